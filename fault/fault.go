@@ -1,0 +1,97 @@
+// Package fault names what an error asks of whoever retries: try again, give
+// up, or wait until a dependency of ours is back.
+//
+//	class            meaning                                          a consumer's reaction
+//	Transient        may work next time; anything unclassified        retry with backoff, then dead letter
+//	Permanent        never works with this input                      dead letter at once
+//	Infrastructure   our database, Redis or broker is away or slow    pause; never a dead letter
+//
+// Wrap an error where its cause is known and ask with [Of] where the reaction
+// is chosen. Wrapping keeps [errors.Is] and [errors.As] working and does not
+// change the message. When an error was wrapped more than once the outermost
+// class counts, because the outer layer knows more of what the failure means.
+//
+// A driver's own errors carry no class. The packages that link a driver export
+// a [Classifier] for it, which is handed to [Of].
+package fault
+
+import "errors"
+
+// Class says how a failure behaves.
+type Class uint8
+
+const (
+	// Unclassified is the class of an error nobody has judged. [Of] never
+	// returns it: it reads such an error as Transient.
+	Unclassified Class = iota
+	// Transient failures may go away by themselves: a third party's timeout
+	// or 5xx, a lock timeout, a panic.
+	Transient
+	// Permanent failures come back every time: a decode error, a validation
+	// error, a violated constraint.
+	Permanent
+	// Infrastructure failures are ours: the database, Redis or the broker is
+	// unreachable, slower than its timeout, or behind an open circuit.
+	Infrastructure
+)
+
+// String returns the class in lower case: "transient", "permanent",
+// "infrastructure" or "unclassified".
+func (c Class) String() string {
+	switch c {
+	case Transient:
+		return "transient"
+	case Permanent:
+		return "permanent"
+	case Infrastructure:
+		return "infrastructure"
+	default:
+		return "unclassified"
+	}
+}
+
+// Classifier judges errors that carry no class, usually a driver's. It returns
+// Unclassified for what it does not know. It must look through wrapping.
+type Classifier func(error) Class
+
+// MarkTransient wraps err as [Transient]; nil stays nil.
+func MarkTransient(err error) error { return mark(err, Transient) }
+
+// MarkPermanent wraps err as [Permanent]; nil stays nil.
+func MarkPermanent(err error) error { return mark(err, Permanent) }
+
+// MarkInfrastructure wraps err as [Infrastructure]; nil stays nil.
+func MarkInfrastructure(err error) error { return mark(err, Infrastructure) }
+
+// Of returns the class of err: the outermost mark, else the first answer of
+// the classifiers, else Transient. Of(nil) is Unclassified.
+func Of(err error, classifiers ...Classifier) Class {
+	if err == nil {
+		return Unclassified
+	}
+	var m *marked
+	if errors.As(err, &m) {
+		return m.class
+	}
+	for _, classify := range classifiers {
+		if c := classify(err); c != Unclassified {
+			return c
+		}
+	}
+	return Transient
+}
+
+type marked struct {
+	err   error
+	class Class
+}
+
+func mark(err error, c Class) error {
+	if err == nil {
+		return nil
+	}
+	return &marked{err: err, class: c}
+}
+
+func (m *marked) Error() string { return m.err.Error() }
+func (m *marked) Unwrap() error { return m.err }

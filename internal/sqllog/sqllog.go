@@ -1,0 +1,135 @@
+// Package sqllog is an append-only log in a SQL table, read in a safe order
+// behind a leased cursor. The cursor outbox and the SQL transports are this log
+// with different table names.
+//
+// A log is cut into lanes, numbered by its owner (an outbox shard; a partition
+// of a topic). Entries of one key go to one lane. A consumer (the relay; a
+// consumer group) keeps one cursor per lane. Reading is done by the one holder
+// of the cursor's lease, and the cursor moves only under the lease's fencing
+// token.
+//
+//	property                                                pglog   sqlitelog
+//	no committed entry is ever skipped                      yes     yes        (snapshot windows; one writer)
+//	entries of a key are read in commit order, if they are
+//	appended after the key's row lock is taken              yes     yes
+//	an uncommitted entry is never read                      yes     yes
+//	a foreign open transaction delays nobody                yes     n/a (one writer)
+//	a holder that lost its lease cannot move the cursor     yes     yes
+//	nothing stays open between calls                        yes     yes
+//
+// The backends are pglog and sqlitelog. Both offer the methods of [Log]; the
+// read order they guarantee is the order in which Read returns entries, and
+// positions are opaque to everyone else.
+package sqllog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"hash/fnv"
+	"time"
+
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// ErrLeaseHeld is returned by Lease when another holder's lease is still valid.
+var ErrLeaseHeld = errors.New("sqllog: the lease is held by another instance")
+
+// ErrLeaseLost is returned when a lease's token is no longer the current one.
+var ErrLeaseLost = errors.New("sqllog: the lease was lost")
+
+// ErrForeignDatabase is returned when a cursor was written on another database
+// system (a dump restored elsewhere): its position means nothing here. The
+// owner must Rebase the cursor first.
+var ErrForeignDatabase = errors.New("sqllog: the cursor belongs to another database system; rebase it")
+
+// Entry is one record of the log.
+type Entry struct {
+	// Position is where a cursor stands once this entry and all before it are
+	// done. Set by Read, ignored by Append.
+	Position Position
+	// ID is the row's id: unique in the log, and not by itself an order of reading.
+	ID int64
+
+	Lane      int
+	Topic     string
+	MessageID string // unique per message, usually the event's UUID
+	Key       string // "" is one key of its own
+	Headers   string // encoded metadata: a JSON object, or "" for none
+	Payload   []byte
+	Labels    []string  // one value per Config.Labels column of the log; Read leaves it nil
+	CreatedAt time.Time // set by the database's clock when appended
+}
+
+// Position is a place in the reading order of one lane. The zero Position is
+// before everything. Only the backend that made a Position can read it.
+type Position struct {
+	// From and To are the two snapshots of a window on PostgreSQL; empty elsewhere.
+	From, To string
+	// ID is the last row done: within the window on PostgreSQL, of the lane elsewhere.
+	ID int64
+}
+
+// Cursor names one cursor: a consumer's place in a lane.
+type Cursor struct {
+	Consumer string
+	Lane     int
+}
+
+// Lease is a held cursor. Token grows with every change of holder.
+type Lease struct {
+	Cursor
+	Holder   string
+	Token    int64
+	Position Position // where the cursor stood when the lease was taken
+}
+
+// Log is what a backend offers. All methods are safe for concurrent use; none
+// keeps a connection or a transaction after it returned.
+type Log interface {
+	// Append writes the entries in one statement inside x.
+	Append(ctx context.Context, x sqltx.Execer, entries []Entry) error
+
+	// Lease takes the cursor for holder, or takes it again when holder has it,
+	// until ttl from now by the database's clock. It creates the cursor at the
+	// earliest retained entry when it does not exist. The token grows by one
+	// each time Lease succeeds. It fails with ErrLeaseHeld or ErrForeignDatabase.
+	Lease(ctx context.Context, c Cursor, holder string, ttl time.Duration) (Lease, error)
+	// Renew extends a held lease, or fails with ErrLeaseLost.
+	Renew(ctx context.Context, l Lease, ttl time.Duration) error
+	// Release gives the lease up early; a lost lease is no error.
+	Release(ctx context.Context, l Lease) error
+
+	// Read returns up to max entries of the lane after the position, and the
+	// position to read from next, which may have moved even when there are no
+	// entries. Reading ahead of the cursor is allowed.
+	Read(ctx context.Context, lane int, after Position, max int) ([]Entry, Position, error)
+
+	// Advance moves the cursor to p and extends the lease by ttl, in one
+	// transaction with the work of also (which may be nil). It fails with
+	// ErrLeaseLost, and then nothing of also is kept.
+	Advance(ctx context.Context, l Lease, p Position, ttl time.Duration, also func(ctx context.Context, tx *sql.Tx) error) error
+
+	// Rebase sets the cursor, held by nobody or by the caller, onto this
+	// database system: entries from the given time on are read again.
+	Rebase(ctx context.Context, c Cursor, since time.Time) error
+
+	// Prune deletes up to limit entries of the lane that are older than before
+	// and that every cursor of the lane has passed, and returns how many.
+	Prune(ctx context.Context, lane int, before time.Time, limit int) (int, error)
+
+	// Backlog returns how many entries lie after the cursor (counted up to
+	// limit) and when the oldest of them was appended (zero when none).
+	Backlog(ctx context.Context, c Cursor, limit int) (n int, oldest time.Time, err error)
+}
+
+// LaneOf spreads a key over lanes [0, lanes): FNV-1a, so that every process,
+// and a reader in another language, agrees. Keyless entries share lane 0.
+func LaneOf(key string, lanes int) int {
+	if lanes <= 1 || key == "" {
+		return 0
+	}
+	h := fnv.New32a()
+	h.Write([]byte(key)) //nolint:errcheck // never fails
+	return int(h.Sum32() % uint32(lanes))
+}

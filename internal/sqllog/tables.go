@@ -1,0 +1,40 @@
+package sqllog
+
+import (
+	"fmt"
+	"regexp"
+)
+
+// Tables names the tables of one log.
+type Tables struct {
+	// Messages is the append-only table, e.g. "outbox_messages".
+	Messages string
+	// Cursors holds one row per consumer and lane, e.g. "outbox_cursors".
+	Cursors string
+	// Labels are further text columns of Messages, filled from Entry.Labels;
+	// for readers other than us, such as a change-data-capture router.
+	Labels []string
+	// Package names the owner; the log's migrations keep their version in
+	// millrace_<Package>_log_version.
+	Package string
+}
+
+// An identifier goes into SQL text unquoted, so it must be plain.
+var identifier = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,47}$`)
+
+// Validate checks the names once, so that they can stand in SQL text.
+func (t Tables) Validate() error {
+	for _, f := range []struct{ field, name string }{
+		{"Messages", t.Messages}, {"Cursors", t.Cursors}, {"Package", t.Package},
+	} {
+		if !identifier.MatchString(f.name) {
+			return fmt.Errorf("sqllog: %s: %q is no plain SQL name; use lower-case letters, digits and _, at most 48", f.field, f.name)
+		}
+	}
+	for i, name := range t.Labels {
+		if !identifier.MatchString(name) {
+			return fmt.Errorf("sqllog: Labels[%d]: %q is no plain SQL name; use lower-case letters, digits and _, at most 48", i, name)
+		}
+	}
+	return nil
+}
