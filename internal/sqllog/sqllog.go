@@ -68,6 +68,8 @@ type Position struct {
 	From, To string
 	// ID is the last row done: within the window on PostgreSQL, of the lane elsewhere.
 	ID int64
+	// End is the last row of the window on PostgreSQL; 0 elsewhere.
+	End int64
 }
 
 // Cursor names one cursor: a consumer's place in a lane.
@@ -110,8 +112,10 @@ type Log interface {
 	// ErrLeaseLost, and then nothing of also is kept.
 	Advance(ctx context.Context, l Lease, p Position, ttl time.Duration, also func(ctx context.Context, tx *sql.Tx) error) error
 
-	// Rebase sets the cursor, held by nobody or by the caller, onto this
-	// database system: entries from the given time on are read again.
+	// Rebase sets a cursor that came from another database system, and with it
+	// every such cursor of its lane, onto this one: entries from the given time
+	// on are read again. Leases on them are void afterwards. Where positions
+	// travel with the data (SQLite) it moves that cursor alone.
 	Rebase(ctx context.Context, c Cursor, since time.Time) error
 
 	// Prune deletes up to limit entries of the lane that are older than before

@@ -1,0 +1,79 @@
+package pglog
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/millrace-go/millrace/internal/backoff"
+)
+
+// ErrNoListen is returned by Listen when the pool is not pgx's own, so that a
+// connection cannot wait for notifications.
+var ErrNoListen = errors.New("pglog: LISTEN needs a pool opened with pgx's database/sql driver")
+
+var reconnect = backoff.Policy{Initial: 100 * time.Millisecond, Max: 5 * time.Second, Multiplier: 2, Jitter: 0.2}
+
+// Channel is the name that Notify and Listen use.
+func (l *Log) Channel() string { return "millrace_" + l.tables.Messages }
+
+// Notify tells every listening process that rows were committed. It belongs
+// after the commit, outside the writer's transaction: NOTIFY takes a lock of
+// the whole database while its transaction commits.
+func (l *Log) Notify(ctx context.Context) error {
+	if _, err := l.db.ExecContext(ctx, "NOTIFY "+l.Channel()); err != nil {
+		return fmt.Errorf("pglog: notify: %w", err)
+	}
+	return nil
+}
+
+// Listen calls wake for every notification until ctx is done, and once after
+// each (re)connect, for what was missed meanwhile. It keeps one connection of
+// the pool, which sends no statement while it waits.
+func (l *Log) Listen(ctx context.Context, wake func()) error {
+	for attempt := 0; ; attempt++ {
+		err := l.listen(ctx, func() { attempt = 0; wake() })
+		if ctx.Err() != nil {
+			return nil
+		}
+		if errors.Is(err, ErrNoListen) {
+			return err
+		}
+		timer := time.NewTimer(reconnect.Delay(attempt + 1))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		}
+	}
+}
+
+func (l *Log) listen(ctx context.Context, wake func()) error {
+	conn, err := l.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // Raw has already condemned the connection
+	return conn.Raw(func(driverConn any) error {
+		pc, ok := driverConn.(*stdlib.Conn)
+		if !ok {
+			return ErrNoListen
+		}
+		c := pc.Conn()
+		if _, err := c.Exec(ctx, "LISTEN "+l.Channel()); err != nil {
+			return errors.Join(driver.ErrBadConn, err)
+		}
+		for {
+			wake()
+			if _, err := c.WaitForNotification(ctx); err != nil {
+				// A connection that still listens must not go back to the pool.
+				return errors.Join(driver.ErrBadConn, err)
+			}
+		}
+	})
+}

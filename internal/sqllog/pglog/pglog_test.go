@@ -1,0 +1,359 @@
+package pglog
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sqllog"
+)
+
+var tables = sqllog.Tables{Messages: "log_messages", Cursors: "log_cursors", Labels: []string{"kind"}, Package: "test"}
+
+// open makes a migrated log on a schema of its own.
+func open(t testing.TB) (*Log, *sql.DB) {
+	t.Helper()
+	db := servicetest.Postgres(t)
+	l, err := New(db, tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := l.Migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Up(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	return l, db
+}
+
+func entry(id string) sqllog.Entry {
+	return sqllog.Entry{Topic: "t", MessageID: id, Key: "k", Payload: []byte("p-" + id), Labels: []string{"x"}}
+}
+
+// begin starts a transaction that ends with the test at the latest.
+func begin(t testing.TB, db *sql.DB) *sql.Tx {
+	t.Helper()
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tx.Rollback() })
+	return tx
+}
+
+// add appends in a transaction that commits at once.
+func add(t testing.TB, l *Log, db *sql.DB, ids ...string) {
+	t.Helper()
+	tx := begin(t, db)
+	appendTo(t, l, tx, ids...)
+	commit(t, tx)
+}
+
+func appendTo(t testing.TB, l *Log, tx *sql.Tx, ids ...string) {
+	t.Helper()
+	entries := make([]sqllog.Entry, len(ids))
+	for i, id := range ids {
+		entries[i] = entry(id)
+	}
+	if err := l.Append(t.Context(), tx, entries); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func commit(t testing.TB, tx *sql.Tx) {
+	t.Helper()
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// read reads once and returns the ids and where it stands then.
+func read(t testing.TB, l *Log, after sqllog.Position, max int) (ids []string, next sqllog.Position) {
+	t.Helper()
+	entries, next, err := l.Read(t.Context(), 0, after, max)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		ids = append(ids, e.MessageID)
+	}
+	return ids, next
+}
+
+func want(t testing.TB, got []string, ids ...string) {
+	t.Helper()
+	if fmt.Sprint(got) != fmt.Sprint(ids) {
+		t.Fatalf("read %v, want %v", got, ids)
+	}
+}
+
+// A transaction that got its number and its ids first, but commits last, is
+// neither skipped nor waited for.
+func TestLateCommitIsReadAfterwards(t *testing.T) {
+	l, db := open(t)
+	slow := begin(t, db)
+	appendTo(t, l, slow, "slow")
+	add(t, l, db, "a", "b")
+
+	ids, next := read(t, l, sqllog.Position{}, 10)
+	want(t, ids, "a", "b")
+	ids, next = read(t, l, next, 10)
+	want(t, ids)
+	commit(t, slow)
+	add(t, l, db, "c")
+	ids, next = read(t, l, next, 10)
+	want(t, ids, "slow", "c")
+	ids, _ = read(t, l, next, 10)
+	want(t, ids)
+}
+
+// A transaction that commits while a window is being drained belongs to the next one.
+func TestCommitDuringDrainJoinsTheNextWindow(t *testing.T) {
+	l, db := open(t)
+	add(t, l, db, "1")
+	late := begin(t, db)
+	appendTo(t, l, late, "2")
+	add(t, l, db, "3", "4")
+
+	ids, next := read(t, l, sqllog.Position{}, 2)
+	want(t, ids, "1", "3")
+	commit(t, late)
+	ids, next = read(t, l, next, 2)
+	want(t, ids, "4")
+	ids, _ = read(t, l, next, 2)
+	want(t, ids, "2")
+}
+
+// Two writers of one key, the first with the later transaction number: reading
+// in transaction order would invert them.
+func TestKeyOrderIsCommitOrderNotTransactionOrder(t *testing.T) {
+	l, db := open(t)
+	second := begin(t, db)
+	if _, err := second.Exec(`SELECT pg_current_xact_id()`); err != nil { // the number comes early
+		t.Fatal(err)
+	}
+	add(t, l, db, "first")
+	appendTo(t, l, second, "second")
+	commit(t, second)
+	ids, _ := read(t, l, sqllog.Position{}, 10)
+	want(t, ids, "first", "second")
+}
+
+func TestSavepointsAndRollbacks(t *testing.T) {
+	l, db := open(t)
+	tx := begin(t, db)
+	appendTo(t, l, tx, "a")
+	for _, s := range []string{"SAVEPOINT one", "SAVEPOINT two"} {
+		if _, err := tx.Exec(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	appendTo(t, l, tx, "b")
+	if _, err := tx.Exec("ROLLBACK TO SAVEPOINT two"); err != nil {
+		t.Fatal(err)
+	}
+	appendTo(t, l, tx, "c")
+	gone := begin(t, db)
+	appendTo(t, l, gone, "never")
+	if err := gone.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, tx)
+	ids, _ := read(t, l, sqllog.Position{}, 10)
+	want(t, ids, "a", "c")
+}
+
+// A transaction prepared for two-phase commit is still running to a snapshot.
+func TestPreparedTransactionIsReadOnceItCommits(t *testing.T) {
+	l, db := open(t)
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var limit int
+	if err := conn.QueryRowContext(t.Context(), "SHOW max_prepared_transactions").Scan(&limit); err != nil {
+		t.Fatal(err)
+	}
+	if limit == 0 {
+		servicetest.Missing(t, "needs a PostgreSQL with max_prepared_transactions above 0")
+	}
+	name := fmt.Sprintf("millrace-test-%d", time.Now().UnixNano())
+	exec := func(s string) {
+		t.Helper()
+		if _, err := conn.ExecContext(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("BEGIN")
+	if err := l.Append(t.Context(), conn, []sqllog.Entry{entry("prepared")}); err != nil {
+		t.Fatal(err)
+	}
+	exec("PREPARE TRANSACTION '" + name + "'")
+	ids, next := read(t, l, sqllog.Position{}, 10)
+	want(t, ids)
+	exec("COMMIT PREPARED '" + name + "'")
+	ids, _ = read(t, l, next, 10)
+	want(t, ids, "prepared")
+}
+
+func TestRowsOfAnOpenWindowAreNotPruned(t *testing.T) {
+	l, db := open(t)
+	ctx := t.Context()
+	c := sqllog.Cursor{Consumer: "c"}
+	lease, err := l.Lease(ctx, c, "me", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := begin(t, db)
+	appendTo(t, l, late, "late")
+	add(t, l, db, "a", "b")
+	_, next := read(t, l, sqllog.Position{}, 10)
+	if err := l.Advance(ctx, lease, next, time.Minute, nil); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, late)
+	n, err := l.Prune(ctx, 0, time.Now().Add(time.Hour), 100)
+	if err != nil || n != 2 {
+		t.Fatalf("pruned %d, %v; want the 2 rows that were read, not the late one below them", n, err)
+	}
+	ids, _ := read(t, l, next, 10)
+	want(t, ids, "late")
+}
+
+func TestForeignDatabaseIsRefusedAndRebased(t *testing.T) {
+	l, db := open(t)
+	ctx := t.Context()
+	c := sqllog.Cursor{Consumer: "c"}
+	lease, err := l.Lease(ctx, c, "me", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, l, db, "old")
+	_, next := read(t, l, sqllog.Position{}, 10)
+	if err := l.Advance(ctx, lease, next, time.Minute, nil); err != nil {
+		t.Fatal(err)
+	}
+	cut := time.Now()
+	add(t, l, db, "unread")
+	// What a dump restored elsewhere looks like: another system, transaction
+	// ids of the future.
+	for _, s := range []string{
+		`UPDATE log_cursors SET system_id = system_id + 1`,
+		`UPDATE log_messages SET xid = '90000000000000', created_at = created_at - interval '1 hour' WHERE message_id = 'old'`,
+		`UPDATE log_messages SET xid = '90000000000001' WHERE message_id = 'unread'`,
+	} {
+		if _, err := db.ExecContext(ctx, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, consumer := range []string{"c", "a new group"} {
+		if _, err := l.Lease(ctx, sqllog.Cursor{Consumer: consumer}, "me", time.Minute); !is(err, sqllog.ErrForeignDatabase) {
+			t.Fatalf("lease of %q: %v, want ErrForeignDatabase", consumer, err)
+		}
+	}
+	if n, err := l.Prune(ctx, 0, time.Now().Add(time.Hour), 100); err != nil || n != 0 {
+		t.Fatalf("pruned %d (%v) in a lane whose cursors mean nothing here", n, err)
+	}
+	if err := l.Rebase(ctx, c, cut.Add(-time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Advance(ctx, lease, next, time.Minute, nil); !is(err, sqllog.ErrLeaseLost) {
+		t.Fatalf("the old lease still moves the cursor: %v", err)
+	}
+	lease, err = l.Lease(ctx, c, "me", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, l, db, "new")
+	ids, next := read(t, l, lease.Position, 10)
+	want(t, ids, "unread")
+	ids, _ = read(t, l, next, 10)
+	want(t, ids, "new")
+}
+
+func TestNotifyWakesAListener(t *testing.T) {
+	l, _ := open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	woken := make(chan struct{}, 16)
+	done := make(chan error, 1)
+	go func() { done <- l.Listen(ctx, func() { woken <- struct{}{} }) }()
+	<-woken // connected
+	if err := l.Notify(ctx); err != nil {
+		t.Fatal(err)
+	}
+	<-woken
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The listener's connection is cut; it comes back and wakes for what was missed.
+func TestListenReconnects(t *testing.T) {
+	l, db := open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	woken := make(chan struct{}, 16)
+	done := make(chan error, 1)
+	go func() { done <- l.Listen(ctx, func() { woken <- struct{}{} }) }()
+	<-woken
+	if _, err := db.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN ' || $1`, l.Channel()); err != nil {
+		t.Fatal(err)
+	}
+	<-woken // again connected
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The reads must use the indexes whatever the table holds: an idle poll over a
+// big published log, and a late committer below it.
+func TestPlansUseTheIndexes(t *testing.T) {
+	l, db := open(t)
+	ctx := t.Context()
+	late := begin(t, db)
+	appendTo(t, l, late, "late")
+	if _, err := db.ExecContext(ctx, `INSERT INTO log_messages (lane, topic, message_id, message_key, headers, payload)
+		SELECT 0, 't', g::text, 'k', '', 'x' FROM generate_series(1, 50000) AS g`); err != nil {
+		t.Fatal(err)
+	}
+	_, next, err := l.Read(ctx, 0, sqllog.Position{}, 60000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, analyzed := range []bool{false, true} {
+		if analyzed {
+			if _, err := db.ExecContext(ctx, `ANALYZE log_messages`); err != nil {
+				t.Fatal(err)
+			}
+		}
+		xmax, running, err := parseSnapshot(next.From)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := db.QueryContext(ctx, "EXPLAIN (ANALYZE, BUFFERS, FORMAT TEXT) "+l.sql.openWindow, 0, next.From, xmax, running, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := ""
+		for rows.Next() {
+			var line string
+			if err := rows.Scan(&line); err != nil {
+				t.Fatal(err)
+			}
+			plan += line + "\n"
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if has(plan, "Seq Scan on log_messages") || has(plan, "Rows Removed by Filter: 5") {
+			t.Errorf("analyzed=%v: the poll reads the whole log:\n%s", analyzed, plan)
+		}
+	}
+}
