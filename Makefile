@@ -1,0 +1,63 @@
+# Every command of the project. `make help` lists them.
+
+GO           ?= go
+FANS         ?= 200
+KILLS        ?= 100
+RELAY_KILLS  ?= 30
+PACKAGES     ?= ./...
+GOLANGCI     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+# The race detector needs cgo and a C compiler.
+CC_FOUND := $(shell command -v $$($(GO) env CC) 2>/dev/null)
+ifneq ($(CC_FOUND),)
+RACE := -race
+export CGO_ENABLED = 1
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help run demo test check fmt services services-down matrix stress chaos bench browser fuzz
+
+help: ## list the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+run: ## serve the box office on embedded defaults; prints its address
+	$(GO) run ./examples/boxoffice
+
+demo: ## send a crowd through the box office (FANS=200), check the invariants
+	$(GO) run ./examples/boxoffice demo --fans $(FANS)
+
+test: ## every test that needs no server, with the race detector where a C compiler is found
+ifeq ($(RACE),)
+	@echo 'no C compiler found: the tests run without the race detector'
+endif
+	$(GO) test $(RACE) -timeout 10m $(PACKAGES)
+
+check: ## format, vet, lint, modules, links
+	./scripts/check.sh $(GOLANGCI)
+
+fmt: ## format the code
+	gofmt -w .
+
+services: ## start the real servers on ports of their own; prints their URLs
+	./scripts/services.sh up
+
+services-down: ## stop what make services started
+	./scripts/services.sh down
+
+matrix: ## every test on every real server, nothing skipped, a table at the end
+	./scripts/matrix.sh $(RACE)
+
+stress: ## the out-of-order stress on PostgreSQL and SQLite, with the naive reader as control
+	./scripts/with-services.sh $(GO) run ./bench/cmd/stress
+
+chaos: ## kill -9 the box office at random moments (KILLS=100) and its relay (RELAY_KILLS=30), check the invariants
+	$(GO) run ./examples/boxoffice chaos --kills $(KILLS) --relay-kills $(RELAY_KILLS)
+
+bench: ## the benchmarks beside their peers, in one run, with ratios
+	./scripts/with-services.sh $(GO) run ./bench/cmd/bench
+
+browser: ## book, decline and cancel in a headless Chromium
+	MILLRACE_REQUIRE_BROWSER=1 $(GO) test -count=1 -v ./examples/boxoffice/internal/browsertest
+
+fuzz: ## every fuzz target for FUZZTIME (10s)
+	./scripts/fuzz.sh $(or $(FUZZTIME),10s)

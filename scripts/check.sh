@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Format, vet, modules, lint, and the links of the documentation.
+# The argument names the linter with its version.
+set -euo pipefail
+linter=$1
+
+unformatted=$(gofmt -l $(git ls-files '*.go'))
+if [ -n "$unformatted" ]; then
+	printf 'not formatted (make fmt):\n%s\n' "$unformatted"
+	exit 1
+fi
+go vet ./...
+go mod tidy -diff
+go mod verify >/dev/null
+go run "$linter" run ./...
+
+# Every relative link of a Markdown file leads to a file.
+broken=0
+while IFS=: read -r file link; do
+	target=$(dirname "$file")/${link%%#*}
+	if [ ! -e "$target" ]; then
+		echo "$file: the link $link leads nowhere"
+		broken=1
+	fi
+done < <(git ls-files '*.md' | xargs grep -oHE '\]\([^)#][^)]*\)' | sed -E 's/\]\(([^)]*)\)/\1/' | grep -vE ':(https?|mailto):')
+exit $broken

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Runs the suites that need real servers, refuses skips, and prints a table:
+# package, tests passed, n/a, failed.
+set -euo pipefail
+here=$(dirname "$0")
+export MILLRACE_REQUIRE_SERVICES=1
+exec "$here/with-services.sh" go run ./scripts/matrix "$@"
