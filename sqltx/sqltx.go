@@ -1,23 +1,3 @@
-// Package sqltx carries a database transaction in a context and runs hooks
-// after it has committed, which [database/sql.Tx] alone cannot do.
-//
-// The outbox wakes its relay from such a hook, the inbox guard hands its
-// transaction to the handler through it, and both meet in one transaction:
-//
-//	err := sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
-//		if _, err := tx.ExecContext(ctx, `UPDATE seats SET …`); err != nil {
-//			return err
-//		}
-//		return box.Append(ctx, tx, event) // wakes the relay after COMMIT
-//	})
-//
-//	property                                                      proven by
-//	fn's error or panic rolls back; nothing is committed          TestDoRollsBack, TestDoPanics
-//	hooks run after a successful COMMIT, never before, in order   TestHooksRunAfterCommit
-//	no hook runs after a rollback or a failed COMMIT              TestHooksDroppedOnRollback
-//	a nested Do on the same database joins the outer transaction  TestNestedJoins
-//	an error inside a nested Do dooms the outer one, even if it
-//	is swallowed on the way                                       TestNestedErrorDooms
 package sqltx
 
 import (
@@ -34,12 +14,23 @@ type Execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
+// ErrEnded is returned by [Do] when the context comes from inside a Do on the
+// same database that has returned already. Begin new work with the context from
+// outside it.
+var ErrEnded = errors.New("sqltx: the context's transaction has ended; use the context from before it")
+
 // ErrDoomed is returned by an outer [Do] whose nested Do failed although the
 // function swallowed that error: part of the work is missing, so nothing of it
 // may be committed.
 var ErrDoomed = errors.New("sqltx: a nested transaction failed; rolled back")
 
-// transaction is what a context carries.
+// frame is what a context carries: the transaction of the innermost Do, and
+// those around it, which are on other databases or the same one again.
+type frame struct {
+	*transaction
+	outer *frame
+}
+
 type transaction struct {
 	tx *sql.Tx
 	db *sql.DB
@@ -47,6 +38,7 @@ type transaction struct {
 	mu     sync.Mutex
 	hooks  []func()
 	doomed error
+	ended  bool
 }
 
 type contextKey struct{}
@@ -66,8 +58,9 @@ func WithOptions(o sql.TxOptions) Option { return func(t *sql.TxOptions) { *t = 
 // Hooks run in the calling goroutine after COMMIT succeeded. When COMMIT fails
 // its outcome can be unknown; hooks do not run then.
 func Do(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx *sql.Tx) error, opts ...Option) error {
-	if outer, ok := ctx.Value(contextKey{}).(*transaction); ok && outer.db == db {
-		return outer.join(ctx, fn)
+	outer := current(ctx)
+	if t := outer.on(db); t != nil {
+		return t.join(ctx, fn)
 	}
 	var o sql.TxOptions
 	for _, opt := range opts {
@@ -81,25 +74,55 @@ func Do(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx *sql.Tx
 	defer tx.Rollback() //nolint:errcheck // the error that matters is returned below
 
 	t := &transaction{tx: tx, db: db}
-	if err := fn(context.WithValue(ctx, contextKey{}, t), tx); err != nil {
+	defer t.end()
+	if err := fn(context.WithValue(ctx, contextKey{}, &frame{t, outer}), tx); err != nil {
 		return err
 	}
-	t.mu.Lock()
-	doomed, hooks := t.doomed, t.hooks
-	t.mu.Unlock()
+	hooks, doomed := t.end()
 	if doomed != nil {
 		return fmt.Errorf("%w: %w", ErrDoomed, doomed)
 	}
 	if err := tx.Commit(); err != nil {
+		// database/sql may have rolled back already because ctx ended, and then
+		// says only that the transaction is over.
+		if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
+			err = ctx.Err()
+		}
 		return fmt.Errorf("sqltx: commit: %w", err)
 	}
-	for _, hook := range hooks {
-		hook()
-	}
+	run(hooks)
 	return nil
 }
 
+// end closes the transaction for joins and hooks, before its outcome is known:
+// what comes later would be neither committed nor run.
+func (t *transaction) end() (hooks []func(), doomed error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended = true
+	return t.hooks, t.doomed
+}
+
+// run calls the hooks in order, the later ones even when one panics: each
+// belongs to somebody else.
+func run(hooks []func()) {
+	if len(hooks) == 0 {
+		return
+	}
+	defer run(hooks[1:])
+	hooks[0]()
+}
+
 func (t *transaction) join(ctx context.Context, fn func(context.Context, *sql.Tx) error) (err error) {
+	t.mu.Lock()
+	ended := t.ended
+	t.mu.Unlock()
+	if ended {
+		return ErrEnded
+	}
+	// The innermost transaction of the context is the one that From and
+	// AfterCommit mean, also when this join reaches past another database.
+	ctx = context.WithValue(ctx, contextKey{}, &frame{t, current(ctx)})
 	done := false
 	defer func() {
 		if done && err == nil {
@@ -119,10 +142,39 @@ func (t *transaction) join(ctx context.Context, fn func(context.Context, *sql.Tx
 	return err
 }
 
-// From returns the transaction that ctx carries.
+// current returns the innermost frame, nil when ctx carries none.
+func current(ctx context.Context) *frame {
+	f, _ := ctx.Value(contextKey{}).(*frame)
+	return f
+}
+
+// on returns the transaction on db, nil when there is none.
+func (f *frame) on(db *sql.DB) *transaction {
+	for ; f != nil; f = f.outer {
+		if f.db == db {
+			return f.transaction
+		}
+	}
+	return nil
+}
+
+// From returns the transaction that ctx carries, the innermost when there are
+// several on different databases.
 func From(ctx context.Context) (*sql.Tx, bool) {
-	t, ok := ctx.Value(contextKey{}).(*transaction)
-	if !ok {
+	f := current(ctx)
+	if f == nil {
+		return nil, false
+	}
+	return f.tx, true
+}
+
+// On returns the transaction on db that ctx carries, for a statement that runs
+// inside it when there is one and by itself when there is none. Asking db
+// itself from inside its transaction would wait for ever on a pool of one
+// connection.
+func On(ctx context.Context, db *sql.DB) (*sql.Tx, bool) {
+	t := current(ctx).on(db)
+	if t == nil {
 		return nil, false
 	}
 	return t.tx, true
@@ -130,16 +182,19 @@ func From(ctx context.Context) (*sql.Tx, bool) {
 
 // AfterCommit registers hook to run once after the transaction that ctx
 // carries has committed. It reports false, and keeps nothing, when ctx carries
-// no transaction: the caller must then arrange its own signal. A hook must not
-// block, and must not use the transaction.
+// no transaction, or one that has ended: the caller must then arrange its own
+// signal. A hook must not block, and must not use the transaction.
 func AfterCommit(ctx context.Context, hook func()) bool {
-	t, ok := ctx.Value(contextKey{}).(*transaction)
-	if !ok {
+	t := current(ctx)
+	if t == nil {
 		return false
 	}
 	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended {
+		return false
+	}
 	t.hooks = append(t.hooks, hook)
-	t.mu.Unlock()
 	return true
 }
 

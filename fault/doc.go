@@ -1,0 +1,25 @@
+// Package fault names what an error asks of whoever retries: try again, give
+// up, or wait until a dependency of ours is back.
+//
+//	class            meaning                                          a consumer's reaction
+//	Transient        may work next time; anything unclassified        retry with backoff, then dead letter
+//	Permanent        never works with this input                      dead letter at once
+//	Infrastructure   our database, Redis or broker is away or slow    pause; never a dead letter
+//
+// Wrap an error where its cause is known and ask with [Of] where the reaction
+// is chosen. Wrapping keeps [errors.Is] and [errors.As] working and does not
+// change the message. When an error was wrapped more than once the outermost
+// class counts, because the outer layer knows more of what the failure means.
+//
+// A driver's own errors carry no class. The packages that link a driver export
+// a [Classifier] for it, which is handed to [Of].
+//
+//	property                                                proven by
+//	a mark survives wrapping; the outermost counts          TestOf
+//	marking changes neither the text nor errors.Is and As   TestMarkIsTransparent
+//	a mark beats every classifier; the first answer counts  TestClassifiers
+//	nil stays nil                                           TestNil
+//
+// Failure modes: of joined errors ([errors.Join]) the first marked one counts,
+// so mark the joined error itself when its parts differ.
+package fault

@@ -1,0 +1,241 @@
+package migrate_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sqlitedb"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// database opens further pools on one database, as further processes would.
+type database struct {
+	dialect string
+	open    func() *sql.DB
+}
+
+func eachDialect(t *testing.T, run func(t *testing.T, d database)) {
+	t.Run("sqlite", func(t *testing.T) {
+		path, _ := servicetest.SQLite(t)
+		run(t, database{migrate.SQLite, func() *sql.DB {
+			db, err := sqlitedb.Open(path, sqlitedb.Config{Synchronous: sqlitedb.Normal})
+			return opened(t, db, err)
+		}})
+	})
+	t.Run("postgres", func(t *testing.T) {
+		url := servicetest.PostgresURL(t)
+		run(t, database{migrate.Postgres, func() *sql.DB {
+			db, err := pgdb.Open(url)
+			return opened(t, db, err)
+		}})
+	})
+}
+
+func opened(t *testing.T, db *sql.DB, err error) *sql.DB {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func files(n int) fs.FS {
+	out := fstest.MapFS{}
+	for i := 1; i <= n; i++ {
+		text := fmt.Sprintf("-- +goose Up\nINSERT INTO log (step) VALUES (%d);\n\n-- +goose Down\nDELETE FROM log WHERE step = %d;\n", i, i)
+		if i == 1 {
+			// IF NOT EXISTS on purpose: it would let a migration run twice unnoticed.
+			text = "-- +goose Up\nCREATE TABLE IF NOT EXISTS log (step INTEGER);\nINSERT INTO log (step) VALUES (1);\n\n-- +goose Down\nDROP TABLE log;\n"
+		}
+		out[fmt.Sprintf("%04d_step.sql", i)] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return out
+}
+
+func steps(t *testing.T, db *sql.DB) string {
+	t.Helper()
+	rows, err := db.Query(`SELECT step FROM log ORDER BY step`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var n int
+		if err := rows.Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, fmt.Sprint(n))
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestUp(t *testing.T) {
+	eachDialect(t, func(t *testing.T, d database) {
+		db, ctx := d.open(), context.Background()
+		set := migrate.Set{Package: "demo", Dialect: d.dialect, FS: files(2)}
+		before, err := set.Status(ctx, db)
+		if err != nil || len(before) != 2 || before[0].Applied || before[0].Name != "0001_step.sql" {
+			t.Fatalf("Status before Up = %+v, %v; want two pending", before, err)
+		}
+		for range 2 {
+			if err := set.Up(ctx, db); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := steps(t, db); got != "1 2" {
+			t.Errorf("after two Ups the steps are %q, want each once", got)
+		}
+		set.FS = files(3)
+		if err := set.Up(ctx, db); err != nil {
+			t.Fatal(err)
+		}
+		if got := steps(t, db); got != "1 2 3" {
+			t.Errorf("after an update the steps are %q, want 1 2 3", got)
+		}
+		after, err := set.Status(ctx, db)
+		if err != nil || len(after) != 3 || !after[2].Applied || after[2].AppliedAt.IsZero() {
+			t.Errorf("Status after Up = %+v, %v; want three applied", after, err)
+		}
+		// Another package is not disturbed by, and does not see, these versions.
+		other := migrate.Set{Package: "other", Dialect: d.dialect, FS: fstest.MapFS{
+			"0001_other.sql": {Data: []byte("-- +goose Up\nCREATE TABLE other (a INTEGER);\n")}}}
+		if err := other.Up(ctx, db); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec(`SELECT a FROM other`); err != nil {
+			t.Errorf("the second package's table is missing: %v", err)
+		}
+	})
+}
+
+func TestConcurrentUp(t *testing.T) {
+	eachDialect(t, func(t *testing.T, d database) {
+		const processes = 6
+		set := migrate.Set{Package: "demo", Dialect: d.dialect, FS: files(5)}
+		start := make(chan struct{})
+		errs := make([]error, processes)
+		var wg sync.WaitGroup
+		for i := range processes {
+			db := d.open()
+			wg.Go(func() {
+				<-start
+				errs[i] = set.Up(context.Background(), db)
+			})
+		}
+		close(start)
+		wg.Wait()
+		for i, err := range errs {
+			if err != nil {
+				t.Errorf("process %d: %v", i, err)
+			}
+		}
+		if got := steps(t, d.open()); got != "1 2 3 4 5" {
+			t.Errorf("steps are %q, want each once", got)
+		}
+	})
+}
+
+func TestFailedMigration(t *testing.T) {
+	eachDialect(t, func(t *testing.T, d database) {
+		db, ctx := d.open(), context.Background()
+		fsys := files(1).(fstest.MapFS)
+		fsys["0002_bad.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nINSERT INTO log (step) VALUES (2);\nINSERT INTO nowhere VALUES (1);\n")}
+		set := migrate.Set{Package: "demo", Dialect: d.dialect, FS: fsys}
+		err := set.Up(ctx, db)
+		if err == nil || !strings.Contains(err.Error(), "migrate: up demo") || !strings.Contains(err.Error(), "0002_bad.sql") {
+			t.Fatalf("Up = %v; want an error that names the package and the file", err)
+		}
+		if got := steps(t, db); got != "1" {
+			t.Errorf("steps are %q, want only what the good migration did", got)
+		}
+		fsys["0002_bad.sql"] = files(2).(fstest.MapFS)["0002_step.sql"]
+		if err := set.Up(ctx, db); err != nil {
+			t.Fatalf("Up after the repair: %v", err)
+		}
+		if got := steps(t, db); got != "1 2" {
+			t.Errorf("steps are %q, want 1 2", got)
+		}
+	})
+}
+
+func TestPrintEqualsUp(t *testing.T) {
+	eachDialect(t, func(t *testing.T, d database) {
+		db, ctx := d.open(), context.Background()
+		set := migrate.Set{Package: "demo", Dialect: d.dialect, FS: files(3)}
+		var script bytes.Buffer
+		if err := set.Print(&script); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(script.String(), "DROP TABLE") {
+			t.Errorf("the script holds the way down:\n%s", &script)
+		}
+		if _, err := db.Exec(script.String()); err != nil {
+			t.Fatalf("%v in\n%s", err, &script)
+		}
+		set.FS = files(4)
+		if err := set.Up(ctx, db); err != nil {
+			t.Fatal(err)
+		}
+		if got := steps(t, db); got != "1 2 3 4" {
+			t.Errorf("after the script and a newer Up the steps are %q, want each once", got)
+		}
+	})
+}
+
+func TestSetIsChecked(t *testing.T) {
+	_, db := servicetest.SQLite(t)
+	for _, tc := range []struct {
+		set  migrate.Set
+		want string
+	}{
+		{migrate.Set{Package: "a; DROP", Dialect: migrate.SQLite, FS: files(1)}, "Package"},
+		{migrate.Set{Package: "a", Dialect: "oracle", FS: files(1)}, "Dialect"},
+		{migrate.Set{Package: "a", Dialect: migrate.SQLite}, "FS"},
+	} {
+		for name, err := range map[string]error{
+			"Up": tc.set.Up(context.Background(), db), "Print": tc.set.Print(&bytes.Buffer{}),
+		} {
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s of %+v: %v; want an error about %s", name, tc.set, err, tc.want)
+			}
+		}
+	}
+}
+
+func TestRender(t *testing.T) {
+	out, err := migrate.Render(fstest.MapFS{
+		"0001_a.sql": {Data: []byte("CREATE TABLE {{t}} (a);")},
+		"readme.txt": {Data: []byte("{{t}}")},
+	}, "{{t}}", "tickets")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fstest.TestFS(out, "0001_a.sql"); err != nil {
+		t.Error(err)
+	}
+	text, err := fs.ReadFile(out, "0001_a.sql")
+	if err != nil || string(text) != "CREATE TABLE tickets (a);" {
+		t.Errorf("rendered file = %q, %v", text, err)
+	}
+	if _, err := fs.Stat(out, "readme.txt"); err == nil {
+		t.Error("a file that is no migration was taken along")
+	}
+}

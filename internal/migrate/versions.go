@@ -1,0 +1,102 @@
+package migrate
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"github.com/pressly/goose/v3/database"
+)
+
+// errApplied means that another process recorded the version first.
+var errApplied = errors.New("another process applied it meanwhile")
+
+// versions is goose's version table, made safe for several processes without
+// a lock: goose lists the pending migrations outside the transaction that runs
+// them, and its table would take a version twice.
+type versions struct {
+	database.Store
+	dialect string
+}
+
+// TableExists looks where unqualified names are looked up. On PostgreSQL it
+// reads the catalog like any table: to_regclass would answer from a cache that
+// does not know yet what another session has just committed.
+func (v *versions) TableExists(ctx context.Context, db database.DBTxConn) (bool, error) {
+	query := `SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE c.relname = $1 AND n.nspname = ANY (current_schemas(false)))`
+	if v.dialect == SQLite {
+		query = `SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = ?`
+	}
+	var exists bool
+	err := db.QueryRowContext(ctx, query, v.Tablename()).Scan(&exists)
+	return exists, err
+}
+
+// CreateVersionTable runs in a transaction, and goose looks for pending
+// migrations, which creates the table, before it takes the session lock. Under
+// this lock, and in SQLite's IMMEDIATE transaction, the second look is exact;
+// without it the loser would fail and sleep for a second.
+func (v *versions) CreateVersionTable(ctx context.Context, db database.DBTxConn) error {
+	if v.dialect == Postgres {
+		if _, err := db.ExecContext(ctx, `SELECT pg_advisory_xact_lock(`+advisoryKey+`)`, v.Tablename()); err != nil {
+			return fmt.Errorf("wait for the migration lock: %w", err)
+		}
+	}
+	exists, err := v.TableExists(ctx, db)
+	if err != nil || exists {
+		return err
+	}
+	return v.Store.CreateVersionTable(ctx, db)
+}
+
+// Insert refuses a version that is there already, which rolls the migration
+// back. Version 0 marks a new table and is no migration.
+func (v *versions) Insert(ctx context.Context, db database.DBTxConn, req database.InsertRequest) error {
+	_, err := v.GetMigration(ctx, db, req.Version)
+	switch {
+	case errors.Is(err, database.ErrVersionNotFound):
+		return v.Store.Insert(ctx, db, req)
+	case err != nil:
+		return err
+	case req.Version == 0:
+		return nil
+	}
+	return fmt.Errorf("version %d: %w", req.Version, errApplied)
+}
+
+// advisoryLock makes the processes that migrate one version table take turns.
+// goose's own locker polls once a second at best; this one waits in the server.
+type advisoryLock struct{ table string }
+
+const advisoryKey = `hashtextextended(coalesce(current_schema(), '') || '.' || $1, 0)`
+
+func (l advisoryLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
+	if _, err := conn.ExecContext(ctx, `SELECT pg_advisory_lock(`+advisoryKey+`)`, l.table); err != nil {
+		return fmt.Errorf("wait for the migration lock: %w", err)
+	}
+	return nil
+}
+
+func (l advisoryLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+	if _, err := conn.ExecContext(ctx, `SELECT pg_advisory_unlock(`+advisoryKey+`)`, l.table); err != nil {
+		// The lock lives as long as its session: drop that instead of handing
+		// it back to the pool.
+		return errors.Join(fmt.Errorf("release the migration lock: %w", err),
+			conn.Raw(func(any) error { return driver.ErrBadConn }))
+	}
+	return nil
+}
+
+// recorder takes the statement that goose would run.
+type recorder struct {
+	database.DBTxConn
+	query string
+}
+
+func (r *recorder) ExecContext(_ context.Context, query string, _ ...any) (sql.Result, error) {
+	r.query = query
+	return driver.RowsAffected(0), nil
+}

@@ -1,0 +1,12 @@
+// Package pgdb opens PostgreSQL through database/sql on pgx, judges its errors
+// and lets a native pgx transaction stand in for a *sql.Tx.
+//
+//	property                                                proven by
+//	a bad URL is an error that shows no password            TestOpenErrors
+//	server and network errors have a class                  TestClassify, TestClassifyLive
+//	another library's network errors are left alone         TestClassify
+//	a pgx.Tx can be used where an Execer is asked for       TestTx
+//
+// Failure modes: Open does not connect, so an unreachable server shows at the
+// first statement, as an infrastructure error.
+package pgdb

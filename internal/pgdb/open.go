@@ -1,0 +1,55 @@
+package pgdb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// Open returns a pool on the database that the URL (postgres://user:password@host:port/name?…)
+// or the libpq keyword string names. It does not connect. The pool holds at
+// most 16 connections, idle ones for 5 minutes; change that on the result. The
+// caller closes it.
+func Open(url string) (*sql.DB, error) {
+	if url == "" {
+		return nil, errors.New("pgdb: the URL is empty; give one like postgres://user:password@host:5432/name")
+	}
+	cfg, err := pgx.ParseConfig(url)
+	if err != nil {
+		// pgx masks the password in the text of this error; its fields keep it.
+		return nil, fmt.Errorf("pgdb: %s", err.Error()) //nolint:errorlint // on purpose: do not hand the raw URL on
+	}
+	db := stdlib.OpenDB(*cfg)
+	db.SetMaxOpenConns(16)
+	db.SetMaxIdleConns(16)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	return db, nil
+}
+
+// Tx lets a native pgx transaction take part where a *sql.Tx is expected.
+func Tx(tx pgx.Tx) sqltx.Execer { return execer{tx} }
+
+type execer struct{ tx pgx.Tx }
+
+func (e execer) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	tag, err := e.tx.Exec(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return result(tag.RowsAffected()), nil
+}
+
+type result int64
+
+func (r result) RowsAffected() (int64, error) { return int64(r), nil }
+
+func (r result) LastInsertId() (int64, error) {
+	return 0, errors.New("pgdb: PostgreSQL has no last insert id; use RETURNING")
+}

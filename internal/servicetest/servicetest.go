@@ -1,0 +1,115 @@
+// Package servicetest gives a test its own place on a real database.
+//
+// PostgreSQL is used when MILLRACE_POSTGRES_URL names a server; each test gets
+// a schema of its own, which is dropped at its end. Without the variable a test
+// is skipped with the reason, or fails when MILLRACE_REQUIRE_SERVICES=1. SQLite
+// always works, in a file of the test's folder.
+package servicetest
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/hex"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/internal/sqlitedb"
+)
+
+// Postgres returns a pool on a fresh schema. Both end with the test.
+func Postgres(t testing.TB) *sql.DB {
+	t.Helper()
+	db, err := pgdb.Open(PostgresURL(t))
+	if err != nil {
+		t.Fatalf("open PostgreSQL: %v", err)
+	}
+	// Registered after the schema's cleanup, hence run before it.
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close PostgreSQL: %v", err)
+		}
+	})
+	return db
+}
+
+// PostgresURL returns the URL of a fresh schema: unqualified names are looked
+// up and made there, and nowhere else. The schema is dropped at the test's end.
+func PostgresURL(t testing.TB) string {
+	t.Helper()
+	base := os.Getenv("MILLRACE_POSTGRES_URL")
+	if base == "" {
+		Missing(t, "needs PostgreSQL: set MILLRACE_POSTGRES_URL, e.g. postgres://user:password@127.0.0.1:5432/name")
+	}
+	id := make([]byte, 8)
+	rand.Read(id) //nolint:errcheck // never fails
+	schema := "t_" + hex.EncodeToString(id)
+
+	admin(t, base, `CREATE SCHEMA `+schema)
+	t.Cleanup(func() { admin(t, base, `DROP SCHEMA `+schema+` CASCADE`) })
+	return withSearchPath(t, base, schema)
+}
+
+// Missing ends a test whose server is not there: it skips with the reason, or
+// fails when MILLRACE_REQUIRE_SERVICES=1.
+func Missing(t testing.TB, reason string) {
+	t.Helper()
+	if os.Getenv("MILLRACE_REQUIRE_SERVICES") == "1" {
+		t.Fatal(reason + " (MILLRACE_REQUIRE_SERVICES=1 forbids to skip)")
+	}
+	t.Skip(reason)
+}
+
+// admin runs one statement on a connection of its own. The timeout turns a
+// transaction that a test left open into an error instead of a hang.
+func admin(t testing.TB, base, statement string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	db, err := pgdb.Open(base)
+	if err != nil {
+		t.Fatalf("MILLRACE_POSTGRES_URL: %v", err)
+	}
+	defer db.Close() //nolint:errcheck // a test's side connection
+	if _, err := db.ExecContext(ctx, statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+func withSearchPath(t testing.TB, base, schema string) string {
+	t.Helper()
+	if !strings.Contains(base, "://") {
+		return base + " search_path=" + schema
+	}
+	u, err := url.Parse(base)
+	if err != nil {
+		t.Fatal("MILLRACE_POSTGRES_URL is no valid URL") // its parse error would print the password
+	}
+	q := u.Query()
+	q.Set("search_path", schema)
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// SQLite returns a writer pool on a fresh file, and its path. The pool is
+// closed and the file removed at the test's end.
+func SQLite(t testing.TB) (path string, db *sql.DB) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "test.db")
+	// Tests kill processes at most, not the machine: NORMAL spares the disk.
+	db, err := sqlitedb.Open(path, sqlitedb.Config{Synchronous: sqlitedb.Normal})
+	if err != nil {
+		t.Fatalf("open SQLite: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close SQLite: %v", err)
+		}
+	})
+	return path, db
+}

@@ -1,0 +1,54 @@
+package servicetest_test
+
+import (
+	"database/sql"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestPostgresSchemasAreApart(t *testing.T) {
+	var left string
+	outer := servicetest.Postgres(t)
+	exec := func(t *testing.T, db *sql.DB, query string) {
+		t.Helper()
+		if _, err := db.Exec(query); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+	}
+	exec(t, outer, `CREATE TABLE mine (a int)`)
+	t.Run("inner", func(t *testing.T) {
+		url := servicetest.PostgresURL(t)
+		db, err := pgdb.Open(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		exec(t, db, `CREATE TABLE mine (a int)`)
+		if err := db.QueryRow(`SELECT current_schema()`).Scan(&left); err != nil {
+			t.Fatal(err)
+		}
+	})
+	var n int
+	if err := outer.QueryRow(`SELECT count(*) FROM pg_namespace WHERE nspname = $1`, left).Scan(&n); err != nil || n != 0 {
+		t.Errorf("the inner test's schema %q is still there (%d, %v)", left, n, err)
+	}
+}
+
+func TestSQLite(t *testing.T) {
+	path, db := servicetest.SQLite(t)
+	other, db2 := servicetest.SQLite(t)
+	if path == other {
+		t.Fatal("two databases share a file")
+	}
+	for _, db := range []*sql.DB{db, db2} {
+		if _, err := db.Exec(`CREATE TABLE mine (a int)`); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,23 @@
+// Package sqlitedb opens SQLite files the one way that is safe for a durable
+// log with many goroutines: WAL, a busy timeout, immediate transactions and
+// foreign keys. It links modernc.org/sqlite, which needs no C compiler.
+//
+// Use one writer pool ([Open]) and one reader pool ([OpenReader]) per file. The
+// writer pool has a single connection, so writers of one process queue in Go
+// instead of failing busy; the readers see committed data without waiting for
+// the writer.
+//
+//	property                                                  proven by
+//	a commit survives a power cut (Synchronous: Full)         TestPragmas
+//	transactions begin IMMEDIATE: no busy error on upgrade    TestWritersOfTwoPoolsQueue
+//	readers do not wait for an open write transaction         TestReaderBesideWriter
+//	a reader pool cannot write                                TestReaderCannotWrite
+//	any path works: spaces, ?, #, %, relative                 TestOddPaths
+//	a folder or file that cannot be used is a clear error     TestOpenErrors
+//	driver errors have a class                                TestClassify
+//
+// Failure modes: another process that holds the write lock for longer than
+// BusyTimeout makes writes fail with a transient error. With Synchronous
+// Normal a power cut can undo the last commits, but never corrupts the file. A
+// network file system does not keep SQLite's locks and is not supported.
+package sqlitedb
