@@ -16,6 +16,11 @@ var tables = sqllog.Tables{Messages: "log_messages", Cursors: "log_cursors", Lab
 // open makes a migrated log on a schema of its own.
 func open(t testing.TB) (*Log, *sql.DB) {
 	t.Helper()
+	return openWith(t, tables)
+}
+
+func openWith(t testing.TB, tables sqllog.Tables) (*Log, *sql.DB) {
+	t.Helper()
 	db := servicetest.Postgres(t)
 	l, err := New(db, tables)
 	if err != nil {

@@ -1,0 +1,62 @@
+package sqlitelog_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/sqlitedb"
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/sqlitelog"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// Append in a transaction, read behind a leased cursor, move the cursor.
+func ExampleNew() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "millrace")
+	check(err)
+	defer os.RemoveAll(dir)
+	db, err := sqlitedb.Open(filepath.Join(dir, "app.db"), sqlitedb.Config{})
+	check(err)
+	defer db.Close()
+
+	l, err := sqlitelog.New(db, sqllog.Tables{Messages: "mail_messages", Cursors: "mail_cursors", Package: "mail"})
+	check(err)
+	schema, err := l.Migrations()
+	check(err)
+	check(schema.Up(ctx, db))
+
+	check(sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
+		return l.Append(ctx, tx, []sqllog.Entry{
+			{Lane: 0, Topic: "mail", MessageID: "1", Payload: []byte("hello")},
+			{Lane: 0, Topic: "mail", MessageID: "2", Payload: []byte("again")},
+		})
+	}))
+
+	me, err := l.Lease(ctx, sqllog.Cursor{Consumer: "postman", Lane: 0}, "me", 10*time.Second)
+	check(err)
+	entries, next, err := l.Read(ctx, 0, me.Position, 100)
+	check(err)
+	for _, e := range entries {
+		fmt.Printf("%s: %s\n", e.MessageID, e.Payload)
+	}
+	check(l.Advance(ctx, me, next, 10*time.Second, nil))
+	left, _, err := l.Backlog(ctx, me.Cursor, 100)
+	check(err)
+	fmt.Println("left:", left)
+	// Output:
+	// 1: hello
+	// 2: again
+	// left: 0
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,114 @@
+package sqlitelog
+
+import (
+	"bytes"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing/fstest"
+	"text/template"
+
+	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/internal/sqllog"
+)
+
+//go:embed sql/*.sql
+var files embed.FS
+
+// now is the database's clock in microseconds since 1970.
+const now = `CAST(round(unixepoch('subsec') * 1000) AS INTEGER) * 1000`
+
+// Log is a log in a SQLite file. It implements [sqllog.Log].
+type Log struct {
+	db     *sql.DB
+	reader *sql.DB
+	tables sqllog.Tables
+	sql    statements
+}
+
+var _ sqllog.Log = (*Log)(nil)
+
+// statements is every statement with the table names filled in. Append's ends
+// with one row of placeholders, row, to which further ones are added.
+type statements struct {
+	append, row                                                     string
+	leaseHeld, lease, renew, release, advance, read, backlog, prune string
+	rebase, lanesAfter                                              string
+}
+
+// New makes a log over db, a pool whose transactions begin IMMEDIATE (package
+// sqlitedb opens such). It sends nothing. Reads use db too; see [Log.WithReader].
+func New(db *sql.DB, tables sqllog.Tables) (*Log, error) {
+	if db == nil {
+		return nil, errors.New("sqlitelog: db is nil")
+	}
+	if err := tables.Validate(); err != nil {
+		return nil, err
+	}
+	l := &Log{db: db, reader: db, tables: tables}
+	for name, into := range map[string]*string{
+		"append": &l.sql.append, "lease_held": &l.sql.leaseHeld, "lease": &l.sql.lease,
+		"renew": &l.sql.renew, "release": &l.sql.release, "advance": &l.sql.advance,
+		"read": &l.sql.read, "backlog": &l.sql.backlog, "prune": &l.sql.prune,
+		"rebase": &l.sql.rebase, "lanes_after": &l.sql.lanesAfter,
+	} {
+		text, err := render("sql/"+name+".sql", tables)
+		if err != nil {
+			return nil, err
+		}
+		*into = string(text)
+	}
+	l.sql.append = strings.TrimSpace(l.sql.append)
+	l.sql.row = ",(" + strings.Repeat("?,", l.columns()-1) + "?)"
+	return l, nil
+}
+
+// WithReader returns the same log that reads from another pool on the same
+// file, which may be one that cannot write.
+func (l *Log) WithReader(reader *sql.DB) *Log {
+	other := *l
+	if reader != nil {
+		other.reader = reader
+	}
+	return &other
+}
+
+// Migrations returns the schema of the log's two tables.
+func (l *Log) Migrations() (migrate.Set, error) {
+	schema, err := fs.Sub(files, "sql")
+	if err != nil {
+		return migrate.Set{}, fmt.Errorf("sqlitelog: %w", err)
+	}
+	names, err := fs.Glob(schema, "[0-9]*.sql")
+	if err != nil {
+		return migrate.Set{}, fmt.Errorf("sqlitelog: %w", err)
+	}
+	rendered := make(fstest.MapFS, len(names))
+	for _, name := range names {
+		text, err := render("sql/"+name, l.tables)
+		if err != nil {
+			return migrate.Set{}, err
+		}
+		rendered[name] = &fstest.MapFile{Data: text}
+	}
+	return migrate.Set{Package: l.tables.Package + "_log", Dialect: migrate.SQLite, FS: rendered}, nil
+}
+
+func render(name string, tables sqllog.Tables) ([]byte, error) {
+	text, err := fs.ReadFile(files, name)
+	if err != nil {
+		return nil, fmt.Errorf("sqlitelog: %w", err)
+	}
+	t, err := template.New(name).Funcs(template.FuncMap{"now": func() string { return now }}).Parse(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("sqlitelog: %w", err)
+	}
+	var out bytes.Buffer
+	if err := t.Execute(&out, tables); err != nil {
+		return nil, fmt.Errorf("sqlitelog: %w", err)
+	}
+	return out.Bytes(), nil
+}

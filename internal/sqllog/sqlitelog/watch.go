@@ -1,0 +1,82 @@
+package sqlitelog
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/backoff"
+)
+
+// WatchInterval is how often [Watch] looks. One look reads no table: SQLite
+// compares a counter in shared memory.
+const WatchInterval = 50 * time.Millisecond
+
+// Watch calls changed each time another connection, in this process or another,
+// has committed to the file. It keeps one connection of reader for itself. When
+// that fails it opens another after a pause and calls changed, since something
+// may have been missed. It returns ctx's error once ctx is done.
+func Watch(ctx context.Context, reader *sql.DB, changed func()) error {
+	retry := backoff.Policy{Initial: WatchInterval, Max: 2 * time.Second, Jitter: 0.2}
+	for attempt := 1; ; attempt++ {
+		looked, _ := watch(ctx, reader, changed)
+		if looked {
+			attempt = 1
+		}
+		if err := backoff.Sleep(ctx, retry.Delay(attempt)); err != nil {
+			return err
+		}
+	}
+}
+
+// watch looks until an error; looked is whether it got as far as a first look.
+func watch(ctx context.Context, reader *sql.DB, changed func()) (looked bool, err error) {
+	conn, err := reader.Conn(ctx)
+	if err != nil {
+		return false, fmt.Errorf("sqlitelog: watch: %w", err)
+	}
+	defer conn.Close() //nolint:errcheck // goes back to its pool
+
+	tick := time.NewTicker(WatchInterval)
+	defer tick.Stop()
+	var seen int64
+	for {
+		var version int64
+		if err := conn.QueryRowContext(ctx, `PRAGMA data_version`).Scan(&version); err != nil {
+			return looked, fmt.Errorf("sqlitelog: watch: %w", err)
+		}
+		if !looked || version != seen {
+			changed()
+		}
+		looked, seen = true, version
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return looked, ctx.Err()
+		}
+	}
+}
+
+// LanesAfter returns the lanes that have entries with an id above after, and
+// the greatest id there is.
+func (l *Log) LanesAfter(ctx context.Context, after int64) (lanes []int, last int64, err error) {
+	rows, err := l.reader.QueryContext(ctx, l.sql.lanesAfter, after)
+	if err != nil {
+		return nil, after, fmt.Errorf("sqlitelog: lanes: %w", err)
+	}
+	defer rows.Close() //nolint:errcheck // Err is checked below
+	last = after
+	for rows.Next() {
+		var lane int
+		var id int64
+		if err := rows.Scan(&lane, &id); err != nil {
+			return nil, after, fmt.Errorf("sqlitelog: lanes: %w", err)
+		}
+		lanes, last = append(lanes, lane), max(last, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, after, fmt.Errorf("sqlitelog: lanes: %w", err)
+	}
+	return lanes, last, nil
+}

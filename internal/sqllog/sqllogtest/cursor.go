@@ -1,0 +1,246 @@
+package sqllogtest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/sqllog"
+)
+
+func cursorCases() []Case {
+	return []Case{
+		{"AdvanceTogether", advanceTogether},
+		{"AdvanceFails", advanceFails},
+		{"Prune", prune},
+		{"PruneAge", pruneAge},
+		{"Backlog", backlog},
+	}
+}
+
+// work makes a table for the further work of an Advance, and returns that work
+// and a count of what it left.
+func (f *Fixture) work(ctx context.Context) (also func(context.Context, *sql.Tx) error, left func() (int, error), err error) {
+	if _, err := f.DB.ExecContext(ctx, `CREATE TABLE suite_work (n integer)`); err != nil {
+		return nil, nil, err
+	}
+	also = func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO suite_work VALUES (1)`)
+		return err
+	}
+	left = func() (n int, err error) {
+		err = f.DB.QueryRowContext(ctx, `SELECT count(*) FROM suite_work`).Scan(&n)
+		return n, err
+	}
+	return also, left, nil
+}
+
+func advanceTogether(ctx context.Context, f *Fixture) error {
+	also, left, err := f.work(ctx)
+	if err != nil {
+		return err
+	}
+	if err := f.add(ctx, cursor.Lane, "a", "b"); err != nil {
+		return err
+	}
+	l, err := f.Log.Lease(ctx, cursor, "me", long)
+	if err != nil {
+		return err
+	}
+	page, _, err := f.Log.Read(ctx, cursor.Lane, l.Position, 1)
+	if err != nil {
+		return err
+	}
+	if err := f.Log.Advance(ctx, l, page[0].Position, long, also); err != nil {
+		return err
+	}
+	if n, err := left(); err != nil || n != 1 {
+		return fmt.Errorf("further work left %d rows (%v), want 1", n, err)
+	}
+	again, err := f.Log.Lease(ctx, cursor, "me", long)
+	if err != nil {
+		return err
+	}
+	_, err = f.wantRead(ctx, cursor.Lane, again.Position, 10, "b")
+	return err
+}
+
+func advanceFails(ctx context.Context, f *Fixture) error {
+	also, left, err := f.work(ctx)
+	if err != nil {
+		return err
+	}
+	if err := f.add(ctx, cursor.Lane, "a", "b"); err != nil {
+		return err
+	}
+	old, err := f.Log.Lease(ctx, cursor, "me", long)
+	if err != nil {
+		return err
+	}
+	l, err := f.Log.Lease(ctx, cursor, "me", long)
+	if err != nil {
+		return err
+	}
+	page, _, err := f.Log.Read(ctx, cursor.Lane, l.Position, 1)
+	if err != nil {
+		return err
+	}
+	broken := errors.New("the work failed")
+	if err := first(
+		wantErr("advance under a lost lease", f.Log.Advance(ctx, old, page[0].Position, long, also), sqllog.ErrLeaseLost),
+		wantErr("advance with failing work", f.Log.Advance(ctx, l, page[0].Position, long,
+			func(ctx context.Context, tx *sql.Tx) error { return errors.Join(also(ctx, tx), broken) }), broken),
+	); err != nil {
+		return err
+	}
+	if n, err := left(); err != nil || n != 0 {
+		return fmt.Errorf("failed advances left %d rows of their work (%v)", n, err)
+	}
+	again, err := f.Log.Lease(ctx, cursor, "me", long)
+	if err != nil {
+		return err
+	}
+	_, err = f.wantRead(ctx, cursor.Lane, again.Position, 10, "a", "b")
+	return err
+}
+
+func prune(ctx context.Context, f *Fixture) error {
+	if err := f.add(ctx, 1, "a", "b", "c", "d", "e"); err != nil {
+		return err
+	}
+	if err := f.add(ctx, 2, "x"); err != nil {
+		return err
+	}
+	future := time.Now().Add(time.Hour)
+	all, _, err := f.Log.Read(ctx, 1, sqllog.Position{}, 10)
+	if err != nil {
+		return err
+	}
+	// Two cursors: one has done everything, the slow one has not begun, then stands in the middle.
+	for consumer, done := range map[string]int{"fast": 5, "slow": 0} {
+		l, err := f.Log.Lease(ctx, sqllog.Cursor{Consumer: consumer, Lane: 1}, "me", long)
+		if err != nil {
+			return err
+		}
+		if done > 0 {
+			if err := f.Log.Advance(ctx, l, all[done-1].Position, long, nil); err != nil {
+				return err
+			}
+		}
+	}
+	if n, err := f.Log.Prune(ctx, 1, future, 10); err != nil || n != 0 {
+		return fmt.Errorf("pruned %d entries that a cursor has not passed (%v)", n, err)
+	}
+	slow, err := f.Log.Lease(ctx, sqllog.Cursor{Consumer: "slow", Lane: 1}, "me", long)
+	if err != nil {
+		return err
+	}
+	// The slow consumer reads by itself: a position belongs to the read it came from.
+	page, next, err := f.Log.Read(ctx, 1, slow.Position, 3)
+	if err != nil {
+		return err
+	}
+	if err := f.Log.Advance(ctx, slow, page[2].Position, long, nil); err != nil {
+		return err
+	}
+	if n, err := f.Log.Prune(ctx, 1, future, 2); err != nil || n > 2 {
+		return fmt.Errorf("pruned %d entries with a limit of 2 (%v)", n, err)
+	}
+	if _, err := f.Log.Prune(ctx, 1, future, 10); err != nil {
+		return err
+	}
+	if _, err := f.wantRead(ctx, 1, next, 10, "d", "e"); err != nil {
+		return fmt.Errorf("what the slow cursor has still to read: %w", err)
+	}
+	rest, _, err := f.Log.Read(ctx, 1, next, 10)
+	if err != nil {
+		return err
+	}
+	if err := f.Log.Advance(ctx, slow, rest[1].Position, long, nil); err != nil {
+		return err
+	}
+	if _, err := f.Log.Prune(ctx, 1, future, 10); err != nil {
+		return err
+	}
+	left := 0
+	if err := f.DB.QueryRowContext(ctx, `SELECT count(*) FROM suite_messages WHERE lane = 1`).Scan(&left); err != nil || left != 0 {
+		return fmt.Errorf("%d entries are left that every cursor has passed (%v)", left, err)
+	}
+	if _, err := f.wantRead(ctx, 2, sqllog.Position{}, 10, "x"); err != nil {
+		return fmt.Errorf("another lane: %w", err)
+	}
+	// A new cursor starts at the earliest retained entry.
+	if err := f.add(ctx, 1, "f"); err != nil {
+		return err
+	}
+	late, err := f.Log.Lease(ctx, sqllog.Cursor{Consumer: "late", Lane: 1}, "me", long)
+	if err != nil {
+		return err
+	}
+	_, err = f.wantRead(ctx, 1, late.Position, 10, "f")
+	return err
+}
+
+func pruneAge(ctx context.Context, f *Fixture) error {
+	if err := f.add(ctx, 1, "a", "b"); err != nil {
+		return err
+	}
+	if n, err := f.Log.Prune(ctx, 1, time.Now().Add(-time.Hour), 10); err != nil || n != 0 {
+		return fmt.Errorf("pruned %d young entries (%v)", n, err)
+	}
+	// Nobody reads this lane, so age alone decides.
+	if n, err := f.Log.Prune(ctx, 1, time.Now().Add(time.Hour), 10); err != nil || n != 2 {
+		return fmt.Errorf("pruned %d old entries (%v), want 2", n, err)
+	}
+	return nil
+}
+
+func backlog(ctx context.Context, f *Fixture) error {
+	want := func(c sqllog.Cursor, limit, want int) error {
+		n, oldest, err := f.Log.Backlog(ctx, c, limit)
+		if err != nil {
+			return err
+		}
+		if n != want || oldest.IsZero() != (want == 0) {
+			return fmt.Errorf("the backlog is %d, oldest %v, want %d", n, oldest, want)
+		}
+		if want > 0 && (time.Since(oldest) > time.Minute || time.Until(oldest) > time.Minute) {
+			return fmt.Errorf("the oldest was appended at %v, now is %v", oldest, time.Now())
+		}
+		return nil
+	}
+	if err := want(cursor, 10, 0); err != nil {
+		return err
+	}
+	if err := first(f.add(ctx, cursor.Lane, "a", "b", "c"), f.add(ctx, cursor.Lane+1, "x")); err != nil {
+		return err
+	}
+	if err := first(want(cursor, 10, 3), want(cursor, 2, 2)); err != nil {
+		return fmt.Errorf("before the cursor exists: %w", err)
+	}
+	l, err := f.Log.Lease(ctx, cursor, "me", long)
+	if err != nil {
+		return err
+	}
+	if err := want(cursor, 10, 3); err != nil {
+		return err
+	}
+	page, _, err := f.Log.Read(ctx, cursor.Lane, l.Position, 10)
+	if err != nil {
+		return err
+	}
+	for i, left := range []int{2, 1, 0} {
+		if err := f.Log.Advance(ctx, l, page[i].Position, long, nil); err != nil {
+			return err
+		}
+		if err := want(cursor, 10, left); err != nil {
+			return fmt.Errorf("after %d: %w", i+1, err)
+		}
+	}
+	if err := f.add(ctx, cursor.Lane, "d"); err != nil {
+		return err
+	}
+	return want(cursor, 10, 1)
+}

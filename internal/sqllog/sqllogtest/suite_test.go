@@ -1,0 +1,260 @@
+package sqllogtest_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/sqlitelog"
+	"github.com/millrace-go/millrace/internal/sqllog/sqllogtest"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t testing.TB) (sqllog.Log, *sql.DB) {
+	t.Helper()
+	_, db := servicetest.SQLite(t)
+	log, err := sqlitelog.New(db, sqllogtest.Tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := log.Migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Up(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	return log, db
+}
+
+// fault is a log with one defect.
+type fault struct {
+	sqllog.Log
+	append  func(ctx context.Context, x sqltx.Execer, entries []sqllog.Entry) error
+	lease   func(ctx context.Context, c sqllog.Cursor, holder string, ttl time.Duration) (sqllog.Lease, error)
+	release func(ctx context.Context, l sqllog.Lease) error
+	renew   func(ctx context.Context, l sqllog.Lease, ttl time.Duration) error
+	read    func(ctx context.Context, lane int, after sqllog.Position, max int) ([]sqllog.Entry, sqllog.Position, error)
+	advance func(ctx context.Context, l sqllog.Lease, p sqllog.Position, ttl time.Duration, also func(context.Context, *sql.Tx) error) error
+	prune   func(ctx context.Context, lane int, before time.Time, limit int) (int, error)
+	backlog func(ctx context.Context, c sqllog.Cursor, limit int) (int, time.Time, error)
+}
+
+func (f fault) Append(ctx context.Context, x sqltx.Execer, entries []sqllog.Entry) error {
+	if f.append != nil {
+		return f.append(ctx, x, entries)
+	}
+	return f.Log.Append(ctx, x, entries)
+}
+
+func (f fault) Lease(ctx context.Context, c sqllog.Cursor, holder string, ttl time.Duration) (sqllog.Lease, error) {
+	if f.lease != nil {
+		return f.lease(ctx, c, holder, ttl)
+	}
+	return f.Log.Lease(ctx, c, holder, ttl)
+}
+
+func (f fault) Release(ctx context.Context, l sqllog.Lease) error {
+	if f.release != nil {
+		return f.release(ctx, l)
+	}
+	return f.Log.Release(ctx, l)
+}
+
+func (f fault) Renew(ctx context.Context, l sqllog.Lease, ttl time.Duration) error {
+	if f.renew != nil {
+		return f.renew(ctx, l, ttl)
+	}
+	return f.Log.Renew(ctx, l, ttl)
+}
+
+func (f fault) Read(ctx context.Context, lane int, after sqllog.Position, max int) ([]sqllog.Entry, sqllog.Position, error) {
+	if f.read != nil {
+		return f.read(ctx, lane, after, max)
+	}
+	return f.Log.Read(ctx, lane, after, max)
+}
+
+func (f fault) Advance(ctx context.Context, l sqllog.Lease, p sqllog.Position, ttl time.Duration, also func(context.Context, *sql.Tx) error) error {
+	if f.advance != nil {
+		return f.advance(ctx, l, p, ttl, also)
+	}
+	return f.Log.Advance(ctx, l, p, ttl, also)
+}
+
+func (f fault) Prune(ctx context.Context, lane int, before time.Time, limit int) (int, error) {
+	if f.prune != nil {
+		return f.prune(ctx, lane, before, limit)
+	}
+	return f.Log.Prune(ctx, lane, before, limit)
+}
+
+func (f fault) Backlog(ctx context.Context, c sqllog.Cursor, limit int) (int, time.Time, error) {
+	if f.backlog != nil {
+		return f.backlog(ctx, c, limit)
+	}
+	return f.Log.Backlog(ctx, c, limit)
+}
+
+// Every case fails on a log that has the defect the case is there for.
+func TestSuiteFindsFaults(t *testing.T) {
+	type defect struct {
+		cases []string
+		make  func(l sqllog.Log, db *sql.DB) fault
+	}
+	defects := map[string]defect{
+		"keys are dropped": {[]string{"Fields"}, func(l sqllog.Log, _ *sql.DB) fault {
+			return fault{append: func(ctx context.Context, x sqltx.Execer, entries []sqllog.Entry) error {
+				entries = slices.Clone(entries)
+				for i := range entries {
+					entries[i].Key = ""
+				}
+				return l.Append(ctx, x, entries)
+			}}
+		}},
+		"appends outside the transaction": {[]string{"Uncommitted"}, func(l sqllog.Log, _ *sql.DB) fault {
+			var kept []sqllog.Entry
+			return fault{
+				append: func(ctx context.Context, x sqltx.Execer, entries []sqllog.Entry) error {
+					kept = append(kept, entries...)
+					return nil
+				},
+				read: func(ctx context.Context, lane int, after sqllog.Position, max int) ([]sqllog.Entry, sqllog.Position, error) {
+					return kept, after, nil
+				},
+			}
+		}},
+		"newest first": {[]string{"Order", "Resume", "Stress"}, func(l sqllog.Log, _ *sql.DB) fault {
+			return fault{read: func(ctx context.Context, lane int, after sqllog.Position, max int) ([]sqllog.Entry, sqllog.Position, error) {
+				entries, next, err := l.Read(ctx, lane, after, max)
+				slices.Reverse(entries)
+				return entries, next, err
+			}}
+		}},
+		"skips the first of every page": {[]string{"Order", "Lanes", "LeaseStartsEarliest", "Stress"}, func(l sqllog.Log, _ *sql.DB) fault {
+			return fault{read: func(ctx context.Context, lane int, after sqllog.Position, max int) ([]sqllog.Entry, sqllog.Position, error) {
+				entries, next, err := l.Read(ctx, lane, after, max)
+				if len(entries) > 0 {
+					entries = entries[1:]
+				}
+				return entries, next, err
+			}}
+		}},
+		"anybody may have the lease": {[]string{"LeaseExclusive", "LeaseRush", "RenewExtends", "AdvanceExtends"}, func(l sqllog.Log, db *sql.DB) fault {
+			return fault{lease: func(ctx context.Context, c sqllog.Cursor, holder string, ttl time.Duration) (sqllog.Lease, error) {
+				if _, err := db.ExecContext(ctx, `UPDATE suite_cursors SET lease_until = 0`); err != nil {
+					return sqllog.Lease{}, err
+				}
+				return l.Lease(ctx, c, holder, ttl)
+			}}
+		}},
+		"leases never run out": {[]string{"LeaseExpires", "Fencing"}, func(l sqllog.Log, _ *sql.DB) fault {
+			return fault{lease: func(ctx context.Context, c sqllog.Cursor, holder string, ttl time.Duration) (sqllog.Lease, error) {
+				return l.Lease(ctx, c, holder, time.Hour)
+			}}
+		}},
+		"release by name, not by token": {[]string{"LeaseRelease"}, func(l sqllog.Log, db *sql.DB) fault {
+			return fault{release: func(ctx context.Context, lease sqllog.Lease) error {
+				_, err := db.ExecContext(ctx, `UPDATE suite_cursors SET lease_until = 0`)
+				return err
+			}}
+		}},
+		"no fencing": {[]string{"LeaseExclusive", "Fencing", "AdvanceFails"}, func(l sqllog.Log, db *sql.DB) fault {
+			return fault{advance: func(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration, also func(context.Context, *sql.Tx) error) error {
+				err := db.QueryRowContext(ctx, `SELECT lease_token FROM suite_cursors WHERE consumer = ? AND lane = ?`, lease.Consumer, lease.Lane).Scan(&lease.Token)
+				if err != nil {
+					return err
+				}
+				return l.Advance(ctx, lease, p, ttl, also)
+			}}
+		}},
+		"renewing does nothing": {[]string{"RenewExtends"}, func(l sqllog.Log, _ *sql.DB) fault {
+			return fault{renew: func(ctx context.Context, lease sqllog.Lease, ttl time.Duration) error {
+				return l.Renew(ctx, lease, short)
+			}}
+		}},
+		"advancing forgets": {[]string{"LeaseRelease", "AdvanceTogether", "Backlog", "Stress"}, func(l sqllog.Log, _ *sql.DB) fault {
+			return fault{advance: func(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration, also func(context.Context, *sql.Tx) error) error {
+				return l.Advance(ctx, lease, lease.Position, ttl, also)
+			}}
+		}},
+		"further work in another transaction": {[]string{"AdvanceFails"}, func(l sqllog.Log, db *sql.DB) fault {
+			return fault{advance: func(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration, also func(context.Context, *sql.Tx) error) error {
+				if err := l.Advance(ctx, lease, p, ttl, nil); also == nil || err != nil {
+					return err
+				}
+				return sqltx.Do(ctx, db, also)
+			}}
+		}},
+		"prunes what is old, read or not": {[]string{"Prune"}, func(l sqllog.Log, db *sql.DB) fault {
+			return fault{prune: func(ctx context.Context, lane int, before time.Time, limit int) (int, error) {
+				res, err := db.ExecContext(ctx, `DELETE FROM suite_messages WHERE created_at < ?`, before.UnixMicro())
+				if err != nil {
+					return 0, err
+				}
+				n, err := res.RowsAffected()
+				return int(n), err
+			}}
+		}},
+		"prunes what is read, old or not": {[]string{"PruneAge"}, func(l sqllog.Log, _ *sql.DB) fault {
+			return fault{prune: func(ctx context.Context, lane int, _ time.Time, limit int) (int, error) {
+				return l.Prune(ctx, lane, time.Now().Add(time.Hour), limit)
+			}}
+		}},
+		"counts without the limit": {[]string{"Backlog"}, func(l sqllog.Log, _ *sql.DB) fault {
+			return fault{backlog: func(ctx context.Context, c sqllog.Cursor, _ int) (int, time.Time, error) {
+				return l.Backlog(ctx, c, 1000)
+			}}
+		}},
+		"counts from the beginning": {[]string{"Backlog"}, func(l sqllog.Log, _ *sql.DB) fault {
+			return fault{backlog: func(ctx context.Context, c sqllog.Cursor, limit int) (int, time.Time, error) {
+				return l.Backlog(ctx, sqllog.Cursor{Consumer: "nobody", Lane: c.Lane}, limit)
+			}}
+		}},
+	}
+	caught := map[string]bool{}
+	for name, d := range defects {
+		for _, want := range d.cases {
+			caught[want] = true
+			t.Run(name+"/"+want, func(t *testing.T) {
+				log, db := open(t)
+				f := d.make(log, db)
+				f.Log = log
+				// A lease that never becomes free is waited for; not for long here.
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				defer cancel()
+				if err := check(t, want)(ctx, &sqllogtest.Fixture{Log: f, DB: db}); err == nil {
+					t.Errorf("%s passes on a log where %s", want, name)
+				} else if errors.Is(err, sql.ErrNoRows) {
+					t.Errorf("the defect itself failed: %v", err)
+				}
+			})
+		}
+	}
+	for _, c := range sqllogtest.Cases() {
+		if !caught[c.Name] {
+			t.Errorf("no defect is there for case %s", c.Name)
+		}
+	}
+}
+
+const short = 50 * time.Millisecond
+
+func check(t *testing.T, name string) func(context.Context, *sqllogtest.Fixture) error {
+	for _, c := range sqllogtest.Cases() {
+		if c.Name == name {
+			return c.Check
+		}
+	}
+	t.Fatalf("there is no case %s", name)
+	return nil
+}
