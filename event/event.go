@@ -2,11 +2,12 @@ package event
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/millrace-go/millrace/fault"
 )
 
 // Priority of an update request. The zero value means that the event carries none.
@@ -17,9 +18,6 @@ const (
 	High Priority = "HIGH"
 	Low  Priority = "LOW"
 )
-
-// JSON is the content type of Data when none is set.
-const JSON = "application/json"
 
 // Event is the envelope of everything that Millrace moves: a CloudEvents 1.0
 // event with the extension attributes of the table in the package comment.
@@ -61,6 +59,9 @@ type Event struct {
 // New makes an event of the given type and source with a fresh UUID v7, the
 // current time, version "v1" and data marshaled as JSON. Nil data stays empty;
 // a json.RawMessage is taken as it is. Set further fields on the result.
+//
+// It returns an error for data that does not marshal, and for a type or source
+// that [Event.Validate] refuses.
 func New(typ, source string, data any) (Event, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -70,13 +71,13 @@ func New(typ, source string, data any) (Event, error) {
 		ID: id.String(), Type: typ, Source: source, Time: time.Now().UTC(),
 		Version: "v1", DataContentType: JSON,
 	}
+	if err := e.checkAttributes(); err != nil {
+		return Event{}, fault.MarkPermanent(fmt.Errorf("event: %w", err))
+	}
 	if data != nil {
 		if e.Data, err = json.Marshal(data); err != nil {
-			return Event{}, fmt.Errorf("event: marshal the data of %s: %w", typ, err)
+			return Event{}, fault.MarkPermanent(fmt.Errorf("event: marshal the data of %s: %w", typ, err))
 		}
-	}
-	if typ == "" || source == "" {
-		return Event{}, errors.New("event: type and source must not be empty")
 	}
 	return e, nil
 }
@@ -102,13 +103,14 @@ func (e Event) CausedBy(parent Event) Event {
 }
 
 // UnmarshalData decodes JSON data into v. Data of another content type is an
-// error that names it.
+// error that names it. Errors are permanent: a handler may return them as they
+// are.
 func (e Event) UnmarshalData(v any) error {
 	if !isJSON(e.DataContentType) {
-		return fmt.Errorf("event: data of %s %s is %q, not JSON", e.Type, e.ID, e.DataContentType)
+		return fault.MarkPermanent(fmt.Errorf("event: data of %q %q is %q, not JSON", e.Type, e.ID, e.DataContentType))
 	}
 	if err := json.Unmarshal(e.Data, v); err != nil {
-		return fmt.Errorf("event: decode the data of %s %s: %w", e.Type, e.ID, err)
+		return fault.MarkPermanent(fmt.Errorf("event: decode the data of %q %q: %w", e.Type, e.ID, err))
 	}
 	return nil
 }

@@ -1,0 +1,124 @@
+package event
+
+import (
+	"strconv"
+	"time"
+)
+
+// builder puts an event together from attributes that arrive one by one, in
+// any order and any encoding, and has the last word on whether it is one.
+type builder struct {
+	event Event
+	seen  uint32 // bit per attr
+}
+
+// The bits of every attr must fit into seen.
+const _ = uint32(1) << attrEnd
+
+// once records that the attribute has arrived, and refuses it the second time:
+// readers disagree about which of two values counts.
+func (b *builder) once(a attr, name string) error {
+	if a == attrExtension {
+		if _, ok := b.event.Extensions[name]; ok {
+			return wrong(name, "appears twice")
+		}
+		return nil
+	}
+	if b.seen&(1<<a) != 0 {
+		return wrong(attrNames[a], "appears twice")
+	}
+	b.seen |= 1 << a
+	return nil
+}
+
+// add stores an attribute that may have arrived only once.
+func (b *builder) add(name, value string) error {
+	a := lookup(name)
+	if err := b.once(a, name); err != nil {
+		return err
+	}
+	return b.set(a, name, value)
+}
+
+// set stores the canonical string form of an attribute. An empty value of an
+// attribute with a field means that it is not set.
+func (b *builder) set(a attr, name, value string) error {
+	if a == attrExtension {
+		if err := checkExtensionName(name); err != nil {
+			return err
+		}
+		if b.event.Extensions == nil {
+			b.event.Extensions = make(map[string]string)
+		}
+		b.event.Extensions[name] = value
+		return nil
+	}
+	if field := b.event.text(a); field != nil {
+		*field = value
+		return nil
+	}
+	switch a {
+	case attrSpecVersion:
+		if value != specVersion {
+			return wrong("specversion", "%q is not supported, only %s is", clip(value), specVersion)
+		}
+	case attrTime:
+		return b.setTime(value)
+	case attrSequence:
+		return b.setSequence(value)
+	}
+	return nil
+}
+
+func (b *builder) setTime(value string) error {
+	if value == "" {
+		return nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, value)
+	if err != nil {
+		return wrong("time", "%q is not an RFC 3339 timestamp", clip(value))
+	}
+	b.event.Time = t.UTC()
+	return nil
+}
+
+func (b *builder) setSequence(value string) error {
+	if value == "" {
+		return nil
+	}
+	n, err := strconv.ParseUint(value, 10, 64)
+	if err != nil {
+		return wrong("sequence", "%q is not a whole number from 0 to 2^64-1", clip(value))
+	}
+	b.event.Sequence = n
+	return nil
+}
+
+// finish applies what depends on more than one attribute and returns a valid
+// event. parsed tells that the data was JSON text inside a document already.
+func (b *builder) finish(parsed bool) (Event, error) {
+	if b.seen&(1<<attrSpecVersion) == 0 {
+		return Event{}, wrong("specversion", "is missing")
+	}
+	e := &b.event
+	if len(e.Data) == 0 {
+		e.Data, parsed = nil, true
+	} else if e.DataContentType == "" {
+		// Nothing says what the data is. JSON is the format's default; bytes
+		// that are not JSON are, as in HTTP, just bytes.
+		e.DataContentType = JSON
+		if !parsed && checkJSON(e.Data) != nil {
+			e.DataContentType = octetStream
+		}
+		parsed = true
+	}
+	if err := e.checkAttributes(); err != nil {
+		return Event{}, err
+	}
+	if !parsed {
+		if err := e.checkData(); err != nil {
+			return Event{}, err
+		}
+	}
+	return b.event, nil
+}

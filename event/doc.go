@@ -1,0 +1,101 @@
+// Package event is the envelope of everything that Millrace moves: one [Event]
+// type, compatible with CloudEvents 1.0, and the two ways to put it into a
+// Watermill message, [Structured] and [Binary].
+//
+// Make an event with [New], set what else is known about it, and hand it to an
+// outbox or a codec. [Decode] reads a message of either mode and any binding,
+// from Millrace or from any other CloudEvents producer. Whatever is decoded is
+// valid and can be written again by either codec.
+//
+// # Attributes
+//
+//	field            attribute        kind        rules
+//	ID               id               core        required; the idempotency key; a UUID v7 from New
+//	Type             type             core        required
+//	Source           source           core        required; a URI reference
+//	Time             time             core        RFC 3339 with nanoseconds, UTC; the zero time is left out
+//	AggregateID      subject          core        not blank; orders the event when PartitionKey is empty
+//	DataContentType  datacontenttype  core        a media type; application/json when there is data and none is set
+//	DataSchema       dataschema       core        an absolute URI
+//	Data             data             core        JSON inline, other bytes as data_base64; the body in binary mode
+//	AggregateType    aggregatetype    extension
+//	PartitionKey     partitionkey     extension   overrides AggregateID for ordering
+//	Version          dataversion      extension   "v1" from New
+//	Sequence         sequence         extension   a decimal number, written as a string; read from a string or number
+//	CorrelationID    correlationid    extension
+//	CausationID      causationid      extension
+//	ActorID          actorid          extension
+//	TargetID         targetid         extension
+//	RefID            refid            extension
+//	Priority         priority         extension   HIGH or LOW
+//	TraceParent      traceparent      extension   W3C trace context, carried as it is
+//	TraceState       tracestate       extension   same
+//	Extensions       any other name   extension   kept; booleans and integers in their canonical string form
+//
+// Attributes are text without control characters. An empty field is not
+// written; an attribute that arrives as null or (but for those in Extensions)
+// empty is an empty field.
+//
+// # Metadata
+//
+// Every encoded message has the event's ID as its UUID, a "content-type", and
+// the event's key as "partitionkey" when it has one: transports order by [Key]
+// and need not know CloudEvents. In binary mode the attributes follow, named by
+// the binding:
+//
+//	binding         example               values
+//	[KafkaBinding]  ce_id                 UTF-8
+//	[HTTPBinding]   ce-id                 percent-encoded; names are read in any case
+//	[AMQPBinding]   cloudEvents_id        UTF-8; cloudEvents:id is read too
+//
+// # Guarantees
+//
+//	property                                               proven by
+//	decode(encode(e)) is e, in both modes, every binding   TestRoundTripStructured, TestRoundTripBinary, TestRoundTripJSON
+//	the CloudEvents SDK reads what is written here         TestSDKReadsStructured, TestSDKReadsBinary
+//	what the SDK writes is read here, and can be passed on TestReadsStructuredOfSDK, TestReadsBinaryOfSDK
+//	header names are those of the bindings                 TestBinaryHeaders, TestBinaryThroughHTTP
+//	either mode and any binding is recognised              TestDecodeRecognises
+//	JSON data arrives byte for byte (white space around
+//	it aside), other data bit for bit                      TestStructuredData, TestRoundTripBinary
+//	equal events encode to equal documents                 TestStructuredDocument, TestRoundTripStructured
+//	nothing beyond the size limit is parsed or written     TestStructuredMaxSize, TestBinaryMaxSize
+//	decoding never panics; what it accepts is valid        FuzzDecodeStructured, FuzzDecodeBinary
+//	an error names the attribute, is permanent, short, and
+//	the same every time                                    TestValidateRefuses, TestStructuredRefuses, TestBinaryRefuses,
+//	                                                       TestErrorsAreBounded, TestErrorsAreDeterministic
+//	no attribute can smuggle a header or a line break      TestValidateRefuses
+//	JSON is checked exactly as encoding/json does          FuzzCheckJSON, TestCheckJSONAgreesWithStandardLibrary
+//
+// # Failure modes
+//
+// Every error of a codec is permanent: the same bytes fail again, so a consumer
+// dead-letters the message at once.
+//
+//   - A message beyond MaxSize, 1 MiB by default: [ErrTooLarge], before anything
+//     is parsed. Encode applies the same limit, so that a producer learns of it
+//     and not the consumers.
+//   - A message that announces no CloudEvent: [ErrNotEvent].
+//   - A wrong, missing or repeated attribute, data that is not what
+//     datacontenttype says, a broken document: an [*AttributeError] with the
+//     attribute's name. Names and values from outside are cut in messages.
+//   - A batch, or an event format other than JSON, is refused by name.
+//   - CloudEvents allows a sequence that is no number and a priority of any
+//     text. Here they mean something, so such an event is refused rather than
+//     misread.
+//
+// # Choices where the SDKs differ
+//
+//   - Data of a "+json" type is written as data_base64. The Go SDK can't read it
+//     inline; every SDK reads base64. Inline is read, as the format demands: a
+//     JSON string stays a JSON string.
+//   - Without a content type, data in binary mode or data_base64 is JSON if it
+//     parses as JSON, else application/octet-stream.
+//   - The Go SDK neither writes nor reads the percent-encoding that the HTTP
+//     binding demands. Its plain values are read here, a percent sign included
+//     unless two hex digits follow it; it sees ours percent-encoded, which
+//     differs only for values with spaces, quotes, percent signs or letters
+//     beyond ASCII.
+//   - Attribute names are lower-case. Upper case is read as lower case.
+//   - Of a time, digits beyond the nanosecond are dropped.
+package event

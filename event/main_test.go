@@ -1,0 +1,146 @@
+package event
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/fault"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// full returns an event with every field set.
+func full() Event {
+	return Event{
+		ID:     "0190163d-8694-739b-aea5-966c26f8ad90",
+		Type:   "PaymentSuccess",
+		Source: "boxoffice/payments",
+		Time:   time.Date(2026, 3, 1, 19, 30, 0, 123456789, time.UTC),
+
+		AggregateType: "reservation",
+		AggregateID:   "res-1042",
+		PartitionKey:  "user-7",
+		Version:       "v2",
+		Sequence:      18446744073709551615,
+
+		CorrelationID: "req-99",
+		CausationID:   "0190163d-0000-7000-8000-000000000001",
+
+		ActorID:  "user-7",
+		TargetID: "user-8",
+		RefID:    "post-3",
+		Priority: High,
+
+		TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+		TraceState:  "rojo=00f067aa0ba902b7",
+
+		DataContentType: JSON,
+		DataSchema:      "https://millrace.example/schemas/payment.json",
+		Data:            []byte(`{"paymentId":"p-1","amount":120000}`),
+
+		Extensions: map[string]string{"region": "서울", "ce4": `a "quoted" \ value, 100% 🎟`},
+	}
+}
+
+// minimal returns an event with nothing but what is required.
+func minimal() Event { return Event{ID: "1", Type: "T", Source: "s"} }
+
+// TestFullSetsEverything keeps full honest: a field added to Event must be
+// added there, and is then covered by every round trip.
+func TestFullSetsEverything(t *testing.T) {
+	v := reflect.ValueOf(full())
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			t.Errorf("full() does not set %s", v.Type().Field(i).Name)
+		}
+	}
+}
+
+// TestAttributeNames checks the two directions between names and numbers.
+func TestAttributeNames(t *testing.T) {
+	e := full()
+	fields := map[*string]bool{}
+	for a := attrSpecVersion; a < attrEnd; a++ {
+		name := attrNames[a]
+		if name == "" || lookup(name) != a {
+			t.Errorf("attribute %d is named %q, which is attribute %d", a, name, lookup(name))
+		}
+		field := e.text(a)
+		special := a == attrSpecVersion || a == attrTime || a == attrSequence
+		if (field == nil) != special {
+			t.Errorf("%s: field %v", name, field)
+		}
+		if field != nil {
+			if fields[field] {
+				t.Errorf("%s shares its field with another attribute", name)
+			}
+			fields[field] = true
+		}
+	}
+	if lookup("region") != attrExtension {
+		t.Error("an unknown name is an extension")
+	}
+}
+
+// wantError checks what every error of this package owes: permanent, prefixed,
+// naming the attribute.
+func wantError(t *testing.T, err error, attribute string, contains ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error; want one about %s", attribute)
+	}
+	if c := fault.Of(err); c != fault.Permanent {
+		t.Errorf("class %v of %v; want permanent", c, err)
+	}
+	if !strings.HasPrefix(err.Error(), "event: ") {
+		t.Errorf("error %q does not say who reports it", err)
+	}
+	var ae *AttributeError
+	if !errors.As(err, &ae) {
+		t.Fatalf("no AttributeError in %v", err)
+	}
+	if ae.Name != attribute {
+		t.Errorf("error names %q, want %q: %v", ae.Name, attribute, err)
+	}
+	for _, s := range append(contains, attribute) {
+		if !strings.Contains(err.Error(), s) {
+			t.Errorf("error %q does not contain %q", err, s)
+		}
+	}
+}
+
+func wantEqual(t *testing.T, got, want Event) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("events differ\n got %+v\nwant %+v", got, want)
+	}
+}
+
+// wantDecodeError checks an error about input that the test knows nothing of.
+func wantDecodeError(t *testing.T, err error, e Event) {
+	t.Helper()
+	if !reflect.DeepEqual(e, Event{}) {
+		t.Fatalf("an event beside an error: %+v", e)
+	}
+	if c := fault.Of(err); c != fault.Permanent {
+		t.Fatalf("class %v of %v; want permanent", c, err)
+	}
+	if !strings.HasPrefix(err.Error(), "event: decode message ") {
+		t.Fatalf("error %q does not say who reports it", err)
+	}
+	if len(err.Error()) > 1000 {
+		t.Fatalf("an error of %d bytes", len(err.Error()))
+	}
+	var ae *AttributeError
+	if !errors.As(err, &ae) && !errors.Is(err, ErrTooLarge) && !errors.Is(err, ErrNotEvent) {
+		t.Fatalf("error %q names no attribute", err)
+	}
+	if ae != nil && (ae.Name == "" || ae.Err == nil) {
+		t.Fatalf("an empty AttributeError: %#v", ae)
+	}
+}
