@@ -5,7 +5,8 @@
 // Make an event with [New], set what else is known about it, and hand it to an
 // outbox or a codec. [Decode] reads a message of either mode and any binding,
 // from Millrace or from any other CloudEvents producer. Whatever is decoded is
-// valid and can be written again by either codec.
+// valid and can be written again (in binary mode, unless its data is itself a
+// CloudEvents document, which a reader would take for the event).
 //
 // # Attributes
 //
@@ -44,9 +45,9 @@
 // the binding:
 //
 //	binding         example               values
-//	[KafkaBinding]  ce_id                 UTF-8
-//	[HTTPBinding]   ce-id                 percent-encoded; names are read in any case
-//	[AMQPBinding]   cloudEvents_id        UTF-8; cloudEvents:id is read too
+//	KafkaBinding    ce_id                 UTF-8
+//	HTTPBinding     ce-id                 percent-encoded; names are read in any case
+//	AMQPBinding     cloudEvents_id        UTF-8; cloudEvents:id is read too
 //
 // # Guarantees
 //
