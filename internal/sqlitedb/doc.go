@@ -17,7 +17,9 @@
 //	driver errors have a class                                TestClassify
 //
 // Failure modes: another process that holds the write lock for longer than
-// BusyTimeout makes writes fail with a transient error. With Synchronous
-// Normal a power cut can undo the last commits, but never corrupts the file. A
-// network file system does not keep SQLite's locks and is not supported.
+// BusyTimeout makes writes fail with a transient error; such a wait does not
+// end early with its context, while the wait for the pool's own connection
+// does. With Synchronous Normal a power cut can undo the last commits, but
+// never corrupts the file. A network file system does not keep SQLite's locks
+// and is not supported.
 package sqlitedb

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync/atomic"
 	"testing/fstest"
 	"text/template"
 
@@ -22,14 +23,16 @@ type Log struct {
 	db     *sql.DB
 	tables sqllog.Tables
 	sql    statements
+
+	analyzed atomic.Bool // the table was seen to have statistics
 }
 
 var _ sqllog.Log = (*Log)(nil)
 
 // statements is every statement with the table names filled in.
 type statements struct {
-	append, createCursor, lease, leaseState, renew, release, advance  string
-	openWindow, readWindow, backlog, prune, rebaseRows, rebaseCursors string
+	append, appendOne, createCursor, lease, leaseState, renew, release, advance string
+	openWindow, readWindow, backlog, prune, rebaseRows, rebaseCursors           string
 }
 
 // New makes a log over db, which must be opened with pgx's database/sql driver.
@@ -43,7 +46,7 @@ func New(db *sql.DB, tables sqllog.Tables) (*Log, error) {
 	}
 	l := &Log{db: db, tables: tables}
 	for name, into := range map[string]*string{
-		"append": &l.sql.append, "create_cursor": &l.sql.createCursor, "lease": &l.sql.lease,
+		"append": &l.sql.append, "append_one": &l.sql.appendOne, "create_cursor": &l.sql.createCursor, "lease": &l.sql.lease,
 		"lease_state": &l.sql.leaseState, "renew": &l.sql.renew, "release": &l.sql.release,
 		"advance": &l.sql.advance, "open_window": &l.sql.openWindow, "read_window": &l.sql.readWindow,
 		"backlog": &l.sql.backlog, "prune": &l.sql.prune,

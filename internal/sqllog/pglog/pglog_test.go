@@ -362,3 +362,21 @@ func TestPlansUseTheIndexes(t *testing.T) {
 		}
 	}
 }
+
+// A backlog in a table that autovacuum has not seen is read by index all the same.
+func TestBacklogOfAFreshTableGetsStatistics(t *testing.T) {
+	l, db := open(t)
+	if _, err := db.Exec(`INSERT INTO log_messages (lane, topic, message_id, message_key, headers, payload)
+		SELECT 0, 't', g::text, 'k', '', 'x' FROM generate_series(1, 3000) AS g`); err != nil {
+		t.Fatal(err)
+	}
+	ids, next := read(t, l, sqllog.Position{}, 1000)
+	more, _ := read(t, l, next, 1000)
+	if len(ids)+len(more) != 2000 {
+		t.Fatalf("read %d and %d rows", len(ids), len(more))
+	}
+	var rows float64
+	if err := db.QueryRow(`SELECT reltuples FROM pg_class WHERE oid = 'log_messages'::regclass`).Scan(&rows); err != nil || rows != 3000 {
+		t.Fatalf("the table has statistics of %v rows (%v), want 3000", rows, err)
+	}
+}

@@ -15,6 +15,9 @@ import (
 // beginning is the snapshot in which no transaction is visible.
 const beginning = "1:1:"
 
+// backlogged is the size of a batch from which its plan matters.
+const backlogged = 500
+
 // covered is the snapshot whose rows a position has behind it.
 func covered(p sqllog.Position) string {
 	if p.From == "" {
@@ -34,6 +37,9 @@ func (l *Log) Read(ctx context.Context, lane int, after sqllog.Position, max int
 			return nil, after, err
 		}
 		query, args = l.sql.openWindow, []any{lane, w.from, xmax, running, max}
+	}
+	if after.To != "" && max >= backlogged {
+		l.gatherStatistics(ctx) // a window of several batches: a backlog
 	}
 	entries, err := l.scan(ctx, lane, max, &w, query, args)
 	if err != nil {

@@ -1,0 +1,310 @@
+package idempotencytest_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/idempotencytest"
+	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sqlitedb"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+type handler = func(context.Context) error
+
+// backend is a correct store with at most one defect.
+type backend struct {
+	*sqlidempotency.Store
+	once  func(ctx context.Context, r idempotency.Record, fn handler) (bool, error)
+	seen  func(ctx context.Context, key string) (bool, error)
+	prune func(ctx context.Context, before time.Time, limit int) (int, error)
+}
+
+func (b backend) Once(ctx context.Context, r idempotency.Record, fn func(context.Context) error) (bool, error) {
+	if b.once == nil {
+		return b.Store.Once(ctx, r, fn)
+	}
+	return b.once(ctx, r, fn)
+}
+
+func (b backend) Seen(ctx context.Context, key string) (bool, error) {
+	if b.seen == nil {
+		return b.Store.Seen(ctx, key)
+	}
+	return b.seen(ctx, key)
+}
+
+func (b backend) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+	if b.prune == nil {
+		return b.Store.Prune(ctx, before, limit)
+	}
+	return b.prune(ctx, before, limit)
+}
+
+func nothing(context.Context) error { return nil }
+
+// defects says, per broken backend, which cases must fail.
+var defects = []struct {
+	name   string
+	caught []string
+	with   func(s *sqlidempotency.Store, db *sql.DB) backend
+}{
+	{
+		"marks in a transaction before the handler's",
+		[]string{"error-leaves-no-key", "panic-leaves-no-key", "concurrent-takeover", "storm"},
+		func(s *sqlidempotency.Store, db *sql.DB) backend {
+			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+				if fresh, err := s.Once(ctx, r, nothing); err != nil || !fresh {
+					return false, err
+				}
+				err := sqltx.Do(ctx, db, func(ctx context.Context, _ *sql.Tx) error { return fn(ctx) })
+				return err == nil, err
+			}}
+		},
+	},
+	{
+		"swallows the handler's error and commits",
+		[]string{"error-leaves-no-key", "error-is-kept"},
+		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+				return s.Once(ctx, r, func(ctx context.Context) error {
+					_ = fn(ctx)
+					return nil
+				})
+			}}
+		},
+	},
+	{
+		"commits and then reports the handler's error",
+		[]string{"error-leaves-no-key"},
+		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+				var failed error
+				fresh, err := s.Once(ctx, r, func(ctx context.Context) error {
+					failed = fn(ctx)
+					return nil
+				})
+				return fresh && failed == nil, errors.Join(err, failed)
+			}}
+		},
+	},
+	{
+		"marks after the handler",
+		[]string{"concurrent-one-effect"},
+		func(s *sqlidempotency.Store, db *sql.DB) backend {
+			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+				if seen, err := s.Seen(ctx, r.Key); err != nil || seen {
+					return false, err
+				}
+				if err := sqltx.Do(ctx, db, func(ctx context.Context, _ *sql.Tx) error { return fn(ctx) }); err != nil {
+					return false, err
+				}
+				_, err := s.Once(ctx, r, nothing)
+				return err == nil, err
+			}}
+		},
+	},
+	{
+		"calls a key handled that is still being handled",
+		[]string{"concurrent-takeover"},
+		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+			var running sync.Map
+			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+				if _, busy := running.LoadOrStore(r.Key, true); busy {
+					return false, nil
+				}
+				defer running.Delete(r.Key)
+				return s.Once(ctx, r, fn)
+			}}
+		},
+	},
+	{
+		"gives the handler no transaction",
+		[]string{"transaction-in-context", "fresh-then-duplicate"},
+		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+				return s.Once(ctx, r, func(context.Context) error { return fn(ctx) })
+			}}
+		},
+	},
+	{
+		"begins its own transaction inside an outer one",
+		[]string{"outer-commit", "outer-rollback", "same-key-inside"},
+		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+				ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond) // or it waits for its own outer one
+				defer cancel()
+				return s.Once(withoutValues{ctx}, r, fn)
+			}}
+		},
+	},
+	{
+		"recovers the handler's panic",
+		[]string{"panic-leaves-no-key"},
+		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+				return s.Once(ctx, r, func(ctx context.Context) error {
+					defer func() { _ = recover() }()
+					return fn(ctx)
+				})
+			}}
+		},
+	},
+	{
+		"accepts an empty key",
+		[]string{"empty-key"},
+		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+				if r.Key == "" {
+					r.Key = "group:"
+				}
+				return s.Once(ctx, r, fn)
+			}}
+		},
+	},
+	{
+		"cuts long keys",
+		[]string{"long-keys"},
+		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+			return rekeyed(s, func(key string) string { return key[:min(len(key), 191)] })
+		},
+	},
+	{
+		"compares keys without regard to case",
+		[]string{"odd-keys"},
+		func(s *sqlidempotency.Store, _ *sql.DB) backend { return rekeyed(s, strings.ToLower) },
+	},
+	{
+		"ignores spaces at the end of keys",
+		[]string{"odd-keys"},
+		func(s *sqlidempotency.Store, _ *sql.DB) backend { return rekeyed(s, strings.TrimSpace) },
+	},
+	{
+		"does not heed its context",
+		[]string{"cancelled-context", "cancelled-in-handler"},
+		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+				return s.Once(context.WithoutCancel(ctx), r, fn)
+			}}
+		},
+	},
+	{
+		"prunes everything",
+		[]string{"prune-keeps-newer", "prune-in-chunks"},
+		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+			return backend{prune: func(ctx context.Context, _ time.Time, limit int) (int, error) {
+				return s.Prune(ctx, time.Now().Add(time.Hour), limit)
+			}}
+		},
+	},
+	{
+		"ignores the limit of Prune",
+		[]string{"prune-in-chunks", "prune-bad-limit"},
+		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+			return backend{prune: func(ctx context.Context, before time.Time, _ int) (int, error) {
+				return s.Prune(ctx, before, 1000)
+			}}
+		},
+	},
+	{
+		"prunes nothing",
+		[]string{"prune-keeps-newer", "prune-in-chunks"},
+		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+			return backend{prune: func(context.Context, time.Time, int) (int, error) { return 0, nil }}
+		},
+	},
+}
+
+// rekeyed changes keys on their way in.
+func rekeyed(s *sqlidempotency.Store, change func(string) string) backend {
+	return backend{
+		once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+			r.Key = change(r.Key)
+			return s.Once(ctx, r, fn)
+		},
+		seen: func(ctx context.Context, key string) (bool, error) { return s.Seen(ctx, change(key)) },
+	}
+}
+
+type withoutValues struct{ context.Context }
+
+func (withoutValues) Value(any) any { return nil }
+
+// harness puts the defect into the store and into its peer.
+func harness(t *testing.T, with func(*sqlidempotency.Store, *sql.DB) backend) idempotencytest.Harness {
+	t.Helper()
+	path, db := servicetest.SQLite(t)
+	second, err := sqlitedb.Open(path, sqlitedb.Config{Synchronous: sqlitedb.Normal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { second.Close() })
+	h := idempotencytest.Harness{DB: db, Backdate: func(ctx context.Context, key string, by time.Duration) error {
+		_, err := db.ExecContext(ctx, `UPDATE event_handled SET handled_at = ? WHERE idempotency_key = ?`,
+			time.Now().Add(-by).UTC().Format("2006-01-02T15:04:05.000Z"), key)
+		return err
+	}}
+	for _, side := range []struct {
+		db    *sql.DB
+		store *idempotency.Store
+	}{{db, &h.Store}, {second, &h.Peer}} {
+		s, err := sqlidempotency.New(side.db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b := with(s, side.db)
+		b.Store = s
+		*side.store = b
+	}
+	return h
+}
+
+func TestBrokenBackendsAreCaught(t *testing.T) {
+	cases := map[string]idempotencytest.Case{}
+	watched := map[string]bool{}
+	for _, c := range idempotencytest.Cases() {
+		cases[c.Name] = c
+	}
+	for _, d := range defects {
+		t.Run(d.name, func(t *testing.T) {
+			for _, name := range d.caught {
+				watched[name] = true
+				c, ok := cases[name]
+				if !ok {
+					t.Fatalf("there is no case %q", name)
+				}
+				if err := idempotencytest.Check(t.Context(), c, harness(t, d.with)); err == nil {
+					t.Errorf("%s does not notice a store that %s", name, d.name)
+				} else {
+					t.Logf("%s: %v", name, err)
+				}
+			}
+		})
+	}
+	for name := range cases {
+		if !watched[name] {
+			t.Errorf("no broken backend shows that case %s can fail", name)
+		}
+	}
+}
+
+// The control: without a defect the same harness passes every case.
+func TestCorrectBackendPasses(t *testing.T) {
+	idempotencytest.Run(t, func(t *testing.T) idempotencytest.Harness {
+		return harness(t, func(*sqlidempotency.Store, *sql.DB) backend { return backend{} })
+	})
+}

@@ -1,0 +1,86 @@
+package idempotencytest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/millrace-go/millrace/idempotency"
+)
+
+func keyCases() []Case {
+	return []Case{
+		{Name: "empty-key", Run: emptyKey},
+		{Name: "long-keys", Run: longKeys},
+		{Name: "odd-keys", Run: oddKeys},
+	}
+}
+
+func emptyKey(ctx context.Context, h Harness) error {
+	_, err := h.Store.Once(ctx, record(""), func(context.Context) error {
+		return errors.New("the handler ran without a key")
+	})
+	if !errors.Is(err, idempotency.ErrEmptyKey) {
+		return fmt.Errorf("Once with an empty key: %w; want ErrEmptyKey", orNil(err))
+	}
+	if _, err := h.Store.Seen(ctx, ""); !errors.Is(err, idempotency.ErrEmptyKey) {
+		return fmt.Errorf("Seen with an empty key: %w; want ErrEmptyKey", orNil(err))
+	}
+	return nil
+}
+
+// distinct checks that the keys are all different effects, each with
+// duplicates of its own only.
+func distinct(ctx context.Context, h Harness, keys []string) error {
+	nothing := func(context.Context) error { return nil }
+	for i, key := range keys {
+		if seen, err := h.Store.Seen(ctx, key); seen || err != nil {
+			return fmt.Errorf("key %d (%d bytes, %.40q) before its delivery: recorded %v, %w", i, len(key), key, seen, orNil(err))
+		}
+		for _, want := range []bool{true, false} {
+			if fresh, err := h.Store.Once(ctx, record(key), nothing); fresh != want || err != nil {
+				return fmt.Errorf("key %d (%d bytes, %.40q): fresh %v, %w; want %v", i, len(key), key, fresh, orNil(err), want)
+			}
+		}
+		if seen, err := h.Store.Seen(ctx, key); !seen || err != nil {
+			return fmt.Errorf("key %d (%d bytes, %.40q) after its delivery: recorded %v, %w", i, len(key), key, seen, orNil(err))
+		}
+	}
+	return nil
+}
+
+// longKeys differ in their last byte only. 10,000 bytes that do not compress
+// are above what PostgreSQL can index.
+func longKeys(ctx context.Context, h Harness) error {
+	var keys []string
+	for _, n := range []int{64, 190, 191, 192, 254, 255, 256, 768, 3000, 10_000} {
+		long := "group:" + noise(n-len("group:")-1)
+		keys = append(keys, long+"a", long+"b")
+	}
+	return distinct(ctx, h, keys)
+}
+
+func oddKeys(ctx context.Context, h Harness) error {
+	return distinct(ctx, h, []string{
+		"group:a", "group:A", "group:a ", "group: a", "GROUP:a", "group:a:b", "other:a",
+		"group:it's", `group:"quoted"`, `group:back\slash`, "group:100%", "group:a_b", "group:$1", "group:?1",
+		"group:é", "group:e\u0301", "group:한글", "group:🎟", "group:tab\there", "group:line\nbreak",
+		"group:nul\x00a", "group:nul\x00b", "group:broken\xffa", "group:broken\xfea",
+		"group:" + strings.Repeat("한", 200) + "a", "group:" + strings.Repeat("한", 200) + "b",
+	})
+}
+
+// noise returns n letters without repetition to compress, the same every time.
+func noise(n int) string {
+	var b strings.Builder
+	state := uint32(2463534242)
+	for range n {
+		// Marsaglia's xorshift; quality does not matter here.
+		state ^= state << 13
+		state ^= state >> 17
+		state ^= state << 5
+		b.WriteByte('a' + byte(state%26))
+	}
+	return b.String()
+}

@@ -1,0 +1,57 @@
+package idempotency
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// KeyFunc names the effect that a group has on behalf of an event. Two calls
+// with equal results are one effect. An error refuses the event for good.
+type KeyFunc func(group string, e event.Event) (string, error)
+
+// ByEvent makes the key {group}:{eventId}: each event has its effect once in
+// each group. It is what a [Guard] uses when it is told nothing else.
+func ByEvent(group string, e event.Event) (string, error) {
+	if e.ID == "" {
+		return "", fmt.Errorf("idempotency: the %s event has no id to make a key of", e.Type)
+	}
+	return group + ":" + e.ID, nil
+}
+
+// ByAggregate makes the key {group}:{aggregateType}:{aggregateId}:{action}: the
+// action happens once per aggregate, whichever event asks for it and however
+// often a producer makes new events for it. Action names the effect, such as
+// "refund", and must not hold a colon, nor may the aggregate's type; so a key
+// can be read in one way only.
+func ByAggregate(action func(e event.Event) string) KeyFunc {
+	return func(group string, e event.Event) (string, error) {
+		a := action(e)
+		for _, part := range []struct{ name, value string }{
+			{"aggregate type", e.AggregateType}, {"aggregate id", e.AggregateID}, {"action", a},
+		} {
+			if part.value == "" {
+				return "", fmt.Errorf("idempotency: the %s event %s has no %s to make a key of", e.Type, e.ID, part.name)
+			}
+			if part.name != "aggregate id" && strings.Contains(part.value, ":") {
+				return "", fmt.Errorf("idempotency: the %s %q of the %s event %s holds a colon, which separates the parts of a key", part.name, part.value, e.Type, e.ID)
+			}
+		}
+		return group + ":" + e.AggregateType + ":" + e.AggregateID + ":" + a, nil
+	}
+}
+
+// record makes what the store keeps of e.
+func (g *Guard) record(e event.Event) (Record, error) {
+	key, err := g.cfg.Key(g.cfg.Group, e)
+	if err == nil && key == "" {
+		err = ErrEmptyKey
+	}
+	if err != nil {
+		// The same event gives the same answer next time.
+		return Record{}, fault.MarkPermanent(err)
+	}
+	return Record{Key: key, Group: g.cfg.Group, EventType: e.Type, AggregateID: e.AggregateID, EventID: e.ID}, nil
+}

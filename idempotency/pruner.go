@@ -1,0 +1,100 @@
+package idempotency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/backoff"
+)
+
+// PrunerConfig says what a [Pruner] keeps. The zero value keeps 30 days.
+type PrunerConfig struct {
+	// Retention is how long keys are kept; 30 days when zero. It must exceed
+	// the redelivery horizon that the package comment describes: an event that
+	// comes again later has its effect again.
+	Retention time.Duration
+	// Interval is the time between two rounds; 1 hour when zero.
+	Interval time.Duration
+	// Chunk is how many keys one transaction deletes; 1000 when zero. A larger
+	// one holds locks, on SQLite the only write lock, for longer.
+	Chunk int
+	// Logger gets the errors of rounds, which the next round makes good;
+	// slog.Default() when nil.
+	Logger *slog.Logger
+}
+
+func (c PrunerConfig) validate() error {
+	if c.Retention < 0 {
+		return fmt.Errorf("idempotency: PrunerConfig.Retention is %v; use a positive duration, or 0 for 30 days", c.Retention)
+	}
+	if c.Interval < 0 {
+		return fmt.Errorf("idempotency: PrunerConfig.Interval is %v; use a positive duration, or 0 for an hour", c.Interval)
+	}
+	if c.Chunk < 0 {
+		return fmt.Errorf("idempotency: PrunerConfig.Chunk is %d; use a positive number, or 0 for 1000", c.Chunk)
+	}
+	return nil
+}
+
+// Pruner forgets old keys in chunks. Several instances may run on one store.
+type Pruner struct {
+	store Store
+	cfg   PrunerConfig
+}
+
+// NewPruner makes a pruner for a store.
+func NewPruner(store Store, cfg PrunerConfig) (*Pruner, error) {
+	if store == nil {
+		return nil, errors.New("idempotency: the store is nil; make one with sqlidempotency.New")
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Retention == 0 {
+		cfg.Retention = 30 * 24 * time.Hour
+	}
+	if cfg.Interval == 0 {
+		cfg.Interval = time.Hour
+	}
+	if cfg.Chunk == 0 {
+		cfg.Chunk = 1000
+	}
+	return &Pruner{store: store, cfg: cfg}, nil
+}
+
+// Run prunes now and then every interval, until ctx is done; then it returns
+// nil. A failing round is logged and the next one is tried in time.
+func (p *Pruner) Run(ctx context.Context) error {
+	log := p.cfg.Logger
+	if log == nil {
+		log = slog.Default()
+	}
+	for {
+		if n, err := p.Prune(ctx); err != nil && ctx.Err() == nil {
+			log.ErrorContext(ctx, "pruning idempotency keys failed; trying again later",
+				"error", err, "deleted", n, "again_in", p.cfg.Interval)
+		}
+		if backoff.Sleep(ctx, p.cfg.Interval) != nil {
+			return nil
+		}
+	}
+}
+
+// Prune makes one round: it deletes chunks until none is left, and returns how
+// many keys it deleted, also when it ends early with an error.
+func (p *Pruner) Prune(ctx context.Context) (int, error) {
+	before := time.Now().Add(-p.cfg.Retention)
+	for total := 0; ; {
+		if err := ctx.Err(); err != nil {
+			return total, err
+		}
+		n, err := p.store.Prune(ctx, before, p.cfg.Chunk)
+		total += n
+		if err != nil || n < p.cfg.Chunk {
+			return total, err
+		}
+	}
+}

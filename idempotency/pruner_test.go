@@ -1,0 +1,120 @@
+package idempotency_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/memidempotency"
+)
+
+func remember(t *testing.T, store idempotency.Store, keys ...string) {
+	t.Helper()
+	for _, key := range keys {
+		if _, err := store.Once(t.Context(), idempotency.Record{Key: key}, func(context.Context) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func remembered(t *testing.T, store idempotency.Store, keys ...string) (n int) {
+	t.Helper()
+	for _, key := range keys {
+		ok, err := store.Seen(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok {
+			n++
+		}
+	}
+	return n
+}
+
+func TestPrunerRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memidempotency.New()
+		p, err := idempotency.NewPruner(store, idempotency.PrunerConfig{Retention: 24 * time.Hour, Chunk: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		remember(t, store, "a", "b", "c", "d", "e")
+		time.Sleep(23*time.Hour + 30*time.Minute) // the bubble's clock
+		remember(t, store, "young")
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- p.Run(ctx) }()
+		synctest.Wait()
+		if n := remembered(t, store, "a", "b", "c", "d", "e"); n != 5 {
+			t.Errorf("half an hour too early %d of 5 keys are left", n)
+		}
+		time.Sleep(time.Hour + time.Second)
+		synctest.Wait()
+		if n := remembered(t, store, "a", "b", "c", "d", "e"); n != 0 {
+			t.Errorf("after the retention %d keys are left", n)
+		}
+		if remembered(t, store, "young") != 1 {
+			t.Error("the young key is gone")
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run = %v after its context ended, want nil", err)
+		}
+	})
+}
+
+// failing refuses the first prune.
+type failing struct {
+	idempotency.Store
+	calls int
+}
+
+var errPrune = errors.New("disk on fire")
+
+func (f *failing) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+	if f.calls++; f.calls == 1 {
+		return 0, errPrune
+	}
+	return f.Store.Prune(ctx, before, limit)
+}
+
+func TestPrunerGoesOnAfterAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &failing{Store: memidempotency.New()}
+		var log bytes.Buffer
+		p, err := idempotency.NewPruner(store, idempotency.PrunerConfig{
+			Retention: time.Nanosecond, Interval: time.Minute, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		remember(t, store, "a")
+		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+		defer cancel()
+		if err := p.Run(ctx); err != nil {
+			t.Errorf("Run = %v", err)
+		}
+		if store.calls != 2 || remembered(t, store, "a") != 0 || strings.Count(log.String(), errPrune.Error()) != 1 {
+			t.Errorf("%d rounds, %d keys left, log:\n%s", store.calls, remembered(t, store, "a"), &log)
+		}
+	})
+}
+
+func TestNewPrunerChecks(t *testing.T) {
+	store := memidempotency.New()
+	for want, cfg := range map[string]idempotency.PrunerConfig{
+		"Retention": {Retention: -1}, "Interval": {Interval: -1}, "Chunk": {Chunk: -1},
+	} {
+		if _, err := idempotency.NewPruner(store, cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("NewPruner(%+v) = %v, want an error about %s", cfg, err, want)
+		}
+	}
+	if _, err := idempotency.NewPruner(nil, idempotency.PrunerConfig{}); err == nil {
+		t.Error("NewPruner took no store")
+	}
+}

@@ -1,0 +1,63 @@
+package sqlidempotency
+
+import (
+	"fmt"
+	"regexp"
+)
+
+// Dialect is the SQL that the database speaks.
+type Dialect string
+
+// The dialects.
+const (
+	Postgres Dialect = "postgres"
+	SQLite   Dialect = "sqlite"
+)
+
+// Layout is how the table looks.
+type Layout string
+
+// The layouts; the package comment lists their columns.
+const (
+	EventHandled    Layout = "event_handled"
+	ProcessedEvents Layout = "processed_events"
+)
+
+// Config of a [Store].
+type Config struct {
+	// Dialect of the database; required, since a *sql.DB does not tell.
+	Dialect Dialect
+	// Layout of the table; EventHandled when empty.
+	Layout Layout
+	// Table is the table's name; the layout's name when empty. Lower-case
+	// letters, digits and _, at most 28, without a schema: set the search path
+	// on the connection instead. Each name has its own version table.
+	Table string
+}
+
+// A name goes into SQL text unquoted, so it must be plain; and the names made
+// of it must stay below PostgreSQL's 63 bytes.
+var tableName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,27}$`)
+
+func (c Config) validate() error {
+	if c.Dialect != Postgres && c.Dialect != SQLite {
+		return fmt.Errorf("sqlidempotency: Config.Dialect is %q; use sqlidempotency.Postgres or sqlidempotency.SQLite", string(c.Dialect))
+	}
+	if c.Layout != EventHandled && c.Layout != ProcessedEvents {
+		return fmt.Errorf("sqlidempotency: Config.Layout is %q; use sqlidempotency.EventHandled or sqlidempotency.ProcessedEvents", string(c.Layout))
+	}
+	if !tableName.MatchString(c.Table) {
+		return fmt.Errorf("sqlidempotency: Config.Table is %q; use lower-case letters, digits and _, at most 28", c.Table)
+	}
+	return nil
+}
+
+func (c Config) withDefaults() Config {
+	if c.Layout == "" {
+		c.Layout = EventHandled
+	}
+	if c.Table == "" {
+		c.Table = string(c.Layout)
+	}
+	return c
+}

@@ -1,0 +1,68 @@
+package sqlidempotency_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/internal/sqlitedb"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+func ExampleNew() {
+	dir, err := os.MkdirTemp("", "sqlidempotency")
+	check(err)
+	defer os.RemoveAll(dir)
+	db, err := sqlitedb.Open(filepath.Join(dir, "app.db"), sqlitedb.Config{})
+	check(err)
+	defer db.Close()
+
+	store, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite})
+	check(err)
+	ctx := context.Background()
+	check(store.Migrate(ctx))
+	for range 2 {
+		fresh, err := store.Once(ctx, idempotency.Record{Key: "stats:e1"}, func(ctx context.Context) error {
+			_, ok := sqltx.From(ctx)
+			fmt.Println("in a transaction:", ok)
+			return nil
+		})
+		fmt.Println(fresh, err)
+	}
+	// Output:
+	// in a transaction: true
+	// true <nil>
+	// false <nil>
+}
+
+func ExampleStore_PrintMigrations() {
+	dir, err := os.MkdirTemp("", "sqlidempotency")
+	check(err)
+	defer os.RemoveAll(dir)
+	db, err := sqlitedb.Open(filepath.Join(dir, "app.db"), sqlitedb.Config{})
+	check(err)
+	defer db.Close()
+	store, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite, Layout: sqlidempotency.ProcessedEvents})
+	check(err)
+	var script strings.Builder
+	check(store.PrintMigrations(&script))
+	for line := range strings.Lines(script.String()) {
+		if strings.HasPrefix(line, "CREATE") {
+			fmt.Print(line)
+		}
+	}
+	// Output:
+	// CREATE TABLE millrace_idempotency_processed_events_version (
+	// CREATE TABLE processed_events (
+	// CREATE INDEX processed_events_processed_at ON processed_events (processed_at);
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

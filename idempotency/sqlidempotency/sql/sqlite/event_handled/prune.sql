@@ -1,0 +1,5 @@
+-- ?1 before, ?2 limit
+DELETE FROM {{table}} WHERE idempotency_key IN (
+    SELECT idempotency_key FROM {{table}}
+    WHERE handled_at < ?1 ORDER BY handled_at LIMIT ?2
+)

@@ -1,0 +1,212 @@
+package sqlidempotency_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+func nothing(context.Context) error { return nil }
+
+func record(key string) idempotency.Record {
+	return idempotency.Record{Key: key, Group: "stats", EventType: "Sold", AggregateID: "a-1", EventID: "e-1"}
+}
+
+func TestNewChecks(t *testing.T) {
+	_, db := servicetest.SQLite(t)
+	for _, tc := range []struct {
+		db   *sql.DB
+		cfg  sqlidempotency.Config
+		want string
+	}{
+		{nil, sqlidempotency.Config{Dialect: sqlidempotency.SQLite}, "db is nil"},
+		{db, sqlidempotency.Config{}, "Config.Dialect"},
+		{db, sqlidempotency.Config{Dialect: "oracle"}, "Config.Dialect"},
+		{db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite, Layout: "wide"}, "Config.Layout"},
+		{db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite, Table: "t; DROP TABLE users"}, "Config.Table"},
+		{db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite, Table: "Upper"}, "Config.Table"},
+		{db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite, Table: strings.Repeat("x", 29)}, "Config.Table"},
+	} {
+		if _, err := sqlidempotency.New(tc.db, tc.cfg); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("New(%+v) = %v, want an error about %s", tc.cfg, err, tc.want)
+		}
+	}
+}
+
+// The names are a contract: other programs read these tables.
+func TestColumns(t *testing.T) {
+	eachConfig(t, func(t *testing.T, cfg sqlidempotency.Config) {
+		db, _ := pools(t, cfg.Dialect)
+		s := migrated(t, db, cfg)
+		if _, err := s.Once(t.Context(), record("stats:e-1"), nothing); err != nil {
+			t.Fatal(err)
+		}
+		query := `SELECT idempotency_key, consumer_group, event_type, aggregate_id, handled_at FROM event_handled`
+		want := []string{"stats:e-1", "stats", "Sold", "a-1"}
+		if cfg.Layout == sqlidempotency.ProcessedEvents {
+			query = `SELECT event_id, consumer_service, event_type, aggregate_id, processed_at FROM processed_events`
+			want[0] = "e-1"
+		}
+		got := make([]string, 4)
+		var at any
+		if err := db.QueryRow(query).Scan(&got[0], &got[1], &got[2], &got[3], &at); err != nil || !slices.Equal(got, want) {
+			t.Errorf("the row is %q, %v; want %q", got, err, want)
+		}
+		when, ok := at.(time.Time)
+		if text, isText := at.(string); isText {
+			var err error
+			when, err = time.Parse(time.RFC3339Nano, text)
+			ok = err == nil
+		}
+		if age := time.Since(when); !ok || age < -time.Minute || age > time.Minute {
+			t.Errorf("the time is %v, want now", at)
+		}
+	})
+}
+
+func TestMigrations(t *testing.T) {
+	eachConfig(t, func(t *testing.T, cfg sqlidempotency.Config) {
+		db, _ := pools(t, cfg.Dialect)
+		printed := newStore(t, db, cfg)
+		var script bytes.Buffer
+		if err := printed.PrintMigrations(&script); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec(script.String()); err != nil {
+			t.Fatalf("%v in\n%s", err, &script)
+		}
+		if err := printed.Migrate(t.Context()); err != nil {
+			t.Fatalf("Migrate after the printed script: %v", err)
+		}
+		// A second table in the same database has a life of its own.
+		cfg.Table = "other_" + string(cfg.Layout)
+		other := migrated(t, db, cfg)
+		for name, s := range map[string]*sqlidempotency.Store{"printed": printed, "other": other} {
+			if fresh, err := s.Once(t.Context(), record("stats:e-1"), nothing); !fresh || err != nil {
+				t.Errorf("%s: %v, %v; want a fresh key in each table", name, fresh, err)
+			}
+		}
+		files, err := other.Migrations()
+		if err != nil {
+			t.Fatal(err)
+		}
+		names, _ := fs.Glob(files, "*.sql")
+		text, err := fs.ReadFile(files, names[0])
+		if err != nil || !strings.Contains(string(text), "-- +goose Up") || !strings.Contains(string(text), "CREATE TABLE "+cfg.Table) {
+			t.Errorf("%s = %q, %v", names[0], text, err)
+		}
+	})
+}
+
+func TestProcessedEventsNeedsAGroup(t *testing.T) {
+	_, db := servicetest.SQLite(t)
+	s := migrated(t, db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite, Layout: sqlidempotency.ProcessedEvents})
+	for _, key := range []string{"plain", ":e-1", "stats:"} {
+		_, err := s.Once(t.Context(), record(key), func(context.Context) error {
+			t.Errorf("the handler ran with key %q", key)
+			return nil
+		})
+		if fault.Of(err) != fault.Permanent || !strings.Contains(err.Error(), "{group}:{rest}") {
+			t.Errorf("key %q: %v (%v), want a permanent error about its form", key, err, fault.Of(err))
+		}
+		if _, err := s.Seen(t.Context(), key); err == nil {
+			t.Errorf("Seen accepts the key %q", key)
+		}
+	}
+}
+
+// Text that PostgreSQL refuses must not keep an event from being handled.
+func TestBrokenTextIsStored(t *testing.T) {
+	eachConfig(t, func(t *testing.T, cfg sqlidempotency.Config) {
+		db, _ := pools(t, cfg.Dialect)
+		r := record("stats:e\xff\x00")
+		r.EventType, r.AggregateID = "So\x00ld", "a\xff-1"
+		fresh, err := migrated(t, db, cfg).Once(t.Context(), r, nothing)
+		var typ, aggregate string
+		err2 := db.QueryRow(`SELECT event_type, aggregate_id FROM `+string(cfg.Layout)).Scan(&typ, &aggregate)
+		if !fresh || err != nil || err2 != nil || typ != "Sold" || aggregate != "a-1" {
+			t.Errorf("%v, %v; stored %q, %q, %v", fresh, err, typ, aggregate, err2)
+		}
+	})
+}
+
+// On PostgreSQL a failed statement spoils the transaction. A handler that
+// ignores it must not end up with a key and no effect.
+func TestSwallowedErrorLeavesNoKey(t *testing.T) {
+	db := servicetest.Postgres(t)
+	s := migrated(t, db, sqlidempotency.Config{Dialect: sqlidempotency.Postgres})
+	fresh, err := s.Once(t.Context(), record("stats:e-1"), func(ctx context.Context) error {
+		tx, _ := sqltx.From(ctx)
+		_, _ = tx.ExecContext(ctx, `INSERT INTO no_such_table VALUES (1)`)
+		return nil
+	})
+	if err == nil || fresh {
+		t.Errorf("a swallowed statement error: fresh %v, %v; want an error from the commit", fresh, err)
+	}
+	if seen, err := s.Seen(t.Context(), "stats:e-1"); seen || err != nil {
+		t.Errorf("key recorded %v, %v", seen, err)
+	}
+}
+
+// Above READ COMMITTED a duplicate that waited fails with a transient error,
+// and works when it is tried again.
+func TestSerializableOuter(t *testing.T) {
+	a, b := pools(t, sqlidempotency.Postgres)
+	cfg := sqlidempotency.Config{Dialect: sqlidempotency.Postgres}
+	first, second := migrated(t, a, cfg), newStore(t, b, cfg)
+	attempt := func(inside func() error) (fresh bool, err error) {
+		err = sqltx.Do(t.Context(), b, func(ctx context.Context, tx *sql.Tx) error {
+			var n int
+			if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM event_handled`).Scan(&n); err != nil {
+				return err // the first statement takes the snapshot
+			}
+			if err := inside(); err != nil {
+				return err
+			}
+			fresh, err = second.Once(ctx, record("stats:e-1"), nothing)
+			return err
+		}, sqltx.WithOptions(sql.TxOptions{Isolation: sql.LevelRepeatableRead}))
+		return fresh, err
+	}
+	_, err := attempt(func() error {
+		_, err := first.Once(t.Context(), record("stats:e-1"), nothing)
+		return err
+	})
+	if got := fault.Of(err, pgdb.Classify); err == nil || got != fault.Transient {
+		t.Errorf("the duplicate under REPEATABLE READ: %v (%v), want a transient error", err, got)
+	}
+	fresh, err := attempt(func() error { return nil })
+	if fresh || err != nil {
+		t.Errorf("the second try: fresh %v, %v; want a duplicate", fresh, err)
+	}
+}
+
+// The driver's error stays visible to classifiers.
+func TestDatabaseErrorsKeepTheirClass(t *testing.T) {
+	db, err := pgdb.Open("postgres://u@127.0.0.1:1/nowhere?sslmode=disable")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	s := newStore(t, db, sqlidempotency.Config{Dialect: sqlidempotency.Postgres})
+	_, once := s.Once(t.Context(), record("stats:e-1"), nothing)
+	_, seen := s.Seen(t.Context(), "stats:e-1")
+	_, prune := s.Prune(t.Context(), time.Now(), 1)
+	for name, err := range map[string]error{"Once": once, "Seen": seen, "Prune": prune, "Migrate": s.Migrate(t.Context())} {
+		if got := fault.Of(err, pgdb.Classify); got != fault.Infrastructure || !strings.HasPrefix(err.Error(), "sqlidempotency: ") {
+			t.Errorf("%s on an unreachable server: %v (%v), want infrastructure", name, err, got)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package idempotency
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ErrEmptyKey is returned for a record or a question without a key: it would
+// make all such events duplicates of each other.
+var ErrEmptyKey = errors.New("idempotency: the key is empty; use the event's id, or another value that names the effect")
+
+// Record is what a store remembers of a handled event.
+type Record struct {
+	Key         string // the idempotency key; required
+	Group       string // the consumer group that handled it
+	EventType   string
+	AggregateID string
+	EventID     string
+}
+
+// Store remembers keys. All methods are safe for concurrent use.
+type Store interface {
+	// Once runs fn if the key is new, and reports whether it was. A store on a
+	// database records the key first, in a transaction begun with sqltx.Do,
+	// which joins one that ctx carries already; fn gets a context that carries
+	// it, and both commit together. With false and no error the key was
+	// recorded before and fn did not run. An error of fn comes back as it is,
+	// and leaves no key. While another call runs with the same key Once waits
+	// for its outcome, or until ctx is done.
+	Once(ctx context.Context, r Record, fn func(ctx context.Context) error) (fresh bool, err error)
+	// Seen reports whether the key is recorded. It says nothing about a call
+	// that is running, so it can save work but not decide on it.
+	Seen(ctx context.Context, key string) (bool, error)
+	// Prune forgets up to limit keys that were recorded before the given time,
+	// and returns how many. The limit, at least 1, bounds how long it locks.
+	Prune(ctx context.Context, before time.Time, limit int) (int, error)
+}

@@ -1,0 +1,68 @@
+package logsub
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// Backend is what a database gives to a [Hub].
+type Backend struct {
+	// Log holds the messages of all topics.
+	Log sqllog.Log
+	// Directory holds what else the instances must agree on.
+	Directory Directory
+	// Begin runs fn in a transaction and commits it when fn returns nil. It joins
+	// a transaction of the same database that ctx carries, as sqltx.Do does, and
+	// hands it on in the context of fn, where Log.Advance with further work joins it.
+	Begin func(ctx context.Context, fn func(ctx context.Context, x sqltx.Execer) error) error
+	// Classify judges the driver's errors; optional.
+	Classify fault.Classifier
+}
+
+func (b Backend) validate() error {
+	switch {
+	case b.Log == nil:
+		return errors.New("logsub: Backend.Log is nil")
+	case b.Directory == nil:
+		return errors.New("logsub: Backend.Directory is nil")
+	case b.Begin == nil:
+		return errors.New("logsub: Backend.Begin is nil")
+	}
+	return nil
+}
+
+// Directory knows the topics, and who is alive in which group.
+type Directory interface {
+	// Ensure makes the topic with its partitions when it does not exist, on
+	// lanes that no other topic has or had. It returns the topic as it is then.
+	// A Retention that is not zero replaces that of an existing topic; nothing
+	// else of it changes.
+	Ensure(ctx context.Context, want Topic) (Topic, error)
+	// Topics lists all topics by name.
+	Topics(ctx context.Context) ([]Topic, error)
+	// Groups lists the groups that have a cursor on every lane of the topic.
+	Groups(ctx context.Context, t Topic) ([]string, error)
+
+	// Beat says that the members live for another ttl, by the database's clock.
+	Beat(ctx context.Context, ttl time.Duration, members []Member) error
+	// Members lists the ids of the group's live members in the order they joined.
+	Members(ctx context.Context, topic, group string) ([]string, error)
+	// Leave removes a member at once.
+	Leave(ctx context.Context, m Member) error
+}
+
+// Topic is a range of lanes of the log.
+type Topic struct {
+	Name       string
+	FirstLane  int
+	Partitions int
+	Retention  time.Duration // 0: the hub's default
+}
+
+// Member is one subscription of a group, in one process.
+type Member struct{ Topic, Group, ID string }

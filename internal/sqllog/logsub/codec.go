@@ -1,0 +1,56 @@
+package logsub
+
+import (
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/sqllog"
+)
+
+// encode makes the entry of a message on its topic. The key decides the lane.
+func encode(topic Topic, msg *message.Message) (sqllog.Entry, error) {
+	key := event.Key(msg)
+	e := sqllog.Entry{
+		Lane:      topic.FirstLane + sqllog.LaneOf(key, topic.Partitions),
+		Topic:     topic.Name,
+		MessageID: msg.UUID,
+		Key:       key,
+		Payload:   msg.Payload,
+	}
+	if len(msg.Metadata) > 0 {
+		for name, value := range msg.Metadata {
+			// JSON would replace the bytes without a word.
+			if !utf8.ValidString(name) || !utf8.ValidString(value) {
+				return e, fault.MarkPermanent(fmt.Errorf("logsub: message %s: the metadata %q is not UTF-8", msg.UUID, name))
+			}
+		}
+		headers, err := json.Marshal(msg.Metadata)
+		if err != nil {
+			return e, fault.MarkPermanent(fmt.Errorf("logsub: message %s: encode the metadata: %w", msg.UUID, err))
+		}
+		e.Headers = string(headers)
+	}
+	return e, nil
+}
+
+// Decode makes a message of an entry. Headers that are no JSON object, which
+// only a foreign writer can have left, are reported beside the message.
+func Decode(e sqllog.Entry) (*message.Message, error) {
+	msg := message.NewMessage(e.MessageID, e.Payload)
+	if e.Headers == "" {
+		return msg, nil
+	}
+	var metadata message.Metadata
+	if err := json.Unmarshal([]byte(e.Headers), &metadata); err != nil {
+		return msg, fmt.Errorf("logsub: entry %d: its headers are no JSON object of strings: %w", e.ID, err)
+	}
+	if metadata != nil {
+		msg.Metadata = metadata
+	}
+	return msg, nil
+}

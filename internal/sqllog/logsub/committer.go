@@ -1,0 +1,179 @@
+package logsub
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// committer moves the cursors of all lanes that the process holds, and extends
+// their leases on the way: one transaction for all of them, at most one per
+// CommitInterval. After a pause the first acknowledgement is written at once.
+type committer struct {
+	b        Backend
+	cfg      Config
+	progress chan struct{} // capacity 1
+
+	// moving makes writes to cursors take turns: an older position must not
+	// overtake a newer one, nor follow the release of the lease.
+	moving *sync.Mutex
+
+	mu    *sync.Mutex
+	lanes map[*lane]struct{}
+}
+
+func newCommitter(b Backend, cfg Config) committer {
+	return committer{
+		b: b, cfg: cfg, progress: make(chan struct{}, 1),
+		moving: new(sync.Mutex), mu: new(sync.Mutex), lanes: make(map[*lane]struct{}),
+	}
+}
+
+func (c *committer) add(l *lane) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lanes[l] = struct{}{}
+}
+
+func (c *committer) remove(l *lane) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.lanes, l)
+}
+
+// signal says that some lane has something to write.
+func (c *committer) signal() {
+	select {
+	case c.progress <- struct{}{}:
+	default:
+	}
+}
+
+func (c *committer) run(ctx context.Context) {
+	renew := time.NewTicker(c.cfg.LeaseTTL / 3)
+	defer renew.Stop()
+	var last time.Time
+	failures := 0
+	for {
+		select {
+		case <-c.progress:
+		case <-renew.C:
+		case <-ctx.Done():
+			return
+		}
+		if backoff.Sleep(ctx, c.cfg.CommitInterval-time.Since(last)) != nil {
+			return
+		}
+		err := c.commit(ctx)
+		last = time.Now()
+		if err == nil || ctx.Err() != nil {
+			failures = 0
+			continue
+		}
+		failures++
+		c.cfg.Logger.Warn("bus: cursors could not be moved; trying again", slog.Int("attempt", failures), slog.Any("error", err))
+		if backoff.Sleep(ctx, retry.Delay(failures)) != nil {
+			return
+		}
+		c.signal()
+	}
+}
+
+// move is one cursor's next step.
+type move struct {
+	lane     *lane
+	position sqllog.Position
+}
+
+// commit writes what is due.
+func (c *committer) commit(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, opTimeout)
+	defer cancel()
+	c.moving.Lock()
+	defer c.moving.Unlock()
+
+	// A lease counts as extended from before the database was asked.
+	now := time.Now()
+	var moves []move
+	c.mu.Lock()
+	for l := range c.lanes {
+		if p, due := l.due(now); due {
+			moves = append(moves, move{l, p})
+		}
+	}
+	c.mu.Unlock()
+	if len(moves) == 0 {
+		return nil
+	}
+	if len(moves) > 1 {
+		err := c.b.Begin(ctx, func(ctx context.Context, _ sqltx.Execer) error {
+			for _, m := range moves {
+				if err := c.b.Log.Advance(ctx, m.lane.lease, m.position, c.cfg.LeaseTTL, nothing); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err == nil {
+			for _, m := range moves {
+				m.lane.moved(m.position, now.Add(c.cfg.LeaseTTL))
+			}
+			return nil
+		}
+		if !errors.Is(err, sqllog.ErrLeaseLost) {
+			return err
+		}
+	}
+	// One lost lease rolls all of them back; alone, each has its own outcome.
+	var failed error
+	for _, m := range moves {
+		switch err := c.b.Log.Advance(ctx, m.lane.lease, m.position, c.cfg.LeaseTTL, nil); {
+		case err == nil:
+			m.lane.moved(m.position, now.Add(c.cfg.LeaseTTL))
+		case errors.Is(err, sqllog.ErrLeaseLost):
+			c.remove(m.lane)
+			m.lane.lose()
+		default:
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
+}
+
+// nothing makes Advance join the transaction of its context.
+func nothing(context.Context, *sql.Tx) error { return nil }
+
+// retire writes a lane's last position and gives its lease back. It tries again
+// while the database is away, until ctx is done.
+func (c *committer) retire(ctx context.Context, l *lane) error {
+	c.moving.Lock()
+	defer c.moving.Unlock()
+	c.remove(l)
+	for attempt := 1; ; attempt++ {
+		err := c.release(ctx, l)
+		if err == nil || errors.Is(err, sqllog.ErrLeaseLost) {
+			return nil
+		}
+		if backoff.Sleep(ctx, retry.Delay(attempt)) != nil {
+			return fmt.Errorf("logsub: give up lane %d of group %s: %w", l.lease.Lane, l.lease.Consumer, err)
+		}
+	}
+}
+
+func (c *committer) release(ctx context.Context, l *lane) error {
+	if p, moved := l.progress(); moved {
+		if err := c.b.Log.Advance(ctx, l.lease, p, c.cfg.LeaseTTL, nil); err != nil {
+			return err
+		}
+		l.moved(p, time.Now())
+	}
+	return c.b.Log.Release(ctx, l.lease)
+}

@@ -1,0 +1,178 @@
+package logsub
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/internal/sqllog"
+)
+
+// nackDelay is how long a refused message waits for its next delivery. Retries
+// with longer pauses are the business of the consumer, who then does not nack.
+var nackDelay = backoff.Policy{Initial: 5 * time.Millisecond, Max: 100 * time.Millisecond}
+
+// deliver hands over messages until the intake stops. In every round it does
+// the first thing that is possible: a refused message, whose successors wait
+// for it; a message that was read; reading.
+func (l *lane) deliver() {
+	wake, cancel := l.sub.hub.wakes.lane(l.lease.Lane).Subscribe()
+	defer cancel()
+	at := l.lease.Position
+	failures := 0
+	var ahead []sqllog.Entry
+	var next *delivery // made of ahead[0], holds a place of the window
+	defer func() {
+		if next != nil {
+			next.cancel()
+			l.sub.window.give(l)
+		}
+	}()
+	for l.intake.Err() == nil {
+		again, wait := l.again()
+		switch {
+		case wait > 0:
+			l.wait(nil, wait)
+		case again != nil:
+			l.handOverAgain(again)
+		case next != nil:
+			if l.handOver(next) {
+				next, ahead = nil, ahead[1:]
+			}
+		case len(ahead) > 0:
+			if l.full() || !l.sub.window.take(l) {
+				l.wait(nil, 0)
+				continue
+			}
+			next = &delivery{entry: ahead[0]}
+			l.compose(next)
+		default:
+			entries, position, err := l.sub.hub.b.Log.Read(l.intake, l.lease.Lane, at, l.batch())
+			switch {
+			case l.intake.Err() != nil:
+			case err != nil:
+				failures++
+				l.sub.log.Warn("bus: reading failed; trying again", slog.Int("attempt", failures), slog.Any("error", err))
+				l.wait(nil, retry.Delay(failures))
+			default:
+				failures, ahead, at = 0, entries, position
+				if len(entries) == 0 {
+					l.wait(wake, l.sub.hub.cfg.PollInterval)
+				}
+			}
+		}
+	}
+}
+
+func (l *lane) batch() int { return min(max(l.sub.window.size, minReadBatch), maxReadBatch) }
+
+// wait returns when the lane is kicked or woken, after d when it is not 0, or
+// when the intake stops.
+func (l *lane) wait(wake <-chan struct{}, d time.Duration) {
+	var after <-chan time.Time
+	if d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		after = timer.C
+	}
+	select {
+	case <-wake:
+	case <-l.kicked:
+	case <-after:
+	case <-l.intake.Done():
+	}
+}
+
+// again returns the first refused message when its pause is over, or how long
+// that will take. A later one has to wait for it.
+func (l *lane) again() (d *delivery, wait time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.nacked) == 0 {
+		return nil, 0
+	}
+	d = l.nacked[0]
+	return d, time.Until(d.due)
+}
+
+// full is whether the lane has got too far ahead of an unacknowledged message.
+func (l *lane) full() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.tracker.span() >= l.sub.hub.cfg.Span
+}
+
+// compose makes the message of a delivery.
+func (l *lane) compose(d *delivery) {
+	msg, err := Decode(d.entry)
+	if err != nil {
+		l.sub.log.Error("bus: a message is delivered without its metadata", slog.Any("error", err))
+	}
+	var ctx context.Context
+	ctx, d.cancel = context.WithCancel(l.base)
+	msg.SetContext(ctx)
+	d.msg = msg
+}
+
+// handOver gives a message to the consumer. It returns false when something
+// else has to be looked at first.
+func (l *lane) handOver(d *delivery) bool {
+	if !l.valid() {
+		return false
+	}
+	select {
+	case l.sub.out <- d.msg:
+	case <-l.kicked:
+		return false
+	case <-l.intake.Done():
+		return false
+	}
+	l.mu.Lock()
+	d.seq = l.tracker.add(d.entry.Position)
+	l.open++
+	l.mu.Unlock()
+	l.watchers.Add(1)
+	go l.watch(d)
+	return true
+}
+
+func (l *lane) handOverAgain(d *delivery) {
+	if !l.valid() {
+		return
+	}
+	l.compose(d)
+	select {
+	case l.sub.out <- d.msg:
+	case <-l.kicked:
+		d.cancel()
+		return
+	case <-l.intake.Done():
+		d.cancel()
+		return
+	}
+	l.mu.Lock()
+	for i, n := range l.nacked {
+		if n == d {
+			l.nacked = append(l.nacked[:i], l.nacked[i+1:]...)
+			break
+		}
+	}
+	l.mu.Unlock()
+	l.watchers.Add(1)
+	go l.watch(d)
+}
+
+// valid waits while the lease may have run out: another instance may be reading
+// by now. It returns false when something else has to be looked at first.
+func (l *lane) valid() bool {
+	l.mu.Lock()
+	left := time.Until(l.until)
+	l.mu.Unlock()
+	if left > 0 {
+		return true
+	}
+	l.sub.hub.committer.signal()
+	l.wait(nil, l.sub.hub.cfg.PollInterval)
+	return false
+}

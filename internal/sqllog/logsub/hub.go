@@ -1,0 +1,187 @@
+package logsub
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/backoff"
+)
+
+// ErrClosed is returned by whatever is used after its Close.
+var ErrClosed = errors.New("logsub: closed")
+
+// Config of a Hub. The zero value works.
+type Config struct {
+	// Partitions of a topic that is used before it was declared; 3 by default.
+	// Each is a lane read in order by one member of a group, so they bound how
+	// many instances can share a group. It cannot be changed for a topic later.
+	Partitions int
+	// Retention is how long messages are kept at least, and as long as a group
+	// has not passed them; 72 h by default. A longer one costs disk space.
+	Retention time.Duration
+	// LeaseTTL is how long a crashed instance keeps its partitions; 10 s by
+	// default. Leases are renewed at a third of it: a shorter one costs writes.
+	LeaseTTL time.Duration
+	// PollInterval is how often an idle partition is looked at without a wake-up;
+	// 1 s by default.
+	PollInterval time.Duration
+	// CommitInterval is the least time between two writes of cursors; 20 ms by
+	// default. What was acknowledged within it is delivered again after a crash.
+	CommitInterval time.Duration
+	// PruneInterval is how often old messages are removed; 1 min by default.
+	PruneInterval time.Duration
+	// Span is how far the newest delivered message of a partition may be ahead of
+	// its oldest unacknowledged one; 10,000 by default. It bounds what a crash
+	// delivers again.
+	Span int
+	// Logger hears of trouble in the background; slog.Default() by default.
+	Logger *slog.Logger
+}
+
+func (c Config) validate() error {
+	for _, f := range []struct {
+		name string
+		n    int64
+	}{
+		{"Partitions", int64(c.Partitions)}, {"Span", int64(c.Span)}, {"Retention", int64(c.Retention)},
+		{"LeaseTTL", int64(c.LeaseTTL)}, {"PollInterval", int64(c.PollInterval)},
+		{"CommitInterval", int64(c.CommitInterval)}, {"PruneInterval", int64(c.PruneInterval)},
+	} {
+		if f.n < 0 {
+			return fmt.Errorf("logsub: Config.%s is negative; give a positive value, or 0 for the default", f.name)
+		}
+	}
+	if c.Partitions > maxPartitions {
+		return fmt.Errorf("logsub: Config.Partitions is %d; at most %d are possible", c.Partitions, maxPartitions)
+	}
+	return nil
+}
+
+func (c Config) withDefaults() Config {
+	for _, f := range []struct {
+		field *time.Duration
+		def   time.Duration
+	}{
+		{&c.Retention, 72 * time.Hour}, {&c.LeaseTTL, 10 * time.Second}, {&c.PollInterval, time.Second},
+		{&c.CommitInterval, 20 * time.Millisecond}, {&c.PruneInterval, time.Minute},
+	} {
+		if *f.field == 0 {
+			*f.field = f.def
+		}
+	}
+	if c.Partitions == 0 {
+		c.Partitions = 3
+	}
+	if c.Span == 0 {
+		c.Span = 10_000
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}
+
+// retry is how the background parts wait after an error.
+var retry = backoff.Policy{Initial: 20 * time.Millisecond, Max: 2 * time.Second, Jitter: 0.3}
+
+// opTimeout bounds one step on the database.
+const opTimeout = 30 * time.Second
+
+// Hub is one process's part of the bus: it makes publishers and subscribers and
+// does in Run what they share: it moves cursors, renews leases, says that its
+// members live, and removes old messages.
+type Hub struct {
+	b       Backend
+	cfg     Config
+	id      string // names this process in leases
+	members atomic.Int64
+
+	topics    topics
+	wakes     wakes
+	committer committer
+	pulse     heartbeat
+
+	mu          sync.Mutex
+	closed      bool
+	publisher   *Publisher
+	subscribers map[*Subscriber]struct{}
+}
+
+// New makes a Hub. It sends nothing; call Run.
+func New(b Backend, cfg Config) (*Hub, error) {
+	if err := b.validate(); err != nil {
+		return nil, err
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	h := &Hub{
+		b: b, cfg: cfg.withDefaults(),
+		id:          fmt.Sprintf("%.40s-%d-%.8s", host, os.Getpid(), rand.Text()),
+		subscribers: make(map[*Subscriber]struct{}),
+	}
+	h.topics = topics{b: b, cfg: h.cfg, known: make(map[string]Topic)}
+	h.wakes = newWakes()
+	h.committer = newCommitter(b, h.cfg)
+	h.pulse = heartbeat{b: b, cfg: h.cfg, members: make(map[Member]struct{})}
+	h.publisher = newPublisher(h)
+	return h, nil
+}
+
+// Run does the background work until ctx is done, and then returns nil. Without
+// it nothing is acknowledged for good and leases run out. Close the subscribers,
+// or the Hub, before ctx ends.
+func (h *Hub) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	wg.Go(func() { h.committer.run(ctx) })
+	wg.Go(func() { h.pulse.run(ctx) })
+	wg.Go(func() { h.prune(ctx) })
+	wg.Wait()
+	return nil
+}
+
+// Wake says that the lanes may have new entries; without lanes, that all may.
+// The hub's own publisher does it after its commits. Call it for what others
+// append: another process, or an outbox on the same log.
+func (h *Hub) Wake(lanes ...int) { h.wakes.data(lanes...) }
+
+// WakeGroups says that members may have come or gone in another process.
+func (h *Hub) WakeGroups() { h.wakes.groups.Wake() }
+
+// Publisher returns the one publisher of the hub, which everybody shares.
+func (h *Hub) Publisher() *Publisher { return h.publisher }
+
+// Close ends the publisher and every subscriber, in the sense of their Close.
+// End Run afterwards.
+func (h *Hub) Close() error {
+	h.mu.Lock()
+	h.closed = true
+	var subs []*Subscriber
+	for s := range h.subscribers {
+		subs = append(subs, s)
+	}
+	h.mu.Unlock()
+
+	errs := make([]error, len(subs)+1)
+	var wg sync.WaitGroup
+	for i, s := range subs {
+		wg.Go(func() { errs[i] = s.Close() })
+	}
+	errs[len(subs)] = h.publisher.Close()
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// holder returns a name for a new member: unique over processes.
+func (h *Hub) holder() string { return fmt.Sprintf("%s-%d", h.id, h.members.Add(1)) }

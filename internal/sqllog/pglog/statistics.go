@@ -1,0 +1,23 @@
+package pglog
+
+import "context"
+
+// gatherStatistics analyzes the table once if nobody has yet. On a table
+// without statistics the planner takes a lane for a handful of rows and sorts
+// the whole backlog for every batch; autovacuum mends that within a minute or
+// so, and a first start with a backlog, or one after a restore, need not wait
+// for it. A role that may not analyze the table gets a warning of the server,
+// and reads on, slower, until autovacuum comes by.
+func (l *Log) gatherStatistics(ctx context.Context) {
+	if l.analyzed.Swap(true) {
+		return
+	}
+	var missing bool
+	err := l.db.QueryRowContext(ctx, `SELECT reltuples <= 0 FROM pg_class WHERE oid = $1::text::regclass`, l.tables.Messages).Scan(&missing)
+	if err == nil && missing {
+		_, err = l.db.ExecContext(ctx, "ANALYZE "+l.tables.Messages)
+	}
+	if err != nil {
+		l.analyzed.Store(false) // nothing depends on it; the next big read tries again
+	}
+}
