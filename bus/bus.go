@@ -1,0 +1,189 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/fault"
+)
+
+// Bus is an opened transport. It is safe for concurrent use.
+type Bus struct {
+	name   string
+	driver Driver
+	pub    *publisher
+
+	mu     sync.Mutex
+	closed bool
+	open   map[*Dispatcher]struct{} // what Close has to close first
+}
+
+// New makes a Bus of a driver that is open already; most programs use an
+// [Opener]. The Bus owns the driver from then on. name is shown to operators.
+func New(name string, d Driver) *Bus {
+	b := &Bus{name: name, driver: d, open: map[*Dispatcher]struct{}{}}
+	b.pub = &publisher{bus: b, next: d.Publisher()}
+	return b
+}
+
+// Name is the scheme the bus was opened with.
+func (b *Bus) Name() string { return b.name }
+
+// Capabilities says what the transport can do.
+func (b *Bus) Capabilities() Capabilities { return b.driver.Capabilities() }
+
+// Driver returns the transport's driver, for its optional interfaces.
+func (b *Bus) Driver() Driver { return b.driver }
+
+// Publisher returns the shared publisher. Its Close does nothing, so that a
+// Router or a handler that closes "its" publisher closes nobody else's.
+//
+// An error of the transport is classified as infrastructure unless the driver
+// said otherwise: a consumer whose handler cannot publish pauses.
+func (b *Bus) Publisher() message.Publisher { return b.pub }
+
+// Subscriber returns a [Dispatcher] for a consumer group: a message.Subscriber
+// that hands out at most one unacknowledged message per key. Each Subscribe
+// opens its own subscriber of the transport. Close it, or close the Bus.
+func (b *Bus) Subscriber(group string, cfg SubscriberConfig) (message.Subscriber, error) {
+	d, err := b.dispatcher(group, cfg, observer{})
+	if err != nil {
+		return nil, fmt.Errorf("bus: subscriber of group %q: %w", group, err)
+	}
+	return d, nil
+}
+
+func (b *Bus) dispatcher(group string, cfg SubscriberConfig, obs observer) (*Dispatcher, error) {
+	if group == "" {
+		return nil, errors.New("group is empty; name the consumer group")
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, ErrClosed
+	}
+	d := newDispatcher(func() (message.Subscriber, error) { return b.driver.Subscriber(group, cfg.Window) }, cfg, obs)
+	d.onClose = func() {
+		b.mu.Lock()
+		delete(b.open, d)
+		b.mu.Unlock()
+	}
+	b.open[d] = struct{}{}
+	return d, nil
+}
+
+// Declare makes topics and groups. A durable consumer group that is declared
+// receives everything published from then on, whenever it starts to consume.
+func (b *Bus) Declare(ctx context.Context, topics ...Topic) error {
+	for _, t := range topics {
+		switch {
+		case t.Name == "":
+			return errors.New("bus: declare: a topic has no name")
+		case t.Partitions < 0 || t.Replication < 0 || t.Retention < 0:
+			return fmt.Errorf("bus: declare: topic %s: partitions, replication and retention must not be negative; 0 means the default", t.Name)
+		}
+	}
+	if b.isClosed() {
+		return ErrClosed
+	}
+	if err := b.driver.Declare(ctx, topics...); err != nil {
+		return fmt.Errorf("bus: declare: %w", err)
+	}
+	return nil
+}
+
+// Lag says how far the groups are behind; the error is errors.ErrUnsupported
+// where the transport cannot tell.
+func (b *Bus) Lag(ctx context.Context) ([]Lag, error) {
+	l, ok := b.driver.(Lagger)
+	if !ok {
+		return nil, fmt.Errorf("bus: lag: %s: %w", b.name, errors.ErrUnsupported)
+	}
+	return l.Lag(ctx)
+}
+
+// Browse shows a topic's newest retained messages without consuming them,
+// newest last; the error is errors.ErrUnsupported where the transport cannot.
+func (b *Bus) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
+	i, ok := b.driver.(Inspector)
+	if !ok {
+		return nil, fmt.Errorf("bus: browse: %s: %w", b.name, errors.ErrUnsupported)
+	}
+	return i.Browse(ctx, topic, limit)
+}
+
+// Close closes the subscribers made by this Bus, then the transport. Later
+// calls return nil.
+func (b *Bus) Close() error {
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		return nil
+	}
+	b.closed = true
+	open := make([]*Dispatcher, 0, len(b.open))
+	for d := range b.open {
+		open = append(open, d)
+	}
+	b.mu.Unlock()
+
+	errs := make([]error, len(open)+1)
+	var wg sync.WaitGroup
+	for i, d := range open {
+		wg.Go(func() { errs[i] = d.Close() })
+	}
+	wg.Wait()
+	if err := b.driver.Close(); err != nil {
+		errs[len(open)] = fmt.Errorf("bus: close %s: %w", b.name, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (b *Bus) isClosed() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.closed
+}
+
+// publisher shields the driver's publisher from being closed by its users.
+type publisher struct {
+	bus  *Bus
+	next message.Publisher
+}
+
+// Publish hands all messages to the transport in one call, so that it can send
+// them together.
+func (p *publisher) Publish(topic string, messages ...*message.Message) error {
+	if topic == "" {
+		return fault.MarkPermanent(errors.New("bus: publish: topic is empty"))
+	}
+	if len(messages) == 0 {
+		return nil
+	}
+	if p.bus.isClosed() {
+		return fmt.Errorf("bus: publish to %s: %w", topic, fault.MarkInfrastructure(ErrClosed))
+	}
+	err := p.next.Publish(topic, messages...)
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("bus: publish to %s: %w", topic, err)
+	if errors.Is(err, context.Canceled) {
+		return err // the caller's own doing says nothing about the transport
+	}
+	if fault.Of(err, func(error) fault.Class { return fault.Infrastructure }) == fault.Infrastructure {
+		return fault.MarkInfrastructure(err)
+	}
+	return err
+}
+
+// Close does nothing: the publisher belongs to the Bus.
+func (p *publisher) Close() error { return nil }

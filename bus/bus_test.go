@@ -1,0 +1,96 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/fault"
+)
+
+func TestPublishErrorsAreInfrastructureUnlessTheDriverKnowsBetter(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		want fault.Class
+	}{
+		"unclassified": {errors.New("connection reset"), fault.Infrastructure},
+		"permanent":    {fault.MarkPermanent(errors.New("message too large")), fault.Permanent},
+		"transient":    {fault.MarkTransient(errors.New("lock timeout")), fault.Transient},
+		"cancelled":    {context.Canceled, fault.Transient}, // says nothing of the transport
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := bus.New("x", &flaky{Driver: memBus(t).Driver(), refuse: func(string) error { return c.err }})
+			err := b.Publisher().Publish("t", keyed("k", 1))
+			if !errors.Is(err, c.err) || !strings.HasPrefix(err.Error(), "bus: publish to t: ") {
+				t.Errorf("got %v", err)
+			}
+			if got := fault.Of(err); got != c.want {
+				t.Errorf("class %v, want %v", got, c.want)
+			}
+		})
+	}
+	b := memBus(t)
+	if err := b.Publisher().Publish("", keyed("k", 1)); fault.Of(err) != fault.Permanent {
+		t.Errorf("no topic: %v", err)
+	}
+	if err := b.Publisher().Publish("t"); err != nil {
+		t.Errorf("no messages: %v", err)
+	}
+}
+
+func TestDeclareErrorsNameTheTopic(t *testing.T) {
+	b := memBus(t)
+	if err := b.Declare(t.Context(), bus.Topic{}); err == nil || !strings.Contains(err.Error(), "no name") {
+		t.Errorf("no name: %v", err)
+	}
+	if err := b.Declare(t.Context(), bus.Topic{Name: "t", Partitions: -1}); err == nil || !strings.Contains(err.Error(), "topic t") {
+		t.Errorf("negative partitions: %v", err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Declare(t.Context(), bus.Topic{Name: "t"}); !errors.Is(err, bus.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+// bare hides a driver's optional interfaces.
+type bare struct{ bus.Driver }
+
+func TestWhatATransportCannotTellIsUnsupported(t *testing.T) {
+	b := bus.New("bare", bare{memBus(t).Driver()})
+	if _, err := b.Lag(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("Lag: %v", err)
+	}
+	if _, err := b.Browse(t.Context(), "t", 1); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("Browse: %v", err)
+	}
+}
+
+func TestCloseOfTheBusEndsItsSubscribers(t *testing.T) {
+	b := memBus(t)
+	var open []<-chan *message.Message
+	for _, group := range []string{"a", "b"} {
+		sub, err := b.Subscriber(group, bus.SubscriberConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ch, err := sub.Subscribe(context.Background(), "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, ch)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, ch := range open {
+		if _, ok := <-ch; ok {
+			t.Error("a message after Close")
+		}
+	}
+}

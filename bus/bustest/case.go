@@ -1,0 +1,237 @@
+package bustest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/google/uuid"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/event"
+)
+
+// Case is one thing a transport has to do. It returns what went wrong, or nil;
+// the context ends when it has taken too long.
+type Case struct {
+	Name string
+	Test func(ctx context.Context, env Env) error
+}
+
+// Env is what a case works on.
+type Env struct {
+	// Bus is open and empty, as far as the case's own topics are concerned.
+	Bus *bus.Bus
+	// Again opens another Bus on the same store as Bus, which may be open or
+	// closed by then. The caller closes it.
+	Again func() (*bus.Bus, error)
+	// OpenURL opens the transport's URL with a query appended.
+	OpenURL func(ctx context.Context, query string) (*bus.Bus, error)
+}
+
+// Cases returns Millrace's own cases. [Run] runs them beside Watermill's.
+func Cases() []Case {
+	var all []Case
+	all = append(all, orderCases()...)
+	all = append(all, groupCases()...)
+	all = append(all, transportCases()...)
+	all = append(all, consumerCases()...)
+	return all
+}
+
+// name returns a topic or group name that nothing else uses.
+func name(prefix string) string { return prefix + "-" + uuid.NewString() }
+
+// msg makes the n-th message of a key.
+func msg(key string, n int) *message.Message {
+	m := message.NewMessage(uuid.NewString(), []byte(key+"#"+strconv.Itoa(n)))
+	if key != "" {
+		m.Metadata.Set(event.KeyHeader, key)
+	}
+	return m
+}
+
+// series makes the messages from..to of a key.
+func series(key string, from, to int) []*message.Message {
+	var all []*message.Message
+	for n := from; n <= to; n++ {
+		all = append(all, msg(key, n))
+	}
+	return all
+}
+
+// subscribing is an open subscription.
+type subscribing struct {
+	message.Subscriber
+	ch <-chan *message.Message
+}
+
+func subscribe(ctx context.Context, b *bus.Bus, group, topic string) (*subscribing, error) {
+	sub, err := b.Subscriber(group, bus.SubscriberConfig{Concurrency: 16, Redelivery: atOnce})
+	if err != nil {
+		return nil, err
+	}
+	ch, err := sub.Subscribe(context.WithoutCancel(ctx), topic)
+	if err != nil {
+		return nil, errors.Join(err, sub.Close())
+	}
+	return &subscribing{sub, ch}, nil
+}
+
+// atOnce keeps the cases short.
+var atOnce = bus.Backoff{Initial: time.Millisecond, Max: time.Millisecond, Multiplier: 1}
+
+// next returns the next message, unacknowledged.
+func (s *subscribing) next(ctx context.Context) (*message.Message, error) {
+	select {
+	case m, ok := <-s.ch:
+		if !ok {
+			return nil, errors.New("the channel was closed")
+		}
+		return m, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("no message came: %w", ctx.Err())
+	}
+}
+
+// expect takes the next message and checks its payload.
+func (s *subscribing) expect(ctx context.Context, payload string) (*message.Message, error) {
+	m, err := s.next(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("waiting for %s: %w", payload, err)
+	}
+	if string(m.Payload) != payload {
+		return nil, fmt.Errorf("got %s, want %s", m.Payload, payload)
+	}
+	return m, nil
+}
+
+// expectAll takes and acknowledges messages with these payloads, in this order.
+func (s *subscribing) expectAll(ctx context.Context, payloads ...string) error {
+	for _, p := range payloads {
+		m, err := s.expect(ctx, p)
+		if err != nil {
+			return err
+		}
+		m.Ack()
+	}
+	return nil
+}
+
+// payloads names the messages from..to of a key as expectAll wants them.
+func payloads(key string, from, to int) []string {
+	var all []string
+	for n := from; n <= to; n++ {
+		all = append(all, key+"#"+strconv.Itoa(n))
+	}
+	return all
+}
+
+// closing joins err with the error of closing s.
+func (s *subscribing) closing(err *error) {
+	if cerr := s.Close(); cerr != nil {
+		*err = errors.Join(*err, fmt.Errorf("close the subscriber: %w", cerr))
+	}
+}
+
+// trail records what handlers saw, by key.
+type trail struct {
+	mu   sync.Mutex
+	seen map[string][]string
+	n    int
+	more chan struct{} // closed and replaced by every add
+}
+
+func newTrail() *trail { return &trail{seen: map[string][]string{}, more: make(chan struct{})} }
+
+func (t *trail) add(m *message.Message) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := event.Key(m)
+	t.seen[key] = append(t.seen[key], string(m.Payload))
+	t.n++
+	close(t.more)
+	t.more = make(chan struct{})
+}
+
+// wait returns when n messages were added.
+func (t *trail) wait(ctx context.Context, n int) error {
+	for {
+		t.mu.Lock()
+		have, more := t.n, t.more
+		t.mu.Unlock()
+		if have >= n {
+			return nil
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return fmt.Errorf("%d of %d messages were handled: %w", have, n, ctx.Err())
+		}
+	}
+}
+
+// inOrder checks that the key saw exactly these payloads.
+func (t *trail) inOrder(key string, want []string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return sameOrder(key, t.seen[key], want)
+}
+
+func sameOrder(key string, got, want []string) error {
+	if len(got) != len(want) {
+		return fmt.Errorf("key %q: got %d messages %v, want %d", key, len(got), got, len(want))
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			return fmt.Errorf("key %q: message %d is %s, want %s (%v)", key, i, got[i], want[i], got)
+		}
+	}
+	return nil
+}
+
+// running is a Runner at work.
+type running struct {
+	*bus.Runner
+	stop context.CancelFunc
+	done chan error
+}
+
+// run starts a Runner with the consumers and waits until it runs.
+func run(ctx context.Context, b *bus.Bus, consumers ...bus.Consumer) (*running, error) {
+	r, err := bus.NewRunner(b, bus.RunnerConfig{DrainTimeout: 20 * time.Second, Logger: slog.New(slog.DiscardHandler), WorkerID: "worker-1"})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range consumers {
+		if err := r.Add(c); err != nil {
+			return nil, err
+		}
+	}
+	rctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	x := &running{r, stop, make(chan error, 1)}
+	go func() { x.done <- r.Run(rctx) }()
+	select {
+	case <-r.Running():
+		return x, nil
+	case err := <-x.done:
+		stop()
+		return nil, fmt.Errorf("the runner ended: %w", err)
+	case <-ctx.Done():
+		stop()
+		return nil, errors.Join(fmt.Errorf("the runner did not start: %w", ctx.Err()), <-x.done)
+	}
+}
+
+// finish stops the Runner and joins its error with err.
+func (r *running) finish(err *error) {
+	r.stop()
+	if rerr := <-r.done; rerr != nil {
+		*err = errors.Join(*err, fmt.Errorf("run: %w", rerr))
+	}
+}

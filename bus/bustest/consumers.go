@@ -1,0 +1,290 @@
+package bustest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+)
+
+func consumerCases() []Case {
+	return []Case{
+		{"DrainOnShutdown", drainOnShutdown},
+		{"PoisonMessageIsDeadLettered", poisonMessage},
+		{"InfrastructurePauseLosesNothing", infrastructurePause},
+		{"DeadLetterThatCannotBePublishedPauses", deadLetterOutage},
+	}
+}
+
+// drainOnShutdown stops a Runner while a handler is at work: it finishes, its
+// context lives, and exactly what was handled is committed.
+func drainOnShutdown(ctx context.Context, env Env) (err error) {
+	topic, group := name("topic"), name("group")
+	started, finish := make(chan struct{}), make(chan struct{})
+	var handled atomic.Int32
+	var ctxErr atomic.Value
+	r, err := run(ctx, env.Bus, bus.Consumer{Topic: topic, Group: group, Handler: func(m *message.Message) error {
+		if handled.Add(1) == 1 {
+			close(started)
+			<-finish
+			if err := m.Context().Err(); err != nil {
+				ctxErr.Store(err)
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		return err
+	}
+	err = env.Bus.Publisher().Publish(topic, msg("k", 1), msg("k", 2))
+	if err == nil {
+		select {
+		case <-started:
+		case <-ctx.Done():
+			err = fmt.Errorf("the handler was not called: %w", ctx.Err())
+			close(started)
+		}
+	}
+	r.stop()
+	close(finish)
+	r.finish(&err)
+	if err != nil {
+		return err
+	}
+	if e, ok := ctxErr.Load().(error); ok {
+		return fmt.Errorf("the handler's context was cancelled while it drained: %w", e)
+	}
+	if err := env.Bus.Publisher().Publish(topic, msg("k", 3)); err != nil {
+		return err
+	}
+	sub, err := subscribe(ctx, env.Bus, group, topic)
+	if err != nil {
+		return err
+	}
+	defer sub.closing(&err)
+	return sub.expectAll(ctx, payloads("k", int(handled.Load())+1, 3)...)
+}
+
+// poisonMessage has one message that always fails. It goes to the dead letter
+// topic with its bytes, its key's order holds, and other keys do not wait.
+func poisonMessage(ctx context.Context, env Env) (err error) {
+	const each = 10
+	topic, group := name("topic"), name("group")
+	seen, othersDone := newTrail(), make(chan struct{})
+	var others, tries atomic.Int32
+	letters := make(chan bus.DeadLetter, 10)
+	r, err := run(ctx, env.Bus, bus.Consumer{
+		Topic: topic, Group: group, Retry: bus.FixedRetry(time.Millisecond, 2), DeadLetter: bus.DLT(),
+		Handler: func(m *message.Message) error {
+			if string(m.Payload) == "bad#3" {
+				if tries.Add(1) == 1 {
+					<-othersDone // others flow while this key is stuck
+				}
+				m.Payload[0] = 'X' // a handler's scribbling must not show
+				m.Metadata.Set("scribbled", "yes")
+				return errors.New("poison")
+			}
+			seen.add(m)
+			if event.Key(m) == "good" && others.Add(1) == each {
+				close(othersDone)
+			}
+			return nil
+		},
+		Hooks: bus.Hooks{OnDeadLetter: func(d bus.DeadLetter) { letters <- d }},
+	})
+	if err != nil {
+		return err
+	}
+	defer r.finish(&err)
+	var batch []*message.Message
+	for n := 1; n <= each; n++ {
+		batch = append(batch, msg("bad", n), msg("good", n))
+	}
+	poison := batch[4]
+	poison.Metadata.Set("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+	if err := env.Bus.Publisher().Publish(topic, batch...); err != nil {
+		return err
+	}
+	if err := seen.wait(ctx, 2*each-1); err != nil {
+		select {
+		case <-othersDone:
+		default:
+			close(othersDone)
+		}
+		return err
+	}
+	if err := seen.inOrder("bad", append(payloads("bad", 1, 2), payloads("bad", 4, each)...)); err != nil {
+		return err
+	}
+	if err := seen.inOrder("good", payloads("good", 1, each)); err != nil {
+		return err
+	}
+	sub, err := subscribe(ctx, env.Bus, name("dead"), topic+".DLT")
+	if err != nil {
+		return err
+	}
+	defer sub.closing(&err)
+	dead, err := sub.next(ctx)
+	if err != nil {
+		return fmt.Errorf("the dead letter: %w", err)
+	}
+	dead.Ack()
+	if dead.UUID != poison.UUID || string(dead.Payload) != "bad#3" {
+		return fmt.Errorf("the dead letter is %s %q, want %s %q", dead.UUID, dead.Payload, poison.UUID, "bad#3")
+	}
+	want := map[string]string{
+		bus.DLQOriginalTopic: topic, bus.DLQGroup: group, bus.DLQReason: bus.ReasonExhausted,
+		bus.DLQClass: "transient", bus.DLQError: "poison", bus.DLQAttempts: "3", bus.DLQWorker: "worker-1", bus.DLQStack: "",
+	}
+	for k, v := range poison.Metadata {
+		want[k] = v
+	}
+	for k, v := range want {
+		if dead.Metadata[k] != v {
+			return fmt.Errorf("the dead letter's %s is %q, want %q", k, dead.Metadata[k], v)
+		}
+	}
+	if v, ok := dead.Metadata["scribbled"]; ok {
+		return fmt.Errorf("the dead letter carries what the handler wrote: %q", v)
+	}
+	first, err1 := time.Parse(time.RFC3339, dead.Metadata[bus.DLQFirstFailure])
+	last, err2 := time.Parse(time.RFC3339, dead.Metadata[bus.DLQLastFailure])
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	if !last.After(first) {
+		return fmt.Errorf("the last failure %s is not after the first %s", last, first)
+	}
+	if s := r.Status()[0]; s.DeadLettered != 1 || s.Retried != 2 || s.Handled != 2*each-1 {
+		return fmt.Errorf("status is %+v, want 1 dead letter, 2 retries, %d handled", s, 2*each-1)
+	}
+	return nil
+}
+
+// infrastructurePause lets a dependency be down for a while in the middle.
+func infrastructurePause(ctx context.Context, env Env) (err error) {
+	const keys, each = 4, 10
+	topic, group := name("topic"), name("group")
+	seen := newTrail()
+	down := errors.New("connection refused")
+	var calls, letters, pauses, resumes atomic.Int32
+	r, err := run(ctx, env.Bus, bus.Consumer{
+		Topic: topic, Group: group,
+		Retry: bus.RetryPolicy{MaxRetries: -1, Probe: atOnce}, // a single counted failure would be a dead letter
+		Classifiers: []fault.Classifier{func(err error) fault.Class {
+			if errors.Is(err, down) {
+				return fault.Infrastructure
+			}
+			return fault.Unclassified
+		}},
+		Handler: func(m *message.Message) error {
+			if n := calls.Add(1); n > 8 && n <= 30 {
+				return fmt.Errorf("select: %w", down)
+			}
+			seen.add(m)
+			return nil
+		},
+		Hooks: bus.Hooks{
+			OnDeadLetter: func(bus.DeadLetter) { letters.Add(1) },
+			OnPause:      func(bus.Pause) { pauses.Add(1) },
+			OnResume:     func(bus.Resume) { resumes.Add(1) },
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer r.finish(&err)
+	for n := 1; n <= each; n++ {
+		for k := range keys {
+			if err := env.Bus.Publisher().Publish(topic, msg("key-"+strconv.Itoa(k), n)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := seen.wait(ctx, keys*each); err != nil {
+		return err
+	}
+	for k := range keys {
+		key := "key-" + strconv.Itoa(k)
+		if err := seen.inOrder(key, payloads(key, 1, each)); err != nil {
+			return err
+		}
+	}
+	if p, q, l := pauses.Load(), resumes.Load(), letters.Load(); p == 0 || p != q || l != 0 {
+		return fmt.Errorf("%d pauses, %d resumes, %d dead letters; want as many resumes as pauses and no dead letter", p, q, l)
+	}
+	return nil
+}
+
+// deadLetterOutage cannot be provoked through a healthy transport, so a policy
+// names a topic that a publisher in between refuses for a while.
+func deadLetterOutage(ctx context.Context, env Env) (err error) {
+	topic, group := name("topic"), name("group")
+	broken := bus.New("broken", refusing{Driver: env.Bus.Driver(), topic: topic + ".DLT", left: new(atomic.Int32)})
+	broken.Driver().(refusing).left.Store(3)
+	seen := newTrail()
+	var runs atomic.Int32
+	r, err := run(ctx, broken, bus.Consumer{
+		Topic: topic, Group: group, Retry: bus.RetryPolicy{MaxRetries: -1, Probe: atOnce},
+		Handler: func(m *message.Message) error {
+			if string(m.Payload) == "k#1" {
+				runs.Add(1)
+				return fault.MarkPermanent(errors.New("invalid"))
+			}
+			seen.add(m)
+			return nil
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer r.finish(&err)
+	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 3)...); err != nil {
+		return err
+	}
+	if err := seen.wait(ctx, 2); err != nil {
+		return err
+	}
+	if n := runs.Load(); n != 1 {
+		return fmt.Errorf("the handler ran %d times while its dead letter could not be published, want once", n)
+	}
+	sub, err := subscribe(ctx, env.Bus, name("dead"), topic+".DLT")
+	if err != nil {
+		return err
+	}
+	defer sub.closing(&err)
+	return sub.expectAll(ctx, "k#1")
+}
+
+// refusing is a driver that refuses to publish to one topic a number of times.
+type refusing struct {
+	bus.Driver
+	topic string
+	left  *atomic.Int32
+}
+
+func (r refusing) Publisher() message.Publisher {
+	return refusingPublisher{r.Driver.Publisher(), r}
+}
+
+type refusingPublisher struct {
+	message.Publisher
+	refusing
+}
+
+func (p refusingPublisher) Publish(topic string, messages ...*message.Message) error {
+	if topic == p.topic && p.left.Add(-1) >= 0 {
+		return errors.New("broker unreachable")
+	}
+	return p.Publisher.Publish(topic, messages...)
+}
+
+func (p refusingPublisher) Close() error { return p.Publisher.Close() }

@@ -1,0 +1,155 @@
+package bustest
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/event"
+)
+
+func orderCases() []Case {
+	return []Case{
+		{"OrderPerKeyWithKeysInParallel", orderPerKey},
+		{"OrderAcrossNackAndRetry", orderAcrossNack},
+		{"OneUnacknowledgedPerKey", oneUnacked},
+		{"KeylessIsOneKey", keylessIsOneKey},
+	}
+}
+
+// orderPerKey holds the first message of every key until all keys are out at
+// the same time, then takes the rest.
+func orderPerKey(ctx context.Context, env Env) (err error) {
+	const keys, each = 6, 25
+	topic, group := name("topic"), name("group")
+	var batch []*message.Message
+	for n := 1; n <= each; n++ {
+		for k := range keys {
+			batch = append(batch, msg("key-"+strconv.Itoa(k), n))
+		}
+	}
+	if err := env.Bus.Publisher().Publish(topic, batch...); err != nil {
+		return err
+	}
+	sub, err := subscribe(ctx, env.Bus, group, topic)
+	if err != nil {
+		return err
+	}
+	defer sub.closing(&err)
+
+	seen := map[string][]string{}
+	var held []*message.Message
+	for total := 0; total < keys*each; total++ {
+		m, err := sub.next(ctx)
+		if err != nil {
+			return fmt.Errorf("after %d of %d: %w", total, keys*each, err)
+		}
+		key := event.Key(m)
+		seen[key] = append(seen[key], string(m.Payload))
+		if len(held) < keys {
+			held = append(held, m)
+			if len(held) < keys {
+				continue
+			}
+			if len(seen) != keys {
+				return fmt.Errorf("%d messages are out at once, of %d keys only: %v", keys, len(seen), seen)
+			}
+			for _, h := range held {
+				h.Ack()
+			}
+			continue
+		}
+		m.Ack()
+	}
+	for k := range keys {
+		key := "key-" + strconv.Itoa(k)
+		if err := sameOrder(key, seen[key], payloads(key, 1, each)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// orderAcrossNack nacks every third message twice; nothing of its key may come
+// before it was acknowledged.
+func orderAcrossNack(ctx context.Context, env Env) (err error) {
+	const keys, each = 3, 12
+	topic, group := name("topic"), name("group")
+	sub, err := subscribe(ctx, env.Bus, group, topic)
+	if err != nil {
+		return err
+	}
+	defer sub.closing(&err)
+	for n := 1; n <= each; n++ {
+		for k := range keys {
+			if err := env.Bus.Publisher().Publish(topic, msg("key-"+strconv.Itoa(k), n)); err != nil {
+				return err
+			}
+		}
+	}
+	acked, nacks := map[string][]string{}, map[string]int{}
+	for total := 0; total < keys*each; {
+		m, err := sub.next(ctx)
+		if err != nil {
+			return fmt.Errorf("after %d of %d: %w", total, keys*each, err)
+		}
+		key, payload := event.Key(m), string(m.Payload)
+		if want := key + "#" + strconv.Itoa(len(acked[key])+1); payload != want {
+			return fmt.Errorf("got %s while %s is not acknowledged", payload, want)
+		}
+		if (len(acked[key])+1)%3 == 0 && nacks[payload] < 2 {
+			nacks[payload]++
+			m.Nack()
+			continue
+		}
+		acked[key] = append(acked[key], payload)
+		total++
+		m.Ack()
+	}
+	return nil
+}
+
+// oneUnacked never acknowledges the first message of a key and sees that other
+// keys come, however many, and its second message does not.
+func oneUnacked(ctx context.Context, env Env) (err error) {
+	return blockedKey(ctx, env, "busy")
+}
+
+func keylessIsOneKey(ctx context.Context, env Env) (err error) {
+	return blockedKey(ctx, env, "")
+}
+
+func blockedKey(ctx context.Context, env Env, key string) (err error) {
+	const others = 10
+	topic, group := name("topic"), name("group")
+	sub, err := subscribe(ctx, env.Bus, group, topic)
+	if err != nil {
+		return err
+	}
+	defer sub.closing(&err)
+	pub := env.Bus.Publisher()
+	if err := pub.Publish(topic, msg(key, 1), msg(key, 2)); err != nil {
+		return err
+	}
+	first, err := sub.expect(ctx, key+"#1")
+	if err != nil {
+		return err
+	}
+	// Each of these is published when the second message has been there for a
+	// while, so it would have come before them.
+	for k := range others {
+		other := "other-" + strconv.Itoa(k)
+		if err := pub.Publish(topic, msg(other, 1)); err != nil {
+			return err
+		}
+		m, err := sub.expect(ctx, other+"#1")
+		if err != nil {
+			return fmt.Errorf("while %s#1 is not acknowledged: %w", key, err)
+		}
+		m.Ack()
+	}
+	first.Ack()
+	return sub.expectAll(ctx, key+"#2")
+}

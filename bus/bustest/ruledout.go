@@ -1,0 +1,66 @@
+package bustest
+
+import "github.com/millrace-go/millrace/bus"
+
+// Rule says that a case does not apply to a transport without a capability.
+type Rule struct {
+	Case   string
+	Flag   string // a field of bus.Capabilities, or one of the flags below
+	Reason string
+}
+
+// Flags beside the capabilities.
+const (
+	FlagRestart   = "RestartCommand" // the option of that name was given
+	FlagLagger    = "bus.Lagger"     // the driver implements it
+	FlagInspector = "bus.Inspector"  // the driver implements it
+)
+
+// RuledOut returns every case that may print n/a, and why.
+func RuledOut() []Rule {
+	return []Rule{
+		{"TestReconnect", FlagRestart, "the transport has no server that a command could restart"},
+		{"TestPublishSubscribeInOrder", "OrderedPerKey", "the transport keeps no order"},
+		{"TestNoAck", "OrderedPerKey", "the transport hands out more while a message is unacknowledged"},
+		{"TestConsumerGroups", "ConsumerGroups", "the transport has queues, not groups"},
+		{"TestNewSubscriberReceivesOldMessages", "ConsumerGroups", "a queue has one reader; a new group cannot read it again"},
+		{"OrderPerKeyWithKeysInParallel", "OrderedPerKey", "the transport keeps no order"},
+		{"OrderAcrossNackAndRetry", "OrderedPerKey", "the transport keeps no order"},
+		{"GroupsEachGetAll", "ConsumerGroups", "the transport has queues, not groups"},
+		{"NewGroupStartsAtEarliest", "ConsumerGroups", "a queue has one reader; a new group cannot read it again"},
+		{"DeclaredGroupGetsEverything", "ConsumerGroups", "the transport has queues, not groups"},
+		{"InstancesShareAGroup", "OrderedPerKey", "the order over two instances is what the case checks"},
+		{"GroupSurvivesReopening", "Durable", "the transport ends with the process"},
+		{"PoisonMessageIsDeadLettered", "OrderedPerKey", "the order around the dead letter is what the case checks"},
+		{"LagCountsDown", FlagLagger, "the transport cannot tell how far a group is behind"},
+		{"BrowseConsumesNothing", FlagInspector, "the transport cannot show messages without consuming them"},
+	}
+}
+
+// flags says which flags a bus has.
+func flags(b *bus.Bus, restart bool) map[string]bool {
+	c := b.Capabilities()
+	_, lagger := b.Driver().(bus.Lagger)
+	_, inspector := b.Driver().(bus.Inspector)
+	return map[string]bool{
+		"Durable":           c.Durable,
+		"OrderedPerKey":     c.OrderedPerKey,
+		"ConsumerGroups":    c.ConsumerGroups,
+		"Broadcast":         c.Broadcast,
+		"DelayedRedelivery": c.DelayedRedelivery,
+		"NativeDeadLetter":  c.NativeDeadLetter,
+		FlagRestart:         restart,
+		FlagLagger:          lagger,
+		FlagInspector:       inspector,
+	}
+}
+
+// ruledOut returns the rule that keeps a case from running, if any.
+func ruledOut(name string, has map[string]bool) (Rule, bool) {
+	for _, r := range RuledOut() {
+		if r.Case == name && !has[r.Flag] {
+			return r, true
+		}
+	}
+	return Rule{}, false
+}

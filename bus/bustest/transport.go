@@ -1,0 +1,246 @@
+package bustest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/google/uuid"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/event"
+)
+
+func transportCases() []Case {
+	return []Case{
+		{"BytesAndMetadataRoundTrip", roundTrip},
+		{"PublishAfterClose", publishAfterClose},
+		{"CloseIsIdempotent", closeIsIdempotent},
+		{"PublisherCloseClosesNothing", publisherClose},
+		{"UnknownParameter", unknownParameter},
+		{"LagCountsDown", lagCountsDown},
+		{"BrowseConsumesNothing", browse},
+	}
+}
+
+func roundTrip(ctx context.Context, env Env) (err error) {
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	megabyte := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
+	cases := []*message.Message{
+		message.NewMessage(uuid.NewString(), all),
+		message.NewMessage(uuid.NewString(), []byte("좌석 A-1 🎟 été")),
+		message.NewMessage(uuid.NewString(), nil),
+		message.NewMessage(uuid.NewString(), megabyte),
+		message.NewMessage(uuid.NewString(), []byte(`{"a":"it's \"quoted\""}`)),
+		message.NewMessage("not a uuid", []byte("x")),
+	}
+	for _, m := range cases {
+		m.Metadata.Set(event.KeyHeader, "키/1")
+		m.Metadata.Set("ce_type", "SeatHeld")
+		m.Metadata.Set("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+		m.Metadata.Set("unicode", "한국어 🎫 \u00e9\u0301")
+		m.Metadata.Set("empty", "")
+		m.Metadata.Set("odd", "a=b;c\"d'e\\f\n\tg")
+		m.Metadata.Set("long", strings.Repeat("v", 8<<10))
+	}
+	topic := name("topic")
+	sub, err := subscribe(ctx, env.Bus, name("group"), topic)
+	if err != nil {
+		return err
+	}
+	defer sub.closing(&err)
+	if err := env.Bus.Publisher().Publish(topic, cases...); err != nil {
+		return err
+	}
+	for i, want := range cases {
+		got, err := sub.next(ctx)
+		if err != nil {
+			return fmt.Errorf("message %d: %w", i, err)
+		}
+		got.Ack()
+		if got.UUID != want.UUID {
+			return fmt.Errorf("message %d: UUID is %q, want %q", i, got.UUID, want.UUID)
+		}
+		if !bytes.Equal(got.Payload, want.Payload) {
+			return fmt.Errorf("message %d: the payload of %d bytes came back as %d other bytes", i, len(want.Payload), len(got.Payload))
+		}
+		for k, v := range want.Metadata {
+			if have, ok := got.Metadata[k]; !ok || have != v {
+				return fmt.Errorf("message %d: metadata %q is %q (there: %t), want %q", i, k, have, ok, v)
+			}
+		}
+		if len(got.Metadata) != len(want.Metadata) {
+			return fmt.Errorf("message %d: metadata came back as %v", i, got.Metadata)
+		}
+	}
+	return nil
+}
+
+func publishAfterClose(_ context.Context, env Env) error {
+	pub := env.Bus.Publisher()
+	if err := env.Bus.Close(); err != nil {
+		return err
+	}
+	if err := pub.Publish(name("topic"), msg("k", 1)); !errors.Is(err, bus.ErrClosed) {
+		return fmt.Errorf("publishing on a closed bus: got %v, want bus.ErrClosed", err)
+	}
+	// The driver itself must refuse too: others may hold its publisher.
+	if err := env.Bus.Driver().Publisher().Publish(name("topic"), msg("k", 1)); err == nil {
+		return errors.New("publishing on a closed driver: got no error")
+	}
+	if _, err := env.Bus.Subscriber(name("group"), bus.SubscriberConfig{}); !errors.Is(err, bus.ErrClosed) {
+		return fmt.Errorf("a subscriber of a closed bus: got %v, want bus.ErrClosed", err)
+	}
+	return nil
+}
+
+func closeIsIdempotent(ctx context.Context, env Env) error {
+	topic := name("topic")
+	sub, err := subscribe(ctx, env.Bus, name("group"), topic)
+	if err != nil {
+		return err
+	}
+	for range 3 {
+		if err := sub.Close(); err != nil {
+			return fmt.Errorf("close the subscriber: %w", err)
+		}
+	}
+	if _, ok := <-sub.ch; ok {
+		return errors.New("the channel is open after Close")
+	}
+	if _, err := sub.Subscribe(ctx, topic); !errors.Is(err, bus.ErrClosed) {
+		return fmt.Errorf("subscribe after Close: got %v, want bus.ErrClosed", err)
+	}
+	// An open subscriber is closed along with the bus.
+	if sub, err = subscribe(ctx, env.Bus, name("group"), topic); err != nil {
+		return err
+	}
+	for range 3 {
+		if err := env.Bus.Close(); err != nil {
+			return fmt.Errorf("close the bus: %w", err)
+		}
+	}
+	select {
+	case _, ok := <-sub.ch:
+		if ok {
+			return errors.New("a message came after the bus was closed")
+		}
+	case <-ctx.Done():
+		return errors.New("the channel of a subscriber is open after the bus was closed")
+	}
+	return nil
+}
+
+func publisherClose(ctx context.Context, env Env) (err error) {
+	topic := name("topic")
+	if err := env.Bus.Publisher().Close(); err != nil {
+		return err
+	}
+	if err := env.Bus.Publisher().Publish(topic, msg("k", 1)); err != nil {
+		return fmt.Errorf("after a user closed the shared publisher: %w", err)
+	}
+	sub, err := subscribe(ctx, env.Bus, name("group"), topic)
+	if err != nil {
+		return err
+	}
+	defer sub.closing(&err)
+	return sub.expectAll(ctx, "k#1")
+}
+
+func unknownParameter(ctx context.Context, env Env) error {
+	const unknown = "no_such_parameter"
+	b, err := env.OpenURL(ctx, unknown+"=s3cret-value")
+	if err == nil {
+		return errors.Join(fmt.Errorf("the URL with ?%s= was opened", unknown), b.Close())
+	}
+	if !strings.Contains(err.Error(), unknown) {
+		return fmt.Errorf("the error does not name %s: %w", unknown, err)
+	}
+	if strings.Contains(err.Error(), "s3cret-value") {
+		return fmt.Errorf("the error repeats the value of an unknown parameter, which may be a secret: %w", err)
+	}
+	return nil
+}
+
+func lagOf(ctx context.Context, b *bus.Bus, topic, group string) (bus.Lag, error) {
+	all, err := b.Lag(ctx)
+	if err != nil {
+		return bus.Lag{}, err
+	}
+	for _, l := range all {
+		if l.Topic == topic && l.Group == group {
+			return l, nil
+		}
+	}
+	return bus.Lag{}, fmt.Errorf("no lag is reported for group %s of %s", group, topic)
+}
+
+func lagCountsDown(ctx context.Context, env Env) error {
+	topic, group := name("topic"), name("group")
+	if err := env.Bus.Declare(ctx, bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
+		return err
+	}
+	before := time.Now().Add(-time.Minute) // the store's clock may differ
+	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 5)...); err != nil {
+		return err
+	}
+	l, err := lagOf(ctx, env.Bus, topic, group)
+	if err != nil {
+		return err
+	}
+	if l.Messages != 5 || l.Oldest.Before(before) {
+		return fmt.Errorf("lag is %d messages, the oldest from %s; want 5 from now", l.Messages, l.Oldest)
+	}
+	sub, err := subscribe(ctx, env.Bus, group, topic)
+	if err != nil {
+		return err
+	}
+	err = sub.expectAll(ctx, payloads("k", 1, 5)...)
+	sub.closing(&err)
+	if err != nil {
+		return err
+	}
+	if l, err = lagOf(ctx, env.Bus, topic, group); err != nil {
+		return err
+	}
+	if l.Messages != 0 || !l.Oldest.IsZero() {
+		return fmt.Errorf("lag is %d messages, the oldest from %s, after all were acknowledged", l.Messages, l.Oldest)
+	}
+	return nil
+}
+
+func browse(ctx context.Context, env Env) (err error) {
+	topic, group := name("topic"), name("group")
+	if got, err := env.Bus.Browse(ctx, topic, 10); err != nil || len(got) != 0 {
+		return fmt.Errorf("an unknown topic: got %d messages, %v", len(got), err)
+	}
+	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 5)...); err != nil {
+		return err
+	}
+	for range 2 {
+		got, err := env.Bus.Browse(ctx, topic, 3)
+		if err != nil {
+			return err
+		}
+		var have []string
+		for _, m := range got {
+			have = append(have, string(m.Payload))
+		}
+		if err := sameOrder("k", have, payloads("k", 3, 5)); err != nil {
+			return fmt.Errorf("the newest three: %w", err)
+		}
+	}
+	sub, err := subscribe(ctx, env.Bus, group, topic)
+	if err != nil {
+		return err
+	}
+	defer sub.closing(&err)
+	return sub.expectAll(ctx, payloads("k", 1, 5)...)
+}

@@ -1,0 +1,151 @@
+package bus
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/fault"
+)
+
+// Metadata that a dead letter carries beside the original's own.
+const (
+	DLQOriginalTopic = "dlq_original_topic"
+	DLQGroup         = "dlq_group"
+	DLQReason        = "dlq_reason" // one of the Reason constants, or what the error's FailureReason says
+	DLQClass         = "dlq_class"  // "transient" or "permanent"
+	DLQError         = "dlq_error"  // the last error's text, at most 4 KiB
+	DLQStack         = "dlq_stack"  // where it panicked, or what the error itself knows; at most 16 KiB
+	DLQAttempts      = "dlq_attempts"
+	DLQFirstFailure  = "dlq_first_failure" // RFC 3339, UTC
+	DLQLastFailure   = "dlq_last_failure"
+	DLQWorker        = "dlq_worker"
+)
+
+// Values of dlq_reason, unless the error brings its own, see [Reasoner].
+const (
+	ReasonPermanent = "PERMANENT"         // the error is of class permanent
+	ReasonExhausted = "RETRIES_EXHAUSTED" // the last retry failed too
+	ReasonPanic     = "PANIC"             // as exhausted, and the last attempt panicked
+)
+
+// Reasoner is implemented by errors that say in one stable word why a message
+// failed; it becomes the dead letter's dlq_reason.
+type Reasoner interface {
+	error
+	FailureReason() string
+}
+
+// DeadLetterPolicy names the dead letter topic of a topic and group.
+type DeadLetterPolicy func(topic, group string) string
+
+// DLT names "{topic}.DLT". It is the default.
+func DLT() DeadLetterPolicy {
+	return func(topic, _ string) string { return topic + ".DLT" }
+}
+
+// DLQ names "dlq.{domain}", whatever the topic.
+func DLQ(domain string) DeadLetterPolicy {
+	return func(string, string) string { return "dlq." + domain }
+}
+
+// QueueDLQ names "{name}_dlq" for a group (or else a topic) "{name}_queue", and
+// "{group}_dlq" for any other group.
+func QueueDLQ() DeadLetterPolicy {
+	return func(topic, group string) string {
+		for _, s := range []string{group, topic} {
+			if name, ok := strings.CutSuffix(s, "_queue"); ok {
+				return name + "_dlq"
+			}
+		}
+		return group + "_dlq"
+	}
+}
+
+const (
+	maxErrorText = 4 << 10
+	maxStackText = 16 << 10
+)
+
+// deadLetter makes the dead letter of d: the source's payload and metadata
+// untouched, and the same UUID, so that an idempotent consumer still knows it.
+func (c *consumer) deadLetter(d *delivery, err error, class fault.Class) (*message.Message, DeadLetter) {
+	info := DeadLetter{
+		Topic: c.Topic, Group: c.Group, To: c.deadLetterTopic,
+		Err: err, Class: class, Reason: reasonOf(err, class), Attempts: d.attempts,
+	}
+	m := message.NewMessage(d.source.UUID, bytes.Clone(d.source.Payload))
+	for k, v := range d.source.Metadata {
+		m.Metadata[k] = v
+	}
+	for k, v := range map[string]string{
+		DLQOriginalTopic: c.Topic,
+		DLQGroup:         c.Group,
+		DLQReason:        info.Reason,
+		DLQClass:         class.String(),
+		DLQError:         bounded(err.Error(), maxErrorText),
+		DLQStack:         bounded(stackOf(err), maxStackText),
+		DLQAttempts:      strconv.Itoa(d.attempts),
+		DLQFirstFailure:  d.firstFailure.UTC().Format(time.RFC3339Nano),
+		DLQLastFailure:   d.lastFailure.UTC().Format(time.RFC3339Nano),
+		DLQWorker:        c.workerID,
+	} {
+		m.Metadata[k] = v
+	}
+	return m, info
+}
+
+func reasonOf(err error, class fault.Class) string {
+	var r Reasoner
+	if errors.As(err, &r) && r.FailureReason() != "" {
+		return r.FailureReason()
+	}
+	var p *PanicError
+	switch {
+	case class == fault.Permanent:
+		return ReasonPermanent
+	case errors.As(err, &p):
+		return ReasonPanic
+	default:
+		return ReasonExhausted
+	}
+}
+
+// stackOf returns the stack of a panic, or the verbose form of an error that
+// has one, as those of pkg/errors do; "" when nobody knows where it was made.
+func stackOf(err error) string {
+	var p *PanicError
+	if errors.As(err, &p) {
+		return string(p.Stack)
+	}
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		if _, ok := e.(fmt.Formatter); !ok {
+			continue
+		}
+		if verbose := fmt.Sprintf("%+v", e); verbose != e.Error() {
+			return verbose
+		}
+	}
+	return ""
+}
+
+// bounded cuts s to at most n bytes of valid UTF-8: brokers refuse oversized
+// headers, and a dead letter that cannot be published would pause the consumer.
+func bounded(s string, n int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= n {
+		return s
+	}
+	const mark = " … (cut)"
+	s = s[:n-len(mark)]
+	for !utf8.ValidString(s) {
+		s = s[:len(s)-1]
+	}
+	return s + mark
+}

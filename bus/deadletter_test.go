@@ -1,0 +1,119 @@
+package bus_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/fault"
+)
+
+func TestDeadLetterPolicies(t *testing.T) {
+	for _, c := range []struct {
+		policy             bus.DeadLetterPolicy
+		topic, group, want string
+	}{
+		{bus.DLT(), "like-events", "g", "like-events.DLT"},
+		{bus.DLQ("payment"), "payment.events", "g", "dlq.payment"},
+		{bus.QueueDLQ(), "domain_events", "notification_queue", "notification_dlq"},
+		{bus.QueueDLQ(), "aggregate_queue", "worker", "aggregate_dlq"},
+		{bus.QueueDLQ(), "domain_events", "worker", "worker_dlq"},
+	} {
+		if got := c.policy(c.topic, c.group); got != c.want {
+			t.Errorf("%s of %s: %s, want %s", c.group, c.topic, got, c.want)
+		}
+	}
+}
+
+type reasoned struct{}
+
+func (reasoned) Error() string         { return "GET /artists/7: 404" }
+func (reasoned) FailureReason() string { return "API_4XX" }
+
+// verbose is an error that knows where it was made, as those of pkg/errors do.
+type verbose struct{ error }
+
+func (v verbose) Format(s fmt.State, verb rune) {
+	fmt.Fprint(s, v.Error())
+	if verb == 'v' && s.Flag('+') {
+		fmt.Fprint(s, "\nmain.load\n\tload.go:42")
+	}
+}
+
+func TestADeadLetterSaysWhy(t *testing.T) {
+	huge := strings.Repeat("좌", 10_000)
+	for name, c := range map[string]struct {
+		err  error
+		want map[string]string
+	}{
+		"an error with a reason": {fmt.Errorf("fetch: %w", fault.MarkPermanent(reasoned{})),
+			map[string]string{bus.DLQReason: "API_4XX", bus.DLQError: "fetch: GET /artists/7: 404", bus.DLQClass: "permanent", bus.DLQStack: ""}},
+		"an error with a stack": {fault.MarkPermanent(verbose{errors.New("bad row")}),
+			map[string]string{bus.DLQReason: bus.ReasonPermanent, bus.DLQError: "bad row", bus.DLQStack: "bad row\nmain.load\n\tload.go:42"}},
+		"an error that is no text": {fault.MarkPermanent(errors.New("a\xffb")),
+			map[string]string{bus.DLQError: "a\uFFFDb"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := deadLetterOf(t, c.err)
+			for k, v := range c.want {
+				if got.Metadata[k] != v {
+					t.Errorf("%s is %q, want %q", k, got.Metadata[k], v)
+				}
+			}
+		})
+	}
+	got := deadLetterOf(t, fault.MarkPermanent(errors.New(huge))).Metadata[bus.DLQError]
+	if len(got) > 4<<10 || len(got) < 4000 || !utf8.ValidString(got) || !strings.HasSuffix(got, "(cut)") {
+		t.Errorf("an error of %d bytes became %d bytes, valid %t, ending %q", len(huge), len(got), utf8.ValidString(got), got[len(got)-10:])
+	}
+}
+
+// deadLetterOf returns the dead letter of a message that fails with err.
+func deadLetterOf(t *testing.T, err error) (dead *message.Message) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		b := memBus(t)
+		r := start(t, b, bus.RunnerConfig{WorkerID: "worker-7"}, bus.Consumer{
+			Topic: "t", Group: "g", Handler: func(m *message.Message) error {
+				clear(m.Payload)
+				m.Metadata.Set("traceparent", "gone")
+				return err
+			},
+		})
+		m := message.NewMessage("id-1", []byte{0, 1, 2, 255})
+		m.Metadata.Set("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+		m.Metadata.Set(bus.DLQAttempts, "17") // of an earlier life; replaced
+		begin := time.Now().UTC().Format(time.RFC3339Nano)
+		publish(t, b, "t", m)
+		synctest.Wait()
+		r.stop(t)
+		letters := browse(t, b, "t.DLT")
+		if len(letters) != 1 {
+			t.Fatalf("%d dead letters", len(letters))
+		}
+		dead = letters[0]
+		if dead.UUID != "id-1" || string(dead.Payload) != "\x00\x01\x02\xff" {
+			t.Errorf("the dead letter is %s %v", dead.UUID, dead.Payload)
+		}
+		for k, v := range map[string]string{
+			"traceparent":        m.Metadata.Get("traceparent"),
+			bus.DLQOriginalTopic: "t", bus.DLQGroup: "g", bus.DLQWorker: "worker-7", bus.DLQAttempts: "1",
+			bus.DLQFirstFailure: begin, bus.DLQLastFailure: begin,
+		} {
+			if dead.Metadata[k] != v {
+				t.Errorf("%s is %q, want %q", k, dead.Metadata[k], v)
+			}
+		}
+		if len(dead.Metadata) != 11 {
+			t.Errorf("metadata %v", dead.Metadata)
+		}
+	})
+	return dead
+}

@@ -1,0 +1,213 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+)
+
+// SubscriberConfig configures a [Dispatcher]. The zero value works.
+type SubscriberConfig struct {
+	// Concurrency is how many keys are handled in parallel; 8 by default. It
+	// bounds the messages that are out and the goroutines that watch them.
+	Concurrency int
+	// Window is how many messages are taken from the transport and not yet
+	// acknowledged, waiting ones included; 1024 by default. It bounds memory,
+	// what a crash redelivers, and how far other keys can get ahead of a key
+	// that is being retried.
+	Window int
+	// Redelivery is the wait after a nack before the same message is handed out
+	// again; 100 ms × 2, cap 10 s, jitter 20 % by default.
+	Redelivery Backoff
+	// DrainTimeout is how long Close waits for what is out to be acknowledged.
+	// 0 does not wait: what is out is handed back at once.
+	DrainTimeout time.Duration
+}
+
+func (c SubscriberConfig) withDefaults() SubscriberConfig {
+	if c.Concurrency == 0 {
+		c.Concurrency = 8
+	}
+	if c.Window == 0 {
+		c.Window = max(1024, c.Concurrency)
+	}
+	if c.Redelivery == (Backoff{}) {
+		c.Redelivery = Backoff{Initial: 100 * time.Millisecond, Max: 10 * time.Second, Multiplier: 2, Jitter: 0.2}
+	}
+	return c
+}
+
+func (c SubscriberConfig) validate() error {
+	switch {
+	case c.Concurrency < 0:
+		return fmt.Errorf("Concurrency is %d; give at least 1, or 0 for the default 8", c.Concurrency)
+	case c.Window < 0:
+		return fmt.Errorf("Window is %d; give at least 1, or 0 for the default 1024", c.Window)
+	case c.Window > 0 && c.Window < c.Concurrency:
+		return fmt.Errorf("Window is %d, below Concurrency %d; a key in parallel needs a message in the window", c.Window, c.Concurrency)
+	case c.DrainTimeout < 0:
+		return fmt.Errorf("DrainTimeout is %s; give a positive duration, or 0 not to wait", c.DrainTimeout)
+	}
+	return c.Redelivery.validate("Redelivery")
+}
+
+// Dispatcher is a message.Subscriber that stands before another one and gives
+// its consumer keys in parallel and order within a key:
+//
+//   - it takes messages from the transport in order and queues them by
+//     event.Key; messages without a key count as one key;
+//   - it hands out at most one unacknowledged message per key, and at most
+//     Concurrency in all;
+//   - what it hands out is a copy with a context of its own, which ends with the
+//     acknowledgement, when the transport takes the message back, or at the end
+//     of the drain timeout, and not when a Router closes;
+//   - an ack of the copy acknowledges the original; a nack hands the same
+//     message out again after a backoff, and its key waits meanwhile;
+//   - when it stops, what is unfinished goes back to the transport.
+//
+// Over a subscriber that hands out one unacknowledged message at a time, as
+// most of Watermill's do per partition, it keeps all of this; the partitions
+// are then the parallelism.
+type Dispatcher struct {
+	open    func() (message.Subscriber, error)
+	shared  message.Subscriber // set when every subscription uses the same source
+	cfg     SubscriberConfig
+	observe observer
+	onClose func()
+
+	closing chan struct{} // closed by Close: stop the intake, drain
+	done    chan struct{} // closed when Close has finished
+
+	mu     sync.Mutex
+	closed bool
+	subs   map[*subscription]struct{}
+	err    error
+}
+
+// NewDispatcher makes a Dispatcher over any Watermill subscriber, which it owns
+// from then on. [Bus.Subscriber] makes one over a transport of this package.
+func NewDispatcher(source message.Subscriber, cfg SubscriberConfig) (*Dispatcher, error) {
+	if source == nil {
+		return nil, errors.New("bus: NewDispatcher: source is nil; give the subscriber to stand before")
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("bus: NewDispatcher: %w", err)
+	}
+	d := newDispatcher(func() (message.Subscriber, error) { return source, nil }, cfg.withDefaults(), observer{})
+	d.shared = source
+	return d, nil
+}
+
+func newDispatcher(open func() (message.Subscriber, error), cfg SubscriberConfig, obs observer) *Dispatcher {
+	return &Dispatcher{
+		open: open, cfg: cfg, observe: obs,
+		closing: make(chan struct{}), done: make(chan struct{}),
+		subs: map[*subscription]struct{}{},
+	}
+}
+
+// Subscribe hands out the messages of a topic. When ctx is cancelled nothing
+// more is handed out and the channel is closed; what is out can still be
+// acknowledged, and the transport's subscription ends with the last of it, or
+// with Close.
+func (d *Dispatcher) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
+	if topic == "" {
+		return nil, errors.New("bus: subscribe: topic is empty")
+	}
+	ch, err := d.subscribe(ctx, topic)
+	if err != nil {
+		return nil, fmt.Errorf("bus: subscribe to %s: %w", topic, err)
+	}
+	return ch, nil
+}
+
+func (d *Dispatcher) subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, ErrClosed
+	}
+	source, err := d.open()
+	if err != nil {
+		return nil, err
+	}
+	// The source goes on until the drain is over, whatever happens to ctx.
+	sourceCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	in, err := source.Subscribe(sourceCtx, topic)
+	if err != nil {
+		cancel()
+		if d.shared == nil {
+			err = errors.Join(err, source.Close())
+		}
+		return nil, err
+	}
+	s := newSubscription(d, source, cancel)
+	d.subs[s] = struct{}{}
+	go s.run(ctx, in)
+	return s.out, nil
+}
+
+// SubscribeInitialize passes Watermill's request to prepare a topic on to the
+// source, where that takes one.
+func (d *Dispatcher) SubscribeInitialize(topic string) error {
+	source, err := d.open()
+	if err != nil {
+		return fmt.Errorf("bus: initialize %s: %w", topic, err)
+	}
+	if init, ok := source.(message.SubscribeInitializer); ok {
+		err = init.SubscribeInitialize(topic)
+	}
+	if d.shared == nil {
+		err = errors.Join(err, source.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("bus: initialize %s: %w", topic, err)
+	}
+	return nil
+}
+
+// Close stops the intake, closes the channels, waits up to DrainTimeout for
+// what is out, lets the transport commit, and then cancels the contexts of what
+// is still out. When it returns, no goroutine of the dispatcher is left. Every
+// call returns the same error.
+func (d *Dispatcher) Close() error {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		<-d.done
+		return d.err
+	}
+	d.closed = true
+	subs := make([]*subscription, 0, len(d.subs))
+	for s := range d.subs {
+		subs = append(subs, s)
+	}
+	d.mu.Unlock()
+
+	close(d.closing)
+	var errs []error
+	for _, s := range subs {
+		<-s.done
+		errs = append(errs, s.err)
+	}
+	if d.shared != nil {
+		errs = append(errs, d.shared.Close())
+	}
+	if d.onClose != nil {
+		d.onClose()
+	}
+	d.err = errors.Join(errs...)
+	close(d.done)
+	return d.err
+}
+
+// forget drops a subscription that has ended.
+func (d *Dispatcher) forget(s *subscription) {
+	d.mu.Lock()
+	delete(d.subs, s)
+	d.mu.Unlock()
+}

@@ -1,0 +1,85 @@
+// Package bus opens a message transport from a URL and runs consumers on it
+// that do the right thing: order per key, retries by error class, dead letters,
+// pauses while a dependency is down, and a shutdown that loses and repeats
+// nothing it need not.
+//
+//	opener := bus.NewOpener(membus.Scheme(), sqlitebus.Scheme(sqlitebus.Config{}))
+//	b, err := opener.Open(ctx, "sqlite:///var/lib/app/app.db")
+//
+//	runner, err := bus.NewRunner(b, bus.RunnerConfig{})
+//	err = runner.Add(bus.Consumer{
+//		Topic: "payment.events", Group: "event-payment-consumer",
+//		Handler:    bus.ByType(map[string]bus.EventHandler{"PaymentSuccess": sell}),
+//		DeadLetter: bus.DLQ("payment"),
+//	})
+//	err = runner.Run(ctx) // until ctx is cancelled, and everything is committed
+//
+// Changing the URL changes the transport and no code. A binary links the
+// schemes it names; allbus names all of them. Handlers, middleware, publishers
+// and messages are Watermill's, and its Router runs the handlers.
+//
+// # What is promised
+//
+// Delivery is at least once. Handlers must be idempotent; package idempotency
+// makes them so.
+//
+//	property                                                      proven by
+//	one message per key is out, keys in parallel up to a bound    TestOnePerKeyAndAtMostConcurrencyAreOut
+//	a retried message holds its key and nothing else              TestAKeyInBackoffHoldsUpNobodyElse
+//	transient: 1 s, 2 s, 4 s, then the dead letter                TestTransientRetriesOneTwoFourSecondsThenDeadLetter
+//	permanent: the dead letter at once                            TestPermanentIsADeadLetterAtOnce
+//	infrastructure: pause, one prober, resume at once             TestPauseProbesWithBackoffAndResumesAtOnce,
+//	                                                              TestPauseHasOneProberAndWakesAll
+//	nothing is dead-lettered while paused                         TestFailuresDuringAPauseAreNotCounted
+//	a dead letter that cannot be published pauses, too            TestADeadLetterThatCannotBePublishedPauses
+//	a panic is transient; its stack is in the dead letter         TestPanicIsTransientAndItsStackGoesIntoTheDeadLetter
+//	a dead letter has the original bytes, metadata and id         TestADeadLetterSaysWhy
+//	shutdown lets handlers finish, then commits                   TestShutdownLetsHandlersFinishAndCommits
+//	after the drain timeout contexts end, commits come first      TestDrainTimeoutCancelsContextsAndHandsBack
+//	a cancelled handler hands its message back, uncounted         TestACancelledHandlerHandsBackUncounted
+//	no wait outlives the shutdown                                 TestShutdownDuringBackoffAndPauseReturnsAtOnce
+//	Run leaves no goroutine                                       TestRunLeavesNoGoroutine
+//	goroutines and memory are bounded                             TestGoroutinesAreBoundedByConcurrency,
+//	                                                              TestWindowBoundsWhatIsTakenFromTheSource
+//	nobody closes what is shared                                  TestFault_StoppingAHandlerClosesASharedPublisher
+//	errors of Open name what is wrong and hide passwords          TestOpenErrors
+//
+// What a transport owes is checked by package bustest.
+//
+// # How a message travels
+//
+// The transport's [Driver] emits messages in order per key, many of them
+// unacknowledged, and remembers the longest confirmed prefix. A [Dispatcher]
+// stands before it. It queues messages by key (event.Key; messages without a
+// key are one key), hands out one per key, and up to Concurrency in all, to the
+// Router. A handler's result comes back to the dispatcher as an ack, or as a
+// nack with a verdict: later, after a delay, or when the dependency is back.
+// Waiting costs no handler and no goroutine.
+//
+// An error is judged by fault.Of, with the consumer's Classifiers for errors of
+// drivers. Attempts are counted in the process: after a restart, or when another
+// instance takes over, a message starts with all its retries. A handler's
+// failure while the consumer is paused is not counted either, since it may be
+// another face of what is down.
+//
+// A pause concerns one consumer. Every message stays unacknowledged; one that is
+// known to need the dependency is tried after 1 s, 2 s, 4 s … 30 s. Any outcome
+// of that probe other than another infrastructure error ends the pause, and all
+// that waited are tried at once.
+//
+// # Failure modes
+//
+//   - A process that is killed redelivers what it had not committed: at most
+//     Window messages per consumer, also those behind the first unacknowledged
+//     one that were handled already.
+//   - A handler that ignores its context holds up the end of Run; its message
+//     was handed back before that, so another instance may handle it meanwhile.
+//   - A dead letter is published before its message is acknowledged. A crash
+//     between the two publishes it again, with the same id.
+//   - A key that is being retried keeps its messages in the window. When the
+//     window is full of them, other keys wait as well: size Window to
+//     the messages of the busiest key in the longest retry (7 s by default).
+//   - A transport that ends a subscription by itself ends Run with
+//     [ErrSubscriptionLost], after all other consumers were shut down in order.
+//   - Run fails when topics cannot be declared; start it again with a backoff.
+package bus

@@ -1,0 +1,97 @@
+package bus
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+)
+
+// Capabilities says what a transport can do. A program that needs one asks for
+// it once, where it opens the bus, instead of finding out in production.
+type Capabilities struct {
+	// Durable: a published message outlives the process that published it.
+	Durable bool
+	// OrderedPerKey: messages of one key arrive in the order they were
+	// published, also when several instances share a group.
+	OrderedPerKey bool
+	// ConsumerGroups: several groups each get every message of a topic.
+	ConsumerGroups bool
+	// Broadcast: a group that exists receives a message even when it declared
+	// itself in another process: one publish reaches all of them.
+	Broadcast bool
+	// DelayedRedelivery: the transport itself can redeliver after a delay.
+	// Where it cannot, the dispatcher waits in the process.
+	DelayedRedelivery bool
+	// NativeDeadLetter: the transport moves messages aside by itself. The
+	// consumers of this package publish dead letters themselves all the same,
+	// because only they know why.
+	NativeDeadLetter bool
+}
+
+// Topic is what Declare makes, where the transport has to make anything. Zero
+// fields mean the transport's default.
+type Topic struct {
+	Name        string
+	Partitions  int           // parallel lanes of keys
+	Replication int           // copies, where the transport is a cluster
+	Retention   time.Duration // how long messages are kept
+	// Groups that must exist before the first publish: each receives everything
+	// published from then on, whenever it starts to consume.
+	Groups []string
+}
+
+// Driver is a transport behind [Bus]: what a scheme opens. Users hold a Bus;
+// only whoever writes a transport meets this interface. The bustest package
+// checks an implementation.
+type Driver interface {
+	Capabilities() Capabilities
+
+	// Publisher returns the shared publisher. It orders by event.Key of each
+	// message. Publish returns when the messages are as durable as the
+	// transport can make them.
+	Publisher() message.Publisher
+
+	// Subscriber returns a new subscriber for a group. It emits messages in
+	// order per key, with at most window of them unacknowledged, and takes acks
+	// in any order: what it persists is the longest confirmed prefix.
+	//
+	// Cancelling the context given to Subscribe stops the intake and closes the
+	// channel, but what was delivered can still be acknowledged until Close.
+	// Close commits the prefix and gives leases back. A nacked message is
+	// delivered again, before later messages of its key.
+	Subscriber(group string, window int) (message.Subscriber, error)
+
+	// Declare makes topics and groups. It is idempotent.
+	Declare(ctx context.Context, topics ...Topic) error
+
+	// Close closes what the driver opened. Subscribers should be closed before.
+	Close() error
+}
+
+// Scheme opens a Driver from a URL. It rejects query parameters it does not
+// know by name; [NewParams] does that.
+type Scheme interface {
+	// Name is the URL's scheme, e.g. "sqlite".
+	Name() string
+	Open(ctx context.Context, u *url.URL) (Driver, error)
+}
+
+// Lag is how far a group is behind on a topic.
+type Lag struct {
+	Topic, Group string
+	Messages     int       // not yet acknowledged; may be capped by the transport
+	Oldest       time.Time // when the oldest of them was published; zero when none
+}
+
+// Lagger is implemented by drivers that know how far their groups are behind.
+type Lagger interface {
+	Lag(ctx context.Context) ([]Lag, error)
+}
+
+// Inspector is implemented by drivers that can show a topic's retained messages
+// without consuming them, newest last, at most limit of the newest.
+type Inspector interface {
+	Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error)
+}

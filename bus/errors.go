@@ -1,0 +1,46 @@
+package bus
+
+import (
+	"errors"
+	"strings"
+)
+
+var (
+	// ErrClosed is returned by whatever is used after its Close.
+	ErrClosed = errors.New("bus: closed")
+	// ErrRunning is returned by Add and Run of a Runner that was started before.
+	ErrRunning = errors.New("bus: the runner was started before; make a new one")
+	// ErrRevoked is the cause of a message's cancelled context when the
+	// transport took the message back, because another instance holds it now.
+	ErrRevoked = errors.New("bus: the transport took the message back")
+	// ErrDrainTimeout is the cause of a message's cancelled context when its
+	// handler was still at work at the end of the drain timeout.
+	ErrDrainTimeout = errors.New("bus: the drain timeout is over")
+	// ErrSubscriptionLost is returned by Run when a transport ended a
+	// subscription that nobody had stopped.
+	ErrSubscriptionLost = errors.New("bus: the transport ended the subscription")
+)
+
+// redacted shows an error's text without a secret that the text repeats.
+type redacted struct {
+	err    error
+	secret string
+}
+
+func (r redacted) Error() string { return strings.ReplaceAll(r.err.Error(), r.secret, "xxxxx") }
+func (r redacted) Unwrap() error { return r.err }
+
+// withoutSecrets hides the password of rawURL where err's text repeats it, as
+// the errors of some database drivers do.
+func withoutSecrets(err error, rawURL string) error {
+	_, rest, _ := strings.Cut(rawURL, "://")
+	at := strings.LastIndex(rest, "@")
+	if at < 0 {
+		return err
+	}
+	_, password, ok := strings.Cut(rest[:at], ":")
+	if !ok || password == "" {
+		return err
+	}
+	return redacted{err: err, secret: password}
+}

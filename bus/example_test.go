@@ -1,0 +1,155 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/membus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+func ExampleNewOpener() {
+	opener := bus.NewOpener(membus.Scheme())
+	b, err := opener.Open(context.Background(), "mem://")
+	if err != nil {
+		panic(err)
+	}
+	defer b.Close()
+	fmt.Println(b.Name(), "durable:", b.Capabilities().Durable)
+
+	_, err = opener.Open(context.Background(), "kafka://localhost")
+	fmt.Println(err)
+	_, err = opener.Open(context.Background(), "mem://?retenton=5")
+	fmt.Println(err)
+	// Output:
+	// mem durable: false
+	// bus: unknown scheme "kafka"; known are: mem
+	// bus: open mem: unknown parameter "retenton"; known are: retention
+}
+
+// A transport of one's own, or one opened by hand, becomes a Bus with New.
+func ExampleNew() {
+	driver, err := membus.Open(membus.Config{Retention: 1000})
+	if err != nil {
+		panic(err)
+	}
+	b := bus.New("events", driver)
+	defer b.Close()
+	fmt.Println(b.Name(), b.Capabilities().OrderedPerKey)
+	// Output: events true
+}
+
+func ExampleNewRunner() {
+	b, err := bus.NewOpener(membus.Scheme()).Open(context.Background(), "mem://")
+	if err != nil {
+		panic(err)
+	}
+	defer b.Close()
+
+	ctx, stop := context.WithCancel(context.Background())
+	runner, err := bus.NewRunner(b, bus.RunnerConfig{Logger: quiet})
+	if err != nil {
+		panic(err)
+	}
+	err = runner.Add(bus.Consumer{
+		Topic: "payment.events", Group: "mailer", DeadLetter: bus.DLQ("payment"),
+		Handler: bus.ByType(map[string]bus.EventHandler{
+			"PaymentSuccess": func(_ context.Context, e event.Event) error {
+				fmt.Println("thank", e.AggregateID)
+				return nil
+			},
+			"PaymentRefunded": func(_ context.Context, e event.Event) error {
+				return fault.MarkPermanent(errors.New("no such payment"))
+			},
+		}),
+		Hooks: bus.Hooks{OnDeadLetter: func(d bus.DeadLetter) {
+			fmt.Println("to", d.To, "after", d.Attempts, "attempt:", d.Err)
+			stop()
+		}},
+	})
+	if err != nil {
+		panic(err)
+	}
+	// The group does not exist before Run or Declare, but it starts at the
+	// earliest message.
+	for _, typ := range []string{"PaymentSuccess", "PaymentFailed", "PaymentRefunded"} {
+		e, err := event.New(typ, "shop", nil)
+		if err != nil {
+			panic(err)
+		}
+		e.AggregateType, e.AggregateID = "user", "u-7"
+		m, err := event.Structured{}.Encode(e)
+		if err != nil {
+			panic(err)
+		}
+		if err := b.Publisher().Publish("payment.events", m); err != nil {
+			panic(err)
+		}
+	}
+	fmt.Println(runner.Run(ctx))
+	s := runner.Status()[0]
+	fmt.Println(s.State, s.Handled, s.DeadLettered)
+	// Output:
+	// thank u-7
+	// to dlq.payment after 1 attempt: no such payment
+	// <nil>
+	// stopped 2 1
+}
+
+func ExampleNewDispatcher() {
+	// Any Watermill subscriber will do; this one comes from a bus's driver.
+	driver, err := membus.Open(membus.Config{})
+	if err != nil {
+		panic(err)
+	}
+	defer driver.Close()
+	source, err := driver.Subscriber("group", 100)
+	if err != nil {
+		panic(err)
+	}
+	d, err := bus.NewDispatcher(source, bus.SubscriberConfig{Concurrency: 4})
+	if err != nil {
+		panic(err)
+	}
+	defer d.Close()
+	messages, err := d.Subscribe(context.Background(), "chat")
+	if err != nil {
+		panic(err)
+	}
+	for _, text := range []string{"a: hello", "a: anyone?", "b: hi"} {
+		m := message.NewMessage(text, []byte(text))
+		m.Metadata.Set(event.KeyHeader, text[:1])
+		if err := driver.Publisher().Publish("chat", m); err != nil {
+			panic(err)
+		}
+	}
+	first, second := <-messages, <-messages
+	fmt.Printf("%s | %s\n", first.Payload, second.Payload) // not the second of room a
+	first.Ack()
+	fmt.Printf("%s\n", (<-messages).Payload)
+	// Output:
+	// a: hello | b: hi
+	// a: anyone?
+}
+
+func ExampleFixedRetry() {
+	p := bus.FixedRetry(time.Second, 1)
+	fmt.Println(p.MaxRetries, p.Backoff.Delay(1))
+	// Output: 1 1s
+}
+
+func ExampleDefaultRetry() {
+	p := bus.DefaultRetry()
+	p.Backoff.Jitter = 0
+	fmt.Println(p.MaxRetries, p.Backoff.Delay(1), p.Backoff.Delay(2), p.Backoff.Delay(3), p.Backoff.Delay(9))
+	// Output: 3 1s 2s 4s 10s
+}

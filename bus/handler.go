@@ -1,0 +1,51 @@
+package bus
+
+import (
+	"context"
+	"maps"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// EventHandler handles one decoded event. Its context ends when the message is
+// no longer this consumer's to handle. The class of the error it returns, see
+// package fault, decides what happens to the message.
+type EventHandler = func(ctx context.Context, e event.Event) error
+
+// Handle makes a Watermill handler that decodes the event of a message, in
+// either encoding, and calls fn with it. A message that is no event fails
+// permanently, so it becomes a dead letter at once.
+func Handle(fn EventHandler) message.NoPublishHandlerFunc {
+	return func(msg *message.Message) error {
+		e, err := event.Decode(msg)
+		if err != nil {
+			return fault.MarkPermanent(err)
+		}
+		ctx := context.WithValue(msg.Context(), eventKey{}, e)
+		return fn(ctx, e)
+	}
+}
+
+// ByType calls the handler of the event's type. An event of any other type is
+// acknowledged: a topic may carry what this group has no interest in.
+func ByType(handlers map[string]EventHandler) message.NoPublishHandlerFunc {
+	handlers = maps.Clone(handlers)
+	return Handle(func(ctx context.Context, e event.Event) error {
+		fn, ok := handlers[e.Type]
+		if !ok {
+			return nil
+		}
+		return fn(ctx, e)
+	})
+}
+
+type eventKey struct{}
+
+// EventFrom returns the event that [Handle] or [ByType] is handling.
+func EventFrom(ctx context.Context) (event.Event, bool) {
+	e, ok := ctx.Value(eventKey{}).(event.Event)
+	return e, ok
+}

@@ -1,0 +1,62 @@
+package bus
+
+import (
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/fault"
+)
+
+// Hooks report what a consumer does besides handling: for metrics, alerts and
+// tests. Each may be nil. They are called synchronously, so a slow hook slows
+// its consumer; they must not panic. Messages in them are copies, whose Ack and
+// Nack mean nothing.
+type Hooks struct {
+	OnRetry      func(Retry)      // an attempt failed and another will follow
+	OnRecovered  func(Recovery)   // a message that had failed before was handled after all
+	OnDeadLetter func(DeadLetter) // a dead letter was published
+	OnPause      func(Pause)      // a dependency is down; nothing is handed out but probes
+	OnResume     func(Resume)     // a probe got through
+}
+
+// Retry describes a failed attempt that will be followed by another.
+type Retry struct {
+	Topic, Group string
+	Message      *message.Message
+	Err          error
+	Class        fault.Class   // Transient, or Infrastructure for a failed probe
+	Attempt      int           // the attempt that failed, from 1; a probe does not count
+	Delay        time.Duration // until the next attempt
+}
+
+// Recovery describes a message that was handled after it had failed.
+type Recovery struct {
+	Topic, Group string
+	Message      *message.Message
+	Attempts     int // attempts in all, the successful one included
+}
+
+// DeadLetter describes a dead letter that was published.
+type DeadLetter struct {
+	Topic, Group string
+	To           string           // the dead letter topic
+	Message      *message.Message // as it was published, dlq_* metadata included
+	Err          error            // the last failure
+	Class        fault.Class
+	Reason       string
+	Attempts     int
+}
+
+// Pause describes the start of a pause.
+type Pause struct {
+	Topic, Group string
+	Err          error
+	Delay        time.Duration // until the first probe
+}
+
+// Resume describes the end of a pause.
+type Resume struct {
+	Topic, Group string
+	After        time.Duration // how long the pause lasted
+}

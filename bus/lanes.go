@@ -1,0 +1,144 @@
+package bus
+
+import (
+	"container/heap"
+	"time"
+)
+
+// lane is the queue of one key. Its head is the only message of the key that
+// may be out; everything behind waits for it.
+type lane struct {
+	key   string
+	queue []*delivery
+	due   time.Time // when a parked lane may go on
+}
+
+// lanes keeps the messages that a subscription holds, by key. A lane with
+// messages is in exactly one place: ready, waiting, parked, or busy (its head is
+// out). It is plain data without locks; the subscription's loop owns it.
+type lanes struct {
+	byKey   map[string]*lane
+	ready   []*lane // may hand out their head, in this order
+	waiting []*lane // wait for the end of a pause
+	parked  dueHeap // wait for a time
+	held    int     // messages in all lanes
+}
+
+func newLanes() *lanes { return &lanes{byKey: map[string]*lane{}} }
+
+// add appends a message to its key's lane.
+func (l *lanes) add(key string, d *delivery) {
+	ln := l.byKey[key]
+	if ln == nil {
+		ln = &lane{key: key}
+		l.byKey[key] = ln
+		l.ready = append(l.ready, ln)
+	}
+	d.lane = ln
+	ln.queue = append(ln.queue, d)
+	l.held++
+}
+
+// next returns the message to hand out next, or nil.
+func (l *lanes) next() *delivery {
+	if len(l.ready) == 0 {
+		return nil
+	}
+	return l.ready[0].queue[0]
+}
+
+// nextProbe returns the message to try a pause with: one that the pause holds
+// if there is any, because it is known to need what was down.
+func (l *lanes) nextProbe() *delivery {
+	if len(l.waiting) > 0 {
+		return l.waiting[0].queue[0]
+	}
+	return l.next()
+}
+
+// take makes the lane of d, which next or nextProbe returned, busy.
+func (l *lanes) take(d *delivery) {
+	if len(l.waiting) > 0 && l.waiting[0] == d.lane {
+		l.waiting = shift(l.waiting)
+		return
+	}
+	l.ready = shift(l.ready)
+}
+
+// finish removes d, the head of a busy lane, for good. The lane goes to the end
+// of the line, so that a busy key does not starve the others.
+func (l *lanes) finish(d *delivery) {
+	ln := d.lane
+	ln.queue = shift(ln.queue)
+	l.held--
+	if len(ln.queue) == 0 {
+		delete(l.byKey, ln.key)
+		return
+	}
+	l.ready = append(l.ready, ln)
+}
+
+// again makes the busy lane of d ready with d still at its head.
+func (l *lanes) again(d *delivery) { l.ready = append(l.ready, d.lane) }
+
+// park lets the busy lane of d wait until due.
+func (l *lanes) park(d *delivery, due time.Time) {
+	d.lane.due = due
+	heap.Push(&l.parked, d.lane)
+}
+
+// wait lets the busy lane of d wait for release.
+func (l *lanes) wait(d *delivery) { l.waiting = append(l.waiting, d.lane) }
+
+// release makes all waiting lanes ready, before those that are ready already:
+// they have waited longest.
+func (l *lanes) release() {
+	l.ready = append(l.waiting, l.ready...)
+	l.waiting = nil
+}
+
+// wake makes the lanes ready whose time has come.
+func (l *lanes) wake(now time.Time) {
+	for len(l.parked) > 0 && !l.parked[0].due.After(now) {
+		l.ready = append(l.ready, heap.Pop(&l.parked).(*lane))
+	}
+}
+
+// nextDue returns when the next parked lane's time comes.
+func (l *lanes) nextDue() (time.Time, bool) {
+	if len(l.parked) == 0 {
+		return time.Time{}, false
+	}
+	return l.parked[0].due, true
+}
+
+// all calls f for every message held, in order within a key.
+func (l *lanes) all(f func(*delivery)) {
+	for _, ln := range l.byKey {
+		for _, d := range ln.queue {
+			f(d)
+		}
+	}
+}
+
+// shift drops the first element and lets go of what it pointed to.
+func shift[T any](s []*T) []*T {
+	s[0] = nil
+	return s[1:]
+}
+
+// dueHeap orders parked lanes by their time.
+type dueHeap []*lane
+
+func (h dueHeap) Len() int           { return len(h) }
+func (h dueHeap) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
+func (h dueHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *dueHeap) Push(x any)        { *h = append(*h, x.(*lane)) }
+func (h *dueHeap) Pop() any {
+	old := *h
+	n := len(old) - 1
+	ln := old[n]
+	old[n] = nil
+	*h = old[:n]
+	return ln
+}

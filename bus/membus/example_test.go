@@ -1,0 +1,47 @@
+package membus_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/membus"
+)
+
+func ExampleScheme() {
+	ctx := context.Background()
+	b, err := bus.NewOpener(membus.Scheme()).Open(ctx, "mem://?retention=1000")
+	if err != nil {
+		panic(err)
+	}
+	defer b.Close()
+	// Published before anybody subscribed, and not lost.
+	if err := b.Publisher().Publish("greetings", message.NewMessage("1", []byte("hello"))); err != nil {
+		panic(err)
+	}
+	sub, err := b.Subscriber("readers", bus.SubscriberConfig{})
+	if err != nil {
+		panic(err)
+	}
+	messages, err := sub.Subscribe(ctx, "greetings")
+	if err != nil {
+		panic(err)
+	}
+	m := <-messages
+	fmt.Printf("%s\n", m.Payload)
+	m.Ack()
+	// Output: hello
+}
+
+func ExampleOpen() {
+	driver, err := membus.Open(membus.Config{Retention: 10})
+	if err != nil {
+		panic(err)
+	}
+	b := bus.New("mem", driver)
+	defer b.Close()
+	fmt.Printf("%+v\n", b.Capabilities())
+	// Output: {Durable:false OrderedPerKey:true ConsumerGroups:true Broadcast:false DelayedRedelivery:false NativeDeadLetter:false}
+}

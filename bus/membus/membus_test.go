@@ -1,0 +1,182 @@
+package membus_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/bustest"
+	"github.com/millrace-go/millrace/bus/membus"
+	"github.com/millrace-go/millrace/fault"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t *testing.T, o *bus.Opener, url string) *bus.Bus {
+	t.Helper()
+	b, err := o.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+func TestConformance(t *testing.T) {
+	o := bus.NewOpener(membus.Scheme())
+	url := func(t *testing.T) string {
+		return "mem://" + strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
+	}
+	bustest.Run(t, func(t *testing.T) *bus.Bus { return open(t, o, url(t)) },
+		bustest.Again(func(t *testing.T, _ *bus.Bus) *bus.Bus { return open(t, o, url(t)) }),
+		bustest.URL(o, "mem://"))
+}
+
+func publish(b *bus.Bus, topic string, payloads ...string) error {
+	for _, p := range payloads {
+		if err := b.Publisher().Publish(topic, message.NewMessage(p, []byte(p))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// receive takes and acknowledges n messages and returns their payloads.
+func receive(t *testing.T, b *bus.Bus, group, topic string, n int) string {
+	t.Helper()
+	sub, err := b.Subscriber(group, bus.SubscriberConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Close()
+	ch, err := sub.Subscribe(context.Background(), topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for range n {
+		m := <-ch
+		got = append(got, string(m.Payload))
+		m.Ack()
+	}
+	return strings.Join(got, " ")
+}
+
+func TestRetentionDropsWhatEveryGroupHasRead(t *testing.T) {
+	b := open(t, bus.NewOpener(membus.Scheme()), "mem://?retention=3")
+	if err := publish(b, "t", "1", "2", "3", "4", "5"); err != nil {
+		t.Fatal(err) // no group: the oldest go
+	}
+	if got := receive(t, b, "g", "t", 3); got != "3 4 5" {
+		t.Fatalf("a new group got %q, want the three retained", got)
+	}
+	if err := publish(b, "t", "6", "7"); err != nil {
+		t.Fatal(err)
+	}
+	if got := receive(t, b, "g", "t", 2); got != "6 7" {
+		t.Fatalf("got %q", got)
+	}
+}
+
+func TestRetentionRefusesToDropWhatAGroupHasNotRead(t *testing.T) {
+	b := open(t, bus.NewOpener(membus.Scheme()), "mem://?retention=3")
+	if err := b.Declare(t.Context(), bus.Topic{Name: "t", Groups: []string{"slow"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := publish(b, "t", "1", "2", "3"); err != nil {
+		t.Fatal(err)
+	}
+	err := publish(b, "t", "4")
+	if !errors.Is(err, membus.ErrFull) || !strings.Contains(err.Error(), "slow") {
+		t.Fatalf("got %v, want ErrFull naming the group", err)
+	}
+	if c := fault.Of(err); c != fault.Infrastructure {
+		t.Errorf("class %v: a consumer that publishes would dead-letter instead of pausing", c)
+	}
+	if got := receive(t, b, "slow", "t", 3); got != "1 2 3" {
+		t.Fatalf("got %q", got)
+	}
+	if err := publish(b, "t", "4"); err != nil {
+		t.Errorf("after the group has read: %v", err)
+	}
+}
+
+func TestAPublishLargerThanTheRetentionIsRefused(t *testing.T) {
+	b := open(t, bus.NewOpener(membus.Scheme()), "mem://?retention=2")
+	m := func(id string) *message.Message { return message.NewMessage(id, nil) }
+	err := b.Publisher().Publish("t", m("1"), m("2"), m("3"))
+	if fault.Of(err) != fault.Permanent {
+		t.Fatalf("got %v, want a permanent error", err)
+	}
+	if got, err := b.Browse(t.Context(), "t", 10); err != nil || len(got) != 0 {
+		t.Fatalf("%d messages were kept of a refused publish (%v)", len(got), err)
+	}
+}
+
+func TestNamesShareAStoreWhileOneIsOpen(t *testing.T) {
+	o := bus.NewOpener(membus.Scheme())
+	a, b := open(t, o, "mem://shared"), open(t, o, "mem://shared")
+	other, private := open(t, o, "mem://other"), open(t, o, "mem://")
+	if err := publish(a, "t", "1"); err != nil {
+		t.Fatal(err)
+	}
+	count := func(b *bus.Bus) int {
+		got, err := b.Browse(t.Context(), "t", 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(got)
+	}
+	if count(b) != 1 || count(other) != 0 || count(private) != 0 {
+		t.Fatalf("shared %d, other %d, private %d; want 1 0 0", count(b), count(other), count(private))
+	}
+	a.Close()
+	if count(b) != 1 {
+		t.Fatal("closing one bus emptied the other's store")
+	}
+	b.Close()
+	if count(open(t, o, "mem://shared")) != 0 {
+		t.Fatal("the store outlived its last bus")
+	}
+}
+
+func TestURLErrors(t *testing.T) {
+	o := bus.NewOpener(membus.Scheme())
+	open(t, o, "mem://kept?retention=5")
+	for url, want := range map[string]string{
+		"mem://?retention=0":             `"retention" is "0"`,
+		"mem://?retention=many":          `"retention" is "many"`,
+		"mem://?retenton=5":              `unknown parameter "retenton"; known are: retention`,
+		"mem://?retention=1&retention=2": `given 2 times`,
+		"mem://user:hunter2@name":        "has a user",
+		"mem://name/path":                "has a path",
+		"mem://kept?retention=6":         "retention=5",
+	} {
+		b, err := o.Open(t.Context(), url)
+		if err == nil {
+			b.Close()
+			t.Errorf("%s was opened", url)
+			continue
+		}
+		if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v, want %q", url, err, want)
+		}
+	}
+}
+
+func TestItSaysThatItIsNotDurable(t *testing.T) {
+	b := open(t, bus.NewOpener(membus.Scheme()), "mem://")
+	want := bus.Capabilities{OrderedPerKey: true, ConsumerGroups: true}
+	if got := b.Capabilities(); got != want {
+		t.Fatalf("capabilities %+v, want %+v", got, want)
+	}
+}

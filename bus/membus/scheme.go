@@ -1,0 +1,81 @@
+package membus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"sync"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+// DefaultRetention is how many messages a topic keeps.
+const DefaultRetention = 100_000
+
+// Scheme makes the scheme "mem". Buses opened through the same Scheme value
+// under the same name (mem://name) share one store, as long as one of them is
+// open; mem:// without a name is a store of its own.
+//
+// The parameter retention (?retention=1000) bounds the messages kept per topic.
+// The first open bus of a name sets it; another value later is an error.
+func Scheme() bus.Scheme { return &scheme{stores: map[string]*store{}} }
+
+// Config configures [Open]. The zero value works.
+type Config struct {
+	// Retention is how many messages a topic keeps; [DefaultRetention] when 0.
+	Retention int
+}
+
+// Open opens a store of its own, without a URL; give it to bus.New.
+func Open(cfg Config) (bus.Driver, error) {
+	if cfg.Retention < 0 {
+		return nil, fmt.Errorf("membus: Retention is %d; give at least 1, or 0 for the default %d", cfg.Retention, DefaultRetention)
+	}
+	return newDriver(newStore(cfg.Retention), func() {}), nil
+}
+
+type scheme struct {
+	mu     sync.Mutex
+	stores map[string]*store
+}
+
+func (s *scheme) Name() string { return "mem" }
+
+func (s *scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
+	params := bus.NewParams(u)
+	retention := params.Int("retention", 0, 1)
+	if err := params.Err(); err != nil {
+		return nil, err
+	}
+	switch {
+	case u.User != nil:
+		return nil, errors.New("membus: the URL has a user; write mem:// or mem://name")
+	case u.Path != "" && u.Path != "/":
+		return nil, errors.New("membus: the URL has a path; write mem:// or mem://name")
+	case u.Fragment != "":
+		return nil, errors.New("membus: the URL has a fragment; write mem:// or mem://name")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.stores[u.Host]
+	if u.Host == "" || st == nil {
+		st = newStore(retention)
+	} else if retention != 0 && retention != st.retention {
+		return nil, fmt.Errorf("membus: %s is open with retention=%d; leave the parameter out or give the same", u.Host, st.retention)
+	}
+	if u.Host != "" {
+		s.stores[u.Host] = st
+	}
+	st.users++
+	return newDriver(st, func() { s.release(u.Host, st) }), nil
+}
+
+func (s *scheme) release(name string, st *store) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st.users--
+	if st.users == 0 && s.stores[name] == st {
+		delete(s.stores, name)
+	}
+}

@@ -1,0 +1,184 @@
+package membus
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// store is what the buses of one name share: topics by name.
+type store struct {
+	users     int // guarded by the scheme
+	retention int
+
+	mu     sync.Mutex
+	topics map[string]*topic
+}
+
+func newStore(retention int) *store {
+	if retention == 0 {
+		retention = DefaultRetention
+	}
+	return &store{retention: retention, topics: map[string]*topic{}}
+}
+
+// topic returns the topic of that name, made if necessary.
+func (s *store) topic(name string) *topic {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.topics[name]
+	if t == nil {
+		t = &topic{name: name, retention: s.retention, groups: map[string]*group{}, grown: make(chan struct{})}
+		s.topics[name] = t
+	}
+	return t
+}
+
+func (s *store) all() []*topic {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	topics := make([]*topic, 0, len(s.topics))
+	for _, t := range s.topics {
+		topics = append(topics, t)
+	}
+	return topics
+}
+
+// entry is a published message. It is never changed.
+type entry struct {
+	uuid     string
+	metadata map[string]string
+	payload  []byte
+	at       time.Time
+}
+
+func (e *entry) message() *message.Message {
+	m := message.NewMessage(e.uuid, bytes.Clone(e.payload))
+	maps.Copy(m.Metadata, e.metadata)
+	return m
+}
+
+// topic is a log: entry i has position first + i.
+type topic struct {
+	name      string
+	retention int
+
+	mu      sync.Mutex
+	entries []*entry
+	first   int64
+	groups  map[string]*group
+	grown   chan struct{} // closed and replaced when entries are added
+}
+
+// append adds the messages, all or none.
+func (t *topic) append(messages []*message.Message) error {
+	entries := make([]*entry, len(messages))
+	now := time.Now()
+	for i, m := range messages {
+		entries[i] = &entry{uuid: m.UUID, metadata: maps.Clone(m.Metadata), payload: bytes.Clone(m.Payload), at: now}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if surplus := len(t.entries) + len(entries) - t.retention; surplus > 0 {
+		if err := t.drop(surplus); err != nil {
+			return err
+		}
+	}
+	t.entries = append(t.entries, entries...)
+	close(t.grown)
+	t.grown = make(chan struct{})
+	return nil
+}
+
+// drop forgets the oldest n entries, unless a group still has to read one.
+func (t *topic) drop(n int) error {
+	if n > len(t.entries) {
+		return fault.MarkPermanent(fmt.Errorf("membus: %d messages in one publish are more than topic %s retains (%d)", n-len(t.entries)+t.retention, t.name, t.retention))
+	}
+	for name, g := range t.groups {
+		if g.cursor < t.first+int64(n) {
+			return fmt.Errorf("%w: topic %s, retention %d, group %s is %d behind", ErrFull, t.name, t.retention, name, t.end()-g.cursor)
+		}
+	}
+	clear(t.entries[:n]) // or the slice would keep them alive
+	t.entries = t.entries[n:]
+	t.first += int64(n)
+	return nil
+}
+
+// group returns the group of that name, made if necessary at the earliest
+// retained entry. The caller holds t.mu.
+func (t *topic) group(name string) *group {
+	g := t.groups[name]
+	if g == nil {
+		g = &group{cursor: t.first}
+		t.groups[name] = g
+	}
+	return g
+}
+
+// end is the position after the last entry. The caller holds t.mu.
+func (t *topic) end() int64 { return t.first + int64(len(t.entries)) }
+
+// at returns the entry at a retained position. The caller holds t.mu.
+func (t *topic) at(position int64) *entry { return t.entries[position-t.first] }
+
+func (t *topic) lags() []bus.Lag {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var lags []bus.Lag
+	for name, g := range t.groups {
+		l := bus.Lag{Topic: t.name, Group: name, Messages: int(t.end() - g.cursor)}
+		if l.Messages > 0 {
+			l.Oldest = t.at(g.cursor).at
+		}
+		lags = append(lags, l)
+	}
+	return lags
+}
+
+func (t *topic) newest(limit int) []*message.Message {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	from := max(0, len(t.entries)-max(limit, 0))
+	messages := make([]*message.Message, 0, len(t.entries)-from)
+	for _, e := range t.entries[from:] {
+		messages = append(messages, e.message())
+	}
+	return messages
+}
+
+// group is a consumer group's place in a topic: everything before cursor is
+// done. One subscription at a time holds it; others stand in line. Guarded by
+// the topic's mu.
+type group struct {
+	cursor int64
+	holder *subscription
+	line   []*subscription
+}
+
+// leave takes s out of the group; if it was the holder, the next in line holds
+// the group from here on.
+func (g *group) leave(s *subscription) {
+	if g.holder != s {
+		for i, w := range g.line {
+			if w == s {
+				g.line = append(g.line[:i:i], g.line[i+1:]...)
+				break
+			}
+		}
+		return
+	}
+	g.holder = nil
+	if len(g.line) > 0 {
+		g.holder, g.line = g.line[0], g.line[1:]
+		close(g.holder.granted)
+	}
+}

@@ -1,0 +1,81 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// ErrUnknownScheme is wrapped by the error of Open for a URL whose scheme the
+// Opener was not given.
+var ErrUnknownScheme = errors.New("bus: unknown scheme")
+
+// Opener opens a Bus from a URL. It knows the schemes it was made with and no
+// others, so a binary links the transports it names.
+type Opener struct {
+	schemes map[string]Scheme
+}
+
+// NewOpener makes an Opener of the given schemes. Of two with the same name the
+// later one counts.
+func NewOpener(schemes ...Scheme) *Opener {
+	o := &Opener{schemes: make(map[string]Scheme, len(schemes))}
+	for _, s := range schemes {
+		o.schemes[strings.ToLower(s.Name())] = s
+	}
+	return o
+}
+
+// Open opens the transport that rawURL names. An unknown scheme or query
+// parameter is an error that names it. Errors never repeat the URL's
+// credentials.
+func (o *Opener) Open(ctx context.Context, rawURL string) (*Bus, error) {
+	name, _, ok := strings.Cut(rawURL, "://")
+	if !ok || name == "" || strings.ContainsAny(name, "@/?# ") {
+		// What came before "://" may be anything, so it is not repeated.
+		return nil, fmt.Errorf("bus: open: the URL has no scheme; write one as %s", o.forms())
+	}
+	name = strings.ToLower(name)
+	scheme, ok := o.schemes[name]
+	if !ok {
+		return nil, fmt.Errorf("%w %q; known are: %s", ErrUnknownScheme, name, o.names())
+	}
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		// The parser's errors quote parts of the URL, and a password with a
+		// stray / or % is exactly what makes it fail, so nothing is repeated.
+		return nil, fmt.Errorf("bus: open %s: the URL is malformed; percent-encode special characters in user, password and path", name)
+	}
+	d, err := scheme.Open(ctx, u)
+	if err != nil {
+		return nil, fmt.Errorf("bus: open %s: %w", name, withoutSecrets(err, rawURL))
+	}
+	return New(name, d), nil
+}
+
+// Schemes returns the known scheme names, sorted.
+func (o *Opener) Schemes() []string {
+	names := make([]string, 0, len(o.schemes))
+	for name := range o.schemes {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (o *Opener) names() string {
+	if len(o.schemes) == 0 {
+		return "none (the Opener was made without schemes)"
+	}
+	return strings.Join(o.Schemes(), ", ")
+}
+
+func (o *Opener) forms() string {
+	if len(o.schemes) == 0 {
+		return "scheme://… (the Opener was made without schemes)"
+	}
+	return strings.Join(o.Schemes(), "://…, ") + "://…"
+}

@@ -1,0 +1,257 @@
+package bus_test
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/fault"
+)
+
+var errDown = fault.MarkInfrastructure(errors.New("connection refused"))
+
+// probing is a retry policy that would turn any counted failure into a dead
+// letter, and probes without jitter.
+var probing = bus.RetryPolicy{MaxRetries: -1, Probe: exact}
+
+func TestPauseProbesWithBackoffAndResumesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, j := memBus(t), newJournal()
+		var down atomic.Bool
+		down.Store(true)
+		r := start(t, b, bus.RunnerConfig{}, journaled(j, bus.Consumer{
+			Topic: "t", Group: "g", Concurrency: 1, Retry: probing,
+			Handler: func(*message.Message) error {
+				if down.Load() {
+					return errDown
+				}
+				return nil
+			},
+		}))
+		publish(t, b, "t", keyed("a", 1), keyed("b", 1), keyed("a", 2))
+		time.Sleep(80 * time.Second)
+		synctest.Wait()
+		if s := r.Status()[0]; s.State != bus.Paused || s.InFlight != 0 || s.LastError != "connection refused" {
+			t.Errorf("status while down: %+v", s)
+		}
+		if n := lag(t, b, "t", "g"); n != 3 {
+			t.Errorf("%d of 3 messages are unacknowledged while down", n)
+		}
+		down.Store(false)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if s := r.Status()[0]; s.State != bus.Running || s.Handled != 3 || s.DeadLettered != 0 {
+			t.Errorf("status afterwards: %+v", s)
+		}
+		r.stop(t)
+		j.expect(t,
+			"0s try a#1", "0s pause, probe in 1s: connection refused",
+			"1s try a#1", "1s retry a#1 attempt 0 in 2s infrastructure: connection refused",
+			"3s try a#1", "3s retry a#1 attempt 0 in 4s infrastructure: connection refused",
+			"7s try a#1", "7s retry a#1 attempt 0 in 8s infrastructure: connection refused",
+			"15s try a#1", "15s retry a#1 attempt 0 in 16s infrastructure: connection refused",
+			"31s try a#1", "31s retry a#1 attempt 0 in 30s infrastructure: connection refused",
+			"1m1s try a#1", "1m1s retry a#1 attempt 0 in 30s infrastructure: connection refused",
+			"1m31s try a#1", "1m31s recovered a#1 after 8", "1m31s resume after 1m31s",
+			"1m31s try b#1", "1m31s try a#2")
+		if n := len(browse(t, b, "t.DLT")); n != 0 {
+			t.Errorf("%d dead letters", n)
+		}
+	})
+}
+
+// With many keys in flight when the dependency goes down, one message at a time
+// probes, and at the end all that waited are retried at the same moment.
+func TestPauseHasOneProberAndWakesAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const keys = 8
+		b := memBus(t)
+		var down atomic.Bool
+		down.Store(true)
+		var calls, atOnce, most atomic.Int32
+		done := make(chan time.Time, keys)
+		r := start(t, b, bus.RunnerConfig{}, bus.Consumer{
+			Topic: "t", Group: "g", Concurrency: keys, Retry: probing,
+			Handler: func(*message.Message) error {
+				n := atOnce.Add(1)
+				defer atOnce.Add(-1)
+				if calls.Add(1) > keys && down.Load() {
+					most.Store(max(most.Load(), n))
+				}
+				time.Sleep(100 * time.Millisecond)
+				if down.Load() {
+					return errDown
+				}
+				done <- time.Now()
+				return nil
+			},
+		})
+		for k := range keys {
+			publish(t, b, "t", keyed(fmt.Sprint(k), 1))
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		// All 8 at first, then probes at 1.1 s, 3.2 s, 7.3 s.
+		if n := calls.Load(); n != keys+3 {
+			t.Errorf("%d attempts within 10 s of a pause, want %d", n, keys+3)
+		}
+		if n := most.Load(); n != 1 {
+			t.Errorf("%d handlers at work at once while paused, want 1 prober", n)
+		}
+		down.Store(false)
+		begin := time.Now()
+		first := <-done // the probe
+		for range keys - 1 {
+			if at := <-done; at.Sub(first) != 100*time.Millisecond {
+				t.Errorf("one that waited was handled %s after the probe, want at once (100ms of work)", at.Sub(first))
+			}
+		}
+		if first.Sub(begin) > 16*time.Second {
+			t.Errorf("the probe came %s after the recovery", first.Sub(begin))
+		}
+		r.stop(t)
+	})
+}
+
+// What fails by itself while the consumer is paused is not counted: whether the
+// failure is the message's own shows when the dependency is back.
+func TestFailuresDuringAPauseAreNotCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, j := memBus(t), newJournal()
+		var down atomic.Bool
+		down.Store(true)
+		r := start(t, b, bus.RunnerConfig{}, journaled(j, bus.Consumer{
+			Topic: "t", Group: "g", Retry: probing,
+			Handler: func(m *message.Message) error {
+				switch {
+				case !down.Load():
+					return nil
+				case string(m.Payload) == "slow#1":
+					time.Sleep(500 * time.Millisecond)
+					return fault.MarkPermanent(errors.New("read an empty row"))
+				}
+				return errDown
+			},
+		}))
+		publish(t, b, "t", keyed("slow", 1))
+		synctest.Wait()
+		publish(t, b, "t", keyed("a", 1))
+		time.Sleep(700 * time.Millisecond)
+		synctest.Wait()
+		down.Store(false)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		r.stop(t)
+		j.expect(t,
+			"0s try slow#1", "0s try a#1", "0s pause, probe in 1s: connection refused",
+			"1s try a#1", "1s recovered a#1 after 2", "1s resume after 1s",
+			"1s try slow#1")
+		if n := len(browse(t, b, "t.DLT")); n != 0 {
+			t.Errorf("%d dead letters", n)
+		}
+	})
+}
+
+// A handler that began before the end of a pause and fails after it reports old
+// news: it is tried again and pauses nobody.
+func TestAnOldFailureDoesNotPauseAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, j := memBus(t), newJournal()
+		var tries atomic.Int32
+		r := start(t, b, bus.RunnerConfig{}, journaled(j, bus.Consumer{
+			Topic: "t", Group: "g", Retry: probing,
+			Handler: func(m *message.Message) error {
+				switch n := tries.Add(1); {
+				case n == 1: // hangs until its timeout
+					time.Sleep(5 * time.Second)
+					return errDown
+				case n == 2:
+					return errDown
+				}
+				return nil
+			},
+		}))
+		publish(t, b, "t", keyed("hangs", 1))
+		synctest.Wait()
+		publish(t, b, "t", keyed("a", 1))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		r.stop(t)
+		j.expect(t,
+			"0s try hangs#1", "0s try a#1", "0s pause, probe in 1s: connection refused",
+			"1s try a#1", "1s recovered a#1 after 2", "1s resume after 1s",
+			"5s try hangs#1", "5s recovered hangs#1 after 2")
+	})
+}
+
+func TestADeadLetterThatCannotBePublishedPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mem, j := memBus(t), newJournal()
+		var refuse atomic.Bool
+		refuse.Store(true)
+		b := bus.New("flaky", &flaky{Driver: mem.Driver(), refuse: func(topic string) error {
+			if topic == "t.DLT" && refuse.Load() {
+				return errors.New("broker away")
+			}
+			return nil
+		}})
+		r := start(t, b, bus.RunnerConfig{}, journaled(j, bus.Consumer{
+			Topic: "t", Group: "g", Retry: probing, Concurrency: 1,
+			Handler: func(m *message.Message) error {
+				if string(m.Payload) == "k#1" {
+					return fault.MarkPermanent(errors.New("invalid"))
+				}
+				return nil
+			},
+		}))
+		publish(t, mem, "t", keyed("k", 1), keyed("other", 1))
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if s := r.Status()[0]; s.State != bus.Paused {
+			t.Errorf("status %+v, want paused", s)
+		}
+		refuse.Store(false)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		r.stop(t)
+		const failure = "dead letter of k#1: bus: publish to t.DLT: broker away"
+		j.expect(t,
+			"0s try k#1", "0s pause, probe in 1s: "+failure,
+			"1s retry k#1 attempt 1 in 2s infrastructure: "+failure,
+			"3s retry k#1 attempt 1 in 4s infrastructure: "+failure,
+			"7s dead k#1 to t.DLT after 1 permanent PERMANENT", "7s resume after 7s",
+			"7s try other#1")
+		if dead := browse(t, mem, "t.DLT"); len(dead) != 1 || dead[0].Metadata[bus.DLQAttempts] != "1" {
+			t.Errorf("dead letters %v", dead)
+		}
+	})
+}
+
+// flaky is a driver whose publisher refuses what refuse says.
+type flaky struct {
+	bus.Driver
+	refuse func(topic string) error
+	calls  atomic.Int32
+}
+
+func (f *flaky) Publisher() message.Publisher { return flakyPublisher{f} }
+
+type flakyPublisher struct{ *flaky }
+
+func (p flakyPublisher) Publish(topic string, messages ...*message.Message) error {
+	p.calls.Add(1)
+	if p.refuse != nil {
+		if err := p.refuse(topic); err != nil {
+			return err
+		}
+	}
+	return p.Driver.Publisher().Publish(topic, messages...)
+}
+
+func (flakyPublisher) Close() error { return nil }

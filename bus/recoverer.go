@@ -1,0 +1,70 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/fault"
+)
+
+// PanicError is what a panic in a handler becomes: a transient error.
+type PanicError struct {
+	Value any    // what was handed to panic
+	Stack []byte // of the goroutine that panicked
+}
+
+func (p *PanicError) Error() string { return fmt.Sprintf("bus: the handler panicked: %v", p.Value) }
+
+// Unwrap returns the panic's value where that is an error.
+func (p *PanicError) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
+}
+
+var (
+	errNacked   = errors.New("bus: the handler nacked the message without an error")
+	errProduced = fault.MarkPermanent(errors.New("bus: a middleware returned messages to publish; a consumer publishes through a Publisher or the outbox"))
+)
+
+// call runs the handler on a message of its own, so that acknowledging it early
+// cannot let the next message of the key start while this handler still runs.
+// after is called with the result even when the handler ends its goroutine.
+func call(next message.HandlerFunc, msg *message.Message, after func(error)) {
+	inner := msg.CopyWithContext()
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		v := recover()
+		if v == nil {
+			v = "it ended its goroutine (runtime.Goexit)"
+		}
+		// The class is ours to say: a panic's value may be an error with a
+		// class of its own, which speaks of something else.
+		after(fault.MarkTransient(&PanicError{Value: v, Stack: debug.Stack()}))
+	}()
+	produced, err := next(inner)
+	returned = true
+	switch {
+	case err == nil && len(produced) > 0:
+		err = errProduced
+	case err == nil && isClosed(inner.Nacked()):
+		err = errNacked
+	case err != nil && isClosed(inner.Acked()):
+		err = nil // as Watermill has it: an early ack wins over a later error
+	}
+	after(err)
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

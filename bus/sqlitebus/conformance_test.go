@@ -1,0 +1,33 @@
+package sqlitebus_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/bustest"
+	"github.com/millrace-go/millrace/bus/sqlitebus"
+)
+
+// Every bus opens pools of its own, so two of them on one file are to each
+// other what two processes are.
+func TestConformance(t *testing.T) {
+	o := bus.NewOpener(sqlitebus.Scheme(sqlitebus.Config{}))
+	files := map[*bus.Bus]string{}
+	openFile := func(t *testing.T, path string) *bus.Bus {
+		b, err := o.Open(t.Context(), "sqlite://"+path+"?synchronous=normal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[b] = path
+		return b
+	}
+	opts := []bustest.Option{
+		bustest.Again(func(t *testing.T, b *bus.Bus) *bus.Bus { return openFile(t, files[b]) }),
+		bustest.URL(o, "sqlite://"+filepath.Join(t.TempDir(), "url.db")),
+	}
+	if raceDetector {
+		opts = append(opts, bustest.Quick())
+	}
+	bustest.Run(t, func(t *testing.T) *bus.Bus { return openFile(t, filepath.Join(t.TempDir(), "bus.db")) }, opts...)
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package sqlitebus_test
+
+const raceDetector = false
