@@ -1,0 +1,91 @@
+package outbox
+
+import (
+	"context"
+	"time"
+
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// Signal is a store through which the writers and relays of one process meet:
+// Wake reaches every relay that has subscribed.
+type Signal interface {
+	Wake()
+	Subscribe() (wakes <-chan struct{}, cancel func())
+}
+
+// Notifier is a store that can wake the relays of other processes.
+type Notifier interface {
+	// Notify wakes every listening process. It belongs after a commit.
+	Notify(ctx context.Context) error
+	// NotifyIn makes the commit of tx itself the wake-up.
+	NotifyIn(ctx context.Context, tx sqltx.Execer) error
+}
+
+// Listener is a store that hears of commits in other processes.
+type Listener interface {
+	// Listen calls wake after such commits, and once after it has (re)connected,
+	// until ctx is done. ErrUnsupported means that it never will.
+	Listen(ctx context.Context, wake func()) error
+}
+
+// Pruner is a store that keeps published events for a while.
+type Pruner interface {
+	// Prune deletes up to limit events of the shard that were appended before
+	// the given time and are finished, and returns how many.
+	Prune(ctx context.Context, shard int, before time.Time, limit int) (int, error)
+}
+
+// Parking is a store whose parked events can be looked at and retried.
+type Parking interface {
+	// Parked lists parked events with an id above after, by id.
+	Parked(ctx context.Context, after int64, limit int) ([]ParkedEvent, error)
+	// Retry gives the named parked events back to the relay, behind everything
+	// that waits, and returns how many it found.
+	Retry(ctx context.Context, ids ...int64) (int, error)
+	// RetryAll gives every parked event back, and returns how many.
+	RetryAll(ctx context.Context) (int, error)
+}
+
+// ParkedEvent is an event that was given up.
+type ParkedEvent struct {
+	ID            int64
+	Shard         int
+	Topic         string
+	MessageID     string
+	Key           string
+	Headers       string
+	Payload       []byte
+	CreatedAt     time.Time
+	Attempts      int
+	LastError     string
+	FirstFailedAt time.Time
+	ParkedAt      time.Time
+}
+
+// Inspector is a store that can say how things stand.
+type Inspector interface {
+	Stats(ctx context.Context) ([]ShardStats, error)
+}
+
+// BacklogLimit is how far a backlog is counted.
+const BacklogLimit = 100_000
+
+// ShardStats is how one shard stands.
+type ShardStats struct {
+	Shard   int
+	Backlog int       // unpublished events, counted up to BacklogLimit
+	Oldest  time.Time // when the oldest of them was appended; zero when there is none
+	Aside   int       // of those, how many stand aside
+	Failing int       // of those, how many have failed at least once
+	Parked  int       // events given up
+	Holder  string    // who holds the lease; "" when nobody does
+}
+
+// Rebaser is a store whose cursors mean nothing after its data was restored on
+// another database system.
+type Rebaser interface {
+	// Rebase puts the cursors right; events appended since the given time are
+	// published again.
+	Rebase(ctx context.Context, since time.Time) error
+}

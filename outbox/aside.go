@@ -1,0 +1,145 @@
+package outbox
+
+import "time"
+
+// asideIndex knows which keys of a shard have events standing aside, how many,
+// and when the first of each may be tried. Only the lease's holder changes what
+// stands aside, so the index is exact.
+type asideIndex struct {
+	keys  map[string]*asideKey
+	total int
+	first time.Time // the earliest due time of any key
+}
+
+type asideKey struct {
+	count int
+	due   time.Time
+	tried attempt // of the first event
+}
+
+// attempt is when this relay last tried an event, and how many others it had
+// confirmed by then. The zero attempt is none.
+type attempt struct {
+	at   time.Time
+	seen int64
+}
+
+func newAsideIndex(aside []Aside, now time.Time) asideIndex {
+	x := asideIndex{keys: map[string]*asideKey{}}
+	for _, a := range aside {
+		x.keys[a.Key] = &asideKey{count: a.Count, due: now.Add(a.Wait)}
+		x.total += a.Count
+	}
+	x.refresh()
+	return x
+}
+
+func (x *asideIndex) empty() bool { return len(x.keys) == 0 }
+
+func (x *asideIndex) has(key string) bool {
+	if len(x.keys) == 0 {
+		return false
+	}
+	_, ok := x.keys[key]
+	return ok
+}
+
+// until is the given time, or the first due time if that is earlier.
+func (x *asideIndex) until(t time.Time) time.Time {
+	if x.empty() {
+		return t
+	}
+	return earlier(t, x.first)
+}
+
+// dueKeys returns up to limit keys that may be tried.
+func (x *asideIndex) dueKeys(now time.Time, limit int) []string {
+	if x.empty() || x.first.After(now) {
+		return nil
+	}
+	var due []string
+	for key, k := range x.keys {
+		if !k.due.After(now) {
+			if due = append(due, key); len(due) == limit {
+				break
+			}
+		}
+	}
+	return due
+}
+
+// add notes one more event of key behind those that stand there; due and tried
+// count only for the first.
+func (x *asideIndex) add(key string, due time.Time, tried attempt) {
+	x.total++
+	if k, ok := x.keys[key]; ok {
+		k.count++
+		return
+	}
+	x.keys[key] = &asideKey{count: 1, due: due, tried: tried}
+}
+
+// lastTry is the last attempt at the first event of key.
+func (x *asideIndex) lastTry(key string) attempt {
+	if k, ok := x.keys[key]; ok {
+		return k.tried
+	}
+	return attempt{}
+}
+
+// done notes that the first event of key is finished: the next may follow.
+func (x *asideIndex) done(key string, now time.Time) {
+	k, ok := x.keys[key]
+	if !ok {
+		return
+	}
+	x.total--
+	if k.count--; k.count <= 0 {
+		delete(x.keys, key)
+		return
+	}
+	k.due, k.tried = now, attempt{}
+}
+
+// postpone notes when the first event of key may be tried again.
+func (x *asideIndex) postpone(key string, due time.Time) {
+	if k, ok := x.keys[key]; ok {
+		k.due = due
+	}
+}
+
+// failed notes another attempt at the first event of key.
+func (x *asideIndex) failed(key string, due time.Time, tried attempt) {
+	if k, ok := x.keys[key]; ok {
+		k.due, k.tried = due, tried
+	}
+}
+
+// correct sets the number of events of key to what was found in the store.
+func (x *asideIndex) correct(key string, n int) {
+	k, ok := x.keys[key]
+	if !ok {
+		return
+	}
+	x.total += n - k.count
+	if k.count = n; n == 0 {
+		delete(x.keys, key)
+	}
+}
+
+// hurry makes every key due.
+func (x *asideIndex) hurry(now time.Time) {
+	for _, k := range x.keys {
+		k.due = earlier(k.due, now)
+	}
+}
+
+// refresh must follow a change of due times.
+func (x *asideIndex) refresh() {
+	x.first = time.Time{}
+	for _, k := range x.keys {
+		if x.first.IsZero() || k.due.Before(x.first) {
+			x.first = k.due
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package cursorstore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/headers"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// chunk bounds one transaction of RetryAll.
+const chunk = 500
+
+// Parked implements outbox.Parking.
+func (s *Store) Parked(ctx context.Context, after int64, limit int) ([]outbox.ParkedEvent, error) {
+	var out []outbox.ParkedEvent
+	err := s.each(ctx, s.sql.failedList, []any{after, limit}, func(rows *sql.Rows) error {
+		var p outbox.ParkedEvent
+		var created, first, parked int64
+		if err := rows.Scan(&p.ID, &p.Shard, &p.Topic, &p.MessageID, &p.Key, &p.Headers, &p.Payload,
+			&created, &p.Attempts, &p.LastError, &first, &parked); err != nil {
+			return err
+		}
+		p.CreatedAt, p.FirstFailedAt, p.ParkedAt = time.UnixMicro(created), time.UnixMicro(first), time.UnixMicro(parked)
+		out = append(out, p)
+		return nil
+	})
+	return out, wrap("list parked events", err)
+}
+
+// Retry implements outbox.Parking: the events are appended again, with a new row
+// and their old ids, in the transaction that takes them from outbox_failed.
+func (s *Store) Retry(ctx context.Context, ids ...int64) (n int, err error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	array, err := list(ids)
+	if err != nil {
+		return 0, err
+	}
+	err = sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
+		entries, err := s.takeFailed(ctx, tx, array)
+		if err != nil || len(entries) == 0 {
+			return err
+		}
+		n = len(entries)
+		sqltx.AfterCommit(ctx, s.Wake)
+		return s.log.Append(ctx, tx, entries)
+	})
+	if err != nil {
+		return 0, wrap("retry", err)
+	}
+	return n, nil
+}
+
+// RetryAll implements outbox.Parking, in transactions of bounded size.
+func (s *Store) RetryAll(ctx context.Context) (total int, err error) {
+	for after := int64(0); ; {
+		parked, err := s.Parked(ctx, after, chunk)
+		if err != nil || len(parked) == 0 {
+			return total, err
+		}
+		ids := make([]int64, len(parked))
+		for i, p := range parked {
+			ids[i] = p.ID
+		}
+		after = ids[len(ids)-1]
+		n, err := s.Retry(ctx, ids...)
+		total += n
+		if err != nil {
+			return total, err
+		}
+	}
+}
+
+func (s *Store) takeFailed(ctx context.Context, tx *sql.Tx, ids string) ([]sqllog.Entry, error) {
+	rows, err := tx.QueryContext(ctx, s.sql.failedTake, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // Err is checked below
+	var entries []sqllog.Entry
+	for rows.Next() {
+		var e sqllog.Entry
+		if err := rows.Scan(&e.ID, &e.Topic, &e.MessageID, &e.Key, &e.Headers, &e.Payload); err != nil {
+			return nil, err
+		}
+		e.Lane, e.Labels = sqllog.LaneOf(e.Key, s.shards), relabel(e)
+		entries = append(entries, e)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(entries, func(a, b sqllog.Entry) int { return cmp.Compare(a.ID, b.ID) })
+	return entries, nil
+}
+
+// relabel reads the labels from the message. A message that its codec alone can
+// read goes without: the relay does not need them.
+func relabel(e sqllog.Entry) []string {
+	msg := message.NewMessage(e.MessageID, e.Payload)
+	var d headers.Decoder
+	if err := d.Decode(msg.Metadata, e.Headers, e.Key); err != nil {
+		return labels(event.Event{})
+	}
+	decoded, err := event.Decode(msg)
+	if err != nil {
+		return labels(event.Event{})
+	}
+	return labels(decoded)
+}
+
+// Stats implements outbox.Inspector.
+func (s *Store) Stats(ctx context.Context) ([]outbox.ShardStats, error) {
+	out := make([]outbox.ShardStats, s.shards)
+	for i := range out {
+		n, oldest, err := s.log.Backlog(ctx, s.cursor(i), outbox.BacklogLimit)
+		if err != nil {
+			return nil, wrap("stats", err)
+		}
+		out[i] = outbox.ShardStats{Shard: i, Backlog: n, Oldest: oldest}
+	}
+	// A shard beyond ours cannot be: the number of shards is checked.
+	at := func(i int) *outbox.ShardStats {
+		if i < 0 || i >= len(out) {
+			return &outbox.ShardStats{}
+		}
+		return &out[i]
+	}
+	var shard int
+	err := s.each(ctx, s.sql.retriesCount, nil, func(rows *sql.Rows) error {
+		var aside, failing int
+		var oldest int64
+		if err := rows.Scan(&shard, &aside, &failing, &oldest); err != nil {
+			return err
+		}
+		st := at(shard)
+		st.Aside, st.Failing = aside, failing
+		st.Backlog = min(st.Backlog+aside, outbox.BacklogLimit)
+		if t := time.UnixMicro(oldest); oldest > 0 && (st.Oldest.IsZero() || t.Before(st.Oldest)) {
+			st.Oldest = t
+		}
+		return nil
+	})
+	if err == nil {
+		err = s.each(ctx, s.sql.failedCount, nil, func(rows *sql.Rows) error {
+			var n int
+			if err := rows.Scan(&shard, &n); err != nil {
+				return err
+			}
+			at(shard).Parked = n
+			return nil
+		})
+	}
+	if err == nil {
+		err = s.each(ctx, s.sql.owner, []any{consumer}, func(rows *sql.Rows) error {
+			var name string
+			if err := rows.Scan(&shard, &name); err != nil {
+				return err
+			}
+			at(shard).Holder = name
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("outbox: stats: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,141 @@
+package cursorstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/outbox"
+)
+
+// longestError is how much of an error's text is kept.
+const longestError = 2000
+
+// Settle implements outbox.Store: one statement when nothing failed, and a
+// transaction with the cursor's move otherwise.
+func (s *Store) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlement) error {
+	t, err := tenureOf(l)
+	if err != nil {
+		return err
+	}
+	gone := recovered(set.Published)
+	var also func(context.Context, *sql.Tx) error
+	if len(gone) > 0 || len(set.Failures) > 0 {
+		also = func(ctx context.Context, tx *sql.Tx) error { return s.note(ctx, tx, l.Shard, gone, set.Failures) }
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	pos := t.pos
+	moved, ok := set.Move.(*sqllog.Position)
+	if ok {
+		pos = *moved
+	}
+	if !ok && also == nil {
+		return wrap("renew", s.log.Renew(ctx, t.lease, set.TTL))
+	}
+	if err := s.log.Advance(ctx, t.lease, pos, set.TTL, also); err != nil {
+		return wrap("settle", err)
+	}
+	t.pos = pos
+	return nil
+}
+
+// recovered are published items that have a row of their own.
+func recovered(published []*outbox.Item) (ids []int64) {
+	for _, it := range published {
+		if it.Attempts > 0 || it.Mark == nil {
+			ids = append(ids, it.ID)
+		}
+	}
+	return ids
+}
+
+func (s *Store) note(ctx context.Context, tx *sql.Tx, shard int, gone []int64, failures []outbox.Failure) error {
+	var put, fail statement
+	defer put.close()
+	defer fail.close()
+	for _, f := range failures {
+		it := f.Item
+		text := clean(f.Error)
+		var err error
+		switch {
+		case f.State == outbox.Parked:
+			gone = append(gone, it.ID)
+			_, err = tx.ExecContext(ctx, s.sql.failedPut, it.ID, shard, it.Topic, it.MessageID, it.Key, it.Headers,
+				bytesOf(it.Payload), it.CreatedAt.UnixMicro(), f.Attempts, text)
+		case it.Mark == nil:
+			err = fail.exec(ctx, tx, s.sql.retryFail, it.ID, f.Attempts, f.Age.Microseconds(), text, f.Wait.Microseconds())
+		default:
+			aside := f.State == outbox.MovedAside
+			var payload []byte // null: the log has it
+			if aside {
+				payload = bytesOf(it.Payload)
+			}
+			err = put.exec(ctx, tx, s.sql.retryPut, it.ID, shard, it.Topic, it.MessageID, it.Key, it.Headers, payload,
+				it.CreatedAt.UnixMicro(), aside, f.Attempts, f.Age.Microseconds(), text, f.Wait.Microseconds())
+		}
+		if err != nil {
+			return fmt.Errorf("note that event %q failed: %w", it.MessageID, err)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	ids, err := list(gone)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, s.sql.retryDelete, ids); err != nil {
+		return fmt.Errorf("forget retries: %w", err)
+	}
+	return nil
+}
+
+// statement is prepared at its first use.
+type statement struct{ stmt *sql.Stmt }
+
+func (p *statement) exec(ctx context.Context, tx *sql.Tx, text string, args ...any) error {
+	if p.stmt == nil {
+		var err error
+		if p.stmt, err = tx.PrepareContext(ctx, text); err != nil {
+			return err
+		}
+	}
+	_, err := p.stmt.ExecContext(ctx, args...)
+	return err
+}
+
+func (p *statement) close() {
+	if p.stmt != nil {
+		p.stmt.Close() //nolint:errcheck // the transaction's outcome is what counts
+	}
+}
+
+// list is a JSON array, which both databases take apart in SQL.
+func list[T any](values []T) (string, error) {
+	text, err := json.Marshal(values)
+	if err != nil {
+		return "", fmt.Errorf("outbox: %w", err)
+	}
+	return string(text), nil
+}
+
+// bytesOf keeps an empty payload from becoming null.
+func bytesOf(p []byte) []byte {
+	if p == nil {
+		return []byte{}
+	}
+	return p
+}
+
+// clean makes an error's text fit a column of text.
+func clean(s string) string {
+	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
+	if len(s) > longestError {
+		s = strings.ToValidUTF8(s[:longestError], "") + "…"
+	}
+	return s
+}

@@ -1,0 +1,51 @@
+package cursorstore
+
+import (
+	"fmt"
+	"io/fs"
+	"testing/fstest"
+)
+
+// statements is the text of each statement in the store's dialect.
+type statements struct {
+	settingsGet, settingsCheck, settingsPut               string
+	asideKeys, asideRead, held                            string
+	retryPut, retryFail, retryDelete, retriesCount        string
+	failedPut, failedList, failedTake, failedCount, owner string
+	cursorExists                                          string
+}
+
+func (s *statements) load(files fs.FS) error {
+	for name, into := range map[string]*string{
+		"settings_get": &s.settingsGet, "settings_check": &s.settingsCheck, "settings_put": &s.settingsPut,
+		"aside_keys": &s.asideKeys, "aside_read": &s.asideRead, "held": &s.held,
+		"retry_put": &s.retryPut, "retry_fail": &s.retryFail, "retry_delete": &s.retryDelete,
+		"retries_count": &s.retriesCount, "failed_put": &s.failedPut, "failed_list": &s.failedList,
+		"failed_take": &s.failedTake, "failed_count": &s.failedCount, "holders": &s.owner,
+		"cursor_exists": &s.cursorExists,
+	} {
+		text, err := fs.ReadFile(files, name+".sql")
+		if err != nil {
+			return fmt.Errorf("outbox: statements: %w", err)
+		}
+		*into = string(text)
+	}
+	return nil
+}
+
+// migrations picks the NNNN_name.sql files.
+func migrations(files fs.FS) (fs.FS, error) {
+	names, err := fs.Glob(files, "[0-9]*.sql")
+	if err != nil {
+		return nil, fmt.Errorf("outbox: migrations: %w", err)
+	}
+	out := fstest.MapFS{}
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, fmt.Errorf("outbox: migrations: %w", err)
+		}
+		out[name] = &fstest.MapFile{Data: text}
+	}
+	return out, nil
+}

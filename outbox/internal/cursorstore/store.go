@@ -1,0 +1,167 @@
+// Package cursorstore is the outbox's cursor store over any log of package
+// sqllog: an append-only table that is read behind a leased cursor, with what
+// failed kept in tables beside it. The databases differ in their log and in the
+// text of their statements.
+package cursorstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/internal/pulse"
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/outbox"
+)
+
+// consumer is the relays' name in the log's cursors.
+const consumer = "relay"
+
+// Tables is the outbox's log. Its labels are there for change-data-capture
+// readers, which route by columns.
+func Tables() sqllog.Tables {
+	return sqllog.Tables{
+		Messages: "outbox_messages", Cursors: "outbox_cursors", Package: "outbox",
+		Labels: []string{"event_type", "aggregate_type", "aggregate_id"},
+	}
+}
+
+// Log is a log with its schema.
+type Log interface {
+	sqllog.Log
+	Migrations() (migrate.Set, error)
+}
+
+// Store implements outbox.Store and its optional interfaces, but for those that
+// reach other processes.
+type Store struct {
+	pulse.Pulse
+
+	db      *sql.DB
+	log     Log
+	shards  int
+	checked atomic.Bool   // the stored number of shards is ours
+	started []atomic.Bool // a shard's cursor exists
+	sql     statements
+	sets    []migrate.Set
+}
+
+var (
+	_ outbox.Store     = (*Store)(nil)
+	_ outbox.Signal    = (*Store)(nil)
+	_ outbox.Pruner    = (*Store)(nil)
+	_ outbox.Parking   = (*Store)(nil)
+	_ outbox.Inspector = (*Store)(nil)
+	_ outbox.Rebaser   = (*Store)(nil)
+)
+
+// MaxShards is the most that a store takes; each shard is polled on its own.
+const MaxShards = 1024
+
+// New makes a store with 1 shard when shards is 0. files holds the statements
+// and the migrations NNNN_name.sql in the dialect of the log. It does no I/O.
+func New(db *sql.DB, log Log, dialect string, files fs.FS, shards int) (*Store, error) {
+	if shards < 0 || shards > MaxShards {
+		return nil, fmt.Errorf("outbox: Config.Shards is %d; use 1 to %d", shards, MaxShards)
+	}
+	shards = max(shards, 1)
+	s := &Store{db: db, log: log, shards: shards, started: make([]atomic.Bool, shards)}
+	if err := s.sql.load(files); err != nil {
+		return nil, err
+	}
+	set, err := log.Migrations()
+	if err != nil {
+		return nil, fmt.Errorf("outbox: migrations: %w", err)
+	}
+	own, err := migrations(files)
+	if err != nil {
+		return nil, err
+	}
+	s.sets = []migrate.Set{set, {Package: "outbox", Dialect: dialect, FS: own}}
+	return s, nil
+}
+
+// Migrate brings the outbox's tables up to date and stores the number of shards.
+// Many processes may run it at once.
+func (s *Store) Migrate(ctx context.Context) error {
+	for _, set := range s.sets {
+		if err := set.Up(ctx, s.db); err != nil {
+			return fmt.Errorf("outbox: %w", err)
+		}
+	}
+	_, err := s.Shards(ctx)
+	return err
+}
+
+// PrintMigrations writes the schema as a script for an empty database.
+func (s *Store) PrintMigrations(w io.Writer) error {
+	for _, set := range s.sets {
+		if err := set.Print(w); err != nil {
+			return fmt.Errorf("outbox: %w", err)
+		}
+	}
+	return nil
+}
+
+// Migrations returns the sets that Migrate runs, for a tool that runs them all.
+func (s *Store) Migrations() []migrate.Set { return s.sets }
+
+// Release implements outbox.Store.
+func (s *Store) Release(ctx context.Context, l outbox.Lease) error {
+	t, err := tenureOf(l)
+	if err != nil {
+		return err
+	}
+	return wrap("release", s.log.Release(ctx, t.lease))
+}
+
+// Prune implements outbox.Pruner. What failed and moved aside or was parked has
+// a row of its own, so nothing that is still needed goes.
+func (s *Store) Prune(ctx context.Context, shard int, before time.Time, limit int) (int, error) {
+	if !s.started[shard].Load() {
+		// The log spares what a cursor has yet to read; before the first relay
+		// there is no cursor to spare anything for.
+		var n int
+		if err := s.db.QueryRowContext(ctx, s.sql.cursorExists, consumer, shard).Scan(&n); err != nil || n == 0 {
+			return 0, wrap("prune", err)
+		}
+		s.started[shard].Store(true)
+	}
+	n, err := s.log.Prune(ctx, shard, before, limit)
+	return n, wrap("prune", err)
+}
+
+// Rebase implements outbox.Rebaser.
+func (s *Store) Rebase(ctx context.Context, since time.Time) error {
+	for i := range s.shards {
+		if err := s.log.Rebase(ctx, s.cursor(i), since); err != nil {
+			return wrap("rebase", err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) cursor(shard int) sqllog.Cursor {
+	return sqllog.Cursor{Consumer: consumer, Lane: shard}
+}
+
+// wrap names the operation and turns the log's states into the outbox's.
+func wrap(doing string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, sqllog.ErrLeaseHeld):
+		err = outbox.ErrLeaseHeld
+	case errors.Is(err, sqllog.ErrLeaseLost):
+		err = outbox.ErrLeaseLost
+	case errors.Is(err, sqllog.ErrForeignDatabase):
+		err = outbox.ErrForeignDatabase
+	}
+	return fmt.Errorf("outbox: %s: %w", doing, err)
+}

@@ -1,0 +1,146 @@
+package cursorstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/outbox"
+)
+
+// tenure is what a lease's State holds.
+type tenure struct {
+	lease sqllog.Lease
+	// held is what earlier holders noted of events that kept their place.
+	held map[int64]attempts
+
+	mu  sync.Mutex
+	pos sqllog.Position // where the cursor stands
+}
+
+type attempts struct {
+	n    int
+	age  time.Duration
+	wait time.Duration
+}
+
+func tenureOf(l outbox.Lease) (*tenure, error) {
+	t, ok := l.State.(*tenure)
+	if !ok {
+		return nil, fmt.Errorf("outbox: the lease of shard %d was made by another store", l.Shard)
+	}
+	return t, nil
+}
+
+// Lease implements outbox.Store.
+func (s *Store) Lease(ctx context.Context, shard int, holder string, ttl time.Duration) (outbox.Lease, error) {
+	if shard < 0 || shard >= s.shards {
+		return outbox.Lease{}, fmt.Errorf("outbox: lease: there is no shard %d of %d", shard, s.shards)
+	}
+	lease, err := s.log.Lease(ctx, s.cursor(shard), holder, ttl)
+	if err != nil {
+		return outbox.Lease{}, wrap("lease", err)
+	}
+	t := &tenure{lease: lease, pos: lease.Position, held: map[int64]attempts{}}
+	l := outbox.Lease{Shard: shard, Holder: holder, Token: lease.Token, State: t}
+	err = s.each(ctx, s.sql.asideKeys, []any{shard}, func(rows *sql.Rows) error {
+		var a outbox.Aside
+		var wait int64
+		if err := rows.Scan(&a.Key, &a.Count, &wait); err != nil {
+			return err
+		}
+		a.Wait = micros(wait)
+		l.Aside = append(l.Aside, a)
+		return nil
+	})
+	if err != nil {
+		return outbox.Lease{}, wrap("lease", err)
+	}
+	err = s.each(ctx, s.sql.held, []any{shard}, func(rows *sql.Rows) error {
+		var id, age, wait int64
+		var a attempts
+		if err := rows.Scan(&id, &a.n, &age, &wait); err != nil {
+			return err
+		}
+		a.age, a.wait = micros(age), micros(wait)
+		t.held[id] = a
+		return nil
+	})
+	if err != nil {
+		return outbox.Lease{}, wrap("lease", err)
+	}
+	return l, nil
+}
+
+// Read implements outbox.Store.
+func (s *Store) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox.Batch, error) {
+	t, err := tenureOf(l)
+	if err != nil {
+		return outbox.Batch{}, err
+	}
+	if len(q.Keys) > 0 {
+		return s.readAside(ctx, l.Shard, q)
+	}
+	after := t.lease.Position
+	if p, ok := q.After.(*sqllog.Position); ok {
+		after = *p
+	}
+	entries, next, err := s.log.Read(ctx, l.Shard, after, q.Limit)
+	if err != nil {
+		return outbox.Batch{}, wrap("read", err)
+	}
+	b := outbox.Batch{Items: make([]outbox.Item, len(entries)), Next: &next}
+	for i := range entries {
+		e := &entries[i]
+		it := &b.Items[i]
+		it.ID, it.MessageID, it.Topic, it.Key = e.ID, e.MessageID, e.Topic, e.Key
+		it.Headers, it.Payload, it.CreatedAt = e.Headers, e.Payload, e.CreatedAt
+		it.Mark = &e.Position // a pointer, so that no row costs an allocation
+		if len(t.held) > 0 {
+			if a, ok := t.held[e.ID]; ok {
+				it.Attempts, it.Age, it.Wait = a.n, a.age, a.wait
+			}
+		}
+	}
+	return b, nil
+}
+
+func (s *Store) readAside(ctx context.Context, shard int, q outbox.Query) (outbox.Batch, error) {
+	keys, err := list(q.Keys)
+	if err != nil {
+		return outbox.Batch{}, err
+	}
+	var b outbox.Batch
+	err = s.each(ctx, s.sql.asideRead, []any{shard, keys, q.Limit}, func(rows *sql.Rows) error {
+		var it outbox.Item
+		var created, age int64
+		if err := rows.Scan(&it.ID, &it.Topic, &it.MessageID, &it.Key, &it.Headers, &it.Payload,
+			&created, &it.Attempts, &age); err != nil {
+			return err
+		}
+		it.CreatedAt, it.Age = time.UnixMicro(created), micros(age)
+		b.Items = append(b.Items, it)
+		return nil
+	})
+	return b, wrap("read aside", err)
+}
+
+// each runs a query and hands over its rows.
+func (s *Store) each(ctx context.Context, query string, args []any, row func(*sql.Rows) error) error {
+	rows, err := s.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close() //nolint:errcheck // Err is checked below
+	for rows.Next() {
+		if err := row(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }

@@ -1,0 +1,147 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// Outbox writes events in the caller's transaction. It is safe for concurrent
+// use.
+type Outbox struct {
+	store  Store
+	cfg    Config
+	signal Signal // nil when the store has none
+	bell   *bell  // nil when the store cannot reach other processes
+	ringIn Notifier
+}
+
+// New makes an Outbox over store. It does no I/O.
+func New(store Store, cfg Config) (*Outbox, error) {
+	if store == nil {
+		return nil, errors.New("outbox: store is nil")
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	o := &Outbox{store: store, cfg: cfg}
+	o.signal, _ = store.(Signal)
+	notifier, ok := store.(Notifier)
+	switch {
+	case cfg.NotifyInTransaction && !ok:
+		return nil, fmt.Errorf("outbox: Config.NotifyInTransaction is set: %w; leave it false", ErrUnsupported)
+	case cfg.NotifyInTransaction:
+		o.ringIn = notifier
+	case ok:
+		o.bell = newBell(notifier.Notify, cfg)
+	}
+	return o, nil
+}
+
+// Append writes events inside tx, to the topic that the configuration names.
+// They are published when tx commits, and never when it rolls back. An invalid
+// event refuses all of them; the error names it.
+//
+// Call it after the aggregate's row is locked (or its version checked): the
+// events of two writers are in the order of their commits only if the writers
+// were.
+//
+// Inside [sqltx.Do], the relays are woken after the commit. With a bare
+// *sql.Tx call [Outbox.Wake] after it, or let the relays' Interval do.
+func (o *Outbox) Append(ctx context.Context, tx sqltx.Execer, events ...event.Event) error {
+	return o.append(ctx, tx, o.topic, events)
+}
+
+// AppendTo is Append to the given topic.
+func (o *Outbox) AppendTo(ctx context.Context, tx sqltx.Execer, topic string, events ...event.Event) error {
+	return o.append(ctx, tx, func(event.Event) (string, error) { return topic, nil }, events)
+}
+
+func (o *Outbox) topic(e event.Event) (string, error) {
+	if o.cfg.Route != nil {
+		return o.cfg.Route(e)
+	}
+	return o.cfg.Topic, nil
+}
+
+func (o *Outbox) append(ctx context.Context, tx sqltx.Execer, topic func(event.Event) (string, error), events []event.Event) error {
+	switch x := tx.(type) {
+	case nil:
+		return ErrNoTransaction
+	case *sql.DB:
+		return ErrNoTransaction
+	case *sql.Tx:
+		if x == nil {
+			return ErrNoTransaction
+		}
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	records := make([]Record, len(events))
+	for i, e := range events {
+		var err error
+		if records[i], err = o.record(e, topic); err != nil {
+			return fmt.Errorf("outbox: append event %d of %d (%q %q): %w", i+1, len(events), e.Type, e.ID, err)
+		}
+	}
+	if err := o.store.Append(ctx, tx, records); err != nil {
+		return fmt.Errorf("outbox: append: %w", err)
+	}
+	if o.ringIn != nil {
+		if err := o.ringIn.NotifyIn(ctx, tx); err != nil {
+			return fmt.Errorf("outbox: append: %w", err)
+		}
+	}
+	if sqltx.Carries(ctx, tx) {
+		sqltx.AfterCommit(ctx, o.Wake)
+	}
+	return nil
+}
+
+func (o *Outbox) record(e event.Event, topic func(event.Event) (string, error)) (Record, error) {
+	if err := e.Validate(); err != nil {
+		return Record{}, err
+	}
+	name, err := topic(e)
+	if err != nil {
+		return Record{}, fmt.Errorf("route: %w", err)
+	}
+	if name == "" {
+		return Record{}, ErrNoTopic
+	}
+	msg, err := o.cfg.Codec.Encode(e)
+	if err != nil {
+		return Record{}, err
+	}
+	return Record{Topic: name, Event: e, Message: msg}, nil
+}
+
+// Wake tells the relays of this process, and of others where the store can,
+// that events were committed. Call it after the commit of a bare *sql.Tx; a
+// wake-up before the commit finds nothing. It never blocks, and many calls in
+// a short time cost one wake-up.
+func (o *Outbox) Wake() {
+	if o.signal != nil {
+		o.signal.Wake()
+	}
+	if o.bell != nil {
+		o.bell.ring()
+	}
+}
+
+// Close waits until the wake-ups of other processes that were asked for are
+// sent, or until ctx is done. Events may still be appended after it; they wait
+// for the relays' Interval. An Outbox on a store without [Notifier] need not be
+// closed.
+func (o *Outbox) Close(ctx context.Context) error {
+	if o.bell == nil {
+		return nil
+	}
+	return o.bell.close(ctx)
+}

@@ -1,0 +1,214 @@
+package outboxtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+func atomic(ctx context.Context, h Harness) error {
+	w, err := newWriter(h)
+	if err != nil {
+		return err
+	}
+	boom := errors.New("boom")
+	for i := range 3 {
+		err := h.InTx(ctx, func(ctx context.Context, tx sqltx.Execer) error {
+			e, err := NewEvent("rolled back", i+1)
+			if err != nil {
+				return err
+			}
+			if err := w.box.Append(ctx, tx, e); err != nil {
+				return err
+			}
+			return boom
+		})
+		if !errors.Is(err, boom) {
+			return fmt.Errorf("the transaction returned %v, want the function's error", err)
+		}
+		if err := w.write(ctx, "kept"); err != nil {
+			return err
+		}
+	}
+	p := &Publisher{}
+	if err := drain(ctx, h, p, quick()); err != nil {
+		return err
+	}
+	return errors.Join(w.once(p.Published()), w.close(ctx))
+}
+
+func faithful(ctx context.Context, h Harness) error {
+	box, err := outbox.New(h.Store, outbox.Config{Codec: event.Binary{}})
+	if err != nil {
+		return err
+	}
+	events := make([]event.Event, 3)
+	for i, key := range []string{"", "a key", "ключ \"'<&"} {
+		if events[i], err = NewEvent(key, i+1); err != nil {
+			return err
+		}
+		events[i].DataContentType = "application/octet-stream"
+		events[i].Data = []byte{0, 1, 0xff, byte(i), '\n', '\\'}
+	}
+	events[2].Data = nil
+	want := map[string]event.Event{}
+	for _, e := range events {
+		want[e.ID] = e
+	}
+	err = h.InTx(ctx, func(ctx context.Context, tx sqltx.Execer) error {
+		return errors.Join(box.AppendTo(ctx, tx, "one", events[0]), box.AppendTo(ctx, tx, "two", events[1:]...))
+	})
+	if err != nil {
+		return err
+	}
+	p := &Publisher{}
+	if err := drain(ctx, h, p, quick()); err != nil {
+		return err
+	}
+	got := p.Published()
+	if len(got) != len(want) {
+		return fmt.Errorf("%d messages were published, want %d", len(got), len(want))
+	}
+	for _, g := range got {
+		e := want[g.Message.UUID]
+		msg, err := event.Binary{}.Encode(e)
+		if err != nil {
+			return err
+		}
+		topic := "two"
+		if e.ID == events[0].ID {
+			topic = "one"
+		}
+		switch {
+		case g.Topic != topic:
+			return fmt.Errorf("event of %q went to topic %q, want %q", e.Key(), g.Topic, topic)
+		case !bytes.Equal(g.Message.Payload, msg.Payload):
+			return fmt.Errorf("payload of %q is %q, want %q", e.Key(), g.Message.Payload, msg.Payload)
+		case !maps.Equal(g.Message.Metadata, msg.Metadata):
+			return fmt.Errorf("metadata of %q is %v, want %v", e.Key(), g.Message.Metadata, msg.Metadata)
+		}
+	}
+	return box.Close(ctx)
+}
+
+func invalid(ctx context.Context, h Harness) error {
+	w, err := newWriter(h)
+	if err != nil {
+		return err
+	}
+	good, err := NewEvent("good", 1)
+	if err != nil {
+		return err
+	}
+	bad := good
+	bad.ID, bad.Type = "the-bad-one", ""
+	var appended error
+	err = h.InTx(ctx, func(ctx context.Context, tx sqltx.Execer) error {
+		appended = w.box.Append(ctx, tx, good, bad)
+		return nil // the caller goes on in spite of it
+	})
+	if err != nil {
+		return err
+	}
+	if appended == nil || !strings.Contains(appended.Error(), "the-bad-one") {
+		return fmt.Errorf("appending an invalid event returned %v, want an error that names it", appended)
+	}
+	p := &Publisher{}
+	if err := drain(ctx, h, p, quick()); err != nil {
+		return err
+	}
+	if n := len(p.Published()); n != 0 {
+		return fmt.Errorf("%d events of a refused Append were published", n)
+	}
+	return nil
+}
+
+func orderPerKey(ctx context.Context, h Harness) error {
+	w, err := newWriter(h)
+	if err != nil {
+		return err
+	}
+	p := &Publisher{}
+	names := keys(15, "k")
+	err = with(ctx, h, p, quick(), func() error {
+		for i := range 20 {
+			if err := w.write(ctx, names[i%5:]...); err != nil {
+				return err
+			}
+		}
+		return p.WaitFor(ctx, len(w.all))
+	})
+	return errors.Join(err, w.once(p.Published()), w.close(ctx))
+}
+
+func manyShards(ctx context.Context, h Harness) error {
+	n, err := h.Store.Shards(ctx)
+	if err != nil || n != 4 {
+		return fmt.Errorf("Shards returned %d, %v; want 4", n, err)
+	}
+	return orderPerKey(ctx, h)
+}
+
+func manyInOne(ctx context.Context, h Harness) error {
+	w, err := newWriter(h)
+	if err != nil {
+		return err
+	}
+	names := keys(40, "k")
+	var many []string
+	for range 50 {
+		many = append(many, names...)
+	}
+	if err := w.write(ctx, many...); err != nil {
+		return err
+	}
+	p := &Publisher{}
+	cfg := quick()
+	cfg.MinBatch, cfg.MaxBatch = 7, 333 // boundaries in odd places
+	if err := drain(ctx, h, p, cfg); err != nil {
+		return err
+	}
+	return errors.Join(w.once(p.Published()), w.close(ctx))
+}
+
+func shardsFixed(ctx context.Context, h Harness) error {
+	if h.Reopen == nil {
+		return nil
+	}
+	w, err := newWriter(h)
+	if err != nil {
+		return err
+	}
+	if err := w.write(ctx, "a"); err != nil {
+		return err
+	}
+	other, err := h.Reopen(3)
+	if err != nil {
+		return err
+	}
+	if _, err := other.Shards(ctx); !errors.Is(err, outbox.ErrShards) {
+		return fmt.Errorf("Shards with another number returned %v, want ErrShards", err)
+	}
+	relay, err := outbox.NewRelay(other, &Publisher{}, quick())
+	if err != nil {
+		return err
+	}
+	if err := relay.Run(ctx); !errors.Is(err, outbox.ErrShards) {
+		return fmt.Errorf("Run with another number returned %v, want ErrShards", err)
+	}
+	v, err := newWriter(Harness{Store: other, InTx: h.InTx})
+	if err != nil {
+		return err
+	}
+	if err := v.write(ctx, "b"); !errors.Is(err, outbox.ErrShards) {
+		return fmt.Errorf("Append with another number returned %v, want ErrShards", err)
+	}
+	return errors.Join(w.close(ctx), v.close(ctx))
+}

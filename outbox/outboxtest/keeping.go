@@ -1,0 +1,172 @@
+package outboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/outbox"
+)
+
+func retryParked(ctx context.Context, h Harness) error {
+	store, ok := h.Store.(outbox.Parking)
+	if !ok {
+		return nil
+	}
+	w, err := newWriter(h)
+	if err != nil {
+		return err
+	}
+	if err := w.write(ctx, "a", "b", "c"); err != nil {
+		return err
+	}
+	l, err := h.Store.Lease(ctx, 0, "parker", time.Minute)
+	if err != nil {
+		return err
+	}
+	b, err := h.Store.Read(ctx, l, outbox.Query{Limit: 10})
+	if err != nil {
+		return err
+	}
+	set := outbox.Settlement{Move: b.Next, TTL: time.Minute}
+	for i := range b.Items {
+		set.Failures = append(set.Failures, outbox.Failure{Item: &b.Items[i], State: outbox.Parked, Attempts: 9, Error: "given up"})
+	}
+	if err := errors.Join(h.Store.Settle(ctx, l, set), h.Store.Release(ctx, l)); err != nil {
+		return err
+	}
+	list, err := store.Parked(ctx, 0, 2)
+	if err != nil || len(list) != 2 {
+		return fmt.Errorf("Parked returned %d events, %v; want the 2 asked for", len(list), err)
+	}
+	rest, err := store.Parked(ctx, list[1].ID, 10)
+	if err != nil || len(rest) != 1 || rest[0].Key == list[0].Key {
+		return fmt.Errorf("Parked after the second returned %d events, %v; want the third", len(rest), err)
+	}
+	p := &Publisher{}
+	if err := drain(ctx, h, p, quick()); err != nil {
+		return err
+	}
+	if n := len(p.Published()); n != 0 {
+		return fmt.Errorf("%d parked events were published", n)
+	}
+	if n, err := store.Retry(ctx, rest[0].ID, 1<<60); err != nil || n != 1 {
+		return fmt.Errorf("Retry of a parked event and one that is not there returned %d, %v; want 1", n, err)
+	}
+	if err := drain(ctx, h, p, quick()); err != nil {
+		return err
+	}
+	got := p.Published()
+	if len(got) != 1 || got[0].Event.ID != rest[0].MessageID {
+		return fmt.Errorf("after its retry %d events were published, want the third with its id", len(got))
+	}
+	if n, err := store.RetryAll(ctx); err != nil || n != 2 {
+		return fmt.Errorf("RetryAll returned %d, %v; want 2", n, err)
+	}
+	if err := drain(ctx, h, p, quick()); err != nil {
+		return err
+	}
+	return errors.Join(w.once(p.Published()), w.close(ctx))
+}
+
+func prune(ctx context.Context, h Harness) error {
+	store, ok := h.Store.(outbox.Pruner)
+	if !ok {
+		return nil
+	}
+	w, err := newWriter(h)
+	if err != nil {
+		return err
+	}
+	if err := w.write(ctx, keys(10, "k")...); err != nil {
+		return err
+	}
+	future := time.Now().Add(time.Hour)
+	if n, err := store.Prune(ctx, 0, future, 100); err != nil || n != 0 {
+		return fmt.Errorf("pruning deleted %d unpublished events, %v", n, err)
+	}
+	p := &Publisher{}
+	if err := drain(ctx, h, p, quick()); err != nil {
+		return err
+	}
+	if err := w.write(ctx, "later"); err != nil {
+		return err
+	}
+	if n, err := store.Prune(ctx, 0, time.Now().Add(-time.Hour), 100); err != nil || n != 0 {
+		return fmt.Errorf("pruning deleted %d events that are younger than asked, %v", n, err)
+	}
+	if n, err := store.Prune(ctx, 0, future, 4); err != nil || n != 4 {
+		return fmt.Errorf("a chunk of 4 deleted %d events, %v", n, err)
+	}
+	// The rest goes by the relay's own loop, and what is new is published.
+	cfg := quick()
+	cfg.Retention, cfg.PruneInterval, cfg.PruneChunk = time.Nanosecond, 20*time.Millisecond, 3
+	pruned := make(chan int, 100)
+	cfg.Hooks.Pruned = func(_, n int) { pruned <- n }
+	err = with(ctx, h, p, cfg, func() error {
+		for n := 0; n < 7; {
+			select {
+			case m := <-pruned:
+				n += m
+			case <-ctx.Done():
+				return fmt.Errorf("the relay pruned %d events, want 7: %w", n, ctx.Err())
+			}
+		}
+		return nil
+	})
+	return errors.Join(err, w.once(p.Published()), w.close(ctx))
+}
+
+func stats(ctx context.Context, h Harness) error {
+	store, ok := h.Store.(outbox.Inspector)
+	if !ok {
+		return nil
+	}
+	w, err := newWriter(h)
+	if err != nil {
+		return err
+	}
+	look := func() (outbox.ShardStats, error) {
+		all, err := store.Stats(ctx)
+		if err != nil || len(all) != 1 {
+			return outbox.ShardStats{}, fmt.Errorf("Stats returned %d shards, %v; want 1", len(all), err)
+		}
+		return all[0], nil
+	}
+	st, err := look()
+	if err != nil {
+		return err
+	}
+	if st != (outbox.ShardStats{}) {
+		return fmt.Errorf("an empty outbox has stats %+v", st)
+	}
+	if _, err := settled(ctx, h, w); err != nil {
+		return err
+	}
+	l, err := h.Store.Lease(ctx, 0, "the holder", time.Minute)
+	if err != nil {
+		return err
+	}
+	if st, err = look(); err != nil {
+		return err
+	}
+	if age := time.Since(st.Oldest); age < -time.Minute || age > time.Minute {
+		return fmt.Errorf("the oldest event was appended %v ago", age)
+	}
+	st.Oldest = time.Time{}
+	want := outbox.ShardStats{Backlog: 4, Aside: 2, Failing: 2, Parked: 1, Holder: "the holder"}
+	if st != want {
+		return fmt.Errorf("stats are %+v, want %+v", st, want)
+	}
+	if err := h.Store.Release(ctx, l); err != nil {
+		return err
+	}
+	if st, err = look(); err != nil {
+		return err
+	}
+	if st.Holder != "" {
+		return fmt.Errorf("a released shard is held by %q", st.Holder)
+	}
+	return w.close(ctx)
+}

@@ -1,0 +1,353 @@
+package outboxtest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/pulse"
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/headers"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// Memory is an outbox.Store in memory, for tests of code that appends events.
+// Events are appended inside [Memory.Do]. Nothing survives the process.
+type Memory struct {
+	pulse.Pulse
+
+	// Intercept, when not nil, is called before each operation ("append",
+	// "lease", "read", "settle", "release", "prune") and may fail it. Set it
+	// before the store is used.
+	Intercept func(op string) error
+
+	mu     sync.Mutex
+	shards []memoryShard
+	lastID int64
+	token  int64
+	parked []outbox.ParkedEvent
+}
+
+type memoryShard struct {
+	rows   []outbox.Item // in order; Mark is set
+	first  int           // the place of rows[0]
+	cursor int           // the place behind the last finished row
+	retry  map[int64]outbox.Failure
+	aside  []*memoryAside
+
+	holder string
+	token  int64
+	until  time.Time
+}
+
+type memoryAside struct {
+	item outbox.Item
+	due  time.Time
+}
+
+// NewMemory makes an empty store with the given number of shards, 1 at least.
+func NewMemory(shards int) *Memory {
+	return &Memory{shards: make([]memoryShard, max(shards, 1))}
+}
+
+// Do runs fn with a transaction that Append accepts, keeps what was appended
+// when fn returns nil, and then wakes the relays of this process.
+func (m *Memory) Do(ctx context.Context, fn func(ctx context.Context, tx sqltx.Execer) error) error {
+	tx := &memoryTx{store: m}
+	if err := fn(ctx, tx); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	for _, it := range tx.items {
+		m.add(it)
+	}
+	m.mu.Unlock()
+	m.Wake()
+	return nil
+}
+
+func (m *Memory) add(it outbox.Item) {
+	s := &m.shards[sqllog.LaneOf(it.Key, len(m.shards))]
+	m.lastID++
+	it.ID, it.CreatedAt = m.lastID, time.Now()
+	it.Attempts, it.Age, it.Wait = 0, 0, 0
+	s.rows = append(s.rows, it)
+	s.rows[len(s.rows)-1].Mark = s.first + len(s.rows)
+}
+
+type memoryTx struct {
+	store *Memory
+	items []outbox.Item
+}
+
+// ExecContext makes it an sqltx.Execer; there is no SQL to run.
+func (*memoryTx) ExecContext(context.Context, string, ...any) (sql.Result, error) {
+	return nil, errors.New("outboxtest: a memory transaction runs no SQL")
+}
+
+func (m *Memory) intercept(op string) error {
+	if m.Intercept == nil {
+		return nil
+	}
+	return m.Intercept(op)
+}
+
+// Append implements outbox.Store.
+func (m *Memory) Append(_ context.Context, x sqltx.Execer, records []outbox.Record) error {
+	tx, ok := x.(*memoryTx)
+	if !ok || tx.store != m {
+		return errors.New("outboxtest: append inside Memory.Do, with the transaction it gives")
+	}
+	if err := m.intercept("append"); err != nil {
+		return err
+	}
+	for _, r := range records {
+		h, err := headers.Encode(r.Message.Metadata, r.Event.Key())
+		if err != nil {
+			return err
+		}
+		tx.items = append(tx.items, outbox.Item{
+			MessageID: r.Message.UUID, Topic: r.Topic, Key: r.Event.Key(), Headers: h,
+			Payload: slices.Clone(r.Message.Payload),
+		})
+	}
+	return nil
+}
+
+// Shards implements outbox.Store.
+func (m *Memory) Shards(context.Context) (int, error) { return len(m.shards), nil }
+
+// Lease implements outbox.Store.
+func (m *Memory) Lease(_ context.Context, shard int, holder string, ttl time.Duration) (outbox.Lease, error) {
+	if err := m.intercept("lease"); err != nil {
+		return outbox.Lease{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, now := &m.shards[shard], time.Now()
+	if s.holder != "" && s.holder != holder && s.until.After(now) {
+		return outbox.Lease{}, outbox.ErrLeaseHeld
+	}
+	m.token++
+	s.holder, s.token, s.until = holder, m.token, now.Add(ttl)
+	l := outbox.Lease{Shard: shard, Holder: holder, Token: s.token, State: s.cursor}
+	byKey := map[string]int{}
+	for _, a := range s.aside {
+		i, ok := byKey[a.item.Key]
+		if !ok {
+			i = len(l.Aside)
+			byKey[a.item.Key] = i
+			l.Aside = append(l.Aside, outbox.Aside{Key: a.item.Key, Wait: max(0, a.due.Sub(now))})
+		}
+		l.Aside[i].Count++
+	}
+	return l, nil
+}
+
+// Read implements outbox.Store.
+func (m *Memory) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox.Batch, error) {
+	if err := errors.Join(ctx.Err(), m.intercept("read")); err != nil {
+		return outbox.Batch{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := &m.shards[l.Shard]
+	var b outbox.Batch
+	if len(q.Keys) > 0 {
+		for _, a := range s.aside {
+			if len(b.Items) < q.Limit && slices.Contains(q.Keys, a.item.Key) {
+				b.Items = append(b.Items, a.item)
+			}
+		}
+		return b, nil
+	}
+	from, ok := q.After.(int)
+	if !ok {
+		from = l.State.(int)
+	}
+	b.Next = from
+	for i := max(0, from-s.first); i < len(s.rows) && len(b.Items) < q.Limit; i++ {
+		it := s.rows[i]
+		if f, ok := s.retry[it.ID]; ok {
+			it.Attempts, it.Age, it.Wait = f.Attempts, f.Age, f.Wait
+		}
+		b.Items = append(b.Items, it)
+		b.Next = it.Mark
+	}
+	return b, nil
+}
+
+// Settle implements outbox.Store.
+func (m *Memory) Settle(_ context.Context, l outbox.Lease, set outbox.Settlement) error {
+	if err := m.intercept("settle"); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, now := &m.shards[l.Shard], time.Now()
+	if s.token != l.Token {
+		return outbox.ErrLeaseLost
+	}
+	s.until = now.Add(set.TTL)
+	if p, ok := set.Move.(int); ok {
+		s.cursor = max(s.cursor, p)
+	}
+	for _, it := range set.Published {
+		s.forget(it.ID)
+	}
+	for _, f := range set.Failures {
+		s.fail(m, l.Shard, f, now)
+	}
+	return nil
+}
+
+func (s *memoryShard) forget(id int64) {
+	delete(s.retry, id)
+	s.aside = slices.DeleteFunc(s.aside, func(a *memoryAside) bool { return a.item.ID == id })
+}
+
+func (s *memoryShard) fail(m *Memory, shard int, f outbox.Failure, now time.Time) {
+	it := *f.Item
+	it.Attempts, it.Age = f.Attempts, f.Age
+	switch f.State {
+	case outbox.Held:
+		if s.retry == nil {
+			s.retry = map[int64]outbox.Failure{}
+		}
+		s.retry[it.ID] = f
+	case outbox.MovedAside:
+		delete(s.retry, it.ID)
+		it.Mark = nil
+		a := &memoryAside{item: it, due: now.Add(f.Wait)}
+		if i := slices.IndexFunc(s.aside, func(a *memoryAside) bool { return a.item.ID == it.ID }); i >= 0 {
+			s.aside[i] = a
+		} else {
+			s.aside = append(s.aside, a)
+		}
+	case outbox.Parked:
+		s.forget(it.ID)
+		if !slices.ContainsFunc(m.parked, func(p outbox.ParkedEvent) bool { return p.ID == it.ID }) {
+			m.parked = append(m.parked, outbox.ParkedEvent{
+				ID: it.ID, Shard: shard, Topic: it.Topic, MessageID: it.MessageID, Key: it.Key, Headers: it.Headers,
+				Payload: it.Payload, CreatedAt: it.CreatedAt, Attempts: f.Attempts, LastError: f.Error, ParkedAt: now,
+			})
+		}
+	}
+}
+
+// Release implements outbox.Store.
+func (m *Memory) Release(_ context.Context, l outbox.Lease) error {
+	if err := m.intercept("release"); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := &m.shards[l.Shard]; s.token == l.Token {
+		s.holder, s.until = "", time.Time{}
+	}
+	return nil
+}
+
+// Prune implements outbox.Pruner.
+func (m *Memory) Prune(_ context.Context, shard int, before time.Time, limit int) (int, error) {
+	if err := m.intercept("prune"); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, n := &m.shards[shard], 0
+	for n < limit && n < s.cursor-s.first && s.rows[n].CreatedAt.Before(before) {
+		n++
+	}
+	s.rows, s.first = s.rows[n:], s.first+n
+	return n, nil
+}
+
+// Parked implements outbox.Parking.
+func (m *Memory) Parked(_ context.Context, after int64, limit int) ([]outbox.ParkedEvent, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []outbox.ParkedEvent
+	for _, p := range m.parked {
+		if p.ID > after && len(out) < limit {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+// Retry implements outbox.Parking.
+func (m *Memory) Retry(_ context.Context, ids ...int64) (int, error) {
+	return m.unpark(func(id int64) bool { return slices.Contains(ids, id) }), nil
+}
+
+// RetryAll implements outbox.Parking.
+func (m *Memory) RetryAll(context.Context) (int, error) {
+	return m.unpark(func(int64) bool { return true }), nil
+}
+
+func (m *Memory) unpark(match func(id int64) bool) (n int) {
+	m.mu.Lock()
+	m.parked = slices.DeleteFunc(m.parked, func(p outbox.ParkedEvent) bool {
+		if !match(p.ID) {
+			return false
+		}
+		n++
+		m.add(outbox.Item{MessageID: p.MessageID, Topic: p.Topic, Key: p.Key, Headers: p.Headers, Payload: p.Payload})
+		return true
+	})
+	m.mu.Unlock()
+	m.Wake()
+	return n
+}
+
+// Stats implements outbox.Inspector.
+func (m *Memory) Stats(context.Context) ([]outbox.ShardStats, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make([]outbox.ShardStats, len(m.shards))
+	for i := range m.shards {
+		s := &m.shards[i]
+		st := outbox.ShardStats{Shard: i, Aside: len(s.aside), Failing: len(s.retry)}
+		if s.until.After(time.Now()) {
+			st.Holder = s.holder
+		}
+		waiting := s.rows[max(0, s.cursor-s.first):]
+		st.Backlog = len(waiting) + len(s.aside)
+		if len(waiting) > 0 {
+			st.Oldest = waiting[0].CreatedAt
+		}
+		for _, a := range s.aside {
+			if a.item.Attempts > 0 {
+				st.Failing++
+			}
+			if st.Oldest.IsZero() || a.item.CreatedAt.Before(st.Oldest) {
+				st.Oldest = a.item.CreatedAt
+			}
+		}
+		for _, p := range m.parked {
+			if p.Shard == i {
+				st.Parked++
+			}
+		}
+		out[i] = st
+	}
+	return out, nil
+}
+
+// NewEvent makes an event of the given key with a sequence number, which
+// [Publisher] and the suite judge order by.
+func NewEvent(key string, sequence int) (event.Event, error) {
+	e, err := event.New("Tested", "outboxtest", map[string]any{"key": key, "n": sequence})
+	if err != nil {
+		return event.Event{}, fmt.Errorf("outboxtest: %w", err)
+	}
+	e.AggregateType, e.AggregateID, e.Sequence = "test", key, uint64(sequence)
+	return e, nil
+}

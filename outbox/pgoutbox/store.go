@@ -1,0 +1,113 @@
+package pgoutbox
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/internal/sqllog/pglog"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/cursorstore"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+//go:embed sql/*.sql
+var files embed.FS
+
+// Config of a [Store]. The zero value works.
+type Config struct {
+	// Shards is into how many parts the outbox is cut, each published by one
+	// relay at a time; 1 when zero. It is stored on first use and cannot change
+	// while events are there. An idle relay costs one statement per second and
+	// shard.
+	Shards int
+}
+
+// Store is an outbox in PostgreSQL. It implements outbox.Store and the optional
+// outbox.Signal, Notifier, Listener, Pruner, Parking, Inspector and Rebaser,
+// and adds Migrate, PrintMigrations and Migrations.
+type Store struct {
+	*cursorstore.Store
+	log *pglog.Log
+}
+
+var (
+	_ outbox.Store    = (*Store)(nil)
+	_ outbox.Notifier = (*Store)(nil)
+	_ outbox.Listener = (*Store)(nil)
+)
+
+// New makes a store over db, a pool of pgx's database/sql driver. It does no
+// I/O; call Migrate once before use.
+func New(db *sql.DB, cfg Config) (*Store, error) {
+	if db == nil {
+		return nil, errors.New("pgoutbox: db is nil")
+	}
+	log, err := pglog.New(db, cursorstore.Tables())
+	if err != nil {
+		return nil, fmt.Errorf("pgoutbox: %w", err)
+	}
+	sub, err := fs.Sub(files, "sql")
+	if err != nil {
+		return nil, fmt.Errorf("pgoutbox: %w", err)
+	}
+	store, err := cursorstore.New(db, log, migrate.Postgres, sub, cfg.Shards)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{Store: store, log: log}, nil
+}
+
+// Notify implements outbox.Notifier: one NOTIFY in a transaction of its own.
+func (s *Store) Notify(ctx context.Context) error { return s.log.Notify(ctx) }
+
+// NotifyIn implements outbox.Notifier: the NOTIFY is sent by the commit of tx.
+func (s *Store) NotifyIn(ctx context.Context, tx sqltx.Execer) error {
+	if _, err := tx.ExecContext(ctx, "NOTIFY "+s.log.Channel()); err != nil {
+		return fmt.Errorf("pgoutbox: notify: %w", err)
+	}
+	return nil
+}
+
+// Listen implements outbox.Listener. It keeps one connection of the pool.
+func (s *Store) Listen(ctx context.Context, wake func()) error {
+	err := s.log.Listen(ctx, wake)
+	if errors.Is(err, pglog.ErrNoListen) {
+		return fmt.Errorf("%w: %w", outbox.ErrUnsupported, err)
+	}
+	return err
+}
+
+// Retry implements outbox.Parking, and wakes the relays of other processes.
+func (s *Store) Retry(ctx context.Context, ids ...int64) (int, error) {
+	n, err := s.Store.Retry(ctx, ids...)
+	return n, s.tell(ctx, n, err)
+}
+
+// RetryAll implements outbox.Parking, and wakes the relays of other processes.
+func (s *Store) RetryAll(ctx context.Context) (int, error) {
+	n, err := s.Store.RetryAll(ctx)
+	return n, s.tell(ctx, n, err)
+}
+
+func (s *Store) tell(ctx context.Context, n int, err error) error {
+	if err != nil || n == 0 {
+		return err
+	}
+	return s.Notify(ctx)
+}
+
+// Tx lets Append write in a native pgx transaction. Its commit is not seen:
+// call Outbox.Wake after it.
+func Tx(tx pgx.Tx) sqltx.Execer { return pgdb.Tx(tx) }
+
+// Classify judges PostgreSQL's errors, for package fault.
+func Classify(err error) fault.Class { return pgdb.Classify(err) }

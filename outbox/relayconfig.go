@@ -1,0 +1,189 @@
+package outbox
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/backoff"
+)
+
+// Ordering says what waits for a failing event.
+type Ordering uint8
+
+const (
+	// Strict makes everything behind a failing event of the shard wait for it;
+	// events of other keys in the same batch may have passed.
+	Strict Ordering = iota
+	// ByKey moves a failing event, and the later ones of its key, aside, so that
+	// other keys pass. They are published in their order once the first succeeds.
+	ByKey
+)
+
+// Backoff is how the time between two attempts grows: from Initial by
+// Multiplier up to Max, each ± the fraction Jitter.
+type Backoff struct {
+	Initial    time.Duration // 1 s when zero
+	Max        time.Duration // 30 s when zero
+	Multiplier float64       // 2 when zero
+	Jitter     float64       // 0 to 1; 0.2 when zero, negative for none
+}
+
+func (b Backoff) policy() backoff.Policy {
+	p := backoff.Policy{Initial: b.Initial, Max: b.Max, Multiplier: b.Multiplier, Jitter: b.Jitter}
+	if p.Max == 0 {
+		p.Max = max(30*time.Second, p.Initial)
+	}
+	if p.Jitter == 0 {
+		p.Jitter = 0.2
+	}
+	return p
+}
+
+// RelayConfig of a [Relay]. The zero value works.
+type RelayConfig struct {
+	// Ordering is Strict when zero.
+	Ordering Ordering
+	// Interval is how long an idle shard waits before it looks again without a
+	// wake-up, and how often a standby tries for a lease; 1 s when zero, 50 ms at
+	// least. Each look is one statement per shard.
+	Interval time.Duration
+	// MinBatch and MaxBatch bound how many events are read at once; 100 and 5000
+	// when zero. A crash publishes up to one batch per shard again.
+	MinBatch, MaxBatch int
+	// MaxBatchBytes bounds the payload of a batch, by the average of the last
+	// one; 8 MiB when zero. A shard holds up to two batches in memory.
+	MaxBatchBytes int
+	// Lanes is how many keys are published in parallel, per shard; 16 when zero.
+	// Set 1 for a transport that writes each call in a transaction of its own,
+	// where few large calls are cheaper than many small ones.
+	Lanes int
+	// Chunk is how many messages go into one Publish call at most; 100 when
+	// zero, 1 for a publisher whose failed call may have published a later
+	// message but not an earlier one.
+	Chunk int
+
+	// Retry is how a failing event is tried again.
+	Retry Backoff
+	// Pause is how long a shard waits when the publisher's error is classified
+	// as infrastructure, or the database fails.
+	Pause Backoff
+	// MaxAge is how long an event may fail while others get through before it is
+	// parked; 5 min when zero, negative for never.
+	MaxAge time.Duration
+	// MaxAside bounds how many events of a shard stand aside under ByKey; 10,000
+	// when zero. When it is reached the shard waits as under Strict.
+	MaxAside int
+	// Classifiers judge the publisher's errors that carry no [fault.Class].
+	Classifiers []fault.Classifier
+
+	// LeaseTTL is how long a lease lasts without a sign of life; 10 s when zero.
+	// It is renewed after a third of it, and it is how long a crash delays.
+	LeaseTTL time.Duration
+	// MaxShards bounds how many shards this relay holds at a time; all when zero.
+	// Set it to spread shards over instances.
+	MaxShards int
+	// Holder names this relay in its leases; host, process and a random part
+	// when empty. Two relays must not share a name.
+	Holder string
+	// ShutdownTimeout is how long Run goes on with the batch in flight after its
+	// context is done; then it begins no further Publish call and cancels the
+	// contexts of the messages in those that have not returned. 30 s when zero.
+	ShutdownTimeout time.Duration
+
+	// Retention is how long published events are kept; 24 h when zero, negative
+	// for ever.
+	Retention time.Duration
+	// PruneInterval is how often older ones are deleted, and PruneChunk how many
+	// in one statement; 1 min and 1000 when zero.
+	PruneInterval time.Duration
+	PruneChunk    int
+
+	// Hooks report what happens, for metrics.
+	Hooks Hooks
+	// Logger receives failures; nil is silent.
+	Logger *slog.Logger
+}
+
+func (c RelayConfig) validate() error {
+	if c.Ordering > ByKey {
+		return fmt.Errorf("outbox: RelayConfig.Ordering is %d; use Strict or ByKey", c.Ordering)
+	}
+	if c.Interval != 0 && c.Interval < 50*time.Millisecond {
+		return fmt.Errorf("outbox: RelayConfig.Interval is %v; use 50ms or more, wake-ups make up for the wait", c.Interval)
+	}
+	for _, f := range []struct {
+		name string
+		n    int
+	}{
+		{"MinBatch", c.MinBatch}, {"MaxBatch", c.MaxBatch}, {"MaxBatchBytes", c.MaxBatchBytes},
+		{"Lanes", c.Lanes}, {"Chunk", c.Chunk}, {"MaxAside", c.MaxAside}, {"MaxShards", c.MaxShards},
+		{"PruneChunk", c.PruneChunk}, {"LeaseTTL", int(c.LeaseTTL)},
+		{"ShutdownTimeout", int(c.ShutdownTimeout)}, {"PruneInterval", int(c.PruneInterval)},
+	} {
+		if f.n < 0 {
+			return fmt.Errorf("outbox: RelayConfig.%s is negative; use 0 for the default", f.name)
+		}
+	}
+	d := c.withDefaults()
+	if d.MinBatch > d.MaxBatch {
+		return fmt.Errorf("outbox: RelayConfig.MinBatch is %d, above MaxBatch %d; lower it", d.MinBatch, d.MaxBatch)
+	}
+	if c.LeaseTTL != 0 && c.LeaseTTL < 100*time.Millisecond {
+		return fmt.Errorf("outbox: RelayConfig.LeaseTTL is %v; use 100ms or more", c.LeaseTTL)
+	}
+	for name, b := range map[string]Backoff{"Retry": c.Retry, "Pause": c.Pause} {
+		if b.Initial < 0 || b.Max < 0 || b.Multiplier < 0 || b.Jitter > 1 {
+			return errors.New("outbox: RelayConfig." + name + " has a negative value or a Jitter above 1; use 0 for the defaults")
+		}
+	}
+	return nil
+}
+
+func (c RelayConfig) withDefaults() RelayConfig {
+	setInt := func(p *int, n int) {
+		if *p == 0 {
+			*p = n
+		}
+	}
+	setTime := func(p *time.Duration, d time.Duration) {
+		if *p == 0 {
+			*p = d
+		}
+	}
+	setTime(&c.Interval, time.Second)
+	setInt(&c.MaxBatch, 5000)
+	setInt(&c.MinBatch, min(100, c.MaxBatch))
+	setInt(&c.MaxBatchBytes, 8<<20)
+	setInt(&c.Lanes, 16)
+	setInt(&c.Chunk, 100)
+	setTime(&c.MaxAge, 5*time.Minute)
+	setInt(&c.MaxAside, 10_000)
+	setTime(&c.LeaseTTL, 10*time.Second)
+	setTime(&c.ShutdownTimeout, 30*time.Second)
+	setTime(&c.Retention, 24*time.Hour)
+	setTime(&c.PruneInterval, time.Minute)
+	setInt(&c.PruneChunk, 1000)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// holder makes a name for this process that no other relay has.
+func holder() (string, error) {
+	id, err := uuid.NewRandom()
+	if err != nil {
+		return "", fmt.Errorf("outbox: make a holder's name: %w", err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown" // the random part is what tells relays apart
+	}
+	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), id.String()[:8]), nil
+}

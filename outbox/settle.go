@@ -1,0 +1,305 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/backoff"
+)
+
+// round publishes what can be published of w now and settles it. It fails only
+// when the lease is lost.
+func (s *shard) round(ctx context.Context, w *work) error {
+	if s.expired(time.Now()) {
+		// Somebody else may have the shard by now: ask before publishing more.
+		switch err := s.renew(ctx); {
+		case errors.Is(err, ErrLeaseLost):
+			return err
+		case err != nil:
+			return s.stumble(ctx, err)
+		}
+	}
+	rd := &round{s: s, w: w, start: time.Now(), seen: s.r.confirmed.Load(), probe: all}
+	if w.full && !w.tried && !w.aside && s.ahead == nil {
+		s.readAhead(ctx, w.next)
+	}
+	if s.outages > 0 || (s.stalled && w.tried) {
+		if err := s.choose(ctx, rd); err != nil {
+			return s.stumble(ctx, err)
+		}
+	} else if w.tried {
+		if err := s.extend(ctx, rd); err != nil {
+			return s.stumble(ctx, err)
+		}
+	}
+	joined := s.follow(w)
+	confirmed, err := s.publish(ctx, rd)
+	if err != nil {
+		return err
+	}
+	w.tried = true
+	return s.conclude(ctx, rd, confirmed, joined)
+}
+
+// publish runs the round beside the lease's renewal.
+func (s *shard) publish(ctx context.Context, rd *round) ([]*Item, error) {
+	var confirmed []*Item
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		confirmed = rd.run()
+	}()
+	timer := time.NewTimer(time.Until(s.renewAt))
+	defer timer.Stop()
+	stopping := ctx.Done()
+	var late <-chan time.Time
+	for {
+		select {
+		case <-done:
+			return confirmed, nil
+		case <-timer.C:
+			if err := s.renew(context.WithoutCancel(ctx)); errors.Is(err, ErrLeaseLost) {
+				rd.stop.Store(true)
+				s.revoke()
+				<-done
+				return nil, err
+			}
+			timer.Reset(time.Until(s.renewAt))
+		case <-stopping:
+			// The batch is finished first: left half confirmed, it would be
+			// published again.
+			stopping = nil
+			t := time.NewTimer(s.r.cfg.ShutdownTimeout)
+			defer t.Stop()
+			late = t.C
+		case <-late:
+			rd.stop.Store(true)
+			s.revoke()
+		}
+	}
+}
+
+// conclude decides what becomes of the round's failures, and settles it all.
+func (s *shard) conclude(ctx context.Context, rd *round, confirmed, joined []*Item) error {
+	w := rd.w
+	end := time.Now()
+	settlement := Settlement{Published: confirmed}
+	for _, it := range joined {
+		settlement.Failures = append(settlement.Failures, Failure{Item: it, State: MovedAside})
+	}
+	seen := s.r.confirmed.Add(int64(len(confirmed)))
+	tried := s.judge(rd, seen, &settlement)
+	settlement.Move = w.prefix()
+
+	if len(settlement.Published)+len(settlement.Failures) > 0 || settlement.Move != nil {
+		if err := s.persist(ctx, settlement); err != nil {
+			return err
+		}
+	}
+	s.remember(rd, settlement, end)
+
+	wasStalled := s.stalled || s.outages > 0
+	switch {
+	case len(confirmed) > 0:
+		s.stalled, s.outages = false, 0
+	case tried > 0 || rd.outage != nil:
+		s.stalled = true
+	}
+	switch {
+	case rd.outage != nil:
+		s.outages++
+		pause := s.r.pause.Delay(s.outages)
+		s.resume = end.Add(pause)
+		s.r.cfg.Logger.Error("outbox: the publisher is unreachable; pausing", "shard", s.id, "for", pause, "error", rd.outage)
+		s.r.cfg.Hooks.Failed(s.id, rd.culprit.Topic, 0, rd.outage)
+	case wasStalled && !s.stalled:
+		s.hurry(w, end) // the publisher is back
+	}
+	s.tidy(w, end)
+	took := end.Sub(rd.start)
+	if !w.aside && w.finished() {
+		s.pace.after(w.items, w.full, took)
+	}
+	if tried > 0 || len(confirmed) > 0 {
+		s.r.cfg.Hooks.Round(s.id, took, len(confirmed))
+	}
+	return nil
+}
+
+// judge decides what becomes of each event that failed in this round, and
+// returns how many there were.
+func (s *shard) judge(rd *round, seen int64, settlement *Settlement) (tried int) {
+	w := rd.w
+	for i := range w.lanes {
+		for _, f := range w.lanes[i].failing {
+			if f.tried {
+				tried++
+			}
+		}
+	}
+	if tried == 0 {
+		return 0
+	}
+	rd.tries = make(map[*Item]attempt, tried)
+	room := s.r.cfg.MaxAside - s.aside.total - len(settlement.Failures)
+	for i := range w.lanes {
+		l := &w.lanes[i]
+		keep := l.failing[:0]
+		for _, f := range l.failing {
+			if !f.tried {
+				keep = append(keep, f)
+				continue
+			}
+			f.tried = false
+			it := &w.items[f.item]
+			others := seen > f.last.seen || f.permanent // somebody else got through since its last attempt
+			if !f.last.at.IsZero() && others {
+				it.Age += f.at.Sub(f.last.at)
+			}
+			it.Attempts++
+			f.last = attempt{f.at, seen}
+			rd.tries[it] = f.last
+			wait := s.r.retry.Delay(it.Attempts)
+			f.due = f.at.Add(wait)
+			s.r.cfg.Hooks.Failed(s.id, it.Topic, it.Attempts, f.err)
+
+			failure := Failure{Item: it, State: Held, Attempts: it.Attempts, Age: it.Age, Wait: wait, Error: f.err.Error()}
+			var followers []int32
+			switch {
+			case s.r.cfg.MaxAge >= 0 && it.Attempts > 1 && it.Age >= s.r.cfg.MaxAge:
+				failure.State = Parked
+			case w.aside:
+				failure.State = MovedAside
+			case s.r.cfg.Ordering == ByKey && (others || (!s.stalled && tried <= failuresInARow)):
+				if followers = w.followers(f.item); len(followers) < room {
+					failure.State = MovedAside
+					room -= 1 + len(followers)
+				} else {
+					followers = nil
+				}
+			}
+			w.state[f.item] = failure.State
+			settlement.Failures = append(settlement.Failures, failure)
+			if failure.State == Held {
+				keep = append(keep, f)
+				continue
+			}
+			delete(l.blocked, it.Key)
+			for _, i := range followers {
+				w.state[i] = MovedAside
+				settlement.Failures = append(settlement.Failures, Failure{Item: &w.items[i], State: MovedAside})
+			}
+		}
+		clear(l.failing[len(keep):])
+		l.failing = keep
+	}
+	w.spare = w.waiting(w.spare)
+	return tried
+}
+
+// followers are the later items of the same key.
+func (w *work) followers(item int32) []int32 {
+	var out []int32
+	for i := item + 1; int(i) < len(w.items); i++ {
+		if w.state[i] == Waiting && w.items[i].Key == w.items[item].Key {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func (w *work) waiting(items []int32) []int32 {
+	keep := items[:0]
+	for _, i := range items {
+		if w.state[i] == Waiting {
+			keep = append(keep, i)
+		}
+	}
+	return keep
+}
+
+// persist settles until it is kept or the lease is lost: what was published is
+// known only here until then. After ctx is done it tries for a while longer.
+func (s *shard) persist(ctx context.Context, settlement Settlement) error {
+	detached := context.WithoutCancel(ctx)
+	var deadline time.Time
+	for attempt := 1; ; attempt++ {
+		err := s.settle(detached, settlement)
+		if err == nil || errors.Is(err, ErrLeaseLost) {
+			return err
+		}
+		wait := s.r.pause.Delay(attempt)
+		s.r.cfg.Logger.Error("outbox: cannot settle what was published; trying again", "shard", s.id, "in", wait, "error", err)
+		if ctx.Err() != nil && deadline.IsZero() {
+			deadline = time.Now().Add(s.r.cfg.ShutdownTimeout)
+		}
+		if !deadline.IsZero() {
+			if time.Now().Add(wait).After(deadline) {
+				return &unsettledError{s.id, err}
+			}
+			_ = backoff.Sleep(detached, wait)
+			continue
+		}
+		_ = backoff.Sleep(ctx, wait) // cut short by a shutdown, which is looked at above
+	}
+}
+
+// unsettledError ends a relay that could not write down what it had published.
+type unsettledError struct {
+	shard int
+	err   error
+}
+
+func (e *unsettledError) Error() string {
+	return fmt.Sprintf("outbox: stopped before shard %d was settled, so up to a batch will be published again: %v", e.shard, e.err)
+}
+func (e *unsettledError) Unwrap() error { return e.err }
+
+// remember brings the index of what stands aside up to date with what was kept.
+func (s *shard) remember(rd *round, settlement Settlement, now time.Time) {
+	w, changed := rd.w, false
+	if w.aside {
+		for _, it := range settlement.Published {
+			s.aside.done(it.Key, now)
+			changed = true
+		}
+	}
+	for _, f := range settlement.Failures {
+		switch {
+		case f.State == Held:
+			continue
+		case f.State == Parked && w.aside:
+			s.aside.done(f.Item.Key, now)
+		case f.State == MovedAside && w.aside:
+			s.aside.failed(f.Item.Key, now.Add(f.Wait), rd.tries[f.Item])
+		case f.State == MovedAside:
+			s.aside.add(f.Item.Key, now.Add(f.Wait), rd.tries[f.Item])
+		}
+		changed = true
+		if f.State == Parked {
+			s.r.cfg.Logger.Error("outbox: parked an event that kept failing", "shard", s.id,
+				"topic", f.Item.Topic, "event", f.Item.MessageID, "attempts", f.Attempts, "error", f.Error)
+			s.r.cfg.Hooks.Parked(s.id, f.Item.Topic, f.Item.MessageID, errors.New(f.Error))
+		}
+	}
+	if changed {
+		s.aside.refresh()
+	}
+}
+
+// hurry makes everything that waits for a retry due.
+func (s *shard) hurry(w *work, now time.Time) {
+	s.aside.hurry(now)
+	s.aside.refresh()
+	for i := range w.lanes {
+		for _, f := range w.lanes[i].failing {
+			f.due = now
+		}
+	}
+	if s.cur != nil && s.cur != w {
+		s.hurry(s.cur, now)
+		s.cur.due = now
+	}
+}

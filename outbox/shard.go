@@ -1,0 +1,317 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/backoff"
+)
+
+// shard is one shard of a running relay: it takes the lease, publishes while it
+// has it, and stands by while another has it. All but valid belongs to the
+// goroutine in run.
+type shard struct {
+	r     *Relay
+	id    int
+	slots chan struct{}
+	drain bool
+	wakes <-chan struct{}
+
+	lease   Lease
+	renewAt time.Time
+	valid   atomic.Pointer[time.Time] // the lease holds at least until then
+	msgs    context.Context           // of the messages being published
+	revoke  context.CancelFunc        // ends msgs
+
+	mark    Mark  // where the next read begins
+	moved   bool  // mark has moved over nothing since it was settled
+	cur     *work // the batch at hand
+	ahead   *readAhead
+	aside   asideIndex
+	pace    pace
+	stalled bool      // the last round had failures and no success
+	outages int       // rounds in a row that met an infrastructure failure
+	misses  int       // failures of the store in a row
+	resume  time.Time // the end of a pause
+}
+
+func newShard(r *Relay, id int, slots chan struct{}, drain bool) *shard {
+	return &shard{r: r, id: id, slots: slots, drain: drain, pace: newPace(r.cfg)}
+}
+
+// run returns nil when ctx is done, or when draining and nothing is left.
+func (s *shard) run(ctx context.Context) error {
+	wakes, cancel := s.r.wakes.Subscribe()
+	defer cancel()
+	s.wakes = wakes
+	for failures := 0; ; {
+		select {
+		case s.slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
+		err := s.take(ctx)
+		<-s.slots
+		var unsettled *unsettledError
+		if errors.As(err, &unsettled) {
+			return err
+		}
+		if err == nil || ctx.Err() != nil {
+			return nil
+		}
+		wait := s.r.cfg.Interval
+		switch {
+		case errors.Is(err, ErrForeignDatabase):
+			return err
+		case errors.Is(err, ErrLeaseHeld):
+			failures = 0
+		case errors.Is(err, ErrLeaseLost):
+			failures = 0
+			s.r.cfg.Logger.Warn("outbox: lost the lease; standing by", "shard", s.id, "error", err)
+		default:
+			failures++
+			wait = s.r.pause.Delay(failures)
+			s.r.cfg.Logger.Error("outbox: cannot take the lease; trying again", "shard", s.id, "in", wait, "error", err)
+		}
+		if backoff.Sleep(ctx, wait) != nil {
+			return nil
+		}
+	}
+}
+
+// take takes the lease, publishes while it holds, and gives it back.
+func (s *shard) take(ctx context.Context) error {
+	asked := time.Now()
+	call, cancel := s.call(ctx)
+	lease, err := s.r.store.Lease(call, s.id, s.r.cfg.Holder, s.r.cfg.LeaseTTL)
+	cancel()
+	if err != nil {
+		return err
+	}
+	s.lease = lease
+	s.extended(asked)
+	// The messages outlive ctx: a shutdown lets them finish.
+	s.msgs, s.revoke = context.WithCancel(context.WithoutCancel(ctx))
+	defer s.revoke()
+	s.mark, s.moved, s.cur, s.ahead, s.resume = nil, false, nil, nil, time.Time{}
+	s.stalled, s.outages, s.misses = false, 0, 0
+	s.aside = newAsideIndex(lease.Aside, time.Now())
+	s.r.cfg.Hooks.Lease(s.id, true)
+	defer s.r.cfg.Hooks.Lease(s.id, false)
+
+	var side sync.WaitGroup
+	sideCtx, stop := context.WithCancel(ctx)
+	if p, ok := s.r.store.(Pruner); ok && s.r.cfg.Retention >= 0 && !s.drain {
+		side.Go(func() { s.prune(sideCtx, p) })
+	}
+	err = s.hold(ctx)
+	stop()
+	side.Wait()
+	s.ahead.wait()
+
+	call, cancel = s.call(context.WithoutCancel(ctx))
+	defer cancel()
+	if e := s.r.store.Release(call, s.lease); e != nil {
+		s.r.cfg.Logger.Warn("outbox: giving the lease up failed; it runs out by itself", "shard", s.id, "error", e)
+	}
+	return err
+}
+
+// hold publishes until ctx is done, nothing is left to drain (nil), or the
+// lease is lost.
+func (s *shard) hold(ctx context.Context) error {
+	for ctx.Err() == nil {
+		now := time.Now()
+		if s.resume.After(now) {
+			if err := s.wait(ctx, s.resume, nil); err != nil {
+				return err
+			}
+			continue
+		}
+		if keys := s.aside.dueKeys(now, s.asideKeys()); len(keys) > 0 {
+			if err := s.tryAside(ctx, keys); err != nil {
+				return err
+			}
+			continue
+		}
+		if s.cur == nil {
+			idle, err := s.next(ctx)
+			if err != nil {
+				return err
+			}
+			if s.cur == nil {
+				if idle && s.drain && s.aside.empty() {
+					return nil
+				}
+				if err := s.wait(ctx, s.aside.until(now.Add(s.r.cfg.Interval)), s.wakes); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		if s.cur.due.After(now) {
+			if err := s.wait(ctx, s.aside.until(s.cur.due), nil); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := s.round(ctx, s.cur); err != nil {
+			return err
+		}
+		if s.cur.finished() {
+			s.mark, s.cur = s.cur.next, nil
+		}
+	}
+	return nil
+}
+
+// next makes the batch at hand from what was read ahead, or reads one. It
+// reports whether nothing was there.
+func (s *shard) next(ctx context.Context) (idle bool, err error) {
+	b, limit, err := s.fetch(ctx, s.mark, s.pace.limit)
+	if err != nil {
+		return false, s.stumble(ctx, err)
+	}
+	s.misses = 0
+	if len(b.Items) == 0 {
+		s.pace.idle()
+		s.mark, s.moved = b.Next, true
+		return true, nil
+	}
+	s.cur = s.newWork(b, len(b.Items) >= limit, false)
+	return false, nil
+}
+
+// fetch returns what was read ahead after the mark, or reads it.
+func (s *shard) fetch(ctx context.Context, after Mark, limit int) (Batch, int, error) {
+	if a := s.ahead; a != nil {
+		s.ahead = nil
+		if a.wait(); a.err == nil {
+			return a.batch, a.limit, nil
+		}
+	}
+	call, cancel := s.call(ctx)
+	defer cancel()
+	b, err := s.r.store.Read(call, s.lease, Query{After: after, Limit: limit})
+	return b, limit, err
+}
+
+// readAhead is the batch after the one at hand, being read meanwhile.
+type readAhead struct {
+	limit int
+	batch Batch
+	err   error
+	done  chan struct{}
+}
+
+func (a *readAhead) wait() {
+	if a != nil {
+		<-a.done
+	}
+}
+
+func (s *shard) readAhead(ctx context.Context, after Mark) {
+	a := &readAhead{limit: s.pace.limit, done: make(chan struct{})}
+	s.ahead = a
+	lease := s.lease
+	go func() {
+		defer close(a.done)
+		call, cancel := s.call(ctx)
+		defer cancel()
+		a.batch, a.err = s.r.store.Read(call, lease, Query{After: after, Limit: a.limit})
+	}()
+}
+
+// stumble waits after a failed look at the store. What is in memory stays, so
+// that nothing is published again on its account.
+func (s *shard) stumble(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	s.misses++
+	wait := s.r.pause.Delay(s.misses)
+	s.r.cfg.Logger.Error("outbox: the store fails; trying again", "shard", s.id, "in", wait, "error", err)
+	s.resume = time.Now().Add(wait)
+	return nil
+}
+
+// wait returns at the given time, at a wake-up, or when ctx is done. It renews
+// the lease meanwhile, and fails when that is lost.
+func (s *shard) wait(ctx context.Context, until time.Time, wakes <-chan struct{}) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		timer.Reset(time.Until(earlier(until, s.renewAt)))
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-wakes:
+			return nil
+		case <-timer.C:
+		}
+		now := time.Now()
+		if !s.renewAt.After(now) {
+			if err := s.renew(ctx); errors.Is(err, ErrLeaseLost) {
+				return err
+			}
+		}
+		if !until.After(now) {
+			return nil
+		}
+	}
+}
+
+// renew extends the lease. It fails softly: only ErrLeaseLost ends a tenure.
+func (s *shard) renew(ctx context.Context) error {
+	settlement := Settlement{}
+	if s.moved && s.cur == nil {
+		settlement.Move = s.mark
+	}
+	err := s.settle(ctx, settlement)
+	if err != nil && !errors.Is(err, ErrLeaseLost) && ctx.Err() == nil {
+		s.renewAt = time.Now().Add(s.r.cfg.LeaseTTL / 10)
+		s.r.cfg.Logger.Error("outbox: renewing the lease failed; trying again", "shard", s.id, "error", err)
+	}
+	return err
+}
+
+func (s *shard) settle(ctx context.Context, settlement Settlement) error {
+	settlement.TTL = s.r.cfg.LeaseTTL
+	asked := time.Now()
+	call, cancel := s.call(ctx)
+	defer cancel()
+	if err := s.r.store.Settle(call, s.lease, settlement); err != nil {
+		return err
+	}
+	s.extended(asked)
+	if settlement.Move != nil {
+		s.moved = false
+	}
+	return nil
+}
+
+// extended notes a lease that was asked for at the given time: counted from
+// then, we give it up before the database does.
+func (s *shard) extended(asked time.Time) {
+	until := asked.Add(s.r.cfg.LeaseTTL)
+	s.valid.Store(&until)
+	s.renewAt = asked.Add(s.r.cfg.LeaseTTL / 3)
+}
+
+func (s *shard) expired(now time.Time) bool { return !now.Before(*s.valid.Load()) }
+
+// call bounds one call of the store: a connection that hangs must not hang the
+// shard for ever.
+func (s *shard) call(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, max(s.r.cfg.LeaseTTL, 5*time.Second))
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}

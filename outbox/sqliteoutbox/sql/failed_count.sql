@@ -1,0 +1,1 @@
+SELECT shard, count(*) FROM outbox_failed GROUP BY shard

@@ -1,0 +1,78 @@
+package sqliteoutbox
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/internal/sqlitedb"
+	"github.com/millrace-go/millrace/internal/sqllog/sqlitelog"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/cursorstore"
+)
+
+//go:embed sql/*.sql
+var files embed.FS
+
+// Config of a [Store]. The zero value works.
+type Config struct {
+	// Shards is into how many parts the outbox is cut; 1 when zero. It is stored
+	// on first use and cannot change while events are there. SQLite has one
+	// writer, so more shards gain nothing but parallel publishing.
+	Shards int
+	// Reader is another pool on the same file, which may be one that cannot
+	// write. With it the relay reads beside a writer instead of waiting for one,
+	// and hears of other processes' commits within 50 ms instead of its Interval,
+	// for one connection of the pool. When nil, everything uses the first pool.
+	Reader *sql.DB
+}
+
+// Store is an outbox in a SQLite file. It implements outbox.Store and the
+// optional outbox.Signal, Listener, Pruner, Parking, Inspector and Rebaser, and
+// adds Migrate, PrintMigrations and Migrations.
+type Store struct {
+	*cursorstore.Store
+	reader *sql.DB
+}
+
+var (
+	_ outbox.Store    = (*Store)(nil)
+	_ outbox.Listener = (*Store)(nil)
+)
+
+// New makes a store over db, a pool whose transactions begin IMMEDIATE
+// (_txlock=immediate). It does no I/O; call Migrate once before use.
+func New(db *sql.DB, cfg Config) (*Store, error) {
+	if db == nil {
+		return nil, errors.New("sqliteoutbox: db is nil")
+	}
+	log, err := sqlitelog.New(db, cursorstore.Tables())
+	if err != nil {
+		return nil, fmt.Errorf("sqliteoutbox: %w", err)
+	}
+	sub, err := fs.Sub(files, "sql")
+	if err != nil {
+		return nil, fmt.Errorf("sqliteoutbox: %w", err)
+	}
+	store, err := cursorstore.New(db, log.WithReader(cfg.Reader), migrate.SQLite, sub, cfg.Shards)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{Store: store, reader: cfg.Reader}, nil
+}
+
+// Listen implements outbox.Listener. It needs Config.Reader.
+func (s *Store) Listen(ctx context.Context, wake func()) error {
+	if s.reader == nil {
+		return fmt.Errorf("sqliteoutbox: listen needs Config.Reader: %w", outbox.ErrUnsupported)
+	}
+	return sqlitelog.Watch(ctx, s.reader, wake)
+}
+
+// Classify judges SQLite's errors, for package fault.
+func Classify(err error) fault.Class { return sqlitedb.Classify(err) }
