@@ -1,0 +1,233 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+)
+
+const (
+	// maxWriters is how many writing requests are at work at once. A commit
+	// gathers 64 of them, so this keeps a few commits' worth ready.
+	maxWriters = 256
+	// maxWait is how long the others wait for their turn.
+	maxWait = 10 * time.Second
+)
+
+// Operator answers what only an operator may ask.
+type Operator interface {
+	// Report says how everything stands.
+	Report(ctx context.Context) (any, error)
+	// Invariants checks that the books agree.
+	Invariants(ctx context.Context) (any, error)
+}
+
+// Config of an [API]; all of it is required but Logger, Writers and Wait.
+type Config struct {
+	Store      *store.Store
+	Catalog    *catalog.Catalog
+	Booking    *booking.Booking
+	Payments   *payment.Payments
+	Login      *auth.Login
+	Entry      *auth.Entry
+	AdminToken string
+	Operator   Operator
+	// Threshold is what the waiting room reports as its limit.
+	Threshold int
+	// Writers is how many writing requests are at work at once, 256 when zero,
+	// and Wait how long others wait for their turn, 10 s when zero.
+	Writers int
+	Wait    time.Duration
+	// Logger is slog.Default() when nil.
+	Logger *slog.Logger
+}
+
+func (c Config) validate() error {
+	if c.Store == nil || c.Catalog == nil || c.Booking == nil || c.Payments == nil ||
+		c.Login == nil || c.Entry == nil || c.Operator == nil || c.AdminToken == "" {
+		return errors.New("api: Config is not complete; only Threshold, Writers, Wait and Logger may be left out")
+	}
+	return nil
+}
+
+// API serves the routes under /api. It is safe for concurrent use.
+type API struct {
+	cfg     Config
+	log     *slog.Logger
+	writers *semaphore.Weighted
+	mux     *http.ServeMux
+}
+
+// New makes an API.
+func New(cfg Config) (*API, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	if cfg.Writers == 0 {
+		cfg.Writers = maxWriters
+	}
+	if cfg.Wait == 0 {
+		cfg.Wait = maxWait
+	}
+	a := &API{cfg: cfg, log: cfg.Logger, writers: semaphore.NewWeighted(int64(cfg.Writers)), mux: http.NewServeMux()}
+	a.routes()
+	return a, nil
+}
+
+// handler answers a request, or says by its error what is wrong.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// memberHandler is a handler for a signed-in member.
+type memberHandler func(w http.ResponseWriter, r *http.Request, member string) error
+
+func (a *API) routes() {
+	public := func(pattern string, h handler) { a.mux.Handle(pattern, a.handle(h)) }
+	member := func(pattern string, h memberHandler) { a.mux.Handle(pattern, a.handle(a.signedIn(h))) }
+	writes := func(pattern string, h memberHandler) { a.mux.Handle(pattern, a.handle(a.bounded(a.signedIn(h)))) }
+	admin := func(pattern string, h handler) { a.mux.Handle(pattern, a.handle(a.admin(h))) }
+
+	public("POST /api/login", a.bounded(a.login))
+	public("GET /api/shows", a.shows)
+	public("GET /api/shows/{id}", a.show)
+
+	member("POST /api/queue/check/{eventId}", a.queueCheck)
+	member("POST /api/queue/heartbeat/{eventId}", a.queueCheck)
+	member("GET /api/queue/status/{eventId}", a.queueStatus)
+	member("POST /api/queue/leave/{eventId}", a.queueLeave)
+
+	member("GET /api/seats/{eventId}", a.seats)
+	writes("POST /api/seats/reserve", a.reserve)
+	member("GET /api/reservations/{id}", a.reservation)
+	writes("DELETE /api/reservations/{id}", a.cancelReservation)
+	member("GET /api/me/tickets", a.tickets)
+	writes("DELETE /api/me/tickets/{id}", a.cancelTicket)
+
+	writes("POST /api/payments", a.pay)
+	member("GET /api/payments/{id}", a.payment)
+	writes("POST /api/payments/{id}/refund", a.refund)
+	writes("POST /api/transfers", a.transfer)
+	writes("POST /api/memberships", a.membership)
+
+	admin("GET /api/admin/ops", a.ops)
+	admin("GET /api/admin/invariants", a.invariants)
+}
+
+// ServeHTTP answers what is under /api/; what it does not know is a problem
+// document too.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h, pattern := a.mux.Handler(r)
+	if pattern == "" {
+		a.unknown(w, r, h)
+		return
+	}
+	limitBody(a.mux).ServeHTTP(w, r)
+}
+
+// unknown lets the mux say whether the path or only the method is wrong.
+func (a *API) unknown(w http.ResponseWriter, r *http.Request, h http.Handler) {
+	said := &statusOnly{header: http.Header{}}
+	h.ServeHTTP(said, r)
+	if said.status == http.StatusMethodNotAllowed {
+		newProblem(said.status, "method-not-allowed", "Not with this method", "%s is not for %s; allowed: %s", r.Method, r.URL.Path, said.header.Get("Allow")).
+			withHeader("Allow", said.header.Get("Allow")).write(w)
+		return
+	}
+	newProblem(http.StatusNotFound, "not-found", "No such route", "there is nothing at %s", r.URL.Path).write(w)
+}
+
+// statusOnly keeps what the mux says and drops its text.
+type statusOnly struct {
+	header http.Header
+	status int
+}
+
+func (s *statusOnly) Header() http.Header         { return s.header }
+func (s *statusOnly) Write(b []byte) (int, error) { return len(b), nil }
+func (s *statusOnly) WriteHeader(status int)      { s.status = status }
+
+// handle turns errors into answers.
+func (a *API) handle(h handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		err := h(w, r)
+		if err == nil || r.Context().Err() != nil {
+			return // answered, or nobody is there to be answered
+		}
+		p := problemOf(err, a.cfg.Store.Classify)
+		if p.status >= http.StatusInternalServerError && p.name != "busy" {
+			a.log.ErrorContext(r.Context(), "request failed", "method", r.Method, "route", r.Pattern, "status", p.status, "error", err)
+		}
+		p.write(w)
+	})
+}
+
+// signedIn finds out who asks.
+func (a *API) signedIn(h memberHandler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		member, err := a.cfg.Login.Member(r)
+		if err != nil {
+			return signIn(err)
+		}
+		return h(w, r, member)
+	}
+}
+
+// admin lets only the admin token pass.
+func (a *API) admin(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if r.Header.Get("Authorization") == "" {
+			return newProblem(http.StatusUnauthorized, "admin-token-required", "Operators only",
+				"send the admin token in the header Authorization: Bearer").withHeader("WWW-Authenticate", `Bearer realm="boxoffice admin"`)
+		}
+		if !auth.IsAdmin(r, a.cfg.AdminToken) {
+			return newProblem(http.StatusForbidden, "admin-token-wrong", "Operators only", "this is not the admin token")
+		}
+		return h(w, r)
+	}
+}
+
+// bounded lets a number of writing requests work at once; others wait in their
+// order.
+func (a *API) bounded(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		ctx, cancel := context.WithTimeout(r.Context(), a.cfg.Wait)
+		err := a.writers.Acquire(ctx, 1)
+		cancel()
+		if err != nil {
+			return newProblem(http.StatusServiceUnavailable, "busy", "Too many at once",
+				"too many requests are waiting; repeat it, a payment with the same Idempotency-Key").withHeader("Retry-After", "1")
+		}
+		defer a.writers.Release(1)
+		return h(w, r)
+	}
+}
+
+func (a *API) ops(w http.ResponseWriter, r *http.Request) error {
+	report, err := a.cfg.Operator.Report(r.Context())
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, report)
+	return nil
+}
+
+func (a *API) invariants(w http.ResponseWriter, r *http.Request) error {
+	checks, err := a.cfg.Operator.Invariants(r.Context())
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, checks)
+	return nil
+}

@@ -1,0 +1,165 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// problem is an error answer. more holds members of its own.
+type problem struct {
+	status int
+	name   string // below /problems/
+	title  string
+	detail string
+	more   map[string]any
+	header map[string]string
+}
+
+func (p *problem) Error() string { return p.name + ": " + p.detail }
+
+func newProblem(status int, name, title, format string, args ...any) *problem {
+	return &problem{status: status, name: name, title: title, detail: fmt.Sprintf(format, args...)}
+}
+
+// with adds a member of its own.
+func (p *problem) with(key string, value any) *problem {
+	if p.more == nil {
+		p.more = map[string]any{}
+	}
+	p.more[key] = value
+	return p
+}
+
+func (p *problem) withHeader(name, value string) *problem {
+	if p.header == nil {
+		p.header = map[string]string{}
+	}
+	p.header[name] = value
+	return p
+}
+
+func (p *problem) write(w http.ResponseWriter) {
+	body := map[string]any{"type": "/problems/" + p.name, "title": p.title, "status": p.status, "detail": p.detail}
+	for k, v := range p.more {
+		body[k] = v
+	}
+	for k, v := range p.header {
+		w.Header().Set(k, v)
+	}
+	writeJSON(w, p.status, "application/problem+json", body)
+}
+
+// invalid is a request that is not what the route takes.
+func invalid(field, format string, args ...any) *problem {
+	p := newProblem(http.StatusBadRequest, "invalid-request", "The request is not what this route takes", format, args...)
+	if field != "" {
+		p.with("field", field)
+	}
+	return p
+}
+
+func signIn(why error) *problem {
+	return newProblem(http.StatusUnauthorized, "sign-in-required", "Sign in first",
+		"the sign-in token is %s; POST /api/login gives one for the header Authorization: Bearer", words(why)).
+		with("reason", why.Error()).withHeader("WWW-Authenticate", `Bearer realm="boxoffice"`)
+}
+
+// words reads a token error aloud.
+func words(err error) string {
+	switch {
+	case errors.Is(err, auth.ErrMissing):
+		return "missing"
+	case errors.Is(err, auth.ErrExpired):
+		return "expired"
+	}
+	return "not valid"
+}
+
+// problemOf finds the answer to an error. classify judges the database's.
+func problemOf(err error, classify fault.Classifier) *problem {
+	var p *problem
+	var taken *catalog.TakenError
+	var unknown *catalog.UnknownSeatsError
+	var amount *payment.AmountError
+	var before *payment.PaidBeforeError
+	var ended *payment.HoldEndedError
+	var unconfirmed *payment.NotConfirmedError
+	var unrefundable *payment.NotRefundableError
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.Is(err, catalog.ErrNoShow):
+		return newProblem(http.StatusNotFound, "show-not-found", "No such show", "there is no show with this id; GET /api/shows lists them")
+	case errors.As(err, &unknown):
+		return newProblem(http.StatusNotFound, "seat-not-found", "No such seat", "the show has no seat %s", list(unknown.Seats)).with("seats", unknown.Seats)
+	case errors.As(err, &taken):
+		return newProblem(http.StatusConflict, "seat-taken", "Seats are taken", "somebody else has %s; nothing was held, choose other seats", list(taken.Seats)).with("seats", taken.Seats)
+	case errors.Is(err, booking.ErrNotFound):
+		return newProblem(http.StatusNotFound, "reservation-not-found", "No such reservation", "you have no reservation with this id")
+	case errors.Is(err, booking.ErrHandedOn):
+		return newProblem(http.StatusConflict, "transferred", "The ticket was transferred", "a ticket that was transferred can't be given back")
+	case errors.Is(err, payment.ErrNotFound):
+		return newProblem(http.StatusNotFound, "payment-not-found", "No such payment", "you have no payment with this id")
+	case errors.Is(err, payment.ErrKeyReused):
+		return newProblem(http.StatusUnprocessableEntity, "key-reused", "The Idempotency-Key was used before", "this Idempotency-Key belongs to another request; take a new key for a new payment")
+	case errors.Is(err, payment.ErrUnknownCard):
+		return newProblem(http.StatusUnprocessableEntity, "unknown-card", "Not a test card", "the simulated gateway takes test cards only: 4242424242424242 approves, 4000000000000002 declines, 4000000000000341 times out; never enter a real card").with("field", "card")
+	case errors.As(err, &amount):
+		return newProblem(http.StatusUnprocessableEntity, "wrong-amount", "The amount is wrong", "the amount is %d, expected %d", amount.Got, amount.Expected).with("expected", amount.Expected).with("field", "amount")
+	case errors.As(err, &before):
+		return newProblem(http.StatusConflict, "already-paid", "The reservation has a payment already", "the reservation has the payment %s, which is %s; nothing was charged again", before.PaymentID, before.Status).with("paymentId", before.PaymentID)
+	case errors.As(err, &ended):
+		return newProblem(http.StatusConflict, "hold-ended", "The reservation no longer waits for a payment", "%s; nothing was charged", text(ended)).with("reservationStatus", ended.Status)
+	case errors.As(err, &unconfirmed):
+		return newProblem(http.StatusConflict, "not-confirmed", "The ticket is not confirmed", "%s; only a confirmed ticket can be transferred", text(unconfirmed))
+	case errors.Is(err, payment.ErrSelfTransfer):
+		return newProblem(http.StatusUnprocessableEntity, "self-transfer", "The ticket is yours already", "toMemberId is your own id; name another member").with("field", "toMemberId")
+	case errors.Is(err, payment.ErrTransferring):
+		return newProblem(http.StatusConflict, "transfer-in-progress", "A transfer is under way", "a transfer of this ticket is under way; wait for its payment")
+	case errors.Is(err, payment.ErrRefunding):
+		return newProblem(http.StatusConflict, "refund-in-progress", "A refund is under way", "this ticket is being given back")
+	case errors.As(err, &unrefundable):
+		return newProblem(http.StatusConflict, "not-refundable", "The payment can't be refunded", "%s", text(unrefundable))
+	}
+	return unexpected(err, classify)
+}
+
+// unexpected is for errors that are not the client's doing. What they say is
+// for the log only.
+func unexpected(err error, classify fault.Classifier) *problem {
+	class := fault.Of(err, classify)
+	if class == fault.Infrastructure || errors.Is(err, context.DeadlineExceeded) || classify(err) == fault.Transient {
+		return newProblem(http.StatusServiceUnavailable, "unavailable", "Not available at the moment",
+			"the box office can't do this at the moment; repeat the request, a payment with the same Idempotency-Key").withHeader("Retry-After", "2")
+	}
+	return newProblem(http.StatusInternalServerError, "internal", "Something went wrong here",
+		"something went wrong in the box office; it was written to its log")
+}
+
+// text is an error's message without the package's name.
+func text(err error) string {
+	s := err.Error()
+	for i := range s {
+		if s[i] == ':' && i+2 < len(s) {
+			return s[i+2:]
+		}
+	}
+	return s
+}
+
+func list(seats []string) string {
+	b, err := json.Marshal(seats)
+	if err != nil || len(b) < 2 {
+		return "these seats"
+	}
+	return string(b[1 : len(b)-1])
+}

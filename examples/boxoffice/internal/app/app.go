@@ -1,0 +1,217 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/membus"
+	"github.com/millrace-go/millrace/bus/sqlitebus"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/stats"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/outbox"
+)
+
+// Schemes are the transports that the program links.
+func Schemes() *bus.Opener {
+	return bus.NewOpener(membus.Scheme(), sqlitebus.Scheme(sqlitebus.Config{}))
+}
+
+// Options of an [App]. The zero value works.
+type Options struct {
+	// Version is shown on the site.
+	Version string
+	// Out is where the address is printed; nothing is printed when nil.
+	Out io.Writer
+	// Logger is slog.Default() when nil.
+	Logger *slog.Logger
+	// Gateway configures the simulated gateway; its Path is set by the App.
+	Gateway gateway.Config
+	// GatewayTimeout bounds each call to the gateway; 2 s when zero.
+	GatewayTimeout time.Duration
+	// Drain bounds each step of the shutdown; 15 s when zero.
+	Drain time.Duration
+}
+
+// App is one process of the box office. It is made, and run once.
+type App struct {
+	cfg     config.Config
+	opt     Options
+	log     *slog.Logger
+	ready   chan struct{}
+	url     string // set before ready is closed
+	relayed atomic.Int64
+
+	// What Run opened and made.
+	holder   string
+	sole     bool
+	store    *store.Store
+	outbox   *outbox.Outbox
+	events   outboxStore
+	bus      *bus.Bus
+	charger  *payment.Gateway
+	stats    *stats.Stats
+	catalog  *catalog.Catalog
+	booking  *booking.Booking
+	payments *payment.Payments
+	executor *payment.Executor
+	runner   *bus.Runner
+	relay    *outbox.Relay
+	ops      *ops.Ops
+	requests ops.Requests
+	keys     *sqlidempotency.Store
+	skipped  map[ops.Consumer]*atomic.Int64 // duplicates, by consumer
+}
+
+// New makes an App. It does no I/O.
+func New(cfg config.Config, opt Options) (*App, error) {
+	if len(cfg.Roles) == 0 {
+		return nil, errors.New("app: no roles; use config.Parse to make the configuration")
+	}
+	if opt.Logger == nil {
+		opt.Logger = slog.Default()
+	}
+	if opt.Out == nil {
+		opt.Out = io.Discard
+	}
+	if opt.Drain == 0 {
+		opt.Drain = 15 * time.Second
+	}
+	if opt.GatewayTimeout == 0 {
+		opt.GatewayTimeout = 2 * time.Second
+	}
+	return &App{cfg: cfg, opt: opt, log: opt.Logger, ready: make(chan struct{})}, nil
+}
+
+// Ready is closed once the App serves.
+func (a *App) Ready() <-chan struct{} { return a.ready }
+
+// URL is where it serves, once it is ready.
+func (a *App) URL() string { return a.url }
+
+// AdminToken opens the operator's routes, once it is ready.
+func (a *App) AdminToken() string { return a.cfg.AdminToken }
+
+// Run opens everything, serves until ctx ends, and closes everything. It
+// returns nil after an orderly end.
+func (a *App) Run(ctx context.Context) (err error) {
+	if a.cfg, err = a.cfg.Fill(); err != nil {
+		return err
+	}
+	ln, err := listen(a.cfg.Addr)
+	if err != nil {
+		return err
+	}
+	defer ln.Close() //nolint:errcheck // the server closes it first
+	var opened closers
+	defer func() { err = errors.Join(err, opened.close()) }()
+	if err := a.identify(&opened); err != nil {
+		return err
+	}
+	if err := a.open(ctx, &opened); err != nil {
+		return err
+	}
+	run := newStages(a.opt.Drain)
+	if err := a.startGateway(run, &opened); err != nil {
+		return errors.Join(err, run.stop())
+	}
+	if err := a.build(); err != nil {
+		return errors.Join(err, run.stop())
+	}
+	if err := a.bus.Declare(ctx, topics(a.consumers())...); err != nil {
+		return errors.Join(err, run.stop())
+	}
+	a.startParts(run)
+	if err := a.serve(run, ln); err != nil {
+		return errors.Join(err, run.stop())
+	}
+	a.announce(ln)
+	close(a.ready)
+
+	select {
+	case <-ctx.Done():
+		a.log.Info("ending: finishing what is under way")
+	case <-run.failed():
+	}
+	return run.stop()
+}
+
+// identify decides under which name this process holds leases. One that has
+// its data folder to itself keeps its name over restarts, so that what it held
+// when it was killed need not run out first.
+func (a *App) identify(opened *closers) error {
+	if a.cfg.Embedded {
+		lock, err := store.LockFolder(a.cfg.DataDir)
+		if err != nil {
+			return fmt.Errorf("BOXOFFICE_DATA_DIR (--data-dir) %s: %w; stop that process or use another folder", a.cfg.DataDir, err)
+		}
+		opened.add(lock.Release)
+		a.holder, a.sole = "boxoffice", true
+		return nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown" // the random part tells processes apart
+	}
+	a.holder = fmt.Sprintf("%s-%d-%s", host, os.Getpid(), uuid.NewString()[:8])
+	return nil
+}
+
+func listen(addr string) (net.Listener, error) {
+	ln, err := net.Listen("tcp", addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("BOXOFFICE_ADDR (--addr) %s: the port is in use; stop the program that has it, or choose another port", addr)
+	case errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("BOXOFFICE_ADDR (--addr) %s: this user may not use the port; choose one above 1023", addr)
+	case err != nil:
+		return nil, fmt.Errorf("BOXOFFICE_ADDR (--addr) %s: %w", addr, err)
+	}
+	return ln, nil
+}
+
+// announce prints what a person needs first.
+func (a *App) announce(ln net.Listener) {
+	a.url = "http://" + ln.Addr().String()
+	text := fmt.Sprintf("Box office: %s\n", a.url)
+	if a.cfg.Has(config.RoleAPI) {
+		text += fmt.Sprintf("Operator:   %s/ops\n", a.url)
+		if a.cfg.AdminTokenMade {
+			text += fmt.Sprintf("Admin token: %s\n", a.cfg.AdminToken)
+		}
+	}
+	if host, _, err := net.SplitHostPort(ln.Addr().String()); err == nil && !net.ParseIP(host).IsLoopback() {
+		text += "This address is open to the network, and signing in needs no password.\n"
+	}
+	_, _ = io.WriteString(a.opt.Out, text) // a closed stdout is no reason not to serve
+}
+
+// closers closes in reverse order what was opened.
+type closers struct{ fns []func() error }
+
+func (c *closers) add(fn func() error) { c.fns = append(c.fns, fn) }
+
+func (c *closers) close() error {
+	var errs []error
+	for i := len(c.fns) - 1; i >= 0; i-- {
+		errs = append(errs, c.fns[i]())
+	}
+	return errors.Join(errs...)
+}

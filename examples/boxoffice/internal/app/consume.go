@@ -1,0 +1,124 @@
+package app
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// partitions of a topic: how many processes can share a group.
+const partitions = 3
+
+// consumers are all groups of all parts of the business.
+func (a *App) consumers() []store.Consumer {
+	return slices.Concat(a.booking.Consumers(), a.catalog.Consumers(), a.payments.Consumers(), a.stats.Consumers())
+}
+
+// topics declares what must exist before the first publish: a group that is
+// made later would miss what came before it.
+func topics(consumers []store.Consumer) []bus.Topic {
+	var all []bus.Topic
+	add := func(name string) *bus.Topic {
+		for i := range all {
+			if all[i].Name == name {
+				return &all[i]
+			}
+		}
+		all = append(all, bus.Topic{Name: name, Partitions: partitions})
+		return &all[len(all)-1]
+	}
+	for _, c := range consumers {
+		t := add(c.Topic)
+		t.Groups = append(t.Groups, c.Group)
+	}
+	for _, c := range consumers {
+		dead := add(deadLetters(c.Topic)(c.Topic, c.Group))
+		dead.Partitions, dead.Retention = 1, 7*24*time.Hour
+	}
+	return all
+}
+
+// deadLetters names dlq.payment for payment.events, and so on.
+func deadLetters(topic string) bus.DeadLetterPolicy {
+	return bus.DLQ(strings.TrimSuffix(topic, ".events"))
+}
+
+// operated is the consumer as the operator knows it.
+func operated(c store.Consumer) ops.Consumer {
+	return ops.Consumer{Topic: c.Topic, Group: c.Group, DeadLetters: deadLetters(c.Topic)(c.Topic, c.Group)}
+}
+
+// buildRunner gives each consumer its guard.
+func (a *App) buildRunner() error {
+	keys, err := a.idempotencyStore(context.Background())
+	if err != nil {
+		return err
+	}
+	a.keys = keys
+	a.runner, err = bus.NewRunner(a.bus, bus.RunnerConfig{DrainTimeout: a.opt.Drain, Logger: a.log, WorkerID: a.holder})
+	if err != nil {
+		return err
+	}
+	a.skipped = map[ops.Consumer]*atomic.Int64{}
+	for _, c := range a.consumers() {
+		skipped := &atomic.Int64{}
+		a.skipped[operated(c)] = skipped
+		guard, err := idempotency.New(keys, idempotency.Config{
+			Group: c.Group, OnDuplicate: func(context.Context, event.Event) { skipped.Add(1) },
+		})
+		if err != nil {
+			return err
+		}
+		handlers := make(map[string]bus.EventHandler, len(c.Handlers))
+		for typ, h := range c.Handlers {
+			handlers[typ] = a.guarded(guard, c.Group, h)
+		}
+		err = a.runner.Add(bus.Consumer{
+			Topic: c.Topic, Group: c.Group, Handler: bus.ByType(handlers),
+			Retry:       bus.DefaultRetry(), // 1, 2 and 4 s
+			DeadLetter:  deadLetters(c.Topic),
+			Classifiers: []fault.Classifier{a.store.Classify},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errNoTransaction cannot happen while the guard keeps its keys in the database.
+var errNoTransaction = errors.New("app: the guard brought no transaction")
+
+// guarded makes one transaction of the idempotency key, the handler's effect,
+// the events that follow from it and the line in the audit trail. Handlers that
+// are at work at the same time share a commit.
+func (a *App) guarded(guard *idempotency.Guard, group string, h store.Handler) bus.EventHandler {
+	return func(ctx context.Context, e event.Event) error {
+		return a.store.Write(ctx, func(ctx context.Context, _ *sql.Tx) error {
+			_, err := guard.Do(ctx, e, func(ctx context.Context) error {
+				tx, ok := sqltx.From(ctx)
+				if !ok {
+					return errNoTransaction
+				}
+				effect, err := h(ctx, tx, e)
+				if err != nil {
+					return err
+				}
+				return a.store.RecordEffect(ctx, tx, group, e, effect)
+			})
+			return err
+		})
+	}
+}

@@ -1,0 +1,172 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/membus"
+	"github.com/millrace-go/millrace/bus/sqlitebus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/stats"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
+)
+
+// outboxStore is what the app asks of its outbox's store.
+type outboxStore interface {
+	outbox.Store
+	outbox.Inspector
+}
+
+// leaseTTL is how long a killed process keeps its partitions of the transport
+// from the next one.
+const leaseTTL = 3 * time.Second
+
+// open opens the database, the outbox and the transport.
+func (a *App) open(ctx context.Context, opened *closers) error {
+	var err error
+	if a.store, err = store.Open(ctx, a.cfg.DBURL); err != nil {
+		return fmt.Errorf("BOXOFFICE_DB_URL (--db-url): %w", err)
+	}
+	opened.add(a.store.Close)
+
+	events, err := sqliteoutbox.New(a.store.DB(), sqliteoutbox.Config{Reader: a.store.Reader()})
+	if err != nil {
+		return err
+	}
+	if err := events.Migrate(ctx); err != nil {
+		return err
+	}
+	a.events = events
+	if a.outbox, err = outbox.New(events, outbox.Config{Route: route, Logger: a.log}); err != nil {
+		return err
+	}
+	opened.add(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), a.opt.Drain)
+		defer cancel()
+		return a.outbox.Close(ctx)
+	})
+
+	opener := bus.NewOpener(membus.Scheme(), sqlitebus.Scheme(sqlitebus.Config{
+		DB: a.store.DB(), ReadDB: a.store.Reader(), LeaseTTL: leaseTTL, Logger: a.log,
+	}))
+	if a.bus, err = opener.Open(ctx, a.cfg.BusURL); err != nil {
+		return fmt.Errorf("BOXOFFICE_BUS_URL (--bus-url): %w", err)
+	}
+	opened.add(a.bus.Close)
+	return nil
+}
+
+// route names the topic of each event.
+func route(e event.Event) (string, error) {
+	switch e.AggregateType {
+	case "payment":
+		return events.Payments, nil
+	case "reservation":
+		return events.Reservations, nil
+	case "transfer":
+		return events.Transfers, nil
+	case "membership":
+		return events.Memberships, nil
+	}
+	return "", fmt.Errorf("app: no topic for a %s about %q", e.Type, e.AggregateType)
+}
+
+// startGateway makes the client of the payment gateway, and the simulated
+// gateway when no other is configured.
+func (a *App) startGateway(run *stages, opened *closers) error {
+	url := a.cfg.GatewayURL
+	if url == "" && (a.cfg.Has(config.RoleWorker) || a.cfg.Has(config.RoleAPI)) {
+		cfg := a.opt.Gateway
+		cfg.Path = filepath.Join(a.cfg.DataDir, "gateway.db")
+		g, err := gateway.New(cfg)
+		if err != nil {
+			return err
+		}
+		opened.add(g.Close)
+		if url, err = run.serveGateway(g); err != nil {
+			return err
+		}
+	}
+	a.charger = payment.NewGateway(url, a.opt.GatewayTimeout, 128)
+	opened.add(func() error { a.charger.Close(); return nil })
+	return nil
+}
+
+// build makes the parts of the business and what this process runs of them.
+func (a *App) build() error {
+	var err error
+	if a.catalog, err = catalog.New(a.store); err != nil {
+		return err
+	}
+	if a.payments, err = payment.New(a.store, a.outbox); err != nil {
+		return err
+	}
+	a.booking, err = booking.New(a.store, a.catalog, a.outbox, a.payments, booking.Config{
+		Hold: a.cfg.Hold, Holder: a.holder, Logger: a.log,
+	})
+	if err != nil {
+		return err
+	}
+	a.payments.SetReservations(a.booking)
+	if a.stats, err = stats.New(a.store); err != nil {
+		return err
+	}
+	if a.executor, err = payment.NewExecutor(a.payments, a.charger, payment.ExecutorConfig{
+		Holder: a.holder, Sole: a.sole, Drain: a.opt.Drain, Logger: a.log,
+	}); err != nil {
+		return err
+	}
+	if a.relay, err = outbox.NewRelay(a.events, a.bus.Publisher(), a.relayConfig()); err != nil {
+		return err
+	}
+	if err := a.buildRunner(); err != nil {
+		return err
+	}
+	cfg := ops.Config{
+		Store: a.store, Stats: a.stats, Outbox: a.events, Bus: a.bus, Gateway: a.charger, Published: &a.relayed,
+	}
+	for _, c := range a.consumers() {
+		cfg.Consumers = append(cfg.Consumers, operated(c))
+	}
+	if a.cfg.Has(config.RoleWorker) {
+		cfg.Status, cfg.Executor = a.runner.Status, a.executor.Status
+		cfg.Duplicates = func(c ops.Consumer) int64 { return a.skipped[c].Load() }
+	}
+	a.ops, err = ops.New(cfg)
+	return err
+}
+
+func (a *App) relayConfig() outbox.RelayConfig {
+	c := outbox.RelayConfig{
+		Ordering: outbox.ByKey, ShutdownTimeout: a.opt.Drain, Logger: a.log, LeaseTTL: leaseTTL, Holder: a.holder,
+		Classifiers: []fault.Classifier{a.store.Classify},
+		Hooks:       outbox.Hooks{Published: func(int, string, time.Duration) { a.relayed.Add(1) }},
+	}
+	if a.bus.Name() == "sqlite" {
+		// Each call is a transaction of its own there: few large ones are cheaper.
+		c.Lanes, c.Chunk = 1, 500
+	}
+	return c
+}
+
+func (a *App) idempotencyStore(ctx context.Context) (*sqlidempotency.Store, error) {
+	s, err := sqlidempotency.New(a.store.DB(), sqlidempotency.Config{Dialect: sqlidempotency.SQLite})
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Migrate(ctx)
+}

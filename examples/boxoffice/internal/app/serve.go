@@ -1,0 +1,200 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/api"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/site"
+	"github.com/millrace-go/millrace/idempotency"
+)
+
+// startParts starts what the roles ask for. They end in reverse: the executor
+// and the singletons, the consumers, the relay.
+func (a *App) startParts(run *stages) {
+	if a.cfg.Has(config.RoleRelay) {
+		run.start("relay", a.relay.Run)
+	}
+	if a.cfg.Has(config.RoleWorker) {
+		run.start("consumers", a.runner.Run)
+		run.start("pruner", a.prune)
+		run.start("hold timeout", a.booking.Run)
+		run.start("payments", a.executor.Run)
+	}
+}
+
+// prune forgets idempotency keys in the course of time.
+func (a *App) prune(ctx context.Context) error {
+	p, err := idempotency.NewPruner(a.keys, idempotency.PrunerConfig{Logger: a.log})
+	if err != nil {
+		return err
+	}
+	return p.Run(ctx)
+}
+
+// serve starts the HTTP server. It is the last part to start and the first to
+// end.
+func (a *App) serve(run *stages, ln net.Listener) error {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /readyz", a.readyz)
+	mux.Handle("GET /metrics", a.ops.Metrics(&a.requests))
+	if a.cfg.Has(config.RoleAPI) {
+		routes, pages, err := a.web()
+		if err != nil {
+			return err
+		}
+		mux.Handle("/api/", routes)
+		mux.Handle("/", pages)
+	}
+	run.serveHTTP("http", &http.Server{
+		Handler:           a.observe(mux),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       15 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slogErrors(a.log),
+	}, ln)
+	return nil
+}
+
+// web makes the API and the site.
+func (a *App) web() (routes, pages http.Handler, err error) {
+	login, err := auth.NewLogin(a.cfg.Secret)
+	if err != nil {
+		return nil, nil, err
+	}
+	entry, err := auth.NewEntry(a.cfg.EntrySecrets, a.cfg.QueueActiveTTL)
+	if err != nil {
+		return nil, nil, err
+	}
+	routes, err = api.New(api.Config{
+		Store: a.store, Catalog: a.catalog, Booking: a.booking, Payments: a.payments, Login: login, Entry: entry,
+		AdminToken: a.cfg.AdminToken, Operator: a.ops, Threshold: a.cfg.QueueThreshold, Logger: a.log,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	pages, err = site.New(site.Config{Backend: shows{a.catalog}, Version: a.opt.Version, Logger: a.log})
+	return routes, pages, err
+}
+
+// shows is what the site renders on the server.
+type shows struct{ catalog *catalog.Catalog }
+
+func (s shows) Shows(ctx context.Context) ([]site.Show, error) {
+	all, err := s.catalog.Shows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]site.Show, len(all))
+	for i, show := range all {
+		out[i] = siteShow(show)
+	}
+	return out, nil
+}
+
+func (s shows) Show(ctx context.Context, id string) (site.Show, error) {
+	show, err := s.catalog.Show(ctx, id)
+	if errors.Is(err, catalog.ErrNoShow) {
+		return site.Show{}, site.ErrNotFound
+	}
+	return siteShow(show), err
+}
+
+func siteShow(s catalog.Show) site.Show {
+	return site.Show{
+		ID: s.ID, Title: s.Title,
+		Seats: site.Seats{Total: s.Seats.Total, Available: s.Seats.Available, Held: s.Seats.Held, Sold: s.Seats.Sold},
+	}
+}
+
+// readyz says whether this process can do its work.
+func (a *App) readyz(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+	defer cancel()
+	if err := a.store.Ping(ctx); err != nil {
+		plain(w, http.StatusServiceUnavailable, "the database does not answer")
+		return
+	}
+	if a.cfg.Has(config.RoleWorker) {
+		select {
+		case <-a.runner.Running():
+		default:
+			plain(w, http.StatusServiceUnavailable, "the consumers have not started")
+			return
+		}
+	}
+	plain(w, http.StatusOK, "ready")
+}
+
+func plain(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text + "\n")) // the client may be gone
+}
+
+// observe counts requests and turns a panic into an answer.
+func (a *App) observe(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		seen := &recorder{ResponseWriter: w}
+		defer func() {
+			if v := recover(); v != nil {
+				if v == http.ErrAbortHandler { //nolint:errorlint // the very value, by contract
+					panic(v)
+				}
+				a.log.Error("request panicked", "method", r.Method, "route", r.Pattern, "panic", v, "stack", string(debug.Stack()))
+				if seen.status == 0 {
+					http.Error(seen, "something went wrong in the box office", http.StatusInternalServerError)
+				}
+			}
+			if seen.status == 0 {
+				seen.status = http.StatusOK
+			}
+			a.requests.Observe(routeOf(r), r.Method, seen.status, time.Since(began))
+		}()
+		next.ServeHTTP(seen, r)
+	})
+}
+
+// routeOf is the pattern that matched, without its method.
+func routeOf(r *http.Request) string {
+	if _, path, ok := strings.Cut(r.Pattern, " "); ok {
+		return path
+	}
+	return r.Pattern
+}
+
+// recorder remembers the status.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return r.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController through.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -1,0 +1,255 @@
+package booking
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/internal/pulse"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+//go:embed sql/booking.sql
+var bookingSQL string
+
+// The states of a reservation.
+const (
+	Pending   = "PENDING"
+	Confirmed = "CONFIRMED"
+	Cancelled = "CANCELLED"
+)
+
+// Why a reservation was cancelled.
+const (
+	UserRequest   = "USER_REQUEST"
+	PaymentFailed = "PAYMENT_FAILED"
+	HoldTimeout   = "HOLD_TIMEOUT"
+	Refunded      = "REFUNDED"
+)
+
+// Late is why a payment is refunded whose reservation had ended before.
+const Late = "LATE"
+
+var (
+	// ErrNotFound is returned for a reservation that does not exist or is
+	// somebody else's; the two are not told apart.
+	ErrNotFound = errors.New("booking: no such reservation")
+	// ErrHandedOn is returned when a ticket was transferred: it can't be given
+	// back any more.
+	ErrHandedOn = errors.New("booking: the ticket was transferred and can't be refunded")
+)
+
+// Appender writes events in the caller's transaction: the outbox.
+type Appender interface {
+	Append(ctx context.Context, tx sqltx.Execer, events ...event.Event) error
+}
+
+// Refunder asks for a payment's money back in the caller's transaction. It
+// does nothing when that was asked before, or the payment did not succeed.
+type Refunder interface {
+	RequestRefund(ctx context.Context, tx *sql.Tx, paymentID, reason string) error
+}
+
+// Reservation is a reservation with what its member may know about its payment.
+type Reservation struct {
+	ID, ShowID, MemberID string
+	Status, Reason       string
+	Amount               int64 // won
+	SeatIDs              []string
+	HoldExpiresAt        time.Time
+	CreatedAt            time.Time
+	Transferred          bool
+
+	PaymentID, PaymentStatus, FailureReason string // "" without a payment
+	RefundState, RefundReason               string // NONE, REQUESTED, DONE
+}
+
+type statements struct {
+	Deadline, Insert, ByID, ByMember, SeatsOf, SeatsOfMember, Lock string
+	Confirm, CancelPending, CancelRefunded, NextDue, Sweep         string
+}
+
+// Config of a [Booking].
+type Config struct {
+	// Hold is how long seats are held for payment; 5 min when zero.
+	Hold time.Duration
+	// Holder names this process in the sweeper's lease; required.
+	Holder string
+	// LeaseTTL is how long the sweeper's lease lasts without a sign of life;
+	// 10 s when zero. A crash delays timeouts by as much, unless the same
+	// Holder comes back.
+	LeaseTTL time.Duration
+	// Logger is slog.Default() when nil.
+	Logger *slog.Logger
+}
+
+func (c Config) validate() error {
+	switch {
+	case c.Hold < 0 || c.LeaseTTL < 0:
+		return errors.New("booking: Hold and LeaseTTL must not be negative; use 0 for the defaults")
+	case c.Holder == "":
+		return errors.New("booking: Holder is empty; name this process")
+	}
+	return nil
+}
+
+// Booking reserves seats. It is safe for concurrent use.
+type Booking struct {
+	store   *store.Store
+	catalog *catalog.Catalog
+	outbox  Appender
+	refunds Refunder
+	cfg     Config
+	sql     statements
+	holds   *pulse.Pulse // a hold was made: the sweeper's next deadline may be sooner
+}
+
+// New makes a Booking.
+func New(s *store.Store, c *catalog.Catalog, outbox Appender, refunds Refunder, cfg Config) (*Booking, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Hold == 0 {
+		cfg.Hold = 5 * time.Minute
+	}
+	if cfg.LeaseTTL == 0 {
+		cfg.LeaseTTL = 10 * time.Second
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	b := &Booking{store: s, catalog: c, outbox: outbox, refunds: refunds, cfg: cfg, holds: pulse.New()}
+	if err := s.Load(bookingSQL, &b.sql); err != nil {
+		return nil, fmt.Errorf("booking: %w", err)
+	}
+	return b, nil
+}
+
+// Reserve holds the seats for the member, all or none. Errors: the catalog's
+// for an unknown show, unknown seats and taken seats.
+func (b *Booking) Reserve(ctx context.Context, member, show string, seats []string) (Reservation, error) {
+	if _, err := b.catalog.Show(ctx, show); err != nil {
+		return Reservation{}, err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return Reservation{}, fmt.Errorf("booking: make an id: %w", err)
+	}
+	var r Reservation
+	err = b.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		r, err = b.hold(ctx, tx, id.String(), member, show, seats)
+		return err
+	})
+	if err != nil {
+		return Reservation{}, err
+	}
+	return r, nil
+}
+
+func (b *Booking) hold(ctx context.Context, tx *sql.Tx, id, member, show string, seats []string) (Reservation, error) {
+	var deadline int64
+	if err := tx.QueryRowContext(ctx, b.sql.Deadline, b.cfg.Hold.Milliseconds()).Scan(&deadline); err != nil {
+		return Reservation{}, fmt.Errorf("booking: reserve: %w", err)
+	}
+	if err := b.catalog.Hold(ctx, tx, id, show, seats, deadline); err != nil {
+		return Reservation{}, err
+	}
+	amount, err := b.catalog.Price(ctx, tx, id)
+	if err != nil {
+		return Reservation{}, err
+	}
+	created := deadline - b.cfg.Hold.Milliseconds()
+	if _, err := tx.ExecContext(ctx, b.sql.Insert, id, show, member, amount, deadline, created); err != nil {
+		return Reservation{}, fmt.Errorf("booking: reserve: %w", err)
+	}
+	if err := b.catalog.Keep(ctx, tx, id); err != nil {
+		return Reservation{}, err
+	}
+	e, err := events.New(events.ReservationCreated, "reservation", id, member, true, events.Created{
+		ScheduleID: show, SeatIDs: seats, Amount: amount, HoldExpiresAt: events.Time(deadline), CreatedAt: events.Time(created),
+	})
+	if err != nil {
+		return Reservation{}, err
+	}
+	if err := b.outbox.Append(ctx, tx, e); err != nil {
+		return Reservation{}, err
+	}
+	sqltx.AfterCommit(ctx, b.holds.Wake)
+	return Reservation{
+		ID: id, ShowID: show, MemberID: member, Status: Pending, Amount: amount, SeatIDs: seats,
+		HoldExpiresAt: events.Time(deadline), CreatedAt: events.Time(created), RefundState: "NONE",
+	}, nil
+}
+
+// Cancel ends the member's reservation. One that waits for its payment ends at
+// once, also while the payment is under way: a later success is refunded. A
+// confirmed one ends when its money is back. Cancelling twice is harmless.
+func (b *Booking) Cancel(ctx context.Context, member, id string) (Reservation, error) {
+	err := b.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		row, err := b.Lock(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if row.MemberID != member {
+			return ErrNotFound
+		}
+		switch row.Status {
+		case Pending:
+			_, err := b.cancel(ctx, tx, id, b.sql.CancelPending, []any{id, UserRequest}, UserRequest, event.Event{})
+			return err
+		case Confirmed:
+			if row.Transferred {
+				return ErrHandedOn
+			}
+			return b.refunds.RequestRefund(ctx, tx, row.PaymentID, UserRequest)
+		}
+		return nil
+	})
+	if err != nil {
+		return Reservation{}, err
+	}
+	return b.Get(ctx, member, id)
+}
+
+// cancel runs one of the conditional updates and, if it moved the reservation,
+// appends ReservationCancelled. The event is a child of parent when that has an
+// id. It reports whether the reservation was moved.
+func (b *Booking) cancel(ctx context.Context, tx *sql.Tx, id, statement string, args []any, reason string, parent event.Event) (bool, error) {
+	var show, member string
+	var at int64
+	err := tx.QueryRowContext(ctx, statement, args...).Scan(&show, &member, &at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("booking: cancel %s: %w", id, err)
+	}
+	e, err := b.cancelled(ctx, tx, id, show, member, reason, at)
+	if err != nil {
+		return false, err
+	}
+	if parent.ID != "" {
+		e = e.CausedBy(parent)
+	}
+	return true, b.outbox.Append(ctx, tx, e)
+}
+
+func (b *Booking) cancelled(ctx context.Context, tx *sql.Tx, id, show, member, reason string, at int64) (event.Event, error) {
+	seats, err := b.seatsOf(ctx, tx, id)
+	if err != nil {
+		return event.Event{}, err
+	}
+	return events.New(events.ReservationCancelled, "reservation", id, member, true, events.Cancelled{
+		ScheduleID: show, SeatIDs: seats, CancelledAt: events.Time(at), Reason: reason,
+	})
+}

@@ -1,0 +1,106 @@
+package booking
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// Consumers is the group that moves reservations after payments.
+func (b *Booking) Consumers() []store.Consumer {
+	return []store.Consumer{{Topic: events.Payments, Group: events.GroupReservation, Handlers: map[string]store.Handler{
+		events.PaymentSuccess:  b.confirm,
+		events.PaymentFailed:   b.fail,
+		events.PaymentRefunded: b.refunded,
+	}}}
+}
+
+func (b *Booking) confirm(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
+	var paid events.Paid
+	if err := e.UnmarshalData(&paid); err != nil {
+		return "", fault.MarkPermanent(err)
+	}
+	if paid.PaymentType != events.ForReservation {
+		return "not a reservation", nil
+	}
+	var show, member string
+	var at int64
+	err := tx.QueryRowContext(ctx, b.sql.Confirm, paid.ReservationID, paid.PaymentID).Scan(&show, &member, &at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return b.tooLate(ctx, tx, paid)
+	}
+	if err != nil {
+		return "", fmt.Errorf("booking: confirm %s: %w", paid.ReservationID, err)
+	}
+	seats, err := b.seatsOf(ctx, tx, paid.ReservationID)
+	if err != nil {
+		return "", err
+	}
+	done, err := events.New(events.ReservationConfirmed, "reservation", paid.ReservationID, member, true, events.Confirmed{
+		ScheduleID: show, SeatIDs: seats, PaymentID: paid.PaymentID, ConfirmedAt: events.Time(at),
+	})
+	if err != nil {
+		return "", err
+	}
+	return "confirmed", b.outbox.Append(ctx, tx, done.CausedBy(e))
+}
+
+// tooLate gives the money back that came for a reservation which is no longer
+// waiting for it.
+func (b *Booking) tooLate(ctx context.Context, tx *sql.Tx, paid events.Paid) (string, error) {
+	row, err := b.Lock(ctx, tx, paid.ReservationID)
+	if errors.Is(err, ErrNotFound) {
+		return "", fault.MarkPermanent(fmt.Errorf("%w: %s", err, paid.ReservationID))
+	}
+	if err != nil {
+		return "", err
+	}
+	if row.Status == Confirmed && row.PaymentID == paid.PaymentID {
+		return "already confirmed", nil
+	}
+	return "late", b.refunds.RequestRefund(ctx, tx, paid.PaymentID, Late)
+}
+
+func (b *Booking) fail(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
+	var failed events.NotPaid
+	if err := e.UnmarshalData(&failed); err != nil {
+		return "", fault.MarkPermanent(err)
+	}
+	if failed.PaymentType != events.ForReservation {
+		return "not a reservation", nil
+	}
+	return b.end(ctx, tx, e, failed.ReservationID, b.sql.CancelPending, []any{failed.ReservationID, PaymentFailed}, PaymentFailed)
+}
+
+func (b *Booking) refunded(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
+	var back events.PaidBack
+	if err := e.UnmarshalData(&back); err != nil {
+		return "", fault.MarkPermanent(err)
+	}
+	if back.PaymentType != events.ForReservation {
+		return "not a reservation", nil
+	}
+	return b.end(ctx, tx, e, back.ReservationID, b.sql.CancelRefunded, []any{back.ReservationID, back.PaymentID}, Refunded)
+}
+
+func (b *Booking) end(ctx context.Context, tx *sql.Tx, e event.Event, id, statement string, args []any, reason string) (string, error) {
+	moved, err := b.cancel(ctx, tx, id, statement, args, reason, e)
+	if err != nil {
+		return "", err
+	}
+	if moved {
+		return "cancelled", nil
+	}
+	if _, err := b.Lock(ctx, tx, id); errors.Is(err, ErrNotFound) {
+		return "", fault.MarkPermanent(fmt.Errorf("%w: %s", err, id))
+	} else if err != nil {
+		return "", err
+	}
+	return "already ended", nil
+}

@@ -1,0 +1,316 @@
+// Package boxtest gives tests the parts of the box office on a fresh database,
+// with an outbox that only remembers, so that a test decides which events are
+// handled, when and in which order.
+package boxtest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/stats"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// Cards of the simulated gateway.
+const (
+	Approve = "4242424242424242"
+	Decline = "4000000000000002"
+	Timeout = "4000000000000341"
+)
+
+// Box is the parts on one database.
+type Box struct {
+	URL      string // of the database
+	Store    *store.Store
+	Outbox   *Outbox
+	Catalog  *catalog.Catalog
+	Booking  *booking.Booking
+	Payments *payment.Payments
+	Stats    *stats.Stats
+}
+
+// New opens a fresh database. It is closed at the test's end.
+func New(t testing.TB) *Box {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "boxoffice.db")
+	Copy(t, path)
+	return Open(t, "sqlite://"+path)
+}
+
+// fresh is a database as the first start leaves it. Making one takes a second
+// under the race detector, copying it next to nothing.
+var fresh = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "boxtest-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // the system's folder for such
+	path := filepath.Join(dir, "boxoffice.db")
+	s, err := store.Open(context.Background(), "sqlite://"+path)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// Copy writes a fresh database to path.
+func Copy(t testing.TB, path string) {
+	t.Helper()
+	b, err := fresh()
+	if err == nil {
+		err = os.WriteFile(path, b, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Open opens the database at url, as a second process would.
+func Open(t testing.TB, url string) *Box {
+	t.Helper()
+	s, err := store.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close the store: %v", err)
+		}
+	})
+	b := &Box{URL: url, Store: s, Outbox: &Outbox{}}
+	if b.Catalog, err = catalog.New(s); err != nil {
+		t.Fatal(err)
+	}
+	if b.Payments, err = payment.New(s, b.Outbox); err != nil {
+		t.Fatal(err)
+	}
+	if b.Booking, err = booking.New(s, b.Catalog, b.Outbox, b.Payments, booking.Config{Holder: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	b.Payments.SetReservations(b.Booking)
+	if b.Stats, err = stats.New(s); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Outbox remembers the events of committed transactions.
+type Outbox struct {
+	mu     sync.Mutex
+	events []event.Event
+}
+
+// Append implements the parts' Appender.
+func (o *Outbox) Append(ctx context.Context, _ sqltx.Execer, all ...event.Event) error {
+	for _, e := range all {
+		if err := e.Validate(); err != nil {
+			return err
+		}
+	}
+	ok := sqltx.AfterCommit(ctx, func() {
+		o.mu.Lock()
+		o.events = append(o.events, all...)
+		o.mu.Unlock()
+	})
+	if !ok {
+		return fmt.Errorf("boxtest: an append outside a transaction")
+	}
+	return nil
+}
+
+// Take returns the events since the last call.
+func (o *Outbox) Take() []event.Event {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := o.events
+	o.events = nil
+	return all
+}
+
+// Consumers are those of all parts.
+func (b *Box) Consumers() []store.Consumer {
+	all := b.Booking.Consumers()
+	all = append(all, b.Catalog.Consumers()...)
+	all = append(all, b.Payments.Consumers()...)
+	return append(all, b.Stats.Consumers()...)
+}
+
+// Topic is where an event goes.
+func Topic(e event.Event) string {
+	return map[string]string{
+		"payment": events.Payments, "reservation": events.Reservations,
+		"transfer": events.Transfers, "membership": events.Memberships,
+	}[e.AggregateType]
+}
+
+// Handle lets one group handle an event and returns the effect's name, "" when
+// the event is none of the group's business.
+func (b *Box) Handle(ctx context.Context, group string, e event.Event) (effect string, err error) {
+	for _, c := range b.Consumers() {
+		h, ok := c.Handlers[e.Type]
+		if c.Group != group || c.Topic != Topic(e) || !ok {
+			continue
+		}
+		err = b.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+			if effect, err = h(ctx, tx, e); err != nil {
+				return err
+			}
+			return b.Store.RecordEffect(ctx, tx, group, e, effect)
+		})
+	}
+	return effect, err
+}
+
+// Must is Handle for a test that wants a certain effect.
+func (b *Box) Must(t testing.TB, group string, e event.Event, effect string) {
+	t.Helper()
+	got, err := b.Handle(t.Context(), group, e)
+	if err != nil {
+		t.Fatalf("%s of %s: %v", e.Type, group, err)
+	}
+	if got != effect {
+		t.Fatalf("%s of %s had the effect %q, want %q", e.Type, group, got, effect)
+	}
+}
+
+// Deliver lets every group handle the events, and the events that follow from
+// them, until nothing is left.
+func (b *Box) Deliver(t testing.TB, all ...event.Event) {
+	t.Helper()
+	for len(all) > 0 {
+		for _, e := range all {
+			for _, c := range b.Consumers() {
+				if c.Topic != Topic(e) {
+					continue
+				}
+				if _, err := b.Handle(t.Context(), c.Group, e); err != nil {
+					t.Fatalf("%s of %s: %v", e.Type, c.Group, err)
+				}
+			}
+		}
+		all = b.Outbox.Take()
+	}
+}
+
+// Exec changes rows behind the parts' backs.
+func (b *Box) Exec(t testing.TB, query string, args ...any) {
+	t.Helper()
+	res, err := b.Store.DB().ExecContext(t.Context(), query, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		t.Fatalf("%s changed %d rows (%v)", query, n, err)
+	}
+}
+
+// Query returns the one value that a query finds, as text.
+func (b *Box) Query(t testing.TB, query string, args ...any) string {
+	t.Helper()
+	var v sql.NullString
+	if err := b.Store.Reader().QueryRowContext(t.Context(), query, args...).Scan(&v); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return v.String
+}
+
+// Seat returns a seat's status.
+func (b *Box) Seat(t testing.TB, show, seat string) string {
+	t.Helper()
+	return b.Query(t, `SELECT status FROM seats WHERE show_id = $1 AND seat_id = $2`, show, seat)
+}
+
+// Reserve holds seats of show-1.
+func (b *Box) Reserve(t testing.TB, member string, seats ...string) booking.Reservation {
+	t.Helper()
+	r, err := b.Booking.Reserve(t.Context(), member, "show-1", seats)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Expire ends the time of a hold, without anybody noticing.
+func (b *Box) Expire(t testing.TB, reservation string) {
+	t.Helper()
+	b.Exec(t, `UPDATE reservations SET hold_expires_at = 1 WHERE reservation_id = $1`, reservation)
+}
+
+// Status returns a reservation's status and reason.
+func (b *Box) Status(t testing.TB, reservation string) string {
+	t.Helper()
+	return b.Query(t, `SELECT status || CASE WHEN reason IS NULL THEN '' ELSE ' ' || reason END FROM reservations WHERE reservation_id = $1`, reservation)
+}
+
+// Pay accepts a payment for a reservation.
+func (b *Box) Pay(t testing.TB, r booking.Reservation, card string) payment.Payment {
+	t.Helper()
+	p, err := b.Payments.Start(t.Context(), payment.Request{
+		Key: "key-" + r.ID, Member: r.MemberID, Type: events.ForReservation, ReservationID: r.ID, Amount: r.Amount, Card: card,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Paid settles a payment as approved, as the executor does, and returns its event.
+func (b *Box) Paid(t testing.TB, p payment.Payment) event.Event {
+	t.Helper()
+	b.Exec(t, `UPDATE payments SET status = 'SUCCESS', gateway_id = 'g', settled_at = 1 WHERE payment_id = $1 AND status = 'PROCESSING'`, p.ID)
+	return b.event(t, events.PaymentSuccess, p, events.Paid{
+		PaymentID: p.ID, PaymentKey: p.Key, ReservationID: p.ReservationID, Amount: p.Amount, PaidAt: time.Now().UTC(),
+		PortoneTransactionID: "g", PaymentType: p.Type, SagaID: p.ReferenceID,
+	})
+}
+
+// NotPaid settles a payment as declined and returns its event.
+func (b *Box) NotPaid(t testing.TB, p payment.Payment) event.Event {
+	t.Helper()
+	b.Exec(t, `UPDATE payments SET status = 'FAILED', failure_reason = 'card_declined', settled_at = 1 WHERE payment_id = $1 AND status = 'PROCESSING'`, p.ID)
+	return b.event(t, events.PaymentFailed, p, events.NotPaid{
+		PaymentID: p.ID, PaymentKey: p.Key, ReservationID: p.ReservationID, Amount: p.Amount, FailureReason: "card_declined",
+		FailedAt: time.Now().UTC(), PaymentType: p.Type, SagaID: p.ReferenceID,
+	})
+}
+
+// PaidBack carries out a refund that was asked for and returns its event.
+func (b *Box) PaidBack(t testing.TB, p payment.Payment) event.Event {
+	t.Helper()
+	b.Exec(t, `UPDATE payments SET status = 'REFUNDED', refund_state = 'DONE', refunded_at = 1 WHERE payment_id = $1 AND refund_state = 'REQUESTED'`, p.ID)
+	return b.event(t, events.PaymentRefunded, p, events.PaidBack{
+		PaymentID: p.ID, PaymentKey: p.Key, ReservationID: p.ReservationID, Amount: p.Amount,
+		Reason:     b.Query(t, `SELECT refund_reason FROM payments WHERE payment_id = $1`, p.ID),
+		RefundedAt: time.Now().UTC(), PortoneTransactionID: "g", PaymentType: p.Type, SagaID: p.ReferenceID,
+	})
+}
+
+func (b *Box) event(t testing.TB, typ string, p payment.Payment, data any) event.Event {
+	t.Helper()
+	e, err := events.New(typ, "payment", p.ID, p.MemberID, true, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// Refund returns a payment's refund, such as "REQUESTED LATE".
+func (b *Box) Refund(t testing.TB, p payment.Payment) string {
+	t.Helper()
+	return b.Query(t, `SELECT refund_state || CASE WHEN refund_reason IS NULL THEN '' ELSE ' ' || refund_reason END FROM payments WHERE payment_id = $1`, p.ID)
+}

@@ -1,0 +1,331 @@
+package browsertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// patience is how long a page may take to reach a state. It is generous: the
+// tests run beside others on small machines.
+const patience = 40 * time.Second
+
+var errNoBrowser = errors.New("no browser: set CHROMIUM, or put chromium, chromium-browser, google-chrome or chrome in PATH")
+
+func findBrowser() (string, error) {
+	if path := os.Getenv("CHROMIUM"); path != "" {
+		return exec.LookPath(path)
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errNoBrowser
+}
+
+// chromium is the one browser process of all tests; each test gets a profile of
+// its own inside it.
+var chromium struct {
+	once sync.Once
+	ctx  context.Context
+	err  error
+	stop func()
+}
+
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	path, err := findBrowser()
+	if err != nil {
+		if os.Getenv("MILLRACE_REQUIRE_BROWSER") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	chromium.once.Do(func() {
+		allocator, release := chromedp.NewExecAllocator(context.Background(),
+			chromedp.ExecPath(path), chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU,
+			chromedp.Flag("disable-quic", true),
+			chromedp.Flag("disable-background-networking", true),
+			chromedp.Flag("disable-component-update", true),
+			chromedp.Flag("disable-sync", true),
+			chromedp.Flag("disable-background-timer-throttling", true),
+			chromedp.Flag("disable-renderer-backgrounding", true),
+			chromedp.Flag("disable-backgrounding-occluded-windows", true),
+			chromedp.Flag("disable-dev-shm-usage", true),
+			chromedp.Flag("force-color-profile", "srgb"))
+		ctx, cancel := chromedp.NewContext(allocator)
+		chromium.ctx, chromium.err = ctx, chromedp.Do(ctx)
+		chromium.stop = func() {
+			_ = chromedp.Cancel(ctx) // it is ended for good by the next two
+			cancel()
+			release()
+		}
+	})
+	if chromium.err != nil {
+		t.Fatalf("start %s: %v", path, chromium.err)
+	}
+	return chromium.ctx
+}
+
+// device is what somebody looks at a page with.
+type device struct {
+	name          string
+	width, height int64
+	phone, dark   bool
+	lang          string
+}
+
+func desktop() device { return device{name: "desktop", width: 1280, height: 900, lang: "en"} }
+func phone() device {
+	return device{name: "phone", width: 390, height: 844, phone: true, lang: "en"}
+}
+
+// tab is one page in a profile of its own, and what it complained about.
+type tab struct {
+	*testing.T
+	ctx  context.Context
+	base string
+
+	heard      sync.WaitGroup // the reader of the console
+	mu         sync.Mutex
+	complaints []string
+	expected   []string // parts of complaints that are no fault
+}
+
+func open(t *testing.T, base string, d device) *tab {
+	t.Helper()
+	root := browser(t)
+	ctx, cancel := chromedp.NewContext(root, chromedp.WithNewBrowserContext())
+	tb := &tab{T: t, ctx: ctx, base: base}
+	t.Cleanup(func() {
+		if t.Failed() {
+			tb.shot("failed-" + strings.ReplaceAll(t.Name(), "/", "-"))
+		}
+		_ = chromedp.Cancel(ctx) // a tab that is gone already is as good
+		cancel()
+		tb.heard.Wait()
+		tb.mu.Lock()
+		defer tb.mu.Unlock()
+		for _, complaint := range tb.complaints {
+			t.Errorf("the browser complained: %s", complaint)
+		}
+	})
+	console := chromedp.Console(ctx)
+	tb.heard.Go(func() {
+		for message, err := range console {
+			if err != nil {
+				return // the tab is closed
+			}
+			tb.listen(message)
+		}
+	})
+	scheme := "light"
+	if d.dark {
+		scheme = "dark"
+	}
+	set(tb, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: d.width, Height: d.height, DeviceScaleFactor: 1, Mobile: d.phone})
+	set(tb, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: d.phone})
+	set(tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: scheme},
+		{Name: "prefers-reduced-motion", Value: "reduce"},
+	}})
+	set(tb, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Accept-Language": d.lang}})
+	return tb
+}
+
+// set sends one command to the tab.
+func set[P, R any](tb *tab, command cdp.Command[P, R], params P) {
+	tb.Helper()
+	if _, err := chromedp.Call(tb.ctx, command, params); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// listen keeps exceptions and errors, which is also how a browser reports what
+// the content security policy has stopped.
+func (tb *tab) listen(m chromedp.ConsoleMessage) {
+	if m.Type != chromedp.ConsoleError && m.Type != chromedp.ConsoleException {
+		return
+	}
+	complaint := fmt.Sprintf("%s (%s)", m.Text, m.URL)
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	for _, part := range tb.expected {
+		if strings.Contains(complaint, part) {
+			return
+		}
+	}
+	tb.complaints = append(tb.complaints, complaint)
+}
+
+// expect names a part of complaints that belong to the test: a browser reports
+// each refused connection and each 4xx answer as an error.
+func (tb *tab) expect(parts ...string) {
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	tb.expected = append(tb.expected, parts...)
+}
+
+func (tb *tab) run(actions ...chromedp.Action[chromedp.Void]) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// eval returns a JavaScript expression's value. It runs outside of the page's
+// content security policy, as a debugger does.
+func eval[T any](tb *tab, expression string) T {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.ctx, patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		tb.Fatalf("%s: %v", expression, err)
+	}
+	return value
+}
+
+// until waits for an expression to become true. While a page is being replaced
+// it can't be asked, so errors are only told when time is up.
+func (tb *tab) until(expression string) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(25 * time.Millisecond)
+	defer tick.Stop()
+	var last error
+	for {
+		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
+		if err == nil && ok {
+			return
+		}
+		if ctx.Err() == nil {
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			state, err := chromedp.Run(tb.ctx, chromedp.Evaluate[string](`location.href + " — " + document.querySelector("main")?.innerText`))
+			if err != nil {
+				state = err.Error()
+			}
+			tb.Fatalf("never true: %s (%v)\nseen at last: %.600s", expression, last, state)
+		case <-tick.C:
+		}
+	}
+}
+
+func (tb *tab) visit(path string) {
+	tb.Helper()
+	tb.run(chromedp.Navigate(tb.base + path))
+}
+
+func (tb *tab) at(prefix string) {
+	tb.Helper()
+	tb.until(fmt.Sprintf("location.pathname.startsWith(%q) && document.readyState === 'complete'", prefix))
+}
+
+// visible is an expression: an element is there and can be seen.
+func visible(selector string) string {
+	return fmt.Sprintf("document.querySelector(%q)?.checkVisibility()", selector)
+}
+
+// click waits until an element can be used and clicks it as a pointer would.
+func (tb *tab) click(selector string) {
+	tb.Helper()
+	tb.until(visible(selector) + fmt.Sprintf(" && !document.querySelector(%q).disabled", selector))
+	tb.run(chromedp.Click(chromedp.CSS(selector)))
+}
+
+func (tb *tab) press(keys ...string) {
+	tb.Helper()
+	for _, key := range keys {
+		tb.run(chromedp.KeyEvent(key))
+	}
+}
+
+// fill types into a field, in place of what is in it.
+func (tb *tab) fill(selector, text string) {
+	tb.Helper()
+	tb.until(visible(selector))
+	eval[bool](tb, fmt.Sprintf("(e => (e.focus(), e.select(), true))(document.querySelector(%q))", selector))
+	tb.press(text)
+	tb.until(fmt.Sprintf("document.querySelector(%q).value === %q", selector, text))
+}
+
+// signIn signs in by the page that asks for it at the moment.
+func (tb *tab) signIn(member string) {
+	tb.Helper()
+	tb.visit("/login")
+	tb.until(visible("#login") + " && document.activeElement.id === 'member-id'")
+	tb.fill("#login input", member)
+	tb.click("#login [type=submit]")
+	tb.at("/tickets")
+}
+
+// shot writes a picture of the visible part of the page.
+func (tb *tab) shot(name string) {
+	tb.Helper()
+	tb.picture(name, false)
+}
+
+// sheet writes a picture of the whole page.
+func (tb *tab) sheet(name string) {
+	tb.Helper()
+	tb.picture(name, true)
+}
+
+func (tb *tab) picture(name string, whole bool) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.ctx, patience)
+	defer cancel()
+	params := page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng}
+	if whole {
+		beyond := true
+		params.CaptureBeyondViewport = &beyond
+		params.Clip = &page.Viewport{
+			Width:  eval[float64](tb, "document.documentElement.clientWidth"),
+			Height: eval[float64](tb, "document.documentElement.scrollHeight"),
+			Scale:  1,
+		}
+	}
+	image, err := chromedp.Call(ctx, page.CaptureScreenshot, params)
+	if err != nil {
+		tb.Logf("no picture of %s: %v", name, err)
+		return
+	}
+	if err := os.WriteFile(filepath.Join(pictures(), name+".png"), image.Data, 0o644); err != nil {
+		tb.Logf("no picture of %s: %v", name, err)
+	}
+}
+
+// pictures is the folder for screenshots.
+var pictures = sync.OnceValue(func() string {
+	dir := os.Getenv("MILLRACE_SCREENSHOTS")
+	if dir == "" {
+		var err error
+		if dir, err = os.MkdirTemp("", "boxoffice-screenshots-"); err != nil {
+			return os.TempDir()
+		}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		fmt.Fprintln(os.Stderr, "screenshots:", err)
+	}
+	return dir
+})

@@ -1,0 +1,14 @@
+// Package browsertest drives the box office through a real browser, headless
+// Chromium: booking, a declined card, cancelling, booking by keyboard alone,
+// both languages, and a kill -9 in the middle of a payment. It has tests only.
+//
+// The tests named TestOffice… build and start examples/boxoffice with a fresh
+// data folder. Those named TestPages… use a box office in memory, which can be
+// put into states that the real one reaches only now and then.
+//
+//	variable                    meaning
+//	CHROMIUM                    the browser to use; else chromium, chromium-browser, google-chrome or chrome in PATH
+//	MILLRACE_REQUIRE_BROWSER=1  fail where no browser is found, instead of skipping
+//	MILLRACE_SCREENSHOTS        folder for screenshots of every page in both themes, both languages, on a phone and on a
+//	                            desktop; unset: a temporary folder, and only a few pictures
+package browsertest

@@ -1,0 +1,235 @@
+package browsertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// What the fake does with a booking. Unlike the real saga it takes one step per
+// look: a payment is PROCESSING for one answer and settled in the next, so the
+// pages are seen in every state without any waiting.
+
+func (f *fake) check(r *http.Request, member string) (int, any) {
+	id := r.PathValue("id")
+	if f.waiting > 0 {
+		ahead := f.waiting - 1
+		f.waiting--
+		return 200, map[string]any{"status": "queued", "queued": true, "position": ahead + 1, "peopleAhead": ahead, "peopleBehind": 87, "estimatedWait": ahead / 2, "nextPoll": 1, "queueSize": ahead + 88}
+	}
+	return 200, map[string]any{"status": "active", "entryToken": "entry:" + id + ":" + member, "nextPoll": 3}
+}
+
+func (f *fake) plan(r *http.Request, member string) (int, any) {
+	id := r.PathValue("id")
+	if r.Header.Get("x-queue-entry-token") != "entry:"+id+":"+member {
+		return 403, fault{"Queue entry token required", ""}
+	}
+	return 200, map[string]any{"seats": f.seats[id]}
+}
+
+func (f *fake) reserve(r *http.Request, member string) (int, any) {
+	var in struct {
+		EventID string
+		SeatIDs []string
+	}
+	if json.NewDecoder(r.Body).Decode(&in) != nil {
+		return 400, fault{"Unreadable", ""}
+	}
+	var take []*fakeSeat
+	amount := int64(0)
+	for _, seat := range f.seats[in.EventID] {
+		if !slices.Contains(in.SeatIDs, seat.ID) {
+			continue
+		}
+		if seat.Status != "AVAILABLE" {
+			return 409, fault{"Seat taken", seat.ID + " belongs to somebody else."}
+		}
+		take, amount = append(take, seat), amount+seat.Price
+	}
+	res := f.book(member, in.EventID, take)
+	return 201, map[string]any{"reservationId": res.ID, "status": res.Status, "amount": amount, "holdExpiresAt": res.HoldExpiresAt}
+}
+
+func (f *fake) book(member, event string, take []*fakeSeat) *fakeReservation {
+	res := &fakeReservation{
+		ID: fmt.Sprintf("0199a7c2-7f00-7abc-8def-%012d", len(f.order)+1), EventID: event, Status: "PENDING", HoldExpiresAt: time.Now().Add(f.hold), member: member,
+	}
+	for _, seat := range take {
+		seat.Status, seat.owner = "HOLD", res.ID
+		res.SeatIDs = append(res.SeatIDs, seat.ID)
+		res.Amount += seat.Price
+	}
+	f.reservations[res.ID] = res
+	f.order = append([]string{res.ID}, f.order...)
+	return res
+}
+
+func (f *fake) move(res *fakeReservation, status, reason, seats string) {
+	res.Status, res.Reason = status, reason
+	for _, seat := range f.seats[res.EventID] {
+		if seat.owner == res.ID {
+			if seat.Status = seats; seats == "AVAILABLE" {
+				seat.owner = ""
+			}
+		}
+	}
+}
+
+func (f *fake) look(res *fakeReservation) fakeReservation {
+	if res.Status == "PENDING" && res.PaymentID == "" && time.Now().After(res.HoldExpiresAt) {
+		f.move(res, "CANCELLED", "HOLD_TIMEOUT", "AVAILABLE")
+	}
+	if p := f.payments[res.PaymentID]; p != nil {
+		res.PaymentStatus = p.Status
+		if res.Status == "PENDING" && p.Status == "SUCCESS" {
+			defer f.move(res, "CONFIRMED", "", "SOLD")
+		}
+		if res.Status == "PENDING" && p.Status == "FAILED" {
+			defer f.move(res, "CANCELLED", "PAYMENT_FAILED", "AVAILABLE")
+		}
+	}
+	return *res
+}
+
+func (f *fake) reservation(r *http.Request, member string) (int, any) {
+	res := f.reservations[r.PathValue("id")]
+	if res == nil || res.member != member {
+		return 404, fault{"No such reservation", ""}
+	}
+	return 200, f.look(res)
+}
+
+func (f *fake) tickets(_ *http.Request, member string) (int, any) {
+	mine := []fakeReservation{}
+	for _, id := range f.order {
+		if res := f.reservations[id]; res.member == member {
+			mine = append(mine, f.look(res))
+		}
+	}
+	return 200, map[string]any{"tickets": mine}
+}
+
+func (f *fake) cancel(r *http.Request, member string) (int, any) {
+	res := f.reservations[r.PathValue("id")]
+	if res == nil || res.member != member {
+		return 404, fault{"No such reservation", ""}
+	}
+	switch res.Status {
+	case "PENDING":
+		f.move(res, "CANCELLED", "USER_REQUEST", "AVAILABLE")
+	case "CONFIRMED":
+		f.payments[res.PaymentID].Status = "REFUNDED"
+		f.move(res, "CANCELLED", "REFUNDED", "AVAILABLE")
+	}
+	return 204, nil
+}
+
+func (f *fake) pay(r *http.Request, member string) (int, any) {
+	var in struct {
+		ReservationID, Card string
+		Amount              int64
+	}
+	key := r.Header.Get("Idempotency-Key")
+	if json.NewDecoder(r.Body).Decode(&in) != nil || key == "" {
+		return 400, fault{"Unreadable", "Idempotency-Key and a body are needed."}
+	}
+	f.keysSeen = append(f.keysSeen, key)
+	if id, ok := f.keys[key]; ok {
+		return 202, f.payments[id]
+	}
+	res := f.reservations[in.ReservationID]
+	if res == nil || res.member != member || res.Status != "PENDING" || res.PaymentID != "" {
+		return 409, fault{"Nothing to pay", "The reservation has ended or has its payment."}
+	}
+	if in.Amount != res.Amount {
+		return 422, fault{"Wrong amount", fmt.Sprintf("The seats cost %d won.", res.Amount)}
+	}
+	p := &fakePayment{ID: fmt.Sprint("payment-", len(f.payments)+1), Status: "PROCESSING", card: in.Card, reservation: res.ID}
+	f.payments[p.ID], f.keys[key], res.PaymentID = p, p.ID, p.ID
+	return 202, *p
+}
+
+func (f *fake) payment(r *http.Request, _ string) (int, any) {
+	p := f.payments[r.PathValue("id")]
+	if p == nil {
+		return 404, fault{"No such payment", ""}
+	}
+	seen := *p
+	if p.Status == "PROCESSING" {
+		switch p.card {
+		case "4242424242424242":
+			p.Status = "SUCCESS"
+		case "4000000000000002":
+			p.Status, p.Reason = "FAILED", "card_declined"
+		}
+	}
+	return 200, seen
+}
+
+// calmOps is an office in good order, with a little traffic.
+func calmOps(n int) (any, any) { return opsAnswer(n, 3+n%5, nil), invariantsAnswer(true, true) }
+
+// troubledOps has events in flight, dead letters that grow, and a paused group.
+func troubledOps(n int) (any, any) {
+	var letters []map[string]any
+	for i := range min(n, 4) {
+		letters = append(letters, map[string]any{
+			"id": fmt.Sprintf("0199a7c2-7f00-7abc-8def-0000000000%02d", i), "type": "PaymentSuccess", "reason": "permanent",
+			"class": "permanent", "error": "decode PaymentSuccess: unexpected end of JSON input", "at": time.Date(2026, 3, 1, 19, 4, 5+i, 0, time.UTC),
+		})
+	}
+	slices.Reverse(letters)
+	return opsAnswer(n, 40+n*37%160, letters), invariantsAnswer(false, n%2 == 0)
+}
+
+func opsAnswer(n, backlog int, letters []map[string]any) any {
+	var consumers []map[string]any
+	for _, c := range [][2]string{
+		{"payment.events", "reservation-payment-consumer"}, {"payment.events", "event-payment-consumer"}, {"payment.events", "ticket-service-group"},
+		{"payment.events", "stats-service-group"}, {"reservation.events", "event-reservation-consumer"}, {"reservation.events", "stats-service-group"},
+		{"transfer.events", "stats-service-group"}, {"membership.events", "stats-service-group"},
+	} {
+		consumer := map[string]any{"topic": c[0], "group": c[1], "state": "running", "inFlight": n % 3, "handled": 1840 + 12*n, "retried": 0, "deadLettered": 0, "lag": n % 4, "lastError": ""}
+		if letters != nil && c[1] == "ticket-service-group" {
+			consumer["state"], consumer["retried"], consumer["lag"], consumer["lastError"] = "paused", 7, 42, "booking: database is locked (SQLITE_BUSY)"
+		}
+		if letters != nil && c[1] == "event-payment-consumer" {
+			consumer["deadLettered"] = len(letters)
+		}
+		consumers = append(consumers, consumer)
+	}
+	return map[string]any{
+		"outbox":    map[string]any{"backlog": backlog, "oldestAgeSeconds": 0.2 * float64(backlog%7), "published": 21840 + 57*n, "failed": 0, "holder": "box-1"},
+		"consumers": consumers,
+		"deadLetters": []map[string]any{
+			{"topic": "dlq.payment", "count": len(letters), "recent": letters},
+			{"topic": "dlq.reservation", "count": 0, "recent": []any{}},
+		},
+		"stats":   map[string]any{"reservations_created": 812, "reservations_confirmed": 655, "reservations_cancelled": 149, "refund_amount": 4320000, "memberships": 31},
+		"gateway": map[string]any{"reachable": true, "charges": 804, "approved": 702, "declined": 96, "pending": 6, "refunded": 47},
+	}
+}
+
+func invariantsAnswer(ok, quiescent bool) any {
+	return map[string]any{"ok": ok, "quiescent": quiescent, "checks": []map[string]any{
+		{"name": "sold seats = seats of confirmed reservations", "ok": true, "detail": "1,284 = 1,284"},
+		{"name": "successes − refunds = confirmed reservations", "ok": ok, "detail": map[bool]string{true: "655 = 655", false: "657 ≠ 655"}[ok]},
+		{"name": "successes − refunds = the gateway’s ledger", "ok": true, "detail": "655 = 655"},
+		{"name": "one charge per key", "ok": true, "detail": "804 keys"},
+		{"name": "nothing handled twice", "ok": true, "detail": "0 effects repeated"},
+	}}
+}
+
+// settle has the bank answer for every payment that is still open.
+func (f *fake) settle(status string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range f.payments {
+		if p.Status == "PROCESSING" {
+			p.Status = status
+		}
+	}
+}

@@ -1,0 +1,317 @@
+package browsertest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/site"
+)
+
+// fake is a box office in memory that can be put into the states that a real
+// one reaches only now and then: a full waiting room, a payment that came too
+// late, broken invariants, no answer at all. It speaks the same routes.
+type fake struct {
+	address string
+	server  *httptest.Server
+
+	mu           sync.Mutex
+	shows        []site.Show
+	seats        map[string][]*fakeSeat
+	reservations map[string]*fakeReservation
+	order        []string // of reservations
+	payments     map[string]*fakePayment
+	keys         map[string]string // idempotency key → payment
+	keysSeen     []string          // every key that was sent, with repeats
+	waiting      int               // people ahead of everybody, when above 0
+	broken       error             // what the site's backend answers
+	loseAnswers  bool              // what is posted takes effect and its answer is lost
+	mute         bool              // every answer is lost, also that of /healthz
+	hold         time.Duration
+	ops          func(n int) (any, any) // answers of the admin routes for the nth look
+	looks        int
+}
+
+type fakeSeat struct {
+	ID     string `json:"id"`
+	Status string `json:"status"`
+	Price  int64  `json:"price"`
+	owner  string
+}
+
+type fakeReservation struct {
+	ID            string    `json:"reservationId"`
+	EventID       string    `json:"eventId"`
+	SeatIDs       []string  `json:"seatIds"`
+	Status        string    `json:"status"`
+	HoldExpiresAt time.Time `json:"holdExpiresAt"`
+	Amount        int64     `json:"amount"`
+	Reason        string    `json:"reason,omitempty"`
+	PaymentID     string    `json:"paymentId,omitempty"`
+	PaymentStatus string    `json:"paymentStatus,omitempty"`
+	member        string
+}
+
+type fakePayment struct {
+	ID          string `json:"paymentId"`
+	Status      string `json:"status"`
+	Reason      string `json:"failureReason,omitempty"`
+	card        string
+	reservation string
+}
+
+const fakeAdmin = "fake-admin-token"
+
+func startFake(t testing.TB) *fake {
+	t.Helper()
+	f := &fake{
+		seats: map[string][]*fakeSeat{}, reservations: map[string]*fakeReservation{},
+		payments: map[string]*fakePayment{}, keys: map[string]string{}, hold: 5 * time.Minute, ops: calmOps,
+	}
+	for i, title := range []string{"Moonlight Parade", "The Paper Kites of Busan", "Night Train to Gangneung", "A Hundred Small Drums", "Winter, Unplugged"} {
+		id := fmt.Sprint("show-", i+1)
+		f.shows = append(f.shows, site.Show{ID: id, Title: title})
+		for row := range 20 {
+			for n := 1; n <= 25; n++ {
+				seat := &fakeSeat{ID: fmt.Sprintf("%c-%d", 'A'+row, n), Status: "AVAILABLE", Price: 90000}
+				if row < 5 {
+					seat.Price = 150000
+				} else if row < 12 {
+					seat.Price = 120000
+				}
+				sum := fnv.New32a()
+				fmt.Fprint(sum, id, seat.ID)
+				taken := int(sum.Sum32()>>7) % 100
+				if full := []int{34, 8, 55, 97, 100}[i]; taken < full {
+					seat.Status, seat.owner = "SOLD", "somebody"
+					if taken%9 == 0 && i < 4 {
+						seat.Status = "HOLD"
+					}
+				}
+				f.seats[id] = append(f.seats[id], seat)
+			}
+		}
+	}
+	f.start(t, "127.0.0.1:0")
+	t.Cleanup(f.stop)
+	return f
+}
+
+// start listens; after stop, start with the address from before is a restart.
+func (f *fake) start(t testing.TB, address string) {
+	t.Helper()
+	handler, err := site.New(site.Config{Backend: f, Version: "v0.1.0", Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.server = &httptest.Server{Listener: listener, Config: &http.Server{Handler: f.routes(handler)}}
+	f.server.Start()
+	f.address = listener.Addr().String()
+}
+
+func (f *fake) url() string { return "http://" + f.address }
+
+// stop ends the server without waiting for anybody, as a kill would.
+func (f *fake) stop() {
+	f.server.Listener.Close()         //nolint:errcheck // Close below closes it again
+	f.server.CloseClientConnections() // what is under way breaks
+	f.server.Close()
+}
+
+func (f *fake) routes(pages http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", pages)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		if f.silent() {
+			panic(http.ErrAbortHandler)
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	mux.HandleFunc("POST /api/login", func(w http.ResponseWriter, r *http.Request) {
+		var in struct{ MemberID string }
+		if json.NewDecoder(r.Body).Decode(&in) != nil || in.MemberID == "" {
+			problem(w, 400, "No name", "memberId is empty.")
+			return
+		}
+		answer(w, 200, map[string]any{"token": "member:" + in.MemberID, "expiresAt": time.Now().Add(time.Hour)})
+	})
+	public := map[string]func(*http.Request, string) (int, any){
+		"GET /api/shows/{id}": f.getShow,
+	}
+	members := map[string]func(*http.Request, string) (int, any){
+		"POST /api/queue/check/{id}":  f.check,
+		"POST /api/queue/leave/{id}":  func(*http.Request, string) (int, any) { return 204, nil },
+		"POST /api/seats/reserve":     f.reserve,
+		"GET /api/reservations/{id}":  f.reservation,
+		"GET /api/me/tickets":         f.tickets,
+		"DELETE /api/me/tickets/{id}": f.cancel,
+		"POST /api/payments":          f.pay,
+		"GET /api/payments/{id}":      f.payment,
+		"GET /api/seats/{id}":         f.plan,
+	}
+	handle := func(pattern string, fn func(*http.Request, string) (int, any), open bool) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			member, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer member:")
+			if !ok && !open {
+				problem(w, 401, "Sign in first", "")
+				return
+			}
+			f.mu.Lock()
+			code, body := fn(r, member)
+			lost := f.mute || f.loseAnswers && r.Method == http.MethodPost
+			f.mu.Unlock()
+			if lost {
+				panic(http.ErrAbortHandler)
+			}
+			if p, bad := body.(fault); bad {
+				problem(w, code, p.title, p.detail)
+				return
+			}
+			if r.Method == http.MethodGet {
+				sum := fnv.New64a()
+				json.NewEncoder(sum).Encode(body) //nolint:errcheck // a hash takes everything
+				tag := strconv.Quote(strconv.FormatUint(sum.Sum64(), 36))
+				w.Header().Set("ETag", tag)
+				if r.Header.Get("If-None-Match") == tag {
+					w.WriteHeader(http.StatusNotModified)
+					return
+				}
+			}
+			answer(w, code, body)
+		})
+	}
+	for pattern, fn := range public {
+		handle(pattern, fn, true)
+	}
+	for pattern, fn := range members {
+		handle(pattern, fn, false)
+	}
+	admin := func(pick func(a, b any) any, count int) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "Bearer "+fakeAdmin {
+				problem(w, 401, "Admin token needed", "Send the token that the box office has printed.")
+				return
+			}
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.looks += count
+			answer(w, 200, pick(f.ops(f.looks)))
+		}
+	}
+	mux.HandleFunc("GET /api/admin/ops", admin(func(a, _ any) any { return a }, 1))
+	mux.HandleFunc("GET /api/admin/invariants", admin(func(_, b any) any { return b }, 0))
+	return mux
+}
+
+// silence has every request take effect and every answer get lost; speak ends
+// it.
+func (f *fake) silence() { f.setMute(true) }
+func (f *fake) speak()   { f.setMute(false) }
+
+func (f *fake) setMute(mute bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mute = mute
+}
+
+func (f *fake) silent() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.mute
+}
+
+// take has somebody else buy a seat.
+func (f *fake) take(show, id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seatOf(show, id).Status = "SOLD"
+}
+
+func (f *fake) seatOf(show, id string) *fakeSeat {
+	i := slices.IndexFunc(f.seats[show], func(s *fakeSeat) bool { return s.ID == id })
+	return f.seats[show][i]
+}
+
+type fault struct{ title, detail string }
+
+func answer(w http.ResponseWriter, code int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	if code != http.StatusNoContent {
+		json.NewEncoder(w).Encode(body) //nolint:errcheck // the browser may be gone
+	}
+}
+
+func problem(w http.ResponseWriter, code int, title, detail string) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(code)
+	json.NewEncoder(w).Encode(map[string]any{"type": "about:blank", "title": title, "detail": detail, "status": code}) //nolint:errcheck // the browser may be gone
+}
+
+// Shows and Show are what the pages render.
+func (f *fake) Shows(context.Context) ([]site.Show, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	shows := slices.Clone(f.shows)
+	for i := range shows {
+		f.count(&shows[i])
+	}
+	return shows, f.broken
+}
+
+func (f *fake) Show(_ context.Context, id string) (site.Show, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.broken != nil {
+		return site.Show{}, f.broken
+	}
+	for _, show := range f.shows {
+		if show.ID == id {
+			f.count(&show)
+			return show, nil
+		}
+	}
+	return site.Show{}, fmt.Errorf("%w: %q", site.ErrNotFound, id)
+}
+
+func (f *fake) count(show *site.Show) {
+	show.Seats = site.Seats{Total: len(f.seats[show.ID])}
+	for _, seat := range f.seats[show.ID] {
+		switch seat.Status {
+		case "AVAILABLE":
+			show.Seats.Available++
+		case "HOLD":
+			show.Seats.Held++
+		default:
+			show.Seats.Sold++
+		}
+	}
+}
+
+func (f *fake) getShow(r *http.Request, _ string) (int, any) {
+	for _, show := range f.shows {
+		if show.ID == r.PathValue("id") {
+			f.count(&show)
+			return 200, map[string]any{"id": show.ID, "title": show.Title, "seats": map[string]int{
+				"total": show.Seats.Total, "available": show.Seats.Available, "held": show.Seats.Held, "sold": show.Seats.Sold,
+			}}
+		}
+	}
+	return 404, fault{"No such show", ""}
+}

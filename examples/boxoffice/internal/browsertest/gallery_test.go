@@ -1,0 +1,168 @@
+package browsertest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestPagesGallery takes a picture of every page in every state, on a phone and
+// on a desktop, light and dark, English and Korean, and checks what can be
+// checked everywhere: nothing is wider than the screen, every control has a
+// name, one main heading is seen.
+func TestPagesGallery(t *testing.T) {
+	var devices []device
+	for _, d := range []device{phone(), desktop()} {
+		for _, lang := range []string{"en", "ko"} {
+			for _, dark := range []bool{false, true} {
+				d.lang, d.dark = lang, dark
+				devices = append(devices, d)
+			}
+		}
+	}
+	if os.Getenv("MILLRACE_SCREENSHOTS") == "" {
+		// Each combination once is enough to find a fault in a layout.
+		devices = []device{devices[0], devices[3], devices[5], devices[6]}
+	}
+	for _, d := range devices {
+		name := fmt.Sprintf("%s-%s-%s", d.name, d.lang, map[bool]string{true: "dark", false: "light"}[d.dark])
+		t.Run(name, func(t *testing.T) { gallery(t, d, name) })
+	}
+}
+
+func gallery(t *testing.T, d device, name string) {
+	f := startFake(t)
+	tb := open(t, f.url(), d)
+	tb.expect("404", "503", "409")
+	n := 0
+	take := func(what string) {
+		t.Helper()
+		n++
+		tb.until("document.fonts.status === 'loaded' && [...document.images].every(i => i.complete || i.loading === 'lazy') && document.getAnimations().every(a => a.playState !== 'running')")
+		sound(tb, what)
+		tb.sheet(fmt.Sprintf("%s-%02d-%s", name, n, what))
+	}
+
+	tb.visit("/")
+	take("home")
+	tb.visit("/shows/show-2")
+	take("show")
+	tb.visit("/shows/show-5")
+	take("show-sold-out")
+	tb.visit("/nowhere")
+	take("not-found")
+	tb.visit("/tickets")
+	tb.until(visible("#signed-out"))
+	take("tickets-signed-out")
+	tb.visit("/queue?event=show-1")
+	tb.until(visible("#signin"))
+	take("sign-in-dialog")
+	tb.signIn("mina.kim")
+	tb.until(visible("#none"))
+	take("tickets-none")
+
+	f.mu.Lock()
+	f.waiting = 1284
+	f.mu.Unlock()
+	tb.visit("/queue?event=show-1")
+	tb.until(visible("#line") + " && document.querySelector('#progress').value > 0.05")
+	take("queue")
+	f.mu.Lock()
+	f.waiting = 0
+	f.mu.Unlock()
+
+	tb.at("/events/show-1")
+	tb.until("document.querySelectorAll('.row .seat[data-state=available]').length > 100")
+	take("seats")
+	tb.click("#pick-go")
+	tb.until("document.querySelectorAll('.row .seat[data-state=chosen]').length === 2")
+	tb.shot(name + "-10-seats-chosen-in-view")
+	take("seats-chosen")
+	tb.click("#hold")
+	tb.at("/checkout/")
+	tb.until("document.querySelector('#checkout').dataset.view === 'pay' && document.querySelector('#event-title').textContent.length > 3")
+	take("checkout-pay")
+	tb.click(".card.slow input")
+	tb.click("#pay-go")
+	tb.until("document.querySelector('#checkout').dataset.view === 'processing'")
+	take("checkout-processing")
+	tb.visit("/tickets")
+	tb.until("document.querySelectorAll('.ticket').length === 1")
+	f.settle("SUCCESS")
+	tb.until(visible(".ticket.confirmed"))
+
+	for i, outcome := range []string{"done", "failed", "cancelled"} {
+		tb.visit([]string{"/events/show-2", "/events/show-3", "/events/show-1"}[i])
+		tb.until("!document.querySelector('#pick-go').disabled")
+		tb.click("#pick-go")
+		tb.click("#hold")
+		tb.at("/checkout/")
+		tb.until("document.querySelector('#checkout').dataset.view === 'pay'")
+		switch outcome {
+		case "cancelled":
+			tb.click("[data-cancel]")
+			tb.until(visible("#confirm"))
+			take("confirm-dialog")
+			tb.click("#confirm-yes")
+		case "failed":
+			tb.click(".card.decline input")
+			tb.click("#pay-go")
+		default:
+			tb.click("#pay-go")
+		}
+		tb.until(fmt.Sprintf("document.querySelector('#checkout').dataset.view === %q", outcome))
+		take("checkout-" + outcome)
+	}
+	tb.visit("/events/show-3")
+	tb.until("!document.querySelector('#pick-go').disabled")
+	tb.click("#pick-go")
+	tb.click("#hold")
+	tb.at("/checkout/")
+	tb.visit("/tickets")
+	tb.until("document.querySelectorAll('.ticket').length === 5 && [...document.images].every(i => i.complete)")
+	take("tickets")
+
+	tb.visit("/ops")
+	take("ops-token")
+	f.mu.Lock()
+	f.ops = troubledOps
+	f.mu.Unlock()
+	tb.fill("#token", fakeAdmin)
+	tb.click("#token-form [type=submit]")
+	tb.until("document.querySelectorAll('.letters li').length === 4")
+	take("ops")
+
+	f.mu.Lock()
+	f.broken = errors.New("the database is away")
+	f.mu.Unlock()
+	tb.visit("/shows/show-1")
+	take("unavailable")
+	tb.visit("/offline")
+	take("offline")
+}
+
+// sound checks what holds for every page in every state.
+func sound(tb *tab, what string) {
+	tb.Helper()
+	if over := eval[int](tb, `Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)`); over > 0 {
+		wide := eval[string](tb, `[...document.querySelectorAll("body *")].filter(e => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroller, .tablebox")).slice(0, 5).map(e => e.tagName + "." + e.className).join(", ")`)
+		tb.Errorf("%s is %d px wider than the screen: %s", what, over, wide)
+	}
+	if unnamed := eval[string](tb, `[...document.querySelectorAll("a, button, input:not([type=radio])")].filter(e => e.checkVisibility() && !e.disabled && !(e.getAttribute("aria-label") || e.textContent.trim() || e.labels?.length)).map(e => e.outerHTML.slice(0, 90)).join("\n")`); unnamed != "" {
+		tb.Errorf("%s has controls without a name:\n%s", what, unnamed)
+	}
+	if headings := eval[int](tb, `[...document.querySelectorAll("h1")].filter(e => e.checkVisibility()).length`); headings != 1 {
+		tb.Errorf("%s shows %d main headings, want 1", what, headings)
+	}
+	if small := eval[string](tb, `[...document.querySelectorAll("button, .button, nav a")].filter(e => e.checkVisibility() && !e.disabled).map(e => [e, e.getBoundingClientRect()]).filter(([, b]) => b.width < 23.5 || b.height < 23.5).map(([e]) => e.outerHTML.slice(0, 90)).slice(0, 3).join("\n")`); small != "" {
+		tb.Errorf("%s has controls under 24 px:\n%s", what, small)
+	}
+	if raw := eval[string](tb, `document.querySelector("main").innerText.match(/\{\w+\}|\b(?:undefined|NaN|\[object)\b/)?.[0] ?? ""`); raw != "" {
+		tb.Errorf("%s shows %q", what, raw)
+	}
+	if strings.Contains(eval[string](tb, `document.title`), "  ") {
+		tb.Errorf("%s has a title with a gap", what)
+	}
+}

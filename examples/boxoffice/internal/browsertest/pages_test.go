@@ -1,0 +1,378 @@
+package browsertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+func view(name string) string {
+	return fmt.Sprintf("document.querySelector('#checkout')?.dataset.view === %q", name)
+}
+
+// book goes from the seat plan to the checkout with n seats that the house
+// picks.
+func (tb *tab) book(event string, n int) {
+	tb.Helper()
+	tb.visit("/queue?event=" + event)
+	tb.at("/events/")
+	tb.until("document.querySelector('#pick-go') && !document.querySelector('#pick-go').disabled")
+	for tb.count() > n {
+		tb.click("[data-step='-1']")
+	}
+	for tb.count() < n {
+		tb.click("[data-step='1']")
+	}
+	tb.click("#pick-go")
+	tb.until(fmt.Sprintf("document.querySelectorAll('#basket li').length === %d", n))
+	tb.click("#hold")
+	tb.at("/checkout/")
+	tb.until(view("pay"))
+}
+
+func (tb *tab) count() int {
+	return eval[int](tb, "Number(document.querySelector('#pick-count').textContent)")
+}
+
+// TestPagesPaymentSurvivesSilence has the server take a payment, lose the
+// answer and go away. The page says so, waits, repeats the payment under its
+// key, and shows how the one payment ended.
+func TestPagesPaymentSurvivesSilence(t *testing.T) {
+	f := startFake(t)
+	tb := open(t, f.url(), desktop())
+	tb.expect("ERR_")
+	tb.signIn("mina")
+	tb.book("show-1", 2)
+	f.silence()
+	tb.click("#pay-go")
+	tb.until(visible("#banner") + " && document.querySelector('#banner').textContent.includes('answering')")
+	if got := eval[string](tb, "document.querySelector('#checkout').dataset.view"); got != "processing" {
+		t.Errorf("while nobody answers the page shows %q", got)
+	}
+	tb.shot("offline-banner")
+	f.speak()
+	tb.until(view("done"))
+	tb.until("!(" + visible("#banner") + ")")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.payments) != 1 {
+		t.Errorf("%d payments were made, want 1", len(f.payments))
+	}
+	if len(f.keysSeen) < 2 {
+		t.Errorf("the payment was sent %d times: its answer was not lost, or it was not repeated", len(f.keysSeen))
+	}
+	for _, key := range f.keysSeen {
+		if key != f.keysSeen[0] {
+			t.Errorf("the payment was repeated under another key: %v", f.keysSeen)
+		}
+	}
+}
+
+// TestPagesReloadRepeatsPayment reloads the page whose payment got no answer.
+func TestPagesReloadRepeatsPayment(t *testing.T) {
+	f := startFake(t)
+	tb := open(t, f.url(), desktop())
+	tb.expect("ERR_")
+	tb.signIn("mina")
+	tb.book("show-1", 1)
+	f.silence()
+	tb.click("#pay-go")
+	tb.until(visible("#banner"))
+	f.speak()
+	tb.run(chromedp.Reload())
+	tb.until(view("done"))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.payments) != 1 || len(f.keysSeen) == 0 {
+		t.Errorf("%d payments from %d requests, want 1 payment", len(f.payments), len(f.keysSeen))
+	}
+}
+
+// TestPagesWaitForServer loads a page while there is no server at all.
+func TestPagesWaitForServer(t *testing.T) {
+	f := startFake(t)
+	tb := open(t, f.url(), phone())
+	tb.expect("ERR_")
+	tb.visit("/?lang=ko")
+	tb.until("navigator.serviceWorker.controller !== null && navigator.serviceWorker.controller.state === 'activated'")
+	tb.visit("/shows/show-1")
+	f.stop()
+	_ = chromedp.Do(tb.ctx, chromedp.Navigate(tb.base+"/tickets")) // the navigation counts as failed when it is the worker that answers
+	tb.until(visible("#offline"))
+	if got := eval[string](tb, "document.documentElement.lang + location.pathname"); got != "ko/tickets" {
+		t.Errorf("the waiting page is %q, want it in Korean under the wanted address", got)
+	}
+	sound(tb, "waiting page")
+	tb.shot("waiting-page")
+	f.start(t, f.address)
+	tb.until(visible("#signed-out") + " && !document.querySelector('#offline')")
+}
+
+// TestPagesHoldLost loses the answer of a hold that was made: the page finds
+// it and goes on to the payment, instead of being refused by its own hold.
+func TestPagesHoldLost(t *testing.T) {
+	f := startFake(t)
+	tb := open(t, f.url(), desktop())
+	tb.expect("ERR_")
+	tb.signIn("mina")
+	tb.visit("/queue?event=show-2")
+	tb.at("/events/")
+	tb.click("#pick-go")
+	f.mu.Lock()
+	f.loseAnswers = true
+	f.mu.Unlock()
+	tb.click("#hold")
+	tb.until(visible("#banner"))
+	f.mu.Lock()
+	f.loseAnswers = false
+	f.mu.Unlock()
+	tb.at("/checkout/")
+	tb.until(view("pay"))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.reservations) != 1 {
+		t.Errorf("%d reservations were made, want 1", len(f.reservations))
+	}
+}
+
+// TestPagesTakenSeat has somebody else take a seat that is chosen here, first
+// seen in the plan and then only when holding.
+func TestPagesTakenSeat(t *testing.T) {
+	f := startFake(t)
+	tb := open(t, f.url(), desktop())
+	tb.expect("409")
+	tb.signIn("mina")
+	tb.visit("/queue?event=show-2")
+	tb.at("/events/")
+	tb.click("#pick-go")
+	tb.until("document.querySelectorAll('#basket li').length === 2")
+	chosen := eval[[]string](tb, "[...document.querySelectorAll('[data-state=chosen][data-seat]')].map(e => e.dataset.seat)")
+	eval[bool](tb, `(() => { globalThis.painted = new Set(); new MutationObserver(l => l.forEach(m => painted.add(m.target.dataset.seat))).observe(document.querySelector("#grid"), { subtree: true, attributeFilter: ["data-state"] }); return true })()`)
+	f.take("show-2", chosen[0])
+	tb.until("document.querySelectorAll('#basket li').length === 1 && " + visible("#problem"))
+	if text := eval[string](tb, "document.querySelector('#problem').textContent"); !strings.Contains(text, chosen[0]) {
+		t.Errorf("the page says %q about the loss of %s", text, chosen[0])
+	}
+	if painted := eval[[]string](tb, "[...painted]"); len(painted) != 1 || painted[0] != chosen[0] {
+		t.Errorf("repainted were %v, want only %s", painted, chosen[0])
+	}
+	f.mu.Lock() // the plan that is served next comes after the hold
+	eval[bool](tb, "(document.querySelector('#hold').click(), true)")
+	f.seatOf("show-2", chosen[1]).Status = "SOLD"
+	f.mu.Unlock()
+	tb.until(visible("#problem") + " && document.querySelectorAll('#basket li').length === 0")
+	if path := eval[string](tb, "location.pathname"); path != "/events/show-2" {
+		t.Errorf("a refused hold leads to %s", path)
+	}
+}
+
+// TestPagesSelection checks the limit, the total, and that a choice outlives
+// a change of the language.
+func TestPagesSelection(t *testing.T) {
+	f := startFake(t)
+	tb := open(t, f.url(), desktop())
+	tb.signIn("mina")
+	tb.visit("/queue?event=show-2")
+	tb.at("/events/")
+	tb.until("!document.querySelector('#pick-go').disabled")
+	free := eval[[]string](tb, "[...document.querySelectorAll('[data-state=available][data-seat]')].slice(0, 7).map(e => e.dataset.seat)")
+	for _, seat := range free {
+		tb.click(fmt.Sprintf("[data-seat='%s']", seat))
+	}
+	tb.until("document.querySelectorAll('#basket li').length === 6 && " + visible("#problem"))
+	if text := eval[string](tb, "document.querySelector('#total').textContent"); text != "₩900,000" {
+		t.Errorf("six seats of the first row cost %q", text)
+	}
+	if text := eval[string](tb, "document.querySelector('#problem').textContent"); !strings.Contains(text, "6") {
+		t.Errorf("about the seventh seat the page says %q", text)
+	}
+	tb.click(".lang")
+	tb.until("document.documentElement.lang === 'ko' && document.querySelectorAll('#basket li').length === 6")
+	if text := eval[string](tb, "document.querySelector('#total').textContent"); text != "900,000원" {
+		t.Errorf("in Korean they cost %q", text)
+	}
+	if label := eval[string](tb, fmt.Sprintf("document.querySelector(\"[data-seat='%s']\").getAttribute('aria-label')", free[0])); !strings.Contains(label, "내가 고름") || !strings.Contains(label, "150,000원") {
+		t.Errorf("a screen reader hears %q", label)
+	}
+}
+
+// TestPagesWaitingRoom stands in line, where the bar must never go back.
+func TestPagesWaitingRoom(t *testing.T) {
+	f := startFake(t)
+	tb := open(t, f.url(), phone())
+	tb.signIn("mina")
+	f.mu.Lock()
+	f.waiting = 3
+	f.mu.Unlock()
+	tb.visit("/queue?event=show-1")
+	tb.until(visible("#line"))
+	if text := eval[string](tb, "document.querySelector('#ahead').textContent"); text != "2" && text != "1" {
+		t.Errorf("%q are ahead, want 2 or 1", text)
+	}
+	tb.until("document.querySelector('#live').textContent !== ''")
+	before := eval[float64](tb, "document.querySelector('#progress').value")
+	f.mu.Lock()
+	f.waiting = 40 // the line seems to have grown
+	f.mu.Unlock()
+	tb.until("document.querySelector('#ahead').textContent > '10'")
+	if after := eval[float64](tb, "document.querySelector('#progress').value"); after < before {
+		t.Errorf("the bar went back from %v to %v", before, after)
+	}
+	f.mu.Lock()
+	f.waiting = 0
+	f.mu.Unlock()
+	tb.at("/events/show-1")
+}
+
+// TestPagesHoldRunsOut lets the time to pay pass.
+func TestPagesHoldRunsOut(t *testing.T) {
+	f := startFake(t)
+	f.hold = 2 * time.Second
+	tb := open(t, f.url(), desktop())
+	tb.signIn("mina")
+	tb.book("show-1", 1)
+	tb.until(view("expired"))
+	if focus := eval[string](tb, "document.activeElement.tagName"); focus != "H1" {
+		t.Errorf("after the change the focus is on %s, want the heading", focus)
+	}
+	tb.click("[data-for=expired] [data-seats]")
+	tb.at("/events/show-1")
+}
+
+// TestPagesLatePayment has the bank approve after the seats were released.
+func TestPagesLatePayment(t *testing.T) {
+	f := startFake(t)
+	tb := open(t, f.url(), desktop())
+	tb.signIn("mina")
+	tb.book("show-1", 1)
+	tb.click(".card.slow input")
+	tb.click("#pay-go")
+	tb.until(view("processing"))
+	f.mu.Lock()
+	for _, res := range f.reservations {
+		f.move(res, "CANCELLED", "HOLD_TIMEOUT", "AVAILABLE")
+	}
+	f.mu.Unlock()
+	f.settle("SUCCESS")
+	tb.until(view("late"))
+	f.mu.Lock()
+	for _, p := range f.payments {
+		p.Status = "REFUNDED"
+	}
+	f.mu.Unlock()
+	tb.until(view("refunded"))
+}
+
+// TestPagesSignInAgain ends the sign-in in the middle of a checkout.
+func TestPagesSignInAgain(t *testing.T) {
+	f := startFake(t)
+	tb := open(t, f.url(), desktop())
+	tb.expect("401")
+	tb.signIn("mina")
+	tb.book("show-1", 1)
+	key := eval[string](tb, "JSON.parse(Object.entries(sessionStorage).find(([k]) => k.startsWith('boxoffice.checkout.'))[1]).paymentKey")
+	eval[bool](tb, `(localStorage.setItem("boxoffice.session", JSON.stringify({ ...JSON.parse(localStorage["boxoffice.session"]), token: "forged" })), true)`)
+	tb.run(chromedp.Reload())
+	tb.click("#signin-again")
+	tb.until(visible("#signin"))
+	tb.fill("#signin input", "mina")
+	tb.press(kb.Enter)
+	tb.until(view("pay"))
+	tb.click("#pay-go")
+	tb.until(view("done"))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.keysSeen[0] != key {
+		t.Errorf("the payment's key was %s and became %s", key, f.keysSeen[0])
+	}
+}
+
+// TestPagesBadSignIn enters a name that nobody can have.
+func TestPagesBadSignIn(t *testing.T) {
+	f := startFake(t)
+	tb := open(t, f.url(), phone())
+	tb.visit("/login?next=https://example.org/")
+	tb.until("document.activeElement.id === 'member-id'")
+	tb.fill("#member-id", "mina kim")
+	tb.press(kb.Enter)
+	tb.until(visible("#member-error"))
+	tb.fill("#member-id", "mina")
+	tb.press(kb.Enter)
+	tb.at("/tickets") // and not where the address wanted to lead
+}
+
+// TestPagesTheme switches the colours and keeps them over pages.
+func TestPagesTheme(t *testing.T) {
+	f := startFake(t)
+	d := desktop()
+	d.dark = true
+	tb := open(t, f.url(), d)
+	tb.visit("/")
+	tb.until(visible("#theme"))
+	ground := "getComputedStyle(document.body).backgroundColor"
+	dark := eval[string](tb, ground)
+	tb.click("#theme")
+	tb.until(fmt.Sprintf("%s !== %q", ground, dark))
+	light := eval[string](tb, ground)
+	tb.visit("/tickets")
+	if now := eval[string](tb, ground); now != light {
+		t.Errorf("on the next page the ground is %s, want %s", now, light)
+	}
+	tb.click("#theme")
+	tb.click("#theme")
+	tb.until(fmt.Sprintf("%s === %q && document.cookie === ''", ground, dark))
+}
+
+// TestPagesOps signs in as an operator, wrongly first, and watches dead letters
+// arrive.
+func TestPagesOps(t *testing.T) {
+	f := startFake(t)
+	tb := open(t, f.url(), desktop())
+	tb.expect("401")
+	tb.visit("/ops")
+	tb.until("document.activeElement.id === 'token'")
+	tb.fill("#token", "guess")
+	tb.press(kb.Enter)
+	tb.until(visible("#token-problem") + " && !(" + visible("#board") + ")")
+	tb.fill("#token", fakeAdmin)
+	tb.press(kb.Enter)
+	tb.until(visible("#board") + " && document.querySelector('#verdict').dataset.ok === 'yes' && document.querySelectorAll('#consumers tr').length === 8")
+	tb.until(visible("#dead-none"))
+	f.mu.Lock()
+	f.ops, f.looks = troubledOps, 0
+	f.mu.Unlock()
+	tb.until("document.querySelectorAll('.letters li').length === 2 && document.querySelector('.letters .fresh') !== null")
+	tb.until("document.querySelector('#verdict').dataset.ok === 'no' && document.querySelector('#checks [data-ok=no]') !== null")
+	tb.click("#pause")
+	tb.until("document.querySelector('#pulse-text').textContent === 'Paused'")
+	f.mu.Lock()
+	looks := f.looks
+	f.mu.Unlock()
+	tb.click("#pause")
+	tb.until("document.querySelector('#pulse').classList.contains('live')")
+	f.mu.Lock()
+	if f.looks <= looks {
+		t.Error("after the pause nothing is asked")
+	}
+	f.mu.Unlock()
+	tb.run(chromedp.Reload())
+	tb.until(visible("#board")) // the tab keeps the token
+}
+
+// TestPagesUnavailable comes back by itself when the backend does.
+func TestPagesUnavailable(t *testing.T) {
+	f := startFake(t)
+	f.broken = errNoBrowser // any error
+	tb := open(t, f.url(), phone())
+	tb.expect("503")
+	tb.visit("/")
+	tb.until("document.querySelector('[data-status=\"503\"]')")
+	f.mu.Lock()
+	f.broken = nil
+	f.mu.Unlock()
+	tb.until("document.querySelectorAll('.show').length === 5")
+}

@@ -1,0 +1,37 @@
+// Package catalog holds the shows and their seats.
+//
+// A seat is AVAILABLE, HOLD or SOLD, and carries the reservation it belongs to
+// while it is not available:
+//
+//	AVAILABLE ──Hold──▶ HOLD ──PaymentSuccess──▶ SOLD
+//	    ▲                │                        │
+//	    └──ReservationCancelled──┴────────────────┘
+//
+// Three statements move seats, each conditional on what it finds, so their
+// order does not matter:
+//
+//   - Hold takes seats that are AVAILABLE, all or none.
+//   - event-payment-consumer marks a reservation's held seats SOLD, unless the
+//     reservation is CANCELLED by then.
+//   - event-reservation-consumer frees every seat, held or sold, that still
+//     carries the cancelled reservation.
+//
+// A reservation is cancelled for good, and the release is handled after that
+// was committed. So when the sale comes first, the release frees what it sold;
+// when the cancellation comes first, the sale finds it and does nothing; when
+// the release comes first, no seat carries the reservation any more, and a seat
+// that meanwhile went to somebody else carries another one. A seat is never
+// sold twice, because it must be AVAILABLE to get a new reservation and only
+// the release makes it that.
+//
+//	property                                              proven by
+//	a hold takes all its seats or none                    TestHoldAllOrNone
+//	of many holds on one seat, one wins                   TestOneHoldWins
+//	a sale after the cancellation sells nothing           TestSoldAfterCancel
+//	a release frees sold seats too                        TestReleaseAfterSold
+//	a late release leaves the next holder's seat alone    TestReleaseLeavesOthers
+//	readers see their own writes, and share the reading   TestSnapshot
+//
+// Seat plans and counts are read at most once per 20 ms and show, however many
+// ask, and are at most 100 ms old where another process changed them.
+package catalog

@@ -1,0 +1,39 @@
+-- name: Shows
+SELECT s.show_id, s.title, s.comment_count, s.like_count, s.view_count,
+       COUNT(*),
+       COUNT(CASE WHEN e.status = 'AVAILABLE' THEN 1 END),
+       COUNT(CASE WHEN e.status = 'HOLD' THEN 1 END),
+       COUNT(CASE WHEN e.status = 'SOLD' THEN 1 END)
+FROM shows s JOIN seats e ON e.show_id = s.show_id
+GROUP BY s.show_id, s.title, s.comment_count, s.like_count, s.view_count, s.position
+ORDER BY s.position
+
+-- name: Seats
+SELECT seat_id, status, price FROM seats WHERE show_id = $1 ORDER BY position
+
+-- name: Hold
+-- The list is padded with its last seat, so that one statement serves any number.
+UPDATE seats SET status = 'HOLD', reservation_id = $1, hold_expires_at = $2
+WHERE show_id = $3 AND status = 'AVAILABLE'
+  AND seat_id IN ($4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+
+-- name: Asked
+SELECT seat_id, COALESCE(reservation_id, '') FROM seats
+WHERE show_id = $1 AND seat_id IN ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+ORDER BY position
+
+-- name: Keep
+INSERT INTO reservation_seats (reservation_id, show_id, seat_id, position, price)
+SELECT reservation_id, show_id, seat_id, position, price FROM seats WHERE reservation_id = $1
+
+-- name: Price
+SELECT COALESCE(SUM(price), 0) FROM seats WHERE reservation_id = $1
+
+-- name: Sell
+UPDATE seats SET status = 'SOLD', hold_expires_at = NULL
+WHERE reservation_id = $1 AND status = 'HOLD'
+  AND EXISTS (SELECT 1 FROM reservations r WHERE r.reservation_id = $1 AND r.status <> 'CANCELLED')
+
+-- name: Release
+UPDATE seats SET status = 'AVAILABLE', reservation_id = NULL, hold_expires_at = NULL
+WHERE reservation_id = $1

@@ -1,0 +1,142 @@
+package chaos
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+)
+
+// recorder is a transport that keeps what it confirmed.
+type recorder struct {
+	confirmed int
+	err       error
+}
+
+func (r *recorder) Publish(_ string, messages ...*message.Message) error {
+	if r.err == nil {
+		r.confirmed += len(messages)
+	}
+	return r.err
+}
+
+func (r *recorder) Close() error { return nil }
+
+func messages(n int) (out []*message.Message) {
+	for range n {
+		out = append(out, message.NewMessage("id", nil))
+	}
+	return out
+}
+
+func TestFaultPublisherDiesAfterTheConfirmation(t *testing.T) {
+	transport := &recorder{}
+	wrapped, err := FaultPublisher(transport, "relay-after-publish:5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pub := wrapped.(*faultPublisher)
+	var deaths []int // what the transport had confirmed at each death
+	pub.die = func(int64) { deaths = append(deaths, transport.confirmed) }
+
+	for _, n := range []int{2, 2} {
+		if err := pub.Publish("t", messages(n)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	transport.err = errors.New("the broker is away")
+	if err := pub.Publish("t", messages(9)...); !errors.Is(err, transport.err) {
+		t.Errorf("%v", err)
+	}
+	if len(deaths) != 0 {
+		t.Fatalf("it died after 4 confirmed publishes and a failed one: %v", deaths)
+	}
+	transport.err = nil
+	if err := pub.Publish("t", messages(3)...); err != nil {
+		t.Fatal(err)
+	}
+	if len(deaths) != 1 || deaths[0] != 7 {
+		t.Errorf("deaths at %v confirmed messages, want one at 7", deaths)
+	}
+}
+
+func TestFaultPublisherSpec(t *testing.T) {
+	transport := &recorder{}
+	if pub, err := FaultPublisher(transport, ""); err != nil || pub != message.Publisher(transport) {
+		t.Errorf("without a fault: %v %v", pub, err)
+	}
+	if _, err := FaultPublisher(transport, "relay-after-publish"); err != nil {
+		t.Error(err)
+	}
+	for _, spec := range []string{"relay", "relay-after-publish:0", "relay-after-publish:x", "relay-after-publish:", ":3"} {
+		if _, err := FaultPublisher(transport, spec); err == nil || !strings.Contains(err.Error(), FaultEnv) {
+			t.Errorf("%q: %v", spec, err)
+		}
+	}
+}
+
+// TestDieIsSIGKILL lets a real process die.
+func TestDieIsSIGKILL(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "child", "die")
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ProcessState.String() != "signal: killed" || !strings.Contains(string(out), died) {
+		t.Errorf("%v: %s", err, out)
+	}
+	if strings.Contains(string(out), "survived") {
+		t.Error("the publish returned to its caller")
+	}
+}
+
+// dieChild publishes once with the fault.
+func dieChild() {
+	pub, err := FaultPublisher(&recorder{}, relayAfterPublish)
+	if err == nil {
+		err = pub.Publish("t", messages(1)...)
+	}
+	_, _ = io.WriteString(os.Stdout, "survived\n")
+	if err != nil {
+		os.Exit(1)
+	}
+}
+
+func TestMomentsAreDeterministic(t *testing.T) {
+	draw := func(seed uint64) ([]moment, []int) {
+		cfg, err := parse([]string{"--seed", itoa(seed)}, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cfg.moments(), cfg.publishes()
+	}
+	first, publishes := draw(3)
+	again, publishesAgain := draw(3)
+	other, _ := draw(4)
+	same, differs, starting := true, false, 0
+	for i := range first {
+		same = same && first[i] == again[i]
+		differs = differs || first[i] != other[i]
+		if m := first[i]; m.starting {
+			starting++
+		} else if m.after < 20e6 || m.after > 1500e6 {
+			t.Errorf("kill %d after %v, want 20 ms to 1.5 s", i, m.after)
+		}
+	}
+	if len(first) != 100 || !same || !differs {
+		t.Errorf("%d moments, same seed equal: %v, other seed differs: %v", len(first), same, differs)
+	}
+	if starting < 2 || starting > 30 {
+		t.Errorf("%d of 100 kills hit the start, want about 10", starting)
+	}
+	if len(publishes) != 30 {
+		t.Errorf("%d relay deaths", len(publishes))
+	}
+	for i := range publishes {
+		if publishes[i] != publishesAgain[i] || publishes[i] < 1 {
+			t.Errorf("relay death %d: %d and %d", i, publishes[i], publishesAgain[i])
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/screen"
+)
+
+// The exit codes of [Main].
+const (
+	exitOK          = 0
+	exitBroken      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// Main is the command "boxoffice chaos". It returns the exit code: 0 when every
+// check holds after every kill, 1 when one is broken or the run failed, 2 for
+// wrong usage, 130 when it was interrupted.
+func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	cfg, err := parse(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitOK
+	case err != nil:
+		_, _ = fmt.Fprintln(stderr, "boxoffice chaos:", err)
+		return exitUsage
+	}
+	if cfg.program, err = os.Executable(); err != nil {
+		_, _ = fmt.Fprintln(stderr, "boxoffice chaos: find the program to start:", err)
+		return exitBroken
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	return run(ctx, cfg, screen.New(stdout, cfg.plain), stderr)
+}
+
+// act is one way to kill, repeated.
+type act struct {
+	name    string
+	times   int
+	play    func(ctx context.Context, s *stage) error
+	tested  string // the check that the kills hit something
+	repeats int    // how many messages they must have caused to be published again
+	hold    time.Duration
+}
+
+// run plays the acts one after the other, each on a stage of its own.
+func run(ctx context.Context, cfg config, out *screen.Screen, stderr io.Writer) int {
+	acts := []act{
+		// A kill at random seldom falls between publish and cursor.
+		{"kill -9 of the whole box office", cfg.kills, killAll, "the transport was in use", 0, cfg.hold},
+		// After each death the next relay waits for the dead one's lease, for
+		// seconds. Holds last longer here, or nobody would be paid for in time.
+		{"the relay dies between publish and cursor", cfg.relayKills, killRelay, "every death left a message to repeat", cfg.relayKills, 3 * cfg.hold},
+	}
+	code := exitOK
+	for _, a := range acts {
+		if a.times == 0 {
+			continue
+		}
+		out.Print("\n%s, %d times (seed %d)\n", out.Strong(a.name), a.times, cfg.seed)
+		got, err := perform(ctx, cfg, a, out)
+		if err != nil {
+			_, _ = fmt.Fprintf(stderr, "boxoffice chaos: %s: %v\n", a.name, err)
+		}
+		if got == exitInterrupted {
+			return got
+		}
+		code = max(code, got)
+	}
+	return code
+}

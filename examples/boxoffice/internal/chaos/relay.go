@@ -1,0 +1,82 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/launch"
+)
+
+// diesWithin bounds how long a relay may take to publish what it dies after.
+const diesWithin = time.Minute
+
+// killRelay runs the relay apart and lets it die between publish and cursor,
+// every time after another number of messages; then it leaves a sound one
+// running.
+func killRelay(ctx context.Context, s *stage) error {
+	main, err := s.launch.StartServe(ctx, "api and worker", "api,worker", s.addr, readyWithin, s.shared())
+	if err != nil {
+		return err
+	}
+	s.live = append(s.live, main)
+	for i, n := range s.cfg.publishes() {
+		s.setState("relay %d of %d dies after %d publishes", i+1, s.cfg.relayKills, n)
+		if err := s.relayDies(ctx, n); err != nil {
+			return fmt.Errorf("relay %d: %w", i+1, err)
+		}
+		select {
+		case <-main.Done():
+			return fmt.Errorf("the API and worker process ended by itself (%s):\n%s", main.End(), main.Tail())
+		default:
+		}
+	}
+	relay, err := s.relay(ctx, "")
+	if err != nil {
+		return fmt.Errorf("the last relay: %w", err)
+	}
+	s.live = append(s.live, relay)
+	return nil
+}
+
+// relay starts a relay of its own, with or without a fault.
+func (s *stage) relay(ctx context.Context, fault string) (*launch.Process, error) {
+	addr, err := launch.FreeAddr()
+	if err != nil {
+		return nil, err
+	}
+	env := s.shared()
+	if fault != "" {
+		// It may die before anybody sees it ready.
+		env[FaultEnv] = fault
+		return s.launch.Serve("relay", "relay", addr, env)
+	}
+	start := time.Now()
+	p, err := s.launch.StartServe(ctx, "relay", "relay", addr, readyWithin, env)
+	if err == nil {
+		s.recovered(time.Since(start))
+	}
+	return p, err
+}
+
+func (s *stage) relayDies(ctx context.Context, after int) error {
+	p, err := s.relay(ctx, fmt.Sprintf("%s:%d", relayAfterPublish, after))
+	if err != nil {
+		return err
+	}
+	defer p.Kill() // when it lives on
+	timer := time.NewTimer(diesWithin)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return fmt.Errorf("it published fewer than %d messages in %v:\n%s", after, diesWithin, p.Tail())
+	case <-p.Done():
+	}
+	if !strings.Contains(p.Tail(), died) {
+		return fmt.Errorf("it ended by itself (%s):\n%s", p.End(), p.Tail())
+	}
+	return nil
+}

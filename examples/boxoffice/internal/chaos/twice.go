@@ -1,0 +1,51 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/audit"
+	"github.com/millrace-go/millrace/internal/sqlitedb"
+)
+
+// publishedTwice reads from the transport's own table how many messages there
+// are, and how many of them repeat an earlier one. It only reads.
+func (s *stage) publishedTwice(ctx context.Context) (messages, repeated int, err error) {
+	db, err := sqlitedb.OpenReader(filepath.Join(s.dir, "boxoffice.db"), sqlitedb.Config{MaxOpenConns: 1})
+	if err != nil {
+		return 0, 0, fmt.Errorf("read the transport's table: %w", err)
+	}
+	defer db.Close() //nolint:errcheck // a reader has nothing to lose
+	err = db.QueryRowContext(ctx, `SELECT COUNT(*), COUNT(*) - COUNT(DISTINCT message_id) FROM bus_messages`).Scan(&messages, &repeated)
+	if err != nil {
+		return 0, 0, fmt.Errorf("read the transport's table: %w", err)
+	}
+	return messages, repeated, nil
+}
+
+// judge adds what only this package knows. That every effect happened once is
+// for the audit; here it is shown that this was put to the test at all. A relay
+// that died between publish and cursor leaves at least one message behind that
+// the next relay publishes again. Without such repeats the deaths missed their
+// moment and prove nothing.
+func (s *stage) judge(ctx context.Context, a act) error {
+	messages, repeated, err := s.publishedTwice(ctx)
+	if err != nil {
+		return err
+	}
+	ops, err := s.office.Ops(ctx)
+	if err != nil {
+		return err
+	}
+	detail := fmt.Sprintf("%d messages on the transport, %d of them repeats", messages, repeated)
+	var skipped int64
+	for _, c := range ops.Consumers {
+		skipped += c.Duplicates
+	}
+	if skipped > 0 {
+		detail += fmt.Sprintf("; this process's consumers skipped %d", skipped)
+	}
+	s.extra = append(s.extra, audit.Check{Name: a.tested, OK: messages > 0 && repeated >= a.repeats, Detail: detail})
+	return nil
+}

@@ -1,0 +1,258 @@
+package config
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+)
+
+// The roles that a process can have.
+const (
+	RoleAPI      = "api"      // serves the site and the API
+	RoleRelay    = "relay"    // publishes the outbox
+	RoleWorker   = "worker"   // consumes events, carries out payments, ends holds
+	RoleAdmitter = "admitter" // admits from the waiting room
+)
+
+func allRoles() []string { return []string{RoleAPI, RoleRelay, RoleWorker, RoleAdmitter} }
+
+// Config is what the box office runs with.
+type Config struct {
+	Addr    string
+	DataDir string
+	DBURL   string
+	BusURL  string
+	Roles   []string
+	// Embedded says that the database is a file of this process alone.
+	Embedded bool
+
+	Secret       string
+	EntrySecrets []string // the first signs
+	AdminToken   string
+	// AdminTokenMade says that nobody chose the admin token, so it is printed.
+	AdminTokenMade bool
+
+	GatewayURL string // "" means the simulated gateway in this process
+	Hold       time.Duration
+
+	QueueThreshold int
+	QueueActiveTTL time.Duration
+}
+
+// Has reports whether this process has a role.
+func (c Config) Has(role string) bool { return slices.Contains(c.Roles, role) }
+
+// Schemes are the transports that the program links, to name them in errors.
+type Schemes interface {
+	Schemes() []string
+}
+
+// setting is one environment variable and its flag.
+type setting struct {
+	env, flag, def, help string
+	value                *string
+}
+
+type raw struct {
+	addr, dataDir, dbURL, busURL, redisURL, roles, secret, adminToken, gatewayURL, hold string
+	threshold, activeTTL, entrySecret                                                   string
+}
+
+func (r *raw) settings() []setting {
+	return []setting{
+		{"BOXOFFICE_ADDR", "addr", "127.0.0.1:8080", "host:port to serve on", &r.addr},
+		{"BOXOFFICE_DATA_DIR", "data-dir", ".boxoffice", "folder for the database, the secrets and the simulated gateway's ledger", &r.dataDir},
+		{"BOXOFFICE_DB_URL", "db-url", "", "database, sqlite://path; default: a file in the data folder, for one process", &r.dbURL},
+		{"BOXOFFICE_BUS_URL", "bus-url", "", "transport; default: the database's own", &r.busURL},
+		{"BOXOFFICE_REDIS_URL", "redis-url", "embedded://", "Redis; embedded:// keeps its data in this process", &r.redisURL},
+		{"BOXOFFICE_ROLES", "roles", "all", "api, relay, worker, admitter, separated by commas, or all", &r.roles},
+		{"BOXOFFICE_SECRET", "secret", "", "signs sign-ins, at least 32 bytes; default: made and kept in the data folder (other users can see a flag; prefer the variable)", &r.secret},
+		{"BOXOFFICE_ADMIN_TOKEN", "admin-token", "", "opens /api/admin; default: made, kept in the data folder and printed", &r.adminToken},
+		{"BOXOFFICE_GATEWAY_URL", "gateway-url", "", "payment gateway; default: a simulated one in this process", &r.gatewayURL},
+		{"BOXOFFICE_HOLD_SECONDS", "hold-seconds", "300", "how long seats are held for payment", &r.hold},
+		{"QUEUE_THRESHOLD", "queue-threshold", "1000", "how many may be inside an event's sale at once, as the waiting room reports it", &r.threshold},
+		{"QUEUE_ACTIVE_TTL_SECONDS", "queue-active-ttl-seconds", "600", "how long an entry token is valid", &r.activeTTL},
+		{"QUEUE_ENTRY_TOKEN_SECRET", "queue-entry-token-secret", "", "signs entry tokens, at least 32 bytes; several separated by commas: the first signs, all verify; default: made and kept in the data folder", &r.entrySecret},
+	}
+}
+
+// Parse reads the settings from args and the environment. schemes are the
+// transports that the program knows. It writes usage and flag errors to stderr;
+// flag.ErrHelp means that help was asked for. Parse makes no file; [Config.Fill]
+// does.
+func Parse(args []string, getenv func(string) string, schemes Schemes, stderr io.Writer) (Config, error) {
+	var r raw
+	set := flag.NewFlagSet("boxoffice", flag.ContinueOnError)
+	set.SetOutput(stderr)
+	settings := r.settings()
+	for _, s := range settings {
+		def := s.def
+		if v := getenv(s.env); v != "" {
+			def = v
+		}
+		set.StringVar(s.value, s.flag, def, s.help)
+	}
+	set.Usage = func() { usage(stderr, settings) }
+	if err := set.Parse(args); err != nil {
+		return Config{}, err
+	}
+	if set.NArg() > 0 {
+		return Config{}, fmt.Errorf("unexpected argument %q; settings are flags, see --help", set.Arg(0))
+	}
+	return r.check(schemes)
+}
+
+func usage(w io.Writer, settings []setting) {
+	text := "Usage: boxoffice [serve] [flags]\n\nEach flag can be set by the environment variable beside it.\n\n"
+	for _, s := range settings {
+		text += fmt.Sprintf("  --%-26s %s\n      %s", s.flag, s.env, s.help)
+		if s.def != "" {
+			text += " (default " + s.def + ")"
+		}
+		text += "\n"
+	}
+	_, _ = io.WriteString(w, text) // nobody to tell if stderr is closed
+}
+
+// check turns the texts into a Config, and returns all that is wrong.
+func (r *raw) check(schemes Schemes) (Config, error) {
+	c := Config{Addr: r.addr, DataDir: r.dataDir, DBURL: r.dbURL, BusURL: r.busURL, GatewayURL: r.gatewayURL, Secret: r.secret, AdminToken: r.adminToken}
+	var errs []error
+	bad := func(env, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%s (--%s): "+format, append([]any{env, r.flagOf(env)}, args...)...))
+	}
+	if _, port, err := net.SplitHostPort(c.Addr); err != nil || !isPort(port) {
+		bad("BOXOFFICE_ADDR", "%q is not host:port; write for example 127.0.0.1:8080", c.Addr)
+	}
+	if c.DataDir == "" {
+		bad("BOXOFFICE_DATA_DIR", "it is empty; name a folder")
+	} else if abs, err := filepath.Abs(c.DataDir); err != nil {
+		bad("BOXOFFICE_DATA_DIR", "%v", err)
+	} else {
+		c.DataDir = abs
+	}
+	var err error
+	if c.Roles, err = parseRoles(r.roles); err != nil {
+		bad("BOXOFFICE_ROLES", "%v", err)
+	}
+	if c.DBURL == "" {
+		c.Embedded = true
+		c.DBURL = "sqlite://" + (&url.URL{Path: filepath.Join(c.DataDir, "boxoffice.db")}).EscapedPath()
+	} else if err := store.CheckURL(c.DBURL); err != nil {
+		bad("BOXOFFICE_DB_URL", "%v", err)
+	}
+	if c.BusURL == "" {
+		c.BusURL = c.DBURL
+	} else if err := checkBus(c.BusURL, schemes); err != nil {
+		bad("BOXOFFICE_BUS_URL", "%v", err)
+	}
+	if r.redisURL != "embedded://" {
+		scheme, _, _ := strings.Cut(r.redisURL, "://")
+		bad("BOXOFFICE_REDIS_URL", "unknown scheme %q; known are: embedded", scheme)
+	}
+	if missing := c.missingRoles(); len(missing) > 0 && len(c.Roles) > 0 {
+		why := "this process has only the roles " + strings.Join(c.Roles, ", ") + ", so others must do the rest"
+		if c.Embedded {
+			bad("BOXOFFICE_DB_URL", "%s, but the default database belongs to one process; give all of them the same sqlite://path, or set BOXOFFICE_ROLES=all", why)
+		}
+		if strings.HasPrefix(c.BusURL, "mem://") {
+			bad("BOXOFFICE_BUS_URL", "%s, but mem:// stays inside a process; use a transport that they share, or set BOXOFFICE_ROLES=all", why)
+		}
+	}
+	if c.GatewayURL != "" {
+		if u, err := url.Parse(c.GatewayURL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+			bad("BOXOFFICE_GATEWAY_URL", "it is not an http:// or https:// URL; write for example http://127.0.0.1:9090")
+		}
+	}
+	if c.Secret != "" {
+		if err := auth.CheckSecret(c.Secret); err != nil {
+			bad("BOXOFFICE_SECRET", "%v", err)
+		}
+	}
+	if c.AdminToken != "" && len(c.AdminToken) < 16 {
+		bad("BOXOFFICE_ADMIN_TOKEN", "the token is %d characters long; use at least 16", len(c.AdminToken))
+	}
+	if r.entrySecret != "" {
+		c.EntrySecrets = strings.Split(r.entrySecret, ",")
+		for _, s := range c.EntrySecrets {
+			if err := auth.CheckSecret(s); err != nil {
+				bad("QUEUE_ENTRY_TOKEN_SECRET", "%v", err)
+			}
+		}
+	}
+	number := func(env, text string, low, high int) int {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < low || n > high {
+			bad(env, "%q is not a whole number from %d to %d", text, low, high)
+		}
+		return n
+	}
+	c.Hold = time.Duration(number("BOXOFFICE_HOLD_SECONDS", r.hold, 1, 86_400)) * time.Second
+	c.QueueThreshold = number("QUEUE_THRESHOLD", r.threshold, 1, 100_000_000)
+	c.QueueActiveTTL = time.Duration(number("QUEUE_ACTIVE_TTL_SECONDS", r.activeTTL, 1, 86_400)) * time.Second
+	return c, errors.Join(errs...)
+}
+
+func (r *raw) flagOf(env string) string {
+	for _, s := range r.settings() {
+		if s.env == env {
+			return s.flag
+		}
+	}
+	return ""
+}
+
+func (c Config) missingRoles() []string {
+	var missing []string
+	for _, role := range allRoles() {
+		// The waiting room admits at once, so nothing is missing without its
+		// admitter.
+		if !c.Has(role) && role != RoleAdmitter {
+			missing = append(missing, role)
+		}
+	}
+	return missing
+}
+
+func parseRoles(text string) ([]string, error) {
+	var roles []string
+	for _, role := range strings.Split(text, ",") {
+		switch role = strings.TrimSpace(role); {
+		case role == "all":
+			roles = append(roles, allRoles()...)
+		case slices.Contains(allRoles(), role):
+			roles = append(roles, role)
+		default:
+			return nil, fmt.Errorf("unknown role %q; known are: %s, all", role, strings.Join(allRoles(), ", "))
+		}
+	}
+	slices.Sort(roles)
+	return slices.Compact(roles), nil
+}
+
+func checkBus(raw string, schemes Schemes) error {
+	scheme, _, ok := strings.Cut(raw, "://")
+	if !ok {
+		return fmt.Errorf("the URL has no scheme; write for example %s://…", schemes.Schemes()[0])
+	}
+	if !slices.Contains(schemes.Schemes(), strings.ToLower(scheme)) {
+		return fmt.Errorf("unknown scheme %q; known are: %s", scheme, strings.Join(schemes.Schemes(), ", "))
+	}
+	return nil
+}
+
+func isPort(s string) bool {
+	n, err := strconv.Atoi(s)
+	return err == nil && n >= 0 && n <= 65_535
+}

@@ -1,0 +1,125 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
+)
+
+// Subject is what to audit.
+type Subject struct {
+	Office     Office
+	GatewayURL string        // without it the ledger's checks are left out
+	Patience   time.Duration // for coming to rest
+	Crowd      *crowd.Crowd  // has ended
+	// Foreign says that others use the box office too: charges and tickets
+	// that no fan knows are then not judged.
+	Foreign bool
+}
+
+// Result of an audit.
+type Result struct {
+	Own     []Check // the box office's own invariants
+	Outside []Check // what fans and the ledger say
+}
+
+// OK reports whether every check holds.
+func (r Result) OK() bool {
+	broken := func(c Check) bool { return !c.OK }
+	return len(r.Own) > 0 && !slices.ContainsFunc(r.Own, broken) && !slices.ContainsFunc(r.Outside, broken)
+}
+
+// The names of the checks from outside.
+const (
+	checkRest         = "came to rest"
+	checkReservations = "reservations are as told"
+	checkPayments     = "payments are as told"
+	checkPaid         = "paid means ticket or money back"
+	checkTwice        = "no seat promised to two fans"
+	checkPlan         = "the seat plan is the fans' tickets"
+	checkOpen         = "nothing is left open"
+	checkLedger       = "gateway's ledger, one by one"
+	checkKeys         = "gateway's ledger, one charge per key"
+	checkGivenUp      = "nothing was dead-lettered or parked"
+	checkOdd          = "fans saw nothing odd"
+)
+
+// audit is one run.
+type audit struct {
+	s        Subject
+	find     *findings
+	records  []*crowd.Record
+	mu       sync.Mutex
+	tickets  map[string]crowd.Ticket // by reservation
+	owners   map[string]string       // member by reservation
+	payments []payment
+}
+
+// Run waits for rest and audits. The error is not nil only when ctx ended.
+func Run(ctx context.Context, s Subject) (Result, error) {
+	a := &audit{s: s, find: newFindings(), records: s.Crowd.Records(), tickets: map[string]crowd.Ticket{}, owners: map[string]string{}}
+	start := time.Now()
+	inv, err := s.Office.Rest(ctx, s.Patience)
+	a.find.announce(checkRest, "after %.1f s", time.Since(start).Seconds())
+	if err != nil {
+		a.find.found(checkRest, "%v", err)
+	}
+	a.askFans(ctx)
+	a.judgeReservations()
+	a.judgePayments()
+	a.judgeSeats(ctx)
+	a.judgeLedger(ctx)
+	a.judgeOps(ctx)
+	if ctx.Err() != nil {
+		return Result{}, ctx.Err()
+	}
+	return Result{Own: ownChecks(inv), Outside: a.find.checks()}, nil
+}
+
+// ownChecks shows an "ok: false" that no check explains as a check of its own.
+func ownChecks(inv Invariants) []Check {
+	checks := slices.Clone(inv.Checks)
+	if !inv.OK && !slices.ContainsFunc(checks, func(c Check) bool { return !c.OK }) {
+		checks = append(checks, Check{Name: "all invariants", Detail: "the box office does not say which one is broken"})
+	}
+	return checks
+}
+
+// judgeOps looks for events that were given up, and at the crowd's complaints.
+func (a *audit) judgeOps(ctx context.Context) {
+	ops, err := a.s.Office.Ops(ctx)
+	a.find.announce(checkGivenUp, "%d published, backlog %d", ops.Outbox.Published, ops.Outbox.Backlog)
+	if err != nil {
+		a.find.found(checkGivenUp, "%v", err)
+	}
+	if ops.Outbox.Failed > 0 {
+		a.find.found(checkGivenUp, "%d events are parked in the outbox", ops.Outbox.Failed)
+	}
+	for _, dead := range ops.DeadLetters {
+		if dead.Count > 0 {
+			a.find.found(checkGivenUp, "%d dead letters on %s", dead.Count, dead.Topic)
+		}
+	}
+	for _, c := range ops.Consumers {
+		if c.Lag > 0 {
+			a.find.found(checkGivenUp, "%s has not handled %d events of %s (%s %s)", c.Group, c.Lag, c.Topic, c.State, c.LastError)
+		}
+	}
+	odd, n := a.s.Crowd.Violations()
+	a.find.announce(checkOdd, "%d requests answered", a.s.Crowd.Meter().Requests())
+	if n > 0 {
+		a.find.found(checkOdd, "%s", strings.Join(odd[:min(3, len(odd))], "; ")+more(n-3))
+	}
+}
+
+func more(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("; and %d more", n)
+}

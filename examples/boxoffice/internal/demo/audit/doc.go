@@ -1,0 +1,21 @@
+// Package audit holds a box office to what it told its fans. It waits until
+// nothing moves any more, then compares three witnesses that do not know each
+// other: the box office's own invariants, the fans' records, and the payment
+// gateway's ledger, row by row.
+//
+//	check                                   broken when                                       proven by
+//	came to rest                            work is still open at the deadline                TestAuditFindsWhatIsBroken
+//	the office's own invariants             one of them says so                               same
+//	reservations are as told                one is missing, has other seats, or lost its state same
+//	payments are as told                    one is missing, or its outcome was taken back     same
+//	paid means ticket or money back         SUCCESS without a CONFIRMED reservation, or kept  same
+//	no seat promised to two fans            two tickets for one seat                          same
+//	the seat plan is the fans' tickets      a SOLD seat without ticket, or the reverse        same
+//	nothing is left open                    PENDING or PROCESSING at rest                     same
+//	ledger: one by one                      a charge without payment, or the reverse          same
+//	ledger: one charge per key              a duplicate key or reference                      same
+//	nothing was dead-lettered or parked     an event was given up                             same
+//	fans saw nothing odd                    a fan met an answer that must not be              same
+//
+// A witness that cannot be heard is a broken check, not a skipped one.
+package audit

@@ -1,0 +1,85 @@
+package demo
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+)
+
+// config of one run, from flags.
+type config struct {
+	fans        int
+	concurrency int
+	seed        uint64
+	hold        time.Duration
+	think       time.Duration
+	patience    time.Duration
+	drain       time.Duration
+	plain       bool
+	keep        bool
+
+	// An office that runs already, instead of a new one.
+	url, admin, gateway string
+
+	// The program to start; tests start themselves.
+	program string
+	prefix  []string
+}
+
+// parse reads flags. FANS in the environment is the default of --fans.
+func parse(args []string, stderr io.Writer) (config, error) {
+	var c config
+	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	fans := 200
+	if text := os.Getenv("FANS"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return c, fmt.Errorf("FANS=%q is no number: use FANS=200", text)
+		}
+		fans = n
+	}
+	flags.IntVar(&c.fans, "fans", fans, "how many fans come (or the environment's FANS)")
+	flags.IntVar(&c.concurrency, "concurrency", 256, "how many fans act at a time")
+	flags.Uint64Var(&c.seed, "seed", 1, "makes plans, choices and payment keys repeatable")
+	flags.DurationVar(&c.hold, "hold", 8*time.Second, "how long seats are held; whole seconds")
+	flags.DurationVar(&c.think, "think", 200*time.Millisecond, "longest pause of a fan between two steps")
+	flags.DurationVar(&c.patience, "patience", 60*time.Second, "how long a fan waits for an answer or an outcome")
+	flags.DurationVar(&c.drain, "drain", 60*time.Second, "how long the box office may take to come to rest")
+	flags.BoolVar(&c.plain, "plain", false, "print plain lines also on a terminal")
+	flags.BoolVar(&c.keep, "keep", false, "keep the data folder and its logs")
+	flags.StringVar(&c.url, "url", "", "use the box office that runs there instead of starting one")
+	flags.StringVar(&c.admin, "admin-token", "", "admin token for --url (or BOXOFFICE_ADMIN_TOKEN)")
+	flags.StringVar(&c.gateway, "gateway", "", "URL of the gateway that the box office of --url uses, to compare its ledger")
+	if err := flags.Parse(args); err != nil {
+		return c, err
+	}
+	if c.admin == "" {
+		c.admin = os.Getenv("BOXOFFICE_ADMIN_TOKEN")
+	}
+	return c, c.validate(flags.Args())
+}
+
+func (c config) validate(rest []string) error {
+	switch {
+	case len(rest) > 0:
+		return fmt.Errorf("unexpected argument %q", rest[0])
+	case c.fans < 1 || c.fans > 1_000_000:
+		return fmt.Errorf("--fans %d: use 1 to 1,000,000", c.fans)
+	case c.concurrency < 1 || c.concurrency > 10_000:
+		return fmt.Errorf("--concurrency %d: use 1 to 10,000", c.concurrency)
+	case c.hold < time.Second || c.hold%time.Second != 0:
+		return fmt.Errorf("--hold %v: use whole seconds, 1s or more", c.hold)
+	case c.think < 0 || c.patience <= 0 || c.drain <= 0:
+		return errors.New("--think, --patience and --drain must be positive")
+	case c.url != "" && c.admin == "":
+		return errors.New("--url needs --admin-token (or BOXOFFICE_ADMIN_TOKEN): only an operator sees the invariants")
+	case c.url == "" && c.gateway != "":
+		return errors.New("--gateway goes with --url")
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package crowd
+
+import "time"
+
+// The parts of the box office's JSON that fans and audits read.
+
+// Login is the answer of POST /api/login.
+type Login struct {
+	Token string `json:"token"`
+}
+
+// Place is the answer of POST /api/queue/check/{eventId}.
+type Place struct {
+	Status     string  `json:"status"`
+	NextPoll   float64 `json:"nextPoll"`
+	EntryToken string  `json:"entryToken"`
+}
+
+// Show is one of GET /api/shows.
+type Show struct {
+	ID    string `json:"id"`
+	Seats struct {
+		Total     int `json:"total"`
+		Available int `json:"available"`
+		Held      int `json:"held"`
+		Sold      int `json:"sold"`
+	} `json:"seats"`
+}
+
+// Seats is the answer of GET /api/seats/{eventId}.
+type Seats struct {
+	Seats []Seat `json:"seats"`
+}
+
+// Seat is one seat of a show.
+type Seat struct {
+	ID     string `json:"id"`
+	Status string `json:"status"`
+	Price  int64  `json:"price"`
+}
+
+// Hold is the answer of POST /api/seats/reserve.
+type Hold struct {
+	ReservationID string    `json:"reservationId"`
+	Status        string    `json:"status"`
+	Amount        int64     `json:"amount"`
+	HoldExpiresAt time.Time `json:"holdExpiresAt"`
+}
+
+// Ticket is a reservation as GET /api/reservations/{id} and GET /api/me/tickets
+// show it.
+type Ticket struct {
+	ReservationID string    `json:"reservationId"`
+	EventID       string    `json:"eventId"`
+	SeatIDs       []string  `json:"seatIds"`
+	Status        string    `json:"status"`
+	Amount        int64     `json:"amount"`
+	HoldExpiresAt time.Time `json:"holdExpiresAt"`
+}
+
+// Tickets is the answer of GET /api/me/tickets.
+type Tickets struct {
+	Tickets []Ticket `json:"tickets"`
+}
+
+// PaymentAnswer is the answer of POST /api/payments and GET /api/payments/{id}.
+type PaymentAnswer struct {
+	PaymentID     string `json:"paymentId"`
+	ReservationID string `json:"reservationId"`
+	Status        string `json:"status"`
+	Amount        int64  `json:"amount"`
+	FailureReason string `json:"failureReason"`
+}

@@ -1,0 +1,212 @@
+package crowd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Config of a [Crowd]. URL is required, the rest may stay zero.
+type Config struct {
+	// URL of the box office, without a slash at the end.
+	URL string
+	// Fans who come; 0 means they keep coming until [Crowd.LastCall].
+	Fans int
+	// Concurrency is how many fans act at a time. Default 256, and never more
+	// than Fans. Each costs a connection and a goroutine.
+	Concurrency int
+	// Seed makes plans, choices and payment keys the same in every run. What
+	// happens between fans still depends on timing.
+	Seed uint64
+	// Run tells members and payment keys of several crowds on one box office
+	// apart. Default "0".
+	Run string
+	// Think is the longest pause of a fan between two steps. Default 200 ms;
+	// negative for none.
+	Think time.Duration
+	// Patience is how long a fan repeats a request that gets no answer, and
+	// waits for an outcome. Default 60 s.
+	Patience time.Duration
+	// Churn makes most fans give their tickets back, so that a long run never
+	// sells out.
+	Churn bool
+	// Membership is what a membership costs in won. Default 30,000.
+	Membership int64
+}
+
+func (c Config) validate() error {
+	switch {
+	case c.URL == "":
+		return errors.New("crowd: URL is empty: name the box office")
+	case c.Fans < 0:
+		return fmt.Errorf("crowd: Fans is %d: use 1 or more, or 0 for a crowd without end", c.Fans)
+	case c.Concurrency < 0:
+		return fmt.Errorf("crowd: Concurrency is %d: use 1 or more, or 0 for 256", c.Concurrency)
+	case c.Patience < 0:
+		return fmt.Errorf("crowd: Patience is %v: use a positive duration, or 0 for 60s", c.Patience)
+	}
+	return nil
+}
+
+func (c Config) withDefaults() Config {
+	if c.Concurrency == 0 {
+		c.Concurrency = 256
+	}
+	if c.Fans > 0 {
+		c.Concurrency = min(c.Concurrency, c.Fans)
+	}
+	if c.Run == "" {
+		c.Run = "0"
+	}
+	if c.Think == 0 {
+		c.Think = 200 * time.Millisecond
+	}
+	if c.Patience == 0 {
+		c.Patience = 60 * time.Second
+	}
+	if c.Membership == 0 {
+		c.Membership = 30_000
+	}
+	return c
+}
+
+// maxViolations bounds the list of [Crowd.Violations]; more are only counted.
+const maxViolations = 20
+
+// Crowd sends fans through a box office.
+type Crowd struct {
+	cfg    Config
+	client *Client
+	meter  *Meter
+
+	last     chan struct{}
+	lastOnce sync.Once
+
+	mu         sync.Mutex
+	records    []*Record
+	active     int
+	ends       map[End]int
+	violations []string
+	violated   int
+}
+
+// New makes a crowd; nobody comes before [Crowd.Run].
+func New(cfg Config) (*Crowd, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	meter := newMeter()
+	return &Crowd{
+		cfg: cfg, meter: meter, last: make(chan struct{}), ends: map[End]int{},
+		client: &Client{URL: cfg.URL, HTTP: NewHTTP(cfg.Concurrency), Patience: cfg.Patience, Meter: meter},
+	}, nil
+}
+
+// Run lets the fans come, at most Concurrency at a time, and returns when the
+// last one has left. When ctx ends, fans stop at their next step, and Run
+// returns the context's error.
+func (c *Crowd) Run(ctx context.Context) error {
+	defer c.client.HTTP.CloseIdleConnections()
+	places := make(chan struct{}, c.cfg.Concurrency)
+	var fans sync.WaitGroup
+	defer fans.Wait()
+	for i := 0; c.cfg.Fans == 0 || i < c.cfg.Fans; i++ {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-c.last:
+			return nil
+		case places <- struct{}{}:
+		}
+		fans.Go(func() {
+			defer func() { <-places }()
+			c.visit(ctx, i)
+		})
+	}
+	fans.Wait()
+	return ctx.Err()
+}
+
+// LastCall lets no more fans in. Those inside finish their visits.
+func (c *Crowd) LastCall() { c.lastOnce.Do(func() { close(c.last) }) }
+
+func (c *Crowd) visit(ctx context.Context, i int) {
+	rec := &Record{Member: fmt.Sprintf("fan-%s-%d", c.cfg.Run, i), Plan: planOf(c.cfg.Seed, i)}
+	c.mu.Lock()
+	c.active++
+	c.records = append(c.records, rec)
+	c.mu.Unlock()
+
+	f := &fan{crowd: c, client: c.client, rec: rec, index: i, chance: chance(c.cfg.Seed, i), entry: map[string]string{}}
+	end, err := f.visit(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		end = EndStopped
+	case err != nil:
+		end, rec.Err = EndGaveUp, err.Error()
+		c.violate("%s (%s) gave up: %v", rec.Member, rec.Plan, err)
+	}
+	rec.End = end
+
+	c.mu.Lock()
+	c.active--
+	c.ends[end]++
+	c.mu.Unlock()
+}
+
+// violate notes something that a correct box office never does.
+func (c *Crowd) violate(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.violated++
+	if len(c.violations) < maxViolations {
+		c.violations = append(c.violations, fmt.Sprintf(format, args...))
+	}
+}
+
+// Violations returns what fans saw that a correct box office never does: the
+// first 20, and how many there were.
+func (c *Crowd) Violations() ([]string, int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]string(nil), c.violations...), c.violated
+}
+
+// Records returns what every fan was told. Call it after Run.
+func (c *Crowd) Records() []*Record {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]*Record(nil), c.records...)
+}
+
+// Meter returns the crowd's measurements.
+func (c *Crowd) Meter() *Meter { return c.meter }
+
+// Progress is a crowd at one moment.
+type Progress struct {
+	Fans   int // 0 for a crowd without end
+	Active int
+	Done   int
+	Ends   map[End]int
+
+	Requests, Lost, Busy, Conflicts, PaidTwice, Violations int
+}
+
+// Progress reports how far the crowd is.
+func (c *Crowd) Progress() Progress {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := Progress{
+		Fans: c.cfg.Fans, Active: c.active, Ends: make(map[End]int, len(c.ends)), Violations: c.violated,
+		Requests: c.meter.Requests(), Lost: c.meter.Counter(countLost), Busy: c.meter.Counter(countBusy),
+		Conflicts: c.meter.Counter(countConflict), PaidTwice: c.meter.Counter(countTwice),
+	}
+	for end, n := range c.ends {
+		p.Ends[end] = n
+		p.Done += n
+	}
+	return p
+}

@@ -1,0 +1,186 @@
+package crowd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+)
+
+func (f *fan) signIn(ctx context.Context, member string) (token string, err error) {
+	var login Login
+	_, err = f.client.Do(ctx, Call{Step: "sign in", Method: http.MethodPost, Path: "/api/login",
+		Body: map[string]string{"memberId": member}}, &login)
+	if err == nil && login.Token == "" {
+		err = fmt.Errorf("the sign-in of %s gave no token", member)
+	}
+	return login.Token, err
+}
+
+// enter passes the waiting room of a show.
+func (f *fan) enter(ctx context.Context, event string) error {
+	start := time.Now()
+	for {
+		var place Place
+		_, err := f.client.Do(ctx, Call{Step: "", Method: http.MethodPost, Path: "/api/queue/check/" + url.PathEscape(event), Token: f.rec.Token}, &place)
+		if err != nil {
+			return err
+		}
+		if place.Status == "active" {
+			if place.EntryToken == "" {
+				return fmt.Errorf("the waiting room of %s admits without an entry token", event)
+			}
+			f.entry[event] = place.EntryToken
+			f.crowd.meter.Observe("waiting room", time.Since(start))
+			return nil
+		}
+		if time.Since(start) > f.crowd.cfg.Patience {
+			return fmt.Errorf("waiting room of %s: %w of %v", event, errStuck, f.crowd.cfg.Patience)
+		}
+		wait := time.Duration(place.NextPoll * float64(time.Second))
+		if err := Sleep(ctx, min(max(wait, 50*time.Millisecond), 10*time.Second)); err != nil {
+			return err
+		}
+	}
+}
+
+// guarded sends a call that needs the entry token of a show, and passes the
+// waiting room (again) when there is none or it has run out. code, when not
+// nil, receives the status.
+func (f *fan) guarded(ctx context.Context, event string, call Call, into any, code *int) error {
+	call.Token = f.rec.Token
+	for fresh := false; ; fresh = true {
+		if fresh || f.entry[event] == "" {
+			if err := f.enter(ctx, event); err != nil {
+				return err
+			}
+			fresh = true
+		}
+		call.Entry = f.entry[event]
+		got, err := f.client.Do(ctx, call, into)
+		if code != nil {
+			*code = got
+		}
+		if got == http.StatusForbidden && !fresh {
+			continue
+		}
+		return err
+	}
+}
+
+// holdSeats finds a show with free seats and holds 1 to 4 of them. It returns
+// nil when everything is sold out.
+func (f *fan) holdSeats(ctx context.Context) (*Reservation, error) {
+	want := 1 + f.chance.IntN(4)
+	for range 3 { // what is held now may come back: look again
+		var shows []Show
+		if _, err := f.client.Do(ctx, Call{Step: "shows", Method: http.MethodGet, Path: "/api/shows"}, &shows); err != nil {
+			return nil, err
+		}
+		f.chance.Shuffle(len(shows), func(i, j int) { shows[i], shows[j] = shows[j], shows[i] })
+		for _, show := range shows {
+			if show.Seats.Available == 0 {
+				continue
+			}
+			if err := f.think(ctx); err != nil {
+				return nil, err
+			}
+			held, err := f.holdIn(ctx, show.ID, want)
+			if held != nil || err != nil {
+				return held, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+// holdIn tries to hold seats of one show, elsewhere after every conflict.
+func (f *fan) holdIn(ctx context.Context, event string, want int) (*Reservation, error) {
+	for try := range 6 {
+		var plan Seats
+		call := Call{Step: "seats", Method: http.MethodGet, Path: "/api/seats/" + url.PathEscape(event)}
+		if err := f.guarded(ctx, event, call, &plan, nil); err != nil {
+			return nil, err
+		}
+		seats, amount := f.pick(plan.Seats, want, try)
+		if len(seats) == 0 {
+			return nil, nil
+		}
+		if err := f.think(ctx); err != nil {
+			return nil, err
+		}
+		held, err := f.reserve(ctx, event, seats, amount)
+		if held != nil || err != nil {
+			return held, err
+		}
+		f.crowd.meter.Count(countConflict)
+	}
+	return nil, nil
+}
+
+// pick chooses neighbouring free seats; everybody prefers the front rows, and
+// looks further back after a conflict.
+func (f *fan) pick(seats []Seat, want, try int) (ids []string, amount int64) {
+	free := slices.DeleteFunc(slices.Clone(seats), func(s Seat) bool { return s.Status != "AVAILABLE" })
+	if len(free) == 0 {
+		return nil, 0
+	}
+	want = min(want, len(free))
+	at := f.chance.IntN(len(free) - want + 1)
+	if try == 0 {
+		at = min(at, f.chance.IntN(len(free)-want+1))
+	}
+	for _, s := range free[at : at+want] {
+		ids, amount = append(ids, s.ID), amount+s.Price
+	}
+	return ids, amount
+}
+
+// reserve holds the seats. It returns nil when another fan was faster.
+func (f *fan) reserve(ctx context.Context, event string, seats []string, amount int64) (*Reservation, error) {
+	var hold Hold
+	var code int
+	err := f.guarded(ctx, event, Call{Step: "hold", Method: http.MethodPost, Path: "/api/seats/reserve", Once: true,
+		Body: map[string]any{"eventId": event, "seatIds": seats}, Accept: []int{http.StatusConflict}}, &hold, &code)
+	if errors.Is(err, errLost) {
+		return f.findHold(ctx, event, seats, amount)
+	}
+	if err != nil || code == http.StatusConflict {
+		return nil, err
+	}
+	if code != http.StatusCreated || hold.ReservationID == "" || hold.Status != Held {
+		return nil, fmt.Errorf("a hold was answered with %d %+v, not 201 and PENDING", code, hold)
+	}
+	if hold.Amount != amount {
+		return nil, fmt.Errorf("seats %v cost %d by the seat plan and %d by reservation %s", seats, amount, hold.Amount, hold.ReservationID)
+	}
+	return f.keep(&Reservation{ID: hold.ReservationID, EventID: event, SeatIDs: seats, Amount: amount, Expires: hold.HoldExpiresAt, Status: Held}), nil
+}
+
+// findHold looks whether a hold was made whose answer was lost.
+func (f *fan) findHold(ctx context.Context, event string, seats []string, amount int64) (*Reservation, error) {
+	var mine Tickets
+	if _, err := f.client.Do(ctx, Call{Step: "ask", Method: http.MethodGet, Path: "/api/me/tickets", Token: f.rec.Token}, &mine); err != nil {
+		return nil, err
+	}
+	for _, t := range mine.Tickets {
+		if t.Status == Held && t.EventID == event && slices.Equal(sorted(t.SeatIDs), sorted(seats)) {
+			return f.keep(&Reservation{ID: t.ReservationID, EventID: event, SeatIDs: seats, Amount: amount, Expires: t.HoldExpiresAt, Status: Held}), nil
+		}
+	}
+	return nil, nil
+}
+
+func (f *fan) keep(r *Reservation) *Reservation {
+	f.rec.Reservations = append(f.rec.Reservations, r)
+	return r
+}
+
+func sorted(s []string) []string {
+	s = slices.Clone(s)
+	slices.Sort(s)
+	return s
+}

@@ -1,0 +1,70 @@
+package crowd
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestPlansAreDeterministic(t *testing.T) {
+	plans := func(seed uint64) (out []Plan) {
+		for i := range 300 {
+			out = append(out, planOf(seed, i))
+		}
+		return out
+	}
+	if !slices.Equal(plans(7), plans(7)) {
+		t.Error("the same seed gave other plans")
+	}
+	if slices.Equal(plans(7), plans(8)) {
+		t.Error("another seed gave the same plans")
+	}
+	if a, b := chance(7, 1).Uint64(), chance(7, 1).Uint64(); a != b {
+		t.Error("the same fan of the same seed draws differently")
+	}
+	if a, b := chance(7, 1).Uint64(), chance(7, 2).Uint64(); a == b {
+		t.Error("two fans draw the same")
+	}
+}
+
+func TestEveryPlanOccurs(t *testing.T) {
+	sum := 0.0
+	for _, s := range shares {
+		sum += s.share
+	}
+	if sum != 100 {
+		t.Fatalf("the shares add up to %v", sum)
+	}
+	for seed := range uint64(50) {
+		seen := map[Plan]int{}
+		for i := range 100 {
+			seen[planOf(seed, i)]++
+		}
+		for _, s := range shares {
+			if n := float64(seen[s.plan]); n < s.share-2 || n > s.share+2 {
+				t.Errorf("seed %d: %v of 100 fans %s, want about %v", seed, n, s.plan, s.share)
+			}
+		}
+	}
+}
+
+func TestHistogram(t *testing.T) {
+	var h Histogram
+	if h.Quantile(0.5) != 0 {
+		t.Error("an empty histogram has a median")
+	}
+	for i := 1; i <= 1000; i++ {
+		h.add(time.Duration(i) * time.Millisecond)
+	}
+	for q, want := range map[float64]time.Duration{0.5: 500, 0.95: 950, 0.99: 990, 1: 1000} {
+		want *= time.Millisecond
+		got := h.Quantile(q)
+		if got < want*99/100 || got > want*103/100 {
+			t.Errorf("quantile %v is %v, want about %v", q, got, want)
+		}
+	}
+	h.add(time.Hour) // beyond the last bucket
+	if h.Max() != time.Hour || h.Quantile(1) > time.Hour || h.Count() != 1001 {
+		t.Errorf("max %v, last %v, count %d", h.Max(), h.Quantile(1), h.Count())
+	}
+}

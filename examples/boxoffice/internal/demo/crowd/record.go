@@ -1,0 +1,83 @@
+package crowd
+
+import "time"
+
+// Record is what one fan asked for and was told. A record is complete once the
+// crowd has ended; nobody may change it.
+type Record struct {
+	Member       string
+	Token        string // sign-in, to ask again as the same member
+	Plan         Plan
+	End          End
+	Err          string // why a fan gave up
+	Reservations []*Reservation
+	Payments     []*Payment
+	Friend       *Friend // who got the fan's ticket, if anybody
+}
+
+// Friend is a member whom a fan gave its ticket to.
+type Friend struct {
+	Member, Token string
+}
+
+// Reservation is a hold that was answered with 201, or found in the fan's own
+// tickets after the answer was lost.
+type Reservation struct {
+	ID      string
+	EventID string
+	SeatIDs []string
+	Amount  int64
+	Expires time.Time
+	Status  string // what the fan was told last
+}
+
+// Payment is a payment that the fan asked for.
+type Payment struct {
+	Key       string
+	ID        string // empty when no answer ever came
+	Type      string // reservation, transfer, membership
+	Subject   string // the reservation it pays for, if any
+	Card      string
+	Amount    int64
+	Status    string // what the fan was told last
+	Confirmed bool   // the fan saw its reservation confirmed, or its transfer or membership paid
+	GaveBack  bool   // the fan asked for a refund or gave the ticket away
+}
+
+// The states a payment and a reservation can have.
+const (
+	Processing = "PROCESSING"
+	Success    = "SUCCESS"
+	Failed     = "FAILED"
+	Refunded   = "REFUNDED"
+
+	Held      = "PENDING"
+	Confirmed = "CONFIRMED"
+	Cancelled = "CANCELLED"
+)
+
+// End is how a fan's visit ended.
+type End string
+
+// The ends of a visit.
+const (
+	EndConfirmed   End = "confirmed"
+	EndDeclined    End = "declined"
+	EndCancelled   End = "cancelled"
+	EndExpired     End = "hold expired"
+	EndRefunded    End = "refunded"
+	EndLate        End = "paid too late, refunded"
+	EndTransferred End = "transferred"
+	EndMember      End = "member"
+	EndSoldOut     End = "sold out"
+	EndGaveUp      End = "gave up"
+	EndStopped     End = "stopped" // the crowd was stopped during the visit
+)
+
+// Ends lists every end in the order of reports.
+func Ends() []End {
+	return []End{
+		EndConfirmed, EndTransferred, EndMember, EndDeclined, EndCancelled, EndExpired,
+		EndRefunded, EndLate, EndSoldOut, EndGaveUp, EndStopped,
+	}
+}

@@ -1,0 +1,23 @@
+// Package demo is the command "boxoffice demo": it starts a box office and its
+// payment gateway as processes of their own, sends a crowd of fans through
+// them over HTTP, waits until nothing moves, and holds the box office to what
+// it told everybody.
+//
+//	folder   what it does
+//	crowd    the fans: what they do, and what they were told
+//	launch   child processes
+//	audit    compares fans, box office and gateway's ledger
+//	screen   progress on a terminal or a pipe, tables
+//	report   puts both into words
+//
+//	property                                                     proven by
+//	exit 0 only when every check holds                           TestDemoHolds
+//	exit 1 when an invariant is broken                           TestDemoFindsABrokenInvariant
+//	exit 1 when fans were told one thing and another is true     TestDemoFindsALie
+//	exit 1 when the box office ends in the middle                TestDemoNoticesACrash
+//	Ctrl-C: a partial report, no process left, exit 130          TestDemoStopsOnInterrupt
+//	exit 2 for wrong usage                                       TestDemoUsage
+//
+// The same seed gives the same fans with the same plans, seats wished for and
+// payment keys; which of two fans gets a seat depends on timing.
+package demo

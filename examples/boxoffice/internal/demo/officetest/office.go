@@ -1,0 +1,310 @@
+package officetest
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
+)
+
+// Fault is one way to be wrong.
+type Fault string
+
+// The faults.
+const (
+	None            Fault = ""
+	BrokenInvariant Fault = "one invariant is reported broken"
+	SilentlyBroken  Fault = "invariants are not ok, and none says why"
+	NoInvariants    Fault = "no invariants are reported"
+	NeverRests      Fault = "never quiescent"
+	SellTwice       Fault = "a taken seat is sold again"
+	SecondPayment   Fault = "a repeated key makes a second payment"
+	LosePayment     Fault = "a payment is forgotten"
+	LoseTicket      Fault = "a confirmed reservation is forgotten"
+	TakeBack        Fault = "a confirmed reservation is cancelled later"
+	FreeTicket      Fault = "a reservation is confirmed without a charge"
+	DoubleCharge    Fault = "a payment is charged under two keys"
+	StuckHold       Fault = "an expired hold stays"
+	UnsoldSeat      Fault = "a seat of a ticket is available in the plan"
+	DeadLetter      Fault = "an event is dead-lettered"
+	WrongAmount     Fault = "a hold costs more than its seats"
+	ServerError     Fault = "a request is answered 500"
+	Silent          Fault = "operators get no answer"
+)
+
+// Admin is the admin token.
+const Admin = "officetest-admin-token"
+
+// Office is the fake.
+type Office struct {
+	URL, GatewayURL string
+
+	fault  Fault
+	hold   time.Duration
+	drop   func(*http.Request) bool
+	ledger *ledger
+
+	mu           sync.Mutex
+	seats        map[string][]*seat // by event
+	reservations map[string]*reservation
+	payments     map[string]*payment // by id
+	keys         map[string]*payment
+	once         sync.Once // the fault happens one time
+	jobs         sync.WaitGroup
+}
+
+type seat struct {
+	crowd.Seat
+	owner string
+}
+
+type reservation struct {
+	crowd.Ticket
+	member string
+}
+
+type payment struct {
+	crowd.PaymentAnswer
+	key, card, member, kind, to string
+}
+
+// Config of an [Office].
+type Config struct {
+	Fault Fault
+	Seats int           // per show; 0 means 40
+	Hold  time.Duration // 0 means 1 s
+	// Drop chooses requests whose answer gets lost after they took effect.
+	Drop func(*http.Request) bool
+}
+
+// Start starts a fake box office and its gateway for the time of a test.
+func Start(t *testing.T, cfg Config) *Office {
+	t.Helper()
+	if cfg.Seats == 0 {
+		cfg.Seats = 40
+	}
+	if cfg.Hold == 0 {
+		cfg.Hold = time.Second
+	}
+	money := newLedger()
+	gs := httptest.NewServer(money)
+	o := &Office{
+		GatewayURL: gs.URL, ledger: money, fault: cfg.Fault, hold: cfg.Hold, drop: cfg.Drop, seats: map[string][]*seat{},
+		reservations: map[string]*reservation{}, payments: map[string]*payment{}, keys: map[string]*payment{},
+	}
+	for show := 1; show <= 2; show++ {
+		id := fmt.Sprint("show-", show)
+		for n := range cfg.Seats {
+			o.seats[id] = append(o.seats[id], &seat{Seat: crowd.Seat{ID: fmt.Sprint("A-", n+1), Status: "AVAILABLE", Price: 1000 + int64(n)}})
+		}
+	}
+	server := httptest.NewServer(o.handler())
+	o.URL = server.URL
+	t.Cleanup(func() {
+		server.Close()
+		gs.Close()
+		o.jobs.Wait()
+	})
+	return o
+}
+
+func (o *Office) handler() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, handle := range map[string]func(r *http.Request) (int, any){
+		"POST /api/login":                o.login,
+		"POST /api/queue/check/{event}":  o.check,
+		"GET /api/shows":                 o.shows,
+		"GET /api/seats/{event}":         o.plan,
+		"POST /api/seats/reserve":        o.reserve,
+		"GET /api/reservations/{id}":     o.ask,
+		"GET /api/me/tickets":            o.tickets,
+		"DELETE /api/me/tickets/{id}":    o.cancel,
+		"POST /api/payments":             o.pay,
+		"GET /api/payments/{id}":         o.payment,
+		"POST /api/payments/{id}/refund": o.refund,
+		"POST /api/transfers":            o.pay,
+		"POST /api/memberships":          o.pay,
+		"GET /api/admin/invariants":      o.invariants,
+		"GET /api/admin/ops":             o.ops,
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			code, body := handle(r)
+			if o.drop != nil && o.drop(r) {
+				panic(http.ErrAbortHandler)
+			}
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(code)
+			_ = json.NewEncoder(w).Encode(body)
+		})
+	}
+	return mux
+}
+
+func problem(code int, format string, args ...any) (int, any) {
+	return code, map[string]any{"status": code, "detail": fmt.Sprintf(format, args...)}
+}
+
+func member(r *http.Request) string {
+	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer member:")
+}
+
+// strikes reports true once, for the chosen fault.
+func (o *Office) strikes(f Fault) (hit bool) {
+	if o.fault == f {
+		o.once.Do(func() { hit = true })
+	}
+	return hit
+}
+
+func (o *Office) login(r *http.Request) (int, any) {
+	var in struct{ MemberID string }
+	_ = json.NewDecoder(r.Body).Decode(&in)
+	return 200, crowd.Login{Token: "member:" + in.MemberID}
+}
+
+func (o *Office) check(r *http.Request) (int, any) {
+	if o.strikes(ServerError) {
+		return problem(500, "something broke")
+	}
+	return 200, crowd.Place{Status: "active", EntryToken: "entry:" + r.PathValue("event") + ":" + member(r)}
+}
+
+func (o *Office) shows(*http.Request) (int, any) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var list []crowd.Show
+	for id, seats := range o.seats {
+		s := crowd.Show{ID: id}
+		s.Seats.Total = len(seats)
+		for _, x := range seats {
+			if x.Status == "AVAILABLE" || o.fault == SellTwice {
+				s.Seats.Available++
+			}
+		}
+		list = append(list, s)
+	}
+	return 200, list
+}
+
+func (o *Office) plan(r *http.Request) (int, any) {
+	event := r.PathValue("event")
+	if r.Header.Get("x-queue-entry-token") != "entry:"+event+":"+member(r) {
+		return problem(403, "Queue entry token required")
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var plan crowd.Seats
+	for _, s := range o.seats[event] {
+		seat := s.Seat
+		if o.fault == SellTwice || o.fault == UnsoldSeat && seat.Status == "SOLD" {
+			seat.Status = "AVAILABLE"
+		}
+		plan.Seats = append(plan.Seats, seat)
+	}
+	return 200, plan
+}
+
+func (o *Office) reserve(r *http.Request) (int, any) {
+	var in struct {
+		EventID string
+		SeatIDs []string
+	}
+	_ = json.NewDecoder(r.Body).Decode(&in)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var take []*seat
+	amount := int64(0)
+	for _, s := range o.seats[in.EventID] {
+		if slices.Contains(in.SeatIDs, s.ID) {
+			if s.Status != "AVAILABLE" && o.fault != SellTwice {
+				return problem(409, "seat %s is taken", s.ID)
+			}
+			take, amount = append(take, s), amount+s.Price
+		}
+	}
+	id := "r-" + rand.Text()
+	for _, s := range take {
+		s.Status, s.owner = "HOLD", id
+	}
+	ends := time.Now().Add(o.hold)
+	o.reservations[id] = &reservation{member: member(r), Ticket: crowd.Ticket{
+		ReservationID: id, EventID: in.EventID, SeatIDs: in.SeatIDs, Status: crowd.Held, Amount: amount, HoldExpiresAt: ends}}
+	if o.fault != StuckHold {
+		o.later(time.Until(ends), func() { o.end(id, crowd.Held) })
+	}
+	if o.strikes(WrongAmount) {
+		amount++
+	}
+	return 201, crowd.Hold{ReservationID: id, Status: crowd.Held, Amount: amount, HoldExpiresAt: ends}
+}
+
+// later runs fn under the lock after d. A test waits for it.
+func (o *Office) later(d time.Duration, fn func()) {
+	o.jobs.Add(1)
+	time.AfterFunc(d, func() {
+		defer o.jobs.Done()
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		fn()
+	})
+}
+
+// end cancels a reservation that is still in the given state.
+func (o *Office) end(id, state string) {
+	res := o.reservations[id]
+	if res == nil || res.Status != state {
+		return
+	}
+	res.Status = crowd.Cancelled
+	o.mark(id, "AVAILABLE")
+}
+
+func (o *Office) mark(id, status string) {
+	for _, s := range o.seats[o.reservations[id].EventID] {
+		if s.owner == id {
+			if s.Status = status; status == "AVAILABLE" {
+				s.owner = ""
+			}
+		}
+	}
+}
+
+func (o *Office) ask(r *http.Request) (int, any) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	res := o.reservations[r.PathValue("id")]
+	if res == nil || res.member != member(r) {
+		return problem(404, "no such reservation")
+	}
+	return 200, res.Ticket
+}
+
+func (o *Office) tickets(r *http.Request) (int, any) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	mine := crowd.Tickets{}
+	for _, res := range o.reservations {
+		if res.member == member(r) {
+			if res.Status == crowd.Confirmed && o.strikes(LoseTicket) {
+				continue
+			}
+			mine.Tickets = append(mine.Tickets, res.Ticket)
+		}
+	}
+	return 200, mine
+}
+
+func (o *Office) cancel(r *http.Request) (int, any) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.end(r.PathValue("id"), crowd.Held)
+	return 204, nil
+}

@@ -1,0 +1,176 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/audit"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/launch"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/report"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/screen"
+)
+
+// errEnded means that a process of the box office ended by itself.
+var errEnded = errors.New("it ended in the middle of the demo")
+
+// run is one demo; it returns the exit code.
+func run(ctx context.Context, cfg config, out *screen.Screen, stderr io.Writer) int {
+	place, err := open(ctx, cfg)
+	if err != nil {
+		if ctx.Err() != nil {
+			return exitInterrupted
+		}
+		_, _ = fmt.Fprintln(stderr, "boxoffice demo:", err)
+		return exitBroken
+	}
+	code, err := visit(ctx, cfg, place, out)
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, "boxoffice demo:", err)
+		code = exitBroken
+	}
+	if err := place.close(cfg.keep || code == exitBroken); err != nil && code != exitInterrupted {
+		_, _ = fmt.Fprintln(stderr, "boxoffice demo:", err)
+		code = exitBroken
+	}
+	if place.kept {
+		out.Print("Data folder and logs: %s\n", place.dir)
+	}
+	return code
+}
+
+// place is a box office to visit.
+type place struct {
+	url, admin, gateway string
+	dir                 string
+	kept                bool
+	log                 *os.File
+	processes           []*launch.Process // the last one was started last
+	ended               chan error        // a process ended by itself
+}
+
+// open starts a box office and its gateway, unless one is named.
+func open(ctx context.Context, cfg config) (_ *place, err error) {
+	if cfg.url != "" {
+		return &place{url: cfg.url, admin: cfg.admin, gateway: cfg.gateway}, nil
+	}
+	p := &place{admin: launch.NewAdminToken(), ended: make(chan error, 2)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close(false))
+		}
+	}()
+	if p.dir, err = os.MkdirTemp("", "boxoffice-demo-"); err != nil {
+		return nil, fmt.Errorf("make a data folder: %w", err)
+	}
+	if p.log, err = os.Create(filepath.Join(p.dir, "demo.log")); err != nil {
+		return nil, fmt.Errorf("make a log: %w", err)
+	}
+	office := &launch.Office{Program: cfg.program, Prefix: cfg.prefix, Dir: p.dir, Hold: cfg.hold, Admin: p.admin, Log: p.log}
+	gateway, err := office.StartGateway(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.watch("the gateway", gateway)
+	p.gateway = office.Gateway
+	addr, err := launch.FreeAddr()
+	if err != nil {
+		return nil, err
+	}
+	serve, err := office.StartServe(ctx, "box office", "all", addr, time.Minute, nil)
+	if err != nil {
+		return nil, err
+	}
+	p.watch("the box office", serve)
+	p.url = "http://" + addr
+	return p, nil
+}
+
+func (p *place) watch(name string, process *launch.Process) {
+	p.processes = append(p.processes, process)
+	go func() {
+		<-process.Done()
+		p.ended <- fmt.Errorf("%s: %w (%s):\n%s", name, errEnded, process.End(), process.Tail())
+	}()
+}
+
+// close stops what open started: the box office first, which may still need
+// its gateway.
+func (p *place) close(keep bool) (err error) {
+	for i := len(p.processes) - 1; i >= 0; i-- {
+		select {
+		case <-p.processes[i].Done(): // reported by watch
+		default:
+			err = errors.Join(err, p.processes[i].Stop(20*time.Second))
+		}
+	}
+	if p.log != nil {
+		err = errors.Join(err, p.log.Close())
+	}
+	if p.kept = keep && p.dir != ""; p.dir != "" && !keep {
+		err = errors.Join(err, os.RemoveAll(p.dir))
+	}
+	return err
+}
+
+// visit sends the crowd through, audits, and prints the report.
+func visit(ctx context.Context, cfg config, p *place, out *screen.Screen) (int, error) {
+	run := "0"
+	if cfg.url != "" { // somebody may have been there before
+		run = time.Now().UTC().Format("20060102150405")
+	}
+	think := cfg.think
+	if think == 0 {
+		think = -1 // asked for none, which is not the Config's zero value
+	}
+	fans, err := crowd.New(crowd.Config{
+		URL: p.url, Fans: cfg.fans, Concurrency: cfg.concurrency, Seed: cfg.seed, Run: run, Think: think, Patience: cfg.patience,
+	})
+	if err != nil {
+		return exitBroken, err
+	}
+	office := audit.Office{Admin: p.admin, Client: &crowd.Client{URL: p.url, HTTP: crowd.NewHTTP(16), Patience: 15 * time.Second}}
+	defer office.Client.HTTP.CloseIdleConnections()
+	out.Print("Box office: %s   fans: %d   at a time: %d   seed: %d\n", p.url, cfg.fans, min(cfg.concurrency, cfg.fans), cfg.seed)
+
+	crowdCtx, stop := context.WithCancel(ctx)
+	defer stop()
+	start := time.Now()
+	done, left := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(left)
+		done <- fans.Run(crowdCtx)
+	}()
+	progress := report.NewProgress(out, office, fans, start)
+	ended := progress.Show(crowdCtx, done, p.ended)
+	stop()
+	<-left
+	elapsed := time.Since(start)
+	tables := report.Crowd(out, fans.Progress(), fans.Meter().Steps(), elapsed)
+	switch {
+	case ctx.Err() != nil:
+		out.Print("%s\nInterrupted: the invariants were not judged.\n", tables)
+		return exitInterrupted, nil
+	case ended != nil:
+		out.Print("%s\n", tables)
+		return exitBroken, ended
+	}
+	out.Print("The crowd has left after %.1f s. Waiting until nothing moves any more …\n", elapsed.Seconds())
+	result, err := audit.Run(ctx, audit.Subject{
+		Office: office, GatewayURL: p.gateway, Patience: cfg.drain, Crowd: fans, Foreign: cfg.url != "",
+	})
+	if err != nil {
+		out.Print("%s\nInterrupted: the invariants were not judged.\n", tables)
+		return exitInterrupted, nil
+	}
+	out.Print("%s%s\n%s", tables, report.Audit(out, result), report.Verdict(out, result))
+	if !result.OK() {
+		return exitBroken, nil
+	}
+	return exitOK, nil
+}

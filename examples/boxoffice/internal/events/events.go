@@ -1,0 +1,164 @@
+// Package events names what the parts of the box office tell each other: the
+// topics, the consumer groups, the types of events and their payloads. The
+// names and the JSON are contracts: messages outlive the program that wrote
+// them, and other programs may read them.
+//
+//	topic               events (key)                                              groups
+//	payment.events      PaymentSuccess, PaymentFailed, PaymentRefunded (member)   reservation-payment-consumer, event-payment-consumer,
+//	                                                                              ticket-service-group, stats-service-group
+//	reservation.events  ReservationCreated, -Confirmed, -Cancelled (member)       event-reservation-consumer, stats-service-group
+//	transfer.events     TransferCompleted, TransferCancelled (transfer)           stats-service-group
+//	membership.events   MembershipActivated (membership)                          stats-service-group
+//
+// Every event is keyed, so what happens to one member's payments and
+// reservations is handled in the order in which it was committed.
+package events
+
+import (
+	"time"
+
+	"github.com/millrace-go/millrace/event"
+)
+
+// Source of every event.
+const Source = "/boxoffice"
+
+// Topics.
+const (
+	Payments     = "payment.events"
+	Reservations = "reservation.events"
+	Transfers    = "transfer.events"
+	Memberships  = "membership.events"
+)
+
+// Consumer groups.
+const (
+	GroupReservation = "reservation-payment-consumer" // confirms and cancels reservations
+	GroupSold        = "event-payment-consumer"       // marks seats sold
+	GroupTickets     = "ticket-service-group"         // transfers and memberships
+	GroupRelease     = "event-reservation-consumer"   // frees the seats of cancelled reservations
+	GroupStats       = "stats-service-group"
+)
+
+// Types of events.
+const (
+	PaymentSuccess       = "PaymentSuccess"
+	PaymentFailed        = "PaymentFailed"
+	PaymentRefunded      = "PaymentRefunded"
+	ReservationCreated   = "ReservationCreated"
+	ReservationConfirmed = "ReservationConfirmed"
+	ReservationCancelled = "ReservationCancelled"
+	TransferCompleted    = "TransferCompleted"
+	TransferCancelled    = "TransferCancelled"
+	MembershipActivated  = "MembershipActivated"
+)
+
+// Types of payments.
+const (
+	ForReservation = "reservation"
+	ForTransfer    = "transfer"
+	ForMembership  = "membership"
+)
+
+// Paid is the data of PaymentSuccess. ReservationID is empty for a membership;
+// SagaID is what was paid for: the reservation, transfer or membership.
+type Paid struct {
+	PaymentID            string    `json:"paymentId"`
+	PaymentKey           string    `json:"paymentKey"`
+	ReservationID        string    `json:"reservationId"`
+	Amount               int64     `json:"amount"`
+	PaidAt               time.Time `json:"paidAt"`
+	PortoneTransactionID string    `json:"portoneTransactionId"`
+	PaymentType          string    `json:"paymentType"`
+	SagaID               string    `json:"sagaId"`
+}
+
+// NotPaid is the data of PaymentFailed.
+type NotPaid struct {
+	PaymentID     string    `json:"paymentId"`
+	PaymentKey    string    `json:"paymentKey"`
+	ReservationID string    `json:"reservationId"`
+	Amount        int64     `json:"amount"`
+	FailureReason string    `json:"failureReason"`
+	FailedAt      time.Time `json:"failedAt"`
+	PaymentType   string    `json:"paymentType"`
+	SagaID        string    `json:"sagaId"`
+}
+
+// PaidBack is the data of PaymentRefunded.
+type PaidBack struct {
+	PaymentID            string    `json:"paymentId"`
+	PaymentKey           string    `json:"paymentKey"`
+	ReservationID        string    `json:"reservationId"`
+	Amount               int64     `json:"amount"`
+	Reason               string    `json:"reason"`
+	RefundedAt           time.Time `json:"refundedAt"`
+	PortoneTransactionID string    `json:"portoneTransactionId"`
+	PaymentType          string    `json:"paymentType"`
+	SagaID               string    `json:"sagaId"`
+}
+
+// Created is the data of ReservationCreated; the reservation is the event's
+// aggregate, as in the two events below. ScheduleID is the show.
+type Created struct {
+	ScheduleID    string    `json:"scheduleId"`
+	SeatIDs       []string  `json:"seatIds"`
+	Amount        int64     `json:"amount"`
+	HoldExpiresAt time.Time `json:"holdExpiresAt"`
+	CreatedAt     time.Time `json:"createdAt"`
+}
+
+// Confirmed is the data of ReservationConfirmed.
+type Confirmed struct {
+	ScheduleID  string    `json:"scheduleId"`
+	SeatIDs     []string  `json:"seatIds"`
+	PaymentID   string    `json:"paymentId"`
+	ConfirmedAt time.Time `json:"confirmedAt"`
+}
+
+// Cancelled is the data of ReservationCancelled. Reason is USER_REQUEST,
+// PAYMENT_FAILED, HOLD_TIMEOUT or REFUNDED.
+type Cancelled struct {
+	ScheduleID  string    `json:"scheduleId"`
+	SeatIDs     []string  `json:"seatIds"`
+	CancelledAt time.Time `json:"cancelledAt"`
+	Reason      string    `json:"reason"`
+}
+
+// Transferred is the data of TransferCompleted and, with a Reason, of
+// TransferCancelled.
+type Transferred struct {
+	TransferID    string    `json:"transferId"`
+	ReservationID string    `json:"reservationId"`
+	FromMemberID  string    `json:"fromMemberId"`
+	ToMemberID    string    `json:"toMemberId"`
+	Amount        int64     `json:"amount"`
+	Reason        string    `json:"reason,omitempty"`
+	SettledAt     time.Time `json:"settledAt"`
+}
+
+// Activated is the data of MembershipActivated.
+type Activated struct {
+	MembershipID string    `json:"membershipId"`
+	MemberID     string    `json:"memberId"`
+	Amount       int64     `json:"amount"`
+	ActivatedAt  time.Time `json:"activatedAt"`
+	ExpiresAt    time.Time `json:"expiresAt"`
+}
+
+// New makes an event about an aggregate of a member. It is ordered by the
+// member when byMember is set, else by the aggregate.
+func New(typ, aggregateType, aggregateID, member string, byMember bool, data any) (event.Event, error) {
+	e, err := event.New(typ, Source, data)
+	if err != nil {
+		return event.Event{}, err
+	}
+	e.AggregateType, e.AggregateID, e.ActorID = aggregateType, aggregateID, member
+	if byMember {
+		e.PartitionKey = member
+	}
+	return e, nil
+}
+
+// Time turns the database's milliseconds into a time.
+func Time(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

@@ -1,0 +1,28 @@
+// Package ops is what an operator sees: how the outbox, the consumers and the
+// gateway are doing, what was given up, and whether the books agree.
+//
+// [Ops.Invariants] reads the tables in one snapshot and asks the gateway for
+// its own ledger. Each check lists what breaks it. While something is under way
+// (not Quiescent) a check may fail for a moment; once everything is quiet, each
+// failure is an error in the books.
+//
+//	check                       broken when
+//	sold-seats                  a sold seat is not of a CONFIRMED reservation, or the other way round
+//	seat-sold-once              a seat is in two CONFIRMED reservations
+//	held-seats                  a held seat is not of a PENDING reservation, or the other way round
+//	money                       a CONFIRMED reservation, completed transfer or active membership is without
+//	                            its payment, or a payment that was kept is without one of these
+//	gateway-ledger              the gateway charged something else than the payments say, or a key twice
+//	statistics                  a counter differs from the rows it counts
+//	handled-once                a consumer group took effect twice for one event
+//	nothing-lost                a consumer group has not handled an event that the rows say happened
+//	nothing-stuck               a hold, a payment or a refund is open long past its time
+//	outbox-drained              events wait, or were parked
+//	consumers-drained           messages wait
+//	no-dead-letters             messages were given up
+//
+//	property                                                      proven by
+//	a sound box office passes every check                         TestSound
+//	each check fails when what it watches is broken               TestEachCheckCanFail
+//	a gateway that says something else is found out               TestLedgerDisagrees
+package ops

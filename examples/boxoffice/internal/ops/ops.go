@@ -1,0 +1,145 @@
+package ops
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/stats"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/outbox"
+)
+
+//go:embed sql/checks.sql
+var checksSQL string
+
+// Consumer names a consumer group on a topic, and where its dead letters go.
+type Consumer struct{ Topic, Group, DeadLetters string }
+
+// Config of [Ops]. Store, Stats, Outbox, Bus, Gateway and Consumers are
+// required; Status, Executor and Duplicates are nil in processes that run no consumers.
+type Config struct {
+	Store     *store.Store
+	Stats     *stats.Stats
+	Outbox    outbox.Inspector
+	Bus       *bus.Bus
+	Gateway   *payment.Gateway
+	Consumers []Consumer
+	Status    func() []bus.ConsumerStatus
+	Executor  func() payment.ExecutorStatus
+	// Duplicates counts the messages that a consumer of this process skipped,
+	// because it had handled them before.
+	Duplicates func(Consumer) int64
+	// Published counts the events that this process's relay published.
+	Published *atomic.Int64
+	// HoldGrace is how long after its end a hold may still be PENDING, 30 s when
+	// zero; OpenFor how long a payment or refund may be under way, 2 min when zero.
+	HoldGrace, OpenFor time.Duration
+}
+
+func (c Config) validate() error {
+	if c.Store == nil || c.Stats == nil || c.Outbox == nil || c.Bus == nil || c.Gateway == nil || len(c.Consumers) == 0 {
+		return errors.New("ops: Config is not complete: Store, Stats, Outbox, Bus, Gateway and Consumers are required")
+	}
+	return nil
+}
+
+type statements struct {
+	SoldSeats, SeatSoldOnce, HeldSeats, Money, Statistics, HandledOnce, NothingLost, NothingStuck string
+	Moving, Balance, Payments                                                                     string
+}
+
+// Ops answers an operator's questions. It is safe for concurrent use.
+type Ops struct {
+	cfg Config
+	sql statements
+
+	mu      sync.Mutex // one audit at a time
+	last    Audit
+	lastErr error
+	began   time.Time
+}
+
+// New makes an Ops. It does no I/O.
+func New(cfg Config) (*Ops, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	if cfg.HoldGrace == 0 {
+		cfg.HoldGrace = 30 * time.Second
+	}
+	if cfg.OpenFor == 0 {
+		cfg.OpenFor = 2 * time.Minute
+	}
+	if cfg.Published == nil {
+		cfg.Published = &atomic.Int64{}
+	}
+	o := &Ops{cfg: cfg}
+	if err := cfg.Store.Load(checksSQL, &o.sql); err != nil {
+		return nil, fmt.Errorf("ops: %w", err)
+	}
+	return o, nil
+}
+
+// Check is one rule and what broke it.
+type Check struct {
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+}
+
+// Audit is the outcome of all checks. Quiescent says that nothing was under way
+// while they were made.
+type Audit struct {
+	OK        bool    `json:"ok"`
+	Quiescent bool    `json:"quiescent"`
+	Checks    []Check `json:"checks"`
+}
+
+// Invariants is Audit for the API.
+func (o *Ops) Invariants(ctx context.Context) (any, error) { return o.Audit(ctx) }
+
+// Audit checks the books. Those who ask while an audit is under way share the
+// next one.
+func (o *Ops) Audit(ctx context.Context) (Audit, error) {
+	asked := time.Now()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.began.After(asked) && o.lastErr == nil {
+		return o.last, nil
+	}
+	o.began = time.Now()
+	o.last, o.lastErr = o.audit(ctx)
+	return o.last, o.lastErr
+}
+
+func (o *Ops) audit(ctx context.Context) (Audit, error) {
+	before, err := o.flow(ctx)
+	if err != nil {
+		return Audit{}, err
+	}
+	tables, err := o.tables(ctx)
+	if err != nil {
+		return Audit{}, err
+	}
+	ledger, err := o.ledger(ctx, tables.payments)
+	if err != nil {
+		return Audit{}, err
+	}
+	after, err := o.flow(ctx)
+	if err != nil {
+		return Audit{}, err
+	}
+	a := Audit{OK: true, Quiescent: tables.moving == 0 && before.quiet() && after.quiet()}
+	a.Checks = append(append(tables.checks, ledger), after.checks()...)
+	for _, c := range a.Checks {
+		a.OK = a.OK && c.OK
+	}
+	return a, nil
+}

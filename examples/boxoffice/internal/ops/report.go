@@ -1,0 +1,128 @@
+package ops
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
+)
+
+type report struct {
+	Outbox      outboxReport     `json:"outbox"`
+	Consumers   []consumerReport `json:"consumers"`
+	DeadLetters []deadLetters    `json:"deadLetters"`
+	Stats       map[string]int64 `json:"stats"`
+	Gateway     gatewayReport    `json:"gateway"`
+}
+
+type outboxReport struct {
+	Backlog          int     `json:"backlog"`
+	OldestAgeSeconds float64 `json:"oldestAgeSeconds"`
+	Published        int64   `json:"published"` // by this process
+	Failed           int     `json:"failed"`    // parked
+	Holder           string  `json:"holder"`
+}
+
+type consumerReport struct {
+	Topic        string `json:"topic"`
+	Group        string `json:"group"`
+	State        string `json:"state"` // running, paused, stopped; elsewhere when another process runs it
+	InFlight     int    `json:"inFlight"`
+	Handled      int64  `json:"handled"`
+	Duplicates   int64  `json:"duplicates"` // of those handled, skipped as handled before
+	Retried      int64  `json:"retried"`
+	DeadLettered int64  `json:"deadLettered"`
+	Lag          *int   `json:"lag"` // null when the transport cannot tell
+	LastError    string `json:"lastError"`
+}
+
+type gatewayReport struct {
+	URL       string          `json:"url"`
+	Reachable bool            `json:"reachable"`
+	InFlight  int64           `json:"inFlight"`
+	Approved  int64           `json:"approved"`
+	Declined  int64           `json:"declined"`
+	Refunded  int64           `json:"refunded"`
+	Postponed int64           `json:"postponed"`
+	LastError string          `json:"lastError"`
+	Ledger    *payment.Ledger `json:"ledger"`
+}
+
+// Report says how everything stands, in the form of GET /api/admin/ops.
+func (o *Ops) Report(ctx context.Context) (any, error) {
+	f, err := o.flow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	counters, err := o.cfg.Stats.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := report{
+		Outbox:      outboxReport{Backlog: f.backlog, Published: o.cfg.Published.Load(), Failed: f.parked, Holder: f.holder},
+		Consumers:   o.consumers(f),
+		DeadLetters: f.dead,
+		Stats:       map[string]int64{},
+		Gateway:     o.gateway(ctx),
+	}
+	if !f.oldest.IsZero() {
+		r.Outbox.OldestAgeSeconds = max(0, time.Since(f.oldest).Seconds())
+	}
+	for name, n := range counters {
+		r.Stats[camel(name)] = n
+	}
+	return r, nil
+}
+
+func (o *Ops) consumers(f flow) []consumerReport {
+	running := map[[2]string]bus.ConsumerStatus{}
+	if o.cfg.Status != nil {
+		for _, s := range o.cfg.Status() {
+			running[[2]string{s.Topic, s.Group}] = s
+		}
+	}
+	all := make([]consumerReport, 0, len(o.cfg.Consumers))
+	for _, c := range o.cfg.Consumers {
+		id := [2]string{c.Topic, c.Group}
+		r := consumerReport{Topic: c.Topic, Group: c.Group, State: "elsewhere"}
+		if s, ok := running[id]; ok {
+			r.State, r.InFlight, r.LastError = string(s.State), s.InFlight, s.LastError
+			r.Handled, r.Retried, r.DeadLettered = s.Handled, s.Retried, s.DeadLettered
+		}
+		if o.cfg.Duplicates != nil {
+			r.Duplicates = o.cfg.Duplicates(c)
+		}
+		if f.lagKnown {
+			n := f.lag[id].Messages
+			r.Lag = &n
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func (o *Ops) gateway(ctx context.Context) gatewayReport {
+	g := gatewayReport{URL: o.cfg.Gateway.URL()}
+	if o.cfg.Executor != nil {
+		s := o.cfg.Executor()
+		g.InFlight, g.Approved, g.Declined, g.Refunded, g.Postponed, g.LastError =
+			s.InFlight, s.Approved, s.Declined, s.Refunded, s.Postponed, s.LastError
+	}
+	if l, err := o.cfg.Gateway.Ledger(ctx); err == nil {
+		g.Reachable, g.Ledger = true, &l
+	} else {
+		g.LastError = err.Error()
+	}
+	return g
+}
+
+// camel turns refund_amount into refundAmount.
+func camel(name string) string {
+	parts := strings.Split(name, "_")
+	for i, p := range parts[1:] {
+		parts[i+1] = strings.ToUpper(p[:1]) + p[1:]
+	}
+	return strings.Join(parts, "")
+}

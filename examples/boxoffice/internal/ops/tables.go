@@ -1,0 +1,117 @@
+package ops
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+)
+
+// maxShown bounds how many breaches a check lists; the rest are counted.
+const maxShown = 5
+
+// paid is a payment as the gateway's ledger should show it.
+type paid struct {
+	id, status, refund, failure string
+	amount                      int64
+}
+
+// tables is what one snapshot of the database says.
+type tables struct {
+	checks   []Check
+	moving   int
+	payments map[string]paid // by key
+}
+
+// tables runs the checks on one snapshot.
+func (o *Ops) tables(ctx context.Context) (tables, error) {
+	t, err := o.readTables(ctx)
+	if err != nil {
+		return tables{}, fmt.Errorf("ops: audit: %w", err)
+	}
+	return t, nil
+}
+
+func (o *Ops) readTables(ctx context.Context) (t tables, err error) {
+	tx, err := o.cfg.Store.Reader().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return t, err
+	}
+	defer tx.Rollback() //nolint:errcheck // it only read
+	var successes, refunds, confirmed, sold int64
+	if err := tx.QueryRowContext(ctx, o.sql.Balance).Scan(&successes, &refunds, &confirmed, &sold); err != nil {
+		return t, err
+	}
+	if err := tx.QueryRowContext(ctx, o.sql.Moving).Scan(&t.moving); err != nil {
+		return t, err
+	}
+	grace, open := o.cfg.HoldGrace.Milliseconds(), o.cfg.OpenFor.Milliseconds()
+	for _, c := range []struct {
+		name, query, sound string
+		args               []any
+	}{
+		{"sold-seats", o.sql.SoldSeats, fmt.Sprintf("%d sold seats are those of %d confirmed reservations", sold, confirmed), nil},
+		{"seat-sold-once", o.sql.SeatSoldOnce, "", nil},
+		{"held-seats", o.sql.HeldSeats, "", nil},
+		{"money", o.sql.Money, fmt.Sprintf("%d successes − %d refunds = %d confirmed reservations", successes, refunds, confirmed), nil},
+		{"statistics", o.sql.Statistics, "", nil},
+		{"handled-once", o.sql.HandledOnce, "", nil},
+		{"nothing-lost", o.sql.NothingLost, "", nil},
+		{"nothing-stuck", o.sql.NothingStuck, "", []any{grace, open}},
+	} {
+		breaches, err := texts(ctx, tx, c.query, c.args...)
+		if err != nil {
+			return t, fmt.Errorf("%s: %w", c.name, err)
+		}
+		t.checks = append(t.checks, check(c.name, c.sound, breaches))
+	}
+	t.payments, err = readPayments(ctx, tx, o.sql.Payments)
+	return t, err
+}
+
+// check makes a Check of what was found.
+func check(name, sound string, breaches []string) Check {
+	if len(breaches) == 0 {
+		return Check{Name: name, OK: true, Detail: sound}
+	}
+	detail := strings.Join(breaches[:min(len(breaches), maxShown)], "; ")
+	if more := len(breaches) - maxShown; more > 0 {
+		detail += fmt.Sprintf("; and %d more", more)
+	}
+	return Check{Name: name, Detail: detail}
+}
+
+func texts(ctx context.Context, tx *sql.Tx, query string, args ...any) ([]string, error) {
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
+	var all []string
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, rows.Err()
+}
+
+func readPayments(ctx context.Context, tx *sql.Tx, query string) (map[string]paid, error) {
+	rows, err := tx.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
+	all := map[string]paid{}
+	for rows.Next() {
+		var key string
+		var p paid
+		if err := rows.Scan(&key, &p.id, &p.status, &p.amount, &p.refund, &p.failure); err != nil {
+			return nil, err
+		}
+		all[key] = p
+	}
+	return all, rows.Err()
+}

@@ -1,0 +1,67 @@
+package payment
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
+)
+
+var (
+	// ErrNotFound is returned for a payment that does not exist or is somebody
+	// else's.
+	ErrNotFound = errors.New("payment: no such payment")
+	// ErrKeyReused is returned when a key was used for another request before.
+	ErrKeyReused = errors.New("payment: this Idempotency-Key was used for another request")
+	// ErrUnknownCard is returned for anything but a test card.
+	ErrUnknownCard = errors.New("payment: not a test card")
+	// ErrSelfTransfer is returned when a ticket would go to its own member.
+	ErrSelfTransfer = errors.New("payment: a ticket can't be transferred to its own member")
+	// ErrTransferring is returned while a ticket's transfer is under way.
+	ErrTransferring = errors.New("payment: a transfer of this ticket is under way")
+	// ErrRefunding is returned when a ticket's money is on its way back.
+	ErrRefunding = errors.New("payment: this ticket is being refunded")
+)
+
+// AmountError says that the amount is not what is to be paid.
+type AmountError struct{ Got, Expected int64 }
+
+func (e *AmountError) Error() string {
+	return fmt.Sprintf("payment: the amount is %d, expected %d", e.Got, e.Expected)
+}
+
+// PaidBeforeError says that the reservation has a payment already.
+type PaidBeforeError struct{ PaymentID, Status string }
+
+func (e *PaidBeforeError) Error() string {
+	return fmt.Sprintf("payment: the reservation has the payment %s, %s", e.PaymentID, e.Status)
+}
+
+// HoldEndedError says that the reservation no longer waits for a payment.
+// Status is PENDING when its time is over and nobody has noticed yet.
+type HoldEndedError struct{ Status, Reason string }
+
+func (e *HoldEndedError) Error() string {
+	switch e.Status {
+	case booking.Confirmed:
+		return "payment: the reservation is confirmed already"
+	case booking.Cancelled:
+		return "payment: the reservation was cancelled: " + e.Reason
+	}
+	return "payment: the time to pay for the reservation is over"
+}
+
+// NotConfirmedError says that only a confirmed reservation can be handed on.
+type NotConfirmedError struct{ Status string }
+
+func (e *NotConfirmedError) Error() string {
+	return "payment: the reservation is " + e.Status + ", not CONFIRMED"
+}
+
+// NotRefundableError says that a payment can't be refunded: it has not
+// succeeded, or its type is never refunded on request.
+type NotRefundableError struct{ Type, Status string }
+
+func (e *NotRefundableError) Error() string {
+	return fmt.Sprintf("payment: a %s payment that is %s can't be refunded", e.Type, e.Status)
+}

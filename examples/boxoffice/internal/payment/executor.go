@@ -1,0 +1,253 @@
+package payment
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/backoff"
+)
+
+// ExecutorConfig of an [Executor].
+type ExecutorConfig struct {
+	// Holder names this process in the leases of claimed payments; required.
+	Holder string
+	// Sole says that no other living process uses Holder, so that what an
+	// earlier one of that name had claimed can be taken over at once.
+	Sole bool
+	// Concurrency is how many calls run at once; 128 when zero.
+	Concurrency int
+	// Lease is how long a claim lasts; 15 s when zero. It must exceed the
+	// gateway's timeout twice, since an attempt may take two calls. A crash
+	// delays its payments by as much.
+	Lease time.Duration
+	// Retry is the pause before the gateway is asked again; 500 ms × 2 up to
+	// 10 s, with jitter, when zero.
+	Retry backoff.Policy
+	// Look is how often an idle executor looks for what another process left;
+	// 1 s when zero. Payments of its own process wake it.
+	Look time.Duration
+	// Drain is how long Run waits for calls under way after its context has
+	// ended; 10 s when zero.
+	Drain time.Duration
+	// Logger is slog.Default() when nil.
+	Logger *slog.Logger
+}
+
+func (c ExecutorConfig) validate(timeout time.Duration) error {
+	switch {
+	case c.Holder == "":
+		return errors.New("payment: Holder is empty; name this process")
+	case c.Concurrency < 0 || c.Lease < 0 || c.Look < 0 || c.Drain < 0:
+		return errors.New("payment: Concurrency, Lease, Look and Drain must not be negative; use 0 for the defaults")
+	case c.withDefaults().Lease <= 2*timeout:
+		return fmt.Errorf("payment: Lease %v does not exceed twice the gateway's timeout of %v; raise it", c.withDefaults().Lease, timeout)
+	}
+	return nil
+}
+
+func (c ExecutorConfig) withDefaults() ExecutorConfig {
+	if c.Concurrency == 0 {
+		c.Concurrency = 128
+	}
+	if c.Lease == 0 {
+		c.Lease = 15 * time.Second
+	}
+	if c.Retry == (backoff.Policy{}) {
+		c.Retry = backoff.Policy{Initial: 500 * time.Millisecond, Max: 10 * time.Second, Jitter: 0.2}
+	}
+	if c.Look == 0 {
+		c.Look = time.Second
+	}
+	if c.Drain == 0 {
+		c.Drain = 10 * time.Second
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}
+
+// ExecutorStatus is what an operator wants to know. Counters start at zero
+// with the process.
+type ExecutorStatus struct {
+	InFlight  int64 // calls under way
+	Approved  int64
+	Declined  int64
+	Refunded  int64
+	Postponed int64 // attempts without an outcome
+	LastError string
+}
+
+// Executor carries out payments and refunds. Several may run, in one process
+// or in many.
+type Executor struct {
+	p       *Payments
+	gateway *Gateway
+	cfg     ExecutorConfig
+
+	inFlight, approved, declined, refunded, postponed atomic.Int64
+
+	mu        sync.Mutex
+	lastError string
+}
+
+// NewExecutor makes an Executor. It does no I/O.
+func NewExecutor(p *Payments, g *Gateway, cfg ExecutorConfig) (*Executor, error) {
+	if err := cfg.validate(g.timeout); err != nil {
+		return nil, err
+	}
+	return &Executor{p: p, gateway: g, cfg: cfg.withDefaults()}, nil
+}
+
+// Status says how it is doing.
+func (x *Executor) Status() ExecutorStatus {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return ExecutorStatus{
+		InFlight: x.inFlight.Load(), Approved: x.approved.Load(), Declined: x.declined.Load(),
+		Refunded: x.refunded.Load(), Postponed: x.postponed.Load(), LastError: x.lastError,
+	}
+}
+
+// claimed is a payment that this executor may work on until its lease ends.
+type claimed struct {
+	id, key, member, typ, reference, reservation string
+	amount                                       int64
+	card, status, gatewayID, refundReason        string
+	attempts, token                              int64
+}
+
+// Run carries out what is due until ctx ends; then it claims nothing more and
+// waits for the calls under way. It returns nil.
+func (x *Executor) Run(ctx context.Context) error {
+	due, cancel := x.p.due.Subscribe()
+	defer cancel()
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var calls sync.WaitGroup
+	freed := make(chan struct{}, 1)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+
+	reclaim := x.cfg.Sole
+	for ctx.Err() == nil {
+		if reclaim {
+			reclaim = x.reclaim(ctx) != nil
+		}
+		free := x.cfg.Concurrency - int(x.inFlight.Load())
+		next := x.cfg.Look
+		if free > 0 {
+			batch, wait, err := x.claim(ctx, free)
+			if err != nil && ctx.Err() == nil {
+				x.cfg.Logger.Warn("payments could not be claimed, will try again", "error", err)
+			}
+			for _, c := range batch {
+				x.inFlight.Add(1)
+				calls.Go(func() {
+					x.attempt(work, c)
+					x.inFlight.Add(-1)
+					select {
+					case freed <- struct{}{}:
+					default: // one signal is enough
+					}
+				})
+			}
+			if next = wait; len(batch) == free {
+				next = x.cfg.Look // full: a call that ends is the signal
+			}
+		}
+		timer.Reset(next)
+		select {
+		case <-ctx.Done():
+		case <-due:
+		case <-timer.C:
+		case <-freed:
+		}
+	}
+	drain := time.AfterFunc(x.cfg.Drain, stop)
+	defer drain.Stop()
+	calls.Wait()
+	return nil
+}
+
+// claim takes up to limit due payments, and says how long until the next is due.
+func (x *Executor) claim(ctx context.Context, limit int) ([]claimed, time.Duration, error) {
+	// Most looks find nothing, and reading waits for no writer.
+	var ms sql.NullInt64
+	if err := x.p.store.Reader().QueryRowContext(ctx, x.p.sql.NextDue).Scan(&ms); err != nil {
+		return nil, x.cfg.Look, fmt.Errorf("payment: look for due payments: %w", err)
+	}
+	wait := x.cfg.Look
+	if ms.Valid {
+		wait = min(wait, time.Duration(ms.Int64)*time.Millisecond)
+	}
+	if wait > 0 {
+		return nil, wait, nil
+	}
+	var batch []claimed
+	err := x.p.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		batch = batch[:0]
+		rows, err := tx.QueryContext(ctx, x.p.sql.Claim, x.cfg.Holder, x.cfg.Lease.Milliseconds(), limit)
+		if err != nil {
+			return err
+		}
+		defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
+		for rows.Next() {
+			var c claimed
+			if err := rows.Scan(&c.id, &c.key, &c.member, &c.typ, &c.reference, &c.reservation, &c.amount, &c.card,
+				&c.status, &c.gatewayID, &c.refundReason, &c.attempts, &c.token); err != nil {
+				return err
+			}
+			batch = append(batch, c)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, x.cfg.Look, fmt.Errorf("payment: claim: %w", err)
+	}
+	return batch, 0, nil
+}
+
+// reclaim takes over what a dead process of the same name had claimed.
+func (x *Executor) reclaim(ctx context.Context) error {
+	return x.p.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, x.p.sql.Reclaim, x.cfg.Holder)
+		return err
+	})
+}
+
+// attempt makes the calls for one payment and writes down what came of it.
+func (x *Executor) attempt(ctx context.Context, c claimed) {
+	var err error
+	if c.status == Success {
+		err = x.refund(ctx, c)
+	} else {
+		err = x.charge(ctx, c)
+	}
+	if err == nil {
+		return
+	}
+	x.postponed.Add(1)
+	x.mu.Lock()
+	x.lastError = err.Error()
+	x.mu.Unlock()
+	if err := x.postpone(ctx, c, err); err != nil && ctx.Err() == nil {
+		x.cfg.Logger.Warn("a payment's attempt was not written down; its lease runs out", "payment", c.id, "error", err)
+	}
+}
+
+// postpone lets the payment be due again later.
+func (x *Executor) postpone(ctx context.Context, c claimed, cause error) error {
+	text := cause.Error()
+	delay := x.cfg.Retry.Delay(int(min(c.attempts, 64)))
+	return x.p.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, x.p.sql.Postpone, c.id, c.token, delay.Milliseconds(), text[:min(len(text), 300)])
+		return err
+	})
+}

@@ -1,0 +1,245 @@
+package payment
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/internal/pulse"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+//go:embed sql/payment.sql
+var paymentSQL string
+
+// The states of a payment.
+const (
+	Processing = "PROCESSING"
+	Success    = "SUCCESS"
+	Failed     = "FAILED"
+	Refunded   = "REFUNDED"
+)
+
+// MembershipPrice is what a year's membership costs, in won.
+const MembershipPrice = 30_000
+
+// Appender writes events in the caller's transaction: the outbox.
+type Appender interface {
+	Append(ctx context.Context, tx sqltx.Execer, events ...event.Event) error
+}
+
+// Reservations is what payments need of bookings.
+type Reservations interface {
+	Lock(ctx context.Context, tx *sql.Tx, id string) (booking.Row, error)
+}
+
+// Payment is a payment as its member sees it.
+type Payment struct {
+	ID, Key, MemberID         string
+	Type                      string // reservation, transfer, membership
+	ReferenceID               string // the reservation, transfer or membership
+	ReservationID             string // "" for a membership
+	Amount                    int64
+	CardLast4                 string
+	Status, FailureReason     string
+	RefundState, RefundReason string // NONE, REQUESTED, DONE
+	CreatedAt                 time.Time
+}
+
+type statements struct {
+	ByKey, Insert, OfReservation, ByID, RequestRefund, RefundOfReservation string
+	NextDue, Claim, Reclaim, Postpone, Succeed, Fail, Refunded             string
+	InsertTransfer, TransferOf, PendingTransfer, HandOn, EndTransfer       string
+	InsertMembership, MembershipOf, Activate, CancelMembership             string
+}
+
+// Payments takes and refunds payments. It is safe for concurrent use.
+type Payments struct {
+	store    *store.Store
+	bookings Reservations
+	outbox   Appender
+	sql      statements
+	due      *pulse.Pulse // something for the executor to do
+}
+
+// New makes Payments on an open store. SetReservations must follow before use:
+// bookings and payments need each other.
+func New(s *store.Store, outbox Appender) (*Payments, error) {
+	p := &Payments{store: s, outbox: outbox, due: pulse.New()}
+	if err := s.Load(paymentSQL, &p.sql); err != nil {
+		return nil, fmt.Errorf("payment: %w", err)
+	}
+	return p, nil
+}
+
+// SetReservations gives Payments the bookings that it charges for.
+func (p *Payments) SetReservations(r Reservations) { p.bookings = r }
+
+// Request asks for a payment.
+type Request struct {
+	Key           string // the client's Idempotency-Key
+	Member        string
+	Type          string
+	ReservationID string // for a reservation or a transfer
+	ToMember      string // for a transfer
+	Amount        int64  // won
+	Card          string // the number of a test card
+}
+
+// hash is what the key is bound to.
+func (r Request) hash(c card) string {
+	text, err := json.Marshal([]any{r.Member, r.Type, r.ReservationID, r.ToMember, r.Amount, c.name})
+	if err != nil { // strings and a number
+		panic(fmt.Sprintf("payment: hash a request: %v", err))
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// Start accepts a payment; the executor carries it out. The same request under
+// the same key gives the payment that it gave the first time, whatever has
+// become of it. See the errors of this package for what is refused.
+func (p *Payments) Start(ctx context.Context, r Request) (Payment, error) {
+	c, err := cardOf(r.Card)
+	if err != nil {
+		return Payment{}, err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return Payment{}, fmt.Errorf("payment: make an id: %w", err)
+	}
+	hash, paymentID := r.hash(c), ""
+	err = p.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		var before string
+		err := tx.QueryRowContext(ctx, p.sql.ByKey, r.Key).Scan(&paymentID, &before)
+		switch {
+		case err == nil && before == hash:
+			return nil
+		case err == nil:
+			return ErrKeyReused
+		case !errors.Is(err, sql.ErrNoRows):
+			return fmt.Errorf("payment: look for the key: %w", err)
+		}
+		paymentID = id.String()
+		return p.accept(ctx, tx, paymentID, hash, c, r)
+	})
+	if p.store.IsUnique(err) {
+		// Another process was faster between our look and our insert; now its
+		// payment is there to be seen.
+		return p.Start(ctx, r)
+	}
+	if err != nil {
+		return Payment{}, err
+	}
+	return p.Get(ctx, r.Member, paymentID)
+}
+
+// accept checks a new request and writes the payment.
+func (p *Payments) accept(ctx context.Context, tx *sql.Tx, id, hash string, c card, r Request) error {
+	var reference string
+	var err error
+	switch r.Type {
+	case events.ForReservation:
+		reference, err = r.ReservationID, p.checkReservation(ctx, tx, r)
+	case events.ForTransfer:
+		reference, err = newID(), p.checkTransfer(ctx, tx, r)
+	case events.ForMembership:
+		reference = newID()
+		if r.Amount != MembershipPrice {
+			err = &AmountError{Got: r.Amount, Expected: MembershipPrice}
+		}
+	default:
+		err = fmt.Errorf("payment: unknown type %q", r.Type)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, p.sql.Insert, id, r.Key, hash, r.Member, r.Type, reference, r.ReservationID,
+		r.Amount, c.name, c.last4()); err != nil {
+		return fmt.Errorf("payment: write: %w", err)
+	}
+	switch r.Type {
+	case events.ForTransfer:
+		_, err = tx.ExecContext(ctx, p.sql.InsertTransfer, reference, id, r.ReservationID, r.Member, r.ToMember, r.Amount)
+	case events.ForMembership:
+		_, err = tx.ExecContext(ctx, p.sql.InsertMembership, reference, id, r.Member, r.Amount)
+	}
+	if err != nil {
+		return fmt.Errorf("payment: write the %s: %w", r.Type, err)
+	}
+	sqltx.AfterCommit(ctx, p.due.Wake)
+	return nil
+}
+
+// checkReservation says whether this member may pay this for this reservation now.
+func (p *Payments) checkReservation(ctx context.Context, tx *sql.Tx, r Request) error {
+	row, err := p.own(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	if r.Amount != row.Amount {
+		return &AmountError{Got: r.Amount, Expected: row.Amount}
+	}
+	var other, status string
+	err = tx.QueryRowContext(ctx, p.sql.OfReservation, r.ReservationID).Scan(&other, &status)
+	switch {
+	case err == nil:
+		return &PaidBeforeError{PaymentID: other, Status: status}
+	case !errors.Is(err, sql.ErrNoRows):
+		return fmt.Errorf("payment: look for another payment: %w", err)
+	}
+	if row.Status != booking.Pending || row.HoldOver {
+		return &HoldEndedError{Status: row.Status, Reason: row.Reason}
+	}
+	return nil
+}
+
+// own locks the request's reservation; somebody else's is as good as none.
+func (p *Payments) own(ctx context.Context, tx *sql.Tx, r Request) (booking.Row, error) {
+	row, err := p.bookings.Lock(ctx, tx, r.ReservationID)
+	if err != nil {
+		return booking.Row{}, err
+	}
+	if row.MemberID != r.Member {
+		return booking.Row{}, booking.ErrNotFound
+	}
+	return row, nil
+}
+
+// Get returns the member's payment, or ErrNotFound.
+func (p *Payments) Get(ctx context.Context, member, id string) (Payment, error) {
+	return p.get(ctx, p.store.Reader(), member, id)
+}
+
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+func (p *Payments) get(ctx context.Context, db querier, member, id string) (Payment, error) {
+	var x Payment
+	var created int64
+	err := db.QueryRowContext(ctx, p.sql.ByID, id, member).Scan(&x.ID, &x.Key, &x.MemberID, &x.Type, &x.ReferenceID,
+		&x.ReservationID, &x.Amount, &x.CardLast4, &x.Status, &x.FailureReason, &x.RefundState, &x.RefundReason, &created)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Payment{}, ErrNotFound
+	}
+	if err != nil {
+		return Payment{}, fmt.Errorf("payment: read %s: %w", id, err)
+	}
+	x.CreatedAt = events.Time(created)
+	return x, nil
+}
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }

@@ -1,0 +1,62 @@
+package payment
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// RequestRefund asks for a payment's money back, inside tx. It does nothing
+// when that was asked before, or the payment did not succeed.
+func (p *Payments) RequestRefund(ctx context.Context, tx *sql.Tx, paymentID, reason string) error {
+	res, err := tx.ExecContext(ctx, p.sql.RequestRefund, paymentID, reason)
+	if err != nil {
+		return fmt.Errorf("payment: request the refund of %s: %w", paymentID, err)
+	}
+	if n, err := res.RowsAffected(); err != nil {
+		return fmt.Errorf("payment: request the refund of %s: %w", paymentID, err)
+	} else if n > 0 {
+		sqltx.AfterCommit(ctx, p.due.Wake)
+	}
+	return nil
+}
+
+// Refund is the member's wish to give a ticket back. Asking again is harmless.
+// Errors: ErrNotFound, a *NotRefundableError, booking.ErrHandedOn.
+func (p *Payments) Refund(ctx context.Context, member, id string) (Payment, error) {
+	err := p.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		x, err := p.get(ctx, tx, member, id)
+		if err != nil {
+			return err
+		}
+		if x.Type != events.ForReservation {
+			return &NotRefundableError{x.Type, x.Status}
+		}
+		// The reservation's lock comes first: a transfer may be completing.
+		row, err := p.bookings.Lock(ctx, tx, x.ReservationID)
+		if err != nil && !errors.Is(err, booking.ErrNotFound) {
+			return err
+		}
+		if x, err = p.get(ctx, tx, member, id); err != nil {
+			return err
+		}
+		switch {
+		case x.Status == Refunded || x.RefundState != "NONE":
+			return nil
+		case x.Status != Success:
+			return &NotRefundableError{x.Type, x.Status}
+		case row.Transferred:
+			return booking.ErrHandedOn
+		}
+		return p.RequestRefund(ctx, tx, id, booking.UserRequest)
+	})
+	if err != nil {
+		return Payment{}, err
+	}
+	return p.Get(ctx, member, id)
+}

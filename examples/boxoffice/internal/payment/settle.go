@@ -1,0 +1,135 @@
+package payment
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+)
+
+// Why a payment failed without the card being declined.
+const (
+	GatewayRefused = "GATEWAY_REFUSED" // the gateway does not take the request
+	KeyConflict    = "KEY_CONFLICT"    // the gateway knows the key from another request
+)
+
+var errOpen = errors.New("payment: the gateway has not decided yet")
+
+// charge finds out what becomes of a charge and writes it down. An error means
+// that it is not known yet.
+func (x *Executor) charge(ctx context.Context, c claimed) error {
+	var charge Charge
+	err := errNoCharge
+	if c.attempts > 1 {
+		// An earlier attempt may have reached the gateway, whatever it heard.
+		charge, err = x.gateway.find(ctx, c.key)
+	}
+	if errors.Is(err, errNoCharge) {
+		charge, err = x.gateway.charge(ctx, c.key, c.amount, cardNamed(c.card).number, c.typ+":"+c.reference)
+	}
+	var refused *refusedError
+	switch {
+	case errors.As(err, &refused) && refused.code == 409:
+		x.cfg.Logger.Error("the gateway knows a payment key from another request", "payment", c.id, "error", err)
+		return x.fail(ctx, c, Charge{Reason: KeyConflict})
+	case errors.As(err, &refused):
+		x.cfg.Logger.Error("the gateway refuses a charge", "payment", c.id, "error", err)
+		return x.fail(ctx, c, Charge{Reason: GatewayRefused})
+	case err != nil:
+		return err
+	}
+	switch charge.Status {
+	case "APPROVED":
+		return x.succeed(ctx, c, charge)
+	case "DECLINED":
+		return x.fail(ctx, c, charge)
+	case "PENDING":
+		return errOpen
+	}
+	return fmt.Errorf("payment: the gateway's status %q is unknown", charge.Status)
+}
+
+func (x *Executor) succeed(ctx context.Context, c claimed, charge Charge) error {
+	moved, err := x.settle(ctx, c, x.p.sql.Succeed, []any{c.id, charge.ID}, func(at int64) (string, any) {
+		return events.PaymentSuccess, events.Paid{
+			PaymentID: c.id, PaymentKey: c.key, ReservationID: c.reservation, Amount: c.amount, PaidAt: events.Time(at),
+			PortoneTransactionID: charge.ID, PaymentType: c.typ, SagaID: c.reference,
+		}
+	})
+	if moved {
+		x.approved.Add(1)
+	}
+	return err
+}
+
+func (x *Executor) fail(ctx context.Context, c claimed, charge Charge) error {
+	id := sql.NullString{String: charge.ID, Valid: charge.ID != ""}
+	moved, err := x.settle(ctx, c, x.p.sql.Fail, []any{c.id, id, charge.Reason}, func(at int64) (string, any) {
+		return events.PaymentFailed, events.NotPaid{
+			PaymentID: c.id, PaymentKey: c.key, ReservationID: c.reservation, Amount: c.amount,
+			FailureReason: charge.Reason, FailedAt: events.Time(at), PaymentType: c.typ, SagaID: c.reference,
+		}
+	})
+	if moved {
+		x.declined.Add(1)
+	}
+	return err
+}
+
+func (x *Executor) refund(ctx context.Context, c claimed) error {
+	charge, err := x.gateway.refund(ctx, c.key)
+	if err != nil {
+		return err
+	}
+	if !charge.Refunded {
+		return errOpen
+	}
+	moved, err := x.settle(ctx, c, x.p.sql.Refunded, []any{c.id}, func(at int64) (string, any) {
+		return events.PaymentRefunded, events.PaidBack{
+			PaymentID: c.id, PaymentKey: c.key, ReservationID: c.reservation, Amount: c.amount, Reason: c.refundReason,
+			RefundedAt: events.Time(at), PortoneTransactionID: c.gatewayID, PaymentType: c.typ, SagaID: c.reference,
+		}
+	})
+	if moved {
+		x.refunded.Add(1)
+	}
+	return err
+}
+
+// settle moves the payment by one of the conditional updates and appends the
+// event of that move, in one transaction. It reports whether the payment moved:
+// another holder may have been faster, and then has appended the event.
+func (x *Executor) settle(ctx context.Context, c claimed, statement string, args []any, about func(at int64) (string, any)) (moved bool, err error) {
+	err = x.p.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		moved = false
+		var at int64
+		err := tx.QueryRowContext(ctx, statement, args...).Scan(&at)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("payment: settle %s: %w", c.id, err)
+		}
+		e, err := x.event(c, at, about)
+		if err != nil {
+			return err
+		}
+		moved = true
+		return x.p.outbox.Append(ctx, tx, e)
+	})
+	return moved && err == nil, err
+}
+
+func (x *Executor) event(c claimed, at int64, about func(int64) (string, any)) (event.Event, error) {
+	typ, data := about(at)
+	e, err := events.New(typ, "payment", c.id, c.member, true, data)
+	if err != nil {
+		return event.Event{}, err
+	}
+	e.RefID = c.reference
+	e.CorrelationID = c.reference // everything about one booking, transfer or membership
+	return e, nil
+}

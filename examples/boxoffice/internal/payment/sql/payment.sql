@@ -1,0 +1,93 @@
+-- name: ByKey
+SELECT payment_id, request_hash FROM payments WHERE payment_key = $1
+
+-- name: Insert
+INSERT INTO payments (payment_id, payment_key, request_hash, member_id, type, reference_id, reservation_id,
+                      amount, card, card_last4, status, next_attempt_at, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'PROCESSING', now_ms(), now_ms())
+
+-- name: OfReservation
+SELECT payment_id, status FROM payments WHERE reference_id = $1 AND type = 'reservation'
+
+-- name: ByID
+SELECT payment_id, payment_key, member_id, type, reference_id, reservation_id, amount, card_last4, status,
+       COALESCE(failure_reason, ''), refund_state, COALESCE(refund_reason, ''), created_at
+FROM payments WHERE payment_id = $1 AND member_id = $2
+
+-- name: RequestRefund
+UPDATE payments SET refund_state = 'REQUESTED', refund_reason = $2, refund_asked_at = now_ms(), attempts = 0, next_attempt_at = now_ms(), last_error = NULL
+WHERE payment_id = $1 AND status = 'SUCCESS' AND refund_state = 'NONE'
+
+-- name: RefundOfReservation
+SELECT refund_state FROM payments WHERE reference_id = $1 AND type = 'reservation'
+
+-- name: NextDue
+SELECT MIN(next_attempt_at) - now_ms() FROM payments WHERE status = 'PROCESSING' OR refund_state = 'REQUESTED'
+
+-- name: Claim
+UPDATE payments SET lease_holder = $1, lease_token = lease_token + 1, attempts = attempts + 1, next_attempt_at = now_ms() + $2
+WHERE payment_id IN (
+  SELECT payment_id FROM payments
+  WHERE (status = 'PROCESSING' OR refund_state = 'REQUESTED') AND next_attempt_at <= now_ms()
+  ORDER BY next_attempt_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+RETURNING payment_id, payment_key, member_id, type, reference_id, reservation_id, amount, card, status,
+          COALESCE(gateway_id, ''), COALESCE(refund_reason, ''), attempts, lease_token
+
+-- name: Reclaim
+UPDATE payments SET next_attempt_at = now_ms()
+WHERE (status = 'PROCESSING' OR refund_state = 'REQUESTED') AND lease_holder = $1 AND next_attempt_at > now_ms()
+
+-- name: Postpone
+UPDATE payments SET next_attempt_at = now_ms() + $3, last_error = $4, lease_holder = NULL
+WHERE payment_id = $1 AND lease_token = $2 AND (status = 'PROCESSING' OR refund_state = 'REQUESTED')
+
+-- name: Succeed
+UPDATE payments SET status = 'SUCCESS', gateway_id = $2, settled_at = now_ms(), attempts = 0, last_error = NULL, lease_holder = NULL
+WHERE payment_id = $1 AND status = 'PROCESSING'
+RETURNING settled_at
+
+-- name: Fail
+UPDATE payments SET status = 'FAILED', gateway_id = $2, failure_reason = $3, settled_at = now_ms(), last_error = NULL, lease_holder = NULL
+WHERE payment_id = $1 AND status = 'PROCESSING'
+RETURNING settled_at
+
+-- name: Refunded
+UPDATE payments SET status = 'REFUNDED', refund_state = 'DONE', refunded_at = now_ms(), last_error = NULL, lease_holder = NULL
+WHERE payment_id = $1 AND status = 'SUCCESS' AND refund_state = 'REQUESTED'
+RETURNING refunded_at
+
+-- name: InsertTransfer
+INSERT INTO transfers (transfer_id, payment_id, reservation_id, from_member_id, to_member_id, amount, status, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, 'PENDING', now_ms())
+
+-- name: TransferOf
+SELECT transfer_id, reservation_id, from_member_id, to_member_id, amount, status FROM transfers WHERE payment_id = $1
+
+-- name: PendingTransfer
+SELECT transfer_id FROM transfers WHERE reservation_id = $1 AND status = 'PENDING'
+
+-- name: HandOn
+UPDATE reservations SET member_id = $3, transferred_at = now_ms()
+WHERE reservation_id = $1 AND member_id = $2 AND status = 'CONFIRMED'
+  AND NOT EXISTS (SELECT 1 FROM payments p
+                  WHERE p.reference_id = $1 AND p.type = 'reservation' AND p.refund_state <> 'NONE')
+
+-- name: EndTransfer
+UPDATE transfers SET status = $2, reason = $3, settled_at = now_ms()
+WHERE transfer_id = $1 AND status = 'PENDING'
+RETURNING settled_at
+
+-- name: InsertMembership
+INSERT INTO memberships (membership_id, payment_id, member_id, amount, status, created_at)
+VALUES ($1, $2, $3, $4, 'PENDING', now_ms())
+
+-- name: MembershipOf
+SELECT membership_id, member_id, amount FROM memberships WHERE payment_id = $1
+
+-- name: Activate
+UPDATE memberships SET status = 'ACTIVE', activated_at = now_ms(), expires_at = now_ms() + $2
+WHERE membership_id = $1 AND status = 'PENDING'
+RETURNING activated_at, expires_at
+
+-- name: CancelMembership
+UPDATE memberships SET status = 'CANCELLED' WHERE membership_id = $1 AND status = 'PENDING'

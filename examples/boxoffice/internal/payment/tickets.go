@@ -1,0 +1,195 @@
+package payment
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// membershipLasts is what MembershipPrice buys.
+const membershipLasts = 365 * 24 * time.Hour
+
+// Consumers is the group that completes transfers and memberships after their
+// payments.
+func (p *Payments) Consumers() []store.Consumer {
+	return []store.Consumer{{Topic: events.Payments, Group: events.GroupTickets, Handlers: map[string]store.Handler{
+		events.PaymentSuccess: p.paid,
+		events.PaymentFailed:  p.notPaid,
+	}}}
+}
+
+// checkTransfer says whether this member may hand this ticket on now. A ticket
+// is handed on at its price.
+func (p *Payments) checkTransfer(ctx context.Context, tx *sql.Tx, r Request) error {
+	row, err := p.own(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	if r.ToMember == r.Member {
+		return ErrSelfTransfer
+	}
+	if row.Status != booking.Confirmed {
+		return &NotConfirmedError{row.Status}
+	}
+	if r.Amount != row.Amount {
+		return &AmountError{Got: r.Amount, Expected: row.Amount}
+	}
+	var refund, pending string
+	if err := tx.QueryRowContext(ctx, p.sql.RefundOfReservation, r.ReservationID).Scan(&refund); err != nil {
+		return fmt.Errorf("payment: look for a refund: %w", err)
+	}
+	if refund != "NONE" {
+		return ErrRefunding
+	}
+	err = tx.QueryRowContext(ctx, p.sql.PendingTransfer, r.ReservationID).Scan(&pending)
+	if err == nil {
+		return ErrTransferring
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("payment: look for a transfer: %w", err)
+	}
+	return nil
+}
+
+func (p *Payments) paid(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
+	var paid events.Paid
+	if err := e.UnmarshalData(&paid); err != nil {
+		return "", fault.MarkPermanent(err)
+	}
+	switch paid.PaymentType {
+	case events.ForTransfer:
+		return p.handOn(ctx, tx, e, paid)
+	case events.ForMembership:
+		return p.activate(ctx, tx, e, paid)
+	}
+	return "not a ticket", nil
+}
+
+func (p *Payments) notPaid(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
+	var failed events.NotPaid
+	if err := e.UnmarshalData(&failed); err != nil {
+		return "", fault.MarkPermanent(err)
+	}
+	switch failed.PaymentType {
+	case events.ForTransfer:
+		t, err := p.transferOf(ctx, tx, failed.PaymentID)
+		if err != nil {
+			return "", err
+		}
+		return "cancelled", p.endTransfer(ctx, tx, e, t, events.TransferCancelled, booking.PaymentFailed)
+	case events.ForMembership:
+		m, err := p.membershipOf(ctx, tx, failed.PaymentID)
+		if err != nil {
+			return "", err
+		}
+		if _, err := tx.ExecContext(ctx, p.sql.CancelMembership, m.MembershipID); err != nil {
+			return "", fmt.Errorf("payment: cancel the membership %s: %w", m.MembershipID, err)
+		}
+		return "cancelled", nil
+	}
+	return "not a ticket", nil
+}
+
+// handOn completes a transfer, or gives its money back when the ticket is no
+// longer there to be handed on.
+func (p *Payments) handOn(ctx context.Context, tx *sql.Tx, e event.Event, paid events.Paid) (string, error) {
+	t, err := p.transferOf(ctx, tx, paid.PaymentID)
+	if err != nil {
+		return "", err
+	}
+	if _, err := p.bookings.Lock(ctx, tx, t.ReservationID); err != nil {
+		return "", err
+	}
+	res, err := tx.ExecContext(ctx, p.sql.HandOn, t.ReservationID, t.FromMemberID, t.ToMemberID)
+	if err != nil {
+		return "", fmt.Errorf("payment: hand on %s: %w", t.ReservationID, err)
+	}
+	n, err := res.RowsAffected()
+	if err != nil {
+		return "", fmt.Errorf("payment: hand on %s: %w", t.ReservationID, err)
+	}
+	if n == 1 {
+		return "transferred", p.endTransfer(ctx, tx, e, t, events.TransferCompleted, "")
+	}
+	if err := p.RequestRefund(ctx, tx, paid.PaymentID, booking.Late); err != nil {
+		return "", err
+	}
+	return "late", p.endTransfer(ctx, tx, e, t, events.TransferCancelled, booking.Late)
+}
+
+func (p *Payments) transferOf(ctx context.Context, tx *sql.Tx, paymentID string) (events.Transferred, error) {
+	var t events.Transferred
+	var status string
+	err := tx.QueryRowContext(ctx, p.sql.TransferOf, paymentID).Scan(&t.TransferID, &t.ReservationID,
+		&t.FromMemberID, &t.ToMemberID, &t.Amount, &status)
+	if errors.Is(err, sql.ErrNoRows) {
+		return t, fault.MarkPermanent(fmt.Errorf("payment: %s pays for no transfer", paymentID))
+	}
+	if err != nil {
+		return t, fmt.Errorf("payment: transfer of %s: %w", paymentID, err)
+	}
+	return t, nil
+}
+
+func (p *Payments) endTransfer(ctx context.Context, tx *sql.Tx, cause event.Event, t events.Transferred, typ, reason string) error {
+	status, stored := "COMPLETED", sql.NullString{String: reason, Valid: reason != ""}
+	if typ == events.TransferCancelled {
+		status = "CANCELLED"
+	}
+	var at int64
+	err := tx.QueryRowContext(ctx, p.sql.EndTransfer, t.TransferID, status, stored).Scan(&at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil // it had ended before
+	}
+	if err != nil {
+		return fmt.Errorf("payment: end the transfer %s: %w", t.TransferID, err)
+	}
+	t.Reason, t.SettledAt = reason, events.Time(at)
+	e, err := events.New(typ, "transfer", t.TransferID, t.FromMemberID, false, t)
+	if err != nil {
+		return err
+	}
+	e.TargetID = t.ToMemberID
+	return p.outbox.Append(ctx, tx, e.CausedBy(cause))
+}
+
+func (p *Payments) membershipOf(ctx context.Context, tx *sql.Tx, paymentID string) (events.Activated, error) {
+	var m events.Activated
+	err := tx.QueryRowContext(ctx, p.sql.MembershipOf, paymentID).Scan(&m.MembershipID, &m.MemberID, &m.Amount)
+	if errors.Is(err, sql.ErrNoRows) {
+		return m, fault.MarkPermanent(fmt.Errorf("payment: %s pays for no membership", paymentID))
+	}
+	if err != nil {
+		return m, fmt.Errorf("payment: membership of %s: %w", paymentID, err)
+	}
+	return m, nil
+}
+
+func (p *Payments) activate(ctx context.Context, tx *sql.Tx, e event.Event, paid events.Paid) (string, error) {
+	m, err := p.membershipOf(ctx, tx, paid.PaymentID)
+	if err != nil {
+		return "", err
+	}
+	var from, until int64
+	err = tx.QueryRowContext(ctx, p.sql.Activate, m.MembershipID, membershipLasts.Milliseconds()).Scan(&from, &until)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "already ended", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("payment: activate %s: %w", m.MembershipID, err)
+	}
+	m.ActivatedAt, m.ExpiresAt = events.Time(from), events.Time(until)
+	done, err := events.New(events.MembershipActivated, "membership", m.MembershipID, m.MemberID, false, m)
+	if err != nil {
+		return "", err
+	}
+	return "activated", p.outbox.Append(ctx, tx, done.CausedBy(e))
+}

@@ -1,0 +1,31 @@
+package site
+
+import (
+	"context"
+	"errors"
+)
+
+// ErrNotFound is returned by [Backend.Show] for an id that names no show. The
+// site answers it with a 404 page.
+var ErrNotFound = errors.New("site: no such show")
+
+// Show is what everybody may know about a show.
+type Show struct {
+	ID    string
+	Title string
+	Seats Seats
+}
+
+// Seats counts a show's seats by state; Available + Held + Sold = Total.
+type Seats struct {
+	Total, Available, Held, Sold int
+}
+
+// Backend is what rendering a page on the server needs. Its methods are called
+// once per page view and should answer within a few milliseconds.
+type Backend interface {
+	// Shows lists all shows in the order in which the site presents them.
+	Shows(ctx context.Context) ([]Show, error)
+	// Show returns one show, or an error that wraps ErrNotFound.
+	Show(ctx context.Context, id string) (Show, error)
+}

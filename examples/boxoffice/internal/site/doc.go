@@ -1,0 +1,38 @@
+// Package site is the web site of the box office: server-rendered pages, small
+// plain ES modules and one style sheet per concern, all embedded in the binary.
+// There is no build step; what is in templates/, static/ and locales/ is what
+// the browser gets.
+//
+// The pages show what every visitor may see (shows, how many seats are left).
+// What belongs to one member (seats, holds, payments, tickets) is fetched by
+// the page's script from the JSON API under /api, with the bearer token that
+// the sign-in gave. A page never guesses the outcome of a request that got no
+// answer: it waits until the box office answers again and then asks for the
+// state, and it repeats a payment only under the idempotency key that it used
+// the first time.
+//
+//	property                                                   proven by
+//	every page renders in every language                       TestPagesRender
+//	every text exists in every language, with the same
+//	placeholders, and every text that is used exists           TestCatalogsAgree, TestUsedKeysExist
+//	no inline script or style runs; no foreign origin is used  TestContentSecurityPolicy, TestTemplatesHaveNoInlineCode
+//	text that came from a user can't become markup             TestHostileTitle
+//	a static file is cached for ever under its content's hash,
+//	and a page never                                           TestStaticFiles, TestCacheHeaders
+//	text has a contrast of at least 4.5 in both themes         TestContrast
+//	booking, decline, cancel, keyboard, language, kill -9 in
+//	the middle of a payment                                    package browsertest
+//
+// What fails, and what is seen then:
+//
+//   - The backend can't list the shows: a 503 page with Retry-After, which
+//     looks again by itself.
+//   - The server is gone while a page is open: a banner says so, requests that
+//     may be repeated wait and are repeated, and the page refreshes its state
+//     when /healthz answers.
+//   - The server is gone when a page is loaded: the service worker (sw.js, only
+//     on https and on localhost) shows a waiting page that reloads the wanted
+//     one when the server is back.
+//   - A page of an older version asks for a static file: it is redirected to
+//     the current one.
+package site

@@ -1,0 +1,129 @@
+package site
+
+import (
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestCatalogsAgree(t *testing.T) {
+	texts, err := loadCatalogs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	placeholder := regexp.MustCompile(`\{\w+\}`)
+	reference := texts[languages[0]]
+	for _, lang := range languages[1:] {
+		for key, text := range reference {
+			other, ok := texts[lang][key]
+			if !ok {
+				t.Errorf("%s lacks %s", lang, key)
+				continue
+			}
+			a, b := placeholder.FindAllString(text, -1), placeholder.FindAllString(other, -1)
+			slices.Sort(a)
+			slices.Sort(b)
+			if !slices.Equal(a, b) {
+				t.Errorf("%s: %s has the placeholders %v, %s has %v", key, languages[0], a, lang, b)
+			}
+			if strings.TrimSpace(other) == "" {
+				t.Errorf("%s is empty in %s", key, lang)
+			}
+		}
+		for key := range texts[lang] {
+			if _, ok := reference[key]; !ok {
+				t.Errorf("%s has %s, which %s lacks", lang, key, languages[0])
+			}
+		}
+	}
+}
+
+// TestUsedKeysExist reads the sources for keys: a text that is used must exist,
+// and one that is not used must go.
+func TestUsedKeysExist(t *testing.T) {
+	texts, err := loadCatalogs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	var prefixes []string
+	look := func(files fs.FS, root, suffix string, plain, plural, prefix *regexp.Regexp) {
+		err := fs.WalkDir(files, root, func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(name, suffix) {
+				return err
+			}
+			source, err := fs.ReadFile(files, name)
+			if err != nil {
+				return err
+			}
+			for _, m := range plain.FindAllSubmatch(source, -1) {
+				used[string(m[1])] = true
+			}
+			if plural != nil {
+				for _, m := range plural.FindAllSubmatch(source, -1) {
+					used[string(m[1])+".one"], used[string(m[1])+".other"] = true, true
+				}
+				for _, m := range prefix.FindAllSubmatch(source, -1) {
+					prefixes = append(prefixes, string(m[1]))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	look(templateFiles, "templates", ".html", regexp.MustCompile(`T "([\w.-]+)"`), nil, nil)
+	look(staticFiles, "static/js", ".js", regexp.MustCompile(`\bt\('([\w.-]+)'`), regexp.MustCompile(`\btn\('([\w.-]+)'`), regexp.MustCompile("`((?:theme|problem)\\.)\\$\\{"))
+	// In Go, and behind a condition in a script.
+	for _, key := range []string{"home.title", "seats.title", "queue.title", "checkout.title", "tickets.title", "login.title", "ops.title", "offline.page.title", "seats.added", "seats.removed", "site.name", "site.short"} {
+		used[key] = true
+	}
+	if len(used) < 150 || len(prefixes) < 2 {
+		t.Fatalf("only %d keys and %d prefixes were found: the test no longer reads the sources", len(used), len(prefixes))
+	}
+	for key := range used {
+		if _, ok := texts[languages[0]][key]; !ok {
+			t.Errorf("%s is used and does not exist", key)
+		}
+	}
+	for key := range texts[languages[0]] {
+		if !used[key] && !slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) {
+			t.Errorf("%s exists and is not used", key)
+		}
+	}
+}
+
+func TestNegotiate(t *testing.T) {
+	h := handler(t, tonight())
+	for _, c := range []struct{ target, accept, cookie, want string }{
+		{"/", "", "", "en"},
+		{"/", "ko-KR,ko;q=0.9,en;q=0.8", "", "ko"},
+		{"/", "en-GB,ko;q=0.5", "", "en"},
+		{"/", "fr, ko;q=0.3", "", "ko"},
+		{"/", "fr", "", "en"},
+		{"/", "ko", "lang=en", "en"},
+		{"/?lang=ko", "en", "lang=en", "ko"},
+		{"/?lang=xx", "ko", "", "ko"},
+		{"/", "ko", "lang=xx", "ko"},
+		{"/", ";;;q=,*", "", "en"},
+	} {
+		w := get(h, c.target, "Accept-Language", c.accept, "Cookie", c.cookie)
+		if got := w.Header().Get("Content-Language"); got != c.want {
+			t.Errorf("%s with Accept-Language %q and cookie %q: %s, want %s", c.target, c.accept, c.cookie, got, c.want)
+		}
+		remembered := w.Header().Get("Set-Cookie")
+		if chosen := c.target == "/?lang=ko"; strings.Contains(remembered, "lang=ko") != chosen {
+			t.Errorf("%s: Set-Cookie %q", c.target, remembered)
+		}
+	}
+}
+
+func TestLanguageSwitchKeepsThePlace(t *testing.T) {
+	h := handler(t, tonight())
+	if body := get(h, "/queue?event=show-1").Body.String(); !strings.Contains(body, `href="/queue?event=show-1&amp;lang=ko"`) {
+		t.Error("switching the language loses what the page is about")
+	}
+}

@@ -1,0 +1,171 @@
+package site
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+// pages are the parsed templates by page name. Each page has the layout, and a
+// script and perhaps a style sheet of its own name under static/.
+type pages map[string]*template.Template
+
+// pageStyles lists what a page's own look needs beside the shared sheets.
+var pageStyles = map[string][]string{
+	"home":     {"shows"},
+	"show":     {"shows"},
+	"queue":    {"queue"},
+	"seats":    {"seats"},
+	"checkout": {"checkout"},
+	"tickets":  {"tickets"},
+	"ops":      {"ops"},
+	"login":    nil,
+	"error":    nil,
+	"offline":  nil,
+}
+
+func loadPages() (pages, error) {
+	parsed := pages{}
+	for name := range pageStyles {
+		t, err := template.ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/"+name+".html")
+		if err != nil {
+			return nil, fmt.Errorf("site: page %s: %w", name, err)
+		}
+		parsed[name] = t
+	}
+	return parsed, nil
+}
+
+// view is what a template sees. Its methods give texts in the page's language.
+type view struct {
+	Page    string
+	Styles  []string
+	Lang    string
+	Theme   string // "light", "dark", or "" for what the system prefers
+	Static  string
+	Version string
+	Heading string // what the title shows before the site's name
+	EventID string
+	ID      string // of the reservation, on the checkout page
+	Status  int    // of an error page
+	Shows   []showView
+	Show    showView
+	Rows    []seatRow
+
+	catalog catalog
+	address *url.URL
+}
+
+// T is the text of a key; args alternate placeholder and value.
+func (v view) T(key string, args ...any) string { return v.catalog.text(key, args...) }
+
+// InLanguage is the address of this page in another language.
+func (v view) InLanguage(lang string) string {
+	query := v.address.Query()
+	query.Set("lang", lang)
+	return v.address.Path + "?" + query.Encode()
+}
+
+// With pairs a show with its page, for parts that show one.
+func (v view) With(show showView) struct {
+	Root view
+	Show showView
+} {
+	return struct {
+		Root view
+		Show showView
+	}{v, show}
+}
+
+// Reference is the reservation's id as people read it out: its last eight
+// characters, since ids made in the same minute begin alike.
+func (v view) Reference() string {
+	return strings.ToUpper(v.ID[max(0, len(v.ID)-8):])
+}
+
+// Here tells whether a navigation entry names the current page.
+func (v view) Here(page string) bool { return v.Page == page }
+
+// view starts a page's view from what the request says about its reader.
+func (s *site) view(r *http.Request, page string) view {
+	lang := negotiate(r)
+	v := view{
+		Page:    page,
+		Styles:  pageStyles[page],
+		Lang:    lang,
+		Static:  s.assets.base(),
+		Version: s.version,
+		catalog: s.catalogs[lang],
+		address: &url.URL{Path: r.URL.Path, RawQuery: r.URL.RawQuery},
+	}
+	if cookie, err := r.Cookie("theme"); err == nil && (cookie.Value == "light" || cookie.Value == "dark") {
+		v.Theme = cookie.Value
+	}
+	return v
+}
+
+// render writes a page. The template runs into memory first, so that one that
+// fails leaves an error and not half a page.
+func (s *site) render(w http.ResponseWriter, r *http.Request, status int, v view) {
+	var body bytes.Buffer
+	if err := s.pages[v.Page].ExecuteTemplate(&body, "layout", v); err != nil {
+		s.log.ErrorContext(r.Context(), "page not rendered", "page", v.Page, "error", err)
+		http.Error(w, "The page could not be rendered.", http.StatusInternalServerError)
+		return
+	}
+	remember(w, r)
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Language", v.Lang)
+	// A page depends on the reader and on the moment, and its links name the
+	// current static files: browsers ask again each time.
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("Vary", "Accept-Language, Cookie")
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = body.WriteTo(w) // the client may be gone; there is nobody to tell
+	}
+}
+
+// showView is a show as a page presents it.
+type showView struct {
+	Show
+	Poster template.HTML
+	// PercentLeft is the share of seats that are available, for the meter.
+	PercentLeft int
+}
+
+func present(show Show) showView {
+	v := showView{Show: show, Poster: poster(show.ID)}
+	if show.Seats.Total > 0 {
+		v.PercentLeft = (100*show.Seats.Available + show.Seats.Total - 1) / show.Seats.Total
+	}
+	return v
+}
+
+// seatRow is one row of the seat map, "A" to "T".
+type seatRow struct {
+	Letter string
+	Seats  []int
+}
+
+// hall is the plan of the house: the seat map's order of rows and columns.
+func hall() []seatRow {
+	const rows, columns = 20, 25
+	plan := make([]seatRow, rows)
+	for r := range plan {
+		seats := make([]int, columns)
+		for c := range seats {
+			seats[c] = c + 1
+		}
+		plan[r] = seatRow{Letter: string(rune('A' + r)), Seats: seats}
+	}
+	return plan
+}

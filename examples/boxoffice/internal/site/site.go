@@ -1,0 +1,84 @@
+package site
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+)
+
+// Config says what the site stands on.
+type Config struct {
+	// Backend answers what pages render on the server. Required.
+	Backend Backend
+	// Version is shown in the footer; empty shows none.
+	Version string
+	// Logger gets one line for each page that the backend failed to serve.
+	// nil: slog.Default().
+	Logger *slog.Logger
+}
+
+func (c Config) validate() error {
+	if c.Backend == nil {
+		return errors.New("site: Config.Backend is nil: give the site something that lists the shows")
+	}
+	return nil
+}
+
+// site holds what all handlers share; nothing in it changes after New.
+type site struct {
+	backend  Backend
+	version  string
+	log      *slog.Logger
+	catalogs catalogs
+	assets   *assets
+	pages    pages
+}
+
+// New returns the handler of the whole site: its pages, /static/, /posters/,
+// /sw.js and /manifest.webmanifest. Mount it at "/"; whatever it does not know is answered
+// with a 404 page. It reads only files embedded in the binary.
+func New(cfg Config) (http.Handler, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	texts, err := loadCatalogs()
+	if err != nil {
+		return nil, err
+	}
+	files, err := loadAssets(texts)
+	if err != nil {
+		return nil, err
+	}
+	templates, err := loadPages()
+	if err != nil {
+		return nil, err
+	}
+	s := &site{
+		backend:  cfg.Backend,
+		version:  cfg.Version,
+		log:      cfg.Logger,
+		catalogs: texts,
+		assets:   files,
+		pages:    templates,
+	}
+	if s.log == nil {
+		s.log = slog.Default()
+	}
+
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.home)
+	mux.HandleFunc("GET /shows/{id}", s.show)
+	mux.HandleFunc("GET /queue", s.queue)
+	mux.HandleFunc("GET /events/{id}", s.seats)
+	mux.HandleFunc("GET /checkout/{id}", s.checkout)
+	mux.HandleFunc("GET /tickets", s.plain("tickets", "tickets.title"))
+	mux.HandleFunc("GET /login", s.plain("login", "login.title"))
+	mux.HandleFunc("GET /ops", s.plain("ops", "ops.title"))
+	mux.HandleFunc("GET /offline", s.plain("offline", "offline.page.title"))
+	mux.HandleFunc("GET /static/{hash}/{path...}", s.assets.serve)
+	mux.HandleFunc("GET /posters/{id}", s.poster)
+	mux.HandleFunc("GET /sw.js", s.assets.serveWorker)
+	mux.HandleFunc("GET /manifest.webmanifest", s.manifest)
+	mux.HandleFunc("GET /", s.notFound)
+	return secure(mux), nil
+}

@@ -1,0 +1,31 @@
+// The entry token: the way past the waiting room, one per event. The cookie
+// that comes with it is the browser's business; the header is ours.
+
+import { post } from './api.js';
+
+const key = (event) => `boxoffice.entry.${event}`;
+
+export const entry = {
+  headers(event) {
+    const token = sessionStorage.getItem(key(event));
+    return token ? { 'x-queue-entry-token': token } : {};
+  },
+
+  known: (event) => sessionStorage.getItem(key(event)) !== null,
+
+  forget: (event) => sessionStorage.removeItem(key(event)),
+
+  // check asks the waiting room and keeps the token of somebody it lets in.
+  async check(event) {
+    const answer = await post(`/api/queue/check/${encodeURIComponent(event)}`, {}, { repeat: true });
+    if (answer.status === 'active' && answer.entryToken) sessionStorage.setItem(key(event), answer.entryToken);
+    return answer;
+  },
+
+  async leave(event) {
+    this.forget(event);
+    await post(`/api/queue/leave/${encodeURIComponent(event)}`, {});
+  },
+};
+
+export const roomAddress = (event) => `/queue?event=${encodeURIComponent(event)}`;

@@ -1,0 +1,33 @@
+// Texts in the page's language. The catalogs are the ones the server renders
+// with; placeholders look like {name}.
+
+export const lang = document.documentElement.lang;
+
+const { default: texts } = await import(`../i18n/${lang}.js`);
+const plurals = new Intl.PluralRules(lang);
+const numbers = new Intl.NumberFormat(lang);
+
+export function t(key, values = {}) {
+  const text = texts[key] ?? key;
+  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? values[name] : whole));
+}
+
+export const known = (key) => key in texts;
+
+// tn picks "key.one" or "key.other" by the language's own rule for n.
+export function tn(key, n, values = {}) {
+  return t(`${key}.${plurals.select(n) === 'one' ? 'one' : 'other'}`, { n: number(n), ...values });
+}
+
+export const number = (n) => numbers.format(n);
+
+export const money = (won) => t('money', { n: number(won) });
+
+// clock shows a length of time as m:ss.
+export function clock(ms) {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+}
+
+export const time = (date) =>
+  new Intl.DateTimeFormat(lang, { hour: '2-digit', minute: '2-digit', second: '2-digit' }).format(date);

@@ -1,0 +1,12 @@
+import './site.js';
+import { $ } from './dom.js';
+import { handleForm } from './session.js';
+
+// Only an address of this site is followed after the sign-in.
+function next() {
+  const wanted = new URL(new URLSearchParams(location.search).get('next') ?? '/tickets', location.origin);
+  return wanted.origin === location.origin ? wanted.pathname + wanted.search : '/tickets';
+}
+
+handleForm($('#login'), () => location.assign(next()));
+$('#member-id').focus();

@@ -1,0 +1,149 @@
+// The operator's page: once a second, what the box office says about itself.
+
+import './site.js';
+import { Problem, get } from './api.js';
+import { $, h, setText, show, tell } from './dom.js';
+import { number, t, time, tn } from './i18n.js';
+import { poll } from './poll.js';
+import { Sparkline } from './sparkline.js';
+
+const KEY = 'boxoffice.admin';
+const spark = new Sparkline($('#spark'), 120);
+
+let token = sessionStorage.getItem(KEY) ?? '';
+let polling = null;
+let paused = false;
+let last = null; // the sample before, for rates
+
+async function look() {
+  if (paused) return 1000;
+  let ops;
+  let invariants;
+  try {
+    [ops, invariants] = await Promise.all([get('/api/admin/ops', { token }), get('/api/admin/invariants', { token })]);
+  } catch (error) {
+    pulse('lost', t('ops.lost'));
+    if (error instanceof Problem && (error.status === 401 || error.status === 403)) {
+      refuse(error);
+      return false;
+    }
+    throw error;
+  }
+  sessionStorage.setItem(KEY, token);
+  show($('#token-form'), false);
+  show($('#board'));
+  show($('#pause'));
+  pulse('live', t('ops.live', { time: time(new Date()) }));
+  outbox(ops.outbox);
+  verdict(invariants);
+  consumers(ops.consumers ?? []);
+  deadLetters(ops.deadLetters ?? []);
+  facts($('#stats'), ops.stats ?? {});
+  facts($('#gateway'), ops.gateway ?? {});
+  return 1000;
+}
+
+function refuse(error) {
+  sessionStorage.removeItem(KEY);
+  token = '';
+  show($('#board'), false);
+  show($('#pause'), false);
+  show($('#token-form'));
+  tell($('#token-problem'), error);
+  $('#token').focus();
+}
+
+function pulse(state, text) {
+  $('#pulse').className = `dot ${state}`;
+  setText($('#pulse-text'), text);
+}
+
+function outbox(box) {
+  const at = performance.now();
+  const rate = last ? Math.max(0, (1000 * (box.published - last.published)) / (at - last.at)) : 0;
+  last = { published: box.published, at };
+  setText($('#backlog'), number(box.backlog));
+  $('#backlog').classList.toggle('hot', box.backlog > 0);
+  spark.add(box.backlog);
+  facts($('#outbox-facts'), {
+    [t('ops.oldest')]: box.backlog > 0 ? t('ops.seconds', { n: number(Math.round(10 * box.oldestAgeSeconds) / 10) }) : '–',
+    [t('ops.published')]: box.published,
+    [t('ops.rate')]: t('ops.persecond', { n: number(Math.round(rate)) }),
+    [t('ops.failed')]: box.failed,
+    [t('ops.holder')]: box.holder || t('ops.nobody'),
+  });
+}
+
+function verdict({ ok, quiescent, checks }) {
+  const element = $('#verdict');
+  element.dataset.ok = ok ? 'yes' : quiescent ? 'no' : 'moving';
+  setText(element, ok ? t('ops.inv.ok') : quiescent ? t('ops.inv.broken') : t('ops.inv.moving'));
+  $('#checks').replaceChildren(...(checks ?? []).map((check) => h('li', { 'data-ok': check.ok ? 'yes' : quiescent ? 'no' : 'moving' },
+    h('b', {}, check.name),
+    h('span', { class: 'sr-only' }, check.ok ? t('ops.check.ok') : t('ops.check.no')),
+    check.detail && h('small', {}, check.detail))));
+}
+
+function consumers(list) {
+  const body = $('#consumers');
+  body.replaceChildren(...list.flatMap((c) => {
+    const cells = [c.inFlight, c.handled, c.retried, c.deadLettered, c.lag].map((n, i) =>
+      h('td', { class: `n${i === 3 && n > 0 ? ' warm' : ''}` }, n === null || n === undefined ? '–' : number(n)));
+    const row = h('tr', {}, h('td', {}, h('code', {}, c.topic)), h('th', { scope: 'row' }, h('code', {}, c.group)),
+      h('td', {}, h('span', { class: 'state', 'data-state': c.state }, stateText(c.state))), ...cells);
+    if (!c.lastError) return [row];
+    return [row, h('tr', { class: 'error' }, h('td', { colSpan: 8 }, t('ops.lasterror'), ' ', h('code', {}, c.lastError)))];
+  }));
+  if (list.length === 0) body.append(h('tr', {}, h('td', { colSpan: 8, class: 'hint' }, t('ops.consumers.none'))));
+}
+
+const stateText = (state) =>
+  ({ running: t('ops.state.running'), paused: t('ops.state.paused'), stopped: t('ops.state.stopped'), elsewhere: t('ops.state.elsewhere') })[state] ?? state;
+
+let seen = null; // ids of the dead letters that were there before
+
+function deadLetters(topics) {
+  const filled = topics.filter((topic) => topic.count > 0);
+  show($('#dead-none'), filled.length === 0);
+  const ids = new Set(filled.flatMap((topic) => topic.recent.map((letter) => letter.id)));
+  $('#dead').replaceChildren(...filled.map((topic) => h('details', { open: true },
+    h('summary', {}, h('code', {}, topic.topic), ' ', h('b', {}, tn('ops.dead.count', topic.count))),
+    h('ul', { class: 'letters' }, ...topic.recent.map((letter) => h('li', { class: seen && !seen.has(letter.id) ? 'fresh' : '' },
+      h('p', {}, h('b', {}, letter.type || t('ops.unknowntype')), ' ', h('code', {}, letter.id)),
+      h('p', {}, h('span', { class: 'state', 'data-state': letter.class }, letter.class), ' ', [letter.reason, letter.group].filter((word) => word && word !== letter.class).join(' · ')),
+      letter.error && h('p', { class: 'fine' }, h('code', {}, letter.error)),
+      h('p', { class: 'fine' }, Number.isNaN(Date.parse(letter.at)) ? letter.at : time(new Date(letter.at)))))))));
+  seen = ids;
+}
+
+// facts lists a map of values; values of maps inside it are joined by a dot.
+function facts(list, values) {
+  const rows = flatten(values);
+  list.replaceChildren(...rows.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, typeof value === 'number' ? number(value) : String(value)))));
+  if (rows.length === 0) list.append(h('div', { class: 'hint' }, t('ops.nothing')));
+}
+
+function flatten(values, prefix = '') {
+  return Object.entries(values).flatMap(([name, value]) =>
+    (value !== null && typeof value === 'object' ? flatten(value, `${prefix}${name}.`) : [[prefix + name, value ?? '–']]));
+}
+
+function start() {
+  polling?.stop();
+  tell($('#token-problem'), null);
+  polling = poll(look, 1000);
+}
+
+$('#token-form').addEventListener('submit', (event) => {
+  event.preventDefault();
+  token = $('#token').value.trim();
+  if (token) start();
+});
+$('#pause').addEventListener('click', () => {
+  paused = !paused;
+  setText($('#pause'), paused ? t('ops.resume') : t('ops.pause'));
+  if (paused) pulse('idle', t('ops.paused'));
+  else polling.now();
+});
+if (token) start();
+else $('#token').focus();

@@ -1,0 +1,81 @@
+package site
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// programme is a backend that plays the same shows every night.
+type programme struct {
+	shows []Show
+	err   error
+}
+
+func (p *programme) Shows(context.Context) ([]Show, error) { return p.shows, p.err }
+
+func (p *programme) Show(_ context.Context, id string) (Show, error) {
+	if p.err != nil {
+		return Show{}, p.err
+	}
+	for _, show := range p.shows {
+		if show.ID == id {
+			return show, nil
+		}
+	}
+	return Show{}, fmt.Errorf("%w: %s", ErrNotFound, id)
+}
+
+func tonight() *programme {
+	return &programme{shows: []Show{
+		{ID: "show-1", Title: "Moonlight Parade", Seats: Seats{Total: 500, Available: 329, Held: 12, Sold: 159}},
+		{ID: "show-2", Title: "A Hundred Small Drums", Seats: Seats{Total: 500, Available: 6, Sold: 494}},
+		{ID: "show-3", Title: "Winter, Unplugged", Seats: Seats{Total: 500, Sold: 500}},
+	}}
+}
+
+func handler(t testing.TB, backend Backend) http.Handler {
+	t.Helper()
+	h, err := New(Config{Backend: backend, Version: "v0.1.0", Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// get asks for an address; headers alternate name and value.
+func get(h http.Handler, target string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, target, nil)
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// everyPage lists an address of each page, and the status it has.
+func everyPage() map[string]int {
+	return map[string]int{
+		"/":                   200,
+		"/shows/show-1":       200,
+		"/shows/show-2":       200,
+		"/shows/show-3":       200,
+		"/queue?event=show-1": 200,
+		"/events/show-1":      200,
+		"/checkout/0199a7c2":  200,
+		"/tickets":            200,
+		"/login":              200,
+		"/ops":                200,
+		"/offline":            200,
+		"/nowhere":            404,
+		"/shows/show-99":      404,
+		"/events/show-99":     404,
+		"/queue":              404,
+		"/checkout/":          404,
+	}
+}

@@ -1,0 +1,35 @@
+// Package store opens the box office's database: the pools, the migrations, the
+// shows and seats it begins with, and what every part of the business shares:
+// SQL kept in files, transactions, the leases of singletons and the audit trail
+// of consumers.
+//
+//	property                                                        proven by
+//	writers that come together share one commit                     TestWritersShareACommit
+//	a failing writer undoes its own work only                       TestFailingWriterIsAlone
+//	a nested transaction that fails spoils nobody else's            TestDoomedBatchIsRunOneByOne
+//	a writer that gives up while it waits writes nothing            TestCancelledWriter
+//	one holder of a lease at a time, and a late one is fenced off   TestLease
+//	one process per data folder with embedded defaults              TestFolderLock
+//	opening twice changes nothing                                   TestOpenTwice
+//
+// # Writing
+//
+// SQLite has one writer, and each commit waits for the disk. [Store.Write]
+// therefore gathers what comes while a commit is under way and runs it in one
+// transaction, each writer behind a savepoint of its own, in order of arrival.
+// Alone, a writer waits for nobody. A function given to Write may run more than
+// once, so it must set its results anew each time and touch nothing but the
+// transaction.
+//
+// # Two databases
+//
+// The SQL is written for PostgreSQL and SQLite alike: numbered parameters,
+// times as Unix milliseconds from now_ms(), row locks where PostgreSQL needs
+// them. dialect.go holds everything that differs.
+//
+// # Failure modes
+//
+// A full or broken disk fails every write with an infrastructure error
+// ([Store.Classify]); consumers pause and the API answers 503. A network file
+// system does not keep SQLite's locks and must not hold the data folder.
+package store

@@ -1,0 +1,29 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/millrace-go/millrace/event"
+)
+
+// Handler is what a part of the business does about an event: its effect on
+// the database, inside tx, and what to call that effect in the audit trail. An
+// event that changes nothing has an effect too, such as "late".
+type Handler func(ctx context.Context, tx *sql.Tx, e event.Event) (effect string, err error)
+
+// Consumer is a group's handlers by type of event. Other types are none of its
+// business.
+type Consumer struct {
+	Topic, Group string
+	Handlers     map[string]Handler
+}
+
+// RecordEffect writes a line of the audit trail inside tx.
+func (s *Store) RecordEffect(ctx context.Context, tx *sql.Tx, group string, e event.Event, effect string) error {
+	if _, err := tx.ExecContext(ctx, s.sql.RecordEffect, group, e.ID, e.Type, e.AggregateID, effect); err != nil {
+		return fmt.Errorf("store: record the effect of %s on %s: %w", e.ID, group, err)
+	}
+	return nil
+}

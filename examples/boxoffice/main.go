@@ -1,0 +1,54 @@
+// Command boxoffice is a ticket box office that uses the packages of Millrace
+// the way a team would. Without a command it serves; see --help.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/app"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
+)
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+func run(args []string) int {
+	ctx, stop := interruptible()
+	defer stop()
+	name := "serve"
+	if len(args) > 0 && len(args[0]) > 0 && args[0][0] != '-' {
+		name, args = args[0], args[1:]
+	}
+	switch name {
+	case "serve":
+		return app.Main(ctx, args, os.Stdout, os.Stderr)
+	case "gateway":
+		return gateway.Main(ctx, args, os.Stdout, os.Stderr)
+	case "demo":
+		return demo.Main(ctx, args, os.Stdout, os.Stderr)
+	case "version":
+		fmt.Println("boxoffice", app.Version())
+		return 0
+	}
+	fmt.Fprintf(os.Stderr, "boxoffice: unknown command %q; known are: serve, gateway, demo, version\n", name)
+	return 2
+}
+
+// interruptible returns a context that ends with the first SIGINT or SIGTERM.
+// The second ends the process.
+func interruptible() (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		os.Exit(130)
+	}()
+	return ctx, func() { signal.Stop(signals); cancel() }
+}
