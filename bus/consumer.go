@@ -212,10 +212,11 @@ func (c *consumer) note(err error) {
 // consumer.
 func (c *consumer) observer(lost chan<- *consumer) observer {
 	return observer{
-		probe:    c.retry.Probe,
-		isPaused: &c.paused,
-		inFlight: &c.inFlight,
-		lost:     func() { lost <- c },
+		probe:     c.retry.Probe,
+		closeLast: true,
+		isPaused:  &c.paused,
+		inFlight:  &c.inFlight,
+		lost:      func() { lost <- c },
 		paused: func(err error, delay time.Duration) {
 			c.log.Warn("consumer paused, a dependency is down", "probe_in", delay, "error", err)
 			if f := c.Hooks.OnPause; f != nil {

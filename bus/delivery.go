@@ -140,11 +140,14 @@ func (d *delivery) answered() bool {
 // observer is told what happens to a subscription. Its functions are called
 // from the subscription's loop, one at a time, and may be nil.
 type observer struct {
-	probe    Backoff
-	paused   func(err error, delay time.Duration)
-	probed   func(d *delivery, err error, delay time.Duration)
-	resumed  func(after time.Duration)
-	lost     func()
-	isPaused *atomic.Bool
-	inFlight *atomic.Int64
+	probe   Backoff
+	paused  func(err error, delay time.Duration)
+	probed  func(d *delivery, err error, delay time.Duration)
+	resumed func(after time.Duration)
+	lost    func()
+	// closeLast keeps the channel open until everything else has ended, so that
+	// a Router, which stops with its channels, stops last.
+	closeLast bool
+	isPaused  *atomic.Bool
+	inFlight  *atomic.Int64
 }

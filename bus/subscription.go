@@ -210,7 +210,7 @@ func (s *subscription) drop(d *delivery) {
 
 // stop ends the intake and the handing out.
 func (s *subscription) stop() {
-	if !s.stopping.Swap(true) {
+	if !s.stopping.Swap(true) && !s.dispatcher.observe.closeLast {
 		close(s.out)
 	}
 }
@@ -253,6 +253,9 @@ func (s *subscription) end(in <-chan *message.Message) {
 	s.count(-len(s.flying))
 	s.setPaused(false)
 	s.dispatcher.forget(s)
+	if s.dispatcher.observe.closeLast {
+		close(s.out)
+	}
 	close(s.done)
 }
 

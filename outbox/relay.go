@@ -61,11 +61,11 @@ func NewRelay(store Store, pub message.Publisher, cfg RelayConfig) (*Relay, erro
 	return r, nil
 }
 
-// Run publishes until ctx is done. It then lets the Publish calls in flight
-// end, settles what they confirmed, gives its leases up and returns nil. An
-// unreachable database or broker is waited for; the errors that end it need
-// somebody: ErrShards, ErrForeignDatabase, ErrRunning. It also returns an error
-// when the store would not take what was published within the ShutdownTimeout.
+// Run publishes until ctx is done. It then finishes and settles the batch in
+// flight, gives its leases up and returns nil. An unreachable database or broker
+// is waited for; the errors that end it need somebody: ErrShards,
+// ErrForeignDatabase, ErrRunning, or a store that would not take what was
+// published within the ShutdownTimeout.
 func (r *Relay) Run(ctx context.Context) error { return r.run(ctx, false) }
 
 // Drain publishes until every shard is empty, parked events aside, and returns.

@@ -102,7 +102,7 @@ func open(ctx context.Context, path string, pool sqlitedb.Config, cfg Config) (_
 		Begin: func(ctx context.Context, fn func(ctx context.Context, x sqltx.Execer) error) error {
 			return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, tx) })
 		},
-		Joins: func(ctx context.Context) bool { _, ok := sqltx.On(ctx, db); return ok },
+		Joins:    func(ctx context.Context) bool { _, ok := sqltx.On(ctx, db); return ok },
 		Classify: sqlitedb.Classify,
 	}, logsub.Config{
 		Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL, Logger: cfg.Logger,

@@ -3,7 +3,10 @@ package sqliteoutbox_test
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -70,4 +73,102 @@ func TestConformanceWithReader(t *testing.T) {
 		}
 		return harness(store, db, cfg)
 	})
+}
+
+func TestOtherProcessesAreHeard(t *testing.T) {
+	_, db, path := open(t, sqliteoutbox.Config{})
+	// The relay's process: its own pools on the file, and an interval that never ends.
+	own, err := sqlitedb.Open(path, sqlitedb.Config{Synchronous: sqlitedb.Normal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { own.Close() })
+	relayStore, err := sqliteoutbox.New(own, sqliteoutbox.Config{Reader: reader(t, path)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pub := &outboxtest.Publisher{}
+	relay, err := outbox.NewRelay(relayStore, pub, outbox.RelayConfig{Interval: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- relay.Run(ctx) }()
+
+	writer, err := sqliteoutbox.New(db, sqliteoutbox.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := outbox.New(writer, outbox.Config{Topic: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		e, err := outboxtest.NewEvent("a", i+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error { return box.Append(ctx, tx, e) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := pub.WaitFor(ctx, i+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFirstAppendCommitsTheNumberOfShards has tables that no Migrate of ours
+// has run on, so the first Append stores the number in the caller's transaction.
+func TestFirstAppendCommitsTheNumberOfShards(t *testing.T) {
+	_, db := servicetest.SQLite(t)
+	store, err := sqliteoutbox.New(db, sqliteoutbox.Config{Shards: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var script strings.Builder
+	if err := store.PrintMigrations(&script); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), script.String()); err != nil {
+		t.Fatal(err)
+	}
+	box, err := outbox.New(store, outbox.Config{Topic: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := outboxtest.NewEvent("a", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	boom := errors.New("boom")
+	for _, want := range []error{boom, nil, nil} {
+		err := sqltx.Do(t.Context(), db, func(ctx context.Context, tx *sql.Tx) error {
+			return errors.Join(box.Append(ctx, tx, e), want)
+		})
+		if !errors.Is(err, want) {
+			t.Fatalf("Do returned %v, want %v", err, want)
+		}
+	}
+	var n string
+	if err := db.QueryRow(`SELECT value FROM outbox_settings WHERE name = 'shards'`).Scan(&n); err != nil || n != "2" {
+		t.Errorf("stored number of shards is %q, %v; want 2", n, err)
+	}
+}
+
+func TestNewRejects(t *testing.T) {
+	if _, err := sqliteoutbox.New(nil, sqliteoutbox.Config{}); err == nil {
+		t.Error("New accepted no pool")
+	}
+	for _, n := range []int{-1, 5000} {
+		if _, err := sqliteoutbox.New(&sql.DB{}, sqliteoutbox.Config{Shards: n}); err == nil || !strings.Contains(err.Error(), "Shards") {
+			t.Errorf("New with %d shards returned %v, want an error that names Shards", n, err)
+		}
+	}
 }

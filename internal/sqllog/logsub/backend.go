@@ -20,9 +20,15 @@ type Backend struct {
 	// a transaction of the same database that ctx carries, as sqltx.Do does, and
 	// hands it on in the context of fn, where Log.Advance with further work joins it.
 	Begin func(ctx context.Context, fn func(ctx context.Context, x sqltx.Execer) error) error
+	// Joins reports whether Begin would join a transaction that ctx carries;
+	// optional where none can.
+	Joins func(ctx context.Context) bool
 	// Classify judges the driver's errors; optional.
 	Classify fault.Classifier
 }
+
+// joins is Joins of any backend.
+func (b Backend) joins(ctx context.Context) bool { return b.Joins != nil && b.Joins(ctx) }
 
 func (b Backend) validate() error {
 	switch {

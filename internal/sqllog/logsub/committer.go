@@ -24,7 +24,7 @@ type committer struct {
 
 	// moving makes writes to cursors take turns: an older position must not
 	// overtake a newer one, nor follow the release of the lease.
-	moving *sync.Mutex
+	moving gate
 
 	mu    *sync.Mutex
 	lanes map[*lane]struct{}
@@ -33,7 +33,7 @@ type committer struct {
 func newCommitter(b Backend, cfg Config) committer {
 	return committer{
 		b: b, cfg: cfg, progress: make(chan struct{}, 1),
-		moving: new(sync.Mutex), mu: new(sync.Mutex), lanes: make(map[*lane]struct{}),
+		moving: newGate(), mu: new(sync.Mutex), lanes: make(map[*lane]struct{}),
 	}
 }
 
@@ -97,8 +97,10 @@ type move struct {
 func (c *committer) commit(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, opTimeout)
 	defer cancel()
-	c.moving.Lock()
-	defer c.moving.Unlock()
+	if err := c.moving.enter(ctx); err != nil {
+		return err
+	}
+	defer c.moving.leave()
 
 	// A lease counts as extended from before the database was asked.
 	now := time.Now()
@@ -154,9 +156,7 @@ func nothing(context.Context, *sql.Tx) error { return nil }
 // retire writes a lane's last position and gives its lease back. It tries again
 // while the database is away, until ctx is done.
 func (c *committer) retire(ctx context.Context, l *lane) error {
-	c.moving.Lock()
-	defer c.moving.Unlock()
-	c.remove(l)
+	c.remove(l) // a commit that is under way ends before the release
 	for attempt := 1; ; attempt++ {
 		err := c.release(ctx, l)
 		if err == nil || errors.Is(err, sqllog.ErrLeaseLost) {
@@ -169,6 +169,10 @@ func (c *committer) retire(ctx context.Context, l *lane) error {
 }
 
 func (c *committer) release(ctx context.Context, l *lane) error {
+	if err := c.moving.enter(ctx); err != nil {
+		return err
+	}
+	defer c.moving.leave()
 	if p, moved := l.progress(); moved {
 		if err := c.b.Log.Advance(ctx, l.lease, p, c.cfg.LeaseTTL, nil); err != nil {
 			return err

@@ -19,6 +19,8 @@ var nackDelay = backoff.Policy{Initial: 5 * time.Millisecond, Max: 100 * time.Mi
 func (l *lane) deliver() {
 	wake, cancel := l.sub.hub.wakes.lane(l.lease.Lane).Subscribe()
 	defer cancel()
+	l.expiry = time.NewTimer(time.Hour)
+	defer l.expiry.Stop()
 	at := l.lease.Position
 	failures := 0
 	var ahead []sqllog.Entry
@@ -118,14 +120,7 @@ func (l *lane) compose(d *delivery) {
 // handOver gives a message to the consumer. It returns false when something
 // else has to be looked at first.
 func (l *lane) handOver(d *delivery) bool {
-	if !l.valid() {
-		return false
-	}
-	select {
-	case l.sub.out <- d.msg:
-	case <-l.kicked:
-		return false
-	case <-l.intake.Done():
+	if !l.send(d) {
 		return false
 	}
 	l.mu.Lock()
@@ -138,16 +133,8 @@ func (l *lane) handOver(d *delivery) bool {
 }
 
 func (l *lane) handOverAgain(d *delivery) {
-	if !l.valid() {
-		return
-	}
 	l.compose(d)
-	select {
-	case l.sub.out <- d.msg:
-	case <-l.kicked:
-		d.cancel()
-		return
-	case <-l.intake.Done():
+	if !l.send(d) {
 		d.cancel()
 		return
 	}
@@ -163,16 +150,25 @@ func (l *lane) handOverAgain(d *delivery) {
 	go l.watch(d)
 }
 
-// valid waits while the lease may have run out: another instance may be reading
-// by now. It returns false when something else has to be looked at first.
-func (l *lane) valid() bool {
+// send waits for the consumer, but no longer than the lease is valid for sure:
+// afterwards another instance may be handing out the same message.
+func (l *lane) send(d *delivery) bool {
 	l.mu.Lock()
 	left := time.Until(l.until)
 	l.mu.Unlock()
-	if left > 0 {
-		return true
+	if left <= 0 {
+		l.sub.hub.committer.signal()
+		l.wait(nil, l.sub.hub.cfg.PollInterval)
+		return false
 	}
-	l.sub.hub.committer.signal()
-	l.wait(nil, l.sub.hub.cfg.PollInterval)
+	l.expiry.Reset(left)
+	defer l.expiry.Stop()
+	select {
+	case l.sub.out <- d.msg:
+		return true
+	case <-l.kicked:
+	case <-l.expiry.C:
+	case <-l.intake.Done():
+	}
 	return false
 }

@@ -3,7 +3,6 @@ package logsub
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/millrace-go/millrace/internal/backoff"
@@ -14,16 +13,18 @@ type heartbeat struct {
 	b   Backend
 	cfg Config
 
-	// mu is held while the database is told, so that a beat under way cannot
-	// bring a member back that has just left.
-	mu      sync.Mutex
+	// telling is held while the database is told, so that a beat under way
+	// cannot bring a member back that has just left. It guards members.
+	telling gate
 	members map[Member]struct{}
 }
 
 // join makes the member known before it takes a lease.
 func (p *heartbeat) join(ctx context.Context, m Member) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	if err := p.telling.enter(ctx); err != nil {
+		return err
+	}
+	defer p.telling.leave()
 	if err := p.b.Directory.Beat(ctx, p.cfg.LeaseTTL, []Member{m}); err != nil {
 		return err
 	}
@@ -34,8 +35,10 @@ func (p *heartbeat) join(ctx context.Context, m Member) error {
 // leave makes the others share the member's lanes. When the database cannot be
 // told, they find out once the member's time has run out.
 func (p *heartbeat) leave(ctx context.Context, m Member) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	if err := p.telling.enter(ctx); err != nil {
+		return err
+	}
+	defer p.telling.leave()
 	delete(p.members, m)
 	return p.b.Directory.Leave(ctx, m)
 }
@@ -58,8 +61,10 @@ func (p *heartbeat) run(ctx context.Context) {
 func (p *heartbeat) beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, opTimeout)
 	defer cancel()
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	if err := p.telling.enter(ctx); err != nil {
+		return err
+	}
+	defer p.telling.leave()
 	if len(p.members) == 0 {
 		return nil
 	}

@@ -134,7 +134,7 @@ func New(b Backend, cfg Config) (*Hub, error) {
 	h.topics = topics{b: b, cfg: h.cfg, known: make(map[string]Topic)}
 	h.wakes = newWakes()
 	h.committer = newCommitter(b, h.cfg)
-	h.pulse = heartbeat{b: b, cfg: h.cfg, members: make(map[Member]struct{})}
+	h.pulse = heartbeat{b: b, cfg: h.cfg, telling: newGate(), members: make(map[Member]struct{})}
 	h.publisher = newPublisher(h)
 	return h, nil
 }

@@ -34,6 +34,7 @@ type lane struct {
 	intake     context.Context
 	stopIntake context.CancelFunc
 	kicked     chan struct{} // capacity 1: look again at what can be done
+	expiry     *time.Timer   // of deliver: the lease may have run out
 	over       chan struct{} // closed: wait for no acknowledgement any more
 	settled    chan struct{} // closed: the intake has ended and nothing is open
 	watchers   sync.WaitGroup

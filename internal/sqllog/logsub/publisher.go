@@ -2,7 +2,6 @@ package logsub
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -54,14 +53,14 @@ func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
 }
 
 func (p *Publisher) publish(topic string, messages []*message.Message) error {
-	if ctx := messages[0].Context(); carriesTx(ctx) {
+	if ctx := messages[0].Context(); p.hub.b.joins(ctx) {
 		entries, err := p.entries(ctx, topic, messages)
 		if err == nil {
 			err = p.write(ctx, entries)
 		}
 		// A message can outlive the transaction in its context: a dead letter
-		// is published after the handler's transaction was rolled back.
-		if !errors.Is(err, sql.ErrTxDone) {
+		// is published after the handler's transaction has ended.
+		if !errors.Is(err, sqltx.ErrEnded) {
 			return err
 		}
 	}
@@ -72,11 +71,6 @@ func (p *Publisher) publish(topic string, messages []*message.Message) error {
 		return err
 	}
 	return p.combiner.submit(entries)
-}
-
-func carriesTx(ctx context.Context) bool {
-	_, ok := sqltx.From(ctx)
-	return ok
 }
 
 func (p *Publisher) entries(ctx context.Context, name string, messages []*message.Message) ([]sqllog.Entry, error) {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/sqllog"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 const (
@@ -53,7 +52,7 @@ func (t *topics) ensure(ctx context.Context, want Topic) (Topic, error) {
 		return Topic{}, fmt.Errorf("logsub: topic %s: %w", want.Name, err)
 	}
 	// Inside a transaction the topic may vanish again with a rollback.
-	if _, ok := sqltx.From(ctx); !ok {
+	if !t.b.joins(ctx) {
 		t.mu.Lock()
 		t.known[topic.Name] = topic
 		t.mu.Unlock()

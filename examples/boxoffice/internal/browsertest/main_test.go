@@ -14,6 +14,11 @@ func TestMain(m *testing.M) {
 		chromium.stop()
 		fmt.Println("screenshots:", pictures())
 	}
+	if built != "" {
+		if err := os.RemoveAll(built); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}
 	if code == 0 {
 		if err := goleak.Find(); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -89,12 +89,13 @@ func (c config) moments() []moment {
 	return out
 }
 
-// publishes draws after how many confirmed publishes each relay dies.
+// publishes draws after how many confirmed calls of Publish each relay dies: at
+// once, or after the cursor has moved a few times.
 func (c config) publishes() []int {
 	draw := rand.New(rand.NewPCG(c.seed, 'r'))
 	out := make([]int, c.relayKills)
 	for i := range out {
-		out[i] = 1 + draw.IntN(40)
+		out[i] = 1 + draw.IntN(8)
 	}
 	return out
 }

@@ -18,9 +18,9 @@ const relayAfterPublish = "relay-after-publish"
 
 // FaultPublisher wraps pub with the fault of spec; without one ("") it returns
 // pub itself. The only fault is "relay-after-publish", or
-// "relay-after-publish:n": once n messages (1 by default) were confirmed by
-// pub, the process kills itself before Publish returns. A relay moves its
-// cursor only after that, so it dies between the two.
+// "relay-after-publish:n": when pub has confirmed the n-th call of Publish (the
+// first by default), the process kills itself before that call returns. A relay
+// moves its cursor only after that, so it dies between the two.
 func FaultPublisher(pub message.Publisher, spec string) (message.Publisher, error) {
 	if spec == "" {
 		return pub, nil
@@ -30,12 +30,12 @@ func FaultPublisher(pub message.Publisher, spec string) (message.Publisher, erro
 	if counted {
 		n, err := strconv.ParseInt(count, 10, 32)
 		if err != nil || n < 1 {
-			return nil, fmt.Errorf("chaos: %s=%q: the number of messages must be 1 or more", FaultEnv, spec)
+			return nil, fmt.Errorf("chaos: %s=%q: the number of publishes must be 1 or more", FaultEnv, spec)
 		}
 		after = n
 	}
 	if name != relayAfterPublish {
-		return nil, fmt.Errorf("chaos: %s=%q is unknown: use %s or %s:<messages>", FaultEnv, spec, relayAfterPublish, relayAfterPublish)
+		return nil, fmt.Errorf("chaos: %s=%q is unknown: use %s or %s:<publishes>", FaultEnv, spec, relayAfterPublish, relayAfterPublish)
 	}
 	return &faultPublisher{Publisher: pub, after: after, die: die}, nil
 }
@@ -52,19 +52,19 @@ func (f *faultPublisher) Publish(topic string, messages ...*message.Message) err
 	if err := f.Publisher.Publish(topic, messages...); err != nil {
 		return err
 	}
-	if n := f.confirmed.Add(int64(len(messages))); n >= f.after {
+	if n := f.confirmed.Add(1); n >= f.after {
 		f.die(n)
 	}
 	return nil
 }
 
 // died is what the process prints before it kills itself.
-const died = "chaos: killing this process after a confirmed publish"
+const died = "chaos: killing this process after a confirmed publish, before the cursor moves"
 
 // die ends the process as kill -9 does: no deferred function, no flush. It does
 // not return, so that nobody acts on the publish until the signal arrives.
 func die(confirmed int64) {
-	_, _ = fmt.Fprintf(os.Stderr, "%s (%d messages)\n", died, confirmed)
+	_, _ = fmt.Fprintf(os.Stderr, "%s (number %d)\n", died, confirmed)
 	self, err := os.FindProcess(os.Getpid())
 	if err == nil {
 		err = self.Kill()

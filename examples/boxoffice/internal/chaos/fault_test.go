@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -35,7 +36,7 @@ func messages(n int) (out []*message.Message) {
 
 func TestFaultPublisherDiesAfterTheConfirmation(t *testing.T) {
 	transport := &recorder{}
-	wrapped, err := FaultPublisher(transport, "relay-after-publish:5")
+	wrapped, err := FaultPublisher(transport, "relay-after-publish:3")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func TestFaultPublisherDiesAfterTheConfirmation(t *testing.T) {
 	var deaths []int // what the transport had confirmed at each death
 	pub.die = func(int64) { deaths = append(deaths, transport.confirmed) }
 
-	for _, n := range []int{2, 2} {
+	for _, n := range []int{5, 2} {
 		if err := pub.Publish("t", messages(n)...); err != nil {
 			t.Fatal(err)
 		}
@@ -53,14 +54,14 @@ func TestFaultPublisherDiesAfterTheConfirmation(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if len(deaths) != 0 {
-		t.Fatalf("it died after 4 confirmed publishes and a failed one: %v", deaths)
+		t.Fatalf("it died after two confirmed publishes and a failed one: %v", deaths)
 	}
 	transport.err = nil
-	if err := pub.Publish("t", messages(3)...); err != nil {
+	if err := pub.Publish("t", messages(1)...); err != nil {
 		t.Fatal(err)
 	}
-	if len(deaths) != 1 || deaths[0] != 7 {
-		t.Errorf("deaths at %v confirmed messages, want one at 7", deaths)
+	if len(deaths) != 1 || deaths[0] != 8 {
+		t.Errorf("deaths at %v confirmed messages, want one at 8", deaths)
 	}
 }
 
@@ -106,7 +107,7 @@ func dieChild() {
 
 func TestMomentsAreDeterministic(t *testing.T) {
 	draw := func(seed uint64) ([]moment, []int) {
-		cfg, err := parse([]string{"--seed", itoa(seed)}, io.Discard)
+		cfg, err := parse([]string{"--seed", strconv.FormatUint(seed, 10)}, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}

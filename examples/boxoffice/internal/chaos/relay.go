@@ -13,7 +13,7 @@ import (
 const diesWithin = time.Minute
 
 // killRelay runs the relay apart and lets it die between publish and cursor,
-// every time after another number of messages; then it leaves a sound one
+// every time after another number of publishes; then it leaves a sound one
 // running.
 func killRelay(ctx context.Context, s *stage) error {
 	main, err := s.launch.StartServe(ctx, "api and worker", "api,worker", s.addr, readyWithin, s.shared())
@@ -72,7 +72,7 @@ func (s *stage) relayDies(ctx context.Context, after int) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timer.C:
-		return fmt.Errorf("it published fewer than %d messages in %v:\n%s", after, diesWithin, p.Tail())
+		return fmt.Errorf("it published fewer than %d times in %v:\n%s", after, diesWithin, p.Tail())
 	case <-p.Done():
 	}
 	if !strings.Contains(p.Tail(), died) {

@@ -27,8 +27,8 @@ func (s *stage) publishedTwice(ctx context.Context) (messages, repeated int, err
 // judge adds what only this package knows. That every effect happened once is
 // for the audit; here it is shown that this was put to the test at all. A relay
 // that died between publish and cursor leaves at least one message behind that
-// the next relay publishes again. Without such repeats the deaths missed their
-// moment and prove nothing.
+// the next relay publishes again, and that consumers skip. Without such repeats
+// the deaths missed their moment and prove nothing.
 func (s *stage) judge(ctx context.Context, a act) error {
 	messages, repeated, err := s.publishedTwice(ctx)
 	if err != nil {
@@ -38,14 +38,13 @@ func (s *stage) judge(ctx context.Context, a act) error {
 	if err != nil {
 		return err
 	}
-	detail := fmt.Sprintf("%d messages on the transport, %d of them repeats", messages, repeated)
-	var skipped int64
+	skipped := 0
 	for _, c := range ops.Consumers {
-		skipped += c.Duplicates
+		skipped += int(c.Duplicates)
 	}
-	if skipped > 0 {
-		detail += fmt.Sprintf("; this process's consumers skipped %d", skipped)
-	}
-	s.extra = append(s.extra, audit.Check{Name: a.tested, OK: messages > 0 && repeated >= a.repeats, Detail: detail})
+	s.extra = append(s.extra, audit.Check{
+		Name: a.tested, OK: messages > 0 && repeated >= a.repeats && skipped >= a.repeats,
+		Detail: fmt.Sprintf("%d messages on the transport, %d of them repeats; %d skipped by consumers since their start", messages, repeated, skipped),
+	})
 	return nil
 }

@@ -119,7 +119,7 @@ function deadLetters(topics) {
 // facts lists a map of values; values of maps inside it are joined by a dot.
 function facts(list, values) {
   const rows = flatten(values);
-  list.replaceChildren(...rows.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, typeof value === 'number' ? number(value) : String(value)))));
+  list.replaceChildren(...rows.map(([name, value]) => h('div', { class: String(value).length > 18 ? 'long' : '' }, h('dt', {}, name), h('dd', {}, typeof value === 'number' ? number(value) : String(value)))));
   if (rows.length === 0) list.append(h('div', { class: 'hint' }, t('ops.nothing')));
 }
 

@@ -19,7 +19,7 @@ export class SeatMap extends EventTarget {
         const seat = { id: `${letter}-${column + 1}`, button, row, column, letter, status: '', price: 0, tier: 0 };
         button.setAttribute('role', 'gridcell');
         button.tabIndex = -1;
-        button.textContent = column + 1;
+        button.dataset.number = column + 1;
         button.dataset.seat = seat.id;
         this.seats.set(seat.id, seat);
         return seat;

@@ -1,0 +1,414 @@
+package booking_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/fault"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// only returns the one event of a type among those appended since the last look.
+func only(t *testing.T, b *boxtest.Box, typ string) event.Event {
+	t.Helper()
+	var found []event.Event
+	for _, e := range b.Outbox.Take() {
+		if e.Type == typ {
+			found = append(found, e)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%d events %s, want 1", len(found), typ)
+	}
+	return found[0]
+}
+
+// reason of a ReservationCancelled.
+func reason(t *testing.T, e event.Event) string {
+	t.Helper()
+	var c events.Cancelled
+	if err := e.UnmarshalData(&c); err != nil {
+		t.Fatal(err)
+	}
+	return c.Reason
+}
+
+func TestReserve(t *testing.T) {
+	b := boxtest.New(t)
+	began := time.Now()
+	r := b.Reserve(t, "ann", "F-2", "E-1")
+	if r.Status != booking.Pending || r.Amount != 120_000+150_000 {
+		t.Errorf("%+v", r)
+	}
+	if left := r.HoldExpiresAt.Sub(began); left < 4*time.Minute+55*time.Second || left > 5*time.Minute+5*time.Second {
+		t.Errorf("the hold lasts %v", left)
+	}
+	got, err := b.Booking.Get(t.Context(), "ann", r.ID)
+	if err != nil || !slices.Equal(got.SeatIDs, []string{"E-1", "F-2"}) || got.Amount != r.Amount || !got.HoldExpiresAt.Equal(r.HoldExpiresAt) {
+		t.Errorf("read back: %+v, %v", got, err)
+	}
+	e := only(t, b, events.ReservationCreated)
+	if e.Key() != "ann" || e.AggregateID != r.ID {
+		t.Errorf("event: key %q, aggregate %q", e.Key(), e.AggregateID)
+	}
+	if _, err := b.Booking.Get(t.Context(), "bob", r.ID); !errors.Is(err, booking.ErrNotFound) {
+		t.Errorf("somebody else's: %v", err)
+	}
+	if _, err := b.Booking.Reserve(t.Context(), "ann", "show-9", []string{"A-1"}); !errors.Is(err, catalog.ErrNoShow) {
+		t.Errorf("an unknown show: %v", err)
+	}
+	second := b.Reserve(t, "ann", "A-9")
+	list, err := b.Booking.List(t.Context(), "ann")
+	if err != nil || len(list) != 2 || !slices.ContainsFunc(list, func(x booking.Reservation) bool { return x.ID == second.ID && slices.Equal(x.SeatIDs, []string{"A-9"}) }) {
+		t.Errorf("list: %+v, %v", list, err)
+	}
+}
+
+// The payload's names are a contract.
+func TestCancelledPayload(t *testing.T) {
+	b := boxtest.New(t)
+	r := b.Reserve(t, "ann", "A-1", "A-2")
+	if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
+		t.Fatal(err)
+	}
+	e := only(t, b, events.ReservationCancelled)
+	var fields map[string]any
+	if err := json.Unmarshal(e.Data, &fields); err != nil {
+		t.Fatal(err)
+	}
+	if len(fields) != 4 || fields["scheduleId"] != "show-1" || fields["reason"] != "USER_REQUEST" || len(fields["seatIds"].([]any)) != 2 {
+		t.Errorf("payload: %v", fields)
+	}
+	if _, err := time.Parse(time.RFC3339, fields["cancelledAt"].(string)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSuccessConfirms(t *testing.T) {
+	b := boxtest.New(t)
+	r := b.Reserve(t, "ann", "A-1")
+	success := b.Paid(t, b.Pay(t, r, boxtest.Approve))
+	b.Outbox.Take()
+	b.Must(t, events.GroupReservation, success, "confirmed")
+	done := only(t, b, events.ReservationConfirmed)
+	if done.CausationID != success.ID || done.Key() != "ann" {
+		t.Errorf("cause %q, key %q", done.CausationID, done.Key())
+	}
+	if got := b.Status(t, r.ID); got != "CONFIRMED" {
+		t.Error(got)
+	}
+	// A redelivery that slipped past the guard changes nothing.
+	b.Must(t, events.GroupReservation, success, "already confirmed")
+	if left := b.Outbox.Take(); len(left) != 0 {
+		t.Errorf("events of the redelivery: %v", left)
+	}
+}
+
+func TestSuccessAgainstTimeout(t *testing.T) {
+	b := boxtest.New(t)
+	lease, err := b.Store.TakeLease(t.Context(), "sweep", "test", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The timeout is first: the money goes back.
+	late := b.Reserve(t, "ann", "A-1")
+	p := b.Pay(t, late, boxtest.Timeout)
+	b.Expire(t, late.ID)
+	if n, err := b.Booking.Sweep(t.Context(), lease, 10); n != 1 || err != nil {
+		t.Fatalf("sweep: %d, %v", n, err)
+	}
+	b.Must(t, events.GroupReservation, b.Paid(t, p), "late")
+	if got := b.Refund(t, p); got != "REQUESTED LATE" {
+		t.Errorf("refund: %s", got)
+	}
+	b.Must(t, events.GroupReservation, b.PaidBack(t, p), "already ended")
+	if got := b.Status(t, late.ID); got != "CANCELLED HOLD_TIMEOUT" {
+		t.Error(got)
+	}
+	// The success is first, though the time is over: the timeout finds nothing.
+	b.Outbox.Take()
+	early := b.Reserve(t, "bob", "B-1")
+	q := b.Pay(t, early, boxtest.Timeout)
+	b.Expire(t, early.ID)
+	b.Must(t, events.GroupReservation, b.Paid(t, q), "confirmed")
+	if n, err := b.Booking.Sweep(t.Context(), lease, 10); n != 0 || err != nil {
+		t.Errorf("sweep: %d, %v", n, err)
+	}
+	if got := b.Status(t, early.ID) + ", " + b.Refund(t, q); got != "CONFIRMED, NONE" {
+		t.Error(got)
+	}
+}
+
+func TestSuccessAgainstCancel(t *testing.T) {
+	b := boxtest.New(t)
+	r := b.Reserve(t, "ann", "A-1")
+	p := b.Pay(t, r, boxtest.Approve)
+	got, err := b.Booking.Cancel(t.Context(), "ann", r.ID)
+	if err != nil || got.Status != booking.Cancelled || got.Reason != booking.UserRequest {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if why := reason(t, only(t, b, events.ReservationCancelled)); why != booking.UserRequest {
+		t.Error(why)
+	}
+	b.Must(t, events.GroupReservation, b.Paid(t, p), "late")
+	if got := b.Refund(t, p); got != "REQUESTED LATE" {
+		t.Error(got)
+	}
+	// Cancelling again changes nothing.
+	if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
+		t.Error(err)
+	}
+	if left := b.Outbox.Take(); len(left) != 0 {
+		t.Errorf("events of the second cancellation: %v", left)
+	}
+	if _, err := b.Booking.Cancel(t.Context(), "bob", r.ID); !errors.Is(err, booking.ErrNotFound) {
+		t.Errorf("somebody else's: %v", err)
+	}
+}
+
+// All at once, many times: whoever wins, the books agree.
+func TestRaces(t *testing.T) {
+	b := boxtest.New(t)
+	lease, err := b.Store.TakeLease(t.Context(), "sweep", "test", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 15 {
+		seat := []string{"A-1", "A-2"}
+		r := b.Reserve(t, "ann", seat...)
+		p := b.Pay(t, r, boxtest.Approve)
+		success := b.Paid(t, p)
+		b.Expire(t, r.ID)
+		var wg sync.WaitGroup
+		for _, race := range []func() error{
+			func() error { _, err := b.Handle(context.Background(), events.GroupReservation, success); return err },
+			func() error { _, err := b.Handle(context.Background(), events.GroupSold, success); return err },
+			func() error { _, err := b.Booking.Cancel(context.Background(), "ann", r.ID); return err },
+			func() error { _, err := b.Booking.Sweep(context.Background(), lease, 10); return err },
+		} {
+			wg.Go(func() {
+				if err := race(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		b.Deliver(t, b.Outbox.Take()...)
+		if b.Query(t, `SELECT refund_state FROM payments WHERE payment_id = $1`, p.ID) == "REQUESTED" {
+			b.Deliver(t, b.PaidBack(t, p))
+		}
+		status := b.Status(t, r.ID)
+		money := b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID)
+		seats := b.Seat(t, "show-1", "A-1")
+		if status == "CONFIRMED" {
+			if money != "SUCCESS" || seats != "SOLD" {
+				t.Fatalf("round %d: %s, payment %s, seat %s", i, status, money, seats)
+			}
+			if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
+				t.Fatal(err)
+			}
+			b.Deliver(t, b.PaidBack(t, p))
+		} else if money != "REFUNDED" || seats != "AVAILABLE" {
+			t.Fatalf("round %d: %s, payment %s, seat %s", i, status, money, seats)
+		}
+	}
+	if n := b.Query(t, `SELECT COUNT(*) FROM seats WHERE status <> 'AVAILABLE'`); n != "0" {
+		t.Errorf("%s seats are not free in the end", n)
+	}
+}
+
+func TestFailureCancels(t *testing.T) {
+	b := boxtest.New(t)
+	r := b.Reserve(t, "ann", "A-1")
+	failed := b.NotPaid(t, b.Pay(t, r, boxtest.Decline))
+	b.Outbox.Take()
+	b.Must(t, events.GroupReservation, failed, "cancelled")
+	if got := b.Status(t, r.ID); got != "CANCELLED PAYMENT_FAILED" {
+		t.Error(got)
+	}
+	b.Deliver(t, b.Outbox.Take()...)
+	if got := b.Seat(t, "show-1", "A-1"); got != "AVAILABLE" {
+		t.Error(got)
+	}
+	b.Must(t, events.GroupReservation, failed, "already ended")
+}
+
+func TestCancelConfirmed(t *testing.T) {
+	b := boxtest.New(t)
+	r := b.Reserve(t, "ann", "A-1")
+	p := b.Pay(t, r, boxtest.Approve)
+	b.Deliver(t, b.Paid(t, p))
+	got, err := b.Booking.Cancel(t.Context(), "ann", r.ID)
+	if err != nil || got.Status != booking.Confirmed || got.RefundState != "REQUESTED" || got.RefundReason != booking.UserRequest {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if seat := b.Seat(t, "show-1", "A-1"); seat != "SOLD" {
+		t.Errorf("before the money is back the seat is %s", seat)
+	}
+	if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
+		t.Errorf("again: %v", err)
+	}
+	back := b.PaidBack(t, p)
+	b.Must(t, events.GroupReservation, back, "cancelled")
+	e := only(t, b, events.ReservationCancelled)
+	if why := reason(t, e); why != booking.Refunded || e.CausationID != back.ID {
+		t.Errorf("reason %s, cause %s", why, e.CausationID)
+	}
+	b.Deliver(t, e)
+	if got := b.Status(t, r.ID) + ", " + b.Seat(t, "show-1", "A-1"); got != "CANCELLED REFUNDED, AVAILABLE" {
+		t.Error(got)
+	}
+}
+
+// PaymentSuccess was parked as a dead letter, the refund comes, and then the
+// success is redriven.
+func TestRefundBeforeSuccess(t *testing.T) {
+	b := boxtest.New(t)
+	r := b.Reserve(t, "ann", "A-1")
+	p := b.Pay(t, r, boxtest.Approve)
+	success := b.Paid(t, p)
+	if _, err := b.Payments.Refund(t.Context(), "ann", p.ID); err != nil {
+		t.Fatal(err)
+	}
+	b.Deliver(t, b.PaidBack(t, p))
+	if got := b.Status(t, r.ID); got != "CANCELLED REFUNDED" {
+		t.Error(got)
+	}
+	b.Must(t, events.GroupReservation, success, "late")
+	b.Must(t, events.GroupSold, success, "none left")
+	if got := b.Refund(t, p) + ", " + b.Seat(t, "show-1", "A-1"); got != "DONE USER_REQUEST, AVAILABLE" {
+		t.Error(got)
+	}
+}
+
+func TestSweep(t *testing.T) {
+	b := boxtest.New(t)
+	over := b.Reserve(t, "ann", "A-1", "A-2")
+	runs := b.Reserve(t, "bob", "B-1")
+	paid := b.Reserve(t, "cid", "C-1")
+	b.Deliver(t, b.Paid(t, b.Pay(t, paid, boxtest.Approve)))
+	b.Outbox.Take()
+	b.Expire(t, over.ID)
+	b.Expire(t, paid.ID)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- b.Booking.Run(ctx) }()
+	waitFor(t, func() bool { return b.Status(t, over.ID) == "CANCELLED HOLD_TIMEOUT" })
+	// A hold that is made while the sweeper waits ends in time too.
+	b.Exec(t, `UPDATE reservations SET hold_expires_at = CAST(unixepoch('subsec') * 1000 AS INTEGER) + 50 WHERE reservation_id = $1`, runs.ID)
+	waitFor(t, func() bool { return b.Status(t, runs.ID) == "CANCELLED HOLD_TIMEOUT" })
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if got := b.Status(t, paid.ID); got != "CONFIRMED" {
+		t.Error(got)
+	}
+	all := b.Outbox.Take()
+	if len(all) != 2 || reason(t, all[0]) != booking.HoldTimeout {
+		t.Errorf("events: %v", all)
+	}
+	b.Deliver(t, all...)
+	if got := b.Seat(t, "show-1", "A-2") + b.Seat(t, "show-1", "C-1"); got != "AVAILABLESOLD" {
+		t.Error(got)
+	}
+	// The lease was given back.
+	if _, err := b.Store.TakeLease(t.Context(), "hold-timeout", "another", time.Minute); err != nil {
+		t.Errorf("the lease after the end: %v", err)
+	}
+}
+
+func TestSweepFenced(t *testing.T) {
+	b := boxtest.New(t)
+	mine, err := b.Store.TakeLease(t.Context(), "hold-timeout", "test", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := b.Reserve(t, "ann", "A-1")
+	b.Outbox.Take()
+	b.Expire(t, r.ID)
+	b.Exec(t, `UPDATE leases SET expires_at = 1`)
+	theirs, err := b.Store.TakeLease(t.Context(), "hold-timeout", "another", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := b.Booking.Sweep(t.Context(), mine, 10); n != 0 || !errors.Is(err, store.ErrLeaseLost) {
+		t.Errorf("without the lease: %d, %v", n, err)
+	}
+	if got := b.Status(t, r.ID); got != "PENDING" || len(b.Outbox.Take()) != 0 {
+		t.Errorf("a fenced sweeper made it %s", got)
+	}
+	if n, err := b.Booking.Sweep(t.Context(), theirs, 10); n != 1 || err != nil {
+		t.Errorf("with the lease: %d, %v", n, err)
+	}
+}
+
+func TestSweepInBatches(t *testing.T) {
+	b := boxtest.New(t)
+	lease, err := b.Store.TakeLease(t.Context(), "sweep", "test", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, seat := range []string{"A-1", "A-2", "A-3"} {
+		b.Expire(t, b.Reserve(t, "ann", seat).ID)
+	}
+	for _, want := range []int{2, 1, 0} {
+		if n, err := b.Booking.Sweep(t.Context(), lease, 2); n != want || err != nil {
+			t.Errorf("swept %d, %v; want %d", n, err, want)
+		}
+	}
+}
+
+func TestUnknownReservation(t *testing.T) {
+	b := boxtest.New(t)
+	for typ, data := range map[string]any{
+		events.PaymentSuccess:  events.Paid{ReservationID: "nobody's", PaymentID: "p", PaymentType: events.ForReservation},
+		events.PaymentFailed:   events.NotPaid{ReservationID: "nobody's", PaymentID: "p", PaymentType: events.ForReservation},
+		events.PaymentRefunded: events.PaidBack{ReservationID: "nobody's", PaymentID: "p", PaymentType: events.ForReservation},
+	} {
+		e, err := events.New(typ, "payment", "p", "ann", true, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Handle(t.Context(), events.GroupReservation, e); fault.Of(err) != fault.Permanent {
+			t.Errorf("%s: %v", typ, err)
+		}
+		e.Data = []byte(`{"paymentId":`)
+		if _, err := b.Handle(t.Context(), events.GroupReservation, e); fault.Of(err) != fault.Permanent {
+			t.Errorf("malformed %s: %v", typ, err)
+		}
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	b := boxtest.New(t)
+	for _, cfg := range []booking.Config{{}, {Holder: "x", Hold: -1}, {Holder: "x", LeaseTTL: -1}} {
+		if _, err := booking.New(b.Store, b.Catalog, b.Outbox, b.Payments, cfg); err == nil {
+			t.Errorf("%+v was accepted", cfg)
+		}
+	}
+}
+
+func waitFor(t *testing.T, until func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !until(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it never came to that")
+		}
+	}
+}

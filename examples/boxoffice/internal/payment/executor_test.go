@@ -1,0 +1,273 @@
+package payment_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
+)
+
+// about keeps the events about payments.
+func about(all []event.Event) (out []event.Event) {
+	for _, e := range all {
+		if e.AggregateType == "payment" {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func TestOutcomes(t *testing.T) {
+	b, bank := boxtest.New(t), newBank(t)
+	approved := b.Pay(t, b.Reserve(t, "ann", "A-1"), boxtest.Approve)
+	declined := b.Pay(t, b.Reserve(t, "ann", "A-2"), boxtest.Decline)
+	late := b.Pay(t, b.Reserve(t, "ann", "A-3"), boxtest.Timeout)
+	b.Outbox.Take()
+	x, stop := execute(t, b, bank.url, nil)
+	settled(t, b, approved.ID, payment.Success)
+	settled(t, b, declined.ID, payment.Failed)
+	if got := b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, late.ID); got != payment.Processing {
+		t.Errorf("a charge without an answer is %s", got)
+	}
+	settled(t, b, late.ID, payment.Success)
+	stop()
+	byPayment := map[string]event.Event{}
+	for _, e := range about(b.Outbox.Take()) {
+		if _, twice := byPayment[e.AggregateID]; twice || e.Key() != "ann" {
+			t.Errorf("event %s of %s again, or with key %q", e.Type, e.AggregateID, e.Key())
+		}
+		byPayment[e.AggregateID] = e
+	}
+	var paid events.Paid
+	if e := byPayment[approved.ID]; e.Type != events.PaymentSuccess {
+		t.Errorf("approved: %s", e.Type)
+	} else if err := e.UnmarshalData(&paid); err != nil || paid.PaymentKey != approved.Key || paid.Amount != 150_000 || paid.PortoneTransactionID == "" {
+		t.Errorf("%+v, %v", paid, err)
+	}
+	if byPayment[declined.ID].Type != events.PaymentFailed || byPayment[late.ID].Type != events.PaymentSuccess {
+		t.Errorf("%s, %s", byPayment[declined.ID].Type, byPayment[late.ID].Type)
+	}
+	if got := b.Query(t, `SELECT failure_reason FROM payments WHERE payment_id = $1`, declined.ID); got != "card_declined" {
+		t.Errorf("reason %q", got)
+	}
+	if l := bank.ledger(t); l.Charges != 3 || l.Approved != 2 || l.Declined != 1 || l.DuplicateReferences != 0 {
+		t.Errorf("ledger: %+v", l)
+	}
+	if s := x.Status(); s.Approved != 2 || s.Declined != 1 || s.InFlight != 0 || s.Postponed == 0 || s.LastError == "" {
+		t.Errorf("status: %+v", s)
+	}
+}
+
+// The payloads' names are contracts.
+func TestPayloads(t *testing.T) {
+	b, bank := boxtest.New(t), newBank(t)
+	p := b.Pay(t, b.Reserve(t, "ann", "A-1"), boxtest.Approve)
+	q := b.Pay(t, b.Reserve(t, "ann", "A-2"), boxtest.Decline)
+	b.Outbox.Take()
+	execute(t, b, bank.url, nil)
+	settled(t, b, p.ID, payment.Success)
+	settled(t, b, q.ID, payment.Failed)
+	for _, e := range about(b.Outbox.Take()) {
+		want := "paymentId paymentKey reservationId amount paidAt portoneTransactionId paymentType sagaId"
+		if e.Type == events.PaymentFailed {
+			want = "paymentId paymentKey reservationId amount failureReason failedAt paymentType sagaId"
+		}
+		var fields map[string]any
+		if err := json.Unmarshal(e.Data, &fields); err != nil {
+			t.Fatal(err)
+		}
+		if names := strings.Fields(want); len(fields) != len(names) {
+			t.Errorf("%s: %v", e.Type, fields)
+		}
+		for _, name := range strings.Fields(want) {
+			if _, ok := fields[name]; !ok {
+				t.Errorf("%s lacks %s", e.Type, name)
+			}
+		}
+		if fields["paymentType"] != "reservation" || fields["sagaId"] != fields["reservationId"] {
+			t.Errorf("%v", fields)
+		}
+	}
+}
+
+// The process dies at every point around the call; another takes over. In each
+// case there is one charge and one event.
+func TestCrash(t *testing.T) {
+	for name, f := range map[string]failure{
+		"before the gateway hears of it": lostRequest, "after the gateway charged": lostAnswer, "the gateway is broken": serverError,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, bank := boxtest.New(t), newBank(t)
+			for _, card := range []string{boxtest.Approve, boxtest.Decline} {
+				p := b.Pay(t, b.Reserve(t, "ann", map[string]string{boxtest.Approve: "A-1", boxtest.Decline: "A-2"}[card]), card)
+				b.Outbox.Take()
+				// The first process claims, calls, and is gone: its claim lasts.
+				var first atomic.Bool
+				bank.set(func(*http.Request) failure {
+					if first.CompareAndSwap(false, true) {
+						return f
+					}
+					return none
+				})
+				b.Exec(t, `UPDATE payments SET lease_holder = 'dead', lease_token = 1, attempts = 1, next_attempt_at = CAST(unixepoch('subsec') * 1000 AS INTEGER) + 60000 WHERE payment_id = $1`, p.ID)
+				res, err := http.DefaultClient.Do(chargeRequest(t, bank.url, p, card))
+				if err == nil {
+					res.Body.Close()
+				}
+				http.DefaultClient.CloseIdleConnections()
+				x, stop := execute(t, b, bank.url, nil)
+				waitFor(t, "a look", func() bool { return true })
+				if got := b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID); got != payment.Processing {
+					t.Fatalf("while the dead one's lease lasts: %s, %+v", got, x.Status())
+				}
+				b.Exec(t, `UPDATE payments SET next_attempt_at = 1 WHERE payment_id = $1`, p.ID) // it runs out
+				want := map[string]string{boxtest.Approve: payment.Success, boxtest.Decline: payment.Failed}[card]
+				settled(t, b, p.ID, want)
+				stop()
+				if n := len(about(b.Outbox.Take())); n != 1 {
+					t.Errorf("%d events", n)
+				}
+			}
+			if l := bank.ledger(t); l.Charges != 2 || l.Approved != 1 || l.Declined != 1 {
+				t.Errorf("ledger: %+v", l)
+			}
+		})
+	}
+}
+
+// chargeRequest is the call that the executor makes first.
+func chargeRequest(t *testing.T, url string, p payment.Payment, card string) *http.Request {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"amount": p.Amount, "currency": "KRW", "card": card, "reference": p.Type + ":" + p.ReferenceID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/charges", strings.NewReader(string(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Idempotency-Key", p.Key)
+	return r
+}
+
+// A restarted process that alone has its name does not wait for its own lease.
+func TestSoleHolderTakesOverAtOnce(t *testing.T) {
+	b, bank := boxtest.New(t), newBank(t)
+	p := b.Pay(t, b.Reserve(t, "ann", "A-1"), boxtest.Approve)
+	q := b.Pay(t, b.Reserve(t, "ann", "A-2"), boxtest.Approve)
+	hour := `UPDATE payments SET lease_holder = $2, lease_token = 1, attempts = 1, next_attempt_at = CAST(unixepoch('subsec') * 1000 AS INTEGER) + 3600000 WHERE payment_id = $1`
+	b.Exec(t, hour, p.ID, "test")
+	b.Exec(t, hour, q.ID, "another")
+	execute(t, b, bank.url, func(c *payment.ExecutorConfig) { c.Sole = true })
+	settled(t, b, p.ID, payment.Success)
+	if got := b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, q.ID); got != payment.Processing {
+		t.Errorf("another's claim was taken: %s", got)
+	}
+}
+
+func TestTwoExecutors(t *testing.T) {
+	b, bank := boxtest.New(t), newBank(t)
+	other := boxtest.Open(t, b.URL)
+	// A lease that runs out under the holder: both work on the same payment.
+	var slow sync.Once
+	release := make(chan struct{})
+	bank.set(func(r *http.Request) failure {
+		f := none
+		if r.Method == http.MethodPost {
+			slow.Do(func() { <-release; f = none })
+		}
+		return f
+	})
+	p := b.Pay(t, b.Reserve(t, "ann", "A-1"), boxtest.Approve)
+	b.Outbox.Take()
+	_, stop := execute(t, b, bank.url, nil)
+	waitFor(t, "the first call", func() bool { return b.Query(t, `SELECT lease_token FROM payments WHERE payment_id = $1`, p.ID) == "1" })
+	b.Exec(t, `UPDATE payments SET next_attempt_at = 1 WHERE payment_id = $1`, p.ID)
+	_, stopOther := execute(t, other, bank.url, func(c *payment.ExecutorConfig) { c.Holder = "other" })
+	settled(t, b, p.ID, payment.Success)
+	close(release)
+	stop()
+	stopOther()
+	if n := len(about(b.Outbox.Take())) + len(about(other.Outbox.Take())); n != 1 {
+		t.Errorf("%d events", n)
+	}
+	if l := bank.ledger(t); l.Charges != 1 {
+		t.Errorf("ledger: %+v", l)
+	}
+}
+
+func TestGatewayDown(t *testing.T) {
+	b, bank := boxtest.New(t), newBank(t)
+	var down atomic.Bool
+	down.Store(true)
+	bank.set(func(r *http.Request) failure {
+		switch {
+		case !down.Load():
+			return none
+		case bank.calls.Load()%2 == 0:
+			return serverError
+		}
+		return lostRequest
+	})
+	p := b.Pay(t, b.Reserve(t, "ann", "A-1"), boxtest.Approve)
+	b.Outbox.Take()
+	x, _ := execute(t, b, bank.url, nil)
+	waitFor(t, "some attempts", func() bool { return x.Status().Postponed >= 4 })
+	if got := b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID); got != payment.Processing || len(b.Outbox.Take()) != 0 {
+		t.Errorf("while the gateway is away: %s", got)
+	}
+	if got := b.Query(t, `SELECT last_error FROM payments WHERE payment_id = $1`, p.ID); got == "" {
+		t.Error("nobody can see why")
+	}
+	down.Store(false)
+	settled(t, b, p.ID, payment.Success)
+}
+
+func TestGatewayRefuses(t *testing.T) {
+	b, bank := boxtest.New(t), newBank(t)
+	for reason, f := range map[string]failure{payment.GatewayRefused: deniedInvalid, payment.KeyConflict: deniedKey} {
+		bank.set(func(*http.Request) failure { return f })
+		p := b.Pay(t, b.Reserve(t, "ann", map[failure]string{deniedInvalid: "A-1", deniedKey: "A-2"}[f]), boxtest.Approve)
+		_, stop := execute(t, b, bank.url, nil)
+		settled(t, b, p.ID, payment.Failed)
+		stop()
+		if got := b.Query(t, `SELECT failure_reason FROM payments WHERE payment_id = $1`, p.ID); got != reason {
+			t.Errorf("reason %s, want %s", got, reason)
+		}
+	}
+}
+
+func TestShutdownFinishesCalls(t *testing.T) {
+	b, bank := boxtest.New(t), newBank(t)
+	began, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	bank.set(func(*http.Request) failure { once.Do(func() { close(began) }); <-release; return none })
+	p := b.Pay(t, b.Reserve(t, "ann", "A-1"), boxtest.Approve)
+	_, stop := execute(t, b, bank.url, nil)
+	<-began
+	time.AfterFunc(50*time.Millisecond, func() { close(release) })
+	stop()
+	if got := b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID); got != payment.Success {
+		t.Errorf("a call that was under way left the payment %s", got)
+	}
+}
+
+func TestExecutorConfig(t *testing.T) {
+	b := boxtest.New(t)
+	g := payment.NewGateway("http://127.0.0.1:1", timeout, 1)
+	for _, cfg := range []payment.ExecutorConfig{
+		{}, {Holder: "x", Lease: timeout}, {Holder: "x", Concurrency: -1}, {Holder: "x", Look: -1}, {Holder: "x", Drain: -1},
+	} {
+		if _, err := payment.NewExecutor(b.Payments, g, cfg); err == nil {
+			t.Errorf("%+v was accepted", cfg)
+		}
+	}
+}

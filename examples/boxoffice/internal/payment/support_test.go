@@ -1,0 +1,149 @@
+package payment_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
+	"github.com/millrace-go/millrace/internal/backoff"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// timeout of calls to the gateway in these tests.
+const timeout = 300 * time.Millisecond
+
+// bank is the simulated gateway behind something that can fail.
+type bank struct {
+	url   string
+	calls atomic.Int64
+	// fault decides about each call: before the gateway sees it, or instead of
+	// its answer. Nil lets all pass.
+	fault atomic.Pointer[func(r *http.Request) failure]
+}
+
+type failure int
+
+const (
+	none          failure = iota
+	lostRequest           // the gateway never hears of it
+	lostAnswer            // the gateway did it, and nobody heard
+	serverError           // 503
+	deniedInvalid         // 422
+	deniedKey             // 409
+)
+
+func (b *bank) set(f func(r *http.Request) failure) { b.fault.Store(&f) }
+
+func newBank(t *testing.T) *bank {
+	t.Helper()
+	g, err := gateway.New(gateway.Config{Path: filepath.Join(t.TempDir(), "ledger.db"), MaxLatency: -1, SettleAfter: 2 * timeout})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bank{}
+	real := g.Handler()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		f := none
+		if fault := b.fault.Load(); fault != nil {
+			f = (*fault)(r)
+		}
+		b.calls.Add(1)
+		switch f {
+		case lostRequest:
+			panic(http.ErrAbortHandler)
+		case lostAnswer:
+			real.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler)
+		case serverError:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case deniedInvalid:
+			w.WriteHeader(http.StatusUnprocessableEntity)
+		case deniedKey:
+			w.WriteHeader(http.StatusConflict)
+		default:
+			real.ServeHTTP(w, r)
+		}
+	}))
+	b.url = server.URL
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { g.Run(ctx) }) //nolint:errcheck // returns nil
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+		server.Close()
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// ledger asks the gateway for its totals.
+func (b *bank) ledger(t *testing.T) payment.Ledger {
+	t.Helper()
+	g := payment.NewGateway(b.url, 10*time.Second, 1)
+	defer g.Close()
+	l, err := g.Ledger(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// execute runs an executor until stop is called.
+func execute(t *testing.T, b *boxtest.Box, url string, change func(*payment.ExecutorConfig)) (x *payment.Executor, stop func()) {
+	t.Helper()
+	g := payment.NewGateway(url, timeout, 8)
+	cfg := payment.ExecutorConfig{Holder: "test", Retry: backoff.Policy{Initial: 20 * time.Millisecond, Max: 200 * time.Millisecond}}
+	if change != nil {
+		change(&cfg)
+	}
+	x, err := payment.NewExecutor(b.Payments, g, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- x.Run(ctx) }()
+	var once sync.Once
+	stop = func() {
+		once.Do(func() {
+			cancel()
+			if err := <-done; err != nil {
+				t.Errorf("the executor ended with %v", err)
+			}
+			g.Close()
+		})
+	}
+	t.Cleanup(stop)
+	return x, stop
+}
+
+func waitFor(t *testing.T, what string, until func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !until(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it never came to that: " + what)
+		}
+	}
+}
+
+// settled waits until the payment is in the state.
+func settled(t *testing.T, b *boxtest.Box, id, status string) {
+	t.Helper()
+	waitFor(t, id+" "+status, func() bool {
+		return b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, id) == status
+	})
+}

@@ -1,0 +1,441 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fresh is a database as the first start leaves it; copying one is quicker than
+// making it.
+var fresh = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "store-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // the system's folder for such
+	path := filepath.Join(dir, "b.db")
+	s, err := Open(context.Background(), "sqlite://"+path)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+func open(t *testing.T) (*Store, string) {
+	t.Helper()
+	b, err := fresh()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "b.db")
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return reopen(t, "sqlite://"+path), "sqlite://" + path
+}
+
+func reopen(t *testing.T, url string) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func count(t *testing.T, s *Store, query string) (n int) {
+	t.Helper()
+	if err := s.Reader().QueryRowContext(t.Context(), query).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// counter makes a row to count writers in.
+func counter(t *testing.T, s *Store) {
+	t.Helper()
+	if _, err := s.DB().ExecContext(t.Context(), `CREATE TABLE writers (name TEXT PRIMARY KEY)`); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func add(s *Store, name string) func(context.Context, *sql.Tx) error {
+	return func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO writers VALUES ($1)`, name)
+		return err
+	}
+}
+
+// together holds the database while n writers line up, so that they share the
+// next transaction, and returns their errors.
+func together(t *testing.T, s *Store, writers ...func() error) []error {
+	t.Helper()
+	return lineUp(t, s, func() {}, writers...)
+}
+
+// lineUp is together with something to do while all wait.
+func lineUp(t *testing.T, s *Store, meanwhile func(), writers ...func() error) []error {
+	t.Helper()
+	tx, err := s.DB().BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lead := make(chan error, 1)
+	go func() {
+		lead <- s.Write(context.Background(), func(context.Context, *sql.Tx) error { return nil })
+	}()
+	wait(t, func() bool { s.batch.mu.Lock(); defer s.batch.mu.Unlock(); return s.batch.busy && len(s.batch.queue) == 0 })
+	errs := make([]error, len(writers))
+	var wg sync.WaitGroup
+	for i, w := range writers {
+		wg.Go(func() { errs[i] = w() })
+		wait(t, func() bool { s.batch.mu.Lock(); defer s.batch.mu.Unlock(); return len(s.batch.queue) >= i+1 })
+	}
+	meanwhile()
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-lead; err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	return errs
+}
+
+func wait(t *testing.T, until func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !until(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it never came to that")
+		}
+	}
+}
+
+func TestWritersShareACommit(t *testing.T) {
+	s, _ := open(t)
+	counter(t, s)
+	var txs sync.Map
+	hooks := make(chan string, 100)
+	var writers []func() error
+	for i := range 100 { // more than one batch
+		writers = append(writers, func() error {
+			return s.Write(context.WithValue(context.Background(), nameKey{}, i), func(ctx context.Context, tx *sql.Tx) error {
+				n, _ := txs.LoadOrStore(tx, new(int))
+				*n.(*int)++
+				if ctx.Value(nameKey{}) != i {
+					return fmt.Errorf("writer %d was given the context of %v", i, ctx.Value(nameKey{}))
+				}
+				sqltx.AfterCommit(ctx, func() { hooks <- fmt.Sprint(i) })
+				return add(s, fmt.Sprint(i))(ctx, tx)
+			})
+		})
+	}
+	for i, err := range together(t, s, writers...) {
+		if err != nil {
+			t.Errorf("writer %d: %v", i, err)
+		}
+	}
+	n := 0
+	txs.Range(func(_, v any) bool {
+		n++
+		if *v.(*int) > maxBatch {
+			t.Errorf("%d writers in one transaction", *v.(*int))
+		}
+		return true
+	})
+	if n != 2 {
+		t.Errorf("100 writers took %d transactions, want 2", n)
+	}
+	if len(hooks) != 100 || count(t, s, `SELECT COUNT(*) FROM writers`) != 100 {
+		t.Errorf("%d hooks, %d rows", len(hooks), count(t, s, `SELECT COUNT(*) FROM writers`))
+	}
+}
+
+type nameKey struct{}
+
+func TestFailingWriterIsAlone(t *testing.T) {
+	s, _ := open(t)
+	counter(t, s)
+	broken := errors.New("broken")
+	errs := together(t, s,
+		func() error { return s.Write(t.Context(), add(s, "a")) },
+		func() error {
+			return s.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+				if err := add(s, "b")(ctx, tx); err != nil {
+					return err
+				}
+				return broken
+			})
+		},
+		func() error { return s.Write(t.Context(), add(s, "a")) }, // the key is there
+		func() (err error) {
+			defer func() { err = fmt.Errorf("panic: %v", recover()) }()
+			return s.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+				_ = add(s, "c")(ctx, tx)
+				panic("ouch")
+			})
+		},
+		func() error { return s.Write(t.Context(), add(s, "d")) },
+	)
+	if errs[0] != nil || !errors.Is(errs[1], broken) || !s.IsUnique(errs[2]) || errs[4] != nil {
+		t.Errorf("errors: %v", errs)
+	}
+	if errs[3] == nil || errs[3].Error() != "panic: ouch" {
+		t.Errorf("the panic came back as %v", errs[3])
+	}
+	if n := count(t, s, `SELECT COUNT(*) FROM writers WHERE name IN ('a', 'd')`); n != 2 || count(t, s, `SELECT COUNT(*) FROM writers`) != 2 {
+		t.Error("what failed left something, or what did not is missing")
+	}
+}
+
+func TestDoomedBatchIsRunOneByOne(t *testing.T) {
+	s, _ := open(t)
+	counter(t, s)
+	broken := errors.New("broken")
+	errs := together(t, s,
+		func() error { return s.Write(t.Context(), add(s, "a")) },
+		func() error {
+			return s.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+				if err := add(s, "b")(ctx, tx); err != nil {
+					return err
+				}
+				return sqltx.Do(ctx, s.DB(), func(context.Context, *sql.Tx) error { return broken })
+			})
+		},
+		func() error { return s.Write(t.Context(), add(s, "c")) },
+	)
+	if errs[0] != nil || !errors.Is(errs[1], broken) || errs[2] != nil {
+		t.Errorf("errors: %v", errs)
+	}
+	if n := count(t, s, `SELECT COUNT(*) FROM writers WHERE name IN ('a', 'c')`); n != 2 || count(t, s, `SELECT COUNT(*) FROM writers`) != 2 {
+		t.Error("the sound writers' work is missing, or the broken one's is there")
+	}
+}
+
+func TestCancelledWriter(t *testing.T) {
+	s, _ := open(t)
+	counter(t, s)
+	ctx, cancel := context.WithCancel(t.Context())
+	leave := func() {
+		cancel()
+		wait(t, func() bool { s.batch.mu.Lock(); defer s.batch.mu.Unlock(); return len(s.batch.queue) == 2 })
+	}
+	errs := lineUp(t, s, leave,
+		func() error { return s.Write(t.Context(), add(s, "a")) },
+		func() error { return s.Write(ctx, add(s, "b")) },
+		func() error { return s.Write(t.Context(), add(s, "c")) },
+	)
+	if errs[0] != nil || !errors.Is(errs[1], context.Canceled) || errs[2] != nil {
+		t.Errorf("errors: %v", errs)
+	}
+	if count(t, s, `SELECT COUNT(*) FROM writers WHERE name = 'b'`) != 0 || count(t, s, `SELECT COUNT(*) FROM writers`) != 2 {
+		t.Error("the cancelled writer wrote, or another did not")
+	}
+	if err := s.Write(ctx, add(s, "d")); !errors.Is(err, context.Canceled) {
+		t.Errorf("a writer that came too late: %v", err)
+	}
+}
+
+func TestManyWriters(t *testing.T) {
+	s, _ := open(t)
+	counter(t, s)
+	var wg sync.WaitGroup
+	for i := range 300 {
+		wg.Go(func() {
+			ctx, cancel := context.WithCancel(context.Background())
+			if i%5 == 0 {
+				go cancel()
+			}
+			defer cancel()
+			err := s.Write(ctx, add(s, fmt.Sprint(i/2))) // every second one fails
+			if err != nil && !s.IsUnique(err) && !errors.Is(err, context.Canceled) && !strings.Contains(err.Error(), "interrupt") && !errors.Is(err, sql.ErrTxDone) {
+				t.Errorf("writer %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	s.batch.mu.Lock()
+	defer s.batch.mu.Unlock()
+	if s.batch.busy || len(s.batch.queue) > 0 {
+		t.Error("somebody was left waiting")
+	}
+}
+
+func TestLease(t *testing.T) {
+	s, url := open(t)
+	other := reopen(t, url)
+	ctx := t.Context()
+	mine, err := s.TakeLease(ctx, "job", "a", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.TakeLease(ctx, "job", "b", time.Minute); !errors.Is(err, ErrLeaseHeld) {
+		t.Errorf("a held lease: %v", err)
+	}
+	again, err := s.TakeLease(ctx, "job", "a", time.Minute)
+	if err != nil || again.Token() != mine.Token() {
+		t.Errorf("the holder itself: %v, token %d", err, again.Token())
+	}
+	if err := mine.Renew(ctx, time.Minute); err != nil {
+		t.Errorf("renew: %v", err)
+	}
+	if _, err := s.DB().Exec(`UPDATE leases SET expires_at = 1`); err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := other.TakeLease(ctx, "job", "b", time.Minute)
+	if err != nil || theirs.Token() <= mine.Token() {
+		t.Errorf("an expired lease: %v, token %d after %d", err, theirs.Token(), mine.Token())
+	}
+	// The late holder's work is not kept.
+	counter(t, s)
+	err = s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := add(s, "late")(ctx, tx); err != nil {
+			return err
+		}
+		return mine.Keep(ctx, tx, time.Minute)
+	})
+	if !errors.Is(err, ErrLeaseLost) || count(t, s, `SELECT COUNT(*) FROM writers`) != 0 {
+		t.Errorf("a lost lease: %v", err)
+	}
+	if err := mine.Drop(ctx); err != nil {
+		t.Errorf("dropping a lost lease: %v", err)
+	}
+	if _, err := s.TakeLease(ctx, "job", "a", time.Minute); !errors.Is(err, ErrLeaseHeld) {
+		t.Errorf("dropping a lost lease took the other's: %v", err)
+	}
+	if err := theirs.Drop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.TakeLease(ctx, "job", "a", time.Minute); err != nil {
+		t.Errorf("a dropped lease: %v", err)
+	}
+}
+
+func TestOpenTwice(t *testing.T) {
+	s, url := open(t)
+	if _, err := s.DB().Exec(`UPDATE seats SET status = 'SOLD', reservation_id = 'r' WHERE show_id = 'show-1' AND seat_id = 'A-1'`); err != nil {
+		t.Fatal(err)
+	}
+	second := reopen(t, url)
+	if n := count(t, second, `SELECT COUNT(*) FROM seats`); n != 2500 {
+		t.Errorf("%d seats", n)
+	}
+	if n := count(t, second, `SELECT COUNT(*) FROM seats WHERE status = 'SOLD'`); n != 1 {
+		t.Errorf("%d seats sold", n)
+	}
+	if err := second.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSeedIsCompleted(t *testing.T) {
+	s, url := open(t)
+	for _, q := range []string{`DELETE FROM seats WHERE show_id = 'show-3' AND position > 100`, `DELETE FROM seats WHERE show_id = 'show-5'`, `DELETE FROM shows WHERE show_id = 'show-5'`} {
+		if _, err := s.DB().Exec(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := count(t, reopen(t, url), `SELECT COUNT(*) FROM seats`); n != 2500 {
+		t.Errorf("%d seats after an interrupted first start", n)
+	}
+}
+
+func TestFolderLock(t *testing.T) {
+	dir := t.TempDir()
+	lock, err := LockFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LockFolder(dir); !errors.Is(err, ErrFolderInUse) {
+		t.Errorf("a second lock: %v", err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := LockFolder(dir)
+	if err != nil {
+		t.Fatalf("after the release: %v", err)
+	}
+	if err := again.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LockFolder(filepath.Join(dir, "missing")); err == nil {
+		t.Error("a folder that is not there was locked")
+	}
+}
+
+func TestURLs(t *testing.T) {
+	for url, want := range map[string]string{
+		"sqlite://a.db": "a.db", "sqlite:///tmp/a.db": "/tmp/a.db", "sqlite://dir/a%20b.db": "dir/a b.db",
+	} {
+		if got, err := Path(url); got != want || err != nil {
+			t.Errorf("%s is %q, %v", url, got, err)
+		}
+	}
+	for url, word := range map[string]string{
+		"": "scheme", "a.db": "scheme", "oracle://x": `"oracle"`, "sqlite://": "no file", "sqlite://a?mode=ro": `"mode"`, "sqlite://%zz": "malformed",
+		"mysql://user:hunter2@h/x": `"mysql"`,
+	} {
+		err := CheckURL(url)
+		if err == nil || !strings.Contains(err.Error(), word) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+}
+
+func TestLoad(t *testing.T) {
+	d := sqlite()
+	var two struct{ A, B string }
+	if err := load("-- name: A\nSELECT now_ms() FROM x FOR UPDATE\n\n-- name: B\nSELECT 2\n", d.rewrite, &two); err != nil {
+		t.Fatal(err)
+	}
+	if two.B != "SELECT 2" || strings.Contains(two.A, "now_ms") || strings.Contains(two.A, "FOR UPDATE") {
+		t.Errorf("%+v", two)
+	}
+	for name, text := range map[string]string{
+		"missing": "-- name: A\nSELECT 1", "unknown": "-- name: A\n1\n-- name: B\n2\n-- name: C\n3", "twice": "-- name: A\n1\n-- name: A\n2\n-- name: B\n3",
+	} {
+		if err := load(text, d.rewrite, &two); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// The schema itself refuses states that must not exist.
+func TestImpossibleStates(t *testing.T) {
+	s, _ := open(t)
+	for _, q := range []string{
+		`UPDATE seats SET status = 'HOLD' WHERE seat_id = 'A-1'`,
+		`UPDATE seats SET status = 'SOLD' WHERE seat_id = 'A-1'`,
+		`UPDATE seats SET reservation_id = 'r' WHERE seat_id = 'A-1'`,
+		`INSERT INTO reservations (reservation_id, show_id, member_id, status, amount, hold_expires_at, created_at) VALUES ('r', 'show-1', 'm', 'CANCELLED', 1, 1, 1)`,
+		`INSERT INTO reservations (reservation_id, show_id, member_id, status, amount, hold_expires_at, created_at) VALUES ('r', 'show-1', 'm', 'CONFIRMED', 1, 1, 1)`,
+		`INSERT INTO payments (payment_id, payment_key, request_hash, member_id, type, reference_id, amount, card, card_last4, status, next_attempt_at, created_at) VALUES ('p', 'k', 'h', 'm', 'reservation', 'r', 1, 'approve', '4242', 'SUCCESS', 1, 1)`,
+	} {
+		if _, err := s.DB().Exec(q); err == nil {
+			t.Errorf("was possible: %s", q)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+// Package logsub makes a message bus of an append-only log: a Watermill
+// Publisher and Subscriber over any sqllog.Log, whichever database it is. The
+// transports sqlite://, postgres:// and mysql:// are this package with a log
+// and a [Directory] of their own.
+//
+// A topic is a range of lanes of one log, its partitions; the key of a message
+// (event.Key) chooses the partition, and messages without a key go to the first.
+// A group has a cursor on each partition. Members of a group share its
+// partitions: each holds the leases of its part, reads ahead of the cursors,
+// hands messages over, and moves a cursor over the longest prefix that is
+// acknowledged. While a handler works, no transaction and no connection is held.
+//
+//	property                                                        proven by
+//	Publish returns after the commit; all of a call or nothing      TestPublishKeepsOrderAndLane
+//	concurrent calls share a commit, a lone one is never delayed    TestConcurrentPublishesShareACommit
+//	a refused message fails alone                                   TestPublishErrorsReachTheRightCaller
+//	order per key, also while members come and go                   TestHandOverKeepsOrder
+//	no repeats without a crash                                      TestHandOverKeepsOrder
+//	at most a window of messages is unacknowledged                  TestWindowBoundsWhatIsOut, TestWindow
+//	a partition with a stuck message leaves room for the others     TestStuckLaneLeavesRoom
+//	a nacked message comes again before its successors              TestNackIsRedeliveredBeforeItsSuccessors
+//	only what is acknowledged without a gap is confirmed            TestOnlyThePrefixIsConfirmed, TestTracker
+//	an acknowledgement given before Close counts                    TestAckJustBeforeClose
+//	the context of Subscribe ends the intake, not what is out       TestContextEndsTheIntakeOnly
+//	partitions are shared fairly, and all are held                  TestPartitionsAreSharedFairly, TestShare
+//	Close hands over at once, a crash after LeaseTTL                TestCloseHandsOverAtOnce, TestTakeoverAfterCrash
+//	a holder that slept through its lease moves nothing and hands
+//	out nothing more                                                TestStalledHolder
+//	an idle or slow holder keeps its lease                          TestIdleHolderKeepsItsLease
+//	cursors are written at once, at most every CommitInterval, and
+//	all of a process in one transaction                             TestCursorWritesCoalesce, TestCursorWritesOfLanesShareATransaction
+//	trouble with the database loses nothing                         TestDatabaseTrouble, TestCloseWithoutDatabase
+//	what a crash repeats is bounded                                 TestSpan
+//	a new group starts at the earliest retained message             TestGroupsAreIndependent
+//	old messages go when every group has passed them                TestDeclareAndPrune
+//
+// # Parts
+//
+//	Publisher      encode, find the lane, combine with other calls, append, wake the lane's readers
+//	Subscription   a member of a group: looks who else is there, takes and gives up lanes
+//	lane           reads one leased lane and hands over; its tracker knows the prefix
+//	committer      writes all cursors of the process and extends their leases
+//	heartbeat      says that the process's members live; pruning
+//
+// # Failure modes
+//
+// After a crash, and when a lease is lost, messages that were handed over and
+// not confirmed come again: at most Span of a partition, usually the window and
+// what was acknowledged in the last CommitInterval. A handler that is at work
+// when its lease is lost sees its message's context end; it cannot be stopped,
+// so for a moment two instances can be at work on one key.
+//
+// A partition that a member gives up because another has joined stays with it
+// until everything handed over from it is acknowledged: nothing is handed out
+// twice for the sake of balance, and a handler that never answers keeps its
+// partition.
+//
+// While the database is away, reading and moving cursors are tried again with
+// growing pauses up to 2 s; nothing is handed out once the lease may have run
+// out. Close gives up after a few seconds and says what it could not write.
+package logsub

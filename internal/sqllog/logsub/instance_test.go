@@ -1,0 +1,192 @@
+package logsub_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/sqllog/logsub"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	topic = "topic"
+	group = "group"
+	ttl   = 10 * time.Second // the default
+)
+
+// instance is one process's hub with its Run.
+type instance struct {
+	*logsub.Hub
+	t    *testing.T
+	link *link
+	end  func() // ends Run
+}
+
+// start makes an instance on the memory. It is closed with the test's function,
+// by t.Cleanup, inside the bubble.
+func start(t *testing.T, m *memory, cfg logsub.Config) *instance {
+	t.Helper()
+	cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	l := m.connect()
+	hub, err := logsub.New(l.backend(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- hub.Run(ctx) }()
+	i := &instance{Hub: hub, t: t, link: l}
+	i.end = func() {
+		cancel()
+		if err := <-ran; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		ran <- nil
+	}
+	t.Cleanup(func() {
+		hub.Close() //nolint:errcheck // an instance may be cut off
+		i.end()
+	})
+	return i
+}
+
+// subscribe takes part in the group on the topic.
+func (i *instance) subscribe(window int) (*logsub.Subscriber, <-chan *message.Message) {
+	i.t.Helper()
+	sub, err := i.Subscriber(group, window)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	ch, err := sub.Subscribe(context.WithoutCancel(i.t.Context()), topic)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	return sub, ch
+}
+
+// publish publishes messages "key#n", one call each.
+func (i *instance) publish(payloads ...string) {
+	i.t.Helper()
+	for _, p := range payloads {
+		if err := i.Publisher().Publish(topic, msg(p)); err != nil {
+			i.t.Fatal(err)
+		}
+	}
+}
+
+func msg(payload string) *message.Message {
+	key, _, _ := strings.Cut(payload, "#")
+	m := message.NewMessage(payload, []byte(payload))
+	if key != "" {
+		m.Metadata.Set(event.KeyHeader, key)
+	}
+	return m
+}
+
+// series is key#from … key#to.
+func series(key string, from, to int) (out []string) {
+	for n := from; n <= to; n++ {
+		out = append(out, fmt.Sprintf("%s#%d", key, n))
+	}
+	return out
+}
+
+// next takes one message within a minute of the bubble.
+func next(t *testing.T, ch <-chan *message.Message) *message.Message {
+	t.Helper()
+	select {
+	case m, ok := <-ch:
+		if !ok {
+			t.Fatal("the channel is closed")
+		}
+		return m
+	case <-time.After(time.Minute):
+		t.Fatal("no message within a minute")
+		return nil
+	}
+}
+
+// expect takes the messages in this order and acknowledges them.
+func expect(t *testing.T, ch <-chan *message.Message, payloads ...string) {
+	t.Helper()
+	for _, want := range payloads {
+		m := next(t, ch)
+		if string(m.Payload) != want {
+			t.Fatalf("got %s, want %s", m.Payload, want)
+		}
+		m.Ack()
+	}
+}
+
+// silent is whether nothing comes for a while.
+func silent(t *testing.T, ch <-chan *message.Message, d time.Duration) {
+	t.Helper()
+	select {
+	case m, ok := <-ch:
+		if ok {
+			t.Fatalf("got %s, want nothing", m.Payload)
+		}
+		t.Fatal("the channel is closed")
+	case <-time.After(d):
+	}
+}
+
+// within polls in small steps of the bubble's time until ok.
+func within(t *testing.T, d time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(d); !ok(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within %v", what, d)
+		}
+		<-time.After(time.Millisecond)
+	}
+}
+
+// inOrder checks that the payloads of every key count up from 1 to n, and
+// returns how often one came again.
+func inOrder(t *testing.T, got []string, keys []string, n int) (repeats int) {
+	t.Helper()
+	for _, key := range keys {
+		seen := 0
+		for _, p := range got {
+			k, num, _ := strings.Cut(p, "#")
+			if k != key {
+				continue
+			}
+			var i int
+			fmt.Sscan(num, &i) //nolint:errcheck // 0 is wrong too
+			switch {
+			case i == seen+1:
+				seen = i
+			case i <= seen && i > 0:
+				repeats++
+			default:
+				t.Fatalf("key %s: got %d after %d", key, i, seen)
+			}
+		}
+		if seen != n {
+			t.Fatalf("key %s: got %d of %d", key, seen, n)
+		}
+	}
+	return repeats
+}
+
+func counts(holders map[string]int) []int {
+	var out []int
+	for _, n := range holders {
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	return out
+}

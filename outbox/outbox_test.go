@@ -1,0 +1,286 @@
+package outbox_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/outboxtest"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+func newEvent(t testing.TB, key string) event.Event {
+	t.Helper()
+	e, err := outboxtest.NewEvent(key, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestAppendNeedsATransaction(t *testing.T) {
+	b := newBench(t, 1)
+	for name, tx := range map[string]sqltx.Execer{
+		"nil": nil, "a pool": &sql.DB{}, "a nil *sql.Tx": (*sql.Tx)(nil),
+	} {
+		if err := b.box.Append(t.Context(), tx, newEvent(t, "a")); !errors.Is(err, outbox.ErrNoTransaction) {
+			t.Errorf("Append to %s returned %v, want ErrNoTransaction", name, err)
+		}
+	}
+}
+
+func TestAppendOfNothing(t *testing.T) {
+	b := newBench(t, 1)
+	n := b.counted()
+	err := b.store.Do(t.Context(), func(ctx context.Context, tx sqltx.Execer) error { return b.box.Append(ctx, tx) })
+	if err != nil || n["append"].Load() != 0 {
+		t.Errorf("appending nothing returned %v after %d statements, want neither", err, n["append"].Load())
+	}
+}
+
+func TestTopics(t *testing.T) {
+	store := outboxtest.NewMemory(1)
+	lost := errors.New("no such route")
+	routed, err := outbox.New(store, outbox.Config{Route: func(e event.Event) (string, error) {
+		switch e.Key() {
+		case "nowhere":
+			return "", nil
+		case "fails":
+			return "", lost
+		}
+		return "topic-of-" + e.Key(), nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare, err := outbox.New(store, outbox.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = store.Do(t.Context(), func(ctx context.Context, tx sqltx.Execer) error {
+		bad := newEvent(t, "nowhere")
+		if err := routed.Append(ctx, tx, newEvent(t, "fine"), bad); !errors.Is(err, outbox.ErrNoTopic) ||
+			!strings.Contains(err.Error(), bad.ID) || !strings.Contains(err.Error(), "event 2 of 2") {
+			t.Errorf("an event without a topic returned %v, want ErrNoTopic and its name", err)
+		}
+		if err := routed.Append(ctx, tx, newEvent(t, "fails")); !errors.Is(err, lost) {
+			t.Errorf("a failing route returned %v, want its error", err)
+		}
+		if err := bare.Append(ctx, tx, newEvent(t, "a")); !errors.Is(err, outbox.ErrNoTopic) {
+			t.Errorf("Append without Topic and Route returned %v, want ErrNoTopic", err)
+		}
+		return errors.Join(routed.Append(ctx, tx, newEvent(t, "a")), bare.AppendTo(ctx, tx, "given", newEvent(t, "b")))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pub := &outboxtest.Publisher{}
+	r, err := outbox.NewRelay(store, pub, outbox.RelayConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, p := range pub.Published() {
+		got[p.Event.Key()] = p.Topic
+	}
+	if len(got) != 2 || got["a"] != "topic-of-a" || got["b"] != "given" {
+		t.Errorf("topics %v, want a to topic-of-a and b to given", got)
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	store := outboxtest.NewMemory(1)
+	pub := &outboxtest.Publisher{}
+	route := func(event.Event) (string, error) { return "", nil }
+	for _, c := range []outbox.Config{{Topic: "t", Route: route}, {NotifyTimeout: -1}, {NotifyInTransaction: true}} {
+		if _, err := outbox.New(store, c); err == nil {
+			t.Errorf("New accepted %+v", c)
+		}
+	}
+	if _, err := outbox.New(nil, outbox.Config{}); err == nil {
+		t.Error("New accepted no store")
+	}
+	for name, c := range map[string]outbox.RelayConfig{
+		"Ordering": {Ordering: 7}, "Interval": {Interval: time.Millisecond}, "MinBatch": {MinBatch: 10_000},
+		"MaxBatch": {MaxBatch: -1}, "Lanes": {Lanes: -1}, "Chunk": {Chunk: -1}, "MaxAside": {MaxAside: -1},
+		"MaxShards": {MaxShards: -1}, "LeaseTTL": {LeaseTTL: time.Millisecond}, "Retry": {Retry: outbox.Backoff{Jitter: 2}},
+		"Pause": {Pause: outbox.Backoff{Initial: -1}}, "PruneChunk": {PruneChunk: -1}, "PruneInterval": {PruneInterval: -1},
+		"ShutdownTimeout": {ShutdownTimeout: -1}, "MaxBatchBytes": {MaxBatchBytes: -1},
+	} {
+		if _, err := outbox.NewRelay(store, pub, c); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("NewRelay with a wrong %s returned %v, want an error that names it", name, err)
+		}
+	}
+	if _, err := outbox.NewRelay(nil, pub, outbox.RelayConfig{}); err == nil {
+		t.Error("NewRelay accepted no store")
+	}
+	if _, err := outbox.NewRelay(store, nil, outbox.RelayConfig{}); err == nil {
+		t.Error("NewRelay accepted no publisher")
+	}
+	if _, err := outbox.NewRelay(store, pub, outbox.RelayConfig{}); err != nil {
+		t.Errorf("NewRelay refused the zero configuration: %v", err)
+	}
+}
+
+// notifying is a store that reaches other processes.
+type notifying struct {
+	*outboxtest.Memory
+	mu    sync.Mutex
+	sent  []time.Time
+	slow  time.Duration
+	inner int
+}
+
+func (n *notifying) Notify(ctx context.Context) error {
+	n.mu.Lock()
+	n.sent = append(n.sent, time.Now())
+	n.mu.Unlock()
+	select {
+	case <-time.After(n.slow):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (n *notifying) NotifyIn(context.Context, sqltx.Execer) error { n.inner++; return nil }
+
+func (n *notifying) times() []time.Time {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.sent
+}
+
+func TestNotifyIsDebounced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &notifying{Memory: outboxtest.NewMemory(1)}
+		box, err := outbox.New(store, outbox.Config{Topic: "t"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		box.Wake()
+		synctest.Wait()
+		if got := store.times(); len(got) != 1 || !got[0].Equal(start) {
+			t.Errorf("the first wake-up was sent at %v, want at once", got)
+		}
+		var last time.Time
+		for range 1000 { // for 100 ms
+			box.Wake()
+			last = time.Now()
+			time.Sleep(100 * time.Microsecond)
+		}
+		time.Sleep(time.Second)
+		got := store.times()
+		if n := len(got); n < 40 || n > 52 {
+			t.Errorf("%d notifications in 100 ms, want about one per 2 ms", n)
+		}
+		if got[len(got)-1].Before(last) {
+			t.Error("the last wake-up of the burst was not sent")
+		}
+		if err := box.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestCloseWaitsForNotify(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &notifying{Memory: outboxtest.NewMemory(1), slow: 3 * time.Second}
+		box, err := outbox.New(store, outbox.Config{Topic: "t"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		box.Wake()
+		synctest.Wait()
+		box.Wake() // while the first is under way
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := box.Close(short); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Close with a short deadline returned %v", err)
+		}
+		if err := box.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if n := len(store.times()); n != 2 {
+			t.Errorf("%d notifications were sent before Close returned, want both", n)
+		}
+		box.Wake() // after Close nothing is started
+		synctest.Wait()
+		if n := len(store.times()); n != 2 {
+			t.Errorf("a wake-up after Close was sent")
+		}
+	})
+}
+
+func TestNotifyTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &notifying{Memory: outboxtest.NewMemory(1), slow: time.Hour}
+		box, err := outbox.New(store, outbox.Config{Topic: "t"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		box.Wake()
+		if err := box.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(start); took != 5*time.Second {
+			t.Errorf("a hanging notification lasted %v, want 5s", took)
+		}
+	})
+}
+
+func TestNotifyInTransaction(t *testing.T) {
+	store := &notifying{Memory: outboxtest.NewMemory(1)}
+	box, err := outbox.New(store, outbox.Config{Topic: "t", NotifyInTransaction: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = store.Do(t.Context(), func(ctx context.Context, tx sqltx.Execer) error { return box.Append(ctx, tx, newEvent(t, "a")) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	box.Wake()
+	if err := box.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if store.inner != 1 || len(store.times()) != 0 {
+		t.Errorf("%d notifications in the transaction and %d beside it, want 1 and 0", store.inner, len(store.times()))
+	}
+}
+
+func TestPublisherMayChangeMessages(t *testing.T) {
+	b := newBench(t, 1)
+	b.append("a", "a", "b")
+	var seen []string
+	pub := publisherFunc(func(_ string, msgs ...*message.Message) error {
+		for _, m := range msgs {
+			seen = append(seen, m.Metadata.Get(event.KeyHeader)+m.Metadata.Get("mine"))
+			m.Metadata.Set("mine", "!")
+		}
+		return nil
+	})
+	r, err := outbox.NewRelay(b.store, pub, outbox.RelayConfig{Lanes: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(seen, " "); got != "a a b" {
+		t.Errorf("messages share their metadata: %s", got)
+	}
+}

@@ -1,0 +1,159 @@
+package outboxtest
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// Each store below breaks one promise, and the case that proves the promise
+// must notice.
+
+type unatomic struct{ *Memory }
+
+func (s unatomic) Append(ctx context.Context, _ sqltx.Execer, records []outbox.Record) error {
+	return s.Memory.Do(ctx, func(ctx context.Context, tx sqltx.Execer) error { return s.Memory.Append(ctx, tx, records) })
+}
+
+type unfenced struct{ *Memory }
+
+func (s unfenced) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlement) error {
+	s.mu.Lock()
+	l.Token = s.shards[l.Shard].token
+	s.mu.Unlock()
+	return s.Memory.Settle(ctx, l, set)
+}
+
+type generous struct{ *Memory }
+
+func (s generous) Lease(ctx context.Context, shard int, holder string, ttl time.Duration) (outbox.Lease, error) {
+	s.mu.Lock()
+	s.shards[shard].holder = ""
+	s.mu.Unlock()
+	return s.Memory.Lease(ctx, shard, holder, ttl)
+}
+
+type skipping struct{ *Memory }
+
+func (s skipping) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox.Batch, error) {
+	b, err := s.Memory.Read(ctx, l, q)
+	if len(b.Items) > 3 {
+		b.Items = slices.Delete(b.Items, 1, 2)
+	}
+	return b, err
+}
+
+type reversing struct{ *Memory }
+
+func (s reversing) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox.Batch, error) {
+	b, err := s.Memory.Read(ctx, l, q)
+	slices.Reverse(b.Items)
+	return b, err
+}
+
+type headless struct{ *Memory }
+
+func (s headless) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox.Batch, error) {
+	b, err := s.Memory.Read(ctx, l, q)
+	for i := range b.Items {
+		b.Items[i].Headers = `{"content-type":"application/octet-stream","ce_specversion":"1.0","ce_id":"x","ce_type":"y","ce_source":"z"}`
+	}
+	return b, err
+}
+
+type forgetful struct{ *Memory }
+
+func (s forgetful) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlement) error {
+	set.Failures = nil
+	return s.Memory.Settle(ctx, l, set)
+}
+
+type repeating struct{ *Memory }
+
+func (s repeating) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlement) error {
+	for _, f := range set.Failures {
+		if f.State == outbox.Parked {
+			s.mu.Lock()
+			s.parked = append(s.parked, outbox.ParkedEvent{ID: f.Item.ID, MessageID: f.Item.MessageID})
+			s.mu.Unlock()
+		}
+	}
+	return s.Memory.Settle(ctx, l, set)
+}
+
+// hasty settles when it reads, so a crash loses what it had read.
+type hasty struct{ *Memory }
+
+func (s hasty) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox.Batch, error) {
+	b, err := s.Memory.Read(ctx, l, q)
+	if err == nil && len(q.Keys) == 0 {
+		err = s.Memory.Settle(ctx, l, outbox.Settlement{Move: b.Next, TTL: time.Minute})
+	}
+	return b, err
+}
+
+type greedy struct{ *Memory }
+
+func (s greedy) Prune(ctx context.Context, shard int, before time.Time, limit int) (int, error) {
+	s.mu.Lock()
+	sh := &s.shards[shard]
+	n := min(len(sh.rows), limit)
+	sh.rows, sh.first = sh.rows[n:], sh.first+n
+	s.mu.Unlock()
+	return n, nil
+}
+
+type lavish struct{ *Memory }
+
+func (s lavish) Retry(ctx context.Context, _ ...int64) (int, error) { return s.RetryAll(ctx) }
+
+type blind struct{ *Memory }
+
+func (s blind) Stats(ctx context.Context) ([]outbox.ShardStats, error) {
+	return make([]outbox.ShardStats, len(s.shards)), nil
+}
+
+func TestSuiteNotices(t *testing.T) {
+	for _, broken := range []struct {
+		name  string
+		store func(*Memory) outbox.Store
+		cases []string
+	}{
+		{"appends outside the transaction", func(m *Memory) outbox.Store { return unatomic{m} }, []string{"Atomic"}},
+		{"settles without the token", func(m *Memory) outbox.Store { return unfenced{m} }, []string{"Fencing"}},
+		{"gives a lease twice", func(m *Memory) outbox.Store { return generous{m} }, []string{"LeaseExcludes"}},
+		{"skips a row", func(m *Memory) outbox.Store { return skipping{m} }, []string{"OrderPerKey", "ManyInOneAppend", "ReadAhead"}},
+		{"reads backwards", func(m *Memory) outbox.Store { return reversing{m} }, []string{"ManyInOneAppend"}},
+		{"changes headers", func(m *Memory) outbox.Store { return headless{m} }, []string{"Faithful"}},
+		{"forgets failures", func(m *Memory) outbox.Store { return forgetful{m} },
+			[]string{"HeldIsRemembered", "AsideIsRemembered", "SettleTwice", "ByKeyPasses", "MaxAgeParksStrict", "MaxAgeParksByKey"}},
+		{"parks twice", func(m *Memory) outbox.Store { return repeating{m} }, []string{"SettleTwice"}},
+		{"settles before publishing", func(m *Memory) outbox.Store { return hasty{m} }, []string{"CrashRepeatsOneBatch", "ReadAhead"}},
+		{"hides its signal", func(m *Memory) outbox.Store { return struct{ outbox.Store }{m} }, []string{"WakeOnCommit"}},
+		{"prunes what waits", func(m *Memory) outbox.Store { return greedy{m} }, []string{"Prune"}},
+		{"retries all for one", func(m *Memory) outbox.Store { return lavish{m} }, []string{"RetryParked"}},
+		{"counts nothing", func(m *Memory) outbox.Store { return blind{m} }, []string{"Stats"}},
+	} {
+		t.Run(broken.name, func(t *testing.T) {
+			t.Parallel()
+			for _, c := range Cases() {
+				if !slices.Contains(broken.cases, c.Name) {
+					continue
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				m := NewMemory(max(c.Shards, 1))
+				err := c.Run(ctx, Harness{Store: broken.store(m), InTx: m.Do})
+				cancel()
+				if err == nil {
+					t.Errorf("%s did not notice", c.Name)
+				} else {
+					t.Logf("%s: %v", c.Name, err)
+				}
+			}
+		})
+	}
+}

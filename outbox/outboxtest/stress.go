@@ -1,0 +1,362 @@
+package outboxtest
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// StressConfig of [Stress]. Store, DB and Unrelated must be set.
+type StressConfig struct {
+	Store outbox.Store
+	// DB is the writers' pool on the store's database, PostgreSQL or SQLite.
+	DB *sql.DB
+	// Unrelated is the pool of the transaction that has nothing to do with the
+	// outbox and stays open: DB on PostgreSQL, a pool that cannot write on SQLite.
+	Unrelated *sql.DB
+	// UnrelatedReads makes that transaction a reader.
+	UnrelatedReads bool
+	// UnrelatedFor is how long each such transaction stays open; 5 s when zero.
+	UnrelatedFor time.Duration
+
+	Duration time.Duration // of writing; 20 s when zero
+	Writers  int           // 16 when zero
+	Keys     int           // aggregates; 50 when zero
+	MaxDelay time.Duration // each transaction waits up to this before its end; 20 ms when zero
+	Rollback int           // percentage of transactions that roll back; 10 when zero
+	// Naive also runs the reader that asks for ids above the last one.
+	Naive bool
+	Relay outbox.RelayConfig
+}
+
+func (c StressConfig) withDefaults() StressConfig {
+	c.UnrelatedFor = cmp.Or(c.UnrelatedFor, 5*time.Second)
+	c.Duration = cmp.Or(c.Duration, 20*time.Second)
+	c.Writers = cmp.Or(c.Writers, 16)
+	c.Keys = cmp.Or(c.Keys, 50)
+	c.MaxDelay = cmp.Or(c.MaxDelay, 20*time.Millisecond)
+	c.Rollback = cmp.Or(c.Rollback, 10)
+	return c
+}
+
+// StressResult is what a stress run found.
+type StressResult struct {
+	Appended    int // events whose transaction committed
+	Lost        int // of those, not published
+	Uncommitted int // published although the transaction did not commit
+	Duplicated  int // published more than once
+	Inverted    int // published after a later event of their aggregate
+	NaiveLost   int // events that the naive reader never saw; -1 when it did not run
+
+	P50, P99 time.Duration // from the commit's return to the publisher
+}
+
+// String is one line for a report.
+func (r StressResult) String() string {
+	naive := "not run"
+	if r.NaiveLost >= 0 {
+		naive = fmt.Sprint("lost ", r.NaiveLost)
+	}
+	return fmt.Sprintf("appended %d, lost %d, uncommitted %d, duplicated %d, inverted %d, p50 %v, p99 %v; naive reader %s",
+		r.Appended, r.Lost, r.Uncommitted, r.Duplicated, r.Inverted, r.P50.Round(10*time.Microsecond), r.P99.Round(10*time.Microsecond), naive)
+}
+
+// Stress appends from many writers whose transactions commit out of order or
+// roll back, beside a long unrelated transaction, and judges what a relay
+// publishes. Each event carries its aggregate's version, taken under the
+// aggregate's row lock, as its Sequence: that is the order of commits.
+//
+// It makes the tables stress_aggregates and stress_noise, which it expects to be
+// absent or its own.
+func Stress(ctx context.Context, cfg StressConfig) (StressResult, error) {
+	cfg = cfg.withDefaults()
+	if cfg.Store == nil || cfg.DB == nil || cfg.Unrelated == nil {
+		return StressResult{}, errors.New("outboxtest: stress: Store, DB and Unrelated must be set")
+	}
+	s := &stress{cfg: cfg, commits: map[string]time.Time{}, seen: map[string]int{}, at: map[string]time.Time{},
+		highest: map[string]uint64{}, naive: map[string]bool{}}
+	if err := s.tables(ctx); err != nil {
+		return StressResult{}, fmt.Errorf("outboxtest: stress: %w", err)
+	}
+	if err := s.run(ctx); err != nil {
+		return StressResult{}, fmt.Errorf("outboxtest: stress: %w", err)
+	}
+	return s.result(), nil
+}
+
+type stress struct {
+	cfg StressConfig
+	box *outbox.Outbox
+
+	mu       sync.Mutex
+	commits  map[string]time.Time // event id → when its commit returned
+	seen     map[string]int       // event id → publications
+	at       map[string]time.Time // event id → first publication
+	highest  map[string]uint64    // aggregate → highest version published
+	inverted int
+	naive    map[string]bool
+}
+
+func (s *stress) tables(ctx context.Context) error {
+	for _, q := range []string{
+		`CREATE TABLE IF NOT EXISTS stress_aggregates (id INTEGER PRIMARY KEY, version BIGINT NOT NULL)`,
+		`CREATE TABLE IF NOT EXISTS stress_noise (n INTEGER NOT NULL)`,
+	} {
+		if _, err := s.cfg.DB.ExecContext(ctx, q); err != nil {
+			return err
+		}
+	}
+	return sqltx.Do(ctx, s.cfg.DB, func(ctx context.Context, tx *sql.Tx) error {
+		for i := range s.cfg.Keys {
+			_, err := tx.ExecContext(ctx, `INSERT INTO stress_aggregates (id, version) VALUES ($1, 0) ON CONFLICT (id) DO NOTHING`, i)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *stress) run(ctx context.Context) (err error) {
+	if s.box, err = outbox.New(s.cfg.Store, outbox.Config{Topic: "stress"}); err != nil {
+		return err
+	}
+	relay, err := outbox.NewRelay(s.cfg.Store, s, s.cfg.Relay)
+	if err != nil {
+		return err
+	}
+	all, stop := context.WithCancel(ctx)
+	defer stop()
+	writing, cancel := context.WithTimeout(all, s.cfg.Duration)
+	defer cancel()
+
+	var readers, writers sync.WaitGroup
+	var mu sync.Mutex
+	fail := func(e error) {
+		mu.Lock()
+		err = errors.Join(err, e)
+		mu.Unlock()
+		if e != nil {
+			stop()
+		}
+	}
+	readers.Go(func() { fail(relay.Run(all)) })
+	if s.cfg.Naive {
+		readers.Go(func() { fail(s.readNaively(all)) })
+	}
+	writers.Go(func() { fail(s.unrelated(writing)) })
+	for range s.cfg.Writers {
+		writers.Go(func() { fail(s.write(writing)) })
+	}
+	writers.Wait()
+	s.settleDown(all)
+	stop()
+	readers.Wait()
+	return errors.Join(err, s.box.Close(ctx), ctx.Err())
+}
+
+// write appends until ctx is done. The transaction in hand is ended properly.
+func (s *stress) write(ctx context.Context) error {
+	rolledBack := errors.New("rolled back on purpose")
+	detached := context.WithoutCancel(ctx)
+	for ctx.Err() == nil {
+		var e event.Event
+		err := sqltx.Do(detached, s.cfg.DB, func(ctx context.Context, tx *sql.Tx) error {
+			if rand.IntN(2) == 0 {
+				// Half of the transactions have their number before the lock.
+				if _, err := tx.ExecContext(ctx, `INSERT INTO stress_noise (n) VALUES (1)`); err != nil {
+					return err
+				}
+			}
+			id := rand.IntN(s.cfg.Keys)
+			var version int
+			err := tx.QueryRowContext(ctx,
+				`UPDATE stress_aggregates SET version = version + 1 WHERE id = $1 RETURNING version`, id).Scan(&version)
+			if err != nil {
+				return err
+			}
+			if e, err = NewEvent(fmt.Sprint("aggregate-", id), version); err != nil {
+				return err
+			}
+			if err := s.box.Append(ctx, tx, e); err != nil {
+				return err
+			}
+			if err := backoff.Sleep(ctx, rand.N(s.cfg.MaxDelay)); err != nil {
+				return err
+			}
+			if rand.IntN(100) < s.cfg.Rollback {
+				return rolledBack
+			}
+			return nil
+		})
+		switch {
+		case err == nil:
+			s.mu.Lock()
+			s.commits[e.ID] = time.Now()
+			s.mu.Unlock()
+		case !errors.Is(err, rolledBack):
+			return fmt.Errorf("write: %w", err)
+		}
+	}
+	return nil
+}
+
+// unrelated keeps a transaction open that touches nothing of the outbox.
+func (s *stress) unrelated(ctx context.Context) error {
+	detached := context.WithoutCancel(ctx)
+	for ctx.Err() == nil {
+		err := sqltx.Do(detached, s.cfg.Unrelated, func(inner context.Context, tx *sql.Tx) error {
+			if s.cfg.UnrelatedReads {
+				var n int
+				if err := tx.QueryRowContext(inner, `SELECT count(*) FROM stress_noise`).Scan(&n); err != nil {
+					return err
+				}
+			} else if _, err := tx.ExecContext(inner, `INSERT INTO stress_noise (n) VALUES (0)`); err != nil {
+				return err
+			}
+			_ = backoff.Sleep(ctx, s.cfg.UnrelatedFor) // ends with the writing
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("unrelated transaction: %w", err)
+		}
+	}
+	return nil
+}
+
+// readNaively is what the cursor must not be.
+func (s *stress) readNaively(ctx context.Context) error {
+	last := int64(0)
+	for {
+		rows, err := s.cfg.DB.QueryContext(ctx, `SELECT id, message_id FROM outbox_messages WHERE id > $1 ORDER BY id LIMIT 1000`, last)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("naive reader: %w", err)
+		}
+		for rows.Next() {
+			var id string
+			if err := rows.Scan(&last, &id); err != nil {
+				break
+			}
+			s.mu.Lock()
+			s.naive[id] = true
+			s.mu.Unlock()
+		}
+		err = errors.Join(rows.Err(), rows.Close())
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("naive reader: %w", err)
+		}
+		if backoff.Sleep(ctx, 5*time.Millisecond) != nil {
+			return nil
+		}
+	}
+}
+
+// settleDown waits until all is published, or nothing more comes for a while.
+func (s *stress) settleDown(ctx context.Context) {
+	const patience = 10 * time.Second
+	last, since := -1, time.Now()
+	for ctx.Err() == nil {
+		missing := 0
+		s.mu.Lock()
+		for id := range s.commits {
+			if s.seen[id] == 0 || (s.cfg.Naive && !s.naive[id]) {
+				missing++
+			}
+		}
+		lost := 0
+		for id := range s.commits {
+			if s.seen[id] == 0 {
+				lost++
+			}
+		}
+		s.mu.Unlock()
+		if missing == 0 {
+			return
+		}
+		if missing != last {
+			last, since = missing, time.Now()
+		}
+		// What the naive reader has skipped never comes.
+		if waited := time.Since(since); waited > patience || (lost == 0 && waited > time.Second) {
+			return
+		}
+		_ = backoff.Sleep(ctx, 20*time.Millisecond)
+	}
+}
+
+// Publish implements message.Publisher.
+func (s *stress) Publish(_ string, msgs ...*message.Message) error {
+	now := time.Now()
+	for _, msg := range msgs {
+		e, err := event.Decode(msg)
+		if err != nil {
+			return err
+		}
+		s.mu.Lock()
+		if s.seen[e.ID]++; s.seen[e.ID] == 1 {
+			s.at[e.ID] = now
+			if e.Sequence < s.highest[e.AggregateID] {
+				s.inverted++
+			}
+			s.highest[e.AggregateID] = max(s.highest[e.AggregateID], e.Sequence)
+		}
+		s.mu.Unlock()
+	}
+	return nil
+}
+
+// Close implements message.Publisher.
+func (*stress) Close() error { return nil }
+
+func (s *stress) result() StressResult {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := StressResult{Appended: len(s.commits), Inverted: s.inverted, NaiveLost: -1}
+	var latencies []time.Duration
+	for id, committed := range s.commits {
+		if s.seen[id] == 0 {
+			r.Lost++
+			continue
+		}
+		// The relay may be there before the commit has returned to its writer.
+		latencies = append(latencies, max(0, s.at[id].Sub(committed)))
+	}
+	for id, n := range s.seen {
+		if _, ok := s.commits[id]; !ok {
+			r.Uncommitted++
+		}
+		r.Duplicated += n - 1
+	}
+	if s.cfg.Naive {
+		r.NaiveLost = 0
+		for id := range s.commits {
+			if !s.naive[id] {
+				r.NaiveLost++
+			}
+		}
+	}
+	slices.Sort(latencies)
+	if n := len(latencies); n > 0 {
+		r.P50, r.P99 = latencies[n/2], latencies[n*99/100]
+	}
+	return r
+}

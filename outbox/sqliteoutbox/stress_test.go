@@ -1,0 +1,34 @@
+package sqliteoutbox_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/outbox/outboxtest"
+	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
+)
+
+// TestStress is a short run of the out-of-order stress. SQLite has one writer,
+// so no reader loses events; the unrelated transaction is a reader.
+func TestStress(t *testing.T) {
+	_, db, path := open(t, sqliteoutbox.Config{})
+	read := reader(t, path)
+	store, err := sqliteoutbox.New(db, sqliteoutbox.Config{Reader: read})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := outboxtest.Stress(t.Context(), outboxtest.StressConfig{
+		Store: store, DB: db, Unrelated: read, UnrelatedReads: true,
+		Duration: 2 * time.Second, UnrelatedFor: 1500 * time.Millisecond, MaxDelay: time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(r)
+	if r.Appended < 100 {
+		t.Errorf("only %d events were appended", r.Appended)
+	}
+	if r.Lost+r.Uncommitted+r.Duplicated+r.Inverted != 0 {
+		t.Errorf("want nothing lost, uncommitted, duplicated or inverted: %v", r)
+	}
+}
