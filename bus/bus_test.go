@@ -58,6 +58,26 @@ func TestDeclareErrorsNameTheTopic(t *testing.T) {
 	}
 }
 
+// stuck is a driver that does not notice its Close.
+type stuck struct{ bus.Driver }
+
+func (stuck) Close() error { return nil }
+
+func TestAClosedBusRefusesWhateverItsDriverDoes(t *testing.T) {
+	b := bus.New("stuck", stuck{memBus(t).Driver()})
+	pub := b.Publisher()
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	err := pub.Publish("t", keyed("k", 1))
+	if !errors.Is(err, bus.ErrClosed) || fault.Of(err) != fault.Infrastructure {
+		t.Errorf("Publish: %v, class %v", err, fault.Of(err))
+	}
+	if _, err := b.Subscriber("g", bus.SubscriberConfig{}); !errors.Is(err, bus.ErrClosed) {
+		t.Errorf("Subscriber: %v", err)
+	}
+}
+
 // bare hides a driver's optional interfaces.
 type bare struct{ bus.Driver }
 

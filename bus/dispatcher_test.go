@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,67 +15,6 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
 )
-
-// feed is a source that hands over what the test puts in, with no goroutine of
-// its own, and remembers how each message was answered.
-type feed struct {
-	ch     chan *message.Message
-	mu     sync.Mutex
-	given  []*message.Message
-	ctx    context.Context // of the latest Subscribe
-	ended  bool
-	closes int
-}
-
-func newFeed() *feed { return &feed{ch: make(chan *message.Message, 10_000)} }
-
-func (f *feed) Subscribe(ctx context.Context, _ string) (<-chan *message.Message, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.ctx = ctx
-	context.AfterFunc(ctx, f.end)
-	return f.ch, nil
-}
-
-func (f *feed) end() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.ended {
-		f.ended = true
-		close(f.ch)
-	}
-}
-
-func (f *feed) Close() error {
-	f.mu.Lock()
-	f.closes++
-	f.mu.Unlock()
-	return nil
-}
-
-func (f *feed) put(messages ...*message.Message) {
-	for _, m := range messages {
-		f.given = append(f.given, m)
-		f.ch <- m
-	}
-}
-
-// answers returns "key#n:ack", ":nack" or ":open" for every message put in.
-func (f *feed) answers() string {
-	var all []string
-	for _, m := range f.given {
-		answer := "open"
-		select {
-		case <-m.Acked():
-			answer = "ack"
-		case <-m.Nacked():
-			answer = "nack"
-		default:
-		}
-		all = append(all, m.UUID+":"+answer)
-	}
-	return strings.Join(all, " ")
-}
 
 func dispatch(t *testing.T, source message.Subscriber, cfg bus.SubscriberConfig) (*bus.Dispatcher, <-chan *message.Message) {
 	t.Helper()
@@ -90,30 +27,6 @@ func dispatch(t *testing.T, source message.Subscriber, cfg bus.SubscriberConfig)
 		t.Fatal(err)
 	}
 	return d, ch
-}
-
-// drain takes what is handed out until nothing more comes.
-func drain(ch <-chan *message.Message) (got []*message.Message) {
-	for {
-		synctest.Wait()
-		select {
-		case m, ok := <-ch:
-			if !ok {
-				return got
-			}
-			got = append(got, m)
-		default:
-			return got
-		}
-	}
-}
-
-func ids(messages []*message.Message) string {
-	var all []string
-	for _, m := range messages {
-		all = append(all, m.UUID)
-	}
-	return strings.Join(all, " ")
 }
 
 func closeOK(t *testing.T, d *bus.Dispatcher) {
@@ -221,101 +134,6 @@ func TestTheCopyIsItsOwn(t *testing.T) {
 	})
 }
 
-type ctxKey struct{}
-
-func TestTheContextEndsWithTheAnswerAndNotWithTheSubscription(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFeed()
-		d, err := bus.NewDispatcher(f, bus.SubscriberConfig{DrainTimeout: 10 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(context.WithValue(context.Background(), ctxKey{}, "value"))
-		ch, err := d.Subscribe(ctx, "t")
-		if err != nil {
-			t.Fatal(err)
-		}
-		put := func(m *message.Message) *message.Message {
-			m.SetContext(f.ctx) // as subscribers do
-			f.put(m)
-			return <-ch
-		}
-		acked, nacked, stays, slow := put(keyed("a", 1)), put(keyed("b", 1)), put(keyed("c", 1)), put(keyed("d", 1))
-		acked.Ack()
-		nacked.Nack()
-		synctest.Wait()
-		if acked.Context().Err() == nil || nacked.Context().Err() == nil {
-			t.Error("the context of an answered message lives on")
-		}
-		cancel()
-		synctest.Wait()
-		if _, ok := <-ch; ok {
-			t.Fatal("the channel is open after the context ended")
-		}
-		if err := stays.Context().Err(); err != nil {
-			t.Errorf("the end of the subscription cut a handler short: %v", err)
-		}
-		if v := stays.Context().Value(ctxKey{}); v != "value" {
-			t.Errorf("the context's value is %v", v)
-		}
-		begin, closed := time.Now(), make(chan time.Duration)
-		go func() {
-			closeOK(t, d)
-			closed <- time.Since(begin)
-		}()
-		time.Sleep(9 * time.Second)
-		if err := stays.Context().Err(); err != nil {
-			t.Errorf("Close cut a handler short: %v", err)
-		}
-		stays.Ack()
-		if took := <-closed; took != 10*time.Second {
-			t.Errorf("Close took %s, want the drain timeout", took)
-		}
-		if err := context.Cause(slow.Context()); !errors.Is(err, bus.ErrDrainTimeout) {
-			t.Errorf("after the drain timeout: %v", err)
-		}
-		if got := f.answers(); got != "a#1:ack b#1:nack c#1:ack d#1:nack" {
-			t.Errorf("the source saw %s", got)
-		}
-	})
-}
-
-func TestCloseHandsBackWhatIsUnfinished(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFeed()
-		d, ch := dispatch(t, f, bus.SubscriberConfig{Concurrency: 2, Redelivery: bus.Backoff{Initial: time.Hour, Max: time.Hour}})
-		f.put(keyed("done", 1), keyed("parked", 1), keyed("parked", 2), keyed("out", 1), keyed("out", 2), keyed("queued", 1))
-		for _, m := range drain(ch) {
-			if m.UUID == "done#1" {
-				m.Ack()
-			} else {
-				m.Nack()
-			}
-		}
-		out := drain(ch)
-		if got := ids(out); got != "out#1 queued#1" {
-			t.Fatalf("out: %s", got)
-		}
-		// Acknowledged in the same moment as the close: it counts.
-		out[1].Ack()
-		closeOK(t, d)
-		if got := f.answers(); got != "done#1:ack parked#1:nack parked#2:nack out#1:nack out#2:nack queued#1:ack" {
-			t.Errorf("the source saw %s", got)
-		}
-		if out[0].Context().Err() == nil {
-			t.Error("the context of a message that was handed back lives on")
-		}
-		if f.closes != 1 {
-			t.Errorf("the source was closed %d times", f.closes)
-		}
-		out[0].Ack() // too late, and harmless
-		closeOK(t, d)
-		if _, err := d.Subscribe(context.Background(), "t"); !errors.Is(err, bus.ErrClosed) {
-			t.Errorf("Subscribe after Close: %v", err)
-		}
-	})
-}
-
 // A transport takes a message back by ending its context, when a lease or a
 // partition went to another instance.
 func TestRevokedMessages(t *testing.T) {
@@ -356,24 +174,6 @@ func TestRevokedMessages(t *testing.T) {
 	})
 }
 
-func TestASourceThatEndsClosesTheChannel(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFeed()
-		f.put(keyed("a", 1))
-		d, ch := dispatch(t, f, bus.SubscriberConfig{})
-		m := <-ch
-		f.end()
-		if _, ok := <-ch; ok {
-			t.Error("got a message from a source that ended")
-		}
-		m.Ack()
-		closeOK(t, d)
-		if got := f.answers(); got != "a#1:ack" {
-			t.Errorf("the source saw %s", got)
-		}
-	})
-}
-
 func TestGoroutinesAreBoundedByConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFeed()
@@ -393,86 +193,6 @@ func TestGoroutinesAreBoundedByConcurrency(t *testing.T) {
 			t.Errorf("%d goroutines are left after Close", n)
 		}
 	})
-}
-
-// ours counts the goroutines that run this module's or a dependency's code, the
-// test's own excepted.
-func ours() (n int) {
-	buf := make([]byte, 4<<20)
-	for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-		if strings.Contains(stack, "github.com/") && !strings.Contains(stack, "testing.") && !strings.Contains(stack, "TestMain") {
-			n++
-		}
-	}
-	return n
-}
-
-// partitioned is a foreign subscriber as Watermill's are: each partition waits
-// for the answer to a message before it hands over the next, and delivers a
-// nacked one again.
-type partitioned struct {
-	partitions [][]*message.Message
-	wg         sync.WaitGroup
-	mu         sync.Mutex
-	acked      []string
-	stop       chan struct{}
-	once       sync.Once
-}
-
-func (p *partitioned) Subscribe(ctx context.Context, _ string) (<-chan *message.Message, error) {
-	out := make(chan *message.Message)
-	for _, part := range p.partitions {
-		p.wg.Go(func() {
-			for i := 0; i < len(part); {
-				m := part[i].Copy()
-				mctx, cancel := context.WithCancel(ctx)
-				m.SetContext(mctx)
-				select {
-				case out <- m:
-				case <-ctx.Done():
-				case <-p.stop:
-				}
-				select {
-				case <-m.Acked():
-					p.mu.Lock()
-					p.acked = append(p.acked, m.UUID)
-					p.mu.Unlock()
-					i++
-				case <-m.Nacked():
-				case <-ctx.Done():
-				case <-p.stop:
-				}
-				cancel()
-				if ctx.Err() != nil || isDone(p.stop) {
-					return
-				}
-			}
-			select {
-			case <-ctx.Done():
-			case <-p.stop:
-			}
-		})
-	}
-	go func() {
-		p.wg.Wait()
-		close(out)
-	}()
-	return out, nil
-}
-
-func (p *partitioned) Close() error {
-	p.once.Do(func() { close(p.stop) })
-	p.wg.Wait()
-	return nil
-}
-
-func isDone(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }
 
 func TestOverAForeignSubscriber(t *testing.T) {

@@ -35,8 +35,11 @@
 //	a panic is transient; its stack is in the dead letter         TestPanicIsTransientAndItsStackGoesIntoTheDeadLetter
 //	a dead letter has the original bytes, metadata and id         TestADeadLetterSaysWhy
 //	shutdown lets handlers finish, then commits                   TestShutdownLetsHandlersFinishAndCommits
-//	after the drain timeout contexts end, commits come first      TestDrainTimeoutCancelsContextsAndHandsBack
+//	after the drain timeout contexts end                          TestDrainTimeoutCancelsContextsAndHandsBack
 //	a cancelled handler hands its message back, uncounted         TestACancelledHandlerHandsBackUncounted
+//	commits come before leftover contexts end                     TestContextsLiveUntilTheTransportHasCommitted
+//	a message that the transport took back is left alone          TestRevokedMessages
+//	order holds and nothing is lost over stops and failures       TestRandomHistoriesKeepOrderAndLoseNothing
 //	no wait outlives the shutdown                                 TestShutdownDuringBackoffAndPauseReturnsAtOnce
 //	Run leaves no goroutine                                       TestRunLeavesNoGoroutine
 //	goroutines and memory are bounded                             TestGoroutinesAreBoundedByConcurrency,

@@ -46,7 +46,6 @@ func TestOpenErrors(t *testing.T) {
 		"sql://user:hunter2@host/db":        {"cannot connect to user:xxxxx@host"},
 		"sql://user:hunter2/%zz@host/db":    {"sql", "malformed", "percent-encode"},
 		"sql://user:hunter2%zz@host/db":     {"malformed"},
-		"sql://user:12/hunter2@host/db":     {"xxxxx"},
 		"mem://?secret=hunter2&retention=1": {`unknown parameter "secret"`, "known are: retention"},
 	} {
 		b, err := o.Open(t.Context(), rawURL)
@@ -56,12 +55,11 @@ func TestOpenErrors(t *testing.T) {
 			continue
 		}
 		for _, w := range want {
-			// A password that is a part of the URL's own words is hidden as well.
-			if !strings.Contains(err.Error(), w) && w != "xxxxx" {
+			if !strings.Contains(err.Error(), w) {
 				t.Errorf("%q: %v; want %q in it", rawURL, err, w)
 			}
 		}
-		if strings.Contains(err.Error(), password) && rawURL != "sql://user:12/hunter2@host/db" {
+		if strings.Contains(err.Error(), password) {
 			t.Errorf("%q: the error shows the password: %v", rawURL, err)
 		}
 	}

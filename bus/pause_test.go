@@ -195,7 +195,7 @@ func TestADeadLetterThatCannotBePublishedPauses(t *testing.T) {
 		mem, j := memBus(t), newJournal()
 		var refuse atomic.Bool
 		refuse.Store(true)
-		b := bus.New("flaky", &flaky{Driver: mem.Driver(), refuse: func(topic string) error {
+		b := bus.New("flaky", &flaky{Driver: mem.Driver(), scribble: true, refuse: func(topic string) error {
 			if topic == "t.DLT" && refuse.Load() {
 				return errors.New("broker away")
 			}
@@ -227,7 +227,7 @@ func TestADeadLetterThatCannotBePublishedPauses(t *testing.T) {
 			"3s retry k#1 attempt 1 in 4s infrastructure: "+failure,
 			"7s dead k#1 to t.DLT after 1 permanent PERMANENT", "7s resume after 7s",
 			"7s try other#1")
-		if dead := browse(t, mem, "t.DLT"); len(dead) != 1 || dead[0].Metadata[bus.DLQAttempts] != "1" {
+		if dead := browse(t, mem, "t.DLT"); len(dead) != 1 || dead[0].Metadata[bus.DLQAttempts] != "1" || dead[0].Metadata["attempted"] != "1" {
 			t.Errorf("dead letters %v", dead)
 		}
 	})
@@ -236,8 +236,9 @@ func TestADeadLetterThatCannotBePublishedPauses(t *testing.T) {
 // flaky is a driver whose publisher refuses what refuse says.
 type flaky struct {
 	bus.Driver
-	refuse func(topic string) error
-	calls  atomic.Int32
+	refuse   func(topic string) error
+	scribble bool // writes into what it publishes, as some publishers do
+	calls    atomic.Int32
 }
 
 func (f *flaky) Publisher() message.Publisher { return flakyPublisher{f} }
@@ -246,6 +247,11 @@ type flakyPublisher struct{ *flaky }
 
 func (p flakyPublisher) Publish(topic string, messages ...*message.Message) error {
 	p.calls.Add(1)
+	if p.scribble {
+		for _, m := range messages {
+			m.Metadata["attempted"] += "1"
+		}
+	}
 	if p.refuse != nil {
 		if err := p.refuse(topic); err != nil {
 			return err

@@ -74,7 +74,7 @@ func Do(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx *sql.Tx
 	defer tx.Rollback() //nolint:errcheck // the error that matters is returned below
 
 	t := &transaction{tx: tx, db: db}
-	defer t.end()
+	defer t.end() //nolint:errcheck // on the way out of a failure or a panic, which says more
 	if err := fn(context.WithValue(ctx, contextKey{}, &frame{t, outer}), tx); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@
 //	a topic keeps the newest messages, 100,000 by default  TestRetentionDropsWhatEveryGroupHasRead
 //	nothing is dropped that a group still has to read      TestRetentionRefusesToDropWhatAGroupHasNotRead
 //	a publish is kept whole or not at all                  TestAPublishLargerThanTheRetentionIsRefused
+//	what is out is bounded by the window                   TestTheWindowBoundsWhatIsUnacknowledged
 //	buses of one name share, until the last one closes     TestNamesShareAStoreWhileOneIsOpen
 //
 // A topic is one log. A group is a cursor on it, which stands at the earliest

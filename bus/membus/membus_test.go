@@ -3,8 +3,10 @@ package membus_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"go.uber.org/goleak"
@@ -147,6 +149,73 @@ func TestNamesShareAStoreWhileOneIsOpen(t *testing.T) {
 	if count(open(t, o, "mem://shared")) != 0 {
 		t.Fatal("the store outlived its last bus")
 	}
+}
+
+// The driver's own subscriber, without a dispatcher before it.
+func TestTheWindowBoundsWhatIsUnacknowledged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, err := membus.Open(membus.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := bus.New("mem", d)
+		defer b.Close()
+		const window = 3
+		sub, err := d.Subscriber("g", window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sub.Close()
+		ch, err := sub.Subscribe(t.Context(), "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 200 {
+			if err := publish(b, "t", strconv.Itoa(n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		take := func() (got []*message.Message) {
+			for {
+				synctest.Wait()
+				select {
+				case m := <-ch:
+					got = append(got, m)
+				default:
+					return got
+				}
+			}
+		}
+		out := take()
+		if len(out) != window {
+			t.Fatalf("%d messages are out, want %d", len(out), window)
+		}
+		// The first stays; the others come and go, but not without end, or a
+		// crash would redeliver everything behind it.
+		first, n := out[0], len(out)
+		for len(out) > 0 {
+			for _, m := range out {
+				if m != first {
+					m.Ack()
+				}
+			}
+			out = take()
+			n += len(out)
+		}
+		if n != 16*window {
+			t.Errorf("%d messages came beside an unacknowledged one, want %d", n, 16*window)
+		}
+		// A nacked message comes again, before anything new.
+		first.Nack()
+		again := take()
+		if len(again) != 1 || again[0].UUID != first.UUID {
+			t.Fatalf("after the nack: %d messages", len(again))
+		}
+		again[0].Ack()
+		if next := take(); len(next) != window || next[0].UUID != strconv.Itoa(16*window) {
+			t.Errorf("after the ack: %d messages, want to go on at %d", len(next), 16*window)
+		}
+	})
 }
 
 func TestURLErrors(t *testing.T) {

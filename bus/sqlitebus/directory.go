@@ -71,7 +71,7 @@ func (d *directory) Topics(ctx context.Context) ([]logsub.Topic, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() //nolint:errcheck // Err is checked below
+	defer rows.Close()
 	var out []logsub.Topic
 	for rows.Next() {
 		t, err := scanTopic(rows)
@@ -103,7 +103,7 @@ func (d *directory) strings(ctx context.Context, query string, args ...any) ([]s
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() //nolint:errcheck // Err is checked below
+	defer rows.Close()
 	var out []string
 	for rows.Next() {
 		var s string

@@ -111,7 +111,7 @@ func open(ctx context.Context, path string, pool sqlitedb.Config, cfg Config) (_
 		return nil, err
 	}
 	var run context.Context
-	run, d.stop = context.WithCancel(context.Background())
+	run, d.stop = context.WithCancel(context.WithoutCancel(ctx))
 	d.running.Go(func() { d.hub.Run(run) }) //nolint:errcheck // it returns nil
 	d.running.Go(func() { d.watch(run, watched) })
 	return d, nil
@@ -126,34 +126,31 @@ func isFile(ctx context.Context, db *sql.DB, path string) (bool, error) {
 	if err := db.QueryRowContext(ctx, `SELECT file FROM pragma_database_list WHERE name = 'main'`).Scan(&name); err != nil {
 		return false, fmt.Errorf("sqlitebus: ask Config.DB for its file: %w", err)
 	}
-	a, err := os.Stat(name)
-	if err != nil {
-		return false, nil // in memory, or gone: certainly not the same
-	}
-	b, err := os.Stat(path)
-	return err == nil && os.SameFile(a, b), nil
+	mine, errMine := os.Stat(name) // fails for a database in memory
+	other, errOther := os.Stat(path)
+	return errMine == nil && errOther == nil && os.SameFile(mine, other), nil
 }
 
 // watch wakes readers for what other connections commit: in this process an
 // outbox or the application on the same log, or another process.
 func (d *driver) watch(ctx context.Context, reader *sql.DB) {
-	var last int64
-	first := true
-	err := sqlitelog.Watch(ctx, reader, func() {
-		lanes, seen, err := d.log.LanesAfter(ctx, last)
-		switch {
-		case err != nil:
-			d.hub.Wake() // whoever has something to read finds out
-		case first:
+	last := int64(-1) // not looked yet
+	//nolint:errcheck // it ends with ctx and has nothing else to say
+	sqlitelog.Watch(ctx, reader, func() {
+		var lanes []int
+		var err error
+		if last < 0 {
 			// What was there before is read without being woken.
-			first, last = false, seen
-		case len(lanes) > 0:
-			last = seen
+			if id, failed := d.log.LastID(ctx); failed == nil {
+				last = id
+			}
+		} else if lanes, last, err = d.log.LanesAfter(ctx, last); err != nil {
+			d.hub.Wake() // whoever has something to read finds out
+		} else if len(lanes) > 0 {
 			d.hub.Wake(lanes...)
 		}
 		d.hub.WakeGroups()
 	})
-	_ = err // Watch ends with ctx only
 }
 
 func (d *driver) Capabilities() bus.Capabilities {
@@ -223,7 +220,7 @@ func (d *driver) newest(ctx context.Context, lane, limit int) ([]sqllog.Entry, e
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() //nolint:errcheck // Err is checked below
+	defer rows.Close()
 	var out []sqllog.Entry
 	for rows.Next() {
 		var e sqllog.Entry

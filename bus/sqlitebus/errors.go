@@ -24,7 +24,12 @@ func translate(err error) error {
 		return fmt.Errorf("sqlitebus: %w", bus.ErrClosed)
 	}
 	err = fmt.Errorf("sqlitebus: %w", err)
-	switch sqlitedb.Classify(errors.Unwrap(err)) {
+	if errors.Is(err, context.DeadlineExceeded) {
+		// The bus's own time limit: the file, or its one writer connection, was
+		// not to be had for so long.
+		return fault.MarkInfrastructure(err)
+	}
+	switch sqlitedb.Classify(err) {
 	case fault.Transient, fault.Infrastructure:
 		return fault.MarkInfrastructure(err)
 	case fault.Permanent:

@@ -109,7 +109,7 @@ func (l *Log) scan(ctx context.Context, lane, max int, w *window, query string, 
 	if native || err != nil {
 		return entries, err
 	}
-	rows, err := conn.QueryContext(ctx, query, args...)
+	rows, err := conn.QueryContext(ctx, query, args...) //nolint:rowserrcheck // collect checks it
 	if err != nil {
 		return nil, err
 	}

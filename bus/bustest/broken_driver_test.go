@@ -1,0 +1,218 @@
+package bustest_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+// broken is membus with one fault. A field that is nil is no fault.
+type broken struct {
+	bus.Driver
+	deliver func(in <-chan *message.Message, out chan<- *message.Message, stop <-chan struct{})
+	publish func(next message.Publisher, topic string, messages []*message.Message) error
+	group   func(string) string
+	declare func(context.Context, ...bus.Topic) error
+	lag     func([]bus.Lag) []bus.Lag
+	browse  func([]*message.Message) []*message.Message
+	closed  func() error
+}
+
+func (b broken) Publisher() message.Publisher { return brokenPublisher{b.Driver.Publisher(), b} }
+
+func (b broken) Subscriber(group string, window int) (message.Subscriber, error) {
+	if b.group != nil {
+		group = b.group(group)
+	}
+	sub, err := b.Driver.Subscriber(group, window)
+	if err != nil || b.deliver == nil {
+		return sub, err
+	}
+	return &brokenSubscriber{Subscriber: sub, deliver: b.deliver, stop: make(chan struct{})}, nil
+}
+
+func (b broken) Declare(ctx context.Context, topics ...bus.Topic) error {
+	if b.declare != nil {
+		return b.declare(ctx, topics...)
+	}
+	return b.Driver.Declare(ctx, topics...)
+}
+
+func (b broken) Close() error {
+	if b.closed != nil {
+		return b.closed()
+	}
+	return b.Driver.Close()
+}
+
+func (b broken) Lag(ctx context.Context) ([]bus.Lag, error) {
+	all, err := b.Driver.(bus.Lagger).Lag(ctx)
+	if b.lag != nil {
+		all = b.lag(all)
+	}
+	return all, err
+}
+
+func (b broken) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
+	all, err := b.Driver.(bus.Inspector).Browse(ctx, topic, limit)
+	if b.browse != nil {
+		all = b.browse(all)
+	}
+	return all, err
+}
+
+type brokenPublisher struct {
+	message.Publisher
+	broken broken
+}
+
+func (p brokenPublisher) Publish(topic string, messages ...*message.Message) error {
+	if p.broken.publish != nil {
+		return p.broken.publish(p.Publisher, topic, messages)
+	}
+	return p.Publisher.Publish(topic, messages...)
+}
+
+type brokenSubscriber struct {
+	message.Subscriber
+	deliver func(in <-chan *message.Message, out chan<- *message.Message, stop <-chan struct{})
+	stop    chan struct{}
+	once    sync.Once
+	wg      sync.WaitGroup
+}
+
+func (s *brokenSubscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
+	in, err := s.Subscriber.Subscribe(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	out := make(chan *message.Message)
+	s.wg.Go(func() {
+		defer close(out)
+		s.deliver(in, out, s.stop)
+	})
+	return out, nil
+}
+
+func (s *brokenSubscriber) Close() error {
+	s.once.Do(func() {
+		// In the tests' own time: every answer sent so far is seen before the end.
+		time.Sleep(time.Second)
+		close(s.stop)
+	})
+	err := s.Subscriber.Close()
+	s.wg.Wait()
+	return err
+}
+
+func send(out chan<- *message.Message, stop <-chan struct{}, m *message.Message) {
+	select {
+	case out <- m:
+	case <-stop:
+	}
+}
+
+func copied(m *message.Message) *message.Message {
+	c := m.Copy()
+	c.SetContext(context.WithoutCancel(m.Context()))
+	return c
+}
+
+// acksEarly confirms a message when it is delivered.
+func acksEarly(in <-chan *message.Message, out chan<- *message.Message, stop <-chan struct{}) {
+	for m := range in {
+		m.Ack()
+		send(out, stop, copied(m))
+	}
+}
+
+// reverses delivers what came within a second in reverse order.
+func reverses(in <-chan *message.Message, out chan<- *message.Message, stop <-chan struct{}) {
+	for first := range in {
+		batch := []*message.Message{first}
+		for idle := time.After(time.Second); ; {
+			select {
+			case m, ok := <-in:
+				if ok {
+					batch = append(batch, m)
+					continue
+				}
+			case <-idle:
+			}
+			break
+		}
+		for _, m := range slices.Backward(batch) {
+			send(out, stop, m)
+		}
+	}
+}
+
+// skips confirms everything before a message that is acknowledged.
+func skips(in <-chan *message.Message, out chan<- *message.Message, stop <-chan struct{}) {
+	var before []*message.Message
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for m := range in {
+		before = append(before, m)
+		upTo, c := slices.Clone(before), copied(m)
+		wg.Go(func() {
+			select {
+			case <-c.Acked():
+				for _, b := range upTo {
+					b.Ack()
+				}
+			case <-c.Nacked():
+			case <-stop:
+			}
+		})
+		send(out, stop, c)
+	}
+}
+
+// drops loses every seventh message.
+func drops() func(message.Publisher, string, []*message.Message) error {
+	var n atomic.Int32
+	return func(next message.Publisher, topic string, messages []*message.Message) error {
+		var kept []*message.Message
+		for _, m := range messages {
+			if n.Add(1)%7 != 0 {
+				kept = append(kept, m)
+			}
+		}
+		return next.Publish(topic, kept...)
+	}
+}
+
+// dropsLetters loses dead letters.
+func dropsLetters(next message.Publisher, topic string, messages []*message.Message) error {
+	if strings.HasSuffix(topic, ".DLT") {
+		return nil
+	}
+	return next.Publish(topic, messages...)
+}
+
+func changes(change func(*message.Message)) func(message.Publisher, string, []*message.Message) error {
+	return func(next message.Publisher, topic string, messages []*message.Message) error {
+		for _, m := range messages {
+			m = m.Copy()
+			change(m)
+			if err := next.Publish(topic, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func ownGroups() func(string) string {
+	var n atomic.Int32
+	return func(group string) string { return fmt.Sprintf("%s-%d", group, n.Add(1)) }
+}

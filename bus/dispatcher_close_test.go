@@ -1,0 +1,126 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+type ctxKey struct{}
+
+func TestTheContextEndsWithTheAnswerAndNotWithTheSubscription(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFeed()
+		d, err := bus.NewDispatcher(f, bus.SubscriberConfig{DrainTimeout: 10 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.WithValue(context.Background(), ctxKey{}, "value"))
+		ch, err := d.Subscribe(ctx, "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		put := func(m *message.Message) *message.Message {
+			m.SetContext(f.ctx) // as subscribers do
+			f.put(m)
+			return <-ch
+		}
+		acked, nacked, stays, slow := put(keyed("a", 1)), put(keyed("b", 1)), put(keyed("c", 1)), put(keyed("d", 1))
+		acked.Ack()
+		nacked.Nack()
+		synctest.Wait()
+		if acked.Context().Err() == nil || nacked.Context().Err() == nil {
+			t.Error("the context of an answered message lives on")
+		}
+		cancel()
+		synctest.Wait()
+		if _, ok := <-ch; ok {
+			t.Fatal("the channel is open after the context ended")
+		}
+		if err := stays.Context().Err(); err != nil {
+			t.Errorf("the end of the subscription cut a handler short: %v", err)
+		}
+		if v := stays.Context().Value(ctxKey{}); v != "value" {
+			t.Errorf("the context's value is %v", v)
+		}
+		begin, closed := time.Now(), make(chan time.Duration)
+		go func() {
+			closeOK(t, d)
+			closed <- time.Since(begin)
+		}()
+		time.Sleep(9 * time.Second)
+		if err := stays.Context().Err(); err != nil {
+			t.Errorf("Close cut a handler short: %v", err)
+		}
+		stays.Ack()
+		if took := <-closed; took != 10*time.Second {
+			t.Errorf("Close took %s, want the drain timeout", took)
+		}
+		if err := context.Cause(slow.Context()); !errors.Is(err, bus.ErrDrainTimeout) {
+			t.Errorf("after the drain timeout: %v", err)
+		}
+		if got := f.answers(); got != "a#1:ack b#1:nack c#1:ack d#1:nack" {
+			t.Errorf("the source saw %s", got)
+		}
+	})
+}
+
+func TestCloseHandsBackWhatIsUnfinished(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFeed()
+		d, ch := dispatch(t, f, bus.SubscriberConfig{Concurrency: 2, Redelivery: bus.Backoff{Initial: time.Hour, Max: time.Hour}})
+		f.put(keyed("done", 1), keyed("parked", 1), keyed("parked", 2), keyed("out", 1), keyed("out", 2), keyed("queued", 1))
+		for _, m := range drain(ch) {
+			if m.UUID == "done#1" {
+				m.Ack()
+			} else {
+				m.Nack()
+			}
+		}
+		out := drain(ch)
+		if got := ids(out); got != "out#1 queued#1" {
+			t.Fatalf("out: %s", got)
+		}
+		// Acknowledged in the same moment as the close: it counts.
+		out[1].Ack()
+		closeOK(t, d)
+		if got := f.answers(); got != "done#1:ack parked#1:nack parked#2:nack out#1:nack out#2:nack queued#1:ack" {
+			t.Errorf("the source saw %s", got)
+		}
+		if out[0].Context().Err() == nil {
+			t.Error("the context of a message that was handed back lives on")
+		}
+		if f.closes != 1 {
+			t.Errorf("the source was closed %d times", f.closes)
+		}
+		out[0].Ack() // too late, and harmless
+		closeOK(t, d)
+		if _, err := d.Subscribe(context.Background(), "t"); !errors.Is(err, bus.ErrClosed) {
+			t.Errorf("Subscribe after Close: %v", err)
+		}
+	})
+}
+
+func TestASourceThatEndsClosesTheChannel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFeed()
+		f.put(keyed("a", 1))
+		d, ch := dispatch(t, f, bus.SubscriberConfig{})
+		m := <-ch
+		f.end()
+		if _, ok := <-ch; ok {
+			t.Error("got a message from a source that ended")
+		}
+		m.Ack()
+		closeOK(t, d)
+		if got := f.answers(); got != "a#1:ack" {
+			t.Errorf("the source saw %s", got)
+		}
+	})
+}

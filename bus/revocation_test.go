@@ -1,0 +1,116 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+// feedDriver is a driver whose subscriber the test feeds by hand.
+type feedDriver struct {
+	bus.Driver
+	source message.Subscriber
+}
+
+func (d feedDriver) Subscriber(string, int) (message.Subscriber, error) { return d.source, nil }
+
+// A probe that the transport takes back has shown nothing: the pause goes on,
+// and another message probes.
+func TestARevokedProbeDoesNotEndAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, j := newFeed(), newJournal()
+		b := bus.New("feed", feedDriver{memBus(t).Driver(), f})
+		lease, revoke := context.WithCancel(context.Background())
+		var down atomic.Bool
+		down.Store(true)
+		tries := 0
+		r := start(t, b, bus.RunnerConfig{}, journaled(j, bus.Consumer{
+			Topic: "t", Group: "g", Concurrency: 1, Retry: probing,
+			Handler: func(m *message.Message) error {
+				if tries++; tries == 2 { // the probe
+					<-m.Context().Done()
+					return m.Context().Err()
+				}
+				if down.Load() {
+					return errDown
+				}
+				return nil
+			},
+		}))
+		leased := keyed("leased", 1)
+		leased.SetContext(lease)
+		f.put(leased, keyed("other", 1))
+		time.Sleep(1500 * time.Millisecond)
+		revoke()
+		synctest.Wait()
+		if s := r.Status()[0]; s.State != bus.Paused {
+			t.Errorf("status %+v, want paused", s)
+		}
+		time.Sleep(time.Second)
+		down.Store(false)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		r.cancel()
+		f.end()
+		<-r.done
+		j.expect(t,
+			"0s try leased#1", "0s pause, probe in 1s: connection refused",
+			"1s try leased#1", // taken back at 1.5 s
+			"1.5s try other#1", "1.5s retry other#1 attempt 0 in 2s infrastructure: connection refused",
+			"3.5s try other#1", "3.5s recovered other#1 after 2", "3.5s resume after 3.5s")
+	})
+}
+
+// slowClose is a driver whose subscribers end their messages' contexts at the
+// beginning of Close and commit at its end, a second later.
+type slowClose struct {
+	bus.Driver
+	committed *time.Time
+}
+
+func (d slowClose) Subscriber(group string, window int) (message.Subscriber, error) {
+	sub, err := d.Driver.Subscriber(group, window)
+	return slowCloseSubscriber{sub, d}, err
+}
+
+type slowCloseSubscriber struct {
+	message.Subscriber
+	driver slowClose
+}
+
+func (s slowCloseSubscriber) Close() error {
+	err := s.Subscriber.Close()
+	time.Sleep(time.Second)
+	*s.driver.committed = time.Now()
+	return err
+}
+
+func TestContextsLiveUntilTheTransportHasCommitted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var committed, cancelled time.Time
+		b := bus.New("slow", slowClose{memBus(t).Driver(), &committed})
+		r := start(t, b, bus.RunnerConfig{DrainTimeout: time.Second}, bus.Consumer{
+			Topic: "t", Group: "g", Handler: func(m *message.Message) error {
+				<-m.Context().Done()
+				cancelled = time.Now()
+				if err := context.Cause(m.Context()); !errors.Is(err, bus.ErrDrainTimeout) {
+					t.Errorf("the context ended with %v", err)
+				}
+				return nil
+			},
+		})
+		publish(t, b, "t", keyed("k", 1))
+		synctest.Wait()
+		r.stop(t)
+		if committed.IsZero() || cancelled.Before(committed) {
+			t.Errorf("cancelled at %s, committed at %s", cancelled, committed)
+		}
+	})
+}

@@ -1,0 +1,175 @@
+package bus_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+func TestShutdownLetsHandlersFinishAndCommits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, j := memBus(t), newJournal()
+		r := start(t, b, bus.RunnerConfig{}, bus.Consumer{Topic: "t", Group: "g", Handler: func(m *message.Message) error {
+			j.add("begin %s", m.Payload)
+			time.Sleep(10 * time.Second)
+			j.add("end %s: %v", m.Payload, m.Context().Err())
+			return nil
+		}})
+		publish(t, b, "t", keyed("a", 1), keyed("b", 1), keyed("a", 2))
+		synctest.Wait()
+		r.stop(t)
+		j.add("Run returned")
+		j.lines = append(slices.Sorted(slices.Values(j.lines[:2])), append(slices.Sorted(slices.Values(j.lines[2:4])), j.lines[4:]...)...)
+		j.expect(t, "0s begin a#1", "0s begin b#1", "10s end a#1: <nil>", "10s end b#1: <nil>", "10s Run returned")
+		if got := receiveAll(t, b, "g", "t"); got != "a#2" {
+			t.Errorf("left for the next instance: %s", got)
+		}
+	})
+}
+
+// receiveAll returns what the group still gets.
+func receiveAll(t *testing.T, b *bus.Bus, group, topic string) string {
+	t.Helper()
+	sub, err := b.Subscriber(group, bus.SubscriberConfig{Concurrency: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Close()
+	ch, err := sub.Subscribe(context.Background(), topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids(drain(ch))
+}
+
+func TestDrainTimeoutCancelsContextsAndHandsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, j := memBus(t), newJournal()
+		var log bytes.Buffer
+		c := journaled(j, bus.Consumer{Topic: "t", Group: "g", Handler: func(m *message.Message) error {
+			<-m.Context().Done()
+			// Committed by now, so a kill from here on costs nothing more.
+			j.add("cancelled: %v, lag %d", context.Cause(m.Context()), lag(t, b, "t", "g"))
+			return fmt.Errorf("query: %w", m.Context().Err())
+		}})
+		r := start(t, b, bus.RunnerConfig{DrainTimeout: 5 * time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil))}, c)
+		publish(t, b, "t", keyed("a", 1))
+		synctest.Wait()
+		r.stop(t)
+		j.add("Run returned")
+		j.expect(t, "0s try a#1", "5s cancelled: bus: the drain timeout is over, lag 1", "5s Run returned")
+		if s := r.Status()[0]; s.Retried != 0 || s.DeadLettered != 0 || s.LastError != "" || s.InFlight != 0 {
+			t.Errorf("a message that was handed back was counted: %+v", s)
+		}
+		if got := receiveAll(t, b, "g", "t"); got != "a#1" {
+			t.Errorf("left for the next instance: %q", got)
+		}
+	})
+}
+
+// A handler whose own context is the application's sees the shutdown as
+// context.Canceled: that says nothing about the message.
+func TestACancelledHandlerHandsBackUncounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, j := memBus(t), newJournal()
+		app, stopApp := context.WithCancel(context.Background())
+		c := journaled(j, bus.Consumer{Topic: "t", Group: "g", Retry: probing, Handler: func(*message.Message) error {
+			<-app.Done()
+			return fmt.Errorf("query: %w", app.Err())
+		}})
+		r := start(t, b, bus.RunnerConfig{}, c)
+		publish(t, b, "t", keyed("a", 1))
+		synctest.Wait()
+		r.cancel()
+		synctest.Wait()
+		stopApp()
+		r.stop(t)
+		j.expect(t, "0s try a#1")
+		if s := r.Status()[0]; s.DeadLettered != 0 || s.LastError != "" {
+			t.Errorf("status %+v", s)
+		}
+		if got := receiveAll(t, b, "g", "t"); got != "a#1" {
+			t.Errorf("left for the next instance: %q", got)
+		}
+	})
+}
+
+func TestCancelledOutsideAShutdownIsAFailureLikeAnyOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, j := memBus(t), newJournal()
+		c := journaled(j, bus.Consumer{Topic: "t", Group: "g", Retry: bus.FixedRetry(time.Second, 1), Handler: func(*message.Message) error {
+			return context.Canceled
+		}})
+		r := start(t, b, bus.RunnerConfig{}, c)
+		publish(t, b, "t", keyed("a", 1))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		r.stop(t)
+		j.expect(t, "0s try a#1", "0s retry a#1 attempt 1 in 1s transient: context canceled",
+			"1s try a#1", "1s dead a#1 to t.DLT after 2 transient RETRIES_EXHAUSTED")
+	})
+}
+
+func TestShutdownDuringBackoffAndPauseReturnsAtOnce(t *testing.T) {
+	for name, failure := range map[string]error{"backoff": errors.New("no"), "pause": errDown} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := memBus(t)
+				hour := bus.Backoff{Initial: time.Hour, Max: time.Hour}
+				r := start(t, b, bus.RunnerConfig{}, bus.Consumer{
+					Topic: "t", Group: "g", Retry: bus.RetryPolicy{Backoff: hour, Probe: hour},
+					Handler: func(*message.Message) error { return failure },
+				})
+				publish(t, b, "t", keyed("a", 1), keyed("a", 2))
+				synctest.Wait()
+				begin := time.Now()
+				r.stop(t)
+				if took := time.Since(begin); took != 0 {
+					t.Errorf("shutting down took %s", took)
+				}
+				if n := lag(t, b, "t", "g"); n != 2 {
+					t.Errorf("%d messages are unacknowledged, want 2", n)
+				}
+			})
+		})
+	}
+}
+
+func TestRunLeavesNoGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memBus(t)
+		var consumers []bus.Consumer
+		for i := range 5 {
+			consumers = append(consumers, bus.Consumer{Topic: "t", Group: fmt.Sprint(i), Handler: func(m *message.Message) error {
+				if strings.HasPrefix(m.UUID, "bad") {
+					return errors.New("no")
+				}
+				return nil
+			}})
+		}
+		r := start(t, b, bus.RunnerConfig{}, consumers...)
+		for n := range 50 {
+			publish(t, b, "t", keyed("good", n), keyed("bad", n))
+		}
+		time.Sleep(time.Second / 2)
+		r.stop(t)
+		// Not even waiting for goroutines that are about to end.
+		synctest.Wait()
+		if n := ours(); n != 0 {
+			buf := make([]byte, 1<<20)
+			t.Errorf("%d goroutines are left:\n%s", n, buf[:runtime.Stack(buf, true)])
+		}
+	})
+}
