@@ -108,8 +108,9 @@ type Log interface {
 	Read(ctx context.Context, lane int, after Position, max int) ([]Entry, Position, error)
 
 	// Advance moves the cursor to p and extends the lease by ttl, in one
-	// transaction with the work of also (which may be nil). It fails with
-	// ErrLeaseLost, and then nothing of also is kept.
+	// transaction with the work of also (which may be nil). With work it joins a
+	// transaction of package sqltx in ctx. It fails with ErrLeaseLost, and then
+	// nothing of also is kept.
 	Advance(ctx context.Context, l Lease, p Position, ttl time.Duration, also func(ctx context.Context, tx *sql.Tx) error) error
 
 	// Rebase sets a cursor that came from another database system, and with it

@@ -16,7 +16,7 @@ var nackDelay = backoff.Policy{Initial: 5 * time.Millisecond, Max: 100 * time.Mi
 // deliver hands over messages until the intake stops. In every round it does
 // the first thing that is possible: a refused message, whose successors wait
 // for it; a message that was read; reading.
-func (l *lane) deliver() {
+func (l *lane) deliver(ctx context.Context) {
 	wake, cancel := l.sub.hub.wakes.lane(l.lease.Lane).Subscribe()
 	defer cancel()
 	l.expiry = time.NewTimer(time.Hour)
@@ -31,36 +31,36 @@ func (l *lane) deliver() {
 			l.sub.window.give(l)
 		}
 	}()
-	for l.intake.Err() == nil {
+	for ctx.Err() == nil {
 		again, wait := l.again()
 		switch {
 		case wait > 0:
-			l.wait(nil, wait)
+			l.wait(ctx, nil, wait)
 		case again != nil:
-			l.handOverAgain(again)
+			l.handOverAgain(ctx, again)
 		case next != nil:
-			if l.handOver(next) {
+			if l.handOver(ctx, next) {
 				next, ahead = nil, ahead[1:]
 			}
 		case len(ahead) > 0:
 			if l.full() || !l.sub.window.take(l) {
-				l.wait(nil, 0)
+				l.wait(ctx, nil, 0)
 				continue
 			}
 			next = &delivery{entry: ahead[0]}
-			l.compose(next)
+			l.compose(ctx, next)
 		default:
-			entries, position, err := l.sub.hub.b.Log.Read(l.intake, l.lease.Lane, at, l.batch())
+			entries, position, err := l.sub.hub.b.Log.Read(ctx, l.lease.Lane, at, l.batch())
 			switch {
-			case l.intake.Err() != nil:
+			case ctx.Err() != nil:
 			case err != nil:
 				failures++
 				l.sub.log.Warn("bus: reading failed; trying again", slog.Int("attempt", failures), slog.Any("error", err))
-				l.wait(nil, retry.Delay(failures))
+				l.wait(ctx, nil, retry.Delay(failures))
 			default:
 				failures, ahead, at = 0, entries, position
 				if len(entries) == 0 {
-					l.wait(wake, l.sub.hub.cfg.PollInterval)
+					l.wait(ctx, wake, l.sub.hub.cfg.PollInterval)
 				}
 			}
 		}
@@ -71,7 +71,7 @@ func (l *lane) batch() int { return min(max(l.sub.window.size, minReadBatch), ma
 
 // wait returns when the lane is kicked or woken, after d when it is not 0, or
 // when the intake stops.
-func (l *lane) wait(wake <-chan struct{}, d time.Duration) {
+func (l *lane) wait(ctx context.Context, wake <-chan struct{}, d time.Duration) {
 	var after <-chan time.Time
 	if d > 0 {
 		timer := time.NewTimer(d)
@@ -82,7 +82,7 @@ func (l *lane) wait(wake <-chan struct{}, d time.Duration) {
 	case <-wake:
 	case <-l.kicked:
 	case <-after:
-	case <-l.intake.Done():
+	case <-ctx.Done():
 	}
 }
 
@@ -105,22 +105,22 @@ func (l *lane) full() bool {
 	return l.tracker.span() >= l.sub.hub.cfg.Span
 }
 
-// compose makes the message of a delivery.
-func (l *lane) compose(d *delivery) {
+// compose makes the message of a delivery. Its context has the values of the
+// subscription's, but outlives the intake.
+func (l *lane) compose(ctx context.Context, d *delivery) {
 	msg, err := Decode(d.entry)
 	if err != nil {
 		l.sub.log.Error("bus: a message is delivered without its metadata", slog.Any("error", err))
 	}
-	var ctx context.Context
-	ctx, d.cancel = context.WithCancel(l.base)
+	ctx, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	msg.SetContext(ctx)
 	d.msg = msg
 }
 
 // handOver gives a message to the consumer. It returns false when something
 // else has to be looked at first.
-func (l *lane) handOver(d *delivery) bool {
-	if !l.send(d) {
+func (l *lane) handOver(ctx context.Context, d *delivery) bool {
+	if !l.send(ctx, d) {
 		return false
 	}
 	l.mu.Lock()
@@ -132,9 +132,9 @@ func (l *lane) handOver(d *delivery) bool {
 	return true
 }
 
-func (l *lane) handOverAgain(d *delivery) {
-	l.compose(d)
-	if !l.send(d) {
+func (l *lane) handOverAgain(ctx context.Context, d *delivery) {
+	l.compose(ctx, d)
+	if !l.send(ctx, d) {
 		d.cancel()
 		return
 	}
@@ -152,13 +152,13 @@ func (l *lane) handOverAgain(d *delivery) {
 
 // send waits for the consumer, but no longer than the lease is valid for sure:
 // afterwards another instance may be handing out the same message.
-func (l *lane) send(d *delivery) bool {
+func (l *lane) send(ctx context.Context, d *delivery) bool {
 	l.mu.Lock()
 	left := time.Until(l.until)
 	l.mu.Unlock()
 	if left <= 0 {
 		l.sub.hub.committer.signal()
-		l.wait(nil, l.sub.hub.cfg.PollInterval)
+		l.wait(ctx, nil, l.sub.hub.cfg.PollInterval)
 		return false
 	}
 	l.expiry.Reset(left)
@@ -168,7 +168,7 @@ func (l *lane) send(d *delivery) bool {
 		return true
 	case <-l.kicked:
 	case <-l.expiry.C:
-	case <-l.intake.Done():
+	case <-ctx.Done():
 	}
 	return false
 }

@@ -1,7 +1,6 @@
 package logsub
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
@@ -173,6 +172,6 @@ func FuzzDecode(f *testing.F) {
 		if msg == nil || msg.Metadata == nil || string(msg.Payload) != string(payload) {
 			t.Fatalf("%q: the message is %+v (%v)", headers, msg, err)
 		}
-		msg.Metadata.Set("x", fmt.Sprint("writable"))
+		msg.Metadata.Set("x", "writable")
 	})
 }

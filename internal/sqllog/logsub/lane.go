@@ -29,15 +29,13 @@ const (
 type lane struct {
 	sub   *subscription
 	lease sqllog.Lease
-	base  context.Context // what messages' contexts are made of
 
-	intake     context.Context
-	stopIntake context.CancelFunc
-	kicked     chan struct{} // capacity 1: look again at what can be done
-	expiry     *time.Timer   // of deliver: the lease may have run out
-	over       chan struct{} // closed: wait for no acknowledgement any more
-	settled    chan struct{} // closed: the intake has ended and nothing is open
-	watchers   sync.WaitGroup
+	stop     context.CancelFunc // ends the intake
+	kicked   chan struct{}      // capacity 1: look again at what can be done
+	expiry   *time.Timer        // of deliver: the lease may have run out
+	over     chan struct{}      // closed: wait for no acknowledgement any more
+	settled  chan struct{}      // closed: the intake has ended and nothing is open
+	watchers sync.WaitGroup
 
 	mu        sync.Mutex
 	tracker   tracker
@@ -45,7 +43,8 @@ type lane struct {
 	until     time.Time       // how long the lease is valid at least
 	open      int             // handed over and not settled
 	nacked    []*delivery     // to be handed over again, in log order
-	ended     bool            // the intake has ended
+	stopped   bool            // the intake was told to end
+	ended     bool            // it has ended
 	ending    bool            // over is closed
 	lost      bool            // the lease is
 }
@@ -60,20 +59,19 @@ type delivery struct {
 	cancel context.CancelFunc
 }
 
-func newLane(ctx context.Context, s *subscription, lease sqllog.Lease, until time.Time) *lane {
-	l := &lane{
-		sub: s, lease: lease, base: context.WithoutCancel(ctx),
+// newLane makes a lane; stop ends the context that run is called with.
+func newLane(s *subscription, lease sqllog.Lease, until time.Time, stop context.CancelFunc) *lane {
+	return &lane{
+		sub: s, lease: lease, stop: stop,
 		kicked: make(chan struct{}, 1), over: make(chan struct{}), settled: make(chan struct{}),
 		tracker: tracker{prefix: lease.Position}, committed: lease.Position, until: until,
 	}
-	l.intake, l.stopIntake = context.WithCancel(ctx)
-	return l
 }
 
-// run lives as long as the lane is held.
-func (l *lane) run() error {
-	defer l.stopIntake()
-	l.deliver()
+// run lives as long as the lane is held; ctx is the intake's.
+func (l *lane) run(ctx context.Context) error {
+	defer l.stop()
+	l.deliver(ctx)
 	l.endIntake()
 	l.sub.senders.Done()
 
@@ -91,9 +89,9 @@ func (l *lane) run() error {
 			slog.Int("lane", l.lease.Lane))
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(l.base, closeTimeout)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	return l.sub.hub.committer.retire(ctx, l)
+	return l.sub.hub.committer.retire(bounded, l)
 }
 
 // kick makes deliver look again.
@@ -104,6 +102,21 @@ func (l *lane) kick() {
 	}
 }
 
+// stopIntake lets the lane be given up once it is settled.
+func (l *lane) stopIntake() {
+	l.mu.Lock()
+	l.stopped = true
+	l.mu.Unlock()
+	l.stop()
+}
+
+// taking is whether nobody has told the intake to end.
+func (l *lane) taking() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.stopped
+}
+
 // end stops waiting for acknowledgements.
 func (l *lane) end() {
 	l.mu.Lock()
@@ -112,7 +125,8 @@ func (l *lane) end() {
 		l.ending = true
 		close(l.over)
 	}
-	l.stopIntake()
+	l.stopped = true
+	l.stop()
 }
 
 // lose drops everything: another instance goes on from the cursor.

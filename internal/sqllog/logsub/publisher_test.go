@@ -69,7 +69,11 @@ func TestConcurrentPublishesShareACommit(t *testing.T) {
 		var wg sync.WaitGroup
 		started = time.Now()
 		for n := range 100 {
-			wg.Go(func() { i.publish(fmt.Sprintf("k#%d", n)) })
+			wg.Go(func() {
+				if err := i.Publisher().Publish(topic, msg(fmt.Sprintf("k#%d", n))); err != nil {
+					t.Error(err)
+				}
+			})
 		}
 		wg.Wait()
 		if took := time.Since(started); took > 30*time.Millisecond || m.commits > 4 {
@@ -173,7 +177,11 @@ func TestPublisherCloseWaits(t *testing.T) {
 		i.publish("k#0")
 		slow := func(string) error { time.Sleep(time.Second); return nil }
 		i.link.fail.Store(&slow)
-		go i.publish("k#1")
+		go func() {
+			if err := i.Publisher().Publish(topic, msg("k#1")); err != nil {
+				t.Error(err)
+			}
+		}()
 		synctest.Wait()
 		if err := i.Publisher().Close(); err != nil {
 			t.Fatal(err)

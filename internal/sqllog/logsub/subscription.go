@@ -209,7 +209,7 @@ func (s *subscription) held() (held []*lane, present map[int]bool) {
 	present = make(map[int]bool, len(s.lanes))
 	for n, l := range s.lanes {
 		present[n] = true
-		if l.intake.Err() == nil {
+		if l.taking() {
 			held = append(held, l)
 		}
 	}
@@ -219,7 +219,8 @@ func (s *subscription) held() (held []*lane, present map[int]bool) {
 
 // start works on a lane that was just leased.
 func (s *subscription) start(ctx context.Context, lease sqllog.Lease, until time.Time) {
-	l := newLane(ctx, s, lease, until)
+	intake, stop := context.WithCancel(ctx)
+	l := newLane(s, lease, until, stop)
 	s.mu.Lock()
 	s.lanes[lease.Lane] = l
 	s.mu.Unlock()
@@ -227,7 +228,7 @@ func (s *subscription) start(ctx context.Context, lease sqllog.Lease, until time
 	s.hub.committer.add(l)
 	s.senders.Add(1)
 	s.workers.Go(func() {
-		err := l.run()
+		err := l.run(intake)
 		s.window.leave(l)
 		s.mu.Lock()
 		delete(s.lanes, lease.Lane)

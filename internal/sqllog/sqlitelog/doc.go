@@ -7,6 +7,7 @@
 //
 //	property                                             proven by
 //	the conformance suite of every log                   TestConformance
+//	one connection for everything does not deadlock      TestWithoutReader
 //	many entries, or very many, keep their order         TestAppendMany
 //	reading waits for no writer                          TestReadBesideWriter
 //	a standby asks for a lease without writing           TestStandbyDoesNotWrite

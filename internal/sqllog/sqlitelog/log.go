@@ -36,7 +36,7 @@ var _ sqllog.Log = (*Log)(nil)
 type statements struct {
 	append, row                                                     string
 	leaseHeld, lease, renew, release, advance, read, backlog, prune string
-	rebase, lanesAfter                                              string
+	rebase, lanesAfter, lastID                                      string
 }
 
 // New makes a log over db, a pool whose transactions begin IMMEDIATE (package
@@ -53,7 +53,7 @@ func New(db *sql.DB, tables sqllog.Tables) (*Log, error) {
 		"append": &l.sql.append, "lease_held": &l.sql.leaseHeld, "lease": &l.sql.lease,
 		"renew": &l.sql.renew, "release": &l.sql.release, "advance": &l.sql.advance,
 		"read": &l.sql.read, "backlog": &l.sql.backlog, "prune": &l.sql.prune,
-		"rebase": &l.sql.rebase, "lanes_after": &l.sql.lanesAfter,
+		"rebase": &l.sql.rebase, "lanes_after": &l.sql.lanesAfter, "last_id": &l.sql.lastID,
 	} {
 		text, err := render("sql/"+name+".sql", tables)
 		if err != nil {

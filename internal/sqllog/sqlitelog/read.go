@@ -14,7 +14,7 @@ func (l *Log) Read(ctx context.Context, lane int, after sqllog.Position, max int
 	if err != nil {
 		return nil, after, fmt.Errorf("sqlitelog: read: %w", err)
 	}
-	defer rows.Close() //nolint:errcheck // Err is checked below
+	defer rows.Close()
 
 	var entries []sqllog.Entry
 	next := after

@@ -3,15 +3,12 @@ package sqlitelog_test
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -78,12 +75,21 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// The same pool for everything must do as well.
-func TestConformanceWithoutReader(t *testing.T) {
-	sqllogtest.Run(t, func(t testing.TB, tables sqllog.Tables) (sqllog.Log, *sql.DB) {
-		log, db, _ := open(t, tables)
-		return log.WithReader(db), db
-	})
+// One pool with one connection for everything must do as well.
+func TestWithoutReader(t *testing.T) {
+	for _, c := range sqllogtest.Cases() {
+		if !slices.Contains([]string{"LeaseRush", "AdvanceTogether", "Stress"}, c.Name) {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			log, db, _ := open(t, sqllogtest.Tables)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if err := c.Check(ctx, &sqllogtest.Fixture{Log: log.WithReader(db), DB: db}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 func TestNewRejects(t *testing.T) {
@@ -242,94 +248,6 @@ func TestCopyGoesOn(t *testing.T) {
 	}
 }
 
-func TestWatch(t *testing.T) {
-	log, db, path := open(t, tables)
-	changed := make(chan struct{}, 100)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- sqlitelog.Watch(ctx, reader(t, path), func() { changed <- struct{}{} }) }()
-	wait(t, changed, "the first look")
-
-	add(t, log, db, 1, "a")
-	add(t, log, db, 3, "b")
-	wait(t, changed, "a commit")
-	lanes, last, err := log.LanesAfter(t.Context(), 0)
-	if err != nil || fmt.Sprint(lanes) != "[1 3]" || last != 2 {
-		t.Errorf("lanes after 0: %v up to %d (%v), want [1 3] up to 2", lanes, last, err)
-	}
-	lanes, last, err = log.LanesAfter(t.Context(), last)
-	if err != nil || len(lanes) != 0 || last != 2 {
-		t.Errorf("lanes after the last: %v up to %d (%v), want none", lanes, last, err)
-	}
-	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("Watch returned %v, want context.Canceled", err)
-	}
-}
-
-// A watcher whose connection breaks opens another, and reports what it may have
-// missed meanwhile.
-func TestWatchReconnects(t *testing.T) {
-	log, db, path := open(t, tables)
-	c := &cutter{driver: db.Driver(), path: path}
-	r := sql.OpenDB(c)
-	defer r.Close()
-	changed := make(chan struct{}, 100)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- sqlitelog.Watch(ctx, r, func() { changed <- struct{}{} }) }()
-	wait(t, changed, "the first look")
-
-	c.cut.Store(true)
-	for c.failed.Load() == 0 {
-		runtime.Gosched()
-	}
-	add(t, log, db, 1, "a")
-	c.cut.Store(false)
-	wait(t, changed, "a commit while the watcher was away")
-	add(t, log, db, 1, "b")
-	wait(t, changed, "a commit after it came back")
-	cancel()
-	<-ended
-}
-
-// cutter opens connections whose queries fail while cut is set.
-type cutter struct {
-	driver driver.Driver
-	path   string
-	cut    atomic.Bool
-	failed atomic.Int32
-}
-
-func (c *cutter) Driver() driver.Driver { return c.driver }
-
-func (c *cutter) Connect(context.Context) (driver.Conn, error) {
-	conn, err := c.driver.Open("file:" + c.path)
-	return cuttable{conn, c}, err
-}
-
-type cuttable struct {
-	driver.Conn
-	c *cutter
-}
-
-func (q cuttable) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if q.c.cut.Load() {
-		q.c.failed.Add(1)
-		return nil, errors.New("the connection is cut")
-	}
-	return q.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
-}
-
-func wait(t *testing.T, c <-chan struct{}, what string) {
-	t.Helper()
-	select {
-	case <-c:
-	case <-time.After(10 * time.Second):
-		t.Fatalf("%s was not reported", what)
-	}
-}
-
 func TestPrintedSchemaIsTheLog(t *testing.T) {
 	log, _, _ := open(t, tables)
 	set, err := log.Migrations()
@@ -347,55 +265,5 @@ func TestPrintedSchemaIsTheLog(t *testing.T) {
 	}
 	if set.Table() != "millrace_test_log_version" {
 		t.Errorf("the version table is %s", set.Table())
-	}
-}
-
-func BenchmarkAppend(b *testing.B) {
-	log, db, _ := open(b, tables)
-	for _, n := range []int{1, 10, 100, 1000} {
-		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			entries := make([]sqllog.Entry, n)
-			for i := range entries {
-				entries[i] = sqllog.Entry{Lane: 1, Topic: "t", MessageID: "0198c0de-0000-7000-8000-000000000000", Key: "k", Payload: make([]byte, 500)}
-			}
-			for b.Loop() {
-				err := sqltx.Do(b.Context(), db, func(ctx context.Context, tx *sql.Tx) error {
-					return log.Append(ctx, tx, entries)
-				})
-				if err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.N*n)/b.Elapsed().Seconds(), "entries/s")
-		})
-	}
-}
-
-func BenchmarkRead(b *testing.B) {
-	log, db, _ := open(b, tables)
-	entries := make([]sqllog.Entry, 10_000)
-	for i := range entries {
-		entries[i] = sqllog.Entry{Lane: i % 3, Topic: "t", MessageID: "0198c0de-0000-7000-8000-000000000000", Key: "k", Payload: make([]byte, 500)}
-	}
-	err := sqltx.Do(b.Context(), db, func(ctx context.Context, tx *sql.Tx) error { return log.Append(ctx, tx, entries) })
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, n := range []int{1, 256, 1000} {
-		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			var at sqllog.Position
-			read := 0
-			for b.Loop() {
-				page, next, err := log.Read(b.Context(), 1, at, n)
-				if err != nil {
-					b.Fatal(err)
-				}
-				read, at = read+len(page), next
-				if len(page) < n {
-					at = sqllog.Position{}
-				}
-			}
-			b.ReportMetric(float64(read)/b.Elapsed().Seconds(), "entries/s")
-		})
 	}
 }

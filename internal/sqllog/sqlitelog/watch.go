@@ -36,7 +36,7 @@ func watch(ctx context.Context, reader *sql.DB, changed func()) (looked bool, er
 	if err != nil {
 		return false, fmt.Errorf("sqlitelog: watch: %w", err)
 	}
-	defer conn.Close() //nolint:errcheck // goes back to its pool
+	defer conn.Close()
 
 	tick := time.NewTicker(WatchInterval)
 	defer tick.Stop()
@@ -65,7 +65,7 @@ func (l *Log) LanesAfter(ctx context.Context, after int64) (lanes []int, last in
 	if err != nil {
 		return nil, after, fmt.Errorf("sqlitelog: lanes: %w", err)
 	}
-	defer rows.Close() //nolint:errcheck // Err is checked below
+	defer rows.Close()
 	last = after
 	for rows.Next() {
 		var lane int
@@ -79,4 +79,12 @@ func (l *Log) LanesAfter(ctx context.Context, after int64) (lanes []int, last in
 		return nil, after, fmt.Errorf("sqlitelog: lanes: %w", err)
 	}
 	return lanes, last, nil
+}
+
+// LastID returns the greatest id there is: where LanesAfter can begin.
+func (l *Log) LastID(ctx context.Context) (id int64, err error) {
+	if err := l.reader.QueryRowContext(ctx, l.sql.lastID).Scan(&id); err != nil {
+		return 0, fmt.Errorf("sqlitelog: last id: %w", err)
+	}
+	return id, nil
 }

@@ -56,8 +56,8 @@ func advanceTogether(ctx context.Context, f *Fixture) error {
 	if err := f.Log.Advance(ctx, l, page[0].Position, long, also); err != nil {
 		return err
 	}
-	if n, err := left(); err != nil || n != 1 {
-		return fmt.Errorf("further work left %d rows (%v), want 1", n, err)
+	if err := wantCount("rows that the further work left", 1)(left()); err != nil {
+		return err
 	}
 	again, err := f.Log.Lease(ctx, cursor, "me", long)
 	if err != nil {
@@ -95,8 +95,8 @@ func advanceFails(ctx context.Context, f *Fixture) error {
 	); err != nil {
 		return err
 	}
-	if n, err := left(); err != nil || n != 0 {
-		return fmt.Errorf("failed advances left %d rows of their work (%v)", n, err)
+	if err := wantCount("rows that failed advances left", 0)(left()); err != nil {
+		return err
 	}
 	again, err := f.Log.Lease(ctx, cursor, "me", long)
 	if err != nil {
@@ -130,8 +130,8 @@ func prune(ctx context.Context, f *Fixture) error {
 			}
 		}
 	}
-	if n, err := f.Log.Prune(ctx, 1, future, 10); err != nil || n != 0 {
-		return fmt.Errorf("pruned %d entries that a cursor has not passed (%v)", n, err)
+	if err := wantCount("pruned entries that a cursor has not passed", 0)(f.Log.Prune(ctx, 1, future, 10)); err != nil {
+		return err
 	}
 	slow, err := f.Log.Lease(ctx, sqllog.Cursor{Consumer: "slow", Lane: 1}, "me", long)
 	if err != nil {
@@ -145,8 +145,10 @@ func prune(ctx context.Context, f *Fixture) error {
 	if err := f.Log.Advance(ctx, slow, page[2].Position, long, nil); err != nil {
 		return err
 	}
-	if n, err := f.Log.Prune(ctx, 1, future, 2); err != nil || n > 2 {
-		return fmt.Errorf("pruned %d entries with a limit of 2 (%v)", n, err)
+	if n, err := f.Log.Prune(ctx, 1, future, 2); err != nil {
+		return err
+	} else if n > 2 {
+		return fmt.Errorf("pruned %d entries with a limit of 2", n)
 	}
 	if _, err := f.Log.Prune(ctx, 1, future, 10); err != nil {
 		return err
@@ -165,8 +167,9 @@ func prune(ctx context.Context, f *Fixture) error {
 		return err
 	}
 	left := 0
-	if err := f.DB.QueryRowContext(ctx, `SELECT count(*) FROM suite_messages WHERE lane = 1`).Scan(&left); err != nil || left != 0 {
-		return fmt.Errorf("%d entries are left that every cursor has passed (%v)", left, err)
+	err = f.DB.QueryRowContext(ctx, `SELECT count(*) FROM suite_messages WHERE lane = 1`).Scan(&left)
+	if err := wantCount("entries left that every cursor has passed", 0)(left, err); err != nil {
+		return err
 	}
 	if _, err := f.wantRead(ctx, 2, sqllog.Position{}, 10, "x"); err != nil {
 		return fmt.Errorf("another lane: %w", err)
@@ -187,14 +190,11 @@ func pruneAge(ctx context.Context, f *Fixture) error {
 	if err := f.add(ctx, 1, "a", "b"); err != nil {
 		return err
 	}
-	if n, err := f.Log.Prune(ctx, 1, time.Now().Add(-time.Hour), 10); err != nil || n != 0 {
-		return fmt.Errorf("pruned %d young entries (%v)", n, err)
+	if err := wantCount("pruned young entries", 0)(f.Log.Prune(ctx, 1, time.Now().Add(-time.Hour), 10)); err != nil {
+		return err
 	}
 	// Nobody reads this lane, so age alone decides.
-	if n, err := f.Log.Prune(ctx, 1, time.Now().Add(time.Hour), 10); err != nil || n != 2 {
-		return fmt.Errorf("pruned %d old entries (%v), want 2", n, err)
-	}
-	return nil
+	return wantCount("pruned old entries", 2)(f.Log.Prune(ctx, 1, time.Now().Add(time.Hour), 10))
 }
 
 func backlog(ctx context.Context, f *Fixture) error {

@@ -3,6 +3,7 @@ package sqllogtest
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strconv"
@@ -10,8 +11,6 @@ import (
 
 	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/sqltx"
-
-	"database/sql"
 )
 
 func readCases() []Case {
@@ -63,8 +62,11 @@ func fields(ctx context.Context, f *Fixture) error {
 	}
 	var kind string
 	err = f.DB.QueryRowContext(ctx, `SELECT kind FROM suite_messages WHERE message_id = '1'`).Scan(&kind)
-	if err != nil || kind != "a" {
-		return fmt.Errorf("the label column holds %q (%v), want \"a\"", kind, err)
+	if err != nil {
+		return err
+	}
+	if kind != "a" {
+		return fmt.Errorf("the label column holds %q, want \"a\"", kind)
 	}
 	if err := f.append(ctx, sqllog.Entry{Lane: 1, Topic: "t", MessageID: "3", Labels: []string{"only one"}}); err == nil {
 		return errors.New("an entry with too few labels was accepted")
@@ -72,9 +74,9 @@ func fields(ctx context.Context, f *Fixture) error {
 	return nil
 }
 
-// order reads 2,500 entries, appended in batches of odd sizes, in pages.
+// order reads 1,500 entries, appended in batches of odd sizes, in pages.
 func order(ctx context.Context, f *Fixture) error {
-	const total = 2500
+	const total = 1500
 	var want []string
 	for size := 1; len(want) < total; size = size*3 + 1 {
 		var batch []string
@@ -89,12 +91,12 @@ func order(ctx context.Context, f *Fixture) error {
 	var got []string
 	var at sqllog.Position
 	for {
-		page, next, err := f.read(ctx, 1, at, 700)
+		page, next, err := f.read(ctx, 1, at, 400)
 		if err != nil {
 			return err
 		}
-		if len(page) > 700 {
-			return fmt.Errorf("asked for 700 entries and got %d", len(page))
+		if len(page) > 400 {
+			return fmt.Errorf("asked for 400 entries and got %d", len(page))
 		}
 		if len(page) == 0 {
 			break

@@ -19,7 +19,7 @@ import (
 // another from time to time. Every committed entry must be read exactly once,
 // and those of an aggregate in the order of its versions.
 func stress(ctx context.Context, f *Fixture) error {
-	const writers, rounds, aggregates = 6, 60, 5
+	const writers, rounds, aggregates = 6, 40, 5
 	if _, err := f.DB.ExecContext(ctx, `CREATE TABLE suite_aggregates (id integer PRIMARY KEY, version integer NOT NULL)`); err != nil {
 		return err
 	}

@@ -136,10 +136,28 @@ func same(got, want []string) error {
 
 // wantErr compares an error with a sentinel.
 func wantErr(what string, got, want error) error {
-	if !errors.Is(got, want) {
-		return fmt.Errorf("%s: %v, want %v", what, got, want)
+	switch {
+	case errors.Is(got, want):
+		return nil
+	case got == nil:
+		return fmt.Errorf("%s: no error, want: %w", what, want)
+	case want == nil:
+		return fmt.Errorf("%s: %w", what, got)
 	}
-	return nil
+	return fmt.Errorf("%s: want %q, got: %w", what, want.Error(), got)
+}
+
+// wantCount checks what a call counted.
+func wantCount(what string, want int) func(got int, err error) error {
+	return func(got int, err error) error {
+		if err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		if got != want {
+			return fmt.Errorf("%s: %d, want %d", what, got, want)
+		}
+		return nil
+	}
 }
 
 // first returns the first error of several checks.
