@@ -9,7 +9,10 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/ThreeDotsLabs/watermill/message"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/app"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/chaos"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
 )
@@ -25,17 +28,24 @@ func run(args []string) int {
 	}
 	switch name {
 	case "serve":
-		return app.Main(ctx, args, os.Stdout, os.Stderr)
+		return app.Main(ctx, args, os.Stdout, os.Stderr, wrapRelay)
 	case "gateway":
 		return gateway.Main(ctx, args, os.Stdout, os.Stderr)
 	case "demo":
 		return demo.Main(ctx, args, os.Stdout, os.Stderr)
+	case "chaos":
+		return chaos.Main(ctx, args, os.Stdout, os.Stderr)
 	case "version":
 		fmt.Println("boxoffice", app.Version())
 		return 0
 	}
-	fmt.Fprintf(os.Stderr, "boxoffice: unknown command %q; known are: serve, gateway, demo, version\n", name)
+	fmt.Fprintf(os.Stderr, "boxoffice: unknown command %q; known are: serve, gateway, demo, chaos, version\n", name)
 	return 2
+}
+
+// wrapRelay lets the chaos run have a relay die between publish and cursor.
+func wrapRelay(pub message.Publisher) (message.Publisher, error) {
+	return chaos.FaultPublisher(pub, os.Getenv(chaos.FaultEnv))
 }
 
 // interruptible returns a context that ends with the first SIGINT or SIGTERM.

@@ -96,6 +96,10 @@ func (s hasty) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox
 	return b, err
 }
 
+type deaf struct{ *Memory }
+
+func (deaf) Subscribe() (<-chan struct{}, func()) { return nil, func() {} }
+
 type greedy struct{ *Memory }
 
 func (s greedy) Prune(ctx context.Context, shard int, before time.Time, limit int) (int, error) {
@@ -133,7 +137,7 @@ func TestSuiteNotices(t *testing.T) {
 			[]string{"HeldIsRemembered", "AsideIsRemembered", "SettleTwice", "ByKeyPasses", "MaxAgeParksStrict", "MaxAgeParksByKey"}},
 		{"parks twice", func(m *Memory) outbox.Store { return repeating{m} }, []string{"SettleTwice"}},
 		{"settles before publishing", func(m *Memory) outbox.Store { return hasty{m} }, []string{"CrashRepeatsOneBatch", "ReadAhead"}},
-		{"hides its signal", func(m *Memory) outbox.Store { return struct{ outbox.Store }{m} }, []string{"WakeOnCommit"}},
+		{"wakes nobody", func(m *Memory) outbox.Store { return deaf{m} }, []string{"WakeOnCommit"}},
 		{"prunes what waits", func(m *Memory) outbox.Store { return greedy{m} }, []string{"Prune"}},
 		{"retries all for one", func(m *Memory) outbox.Store { return lavish{m} }, []string{"RetryParked"}},
 		{"counts nothing", func(m *Memory) outbox.Store { return blind{m} }, []string{"Stats"}},

@@ -4,12 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/pulse"
 	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/outbox"
@@ -252,102 +250,4 @@ func (m *Memory) Release(_ context.Context, l outbox.Lease) error {
 		s.holder, s.until = "", time.Time{}
 	}
 	return nil
-}
-
-// Prune implements outbox.Pruner.
-func (m *Memory) Prune(_ context.Context, shard int, before time.Time, limit int) (int, error) {
-	if err := m.intercept("prune"); err != nil {
-		return 0, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s, n := &m.shards[shard], 0
-	for n < limit && n < s.cursor-s.first && s.rows[n].CreatedAt.Before(before) {
-		n++
-	}
-	s.rows, s.first = s.rows[n:], s.first+n
-	return n, nil
-}
-
-// Parked implements outbox.Parking.
-func (m *Memory) Parked(_ context.Context, after int64, limit int) ([]outbox.ParkedEvent, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var out []outbox.ParkedEvent
-	for _, p := range m.parked {
-		if p.ID > after && len(out) < limit {
-			out = append(out, p)
-		}
-	}
-	return out, nil
-}
-
-// Retry implements outbox.Parking.
-func (m *Memory) Retry(_ context.Context, ids ...int64) (int, error) {
-	return m.unpark(func(id int64) bool { return slices.Contains(ids, id) }), nil
-}
-
-// RetryAll implements outbox.Parking.
-func (m *Memory) RetryAll(context.Context) (int, error) {
-	return m.unpark(func(int64) bool { return true }), nil
-}
-
-func (m *Memory) unpark(match func(id int64) bool) (n int) {
-	m.mu.Lock()
-	m.parked = slices.DeleteFunc(m.parked, func(p outbox.ParkedEvent) bool {
-		if !match(p.ID) {
-			return false
-		}
-		n++
-		m.add(outbox.Item{MessageID: p.MessageID, Topic: p.Topic, Key: p.Key, Headers: p.Headers, Payload: p.Payload})
-		return true
-	})
-	m.mu.Unlock()
-	m.Wake()
-	return n
-}
-
-// Stats implements outbox.Inspector.
-func (m *Memory) Stats(context.Context) ([]outbox.ShardStats, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	out := make([]outbox.ShardStats, len(m.shards))
-	for i := range m.shards {
-		s := &m.shards[i]
-		st := outbox.ShardStats{Shard: i, Aside: len(s.aside), Failing: len(s.retry)}
-		if s.until.After(time.Now()) {
-			st.Holder = s.holder
-		}
-		waiting := s.rows[max(0, s.cursor-s.first):]
-		st.Backlog = len(waiting) + len(s.aside)
-		if len(waiting) > 0 {
-			st.Oldest = waiting[0].CreatedAt
-		}
-		for _, a := range s.aside {
-			if a.item.Attempts > 0 {
-				st.Failing++
-			}
-			if st.Oldest.IsZero() || a.item.CreatedAt.Before(st.Oldest) {
-				st.Oldest = a.item.CreatedAt
-			}
-		}
-		for _, p := range m.parked {
-			if p.Shard == i {
-				st.Parked++
-			}
-		}
-		out[i] = st
-	}
-	return out, nil
-}
-
-// NewEvent makes an event of the given key with a sequence number, which
-// [Publisher] and the suite judge order by.
-func NewEvent(key string, sequence int) (event.Event, error) {
-	e, err := event.New("Tested", "outboxtest", map[string]any{"key": key, "n": sequence})
-	if err != nil {
-		return event.Event{}, fmt.Errorf("outboxtest: %w", err)
-	}
-	e.AggregateType, e.AggregateID, e.Sequence = "test", key, uint64(sequence)
-	return e, nil
 }

@@ -121,3 +121,14 @@ func Duplicates(got []Publication) (n int) {
 	}
 	return n
 }
+
+// NewEvent makes an event of the given key with a sequence number, which
+// [Publisher] and the suite judge order by.
+func NewEvent(key string, sequence int) (event.Event, error) {
+	e, err := event.New("Tested", "outboxtest", map[string]any{"key": key, "n": sequence})
+	if err != nil {
+		return event.Event{}, fmt.Errorf("outboxtest: %w", err)
+	}
+	e.AggregateType, e.AggregateID, e.Sequence = "test", key, uint64(sequence)
+	return e, nil
+}

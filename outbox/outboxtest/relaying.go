@@ -83,7 +83,29 @@ func twoRelays(ctx context.Context, h Harness) error {
 	return errors.Join(err, w.once(p.Published()), w.close(ctx))
 }
 
+// watched tells when a relay has found nothing to read.
+type watched struct {
+	outbox.Store
+	outbox.Signal
+	idle chan struct{} // cap 1
+}
+
+func (w watched) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox.Batch, error) {
+	b, err := w.Store.Read(ctx, l, q)
+	if err == nil && len(b.Items) == 0 {
+		select {
+		case w.idle <- struct{}{}:
+		default:
+		}
+	}
+	return b, err
+}
+
 func wakeOnCommit(ctx context.Context, h Harness) error {
+	signal, ok := h.Store.(outbox.Signal)
+	if !ok {
+		return nil
+	}
 	w, err := newWriter(h)
 	if err != nil {
 		return err
@@ -91,8 +113,15 @@ func wakeOnCommit(ctx context.Context, h Harness) error {
 	p := &Publisher{}
 	cfg := quick()
 	cfg.Interval = time.Hour
+	store := watched{h.Store, signal, make(chan struct{}, 1)}
+	h.Store = store
 	err = with(ctx, h, p, cfg, func() error {
 		for i := range 5 {
+			select {
+			case <-store.idle:
+			case <-ctx.Done():
+				return fmt.Errorf("the relay did not become idle: %w", ctx.Err())
+			}
 			if err := w.write(ctx, "a"); err != nil {
 				return err
 			}

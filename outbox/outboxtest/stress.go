@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -166,108 +165,6 @@ func (s *stress) run(ctx context.Context) (err error) {
 	stop()
 	readers.Wait()
 	return errors.Join(err, s.box.Close(ctx), ctx.Err())
-}
-
-// write appends until ctx is done. The transaction in hand is ended properly.
-func (s *stress) write(ctx context.Context) error {
-	rolledBack := errors.New("rolled back on purpose")
-	detached := context.WithoutCancel(ctx)
-	for ctx.Err() == nil {
-		var e event.Event
-		err := sqltx.Do(detached, s.cfg.DB, func(ctx context.Context, tx *sql.Tx) error {
-			if rand.IntN(2) == 0 {
-				// Half of the transactions have their number before the lock.
-				if _, err := tx.ExecContext(ctx, `INSERT INTO stress_noise (n) VALUES (1)`); err != nil {
-					return err
-				}
-			}
-			id := rand.IntN(s.cfg.Keys)
-			var version int
-			err := tx.QueryRowContext(ctx,
-				`UPDATE stress_aggregates SET version = version + 1 WHERE id = $1 RETURNING version`, id).Scan(&version)
-			if err != nil {
-				return err
-			}
-			if e, err = NewEvent(fmt.Sprint("aggregate-", id), version); err != nil {
-				return err
-			}
-			if err := s.box.Append(ctx, tx, e); err != nil {
-				return err
-			}
-			if err := backoff.Sleep(ctx, rand.N(s.cfg.MaxDelay)); err != nil {
-				return err
-			}
-			if rand.IntN(100) < s.cfg.Rollback {
-				return rolledBack
-			}
-			return nil
-		})
-		switch {
-		case err == nil:
-			s.mu.Lock()
-			s.commits[e.ID] = time.Now()
-			s.mu.Unlock()
-		case !errors.Is(err, rolledBack):
-			return fmt.Errorf("write: %w", err)
-		}
-	}
-	return nil
-}
-
-// unrelated keeps a transaction open that touches nothing of the outbox.
-func (s *stress) unrelated(ctx context.Context) error {
-	detached := context.WithoutCancel(ctx)
-	for ctx.Err() == nil {
-		err := sqltx.Do(detached, s.cfg.Unrelated, func(inner context.Context, tx *sql.Tx) error {
-			if s.cfg.UnrelatedReads {
-				var n int
-				if err := tx.QueryRowContext(inner, `SELECT count(*) FROM stress_noise`).Scan(&n); err != nil {
-					return err
-				}
-			} else if _, err := tx.ExecContext(inner, `INSERT INTO stress_noise (n) VALUES (0)`); err != nil {
-				return err
-			}
-			_ = backoff.Sleep(ctx, s.cfg.UnrelatedFor) // ends with the writing
-			return nil
-		})
-		if err != nil {
-			return fmt.Errorf("unrelated transaction: %w", err)
-		}
-	}
-	return nil
-}
-
-// readNaively is what the cursor must not be.
-func (s *stress) readNaively(ctx context.Context) error {
-	last := int64(0)
-	for {
-		rows, err := s.cfg.DB.QueryContext(ctx, `SELECT id, message_id FROM outbox_messages WHERE id > $1 ORDER BY id LIMIT 1000`, last)
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-			return fmt.Errorf("naive reader: %w", err)
-		}
-		for rows.Next() {
-			var id string
-			if err := rows.Scan(&last, &id); err != nil {
-				break
-			}
-			s.mu.Lock()
-			s.naive[id] = true
-			s.mu.Unlock()
-		}
-		err = errors.Join(rows.Err(), rows.Close())
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("naive reader: %w", err)
-		}
-		if backoff.Sleep(ctx, 5*time.Millisecond) != nil {
-			return nil
-		}
-	}
 }
 
 // settleDown waits until all is published, or nothing more comes for a while.

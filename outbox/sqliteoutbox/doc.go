@@ -1,1 +1,23 @@
+// Package sqliteoutbox keeps an outbox in a SQLite file.
+//
+// SQLite has one writer at a time, so the ids of outbox_messages are in commit
+// order and the relay's cursor is the last id it has finished. Transactions must
+// begin IMMEDIATE (_txlock=immediate), or two that read first and write later
+// fail busy in spite of the busy timeout.
+//
+//	property                                                  proven by
+//	everything that package outbox promises                   TestConformance, TestConformanceWithReader
+//	nothing lost, doubled or reordered under many writers,
+//	rollbacks and a long reader                               TestStress
+//	commits of other processes are heard within 50 ms, with
+//	Config.Reader                                             TestOtherProcessesAreHeard
+//
+// What survives a power cut is what SQLite has synced: with synchronous=NORMAL
+// the last commits may be gone, and their events with them; with FULL none.
+//
+// Tables: outbox_messages (append-only; pruned after RelayConfig.Retention),
+// outbox_cursors (the relay's place and lease), outbox_retries, outbox_failed,
+// outbox_settings (the number of shards). Times are microseconds since 1970.
+// outbox_messages carries event_type, aggregate_type and aggregate_id for other
+// readers.
 package sqliteoutbox

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
 
 	"github.com/millrace-go/millrace/bus"
@@ -46,6 +47,8 @@ type Options struct {
 	Gateway gateway.Config
 	// GatewayTimeout bounds each call to the gateway; 2 s when zero.
 	GatewayTimeout time.Duration
+	// WrapRelay stands between the relay and the transport; nothing when nil.
+	WrapRelay func(message.Publisher) (message.Publisher, error)
 	// Drain bounds each step of the shutdown; 15 s when zero.
 	Drain time.Duration
 }

@@ -10,12 +10,15 @@ import (
 	"os"
 	"runtime/debug"
 
+	"github.com/ThreeDotsLabs/watermill/message"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 )
 
 // Main is the command "boxoffice serve". It serves until ctx ends and returns
-// the exit code: 0, 1 for a failure, 2 for wrong settings.
-func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// the exit code: 0, 1 for a failure, 2 for wrong settings. wrapRelay is
+// [Options.WrapRelay].
+func Main(ctx context.Context, args []string, stdout, stderr io.Writer, wrapRelay func(message.Publisher) (message.Publisher, error)) int {
 	cfg, err := config.Parse(args, os.Getenv, Schemes(), stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -25,7 +28,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	log := slog.New(slog.NewTextHandler(stderr, nil))
-	a, err := New(cfg, Options{Version: Version(), Out: stdout, Logger: log})
+	a, err := New(cfg, Options{Version: Version(), Out: stdout, Logger: log, WrapRelay: wrapRelay})
 	if err == nil {
 		err = a.Run(ctx)
 	}

@@ -130,7 +130,13 @@ func (a *App) build() error {
 	}); err != nil {
 		return err
 	}
-	if a.relay, err = outbox.NewRelay(a.events, a.bus.Publisher(), a.relayConfig()); err != nil {
+	transport := a.bus.Publisher()
+	if a.opt.WrapRelay != nil {
+		if transport, err = a.opt.WrapRelay(transport); err != nil {
+			return err
+		}
+	}
+	if a.relay, err = outbox.NewRelay(a.events, transport, a.relayConfig()); err != nil {
 		return err
 	}
 	if err := a.buildRunner(); err != nil {

@@ -1,7 +1,6 @@
 package browsertest
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -38,7 +37,6 @@ type fake struct {
 	waiting      int               // people ahead of everybody, when above 0
 	broken       error             // what the site's backend answers
 	loseAnswers  bool              // what is posted takes effect and its answer is lost
-	mute         bool              // every answer is lost, also that of /healthz
 	hold         time.Duration
 	ops          func(n int) (any, any) // answers of the admin routes for the nth look
 	looks        int
@@ -137,12 +135,7 @@ func (f *fake) stop() {
 func (f *fake) routes(pages http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", pages)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		if f.silent() {
-			panic(http.ErrAbortHandler)
-		}
-		fmt.Fprintln(w, "ok")
-	})
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("POST /api/login", func(w http.ResponseWriter, r *http.Request) {
 		var in struct{ MemberID string }
 		if json.NewDecoder(r.Body).Decode(&in) != nil || in.MemberID == "" {
@@ -174,7 +167,7 @@ func (f *fake) routes(pages http.Handler) http.Handler {
 			}
 			f.mu.Lock()
 			code, body := fn(r, member)
-			lost := f.mute || f.loseAnswers && r.Method == http.MethodPost
+			lost := f.loseAnswers && r.Method == http.MethodPost
 			f.mu.Unlock()
 			if lost {
 				panic(http.ErrAbortHandler)
@@ -219,21 +212,12 @@ func (f *fake) routes(pages http.Handler) http.Handler {
 	return mux
 }
 
-// silence has every request take effect and every answer get lost; speak ends
-// it.
-func (f *fake) silence() { f.setMute(true) }
-func (f *fake) speak()   { f.setMute(false) }
-
-func (f *fake) setMute(mute bool) {
+// lose has what is posted take effect and every answer to it get lost, as when
+// the connection breaks, or the process dies after its commit.
+func (f *fake) lose(answers bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.mute = mute
-}
-
-func (f *fake) silent() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.mute
+	f.loseAnswers = answers
 }
 
 // take has somebody else buy a seat.
@@ -262,56 +246,4 @@ func problem(w http.ResponseWriter, code int, title, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(code)
 	json.NewEncoder(w).Encode(map[string]any{"type": "about:blank", "title": title, "detail": detail, "status": code}) //nolint:errcheck // the browser may be gone
-}
-
-// Shows and Show are what the pages render.
-func (f *fake) Shows(context.Context) ([]site.Show, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	shows := slices.Clone(f.shows)
-	for i := range shows {
-		f.count(&shows[i])
-	}
-	return shows, f.broken
-}
-
-func (f *fake) Show(_ context.Context, id string) (site.Show, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.broken != nil {
-		return site.Show{}, f.broken
-	}
-	for _, show := range f.shows {
-		if show.ID == id {
-			f.count(&show)
-			return show, nil
-		}
-	}
-	return site.Show{}, fmt.Errorf("%w: %q", site.ErrNotFound, id)
-}
-
-func (f *fake) count(show *site.Show) {
-	show.Seats = site.Seats{Total: len(f.seats[show.ID])}
-	for _, seat := range f.seats[show.ID] {
-		switch seat.Status {
-		case "AVAILABLE":
-			show.Seats.Available++
-		case "HOLD":
-			show.Seats.Held++
-		default:
-			show.Seats.Sold++
-		}
-	}
-}
-
-func (f *fake) getShow(r *http.Request, _ string) (int, any) {
-	for _, show := range f.shows {
-		if show.ID == r.PathValue("id") {
-			f.count(&show)
-			return 200, map[string]any{"id": show.ID, "title": show.Title, "seats": map[string]int{
-				"total": show.Seats.Total, "available": show.Seats.Available, "held": show.Seats.Held, "sold": show.Seats.Sold,
-			}}
-		}
-	}
-	return 404, fault{"No such show", ""}
 }

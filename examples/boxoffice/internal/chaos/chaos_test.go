@@ -1,11 +1,12 @@
-package chaos_test
+//go:build unix
+
+package chaos
 
 import (
 	"bytes"
-	"context"
 	"fmt"
+	"net/http"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -14,51 +15,77 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/app"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/chaos"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/built"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/screen"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 )
 
-// TestMain is also the child: the test binary starts itself as the box office
-// and as its gateway, and is killed.
+// binaryEnv tells children where the real box office is.
+const binaryEnv = "CHAOS_TEST_BINARY"
+
+// TestMain is also the child: the test binary starts itself, does some mischief
+// that depends on its mode, and becomes the real box office.
 func TestMain(m *testing.M) {
-	if len(os.Args) < 3 || os.Args[1] != "child" {
-		goleak.VerifyTestMain(m)
+	if len(os.Args) > 2 && os.Args[1] == "child" {
+		child(os.Args[2], os.Args[3:])
 		return
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
-	switch os.Args[2] {
-	case "die":
-		chaos.DieChild()
-	case "gateway":
-		os.Exit(gateway.Main(ctx, os.Args[3:], os.Stdout, os.Stderr))
-	case "serve":
-		switch os.Getenv("CHAOS_TEST") {
-		case "loses":
-			lose()
-		case "crashes":
-			time.AfterFunc(time.Second, func() {
-				fmt.Println("out of memory")
-				os.Exit(9)
-			})
-		}
-		os.Exit(app.Main(ctx, os.Args[3:], os.Stdout, os.Stderr))
+	dir, err := os.MkdirTemp("", "chaos-test-")
+	if err == nil {
+		var path string
+		path, err = built.Boxoffice(dir)
+		_ = os.Setenv(binaryEnv, path)
 	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(dir)
+		os.Exit(code)
+	}))
 }
 
-// lose takes a fan's ticket away between two lives of the box office, as a
-// database that does not keep what it committed would.
+func child(mode string, args []string) {
+	switch {
+	case mode == "die":
+		dieChild()
+	case mode == "crashes" && args[0] == "serve":
+		crash()
+	case mode == "loses" && args[0] == "serve":
+		lose()
+	}
+	binary := os.Getenv(binaryEnv)
+	err := syscall.Exec(binary, append([]string{binary}, args...), os.Environ())
+	fmt.Println("the test could not start the box office:", err)
+	os.Exit(1)
+}
+
+// crash gets ready and ends by itself.
+func crash() {
+	time.AfterFunc(200*time.Millisecond, func() {
+		fmt.Println("out of memory")
+		os.Exit(9)
+	})
+	err := http.ListenAndServe(os.Getenv("BOXOFFICE_ADDR"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/readyz" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	fmt.Println(err)
+	os.Exit(1)
+}
+
+// lose forgets all reservations between two lives of the box office, as a disk
+// would that does not keep what it confirmed.
 func lose() {
 	file := filepath.Join(os.Getenv("BOXOFFICE_DATA_DIR"), "boxoffice.db")
 	if _, err := os.Stat(file); err != nil {
 		return // the first life
 	}
-	db, err := sqlitedb.Open(file, sqlitedb.Config{})
+	db, err := sqlitedb.Open(file, sqlitedb.Config{}) // one connection, so the pragma holds
 	if err == nil {
-		_, err = db.Exec(`UPDATE reservations SET status = 'CANCELLED', reason = 'USER_REQUEST', cancelled_at = 1, payment_id = NULL
-			WHERE status = 'CONFIRMED'`)
+		_, err = db.Exec(`PRAGMA foreign_keys = OFF; DELETE FROM reservation_seats; DELETE FROM reservations`)
 	}
 	if err != nil {
 		fmt.Println("the test could not lose anything:", err)
@@ -67,43 +94,50 @@ func lose() {
 	_ = db.Close()
 }
 
-func play(t *testing.T, kills, relayKills int, alive time.Duration) (code int, out, errs string) {
+// play runs chaos and returns its exit code, its report, its errors, and the
+// folder where it keeps data.
+func play(t *testing.T, mode string, kills, relayKills int, alive time.Duration) (code int, out, errs, temp string) {
 	t.Helper()
-	t.Setenv("TMPDIR", t.TempDir())
+	t.Parallel() // most of the time is waiting for children
+	temp = t.TempDir()
 	var stdout, stderr bytes.Buffer
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	code = chaos.Run(ctx, os.Args[0], []string{"child"}, kills, relayKills, alive, &stdout, &stderr)
-	return code, stdout.String(), stderr.String()
+	code = run(t.Context(), config{
+		kills: kills, relayKills: relayKills, concurrency: 12, seed: 5, minAlive: alive, maxAlive: alive,
+		hold: 2 * time.Second, patience: time.Minute, drain: time.Minute,
+		program: os.Args[0], prefix: []string{"child", mode}, temp: temp,
+	}, screen.New(&stdout, true), &stderr)
+	return code, stdout.String(), stderr.String(), temp
 }
 
 func TestChaos(t *testing.T) {
-	code, out, errs := play(t, 2, 2, 700*time.Millisecond)
-	if code != 0 || strings.Count(out, "OK: all") != 2 {
+	code, out, errs, temp := play(t, "sound", 4, 0, 700*time.Millisecond)
+	if code != 0 || !strings.Contains(out, "OK: all") || !strings.Contains(out, "Recovery") {
 		t.Errorf("exit %d %s\n%s", code, errs, out)
 	}
-	if !strings.Contains(out, "every death left a message to repeat") || !strings.Contains(out, "Recovery") {
-		t.Errorf("the report is not complete:\n%s", out)
-	}
-	if left, _ := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "boxoffice-chaos-*")); code == 0 && len(left) != 0 {
+	if left, _ := filepath.Glob(filepath.Join(temp, "*")); code == 0 && len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }
 
-func TestChaosFindsLostData(t *testing.T) {
-	t.Setenv("CHAOS_TEST", "loses")
-	code, out, errs := play(t, 1, 0, 4*time.Second)
-	if code != 1 || !strings.Contains(out, "BROKEN  paid means ticket or money back") || !strings.Contains(out, "BROKEN  reservations are as told") {
+func TestRelayChaos(t *testing.T) {
+	code, out, errs, _ := play(t, "sound", 0, 2, 0)
+	if code != 0 || !strings.Contains(out, "ok      every death left a message to repeat") || !strings.Contains(out, "OK: all") {
 		t.Errorf("exit %d %s\n%s", code, errs, out)
 	}
-	if !strings.Contains(out, "Data folder and logs: ") {
+}
+
+func TestChaosFindsLostData(t *testing.T) {
+	code, out, errs, temp := play(t, "loses", 1, 0, 2*time.Second)
+	if code != 1 || !strings.Contains(out, "BROKEN  reservations are as told") {
+		t.Errorf("exit %d %s\n%s", code, errs, out)
+	}
+	if !strings.Contains(out, "Data folder and logs: "+temp) {
 		t.Errorf("the data folder was not kept:\n%s", out)
 	}
 }
 
 func TestChaosFindsACrash(t *testing.T) {
-	t.Setenv("CHAOS_TEST", "crashes")
-	code, out, errs := play(t, 3, 0, 5*time.Second)
+	code, out, errs, _ := play(t, "crashes", 3, 0, 5*time.Second)
 	if code != 1 || !strings.Contains(errs, "exit status 9") || !strings.Contains(errs, "out of memory") {
 		t.Errorf("exit %d %s\n%s", code, errs, out)
 	}
@@ -119,7 +153,7 @@ func TestChaosUsage(t *testing.T) {
 		"-sead":          {"-sead", "1"},
 	} {
 		var stdout, stderr bytes.Buffer
-		if code := chaos.Main(t.Context(), args, &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), says) {
+		if code := Main(t.Context(), args, &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), says) {
 			t.Errorf("%v: exit %d %q", args, code, stderr.String())
 		}
 	}

@@ -19,9 +19,11 @@ type config struct {
 	patience, drain    time.Duration
 	plain, keep        bool
 
-	// The program to start; tests start themselves.
+	// The program to start, and where data folders are made; tests start
+	// themselves.
 	program string
 	prefix  []string
+	temp    string
 }
 
 func parse(args []string, stderr io.Writer) (config, error) {
@@ -89,13 +91,16 @@ func (c config) moments() []moment {
 	return out
 }
 
-// publishes draws after how many confirmed calls of Publish each relay dies: at
-// once, or after the cursor has moved a few times.
-func (c config) publishes() []int {
+// faults draws when each relay dies: every fourth one early, while it works off
+// what the last one left; the others in the middle of their work.
+func (c config) faults() []string {
 	draw := rand.New(rand.NewPCG(c.seed, 'r'))
-	out := make([]int, c.relayKills)
+	out := make([]string, c.relayKills)
 	for i := range out {
-		out[i] = 1 + draw.IntN(8)
+		out[i] = fmt.Sprintf("%s:%d", relayAfterPublish, 1+draw.IntN(8))
+		if i%4 > 0 {
+			out[i] = fmt.Sprintf("%s:%dms", relayAfterPublish, 50+draw.IntN(1500))
+		}
 	}
 	return out
 }

@@ -17,10 +17,11 @@
 // ledger row by row.
 //
 //	property                                                    proven by
-//	FaultPublisher kills after the n-th confirmed publish only  TestFaultPublisherDiesAfterTheConfirmation
+//	FaultPublisher kills after a confirmed publish only         TestFaultPublisherDiesAfterTheConfirmation,
+//	                                                            TestFaultPublisherDiesAfterATime, TestDieIsSIGKILL
 //	a wrong spec is an error that names the right one           TestFaultPublisherSpec
 //	the moments of the kills depend on the seed alone           TestMomentsAreDeterministic
-//	the box office survives being killed                        TestChaos
+//	the box office survives being killed                        TestChaos, TestRelayChaos
 //	a box office that loses what it said is found               TestChaosFindsLostData
 //	a box office that ends by itself is found                   TestChaosFindsACrash
 //

@@ -5,7 +5,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync/atomic"
+	"sync"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 )
@@ -17,34 +18,48 @@ const FaultEnv = "BOXOFFICE_FAULT"
 const relayAfterPublish = "relay-after-publish"
 
 // FaultPublisher wraps pub with the fault of spec; without one ("") it returns
-// pub itself. The only fault is "relay-after-publish", or
-// "relay-after-publish:n": when pub has confirmed the n-th call of Publish (the
-// first by default), the process kills itself before that call returns. A relay
-// moves its cursor only after that, so it dies between the two.
+// pub itself. The only fault is "relay-after-publish", which lets the process
+// kill itself when pub has confirmed a call of Publish and before that call
+// returns. A relay moves its cursor only after that, so it dies between the
+// two. Which call it is:
+//
+//	relay-after-publish         the first
+//	relay-after-publish:7       the seventh
+//	relay-after-publish:800ms   the first that is confirmed 800 ms after the first one
 func FaultPublisher(pub message.Publisher, spec string) (message.Publisher, error) {
 	if spec == "" {
 		return pub, nil
 	}
-	name, count, counted := strings.Cut(spec, ":")
-	after := int64(1)
-	if counted {
-		n, err := strconv.ParseInt(count, 10, 32)
-		if err != nil || n < 1 {
-			return nil, fmt.Errorf("chaos: %s=%q: the number of publishes must be 1 or more", FaultEnv, spec)
-		}
-		after = n
-	}
+	name, when, given := strings.Cut(spec, ":")
 	if name != relayAfterPublish {
-		return nil, fmt.Errorf("chaos: %s=%q is unknown: use %s or %s:<publishes>", FaultEnv, spec, relayAfterPublish, relayAfterPublish)
+		return nil, fmt.Errorf("chaos: %s=%q is unknown: use %s, or with %s:7 or %s:800ms a later publish", FaultEnv, spec, relayAfterPublish, relayAfterPublish, relayAfterPublish)
 	}
-	return &faultPublisher{Publisher: pub, after: after, die: die}, nil
+	f := &faultPublisher{Publisher: pub, after: 1, die: die}
+	if !given {
+		return f, nil
+	}
+	n, err := strconv.ParseInt(when, 10, 32)
+	if err == nil && n > 0 {
+		f.after = n
+		return f, nil
+	}
+	d, err := time.ParseDuration(when)
+	if err != nil || d <= 0 {
+		return nil, fmt.Errorf("chaos: %s=%q: after the colon comes a number of publishes or a duration, above 0", FaultEnv, spec)
+	}
+	f.lives = d
+	return f, nil
 }
 
 type faultPublisher struct {
 	message.Publisher
-	after     int64
-	confirmed atomic.Int64
-	die       func(confirmed int64)
+	after int64         // it dies at this call,
+	lives time.Duration // or, when set, so long after the first one
+	die   func(call int64)
+
+	mu    sync.Mutex
+	calls int64 // confirmed
+	first time.Time
 }
 
 // Publish publishes, and then may not return.
@@ -52,8 +67,13 @@ func (f *faultPublisher) Publish(topic string, messages ...*message.Message) err
 	if err := f.Publisher.Publish(topic, messages...); err != nil {
 		return err
 	}
-	if n := f.confirmed.Add(1); n >= f.after {
-		f.die(n)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.calls++; f.calls == 1 {
+		f.first = time.Now()
+	}
+	if f.lives > 0 && time.Since(f.first) >= f.lives || f.lives == 0 && f.calls >= f.after {
+		f.die(f.calls)
 	}
 	return nil
 }
@@ -63,8 +83,8 @@ const died = "chaos: killing this process after a confirmed publish, before the 
 
 // die ends the process as kill -9 does: no deferred function, no flush. It does
 // not return, so that nobody acts on the publish until the signal arrives.
-func die(confirmed int64) {
-	_, _ = fmt.Fprintf(os.Stderr, "%s (number %d)\n", died, confirmed)
+func die(call int64) {
+	_, _ = fmt.Fprintf(os.Stderr, "%s (number %d)\n", died, call)
 	self, err := os.FindProcess(os.Getpid())
 	if err == nil {
 		err = self.Kill()

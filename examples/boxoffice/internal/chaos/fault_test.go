@@ -1,3 +1,5 @@
+//go:build unix
+
 package chaos
 
 import (
@@ -5,9 +7,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 )
@@ -65,6 +70,28 @@ func TestFaultPublisherDiesAfterTheConfirmation(t *testing.T) {
 	}
 }
 
+func TestFaultPublisherDiesAfterATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wrapped, err := FaultPublisher(&recorder{}, "relay-after-publish:800ms")
+		if err != nil {
+			t.Fatal(err)
+		}
+		pub := wrapped.(*faultPublisher)
+		var died []int64
+		pub.die = func(call int64) { died = append(died, call) }
+		time.Sleep(time.Hour) // waiting for the lease is no life
+		for range 5 {
+			if err := pub.Publish("t", messages(1)...); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(200 * time.Millisecond)
+		}
+		if len(died) != 1 || died[0] != 5 {
+			t.Errorf("it died at calls %v, want the fifth, 800 ms after the first", died)
+		}
+	})
+}
+
 func TestFaultPublisherSpec(t *testing.T) {
 	transport := &recorder{}
 	if pub, err := FaultPublisher(transport, ""); err != nil || pub != message.Publisher(transport) {
@@ -73,7 +100,8 @@ func TestFaultPublisherSpec(t *testing.T) {
 	if _, err := FaultPublisher(transport, "relay-after-publish"); err != nil {
 		t.Error(err)
 	}
-	for _, spec := range []string{"relay", "relay-after-publish:0", "relay-after-publish:x", "relay-after-publish:", ":3"} {
+	for _, spec := range []string{"relay", "relay-after-publish:0", "relay-after-publish:x", "relay-after-publish:",
+		"relay-after-publish:-1s", ":3"} {
 		if _, err := FaultPublisher(transport, spec); err == nil || !strings.Contains(err.Error(), FaultEnv) {
 			t.Errorf("%q: %v", spec, err)
 		}
@@ -106,15 +134,15 @@ func dieChild() {
 }
 
 func TestMomentsAreDeterministic(t *testing.T) {
-	draw := func(seed uint64) ([]moment, []int) {
+	draw := func(seed uint64) ([]moment, []string) {
 		cfg, err := parse([]string{"--seed", strconv.FormatUint(seed, 10)}, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return cfg.moments(), cfg.publishes()
+		return cfg.moments(), cfg.faults()
 	}
-	first, publishes := draw(3)
-	again, publishesAgain := draw(3)
+	first, faults := draw(3)
+	again, faultsAgain := draw(3)
 	other, _ := draw(4)
 	same, differs, starting := true, false, 0
 	for i := range first {
@@ -132,12 +160,12 @@ func TestMomentsAreDeterministic(t *testing.T) {
 	if starting < 2 || starting > 30 {
 		t.Errorf("%d of 100 kills hit the start, want about 10", starting)
 	}
-	if len(publishes) != 30 {
-		t.Errorf("%d relay deaths", len(publishes))
+	if len(faults) != 30 || !slices.Equal(faults, faultsAgain) {
+		t.Errorf("relay deaths %v and %v", faults, faultsAgain)
 	}
-	for i := range publishes {
-		if publishes[i] != publishesAgain[i] || publishes[i] < 1 {
-			t.Errorf("relay death %d: %d and %d", i, publishes[i], publishesAgain[i])
+	for _, fault := range faults {
+		if _, err := FaultPublisher(&recorder{}, fault); err != nil {
+			t.Error(err)
 		}
 	}
 }

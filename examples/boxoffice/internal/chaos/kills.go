@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/launch"
 )
 
@@ -42,16 +41,18 @@ func (s *stage) liveAndDie(ctx context.Context, m moment) error {
 		return err
 	}
 	defer p.Kill() // when the context ends first
-	if err := crowd.Sleep(ctx, m.after); err != nil {
-		return err
-	}
+	timer := time.NewTimer(m.after)
+	defer timer.Stop()
 	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		if p.Kill() {
+			return nil
+		}
 	case <-p.Done():
-		return fmt.Errorf("the box office ended by itself (%s):\n%s", p.End(), p.Tail())
-	default:
 	}
-	p.Kill()
-	return nil
+	return fmt.Errorf("the box office ended by itself (%s):\n%s", p.End(), p.Tail())
 }
 
 // serve starts the box office, waits until it is ready, and notes how long

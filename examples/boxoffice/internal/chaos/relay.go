@@ -13,7 +13,7 @@ import (
 const diesWithin = time.Minute
 
 // killRelay runs the relay apart and lets it die between publish and cursor,
-// every time after another number of publishes; then it leaves a sound one
+// every time at another publish; then it leaves a sound one
 // running.
 func killRelay(ctx context.Context, s *stage) error {
 	main, err := s.launch.StartServe(ctx, "api and worker", "api,worker", s.addr, readyWithin, s.shared())
@@ -21,9 +21,9 @@ func killRelay(ctx context.Context, s *stage) error {
 		return err
 	}
 	s.live = append(s.live, main)
-	for i, n := range s.cfg.publishes() {
-		s.setState("relay %d of %d dies after %d publishes", i+1, s.cfg.relayKills, n)
-		if err := s.relayDies(ctx, n); err != nil {
+	for i, fault := range s.cfg.faults() {
+		s.setState("relay %d of %d: %s", i+1, s.cfg.relayKills, fault)
+		if err := s.relayDies(ctx, fault); err != nil {
 			return fmt.Errorf("relay %d: %w", i+1, err)
 		}
 		select {
@@ -60,8 +60,8 @@ func (s *stage) relay(ctx context.Context, fault string) (*launch.Process, error
 	return p, err
 }
 
-func (s *stage) relayDies(ctx context.Context, after int) error {
-	p, err := s.relay(ctx, fmt.Sprintf("%s:%d", relayAfterPublish, after))
+func (s *stage) relayDies(ctx context.Context, fault string) error {
+	p, err := s.relay(ctx, fault)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (s *stage) relayDies(ctx context.Context, after int) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timer.C:
-		return fmt.Errorf("it published fewer than %d times in %v:\n%s", after, diesWithin, p.Tail())
+		return fmt.Errorf("with %s it still lives after %v:\n%s", fault, diesWithin, p.Tail())
 	case <-p.Done():
 	}
 	if !strings.Contains(p.Tail(), died) {

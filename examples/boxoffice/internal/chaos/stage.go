@@ -52,6 +52,9 @@ func perform(ctx context.Context, cfg config, a act, out *screen.Screen) (code i
 	start := time.Now()
 	if err := s.play(ctx, a, out, start); err != nil {
 		out.Print("%s\n", report.Crowd(out, s.fans.Progress(), s.fans.Meter().Steps(), time.Since(start)))
+		if ctx.Err() != nil {
+			out.Print("Interrupted: the invariants were not judged.\n")
+		}
 		return failed(ctx, err)
 	}
 	elapsed := time.Since(start)
@@ -81,7 +84,7 @@ func failed(ctx context.Context, err error) (int, error) {
 
 // open makes the data folder and starts the gateway.
 func (s *stage) open(ctx context.Context, hold time.Duration) (err error) {
-	if s.dir, err = os.MkdirTemp("", "boxoffice-chaos-"); err != nil {
+	if s.dir, err = os.MkdirTemp(s.cfg.temp, "boxoffice-chaos-"); err != nil {
 		return fmt.Errorf("make a data folder: %w", err)
 	}
 	if s.log, err = os.Create(filepath.Join(s.dir, "chaos.log")); err != nil {

@@ -25,9 +25,11 @@ type config struct {
 	// An office that runs already, instead of a new one.
 	url, admin, gateway string
 
-	// The program to start; tests start themselves.
+	// The program to start, and where the data folder is made; tests start
+	// themselves.
 	program string
 	prefix  []string
+	temp    string
 }
 
 // parse reads flags. FANS in the environment is the default of --fans.

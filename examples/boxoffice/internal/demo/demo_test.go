@@ -6,36 +6,42 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/built"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/officetest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/screen"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
+	"github.com/millrace-go/millrace/internal/sqlitedb"
 )
 
 // TestMain is also the child: the test binary starts itself as a gateway, or
 // as a box office that does not live long.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "child" {
-		switch os.Args[2] {
-		case "gateway":
-			os.Exit(gateway.Main(context.Background(), os.Args[3:], os.Stdout, os.Stderr))
-		case "serve":
-			mortal()
+	if len(os.Args) > 3 && os.Args[1] == "child" {
+		mode, command, args := os.Args[2], os.Args[3], os.Args[4:]
+		if command == "gateway" {
+			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+			defer stop()
+			os.Exit(gateway.Main(ctx, args, os.Stdout, os.Stderr))
 		}
+		mortal(mode)
 		return
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// mortal gets ready, and dies at the third sign-in.
-func mortal() {
-	if os.Getenv("DEMO_TEST") == "refuse" {
+// mortal gets ready, and dies at the third sign-in; or it does not start.
+func mortal(mode string) {
+	if mode == "refuses" {
 		fmt.Println("the secret is too short")
 		os.Exit(1)
 	}
@@ -108,38 +114,104 @@ func TestDemoStopsOnInterrupt(t *testing.T) {
 	}
 }
 
-func started(t *testing.T, fans int) (config, *bytes.Buffer) {
+// started is the configuration of a demo that starts its box office.
+func started(t *testing.T, fans int, program string, prefix ...string) (cfg config, out *screen.Screen, stdout, stderr *bytes.Buffer) {
 	t.Helper()
-	t.Setenv("TMPDIR", t.TempDir())
+	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
 	return config{
-		fans: fans, concurrency: 10, hold: time.Second, think: time.Millisecond, patience: 5 * time.Second, drain: time.Second,
-		program: os.Args[0], prefix: []string{"child"},
-	}, &bytes.Buffer{}
+		fans: fans, concurrency: 40, hold: 2 * time.Second, think: 20 * time.Millisecond, patience: time.Minute, drain: time.Minute,
+		program: program, prefix: prefix, temp: t.TempDir(),
+	}, screen.New(stdout, true), stdout, stderr
 }
 
 func TestDemoNoticesACrash(t *testing.T) {
-	cfg, stderr := started(t, 20)
-	var out bytes.Buffer
-	code := run(t.Context(), cfg, screen.New(&out, true), stderr)
+	cfg, out, stdout, stderr := started(t, 20, os.Args[0], "child", "dies")
+	code := run(t.Context(), cfg, out, stderr)
 	if code != 1 || !strings.Contains(stderr.String(), "exit status 7") || !strings.Contains(stderr.String(), "out of memory") {
-		t.Errorf("exit %d %s\n%s", code, stderr, &out)
+		t.Errorf("exit %d %s\n%s", code, stderr, stdout)
 	}
-	logs, err := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "boxoffice-demo-*", "demo.log"))
-	if err != nil || len(logs) != 1 || !strings.Contains(out.String(), filepath.Dir(logs[0])) {
-		t.Errorf("the log was not kept: %v\n%s", logs, &out)
+	logs, err := filepath.Glob(filepath.Join(cfg.temp, "boxoffice-demo-*", "demo.log"))
+	if err != nil || len(logs) != 1 || !strings.Contains(stdout.String(), filepath.Dir(logs[0])) {
+		t.Errorf("the log was not kept: %v\n%s", logs, stdout)
 	}
 }
 
 func TestDemoReportsAFailedStart(t *testing.T) {
-	cfg, stderr := started(t, 20)
-	t.Setenv("DEMO_TEST", "refuse")
-	var out bytes.Buffer
-	code := run(t.Context(), cfg, screen.New(&out, true), stderr)
+	cfg, out, stdout, stderr := started(t, 20, os.Args[0], "child", "refuses")
+	code := run(t.Context(), cfg, out, stderr)
 	if code != 1 || !strings.Contains(stderr.String(), "the secret is too short") {
-		t.Errorf("exit %d %s\n%s", code, stderr, &out)
+		t.Errorf("exit %d %s\n%s", code, stderr, stdout)
 	}
-	if left, _ := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "boxoffice-demo-*")); len(left) != 0 {
+	if left, _ := filepath.Glob(filepath.Join(cfg.temp, "*")); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestRealBoxOffice starts the real program, as make demo does.
+func TestRealBoxOffice(t *testing.T) {
+	program, err := built.Boxoffice(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("holds", func(t *testing.T) {
+		t.Parallel()
+		cfg, out, stdout, stderr := started(t, 40, program)
+		code := run(t.Context(), cfg, out, stderr)
+		if code != 0 || stderr.Len() > 0 || !strings.Contains(stdout.String(), "OK: all") {
+			t.Errorf("exit %d %s\n%s", code, stderr, stdout)
+		}
+		if left, _ := filepath.Glob(filepath.Join(cfg.temp, "*")); len(left) != 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	})
+	t.Run("is found out when its database is corrupted", func(t *testing.T) {
+		t.Parallel()
+		cfg, out, stdout, stderr := started(t, 40, program)
+		corrupted := make(chan error, 1)
+		go func() { corrupted <- unsell(t.Context(), cfg.temp) }()
+		code := run(t.Context(), cfg, out, stderr)
+		if err := <-corrupted; err != nil {
+			t.Fatal(err)
+		}
+		// The seats are free, or somebody else's by now.
+		fromOutside := strings.Contains(stdout.String(), "BROKEN  the seat plan is the fans' tickets") ||
+			strings.Contains(stdout.String(), "BROKEN  no seat promised to two fans")
+		if code != 1 || !strings.Contains(stdout.String(), "BROKEN  sold-seats") || !fromOutside {
+			t.Errorf("exit %d %s\n%s", code, stderr, stdout)
+		}
+	})
+}
+
+// unsell waits until seats of five reservations were sold (some fans will give
+// theirs back) and makes them available again, behind the box office's back.
+func unsell(ctx context.Context, temp string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		if err := crowd.Sleep(ctx, 20*time.Millisecond); err != nil {
+			return fmt.Errorf("no seat was sold: %w", err)
+		}
+		files, _ := filepath.Glob(filepath.Join(temp, "boxoffice-demo-*", "boxoffice.db"))
+		if len(files) == 0 {
+			continue
+		}
+		db, err := sqlitedb.Open(files[0], sqlitedb.Config{})
+		if err != nil {
+			return err
+		}
+		res, err := db.ExecContext(ctx, `UPDATE seats SET status = 'AVAILABLE', reservation_id = NULL
+			WHERE status = 'SOLD' AND (SELECT COUNT(DISTINCT reservation_id) FROM seats WHERE status = 'SOLD') >= 5`)
+		changed := int64(0)
+		if err == nil {
+			changed, err = res.RowsAffected()
+		}
+		_ = db.Close()
+		if err != nil && !strings.Contains(err.Error(), "no such table") { // not migrated yet
+			return err
+		}
+		if changed > 0 {
+			return nil
+		}
 	}
 }
 

@@ -9,10 +9,11 @@
 //	audit    compares fans, box office and gateway's ledger
 //	screen   progress on a terminal or a pipe, tables
 //	report   puts both into words
+//	officetest, built   for tests: a small fake box office; the real binary
 //
 //	property                                                     proven by
-//	exit 0 only when every check holds                           TestDemoHolds
-//	exit 1 when an invariant is broken                           TestDemoFindsABrokenInvariant
+//	exit 0 only when every check holds                           TestDemoHolds, TestRealBoxOffice
+//	exit 1 when an invariant is broken                           TestDemoFindsABrokenInvariant, TestRealBoxOffice
 //	exit 1 when fans were told one thing and another is true     TestDemoFindsALie
 //	exit 1 when the box office ends in the middle                TestDemoNoticesACrash
 //	Ctrl-C: a partial report, no process left, exit 130          TestDemoStopsOnInterrupt

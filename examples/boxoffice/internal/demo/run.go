@@ -65,7 +65,7 @@ func open(ctx context.Context, cfg config) (_ *place, err error) {
 			err = errors.Join(err, p.close(false))
 		}
 	}()
-	if p.dir, err = os.MkdirTemp("", "boxoffice-demo-"); err != nil {
+	if p.dir, err = os.MkdirTemp(cfg.temp, "boxoffice-demo-"); err != nil {
 		return nil, fmt.Errorf("make a data folder: %w", err)
 	}
 	if p.log, err = os.Create(filepath.Join(p.dir, "demo.log")); err != nil {

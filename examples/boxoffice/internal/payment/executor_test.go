@@ -123,8 +123,13 @@ func TestCrash(t *testing.T) {
 					res.Body.Close()
 				}
 				http.DefaultClient.CloseIdleConnections()
+				control, err := b.Payments.Start(t.Context(), payment.Request{
+					Key: "control-" + card, Member: "bob", Type: events.ForMembership, Amount: payment.MembershipPrice, Card: boxtest.Approve})
+				if err != nil {
+					t.Fatal(err)
+				}
 				x, stop := execute(t, b, bank.url, nil)
-				waitFor(t, "a look", func() bool { return true })
+				settled(t, b, control.ID, payment.Success)
 				if got := b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID); got != payment.Processing {
 					t.Fatalf("while the dead one's lease lasts: %s, %+v", got, x.Status())
 				}
@@ -132,11 +137,11 @@ func TestCrash(t *testing.T) {
 				want := map[string]string{boxtest.Approve: payment.Success, boxtest.Decline: payment.Failed}[card]
 				settled(t, b, p.ID, want)
 				stop()
-				if n := len(about(b.Outbox.Take())); n != 1 {
+				if n := len(about(b.Outbox.Take())); n != 2 { // and the control's
 					t.Errorf("%d events", n)
 				}
 			}
-			if l := bank.ledger(t); l.Charges != 2 || l.Approved != 1 || l.Declined != 1 {
+			if l := bank.ledger(t); l.Charges != 4 || l.Approved != 3 || l.Declined != 1 {
 				t.Errorf("ledger: %+v", l)
 			}
 		})
@@ -177,14 +182,13 @@ func TestTwoExecutors(t *testing.T) {
 	b, bank := boxtest.New(t), newBank(t)
 	other := boxtest.Open(t, b.URL)
 	// A lease that runs out under the holder: both work on the same payment.
-	var slow sync.Once
+	var slow atomic.Bool
 	release := make(chan struct{})
 	bank.set(func(r *http.Request) failure {
-		f := none
-		if r.Method == http.MethodPost {
-			slow.Do(func() { <-release; f = none })
+		if slow.CompareAndSwap(false, true) {
+			<-release
 		}
-		return f
+		return none
 	})
 	p := b.Pay(t, b.Reserve(t, "ann", "A-1"), boxtest.Approve)
 	b.Outbox.Take()

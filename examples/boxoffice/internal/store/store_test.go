@@ -106,7 +106,11 @@ func lineUp(t *testing.T, s *Store, meanwhile func(), writers ...func() error) [
 	go func() {
 		lead <- s.Write(context.Background(), func(context.Context, *sql.Tx) error { return nil })
 	}()
-	wait(t, func() bool { s.batch.mu.Lock(); defer s.batch.mu.Unlock(); return s.batch.busy && len(s.batch.queue) == 0 })
+	wait(t, func() bool {
+		s.batch.mu.Lock()
+		defer s.batch.mu.Unlock()
+		return s.batch.busy && len(s.batch.queue) == 0
+	})
 	errs := make([]error, len(writers))
 	var wg sync.WaitGroup
 	for i, w := range writers {

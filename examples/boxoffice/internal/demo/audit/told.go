@@ -12,8 +12,12 @@ import (
 
 // askFans asks, as every fan, for its tickets and payments.
 func (a *audit) askFans(ctx context.Context) {
-	a.find.announce(checkReservations, "")
-	a.find.announce(checkPayments, "")
+	holds, payments := 0, 0
+	for _, rec := range a.records {
+		holds, payments = holds+len(rec.Reservations), payments+len(rec.Payments)
+	}
+	a.find.announce(checkReservations, "%d reservations", holds)
+	a.find.announce(checkPayments, "%d payments", payments)
 	places := make(chan struct{}, 16)
 	var wg sync.WaitGroup
 	for _, rec := range a.records {

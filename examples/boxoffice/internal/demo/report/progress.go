@@ -29,23 +29,28 @@ func (r *Rate) Update(now time.Time, n int) float64 {
 	return float64(n-r.n[0]) / span
 }
 
-// Frame is the progress of a crowd for a terminal.
+// label is the width of the first column of a frame.
+const label = 10
+
+// Frame is the progress of a crowd for a terminal of that width.
 func Frame(p crowd.Progress, rate float64, ops audit.Ops, width int) []string {
-	lines := make([]string, 0, 5)
+	var lines []string
 	if p.Fans > 0 {
-		columns := min(max(width-40, 10), 50)
 		lines = append(lines, fmt.Sprintf("%s %s of %s fans done, %d inside",
-			screen.Bar(float64(p.Done)/float64(p.Fans), columns), thousands(p.Done), thousands(p.Fans), p.Active))
+			screen.Bar(float64(p.Done)/float64(p.Fans), min(max(width-40, 10), 50)), thousands(p.Done), thousands(p.Fans), p.Active))
 	} else {
 		lines = append(lines, fmt.Sprintf("%s fans done, %d inside", thousands(p.Done), p.Active))
 	}
-	lines = append(lines,
-		"fans      "+ends(p),
-		fmt.Sprintf("requests  %s answered, %.0f/s   %d seat conflicts   %d repeated payments   %d lost   %d busy",
-			thousands(p.Requests), rate, p.Conflicts, p.PaidTwice, p.Lost, p.Busy),
-		"events    "+events(ops))
+	add := func(name, text string) {
+		text = screen.Wrap(text, width-1-label, label)
+		lines = append(lines, strings.Split(fmt.Sprintf("%-*s%s", label, name, text), "\n")...)
+	}
+	add("fans", ends(p))
+	add("requests", fmt.Sprintf("%s answered, %.0f/s, %d lost, %d busy; %d seat conflicts, %d repeated payments",
+		thousands(p.Requests), rate, p.Lost, p.Busy, p.Conflicts, p.PaidTwice))
+	add("events", events(ops))
 	if p.Violations > 0 {
-		lines = append(lines, fmt.Sprintf("WRONG     fans met %d answers that must not be", p.Violations))
+		add("WRONG", fmt.Sprintf("fans met %d answers that must not be", p.Violations))
 	}
 	return lines
 }
@@ -84,7 +89,7 @@ func events(ops audit.Ops) string {
 	for _, d := range ops.DeadLetters {
 		dead += d.Count
 	}
-	return fmt.Sprintf("%s published, backlog %d, %s handled, lag %d, in flight %d, %d skipped as duplicates, %d retried, %d dead letters",
+	return fmt.Sprintf("%s published, %d waiting; %s handled, %d waiting, %d in flight; %d duplicates skipped, %d retried, %d dead letters",
 		thousands64(ops.Outbox.Published), ops.Outbox.Backlog, thousands64(handled), lag, inFlight, duplicates, retried, dead)
 }
 

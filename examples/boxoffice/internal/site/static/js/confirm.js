@@ -2,17 +2,29 @@
 
 import { $ } from './dom.js';
 
+let unanswered = () => {};
+
 // confirmed asks in the page's dialog and resolves to true for yes. Escape and
 // the safe button, which has the focus, mean no.
 export function confirmed({ title, text, yes, no }) {
+  unanswered(false);
   const dialog = $('#confirm');
   $('#confirm-title').textContent = title;
   $('#confirm-text').textContent = text;
   $('#confirm-yes').textContent = yes;
   $('#confirm-no').textContent = no;
-  dialog.returnValue = '';
   dialog.showModal();
   return new Promise((resolve) => {
-    dialog.addEventListener('close', () => resolve(dialog.returnValue === 'yes'), { once: true });
+    const asked = new AbortController();
+    const { signal } = asked;
+    const answer = (value) => {
+      asked.abort();
+      resolve(value);
+    };
+    unanswered = answer;
+    $('form', dialog).addEventListener('submit', (event) => answer(event.submitter?.value === 'yes'), { signal });
+    // The close event comes a moment after the dialog is gone, and somebody quick
+    // can be asked again before: an event that finds the dialog open is old.
+    dialog.addEventListener('close', () => { if (!dialog.open) answer(false); }, { signal });
   });
 }

@@ -2,11 +2,7 @@ package browsertest
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -15,71 +11,8 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
-
-// patience is how long a page may take to reach a state. It is generous: the
-// tests run beside others on small machines.
-const patience = 40 * time.Second
-
-var errNoBrowser = errors.New("no browser: set CHROMIUM, or put chromium, chromium-browser, google-chrome or chrome in PATH")
-
-func findBrowser() (string, error) {
-	if path := os.Getenv("CHROMIUM"); path != "" {
-		return exec.LookPath(path)
-	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path, nil
-		}
-	}
-	return "", errNoBrowser
-}
-
-// chromium is the one browser process of all tests; each test gets a profile of
-// its own inside it.
-var chromium struct {
-	once sync.Once
-	ctx  context.Context
-	err  error
-	stop func()
-}
-
-func browser(t *testing.T) context.Context {
-	t.Helper()
-	path, err := findBrowser()
-	if err != nil {
-		if os.Getenv("MILLRACE_REQUIRE_BROWSER") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	chromium.once.Do(func() {
-		allocator, release := chromedp.NewExecAllocator(context.Background(),
-			chromedp.ExecPath(path), chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU,
-			chromedp.Flag("disable-quic", true),
-			chromedp.Flag("disable-background-networking", true),
-			chromedp.Flag("disable-component-update", true),
-			chromedp.Flag("disable-sync", true),
-			chromedp.Flag("disable-background-timer-throttling", true),
-			chromedp.Flag("disable-renderer-backgrounding", true),
-			chromedp.Flag("disable-backgrounding-occluded-windows", true),
-			chromedp.Flag("disable-dev-shm-usage", true),
-			chromedp.Flag("force-color-profile", "srgb"))
-		ctx, cancel := chromedp.NewContext(allocator)
-		chromium.ctx, chromium.err = ctx, chromedp.Do(ctx)
-		chromium.stop = func() {
-			_ = chromedp.Cancel(ctx) // it is ended for good by the next two
-			cancel()
-			release()
-		}
-	})
-	if chromium.err != nil {
-		t.Fatalf("start %s: %v", path, chromium.err)
-	}
-	return chromium.ctx
-}
 
 // device is what somebody looks at a page with.
 type device struct {
@@ -246,10 +179,19 @@ func visible(selector string) string {
 	return fmt.Sprintf("document.querySelector(%q)?.checkVisibility()", selector)
 }
 
+// settled tells whether an element is where it was when this was last asked,
+// and the fonts are there: what still moves is missed by a pointer.
+const settled = `(e => {
+	const box = JSON.stringify(e.getBoundingClientRect());
+	const same = e.box === box && document.fonts.status === "loaded";
+	e.box = box;
+	return same;
+})`
+
 // click waits until an element can be used and clicks it as a pointer would.
 func (tb *tab) click(selector string) {
 	tb.Helper()
-	tb.until(visible(selector) + fmt.Sprintf(" && !document.querySelector(%q).disabled", selector))
+	tb.until(visible(selector) + fmt.Sprintf(" && !document.querySelector(%[1]q).disabled && %[2]s(document.querySelector(%[1]q))", selector, settled))
 	tb.run(chromedp.Click(chromedp.CSS(selector)))
 }
 
@@ -278,54 +220,3 @@ func (tb *tab) signIn(member string) {
 	tb.click("#login [type=submit]")
 	tb.at("/tickets")
 }
-
-// shot writes a picture of the visible part of the page.
-func (tb *tab) shot(name string) {
-	tb.Helper()
-	tb.picture(name, false)
-}
-
-// sheet writes a picture of the whole page.
-func (tb *tab) sheet(name string) {
-	tb.Helper()
-	tb.picture(name, true)
-}
-
-func (tb *tab) picture(name string, whole bool) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.ctx, patience)
-	defer cancel()
-	params := page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng}
-	if whole {
-		beyond := true
-		params.CaptureBeyondViewport = &beyond
-		params.Clip = &page.Viewport{
-			Width:  eval[float64](tb, "document.documentElement.clientWidth"),
-			Height: eval[float64](tb, "document.documentElement.scrollHeight"),
-			Scale:  1,
-		}
-	}
-	image, err := chromedp.Call(ctx, page.CaptureScreenshot, params)
-	if err != nil {
-		tb.Logf("no picture of %s: %v", name, err)
-		return
-	}
-	if err := os.WriteFile(filepath.Join(pictures(), name+".png"), image.Data, 0o644); err != nil {
-		tb.Logf("no picture of %s: %v", name, err)
-	}
-}
-
-// pictures is the folder for screenshots.
-var pictures = sync.OnceValue(func() string {
-	dir := os.Getenv("MILLRACE_SCREENSHOTS")
-	if dir == "" {
-		var err error
-		if dir, err = os.MkdirTemp("", "boxoffice-screenshots-"); err != nil {
-			return os.TempDir()
-		}
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		fmt.Fprintln(os.Stderr, "screenshots:", err)
-	}
-	return dir
-})

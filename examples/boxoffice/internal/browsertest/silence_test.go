@@ -1,0 +1,118 @@
+package browsertest
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// TestPagesPaymentSurvivesSilence has the server take a payment and lose the
+// answer. The page says so, repeats the payment under its key until there is
+// an answer, and shows how the one payment ended.
+func TestPagesPaymentSurvivesSilence(t *testing.T) {
+	f := startFake(t)
+	tb := open(t, f.url(), desktop())
+	tb.expect("ERR_")
+	tb.signIn("mina")
+	tb.book("show-1", 2)
+	f.lose(true)
+	tb.click("#pay-go")
+	tb.until(visible("#banner") + " && document.querySelector('#banner').textContent.includes('answering')")
+	if got := eval[string](tb, "document.querySelector('#checkout').dataset.view"); got != "processing" {
+		t.Errorf("while nobody answers the page shows %q", got)
+	}
+	tb.shot("offline-banner")
+	f.lose(false)
+	tb.until(view("done"))
+	tb.until("!(" + visible("#banner") + ")")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.payments) != 1 {
+		t.Errorf("%d payments were made, want 1", len(f.payments))
+	}
+	if len(f.keysSeen) < 2 {
+		t.Errorf("the payment was sent %d times: its answer was not lost, or it was not repeated", len(f.keysSeen))
+	}
+	for _, key := range f.keysSeen {
+		if key != f.keysSeen[0] {
+			t.Errorf("the payment was repeated under another key: %v", f.keysSeen)
+		}
+	}
+}
+
+// TestPagesReloadRepeatsPayment reloads the page whose payment got no answer.
+func TestPagesReloadRepeatsPayment(t *testing.T) {
+	f := startFake(t)
+	tb := open(t, f.url(), desktop())
+	tb.expect("ERR_")
+	tb.signIn("mina")
+	tb.book("show-1", 1)
+	f.lose(true)
+	tb.click("#pay-go")
+	tb.until(visible("#banner"))
+	f.lose(false)
+	tb.run(chromedp.Reload())
+	tb.until(view("done"))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.payments) != 1 || len(f.keysSeen) == 0 {
+		t.Errorf("%d payments from %d requests, want 1 payment", len(f.payments), len(f.keysSeen))
+	}
+}
+
+// TestPagesWaitForServer loads a page while there is no server at all.
+func TestPagesWaitForServer(t *testing.T) {
+	f := startFake(t)
+	tb := open(t, f.url(), phone())
+	tb.expect("ERR_")
+	tb.visit("/?lang=ko")
+	tb.until("navigator.serviceWorker.controller !== null && navigator.serviceWorker.controller.state === 'activated'")
+	tb.visit("/shows/show-1")
+	f.stop()
+	_ = chromedp.Do(tb.ctx, chromedp.Navigate(tb.base+"/tickets")) // the navigation counts as failed when it is the worker that answers
+	tb.until(visible("#offline"))
+	if got := eval[string](tb, "document.documentElement.lang + location.pathname"); got != "ko/tickets" {
+		t.Errorf("the waiting page is %q, want it in Korean under the wanted address", got)
+	}
+	sound(tb, "waiting page")
+	tb.shot("waiting-page")
+	f.start(t, f.address)
+	tb.until(visible("#signed-out") + " && !document.querySelector('#offline')")
+}
+
+// TestPagesHoldLost loses the answer of a hold that was made: the page finds
+// it and goes on to the payment, instead of being refused by its own hold.
+func TestPagesHoldLost(t *testing.T) {
+	f := startFake(t)
+	tb := open(t, f.url(), desktop())
+	tb.expect("ERR_")
+	tb.signIn("mina")
+	tb.visit("/queue?event=show-2")
+	tb.at("/events/")
+	tb.click("#pick-go")
+	f.lose(true)
+	tb.click("#hold")
+	tb.until(visible("#banner"))
+	f.lose(false)
+	tb.at("/checkout/")
+	tb.until(view("pay"))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.reservations) != 1 {
+		t.Errorf("%d reservations were made, want 1", len(f.reservations))
+	}
+}
+
+// TestPagesUnavailable comes back by itself when the backend does.
+func TestPagesUnavailable(t *testing.T) {
+	f := startFake(t)
+	f.broken = errNoBrowser // any error
+	tb := open(t, f.url(), phone())
+	tb.expect("503")
+	tb.visit("/")
+	tb.until("document.querySelector('[data-status=\"503\"]')")
+	f.mu.Lock()
+	f.broken = nil
+	f.mu.Unlock()
+	tb.until("document.querySelectorAll('.show').length === 5")
+}

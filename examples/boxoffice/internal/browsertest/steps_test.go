@@ -1,0 +1,38 @@
+package browsertest
+
+import (
+	"fmt"
+)
+
+func view(name string) string {
+	return fmt.Sprintf("document.querySelector('#checkout')?.dataset.view === %q", name)
+}
+
+// book goes from the seat plan to the checkout with n seats that the house
+// picks.
+func (tb *tab) book(event string, n int) {
+	tb.Helper()
+	tb.visit("/queue?event=" + event)
+	tb.at("/events/")
+	tb.until("document.querySelector('#pick-go') && !document.querySelector('#pick-go').disabled")
+	for tb.count() > n {
+		tb.click("[data-step='-1']")
+	}
+	for tb.count() < n {
+		tb.click("[data-step='1']")
+	}
+	tb.click("#pick-go")
+	tb.until(fmt.Sprintf("document.querySelectorAll('#basket li').length === %d", n))
+	tb.click("#hold")
+	tb.at("/checkout/")
+	tb.until(view("pay"))
+}
+
+func (tb *tab) count() int {
+	return eval[int](tb, "Number(document.querySelector('#pick-count').textContent)")
+}
+
+// seat is an expression: the state of a seat in the plan on the page.
+func seat(id string) string {
+	return fmt.Sprintf("document.querySelector(\"[data-seat='%s']\")?.dataset.state", id)
+}

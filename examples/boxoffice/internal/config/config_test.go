@@ -1,0 +1,226 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+type schemes []string
+
+func (s schemes) Schemes() []string { return s }
+
+const secret = "0123456789abcdef0123456789abcdef"
+
+func parse(env map[string]string, args ...string) (Config, error) {
+	return Parse(args, func(name string) string { return env[name] }, schemes{"mem", "sqlite"}, io.Discard)
+}
+
+func TestDefaults(t *testing.T) {
+	c, err := parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Addr != "127.0.0.1:8080" || filepath.Base(c.DataDir) != ".boxoffice" || !filepath.IsAbs(c.DataDir) || !c.Embedded ||
+		c.BusURL != c.DBURL || !strings.HasPrefix(c.DBURL, "sqlite:///") || len(c.Roles) != 4 || c.Hold != 5*time.Minute ||
+		c.GatewayURL != "" || c.QueueThreshold != 1000 || c.QueueActiveTTL != 10*time.Minute {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	c, err := parse(map[string]string{"BOXOFFICE_ADDR": "127.0.0.1:1", "BOXOFFICE_HOLD_SECONDS": "7", "BOXOFFICE_ROLES": "all"}, "--addr", "127.0.0.1:2")
+	if err != nil || c.Addr != "127.0.0.1:2" || c.Hold != 7*time.Second {
+		t.Errorf("%+v, %v", c, err)
+	}
+	// Every setting has its variable and its flag.
+	var r raw
+	for _, s := range r.settings() {
+		want := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(s.env, "BOXOFFICE_"), "_", "-"))
+		if s.flag != want {
+			t.Errorf("%s has the flag %s, want %s", s.env, s.flag, want)
+		}
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	for name, c := range map[string]struct {
+		env  map[string]string
+		args []string
+		want []string // all of these stand in the error
+	}{
+		"addr":            {env: map[string]string{"BOXOFFICE_ADDR": "here"}, want: []string{"BOXOFFICE_ADDR", "host:port"}},
+		"port":            {args: []string{"--addr", "127.0.0.1:99999"}, want: []string{"BOXOFFICE_ADDR"}},
+		"role":            {args: []string{"--roles", "api,boss"}, want: []string{"BOXOFFICE_ROLES", `"boss"`, "worker"}},
+		"database":        {args: []string{"--db-url", "oracle://u:hunter2@x"}, want: []string{"BOXOFFICE_DB_URL", `"oracle"`, "sqlite"}},
+		"database param":  {args: []string{"--db-url", "sqlite://x?foo=hunter2"}, want: []string{"BOXOFFICE_DB_URL", `"foo"`}},
+		"transport":       {args: []string{"--bus-url", "carrier-pigeon://u:hunter2@x"}, want: []string{"BOXOFFICE_BUS_URL", `"carrier-pigeon"`, "mem, sqlite"}},
+		"no scheme":       {args: []string{"--bus-url", "x"}, want: []string{"BOXOFFICE_BUS_URL", "scheme"}},
+		"redis":           {args: []string{"--redis-url", "redis://u:hunter2@x"}, want: []string{"BOXOFFICE_REDIS_URL", `"redis"`, "embedded"}},
+		"gateway":         {args: []string{"--gateway-url", "ftp://x"}, want: []string{"BOXOFFICE_GATEWAY_URL", "http://"}},
+		"secret":          {env: map[string]string{"BOXOFFICE_SECRET": "hunter2"}, want: []string{"BOXOFFICE_SECRET", "7 bytes", "32", "openssl"}},
+		"admin token":     {env: map[string]string{"BOXOFFICE_ADMIN_TOKEN": "hunter2"}, want: []string{"BOXOFFICE_ADMIN_TOKEN", "16"}},
+		"entry secret":    {env: map[string]string{"QUEUE_ENTRY_TOKEN_SECRET": secret + ",hunter2"}, want: []string{"QUEUE_ENTRY_TOKEN_SECRET", "32"}},
+		"hold":            {args: []string{"--hold-seconds", "5m"}, want: []string{"BOXOFFICE_HOLD_SECONDS", "whole number"}},
+		"threshold":       {args: []string{"--queue-threshold", "0"}, want: []string{"QUEUE_THRESHOLD"}},
+		"data dir":        {args: []string{"--data-dir", ""}, want: []string{"BOXOFFICE_DATA_DIR"}},
+		"argument":        {args: []string{"now"}, want: []string{`"now"`}},
+		"several at once": {args: []string{"--addr", "x", "--roles", "y", "--hold-seconds", "z"}, want: []string{"BOXOFFICE_ADDR", "BOXOFFICE_ROLES", "BOXOFFICE_HOLD_SECONDS"}},
+	} {
+		_, err := parse(c.env, c.args...)
+		if err == nil {
+			t.Errorf("%s: no error", name)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %q is missing in: %v", name, want, err)
+			}
+		}
+		if strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: the error repeats a secret: %v", name, err)
+		}
+	}
+	if _, err := parse(nil, "--nonsense"); err == nil {
+		t.Error("an unknown flag was accepted")
+	}
+	var help bytes.Buffer
+	_, err := Parse([]string{"--help"}, func(string) string { return "" }, schemes{"mem"}, &help)
+	if !errors.Is(err, flag.ErrHelp) || !strings.Contains(help.String(), "BOXOFFICE_DATA_DIR") || !strings.Contains(help.String(), "--data-dir") {
+		t.Errorf("help: %v\n%s", err, help.String())
+	}
+}
+
+func TestSplitRoles(t *testing.T) {
+	if _, err := parse(nil, "--roles", "api"); err == nil || !strings.Contains(err.Error(), "BOXOFFICE_DB_URL") {
+		t.Errorf("a part of the roles on the default database: %v", err)
+	}
+	if _, err := parse(nil, "--roles", "worker,relay", "--db-url", "sqlite:///x.db", "--bus-url", "mem://"); err == nil || !strings.Contains(err.Error(), "BOXOFFICE_BUS_URL") {
+		t.Errorf("a part of the roles on an in-process transport: %v", err)
+	}
+	c, err := parse(nil, "--roles", " relay , worker,worker", "--db-url", "sqlite:///x.db")
+	if err != nil || !slices.Equal(c.Roles, []string{"relay", "worker"}) || c.Embedded || c.BusURL != "sqlite:///x.db" || c.Has(RoleAPI) || !c.Has(RoleRelay) {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if _, err := parse(nil, "--roles", "api,relay,worker"); err != nil {
+		t.Errorf("all that works today: %v", err)
+	}
+	if _, err := parse(nil, "--bus-url", "mem://"); err != nil {
+		t.Errorf("all roles on mem: %v", err)
+	}
+}
+
+func TestSecrets(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	fill := func(args ...string) Config {
+		t.Helper()
+		c, err := parse(nil, append([]string{"--data-dir", dir}, args...)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err = c.Fill(); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	first := fill()
+	if len(first.Secret) < 32 || len(first.EntrySecrets) != 1 || len(first.EntrySecrets[0]) < 32 || len(first.AdminToken) < 32 || !first.AdminTokenMade {
+		t.Errorf("%+v", first)
+	}
+	if first.Secret == first.EntrySecrets[0] || first.Secret == first.AdminToken {
+		t.Error("one secret serves two purposes")
+	}
+	second := fill()
+	if second.Secret != first.Secret || second.EntrySecrets[0] != first.EntrySecrets[0] || second.AdminToken != first.AdminToken {
+		t.Error("a restart made new secrets")
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 3 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v", e.Name(), info.Mode())
+		}
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder has mode %v", info.Mode())
+	}
+	chosen := fill("--secret", secret, "--admin-token", "an-admin-token-of-mine", "--queue-entry-token-secret", secret)
+	if chosen.Secret != secret || chosen.AdminToken != "an-admin-token-of-mine" || chosen.AdminTokenMade || chosen.EntrySecrets[0] != secret {
+		t.Errorf("%+v", chosen)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "secret"), []byte("short\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.refill(); err == nil || !strings.Contains(err.Error(), "delete it") {
+		t.Errorf("a damaged file: %v", err)
+	}
+}
+
+// refill is Fill as if nothing was known.
+func (c Config) refill() (Config, error) {
+	c.Secret, c.EntrySecrets, c.AdminToken = "", nil, ""
+	return c.Fill()
+}
+
+func TestSecretsOfTwoProcesses(t *testing.T) {
+	c, err := parse(nil, "--data-dir", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan string, 20)
+	for range cap(got) {
+		go func() {
+			filled, err := c.Fill()
+			if err != nil {
+				t.Error(err)
+			}
+			got <- filled.Secret + filled.AdminToken
+		}()
+	}
+	first := <-got
+	for range cap(got) - 1 {
+		if next := <-got; next != first {
+			t.Fatal("two processes use different secrets")
+		}
+	}
+}
+
+func TestDataDir(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{file, filepath.Join(file, "below"), "/proc/boxoffice"} {
+		c, err := parse(nil, "--data-dir", dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Fill(); err == nil || !strings.Contains(err.Error(), "BOXOFFICE_DATA_DIR") || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+	// Where permissions mean something (root may write anywhere).
+	if os.Getuid() == 0 {
+		return
+	}
+	locked := t.TempDir()
+	if err := os.Chmod(locked, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	c, err := parse(nil, "--data-dir", locked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Fill(); err == nil || !strings.Contains(err.Error(), "can't be written") {
+		t.Errorf("a folder without write permission: %v", err)
+	}
+}

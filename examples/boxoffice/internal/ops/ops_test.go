@@ -1,0 +1,464 @@
+package ops_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/membus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// ledger is a gateway that says what a test wants.
+type ledger struct {
+	mu      sync.Mutex
+	charges []payment.Charge
+	totals  payment.Ledger
+	down    bool
+}
+
+func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.down {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	var body any = l.totals
+	if r.URL.Path == "/ledger/charges" {
+		body = map[string]any{"charges": l.charges, "next": 0}
+	}
+	_ = json.NewEncoder(w).Encode(body) // a test's own connection
+}
+
+// charge adds the charge that belongs to a payment.
+func (l *ledger) charge(p payment.Payment, status string, refunded bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.charges = append(l.charges, payment.Charge{Key: p.Key, ID: "g-" + p.ID, Status: status, Amount: p.Amount, Refunded: refunded})
+}
+
+// desk is an operator's view of a fresh box office.
+type desk struct {
+	*boxtest.Box
+	bus    *bus.Bus
+	outbox *outbox.Outbox
+	ledger *ledger
+	ops    *ops.Ops
+}
+
+func newDesk(t *testing.T, change func(*ops.Config)) *desk {
+	t.Helper()
+	return deskOn(t, boxtest.New(t), change)
+}
+
+// sound is a box office with a history and its books in order. The history is
+// made once and copied.
+func sound(t *testing.T) *desk {
+	t.Helper()
+	past.once.Do(func() {
+		d := newDesk(t, nil)
+		d.history(t)
+		path := filepath.Join(t.TempDir(), "past.db")
+		if _, err := d.Store.DB().ExecContext(t.Context(), `VACUUM INTO '`+path+`'`); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		past.file, past.charges = b, d.ledger.charges
+	})
+	if past.file == nil {
+		t.Fatal("the history could not be made; see the test that failed first")
+	}
+	path := filepath.Join(t.TempDir(), "boxoffice.db")
+	if err := os.WriteFile(path, past.file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := deskOn(t, boxtest.Open(t, "sqlite://"+path), nil)
+	d.ledger.charges = slices.Clone(past.charges)
+	return d
+}
+
+var past struct {
+	once    sync.Once
+	file    []byte
+	charges []payment.Charge
+}
+
+func deskOn(t *testing.T, box *boxtest.Box, change func(*ops.Config)) *desk {
+	t.Helper()
+	d := &desk{Box: box, ledger: &ledger{}}
+	driver, err := membus.Open(membus.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.bus = bus.New("mem", driver)
+	t.Cleanup(func() {
+		if err := d.bus.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	events, err := sqliteoutbox.New(d.Store.DB(), sqliteoutbox.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := events.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if d.outbox, err = outbox.New(events, outbox.Config{Topic: "payment.events"}); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(d.ledger)
+	t.Cleanup(server.Close)
+	gateway := payment.NewGateway(server.URL, 10*time.Second, 1)
+	t.Cleanup(gateway.Close)
+	cfg := ops.Config{Store: d.Store, Stats: d.Stats, Outbox: events, Bus: d.bus, Gateway: gateway}
+	for _, c := range d.Consumers() {
+		cfg.Consumers = append(cfg.Consumers, ops.Consumer{Topic: c.Topic, Group: c.Group, DeadLetters: "dlq." + strings.TrimSuffix(c.Topic, ".events")})
+		if err := d.bus.Declare(t.Context(), bus.Topic{Name: c.Topic, Groups: []string{c.Group}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	if d.ops, err = ops.New(cfg); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// history makes one of everything that can happen, with the books in order.
+func (d *desk) history(t *testing.T) {
+	t.Helper()
+	pay := func(r booking.Reservation, card string) payment.Payment { return d.Pay(t, r, card) }
+	// Two tickets, one of them transferred; one refunded; one declined; one late; one cancelled; one held; a member.
+	kept := d.Reserve(t, "ann", "A-1", "A-2")
+	p := pay(kept, boxtest.Approve)
+	d.ledger.charge(p, "APPROVED", false)
+	d.Deliver(t, append(d.Outbox.Take(), d.Paid(t, p))...)
+
+	handed := d.Reserve(t, "ann", "B-1")
+	p = pay(handed, boxtest.Approve)
+	d.ledger.charge(p, "APPROVED", false)
+	d.Deliver(t, append(d.Outbox.Take(), d.Paid(t, p))...)
+	p, err := d.Payments.Start(t.Context(), payment.Request{Key: "t", Member: "ann", Type: events.ForTransfer, ReservationID: handed.ID, ToMember: "bob", Amount: handed.Amount, Card: boxtest.Approve})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.ledger.charge(p, "APPROVED", false)
+	d.Deliver(t, append(d.Outbox.Take(), d.Paid(t, p))...)
+
+	back := d.Reserve(t, "cid", "C-1")
+	p = pay(back, boxtest.Approve)
+	d.ledger.charge(p, "APPROVED", true)
+	d.Deliver(t, append(d.Outbox.Take(), d.Paid(t, p))...)
+	if _, err := d.Payments.Refund(t.Context(), "cid", p.ID); err != nil {
+		t.Fatal(err)
+	}
+	d.Deliver(t, append(d.Outbox.Take(), d.PaidBack(t, p))...)
+
+	declined := d.Reserve(t, "dan", "D-1")
+	p = pay(declined, boxtest.Decline)
+	d.ledger.charge(p, "DECLINED", false)
+	d.Deliver(t, append(d.Outbox.Take(), d.NotPaid(t, p))...)
+
+	late := d.Reserve(t, "eve", "E-1")
+	p = pay(late, boxtest.Timeout)
+	d.ledger.charge(p, "APPROVED", true)
+	if _, err := d.Booking.Cancel(t.Context(), "eve", late.ID); err != nil {
+		t.Fatal(err)
+	}
+	d.Deliver(t, append(d.Outbox.Take(), d.Paid(t, p))...)
+	d.Deliver(t, append(d.Outbox.Take(), d.PaidBack(t, p))...)
+
+	p, err = d.Payments.Start(t.Context(), payment.Request{Key: "m", Member: "ann", Type: events.ForMembership, Amount: payment.MembershipPrice, Card: boxtest.Approve})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.ledger.charge(p, "APPROVED", false)
+	d.Deliver(t, append(d.Outbox.Take(), d.Paid(t, p))...)
+
+	d.Reserve(t, "fay", "F-1")
+	d.Deliver(t, d.Outbox.Take()...)
+}
+
+func (d *desk) audit(t *testing.T) ops.Audit {
+	t.Helper()
+	a, err := d.ops.Audit(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// broken are the names of the checks that fail.
+func broken(a ops.Audit) (names []string) {
+	for _, c := range a.Checks {
+		if !c.OK {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+func TestSound(t *testing.T) {
+	d := newDesk(t, nil)
+	if a := d.audit(t); !a.OK || !a.Quiescent || len(a.Checks) != 12 {
+		t.Errorf("an empty box office: %+v", a)
+	}
+	d.history(t)
+	a := d.audit(t)
+	if !a.OK || !a.Quiescent {
+		t.Fatalf("%+v", a)
+	}
+	if got := a.Checks[3].Detail; got != "4 successes − 2 refunds = 2 confirmed reservations" {
+		t.Errorf("money: %s", got)
+	}
+}
+
+func TestEachCheckCanFail(t *testing.T) {
+	publish := func(topic string) func(*testing.T, *desk) {
+		return func(t *testing.T, d *desk) {
+			if err := d.bus.Publisher().Publish(topic, message.NewMessage("1", []byte("x"))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	run := func(query string) func(*testing.T, *desk) {
+		return func(t *testing.T, d *desk) { d.Exec(t, query) }
+	}
+	for name, c := range map[string]struct {
+		breaks func(t *testing.T, d *desk)
+		want   []string // these and no others fail
+		moving bool
+	}{
+		"a sold seat of nobody":       {run(`UPDATE seats SET status = 'SOLD', reservation_id = 'nobody' WHERE show_id = 'show-2' AND seat_id = 'A-1'`), []string{"sold-seats"}, false},
+		"a ticket without its seat":   {run(`UPDATE seats SET status = 'AVAILABLE', reservation_id = NULL WHERE show_id = 'show-1' AND seat_id = 'A-1'`), []string{"sold-seats"}, false},
+		"a ticket for another's seat": {run(`UPDATE seats SET reservation_id = (SELECT reservation_id FROM seats WHERE show_id = 'show-1' AND seat_id = 'A-1') WHERE show_id = 'show-1' AND seat_id = 'B-1'`), []string{"sold-seats"}, false},
+		"a seat sold twice":           {run(`INSERT INTO reservation_seats SELECT r.reservation_id, 'show-1', 'A-1', 1, 150000 FROM reservations r WHERE r.status = 'CONFIRMED' AND r.transferred_at IS NOT NULL`), []string{"sold-seats", "seat-sold-once"}, false},
+		"a hold of nobody":            {run(`UPDATE seats SET status = 'HOLD', reservation_id = 'nobody', hold_expires_at = 1 WHERE show_id = 'show-2' AND seat_id = 'A-1'`), []string{"held-seats"}, false},
+		"a hold without its seat":     {run(`UPDATE seats SET status = 'AVAILABLE', reservation_id = NULL, hold_expires_at = NULL WHERE status = 'HOLD'`), []string{"held-seats"}, false},
+		"a ticket without money":      {run(`UPDATE payments SET reference_id = 'other' WHERE type = 'reservation' AND status = 'SUCCESS' AND reference_id = (SELECT reservation_id FROM reservations WHERE status = 'CONFIRMED' AND transferred_at IS NULL)`), []string{"money"}, false},
+		"money without a ticket":      {run(`UPDATE reservations SET status = 'CANCELLED', reason = 'USER_REQUEST', cancelled_at = 1 WHERE status = 'CONFIRMED' AND transferred_at IS NULL`), []string{"sold-seats", "money", "statistics", "nothing-lost"}, false},
+		"money without a transfer":    {run(`UPDATE transfers SET status = 'CANCELLED', reason = 'LATE'`), []string{"money", "statistics", "nothing-lost"}, false},
+		"money without a membership":  {run(`UPDATE memberships SET status = 'CANCELLED', activated_at = NULL`), []string{"money", "statistics", "nothing-lost"}, false},
+		"a wrong counter":             {run(`UPDATE stats SET value = value + 1 WHERE name = 'refund_amount'`), []string{"statistics"}, false},
+		"a missing count":             {run(`UPDATE stats SET value = value - 1 WHERE name = 'reservations_created'`), []string{"statistics"}, false},
+		"an effect twice":             {run(`INSERT INTO effects (consumer_group, event_id, event_type, aggregate_id, effect, handled_at) SELECT consumer_group, event_id, event_type, aggregate_id, effect, 1 FROM effects LIMIT 1`), []string{"handled-once"}, false},
+		"an effect lost":              {run(`DELETE FROM effects WHERE effect_id = (SELECT MIN(effect_id) FROM effects WHERE consumer_group = 'event-payment-consumer')`), []string{"nothing-lost"}, false},
+		"a hold that nobody ends":     {run(`UPDATE reservations SET hold_expires_at = 1 WHERE status = 'PENDING'`), []string{"nothing-stuck"}, true},
+		"a payment that nobody settles": {func(t *testing.T, d *desk) {
+			p := d.Pay(t, d.Reserve(t, "guy", "G-1"), boxtest.Approve)
+			d.Deliver(t, d.Outbox.Take()...)
+			d.Exec(t, `UPDATE payments SET created_at = 1 WHERE payment_id = $1`, p.ID)
+		}, []string{"nothing-stuck"}, true},
+		"a refund that nobody gives": {func(t *testing.T, d *desk) {
+			d.Exec(t, `UPDATE payments SET refund_state = 'REQUESTED', refund_reason = 'LATE', refund_asked_at = 1 WHERE payment_id = (SELECT payment_id FROM reservations WHERE status = 'CONFIRMED' AND transferred_at IS NULL)`)
+		}, []string{"nothing-stuck"}, true},
+		"an event in the outbox": {func(t *testing.T, d *desk) {
+			err := d.Store.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+				e, err := event.New("Stray", "/test", nil)
+				if err != nil {
+					return err
+				}
+				var x sqltx.Execer = tx
+				return d.outbox.Append(ctx, x, e)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"outbox-drained"}, true},
+		"a message on a topic":  {publish("payment.events"), []string{"consumers-drained"}, true},
+		"a dead letter":         {publish("dlq.payment"), []string{"no-dead-letters"}, false},
+		"an unreachable ledger": {func(_ *testing.T, d *desk) { d.ledger.down = true }, []string{"gateway-ledger"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := sound(t)
+			c.breaks(t, d)
+			a := d.audit(t)
+			if got := broken(a); !slices.Equal(got, c.want) || a.OK {
+				t.Errorf("broken are %v, want %v: %+v", got, c.want, a)
+			}
+			if a.Quiescent == c.moving {
+				t.Errorf("quiescent: %v", a.Quiescent)
+			}
+		})
+	}
+}
+
+func TestLedgerDisagrees(t *testing.T) {
+	at := func(d *desk, status string, refunded bool) *payment.Charge {
+		i := slices.IndexFunc(d.ledger.charges, func(c payment.Charge) bool { return c.Status == status && c.Refunded == refunded })
+		return &d.ledger.charges[i]
+	}
+	for name, c := range map[string]struct {
+		breaks func(d *desk)
+		word   string
+	}{
+		"a charge that no payment has": {func(d *desk) {
+			d.ledger.charges = append(d.ledger.charges, payment.Charge{Key: "stray", Status: "APPROVED", Amount: 5})
+		}, "stray"},
+		"a key charged twice":             {func(d *desk) { d.ledger.charges = append(d.ledger.charges, d.ledger.charges[0]) }, "twice"},
+		"another amount":                  {func(d *desk) { d.ledger.charges[0].Amount++ }, "charged 300001"},
+		"a charge that is missing":        {func(d *desk) { d.ledger.charges = d.ledger.charges[1:] }, "knows nothing"},
+		"declined, and we say success":    {func(d *desk) { at(d, "APPROVED", false).Status = "DECLINED" }, "is SUCCESS"},
+		"approved, and we say failed":     {func(d *desk) { at(d, "DECLINED", false).Status = "APPROVED" }, "is FAILED"},
+		"refunded, and we say success":    {func(d *desk) { at(d, "APPROVED", false).Refunded = true }, "is SUCCESS"},
+		"not refunded, and we say we did": {func(d *desk) { at(d, "APPROVED", true).Refunded = false }, "is REFUNDED"},
+		"pending, and we say success":     {func(d *desk) { at(d, "APPROVED", false).Status = "PENDING" }, "PENDING"},
+		"its own count of duplicates":     {func(d *desk) { d.ledger.totals.DuplicateKeys = 1 }, "1 keys"},
+		"two charges for one thing":       {func(d *desk) { d.ledger.totals.DuplicateReferences = 1 }, "more than once"},
+	} {
+		d := sound(t)
+		c.breaks(d)
+		a := d.audit(t)
+		if got := broken(a); !slices.Equal(got, []string{"gateway-ledger"}) {
+			t.Errorf("%s: broken are %v", name, got)
+			continue
+		}
+		for _, check := range a.Checks {
+			if !check.OK && !strings.Contains(check.Detail, c.word) {
+				t.Errorf("%s: %s", name, check.Detail)
+			}
+		}
+	}
+}
+
+// What the gateway refused leaves no charge, and what is under way may be there or not.
+func TestLedgerOfOpenPayments(t *testing.T) {
+	d := newDesk(t, nil)
+	refused := d.Pay(t, d.Reserve(t, "ann", "A-1"), boxtest.Approve)
+	open := d.Pay(t, d.Reserve(t, "ann", "A-2"), boxtest.Approve)
+	d.Pay(t, d.Reserve(t, "ann", "A-3"), boxtest.Approve)
+	d.ledger.charge(open, "PENDING", false)
+	d.Deliver(t, append(d.Outbox.Take(), d.NotPaid(t, refused))...)
+	d.Exec(t, `UPDATE payments SET failure_reason = $2 WHERE payment_id = $1`, refused.ID, payment.GatewayRefused)
+	if a := d.audit(t); !a.OK || a.Quiescent {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestReport(t *testing.T) {
+	d := newDesk(t, func(c *ops.Config) {
+		c.Status = func() []bus.ConsumerStatus {
+			return []bus.ConsumerStatus{{Topic: events.Payments, Group: events.GroupSold, State: bus.Paused, InFlight: 1, Handled: 2, Retried: 3, DeadLettered: 4, LastError: "why"}}
+		}
+		c.Executor = func() payment.ExecutorStatus { return payment.ExecutorStatus{InFlight: 5, Approved: 6} }
+		c.Duplicates = func(ops.Consumer) int64 { return 7 }
+	})
+	d.history(t)
+	letter := message.NewMessage("letter", []byte("not an event"))
+	letter.Metadata = message.Metadata{bus.DLQGroup: "g", bus.DLQReason: "r", bus.DLQClass: "permanent", bus.DLQError: "e", bus.DLQLastFailure: "2026-01-02T03:04:05Z"}
+	if err := d.bus.Publisher().Publish("dlq.payment", letter); err != nil {
+		t.Fatal(err)
+	}
+	report, err := d.ops.Report(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"outbox":{"backlog":0,"oldestAgeSeconds":0,"published":0,"failed":0,"holder":""}`,
+		`{"topic":"payment.events","group":"event-payment-consumer","state":"paused","inFlight":1,"handled":2,"duplicates":7,"retried":3,"deadLettered":4,"lag":0,"lastError":"why"}`,
+		`"state":"elsewhere"`,
+		`{"topic":"dlq.payment","count":1,"recent":[{"id":"letter","type":"","group":"g","reason":"r","class":"permanent","error":"e","at":"2026-01-02T03:04:05Z"}]}`,
+		`"refundAmount":`, `"reservationsConfirmed":3`, `"reachable":true`, `"inFlight":5`, `"ledger":{"charges":0`,
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s is missing in %s", want, text)
+		}
+	}
+	d.ledger.down = true
+	if report, err = d.ops.Report(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if text, err = json.Marshal(report); err != nil || !strings.Contains(string(text), `"reachable":false`) || !strings.Contains(string(text), `"ledger":null`) {
+		t.Errorf("without a gateway: %s, %v", text, err)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	d := newDesk(t, func(c *ops.Config) {
+		c.Executor = func() payment.ExecutorStatus { return payment.ExecutorStatus{Approved: 6} }
+	})
+	var requests ops.Requests
+	requests.Observe("/api/login", "POST", 200, 30*time.Millisecond)
+	requests.Observe("/api/login", "POST", 200, 20*time.Second)
+	server := httptest.NewServer(d.ops.Metrics(&requests))
+	defer server.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	res, err := http.Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"outbox_backlog 0\n", "outbox_published_total 0\n", `kafka_consumer_lag{topic="payment.events",group="event-payment-consumer"} 0`,
+		`dlq_message_count{topic="dlq.transfer"} 0`, `payments_total{outcome="approved"} 6`,
+		`http_requests_total{route="/api/login",method="POST",code="200"} 2`,
+		`http_request_duration_seconds_bucket{route="/api/login",le="0.05"} 1`, `http_request_duration_seconds_bucket{route="/api/login",le="+Inf"} 2`,
+		"# TYPE http_request_duration_seconds histogram\n",
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s is missing in\n%s", want, text)
+		}
+	}
+}
+
+// Those who ask at once share audits, and nobody is given an old one.
+func TestAuditsAreShared(t *testing.T) {
+	d := newDesk(t, nil)
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if a, err := d.ops.Audit(context.Background()); err != nil || !a.OK {
+				t.Errorf("%+v, %v", a, err)
+			}
+		})
+	}
+	wg.Wait()
+	d.Exec(t, `UPDATE stats SET value = 1 WHERE name = 'memberships'`)
+	if a := d.audit(t); a.OK {
+		t.Error("an audit from before the change was given out")
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	if _, err := ops.New(ops.Config{}); err == nil {
+		t.Error("an empty configuration was accepted")
+	}
+}

@@ -1,0 +1,134 @@
+// Package outbox publishes events if, and only if, the transaction that wrote
+// them commits.
+//
+// An [Outbox] appends events in the caller's own transaction, in one statement.
+// A [Relay] reads them in a safe order and publishes them to any Watermill
+// publisher. A [Store] is where they wait meanwhile: package sqliteoutbox or
+// pgoutbox.
+//
+//	err := sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
+//		if _, err := tx.ExecContext(ctx, `UPDATE seats SET …`); err != nil { // locks the row
+//			return err
+//		}
+//		return box.Append(ctx, tx, event) // after the lock: see Order
+//	})
+//
+// # Guarantees
+//
+//	property                                                       proven by
+//	what a committed transaction appended is published at least
+//	once, or parked                                                TestNothingLostNothingReordered, suite CrashRepeatsOneBatch
+//	what a rolled-back one appended is never published             suite Atomic
+//	events of a key are first published in commit order, also
+//	across retries, restarts and failovers                         TestNothingLostNothingReordered, suite OrderPerKey, TestStress
+//	nothing waits for a foreign open transaction                   TestStress (p99 beside a long one)
+//	no wake-up comes before the commit; after it the relay is
+//	woken at once                                                  suite WakeOnCommit, TestOtherProcessesAreWoken
+//	a relay that lost its lease changes nothing, and begins no
+//	further Publish call                                           suite Fencing, TestStalledHolderStops
+//	a crash publishes at most one batch per shard again            suite CrashRepeatsOneBatch
+//	a clean stop publishes nothing again                           TestShutdownFinishesTheBatch
+//	an unreachable broker parks nothing                            suite UnreachableParksNothing, TestMaxAge
+//	a poison event does not block others for longer than MaxAge    TestMaxAge, TestProbesFindThePoison, suite MaxAgeParks
+//	nothing is open in the database while messages are published   by construction: Store keeps nothing between calls
+//	an idle relay sends at most 2 statements a second per shard    TestIdleRelayAsksRarely
+//
+// The suite is outboxtest.Run. Parked events that are retried are the exception
+// to the order: they go behind everything that waits.
+//
+// # Order
+//
+// Events of one key (event.Event.Key) are published in the order in which their
+// transactions committed, provided that each transaction appends after it has
+// locked the key's row, or checks a version it has read. No reader can restore
+// an order that two unsynchronised writers never had. All events without a key
+// are one key.
+//
+// Within a batch, keys are published in parallel (RelayConfig.Lanes) and many
+// messages per Publish call (Chunk). When a call for many fails, nobody knows
+// which of them were published: they are then published one by one, so that the
+// failing one is found, and some may arrive twice.
+//
+// # Failing events
+//
+// An event whose Publish fails is tried again after 1 s, 2 s, 4 s … 30 s
+// (RelayConfig.Retry); the state is kept in outbox_retries. What happens to the
+// others is RelayConfig.Ordering:
+//
+//	Strict   nothing behind the batch is published until the event is; other keys
+//	         of the same batch may have passed. The default.
+//	ByKey    the event, and later ones of its key, move aside in the transaction
+//	         that moves the cursor, and are published in their order once it
+//	         succeeds. Other keys pass. At most MaxAside events of a shard stand
+//	         aside; then the shard waits as under Strict.
+//
+// After MaxAge (5 min) a failing event is parked: it moves to outbox_failed with
+// its error and attempts, an operator decides ([Parking]), and the rest goes on.
+// The age must tell a poison event from a broker that is away. So the time
+// between two attempts is added to it only if there is evidence that the broker
+// works: this relay has published some other event in between (of any shard), or
+// the event's own error is classified permanent, which means that the broker
+// answered. Under Strict a blocked shard would have no such evidence, so with
+// each attempt at the event in front one further event of another key is
+// published as a probe, from the batch or from what is read on. When nothing
+// else waits, nothing is held up, and the event is tried for ever.
+//
+// An error classified infrastructure (fault.Of with RelayConfig.Classifiers)
+// pauses the shard, is no attempt at any event, and adds to no age. Errors that
+// nobody classified are attempts; when everything fails with them, the relay
+// makes careful rounds and publishes all as soon as one gets through.
+//
+// # Crashes, leases and stops
+//
+// Each shard has a lease of 10 s with a fencing token, held while the relay
+// runs and renewed with each batch. A relay that is killed delays its shards by
+// the rest of the lease; one that is stopped gives them up at once. Any number
+// of relays may run; the others stand by.
+//
+// A relay reads the next batch while it publishes one, but publishes it only
+// after the one before is settled. So a crash repeats at most one batch per
+// shard (MaxBatch, 5000; with probes up to MinBatch more). A stop while a failing
+// event blocks the shard repeats what had passed it. Consumers must be
+// idempotent; package idempotency makes them so.
+//
+// # Failure modes
+//
+//	database away       Append fails and with it the transaction; the relay waits, keeps what
+//	                    it has confirmed in memory, and goes on
+//	broker away         the shard pauses or makes careful rounds; the backlog grows
+//	relay killed        another one, or the next, repeats up to a batch after the lease's rest
+//	relay stalled       its lease goes to another; its settlement is refused; what it was
+//	                    publishing may arrive twice
+//	poison event        parked after MaxAge, see above
+//	wake-up lost        found after RelayConfig.Interval (1 s)
+//	restored elsewhere  Run returns ErrForeignDatabase until the store's Rebase says from when
+//	                    events are published again
+//	Shards changed      Append and Run return ErrShards
+//	publisher returns
+//	before it is safe   a crash of the broker loses what it had only in memory: nothing can be
+//	                    done about that here
+//
+// # Waking
+//
+// Inside sqltx.Do, Append wakes the relays of this process, and through the
+// store those of others, after the commit. The wake-ups of other processes are
+// sent outside of any transaction, the first at once and then at most one per
+// 2 ms, because PostgreSQL's NOTIFY takes a lock of the whole database while it
+// commits. With a bare *sql.Tx call [Outbox.Wake] after the commit, or set
+// Config.NotifyInTransaction, or let the relay's Interval do.
+//
+// # Metrics
+//
+// [Hooks] and [Relay.Stats] feed these; the names are what a collector should use:
+//
+//	outbox_backlog{shard}                    ShardStats.Backlog
+//	outbox_oldest_age_seconds{shard}         since ShardStats.Oldest
+//	outbox_aside{shard}                      ShardStats.Aside
+//	outbox_parked{shard}                     ShardStats.Parked
+//	outbox_lease_held{shard}                 Hooks.Lease
+//	outbox_published_total{topic}            Hooks.Published
+//	outbox_publish_latency_seconds{topic}    Hooks.Published
+//	outbox_failed_total{topic}               Hooks.Failed
+//	outbox_round_duration_seconds{shard}     Hooks.Round
+//	outbox_pruned_total{shard}               Hooks.Pruned
+package outbox

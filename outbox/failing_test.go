@@ -1,0 +1,213 @@
+package outbox_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/outboxtest"
+)
+
+var errRefused = errors.New("refused")
+
+// refuse makes the publisher fail the events that match.
+func (b *bench) refuse(err error, match func(name string) bool) {
+	b.pub.Fail = func(_ string, e event.Event) error {
+		if match(name(e)) {
+			return err
+		}
+		return nil
+	}
+}
+
+func is(names ...string) func(string) bool {
+	return func(n string) bool { return slices.Contains(names, n) }
+}
+
+// keysOf is n distinct keys.
+func keysOf(n int) (out []string) {
+	for i := range n {
+		out = append(out, fmt.Sprintf("k%03d-", i))
+	}
+	return out
+}
+
+func TestStrictReadsNotPastAFailingBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 1)
+		b.append(keysOf(100)...)
+		b.refuse(errRefused, is("k000-1"))
+		attempts := 0
+		stop := b.start(outbox.RelayConfig{MinBatch: 10, MaxBatch: 10, Chunk: 1, MaxAge: -1,
+			Hooks: outbox.Hooks{Failed: func(int, string, int, error) { attempts++ }}})
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		// The rest of the batch, and with each further attempt one probe.
+		if got, most := len(b.order()), 9+attempts-1; got < 9 || got > most {
+			t.Errorf("published %d events behind a failing one after %d attempts, want 9 to %d", got, attempts, most)
+		}
+		stop()
+	})
+}
+
+func TestOtherKeysOfTheBatchPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 1)
+		b.append("a", "b", "a", "c", "b")
+		b.refuse(errRefused, is("a1"))
+		stop := b.start(outbox.RelayConfig{Chunk: 1, Lanes: 2})
+		synctest.Wait()
+		got := b.order()
+		slices.Sort(got)
+		if strings.Join(got, " ") != "b1 b2 c1" {
+			t.Errorf("published %v while a1 fails, want the other keys", got)
+		}
+		stop()
+	})
+}
+
+func TestMaxAge(t *testing.T) {
+	for _, o := range []outbox.Ordering{outbox.Strict, outbox.ByKey} {
+		for _, c := range []struct {
+			name   string
+			others bool
+			err    error
+			parked bool
+		}{
+			{"others get through", true, errRefused, true},
+			{"nothing else waits", false, errRefused, false},
+			{"the broker answers", false, fault.MarkPermanent(errRefused), true},
+			{"the broker is away", true, fault.MarkInfrastructure(errRefused), false},
+		} {
+			t.Run(fmt.Sprint(o, " ", c.name), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					b := newBench(t, 1)
+					b.refuse(c.err, is("bad1"))
+					parked := make(chan time.Time, 1)
+					start := time.Now()
+					stop := b.start(outbox.RelayConfig{Ordering: o, Hooks: outbox.Hooks{
+						Parked: func(int, string, string, error) { parked <- time.Now() }}})
+					b.append("bad", "bad")
+					for time.Since(start) < 20*time.Minute {
+						if c.others {
+							b.append("good")
+						}
+						time.Sleep(time.Second)
+					}
+					synctest.Wait()
+					select {
+					case at := <-parked:
+						if age := at.Sub(start); !c.parked || age < 5*time.Minute || age > 6*time.Minute {
+							t.Errorf("parked after %v; want %v, after 5 to 6 minutes", age, c.parked)
+						}
+						if !slices.Contains(b.order(), "bad2") {
+							t.Error("the event behind the parked one was not published")
+						}
+					default:
+						if c.parked {
+							t.Error("not parked in 20 minutes")
+						}
+					}
+					stop()
+				})
+			})
+		}
+	}
+}
+
+// TestProbesFindThePoison has no event after the failing one but those that
+// were committed before it failed: what is read on must give the evidence.
+func TestProbesFindThePoison(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 1)
+		b.refuse(errRefused, is("k000-1"))
+		b.append(keysOf(200)...)
+		stop := b.start(outbox.RelayConfig{MinBatch: 10, MaxBatch: 100})
+		time.Sleep(8 * time.Minute)
+		synctest.Wait()
+		if n := len(b.order()); n != 199 {
+			t.Errorf("%d events were published after the poison was to be parked, want 199", n)
+		}
+		if p, _ := b.store.Parked(t.Context(), 0, 10); len(p) != 1 || p[0].Key != "k000-" {
+			t.Errorf("parked %+v, want the poison", p)
+		}
+		stop()
+	})
+}
+
+// TestOutageCatchesUp checks that an outage which nobody classified ends soon
+// after the broker is back, with nothing parked, in order.
+func TestOutageCatchesUp(t *testing.T) {
+	for _, o := range []outbox.Ordering{outbox.Strict, outbox.ByKey} {
+		t.Run(fmt.Sprint(o), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, 1)
+				var away atomic.Bool
+				var tries atomic.Int64
+				away.Store(true)
+				b.pub.Fail = func(string, event.Event) error {
+					if away.Load() {
+						tries.Add(1)
+						return errRefused
+					}
+					return nil
+				}
+				stop := b.start(outbox.RelayConfig{Ordering: o})
+				for i := range 100 {
+					b.append(keysOf(20)[i%20])
+					time.Sleep(time.Second)
+				}
+				time.Sleep(time.Hour)
+				if n := tries.Load(); n > 20_000 {
+					t.Errorf("%d attempts in an outage of an hour", n)
+				}
+				away.Store(false)
+				time.Sleep(31 * time.Second) // the cap of the backoff
+				synctest.Wait()
+				if n := len(b.order()); n != 100 {
+					t.Errorf("%d events were published after the outage, want 100", n)
+				}
+				if n := outboxtest.Inversions(b.pub.Published()); n != 0 {
+					t.Errorf("%d inversions", n)
+				}
+				stop()
+			})
+		})
+	}
+}
+
+func TestByKeyBoundsWhatStandsAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 1)
+		var cured atomic.Bool
+		b.refuse(errRefused, func(n string) bool { return strings.HasPrefix(n, "bad") && !cured.Load() })
+		stop := b.start(outbox.RelayConfig{Ordering: outbox.ByKey, MaxAside: 5, MaxAge: -1})
+		for range 20 {
+			b.append("bad", "good")
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(time.Hour)
+		st, err := b.store.Stats(t.Context())
+		if err != nil || st[0].Aside != 5 || st[0].Backlog <= 5 {
+			t.Errorf("%d events stand aside of %d, %v; want 5, and others that wait for room", st[0].Aside, st[0].Backlog, err)
+		}
+		cured.Store(true)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := len(b.order()); n != 40 {
+			t.Errorf("%d events were published at last, want 40", n)
+		}
+		if n := outboxtest.Inversions(b.pub.Published()); n != 0 {
+			t.Errorf("%d inversions", n)
+		}
+		stop()
+	})
+}

@@ -1,0 +1,93 @@
+package outbox
+
+// judge decides what becomes of each event that failed in this round, and
+// returns how many there were.
+func (s *shard) judge(rd *round, seen int64, settlement *Settlement) (tried int) {
+	w := rd.w
+	for i := range w.lanes {
+		for _, f := range w.lanes[i].failing {
+			if f.tried {
+				tried++
+			}
+		}
+	}
+	if tried == 0 {
+		return 0
+	}
+	rd.tries = make(map[*Item]attempt, tried)
+	room := s.r.cfg.MaxAside - s.aside.total - len(settlement.Failures)
+	for i := range w.lanes {
+		l := &w.lanes[i]
+		keep := l.failing[:0]
+		for _, f := range l.failing {
+			if !f.tried {
+				keep = append(keep, f)
+				continue
+			}
+			f.tried = false
+			it := &w.items[f.item]
+			others := seen > f.last.seen || f.permanent // somebody else got through since its last attempt
+			if !f.last.at.IsZero() && others {
+				it.Age += f.at.Sub(f.last.at)
+			}
+			it.Attempts++
+			f.last = attempt{f.at, seen}
+			rd.tries[it] = f.last
+			wait := s.r.retry.Delay(it.Attempts)
+			f.due = f.at.Add(wait)
+			s.r.cfg.Hooks.Failed(s.id, it.Topic, it.Attempts, f.err)
+
+			failure := Failure{Item: it, State: Held, Attempts: it.Attempts, Age: it.Age, Wait: wait, Error: f.err.Error()}
+			var followers []int32
+			switch {
+			case s.r.cfg.MaxAge >= 0 && it.Attempts > 1 && it.Age >= s.r.cfg.MaxAge:
+				failure.State = Parked
+			case w.aside:
+				failure.State = MovedAside
+			case s.r.cfg.Ordering == ByKey && (others || (!s.stalled && tried <= failuresInARow)):
+				if followers = w.followers(f.item); len(followers) < room {
+					failure.State = MovedAside
+					room -= 1 + len(followers)
+				} else {
+					followers = nil
+				}
+			}
+			w.state[f.item] = failure.State
+			settlement.Failures = append(settlement.Failures, failure)
+			if failure.State == Held {
+				keep = append(keep, f)
+				continue
+			}
+			delete(l.blocked, it.Key)
+			for _, i := range followers {
+				w.state[i] = MovedAside
+				settlement.Failures = append(settlement.Failures, Failure{Item: &w.items[i], State: MovedAside})
+			}
+		}
+		clear(l.failing[len(keep):])
+		l.failing = keep
+	}
+	w.spare = w.waiting(w.spare)
+	return tried
+}
+
+// followers are the later items of the same key.
+func (w *work) followers(item int32) []int32 {
+	var out []int32
+	for i := item + 1; int(i) < len(w.items); i++ {
+		if w.state[i] == Waiting && w.items[i].Key == w.items[item].Key {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func (w *work) waiting(items []int32) []int32 {
+	keep := items[:0]
+	for _, i := range items {
+		if w.state[i] == Waiting {
+			keep = append(keep, i)
+		}
+	}
+	return keep
+}

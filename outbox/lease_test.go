@@ -1,0 +1,231 @@
+package outbox_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/outboxtest"
+)
+
+func TestStalledHolderStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 1)
+		b.append(keysOf(10)...)
+		// The holder's database connection fails for longer than its lease while
+		// a Publish call hangs. The heir publishes everything.
+		entered, release := make(chan *message.Message, 1), make(chan struct{})
+		hung := publisherFunc(func(_ string, msgs ...*message.Message) error {
+			select {
+			case entered <- msgs[0]:
+				<-release
+			default:
+				t.Error("a stalled holder began another Publish call")
+			}
+			return msgs[0].Context().Err()
+		})
+		var cut atomic.Bool
+		b.store.Intercept = func(op string) error {
+			if cut.Load() && op == "settle" {
+				return errors.New("no connection")
+			}
+			return nil
+		}
+		r, err := outbox.NewRelay(b.store, hung, outbox.RelayConfig{Chunk: 1, Lanes: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- r.Run(ctx) }()
+		msg := <-entered
+		cut.Store(true)
+		time.Sleep(11 * time.Second)
+		cut.Store(false)
+
+		heir := b.start(outbox.RelayConfig{})
+		synctest.Wait()
+		if n := len(b.order()); n != 10 {
+			t.Errorf("the heir published %d events, want 10", n)
+		}
+		time.Sleep(4 * time.Second) // the stalled holder asks again
+		if msg.Context().Err() == nil {
+			t.Error("the message of a lost lease is not cancelled")
+		}
+		close(release)
+		synctest.Wait()
+		if n := outboxtest.Duplicates(b.pub.Published()); n != 0 {
+			t.Errorf("%d duplicates", n)
+		}
+		heir()
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
+type publisherFunc func(topic string, msgs ...*message.Message) error
+
+func (f publisherFunc) Publish(topic string, msgs ...*message.Message) error {
+	return f(topic, msgs...)
+}
+func (publisherFunc) Close() error { return nil }
+
+func TestLeaseIsKeptWhilePublishing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 1)
+		b.append("a")
+		slow := publisherFunc(func(topic string, msgs ...*message.Message) error {
+			time.Sleep(5 * time.Minute)
+			return b.pub.Publish(topic, msgs...)
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 2)
+		for range 2 { // one of them stands by
+			r, err := outbox.NewRelay(b.store, slow, outbox.RelayConfig{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() { done <- r.Run(ctx) }()
+		}
+		time.Sleep(time.Hour)
+		if got := b.order(); len(got) != 1 {
+			t.Errorf("published %v, want a1 once", got)
+		}
+		cancel()
+		if err := errors.Join(<-done, <-done); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestShutdownFinishesTheBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 1)
+		b.append(keysOf(20)...)
+		b.pub.Fail = func(string, event.Event) error { time.Sleep(time.Second); return nil }
+		stop := b.start(outbox.RelayConfig{Lanes: 4})
+		time.Sleep(1500 * time.Millisecond)
+		stop()
+		b.pub.Fail = nil
+		if n := len(b.order()); n != 20 {
+			t.Errorf("%d events of the batch in flight were published, want 20", n)
+		}
+		if err := b.relay(outbox.RelayConfig{}).Drain(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if n := outboxtest.Duplicates(b.pub.Published()); n != 0 {
+			t.Errorf("%d events were published again after a clean stop", n)
+		}
+	})
+}
+
+func TestShutdownTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 1)
+		b.append("a", "b")
+		hang := publisherFunc(func(_ string, msgs ...*message.Message) error {
+			<-msgs[0].Context().Done() // a client that heeds the message's context
+			return msgs[0].Context().Err()
+		})
+		r, err := outbox.NewRelay(b.store, hang, outbox.RelayConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- r.Run(ctx) }()
+		synctest.Wait()
+		cancel()
+		start := time.Now()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(start); took != 30*time.Second {
+			t.Errorf("a hanging publisher held the shutdown up for %v, want 30s", took)
+		}
+		if st, _ := b.store.Stats(t.Context()); st[0].Failing != 0 || st[0].Backlog != 2 {
+			t.Errorf("a cancelled attempt was counted: %+v", st[0])
+		}
+	})
+}
+
+func TestPublisherPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 1)
+		b.append("a")
+		n := 0
+		b.pub.Fail = func(string, event.Event) error {
+			if n++; n == 1 {
+				panic("out of cheese")
+			}
+			return nil
+		}
+		var failed []error
+		if err := b.relay(outbox.RelayConfig{Hooks: outbox.Hooks{
+			Failed: func(_ int, _ string, _ int, err error) { failed = append(failed, err) },
+		}}).Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(failed) != 1 || !strings.Contains(failed[0].Error(), "out of cheese") || len(b.order()) != 1 {
+			t.Errorf("failures %v, published %v; want the panic and then a1", failed, b.order())
+		}
+	})
+}
+
+func TestMaxShardsSpreads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 4)
+		var held [2]atomic.Int64
+		var stops []func()
+		for i := range 2 {
+			stops = append(stops, b.start(outbox.RelayConfig{MaxShards: 2, Hooks: outbox.Hooks{Lease: func(_ int, h bool) {
+				if h {
+					held[i].Add(1)
+				} else {
+					held[i].Add(-1)
+				}
+			}}}))
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if held[0].Load() != 2 || held[1].Load() != 2 {
+			t.Errorf("the relays hold %d and %d shards, want 2 each", held[0].Load(), held[1].Load())
+		}
+		b.append(keysOf(50)...)
+		synctest.Wait()
+		if n := len(b.order()); n != 50 {
+			t.Errorf("%d events were published, want 50", n)
+		}
+		for _, stop := range stops {
+			stop()
+		}
+	})
+}
+
+func TestHandover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 1)
+		first := b.start(outbox.RelayConfig{})
+		synctest.Wait()
+		second := b.start(outbox.RelayConfig{})
+		time.Sleep(10 * time.Second)
+		first()
+		b.append("a")
+		time.Sleep(time.Second) // the standby's interval, not the lease's TTL
+		synctest.Wait()
+		if len(b.order()) != 1 {
+			t.Error("the standby did not take over within its interval")
+		}
+		second()
+	})
+}

@@ -1,0 +1,43 @@
+package pgoutbox_test
+
+import (
+	"bufio"
+	"bytes"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+
+	"github.com/millrace-go/millrace/outbox/pgoutbox"
+)
+
+// New sends nothing, so the schema can be printed without a server. With one,
+// store.Migrate brings the tables up to date, and outbox.New and outbox.NewRelay
+// take the store.
+func ExampleNew() {
+	db, err := sql.Open("pgx", "postgres://app@localhost/app")
+	if err != nil {
+		panic(err)
+	}
+	defer db.Close()
+	store, err := pgoutbox.New(db, pgoutbox.Config{Shards: 4})
+	if err != nil {
+		panic(err)
+	}
+	var script bytes.Buffer
+	if err := store.PrintMigrations(&script); err != nil {
+		panic(err)
+	}
+	for lines := bufio.NewScanner(&script); lines.Scan(); {
+		if name, ok := strings.CutPrefix(lines.Text(), "CREATE TABLE outbox_"); ok {
+			fmt.Println("outbox_" + strings.TrimSuffix(name, " ("))
+		}
+	}
+	// Output:
+	// outbox_messages
+	// outbox_cursors
+	// outbox_settings
+	// outbox_retries
+	// outbox_failed
+}
