@@ -62,7 +62,7 @@ func (p *problem) write(w http.ResponseWriter) {
 func invalid(field, format string, args ...any) *problem {
 	p := newProblem(http.StatusBadRequest, "invalid-request", "The request is not what this route takes", format, args...)
 	if field != "" {
-		p.with("field", field)
+		return p.with("field", field)
 	}
 	return p
 }

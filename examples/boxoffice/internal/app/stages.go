@@ -86,7 +86,7 @@ func (s *stages) serveHTTP(name string, server *http.Server, ln net.Listener) {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("requests were still running after %v: %w", s.drain, err), server.Close())
 		}
-		<-served
+		<-served //nolint:errcheck // Shutdown's or Close's own ErrServerClosed
 		return err
 	})
 }

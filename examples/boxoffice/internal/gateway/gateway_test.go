@@ -254,7 +254,7 @@ func TestRunEndsHeldConnections(t *testing.T) {
 	go func() { ran <- g.Run(ctx) }()
 	held := make(chan error, 1)
 	go func() {
-		_, err := impatient(t, server.URL, "k", 20*time.Second)
+		_, err := impatient(t, server.URL, "k", 20*time.Second) //nolint:bodyclose // the call ends with an error
 		held <- err
 	}()
 	for totals(t, g).Pending != 1 {

@@ -1,0 +1,164 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestJourneys(t *testing.T) {
+	p := start(t, "--data-dir", t.TempDir(), "--hold-seconds", "30")
+	if out := p.out.String(); !strings.Contains(out, p.app.URL()) || !strings.Contains(out, p.app.AdminToken()) {
+		t.Errorf("printed: %s", out)
+	}
+	var wg sync.WaitGroup
+	for name, journey := range map[string]func(f *fan){
+		"booked": func(f *fan) {
+			held := f.hold("A-1", "A-2")
+			payment := f.pay(held, approve)
+			f.await(held.ReservationID, payment, "A-2", "CONFIRMED , SUCCESS , SOLD")
+		},
+		"declined": func(f *fan) {
+			held := f.hold("B-1")
+			payment := f.pay(held, decline)
+			f.await(held.ReservationID, payment, "B-1", "CANCELLED PAYMENT_FAILED, FAILED , AVAILABLE")
+			if why := f.payment(payment).FailureReason; why != "card_declined" {
+				t.Errorf("declined because of %q", why)
+			}
+		},
+		"timed-out": func(f *fan) {
+			held := f.hold("C-1")
+			payment := f.pay(held, timeout)
+			if got := f.payment(payment).Status; got != "PROCESSING" {
+				t.Errorf("before the gateway knows it is %s", got)
+			}
+			f.await(held.ReservationID, payment, "C-1", "CONFIRMED , SUCCESS , SOLD")
+		},
+		"cancelled": func(f *fan) {
+			held := f.hold("D-1")
+			f.call(http.MethodDelete, "/api/me/tickets/"+held.ReservationID, "", nil, 200, nil)
+			f.await(held.ReservationID, "", "D-1", "CANCELLED USER_REQUEST,  , AVAILABLE")
+		},
+		"refunded": func(f *fan) {
+			held := f.hold("E-1")
+			payment := f.pay(held, approve)
+			f.await(held.ReservationID, payment, "E-1", "CONFIRMED , SUCCESS , SOLD")
+			f.call(http.MethodPost, "/api/payments/"+payment+"/refund", "", nil, 202, nil)
+			f.await(held.ReservationID, payment, "E-1", "CANCELLED REFUNDED, REFUNDED USER_REQUEST, AVAILABLE")
+		},
+		"given-back": func(f *fan) {
+			held := f.hold("F-1")
+			payment := f.pay(held, approve)
+			f.await(held.ReservationID, payment, "F-1", "CONFIRMED , SUCCESS , SOLD")
+			f.call(http.MethodDelete, "/api/me/tickets/"+held.ReservationID, "", nil, 202, nil)
+			f.await(held.ReservationID, payment, "F-1", "CANCELLED REFUNDED, REFUNDED USER_REQUEST, AVAILABLE")
+		},
+		"late": func(f *fan) {
+			held := f.hold("G-1")
+			payment := f.pay(held, timeout)
+			f.call(http.MethodDelete, "/api/reservations/"+held.ReservationID, "", nil, 200, nil)
+			f.await(held.ReservationID, payment, "G-1", "CANCELLED USER_REQUEST, REFUNDED LATE, AVAILABLE")
+		},
+		"handed-on": func(f *fan) {
+			held := f.hold("H-1")
+			payment := f.pay(held, approve)
+			f.await(held.ReservationID, payment, "H-1", "CONFIRMED , SUCCESS , SOLD")
+			var x paid
+			f.call(http.MethodPost, "/api/transfers", "t-"+held.ReservationID, map[string]any{"reservationId": held.ReservationID, "toMemberId": "friend", "amount": held.Amount, "card": approve}, 202, &x)
+			friend := p.fan("friend")
+			waitFor(t, func() bool {
+				var mine struct{ Tickets []ticket }
+				friend.call(http.MethodGet, "/api/me/tickets", "", nil, 200, &mine)
+				return len(mine.Tickets) == 1 && mine.Tickets[0].Status == "CONFIRMED"
+			}, func() string { return "the friend has no ticket" })
+			f.call(http.MethodGet, "/api/reservations/"+held.ReservationID, "", nil, 404, nil)
+		},
+		"member": func(f *fan) {
+			var x paid
+			f.call(http.MethodPost, "/api/memberships", "m-1", map[string]any{"amount": 30000, "card": approve}, 202, &x)
+			waitFor(t, func() bool { return f.payment(x.PaymentID).Status == "SUCCESS" }, func() string { return "no membership" })
+		},
+	} {
+		f := p.fan(name)
+		wg.Go(func() { journey(f) })
+	}
+	wg.Wait()
+	p.sound()
+	var report struct{ Stats map[string]int64 }
+	(&fan{p: p, token: p.app.AdminToken()}).call(http.MethodGet, "/api/admin/ops", "", nil, 200, &report)
+	for name, want := range map[string]int64{
+		"reservationsCreated": 8, "reservationsConfirmed": 5, "reservationsCancelled": 5, "refundAmount": 150_000 + 120_000 + 120_000,
+		"transfersCompleted": 1, "transferAmount": 120_000, "memberships": 1,
+	} {
+		if got := report.Stats[name]; got != want {
+			t.Errorf("%s is %d, want %d", name, got, want)
+		}
+	}
+}
+
+func TestHoldTimeout(t *testing.T) {
+	p := start(t, "--data-dir", t.TempDir(), "--hold-seconds", "1")
+	f := p.fan("ann")
+	began := time.Now()
+	held := f.hold("A-1")
+	late := f.hold("B-1")
+	payment := f.pay(late, timeout) // its answer comes when the hold is over
+	f.await(held.ReservationID, "", "A-1", "CANCELLED HOLD_TIMEOUT,  , AVAILABLE")
+	if took := time.Since(began); took < time.Second {
+		t.Errorf("the hold lasted %v", took)
+	}
+	waitFor(t, func() bool {
+		x, y := f.ticket(late.ReservationID), f.payment(payment)
+		return x.Status == "CONFIRMED" && y.Status == "SUCCESS" || x.Reason == "HOLD_TIMEOUT" && y.Status == "REFUNDED" && y.RefundReason == "LATE"
+	}, func() string { return fmt.Sprintf("%+v %+v", f.ticket(late.ReservationID), f.payment(payment)) })
+	p.sound()
+}
+
+// Everybody wants the same seats.
+func TestCrowd(t *testing.T) {
+	p := start(t, "--data-dir", t.TempDir())
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	sold := map[string]int{}
+	for i := range 30 {
+		f := p.fan(fmt.Sprintf("fan-%d", i))
+		wg.Go(func() {
+			seat := fmt.Sprintf("A-%d", i%10+1)
+			r, err := http.NewRequest(http.MethodPost, p.app.URL()+"/api/seats/reserve", strings.NewReader(`{"eventId":"show-1","seatIds":["`+seat+`"]}`))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			r.Header.Set("Authorization", "Bearer "+f.token)
+			r.Header.Set("x-queue-entry-token", f.entry)
+			res, err := p.http.Do(r)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer res.Body.Close()
+			switch res.StatusCode {
+			case http.StatusCreated:
+				mu.Lock()
+				sold[seat]++
+				mu.Unlock()
+			case http.StatusConflict:
+			default:
+				t.Errorf("reserve: %s", res.Status)
+			}
+		})
+	}
+	wg.Wait()
+	for seat, n := range sold {
+		if n != 1 {
+			t.Errorf("%s went to %d fans", seat, n)
+		}
+	}
+	if len(sold) != 10 {
+		t.Errorf("%d of 10 seats were held", len(sold))
+	}
+	p.sound()
+}

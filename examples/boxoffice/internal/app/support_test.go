@@ -1,0 +1,250 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	approve = "4242424242424242"
+	decline = "4000000000000002"
+	timeout = "4000000000000341"
+)
+
+// quick is a gateway without simulated latency.
+func quick() gateway.Config {
+	return gateway.Config{MaxLatency: -1, SettleAfter: 700 * time.Millisecond}
+}
+
+// process is a running App.
+type process struct {
+	t    *testing.T
+	app  *App
+	http *http.Client
+	out  *bytes.Buffer
+	stop func() error
+}
+
+func settings(t *testing.T, args ...string) config.Config {
+	t.Helper()
+	cfg, err := config.Parse(append([]string{"--addr", "127.0.0.1:0"}, args...), func(string) string { return "" }, Schemes(), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// start runs a process until stop is called or the test ends.
+func start(t *testing.T, args ...string) *process {
+	t.Helper()
+	out := &bytes.Buffer{}
+	a, err := New(settings(t, args...), Options{
+		Out: out, Logger: slog.New(slog.DiscardHandler), Gateway: quick(), GatewayTimeout: 300 * time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- a.Run(ctx) }()
+	p := &process{t: t, app: a, out: out, http: &http.Client{Transport: &http.Transport{}, Timeout: 20 * time.Second}}
+	p.stop = sync.OnceValue(func() error {
+		p.http.CloseIdleConnections()
+		cancel()
+		return <-done
+	})
+	t.Cleanup(func() {
+		if err := p.stop(); err != nil {
+			t.Errorf("the process ended with %v", err)
+		}
+	})
+	select {
+	case <-a.Ready():
+	case err := <-done:
+		done <- err
+		t.Fatalf("the process did not start: %v", err)
+	}
+	return p
+}
+
+// bank is a gateway of its own, which outlives the processes of the box office.
+func bank(t *testing.T) (url string) {
+	t.Helper()
+	cfg := quick()
+	cfg.Path = filepath.Join(t.TempDir(), "ledger.db")
+	g, err := gateway.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(g.Handler())
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { g.Run(ctx) }) //nolint:errcheck // returns nil
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+		server.Close()
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server.URL
+}
+
+type fan struct {
+	p            *process
+	member       string
+	token, entry string
+}
+
+func (p *process) fan(member string) *fan {
+	p.t.Helper()
+	f := &fan{p: p, member: member}
+	var login struct{ Token string }
+	f.call(http.MethodPost, "/api/login", "", map[string]string{"memberId": member}, 200, &login)
+	f.token = login.Token
+	var place struct{ EntryToken string }
+	f.call(http.MethodPost, "/api/queue/check/show-1", "", nil, 200, &place)
+	f.entry = place.EntryToken
+	return f
+}
+
+// call makes a request and wants a status.
+func (f *fan) call(method, path, key string, body any, want int, into any) {
+	f.p.t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		f.p.t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(f.p.t.Context(), method, f.p.app.URL()+path, bytes.NewReader(text))
+	if err != nil {
+		f.p.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+f.token)
+	if f.entry != "" {
+		r.Header.Set("x-queue-entry-token", f.entry)
+	}
+	if key != "" {
+		r.Header.Set("Idempotency-Key", key)
+	}
+	res, err := f.p.http.Do(r)
+	if err != nil {
+		f.p.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil {
+		f.p.t.Fatal(err)
+	}
+	if res.StatusCode != want {
+		f.p.t.Fatalf("%s %s: %d %s, want %d", method, path, res.StatusCode, answer, want)
+	}
+	if into != nil {
+		if err := json.Unmarshal(answer, into); err != nil {
+			f.p.t.Fatal(err)
+		}
+	}
+}
+
+type ticket struct {
+	ReservationID, Status, Reason string
+	Amount                        int64
+}
+
+type paid struct{ PaymentID, Status, FailureReason, Refund, RefundReason string }
+
+func (f *fan) hold(seats ...string) ticket {
+	f.p.t.Helper()
+	var held ticket
+	f.call(http.MethodPost, "/api/seats/reserve", "", map[string]any{"eventId": "show-1", "seatIds": seats}, 201, &held)
+	return held
+}
+
+func (f *fan) pay(held ticket, card string) string {
+	f.p.t.Helper()
+	var p paid
+	f.call(http.MethodPost, "/api/payments", "key-"+held.ReservationID, map[string]any{"reservationId": held.ReservationID, "amount": held.Amount, "card": card}, 202, &p)
+	return p.PaymentID
+}
+
+func (f *fan) ticket(id string) (x ticket) {
+	f.p.t.Helper()
+	f.call(http.MethodGet, "/api/reservations/"+id, "", nil, 200, &x)
+	return x
+}
+
+func (f *fan) payment(id string) (x paid) {
+	f.p.t.Helper()
+	f.call(http.MethodGet, "/api/payments/"+id, "", nil, 200, &x)
+	return x
+}
+
+func (f *fan) seat(id string) string {
+	f.p.t.Helper()
+	var plan struct{ Seats []struct{ ID, Status string } }
+	f.call(http.MethodGet, "/api/seats/show-1", "", nil, 200, &plan)
+	for _, s := range plan.Seats {
+		if s.ID == id {
+			return s.Status
+		}
+	}
+	return "missing"
+}
+
+// await asks until the ticket, its payment and a seat are as wanted.
+func (f *fan) await(id, payment, seat, want string) {
+	f.p.t.Helper()
+	var got string
+	waitFor(f.p.t, func() bool {
+		t, p := f.ticket(id), paid{}
+		if payment != "" {
+			p = f.payment(payment)
+		}
+		got = fmt.Sprintf("%s %s, %s %s, %s", t.Status, t.Reason, p.Status, p.RefundReason, f.seat(seat))
+		return got == want
+	}, func() string { return "it is " + got + ", want " + want })
+}
+
+func waitFor(t *testing.T, until func() bool, why func() string) {
+	t.Helper()
+	for deadline := time.Now().Add(40 * time.Second); !until(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(why())
+		}
+	}
+}
+
+// audit asks for the invariants as an operator does.
+func (p *process) audit() (a ops.Audit) {
+	p.t.Helper()
+	(&fan{p: p, token: p.app.AdminToken()}).call(http.MethodGet, "/api/admin/invariants", "", nil, 200, &a)
+	return a
+}
+
+// sound waits until nothing moves and wants every invariant to hold.
+func (p *process) sound() {
+	p.t.Helper()
+	var a ops.Audit
+	waitFor(p.t, func() bool { a = p.audit(); return a.Quiescent }, func() string { return fmt.Sprintf("it never came to rest: %+v", a) })
+	if !a.OK {
+		p.t.Fatalf("%+v", a)
+	}
+}
