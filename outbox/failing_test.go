@@ -151,13 +151,16 @@ func TestOutageCatchesUp(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, 1)
 				var away atomic.Bool
-				var tries atomic.Int64
+				var tries, first, last atomic.Int64
 				away.Store(true)
 				b.pub.Fail = func(string, event.Event) error {
 					if away.Load() {
 						tries.Add(1)
 						return errRefused
 					}
+					now := time.Now().UnixNano()
+					first.CompareAndSwap(0, now)
+					last.Store(now)
 					return nil
 				}
 				stop := b.start(outbox.RelayConfig{Ordering: o})
@@ -174,6 +177,9 @@ func TestOutageCatchesUp(t *testing.T) {
 				synctest.Wait()
 				if n := len(b.order()); n != 100 {
 					t.Errorf("%d events were published after the outage, want 100", n)
+				}
+				if took := last.Load() - first.Load(); took > int64(time.Second) {
+					t.Errorf("the rest followed the first event within %v, want at once", time.Duration(took))
 				}
 				if n := outboxtest.Inversions(b.pub.Published()); n != 0 {
 					t.Errorf("%d inversions", n)
@@ -207,6 +213,23 @@ func TestByKeyBoundsWhatStandsAside(t *testing.T) {
 		}
 		if n := outboxtest.Inversions(b.pub.Published()); n != 0 {
 			t.Errorf("%d inversions", n)
+		}
+		stop()
+	})
+}
+
+func TestOneBurstStaysWithinMaxAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 1)
+		b.refuse(errRefused, func(n string) bool { return strings.HasPrefix(n, "bad") })
+		for range 20 {
+			b.append("bad", "good", "bad2")
+		}
+		stop := b.start(outbox.RelayConfig{Ordering: outbox.ByKey, MaxAside: 25, MaxAge: -1})
+		time.Sleep(time.Hour)
+		st, err := b.store.Stats(t.Context())
+		if err != nil || st[0].Aside != 20 || len(b.order()) != 20 {
+			t.Errorf("%d events stand aside and %d were published, %v; want one key's 20 and the good 20", st[0].Aside, len(b.order()), err)
 		}
 		stop()
 	})

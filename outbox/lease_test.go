@@ -80,6 +80,37 @@ func (f publisherFunc) Publish(topic string, msgs ...*message.Message) error {
 }
 func (publisherFunc) Close() error { return nil }
 
+// TestExpiredLeaseStopsPublishing has a holder that cannot ask whether the lease
+// is still its own: it must not begin another call until it can.
+func TestExpiredLeaseStopsPublishing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 1)
+		b.append(keysOf(10)...)
+		var cut atomic.Bool
+		b.store.Intercept = func(op string) error {
+			if cut.Load() && op == "settle" {
+				return errors.New("no connection")
+			}
+			return nil
+		}
+		cut.Store(true)
+		b.pub.Fail = func(string, event.Event) error { time.Sleep(3 * time.Second); return nil }
+		stop := b.start(outbox.RelayConfig{Chunk: 1, Lanes: 1})
+		time.Sleep(time.Hour)
+		// The lease of 10 s was taken before the first call.
+		if n := len(b.order()); n != 4 {
+			t.Errorf("%d events were published under a lease that could not be renewed, want the 4 of its 10 s", n)
+		}
+		cut.Store(false)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if n := len(b.order()); n != 10 || outboxtest.Duplicates(b.pub.Published()) != 0 {
+			t.Errorf("%d events were published in the end, want each of the 10 once", n)
+		}
+		stop()
+	})
+}
+
 func TestLeaseIsKeptWhilePublishing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1)

@@ -172,6 +172,59 @@ func TestBatchBytesAreBounded(t *testing.T) {
 	})
 }
 
+func TestReadsAheadWhilePublishing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 1)
+		b.append(keysOf(20)...)
+		n := b.counted()
+		b.pub.Fail = func(string, event.Event) error { time.Sleep(time.Second); return nil }
+		stop := b.start(outbox.RelayConfig{MinBatch: 5, MaxBatch: 5})
+		synctest.Wait()
+		if reads := n["read"].Load(); len(b.order()) != 0 || reads != 2 {
+			t.Errorf("%d reads while the first batch is being published, want the one ahead too", reads)
+		}
+		time.Sleep(10 * time.Second)
+		stop()
+		if len(b.order()) != 20 {
+			t.Errorf("%d events were published, want 20", len(b.order()))
+		}
+	})
+}
+
+// settlements is a store that remembers what was settled.
+type settlements struct {
+	*outboxtest.Memory
+	moves atomic.Int64
+}
+
+func (s *settlements) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlement) error {
+	if set.Move != nil {
+		s.moves.Add(1)
+	}
+	return s.Memory.Settle(ctx, l, set)
+}
+
+// TestIdlePositionIsKept checks that the place behind nothing, which moves with
+// the snapshots of a database, is written down with the renewals: or a quiet
+// outbox's cursor would hold back pruning, and its window grow.
+func TestIdlePositionIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &settlements{Memory: outboxtest.NewMemory(1)}
+		r, err := outbox.NewRelay(store, &outboxtest.Publisher{}, outbox.RelayConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := r.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if n := store.moves.Load(); n < 15 || n > 20 {
+			t.Errorf("an idle relay wrote its position %d times a minute, want at each renewal", n)
+		}
+	})
+}
+
 func TestRunTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1)

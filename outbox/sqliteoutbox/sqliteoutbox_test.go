@@ -124,6 +124,60 @@ func TestOtherProcessesAreHeard(t *testing.T) {
 	}
 }
 
+func TestWakeFollowsTheCommit(t *testing.T) {
+	store, db, _ := open(t, sqliteoutbox.Config{})
+	box, err := outbox.New(store, outbox.Config{Topic: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wakes, cancel := store.Subscribe()
+	defer cancel()
+	boom := errors.New("boom")
+	for i, outcome := range []error{nil, boom} {
+		err := sqltx.Do(t.Context(), db, func(ctx context.Context, tx *sql.Tx) error {
+			e, err := outboxtest.NewEvent("a", i+1)
+			if err != nil {
+				return err
+			}
+			if err := box.Append(ctx, tx, e); err != nil {
+				return err
+			}
+			if len(wakes) != 0 {
+				t.Error("a wake-up came before the commit")
+			}
+			return outcome
+		})
+		if !errors.Is(err, outcome) {
+			t.Fatal(err)
+		}
+		if woken := len(wakes) == 1; woken != (outcome == nil) {
+			t.Errorf("woken is %v after the transaction ended with %v", woken, outcome)
+		}
+		for len(wakes) > 0 {
+			<-wakes
+		}
+	}
+	// A bare transaction has no hook: its owner wakes.
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := outboxtest.NewEvent("a", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(box.Append(t.Context(), tx, e), tx.Commit()); err != nil {
+		t.Fatal(err)
+	}
+	if len(wakes) != 0 {
+		t.Error("a bare transaction woke the relay")
+	}
+	box.Wake()
+	if len(wakes) != 1 {
+		t.Error("Wake woke nobody")
+	}
+}
+
 // TestFirstAppendCommitsTheNumberOfShards has tables that no Migrate of ours
 // has run on, so the first Append stores the number in the caller's transaction.
 func TestFirstAppendCommitsTheNumberOfShards(t *testing.T) {

@@ -28,7 +28,7 @@ type place struct {
 // queueCheck admits at once.
 func (a *API) queueCheck(w http.ResponseWriter, r *http.Request, member string) error {
 	event := r.PathValue("eventId")
-	if _, err := a.cfg.Catalog.Show(r.Context(), event); err != nil {
+	if err := a.cfg.Catalog.Exists(r.Context(), event); err != nil {
 		return err
 	}
 	token, err := a.cfg.Entry.Issue(member, event)
@@ -43,7 +43,7 @@ func (a *API) queueCheck(w http.ResponseWriter, r *http.Request, member string) 
 // queueStatus tells the members who were admitted from those who were not.
 func (a *API) queueStatus(w http.ResponseWriter, r *http.Request, member string) error {
 	event := r.PathValue("eventId")
-	if _, err := a.cfg.Catalog.Show(r.Context(), event); err != nil {
+	if err := a.cfg.Catalog.Exists(r.Context(), event); err != nil {
 		return err
 	}
 	if a.cfg.Entry.Check(r, member, event) == nil {
@@ -55,7 +55,7 @@ func (a *API) queueStatus(w http.ResponseWriter, r *http.Request, member string)
 
 func (a *API) queueLeave(w http.ResponseWriter, r *http.Request, _ string) error {
 	event := r.PathValue("eventId")
-	if _, err := a.cfg.Catalog.Show(r.Context(), event); err != nil {
+	if err := a.cfg.Catalog.Exists(r.Context(), event); err != nil {
 		return err
 	}
 	a.cfg.Entry.ClearCookie(w, r, event)

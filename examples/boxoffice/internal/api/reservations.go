@@ -59,7 +59,7 @@ func (a *API) reserve(w http.ResponseWriter, r *http.Request, member string) err
 	if len(slices.Compact(sorted)) != len(body.SeatIDs) {
 		return invalid("seatIds", "seatIds names a seat twice")
 	}
-	if _, err := a.cfg.Catalog.Show(r.Context(), body.EventID); err != nil {
+	if err := a.cfg.Catalog.Exists(r.Context(), body.EventID); err != nil {
 		return err
 	}
 	if !a.admitted(w, r, member, body.EventID) {

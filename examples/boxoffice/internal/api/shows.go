@@ -64,7 +64,7 @@ type seatJSON struct {
 
 func (a *API) seats(w http.ResponseWriter, r *http.Request, member string) error {
 	event := r.PathValue("eventId")
-	if _, err := a.cfg.Catalog.Show(r.Context(), event); err != nil {
+	if err := a.cfg.Catalog.Exists(r.Context(), event); err != nil {
 		return err
 	}
 	if !a.admitted(w, r, member, event) {

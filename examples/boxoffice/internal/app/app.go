@@ -78,7 +78,7 @@ type App struct {
 	runner   *bus.Runner
 	relay    *outbox.Relay
 	ops      *ops.Ops
-	requests ops.Requests
+	requests *ops.Requests
 	keys     *sqlidempotency.Store
 	skipped  map[ops.Consumer]*atomic.Int64 // duplicates, by consumer
 }
@@ -100,7 +100,7 @@ func New(cfg config.Config, opt Options) (*App, error) {
 	if opt.GatewayTimeout == 0 {
 		opt.GatewayTimeout = 2 * time.Second
 	}
-	return &App{cfg: cfg, opt: opt, log: opt.Logger, ready: make(chan struct{})}, nil
+	return &App{requests: ops.NewRequests(), cfg: cfg, opt: opt, log: opt.Logger, ready: make(chan struct{})}, nil
 }
 
 // Ready is closed once the App serves.

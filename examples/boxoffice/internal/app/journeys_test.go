@@ -10,6 +10,7 @@ import (
 )
 
 func TestJourneys(t *testing.T) {
+	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir(), "--hold-seconds", "30")
 	if out := p.out.String(); !strings.Contains(out, p.app.URL()) || !strings.Contains(out, p.app.AdminToken()) {
 		t.Errorf("printed: %s", out)
@@ -100,6 +101,7 @@ func TestJourneys(t *testing.T) {
 }
 
 func TestHoldTimeout(t *testing.T) {
+	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir(), "--hold-seconds", "1")
 	f := p.fan("ann")
 	began := time.Now()
@@ -119,6 +121,7 @@ func TestHoldTimeout(t *testing.T) {
 
 // Everybody wants the same seats.
 func TestCrowd(t *testing.T) {
+	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())
 	var wg sync.WaitGroup
 	var mu sync.Mutex

@@ -46,7 +46,7 @@ func (a *App) serve(run *stages, ln net.Listener) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", a.readyz)
-	mux.Handle("GET /metrics", a.ops.Metrics(&a.requests))
+	mux.Handle("GET /metrics", a.ops.Metrics(a.requests))
 	if a.cfg.Has(config.RoleAPI) {
 		routes, pages, err := a.web()
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
@@ -56,7 +58,11 @@ func settings(t *testing.T, args ...string) config.Config {
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
 	out := &bytes.Buffer{}
-	a, err := New(settings(t, args...), Options{
+	cfg := settings(t, args...)
+	if file := filepath.Join(cfg.DataDir, "boxoffice.db"); !exists(file) {
+		boxtest.Copy(t, file) // a first start, only quicker
+	}
+	a, err := New(cfg, Options{
 		Out: out, Logger: slog.New(slog.DiscardHandler), Gateway: quick(), GatewayTimeout: 300 * time.Millisecond,
 	})
 	if err != nil {
@@ -83,6 +89,11 @@ func start(t *testing.T, args ...string) *process {
 		t.Fatalf("the process did not start: %v", err)
 	}
 	return p
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
 
 // bank is a gateway of its own, which outlives the processes of the box office.

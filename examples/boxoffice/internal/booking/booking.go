@@ -138,7 +138,7 @@ func New(s *store.Store, c *catalog.Catalog, outbox Appender, refunds Refunder, 
 // Reserve holds the seats for the member, all or none. Errors: the catalog's
 // for an unknown show, unknown seats and taken seats.
 func (b *Booking) Reserve(ctx context.Context, member, show string, seats []string) (Reservation, error) {
-	if _, err := b.catalog.Show(ctx, show); err != nil {
+	if err := b.catalog.Exists(ctx, show); err != nil {
 		return Reservation{}, err
 	}
 	id, err := uuid.NewV7()

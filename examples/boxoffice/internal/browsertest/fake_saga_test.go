@@ -113,6 +113,7 @@ func (f *fake) tickets(_ *http.Request, member string) (int, any) {
 }
 
 func (f *fake) cancel(r *http.Request, member string) (int, any) {
+	f.cancels++
 	res := f.reservations[r.PathValue("id")]
 	if res == nil || res.member != member {
 		return 404, fault{"No such reservation", ""}

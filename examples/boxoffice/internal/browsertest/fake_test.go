@@ -36,6 +36,7 @@ type fake struct {
 	keysSeen     []string          // every key that was sent, with repeats
 	waiting      int               // people ahead of everybody, when above 0
 	broken       error             // what the site's backend answers
+	cancels      int               // requests to cancel a reservation
 	loseAnswers  bool              // what is posted takes effect and its answer is lost
 	hold         time.Duration
 	ops          func(n int) (any, any) // answers of the admin routes for the nth look

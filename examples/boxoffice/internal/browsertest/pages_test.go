@@ -233,3 +233,20 @@ func TestPagesOps(t *testing.T) {
 	tb.run(chromedp.Reload())
 	tb.until(visible("#board")) // the tab keeps the token
 }
+
+// TestPagesConfirmTwice says no and is asked again before the browser has told
+// the page that the first dialog is closed. The second answer must count, once.
+func TestPagesConfirmTwice(t *testing.T) {
+	f := startFake(t)
+	tb := open(t, f.url(), desktop())
+	tb.signIn("mina")
+	tb.book("show-1", 1)
+	eval[bool](tb, `(() => { for (const s of ["[data-cancel]", "#confirm-no", "[data-cancel]"]) document.querySelector(s).click(); return true })()`)
+	tb.click("#confirm-yes")
+	tb.until(view("cancelled"))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.cancels != 1 {
+		t.Errorf("the seats were given back %d times, want 1", f.cancels)
+	}
+}

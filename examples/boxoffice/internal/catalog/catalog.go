@@ -29,6 +29,18 @@ type Show struct {
 // Counts of a show's seats; Available + Held + Sold = Total.
 type Counts struct{ Total, Available, Held, Sold int }
 
+func (c *Counts) add(status string, n int) {
+	c.Total += n
+	switch status {
+	case "AVAILABLE":
+		c.Available += n
+	case "HOLD":
+		c.Held += n
+	case "SOLD":
+		c.Sold += n
+	}
+}
+
 // Seat is one seat; Status is AVAILABLE, HOLD or SOLD, Price in won.
 type Seat struct {
 	ID     string
@@ -45,6 +57,7 @@ type Catalog struct {
 	store *store.Store
 	sql   statements
 	shows *snapshot[[]Show]
+	known sync.Map // ids that were seen; shows do not go away
 
 	mu    sync.Mutex
 	seats map[string]*snapshot[[]Seat]
@@ -77,10 +90,19 @@ func (c *Catalog) Show(ctx context.Context, id string) (Show, error) {
 	return Show{}, ErrNoShow
 }
 
+// Exists returns nil, or ErrNoShow. It is cheaper than Show.
+func (c *Catalog) Exists(ctx context.Context, id string) error {
+	if _, ok := c.known.Load(id); ok {
+		return nil
+	}
+	_, err := c.Show(ctx, id)
+	return err
+}
+
 // Seats returns a show's seats row by row, or ErrNoShow. The caller must not
 // change them.
 func (c *Catalog) Seats(ctx context.Context, show string) ([]Seat, error) {
-	if _, err := c.Show(ctx, show); err != nil {
+	if err := c.Exists(ctx, show); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
@@ -112,11 +134,16 @@ func (c *Catalog) readShows(ctx context.Context) ([]Show, error) {
 	var shows []Show
 	for rows.Next() {
 		var s Show
-		if err := rows.Scan(&s.ID, &s.Title, &s.Comments, &s.Likes, &s.Views,
-			&s.Seats.Total, &s.Seats.Available, &s.Seats.Held, &s.Seats.Sold); err != nil {
+		var status string
+		var n int
+		if err := rows.Scan(&s.ID, &s.Title, &s.Comments, &s.Likes, &s.Views, &status, &n); err != nil {
 			return nil, fmt.Errorf("catalog: read shows: %w", err)
 		}
-		shows = append(shows, s)
+		if len(shows) == 0 || shows[len(shows)-1].ID != s.ID {
+			shows = append(shows, s)
+			c.known.Store(s.ID, true)
+		}
+		shows[len(shows)-1].Seats.add(status, n)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("catalog: read shows: %w", err)

@@ -435,7 +435,7 @@ func TestMainServesAndDrains(t *testing.T) {
 	var stderr bytes.Buffer
 	exit := make(chan int, 1)
 	go func() {
-		exit <- Main(ctx, []string{"--ledger", filepath.Join(t.TempDir(), "l.db"), "--min-latency", "200ms"}, out, &stderr)
+		exit <- Main(ctx, []string{"--ledger", filepath.Join(t.TempDir(), "l.db"), "--min-latency", "4s", "--max-latency", "4s"}, out, &stderr)
 	}()
 	var url string
 	select {
@@ -443,28 +443,69 @@ func TestMainServesAndDrains(t *testing.T) {
 	case code := <-exit:
 		t.Fatalf("exit %d: %s", code, &stderr)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), "POST", url+"/charges", strings.NewReader(body(1000, CardApproved, "r")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Idempotency-Key", "k")
-	sent := make(chan struct{})
-	go func() { // stop while the charge is in its simulated latency
-		<-sent
-		stop()
+	defer http.DefaultClient.CloseIdleConnections()
+	charged := make(chan error, 1)
+	go func() {
+		charged <- post(t.Context(), url)
 	}()
-	res, err := http.DefaultTransport.RoundTrip(req.WithContext(httptraceWrote(t.Context(), sent)))
-	if err != nil {
-		t.Fatalf("a running request was cut: %v", err)
+	// Once it is in the ledger, the request waits for the second half of its
+	// latency: the service stops in the middle of it.
+	for inLedger(t, url) == 0 {
+		select {
+		case err := <-charged:
+			t.Fatalf("answered early: %v", err)
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
-	_ = res.Body.Close()
-	if res.StatusCode != 200 {
-		t.Errorf("status %d", res.StatusCode)
+	start := time.Now()
+	stop()
+	if err := <-charged; err != nil {
+		t.Errorf("a running request was cut: %v", err)
 	}
-	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	if took := time.Since(start); took > 1500*time.Millisecond {
+		t.Errorf("the service sat out the simulated latency: %v", took)
+	}
 	if code := <-exit; code != 0 {
 		t.Errorf("exit %d: %s", code, &stderr)
 	}
+}
+
+// post charges a card over the network.
+func post(ctx context.Context, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/charges", strings.NewReader(body(1000, CardApproved, "r")))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Idempotency-Key", "k")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close() //nolint:errcheck // a test
+	var c Charge
+	if err := json.NewDecoder(res.Body).Decode(&c); err != nil || res.StatusCode != http.StatusOK || c.Status != Approved {
+		return fmt.Errorf("%d %+v %w", res.StatusCode, c, err)
+	}
+	return nil
+}
+
+// inLedger asks over the network how many charges there are.
+func inLedger(t *testing.T, url string) int64 {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/ledger", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close() //nolint:errcheck // a test
+	var sum Totals
+	if err := json.NewDecoder(res.Body).Decode(&sum); err != nil {
+		t.Fatal(err)
+	}
+	return sum.Charges
 }
 
 func TestMainErrors(t *testing.T) {

@@ -411,10 +411,10 @@ func TestMetrics(t *testing.T) {
 	d := newDesk(t, func(c *ops.Config) {
 		c.Executor = func() payment.ExecutorStatus { return payment.ExecutorStatus{Approved: 6} }
 	})
-	var requests ops.Requests
+	requests := ops.NewRequests()
 	requests.Observe("/api/login", "POST", 200, 30*time.Millisecond)
 	requests.Observe("/api/login", "POST", 200, 20*time.Second)
-	server := httptest.NewServer(d.ops.Metrics(&requests))
+	server := httptest.NewServer(d.ops.Metrics(requests))
 	defer server.Close()
 	defer http.DefaultClient.CloseIdleConnections()
 	res, err := http.Get(server.URL)
@@ -427,9 +427,9 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"outbox_backlog 0\n", "outbox_published_total 0\n", `kafka_consumer_lag{topic="payment.events",group="event-payment-consumer"} 0`,
+		"outbox_backlog 0\n", "outbox_published_total 0\n", `kafka_consumer_lag{group="event-payment-consumer",topic="payment.events"} 0`,
 		`dlq_message_count{topic="dlq.transfer"} 0`, `payments_total{outcome="approved"} 6`,
-		`http_requests_total{route="/api/login",method="POST",code="200"} 2`,
+		`http_requests_total{code="200",method="POST",route="/api/login"} 2`,
 		`http_request_duration_seconds_bucket{route="/api/login",le="0.05"} 1`, `http_request_duration_seconds_bucket{route="/api/login",le="+Inf"} 2`,
 		"# TYPE http_request_duration_seconds histogram\n",
 	} {

@@ -37,6 +37,8 @@ func child(role string) {
 			fmt.Println(strings.Repeat("x", 99))
 		}
 		fmt.Println("last words")
+	case "child-parent":
+		parentChild()
 	case "child-deaf":
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("ready")
