@@ -25,7 +25,7 @@
 //	no wake-up comes before the commit; after it the relay is
 //	woken at once                                                  suite WakeOnCommit, TestOtherProcessesAreWoken
 //	a relay that lost its lease changes nothing, and begins no
-//	further Publish call                                           suite Fencing, TestStalledHolderStops
+//	further Publish call                                           suite Fencing, TestStalledHolderStops, TestExpiredLeaseStopsPublishing
 //	a crash publishes at most one batch per shard again            suite CrashRepeatsOneBatch
 //	a clean stop publishes nothing again                           TestShutdownFinishesTheBatch
 //	an unreachable broker parks nothing                            suite UnreachableParksNothing, TestMaxAge

@@ -111,6 +111,48 @@ func TestExpiredLeaseStopsPublishing(t *testing.T) {
 	})
 }
 
+// TestSlowReadAsksForTheLease has a read that outlasts the lease: what it
+// returns may be another's to publish by then.
+func TestSlowReadAsksForTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 1)
+		b.append(keysOf(10)...)
+		var slow, cut atomic.Bool
+		slow.Store(true)
+		b.store.Intercept = func(op string) error {
+			if op == "read" && slow.CompareAndSwap(true, false) {
+				cut.Store(true)
+				time.Sleep(11 * time.Second)
+			}
+			if op == "settle" && cut.Load() {
+				return errors.New("no connection")
+			}
+			return nil
+		}
+		late := &outboxtest.Publisher{}
+		r, err := outbox.NewRelay(b.store, late, outbox.RelayConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- r.Run(ctx) }()
+		time.Sleep(20 * time.Second)
+		if n := len(late.Published()); n != 0 {
+			t.Errorf("%d events were published although nobody could say whose they were", n)
+		}
+		cut.Store(false)
+		time.Sleep(time.Minute)
+		if n := len(late.Published()); n != 10 {
+			t.Errorf("%d events were published after the store was back, want 10", n)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestLeaseIsKeptWhilePublishing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1)

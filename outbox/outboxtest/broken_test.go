@@ -100,6 +100,18 @@ type deaf struct{ *Memory }
 
 func (deaf) Subscribe() (<-chan struct{}, func()) { return nil, func() {} }
 
+// returning takes the cursor back when it notes a failure.
+type returning struct{ *Memory }
+
+func (s returning) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlement) error {
+	if set.Move == nil && len(set.Failures) > 0 {
+		s.mu.Lock()
+		s.shards[l.Shard].cursor = l.State.(int)
+		s.mu.Unlock()
+	}
+	return s.Memory.Settle(ctx, l, set)
+}
+
 type greedy struct{ *Memory }
 
 func (s greedy) Prune(ctx context.Context, shard int, before time.Time, limit int) (int, error) {
@@ -138,6 +150,7 @@ func TestSuiteNotices(t *testing.T) {
 		{"parks twice", func(m *Memory) outbox.Store { return repeating{m} }, []string{"SettleTwice"}},
 		{"settles before publishing", func(m *Memory) outbox.Store { return hasty{m} }, []string{"CrashRepeatsOneBatch", "ReadAhead"}},
 		{"wakes nobody", func(m *Memory) outbox.Store { return deaf{m} }, []string{"WakeOnCommit"}},
+		{"goes back", func(m *Memory) outbox.Store { return returning{m} }, []string{"CursorStays"}},
 		{"prunes what waits", func(m *Memory) outbox.Store { return greedy{m} }, []string{"Prune"}},
 		{"retries all for one", func(m *Memory) outbox.Store { return lavish{m} }, []string{"RetryParked"}},
 		{"counts nothing", func(m *Memory) outbox.Store { return blind{m} }, []string{"Stats"}},

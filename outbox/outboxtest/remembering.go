@@ -67,6 +67,46 @@ func settleTwice(ctx context.Context, h Harness) error {
 	return errors.Join(h.Store.Release(ctx, l), w.close(ctx))
 }
 
+// cursorStays settles failures after a move: they must not take the cursor back.
+func cursorStays(ctx context.Context, h Harness) error {
+	w, err := newWriter(h)
+	if err != nil {
+		return err
+	}
+	if err := w.write(ctx, "a", "b", "c", "d"); err != nil {
+		return err
+	}
+	l, err := h.Store.Lease(ctx, 0, "first", time.Minute)
+	if err != nil {
+		return err
+	}
+	b, err := h.Store.Read(ctx, l, outbox.Query{Limit: 10})
+	if err != nil || len(b.Items) != 4 {
+		return fmt.Errorf("read %d events, %v; want 4", len(b.Items), err)
+	}
+	held := outbox.Failure{Item: &b.Items[2], State: outbox.Held, Attempts: 1, Error: "x"}
+	for _, s := range []outbox.Settlement{
+		{Published: []*outbox.Item{&b.Items[0], &b.Items[1]}, Move: b.Items[1].Mark, TTL: time.Minute},
+		{TTL: time.Minute},
+		{Failures: []outbox.Failure{held}, TTL: time.Minute},
+	} {
+		if err := h.Store.Settle(ctx, l, s); err != nil {
+			return err
+		}
+	}
+	if err := h.Store.Release(ctx, l); err != nil {
+		return err
+	}
+	if l, err = h.Store.Lease(ctx, 0, "second", time.Minute); err != nil {
+		return err
+	}
+	c, err := h.Store.Read(ctx, l, outbox.Query{Limit: 10})
+	if err != nil || len(c.Items) != 2 || c.Items[0].ID != b.Items[2].ID {
+		return fmt.Errorf("the next holder read %d events, %v; want the two behind the cursor", len(c.Items), err)
+	}
+	return errors.Join(h.Store.Release(ctx, l), w.close(ctx))
+}
+
 func heldRemembered(ctx context.Context, h Harness) error {
 	w, err := newWriter(h)
 	if err != nil {

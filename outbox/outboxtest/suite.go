@@ -68,6 +68,7 @@ func Cases() []Case {
 		{Name: "LeaseExcludes", Run: leaseExcludes},
 		{Name: "Fencing", Run: fencing},
 		{Name: "SettleTwice", Run: settleTwice},
+		{Name: "CursorStays", Run: cursorStays},
 		{Name: "HeldIsRemembered", Run: heldRemembered},
 		{Name: "AsideIsRemembered", Run: asideRemembered},
 		{Name: "CrashRepeatsOneBatch", Run: crash},

@@ -301,14 +301,14 @@ func TestIdleRelayAsksRarely(t *testing.T) {
 	run(t, store, outbox.RelayConfig{Interval: time.Second, LeaseTTL: 3 * time.Second,
 		Hooks: outbox.Hooks{Lease: func(_ int, h bool) { held <- h }}})
 	<-held
-	timer := time.NewTimer(1500 * time.Millisecond) // past the start's own statements
+	timer := time.NewTimer(1200 * time.Millisecond) // past the start's own statements
 	<-timer.C
 	before := c.n.Load()
-	timer.Reset(4 * time.Second)
+	timer.Reset(3 * time.Second)
 	<-timer.C
 	// One look and, with this short lease, one renewal per second.
-	if n := c.n.Load() - before; n > 2*4+1 || n < 4 {
-		t.Errorf("an idle relay sent %d statements in 4 s, want 1 to 2 per second", n)
+	if n := c.n.Load() - before; n > 2*3+1 || n < 2 {
+		t.Errorf("an idle relay sent %d statements in 3 s, want 1 to 2 per second", n)
 	}
 }
 

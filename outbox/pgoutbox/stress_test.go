@@ -14,7 +14,7 @@ func TestStress(t *testing.T) {
 	store, db := open(t, pgoutbox.Config{Shards: 2})
 	db.SetMaxOpenConns(24)
 	r, err := outboxtest.Stress(t.Context(), outboxtest.StressConfig{
-		Store: store, DB: db, Unrelated: db, Duration: 4 * time.Second, UnrelatedFor: 3 * time.Second, Naive: true,
+		Store: store, DB: db, Unrelated: db, Duration: 3 * time.Second, UnrelatedFor: 2500 * time.Millisecond, Naive: true,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +27,7 @@ func TestStress(t *testing.T) {
 		t.Errorf("want nothing lost, uncommitted, duplicated or inverted: %v", r)
 	}
 	if r.P99 > time.Second {
-		t.Errorf("p99 is %v beside a transaction of 3s: something waited for it", r.P99)
+		t.Errorf("p99 is %v beside a transaction of 2.5s: something waited for it", r.P99)
 	}
 	if r.NaiveLost == 0 {
 		t.Error("the naive reader lost nothing: the run proves nothing")

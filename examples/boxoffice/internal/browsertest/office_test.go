@@ -145,7 +145,7 @@ func TestOfficeSurvivesKill(t *testing.T) {
 	tb := open(t, o.url(), desktop())
 	tb.expect("ERR_")
 	tb.signIn("mina")
-	tb.until("navigator.serviceWorker.controller !== null && navigator.serviceWorker.controller.state === 'activated'")
+	tb.worker()
 	tb.book("show-1", 2)
 	tb.click(".card.slow input")
 	tb.click("#pay-go")

@@ -66,7 +66,7 @@ func TestPagesWaitForServer(t *testing.T) {
 	tb := open(t, f.url(), phone())
 	tb.expect("ERR_")
 	tb.visit("/?lang=ko")
-	tb.until("navigator.serviceWorker.controller !== null && navigator.serviceWorker.controller.state === 'activated'")
+	tb.worker()
 	tb.visit("/shows/show-1")
 	f.stop()
 	_ = chromedp.Do(tb.ctx, chromedp.Navigate(tb.base+"/tickets")) // the navigation counts as failed when it is the worker that answers

@@ -36,3 +36,11 @@ func (tb *tab) count() int {
 func seat(id string) string {
 	return fmt.Sprintf("document.querySelector(\"[data-seat='%s']\")?.dataset.state", id)
 }
+
+// worker waits until the service worker answers for the next navigation. It
+// need not control the page at hand, which may have been loaded before it.
+func (tb *tab) worker() {
+	tb.Helper()
+	eval[bool](tb, "(navigator.serviceWorker.ready.then(() => { globalThis.workerReady = true }), true)")
+	tb.until("globalThis.workerReady")
+}

@@ -14,8 +14,13 @@ import (
 	"time"
 )
 
-// maxAnswer bounds what is read of one answer of the gateway.
-const maxAnswer = 4 << 20
+const (
+	// maxAnswer bounds what is read of one answer of the gateway.
+	maxAnswer = 4 << 20
+	// auditTimeout bounds one call of an audit, where nobody waits for money
+	// and a page of the ledger is large.
+	auditTimeout = 5 * time.Second
+)
 
 // Charge is a charge as the gateway knows it. Status is APPROVED, DECLINED or
 // PENDING.
@@ -99,7 +104,7 @@ func (g *Gateway) refund(ctx context.Context, key string) (c Charge, err error) 
 
 // Ledger asks for the gateway's totals.
 func (g *Gateway) Ledger(ctx context.Context) (l Ledger, err error) {
-	return l, g.call(ctx, http.MethodGet, "/ledger", "", nil, &l)
+	return l, g.audit(ctx, "/ledger", &l)
 }
 
 // Charges calls each with every charge of the ledger, oldest first.
@@ -110,7 +115,7 @@ func (g *Gateway) Charges(ctx context.Context, each func(Charge)) error {
 			Next    int64    `json:"next"`
 		}
 		path := "/ledger/charges?limit=1000&after=" + strconv.FormatInt(after, 10)
-		if err := g.call(ctx, http.MethodGet, path, "", nil, &page); err != nil {
+		if err := g.audit(ctx, path, &page); err != nil {
 			return err
 		}
 		for _, c := range page.Charges {
@@ -123,11 +128,21 @@ func (g *Gateway) Charges(ctx context.Context, each func(Charge)) error {
 	}
 }
 
-// call makes one request. Any error but a refusal, or errNoCharge, means that
-// the outcome is not known.
+func (g *Gateway) audit(ctx context.Context, path string, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, max(g.timeout, auditTimeout))
+	defer cancel()
+	return g.send(ctx, http.MethodGet, path, "", nil, into)
+}
+
 func (g *Gateway) call(ctx context.Context, method, path, key string, body, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, g.timeout)
 	defer cancel()
+	return g.send(ctx, method, path, key, body, into)
+}
+
+// send makes one request. Any error but a refusal, or errNoCharge, means that
+// the outcome is not known.
+func (g *Gateway) send(ctx context.Context, method, path, key string, body, into any) error {
 	var text io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
