@@ -6,8 +6,9 @@ import "time"
 // often and a crash repeats little.
 const batchTime = 500 * time.Millisecond
 
-// pace adapts the size of batches to the load: it doubles while batches come
-// back full and are published quickly, and halves when they are slow or small.
+// pace adapts the size of batches to the load: it grows fourfold while
+// batches come back full and are published quickly, and halves when they are
+// slow or small.
 type pace struct {
 	limit, least, most, bytes int
 }
@@ -24,7 +25,7 @@ func (p *pace) after(items []Item, full bool, took time.Duration) {
 	case took > batchTime:
 		p.limit /= 2
 	case full && took < batchTime/2:
-		p.limit *= 2
+		p.limit *= 4
 	case len(items) < p.limit/4:
 		p.limit /= 2
 	}

@@ -19,8 +19,9 @@ import (
 
 // Drain is how one system emptied a backlog.
 type Drain struct {
-	Rate float64       // events per second, from the relay's start to its last event
-	CPU  time.Duration // processor time of this process, per event
+	Rate  float64       // events per second, from the first to the last
+	Start time.Duration // from the relay's start to its first event
+	CPU   time.Duration // processor time of this process, per event
 }
 
 // drain fills a backlog of n events and relays it.
@@ -35,10 +36,13 @@ func drain(ctx context.Context, s system, base string, n, size int) (Drain, erro
 	}
 	var published atomic.Int64
 	all := make(chan struct{})
-	var last time.Time
+	var first, last time.Time
 	start, cpu := time.Now(), processCPU()
 	stop := run(ctx, s, func(string) {
-		if published.Add(1) == int64(n) {
+		switch published.Add(1) {
+		case 1:
+			first = time.Now()
+		case int64(n):
 			last = time.Now()
 			close(all)
 		}
@@ -49,7 +53,7 @@ func drain(ctx context.Context, s system, base string, n, size int) (Drain, erro
 		return Drain{}, errors.Join(fmt.Errorf("%d of %d events after %s", published.Load(), n, deadline), stop())
 	}
 	used := processCPU() - cpu
-	return Drain{Rate: float64(n) / last.Sub(start).Seconds(), CPU: used / time.Duration(n)}, stop()
+	return Drain{Rate: float64(n) / last.Sub(first).Seconds(), Start: first.Sub(start), CPU: used / time.Duration(n)}, stop()
 }
 
 // run starts a relay; the result stops it and waits for its end.

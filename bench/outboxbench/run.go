@@ -107,7 +107,13 @@ func Run(ctx context.Context, cfg Config, out io.Writer) error {
 	}
 	report(cfg, out, drains, latencies, reads)
 	goal(out, "statements per second of an idle relay", statements, "<= 2", statements <= 2)
-	goal(out, "append's part of a booking transaction", share, "< 0.1", share < 0.1)
+	goal(out, "append's part of a booking transaction, PostgreSQL", share.append, "< 0.1", share.append < 0.1)
+	goal(out, "  of that, an empty round trip (SELECT 1)", share.roundTrip, "none", true)
+	lite, err := bookingShareSQLite(ctx, 500)
+	if err != nil {
+		return fmt.Errorf("booking on SQLite: %w", err)
+	}
+	goal(out, "append's part of a booking transaction, SQLite", lite.append, "< 0.1", lite.append < 0.1)
 	return nil
 }
 
@@ -150,7 +156,7 @@ func rawRead(ctx context.Context, db database, n int) (float64, error) {
 func report(cfg Config, out io.Writer, drains map[string][]Drain, latencies map[string][]Latency, reads []float64) {
 	fmt.Fprintf(out, "\nmedians of %d rounds; %d rows of %d B into a publisher that counts; latency at %d/s from another process\n\n",
 		cfg.Rounds, cfg.Rows, cfg.Size, cfg.Rate)
-	fmt.Fprintf(out, "%-58s %10s %12s %9s %9s\n", "relay", "drain /s", "CPU µs/event", "p50 ms", "p99 ms")
+	fmt.Fprintf(out, "%-58s %10s %9s %12s %9s %9s\n", "relay", "drain /s", "start ms", "CPU µs/event", "p50 ms", "p99 ms")
 	rate := map[string]float64{}
 	p50, p99 := map[string]time.Duration{}, map[string]time.Duration{}
 	for _, key := range systemKeys {
@@ -162,7 +168,8 @@ func report(cfg Config, out io.Writer, drains map[string][]Drain, latencies map[
 		cpu := median(drains[key], func(d Drain) float64 { return float64(d.CPU.Nanoseconds()) / 1e3 })
 		p50[key] = median(latencies[key], func(l Latency) time.Duration { return l.P50 })
 		p99[key] = median(latencies[key], func(l Latency) time.Duration { return l.P99 })
-		fmt.Fprintf(out, "%-58s %10.0f %12.1f %9s %9s\n", s.name(), rate[key], cpu, ms(p50[key]), ms(p99[key]))
+		start := median(drains[key], func(d Drain) time.Duration { return d.Start })
+		fmt.Fprintf(out, "%-58s %10.0f %9s %12.1f %9s %9s\n", s.name(), rate[key], ms(start), cpu, ms(p50[key]), ms(p99[key]))
 	}
 	read := median(reads, func(r float64) float64 { return r })
 	fmt.Fprintf(out, "%-58s %10.0f\n\n", "reading the same rows by primary key, 1000 at a time", read)

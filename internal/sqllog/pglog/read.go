@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/stdlib"
-
 	"github.com/millrace-go/millrace/internal/sqllog"
 )
 
@@ -71,68 +69,6 @@ func (w window) after(id int64) sqllog.Position {
 		return sqllog.Position{From: w.to}
 	}
 	return sqllog.Position{From: w.from, To: w.to, End: w.end, ID: id}
-}
-
-// scanner is a result of pgx or of database/sql.
-type scanner interface {
-	Next() bool
-	Scan(dest ...any) error
-	Err() error
-}
-
-// scan runs query and reads its rows; an opening query also completes w. Rows
-// are read through pgx itself where the pool is pgx's own, which costs about a
-// third of database/sql's conversions per row.
-func (l *Log) scan(ctx context.Context, lane, max int, w *window, query string, args []any) ([]sqllog.Entry, error) {
-	conn, err := l.db.Conn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close() //nolint:errcheck // returns the connection to the pool
-
-	var entries []sqllog.Entry
-	native := true
-	err = conn.Raw(func(driverConn any) error {
-		pc, ok := driverConn.(*stdlib.Conn)
-		if !ok {
-			native = false
-			return nil
-		}
-		rows, err := pc.Conn().Query(ctx, query, args...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		entries, err = collect(rows, lane, max, w)
-		return err
-	})
-	if native || err != nil {
-		return entries, err
-	}
-	rows, err := conn.QueryContext(ctx, query, args...) //nolint:rowserrcheck // collect checks it
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // Err is checked in collect
-	return collect(rows, lane, max, w)
-}
-
-func collect(rows scanner, lane, max int, w *window) ([]sqllog.Entry, error) {
-	entries := make([]sqllog.Entry, 0, min(max, 256))
-	for rows.Next() {
-		e := sqllog.Entry{Lane: lane}
-		var to string
-		if err := rows.Scan(&to, &w.end, &e.ID, &e.Topic, &e.MessageID, &e.Key, &e.Headers, &e.Payload, &e.CreatedAt); err != nil {
-			return nil, err
-		}
-		if to != "" {
-			w.to = to
-		}
-		if e.ID != 0 { // 0: the opening query's row for an empty window
-			entries = append(entries, e)
-		}
-	}
-	return entries, rows.Err()
 }
 
 // parseSnapshot splits a pg_snapshot "xmin:xmax:xip,xip" into its xmax and the
