@@ -2,46 +2,26 @@ package chaos
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/command"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/screen"
-)
-
-// The exit codes of [Main].
-const (
-	exitOK          = 0
-	exitBroken      = 1
-	exitUsage       = 2
-	exitInterrupted = 130
 )
 
 // Main is the command "boxoffice chaos". It returns the exit code: 0 when every
 // check holds after every kill, 1 when one is broken or the run failed, 2 for
 // wrong usage, 130 when it was interrupted.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	cfg, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return exitOK
-	case err != nil:
-		_, _ = fmt.Fprintln(stderr, "boxoffice chaos:", err)
-		return exitUsage
-	}
-	if cfg.program, err = os.Executable(); err != nil {
-		_, _ = fmt.Fprintln(stderr, "boxoffice chaos: find the program to start:", err)
-		return exitBroken
-	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	return run(ctx, cfg, screen.New(stdout, cfg.plain), stderr)
+	var cfg config
+	return command.Main(ctx, "chaos", stderr, func() (err error) {
+		cfg, err = parse(args, stderr)
+		return err
+	}, func(ctx context.Context, program string) int {
+		cfg.program = program
+		return run(ctx, cfg, screen.New(stdout, cfg.plain), stderr)
+	})
 }
 
 // act is one way to kill, repeated.
@@ -63,7 +43,7 @@ func run(ctx context.Context, cfg config, out *screen.Screen, stderr io.Writer) 
 		// seconds. Holds last longer here, or nobody would be paid for in time.
 		{"the relay dies between publish and cursor", cfg.relayKills, killRelay, "every death left a message to repeat", cfg.relayKills, 3 * cfg.hold},
 	}
-	code := exitOK
+	code := command.OK
 	for _, a := range acts {
 		if a.times == 0 {
 			continue
@@ -73,7 +53,7 @@ func run(ctx context.Context, cfg config, out *screen.Screen, stderr io.Writer) 
 		if err != nil {
 			_, _ = fmt.Fprintf(stderr, "boxoffice chaos: %s: %v\n", a.name, err)
 		}
-		if got == exitInterrupted {
+		if got == command.Interrupted {
 			return got
 		}
 		code = max(code, got)

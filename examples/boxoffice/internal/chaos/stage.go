@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/command"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -39,10 +40,10 @@ type stage struct {
 func perform(ctx context.Context, cfg config, a act, out *screen.Screen) (code int, err error) {
 	s := &stage{cfg: cfg}
 	defer func() {
-		if closeErr := s.close(cfg.keep || code == exitBroken); closeErr != nil && code != exitInterrupted {
-			code, err = exitBroken, errors.Join(err, closeErr)
+		if closeErr := s.close(cfg.keep || code == command.Broken); closeErr != nil && code != command.Interrupted {
+			code, err = command.Broken, errors.Join(err, closeErr)
 		}
-		if s.dir != "" && (cfg.keep || code == exitBroken) {
+		if s.dir != "" && (cfg.keep || code == command.Broken) {
 			out.Print("Data folder and logs: %s\n", s.dir)
 		}
 	}()
@@ -70,16 +71,16 @@ func perform(ctx context.Context, cfg config, a act, out *screen.Screen) (code i
 	out.Print("%s%s%s\n%s", report.Crowd(out, s.fans.Progress(), s.fans.Meter().Steps(), elapsed), report.Audit(out, result),
 		s.recoveries(out), report.Verdict(out, result))
 	if !result.OK() {
-		return exitBroken, nil
+		return command.Broken, nil
 	}
-	return exitOK, nil
+	return command.OK, nil
 }
 
 func failed(ctx context.Context, err error) (int, error) {
 	if ctx.Err() != nil {
-		return exitInterrupted, nil
+		return command.Interrupted, nil
 	}
-	return exitBroken, err
+	return command.Broken, err
 }
 
 // open makes the data folder and starts the gateway.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/command"
 	"io"
 	"os"
 	"path/filepath"
@@ -24,19 +25,19 @@ func run(ctx context.Context, cfg config, out *screen.Screen, stderr io.Writer) 
 	place, err := open(ctx, cfg)
 	if err != nil {
 		if ctx.Err() != nil {
-			return exitInterrupted
+			return command.Interrupted
 		}
 		_, _ = fmt.Fprintln(stderr, "boxoffice demo:", err)
-		return exitBroken
+		return command.Broken
 	}
 	code, err := visit(ctx, cfg, place, out)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "boxoffice demo:", err)
-		code = exitBroken
+		code = command.Broken
 	}
-	if err := place.close(cfg.keep || code == exitBroken); err != nil && code != exitInterrupted {
+	if err := place.close(cfg.keep || code == command.Broken); err != nil && code != command.Interrupted {
 		_, _ = fmt.Fprintln(stderr, "boxoffice demo:", err)
-		code = exitBroken
+		code = command.Broken
 	}
 	if place.kept {
 		out.Print("Data folder and logs: %s\n", place.dir)
@@ -132,7 +133,7 @@ func visit(ctx context.Context, cfg config, p *place, out *screen.Screen) (int, 
 		URL: p.url, Fans: cfg.fans, Concurrency: cfg.concurrency, Seed: cfg.seed, Run: run, Think: think, Patience: cfg.patience,
 	})
 	if err != nil {
-		return exitBroken, err
+		return command.Broken, err
 	}
 	office := audit.Office{Admin: p.admin, Client: &crowd.Client{URL: p.url, HTTP: crowd.NewHTTP(16), Patience: 15 * time.Second}}
 	defer office.Client.HTTP.CloseIdleConnections()
@@ -155,10 +156,10 @@ func visit(ctx context.Context, cfg config, p *place, out *screen.Screen) (int, 
 	switch {
 	case ctx.Err() != nil:
 		out.Print("%s\nInterrupted: the invariants were not judged.\n", tables)
-		return exitInterrupted, nil
+		return command.Interrupted, nil
 	case ended != nil:
 		out.Print("%s\n", tables)
-		return exitBroken, ended
+		return command.Broken, ended
 	}
 	out.Print("The crowd has left after %.1f s. Waiting until nothing moves any more …\n", elapsed.Seconds())
 	result, err := audit.Run(ctx, audit.Subject{
@@ -166,11 +167,11 @@ func visit(ctx context.Context, cfg config, p *place, out *screen.Screen) (int, 
 	})
 	if err != nil {
 		out.Print("%s\nInterrupted: the invariants were not judged.\n", tables)
-		return exitInterrupted, nil
+		return command.Interrupted, nil
 	}
 	out.Print("%s%s\n%s", tables, report.Audit(out, result), report.Verdict(out, result))
 	if !result.OK() {
-		return exitBroken, nil
+		return command.Broken, nil
 	}
-	return exitOK, nil
+	return command.OK, nil
 }
