@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -26,6 +27,10 @@ var suites string
 type event struct {
 	Action, Package, Test, Output string
 }
+
+// notApplicable is how the suites print a case that a capability rules out; the
+// rules are lists in the suites' packages.
+var notApplicable = regexp.MustCompile(`\.go:\d+: n/a( on \w+)?: `)
 
 // row counts what became of one package's tests.
 type row struct {
@@ -116,7 +121,7 @@ func (r *row) finish(e event, out io.Writer) {
 	case e.Action == "fail":
 		r.failed++
 		r.broken = append(r.broken, text)
-	case strings.Contains(text, "n/a ("):
+	case notApplicable.MatchString(text):
 		r.ruledOut++
 	case e.Action == "skip":
 		r.skipped++

@@ -18,7 +18,9 @@ func TestReportRefuses(t *testing.T) {
 		"a skip":        {`{"Action":"skip",` + pkg + `,"Test":"T"}`, false},
 		"nothing ran":   {`{"Action":"pass",` + pkg + `}`, false},
 		"a build error": {`{"Action":"fail",` + pkg + `}`, false},
-		"n/a by a capability beside a pass": {`{"Action":"output",` + pkg + `,"Test":"N","Output":"n/a (durable)"}
+		"nothing but n/a": {`{"Action":"output",` + pkg + `,"Test":"N","Output":"    suite.go:87: n/a: no transactions"}
+{"Action":"pass",` + pkg + `,"Test":"N"}`, false},
+		"n/a by a capability beside a pass": {`{"Action":"output",` + pkg + `,"Test":"N","Output":"    run.go:72: n/a on mem: without Durable: it ends"}
 {"Action":"skip",` + pkg + `,"Test":"N"}
 {"Action":"pass",` + pkg + `,"Test":"T"}`, true},
 	} {
