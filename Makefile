@@ -57,7 +57,7 @@ bench: ## the benchmarks beside their peers, in one run, with ratios
 	./scripts/with-services.sh $(GO) run ./bench/cmd/bench
 
 browser: ## book, decline and cancel in a headless Chromium
-	MILLRACE_REQUIRE_BROWSER=1 MILLRACE_SCREENSHOTS=$(CURDIR)/build/screenshots $(GO) test -count=1 -v ./examples/boxoffice/internal/browsertest
+	MILLRACE_REQUIRE_BROWSER=1 MILLRACE_GALLERY=all MILLRACE_SCREENSHOTS=$(CURDIR)/build/screenshots $(GO) test -count=1 -v ./examples/boxoffice/internal/browsertest
 
 fuzz: ## every fuzz target for FUZZTIME (10s)
 	./scripts/fuzz.sh $(or $(FUZZTIME),10s)

@@ -9,6 +9,7 @@
 //	variable                    meaning
 //	CHROMIUM                    the browser to use; else chromium, chromium-browser, google-chrome or chrome in PATH
 //	MILLRACE_REQUIRE_BROWSER=1  fail where no browser is found, instead of skipping
-//	MILLRACE_SCREENSHOTS        folder for screenshots of every page in both themes, both languages, on a phone and on a
-//	                            desktop; unset: a temporary folder, and only a few pictures
+//	MILLRACE_SCREENSHOTS        folder for the screenshots; unset: a temporary folder
+//	MILLRACE_GALLERY=all        every page in both themes and both languages, on a phone and on a desktop; unset: each
+//	                            of these choices once
 package browsertest

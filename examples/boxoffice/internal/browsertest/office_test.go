@@ -149,7 +149,7 @@ func TestOfficeSurvivesKill(t *testing.T) {
 	tb.book("show-1", 2)
 	tb.click(".card.slow input")
 	tb.click("#pay-go")
-	tb.until(view("processing") + " && Object.values(sessionStorage).some(v => v.includes('paymentId'))")
+	tb.until(accepted)
 	o.process.Kill()
 	tb.until(visible("#banner"))
 	tb.shot("office-killed")

@@ -122,7 +122,7 @@ func TestPagesLatePayment(t *testing.T) {
 	tb.book("show-1", 1)
 	tb.click(".card.slow input")
 	tb.click("#pay-go")
-	tb.until(view("processing"))
+	tb.until(accepted)
 	f.mu.Lock()
 	for _, res := range f.reservations {
 		f.move(res, "CANCELLED", "HOLD_TIMEOUT", "AVAILABLE")

@@ -8,6 +8,10 @@ func view(name string) string {
 	return fmt.Sprintf("document.querySelector('#checkout')?.dataset.view === %q", name)
 }
 
+// accepted is true once the server has answered that it has the payment. The
+// page shows "processing" before that.
+var accepted = view("processing") + " && Object.values(sessionStorage).some(v => v.includes('paymentId'))"
+
 // book goes from the seat plan to the checkout with n seats that the house
 // picks.
 func (tb *tab) book(event string, n int) {
