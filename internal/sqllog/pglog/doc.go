@@ -32,5 +32,15 @@
 // restored elsewhere; Rebase puts the lane right. A physical restore to a point
 // in time keeps the identifier, and the cursor is restored with the rows.
 //
-// The tests of the table are in sqllogtest (the suite) and in stress_test.go.
+//	proven by
+//	nothing skipped, nothing twice         TestLateCommitIsReadAfterwards, TestCommitDuringDrainJoinsTheNextWindow,
+//	                                       TestSavepointsAndRollbacks, TestPreparedTransactionIsReadOnceItCommits
+//	commit order of a key                  TestKeyOrderIsCommitOrderNotTransactionOrder, suite Stress, outboxtest.Stress
+//	pruning leaves what is unread          TestRowsOfAnOpenWindowAreNotPruned
+//	another system is refused              TestForeignDatabaseIsRefusedAndRebased
+//	reads use the indexes                  TestPlansUseTheIndexes, TestBacklogOfAFreshTableGetsStatistics
+//	wake-ups                               TestNotifyWakesAListener, TestListenReconnects
+//	any pool reads the same                TestBothScansAgree
+//
+// Everything else that a log owes is in the suite, sqllogtest.
 package pglog

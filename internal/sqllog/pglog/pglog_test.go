@@ -380,3 +380,48 @@ func TestBacklogOfAFreshTableGetsStatistics(t *testing.T) {
 		t.Fatalf("the table has statistics of %v rows (%v), want 3000", rows, err)
 	}
 }
+
+// A pool that is not pgx's own is read through database/sql, with the same result.
+func TestBothScansAgree(t *testing.T) {
+	l, db := open(t)
+	add(t, l, db, "a", "b")
+	tx := begin(t, db)
+	empty := entry("empty")
+	empty.Payload, empty.Key, empty.Headers = nil, "", `{"a":"ü"}`
+	if err := l.Append(t.Context(), tx, []sqllog.Entry{empty}); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, tx)
+	xmax, running, err := parseSnapshot(beginning)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []any{0, beginning, xmax, running, 10}
+	var native, generic window
+	fast, err := l.scan(t.Context(), 0, 10, &native, l.sql.openWindow, args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := db.QueryContext(t.Context(), l.sql.openWindow, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	slow, err := collect(rows, 0, 10, &generic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(fast) != 3 || native.end != generic.end || native.to == "" || generic.to == "" {
+		t.Fatalf("read %d rows; windows %+v and %+v", len(fast), native, generic)
+	}
+	for i := range fast {
+		a, b := fast[i], slow[i]
+		if !a.CreatedAt.Equal(b.CreatedAt) || string(a.Payload) != string(b.Payload) {
+			t.Errorf("row %d differs: %+v and %+v", i, a, b)
+		}
+		a.CreatedAt, b.CreatedAt, a.Payload, b.Payload = time.Time{}, time.Time{}, nil, nil
+		if fmt.Sprintf("%+v", a) != fmt.Sprintf("%+v", b) {
+			t.Errorf("row %d differs: %+v and %+v", i, a, b)
+		}
+	}
+}

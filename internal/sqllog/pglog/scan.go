@@ -2,6 +2,7 @@ package pglog
 
 import (
 	"context"
+	"database/sql"
 	"encoding/binary"
 	"fmt"
 	"time"
@@ -14,8 +15,8 @@ import (
 
 // scan runs query and reads its rows; an opening query also completes w. Where
 // the pool is pgx's own, rows are taken from its buffer as they came over the
-// wire: database/sql and its conversions cost three times as much per row, and
-// reading is what bounds a relay that has a backlog.
+// wire: reading is what bounds a relay that has a backlog, and the conversions
+// of database/sql would be most of it.
 func (l *Log) scan(ctx context.Context, lane, max int, w *window, query string, args []any) ([]sqllog.Entry, error) {
 	conn, err := l.db.Conn(ctx)
 	if err != nil {
@@ -38,11 +39,7 @@ func (l *Log) scan(ctx context.Context, lane, max int, w *window, query string, 
 			return err
 		}
 		defer rows.Close()
-		if binaryFormat(rows) {
-			entries, err = collectRaw(rows, lane, max, w)
-		} else {
-			entries, err = collect(rows, lane, max, w)
-		}
+		entries, err = collectRaw(rows, lane, max, w)
 		return err
 	})
 	if native || err != nil {
@@ -56,14 +53,8 @@ func (l *Log) scan(ctx context.Context, lane, max int, w *window, query string, 
 	return collect(rows, lane, max, w)
 }
 
-// scanner is a result of pgx or of database/sql.
-type scanner interface {
-	Next() bool
-	Scan(dest ...any) error
-	Err() error
-}
-
-func collect(rows scanner, lane, max int, w *window) ([]sqllog.Entry, error) {
+// collect reads the rows of a pool that is not pgx's own.
+func collect(rows *sql.Rows, lane, max int, w *window) ([]sqllog.Entry, error) {
 	entries := make([]sqllog.Entry, 0, min(max, 256))
 	for rows.Next() {
 		e := sqllog.Entry{Lane: lane}
@@ -81,25 +72,11 @@ func collect(rows scanner, lane, max int, w *window) ([]sqllog.Entry, error) {
 	return entries, rows.Err()
 }
 
-// binaryFormat reports whether the columns that are no text come in binary, as
-// they do unless the pool was told to use the simple protocol.
-func binaryFormat(rows pgx.Rows) bool {
-	fields := rows.FieldDescriptions()
-	if len(fields) != 9 {
-		return false
-	}
-	for _, i := range []int{1, 2, 7, 8} {
-		if fields[i].Format != pgx.BinaryFormatCode {
-			return false
-		}
-	}
-	return true
-}
-
 // epoch is the zero of PostgreSQL's binary timestamps, in Unix microseconds.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 
-// collectRaw is collect without conversions. Payloads of a batch share memory
+// collectRaw is collect without conversions: the columns that are no text come
+// in binary in the mode that scan asks for. Payloads of a batch share memory
 // in chunks, and a topic or headers equal to those of the row before are the
 // same string.
 func collectRaw(rows pgx.Rows, lane, limit int, w *window) ([]sqllog.Entry, error) {
