@@ -65,6 +65,49 @@ func Missing(t testing.TB, reason string) {
 	t.Skip(reason)
 }
 
+// Env returns the address of a server from the environment: its URL, or a list
+// of host:port. A test for which it is not set ends as [Missing] says. What the
+// server is called, and an example, go into the reason.
+func Env(t testing.TB, variable, server, example string) string {
+	t.Helper()
+	value := os.Getenv(variable)
+	if value == "" {
+		Missing(t, "needs "+server+": set "+variable+", e.g. "+example+" (make services prints it)")
+	}
+	return value
+}
+
+// Redis returns the URL of a Redis server. Its keyspace is shared: a test uses
+// names of its own and flushes nothing.
+func Redis(t testing.TB) string {
+	t.Helper()
+	return Env(t, "MILLRACE_REDIS_URL", "Redis", "redis://127.0.0.1:6379/0")
+}
+
+// RedisCluster returns the addresses of a Redis Cluster, separated by commas.
+func RedisCluster(t testing.TB) string {
+	t.Helper()
+	return Env(t, "MILLRACE_REDIS_CLUSTER", "a Redis Cluster", "127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003")
+}
+
+// RabbitMQ returns the URL of a RabbitMQ server.
+func RabbitMQ(t testing.TB) string {
+	t.Helper()
+	return Env(t, "MILLRACE_RABBITMQ_URL", "RabbitMQ", "amqp://guest:guest@127.0.0.1:5672/")
+}
+
+// Kafka returns the addresses of Kafka brokers, separated by commas.
+func Kafka(t testing.TB) string {
+	t.Helper()
+	return Env(t, "MILLRACE_KAFKA_BROKERS", "Apache Kafka", "127.0.0.1:9092")
+}
+
+// SQS returns the endpoint of a server that speaks Amazon SQS, ElasticMQ for one.
+func SQS(t testing.TB) string {
+	t.Helper()
+	return Env(t, "MILLRACE_SQS_ENDPOINT", "a server that speaks SQS, such as ElasticMQ", "http://127.0.0.1:9324")
+}
+
 // admin runs one statement on a connection of its own. The timeout turns a
 // transaction that a test left open into an error instead of a hang.
 func admin(t testing.TB, base, statement string) {
