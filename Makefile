@@ -38,8 +38,8 @@ check: ## format, vet, lint, modules, links
 fmt: ## format the code
 	gofmt -w .
 
-services: ## start the real servers on ports of their own; prints their URLs
-	./scripts/services.sh up
+services: ## start the real servers on ports of their own; prints their URLs (SERVERS="kafka3 connect": by name)
+	./scripts/services.sh up $(SERVERS)
 
 services-down: ## stop what make services started
 	./scripts/services.sh down
@@ -47,14 +47,14 @@ services-down: ## stop what make services started
 matrix: ## every test on every real server, nothing skipped, a table at the end
 	./scripts/matrix.sh $(RACE)
 
-stress: ## the out-of-order stress on PostgreSQL and SQLite, with the naive reader as control
-	./scripts/with-services.sh $(GO) run ./bench/cmd/stress
+stress: ## the out-of-order stress on every database, with the naive reader as control
+	./scripts/with-services.sh postgres mariadb -- $(GO) run ./bench/cmd/stress
 
 chaos: ## kill -9 the box office at random moments (KILLS=100) and its relay (RELAY_KILLS=30), check the invariants
 	$(GO) run ./examples/boxoffice chaos --kills $(KILLS) --relay-kills $(RELAY_KILLS)
 
 bench: ## the benchmarks beside their peers, in one run, with ratios
-	./scripts/with-services.sh $(GO) run ./bench/cmd/bench
+	./scripts/with-services.sh -- $(GO) run ./bench/cmd/bench
 
 browser: ## book, decline and cancel in a headless Chromium
 	MILLRACE_REQUIRE_BROWSER=1 MILLRACE_GALLERY=all MILLRACE_SCREENSHOTS=$(CURDIR)/build/screenshots $(GO) test -count=1 -v ./examples/boxoffice/internal/browsertest

@@ -4,4 +4,4 @@
 set -euo pipefail
 here=$(dirname "$0")
 export MILLRACE_REQUIRE_SERVICES=1
-exec "$here/with-services.sh" go run ./scripts/matrix "$@"
+exec "$here/with-services.sh" kafka3 connect postgres mariadb redis rediscluster rabbitmq kafka elasticmq -- go run ./scripts/matrix "$@"

@@ -1,80 +1,214 @@
 #!/usr/bin/env bash
 # Starts and stops the real servers that tests and benchmarks run against.
 #
-#   services.sh up     start what is not running, wait until it answers, print the URLs
-#   services.sh down   stop only what `up` started
-#   services.sh env    print the URLs as shell exports
+#   services.sh up [NAME…]   start what is not running, wait until it answers, print the URLs
+#   services.sh down [NAME…] stop only what `up` started
+#   services.sh env          print the URLs as shell exports
+#   services.sh restart NAME end a server as a crash would (kill -9) and start it again
+#
+# Without a NAME: postgres mariadb redis rediscluster rabbitmq kafka elasticmq.
+# On request: kafka3 (three brokers), connect (Kafka Connect with Debezium).
+#
+# Where a Docker daemon answers, compose.yaml serves them. Elsewhere they are
+# Debian packages (installed by apt-get where it may) and, for Kafka and
+# ElasticMQ, jars from Maven Central. MILLRACE_SERVICES=compose or =native
+# decides it. Both use the same ports and credentials.
 #
 # Data and logs live in $MILLRACE_SERVICES_DIR (default /var/tmp/millrace-services);
 # every server listens on 127.0.0.1 only, on a port of its own.
 set -euo pipefail
 
+here=$(cd "$(dirname "$0")" && pwd)
 dir=${MILLRACE_SERVICES_DIR:-/var/tmp/millrace-services}
-pg_port=${MILLRACE_POSTGRES_PORT:-25432}
+everything=(postgres mariadb redis rediscluster rabbitmq kafka elasticmq)
+on_request=(kafka3 connect)
 
 say() { printf '%s\n' "$*" >&2; }
+is_root() { [ "$(id -u)" = 0 ]; }
 
-# PostgreSQL refuses to run as root; then its own user runs it.
-pg_user() { if [ "$(id -u)" = 0 ]; then runuser -u postgres -- "$@"; else "$@"; fi; }
-
-pg_bin() {
-	local found
-	found=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
-	if [ -z "$found" ] && command -v pg_ctl >/dev/null; then found=$(dirname "$(command -v pg_ctl)"); fi
-	printf '%s' "$found"
+# as USER COMMAND… runs a command as a user of its own where we are root.
+as() {
+	local user=$1
+	shift
+	if is_root; then runuser -u "$user" -- "$@"; else "$@"; fi
 }
 
-install_postgres() {
-	[ -n "$(pg_bin)" ] && return
-	if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-		say 'PostgreSQL is not installed. Install it (Debian: apt-get install postgresql) and try again.'
+# own USER FOLDER… makes folders that the user may write.
+own() {
+	local user=$1
+	shift
+	mkdir -p "$@"
+	if is_root; then chown "$user" "$@"; fi
+}
+
+# install COMMAND PACKAGE… makes sure that a command is there.
+install() {
+	local command=$1
+	shift
+	if command -v "$command" >/dev/null || [ -x "$command" ]; then return; fi
+	if ! is_root || ! command -v apt-get >/dev/null; then
+		say "$command is not installed (Debian: apt-get install $*)"
+		return 1
+	fi
+	( # one apt-get at a time
+		flock 9
+		for attempt in 1 2 3; do
+			if command -v "$command" >/dev/null; then exit 0; fi
+			if apt-get -qq update >&2 &&
+				DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@" >"$dir/apt.log" 2>&1; then exit 0; fi
+			say "installing $* failed (attempt $attempt of 3), see $dir/apt.log"
+		done
 		exit 1
-	fi
+	) 9>"$dir/apt.lock"
+}
+
+# libraries NAME fetches the jars that NAME/pom.xml asks for.
+libraries() {
+	local name=$1 into=$dir/jars/$1 pom=$here/services/$1/pom.xml
+	if cmp -s "$pom" "$into/pom.xml"; then return; fi
+	install java default-jre-headless
+	install mvn maven
 	for attempt in 1 2 3; do
-		if apt-get -qq update >&2 && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y postgresql >&2; then return; fi
-		say "installing PostgreSQL failed (attempt $attempt of 3)"
+		rm -rf "$into"
+		mkdir -p "$into"
+		if mvn -q -B -f "$pom" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$into" >"$dir/maven-$name.log" 2>&1; then
+			cp "$pom" "$into/pom.xml"
+			return
+		fi
+		say "fetching the jars of $name failed (attempt $attempt of 3), see $dir/maven-$name.log"
 	done
-	exit 1
+	return 1
 }
 
-postgres_up() {
-	install_postgres
-	local bin data; bin=$(pg_bin); data=$dir/postgres
-	if [ ! -f "$data/PG_VERSION" ]; then
-		mkdir -p "$data"
-		[ "$(id -u)" = 0 ] && chown postgres "$dir" "$data"
-		pg_user "$bin/initdb" -D "$data" -U millrace -A trust -E UTF8 --no-locale >/dev/null
-		cat >>"$data/postgresql.conf" <<-CONF
-			listen_addresses = '127.0.0.1'
-			port = $pg_port
-			unix_socket_directories = ''
-			max_connections = 200
-			shared_preload_libraries = 'pg_stat_statements'
-			max_prepared_transactions = 10
-		CONF
-	fi
-	if ! pg_user "$bin/pg_ctl" -D "$data" status >/dev/null; then
-		pg_user "$bin/pg_ctl" -D "$data" -l "$data/server.log" -w -t 60 start >/dev/null
-		say "started PostgreSQL on port $pg_port"
-	fi
-	pg_user "$bin/psql" -h 127.0.0.1 -p "$pg_port" -U millrace -d postgres -Atqc \
-		"SELECT 1 FROM pg_database WHERE datname = 'millrace'" | grep -q 1 ||
-		pg_user "$bin/createdb" -h 127.0.0.1 -p "$pg_port" -U millrace millrace
+# launch NAME COMMAND… starts a server in the background, apart from this shell.
+launch() {
+	local name=$1
+	shift
+	mkdir -p "$dir/run"
+	setsid nohup "$@" >>"$dir/$name.log" 2>&1 </dev/null &
+	echo $! >"$dir/run/$name.pid"
 }
 
-postgres_down() {
-	local bin data; bin=$(pg_bin); data=$dir/postgres
-	[ -n "$bin" ] && [ -f "$data/postmaster.pid" ] || return 0
-	pg_user "$bin/pg_ctl" -D "$data" -m fast -w stop >/dev/null && say 'stopped PostgreSQL'
+# alive NAME: the server that `launch` started runs. A pid that was given to
+# another program since does not count.
+alive() {
+	local pid
+	pid=$(cat "$dir/run/$1.pid" 2>/dev/null) && ps -o args= -p "$pid" 2>/dev/null | grep -qF -e "$dir" -e "millrace"
 }
 
+# halt NAME [SIGNAL] ends a server and waits for it; one that does not end in
+# 20 seconds is killed.
+halt() {
+	local pid
+	alive "$1" || { rm -f "$dir/run/$1.pid"; return 0; }
+	pid=$(cat "$dir/run/$1.pid")
+	end "$1" "$pid" "${2:-TERM}"
+	rm -f "$dir/run/$1.pid"
+}
+
+# end NAME PID SIGNAL does it for a pid.
+end() {
+	kill "-$3" "$2"
+	for _ in $(seq 200); do
+		kill -0 "$2" 2>/dev/null || return 0
+		sleep 0.1
+	done
+	say "$1 (pid $2) does not end, killing it"
+	kill -KILL "$2" 2>/dev/null || true
+}
+
+# answers PORT: somebody listens.
+answers() { (: >"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+# await NAME SECONDS COMMAND… waits until the command succeeds.
+await() {
+	local name=$1 limit=$(($2 * 10))
+	shift 2
+	for _ in $(seq "$limit"); do
+		if "$@" >/dev/null 2>&1; then return; fi
+		sleep 0.1
+	done
+	say "$name does not answer; the end of $dir/$name.log:"
+	tail -n 20 "$dir/$name.log" >&2 || true
+	return 1
+}
+
+for part in "$here"/services/*.sh; do
+	# shellcheck source=/dev/null
+	. "$part"
+done
+
+with_compose() {
+	case ${MILLRACE_SERVICES:-} in
+	compose) return 0 ;;
+	native) return 1 ;;
+	'') command -v docker >/dev/null && docker info >/dev/null 2>&1 ;;
+	*) say "MILLRACE_SERVICES is '$MILLRACE_SERVICES'; give compose or native"; exit 2 ;;
+	esac
+}
+compose() { docker compose -f "$here/../compose.yaml" --profile kafka3 --profile connect "$@"; }
+
+# print_env prints what runs; what was not asked for is not exported.
 print_env() {
-	echo "export MILLRACE_POSTGRES_URL='postgres://millrace@127.0.0.1:$pg_port/millrace?sslmode=disable'"
+	local name
+	for name in "${everything[@]}" "${on_request[@]}"; do
+		if "${name}_running"; then "${name}_env"; fi
+	done
+}
+
+check() {
+	local name
+	for name in "$@"; do
+		case " ${everything[*]} ${on_request[*]} " in
+		*" $name "*) ;;
+		*) say "there is no server $name; there are: ${everything[*]} ${on_request[*]}"; exit 2 ;;
+		esac
+	done
+}
+
+up() {
+	local names=("$@") name pids=() failed=0
+	check "${names[@]}"
+	[ ${#names[@]} -gt 0 ] || names=("${everything[@]}")
+	mkdir -p "$dir"
+	chmod 755 "$dir"
+	if with_compose; then
+		compose up -d --wait "${names[@]}" >&2
+		return
+	fi
+	for name in "${names[@]}"; do
+		"${name}_up" &
+		pids+=($!)
+	done
+	for name in "${!pids[@]}"; do
+		wait "${pids[$name]}" || { say "${names[$name]} did not start"; failed=1; }
+	done
+	[ $failed = 0 ] || exit 1
+}
+
+down() {
+	local names=("$@") name
+	if with_compose; then
+		if [ ${#names[@]} -gt 0 ]; then compose rm -sfv "${names[@]}" >&2; else compose down -v >&2; fi
+		return
+	fi
+	check "${names[@]}"
+	[ ${#names[@]} -gt 0 ] || names=("${on_request[@]}" "${everything[@]}")
+	for name in "${names[@]}"; do
+		"${name}_down" &
+	done
+	wait
 }
 
 case ${1:-} in
-up) mkdir -p "$dir"; chmod 755 "$dir"; postgres_up; print_env ;;
-down) postgres_down ;;
+up) shift; up "$@"; print_env ;;
+down) shift; down "$@" ;;
 env) print_env ;;
-*) say "usage: $0 up | down | env"; exit 2 ;;
+restart)
+	shift
+	check "$@"
+	if with_compose; then compose restart -t 0 "$@" >&2; exit; fi
+	for name in "$@"; do "${name}_down" KILL && "${name}_up"; done
+	;;
+*) say "usage: $0 up [NAME…] | down [NAME…] | env | restart NAME"; exit 2 ;;
 esac

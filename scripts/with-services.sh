@@ -1,9 +1,34 @@
 #!/usr/bin/env bash
-# Runs a command with the real servers up and their URLs in the environment.
-# URLs that are set already are kept.
+# Runs a command with real servers up and their URLs in the environment.
+#
+#   with-services.sh [NAME…] -- COMMAND…
+#
+# Without a NAME all that services.sh starts by itself. A server whose URL is set
+# already is not started, and the URL is kept.
 set -euo pipefail
 here=$(dirname "$0")
-if [ -z "${MILLRACE_POSTGRES_URL:-}" ]; then
-	eval "$("$here/services.sh" up)"
+declare -A variable=(
+	[postgres]=MILLRACE_POSTGRES_URL [mariadb]=MILLRACE_MARIADB_URL [redis]=MILLRACE_REDIS_URL
+	[rediscluster]=MILLRACE_REDIS_CLUSTER [rabbitmq]=MILLRACE_RABBITMQ_URL [kafka]=MILLRACE_KAFKA_BROKERS
+	[elasticmq]=MILLRACE_SQS_ENDPOINT [kafka3]=MILLRACE_KAFKA3_BROKERS [connect]=MILLRACE_CONNECT_URL
+)
+names=()
+while [ "$1" != -- ]; do
+	names+=("$1")
+	shift
+done
+shift
+[ ${#names[@]} -gt 0 ] || names=(postgres mariadb redis rediscluster rabbitmq kafka elasticmq)
+missing=()
+for name in "${names[@]}"; do
+	[ -n "${!variable[$name]:-}" ] || missing+=("$name")
+done
+if [ ${#missing[@]} -gt 0 ]; then
+	urls=$("$here/services.sh" up "${missing[@]}")
+	while read -r line; do
+		set_already=${line#export }
+		set_already=${set_already%%=*}
+		if [ -z "${!set_already:-}" ]; then eval "$line"; fi
+	done <<<"$urls"
 fi
 exec "$@"

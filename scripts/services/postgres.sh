@@ -1,0 +1,47 @@
+# PostgreSQL. shellcheck shell=bash disable=SC2154
+postgres_port=${MILLRACE_POSTGRES_PORT:-25432}
+
+pg_bin() {
+	local found
+	found=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
+	if [ -z "$found" ] && command -v pg_ctl >/dev/null; then found=$(dirname "$(command -v pg_ctl)"); fi
+	printf '%s' "$found"
+}
+
+postgres_up() {
+	local bin data=$dir/postgres
+	[ -n "$(pg_bin)" ] || install pg_ctl postgresql || [ -n "$(pg_bin)" ]
+	bin=$(pg_bin)
+	if [ ! -f "$data/PG_VERSION" ]; then
+		own postgres "$data"
+		as postgres "$bin/initdb" -D "$data" -U millrace -A trust -E UTF8 --no-locale >/dev/null
+		# Logical decoding serves change data capture; it costs nothing otherwise.
+		cat >>"$data/postgresql.conf" <<-CONF
+			listen_addresses = '127.0.0.1'
+			port = $postgres_port
+			unix_socket_directories = ''
+			max_connections = 300
+			shared_preload_libraries = 'pg_stat_statements'
+			max_prepared_transactions = 10
+			wal_level = logical
+		CONF
+	fi
+	if ! as postgres "$bin/pg_ctl" -D "$data" status >/dev/null; then
+		as postgres "$bin/pg_ctl" -D "$data" -l "$data/server.log" -w -t 60 start >/dev/null
+		say "started PostgreSQL on port $postgres_port"
+	fi
+	as postgres "$bin/psql" -h 127.0.0.1 -p "$postgres_port" -U millrace -d postgres -Atqc \
+		"SELECT 1 FROM pg_database WHERE datname = 'millrace'" | grep -q 1 ||
+		as postgres "$bin/createdb" -h 127.0.0.1 -p "$postgres_port" -U millrace millrace
+}
+
+postgres_down() {
+	local bin data=$dir/postgres mode=fast
+	bin=$(pg_bin)
+	[ -n "$bin" ] && [ -f "$data/postmaster.pid" ] || return 0
+	[ "${1:-}" = KILL ] && mode=immediate
+	as postgres "$bin/pg_ctl" -D "$data" -m "$mode" -w stop >/dev/null && say 'stopped PostgreSQL'
+}
+
+postgres_running() { answers "$postgres_port"; }
+postgres_env() { echo "export MILLRACE_POSTGRES_URL='postgres://millrace@127.0.0.1:$postgres_port/millrace?sslmode=disable'"; }
