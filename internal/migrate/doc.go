@@ -6,7 +6,8 @@
 //	property                                                    proven by
 //	Up applies each migration once, in order, with its version  TestUp
 //	many processes may run Up at once                           TestConcurrentUp
-//	a failing migration leaves nothing of itself                TestFailedMigration
+//	a failing migration leaves nothing of itself, except on
+//	MySQL, and can be repeated                                  TestFailedMigration, TestMySQLRepeats
 //	a printed script and Up leave the same database             TestPrintEqualsUp
 //
 // On PostgreSQL a session advisory lock makes processes take turns; through a
@@ -14,6 +15,12 @@
 // migrations on a direct connection. On SQLite each migration is one IMMEDIATE
 // transaction that checks its own version before it commits; whoever comes
 // second rolls back and goes on.
+//
+// On MySQL and MariaDB a named lock of the session makes processes take turns.
+// It holds on one server: where several take writes (a cluster of primaries),
+// run migrations on one of them. CREATE, ALTER and DROP commit by themselves
+// there, so a migration that fails half-way stays half applied; ours are written
+// to be repeated (IF NOT EXISTS), and the next Up completes them.
 //
 // Failure modes: a migration marked "NO TRANSACTION" that fails half-way stays
 // half applied and must be written to be repeated.

@@ -22,6 +22,7 @@ import (
 const (
 	Postgres = "postgres"
 	SQLite   = "sqlite3"
+	MySQL    = "mysql" // and MariaDB
 )
 
 // Set is the migrations of one package in one dialect.
@@ -29,7 +30,7 @@ type Set struct {
 	// Package names the owner of the tables, lower-case letters, digits and _.
 	// Versions are kept in millrace_<Package>_version.
 	Package string
-	// Dialect is [Postgres] or [SQLite].
+	// Dialect is [Postgres], [SQLite] or [MySQL].
 	Dialect string
 	// FS holds NNNN_name.sql files at its root (use fs.Sub for a folder of an
 	// embed.FS), each with "-- +goose Up" and optionally "-- +goose Down".
@@ -50,8 +51,8 @@ func (s Set) validate() error {
 	if !packageName.MatchString(s.Package) {
 		return fmt.Errorf("migrate: Package %q is no plain SQL name; use lower-case letters, digits and _, at most 40", s.Package)
 	}
-	if s.Dialect != Postgres && s.Dialect != SQLite {
-		return fmt.Errorf("migrate: Dialect %q is unknown; use %q or %q", s.Dialect, Postgres, SQLite)
+	if s.Dialect != Postgres && s.Dialect != SQLite && s.Dialect != MySQL {
+		return fmt.Errorf("migrate: Dialect %q is unknown; use %q, %q or %q", s.Dialect, Postgres, SQLite, MySQL)
 	}
 	if s.FS == nil {
 		return errors.New("migrate: FS is nil; give the folder with the .sql files")
@@ -62,7 +63,8 @@ func (s Set) validate() error {
 // Table is the name of the version table.
 func (s Set) Table() string { return "millrace_" + s.Package + "_version" }
 
-// Up applies the pending migrations, each in its own transaction. It returns
+// Up applies the pending migrations, each in its own transaction (on MySQL as
+// far as that goes, see the package). It returns
 // when the database is up to date, whoever did the work.
 func (s Set) Up(ctx context.Context, db *sql.DB) error {
 	if err := s.validate(); err != nil {
@@ -123,8 +125,11 @@ func (s Set) provider(db *sql.DB) (*goose.Provider, *versions, error) {
 	opts := []goose.ProviderOption{
 		goose.WithStore(v), goose.WithAllowOutofOrder(true), goose.WithDisableGlobalRegistry(true),
 	}
-	if s.Dialect == Postgres {
+	switch s.Dialect {
+	case Postgres:
 		opts = append(opts, goose.WithSessionLocker(advisoryLock{s.Table()}))
+	case MySQL:
+		opts = append(opts, goose.WithSessionLocker(namedLock{s.Table()}))
 	}
 	p, err := goose.NewProvider(goose.DialectCustom, db, s.FS, opts...)
 	if err != nil {
@@ -133,7 +138,7 @@ func (s Set) provider(db *sql.DB) (*goose.Provider, *versions, error) {
 	return p, v, nil
 }
 
-// Print writes the migrations as one script for psql or sqlite3. It also
+// Print writes the migrations as one script for psql, sqlite3 or mysql. It also
 // records the versions, so that a later Up adds only what is newer. The script
 // is for an empty database.
 func (s Set) Print(w io.Writer) error {

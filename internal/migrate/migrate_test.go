@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
@@ -39,6 +40,13 @@ func eachDialect(t *testing.T, run func(t *testing.T, d database)) {
 		url := servicetest.PostgresURL(t)
 		run(t, database{migrate.Postgres, func() *sql.DB {
 			db, err := pgdb.Open(url)
+			return opened(t, db, err)
+		}})
+	})
+	t.Run("mysql", func(t *testing.T) {
+		url := servicetest.MariaDBURL(t) + "?multiStatements=true" // a script is many
+		run(t, database{migrate.MySQL, func() *sql.DB {
+			db, err := mysqldb.Open(url)
 			return opened(t, db, err)
 		}})
 	})
@@ -174,6 +182,27 @@ func TestFailedMigration(t *testing.T) {
 			t.Errorf("steps are %q, want 1 2", got)
 		}
 	})
+}
+
+// Where a table's making cannot be rolled back, the next Up completes what the
+// failed one began, and so does one after a crash that left an empty version table.
+func TestMySQLRepeats(t *testing.T) {
+	db, ctx := servicetest.MariaDB(t), context.Background()
+	fsys := fstest.MapFS{"0001_two.sql": {Data: []byte("-- +goose Up\nCREATE TABLE IF NOT EXISTS log (step INTEGER);\nINSERT INTO nowhere VALUES (1);\n")}}
+	set := migrate.Set{Package: "demo", Dialect: migrate.MySQL, FS: fsys}
+	if err := set.Up(ctx, db); err == nil {
+		t.Fatal("a failing migration passes")
+	}
+	if _, err := db.Exec(`DELETE FROM millrace_demo_version`); err != nil {
+		t.Fatal(err)
+	}
+	fsys["0001_two.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nCREATE TABLE IF NOT EXISTS log (step INTEGER);\nINSERT INTO log VALUES (1);\n")}
+	if err := set.Up(ctx, db); err != nil {
+		t.Fatalf("Up after the repair: %v", err)
+	}
+	if got := steps(t, db); got != "1" {
+		t.Errorf("steps are %q, want 1", got)
+	}
 }
 
 func TestPrintEqualsUp(t *testing.T) {

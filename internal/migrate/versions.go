@@ -23,12 +23,28 @@ type versions struct {
 
 // TableExists looks where unqualified names are looked up. On PostgreSQL it
 // reads the catalog like any table: to_regclass would answer from a cache that
-// does not know yet what another session has just committed.
+// does not know yet what another session has just committed. On MySQL, where
+// making the table commits, one without its first row is not there yet.
 func (v *versions) TableExists(ctx context.Context, db database.DBTxConn) (bool, error) {
-	query := `SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE c.relname = $1 AND n.nspname = ANY (current_schemas(false)))`
-	if v.dialect == SQLite {
+	exists, err := v.named(ctx, db)
+	if err != nil || !exists || v.dialect != MySQL {
+		return exists, err
+	}
+	err = db.QueryRowContext(ctx, `SELECT count(*) > 0 FROM `+v.Tablename()+` WHERE version_id = 0`).Scan(&exists)
+	return exists, err
+}
+
+// named is whether there is a table of that name.
+func (v *versions) named(ctx context.Context, db database.DBTxConn) (bool, error) {
+	var query string
+	switch v.dialect {
+	case SQLite:
 		query = `SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = ?`
+	case MySQL:
+		query = `SELECT count(*) > 0 FROM information_schema.tables WHERE table_schema = database() AND table_name = ?`
+	default:
+		query = `SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+			WHERE c.relname = $1 AND n.nspname = ANY (current_schemas(false)))`
 	}
 	var exists bool
 	err := db.QueryRowContext(ctx, query, v.Tablename()).Scan(&exists)
@@ -40,6 +56,9 @@ func (v *versions) TableExists(ctx context.Context, db database.DBTxConn) (bool,
 // this lock, and in SQLite's IMMEDIATE transaction, the second look is exact;
 // without it the loser would fail and sleep for a second.
 func (v *versions) CreateVersionTable(ctx context.Context, db database.DBTxConn) error {
+	if v.dialect == MySQL {
+		return v.createOnMySQL(ctx, db)
+	}
 	if v.dialect == Postgres {
 		if _, err := db.ExecContext(ctx, `SELECT pg_advisory_xact_lock(`+advisoryKey+`)`, v.Tablename()); err != nil {
 			return fmt.Errorf("wait for the migration lock: %w", err)

@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
@@ -37,6 +38,31 @@ func TestPostgresSchemasAreApart(t *testing.T) {
 	var n int
 	if err := outer.QueryRow(`SELECT count(*) FROM pg_namespace WHERE nspname = $1`, left).Scan(&n); err != nil || n != 0 {
 		t.Errorf("the inner test's schema %q is still there (%d, %v)", left, n, err)
+	}
+}
+
+func TestMariaDBDatabasesAreApart(t *testing.T) {
+	var left string
+	outer := servicetest.MariaDB(t)
+	if _, err := outer.Exec(`CREATE TABLE mine (a int)`); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("inner", func(t *testing.T) {
+		db, err := mysqldb.Open(servicetest.MariaDBURL(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if _, err := db.Exec(`CREATE TABLE mine (a int)`); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.QueryRow(`SELECT database()`).Scan(&left); err != nil {
+			t.Fatal(err)
+		}
+	})
+	var n int
+	if err := outer.QueryRow(`SELECT count(*) FROM information_schema.schemata WHERE schema_name = ?`, left).Scan(&n); err != nil || n != 0 {
+		t.Errorf("the inner test's database %q is still there (%d, %v)", left, n, err)
 	}
 }
 

@@ -76,7 +76,7 @@ type Reservation struct {
 
 type statements struct {
 	Deadline, Insert, ByID, ByMember, SeatsOf, SeatsOfMember, Lock string
-	Confirm, CancelPending, CancelRefunded, NextDue, Sweep         string
+	Confirm, CancelPending, CancelRefunded, NextDue, Overdue       string
 }
 
 // Config of a [Booking].
@@ -227,7 +227,7 @@ func (b *Booking) Cancel(ctx context.Context, member, id string) (Reservation, e
 func (b *Booking) cancel(ctx context.Context, tx *sql.Tx, id, statement string, args []any, reason string, parent event.Event) (bool, error) {
 	var show, member string
 	var at int64
-	err := tx.QueryRowContext(ctx, statement, args...).Scan(&show, &member, &at)
+	err := b.store.Update(ctx, tx, statement, args, &show, &member, &at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

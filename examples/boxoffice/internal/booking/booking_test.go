@@ -310,7 +310,7 @@ func TestSweep(t *testing.T) {
 	go func() { done <- b.Booking.Run(ctx) }()
 	waitFor(t, func() bool { return b.Status(t, over.ID) == "CANCELLED HOLD_TIMEOUT" })
 	// A hold that is made while the sweeper waits ends in time too.
-	b.Exec(t, `UPDATE reservations SET hold_expires_at = CAST(unixepoch('subsec') * 1000 AS INTEGER) + 50 WHERE reservation_id = $1`, runs.ID)
+	b.Exec(t, `UPDATE reservations SET hold_expires_at = now_ms() + 50 WHERE reservation_id = $1`, runs.ID)
 	waitFor(t, func() bool { return b.Status(t, runs.ID) == "CANCELLED HOLD_TIMEOUT" })
 	cancel()
 	if err := <-done; err != nil {

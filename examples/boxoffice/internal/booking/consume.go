@@ -31,7 +31,7 @@ func (b *Booking) confirm(ctx context.Context, tx *sql.Tx, e event.Event) (strin
 	}
 	var show, member string
 	var at int64
-	err := tx.QueryRowContext(ctx, b.sql.Confirm, paid.ReservationID, paid.PaymentID).Scan(&show, &member, &at)
+	err := b.store.Update(ctx, tx, b.sql.Confirm, []any{paid.ReservationID, paid.PaymentID}, &show, &member, &at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return b.tooLate(ctx, tx, paid)
 	}

@@ -93,16 +93,12 @@ func (b *Booking) untilDue(ctx context.Context) (time.Duration, error) {
 func (b *Booking) Sweep(ctx context.Context, lease store.Lease, limit int) (int, error) {
 	var n int
 	err := b.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		n = 0
 		if err := lease.Keep(ctx, tx, b.cfg.LeaseTTL); err != nil {
 			return err
 		}
-		ended, err := b.endOverdue(ctx, tx, limit)
-		if err != nil {
-			return err
-		}
-		n = len(ended)
-		return b.outbox.Append(ctx, tx, ended...)
+		var err error
+		n, err = b.endOverdue(ctx, tx, limit)
+		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("booking: sweep: %w", err)
@@ -110,37 +106,35 @@ func (b *Booking) Sweep(ctx context.Context, lease store.Lease, limit int) (int,
 	return n, nil
 }
 
-// endOverdue moves the reservations and returns their events.
-func (b *Booking) endOverdue(ctx context.Context, tx *sql.Tx, limit int) ([]event.Event, error) {
-	type row struct {
-		id, show, member string
-		at               int64
+// endOverdue ends them one by one; each is locked and found overdue.
+func (b *Booking) endOverdue(ctx context.Context, tx *sql.Tx, limit int) (int, error) {
+	ids, err := b.overdue(ctx, tx, limit)
+	if err != nil {
+		return 0, err
 	}
-	rows, err := tx.QueryContext(ctx, b.sql.Sweep, limit)
+	for _, id := range ids {
+		if _, err := b.cancel(ctx, tx, id, b.sql.CancelPending, []any{id, HoldTimeout}, HoldTimeout, event.Event{}); err != nil {
+			return 0, err
+		}
+	}
+	return len(ids), nil
+}
+
+func (b *Booking) overdue(ctx context.Context, tx *sql.Tx, limit int) ([]string, error) {
+	rows, err := tx.QueryContext(ctx, b.sql.Overdue, limit)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	var moved []row
+	var ids []string
 	for rows.Next() {
-		var r row
-		if err := rows.Scan(&r.id, &r.show, &r.member, &r.at); err != nil {
+		var id string
+		if err := rows.Scan(&id); err != nil {
 			return nil, err
 		}
-		moved = append(moved, r)
+		ids = append(ids, id)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	all := make([]event.Event, 0, len(moved))
-	for _, r := range moved {
-		e, err := b.cancelled(ctx, tx, r.id, r.show, r.member, HoldTimeout, r.at)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, e)
-	}
-	return all, nil
+	return ids, rows.Err()
 }
 
 // giveBack releases the lease after ctx has ended, so that another process

@@ -20,6 +20,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/stats"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -41,12 +42,31 @@ type Box struct {
 	Stats    *stats.Stats
 }
 
-// New opens a fresh database. It is closed at the test's end.
+// New opens a fresh database: a SQLite file, or what BOXOFFICE_TEST_DB names. It
+// is closed at the test's end.
 func New(t testing.TB) *Box {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "boxoffice.db")
-	Copy(t, path)
-	return Open(t, "sqlite://"+path)
+	return Open(t, URL(t))
+}
+
+// URL returns the URL of a fresh database: in a SQLite file unless the variable
+// BOXOFFICE_TEST_DB says postgres or mysql; then on the server that tests of
+// those use. It ends with the test.
+func URL(t testing.TB) string {
+	t.Helper()
+	switch db := os.Getenv("BOXOFFICE_TEST_DB"); db {
+	case "", "sqlite":
+		path := filepath.Join(t.TempDir(), "boxoffice.db")
+		Copy(t, path)
+		return "sqlite://" + path
+	case "postgres":
+		return servicetest.PostgresURL(t)
+	case "mysql":
+		return servicetest.MariaDBURL(t)
+	default:
+		t.Fatalf("BOXOFFICE_TEST_DB is %q; give sqlite, postgres or mysql", db)
+		return ""
+	}
 }
 
 // fresh is a database as the first start leaves it. Making one takes a second
@@ -207,9 +227,14 @@ func (b *Box) Deliver(t testing.TB, all ...event.Event) {
 	}
 }
 
-// Exec changes rows behind the parts' backs.
+// Exec changes rows behind the parts' backs. The query may say now_ms().
 func (b *Box) Exec(t testing.TB, query string, args ...any) {
 	t.Helper()
+	var rewritten struct{ Query string }
+	if err := b.Store.Load("-- name: Query\n"+query, &rewritten); err != nil {
+		t.Fatal(err)
+	}
+	query = rewritten.Query
 	res, err := b.Store.DB().ExecContext(t.Context(), query, args...)
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)

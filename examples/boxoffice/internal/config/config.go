@@ -73,7 +73,7 @@ func (r *raw) settings() []setting {
 	return []setting{
 		{"BOXOFFICE_ADDR", "addr", "127.0.0.1:8080", "host:port to serve on", &r.addr},
 		{"BOXOFFICE_DATA_DIR", "data-dir", ".boxoffice", "folder for the database, the secrets and the simulated gateway's ledger", &r.dataDir},
-		{"BOXOFFICE_DB_URL", "db-url", "", "database, sqlite://path; default: a file in the data folder, for one process", &r.dbURL},
+		{"BOXOFFICE_DB_URL", "db-url", "", "database: sqlite://path, postgres://user:password@host/name or mysql://…; default: a SQLite file in the data folder, for one process", &r.dbURL},
 		{"BOXOFFICE_BUS_URL", "bus-url", "", "transport; default: the database's own", &r.busURL},
 		{"BOXOFFICE_REDIS_URL", "redis-url", "embedded://", "Redis; embedded:// keeps its data in this process", &r.redisURL},
 		{"BOXOFFICE_ROLES", "roles", "all", "api, relay, worker, admitter, separated by commas, or all", &r.roles},

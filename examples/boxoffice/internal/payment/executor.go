@@ -191,27 +191,40 @@ func (x *Executor) claim(ctx context.Context, limit int) ([]claimed, time.Durati
 		return nil, wait, nil
 	}
 	var batch []claimed
-	err := x.p.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		batch = batch[:0]
-		rows, err := tx.QueryContext(ctx, x.p.sql.Claim, x.cfg.Holder, x.cfg.Lease.Milliseconds(), limit)
-		if err != nil {
+	err := x.p.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		if batch, err = x.due(ctx, tx, limit); err != nil {
 			return err
 		}
-		defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-		for rows.Next() {
-			var c claimed
-			if err := rows.Scan(&c.id, &c.key, &c.member, &c.typ, &c.reference, &c.reservation, &c.amount, &c.card,
-				&c.status, &c.gatewayID, &c.refundReason, &c.attempts, &c.token); err != nil {
+		for _, c := range batch {
+			if _, err := tx.ExecContext(ctx, x.p.sql.Claim, c.id, x.cfg.Holder, x.cfg.Lease.Milliseconds()); err != nil {
 				return err
 			}
-			batch = append(batch, c)
 		}
-		return rows.Err()
+		return nil
 	})
 	if err != nil {
 		return nil, x.cfg.Look, fmt.Errorf("payment: claim: %w", err)
 	}
 	return batch, 0, nil
+}
+
+// due locks and returns up to limit due payments, as they are once claimed.
+func (x *Executor) due(ctx context.Context, tx *sql.Tx, limit int) ([]claimed, error) {
+	rows, err := tx.QueryContext(ctx, x.p.sql.Due, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
+	var batch []claimed
+	for rows.Next() {
+		var c claimed
+		if err := rows.Scan(&c.id, &c.key, &c.member, &c.typ, &c.reference, &c.reservation, &c.amount, &c.card,
+			&c.status, &c.gatewayID, &c.refundReason, &c.attempts, &c.token); err != nil {
+			return nil, err
+		}
+		batch = append(batch, c)
+	}
+	return batch, rows.Err()
 }
 
 // reclaim takes over what a dead process of the same name had claimed.

@@ -117,7 +117,7 @@ func TestCrash(t *testing.T) {
 					}
 					return none
 				})
-				b.Exec(t, `UPDATE payments SET lease_holder = 'dead', lease_token = 1, attempts = 1, next_attempt_at = CAST(unixepoch('subsec') * 1000 AS INTEGER) + 60000 WHERE payment_id = $1`, p.ID)
+				b.Exec(t, `UPDATE payments SET lease_holder = 'dead', lease_token = 1, attempts = 1, next_attempt_at = now_ms() + 60000 WHERE payment_id = $1`, p.ID)
 				res, err := http.DefaultClient.Do(chargeRequest(t, bank.url, p, card))
 				if err == nil {
 					res.Body.Close()
@@ -168,7 +168,7 @@ func TestSoleHolderTakesOverAtOnce(t *testing.T) {
 	b, bank := boxtest.New(t), newBank(t)
 	p := b.Pay(t, b.Reserve(t, "ann", "A-1"), boxtest.Approve)
 	q := b.Pay(t, b.Reserve(t, "ann", "A-2"), boxtest.Approve)
-	hour := `UPDATE payments SET lease_holder = $2, lease_token = 1, attempts = 1, next_attempt_at = CAST(unixepoch('subsec') * 1000 AS INTEGER) + 3600000 WHERE payment_id = $1`
+	hour := `UPDATE payments SET lease_holder = $2, lease_token = 1, attempts = 1, next_attempt_at = now_ms() + 3600000 WHERE payment_id = $1`
 	b.Exec(t, hour, p.ID, "test")
 	b.Exec(t, hour, q.ID, "another")
 	execute(t, b, bank.url, func(c *payment.ExecutorConfig) { c.Sole = true })

@@ -60,7 +60,7 @@ type Payment struct {
 
 type statements struct {
 	ByKey, Insert, OfReservation, ByID, RequestRefund, RefundOfReservation string
-	NextDue, Claim, Reclaim, Postpone, Succeed, Fail, Refunded             string
+	NextDue, Due, Claim, Reclaim, Postpone, Succeed, Fail, Refunded        string
 	InsertTransfer, TransferOf, PendingTransfer, HandOn, EndTransfer       string
 	InsertMembership, MembershipOf, Activate, CancelMembership             string
 }
@@ -122,28 +122,44 @@ func (p *Payments) Start(ctx context.Context, r Request) (Payment, error) {
 	}
 	hash, paymentID := r.hash(c), ""
 	err = p.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		var before string
-		err := tx.QueryRowContext(ctx, p.sql.ByKey, r.Key).Scan(&paymentID, &before)
-		switch {
-		case err == nil && before == hash:
-			return nil
-		case err == nil:
-			return ErrKeyReused
-		case !errors.Is(err, sql.ErrNoRows):
-			return fmt.Errorf("payment: look for the key: %w", err)
+		known, err := p.known(ctx, tx, r.Key, hash)
+		if err != nil || known != "" {
+			paymentID = known
+			return err
 		}
 		paymentID = id.String()
 		return p.accept(ctx, tx, paymentID, hash, c, r)
 	})
-	if p.store.IsUnique(err) {
-		// Another process was faster between our look and our insert; now its
-		// payment is there to be seen.
-		return p.Start(ctx, r)
-	}
 	if err != nil {
-		return Payment{}, err
+		// The same request in another process may have come between our look and
+		// our insert, or our look and what it made us refuse. Now its payment is
+		// there to be seen.
+		known, lookErr := p.known(ctx, p.store.DB(), r.Key, hash)
+		if errors.Is(lookErr, ErrKeyReused) {
+			return Payment{}, lookErr
+		}
+		if known == "" {
+			return Payment{}, err
+		}
+		paymentID = known
 	}
 	return p.Get(ctx, r.Member, paymentID)
+}
+
+// known returns the payment that the key has made, "" when there is none, or
+// ErrKeyReused when it was for another request.
+func (p *Payments) known(ctx context.Context, q querier, key, hash string) (id string, err error) {
+	var before string
+	err = q.QueryRowContext(ctx, p.sql.ByKey, key).Scan(&id, &before)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("payment: look for the key: %w", err)
+	case before != hash:
+		return "", ErrKeyReused
+	}
+	return id, nil
 }
 
 // accept checks a new request and writes the payment.

@@ -106,7 +106,7 @@ func (x *Executor) settle(ctx context.Context, c claimed, statement string, args
 	err = x.p.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		moved = false
 		var at int64
-		err := tx.QueryRowContext(ctx, statement, args...).Scan(&at)
+		err := x.p.store.Update(ctx, tx, statement, args, &at)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}

@@ -127,8 +127,9 @@ func TestOnePaymentEach(t *testing.T) {
 		t.Errorf("after the confirmation: %v", err)
 	}
 	// And in the database itself.
-	if _, err := b.Store.DB().Exec(`INSERT INTO payments SELECT 'p2', 'k2', request_hash, member_id, type, reference_id, reservation_id, amount, card, card_last4,
-		'PROCESSING', NULL, NULL, 'NONE', NULL, NULL, 0, 1, NULL, 0, NULL, 1, NULL, NULL FROM payments`); !b.Store.IsUnique(err) {
+	if _, err := b.Store.DB().Exec(`INSERT INTO payments (payment_id, payment_key, request_hash, member_id, type, reference_id, reservation_id,
+			amount, card, card_last4, status, next_attempt_at, created_at)
+		SELECT 'p2', 'k2', request_hash, member_id, type, reference_id, reservation_id, amount, card, card_last4, 'PROCESSING', 1, 1 FROM payments`); !b.Store.IsUnique(err) {
 		t.Errorf("a second payment of a reservation: %v", err)
 	}
 }

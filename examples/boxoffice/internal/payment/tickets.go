@@ -145,7 +145,7 @@ func (p *Payments) endTransfer(ctx context.Context, tx *sql.Tx, cause event.Even
 		status = "CANCELLED"
 	}
 	var at int64
-	err := tx.QueryRowContext(ctx, p.sql.EndTransfer, t.TransferID, status, stored).Scan(&at)
+	err := p.store.Update(ctx, tx, p.sql.EndTransfer, []any{t.TransferID, status, stored}, &at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil // it had ended before
 	}
@@ -179,7 +179,7 @@ func (p *Payments) activate(ctx context.Context, tx *sql.Tx, e event.Event, paid
 		return "", err
 	}
 	var from, until int64
-	err = tx.QueryRowContext(ctx, p.sql.Activate, m.MembershipID, membershipLasts.Milliseconds()).Scan(&from, &until)
+	err = p.store.Update(ctx, tx, p.sql.Activate, []any{m.MembershipID, membershipLasts.Milliseconds()}, &from, &until)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "already ended", nil
 	}

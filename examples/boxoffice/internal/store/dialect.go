@@ -3,110 +3,92 @@ package store
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
+	"slices"
 	"strings"
 
-	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/migrate"
-	"github.com/millrace-go/millrace/internal/sqlitedb"
 )
-
-//go:embed sql/sqlite/*.sql
-var sqliteMigrations embed.FS
 
 // dialect is everything that differs between databases.
 type dialect struct {
 	name       string
 	migrations func() (migrate.Set, error)
 	// rewrite turns the shared SQL into the database's own.
-	rewrite  *strings.Replacer
-	open     func(path string) (writer, reader *sql.DB, err error)
+	rewrite  func(text string) string
+	open     func(url string) (writer, reader *sql.DB, err error)
+	check    func(u *url.URL) error // of a URL, before anything is opened
 	classify fault.Classifier
 	isUnique func(error) bool
 	// gather says whether writers should share commits (see Store.Write).
 	gather bool
+	// returns says whether UPDATE … RETURNING is known (see Store.Update).
+	returns bool
 }
 
-func sqlite() dialect {
-	return dialect{
-		name: "sqlite",
-		migrations: func() (migrate.Set, error) {
-			files, err := fs.Sub(sqliteMigrations, "sql/sqlite")
-			return migrate.Set{Package: "boxoffice", Dialect: migrate.SQLite, FS: files}, err
-		},
-		rewrite: strings.NewReplacer(
-			"now_ms()", "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
-			// There is one writer, and transactions begin as one.
-			"FOR UPDATE SKIP LOCKED", "",
-			"FOR UPDATE", "",
-		),
-		open:     openSQLite,
-		classify: sqlitedb.Classify,
-		isUnique: sqlitedb.IsUnique,
-		gather:   true,
+// dialects by the scheme of their URL.
+func dialects() map[string]func() dialect {
+	return map[string]func() dialect{
+		"sqlite":   sqlite,
+		"postgres": postgres, "postgresql": postgres,
+		"mysql": mysql, "mariadb": mysql,
 	}
-}
-
-func openSQLite(path string) (writer, reader *sql.DB, err error) {
-	if writer, err = sqlitedb.Open(path, sqlitedb.Config{}); err != nil {
-		return nil, nil, err
-	}
-	// Two of them are held: the relay and the transport watch for commits.
-	if reader, err = sqlitedb.OpenReader(path, sqlitedb.Config{MaxOpenConns: 8}); err != nil {
-		return nil, nil, errors.Join(err, writer.Close())
-	}
-	return writer, reader, nil
 }
 
 // Schemes are the database URLs that [Open] knows.
-func Schemes() []string { return []string{"sqlite"} }
+func Schemes() []string {
+	var all []string
+	for scheme := range dialects() {
+		all = append(all, scheme)
+	}
+	slices.Sort(all)
+	return all
+}
 
 // CheckURL says what is wrong with a database URL, before anything is opened.
 // It never repeats what may be a password.
 func CheckURL(raw string) error {
-	_, err := parse(raw)
+	_, err := dialectOf(raw)
 	return err
 }
 
-// SamePath reports whether two SQLite URLs name the same file, so that the
-// transport can share the database's pools.
-func SamePath(a, b string) bool {
-	pa, errA := parse(a)
-	pb, errB := parse(b)
-	return errA == nil && errB == nil && pa == pb
-}
-
-// parse returns the path of a sqlite URL: sqlite://relative.db or
-// sqlite:///absolute.db.
-func parse(raw string) (path string, err error) {
-	scheme, rest, ok := strings.Cut(raw, "://")
+// dialectOf finds the dialect of a URL and checks the URL.
+func dialectOf(raw string) (dialect, error) {
+	scheme, _, ok := strings.Cut(raw, "://")
 	if !ok {
-		return "", errors.New("the URL has no scheme; write sqlite://path")
+		return dialect{}, errors.New("the URL has no scheme; write sqlite://path, postgres://… or mysql://…")
 	}
-	if scheme != "sqlite" {
-		return "", fmt.Errorf("unknown scheme %q; known are: %s", scheme, strings.Join(Schemes(), ", "))
+	of, ok := dialects()[scheme]
+	if !ok {
+		return dialect{}, fmt.Errorf("unknown scheme %q; known are: %s", scheme, strings.Join(Schemes(), ", "))
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		return "", errors.New("the URL is malformed; write sqlite://path")
+		return dialect{}, errors.New("the URL is malformed; percent-encode special characters")
 	}
-	if err := bus.NewParams(u).Err(); err != nil {
-		return "", err
-	}
-	rest, _, _ = strings.Cut(rest, "?")
-	if rest, err = url.PathUnescape(rest); err != nil || rest == "" {
-		return "", errors.New("the URL names no file; write sqlite://path")
-	}
-	return rest, nil
+	d := of()
+	return d, d.check(u)
 }
 
-// Path returns the file of a SQLite URL.
-func Path(raw string) (string, error) { return parse(raw) }
+// checkServer checks the URL of a database server.
+func checkServer(u *url.URL) error {
+	if u.Hostname() == "" || len(strings.Trim(u.Path, "/")) == 0 {
+		return fmt.Errorf("the URL names no host and database; write %s://user:password@host/name", u.Scheme)
+	}
+	return nil
+}
+
+// set is the migrations in a folder of the package's files.
+func set(files fs.FS, folder, dialect string) func() (migrate.Set, error) {
+	return func() (migrate.Set, error) {
+		sub, err := fs.Sub(files, folder)
+		return migrate.Set{Package: "boxoffice", Dialect: dialect, FS: sub}, err
+	}
+}
 
 // ping is the cheapest question that shows the database answers.
 func ping(ctx context.Context, db *sql.DB) error {

@@ -26,7 +26,17 @@ type Lease struct {
 func (s *Store) TakeLease(ctx context.Context, name, holder string, ttl time.Duration) (Lease, error) {
 	l := Lease{store: s, name: name, holder: holder}
 	err := s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		return tx.QueryRowContext(ctx, s.sql.TakeLease, name, holder, ttl.Milliseconds()).Scan(&l.token)
+		take := func() error {
+			return s.Update(ctx, tx, s.sql.TakeLease, []any{name, holder, ttl.Milliseconds()}, &l.token)
+		}
+		err := take()
+		if errors.Is(err, sql.ErrNoRows) { // held, or never made
+			if _, err := tx.ExecContext(ctx, s.sql.MakeLease, name); err != nil {
+				return err
+			}
+			err = take()
+		}
+		return err
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return Lease{}, ErrLeaseHeld

@@ -47,17 +47,13 @@ func (s *Store) seed(ctx context.Context) error {
 			if _, err := tx.ExecContext(ctx, s.sql.AddShow, show.id, show.title, i+1); err != nil {
 				return err
 			}
-			add, err := tx.PrepareContext(ctx, s.sql.AddSeat)
-			if err != nil {
-				return err
-			}
-			defer add.Close() //nolint:errcheck // it ends with the transaction
 			for row := range Rows {
+				args := make([]any, 0, 4*SeatsPerRow)
 				for n := range SeatsPerRow {
-					id := fmt.Sprintf("%c-%d", 'A'+row, n+1)
-					if _, err := add.ExecContext(ctx, show.id, id, row*SeatsPerRow+n+1, price(row)); err != nil {
-						return err
-					}
+					args = append(args, show.id, fmt.Sprintf("%c-%d", 'A'+row, n+1), row*SeatsPerRow+n+1, price(row))
+				}
+				if _, err := tx.ExecContext(ctx, s.sql.AddSeats, args...); err != nil {
+					return err
 				}
 			}
 			return nil

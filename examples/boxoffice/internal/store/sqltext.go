@@ -14,7 +14,7 @@ func (s *Store) Load(text string, into any) error {
 	return load(text, s.dialect.rewrite, into)
 }
 
-func load(text string, rewrite *strings.Replacer, into any) error {
+func load(text string, rewrite func(string) string, into any) error {
 	v := reflect.ValueOf(into).Elem()
 	seen := map[string]bool{}
 	for i, part := range strings.Split("\n"+text, "\n-- name: ") {
@@ -31,7 +31,7 @@ func load(text string, rewrite *strings.Replacer, into any) error {
 			return fmt.Errorf("store: statement %q stands twice", name)
 		}
 		seen[name] = true
-		field.SetString(strings.TrimSpace(rewrite.Replace(body)))
+		field.SetString(strings.TrimSpace(rewrite(body)))
 	}
 	for i := range v.NumField() {
 		if name := v.Type().Field(i).Name; !seen[name] {

@@ -15,9 +15,10 @@ import (
 var storeSQL string
 
 type statements struct {
-	AddShow, AddSeat, CountSeats         string
+	AddShow, AddSeats, CountSeats        string
 	RecordEffect, KnowsMember, AddMember string
-	TakeLease, KeepLease, DropLease      string
+	TakeLease, MakeLease                 string
+	KeepLease, DropLease                 string
 }
 
 // Store is the opened database. It is safe for concurrent use.
@@ -31,16 +32,15 @@ type Store struct {
 // Open opens the database that url names, brings its tables up to date and
 // makes the shows and seats it begins with. The caller closes it.
 func Open(ctx context.Context, url string) (*Store, error) {
-	path, err := parse(url)
+	d, err := dialectOf(url)
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	d := sqlite()
 	s := &Store{dialect: d}
 	if err := s.Load(storeSQL, &s.sql); err != nil {
 		return nil, err
 	}
-	if s.writer, s.reader, err = d.open(path); err != nil {
+	if s.writer, s.reader, err = d.open(url); err != nil {
 		return nil, fmt.Errorf("store: open: %w", err)
 	}
 	s.batch = newBatcher(s.writer)
@@ -73,7 +73,7 @@ func (s *Store) DB() *sql.DB { return s.writer }
 // Reader is the pool that reads committed data without waiting for writers.
 func (s *Store) Reader() *sql.DB { return s.reader }
 
-// Dialect names the database: "sqlite".
+// Dialect names the database: "sqlite", "postgres" or "mysql".
 func (s *Store) Dialect() string { return s.dialect.name }
 
 // Classify judges the driver's errors.
@@ -95,8 +95,11 @@ func (s *Store) Ping(ctx context.Context) error {
 // transaction (package sqltx), so that hooks run after the commit. fn may run
 // more than once.
 func (s *Store) Write(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
-	if _, joined := sqltx.From(ctx); joined || !s.dialect.gather {
+	if _, joined := sqltx.From(ctx); joined {
 		return sqltx.Do(ctx, s.writer, fn)
 	}
-	return s.batch.do(ctx, fn)
+	if s.dialect.gather {
+		return s.batch.do(ctx, fn)
+	}
+	return s.retried(ctx, fn)
 }

@@ -400,7 +400,7 @@ func TestURLs(t *testing.T) {
 	}
 	for url, word := range map[string]string{
 		"": "scheme", "a.db": "scheme", "oracle://x": `"oracle"`, "sqlite://": "no file", "sqlite://a?mode=ro": `"mode"`, "sqlite://%zz": "malformed",
-		"mysql://user:hunter2@h/x": `"mysql"`,
+		"mysql://user:hunter2@h": "no host and database", "postgres://user:hunter2@/x": "no host", "redis://user:hunter2@h/0": `"redis"`,
 	} {
 		err := CheckURL(url)
 		if err == nil || !strings.Contains(err.Error(), word) || strings.Contains(err.Error(), "hunter2") {

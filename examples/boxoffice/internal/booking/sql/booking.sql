@@ -55,10 +55,7 @@ RETURNING show_id, member_id, cancelled_at
 -- name: NextDue
 SELECT MIN(hold_expires_at) - now_ms() FROM reservations WHERE status = 'PENDING'
 
--- name: Sweep
-UPDATE reservations SET status = 'CANCELLED', reason = 'HOLD_TIMEOUT', cancelled_at = now_ms()
-WHERE status = 'PENDING' AND reservation_id IN (
-  SELECT reservation_id FROM reservations
-  WHERE status = 'PENDING' AND hold_expires_at <= now_ms()
-  ORDER BY hold_expires_at LIMIT $1 FOR UPDATE SKIP LOCKED)
-RETURNING reservation_id, show_id, member_id, cancelled_at
+-- name: Overdue
+SELECT reservation_id FROM reservations
+WHERE status = 'PENDING' AND hold_expires_at <= now_ms()
+ORDER BY hold_expires_at LIMIT $1 FOR UPDATE SKIP LOCKED

@@ -25,13 +25,16 @@ SELECT refund_state FROM payments WHERE reference_id = $1 AND type = 'reservatio
 SELECT MIN(next_attempt_at) - now_ms() FROM payments WHERE status = 'PROCESSING' OR refund_state = 'REQUESTED'
 
 -- name: Claim
-UPDATE payments SET lease_holder = $1, lease_token = lease_token + 1, attempts = attempts + 1, next_attempt_at = now_ms() + $2
-WHERE payment_id IN (
-  SELECT payment_id FROM payments
-  WHERE (status = 'PROCESSING' OR refund_state = 'REQUESTED') AND next_attempt_at <= now_ms()
-  ORDER BY next_attempt_at LIMIT $3 FOR UPDATE SKIP LOCKED)
-RETURNING payment_id, payment_key, member_id, type, reference_id, reservation_id, amount, card, status,
-          COALESCE(gateway_id, ''), COALESCE(refund_reason, ''), attempts, lease_token
+UPDATE payments SET lease_holder = $2, lease_token = lease_token + 1, attempts = attempts + 1, next_attempt_at = now_ms() + $3
+WHERE payment_id = $1
+
+-- name: Due
+-- What a claim is going to make of attempts and token is returned already.
+SELECT payment_id, payment_key, member_id, type, reference_id, reservation_id, amount, card, status,
+       COALESCE(gateway_id, ''), COALESCE(refund_reason, ''), attempts + 1, lease_token + 1
+FROM payments
+WHERE (status = 'PROCESSING' OR refund_state = 'REQUESTED') AND next_attempt_at <= now_ms()
+ORDER BY next_attempt_at LIMIT $1 FOR UPDATE SKIP LOCKED
 
 -- name: Reclaim
 UPDATE payments SET next_attempt_at = now_ms()

@@ -1,8 +1,15 @@
 -- name: AddShow
 INSERT INTO shows (show_id, title, position) VALUES ($1, $2, $3) ON CONFLICT (show_id) DO NOTHING
 
--- name: AddSeat
-INSERT INTO seats (show_id, seat_id, position, price) VALUES ($1, $2, $3, $4) ON CONFLICT (show_id, seat_id) DO NOTHING
+-- name: AddSeats
+-- A row of the hall at a time.
+INSERT INTO seats (show_id, seat_id, position, price) VALUES
+       ($1, $2, $3, $4), ($5, $6, $7, $8), ($9, $10, $11, $12), ($13, $14, $15, $16), ($17, $18, $19, $20),
+       ($21, $22, $23, $24), ($25, $26, $27, $28), ($29, $30, $31, $32), ($33, $34, $35, $36), ($37, $38, $39, $40),
+       ($41, $42, $43, $44), ($45, $46, $47, $48), ($49, $50, $51, $52), ($53, $54, $55, $56), ($57, $58, $59, $60),
+       ($61, $62, $63, $64), ($65, $66, $67, $68), ($69, $70, $71, $72), ($73, $74, $75, $76), ($77, $78, $79, $80),
+       ($81, $82, $83, $84), ($85, $86, $87, $88), ($89, $90, $91, $92), ($93, $94, $95, $96), ($97, $98, $99, $100)
+ON CONFLICT (show_id, seat_id) DO NOTHING
 
 -- name: CountSeats
 SELECT COUNT(*) FROM seats WHERE show_id = $1
@@ -12,13 +19,14 @@ INSERT INTO effects (consumer_group, event_id, event_type, aggregate_id, effect,
 VALUES ($1, $2, $3, $4, $5, now_ms())
 
 -- name: TakeLease
-INSERT INTO leases (name, holder, token, expires_at) VALUES ($1, $2, 1, now_ms() + $3)
-ON CONFLICT (name) DO UPDATE SET
-  token      = CASE WHEN leases.holder = excluded.holder THEN leases.token ELSE leases.token + 1 END,
-  holder     = excluded.holder,
-  expires_at = excluded.expires_at
-WHERE leases.holder = excluded.holder OR leases.expires_at <= now_ms()
+-- The token stands first: some databases see the new holder behind it.
+UPDATE leases SET token = CASE WHEN holder = $2 THEN token ELSE token + 1 END, holder = $2, expires_at = now_ms() + $3
+WHERE name = $1 AND (holder = $2 OR expires_at <= now_ms())
 RETURNING token
+
+-- name: MakeLease
+-- Over already: whoever wants it takes it.
+INSERT INTO leases (name, holder, token, expires_at) VALUES ($1, '', 0, 0) ON CONFLICT (name) DO NOTHING
 
 -- name: KeepLease
 UPDATE leases SET expires_at = now_ms() + $4

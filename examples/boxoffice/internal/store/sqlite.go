@@ -1,0 +1,78 @@
+package store
+
+import (
+	"database/sql"
+	"embed"
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/internal/sqlitedb"
+)
+
+//go:embed sql/sqlite/*.sql
+var sqliteMigrations embed.FS
+
+func sqlite() dialect {
+	return dialect{
+		name:       "sqlite",
+		migrations: set(sqliteMigrations, "sql/sqlite", migrate.SQLite),
+		rewrite: strings.NewReplacer(
+			"now_ms()", "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+			// There is one writer, and transactions begin as one.
+			"FOR UPDATE SKIP LOCKED", "",
+			"FOR UPDATE", "",
+		).Replace,
+		open:     openSQLite,
+		check:    checkSQLite,
+		classify: sqlitedb.Classify,
+		isUnique: sqlitedb.IsUnique,
+		gather:   true,
+		returns:  true,
+	}
+}
+
+func openSQLite(raw string) (writer, reader *sql.DB, err error) {
+	path, err := Path(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	if writer, err = sqlitedb.Open(path, sqlitedb.Config{}); err != nil {
+		return nil, nil, err
+	}
+	// Two of them are held: the relay and the transport watch for commits.
+	if reader, err = sqlitedb.OpenReader(path, sqlitedb.Config{MaxOpenConns: 8}); err != nil {
+		return nil, nil, errors.Join(err, writer.Close())
+	}
+	return writer, reader, nil
+}
+
+func checkSQLite(u *url.URL) error {
+	if err := bus.NewParams(u).Err(); err != nil {
+		return err
+	}
+	if u.Host+u.Path+u.Opaque == "" {
+		return errNoFile
+	}
+	_, err := Path(u.String())
+	return err
+}
+
+var errNoFile = errors.New("the URL names no file; write sqlite://path")
+
+// Path returns the file of a SQLite URL: sqlite://relative.db or
+// sqlite:///absolute.db.
+func Path(raw string) (string, error) {
+	rest, ok := strings.CutPrefix(raw, "sqlite://")
+	if !ok {
+		return "", errors.New("it is no sqlite:// URL")
+	}
+	rest, _, _ = strings.Cut(rest, "?")
+	path, err := url.PathUnescape(rest)
+	if err != nil || path == "" {
+		return "", errNoFile
+	}
+	return path, nil
+}

@@ -1,0 +1,142 @@
+package mysqldb
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// dialTimeout bounds a connect whose context has no deadline.
+const dialTimeout = 10 * time.Second
+
+// Open returns a pool on the database that the URL names:
+// mysql://user:password@host:port/name. It does not connect. The pool holds at
+// most 16 connections, idle ones for 5 minutes; change that on the result. The
+// caller closes it.
+//
+// Parameters of the URL:
+//
+//	tls=true|skip-verify|preferred  encrypt; verify the server unless told otherwise
+//	tls-ca=FILE                     trust this authority (PEM) instead of the system's
+//	tls-cert=FILE&tls-key=FILE      show this certificate to the server
+//	timeout, readTimeout, writeTimeout, maxAllowedPacket, compress, …
+//	                                as in github.com/go-sql-driver/mysql
+//	anything else                   a variable of the session, such as lock_wait_timeout=5
+//
+// Every connection reads at READ COMMITTED, where a statement sees what was
+// committed when it began and locks no gaps; its time zone is UTC; its strings
+// are utf8mb4, compared byte by byte; and values that do not fit are errors,
+// even where the server's sql_mode would cut them.
+func Open(rawURL string) (*sql.DB, error) {
+	c, err := Connector(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	return Pool(c), nil
+}
+
+// Connector is Open for who puts a connector of its own around this one; [Pool]
+// makes the pool of it.
+func Connector(rawURL string) (driver.Connector, error) {
+	cfg, err := parse(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("mysqldb: %w", err)
+	}
+	return connector{inner}, nil
+}
+
+// Pool returns the pool that Open describes.
+func Pool(c driver.Connector) *sql.DB {
+	db := sql.OpenDB(c)
+	db.SetMaxOpenConns(16)
+	db.SetMaxIdleConns(16)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	return db
+}
+
+func parse(rawURL string) (*mysql.Config, error) {
+	if rawURL == "" {
+		return nil, errors.New("mysqldb: the URL is empty; give one like mysql://user:password@host:3306/name")
+	}
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		// The parser's error repeats the URL, and with it the password.
+		return nil, errors.New("mysqldb: the URL cannot be parsed; give one like mysql://user:password@host:3306/name and percent-encode special characters")
+	}
+	if u.Scheme != "mysql" && u.Scheme != "mariadb" {
+		return nil, fmt.Errorf("mysqldb: the URL's scheme is %q; use mysql://", u.Scheme)
+	}
+	name := strings.TrimPrefix(u.Path, "/")
+	if u.Hostname() == "" || name == "" || strings.Contains(name, "/") {
+		return nil, errors.New("mysqldb: the URL must name a host and one database: mysql://user:password@host:3306/name")
+	}
+	params, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, errors.New("mysqldb: the URL's parameters cannot be parsed; percent-encode special characters")
+	}
+	secured, err := takeTLS(params, u.Hostname())
+	if err != nil {
+		return nil, err
+	}
+	// The driver knows its own parameters; it reads them from a DSN.
+	cfg, err := mysql.ParseDSN("/?" + params.Encode())
+	if err != nil {
+		return nil, fmt.Errorf("mysqldb: the URL's parameters: %w", err)
+	}
+	cfg.Net, cfg.Addr, cfg.DBName = "tcp", u.Host, name
+	if u.Port() == "" {
+		cfg.Addr = net.JoinHostPort(u.Hostname(), "3306")
+	}
+	cfg.User = u.User.Username()
+	cfg.Passwd, _ = u.User.Password()
+	if secured != nil {
+		cfg.TLS = secured
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = dialTimeout
+	}
+	if !params.Has("maxAllowedPacket") {
+		cfg.MaxAllowedPacket = 0 // ask the server
+	}
+	cfg.ParseTime, cfg.Loc = true, time.UTC
+	cfg.Collation = "utf8mb4_bin"
+	cfg.ClientFoundRows = true
+	// One round trip for a statement instead of two.
+	cfg.InterpolateParams = true
+	// What went wrong is in the errors; the driver would print it as well.
+	cfg.Logger = &mysql.NopLogger{}
+	if cfg.Params == nil {
+		cfg.Params = map[string]string{}
+	}
+	cfg.Params["time_zone"] = "'+00:00'"
+	cfg.Params["sql_mode"] = "CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')"
+	return cfg, nil
+}
+
+// connector sets the isolation level of new connections. It has no variable of
+// one name on MySQL 8 and MariaDB 10, so the driver cannot be told to set it.
+type connector struct{ driver.Connector }
+
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	const level = `SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED`
+	if _, err := conn.(driver.ExecerContext).ExecContext(ctx, level, nil); err != nil {
+		return nil, errors.Join(fmt.Errorf("mysqldb: set the isolation level: %w", err), conn.Close())
+	}
+	return conn, nil
+}
