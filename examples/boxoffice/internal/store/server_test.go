@@ -136,8 +136,8 @@ func TestDeadlocksAreTriedAgain(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if n := count(t, s, `SELECT SUM(view_count) FROM shows`); n != 6 {
-			t.Errorf("%d views, want 6", n)
+		if n := count(t, s, `SELECT SUM(view_count) FROM shows`); n != 12 {
+			t.Errorf("%d views, want 12", n)
 		}
 	})
 }
