@@ -1,0 +1,206 @@
+// Package tcpproxy stands between a client and a server in tests and makes the
+// network between them bad: slow, cut, or gone.
+//
+//	fault                                           proven by
+//	bytes pass unchanged, both ways                 TestPasses
+//	Cut ends every connection, new ones pass        TestCut
+//	Refuse ends them and takes no new ones          TestRefuse
+//	Delay holds every chunk back, in order          TestDelay
+//	Close ends everything the proxy started         TestMain
+package tcpproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Proxy forwards connections to one server. It is safe for concurrent use.
+type Proxy struct {
+	target   string
+	listener net.Listener
+	delay    atomic.Int64 // nanoseconds, each way
+
+	ctx    context.Context // ends with Close; cuts short what is delayed
+	stop   context.CancelFunc
+	served sync.WaitGroup
+
+	mu      sync.Mutex
+	refuse  bool
+	closed  bool
+	open    map[net.Conn]struct{} // both ends of every connection
+	carried int                   // connections so far
+}
+
+// Start listens on a free port of 127.0.0.1 and forwards to target, host:port.
+func Start(target string) (*Proxy, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("tcpproxy: %w", err)
+	}
+	p := &Proxy{target: target, listener: listener, open: map[net.Conn]struct{}{}}
+	p.ctx, p.stop = context.WithCancel(context.Background())
+	p.served.Go(p.accept)
+	return p, nil
+}
+
+// Addr is where clients connect, host:port.
+func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+// Connections is how many were made so far.
+func (p *Proxy) Connections() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.carried
+}
+
+// Delay holds back what is sent from now on by d, each way; 0 ends it.
+func (p *Proxy) Delay(d time.Duration) { p.delay.Store(int64(d)) }
+
+// Cut ends all connections and returns how many there were. New ones pass.
+func (p *Proxy) Cut() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cut()
+}
+
+func (p *Proxy) cut() int {
+	n := len(p.open)
+	for c := range p.open {
+		// The peer sees a reset, as after a pulled plug, not an orderly end.
+		if tcp, ok := c.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0) // without it the end is orderly; still an end
+		}
+		_ = c.Close() // its copier reports nothing either
+		delete(p.open, c)
+	}
+	return n / 2
+}
+
+// Refuse ends all connections and, until it is called with false, every new one
+// at once: the server is away.
+func (p *Proxy) Refuse(away bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refuse = away
+	if away {
+		p.cut()
+	}
+}
+
+// Close ends the proxy and waits for what it started.
+func (p *Proxy) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	p.cut()
+	p.mu.Unlock()
+	p.stop()
+	err := p.listener.Close()
+	p.served.Wait()
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return // closed
+		}
+		p.served.Go(func() { p.serve(client) })
+	}
+}
+
+func (p *Proxy) serve(client net.Conn) {
+	defer client.Close() //nolint:errcheck // a copier or a cut closed it
+	dialer := net.Dialer{Timeout: 5 * time.Second}
+	server, err := dialer.DialContext(p.ctx, "tcp", p.target)
+	if err != nil {
+		return // the client sees the end of its connection
+	}
+	defer server.Close() //nolint:errcheck // a copier or a cut closed it
+	if !p.admit(client, server) {
+		return
+	}
+	var both sync.WaitGroup
+	for _, way := range []struct{ from, to net.Conn }{{client, server}, {server, client}} {
+		both.Go(func() {
+			p.copy(way.to, way.from)
+			_ = way.to.Close()
+			_ = way.from.Close()
+		})
+	}
+	both.Wait()
+	p.mu.Lock()
+	delete(p.open, client)
+	delete(p.open, server)
+	p.mu.Unlock()
+}
+
+func (p *Proxy) admit(client, server net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.refuse || p.closed {
+		return false
+	}
+	p.carried++
+	p.open[client], p.open[server] = struct{}{}, struct{}{}
+	return true
+}
+
+// chunk is what was read, and when it may go on.
+type chunk struct {
+	bytes []byte
+	due   time.Time
+}
+
+// copy reads and writes apart, so that a delay adds to each chunk once and not
+// to those behind it.
+func (p *Proxy) copy(to io.Writer, from io.Reader) {
+	chunks := make(chan chunk, 1024)
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		broken := false
+		for c := range chunks {
+			if broken || !p.wait(c.due) {
+				continue
+			}
+			_, err := to.Write(c.bytes)
+			broken = err != nil
+		}
+	})
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 {
+			chunks <- chunk{append([]byte(nil), buf[:n]...), time.Now().Add(time.Duration(p.delay.Load()))}
+		}
+		if err != nil {
+			break
+		}
+	}
+	close(chunks)
+	writer.Wait()
+}
+
+func (p *Proxy) wait(until time.Time) bool {
+	d := time.Until(until)
+	if d <= 0 {
+		return true
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-p.ctx.Done():
+		return false
+	}
+}
