@@ -4,7 +4,8 @@
 #   services.sh up [NAME…]   start what is not running, wait until it answers, print the URLs
 #   services.sh down [NAME…] stop only what `up` started
 #   services.sh env          print the URLs as shell exports
-#   services.sh restart NAME end a server as a crash would (kill -9) and start it again
+#   services.sh restart NAME end a server as a crash would (kill -9) and start it again;
+#                            kafka3-1, kafka3-2 and kafka3-3 are one broker each
 #
 # Without a NAME: postgres mariadb redis rediscluster rabbitmq kafka elasticmq.
 # On request: kafka3 (three brokers), connect (Kafka Connect with Debezium).
@@ -206,8 +207,8 @@ down) shift; down "$@" ;;
 env) print_env ;;
 restart)
 	shift
-	check "$@"
-	if with_compose; then compose restart -t 0 "$@" >&2; exit; fi
+	for name in "$@"; do check "${name/%-[123]/}"; done
+	if with_compose; then compose restart -t 0 "${@/kafka3-1/kafka3}" >&2; exit; fi
 	for name in "$@"; do "${name}_down" KILL && "${name}_up"; done
 	;;
 *) say "usage: $0 up [NAME…] | down [NAME…] | env | restart NAME"; exit 2 ;;

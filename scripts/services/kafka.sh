@@ -48,14 +48,31 @@ kafka_down() { if alive kafka; then halt kafka "${1:-TERM}" && say 'stopped Kafk
 kafka_running() { answers "$kafka_port"; }
 kafka_env() { echo "export MILLRACE_KAFKA_BROKERS='127.0.0.1:$kafka_port'"; }
 
-kafka3_up() {
-	local voters='' node
-	libraries kafka
+kafka3_voters() {
+	local node voters=''
 	for node in 1 2 3; do voters+="${voters:+,}$node@127.0.0.1:$((kafka3_ports[node - 1] + 1))"; done
-	for node in 1 2 3; do kafka_launch "kafka3-$node" "$node" 3 "$voters" "${kafka3_ports[node - 1]}"; done
+	echo "$voters"
+}
+
+# kafka3_node NODE starts one of the three.
+kafka3_node() {
+	kafka_launch "kafka3-$1" "$1" 3 "$(kafka3_voters)" "${kafka3_ports[$1 - 1]}"
+}
+
+kafka3_up() {
+	local node
+	libraries kafka
+	for node in 1 2 3; do kafka3_node "$node"; done
 	for node in 1 2 3; do await "kafka3-$node" 120 answers "${kafka3_ports[node - 1]}"; done
 	say "started three Kafka brokers on ports ${kafka3_ports[*]}"
 }
+
+# One of the three by itself, to be restarted.
+for node in 1 2 3; do
+	eval "kafka3-${node}_up() { kafka3_node $node && await kafka3-$node 120 answers ${kafka3_ports[node - 1]}; }"
+	eval "kafka3-${node}_down() { halt kafka3-$node \"\$@\"; }"
+done
+
 # The last two cannot leave in order without a majority; one after another each
 # would wait for it, so they are ended together.
 kafka3_down() {
