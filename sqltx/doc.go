@@ -21,6 +21,7 @@
 //	an error inside a nested Do dooms the outer one, even if it
 //	is swallowed on the way                                       TestNestedErrorDooms
 //	a context that outlives its transaction is refused            TestEndedContext
+//	somebody else's transaction takes part as well                TestAdopt
 //
 // Failure modes: when the connection breaks during COMMIT its outcome is
 // unknown; Do returns the error and runs no hook, so a wake-up can be missing

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/ThreeDotsLabs/watermill/message"
+
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/sqltx"
@@ -23,12 +25,48 @@ type Backend struct {
 	// Joins reports whether Begin would join a transaction that ctx carries;
 	// optional where none can.
 	Joins func(ctx context.Context) bool
+	// TopicsStay is whether Directory.Ensure commits by itself also when ctx
+	// carries a transaction, so that a topic can be remembered at once. Else it
+	// may vanish with the transaction's rollback.
+	TopicsStay bool
+	// Announce tells other processes what this one has changed; their Hub.Wake
+	// and Hub.WakeGroups are the other end. It must not block. Optional: without
+	// it they find out when they look by themselves.
+	Announce func(Change)
 	// Classify judges the driver's errors; optional.
 	Classify fault.Classifier
+	// Headers is how an entry carries a message's metadata; a JSON object by default.
+	Headers Headers
+}
+
+// Headers turns metadata that is not empty into Entry.Headers and back, where a
+// log has a form of its own for it.
+type Headers interface {
+	Encode(message.Metadata) (string, error)
+	Decode(string) (message.Metadata, error)
+}
+
+// Change is news for other processes.
+type Change struct {
+	Lanes  []int // have new entries
+	Groups bool  // a member came or went, or gave up a lane
+}
+
+func (b Backend) announce(c Change) {
+	if b.Announce != nil {
+		b.Announce(c)
+	}
 }
 
 // joins is Joins of any backend.
 func (b Backend) joins(ctx context.Context) bool { return b.Joins != nil && b.Joins(ctx) }
+
+func (b Backend) headers() Headers {
+	if b.Headers == nil {
+		return jsonHeaders{}
+	}
+	return b.Headers
+}
 
 func (b Backend) validate() error {
 	switch {

@@ -13,7 +13,7 @@ import (
 )
 
 // encode makes the entry of a message on its topic. The key decides the lane.
-func encode(topic Topic, msg *message.Message) (sqllog.Entry, error) {
+func encode(topic Topic, msg *message.Message, headers Headers) (sqllog.Entry, error) {
 	key := event.Key(msg)
 	e := sqllog.Entry{
 		Lane:      topic.FirstLane + sqllog.LaneOf(key, topic.Partitions),
@@ -23,34 +23,52 @@ func encode(topic Topic, msg *message.Message) (sqllog.Entry, error) {
 		Payload:   msg.Payload,
 	}
 	if len(msg.Metadata) > 0 {
-		for name, value := range msg.Metadata {
-			// JSON would replace the bytes without a word.
-			if !utf8.ValidString(name) || !utf8.ValidString(value) {
-				return e, fault.MarkPermanent(fmt.Errorf("logsub: message %s: the metadata %q is not UTF-8", msg.UUID, name))
-			}
-		}
-		headers, err := json.Marshal(msg.Metadata)
+		encoded, err := headers.Encode(msg.Metadata)
 		if err != nil {
 			return e, fault.MarkPermanent(fmt.Errorf("logsub: message %s: encode the metadata: %w", msg.UUID, err))
 		}
-		e.Headers = string(headers)
+		e.Headers = encoded
 	}
 	return e, nil
 }
 
-// Decode makes a message of an entry. Headers that are no JSON object, which
-// only a foreign writer can have left, are reported beside the message.
-func Decode(e sqllog.Entry) (*message.Message, error) {
+// Decode makes a message of an entry with headers in JSON. Headers that are no
+// JSON object, which only a foreign writer can have left, are reported beside
+// the message.
+func Decode(e sqllog.Entry) (*message.Message, error) { return decode(e, jsonHeaders{}) }
+
+func decode(e sqllog.Entry, headers Headers) (*message.Message, error) {
 	msg := message.NewMessage(e.MessageID, e.Payload)
 	if e.Headers == "" {
 		return msg, nil
 	}
-	var metadata message.Metadata
-	if err := json.Unmarshal([]byte(e.Headers), &metadata); err != nil {
-		return msg, fmt.Errorf("logsub: entry %d: its headers are no JSON object of strings: %w", e.ID, err)
+	metadata, err := headers.Decode(e.Headers)
+	if err != nil {
+		return msg, fmt.Errorf("logsub: entry %d: %w", e.ID, err)
 	}
 	if metadata != nil {
 		msg.Metadata = metadata
 	}
 	return msg, nil
+}
+
+type jsonHeaders struct{}
+
+func (jsonHeaders) Encode(metadata message.Metadata) (string, error) {
+	for name, value := range metadata {
+		// JSON would replace the bytes without a word.
+		if !utf8.ValidString(name) || !utf8.ValidString(value) {
+			return "", fmt.Errorf("%q is not UTF-8", name)
+		}
+	}
+	encoded, err := json.Marshal(metadata)
+	return string(encoded), err
+}
+
+func (jsonHeaders) Decode(headers string) (message.Metadata, error) {
+	var metadata message.Metadata
+	if err := json.Unmarshal([]byte(headers), &metadata); err != nil {
+		return nil, fmt.Errorf("its headers are no JSON object of strings: %w", err)
+	}
+	return metadata, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,6 +48,18 @@ func (c *committer) remove(l *lane) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.lanes, l)
+}
+
+// held returns the lanes of all groups, each once.
+func (c *committer) held() []int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	numbers := make([]int, 0, len(c.lanes))
+	for l := range c.lanes {
+		numbers = append(numbers, l.lease.Lane)
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
 }
 
 // signal says that some lane has something to write.

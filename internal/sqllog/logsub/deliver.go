@@ -108,7 +108,7 @@ func (l *lane) full() bool {
 // compose makes the message of a delivery. Its context has the values of the
 // subscription's, but outlives the intake.
 func (l *lane) compose(ctx context.Context, d *delivery) {
-	msg, err := Decode(d.entry)
+	msg, err := decode(d.entry, l.sub.hub.b.headers())
 	if err != nil {
 		l.sub.log.Error("bus: a message is delivered without its metadata", slog.Any("error", err))
 	}

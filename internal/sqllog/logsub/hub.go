@@ -2,14 +2,12 @@ package logsub
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
-	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/millrace-go/millrace/internal/backoff"
 )
@@ -19,6 +17,13 @@ var ErrClosed = errors.New("logsub: closed")
 
 // Config of a Hub. The zero value works.
 type Config struct {
+	// Holder names this process towards the others, the same name after every
+	// restart; a random one by default. A process that was killed then gets its
+	// partitions back as soon as it is there again, instead of after LeaseTTL.
+	// Only one live process may have the name: two take each other's partitions
+	// again and again. Nothing is lost by that, since only the newest lease moves
+	// a cursor, but messages are handed out twice and keys in two places at once.
+	Holder string
 	// Partitions of a topic that is used before it was declared; 3 by default.
 	// Each is a lane read in order by one member of a group, so they bound how
 	// many instances can share a group. It cannot be changed for a topic later.
@@ -57,6 +62,9 @@ func (c Config) validate() error {
 		if f.n < 0 {
 			return fmt.Errorf("logsub: Config.%s is negative; give a positive value, or 0 for the default", f.name)
 		}
+	}
+	if len(c.Holder) > maxHolder || !utf8.ValidString(c.Holder) {
+		return fmt.Errorf("logsub: Config.Holder is no name; give at most %d bytes of UTF-8", maxHolder)
 	}
 	if c.Partitions > maxPartitions {
 		return fmt.Errorf("logsub: Config.Partitions is %d; at most %d are possible", c.Partitions, maxPartitions)
@@ -98,10 +106,9 @@ const opTimeout = 30 * time.Second
 // does in Run what they share: it moves cursors, renews leases, says that its
 // members live, and removes old messages.
 type Hub struct {
-	b       Backend
-	cfg     Config
-	id      string // names this process in leases
-	members atomic.Int64
+	b     Backend
+	cfg   Config
+	names *names
 
 	topics    topics
 	wakes     wakes
@@ -122,13 +129,9 @@ func New(b Backend, cfg Config) (*Hub, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
 	h := &Hub{
 		b: b, cfg: cfg.withDefaults(),
-		id:          fmt.Sprintf("%.40s-%d-%.8s", host, os.Getpid(), rand.Text()),
+		names:       newNames(cfg.Holder),
 		subscribers: make(map[*Subscriber]struct{}),
 	}
 	h.topics = topics{b: b, cfg: h.cfg, known: make(map[string]Topic)}
@@ -159,6 +162,10 @@ func (h *Hub) Wake(lanes ...int) { h.wakes.data(lanes...) }
 // WakeGroups says that members may have come or gone in another process.
 func (h *Hub) WakeGroups() { h.wakes.groups.Wake() }
 
+// Reading returns the lanes that are read here, and whether anything here is a
+// member of a group: what is worth to look for in other processes.
+func (h *Hub) Reading() (lanes []int, member bool) { return h.committer.held(), h.names.any() }
+
 // Publisher returns the one publisher of the hub, which everybody shares.
 func (h *Hub) Publisher() *Publisher { return h.publisher }
 
@@ -183,5 +190,8 @@ func (h *Hub) Close() error {
 	return errors.Join(errs...)
 }
 
-// holder returns a name for a new member: unique over processes.
-func (h *Hub) holder() string { return fmt.Sprintf("%s-%d", h.id, h.members.Add(1)) }
+// groupsChanged says that a member of this process came or went, or gave up a lane.
+func (h *Hub) groupsChanged() {
+	h.wakes.groups.Wake()
+	h.b.announce(Change{Groups: true})
+}

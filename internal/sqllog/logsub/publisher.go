@@ -80,7 +80,7 @@ func (p *Publisher) entries(ctx context.Context, name string, messages []*messag
 	}
 	entries := make([]sqllog.Entry, len(messages))
 	for i, msg := range messages {
-		if entries[i], err = encode(topic, msg); err != nil {
+		if entries[i], err = encode(topic, msg, p.hub.b.headers()); err != nil {
 			return nil, err
 		}
 	}
@@ -90,7 +90,11 @@ func (p *Publisher) entries(ctx context.Context, name string, messages []*messag
 // write appends the entries in one transaction and wakes their readers after it
 // has committed.
 func (p *Publisher) write(ctx context.Context, entries []sqllog.Entry) error {
-	wake := func() { p.hub.wakes.data(lanesOf(entries)...) }
+	wake := func() {
+		lanes := lanesOf(entries)
+		p.hub.wakes.data(lanes...)
+		p.hub.b.announce(Change{Lanes: lanes})
+	}
 	hooked := false
 	err := p.hub.b.Begin(ctx, func(ctx context.Context, x sqltx.Execer) error {
 		hooked = sqltx.AfterCommit(ctx, wake)

@@ -29,6 +29,7 @@ type subscription struct {
 	window *window
 	nudge  chan struct{} // capacity 1: a lane has ended
 
+	joined      bool          // of coordinate: the group knows this member
 	stop        chan struct{} // closed by close: end the intake
 	stopOnce    sync.Once
 	coordinated chan struct{} // closed when no further lane is started
@@ -43,7 +44,7 @@ type subscription struct {
 }
 
 func newSubscription(s *Subscriber, t Topic) *subscription {
-	me := Member{Topic: t.Name, Group: s.group, ID: s.hub.holder()}
+	me := s.hub.names.take(t.Name, s.group)
 	return &subscription{
 		hub: s.hub, topic: t, me: me,
 		log:    s.hub.cfg.Logger.With(slog.String("topic", t.Name), slog.String("group", s.group)),
@@ -80,8 +81,9 @@ func (s *subscription) run(ctx context.Context) {
 	if err := s.hub.pulse.leave(bounded, s.me); err != nil {
 		s.log.Warn("bus: the group could not be left; the others notice later", slog.Any("error", err))
 	}
-	s.hub.wakes.groups.Wake()
+	s.hub.groupsChanged()
 	s.workers.Wait()
+	s.hub.names.give(s.me)
 }
 
 // close ends the subscription, settled or not.
@@ -144,11 +146,14 @@ func (s *subscription) balance(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	rank := slices.Index(members, s.me.ID)
-	if rank < 0 {
+	// A member with a name of its own may be listed from before a crash: it is
+	// the heartbeat that has to learn of it.
+	if rank < 0 || !s.joined {
 		if err := s.hub.pulse.join(op, s.me); err != nil {
 			return 0, err
 		}
-		s.hub.wakes.groups.Wake()
+		s.joined = true
+		s.hub.groupsChanged()
 		if members, err = s.hub.b.Directory.Members(op, s.me.Topic, s.me.Group); err != nil {
 			return 0, err
 		}
@@ -238,6 +243,6 @@ func (s *subscription) start(ctx context.Context, lease sqllog.Lease, until time
 		case s.nudge <- struct{}{}:
 		default:
 		}
-		s.hub.wakes.groups.Wake()
+		s.hub.groupsChanged()
 	})
 }

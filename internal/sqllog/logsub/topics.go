@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -52,7 +53,7 @@ func (t *topics) ensure(ctx context.Context, want Topic) (Topic, error) {
 		return Topic{}, fmt.Errorf("logsub: topic %s: %w", want.Name, err)
 	}
 	// Inside a transaction the topic may vanish again with a rollback.
-	if !t.b.joins(ctx) {
+	if t.b.TopicsStay || !t.b.joins(ctx) {
 		t.mu.Lock()
 		t.known[topic.Name] = topic
 		t.mu.Unlock()
@@ -174,8 +175,9 @@ func (h *Hub) Topic(ctx context.Context, name string) (topic Topic, ok bool, err
 }
 
 func checkName(what, name string) error {
-	if name == "" || len(name) > maxName || !utf8.ValidString(name) {
-		return fault.MarkPermanent(fmt.Errorf("logsub: the %s %.40q is no name; give 1 to %d bytes of UTF-8", what, name, maxName))
+	// MySQL compares text without the spaces at its end.
+	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.HasSuffix(name, " ") {
+		return fault.MarkPermanent(fmt.Errorf("logsub: the %s %.40q is no name; give 1 to %d bytes of UTF-8 with no space at the end", what, name, maxName))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/backend"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -43,7 +44,10 @@ func (l *Log) Lease(ctx context.Context, c sqllog.Cursor, holder string, ttl tim
 // Renew implements [sqllog.Log].
 func (l *Log) Renew(ctx context.Context, lease sqllog.Lease, ttl time.Duration) error {
 	res, err := l.db.ExecContext(ctx, l.sql.renew, lease.Consumer, lease.Lane, lease.Token, ttl.Seconds())
-	return held(res, err, "renew")
+	if err := backend.Held(res, err); err != nil {
+		return fmt.Errorf("pglog: renew: %w", err)
+	}
+	return nil
 }
 
 // Release implements [sqllog.Log].
@@ -58,34 +62,12 @@ func (l *Log) Release(ctx context.Context, lease sqllog.Lease) error {
 func (l *Log) Advance(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration,
 	also func(ctx context.Context, tx *sql.Tx) error,
 ) error {
-	move := func(x sqltx.Execer) error {
-		res, err := x.ExecContext(ctx, l.sql.advance, lease.Consumer, lease.Lane, lease.Token, ttl.Seconds(),
+	err := backend.Advance(ctx, l.db, func(ctx context.Context, x sqltx.Execer) (sql.Result, error) {
+		return x.ExecContext(ctx, l.sql.advance, lease.Consumer, lease.Lane, lease.Token, ttl.Seconds(),
 			covered(p), p.To, p.End, p.ID)
-		return held(res, err, "advance")
-	}
-	if also == nil {
-		return move(l.db)
-	}
-	return sqltx.Do(ctx, l.db, func(ctx context.Context, tx *sql.Tx) error {
-		// The cursor's row is locked first, so that a new holder waits for all of it.
-		if err := move(tx); err != nil {
-			return err
-		}
-		return also(ctx, tx)
-	})
-}
-
-// held turns "no row was updated" into a lost lease.
-func held(res sql.Result, err error, doing string) error {
+	}, also)
 	if err != nil {
-		return fmt.Errorf("pglog: %s: %w", doing, err)
-	}
-	n, err := res.RowsAffected()
-	if err != nil {
-		return fmt.Errorf("pglog: %s: %w", doing, err)
-	}
-	if n == 0 {
-		return fmt.Errorf("pglog: %s: %w", doing, sqllog.ErrLeaseLost)
+		return fmt.Errorf("pglog: advance: %w", err)
 	}
 	return nil
 }

@@ -24,11 +24,14 @@ func (l *Log) Channel() string { return "millrace_" + l.tables.Messages }
 // Notify tells every listening process that rows were committed. It belongs
 // after the commit, outside the writer's transaction: NOTIFY takes a lock of
 // the whole database while its transaction commits.
-func (l *Log) Notify(ctx context.Context) error {
+func (l *Log) Notify(ctx context.Context) error { return l.NotifyText(ctx, "") }
+
+// NotifyText is Notify with up to 7,999 bytes of text for the listeners.
+func (l *Log) NotifyText(ctx context.Context, text string) error {
 	// A notification writes a commit record. Nobody needs it on the disk, and
 	// flushing it would delay the commits of others.
-	const notify = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, '')`
-	if _, err := l.db.ExecContext(ctx, notify, l.Channel()); err != nil {
+	const notify = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`
+	if _, err := l.db.ExecContext(ctx, notify, l.Channel(), text); err != nil {
 		return fmt.Errorf("pglog: notify: %w", err)
 	}
 	return nil
@@ -38,8 +41,13 @@ func (l *Log) Notify(ctx context.Context) error {
 // each (re)connect, for what was missed meanwhile. It keeps one connection of
 // the pool, which sends no statement while it waits.
 func (l *Log) Listen(ctx context.Context, wake func()) error {
+	return l.ListenText(ctx, func(string) { wake() })
+}
+
+// ListenText is Listen with the text of each notification; "" after a (re)connect.
+func (l *Log) ListenText(ctx context.Context, wake func(text string)) error {
 	for attempt := 0; ; attempt++ {
-		err := l.listen(ctx, func() { attempt = 0; wake() })
+		err := l.listen(ctx, func(text string) { attempt = 0; wake(text) })
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -56,7 +64,7 @@ func (l *Log) Listen(ctx context.Context, wake func()) error {
 	}
 }
 
-func (l *Log) listen(ctx context.Context, wake func()) error {
+func (l *Log) listen(ctx context.Context, wake func(text string)) error {
 	conn, err := l.db.Conn(ctx)
 	if err != nil {
 		return err
@@ -71,12 +79,14 @@ func (l *Log) listen(ctx context.Context, wake func()) error {
 		if _, err := c.Exec(ctx, "LISTEN "+l.Channel()); err != nil {
 			return errors.Join(driver.ErrBadConn, err)
 		}
-		for {
-			wake()
-			if _, err := c.WaitForNotification(ctx); err != nil {
+		for text := ""; ; {
+			wake(text)
+			n, err := c.WaitForNotification(ctx)
+			if err != nil {
 				// A connection that still listens must not go back to the pool.
 				return errors.Join(driver.ErrBadConn, err)
 			}
+			text = n.Payload
 		}
 	})
 }

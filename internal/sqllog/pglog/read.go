@@ -14,7 +14,7 @@ import (
 const beginning = "1:1:"
 
 // backlogged is the size of a batch from which its plan matters.
-const backlogged = 500
+const backlogged = 32
 
 // covered is the snapshot whose rows a position has behind it.
 func covered(p sqllog.Position) string {

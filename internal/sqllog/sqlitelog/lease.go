@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/backend"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -35,7 +36,10 @@ func (l *Log) Lease(ctx context.Context, c sqllog.Cursor, holder string, ttl tim
 // Renew implements [sqllog.Log].
 func (l *Log) Renew(ctx context.Context, lease sqllog.Lease, ttl time.Duration) error {
 	res, err := l.db.ExecContext(ctx, l.sql.renew, lease.Consumer, lease.Lane, lease.Token, ttl.Microseconds())
-	return held(res, err, "renew")
+	if err := backend.Held(res, err); err != nil {
+		return fmt.Errorf("sqlitelog: renew: %w", err)
+	}
+	return nil
 }
 
 // Release implements [sqllog.Log].
@@ -51,40 +55,19 @@ func (l *Log) Release(ctx context.Context, lease sqllog.Lease) error {
 func (l *Log) Advance(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration,
 	also func(ctx context.Context, tx *sql.Tx) error,
 ) error {
-	move := func(x sqltx.Execer) error {
-		res, err := x.ExecContext(ctx, l.sql.advance, lease.Consumer, lease.Lane, lease.Token, ttl.Microseconds(), p.ID)
-		return held(res, err, "advance")
+	err := backend.Advance(ctx, l.db, func(ctx context.Context, x sqltx.Execer) (sql.Result, error) {
+		return x.ExecContext(ctx, l.sql.advance, lease.Consumer, lease.Lane, lease.Token, ttl.Microseconds(), p.ID)
+	}, also)
+	if err != nil {
+		return fmt.Errorf("sqlitelog: advance: %w", err)
 	}
-	if also == nil {
-		return move(l.db)
-	}
-	return sqltx.Do(ctx, l.db, func(ctx context.Context, tx *sql.Tx) error {
-		if err := move(tx); err != nil {
-			return err
-		}
-		return also(ctx, tx)
-	})
+	return nil
 }
 
 // Rebase implements [sqllog.Log].
 func (l *Log) Rebase(ctx context.Context, c sqllog.Cursor, since time.Time) error {
 	if _, err := l.db.ExecContext(ctx, l.sql.rebase, c.Consumer, c.Lane, since.UnixMicro()); err != nil {
 		return fmt.Errorf("sqlitelog: rebase: %w", err)
-	}
-	return nil
-}
-
-// held turns "no row was updated" into a lost lease.
-func held(res sql.Result, err error, doing string) error {
-	if err != nil {
-		return fmt.Errorf("sqlitelog: %s: %w", doing, err)
-	}
-	n, err := res.RowsAffected()
-	if err != nil {
-		return fmt.Errorf("sqlitelog: %s: %w", doing, err)
-	}
-	if n == 0 {
-		return fmt.Errorf("sqlitelog: %s: %w", doing, sqllog.ErrLeaseLost)
 	}
 	return nil
 }

@@ -1,22 +1,20 @@
 package sqlitelog
 
 import (
-	"bytes"
 	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
-	"testing/fstest"
 	"text/template"
 
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/backend"
 )
 
 //go:embed sql/*.sql
-var files embed.FS
+var embedded embed.FS
 
 // now is the database's clock in microseconds since 1970.
 const now = `CAST(round(unixepoch('subsec') * 1000) AS INTEGER) * 1000`
@@ -49,19 +47,15 @@ func New(db *sql.DB, tables sqllog.Tables) (*Log, error) {
 		return nil, err
 	}
 	l := &Log{db: db, reader: db, tables: tables}
-	for name, into := range map[string]*string{
+	err := files().Statements(tables, map[string]*string{
 		"append": &l.sql.append, "lease_held": &l.sql.leaseHeld, "lease": &l.sql.lease,
 		"renew": &l.sql.renew, "release": &l.sql.release, "advance": &l.sql.advance,
 		"read": &l.sql.read, "backlog": &l.sql.backlog, "prune": &l.sql.prune,
 		"rebase": &l.sql.rebase, "lanes_after": &l.sql.lanesAfter, "last_id": &l.sql.lastID,
-	} {
-		text, err := render("sql/"+name+".sql", tables)
-		if err != nil {
-			return nil, err
-		}
-		*into = string(text)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlitelog: %w", err)
 	}
-	l.sql.append = strings.TrimSpace(l.sql.append)
 	l.sql.row = ",(" + strings.Repeat("?,", l.columns()-1) + "?)"
 	return l, nil
 }
@@ -78,37 +72,13 @@ func (l *Log) WithReader(reader *sql.DB) *Log {
 
 // Migrations returns the schema of the log's two tables.
 func (l *Log) Migrations() (migrate.Set, error) {
-	schema, err := fs.Sub(files, "sql")
+	set, err := files().Schema(l.tables)
 	if err != nil {
 		return migrate.Set{}, fmt.Errorf("sqlitelog: %w", err)
 	}
-	names, err := fs.Glob(schema, "[0-9]*.sql")
-	if err != nil {
-		return migrate.Set{}, fmt.Errorf("sqlitelog: %w", err)
-	}
-	rendered := make(fstest.MapFS, len(names))
-	for _, name := range names {
-		text, err := render("sql/"+name, l.tables)
-		if err != nil {
-			return migrate.Set{}, err
-		}
-		rendered[name] = &fstest.MapFile{Data: text}
-	}
-	return migrate.Set{Package: l.tables.Package + "_log", Dialect: migrate.SQLite, FS: rendered}, nil
+	return set, nil
 }
 
-func render(name string, tables sqllog.Tables) ([]byte, error) {
-	text, err := fs.ReadFile(files, name)
-	if err != nil {
-		return nil, fmt.Errorf("sqlitelog: %w", err)
-	}
-	t, err := template.New(name).Funcs(template.FuncMap{"now": func() string { return now }}).Parse(string(text))
-	if err != nil {
-		return nil, fmt.Errorf("sqlitelog: %w", err)
-	}
-	var out bytes.Buffer
-	if err := t.Execute(&out, tables); err != nil {
-		return nil, fmt.Errorf("sqlitelog: %w", err)
-	}
-	return out.Bytes(), nil
+func files() backend.Files {
+	return backend.Files{FS: embedded, Dialect: migrate.SQLite, Funcs: template.FuncMap{"now": func() string { return now }}}
 }

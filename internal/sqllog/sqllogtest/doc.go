@@ -18,6 +18,7 @@
 //	pruning stops at the slowest cursor, age and limit       Prune, PruneAge
 //	the backlog is what lies after a cursor                  Backlog
 //	many writers: none lost, none twice, keys in order       Stress
+//	each of several consumers at once reads everything       TwoConsumers
 //
 // The suite is shown to catch what it is for in TestSuiteFindsFaults.
 package sqllogtest

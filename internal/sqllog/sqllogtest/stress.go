@@ -18,7 +18,14 @@ import (
 // rolling back, while a reader follows behind its cursor and is replaced by
 // another from time to time. Every committed entry must be read exactly once,
 // and those of an aggregate in the order of its versions.
-func stress(ctx context.Context, f *Fixture) error {
+func stress(ctx context.Context, f *Fixture) error { return underStress(ctx, f, cursor) }
+
+// twoConsumers is stress with two consumers of one lane: each reads everything.
+func twoConsumers(ctx context.Context, f *Fixture) error {
+	return underStress(ctx, f, cursor, sqllog.Cursor{Consumer: "other", Lane: cursor.Lane})
+}
+
+func underStress(ctx context.Context, f *Fixture, cursors ...sqllog.Cursor) error {
 	const writers, rounds, aggregates = 6, 40, 5
 	if _, err := f.DB.ExecContext(ctx, `CREATE TABLE suite_aggregates (id integer PRIMARY KEY, version integer NOT NULL)`); err != nil {
 		return err
@@ -49,9 +56,14 @@ func stress(ctx context.Context, f *Fixture) error {
 	done := make(chan struct{})
 	go func() { wg.Wait(); close(done) }()
 
-	err := follow(ctx, f, done, &committed)
+	errs := make([]error, len(cursors))
+	var followers sync.WaitGroup
+	for i, c := range cursors {
+		followers.Go(func() { errs[i] = follow(ctx, f, c, done, &committed) })
+	}
+	followers.Wait()
 	<-done
-	return errors.Join(failed, err)
+	return errors.Join(append(errs, failed)...)
 }
 
 var errRollback = errors.New("roll back")
@@ -90,7 +102,7 @@ func change(ctx context.Context, f *Fixture, id int) (n int, err error) {
 }
 
 // follow reads until the writers are done and everything is read.
-func follow(ctx context.Context, f *Fixture, done <-chan struct{}, committed *atomic.Int64) error {
+func follow(ctx context.Context, f *Fixture, cursor sqllog.Cursor, done <-chan struct{}, committed *atomic.Int64) error {
 	versions := map[int]int{}
 	read := int64(0)
 	for holder := 0; ; holder++ {
@@ -106,7 +118,7 @@ func follow(ctx context.Context, f *Fixture, done <-chan struct{}, committed *at
 				finished = true
 			default:
 			}
-			page, next, err := f.Log.Read(ctx, 1, at, 1+rand.IntN(20))
+			page, next, err := f.Log.Read(ctx, cursor.Lane, at, 1+rand.IntN(20))
 			if err != nil {
 				return err
 			}

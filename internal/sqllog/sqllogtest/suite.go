@@ -45,7 +45,10 @@ func Run(t *testing.T, open Open) {
 
 // Cases returns the suite.
 func Cases() []Case {
-	return slices.Concat(readCases(), leaseCases(), cursorCases(), []Case{{"Stress", stress}})
+	return slices.Concat(readCases(), leaseCases(), cursorCases(), []Case{
+		{"Stress", stress},
+		{"TwoConsumers", twoConsumers},
+	})
 }
 
 // Fixture is a log under test.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -147,6 +148,16 @@ func TestSuiteFindsFaults(t *testing.T) {
 					entries = entries[1:]
 				}
 				return entries, next, err
+			}}
+		}},
+		"who reads first takes it away": {[]string{"TwoConsumers"}, func(l sqllog.Log, _ *sql.DB) fault {
+			var taken sync.Map
+			return fault{read: func(ctx context.Context, lane int, after sqllog.Position, max int) ([]sqllog.Entry, sqllog.Position, error) {
+				entries, next, err := l.Read(ctx, lane, after, max)
+				return slices.DeleteFunc(entries, func(e sqllog.Entry) bool {
+					_, gone := taken.LoadOrStore(e.ID, true)
+					return gone
+				}), next, err
 			}}
 		}},
 		"anybody may have the lease": {[]string{"LeaseExclusive", "LeaseRush", "RenewExtends", "AdvanceExtends"}, func(l sqllog.Log, db *sql.DB) fault {

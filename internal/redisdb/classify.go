@@ -1,0 +1,66 @@
+package redisdb
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/fault"
+)
+
+// away are the answers of a server that cannot serve at the moment, or not us:
+// trouble with our own Redis, and not with what was asked of it.
+var away = []string{
+	"LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "MOVED", "ASK", "BUSY", "UNKILLABLE",
+	"OOM", "MISCONF", "NOREPLICAS", "UNBLOCKED", "NOAUTH", "WRONGPASS", "NOPERM",
+	"ERR max number of clients reached", "ERR AUTH",
+}
+
+// wrong are the answers to what can never work.
+var wrong = []string{"WRONGTYPE", "CROSSSLOT", "INVALIDOBJ", "NOTBUSY"}
+
+// Classify implements [fault.Classifier] for the errors of go-redis. What it
+// does not know it leaves unclassified.
+func Classify(err error) fault.Class {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, redis.Nil) {
+		return fault.Unclassified
+	}
+	var answer redis.Error
+	if errors.As(err, &answer) {
+		return classifyAnswer(answer.Error())
+	}
+	var network net.Error
+	switch {
+	case errors.As(err, &network),
+		errors.Is(err, context.DeadlineExceeded),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, net.ErrClosed),
+		errors.Is(err, redis.ErrClosed), errors.Is(err, redis.ErrPoolExhausted), errors.Is(err, redis.ErrPoolTimeout):
+		return fault.Infrastructure
+	}
+	return fault.Unclassified
+}
+
+func classifyAnswer(text string) fault.Class {
+	for _, prefix := range away {
+		if starts(text, prefix) {
+			return fault.Infrastructure
+		}
+	}
+	for _, prefix := range wrong {
+		if starts(text, prefix) {
+			return fault.Permanent
+		}
+	}
+	return fault.Unclassified
+}
+
+// starts is whether the words of prefix begin text.
+func starts(text, prefix string) bool {
+	rest, ok := strings.CutPrefix(text, prefix)
+	return ok && (rest == "" || rest[0] == ' ')
+}

@@ -1,0 +1,145 @@
+package redisdb
+
+import (
+	"cmp"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// Config of a client. The zero value works.
+type Config struct {
+	// Timeout bounds the wait for an answer, and for a connection; 5 s by
+	// default. A shorter one takes a slow server for a dead one.
+	Timeout time.Duration
+	// PoolSize is how many connections are kept per node at most; 10 for each
+	// processor by default. Beyond it calls wait for a connection.
+	PoolSize int
+	// TLS is used for rediss:// URLs; the system's roots by default.
+	TLS *tls.Config
+}
+
+func (c Config) validate() error {
+	switch {
+	case c.Timeout < 0:
+		return errors.New("redisdb: Config.Timeout is negative; give a positive duration, or 0 for 5 s")
+	case c.PoolSize < 0:
+		return errors.New("redisdb: Config.PoolSize is negative; give at least 1, or 0 for the default")
+	}
+	return nil
+}
+
+// Open makes a client of a URL; the only parameter it knows is cluster=true. It
+// connects to nothing. Close the client when done.
+func Open(rawURL string, cfg Config) (redis.UniversalClient, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		// The parser's errors quote parts of the URL, hence of a password.
+		return nil, errors.New("redisdb: the URL is malformed; percent-encode special characters in user and password")
+	}
+	cluster := false
+	for name, values := range u.Query() {
+		if name != "cluster" {
+			return nil, fmt.Errorf("redisdb: unknown parameter %q; known is: cluster", name)
+		}
+		if cluster, err = strconv.ParseBool(values[0]); err != nil {
+			return nil, errors.New("redisdb: parameter \"cluster\" is neither true nor false")
+		}
+	}
+	return Client(u, cluster, cfg)
+}
+
+// Client is Open without a look at the URL's query. Several hosts are nodes of
+// a Cluster; cluster says that a single host is one too.
+func Client(u *url.URL, cluster bool, cfg Config) (redis.UniversalClient, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	addrs, err := addresses(u)
+	if err != nil {
+		return nil, err
+	}
+	db, err := database(u)
+	if err != nil {
+		return nil, err
+	}
+	cluster = cluster || len(addrs) > 1
+	if cluster && db != 0 {
+		return nil, fmt.Errorf("redisdb: the URL names database %d; a Redis Cluster has database 0 only", db)
+	}
+	opts := &redis.UniversalOptions{
+		Addrs:         addrs,
+		DB:            db,
+		IsClusterMode: cluster,
+		PoolSize:      cfg.PoolSize,
+
+		ContextTimeoutEnabled: true,
+		// Whether a lost call was carried out is unknown, so whoever made it
+		// decides whether to make it again.
+		MaxRetries:      -1,
+		DialerRetries:   1,
+		ReadTimeout:     cmp.Or(cfg.Timeout, 5*time.Second),
+		WriteTimeout:    cmp.Or(cfg.Timeout, 5*time.Second),
+		DialTimeout:     cmp.Or(cfg.Timeout, 5*time.Second),
+		DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{
+			Mode: maintnotifications.ModeDisabled,
+		},
+	}
+	if u.User != nil {
+		opts.Username = u.User.Username()
+		opts.Password, _ = u.User.Password()
+	}
+	if u.Scheme == "rediss" {
+		opts.TLSConfig = cfg.TLS
+		if opts.TLSConfig == nil {
+			opts.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+		}
+	}
+	return redis.NewUniversalClient(opts), nil
+}
+
+// addresses returns host:port of every host in the URL.
+func addresses(u *url.URL) ([]string, error) {
+	switch {
+	case u.Scheme != "redis" && u.Scheme != "rediss":
+		return nil, errors.New("redisdb: the URL's scheme is neither redis nor rediss")
+	case u.Fragment != "":
+		return nil, errors.New("redisdb: a Redis URL has no fragment; write # in a password as %23")
+	case u.Host == "":
+		return nil, errors.New("redisdb: the URL names no host; write redis://host:6379/0")
+	}
+	var out []string
+	for addr := range strings.SplitSeq(u.Host, ",") {
+		if addr == "" {
+			return nil, errors.New("redisdb: the URL has an empty host; write redis://h1:7001,h2:7002,h3:7003/")
+		}
+		host, port, err := net.SplitHostPort(addr)
+		if err != nil {
+			host, port = strings.Trim(addr, "[]"), "6379"
+		}
+		out = append(out, net.JoinHostPort(host, cmp.Or(port, "6379")))
+	}
+	return out, nil
+}
+
+// database returns the number in the URL's path.
+func database(u *url.URL) (int, error) {
+	path := strings.Trim(u.Path, "/")
+	if path == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(path)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("redisdb: %.20q is no number of a database; write redis://host:6379/0", path)
+	}
+	return n, nil
+}

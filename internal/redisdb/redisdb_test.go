@@ -1,0 +1,182 @@
+package redisdb_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+func TestMain(m *testing.M) {
+	redis.SetLogger(silence{})
+	goleak.VerifyTestMain(m)
+}
+
+// silence is for the client's own words about servers that are not there.
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
+
+func open(t *testing.T, url string, cfg redisdb.Config) redis.UniversalClient {
+	t.Helper()
+	c, err := redisdb.Open(url, cfg)
+	if err != nil {
+		t.Fatalf("%s: %v", url, err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func TestURLs(t *testing.T) {
+	single := open(t, "redis://app:p%40ss@host/2", redisdb.Config{}).(*redis.Client).Options()
+	if single.Addr != "host:6379" || single.Username != "app" || single.Password != "p@ss" || single.DB != 2 || single.TLSConfig != nil {
+		t.Errorf("got %s, user %s, database %d, TLS %v", single.Addr, single.Username, single.DB, single.TLSConfig)
+	}
+	if single.MaxRetries > 0 || !single.ContextTimeoutEnabled || single.ReadTimeout != 5*time.Second {
+		t.Errorf("retries %d, context's timeouts %t, read timeout %s", single.MaxRetries, single.ContextTimeoutEnabled, single.ReadTimeout)
+	}
+	secure := open(t, "rediss://[::1]:6380", redisdb.Config{}).(*redis.Client).Options()
+	if secure.Addr != "[::1]:6380" || secure.TLSConfig == nil {
+		t.Errorf("got %s, TLS %v", secure.Addr, secure.TLSConfig)
+	}
+	for url, want := range map[string][]string{
+		"redis://a,b:2/":                  {"a:6379", "b:2"},
+		"redis://a:1/?cluster=true":       {"a:1"},
+		"rediss://u:p@a:1,b:2/0":          {"a:1", "b:2"},
+		"redis://a:1,b:2/0?cluster=false": {"a:1", "b:2"},
+	} {
+		c, ok := open(t, url, redisdb.Config{}).(*redis.ClusterClient)
+		if !ok || !slices.Equal(c.Options().Addrs, want) {
+			t.Errorf("%s: a cluster: %t, want %v", url, ok, want)
+		}
+	}
+}
+
+func TestURLErrors(t *testing.T) {
+	for url, want := range map[string]string{
+		"redis://:secret@":                 "names no host",
+		"redis://:secret@h:1/x":            `"x"`,
+		"redis://:secret@h:1/-1":           `"-1"`,
+		"redis://:secret@h:1/?db=3":        `"db"`,
+		"redis://:secret@h:1/?cluster=huh": `"cluster"`,
+		"redis://:secret@h:1,i:1/4":        "database 4",
+		"redis://:secret@,h/":              "empty host",
+		"redis://:secret@h/#1":             "%23",
+		"redis://:sec%ret@h/":              "percent-encode",
+		"http://:secret@h/":                "neither redis nor rediss",
+	} {
+		c, err := redisdb.Open(url, redisdb.Config{})
+		if err == nil {
+			c.Close()
+			t.Errorf("%s was opened", url)
+			continue
+		}
+		if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "sec") {
+			t.Errorf("%s: %v; want it to say %s", url, err, want)
+		}
+	}
+	for _, cfg := range []redisdb.Config{{Timeout: -1}, {PoolSize: -1}} {
+		if c, err := redisdb.Open("redis://h/", cfg); err == nil {
+			c.Close()
+			t.Errorf("%+v was accepted", cfg)
+		}
+	}
+}
+
+// A server that says nothing is left when the context ends, or after the timeout.
+func TestDeadline(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	url := "redis://" + l.Addr().String() + "/"
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	patient := open(t, url, redisdb.Config{Timeout: time.Minute})
+	if err := patient.Ping(ctx).Err(); fault.Of(err, redisdb.Classify) != fault.Infrastructure {
+		t.Errorf("beyond the context's deadline: %v is %v", err, fault.Of(err, redisdb.Classify))
+	}
+	hasty := open(t, url, redisdb.Config{Timeout: 50 * time.Millisecond})
+	if err := hasty.Ping(t.Context()).Err(); fault.Of(err, redisdb.Classify) != fault.Infrastructure {
+		t.Errorf("beyond the timeout: %v is %v", err, fault.Of(err, redisdb.Classify))
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("both took %s", took)
+	}
+}
+
+type answer string
+
+func (a answer) Error() string { return string(a) }
+func (answer) RedisError()     {}
+
+func TestClassify(t *testing.T) {
+	wrapped := func(err error) error { return fmt.Errorf("publish: %w", err) }
+	for _, tc := range []struct {
+		err  error
+		want fault.Class
+	}{
+		{nil, fault.Unclassified},
+		{redis.Nil, fault.Unclassified},
+		{errors.New("something"), fault.Unclassified},
+		{wrapped(context.Canceled), fault.Unclassified},
+		{wrapped(context.DeadlineExceeded), fault.Infrastructure},
+		{wrapped(io.EOF), fault.Infrastructure},
+		{wrapped(&net.OpError{Op: "dial", Err: errors.New("refused")}), fault.Infrastructure},
+		{wrapped(redis.ErrClosed), fault.Infrastructure},
+		{wrapped(redis.ErrPoolTimeout), fault.Infrastructure},
+		{wrapped(answer("LOADING Redis is loading the dataset in memory")), fault.Infrastructure},
+		{wrapped(answer("READONLY You can't write against a read only replica.")), fault.Infrastructure},
+		{wrapped(answer("CLUSTERDOWN The cluster is down")), fault.Infrastructure},
+		{wrapped(answer("OOM command not allowed when used memory > 'maxmemory'.")), fault.Infrastructure},
+		{wrapped(answer("NOAUTH Authentication required.")), fault.Infrastructure},
+		{wrapped(answer("ERR max number of clients reached")), fault.Infrastructure},
+		{wrapped(answer("BUSYGROUP Consumer Group name already exists")), fault.Unclassified},
+		{wrapped(answer("WRONGTYPE Operation against a key holding the wrong kind of value")), fault.Permanent},
+		{wrapped(answer("CROSSSLOT Keys in request don't hash to the same slot")), fault.Permanent},
+		{wrapped(answer("ERR syntax error")), fault.Unclassified},
+	} {
+		if got := redisdb.Classify(tc.err); got != tc.want {
+			t.Errorf("%v is %v, want %v", tc.err, got, tc.want)
+		}
+	}
+}
+
+// The same classes from a real server, which words its errors itself.
+func TestClassifyAnswers(t *testing.T) {
+	c := open(t, servicetest.Redis(t), redisdb.Config{})
+	key := "t" + rand(t)
+	defer c.Del(context.Background(), key)
+	if err := c.Set(t.Context(), key, "x", time.Minute).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.XLen(t.Context(), key).Err(); redisdb.Classify(err) != fault.Permanent {
+		t.Errorf("%v is %v, want permanent", err, redisdb.Classify(err))
+	}
+	script := redis.NewScript(`return redis.call('XLEN', KEYS[1])`)
+	if err := script.Run(t.Context(), c, []string{key}).Err(); redisdb.Classify(err) != fault.Permanent {
+		t.Errorf("in a script: %v is %v, want permanent", err, redisdb.Classify(err))
+	}
+}
+
+func rand(t *testing.T) string {
+	return strings.ReplaceAll(t.Name(), "/", "") + time.Now().Format("150405.000000000")
+}

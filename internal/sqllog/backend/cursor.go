@@ -1,0 +1,42 @@
+package backend
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// Held is sqllog.ErrLeaseLost when an update that asks for the lease's token met
+// no row.
+func Held(res sql.Result, err error) error {
+	if err != nil {
+		return err
+	}
+	n, err := res.RowsAffected()
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return sqllog.ErrLeaseLost
+	}
+	return nil
+}
+
+// Advance runs move, the update of a cursor, alone, or with further work in one
+// transaction, which it joins when ctx carries one.
+func Advance(ctx context.Context, db *sql.DB, move func(ctx context.Context, x sqltx.Execer) (sql.Result, error),
+	also func(ctx context.Context, tx *sql.Tx) error,
+) error {
+	if also == nil {
+		return Held(move(ctx, db))
+	}
+	return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
+		// The cursor's row is locked first, so that a new holder waits for all of it.
+		if err := Held(move(ctx, tx)); err != nil {
+			return err
+		}
+		return also(ctx, tx)
+	})
+}

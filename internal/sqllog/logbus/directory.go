@@ -1,0 +1,195 @@
+package logbus
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/logsub"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// statements is the text of the transport's sql folder.
+type statements struct {
+	topics, topic, lockTopics, ensureTopic, groups string
+	beat, bury, members, leave                     string
+	position, browse, browseNew                    string
+}
+
+func loadStatements(files fs.FS) (s statements, err error) {
+	for name, into := range map[string]*string{
+		"topics": &s.topics, "topic": &s.topic, "ensure_topic": &s.ensureTopic, "groups": &s.groups,
+		"beat": &s.beat, "bury": &s.bury, "members": &s.members, "leave": &s.leave, "browse": &s.browse,
+		"position": &s.position, "lock_topics": &s.lockTopics, "browse_new": &s.browseNew,
+	} {
+		text, err := fs.ReadFile(files, name+".sql")
+		if errors.Is(err, fs.ErrNotExist) && (into == &s.lockTopics || into == &s.browseNew) {
+			continue
+		}
+		if err != nil {
+			return s, err
+		}
+		*into = string(text)
+	}
+	return s, nil
+}
+
+// directory is logsub.Directory in tables beside the log.
+type directory struct {
+	db, reader *sql.DB
+	sql        statements
+}
+
+func (d *directory) Ensure(ctx context.Context, want logsub.Topic) (logsub.Topic, error) {
+	t, err := scanTopic(d.reader.QueryRowContext(ctx, d.sql.topic, want.Name))
+	if err == nil && (want.Retention == 0 || want.Retention == t.Retention) {
+		return t, nil
+	}
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return t, err
+	}
+	err = sqltx.Do(ctx, d.db, func(ctx context.Context, tx *sql.Tx) (err error) {
+		if d.sql.lockTopics != "" {
+			if _, err := tx.ExecContext(ctx, d.sql.lockTopics); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.ExecContext(ctx, d.sql.ensureTopic, want.Name, want.Partitions, want.Retention.Microseconds()); err != nil {
+			return err
+		}
+		t, err = scanTopic(tx.QueryRowContext(ctx, d.sql.topic, want.Name))
+		return err
+	})
+	return t, err
+}
+
+func (d *directory) Topics(ctx context.Context) ([]logsub.Topic, error) {
+	rows, err := d.reader.QueryContext(ctx, d.sql.topics)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []logsub.Topic
+	for rows.Next() {
+		t, err := scanTopic(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, rows.Err()
+}
+
+func scanTopic(row interface{ Scan(...any) error }) (t logsub.Topic, err error) {
+	var retention int64
+	err = row.Scan(&t.Name, &t.FirstLane, &t.Partitions, &retention)
+	t.Retention = time.Duration(retention) * time.Microsecond
+	return t, err
+}
+
+func (d *directory) Groups(ctx context.Context, t logsub.Topic) ([]string, error) {
+	return texts(ctx, d.reader, d.sql.groups, t.FirstLane, t.FirstLane+t.Partitions, t.Partitions)
+}
+
+func (d *directory) Members(ctx context.Context, topic, group string) ([]string, error) {
+	return texts(ctx, d.reader, d.sql.members, topic, group)
+}
+
+func texts(ctx context.Context, db *sql.DB, query string, args ...any) ([]string, error) {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, rows.Err()
+}
+
+func (d *directory) Beat(ctx context.Context, ttl time.Duration, members []logsub.Member) error {
+	// By itself: a row that another process is removing as well must not hold up
+	// this one's members.
+	if _, err := d.db.ExecContext(ctx, d.sql.bury); err != nil {
+		return err
+	}
+	return sqltx.Do(ctx, d.db, func(ctx context.Context, tx *sql.Tx) error {
+		for _, m := range members {
+			if _, err := tx.ExecContext(ctx, d.sql.beat, m.Topic, m.Group, m.ID, ttl.Microseconds()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (d *directory) Leave(ctx context.Context, m logsub.Member) error {
+	_, err := d.db.ExecContext(ctx, d.sql.leave, m.Topic, m.Group, m.ID)
+	return err
+}
+
+// newest returns the newest entries of a lane, in no particular order.
+func (d *directory) newest(ctx context.Context, lane, limit int) ([]sqllog.Entry, error) {
+	found, err := d.entries(ctx, d.sql.browse, lane, limit)
+	if err != nil || d.sql.browseNew == "" {
+		return found, err
+	}
+	unread, err := d.entries(ctx, d.sql.browseNew, lane, limit)
+	return append(found, unread...), err
+}
+
+func (d *directory) entries(ctx context.Context, query string, args ...any) ([]sqllog.Entry, error) {
+	rows, err := d.reader.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []sqllog.Entry
+	for rows.Next() {
+		var e sqllog.Entry
+		if err := rows.Scan(&e.ID, &e.MessageID, &e.Headers, &e.Payload); err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, rows.Err()
+}
+
+// same reports whether the application's pool sees the bus's tables, and not
+// some of the same name elsewhere. It asks by a member that only this process
+// knows of: names of servers, schemas and search paths would each be true of
+// one database system and of some set-ups only.
+func (d *Driver) same(ctx context.Context, app *sql.DB) (bool, error) {
+	if app == nil || app == d.dir.db {
+		return app != nil, nil
+	}
+	m := logsub.Member{Topic: "", Group: "", ID: "handshake-" + rand.Text()}
+	if err := d.dir.Beat(ctx, time.Minute, []logsub.Member{m}); err != nil {
+		return false, fmt.Errorf("%s: compare Config.DB: %w", d.parts.Name, err)
+	}
+	seen, err := texts(ctx, app, d.dir.sql.members, m.Topic, m.Group)
+	if left := d.dir.Leave(ctx, m); left != nil {
+		return false, fmt.Errorf("%s: compare Config.DB: %w", d.parts.Name, left)
+	}
+	if err != nil && (ctx.Err() != nil || d.parts.Classify(err) == fault.Infrastructure) {
+		return false, fmt.Errorf("%s: ask Config.DB for its tables: %w", d.parts.Name, err)
+	}
+	// Any other error says that the tables are not there.
+	for _, id := range seen {
+		if id == m.ID {
+			return true, nil
+		}
+	}
+	return false, nil
+}

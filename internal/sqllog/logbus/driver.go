@@ -1,0 +1,196 @@
+package logbus
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/logsub"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// Parts is what a transport's package gives.
+type Parts struct {
+	// Name begins every error; the package's own.
+	Name string
+	// Log holds the messages.
+	Log sqllog.Log
+	// SQL has the statements of the directory; see the package's doc.
+	SQL fs.FS
+	// Schema is brought up to date on DB first.
+	Schema []migrate.Set
+	// DB is where messages are published and the directory writes.
+	DB *sql.DB
+	// Reader is where the directory reads; DB when nil.
+	Reader *sql.DB
+	// App is the application's pool, whose transactions Publish joins when it
+	// turns out to be on the same database. It may be DB. Optional.
+	App *sql.DB
+	// Classify judges the database driver's errors.
+	Classify fault.Classifier
+	// Announce tells other processes of changes; optional, see [logsub.Backend].
+	Announce func(logsub.Change)
+	// Watch wakes the hub for what other processes do, until ctx is done.
+	Watch func(ctx context.Context, hub *logsub.Hub)
+	// Close ends what the package opened for all this. It is called by
+	// [Driver.Close], and by [Open] when that fails.
+	Close func() error
+}
+
+// Driver is a transport on one database.
+type Driver struct {
+	parts Parts
+	hub   *logsub.Hub
+	dir   *directory
+
+	stop    context.CancelFunc
+	running sync.WaitGroup
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+var (
+	_ bus.Driver    = (*Driver)(nil)
+	_ bus.Lagger    = (*Driver)(nil)
+	_ bus.Inspector = (*Driver)(nil)
+	_ bus.Pender    = (*Driver)(nil)
+)
+
+// Open brings the tables up to date and starts the work in the background.
+func Open(ctx context.Context, p Parts, cfg logsub.Config) (_ *Driver, err error) {
+	d := &Driver{parts: p}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.Close())
+		}
+	}()
+	if p.Reader == nil {
+		p.Reader = p.DB
+	}
+	statements, err := loadStatements(p.SQL)
+	if err != nil {
+		return nil, err
+	}
+	d.dir = &directory{db: p.DB, reader: p.Reader, sql: statements}
+	for _, set := range p.Schema {
+		if err := set.Up(ctx, p.DB); err != nil {
+			return nil, err
+		}
+	}
+	joins := func(context.Context) bool { return false }
+	if joined, err := d.same(ctx, p.App); err != nil {
+		return nil, err
+	} else if joined {
+		joins = func(ctx context.Context) bool { _, ok := sqltx.On(ctx, p.App); return ok }
+	}
+	d.hub, err = logsub.New(logsub.Backend{
+		Log: p.Log, Directory: d.dir, Announce: p.Announce, Classify: p.Classify, Joins: joins,
+		Begin: func(ctx context.Context, fn func(context.Context, sqltx.Execer) error) error {
+			db := p.DB
+			if joins(ctx) {
+				db = p.App
+			}
+			return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, tx) })
+		},
+		// The directory works on DB, so it can be in a transaction of DB only.
+		TopicsStay: p.App != p.DB,
+	}, cfg)
+	if err != nil {
+		return nil, err
+	}
+	var run context.Context
+	run, d.stop = context.WithCancel(context.WithoutCancel(ctx))
+	d.running.Go(func() { d.hub.Run(run) }) //nolint:errcheck // it returns nil
+	if p.Watch != nil {
+		d.running.Go(func() { p.Watch(run, d.hub) })
+	}
+	return d, nil
+}
+
+// Capabilities implements bus.Driver.
+func (d *Driver) Capabilities() bus.Capabilities {
+	return bus.Capabilities{Durable: true, OrderedPerKey: true, ConsumerGroups: true, Replay: true, Broadcast: true}
+}
+
+// Publisher implements bus.Driver.
+func (d *Driver) Publisher() message.Publisher { return publisher{d.hub.Publisher(), d} }
+
+// Subscriber implements bus.Driver.
+func (d *Driver) Subscriber(group string, window int) (message.Subscriber, error) {
+	s, err := d.hub.Subscriber(group, window)
+	if err != nil {
+		return nil, d.translate(err)
+	}
+	return subscriber{s, d}, nil
+}
+
+// Declare implements bus.Driver. Replication is the database's business.
+func (d *Driver) Declare(ctx context.Context, topics ...bus.Topic) error {
+	for _, t := range topics {
+		err := d.hub.Declare(ctx, logsub.Spec{Name: t.Name, Partitions: t.Partitions, Retention: t.Retention, Groups: t.Groups})
+		if err != nil {
+			return d.translate(err)
+		}
+	}
+	return nil
+}
+
+// Lag implements bus.Lagger. A partition's backlog is counted up to 10,000.
+func (d *Driver) Lag(ctx context.Context) ([]bus.Lag, error) {
+	all, err := d.hub.Lag(ctx)
+	if err != nil {
+		return nil, d.translate(err)
+	}
+	out := make([]bus.Lag, len(all))
+	for i, l := range all {
+		out[i] = bus.Lag(l)
+	}
+	return out, nil
+}
+
+// Browse implements bus.Inspector.
+func (d *Driver) Browse(ctx context.Context, name string, limit int) ([]*message.Message, error) {
+	topic, ok, err := d.hub.Topic(ctx, name)
+	if err != nil || !ok || limit <= 0 {
+		return nil, d.translate(err)
+	}
+	var found []sqllog.Entry
+	for i := range topic.Partitions {
+		entries, err := d.dir.newest(ctx, topic.FirstLane+i, limit)
+		if err != nil {
+			return nil, d.translate(fmt.Errorf("browse %s: %w", name, err))
+		}
+		found = append(found, entries...)
+	}
+	slices.SortFunc(found, func(a, b sqllog.Entry) int { return int(a.ID - b.ID) })
+	found = found[max(0, len(found)-limit):]
+	out := make([]*message.Message, len(found))
+	for i, e := range found {
+		// Even without its metadata the message is worth showing.
+		out[i], _ = logsub.Decode(e)
+	}
+	return out, nil
+}
+
+// Close ends subscribers and publisher, the work in the background, and what
+// the transport's package opened.
+func (d *Driver) Close() error {
+	d.closeOnce.Do(func() {
+		err := d.hub.Close()
+		d.stop()
+		d.running.Wait()
+		d.closeErr = d.translate(errors.Join(err, d.parts.Close()))
+	})
+	return d.closeErr
+}

@@ -1,0 +1,64 @@
+package logbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/sqllog/logsub"
+)
+
+// translate gives an error the class that the database's driver knows, and the
+// sentinels of package bus.
+func (d *Driver) translate(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, logsub.ErrClosed):
+		return fmt.Errorf("%s: %w", d.parts.Name, bus.ErrClosed)
+	}
+	err = fmt.Errorf("%s: %w", d.parts.Name, err)
+	if errors.Is(err, context.DeadlineExceeded) {
+		// The bus's own time limit: the database, or a connection of the pool,
+		// was not to be had for so long.
+		return fault.MarkInfrastructure(err)
+	}
+	switch d.parts.Classify(err) {
+	case fault.Transient:
+		return fault.MarkTransient(err)
+	case fault.Infrastructure:
+		return fault.MarkInfrastructure(err)
+	case fault.Permanent:
+		return fault.MarkPermanent(err)
+	}
+	return err
+}
+
+type publisher struct {
+	*logsub.Publisher
+	driver *Driver
+}
+
+func (p publisher) Publish(topic string, messages ...*message.Message) error {
+	return p.driver.translate(p.Publisher.Publish(topic, messages...))
+}
+
+type subscriber struct {
+	*logsub.Subscriber
+	driver *Driver
+}
+
+func (s subscriber) SubscribeInitialize(topic string) error {
+	return s.driver.translate(s.Subscriber.SubscribeInitialize(topic))
+}
+
+func (s subscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
+	out, err := s.Subscriber.Subscribe(ctx, topic)
+	return out, s.driver.translate(err)
+}
+
+func (s subscriber) Close() error { return s.driver.translate(s.Subscriber.Close()) }

@@ -1,0 +1,73 @@
+package logbustest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+// Holder kills a process and starts it again, once with a name of its own, and
+// once without.
+func Holder(t *testing.T, tr Transport) {
+	t.Run("named", func(t *testing.T) {
+		const ttl = time.Minute // nobody could wait for that
+		if took := restart(t, tr, "pod-1", ttl); took > ttl/3 {
+			t.Errorf("a restarted process got its partitions after %v, with a lease of %v", took, ttl)
+		}
+	})
+	t.Run("unnamed", func(t *testing.T) {
+		const ttl = 3 * time.Second
+		// It renewed the lease at most a third of it before it was killed.
+		if took := restart(t, tr, "", ttl); took < ttl/3 {
+			t.Errorf("a process without a name got the partitions after %v, in spite of a lease of %v", took, ttl)
+		}
+	})
+}
+
+// restart returns how long after a kill the next process handles something.
+func restart(t *testing.T, tr Transport, holder string, ttl time.Duration) time.Duration {
+	t.Helper()
+	url := tr.URL(t)
+	b := tr.Open(t, url, Settings{})
+	if err := b.Declare(t.Context(), bus.Topic{Name: processTopic, Groups: []string{processGroup}}); err != nil {
+		t.Fatal(err)
+	}
+	l := newLedger(t)
+	p := start(t, url, holder, ttl, l)
+	if err := publishNumbers(b, 1, 5, 0); err != nil {
+		t.Fatal(err)
+	}
+	l.wait(t, ledgerKeys, 5, 30*time.Second)
+	p.kill()
+	killed := time.Now()
+	if err := publishNumbers(b, 6, 10, 0); err != nil {
+		t.Fatal(err)
+	}
+	start(t, url, holder, ttl, l)
+	l.wait(t, ledgerKeys, 10, 50*time.Second)
+	took := time.Since(killed)
+	t.Logf("the next process was done %v after the kill, with a lease of %v", took, ttl)
+	return took
+}
+
+// SharedHolder lets two live processes have one name, which is wrong: they take
+// the partitions from each other. Nothing is lost all the same, because only the
+// newest lease moves a cursor.
+func SharedHolder(t *testing.T, tr Transport) {
+	url := tr.URL(t)
+	b := tr.Open(t, url, Settings{})
+	if err := b.Declare(t.Context(), bus.Topic{Name: processTopic, Groups: []string{processGroup}}); err != nil {
+		t.Fatal(err)
+	}
+	l := newLedger(t)
+	for range 2 {
+		start(t, url, "pod-1", killedTTL, l)
+	}
+	const each = 40
+	if err := publishNumbers(b, 1, each, 20*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	a := l.wait(t, ledgerKeys, each, 40*time.Second)
+	t.Logf("%d messages, %d handled, %d repeats", ledgerKeys*each, a.total, a.repeats)
+}

@@ -1,0 +1,157 @@
+package logbustest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// Transactions checks what is published inside an application's transactions.
+func Transactions(t *testing.T, tr Transport) {
+	url := tr.URL(t)
+	db := tr.App(t, url, 8)
+	must(t, db, `CREATE TABLE seats (id VARCHAR(40) PRIMARY KEY)`)
+	b := tr.Open(t, url, Settings{DB: db})
+	stop := errors.New("roll back")
+	send := func(topic, payload string, fail error) (late *message.Message) {
+		t.Helper()
+		err := sqltx.Do(t.Context(), db, func(ctx context.Context, _ *sql.Tx) error {
+			late = Keyed("k", payload)
+			late.SetContext(ctx)
+			if err := b.Publisher().Publish(topic, late); err != nil {
+				return err
+			}
+			if got := Payloads(t, b, topic); len(got) > 0 && got[len(got)-1] == payload {
+				t.Errorf("%s is seen before the commit", payload)
+			}
+			return fail
+		})
+		if !errors.Is(err, fail) {
+			t.Fatal(err)
+		}
+		return late
+	}
+	holds := func(topic string, want ...string) {
+		t.Helper()
+		if got := Payloads(t, b, topic); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s holds %q, want %q", topic, got, want)
+		}
+	}
+	// The first publish also makes the topic.
+	send("a", "never", stop)
+	send("b", "b1", nil)
+	holds("a")
+	holds("b", "b1")
+	send("a", "a1", nil)
+	holds("a", "a1")
+	holds("b", "b1")
+
+	ch := Subscribe(t, b, "group", "a", 10)
+	Expect(t, ch, "a1")
+	late := send("a", "never", stop)
+	send("a", "a2", nil)
+	Expect(t, ch, "a2")
+	// A message whose context carries a transaction that is over, as a dead
+	// letter may, is published by itself.
+	Publish(t, b, "a", late)
+	Expect(t, ch, "never")
+
+	handlers(t, tr, url)
+}
+
+// handlers write the same database in transactions of their own, and publish in
+// them: nothing of the bus is open meanwhile. The application's pool has one
+// connection only.
+func handlers(t *testing.T, tr Transport, url string) {
+	db := tr.App(t, url, 1)
+	b := tr.Open(t, url, Settings{DB: db})
+	requests, answers := Subscribe(t, b, "group", "requests", 10), Subscribe(t, b, "group", "answers", 10)
+	const n = 30
+	for i := range n {
+		Publish(t, b, "requests", Keyed(fmt.Sprint(i), fmt.Sprint(i)))
+	}
+	done := make(chan error, n)
+	go func() {
+		for range n {
+			m := <-requests
+			go func() {
+				done <- sqltx.Do(m.Context(), db, func(ctx context.Context, tx *sql.Tx) error {
+					if _, err := tx.ExecContext(ctx, `INSERT INTO seats VALUES ('`+string(m.Payload)+`')`); err != nil {
+						return err
+					}
+					answer := Keyed(string(m.Payload), string(m.Payload))
+					answer.SetContext(ctx)
+					return b.Publisher().Publish("answers", answer)
+				})
+				m.Ack()
+			}()
+		}
+	}()
+	for range n {
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		Receive(t, answers).Ack()
+	}
+	var seats int
+	if err := db.QueryRow(`SELECT COUNT(*) FROM seats`).Scan(&seats); err != nil || seats != n {
+		t.Errorf("%d seats (%v), want %d", seats, err, n)
+	}
+}
+
+// OtherDatabase gives the pool of another database: what is published inside its
+// transactions is published by itself, and nothing of the bus is made there.
+func OtherDatabase(t *testing.T, tr Transport) {
+	url := tr.URL(t)
+	other := tr.App(t, tr.URL(t), 4)
+	b := tr.Open(t, url, Settings{DB: other})
+	stop := errors.New("roll back")
+	err := sqltx.Do(t.Context(), other, func(ctx context.Context, _ *sql.Tx) error {
+		m := Keyed("k", "1")
+		m.SetContext(ctx)
+		if err := b.Publisher().Publish("topic", m); err != nil {
+			return err
+		}
+		return stop
+	})
+	if !errors.Is(err, stop) {
+		t.Fatal(err)
+	}
+	if got := Payloads(t, b, "topic"); len(got) != 1 {
+		t.Errorf("the topic holds %q, want 1", got)
+	}
+	if _, err := other.Exec(`SELECT 1 FROM bus_topics`); err == nil {
+		t.Error("the other database has tables of the bus")
+	}
+}
+
+// OtherProcessWakes measures from Publish in one process to the handler in
+// another, the mean of some.
+func OtherProcessWakes(t *testing.T, tr Transport, most time.Duration) {
+	url := tr.URL(t)
+	a, b := tr.Open(t, url, Settings{}), tr.Open(t, url, Settings{})
+	ch := Subscribe(t, b, "group", "topic", 10)
+	Publish(t, a, "topic", Keyed("k", "0"))
+	Expect(t, ch, "0")
+	const rounds = 20
+	var sum time.Duration
+	for n := range rounds {
+		<-time.After(time.Duration(n) * 10 * time.Millisecond) // an idle reader looks seldom
+		started := time.Now()
+		Publish(t, a, "topic", Keyed("k", "x"))
+		Expect(t, ch, "x")
+		sum += time.Since(started)
+	}
+	mean := sum / rounds
+	t.Logf("another process's messages took %v on average", mean)
+	if mean > most {
+		t.Errorf("a message of another process took %v on average, want at most %v", mean, most)
+	}
+}

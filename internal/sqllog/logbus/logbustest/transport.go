@@ -1,0 +1,165 @@
+package logbustest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/event"
+)
+
+// Transport is what is tested.
+type Transport struct {
+	// Scheme makes the scheme with these settings.
+	Scheme func(Settings) bus.Scheme
+	// URL names a database that nobody else uses; it ends with the test.
+	URL func(t testing.TB) string
+	// OpenDB opens an application's pool on the database of a URL.
+	OpenDB func(url string) (*sql.DB, error)
+}
+
+// Settings are those of a transport's Config that the tests change.
+type Settings struct {
+	DB       *sql.DB
+	LeaseTTL time.Duration
+	Holder   string
+	Logger   *slog.Logger
+}
+
+// Main runs the tests, or the consumer that one of them has started.
+func Main(m *testing.M, tr Transport) {
+	if url := os.Getenv(envURL); url != "" {
+		if err := consume(tr, url); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func (tr Transport) open(ctx context.Context, url string, s Settings) (*bus.Bus, error) {
+	if s.Logger == nil {
+		s.Logger = slog.New(slog.DiscardHandler)
+	}
+	return bus.NewOpener(tr.Scheme(s)).Open(ctx, url)
+}
+
+// Open opens the URL. The bus is closed with the test.
+func (tr Transport) Open(t testing.TB, url string, s Settings) *bus.Bus {
+	t.Helper()
+	b, err := tr.open(context.Background(), url, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return b
+}
+
+// App opens an application's pool with room for n transactions.
+func (tr Transport) App(t testing.TB, url string, n int) *sql.DB {
+	t.Helper()
+	db, err := tr.OpenDB(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close the application's pool: %v", err)
+		}
+	})
+	return db
+}
+
+// Keyed makes a message.
+func Keyed(key, payload string) *message.Message {
+	m := message.NewMessage(payload, []byte(payload))
+	m.Metadata.Set(event.KeyHeader, key)
+	return m
+}
+
+// Publish publishes, or ends the test.
+func Publish(t testing.TB, b *bus.Bus, topic string, messages ...*message.Message) {
+	t.Helper()
+	if err := b.Publisher().Publish(topic, messages...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Subscribe takes part in a group.
+func Subscribe(t testing.TB, b *bus.Bus, group, topic string, window int) <-chan *message.Message {
+	t.Helper()
+	sub, err := b.Driver().Subscriber(group, window)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ch, err := sub.Subscribe(context.WithoutCancel(t.Context()), topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ch
+}
+
+// Receive takes a message within 20 s.
+func Receive(t testing.TB, ch <-chan *message.Message) *message.Message {
+	t.Helper()
+	select {
+	case m, ok := <-ch:
+		if !ok {
+			t.Fatal("the channel is closed")
+		}
+		return m
+	case <-time.After(20 * time.Second):
+		t.Fatal("no message within 20s")
+		return nil
+	}
+}
+
+// Expect takes a message and acknowledges it.
+func Expect(t testing.TB, ch <-chan *message.Message, payload string) {
+	t.Helper()
+	if m := Receive(t, ch); string(m.Payload) != payload {
+		t.Fatalf("got %s, want %s", m.Payload, payload)
+	} else {
+		m.Ack()
+	}
+}
+
+// Payloads is what a topic holds.
+func Payloads(t testing.TB, b *bus.Bus, topic string) []string {
+	t.Helper()
+	got, err := b.Browse(t.Context(), topic, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([]string, len(got))
+	for i, m := range got {
+		out[i] = string(m.Payload)
+	}
+	return out
+}
+
+// must runs a statement of the application's.
+func must(t testing.TB, db interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, statement string,
+) {
+	t.Helper()
+	if _, err := db.ExecContext(context.Background(), statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}

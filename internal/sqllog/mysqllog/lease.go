@@ -1,0 +1,89 @@
+package mysqllog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/backend"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// Lease implements [sqllog.Log].
+func (l *Log) Lease(ctx context.Context, c sqllog.Cursor, holder string, ttl time.Duration) (sqllog.Lease, error) {
+	var held bool
+	err := l.db.QueryRowContext(ctx, l.sql.leaseState, holder, c.Consumer, c.Lane).Scan(&held)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		err = l.create(ctx, c)
+	case err == nil && held:
+		return sqllog.Lease{}, sqllog.ErrLeaseHeld
+	}
+	if err != nil {
+		return sqllog.Lease{}, fmt.Errorf("mysqllog: lease: %w", err)
+	}
+	lease, err := l.take(ctx, c, holder, ttl)
+	switch {
+	case errors.Is(err, sqllog.ErrLeaseLost), errors.Is(err, sql.ErrNoRows):
+		return sqllog.Lease{}, sqllog.ErrLeaseHeld
+	case err != nil:
+		return sqllog.Lease{}, fmt.Errorf("mysqllog: lease: %w", err)
+	}
+	return lease, nil
+}
+
+// create makes the cursor, and the lane's row when the lane is new.
+func (l *Log) create(ctx context.Context, c sqllog.Cursor) error {
+	if _, err := l.db.ExecContext(ctx, l.sql.createLane, c.Lane); err != nil {
+		return err
+	}
+	_, err := l.db.ExecContext(ctx, l.sql.createCursor, c.Consumer, c.Lane)
+	return err
+}
+
+func (l *Log) take(ctx context.Context, c sqllog.Cursor, holder string, ttl time.Duration) (sqllog.Lease, error) {
+	res, err := l.db.ExecContext(ctx, l.sql.lease, holder, ttl.Microseconds(), c.Consumer, c.Lane, holder)
+	if err := backend.Held(res, err); err != nil {
+		return sqllog.Lease{}, err
+	}
+	lease := sqllog.Lease{Cursor: c, Holder: holder}
+	if lease.Token, err = res.LastInsertId(); err != nil {
+		return sqllog.Lease{}, err
+	}
+	// Under the token nobody else moves the cursor.
+	err = l.db.QueryRowContext(ctx, l.sql.position, c.Consumer, c.Lane, lease.Token).Scan(&lease.Position.ID)
+	return lease, err
+}
+
+// Renew implements [sqllog.Log].
+func (l *Log) Renew(ctx context.Context, lease sqllog.Lease, ttl time.Duration) error {
+	res, err := l.db.ExecContext(ctx, l.sql.renew, ttl.Microseconds(), lease.Consumer, lease.Lane, lease.Token)
+	if err := backend.Held(res, err); err != nil {
+		return fmt.Errorf("mysqllog: renew: %w", err)
+	}
+	return nil
+}
+
+// Release implements [sqllog.Log].
+func (l *Log) Release(ctx context.Context, lease sqllog.Lease) error {
+	if _, err := l.db.ExecContext(ctx, l.sql.release, lease.Consumer, lease.Lane, lease.Token); err != nil {
+		return fmt.Errorf("mysqllog: release: %w", err)
+	}
+	return nil
+}
+
+// Advance implements [sqllog.Log]. Without further work it is one statement.
+func (l *Log) Advance(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration,
+	also func(ctx context.Context, tx *sql.Tx) error,
+) error {
+	err := backend.Advance(ctx, l.db, func(ctx context.Context, x sqltx.Execer) (sql.Result, error) {
+		return x.ExecContext(ctx, l.sql.advance, p.ID, ttl.Microseconds(), lease.Consumer, lease.Lane, lease.Token)
+	}, also)
+	if err != nil {
+		return fmt.Errorf("mysqllog: advance: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,253 @@
+package mysqllog
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/mysqldb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sqllog"
+)
+
+var inside = sqllog.Tables{Messages: "log_messages", Cursors: "log_cursors", Package: "test"}
+
+// hasty opens a log whose statements wait for a lock no longer than a second.
+func hasty(t testing.TB) (*Log, *sql.DB) {
+	t.Helper()
+	db, err := mysqldb.Open(servicetest.MariaDBURL(t) + "?innodb_lock_wait_timeout=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	l, err := New(db, inside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := l.Migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Up(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Lease(t.Context(), sqllog.Cursor{Consumer: "c", Lane: 1}, "me", time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	return l, db
+}
+
+func appendTo(t testing.TB, l *Log, x interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, n int,
+) {
+	t.Helper()
+	entries := make([]sqllog.Entry, n)
+	for i := range entries {
+		entries[i] = sqllog.Entry{Lane: 1, Topic: "t", MessageID: fmt.Sprint(i), Key: "k"}
+	}
+	if err := l.Append(t.Context(), x, entries); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A pass whose list is not up to date any more gives no places, and waits for
+// the pass that is on its way before it knows.
+func TestStalePassGivesNothing(t *testing.T) {
+	l, db := hasty(t)
+	appendTo(t, l, db, 3)
+	next, ids, err := l.pending(t.Context(), 1)
+	if err != nil || next != 1 || len(ids) != 3 {
+		t.Fatalf("next place %d, %d rows without one, %v; want 1 and 3", next, len(ids), err)
+	}
+	if last, err := l.number(t.Context(), 1); err != nil || last != 3 {
+		t.Fatalf("numbered up to %d, %v; want 3", last, err)
+	}
+	res, err := db.Exec(l.sql.number, list(ids), 4, 0, 1, next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := res.RowsAffected(); n != 0 || err != nil {
+		t.Errorf("a stale pass wrote %d rows, %v", n, err)
+	}
+	// One that is on its way keeps the second from the lane.
+	appendTo(t, l, db, 2)
+	next, ids, err = l.pending(t.Context(), 1)
+	if err != nil || next != 4 || len(ids) != 2 {
+		t.Fatalf("next place %d, %d rows without one, %v; want 4 and 2", next, len(ids), err)
+	}
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback() //nolint:errcheck // a test's end
+	if _, err := tx.Exec(l.sql.number, list(ids), 6, 0, 1, next); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		last, err := l.number(t.Context(), 1)
+		if err == nil && last != 5 {
+			err = fmt.Errorf("it knows of places up to %d, want 5", last)
+		}
+		ended <- err
+	}()
+	const waiting = `SELECT COUNT(*) FROM information_schema.processlist
+		WHERE id <> CONNECTION_ID() AND db = DATABASE() AND info LIKE '%STRAIGHT_JOIN JSON_TABLE%'`
+	for running := 0; running == 0; { // until the server has the second pass
+		if err := db.QueryRow(waiting).Scan(&running); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("the second pass did not wait: %v", err)
+		default:
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("the second pass: %v", err)
+	}
+	var places int
+	if err := db.QueryRow(`SELECT COUNT(DISTINCT seq) FROM log_messages WHERE seq BETWEEN 1 AND 5`).Scan(&places); err != nil || places != 5 {
+		t.Errorf("%d different places for 5 rows, %v", places, err)
+	}
+}
+
+// A pass that is not committed yet keeps nobody from appending, at any isolation
+// level, and rows that are not committed keep no pass: not in a table so small
+// that reading all of it would be cheapest, and not in a larger one.
+func TestPassAndAppendDoNotWait(t *testing.T) {
+	for _, rows := range []int{1, 10, 2000} {
+		for _, level := range []sql.IsolationLevel{sql.LevelReadCommitted, sql.LevelRepeatableRead} {
+			t.Run(fmt.Sprint(rows, " ", level), func(t *testing.T) {
+				l, db := hasty(t)
+				before, err := db.Begin()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer before.Rollback() //nolint:errcheck // a test's end
+				appendTo(t, l, before, 2)
+				appendTo(t, l, db, rows)
+				amid, err := db.Begin()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer amid.Rollback() //nolint:errcheck // a test's end
+				appendTo(t, l, amid, 2)
+				appendTo(t, l, db, rows)
+
+				next, ids, err := l.pending(t.Context(), 1)
+				if err != nil || len(ids) != 2*rows {
+					t.Fatalf("%d rows without a place, %v; want %d", len(ids), err, 2*rows)
+				}
+				pass, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: level})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer pass.Rollback() //nolint:errcheck // a test's end
+				res, err := pass.Exec(l.sql.number, list(ids), ids[len(ids)-1]+1, next-ids[0], 1, next)
+				if err != nil {
+					t.Fatalf("a pass beside open transactions: %v", err)
+				}
+				if n, err := res.RowsAffected(); int(n) != 2*rows+1 || err != nil {
+					t.Errorf("the pass wrote %d rows, %v; want the lane's and %d", n, err, 2*rows)
+				}
+				appendTo(t, l, db, 2) // fails after a second if it waits for the pass
+				appendTo(t, l, before, 1)
+				appendTo(t, l, amid, 1)
+				for what, tx := range map[string]*sql.Tx{"pass": pass, "first": before, "second": amid} {
+					if err := tx.Commit(); err != nil {
+						t.Fatalf("%s: %v", what, err)
+					}
+				}
+				if last, err := l.number(t.Context(), 1); err != nil || last < ids[len(ids)-1] {
+					t.Errorf("numbered up to %d, %v", last, err)
+				}
+				var left int
+				if err := db.QueryRow(`SELECT COUNT(*) FROM log_messages WHERE seq = 0`).Scan(&left); err != nil || left != 0 {
+					t.Errorf("%d rows have no place, %v", left, err)
+				}
+			})
+		}
+	}
+}
+
+func TestPlansUseTheIndexes(t *testing.T) {
+	l, db := hasty(t)
+	const rows = 4000
+	for range 5 {
+		appendTo(t, l, db, rows)
+	}
+	if _, err := l.number(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	next, ids, err := l.pending(t.Context(), 1)
+	if err != nil || len(ids) != passSize {
+		t.Fatalf("%d rows without a place, %v; want %d", len(ids), err, passSize)
+	}
+	for name, q := range map[string]struct {
+		text string
+		args []any
+		key  string
+	}{
+		"pending": {l.sql.pending, []any{1, 1, 1000}, "log_messages_lane"},
+		"read":    {l.sql.read, []any{1, 500, 1000}, "log_messages_lane"},
+		"number":  {l.sql.number, []any{list(ids), next + 9999, 1, 1, next}, "PRIMARY"},
+		"delete":  {l.sql.delete, []any{list(ids)}, "PRIMARY"},
+		"old":     {l.sql.old, []any{1, 1, 900, 100, 0}, "log_messages_lane"},
+		"backlog": {l.sql.backlog, []any{1, 500, 1000, 1, 1000, 1, 500, 1}, "log_messages_lane"},
+	} {
+		found := false
+		for _, step := range explain(t, db, q.text, q.args) {
+			if !strings.Contains("m log_messages", step["table"]) || step["table"] == "" {
+				continue
+			}
+			found = true
+			if step["key"] != q.key || strings.Contains(step["Extra"], "filesort") {
+				t.Errorf("%s uses %q on %s (%s), want %s and no sort", name, step["key"], step["table"], step["Extra"], q.key)
+			}
+		}
+		if !found {
+			t.Errorf("%s: the plan does not name the table", name)
+		}
+	}
+}
+
+// explain returns the steps of a plan, by column.
+func explain(t testing.TB, db *sql.DB, query string, args []any) []map[string]string {
+	t.Helper()
+	rows, err := db.Query("EXPLAIN "+query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var steps []map[string]string
+	for rows.Next() {
+		values, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+		step := map[string]string{}
+		for i, c := range columns {
+			step[c] = values[i].String
+		}
+		steps = append(steps, step)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return steps
+}

@@ -1,0 +1,5 @@
+-- Appends entries in the order given. One row of placeholders is repeated for
+-- each further entry: a statement whose number of rows the server knows takes
+-- its ids at once, without keeping others from theirs.
+INSERT INTO {{.Messages}} (lane, topic, message_id, message_key, headers, payload{{range .Labels}}, {{.}}{{end}})
+VALUES (?, ?, ?, ?, ?, ?{{range .Labels}}, ?{{end}})

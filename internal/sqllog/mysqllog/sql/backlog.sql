@@ -1,0 +1,14 @@
+-- What lies after a position, counted in the index, and when the first of it was
+-- appended: of the rows with a place and of those without.
+-- ? lane, ? position, ? rows at most, ? lane, ? rows at most, ? lane, ? position, ? lane.
+SELECT
+	(SELECT COUNT(*) FROM (
+		(SELECT id FROM {{.Messages}} FORCE INDEX ({{.Messages}}_lane) WHERE lane = ? AND seq > ? ORDER BY seq LIMIT ?)
+		UNION ALL
+		(SELECT id FROM {{.Messages}} FORCE INDEX ({{.Messages}}_lane) WHERE lane = ? AND seq = 0 ORDER BY seq LIMIT ?)
+	) AS waiting),
+	COALESCE((SELECT MIN(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', created_at)) FROM (
+		(SELECT created_at FROM {{.Messages}} FORCE INDEX ({{.Messages}}_lane) WHERE lane = ? AND seq > ? ORDER BY seq LIMIT 1)
+		UNION ALL
+		(SELECT created_at FROM {{.Messages}} FORCE INDEX ({{.Messages}}_lane) WHERE lane = ? AND seq = 0 ORDER BY id LIMIT 1)
+	) AS first), 0)

@@ -1,0 +1,2 @@
+-- ? consumer, ? lane.
+SELECT last_seq FROM {{.Cursors}} WHERE consumer = ? AND lane = ?
