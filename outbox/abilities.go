@@ -7,6 +7,12 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
+// Preferrer is a store whose kind has defaults of its own.
+type Preferrer interface {
+	// Prefer fills fields of cfg that are zero.
+	Prefer(cfg RelayConfig) RelayConfig
+}
+
 // Signal is a store through which the writers and relays of one process meet:
 // Wake reaches every relay that has subscribed.
 type Signal interface {

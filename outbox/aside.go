@@ -18,10 +18,15 @@ type asideKey struct {
 }
 
 // attempt is when this relay last tried an event, and how many others it had
-// confirmed by then. The zero attempt is none.
+// confirmed by then. The zero attempt is none. What a store may not keep of the
+// event is here too.
 type attempt struct {
 	at   time.Time
 	seen int64
+
+	retries int
+	since   time.Time
+	refused int // how often its dead letter was refused
 }
 
 func newAsideIndex(aside []Aside, now time.Time) asideIndex {

@@ -26,25 +26,22 @@ func (s *shard) judge(rd *round, seen int64, settlement *Settlement) (tried int)
 			}
 			f.tried = false
 			it := &w.items[f.item]
-			others := seen > f.last.seen || f.permanent // somebody else got through since its last attempt
-			if !f.last.at.IsZero() && others {
-				it.Age += f.at.Sub(f.last.at)
-			}
-			it.Attempts++
-			f.last = attempt{f.at, seen}
+			it.Attempts, it.Retries, it.Age = it.Attempts+1, f.retries, f.age
+			it.FailedSince = earliest(it.FailedSince, f.at)
+			f.last = attempt{at: f.at, seen: seen, retries: it.Retries, since: it.FailedSince, refused: f.refused}
 			rd.tries[it] = f.last
 			wait := s.r.retry.Delay(it.Attempts)
 			f.due = f.at.Add(wait)
 			s.r.cfg.Hooks.Failed(s.id, it.Topic, it.Attempts, f.err)
 
-			failure := Failure{Item: it, State: Held, Attempts: it.Attempts, Age: it.Age, Wait: wait, Error: f.err.Error()}
+			failure := Failure{Item: it, State: Held, Attempts: it.Attempts, Retries: it.Retries, Age: it.Age, Wait: wait, Error: f.err.Error()}
 			var followers []int32
 			switch {
-			case s.r.cfg.MaxAge >= 0 && it.Attempts > 1 && it.Age >= s.r.cfg.MaxAge:
+			case f.spent:
 				failure.State = Parked
 			case w.aside:
 				failure.State = MovedAside
-			case s.r.cfg.Ordering == ByKey && (others || (!s.stalled && tried <= failuresInARow)):
+			case s.r.cfg.Ordering == ByKey && (f.others || (!s.stalled && tried <= failuresInARow)):
 				if followers = w.followers(f.item); len(followers) < room {
 					failure.State = MovedAside
 					room -= 1 + len(followers)

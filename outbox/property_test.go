@@ -87,7 +87,7 @@ type scenario struct {
 func drawScenario(t *rapid.T) scenario {
 	n := func(name string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, name) }
 	s := scenario{
-		seed: rapid.Uint64().Draw(t, "seed"), ordering: outbox.Ordering(n("ordering", 0, 1)),
+		seed: rapid.Uint64().Draw(t, "seed"), ordering: outbox.Ordering(n("ordering", 1, 2)),
 		shards: n("shards", 1, 3), keys: n("keys", 1, 12), events: n("events", 1, 150), writers: n("writers", 1, 3),
 		minBatch: n("minBatch", 1, 20), lanes: n("lanes", 1, 5), chunk: n("chunk", 1, 10), aside: n("aside", 1, 40),
 		failRate: n("failRate", 0, 60), failures: n("failures", 0, 6), storeRate: n("storeRate", 0, 30),

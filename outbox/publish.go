@@ -22,6 +22,9 @@ type round struct {
 	seen  int64 // events confirmed by the relay when the round began
 	// probe, when not negative, is the only untried item to publish.
 	probe int32
+	// barren: a dead letter was refused that should have shown that the publisher
+	// works. Others of the round would only wait for more timeouts.
+	barren bool
 
 	stop    atomic.Bool // begin no further Publish call
 	mu      sync.Mutex
@@ -33,8 +36,14 @@ type round struct {
 // all lets a round try every untried item.
 const all = int32(-1)
 
-// run publishes and returns what was confirmed.
+// run publishes, weighs what failed, and returns what was confirmed.
 func (rd *round) run() []*Item {
+	confirmed := rd.runLanes()
+	rd.weigh(int64(len(confirmed)))
+	return confirmed
+}
+
+func (rd *round) runLanes() []*Item {
 	if len(rd.w.lanes) == 1 {
 		return rd.run1(&rd.w.lanes[0])
 	}
@@ -197,12 +206,7 @@ func (s *sender) publish(group []int32) (outcome, error) {
 		rd.stop.Store(true) // the lease or the time to shut down is over, and so the error says nothing
 		return ended, nil
 	case fault.Of(err, r.cfg.Classifiers...) == fault.Infrastructure:
-		rd.mu.Lock()
-		if rd.outage == nil {
-			rd.outage, rd.culprit = err, &rd.w.items[group[0]]
-		}
-		rd.mu.Unlock()
-		rd.stop.Store(true)
+		rd.unreachable(&rd.w.items[group[0]], err)
 		return ended, nil
 	default:
 		return refused, err
@@ -218,6 +222,16 @@ func (s *sender) publish(group []int32) (outcome, error) {
 		}
 	}
 	return through, nil
+}
+
+// unreachable ends the round: the publisher is away, as was seen at this item.
+func (rd *round) unreachable(it *Item, err error) {
+	rd.mu.Lock()
+	if rd.outage == nil {
+		rd.outage, rd.culprit = err, it
+	}
+	rd.mu.Unlock()
+	rd.stop.Store(true)
 }
 
 // publish turns a panic of the publisher into an error of these messages.

@@ -47,6 +47,9 @@ func NewRelay(store Store, pub message.Publisher, cfg RelayConfig) (*Relay, erro
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
+	if p, ok := store.(Preferrer); ok {
+		cfg = p.Prefer(cfg)
+	}
 	cfg = cfg.withDefaults()
 	cfg.Hooks = cfg.Hooks.withDefaults()
 	if cfg.Holder == "" {

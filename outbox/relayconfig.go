@@ -19,7 +19,7 @@ type Ordering uint8
 const (
 	// Strict makes everything behind a failing event of the shard wait for it;
 	// events of other keys in the same batch may have passed.
-	Strict Ordering = iota
+	Strict Ordering = iota + 1
 	// ByKey moves a failing event, and the later ones of its key, aside, so that
 	// other keys pass. They are published in their order once the first succeeds.
 	ByKey
@@ -47,7 +47,7 @@ func (b Backoff) policy() backoff.Policy {
 
 // RelayConfig of a [Relay]. The zero value works.
 type RelayConfig struct {
-	// Ordering is Strict when zero.
+	// Ordering, when zero, is Strict on a cursor store and ByKey on a status store.
 	Ordering Ordering
 	// Interval is how long an idle shard waits before it looks again without a
 	// wake-up, and how often a standby tries for a lease; 1 s when zero, 50 ms at
@@ -76,6 +76,15 @@ type RelayConfig struct {
 	// MaxAge is how long an event may fail while others get through before it is
 	// parked; 5 min when zero, negative for never.
 	MaxAge time.Duration
+	// MaxRetries is after how many failed retries an event is parked, whatever its
+	// age; when zero 3 on a status store and unbounded on a cursor store, negative
+	// for unbounded. Like the age it counts only while the publisher works. A
+	// cursor store keeps the count in memory, so it begins anew with each lease.
+	MaxRetries int
+	// DeadLetter names the topic that a copy of an event goes to before the event
+	// is parked, "" for none. When nil it is the event's topic and ".DLT" on a
+	// status store, and none on a cursor store. The publisher must know the topic.
+	DeadLetter func(topic string) string
 	// MaxAside bounds how many events of a shard stand aside under ByKey; 10,000
 	// when zero. When it is reached the shard waits as under Strict.
 	MaxAside int
@@ -155,6 +164,12 @@ func (c RelayConfig) withDefaults() RelayConfig {
 		if *p == 0 {
 			*p = d
 		}
+	}
+	if c.Ordering == 0 {
+		c.Ordering = Strict
+	}
+	if c.DeadLetter == nil {
+		c.DeadLetter = func(string) string { return "" }
 	}
 	setTime(&c.Interval, time.Second)
 	setInt(&c.MaxBatch, 5000)

@@ -105,9 +105,11 @@ type Item struct {
 	Mark      Mark      // the place behind it; nil for what stands aside
 
 	// What is written down of failed attempts, by this relay or earlier ones.
-	Attempts int
-	Age      time.Duration // how long it failed while other events got through
-	Wait     time.Duration // when it was read: how long until the next attempt
+	Attempts    int
+	Retries     int           // failed retries that count, see RelayConfig.MaxRetries; 0 when the store does not keep it
+	Age         time.Duration // how long it failed while other events got through
+	Wait        time.Duration // when it was read: how long until the next attempt
+	FailedSince time.Time     // when it failed first; zero when it has not, or the store does not say
 }
 
 // State is what became of an item.
@@ -128,6 +130,7 @@ type Failure struct {
 	State State // Held, MovedAside or Parked
 
 	Attempts int           // 0 for an event that only waits behind another
+	Retries  int           // see [Item]
 	Age      time.Duration // see [Item]
 	Wait     time.Duration // until the next attempt
 	Error    string

@@ -51,6 +51,7 @@ type failure struct {
 	at        time.Time
 	err       error
 	permanent bool
+	weighed
 }
 
 func (l *lane) block(key string) {
@@ -110,8 +111,9 @@ func (s *shard) enter(w *work, i int32) {
 	case it.Attempts > 0 && !l.hasBefore(w, it.Key):
 		// It failed before this relay had the shard, or it stands aside.
 		f := &failure{item: i, due: w.began.Add(it.Wait), last: attempt{seen: s.r.confirmed.Load()}}
-		if w.aside {
-			f.last = s.aside.lastTry(it.Key)
+		if last := s.aside.lastTry(it.Key); w.aside && !last.at.IsZero() {
+			f.last = last
+			it.Retries, it.FailedSince = max(it.Retries, last.retries), earliest(it.FailedSince, last.since)
 		}
 		l.failing = append(l.failing, f)
 		l.block(it.Key)

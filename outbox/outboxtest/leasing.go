@@ -60,7 +60,7 @@ func readAhead(ctx context.Context, h Harness) error {
 	if err != nil || len(b.Items) != 10 {
 		return fmt.Errorf("the next holder read %d events, %v; want 10", len(b.Items), err)
 	}
-	if err := h.Store.Settle(ctx, l, outbox.Settlement{Move: b.Items[3].Mark, TTL: time.Minute}); err != nil {
+	if err := h.Store.Settle(ctx, l, outbox.Settlement{Published: firstOf(b, 4), Move: b.Items[3].Mark, TTL: time.Minute}); err != nil {
 		return err
 	}
 	if err := h.Store.Release(ctx, l); err != nil {
@@ -78,6 +78,13 @@ func readAhead(ctx context.Context, h Harness) error {
 		return fmt.Errorf("after four events were settled the next holder read %d, want %d from the fifth on", len(c.Items), len(w.all)-4)
 	}
 	return errors.Join(h.Store.Release(ctx, l), w.close(ctx))
+}
+
+func firstOf(b outbox.Batch, n int) (items []*outbox.Item) {
+	for i := range n {
+		items = append(items, &b.Items[i])
+	}
+	return items
 }
 
 func leaseExcludes(ctx context.Context, h Harness) error {

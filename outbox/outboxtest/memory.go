@@ -74,7 +74,7 @@ func (m *Memory) add(it outbox.Item) {
 	s := &m.shards[sqllog.LaneOf(it.Key, len(m.shards))]
 	m.lastID++
 	it.ID, it.CreatedAt = m.lastID, time.Now()
-	it.Attempts, it.Age, it.Wait = 0, 0, 0
+	it.Attempts, it.Retries, it.Age, it.Wait, it.FailedSince = 0, 0, 0, 0, time.Time{}
 	s.rows = append(s.rows, it)
 	s.rows[len(s.rows)-1].Mark = s.first + len(s.rows)
 }
@@ -173,7 +173,7 @@ func (m *Memory) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outb
 	for i := max(0, from-s.first); i < len(s.rows) && len(b.Items) < q.Limit; i++ {
 		it := s.rows[i]
 		if f, ok := s.retry[it.ID]; ok {
-			it.Attempts, it.Age, it.Wait = f.Attempts, f.Age, f.Wait
+			it.Attempts, it.Retries, it.Age, it.Wait, it.FailedSince = f.Attempts, f.Retries, f.Age, f.Wait, f.Item.FailedSince
 		}
 		b.Items = append(b.Items, it)
 		b.Next = it.Mark
@@ -212,7 +212,7 @@ func (s *memoryShard) forget(id int64) {
 
 func (s *memoryShard) fail(m *Memory, shard int, f outbox.Failure, now time.Time) {
 	it := *f.Item
-	it.Attempts, it.Age = f.Attempts, f.Age
+	it.Attempts, it.Retries, it.Age = f.Attempts, f.Retries, f.Age
 	switch f.State {
 	case outbox.Held:
 		if s.retry == nil {
@@ -233,7 +233,8 @@ func (s *memoryShard) fail(m *Memory, shard int, f outbox.Failure, now time.Time
 		if !slices.ContainsFunc(m.parked, func(p outbox.ParkedEvent) bool { return p.ID == it.ID }) {
 			m.parked = append(m.parked, outbox.ParkedEvent{
 				ID: it.ID, Shard: shard, Topic: it.Topic, MessageID: it.MessageID, Key: it.Key, Headers: it.Headers,
-				Payload: it.Payload, CreatedAt: it.CreatedAt, Attempts: f.Attempts, LastError: f.Error, ParkedAt: now,
+				Payload: it.Payload, CreatedAt: it.CreatedAt, Attempts: f.Attempts, LastError: f.Error,
+				FirstFailedAt: it.FailedSince, ParkedAt: now,
 			})
 		}
 	}

@@ -21,10 +21,11 @@ import (
 // StressConfig of [Stress]. Store, DB and Unrelated must be set.
 type StressConfig struct {
 	Store outbox.Store
-	// DB is the writers' pool on the store's database, PostgreSQL or SQLite.
+	// DB is the writers' pool on the store's database.
 	DB *sql.DB
 	// Unrelated is the pool of the transaction that has nothing to do with the
-	// outbox and stays open: DB on PostgreSQL, a pool that cannot write on SQLite.
+	// outbox and stays open: DB where several can write, a pool that cannot write
+	// on SQLite.
 	Unrelated *sql.DB
 	// UnrelatedReads makes that transaction a reader.
 	UnrelatedReads bool
@@ -119,9 +120,12 @@ func (s *stress) tables(ctx context.Context) error {
 		}
 	}
 	return sqltx.Do(ctx, s.cfg.DB, func(ctx context.Context, tx *sql.Tx) error {
+		// Numbers stand in the text, because placeholders differ by database.
+		if _, err := tx.ExecContext(ctx, `DELETE FROM stress_aggregates`); err != nil {
+			return err
+		}
 		for i := range s.cfg.Keys {
-			_, err := tx.ExecContext(ctx, `INSERT INTO stress_aggregates (id, version) VALUES ($1, 0) ON CONFLICT (id) DO NOTHING`, i)
-			if err != nil {
+			if _, err := tx.ExecContext(ctx, fmt.Sprintf(`INSERT INTO stress_aggregates (id, version) VALUES (%d, 0)`, i)); err != nil {
 				return err
 			}
 		}

@@ -27,9 +27,11 @@ func (s *stress) write(ctx context.Context) error {
 				}
 			}
 			id := rand.IntN(s.cfg.Keys)
+			if _, err := tx.ExecContext(ctx, fmt.Sprintf(`UPDATE stress_aggregates SET version = version + 1 WHERE id = %d`, id)); err != nil {
+				return err
+			}
 			var version int
-			err := tx.QueryRowContext(ctx,
-				`UPDATE stress_aggregates SET version = version + 1 WHERE id = $1 RETURNING version`, id).Scan(&version)
+			err := tx.QueryRowContext(ctx, fmt.Sprintf(`SELECT version FROM stress_aggregates WHERE id = %d`, id)).Scan(&version)
 			if err != nil {
 				return err
 			}
@@ -86,7 +88,7 @@ func (s *stress) unrelated(ctx context.Context) error {
 func (s *stress) readNaively(ctx context.Context) error {
 	last := int64(0)
 	for {
-		rows, err := s.cfg.DB.QueryContext(ctx, `SELECT id, message_id FROM outbox_messages WHERE id > $1 ORDER BY id LIMIT 1000`, last)
+		rows, err := s.cfg.DB.QueryContext(ctx, fmt.Sprintf(`SELECT id, message_id FROM outbox_messages WHERE id > %d ORDER BY id LIMIT 1000`, last))
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil

@@ -70,39 +70,21 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 func (s *Store) Notify(ctx context.Context) error { return s.log.Notify(ctx) }
 
 // NotifyIn implements outbox.Notifier: the NOTIFY is sent by the commit of tx.
-func (s *Store) NotifyIn(ctx context.Context, tx sqltx.Execer) error {
-	if _, err := tx.ExecContext(ctx, "NOTIFY "+s.log.Channel()); err != nil {
-		return fmt.Errorf("pgoutbox: notify: %w", err)
-	}
-	return nil
-}
+func (s *Store) NotifyIn(ctx context.Context, tx sqltx.Execer) error { return notifyIn(ctx, tx, s.log) }
 
 // Listen implements outbox.Listener. It keeps one connection of the pool.
-func (s *Store) Listen(ctx context.Context, wake func()) error {
-	err := s.log.Listen(ctx, wake)
-	if errors.Is(err, pglog.ErrNoListen) {
-		return fmt.Errorf("%w: %w", outbox.ErrUnsupported, err)
-	}
-	return err
-}
+func (s *Store) Listen(ctx context.Context, wake func()) error { return listen(ctx, s.log, wake) }
 
 // Retry implements outbox.Parking, and wakes the relays of other processes.
 func (s *Store) Retry(ctx context.Context, ids ...int64) (int, error) {
 	n, err := s.Store.Retry(ctx, ids...)
-	return n, s.tell(ctx, n, err)
+	return n, tell(ctx, s.log, n, err)
 }
 
 // RetryAll implements outbox.Parking, and wakes the relays of other processes.
 func (s *Store) RetryAll(ctx context.Context) (int, error) {
 	n, err := s.Store.RetryAll(ctx)
-	return n, s.tell(ctx, n, err)
-}
-
-func (s *Store) tell(ctx context.Context, n int, err error) error {
-	if err != nil || n == 0 {
-		return err
-	}
-	return s.Notify(ctx)
+	return n, tell(ctx, s.log, n, err)
 }
 
 // Tx lets Append write in a native pgx transaction. Its commit is not seen:

@@ -67,11 +67,13 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 }
 
 // Listen implements outbox.Listener. It needs Config.Reader.
-func (s *Store) Listen(ctx context.Context, wake func()) error {
-	if s.reader == nil {
-		return fmt.Errorf("sqliteoutbox: listen needs Config.Reader: %w", outbox.ErrUnsupported)
+func (s *Store) Listen(ctx context.Context, wake func()) error { return listen(ctx, s.reader, wake) }
+
+func listen(ctx context.Context, reader *sql.DB, wake func()) error {
+	if reader == nil {
+		return fmt.Errorf("sqliteoutbox: listen needs a Reader in the configuration: %w", outbox.ErrUnsupported)
 	}
-	return sqlitelog.Watch(ctx, s.reader, wake)
+	return sqlitelog.Watch(ctx, reader, wake)
 }
 
 // Classify judges SQLite's errors, for package fault.

@@ -100,6 +100,12 @@ func (s *Store) takeFailed(ctx context.Context, tx *sql.Tx, ids string) ([]sqllo
 	if err := rows.Err(); err != nil {
 		return nil, err
 	}
+	if err := rows.Close(); err != nil { // the connection has a next statement to run
+		return nil, err
+	}
+	if _, err := tx.ExecContext(ctx, s.sql.failedDelete, ids); err != nil {
+		return nil, err
+	}
 	slices.SortFunc(entries, func(a, b sqllog.Entry) int { return cmp.Compare(a.ID, b.ID) })
 	return entries, nil
 }

@@ -114,7 +114,7 @@ func (p *statement) close() {
 	}
 }
 
-// list is a JSON array, which both databases take apart in SQL.
+// list is a JSON array, which all databases take apart in SQL.
 func list[T any](values []T) (string, error) {
 	text, err := json.Marshal(values)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 
 // statements is the text of each statement in the store's dialect.
 type statements struct {
-	settingsGet, settingsCheck, settingsPut               string
-	asideKeys, asideRead, held                            string
-	retryPut, retryFail, retryDelete, retriesCount        string
-	failedPut, failedList, failedTake, failedCount, owner string
-	cursorExists                                          string
+	settingsGet, settingsCheck, settingsPut         string
+	asideKeys, asideRead, held                      string
+	retryPut, retryFail, retryDelete, retriesCount  string
+	failedPut, failedList, failedTake, failedDelete string
+	failedCount, owner, cursorExists                string
 }
 
 func (s *statements) load(files fs.FS) error {
@@ -21,7 +21,7 @@ func (s *statements) load(files fs.FS) error {
 		"aside_keys": &s.asideKeys, "aside_read": &s.asideRead, "held": &s.held,
 		"retry_put": &s.retryPut, "retry_fail": &s.retryFail, "retry_delete": &s.retryDelete,
 		"retries_count": &s.retriesCount, "failed_put": &s.failedPut, "failed_list": &s.failedList,
-		"failed_take": &s.failedTake, "failed_count": &s.failedCount, "holders": &s.owner,
+		"failed_take": &s.failedTake, "failed_delete": &s.failedDelete, "failed_count": &s.failedCount, "holders": &s.owner,
 		"cursor_exists": &s.cursorExists,
 	} {
 		text, err := fs.ReadFile(files, name+".sql")

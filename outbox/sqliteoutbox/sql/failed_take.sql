@@ -1,3 +1,3 @@
 -- ?1 a JSON array of ids.
-DELETE FROM outbox_failed WHERE id IN (SELECT value FROM json_each(?1))
-RETURNING id, topic, message_id, message_key, headers, payload
+SELECT id, topic, message_id, message_key, headers, payload FROM outbox_failed
+WHERE id IN (SELECT value FROM json_each(?1))

@@ -1,0 +1,106 @@
+package outbox
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/outbox/internal/headers"
+)
+
+// Metadata that a dead letter carries beside the event's own: the names and
+// values that package bus uses, so that one tool redrives both.
+const (
+	dlqOriginalTopic = "dlq_original_topic"
+	dlqGroup         = "dlq_group" // "outbox"
+	dlqReason        = "dlq_reason"
+	dlqClass         = "dlq_class"
+	dlqError         = "dlq_error"
+	dlqAttempts      = "dlq_attempts"
+	dlqFirstFailure  = "dlq_first_failure"
+	dlqLastFailure   = "dlq_last_failure"
+	dlqWorker        = "dlq_worker"
+)
+
+// refusals is how many refusals of its dead letter an event outlives: then it
+// is parked without one, because the store keeps it.
+const refusals = 3
+
+// bury publishes the dead letter of an event whose chances are spent. It is
+// also evidence in itself: a lone event, beside which nothing else can show that
+// the publisher works, is spent after its retries if its dead letter arrives.
+func (rd *round) bury(it *Item, f *failure) {
+	r := rd.s.r
+	lone := r.cfg.MaxRetries > 0 && it.Attempts >= r.cfg.MaxRetries && !rd.barren
+	if !f.spent && !lone {
+		return
+	}
+	topic := r.cfg.DeadLetter(it.Topic)
+	if topic == "" {
+		return
+	}
+	tried := f.spent
+	f.spent = false
+	if rd.stop.Load() || rd.s.expired(time.Now()) {
+		return // in the next round
+	}
+	err := publish(r.pub, topic, []*message.Message{rd.deadLetter(it, f)})
+	class := fault.Of(err, r.cfg.Classifiers...)
+	switch {
+	case err == nil:
+		f.spent, f.retries = true, max(f.retries, it.Attempts)
+		return
+	case rd.s.msgs.Err() != nil:
+		rd.stop.Store(true)
+		return
+	case class == fault.Infrastructure:
+		rd.unreachable(it, err)
+		return
+	}
+	f.refused++
+	rd.barren = rd.barren || !tried
+	if f.spent = tried && (class == fault.Permanent || f.refused >= refusals); f.spent {
+		r.cfg.Logger.Error("outbox: the dead letter is refused; the event stays in the outbox alone",
+			"shard", rd.s.id, "topic", topic, "event", it.MessageID, "error", err)
+	}
+}
+
+// deadLetter is a copy of the event's message, with the same id, and why it failed.
+func (rd *round) deadLetter(it *Item, f *failure) *message.Message {
+	msg := message.NewMessage(it.MessageID, it.Payload)
+	msg.SetContext(rd.s.msgs)
+	var d headers.Decoder
+	if err := d.Decode(msg.Metadata, it.Headers, it.Key); err != nil {
+		msg.Metadata = message.Metadata{} // they are why it failed
+	}
+	reason, class := "RETRIES_EXHAUSTED", fault.Transient
+	if f.permanent {
+		reason, class = "PERMANENT", fault.Permanent
+	}
+	for name, value := range map[string]string{
+		dlqOriginalTopic: it.Topic,
+		dlqGroup:         "outbox",
+		dlqReason:        reason,
+		dlqClass:         class.String(),
+		dlqError:         bounded(f.err.Error()),
+		dlqAttempts:      strconv.Itoa(it.Attempts + 1),
+		dlqFirstFailure:  earliest(it.FailedSince, f.at).UTC().Format(time.RFC3339Nano),
+		dlqLastFailure:   f.at.UTC().Format(time.RFC3339Nano),
+		dlqWorker:        rd.s.r.cfg.Holder,
+	} {
+		msg.Metadata[name] = value
+	}
+	return msg
+}
+
+// bounded cuts an error's text to what brokers take as a header.
+func bounded(s string) string {
+	const most = 4 << 10
+	if s = strings.ToValidUTF8(s, "\uFFFD"); len(s) > most {
+		s = strings.ToValidUTF8(s[:most-len("…")], "") + "…"
+	}
+	return s
+}

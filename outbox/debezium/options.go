@@ -1,0 +1,107 @@
+package debezium
+
+import (
+	"fmt"
+	"regexp"
+)
+
+// Database is the kind of database that holds the outbox.
+type Database string
+
+// The databases that Debezium has a connector for.
+const (
+	PostgreSQL Database = "postgres"
+	MySQL      Database = "mysql"
+	MariaDB    Database = "mariadb"
+)
+
+// Store is the kind of the outbox's store.
+type Store string
+
+// The kinds of stores.
+const (
+	Cursor Store = "cursor" // outbox_messages
+	Status Store = "status" // outbox_events
+)
+
+// Options of [Settings]. Database must be set.
+type Options struct {
+	Database Database
+	// Store is Cursor when empty.
+	Store Store
+	// Name of the connector, and of its slot, publication and topics with _ for -;
+	// "millrace-outbox" when empty.
+	Name string
+	// Host, Port, User and DatabaseName say where the database is; localhost, the
+	// database's usual port, "debezium" and "app" when empty. The password is
+	// never part of the settings: they name the variable
+	// MILLRACE_DEBEZIUM_PASSWORD, which Kafka Connect reads from its environment.
+	Host, Port, User, DatabaseName string
+	// Schema of the table on PostgreSQL; "public" when empty.
+	Schema string
+	// Brokers is where MySQL's and MariaDB's connectors keep the history of the
+	// schema; "localhost:9092" when empty.
+	Brokers string
+	// ServerID must be unique among the replicas of a MySQL or MariaDB server;
+	// 184054 when zero.
+	ServerID int
+}
+
+var (
+	connectorName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,50}$`)
+	plainName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,62}$`)
+	address       = regexp.MustCompile(`^[A-Za-z0-9._:,\[\]-]*$`)
+)
+
+func (o Options) withDefaults() Options {
+	port := "5432"
+	if o.Database != PostgreSQL {
+		port = "3306"
+	}
+	for _, f := range []struct {
+		field *string
+		value string
+	}{
+		{&o.Name, "millrace-outbox"}, {&o.Host, "localhost"}, {&o.Port, port}, {&o.User, "debezium"},
+		{&o.DatabaseName, "app"}, {&o.Schema, "public"}, {&o.Brokers, "localhost:9092"},
+	} {
+		if *f.field == "" {
+			*f.field = f.value
+		}
+	}
+	if o.Store == "" {
+		o.Store = Cursor
+	}
+	if o.ServerID == 0 {
+		o.ServerID = 184054
+	}
+	return o
+}
+
+func (o Options) validate() error {
+	switch o.Database {
+	case PostgreSQL, MySQL, MariaDB:
+	default:
+		return fmt.Errorf("debezium: Options.Database is %q; Debezium reads %q, %q and %q", o.Database, PostgreSQL, MySQL, MariaDB)
+	}
+	if o.Store != Cursor && o.Store != Status {
+		return fmt.Errorf("debezium: Options.Store is %q; use %q or %q", o.Store, Cursor, Status)
+	}
+	if !connectorName.MatchString(o.Name) {
+		return fmt.Errorf("debezium: Options.Name is %q; use lower-case letters, digits, _ and -, at most 51", o.Name)
+	}
+	for name, value := range map[string]string{"User": o.User, "DatabaseName": o.DatabaseName, "Schema": o.Schema} {
+		if !plainName.MatchString(value) {
+			return fmt.Errorf("debezium: Options.%s is %q; use letters, digits, _ and -", name, value)
+		}
+	}
+	for name, value := range map[string]string{"Host": o.Host, "Port": o.Port, "Brokers": o.Brokers} {
+		if !address.MatchString(value) {
+			return fmt.Errorf("debezium: Options.%s is no host, port or list of them", name) // it may hold a password
+		}
+	}
+	if o.ServerID < 0 {
+		return fmt.Errorf("debezium: Options.ServerID is %d; use a positive number", o.ServerID)
+	}
+	return nil
+}

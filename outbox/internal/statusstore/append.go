@@ -1,0 +1,101 @@
+package statusstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/headers"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// Appender writes rows in their order. An entry's labels are the event's type,
+// its aggregate's type and its aggregate's id.
+type Appender func(ctx context.Context, x sqltx.Execer, rows []sqllog.Entry) error
+
+// Labels are the columns of an entry's labels.
+func Labels() []string { return []string{"event_type", "aggregate_type", "aggregate_id"} }
+
+// Append implements outbox.Store. The first Append of a process takes one
+// statement more, which makes sure that the number of shards is the stored one.
+func (s *Store) Append(ctx context.Context, tx sqltx.Execer, records []outbox.Record) error {
+	rows := make([]sqllog.Entry, len(records))
+	for i, r := range records {
+		if err := s.fits(r); err != nil {
+			return fault.MarkPermanent(fmt.Errorf("event %q: %w", r.Event.ID, err))
+		}
+		key := r.Event.Key()
+		h, err := headers.Encode(r.Message.Metadata, key)
+		if err != nil {
+			return fmt.Errorf("event %q: %w", r.Event.ID, err)
+		}
+		rows[i] = sqllog.Entry{
+			Lane: sqllog.LaneOf(key, s.shards), Topic: r.Topic, MessageID: r.Message.UUID,
+			Key: key, Headers: h, Payload: r.Message.Payload,
+			Labels: []string{r.Event.Type, r.Event.AggregateType, r.Event.AggregateID},
+		}
+	}
+	if !s.checked.Load() {
+		if err := s.check(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return s.append(ctx, tx, rows)
+}
+
+// fits refuses what the columns would, or what a server without strict mode
+// would cut.
+func (s *Store) fits(r outbox.Record) error {
+	if id, err := uuid.Parse(r.Message.UUID); err != nil || id.String() != r.Message.UUID {
+		return errors.New("its id is no UUID in lower case, which the column id of outbox_events is")
+	}
+	for _, c := range []struct {
+		name, text string
+		most       int
+	}{
+		{"topic", r.Topic, s.maxName}, {"key", r.Event.Key(), s.maxText}, {"type", r.Event.Type, s.maxText},
+		{"aggregate type", r.Event.AggregateType, s.maxText}, {"aggregate id", r.Event.AggregateID, s.maxText},
+	} {
+		if c.most > 0 && len(c.text) > c.most && utf8.RuneCountInString(c.text) > c.most {
+			return fmt.Errorf("its %s has %d characters, at most %d fit", c.name, utf8.RuneCountInString(c.text), c.most)
+		}
+	}
+	return nil
+}
+
+// columns of one appended row, and how many values a statement takes at most:
+// SQLite binds 32,766, MySQL 65,535.
+const (
+	columns   = 9
+	maxValues = 32_766
+)
+
+// appendValues repeats the placeholders of append.sql, which end with those of
+// one row. More rows than fit one statement take several.
+func (s *Store) appendValues(ctx context.Context, x sqltx.Execer, rows []sqllog.Entry) error {
+	at := strings.LastIndex(s.sql.append.text, "(")
+	row := strings.TrimSpace(s.sql.append.text[at:])
+	for len(rows) > 0 {
+		n := min(len(rows), maxValues/columns)
+		args := make([]any, 0, n*columns)
+		for _, r := range rows[:n] {
+			payload := r.Payload
+			if payload == nil {
+				payload = []byte{} // nil would be NULL
+			}
+			args = append(args, r.Lane, r.MessageID, r.Topic, r.Key, r.Headers, payload, r.Labels[0], r.Labels[1], r.Labels[2])
+		}
+		if _, err := x.ExecContext(ctx, s.sql.append.text+strings.Repeat(", "+row, n-1), args...); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}

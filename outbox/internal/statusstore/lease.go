@@ -1,0 +1,129 @@
+package statusstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// tenure is what a lease's State holds.
+type tenure struct {
+	start outbox.Mark
+	// held is what earlier holders noted of events that kept their place, where
+	// the reader does not return it.
+	held map[int64]attempts
+}
+
+type attempts struct {
+	n, retries int
+	age, wait  time.Duration
+	since      time.Time
+}
+
+// Lease implements outbox.Store. A standby's try is one statement that changes
+// nothing.
+func (s *Store) Lease(ctx context.Context, shard int, holder string, ttl time.Duration) (outbox.Lease, error) {
+	if shard < 0 || shard >= s.shards {
+		return outbox.Lease{}, fmt.Errorf("outbox: lease: there is no shard %d of %d", shard, s.shards)
+	}
+	var held int
+	if _, err := s.sql.leaseHeld.one(ctx, s.reads, &held)(shard, holder); err != nil {
+		return outbox.Lease{}, wrap("lease", err)
+	}
+	if held > 0 {
+		return outbox.Lease{}, wrap("lease", outbox.ErrLeaseHeld)
+	}
+	origin, err := s.origin(ctx)
+	if err != nil {
+		return outbox.Lease{}, wrap("lease", err)
+	}
+	l := outbox.Lease{Shard: shard, Holder: holder}
+	var position string
+	err = sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
+		for range 2 {
+			n, err := s.sql.leaseTake.exec(ctx, tx, shard, holder, ttl.Microseconds())
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				_, err := s.sql.leaseGet.one(ctx, tx, &l.Token, &position)(shard)
+				return err
+			}
+			if n, err = s.sql.leasePut.exec(ctx, tx, shard, origin); err != nil {
+				return err
+			}
+			if n == 0 {
+				break
+			}
+		}
+		return outbox.ErrLeaseHeld
+	})
+	if err != nil {
+		return outbox.Lease{}, wrap("lease", err)
+	}
+	t := &tenure{}
+	l.State = t
+	if t.start, err = s.reader.Begin(ctx, position); err != nil {
+		return outbox.Lease{}, wrap("lease", err)
+	}
+	if err := s.recall(ctx, &l, t); err != nil {
+		return outbox.Lease{}, wrap("lease", err)
+	}
+	return l, nil
+}
+
+// recall reads what earlier holders noted of failures.
+func (s *Store) recall(ctx context.Context, l *outbox.Lease, t *tenure) error {
+	err := s.sql.asideKeys.each(ctx, s.db, func(rows *sql.Rows) error {
+		var a outbox.Aside
+		var wait int64
+		if err := rows.Scan(&a.Key, &a.Count, &wait); err != nil {
+			return err
+		}
+		a.Wait = micros(wait)
+		l.Aside = append(l.Aside, a)
+		return nil
+	}, l.Shard)
+	if err != nil || s.sql.held.empty() {
+		return err
+	}
+	t.held = map[int64]attempts{}
+	return s.sql.held.each(ctx, s.db, func(rows *sql.Rows) error {
+		var a attempts
+		var id, age, wait, since int64
+		if err := rows.Scan(&id, &a.n, &a.retries, &age, &wait, &since); err != nil {
+			return err
+		}
+		a.age, a.wait, a.since = micros(age), micros(wait), instant(since)
+		t.held[id] = a
+		return nil
+	}, l.Shard)
+}
+
+// Release implements outbox.Store.
+func (s *Store) Release(ctx context.Context, l outbox.Lease) error {
+	_, err := s.sql.release.exec(ctx, s.db, l.Shard, l.Token)
+	return wrap("release", err)
+}
+
+func tenureOf(l outbox.Lease) (*tenure, error) {
+	t, ok := l.State.(*tenure)
+	if !ok {
+		return nil, fmt.Errorf("outbox: the lease of shard %d was made by another store", l.Shard)
+	}
+	return t, nil
+}
+
+func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
+
+// instant is the time of so many microseconds since 1970, and zero of 0.
+func instant(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(n).UTC()
+}

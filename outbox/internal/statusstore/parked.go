@@ -1,0 +1,105 @@
+package statusstore
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// chunk bounds one transaction of RetryAll.
+const chunk = 500
+
+// Parked implements outbox.Parking.
+func (s *Store) Parked(ctx context.Context, after int64, limit int) ([]outbox.ParkedEvent, error) {
+	var out []outbox.ParkedEvent
+	err := s.sql.failedList.each(ctx, s.reads, func(rows *sql.Rows) error {
+		var p outbox.ParkedEvent
+		var created, first, parked int64
+		if err := rows.Scan(&p.ID, &p.Shard, &p.Topic, &p.MessageID, &p.Key, &p.Headers, &p.Payload,
+			&created, &p.Attempts, &p.LastError, &first, &parked); err != nil {
+			return err
+		}
+		p.CreatedAt, p.FirstFailedAt, p.ParkedAt = instant(created), instant(first), instant(parked)
+		out = append(out, p)
+		return nil
+	}, after, limit)
+	return out, wrap("list parked events", err)
+}
+
+// Retry implements outbox.Parking: the events are appended again, with a new row
+// and their old ids, in the transaction that deletes the old rows.
+func (s *Store) Retry(ctx context.Context, ids ...int64) (n int, err error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	err = sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
+		var rows []sqllog.Entry
+		var taken []int64
+		err := s.sql.failedTake.each(ctx, tx, func(r *sql.Rows) error {
+			e := sqllog.Entry{Labels: make([]string, 3)}
+			if err := r.Scan(&e.ID, &e.Lane, &e.MessageID, &e.Topic, &e.Key, &e.Headers, &e.Payload,
+				&e.Labels[0], &e.Labels[1], &e.Labels[2]); err != nil {
+				return err
+			}
+			rows, taken = append(rows, e), append(taken, e.ID)
+			return nil
+		}, s.ids(ids))
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		if _, err := s.sql.failedDrop.exec(ctx, tx, s.ids(taken)); err != nil {
+			return err
+		}
+		n = len(rows)
+		sqltx.AfterCommit(ctx, s.Wake)
+		return s.append(ctx, tx, rows)
+	})
+	if err != nil {
+		return 0, wrap("retry", err)
+	}
+	return n, nil
+}
+
+// RetryAll implements outbox.Parking, in transactions of bounded size.
+func (s *Store) RetryAll(ctx context.Context) (total int, err error) {
+	for after := int64(0); ; {
+		parked, err := s.Parked(ctx, after, chunk)
+		if err != nil || len(parked) == 0 {
+			return total, err
+		}
+		ids := make([]int64, len(parked))
+		for i, p := range parked {
+			ids[i] = p.ID
+		}
+		after = ids[len(ids)-1]
+		n, err := s.Retry(ctx, ids...)
+		total += n
+		if err != nil {
+			return total, err
+		}
+	}
+}
+
+// Prune implements outbox.Pruner. Only the first published rows are looked at,
+// because their numbers grow with age. What failed stays until somebody retries
+// or deletes it.
+func (s *Store) Prune(ctx context.Context, shard int, before time.Time, limit int) (int, error) {
+	var ids []int64
+	err := s.sql.pruneFind.each(ctx, s.reads, func(rows *sql.Rows) error {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return err
+		}
+		ids = append(ids, id)
+		return nil
+	}, shard, before.UnixMicro(), limit)
+	if err != nil || len(ids) == 0 {
+		return 0, wrap("prune", err)
+	}
+	n, err := s.sql.prune.exec(ctx, s.db, shard, s.ids(ids))
+	return int(n), wrap("prune", err)
+}

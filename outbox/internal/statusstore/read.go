@@ -1,0 +1,69 @@
+package statusstore
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/millrace-go/millrace/outbox"
+)
+
+// Reader reads what is pending in a shard and does not stand aside, in an order
+// that is the order of commits for every key. Reading ahead of what is settled
+// must neither repeat nor skip events.
+type Reader interface {
+	// Begin is where a new tenure reads on. position is what was kept of the last
+	// mark that was settled, "" at first.
+	Begin(ctx context.Context, position string) (outbox.Mark, error)
+	// Read returns events after a mark.
+	Read(ctx context.Context, shard int, after outbox.Mark, limit int) (outbox.Batch, error)
+	// Position is what to keep of a mark; "" for nothing.
+	Position(m outbox.Mark) string
+	// Behind is what the statement that counts a backlog needs to know of a
+	// position, beside the shard and the limit.
+	Behind(position string) ([]any, error)
+}
+
+// Read implements outbox.Store.
+func (s *Store) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox.Batch, error) {
+	t, err := tenureOf(l)
+	if err != nil {
+		return outbox.Batch{}, err
+	}
+	if len(q.Keys) > 0 {
+		var b outbox.Batch
+		err := s.sql.asideRead.each(ctx, s.reads, scanInto(&b.Items), l.Shard, s.texts(q.Keys), q.Limit)
+		return b, wrap("read aside", err)
+	}
+	after := q.After
+	if after == nil {
+		after = t.start
+	}
+	b, err := s.reader.Read(ctx, l.Shard, after, q.Limit)
+	if err != nil {
+		return outbox.Batch{}, wrap("read", err)
+	}
+	if len(t.held) > 0 {
+		for i := range b.Items {
+			it := &b.Items[i]
+			if a, ok := t.held[it.ID]; ok {
+				it.Attempts, it.Retries, it.Age, it.Wait, it.FailedSince = a.n, a.retries, a.age, a.wait, a.since
+			}
+		}
+	}
+	return b, nil
+}
+
+// scanInto collects the rows of a statement that reads events.
+func scanInto(items *[]outbox.Item) func(*sql.Rows) error {
+	return func(rows *sql.Rows) error {
+		var it outbox.Item
+		var created, age, wait, since int64
+		if err := rows.Scan(&it.ID, &it.MessageID, &it.Topic, &it.Key, &it.Headers, &it.Payload, &created,
+			&it.Attempts, &it.Retries, &age, &wait, &since); err != nil {
+			return err
+		}
+		it.CreatedAt, it.Age, it.Wait, it.FailedSince = instant(created), micros(age), micros(wait), instant(since)
+		*items = append(*items, it)
+		return nil
+	}
+}

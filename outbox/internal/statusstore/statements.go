@@ -1,0 +1,179 @@
+package statusstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strconv"
+	"testing/fstest"
+
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// statements is the text of each statement in the store's dialect.
+type statements struct {
+	append                                         statement
+	settingGet, settingCheck, settingPut           statement
+	leaseHeld, leasePut, leaseTake, leaseGet       statement
+	extend, release, holders                       statement
+	publish, fail, park                            statement
+	asideKeys, asideRead                           statement
+	failedList, failedTake, failedDrop, failCounts statement
+	pruneFind, prune, backlog                      statement
+
+	// Not every dialect has these.
+	settle, settleRange  statement // extend and publish in one
+	held                 statement // for a reader that does not return attempts
+	read, late, readSome statement // see pending
+	watch                statement
+}
+
+func (s *statements) load(files fs.FS, dialect string) error {
+	optional := map[string]*statement{
+		"append": &s.append, "settle": &s.settle, "settle_range": &s.settleRange, "held": &s.held,
+		"read": &s.read, "late": &s.late, "read_some": &s.readSome, "watch": &s.watch,
+	}
+	needed := map[string]*statement{
+		"setting_get": &s.settingGet, "setting_check": &s.settingCheck, "setting_put": &s.settingPut,
+		"lease_held": &s.leaseHeld, "lease_put": &s.leasePut, "lease_take": &s.leaseTake, "lease_get": &s.leaseGet,
+		"extend": &s.extend, "release": &s.release, "holders": &s.holders,
+		"publish": &s.publish, "fail": &s.fail, "park": &s.park,
+		"aside_keys": &s.asideKeys, "aside_read": &s.asideRead,
+		"failed_list": &s.failedList, "failed_take": &s.failedTake, "failed_drop": &s.failedDrop, "failed_counts": &s.failCounts,
+		"prune_find": &s.pruneFind, "prune": &s.prune, "backlog": &s.backlog,
+	}
+	read := func(name string, into *statement, must bool) error {
+		text, err := fs.ReadFile(files, name+".sql")
+		if errors.Is(err, fs.ErrNotExist) && !must {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("outbox: statements: %w", err)
+		}
+		*into = parse(string(text), dialect)
+		return nil
+	}
+	for name, into := range needed {
+		if err := read(name, into, true); err != nil {
+			return err
+		}
+	}
+	for name, into := range optional {
+		if err := read(name, into, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// migrations picks the NNNN_name.sql files.
+func migrations(files fs.FS) (fs.FS, error) {
+	names, err := fs.Glob(files, "[0-9]*.sql")
+	if err != nil {
+		return nil, fmt.Errorf("outbox: migrations: %w", err)
+	}
+	out := fstest.MapFS{}
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, fmt.Errorf("outbox: migrations: %w", err)
+		}
+		out[name] = &fstest.MapFile{Data: text}
+	}
+	return out, nil
+}
+
+// statement is a text whose parameters are numbered. MySQL knows no numbers, so
+// there every mention of a parameter is an argument of its own.
+type statement struct {
+	text  string
+	order []int // the argument of each placeholder, from 0; nil as given
+}
+
+var (
+	numbered = regexp.MustCompile(`\?(\d+)`)
+	comment  = regexp.MustCompile(`(?m)^\s*--.*\n?`)
+)
+
+func parse(text, dialect string) statement {
+	text = comment.ReplaceAllString(text, "")
+	if dialect != "mysql" {
+		return statement{text: text}
+	}
+	st := statement{order: []int{}}
+	st.text = numbered.ReplaceAllStringFunc(text, func(p string) string {
+		n, _ := strconv.Atoi(p[1:]) // digits, by the expression
+		st.order = append(st.order, n-1)
+		return "?"
+	})
+	return st
+}
+
+func (st statement) empty() bool { return st.text == "" }
+
+func (st statement) args(given []any) []any {
+	if st.order == nil {
+		return given
+	}
+	out := make([]any, len(st.order))
+	for i, n := range st.order {
+		out[i] = given[n]
+	}
+	return out
+}
+
+// exec runs the statement and returns how many rows it met.
+func (st statement) exec(ctx context.Context, x sqltx.Execer, args ...any) (int64, error) {
+	res, err := x.ExecContext(ctx, st.text, st.args(args)...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// querier is a pool or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// each runs the statement and hands over its rows.
+func (st statement) each(ctx context.Context, q querier, row func(*sql.Rows) error, args ...any) error {
+	rows, err := q.QueryContext(ctx, st.text, st.args(args)...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close() //nolint:errcheck // Err is checked below
+	for rows.Next() {
+		if err := row(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// one runs the statement and scans its first row, if there is one.
+func (st statement) one(ctx context.Context, q querier, into ...any) func(args ...any) (bool, error) {
+	return func(args ...any) (found bool, err error) {
+		err = st.each(ctx, q, func(rows *sql.Rows) error {
+			if found {
+				return nil
+			}
+			found = true
+			return rows.Scan(into...)
+		}, args...)
+		return found, err
+	}
+}
+
+// array is a JSON array, which the databases take apart in SQL.
+func array[T int64 | string](values []T) string {
+	text, err := json.Marshal(values)
+	if err != nil {
+		return "[]" // integers and strings always can be
+	}
+	return string(text)
+}

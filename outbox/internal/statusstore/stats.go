@@ -1,0 +1,65 @@
+package statusstore
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/millrace-go/millrace/outbox"
+)
+
+// Stats implements outbox.Inspector.
+func (s *Store) Stats(ctx context.Context) ([]outbox.ShardStats, error) {
+	out := make([]outbox.ShardStats, s.shards)
+	for i := range out {
+		if err := s.count(ctx, i, &out[i]); err != nil {
+			return nil, wrap("stats", err)
+		}
+	}
+	// A shard beyond ours cannot be: the number of shards is checked.
+	var shard int
+	err := s.sql.failCounts.each(ctx, s.reads, func(rows *sql.Rows) error {
+		var n int
+		if err := rows.Scan(&shard, &n); err != nil {
+			return err
+		}
+		if shard < len(out) {
+			out[shard].Parked = n
+		}
+		return nil
+	})
+	if err == nil {
+		err = s.sql.holders.each(ctx, s.reads, func(rows *sql.Rows) error {
+			var name string
+			if err := rows.Scan(&shard, &name); err != nil {
+				return err
+			}
+			if shard < len(out) {
+				out[shard].Holder = name
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, wrap("stats", err)
+	}
+	return out, nil
+}
+
+// count fills in what waits in a shard.
+func (s *Store) count(ctx context.Context, shard int, st *outbox.ShardStats) error {
+	var token, oldest int64
+	var position string
+	if _, err := s.sql.leaseGet.one(ctx, s.reads, &token, &position)(shard); err != nil {
+		return err
+	}
+	behind, err := s.reader.Behind(position)
+	if err != nil {
+		return err
+	}
+	args := append([]any{shard, outbox.BacklogLimit}, behind...)
+	if _, err := s.sql.backlog.one(ctx, s.reads, &st.Backlog, &oldest, &st.Aside, &st.Failing)(args...); err != nil {
+		return err
+	}
+	st.Shard, st.Backlog, st.Oldest = shard, min(st.Backlog, outbox.BacklogLimit), instant(oldest)
+	return nil
+}

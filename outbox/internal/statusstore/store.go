@@ -1,0 +1,175 @@
+package statusstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"sync/atomic"
+
+	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/internal/pulse"
+	"github.com/millrace-go/millrace/outbox"
+)
+
+// Database is what the databases do in their own way.
+type Database struct {
+	Pool *sql.DB
+	// Reads, when not nil, is another pool for what changes nothing.
+	Reads *sql.DB
+	// Dialect is that of package migrate.
+	Dialect string
+	// Files holds the statements and the migrations NNNN_name.sql.
+	Files fs.FS
+	// Reader reads what is pending; nil is one that stands on the file read.sql.
+	Reader Reader
+	// Append writes rows in one statement; nil repeats the values in append.sql.
+	Append Appender
+	// IDs and Texts make one argument of a list; nil is a JSON array.
+	IDs   func([]int64) any
+	Texts func([]string) any
+	// MaxName and MaxText are how many characters a topic fits, and a key or a
+	// type; 0 when there is no such bound.
+	MaxName, MaxText int
+}
+
+// Store implements outbox.Store and its optional interfaces, but for those that
+// reach other processes.
+type Store struct {
+	pulse.Pulse
+
+	db, reads *sql.DB
+	reader    Reader
+	append    Appender
+	ids       func([]int64) any
+	texts     func([]string) any
+	shards    int
+	maxName   int
+	maxText   int
+	checked   atomic.Bool // the stored number of shards is ours
+	sql       statements
+	set       migrate.Set
+}
+
+var (
+	_ outbox.Store     = (*Store)(nil)
+	_ outbox.Preferrer = (*Store)(nil)
+	_ outbox.Signal    = (*Store)(nil)
+	_ outbox.Pruner    = (*Store)(nil)
+	_ outbox.Parking   = (*Store)(nil)
+	_ outbox.Inspector = (*Store)(nil)
+)
+
+// MaxShards is the most that a store takes; each shard is polled on its own.
+const MaxShards = 1024
+
+// New makes a store with 1 shard when shards is 0. It does no I/O.
+func New(d Database, shards int) (*Store, error) {
+	if shards < 0 || shards > MaxShards {
+		return nil, fmt.Errorf("outbox: StatusConfig.Shards is %d; use 1 to %d", shards, MaxShards)
+	}
+	s := &Store{
+		db: d.Pool, reads: d.Reads, reader: d.Reader, append: d.Append, ids: d.IDs, texts: d.Texts,
+		shards: max(shards, 1), maxName: d.MaxName, maxText: d.MaxText,
+	}
+	if s.reads == nil {
+		s.reads = d.Pool
+	}
+	if s.ids == nil {
+		s.ids = func(ids []int64) any { return array(ids) }
+	}
+	if s.texts == nil {
+		s.texts = func(texts []string) any { return array(texts) }
+	}
+	if err := s.sql.load(d.Files, d.Dialect); err != nil {
+		return nil, err
+	}
+	if s.reader == nil {
+		s.reader = &pending{db: s.reads, ids: s.ids, read: s.sql.read, late: s.sql.late, some: s.sql.readSome}
+	}
+	if s.append == nil {
+		s.append = s.appendValues
+	}
+	own, err := migrations(d.Files)
+	if err != nil {
+		return nil, err
+	}
+	s.set = migrate.Set{Package: "outbox_status", Dialect: d.Dialect, FS: own}
+	return s, nil
+}
+
+// Prefer implements outbox.Preferrer: an event that fails stands aside for
+// others, and after 3 retries it is parked with a dead letter.
+func (*Store) Prefer(cfg outbox.RelayConfig) outbox.RelayConfig {
+	if cfg.Ordering == 0 {
+		cfg.Ordering = outbox.ByKey
+	}
+	if cfg.MaxRetries == 0 {
+		cfg.MaxRetries = 3
+	}
+	if cfg.DeadLetter == nil {
+		cfg.DeadLetter = func(topic string) string { return topic + ".DLT" }
+	}
+	return cfg
+}
+
+// Migrate brings the outbox's tables up to date, stores the number of shards and
+// makes their leases. Many processes may run it at once.
+func (s *Store) Migrate(ctx context.Context) error {
+	if err := s.set.Up(ctx, s.db); err != nil {
+		return fmt.Errorf("outbox: %w", err)
+	}
+	if _, err := s.Shards(ctx); err != nil {
+		return err
+	}
+	origin, err := s.origin(ctx)
+	if err != nil {
+		return wrap("migrate", err)
+	}
+	for shard := range s.shards {
+		if _, err := s.sql.leasePut.exec(ctx, s.db, shard, origin); err != nil {
+			return wrap("migrate", err)
+		}
+	}
+	return nil
+}
+
+// origin is the position of a new lease.
+func (s *Store) origin(ctx context.Context) (string, error) {
+	start, err := s.reader.Begin(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	return s.reader.Position(start), nil
+}
+
+// PrintMigrations writes the schema as a script for an empty database.
+func (s *Store) PrintMigrations(w io.Writer) error {
+	if err := s.set.Print(w); err != nil {
+		return fmt.Errorf("outbox: %w", err)
+	}
+	return nil
+}
+
+// Migrations returns the sets that Migrate runs, for a tool that runs them all.
+func (s *Store) Migrations() []migrate.Set { return []migrate.Set{s.set} }
+
+// clean makes an error's text fit a column of text.
+func clean(s string) string {
+	const longest = 2000
+	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
+	if len(s) > longest {
+		s = strings.ToValidUTF8(s[:longest], "") + "…"
+	}
+	return s
+}
+
+// wrap names the operation.
+func wrap(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("outbox: %s: %w", doing, err)
+}

@@ -1,0 +1,53 @@
+package statusstore
+
+import (
+	"context"
+	"database/sql"
+	"maps"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/backoff"
+)
+
+// WatchInterval is how often Watch looks when nothing comes, by default.
+const WatchInterval = 100 * time.Millisecond
+
+// Watch calls wake when other events are pending than at the last look, and
+// after looks that failed, since something may have been missed. It looks every
+// interval, one statement that changes nothing, and returns when ctx is done.
+func (s *Store) Watch(ctx context.Context, interval time.Duration, wake func()) error {
+	retry := backoff.Policy{Initial: interval, Max: max(2*time.Second, interval), Jitter: 0.2}
+	var seen map[int][2]int64
+	for failures, wait := 0, time.Duration(0); ; {
+		if err := backoff.Sleep(ctx, wait); err != nil {
+			return err
+		}
+		now, err := s.ends(ctx)
+		if err != nil {
+			failures++
+			seen, wait = nil, retry.Delay(failures)
+			continue
+		}
+		if !maps.Equal(now, seen) {
+			wake()
+		}
+		seen, failures, wait = now, 0, interval
+	}
+}
+
+// ends are the first and the last pending event of each shard that has any.
+func (s *Store) ends(ctx context.Context) (map[int][2]int64, error) {
+	out := map[int][2]int64{}
+	err := s.sql.watch.each(ctx, s.reads, func(rows *sql.Rows) error {
+		var shard int
+		var ends [2]int64
+		if err := rows.Scan(&shard, &ends[0], &ends[1]); err != nil {
+			return err
+		}
+		if ends[1] > 0 {
+			out[shard] = ends
+		}
+		return nil
+	})
+	return out, err
+}

@@ -1,0 +1,230 @@
+package mysqloutbox_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/mysqldb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/mysqloutbox"
+	"github.com/millrace-go/millrace/outbox/outboxtest"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t testing.TB, cfg mysqloutbox.Config) (*mysqloutbox.Store, *sql.DB) {
+	t.Helper()
+	return openURL(t, servicetest.MariaDBURL(t), cfg)
+}
+
+// openURL is a process: a pool of its own and a store.
+func openURL(t testing.TB, url string, cfg mysqloutbox.Config) (*mysqloutbox.Store, *sql.DB) {
+	t.Helper()
+	db, err := mysqldb.Open(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	store, err := mysqloutbox.New(db, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return store, db
+}
+
+func inTx(db *sql.DB) func(context.Context, func(context.Context, sqltx.Execer) error) error {
+	return func(ctx context.Context, fn func(ctx context.Context, tx sqltx.Execer) error) error {
+		return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, tx) })
+	}
+}
+
+func TestConformance(t *testing.T) {
+	outboxtest.Run(t, func(t testing.TB, shards int) outboxtest.Harness {
+		store, db := open(t, mysqloutbox.Config{Shards: shards})
+		return outboxtest.Harness{
+			Store: store, InTx: inTx(db),
+			Reopen: func(shards int) (outbox.Store, error) { return mysqloutbox.New(db, mysqloutbox.Config{Shards: shards}) },
+		}
+	})
+}
+
+func newEvent(t testing.TB, key string, n int) event.Event {
+	t.Helper()
+	e, err := outboxtest.NewEvent(key, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func within(t *testing.T, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// run starts a relay that asks for nothing by itself within the test.
+func run(t *testing.T, store outbox.Store) *outboxtest.Publisher {
+	t.Helper()
+	pub := &outboxtest.Publisher{}
+	r, err := outbox.NewRelay(store, pub, outbox.RelayConfig{Interval: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	return pub
+}
+
+func TestOtherProcessesAreHeard(t *testing.T) {
+	url := servicetest.MariaDBURL(t)
+	relayStore, _ := openURL(t, url, mysqloutbox.Config{})
+	pub := run(t, relayStore)
+	writer, db := openURL(t, url, mysqloutbox.Config{})
+	box, err := outbox.New(writer, outbox.Config{Topic: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := within(t, 20*time.Second)
+	for i := range 5 {
+		err := inTx(db)(ctx, func(ctx context.Context, tx sqltx.Execer) error {
+			return box.Append(ctx, tx, newEvent(t, "a", i+1))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := pub.WaitFor(ctx, i+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := box.Close(ctx); err != nil {
+		t.Error(err)
+	}
+	// What an operator of another process retries is heard of, too, and the row
+	// that is appended again carries its labels.
+	if _, err := db.ExecContext(ctx, `
+		INSERT INTO outbox_failed (id, shard, topic, message_id, message_key, headers, payload, created_at, attempts, last_error, first_failed_at)
+		SELECT id + 1000, 0, topic, message_id, message_key, headers, payload, created_at, 3, 'x', NOW(6) FROM outbox_messages LIMIT 1`); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := writer.RetryAll(ctx); err != nil || n != 1 {
+		t.Fatalf("RetryAll = %d, %v", n, err)
+	}
+	if err := pub.WaitFor(ctx, 6); err != nil {
+		t.Fatal(err)
+	}
+	var typ, aggregate, id string
+	if err := db.QueryRowContext(ctx, `SELECT event_type, aggregate_type, aggregate_id FROM outbox_messages ORDER BY id DESC LIMIT 1`).
+		Scan(&typ, &aggregate, &id); err != nil || typ != "Tested" || aggregate != "test" || id != "a" {
+		t.Errorf("labels of a retried event are %q, %q, %q, %v", typ, aggregate, id, err)
+	}
+}
+
+// A pool as an application may have it: no time parsing, two round trips per
+// statement, rows counted when they change, REPEATABLE READ, another time zone.
+func TestPlainPool(t *testing.T) {
+	url := servicetest.MariaDBURL(t)
+	user, address, _ := strings.Cut(strings.TrimPrefix(url, "mysql://"), "@")
+	host, name, _ := strings.Cut(address, "/")
+	db, err := sql.Open("mysql", user+"@tcp("+host+")/"+name+"?time_zone=%27%2B09%3A00%27")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	store, err := mysqloutbox.New(db, mysqloutbox.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := within(t, 20*time.Second)
+	if err := store.Migrate(ctx); err != nil {
+		t.Fatal(err)
+	}
+	box, err := outbox.New(store, outbox.Config{Topic: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pub := run(t, store)
+	for i := range 3 {
+		err := inTx(db)(ctx, func(ctx context.Context, tx sqltx.Execer) error {
+			return box.Append(ctx, tx, newEvent(t, "a", 2*i+1), newEvent(t, "a", 2*i+2))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := pub.WaitFor(ctx, 6); err != nil {
+		t.Fatal(err)
+	}
+	if got := pub.Published(); outboxtest.Duplicates(got)+outboxtest.Inversions(got) != 0 {
+		t.Errorf("published %d events, want each of the 6 once and in order", len(got))
+	}
+	if err := box.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPrintedMigrations(t *testing.T) {
+	url := servicetest.MariaDBURL(t)
+	db, err := mysqldb.Open(url + "?multiStatements=true") // a script is many
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	store, err := mysqloutbox.New(db, mysqloutbox.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var script strings.Builder
+	if err := store.PrintMigrations(&script); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), script.String()); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Migrate(t.Context()); err != nil { // finds it all done
+		t.Fatal(err)
+	}
+	for _, table := range []string{"outbox_messages", "outbox_cursors", "outbox_retries", "outbox_failed", "outbox_settings"} {
+		if _, err := db.ExecContext(t.Context(), "SELECT 1 FROM "+table); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestNewRejects(t *testing.T) {
+	if _, err := mysqloutbox.New(nil, mysqloutbox.Config{}); err == nil {
+		t.Error("New accepted no pool")
+	}
+	for _, n := range []int{-1, 5000} {
+		if _, err := mysqloutbox.New(&sql.DB{}, mysqloutbox.Config{Shards: n}); err == nil || !strings.Contains(err.Error(), "Shards") {
+			t.Errorf("New with %d shards returned %v, want an error that names Shards", n, err)
+		}
+	}
+	store, err := mysqloutbox.New(&sql.DB{}, mysqloutbox.Config{Poll: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Listen(t.Context(), func() {}); !errors.Is(err, outbox.ErrUnsupported) {
+		t.Errorf("Listen without polling returned %v, want ErrUnsupported", err)
+	}
+}

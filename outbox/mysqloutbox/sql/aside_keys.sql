@@ -1,0 +1,8 @@
+-- The keys that stand aside, with how many events, and the microseconds until
+-- the first of each may be tried.
+-- ? shard.
+SELECT r.message_key, keyed.n,
+	GREATEST(0, COALESCE(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), r.next_retry_at), 0))
+FROM (
+	SELECT MIN(seq) AS seq, COUNT(*) AS n FROM outbox_retries WHERE shard = ? AND aside GROUP BY message_key
+) AS keyed JOIN outbox_retries AS r ON r.seq = keyed.seq

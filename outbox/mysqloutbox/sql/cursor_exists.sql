@@ -1,0 +1,2 @@
+-- ? consumer, ? lane.
+SELECT COUNT(*) FROM outbox_cursors WHERE consumer = ? AND lane = ?

@@ -1,0 +1,1 @@
+SELECT shard, COUNT(*) FROM outbox_failed GROUP BY shard

@@ -1,0 +1,2 @@
+-- ? name.
+SELECT value FROM outbox_settings WHERE name = ?

@@ -1,0 +1,275 @@
+package mysqloutbox_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/mysqldb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/mysqloutbox"
+	"github.com/millrace-go/millrace/outbox/outboxtest"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+func appendTo(t testing.TB, db *sql.DB, store outbox.Store, events ...event.Event) {
+	t.Helper()
+	box, err := outbox.New(store, outbox.Config{Topic: "events"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = inTx(db)(t.Context(), func(ctx context.Context, tx sqltx.Execer) error { return box.Append(ctx, tx, events...) })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestStatusRows follows two events from PENDING to PUBLISHED and to FAILED.
+func TestStatusRows(t *testing.T) {
+	store, db := openStatus(t, mysqloutbox.StatusConfig{})
+	good, bad := newEvent(t, "good", 1), newEvent(t, "bad", 1)
+	appendTo(t, db, store, good, bad)
+	type row struct {
+		aggregateType, aggregateID, eventType, state, err string
+		published, publishedAt, nextRetryAt               bool
+		retries                                           int
+	}
+	look := func(id string) (r row) {
+		t.Helper()
+		var payload []byte
+		err := db.QueryRowContext(t.Context(), `SELECT aggregate_type, aggregate_id, event_type, payload, state, published,
+			published_at IS NOT NULL, retry_count, COALESCE(last_error, ''), next_retry_at IS NOT NULL
+			FROM outbox_events WHERE id = ? AND created_at > UTC_TIMESTAMP() - INTERVAL 1 MINUTE`, id).
+			Scan(&r.aggregateType, &r.aggregateID, &r.eventType, &payload, &r.state, &r.published,
+				&r.publishedAt, &r.retries, &r.err, &r.nextRetryAt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(payload), id) || !strings.Contains(string(payload), `"type":"Tested"`) {
+			t.Errorf("the payload is not the whole event: %s", payload)
+		}
+		return r
+	}
+	if r, want := look(good.ID), (row{aggregateType: "test", aggregateID: "good", eventType: "Tested", state: "PENDING"}); r != want {
+		t.Errorf("an appended event is %+v, want %+v", r, want)
+	}
+	var seen row
+	tries := 0
+	pub := &outboxtest.Publisher{Fail: func(topic string, e event.Event) error {
+		if e.ID != bad.ID || topic != "events" {
+			return nil
+		}
+		if tries++; tries == 3 {
+			seen = look(bad.ID) // as the first retry left it
+		}
+		return errors.New("refused")
+	}}
+	quick := outbox.Backoff{Initial: time.Millisecond, Max: time.Millisecond}
+	relay, err := outbox.NewRelay(store, pub, outbox.RelayConfig{Retry: quick, Chunk: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := relay.Drain(within(t, 20*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if r := look(good.ID); r.state != "PUBLISHED" || !r.published || !r.publishedAt {
+		t.Errorf("a published event is %+v", r)
+	}
+	if seen.state != "PENDING" || seen.published || !seen.nextRetryAt || seen.err != "refused" {
+		t.Errorf("an event that failed twice is %+v", seen)
+	}
+	if r := look(bad.ID); r.state != "FAILED" || r.published || r.publishedAt || r.retries != 3 || r.err != "refused" || tries != 4 {
+		t.Errorf("after %d attempts the event given up is %+v, want 3 retries", tries, r)
+	}
+	if got := pub.Published(); len(got) != 2 || got[1].Topic != "events.DLT" {
+		t.Errorf("%d messages were published, want the good one and a dead letter", len(got))
+	}
+}
+
+// TestStatusLateCommit has an event commit after a later one was read.
+func TestStatusLateCommit(t *testing.T) {
+	store, db := openStatus(t, mysqloutbox.StatusConfig{})
+	box, err := outbox.New(store, outbox.Config{Topic: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := within(t, 20*time.Second)
+	late, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := box.Append(ctx, late, newEvent(t, "late", 1)); err != nil {
+		t.Fatal(err)
+	}
+	appendTo(t, db, store, newEvent(t, "early", 1))
+
+	lease, err := store.Lease(ctx, 0, "reader", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := store.Read(ctx, lease, outbox.Query{Limit: 10})
+	if err != nil || len(first.Items) != 1 || first.Items[0].Key != "early" {
+		t.Fatalf("beside an open transaction %d events were read, %v; want the early one", len(first.Items), err)
+	}
+	if err := late.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	appendTo(t, db, store, newEvent(t, "late", 2))
+	// Nothing is settled yet: what is in flight must not come again.
+	second, err := store.Read(ctx, lease, outbox.Query{After: first.Next, Limit: 10})
+	if err != nil || len(second.Items) != 2 || second.Items[0].Key != "late" || second.Items[1].Key != "late" ||
+		second.Items[0].ID >= first.Items[0].ID || second.Items[1].ID <= first.Items[0].ID {
+		t.Fatalf("after the late commit %+v were read, %v; want both events of its key in their order", second.Items, err)
+	}
+	if third, err := store.Read(ctx, lease, outbox.Query{After: second.Next, Limit: 10}); err != nil || len(third.Items) != 0 {
+		t.Errorf("a third read returned %d events, %v; want none", len(third.Items), err)
+	}
+	if err := store.Release(ctx, lease); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStatusPlainPool uses a pool as an application may have it: REPEATABLE READ,
+// another time zone, no parsing of times, two round trips per statement, and a
+// count of the rows that change instead of those that are met.
+func TestStatusPlainPool(t *testing.T) {
+	url := strings.TrimPrefix(servicetest.MariaDBURL(t), "mysql://")
+	user, address, _ := strings.Cut(url, "@")
+	host, name, _ := strings.Cut(address, "/")
+	db, err := sql.Open("mysql", user+"@tcp("+host+")/"+name+"?time_zone=%27%2B05%3A30%27")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	store, err := mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	pub := &outboxtest.Publisher{}
+	relay, err := outbox.NewRelay(store, pub, outbox.RelayConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		appendTo(t, db, store, newEvent(t, "a", n+1), newEvent(t, "a ", n+1))
+		if err := relay.Drain(within(t, 20*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := pub.Published(); len(got) != 6 || outboxtest.Duplicates(got)+outboxtest.Inversions(got) != 0 {
+		t.Errorf("published %d events, want each of the 6 once and in order", len(got))
+	}
+	if n, err := store.Prune(t.Context(), 0, time.Now().Add(time.Hour), 4); err != nil || n != 4 {
+		t.Errorf("pruning 4 deleted %d, %v", n, err)
+	}
+	if n, err := store.Prune(t.Context(), 0, time.Now().Add(-time.Hour), 4); err != nil || n != 0 {
+		t.Errorf("pruning what is older than an hour deleted %d, %v; is a time not UTC?", n, err)
+	}
+}
+
+// TestStatusKeysWithSpaces has keys that the collation takes for one.
+func TestStatusKeysWithSpaces(t *testing.T) {
+	store, db := openStatus(t, mysqloutbox.StatusConfig{})
+	appendTo(t, db, store, newEvent(t, "a", 1), newEvent(t, "a ", 1), newEvent(t, "a", 2))
+	ctx := within(t, 20*time.Second)
+	l, err := store.Lease(ctx, 0, "first", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := store.Read(ctx, l, outbox.Query{Limit: 10})
+	if err != nil || len(b.Items) != 3 {
+		t.Fatalf("read %d events, %v", len(b.Items), err)
+	}
+	set := outbox.Settlement{TTL: time.Minute}
+	for i := range b.Items {
+		set.Failures = append(set.Failures, outbox.Failure{Item: &b.Items[i], State: outbox.MovedAside, Attempts: 1, Error: "x"})
+	}
+	if err := errors.Join(store.Settle(ctx, l, set), store.Release(ctx, l)); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = store.Lease(ctx, 0, "second", time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int{}
+	for _, a := range l.Aside {
+		counts[a.Key] = a.Count
+	}
+	if len(counts) != 2 || counts["a"] != 2 || counts["a "] != 1 {
+		t.Errorf("%v stand aside, want two events of one key and one of the other", counts)
+	}
+	if b, err := store.Read(ctx, l, outbox.Query{Keys: []string{"a "}, Limit: 10}); err != nil || len(b.Items) != 1 {
+		t.Errorf("reading one key returned %d events, %v; want 1", len(b.Items), err)
+	}
+}
+
+// TestStatusOtherProcessesAreHeard has the writer and the relay on pools of
+// their own, and a relay that does not look by itself.
+func TestStatusOtherProcessesAreHeard(t *testing.T) {
+	url := servicetest.MariaDBURL(t)
+	open := func() (*mysqloutbox.StatusStore, *sql.DB) {
+		db, err := mysqldb.Open(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		store, err := mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return store, db
+	}
+	relayStore, _ := open()
+	pub := run(t, relayStore)
+	writer, db := open()
+	ctx := within(t, 20*time.Second)
+	for n := range 3 {
+		appendTo(t, db, writer, newEvent(t, "a", n+1))
+		if err := pub.WaitFor(ctx, n+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	off, err := mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{Poll: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := off.Listen(ctx, func() {}); !errors.Is(err, outbox.ErrUnsupported) {
+		t.Errorf("Listen without polling returned %v, want ErrUnsupported", err)
+	}
+}
+
+func TestStatusAppendLimits(t *testing.T) {
+	store, db := openStatus(t, mysqloutbox.StatusConfig{})
+	box, err := outbox.New(store, outbox.Config{Topic: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEvent(t, strings.Repeat("é", 1000), 1)
+	appendTo(t, db, store, e)
+	e = newEvent(t, strings.Repeat("é", 1001), 1)
+	err = inTx(db)(t.Context(), func(ctx context.Context, tx sqltx.Execer) error { return box.Append(ctx, tx, e) })
+	if err == nil || !strings.Contains(err.Error(), "at most 1000 fit") {
+		t.Errorf("a key of 1001 characters was answered with %v", err)
+	}
+}
+
+func TestNewStatusRejects(t *testing.T) {
+	if _, err := mysqloutbox.NewStatus(nil, mysqloutbox.StatusConfig{}); err == nil {
+		t.Error("NewStatus accepted no pool")
+	}
+	for _, n := range []int{-1, 5000} {
+		if _, err := mysqloutbox.NewStatus(&sql.DB{}, mysqloutbox.StatusConfig{Shards: n}); err == nil || !strings.Contains(err.Error(), "Shards") {
+			t.Errorf("NewStatus with %d shards returned %v, want an error that names Shards", n, err)
+		}
+	}
+}

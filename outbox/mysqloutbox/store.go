@@ -1,0 +1,84 @@
+package mysqloutbox
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/internal/mysqldb"
+	"github.com/millrace-go/millrace/internal/sqllog/mysqllog"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/cursorstore"
+)
+
+//go:embed sql/*.sql
+var files embed.FS
+
+// Config of a [Store]. The zero value works.
+type Config struct {
+	// Shards is into how many parts the outbox is cut, each published by one
+	// relay at a time; 1 when zero. It is stored on first use and cannot change
+	// while events are there. An idle relay costs one statement per second and
+	// shard, and what Poll costs.
+	Shards int
+	// Poll is how often a relay looks for what other processes have committed
+	// when nothing comes; five times as often when something does. 100 ms when
+	// zero, negative for never: then RelayConfig.Interval is all they have. One
+	// look is one statement on an index, for all shards, and writes nothing.
+	Poll time.Duration
+}
+
+// Store is an outbox in MySQL or MariaDB. It implements outbox.Store and the
+// optional outbox.Signal, Listener, Pruner, Parking, Inspector and Rebaser, and
+// adds Migrate, PrintMigrations and Migrations.
+type Store struct {
+	*cursorstore.Store
+	log  *mysqllog.Log
+	poll time.Duration
+}
+
+var (
+	_ outbox.Store    = (*Store)(nil)
+	_ outbox.Listener = (*Store)(nil)
+)
+
+// New makes a store over db, a pool of github.com/go-sql-driver/mysql. It does
+// no I/O; call Migrate once before use.
+func New(db *sql.DB, cfg Config) (*Store, error) {
+	if db == nil {
+		return nil, errors.New("mysqloutbox: db is nil")
+	}
+	log, err := mysqllog.New(db, cursorstore.Tables())
+	if err != nil {
+		return nil, fmt.Errorf("mysqloutbox: %w", err)
+	}
+	sub, err := fs.Sub(files, "sql")
+	if err != nil {
+		return nil, fmt.Errorf("mysqloutbox: %w", err)
+	}
+	store, err := cursorstore.New(db, log, migrate.MySQL, sub, cfg.Shards)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Poll == 0 {
+		cfg.Poll = mysqllog.WatchInterval
+	}
+	return &Store{Store: store, log: log, poll: cfg.Poll}, nil
+}
+
+// Listen implements outbox.Listener by looking again and again, see Config.Poll.
+func (s *Store) Listen(ctx context.Context, wake func()) error {
+	if s.poll < 0 {
+		return fmt.Errorf("mysqloutbox: Config.Poll is negative: %w", outbox.ErrUnsupported)
+	}
+	return s.log.Watch(ctx, s.poll, wake)
+}
+
+// Classify judges the errors of MySQL and MariaDB, for package fault.
+func Classify(err error) fault.Class { return mysqldb.Classify(err) }

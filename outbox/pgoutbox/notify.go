@@ -1,0 +1,34 @@
+package pgoutbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/millrace-go/millrace/internal/sqllog/pglog"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+func notifyIn(ctx context.Context, tx sqltx.Execer, log *pglog.Log) error {
+	if _, err := tx.ExecContext(ctx, "NOTIFY "+log.Channel()); err != nil {
+		return fmt.Errorf("pgoutbox: notify: %w", err)
+	}
+	return nil
+}
+
+func listen(ctx context.Context, log *pglog.Log, wake func()) error {
+	err := log.Listen(ctx, wake)
+	if errors.Is(err, pglog.ErrNoListen) {
+		return fmt.Errorf("%w: %w", outbox.ErrUnsupported, err)
+	}
+	return err
+}
+
+// tell wakes the relays of other processes after n events were given back.
+func tell(ctx context.Context, log *pglog.Log, n int, err error) error {
+	if err != nil || n == 0 {
+		return err
+	}
+	return log.Notify(ctx)
+}

@@ -1,0 +1,125 @@
+package pgoutbox
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/pglog"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/statusstore"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+//go:embed sql/status/*.sql
+var statusFiles embed.FS
+
+// StatusConfig of a [StatusStore]. The zero value works.
+type StatusConfig struct {
+	// Shards is into how many parts the outbox is cut, each published by one
+	// relay at a time; 1 when zero. It is stored on first use and cannot change
+	// while events are there. An idle relay costs one statement per second and
+	// shard.
+	Shards int
+}
+
+// StatusStore is an outbox in PostgreSQL that keeps the state of each event in
+// its row. It implements outbox.Store and the optional outbox.Signal, Notifier,
+// Listener, Pruner, Parking, Inspector, Rebaser and Preferrer, and adds Migrate,
+// PrintMigrations and Migrations.
+type StatusStore struct {
+	*statusstore.Store
+	db     *sql.DB
+	log    *pglog.Log
+	reader *windows
+}
+
+var (
+	_ outbox.Store    = (*StatusStore)(nil)
+	_ outbox.Notifier = (*StatusStore)(nil)
+	_ outbox.Listener = (*StatusStore)(nil)
+	_ outbox.Rebaser  = (*StatusStore)(nil)
+)
+
+// NewStatus makes a status store over db, a pool of pgx's database/sql driver.
+// It does no I/O; call Migrate once before use.
+func NewStatus(db *sql.DB, cfg StatusConfig) (*StatusStore, error) {
+	if db == nil {
+		return nil, errors.New("pgoutbox: db is nil")
+	}
+	log, err := statusLog(db)
+	if err != nil {
+		return nil, err
+	}
+	sub, err := fs.Sub(statusFiles, "sql/status")
+	if err != nil {
+		return nil, fmt.Errorf("pgoutbox: %w", err)
+	}
+	reader := &windows{db: db, log: log}
+	store, err := statusstore.New(statusstore.Database{
+		Pool: db, Dialect: migrate.Postgres, Files: sub, Reader: reader, Append: log.Append,
+		IDs:   func(ids []int64) any { return ids },
+		Texts: func(texts []string) any { return texts },
+	}, cfg.Shards)
+	if err != nil {
+		return nil, err
+	}
+	return &StatusStore{Store: store, db: db, log: log, reader: reader}, nil
+}
+
+// statusLog reads and appends as the log of the cursor store does, on a table
+// with further columns.
+func statusLog(db *sql.DB) (*pglog.Log, error) {
+	log, err := pglog.New(db, sqllog.Tables{
+		Messages: "outbox_events", Cursors: "outbox_event_leases", Package: "outbox_status", Labels: statusstore.Labels(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("pgoutbox: %w", err)
+	}
+	var texts pglog.Statements
+	for name, into := range map[string]*string{
+		"append": &texts.Append, "append_one": &texts.AppendOne,
+		"open_window": &texts.OpenWindow, "read_window": &texts.ReadWindow,
+	} {
+		if *into, err = statusText(name); err != nil {
+			return nil, err
+		}
+	}
+	return log.With(texts), nil
+}
+
+func statusText(name string) (string, error) {
+	text, err := fs.ReadFile(statusFiles, "sql/status/"+name+".sql")
+	if err != nil {
+		return "", fmt.Errorf("pgoutbox: %w", err)
+	}
+	return string(text), nil
+}
+
+// Notify implements outbox.Notifier: one NOTIFY in a transaction of its own.
+func (s *StatusStore) Notify(ctx context.Context) error { return s.log.Notify(ctx) }
+
+// NotifyIn implements outbox.Notifier: the NOTIFY is sent by the commit of tx.
+func (s *StatusStore) NotifyIn(ctx context.Context, tx sqltx.Execer) error {
+	return notifyIn(ctx, tx, s.log)
+}
+
+// Listen implements outbox.Listener. It keeps one connection of the pool.
+func (s *StatusStore) Listen(ctx context.Context, wake func()) error { return listen(ctx, s.log, wake) }
+
+// Retry implements outbox.Parking, and wakes the relays of other processes.
+func (s *StatusStore) Retry(ctx context.Context, ids ...int64) (int, error) {
+	n, err := s.Store.Retry(ctx, ids...)
+	return n, tell(ctx, s.log, n, err)
+}
+
+// RetryAll implements outbox.Parking, and wakes the relays of other processes.
+func (s *StatusStore) RetryAll(ctx context.Context) (int, error) {
+	n, err := s.Store.RetryAll(ctx)
+	return n, tell(ctx, s.log, n, err)
+}

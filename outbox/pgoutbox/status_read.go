@@ -1,0 +1,152 @@
+package pgoutbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/pglog"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// windows reads what is pending in windows between two snapshots. The rows'
+// state says what is to be published; the position only spares a new tenure the
+// look at everything that is kept.
+type windows struct {
+	db     *sql.DB
+	log    *pglog.Log
+	system atomic.Int64 // the database system's identifier; 0 until asked
+}
+
+// Read implements statusstore.Reader.
+func (w *windows) Read(ctx context.Context, shard int, after outbox.Mark, limit int) (outbox.Batch, error) {
+	var from sqllog.Position
+	if p, ok := after.(*sqllog.Position); ok {
+		from = *p
+	}
+	entries, next, err := w.log.Read(ctx, shard, from, limit)
+	if err != nil {
+		return outbox.Batch{}, err
+	}
+	b := outbox.Batch{Items: make([]outbox.Item, len(entries)), Next: &next}
+	for i := range entries {
+		e := &entries[i]
+		it := &b.Items[i]
+		it.ID, it.MessageID, it.Topic, it.Key = e.ID, e.MessageID, e.Topic, e.Key
+		it.Headers, it.Payload, it.CreatedAt = e.Headers, e.Payload, e.CreatedAt
+		it.Mark = &e.Position // a pointer, so that no row costs an allocation
+	}
+	return b, nil
+}
+
+// Begin implements statusstore.Reader.
+func (w *windows) Begin(ctx context.Context, position string) (outbox.Mark, error) {
+	system, err := w.identify(ctx)
+	if err != nil {
+		return nil, err
+	}
+	of, p, err := parsePosition(position)
+	if err != nil {
+		return nil, err
+	}
+	if of != system && position != "" {
+		return nil, outbox.ErrForeignDatabase
+	}
+	return &p, nil
+}
+
+// parsePosition reads what Position wrote; "" is the beginning.
+func parsePosition(text string) (system int64, p sqllog.Position, err error) {
+	if text == "" {
+		return 0, p, nil
+	}
+	f := strings.Split(text, "|")
+	if len(f) != 5 {
+		return 0, p, fmt.Errorf("the position %q in outbox_event_leases is none", text)
+	}
+	var errs [3]error
+	system, errs[0] = strconv.ParseInt(f[0], 10, 64)
+	p.From, p.To = f[1], f[2]
+	p.End, errs[1] = strconv.ParseInt(f[3], 10, 64)
+	p.ID, errs[2] = strconv.ParseInt(f[4], 10, 64)
+	if err := errors.Join(errs[:]...); err != nil {
+		return 0, p, fmt.Errorf("the position %q in outbox_event_leases is none: %w", text, err)
+	}
+	return system, p, nil
+}
+
+// Behind implements statusstore.Reader: the xmax of the snapshot that the
+// position covers, and the transactions that ran then.
+func (*windows) Behind(position string) ([]any, error) {
+	_, p, err := parsePosition(position)
+	if err != nil || p.From == "" {
+		return []any{"1", "{}"}, err
+	}
+	parts := strings.SplitN(p.From, ":", 3)
+	if len(parts) != 3 {
+		return nil, fmt.Errorf("%q in outbox_event_leases is no snapshot", p.From)
+	}
+	return []any{parts[1], "{" + parts[2] + "}"}, nil
+}
+
+// Position implements statusstore.Reader.
+func (w *windows) Position(m outbox.Mark) string {
+	p, ok := m.(*sqllog.Position)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%d|%s|%s|%d|%d", w.system.Load(), p.From, p.To, p.End, p.ID)
+}
+
+func (w *windows) identify(ctx context.Context) (int64, error) {
+	if id := w.system.Load(); id != 0 {
+		return id, nil
+	}
+	var id int64
+	if err := w.db.QueryRowContext(ctx, `SELECT system_identifier FROM pg_control_system()`).Scan(&id); err != nil {
+		return 0, fmt.Errorf("identify the database system: %w", err)
+	}
+	w.system.Store(id)
+	return id, nil
+}
+
+// Rebase implements outbox.Rebaser. What is pending is published whenever it was
+// appended, and what was published since the given time is published again.
+func (s *StatusStore) Rebase(ctx context.Context, since time.Time) error {
+	shards, err := s.Shards(ctx)
+	if err != nil {
+		return err
+	}
+	rows, err := statusText("rebase_rows")
+	if err != nil {
+		return err
+	}
+	lease, err := statusText("rebase_lease")
+	if err != nil {
+		return err
+	}
+	if _, err := s.reader.identify(ctx); err != nil {
+		return fmt.Errorf("pgoutbox: rebase: %w", err)
+	}
+	var start outbox.Mark = &sqllog.Position{}
+	for shard := range shards {
+		err := sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
+			if _, err := tx.ExecContext(ctx, rows, shard, since); err != nil {
+				return err
+			}
+			_, err := tx.ExecContext(ctx, lease, shard, s.reader.Position(start))
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("pgoutbox: rebase shard %d: %w", shard, err)
+		}
+	}
+	return nil
+}

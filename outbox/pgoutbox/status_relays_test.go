@@ -1,0 +1,330 @@
+package pgoutbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/outboxtest"
+	"github.com/millrace-go/millrace/outbox/pgoutbox"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// TestStatusLateCommit has an event commit after a later one was read.
+func TestStatusLateCommit(t *testing.T) {
+	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	box, err := outbox.New(store, outbox.Config{Topic: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := within(t, 20*time.Second)
+	late, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := box.Append(ctx, late, newEvent(t, "late", 1)); err != nil {
+		t.Fatal(err)
+	}
+	appendTo(t, db, store, newEvent(t, "early", 1))
+
+	lease, err := store.Lease(ctx, 0, "reader", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := store.Read(ctx, lease, outbox.Query{Limit: 10})
+	if err != nil || len(first.Items) != 1 || first.Items[0].Key != "early" {
+		t.Fatalf("beside an open transaction %d events were read, %v; want the early one", len(first.Items), err)
+	}
+	if err := late.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	appendTo(t, db, store, newEvent(t, "late", 2))
+	// Nothing is settled yet: what is in flight must not come again.
+	second, err := store.Read(ctx, lease, outbox.Query{After: first.Next, Limit: 10})
+	if err != nil || len(second.Items) != 2 || second.Items[0].Key != "late" || second.Items[1].Key != "late" ||
+		second.Items[0].ID >= first.Items[0].ID || second.Items[1].ID <= first.Items[0].ID {
+		t.Fatalf("after the late commit %+v were read, %v; want both events of its key in their order", second.Items, err)
+	}
+	if third, err := store.Read(ctx, lease, outbox.Query{After: second.Next, Limit: 10}); err != nil || len(third.Items) != 0 {
+		t.Errorf("a third read returned %d events, %v; want none", len(third.Items), err)
+	}
+	if err := errors.Join(store.Release(ctx, lease), box.Close(ctx)); err != nil {
+		t.Error(err)
+	}
+}
+
+// killed is a store as a process sees it that is gone: nothing arrives.
+type killed struct {
+	outbox.Store
+	gone chan struct{}
+}
+
+func (k killed) Settle(ctx context.Context, l outbox.Lease, s outbox.Settlement) error {
+	select {
+	case <-k.gone:
+		return errors.New("killed")
+	default:
+		return k.Store.Settle(ctx, l, s)
+	}
+}
+
+func (k killed) Release(ctx context.Context, l outbox.Lease) error {
+	select {
+	case <-k.gone:
+		return errors.New("killed")
+	default:
+		return k.Store.Release(ctx, l)
+	}
+}
+
+// TestStatusManyRelays spreads four shards over three relays, each a process of
+// its own, on hot keys, and kills one of them half-way.
+func TestStatusManyRelays(t *testing.T) {
+	const batch = 50
+	url := servicetest.PostgresURL(t)
+	open := func() *pgoutbox.StatusStore {
+		db, err := pgdb.Open(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		store, err := pgoutbox.NewStatus(db, pgoutbox.StatusConfig{Shards: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store
+	}
+	if err := open().Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx := within(t, 60*time.Second)
+	pub := &outboxtest.Publisher{}
+	gone := make(chan struct{})
+	var relays sync.WaitGroup
+	stops := make([]context.CancelFunc, 3)
+	for i := range stops {
+		var store outbox.Store = open()
+		cfg := outbox.RelayConfig{MaxShards: 2, Interval: 50 * time.Millisecond, LeaseTTL: time.Second, MinBatch: batch, MaxBatch: batch}
+		if i == 0 {
+			store, cfg.ShutdownTimeout = killed{store, gone}, time.Millisecond
+		}
+		relay, err := outbox.NewRelay(store, pub, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		running, stop := context.WithCancel(context.Background())
+		stops[i] = stop
+		relays.Go(func() {
+			err := relay.Run(running)
+			if i > 0 && err != nil {
+				t.Errorf("relay %d: %v", i, err)
+			}
+		})
+	}
+	defer relays.Wait()
+	defer func() {
+		for _, stop := range stops {
+			stop()
+		}
+	}()
+	writer := open()
+	db, err := pgdb.Open(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	box, err := outbox.New(writer, outbox.Config{Topic: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rounds, keys = 60, 20
+	for n := range rounds {
+		events := make([]event.Event, keys)
+		for i := range events {
+			events[i] = newEvent(t, fmt.Sprint("hot-", i), n+1)
+		}
+		err := inTx(db)(ctx, func(ctx context.Context, tx sqltx.Execer) error { return box.Append(ctx, tx, events...) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n == rounds/2 {
+			close(gone)
+			stops[0]()
+		}
+	}
+	err = pub.Wait(ctx, "every event", func(got []outboxtest.Publication) bool {
+		return len(got)-outboxtest.Duplicates(got) == rounds*keys
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := pub.Published()
+	if n := outboxtest.Inversions(got); n != 0 {
+		t.Errorf("%d events were first published after a later one of their key", n)
+	}
+	// The killed relay held two shards at most.
+	if n := outboxtest.Duplicates(got); n > 2*batch {
+		t.Errorf("one crash repeated %d events, want %d at most", n, 2*batch)
+	}
+	if err := box.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStatusOtherProcessesAreWoken(t *testing.T) {
+	url := servicetest.PostgresURL(t)
+	open := func() (*pgoutbox.StatusStore, func(e event.Event), *outbox.Outbox) {
+		db, err := pgdb.Open(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		store, err := pgoutbox.NewStatus(db, pgoutbox.StatusConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		box, err := outbox.New(store, outbox.Config{Topic: "t"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store, func(e event.Event) {
+			t.Helper()
+			err := inTx(db)(t.Context(), func(ctx context.Context, tx sqltx.Execer) error { return box.Append(ctx, tx, e) })
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, box
+	}
+	relayStore, _, _ := open()
+	if err := relayStore.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	pub := run(t, relayStore, outbox.RelayConfig{})
+	writer, write, box := open()
+	ctx := within(t, 20*time.Second)
+	for i := range 3 {
+		write(newEvent(t, "a", i+1))
+		if err := pub.WaitFor(ctx, i+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// And what an operator retries is published at once, too.
+	db, err := pgdb.Open(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(ctx, `UPDATE outbox_events SET state = 'FAILED', attempts = 4, published = false,
+		first_failed_at = now(), failed_at = now() WHERE seq = 1`); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := writer.RetryAll(ctx); err != nil || n != 1 {
+		t.Fatalf("RetryAll = %d, %v", n, err)
+	}
+	if err := pub.WaitFor(ctx, 4); err != nil {
+		t.Fatal(err)
+	}
+	var typ, aggregate, id string
+	if err := db.QueryRowContext(ctx, `SELECT event_type, aggregate_type, aggregate_id FROM outbox_events ORDER BY seq DESC LIMIT 1`).
+		Scan(&typ, &aggregate, &id); err != nil || typ != "Tested" || aggregate != "test" || id != "a" {
+		t.Errorf("a retried event has type %q, aggregate %q %q, %v", typ, aggregate, id, err)
+	}
+	if err := box.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStatusRebase(t *testing.T) {
+	store, db := openStatus(t, pgoutbox.StatusConfig{Shards: 2})
+	ctx := within(t, 20*time.Second)
+	write := func(n int) {
+		t.Helper()
+		appendTo(t, db, store, newEvent(t, "a", n), newEvent(t, "b", n))
+	}
+	pub := &outboxtest.Publisher{}
+	relay, err := outbox.NewRelay(store, pub, outbox.RelayConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(1)
+	if err := relay.Drain(ctx); err != nil {
+		t.Fatal(err)
+	}
+	var restored time.Time
+	if err := db.QueryRowContext(ctx, `SELECT clock_timestamp()`).Scan(&restored); err != nil {
+		t.Fatal(err)
+	}
+	write(2)
+	// As after the dump was restored on another system, whose transaction ids lie
+	// behind those of the rows.
+	for _, q := range []string{
+		`UPDATE outbox_event_leases SET position = regexp_replace(position, '^[0-9]+', '1')`,
+		`UPDATE outbox_events SET xid = (pg_current_xact_id()::text::bigint + 1000000)::text::xid8`,
+	} {
+		if _, err := db.ExecContext(ctx, q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := relay.Run(ctx); !errors.Is(err, outbox.ErrForeignDatabase) {
+		t.Fatalf("Run on foreign positions returned %v, want ErrForeignDatabase", err)
+	}
+	if err := store.Rebase(ctx, restored); err != nil {
+		t.Fatal(err)
+	}
+	write(3)
+	if err := relay.Drain(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := pub.Published(); len(got) != 6 || outboxtest.Duplicates(got)+outboxtest.Inversions(got) != 0 {
+		t.Errorf("published %d events, want each of the 6 once and in order", len(got))
+	}
+	if err := store.Rebase(ctx, time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if err := relay.Drain(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := pub.Published(); len(got) != 12 {
+		t.Errorf("after a rebase to before everything %d events were published in all, want 12", len(got))
+	}
+}
+
+func TestStatusIdleRelayAsksRarely(t *testing.T) {
+	cfg, err := pgx.ParseConfig(servicetest.PostgresURL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c counter
+	cfg.Tracer = &c
+	db := stdlib.OpenDB(*cfg)
+	t.Cleanup(func() { db.Close() })
+	store, err := pgoutbox.NewStatus(db, pgoutbox.StatusConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	held := make(chan bool, 2)
+	run(t, store, outbox.RelayConfig{Interval: time.Second, LeaseTTL: 3 * time.Second,
+		Hooks: outbox.Hooks{Lease: func(_ int, h bool) { held <- h }}})
+	<-held
+	timer := time.NewTimer(1200 * time.Millisecond) // past the start's own statements
+	<-timer.C
+	before := c.n.Load()
+	timer.Reset(3 * time.Second)
+	<-timer.C
+	if n := c.n.Load() - before; n > 2*3+1 || n < 2 {
+		t.Errorf("an idle relay sent %d statements in 3 s, want 1 to 2 per second", n)
+	}
+}

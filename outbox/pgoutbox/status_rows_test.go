@@ -1,0 +1,253 @@
+package pgoutbox_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/outboxtest"
+	"github.com/millrace-go/millrace/outbox/pgoutbox"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+func appendTo(t testing.TB, db *sql.DB, store outbox.Store, events ...event.Event) {
+	t.Helper()
+	box, err := outbox.New(store, outbox.Config{Topic: "events"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = inTx(db)(t.Context(), func(ctx context.Context, tx sqltx.Execer) error { return box.Append(ctx, tx, events...) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := box.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestStatusRows follows two events from PENDING to PUBLISHED and to FAILED.
+func TestStatusRows(t *testing.T) {
+	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	good, bad := newEvent(t, "good", 1), newEvent(t, "bad", 1)
+	appendTo(t, db, store, good, bad)
+	type row struct {
+		aggregateType, aggregateID, eventType, state, err string
+		published, publishedAt, nextRetryAt               bool
+		retries                                           int
+	}
+	look := func(id string) (r row) {
+		t.Helper()
+		var payload []byte
+		err := db.QueryRowContext(t.Context(), `SELECT aggregate_type, aggregate_id, event_type, payload, state, published,
+			published_at IS NOT NULL, retry_count, coalesce(last_error, ''), next_retry_at IS NOT NULL
+			FROM outbox_events WHERE id = $1 AND created_at > now() - interval '1 minute'`, id).
+			Scan(&r.aggregateType, &r.aggregateID, &r.eventType, &payload, &r.state, &r.published,
+				&r.publishedAt, &r.retries, &r.err, &r.nextRetryAt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(payload), id) || !strings.Contains(string(payload), `"type":"Tested"`) {
+			t.Errorf("the payload is not the whole event: %s", payload)
+		}
+		return r
+	}
+	if r, want := look(good.ID), (row{aggregateType: "test", aggregateID: "good", eventType: "Tested", state: "PENDING"}); r != want {
+		t.Errorf("an appended event is %+v, want %+v", r, want)
+	}
+	var seen row
+	tries := 0
+	pub := &outboxtest.Publisher{Fail: func(topic string, e event.Event) error {
+		if e.ID != bad.ID || topic != "events" {
+			return nil
+		}
+		if tries++; tries == 3 {
+			seen = look(bad.ID) // as the first retry left it
+		}
+		return errors.New("refused")
+	}}
+	quick := outbox.Backoff{Initial: time.Millisecond, Max: time.Millisecond}
+	relay, err := outbox.NewRelay(store, pub, outbox.RelayConfig{Retry: quick, Chunk: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := relay.Drain(within(t, 20*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if r := look(good.ID); r.state != "PUBLISHED" || !r.published || !r.publishedAt {
+		t.Errorf("a published event is %+v", r)
+	}
+	if seen.state != "PENDING" || seen.published || !seen.nextRetryAt || seen.err != "refused" {
+		t.Errorf("an event that failed twice is %+v", seen)
+	}
+	if r := look(bad.ID); r.state != "FAILED" || r.published || r.publishedAt || r.retries != 3 || r.err != "refused" || tries != 4 {
+		t.Errorf("after %d attempts the event given up is %+v, want 3 retries", tries, r)
+	}
+	if got := pub.Published(); len(got) != 2 || got[1].Topic != "events.DLT" {
+		t.Errorf("%d messages were published, want the good one and a dead letter", len(got))
+	}
+}
+
+// TestStatusMarksTouchNoIndex proves that marking is a HOT update: the primary
+// key gets no second entry for any row.
+func TestStatusMarksTouchNoIndex(t *testing.T) {
+	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	for n := range 20 {
+		events := make([]event.Event, 250)
+		for i := range events {
+			events[i] = newEvent(t, fmt.Sprint("key-", i), n+1)
+		}
+		appendTo(t, db, store, events...)
+	}
+	size := func() (n int64) {
+		t.Helper()
+		err := db.QueryRowContext(t.Context(), `SELECT pg_indexes_size('outbox_events')`).Scan(&n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := size()
+	relay, err := outbox.NewRelay(store, discard{}, outbox.RelayConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := relay.Drain(within(t, 30*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if after := size(); after != before {
+		t.Errorf("marking 5000 events grew the indexes from %d to %d bytes", before, after)
+	}
+}
+
+func TestStatusRefusesOtherIDs(t *testing.T) {
+	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	box, err := outbox.New(store, outbox.Config{Topic: "events"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"e-1", "0192F0C1-2B3C-7D4E-8F50-61728394A5B6"} {
+		e := newEvent(t, "a", 1)
+		e.ID = id
+		err := inTx(db)(t.Context(), func(ctx context.Context, tx sqltx.Execer) error { return box.Append(ctx, tx, e) })
+		if err == nil || fault.Of(err) != fault.Permanent || !strings.Contains(err.Error(), "UUID") {
+			t.Errorf("appending an event with the id %q returned %v, want a permanent error about UUIDs", id, err)
+		}
+	}
+	if err := box.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStatusPlans asks the planner what it would do with much history, few rows
+// and without statistics: never anything but walk an index.
+func TestStatusPlans(t *testing.T) {
+	_, db := openStatus(t, pgoutbox.StatusConfig{})
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	exec := func(query string) {
+		t.Helper()
+		if _, err := conn.ExecContext(t.Context(), query); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+	}
+	fill := `INSERT INTO outbox_events (shard, topic, id, event_key, headers, payload, event_type, aggregate_type, aggregate_id, state)
+		SELECT 0, 'events', gen_random_uuid(), 'key', '', repeat('x', 300)::bytea, '', '', '', `
+	ids := "ARRAY[" + strings.TrimSuffix(strings.Repeat("25000,25001,", 500), ",") + "]::bigint[]"
+	plans := map[string]string{
+		"read_window":  "0, '1:1:', pg_current_snapshot(), 30000, 90000, 1000",
+		"settle":       "0, 1, 1000000, '', " + ids,
+		"settle_range": "0, 1, 1000000, '', " + ids + ", 25000, 25001",
+		"prune":        "0, " + ids,
+	}
+	scan := regexp.MustCompile(`Seq Scan on outbox_events\b|Sort Key: (outbox_events\.)?seq`)
+	check := func(state, mode string) {
+		t.Helper()
+		exec(`SET plan_cache_mode = ` + mode)
+		for name, args := range plans {
+			text, err := os.ReadFile("sql/status/" + name + ".sql")
+			if err != nil {
+				t.Fatal(err)
+			}
+			exec(`PREPARE p AS ` + string(text))
+			var plan strings.Builder
+			rows, err := conn.QueryContext(t.Context(), `EXPLAIN EXECUTE p (`+args+`)`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for rows.Next() {
+				var line string
+				if err := rows.Scan(&line); err != nil {
+					t.Fatal(err)
+				}
+				plan.WriteString(line + "\n")
+			}
+			if err := rows.Err(); err != nil {
+				t.Fatal(err)
+			}
+			exec(`DEALLOCATE p`)
+			if scan.MatchString(plan.String()) {
+				t.Errorf("%s, %s: %s scans or sorts the table:\n%s", state, mode, name, &plan)
+			}
+		}
+	}
+	exec(fill + `'PUBLISHED' FROM generate_series(1, 30000)`)
+	exec(fill + `'PENDING' FROM generate_series(1, 100)`)
+	exec(`ANALYZE outbox_events`)
+	check("much history", "force_custom_plan")
+	check("much history", "force_generic_plan")
+	exec(fill + `'PENDING' FROM generate_series(1, 30000)`)
+	check("stale statistics", "force_custom_plan")
+	exec(`ANALYZE outbox_events`)
+	check("much backlog", "force_custom_plan")
+	check("much backlog", "force_generic_plan")
+}
+
+func TestStatusPrintedMigrations(t *testing.T) {
+	db := servicetest.Postgres(t)
+	store, err := pgoutbox.NewStatus(db, pgoutbox.StatusConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var script strings.Builder
+	if err := store.PrintMigrations(&script); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), script.String()); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Migrate(t.Context()); err != nil { // finds it all done
+		t.Fatal(err)
+	}
+	// Both kinds may be in one schema, for a team that moves from one to the other.
+	cursor, err := pgoutbox.New(db, pgoutbox.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cursor.Migrate(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNewStatusRejects(t *testing.T) {
+	if _, err := pgoutbox.NewStatus(nil, pgoutbox.StatusConfig{}); err == nil {
+		t.Error("NewStatus accepted no pool")
+	}
+	for _, n := range []int{-1, 5000} {
+		if _, err := pgoutbox.NewStatus(&sql.DB{}, pgoutbox.StatusConfig{Shards: n}); err == nil || !strings.Contains(err.Error(), "Shards") {
+			t.Errorf("NewStatus with %d shards returned %v, want an error that names Shards", n, err)
+		}
+	}
+}

@@ -1,0 +1,1 @@
+SELECT shard, count(*) FROM outbox_events WHERE state = 'FAILED' GROUP BY shard

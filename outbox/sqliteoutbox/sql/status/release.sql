@@ -1,0 +1,2 @@
+-- ?1 shard, ?2 token.
+UPDATE outbox_event_leases SET lease_until = 0, lease_holder = '' WHERE shard = ?1 AND lease_token = ?2

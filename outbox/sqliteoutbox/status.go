@@ -1,0 +1,63 @@
+package sqliteoutbox
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/statusstore"
+)
+
+//go:embed sql/status/*.sql
+var statusFiles embed.FS
+
+// StatusConfig of a [StatusStore]. The zero value works.
+type StatusConfig struct {
+	// Shards is into how many parts the outbox is cut; 1 when zero. It is stored
+	// on first use and cannot change while events are there. SQLite has one
+	// writer, so more shards gain nothing but parallel publishing.
+	Shards int
+	// Reader is another pool on the same file, as in [Config].
+	Reader *sql.DB
+}
+
+// StatusStore is an outbox in a SQLite file that keeps the state of each event
+// in its row. It implements outbox.Store and the optional outbox.Signal,
+// Listener, Pruner, Parking, Inspector and Preferrer, and adds Migrate,
+// PrintMigrations and Migrations.
+type StatusStore struct {
+	*statusstore.Store
+	reader *sql.DB
+}
+
+var (
+	_ outbox.Store    = (*StatusStore)(nil)
+	_ outbox.Listener = (*StatusStore)(nil)
+)
+
+// NewStatus makes a status store over db, a pool whose transactions begin
+// IMMEDIATE (_txlock=immediate). It does no I/O; call Migrate once before use.
+func NewStatus(db *sql.DB, cfg StatusConfig) (*StatusStore, error) {
+	if db == nil {
+		return nil, errors.New("sqliteoutbox: db is nil")
+	}
+	sub, err := fs.Sub(statusFiles, "sql/status")
+	if err != nil {
+		return nil, fmt.Errorf("sqliteoutbox: %w", err)
+	}
+	store, err := statusstore.New(statusstore.Database{Pool: db, Reads: cfg.Reader, Dialect: migrate.SQLite, Files: sub}, cfg.Shards)
+	if err != nil {
+		return nil, err
+	}
+	return &StatusStore{Store: store, reader: cfg.Reader}, nil
+}
+
+// Listen implements outbox.Listener. It needs StatusConfig.Reader.
+func (s *StatusStore) Listen(ctx context.Context, wake func()) error {
+	return listen(ctx, s.reader, wake)
+}

@@ -1,0 +1,43 @@
+package sqliteoutbox_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/outbox"
+)
+
+// discard is a publisher that does nothing.
+type discard struct{}
+
+func (discard) Publish(string, ...*message.Message) error { return nil }
+func (discard) Close() error                              { return nil }
+
+// BenchmarkStatusDrain publishes 20,000 events to a publisher that does nothing.
+func BenchmarkStatusDrain(b *testing.B) {
+	const rows, each = 20_000, 500
+	for range b.N {
+		b.StopTimer()
+		h, _, _ := openStatus(b, 1, true)
+		for n := range rows / each {
+			events := make([]event.Event, each)
+			for i := range events {
+				events[i] = numbered(b, fmt.Sprint("key-", i), n)
+			}
+			appendTo(b, h, events...)
+		}
+		relay, err := outbox.NewRelay(h.Store, discard{}, outbox.RelayConfig{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		if err := relay.Drain(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(rows*b.N)/b.Elapsed().Seconds(), "events/s")
+}

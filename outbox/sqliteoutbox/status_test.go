@@ -1,0 +1,74 @@
+package sqliteoutbox_test
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/outboxtest"
+	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+func openStatus(t testing.TB, shards int, withReader bool) (h outboxtest.Harness, db *sql.DB, path string) {
+	t.Helper()
+	path, db = servicetest.SQLite(t)
+	cfg := sqliteoutbox.StatusConfig{Shards: shards}
+	if withReader {
+		cfg.Reader = reader(t, path)
+	}
+	store, err := sqliteoutbox.NewStatus(db, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return outboxtest.Harness{
+		Store: store,
+		InTx: func(ctx context.Context, fn func(ctx context.Context, tx sqltx.Execer) error) error {
+			return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, tx) })
+		},
+		Reopen: func(shards int) (outbox.Store, error) {
+			cfg.Shards = shards
+			return sqliteoutbox.NewStatus(db, cfg)
+		},
+	}, db, path
+}
+
+func TestStatusConformance(t *testing.T) {
+	outboxtest.Run(t, func(t testing.TB, shards int) outboxtest.Harness {
+		h, _, _ := openStatus(t, shards, false)
+		return h
+	})
+}
+
+func TestStatusConformanceWithReader(t *testing.T) {
+	outboxtest.Run(t, func(t testing.TB, shards int) outboxtest.Harness {
+		h, _, _ := openStatus(t, shards, true)
+		return h
+	})
+}
+
+// TestStatusStress is TestStress on the status store.
+func TestStatusStress(t *testing.T) {
+	h, db, path := openStatus(t, 1, true)
+	read := reader(t, path)
+	r, err := outboxtest.Stress(t.Context(), outboxtest.StressConfig{
+		Store: h.Store, DB: db, Unrelated: read, UnrelatedReads: true,
+		Duration: 2 * time.Second, UnrelatedFor: 1500 * time.Millisecond, MaxDelay: time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(r)
+	if r.Appended < 100 {
+		t.Errorf("only %d events were appended", r.Appended)
+	}
+	if r.Lost+r.Uncommitted+r.Duplicated+r.Inverted != 0 {
+		t.Errorf("want nothing lost, uncommitted, duplicated or inverted: %v", r)
+	}
+}
