@@ -2,9 +2,13 @@ package idempotency_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -110,6 +114,99 @@ func ExampleNewPruner() {
 	check(err)
 	fmt.Println(pruner.Prune(ctx)) // a program calls Run
 	// Output: 0 <nil>
+}
+
+// View counts come in batches: one statement claims the keys, and one update
+// counts what is new.
+func ExampleGuard_DoBatch() {
+	guard, err := idempotency.New(memidempotency.New(), idempotency.Config{Group: "stats"})
+	check(err)
+	view := func(id string) event.Event { return event.Event{ID: id, Type: "ShowViewed", AggregateID: "show-1"} }
+	views := 0
+	for _, batch := range [][]event.Event{
+		{view("e1"), view("e2"), view("e1")},
+		{view("e2"), view("e3")}, // e2 is delivered again
+	} {
+		fresh, err := guard.DoBatch(context.Background(), batch, func(_ context.Context, fresh []event.Event) error {
+			views += len(fresh)
+			return nil
+		})
+		fmt.Println(len(fresh), "new", err)
+	}
+	fmt.Println(views, "views")
+	// Output:
+	// 2 new <nil>
+	// 1 new <nil>
+	// 3 views
+}
+
+// A mail is sent once, and the message that comes again learns the first one's
+// outcome.
+func ExampleNewLeases() {
+	leases, err := idempotency.NewLeases(memidempotency.NewLeases(), idempotency.LeaseConfig{Group: "mailer"})
+	check(err)
+	e, err := event.New("ReservationConfirmed", "reservations", nil)
+	check(err)
+	for range 2 {
+		result, fresh, err := leases.Do(context.Background(), e, func(_ context.Context, c idempotency.Claim) ([]byte, error) {
+			fmt.Println("sending, with a token:", c.Token > 0)
+			return []byte("queued as 4711"), nil
+		})
+		fmt.Println(string(result), fresh, err)
+	}
+	// Output:
+	// sending, with a token: true
+	// queued as 4711 true <nil>
+	// queued as 4711 false <nil>
+}
+
+func ExampleNewLayered() {
+	truth := memidempotency.New() // in a program sqlidempotency.New
+	fast := memidempotency.New()  // in a program redisidempotency.New
+	store, err := idempotency.NewLayered(fast, truth, idempotency.LayeredConfig{
+		OnError: func(err error) { fmt.Println("the truth decides alone:", err) },
+	})
+	check(err)
+	ctx := context.Background()
+	fmt.Println(store.Once(ctx, idempotency.Record{Key: "stats:e1"}, func(context.Context) error { return nil }))
+	fmt.Println(fast.Seen(ctx, "stats:e1"))
+	// Output:
+	// true <nil>
+	// true <nil>
+}
+
+// A client that got no answer sends its payment again.
+func ExampleNewHTTP() {
+	guard, err := idempotency.NewHTTP(memidempotency.NewLeases(), idempotency.HTTPConfig{
+		Required: true,
+		Scope:    func(r *http.Request) string { return r.Header.Get("X-Member") }, // in a program the signed-in one's id
+	})
+	check(err)
+	charges := 0
+	pay := guard.Middleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		charges++
+		w.WriteHeader(http.StatusAccepted)
+		fmt.Fprintf(w, "payment %d", charges)
+	}))
+	send := func(key, body string) {
+		r := httptest.NewRequest(http.MethodPost, "/api/payments", strings.NewReader(body))
+		r.Header.Set("Idempotency-Key", key)
+		w := httptest.NewRecorder()
+		pay.ServeHTTP(w, r)
+		var problem struct{ Type string }
+		if json.Unmarshal(w.Body.Bytes(), &problem) == nil {
+			fmt.Println(w.Code, problem.Type)
+			return
+		}
+		fmt.Println(w.Code, w.Body, "replayed:", w.Header().Get(idempotency.Replayed) != "")
+	}
+	send(`"8e03978e"`, `{"amount": 5000}`)
+	send(`"8e03978e"`, `{"amount": 5000}`)
+	send(`"8e03978e"`, `{"amount": 9000}`)
+	// Output:
+	// 202 payment 1 replayed: false
+	// 202 payment 1 replayed: true
+	// 422 /problems/idempotency-key-reused
 }
 
 func check(err error) {

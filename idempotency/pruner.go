@@ -39,14 +39,19 @@ func (c PrunerConfig) validate() error {
 	return nil
 }
 
+// Prunable forgets old keys: a [Store] or a [LeaseStore].
+type Prunable interface {
+	Prune(ctx context.Context, before time.Time, limit int) (int, error)
+}
+
 // Pruner forgets old keys in chunks. Several instances may run on one store.
 type Pruner struct {
-	store Store
+	store Prunable
 	cfg   PrunerConfig
 }
 
 // NewPruner makes a pruner for a store.
-func NewPruner(store Store, cfg PrunerConfig) (*Pruner, error) {
+func NewPruner(store Prunable, cfg PrunerConfig) (*Pruner, error) {
 	if store == nil {
 		return nil, errors.New("idempotency: the store is nil; make one with sqlidempotency.New")
 	}

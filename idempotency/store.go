@@ -17,6 +17,9 @@ type Record struct {
 	EventType   string
 	AggregateID string
 	EventID     string
+	// Fingerprint tells apart two requests under one key, of which the second
+	// is a mistake; lease stores keep it, others don't. Empty for events.
+	Fingerprint string
 }
 
 // Store remembers keys. All methods are safe for concurrent use.

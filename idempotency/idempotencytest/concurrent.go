@@ -35,6 +35,7 @@ type outcome struct {
 func concurrentOneEffect(ctx context.Context, h Harness) error {
 	const duplicates = 4
 	e, key := newEffects(h), "group:1"
+	others := ctx // not the handler's, which may end with it
 	results := make(chan outcome, duplicates)
 	intruder := make(chan struct{}, duplicates)
 	fresh, err := h.Store.Once(ctx, record(key), func(ctx context.Context) error {
@@ -44,7 +45,7 @@ func concurrentOneEffect(ctx context.Context, h Harness) error {
 				store = h.Store
 			}
 			go func() {
-				fresh, err := store.Once(outside(ctx), record(key), func(ctx context.Context) error {
+				fresh, err := store.Once(others, record(key), func(ctx context.Context) error {
 					intruder <- struct{}{}
 					return e.do(ctx, "one", nil)
 				})
@@ -77,11 +78,12 @@ func concurrentTakeover(ctx context.Context, h Harness) error {
 
 func takeover(ctx context.Context, h Harness, second idempotency.Store, name string) error {
 	e, key := newEffects(h), "group:"+name
+	other := ctx // not the handler's, which may end with it
 	result := make(chan outcome, 1)
 	var firstIsOver atomic.Bool
 	_, err := h.Store.Once(ctx, record(key), func(ctx context.Context) error {
 		go func() {
-			fresh, err := second.Once(outside(ctx), record(key), func(ctx context.Context) error {
+			fresh, err := second.Once(other, record(key), func(ctx context.Context) error {
 				if !firstIsOver.Load() {
 					return errors.New("the duplicate's handler ran beside the first")
 				}
@@ -156,14 +158,6 @@ func storm(ctx context.Context, h Harness) error {
 	}
 	return err
 }
-
-// outside returns ctx without the values of the handler it comes from: another
-// consumer, with its own transaction.
-func outside(ctx context.Context) context.Context { return withoutValues{ctx} }
-
-type withoutValues struct{ context.Context }
-
-func (withoutValues) Value(any) any { return nil }
 
 // orNil makes a nil error printable with %w.
 func orNil(err error) error {

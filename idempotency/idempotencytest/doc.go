@@ -1,4 +1,5 @@
-// Package idempotencytest is the conformance suite of [idempotency.Store].
+// Package idempotencytest is the conformance suite of [idempotency.Store], with
+// [idempotency.BatchStore] where a store is one, and of [idempotency.LeaseStore].
 // Run it on a backend of your own:
 //
 //	func TestConformance(t *testing.T) {
@@ -7,6 +8,8 @@
 //			return idempotencytest.Harness{Store: New(db), DB: db}
 //		})
 //	}
+//
+// and [RunLeases] in the same way.
 //
 // Each case returns an error that says which promise was broken and how, so the
 // suite can be run on a broken backend too; this package's own tests do that
@@ -27,7 +30,29 @@
 //	does not heed its context                          cancelled-context, cancelled-in-handler
 //	prunes everything, or nothing                      prune-keeps-newer, prune-in-chunks
 //	ignores the limit of Prune                         prune-in-chunks, prune-bad-limit
+//	takes repeated keys in a batch for new             batch-picks-the-new
+//	returns new keys in the database's order           batch-picks-the-new, batch-large
+//	marks a batch before its handler                   batch-all-or-nothing, batch-takeover, batch-storm
+//	escapes keys in a batch in another way             batch-odd-keys
+//	takes the first thousand keys only                 batch-large
+//	begins a transaction for Fresh by itself           fresh-needs-a-transaction, fresh-in-a-transaction, fresh-in-a-handler
 //
-// A case that needs what the backend does not have (transactions, a way to
-// backdate a key) prints n/a and why.
+//	broken lease store                                 caught by
+//	does not compare tokens                            takeover-after-deadline, release-frees, ends-once
+//	says done when somebody else is at it              claim-complete, extend, one-winner
+//	never lets go of a lease, or too soon              deadline-by-the-clock, takeover-after-deadline
+//	ignores Extend, or keeps a released key            extend, release-frees
+//	refuses whoever is late, or a repeated end         late-is-not-lost, repeated-end
+//	ignores fingerprints                               other-request
+//	counts tokens from one again                       tokens-grow, release-frees
+//	cuts results, or keeps them as text                results
+//	looks and then takes                               one-winner, http-herd
+//	compares keys without regard to case               lease-keys
+//	takes any argument                                 lease-arguments
+//	does not heed its context                          lease-cancelled-context
+//	prunes nothing, too much, or what runs             lease-prune, lease-prune-bad-limit
+//	claims inside a transaction                        lease-transactions
+//
+// A case that needs what the backend does not have (transactions, batches, a way
+// to backdate a key) prints n/a and why.
 package idempotencytest

@@ -52,23 +52,29 @@ func distinct(ctx context.Context, h Harness, keys []string) error {
 
 // longKeys differ in their last byte only. 10,000 bytes that do not compress
 // are above what PostgreSQL can index.
-func longKeys(ctx context.Context, h Harness) error {
-	var keys []string
+func longKeys(ctx context.Context, h Harness) error { return distinct(ctx, h, long()) }
+
+func long() (keys []string) {
 	for _, n := range []int{64, 190, 191, 192, 254, 255, 256, 768, 3000, 10_000} {
 		long := "group:" + noise(n-len("group:")-1)
 		keys = append(keys, long+"a", long+"b")
 	}
-	return distinct(ctx, h, keys)
+	return keys
 }
 
 func oddKeys(ctx context.Context, h Harness) error {
-	return distinct(ctx, h, []string{
+	return distinct(ctx, h, odd())
+}
+
+func odd() []string {
+	return []string{
 		"group:a", "group:A", "group:a ", "group: a", "GROUP:a", "group:a:b", "other:a",
 		"group:it's", `group:"quoted"`, `group:back\slash`, "group:100%", "group:a_b", "group:$1", "group:?1",
 		"group:é", "group:e\u0301", "group:한글", "group:🎟", "group:tab\there", "group:line\nbreak",
 		"group:nul\x00a", "group:nul\x00b", "group:broken\xffa", "group:broken\xfea",
 		"group:" + strings.Repeat("한", 200) + "a", "group:" + strings.Repeat("한", 200) + "b",
-	})
+		"group:{tag}a", "group:<&>", "group:\u2028", "group:[1,2]",
+	}
 }
 
 // noise returns n letters without repetition to compress, the same every time.

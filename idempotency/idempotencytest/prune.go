@@ -9,8 +9,8 @@ import (
 
 func pruneCases() []Case {
 	return []Case{
-		{Name: "prune-keeps-newer", Needs: []Need{NeedBackdate}, Run: pruneKeepsNewer},
-		{Name: "prune-in-chunks", Run: pruneInChunks},
+		{Name: "prune-keeps-newer", Needs: []Need{NeedPrune, NeedBackdate}, Run: pruneKeepsNewer},
+		{Name: "prune-in-chunks", Needs: []Need{NeedPrune}, Run: pruneInChunks},
 		{Name: "prune-bad-limit", Run: pruneBadLimit},
 	}
 }

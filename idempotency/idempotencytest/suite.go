@@ -27,6 +27,8 @@ type Harness struct {
 	// Backdate makes a recorded key older by the given time; nil when the
 	// backend has no way to.
 	Backdate func(ctx context.Context, key string, by time.Duration) error
+	// Expires says that keys go by themselves and Prune does nothing.
+	Expires bool
 }
 
 // Need is what a case asks of a harness.
@@ -36,6 +38,8 @@ type Need string
 const (
 	NeedDB       Need = "the store has no transactions (Harness.DB is nil)"
 	NeedBackdate Need = "a key's age cannot be changed (Harness.Backdate is nil)"
+	NeedBatch    Need = "the store claims one key at a time (it is no idempotency.BatchStore)"
+	NeedPrune    Need = "keys expire by themselves (Harness.Expires is set)"
 )
 
 // Case is one promise of a store.
@@ -50,8 +54,10 @@ type Case struct {
 // Missing returns the first need that the harness does not meet, "" when it
 // meets all.
 func (c Case) Missing(h Harness) Need {
+	_, batch := h.Store.(idempotency.BatchStore)
 	for _, n := range c.Needs {
-		if n == NeedDB && h.DB == nil || n == NeedBackdate && h.Backdate == nil {
+		if n == NeedDB && h.DB == nil || n == NeedBackdate && h.Backdate == nil ||
+			n == NeedBatch && !batch || n == NeedPrune && h.Expires {
 			return n
 		}
 	}
@@ -101,6 +107,7 @@ func Cases() []Case {
 	all = append(all, keyCases()...)
 	all = append(all, transactionCases()...)
 	all = append(all, concurrentCases()...)
+	all = append(all, batchCases()...)
 	return append(all, pruneCases()...)
 }
 

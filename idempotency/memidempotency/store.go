@@ -9,87 +9,177 @@ import (
 	"github.com/millrace-go/millrace/idempotency"
 )
 
-// Store is an [idempotency.Store] in memory.
+// Store is an [idempotency.BatchStore] and an [idempotency.Precheck] in memory.
 type Store struct {
 	mu      sync.Mutex
 	handled map[string]time.Time
 	running map[string]chan struct{} // closed when the call that holds the key is over
 }
 
-var _ idempotency.Store = (*Store)(nil)
+var (
+	_ idempotency.BatchStore = (*Store)(nil)
+	_ idempotency.Precheck   = (*Store)(nil)
+)
 
 // New returns an empty store.
 func New() *Store {
 	return &Store{handled: map[string]time.Time{}, running: map[string]chan struct{}{}}
 }
 
-// holding is the keys that the calls around this one hold, innermost first.
+// holding is the keys that one call holds, and the calls around it.
 type holding struct {
 	store *Store
-	key   string
+	over  chan struct{}
+	mu    sync.Mutex
+	keys  map[string]struct{}
+	ended bool
 	outer *holding
 }
 
 type contextKey struct{}
 
+// inside returns the innermost call of this store around ctx.
+func (s *Store) inside(ctx context.Context) *holding {
+	h, _ := ctx.Value(contextKey{}).(*holding)
+	for h != nil && h.store != s {
+		h = h.outer
+	}
+	return h
+}
+
 // Once runs fn if the key is new; see [idempotency.Store]. A call from inside
 // fn with the same key is a duplicate.
 func (s *Store) Once(ctx context.Context, r idempotency.Record, fn func(ctx context.Context) error) (bool, error) {
-	if r.Key == "" {
-		return false, idempotency.ErrEmptyKey
-	}
+	fresh, err := s.OnceBatch(ctx, []idempotency.Record{r}, func(ctx context.Context, _ []int) error { return fn(ctx) })
+	return len(fresh) == 1, err
+}
+
+// OnceBatch runs fn with the new ones of many keys; see [idempotency.BatchStore].
+func (s *Store) OnceBatch(ctx context.Context, records []idempotency.Record, fn func(ctx context.Context, fresh []int) error) ([]int, error) {
 	outer, _ := ctx.Value(contextKey{}).(*holding)
-	for h := outer; h != nil; h = h.outer {
-		if h.store == s && h.key == r.Key {
-			return false, nil // waiting would be waiting for ourselves
-		}
-	}
-	over, err := s.take(ctx, r.Key)
-	if err != nil || over == nil {
-		return false, err
-	}
+	h := &holding{store: s, over: make(chan struct{}), keys: map[string]struct{}{}, outer: outer}
 	done := false
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if done {
-			s.handled[r.Key] = time.Now()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.ended = true
+		now := time.Now()
+		for key := range h.keys {
+			if done {
+				s.handled[key] = now
+			}
+			delete(s.running, key)
 		}
-		delete(s.running, r.Key)
-		close(over)
+		close(h.over)
 	}()
-	if err := fn(context.WithValue(ctx, contextKey{}, &holding{s, r.Key, outer})); err != nil {
-		return false, err
+	fresh, err := s.take(ctx, h, records)
+	if err != nil || len(fresh) == 0 {
+		return nil, err
+	}
+	if err := fn(context.WithValue(ctx, contextKey{}, h), fresh); err != nil {
+		return nil, err
 	}
 	done = true
-	return true, nil
+	return fresh, nil
 }
 
-// take waits until nobody holds the key and takes it, or returns nil when it
-// is handled.
-func (s *Store) take(ctx context.Context, key string) (chan struct{}, error) {
+// Fresh takes the new ones of many keys for the call of Once or OnceBatch that
+// ctx comes from, with which they are kept or given back. Elsewhere it returns
+// [idempotency.ErrNoTransaction].
+func (s *Store) Fresh(ctx context.Context, records []idempotency.Record) ([]int, error) {
+	h := s.inside(ctx)
+	if h == nil {
+		return nil, idempotency.ErrNoTransaction
+	}
+	return s.take(ctx, h, records)
+}
+
+// take waits until nobody else holds any of the keys, and then gives the new
+// ones to h, all at once: whoever waits holds nothing of this call.
+func (s *Store) take(ctx context.Context, h *holding, records []idempotency.Record) ([]int, error) {
+	for _, r := range records {
+		if r.Key == "" {
+			return nil, idempotency.ErrEmptyKey
+		}
+	}
 	for {
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("memidempotency: record %q: %w", key, err)
+			return nil, fmt.Errorf("memidempotency: record keys: %w", err)
 		}
-		s.mu.Lock()
-		if _, ok := s.handled[key]; ok {
-			s.mu.Unlock()
-			return nil, nil
+		fresh, busy, err := s.tryTake(h, records)
+		if err != nil || busy == nil {
+			return fresh, err
 		}
-		other, busy := s.running[key]
-		if !busy {
-			over := make(chan struct{})
-			s.running[key] = over
-			s.mu.Unlock()
-			return over, nil
-		}
-		s.mu.Unlock()
 		select {
-		case <-other:
+		case <-busy:
 		case <-ctx.Done():
 		}
 	}
+}
+
+// tryTake returns who to wait for, if anybody.
+func (s *Store) tryTake(h *holding, records []idempotency.Record) (fresh []int, busy <-chan struct{}, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended {
+		return nil, nil, fmt.Errorf("memidempotency: the call that the context comes from has ended: %w", idempotency.ErrNoTransaction)
+	}
+	picked := map[string]struct{}{}
+	for i, r := range records {
+		_, handled := s.handled[r.Key]
+		_, twice := picked[r.Key]
+		if handled || twice {
+			continue
+		}
+		if over, running := s.running[r.Key]; running {
+			if h.owns(over) {
+				continue // waiting would be waiting for ourselves
+			}
+			return nil, over, nil
+		}
+		picked[r.Key] = struct{}{}
+		fresh = append(fresh, i)
+	}
+	for key := range picked {
+		s.running[key] = h.over
+		h.keys[key] = struct{}{}
+	}
+	return fresh, nil, nil
+}
+
+// owns reports whether over is of this call or of one around it.
+func (h *holding) owns(over chan struct{}) bool {
+	for ; h != nil; h = h.outer {
+		if h.over == over {
+			return true
+		}
+	}
+	return false
+}
+
+// Known reports which keys are recorded; see [idempotency.Precheck].
+func (s *Store) Known(_ context.Context, keys []string) ([]bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := make([]bool, len(keys))
+	for i, key := range keys {
+		_, known[i] = s.handled[key]
+	}
+	return known, nil
+}
+
+// Mark records keys whose effects are committed; see [idempotency.Precheck].
+func (s *Store) Mark(_ context.Context, keys []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, key := range keys {
+		s.handled[key] = time.Now()
+	}
+	return nil
 }
 
 // Seen reports whether the key is recorded.

@@ -4,12 +4,17 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
+	"github.com/millrace-go/millrace/idempotency/internal/leasemodel"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
 )
 
@@ -26,7 +31,7 @@ func TestConformance(t *testing.T) {
 
 // notApplicable lists the cases that a store without transactions rules out. A
 // case may not drop out of the suite unnoticed.
-var notApplicable = []string{"transaction-in-context", "outer-commit", "outer-rollback", "cancelled-in-handler"}
+var notApplicable = []string{"transaction-in-context", "outer-commit", "outer-rollback", "cancelled-in-handler", "fresh-in-a-transaction"}
 
 func TestNotApplicable(t *testing.T) {
 	var got []string
@@ -56,4 +61,68 @@ func ExampleNew() {
 	// mail sent
 	// true <nil>
 	// false <nil>
+}
+
+func TestLeaseModel(t *testing.T) {
+	leasemodel.Check(t, func(testing.TB) (idempotency.LeaseStore, leasemodel.Backdate) {
+		s := memidempotency.NewLeases()
+		return s, s.Backdate
+	})
+}
+
+func TestLeaseConformance(t *testing.T) {
+	idempotencytest.RunLeases(t, func(*testing.T) idempotencytest.LeaseHarness {
+		s := memidempotency.NewLeases()
+		return idempotencytest.LeaseHarness{Store: s, Backdate: s.Backdate}
+	})
+}
+
+// A batch takes all its keys at once, so two that overlap in opposite orders
+// cannot wait for each other.
+func TestBatchesDoNotDeadlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memidempotency.New()
+		records := []idempotency.Record{{Key: "a"}, {Key: "b"}, {Key: "c"}}
+		var wg sync.WaitGroup
+		var news atomic.Int32
+		for i := range 6 {
+			wg.Go(func() {
+				mine := slices.Clone(records)
+				if i%2 == 0 {
+					slices.Reverse(mine)
+				}
+				fresh, err := s.OnceBatch(t.Context(), mine, func(context.Context, []int) error {
+					time.Sleep(time.Second) // the bubble's clock
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+				news.Add(int32(len(fresh)))
+			})
+		}
+		wg.Wait()
+		if n := news.Load(); n != 3 {
+			t.Errorf("%d keys were new, want 3", n)
+		}
+	})
+}
+
+func ExampleNewLeases() {
+	store := memidempotency.NewLeases()
+	ctx := context.Background()
+	claim := func() idempotency.Claim {
+		c, err := store.Claim(ctx, idempotency.Record{Key: "mailer:42"}, time.Minute)
+		fmt.Println(c.State, string(c.Result), err)
+		return c
+	}
+	first := claim()
+	claim()
+	fmt.Println(store.Complete(ctx, first, []byte("sent")))
+	claim()
+	// Output:
+	// claimed  <nil>
+	// taken  <nil>
+	// <nil>
+	// done sent <nil>
 }

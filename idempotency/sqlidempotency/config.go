@@ -12,6 +12,7 @@ type Dialect string
 const (
 	Postgres Dialect = "postgres"
 	SQLite   Dialect = "sqlite"
+	MySQL    Dialect = "mysql" // MySQL 8 and MariaDB 10.6 or newer
 )
 
 // Layout is how the table looks.
@@ -39,15 +40,26 @@ type Config struct {
 // of it must stay below PostgreSQL's 63 bytes.
 var tableName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,27}$`)
 
+func (d Dialect) validate(config string) error {
+	if d != Postgres && d != SQLite && d != MySQL {
+		return fmt.Errorf("sqlidempotency: %s.Dialect is %q; use sqlidempotency.Postgres, sqlidempotency.MySQL or sqlidempotency.SQLite", config, string(d))
+	}
+	return nil
+}
+
 func (c Config) validate() error {
-	if c.Dialect != Postgres && c.Dialect != SQLite {
-		return fmt.Errorf("sqlidempotency: Config.Dialect is %q; use sqlidempotency.Postgres or sqlidempotency.SQLite", string(c.Dialect))
+	if err := c.Dialect.validate("Config"); err != nil {
+		return err
 	}
 	if c.Layout != EventHandled && c.Layout != ProcessedEvents {
 		return fmt.Errorf("sqlidempotency: Config.Layout is %q; use sqlidempotency.EventHandled or sqlidempotency.ProcessedEvents", string(c.Layout))
 	}
-	if !tableName.MatchString(c.Table) {
-		return fmt.Errorf("sqlidempotency: Config.Table is %q; use lower-case letters, digits and _, at most 28", c.Table)
+	return checkTable("Config", c.Table)
+}
+
+func checkTable(config, name string) error {
+	if !tableName.MatchString(name) {
+		return fmt.Errorf("sqlidempotency: %s.Table is %q; use lower-case letters, digits and _, at most 28", config, name)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
@@ -19,13 +21,17 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // pools opens two pools on one fresh database, as two processes would.
-func pools(t *testing.T, dialect sqlidempotency.Dialect) (a, b *sql.DB) {
+func pools(t testing.TB, dialect sqlidempotency.Dialect) (a, b *sql.DB) {
 	t.Helper()
 	var open func() (*sql.DB, error)
-	if dialect == sqlidempotency.Postgres {
+	switch dialect {
+	case sqlidempotency.Postgres:
 		url := servicetest.PostgresURL(t)
 		open = func() (*sql.DB, error) { return pgdb.Open(url) }
-	} else {
+	case sqlidempotency.MySQL:
+		url := servicetest.MariaDBURL(t)
+		open = func() (*sql.DB, error) { return mysqldb.Open(url) }
+	default:
 		path, _ := servicetest.SQLite(t)
 		open = func() (*sql.DB, error) {
 			return sqlitedb.Open(path, sqlitedb.Config{Synchronous: sqlitedb.Normal})
@@ -41,7 +47,7 @@ func pools(t *testing.T, dialect sqlidempotency.Dialect) (a, b *sql.DB) {
 	return a, b
 }
 
-func newStore(t *testing.T, db *sql.DB, cfg sqlidempotency.Config) *sqlidempotency.Store {
+func newStore(t testing.TB, db *sql.DB, cfg sqlidempotency.Config) *sqlidempotency.Store {
 	t.Helper()
 	s, err := sqlidempotency.New(db, cfg)
 	if err != nil {
@@ -50,7 +56,7 @@ func newStore(t *testing.T, db *sql.DB, cfg sqlidempotency.Config) *sqlidempoten
 	return s
 }
 
-func migrated(t *testing.T, db *sql.DB, cfg sqlidempotency.Config) *sqlidempotency.Store {
+func migrated(t testing.TB, db *sql.DB, cfg sqlidempotency.Config) *sqlidempotency.Store {
 	t.Helper()
 	s := newStore(t, db, cfg)
 	if err := s.Migrate(t.Context()); err != nil {
@@ -59,9 +65,11 @@ func migrated(t *testing.T, db *sql.DB, cfg sqlidempotency.Config) *sqlidempoten
 	return s
 }
 
-// eachConfig runs a test for both dialects and both layouts.
+var dialects = []sqlidempotency.Dialect{sqlidempotency.SQLite, sqlidempotency.Postgres, sqlidempotency.MySQL}
+
+// eachConfig runs a test for every dialect and both layouts.
 func eachConfig(t *testing.T, run func(t *testing.T, cfg sqlidempotency.Config)) {
-	for _, dialect := range []sqlidempotency.Dialect{sqlidempotency.SQLite, sqlidempotency.Postgres} {
+	for _, dialect := range dialects {
 		for _, layout := range []sqlidempotency.Layout{sqlidempotency.EventHandled, sqlidempotency.ProcessedEvents} {
 			t.Run(fmt.Sprintf("%s/%s", dialect, layout), func(t *testing.T) {
 				run(t, sqlidempotency.Config{Dialect: dialect, Layout: layout})
@@ -88,12 +96,21 @@ func backdate(db *sql.DB, cfg sqlidempotency.Config) func(context.Context, strin
 		column, where = "processed_at", "consumer_service || ':' || event_id = $1"
 	}
 	shifted := fmt.Sprintf("%s - $2 * interval '1 second'", column)
-	if cfg.Dialect == sqlidempotency.SQLite {
+	switch cfg.Dialect {
+	case sqlidempotency.SQLite:
 		shifted = fmt.Sprintf("strftime('%%Y-%%m-%%dT%%H:%%M:%%fZ', %s, '-' || $2 || ' seconds')", column)
+	case sqlidempotency.MySQL:
+		shifted = column + " - INTERVAL ? SECOND"
+		if where = "idempotency_key = ?"; cfg.Layout == sqlidempotency.ProcessedEvents {
+			where = "CONCAT(consumer_service, ':', event_id) = ?"
+		}
 	}
 	return func(ctx context.Context, key string, by time.Duration) error {
-		res, err := db.ExecContext(ctx,
-			fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s", cfg.Layout, column, shifted, where), key, int(by.Seconds()))
+		args := []any{key, int(by.Seconds())}
+		if cfg.Dialect == sqlidempotency.MySQL {
+			slices.Reverse(args) // its parameters have no numbers
+		}
+		res, err := db.ExecContext(ctx, fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s", cfg.Layout, column, shifted, where), args...)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
@@ -37,6 +38,29 @@ func ExampleNew() {
 	// in a transaction: true
 	// true <nil>
 	// false <nil>
+}
+
+func ExampleNewLeases() {
+	dir, err := os.MkdirTemp("", "sqlidempotency")
+	check(err)
+	defer os.RemoveAll(dir)
+	db, err := sqlitedb.Open(filepath.Join(dir, "app.db"), sqlitedb.Config{})
+	check(err)
+	defer db.Close()
+
+	store, err := sqlidempotency.NewLeases(db, sqlidempotency.LeaseConfig{Dialect: sqlidempotency.SQLite})
+	check(err)
+	ctx := context.Background()
+	check(store.Migrate(ctx))
+	c, err := store.Claim(ctx, idempotency.Record{Key: "mailer:e1"}, time.Minute)
+	fmt.Println(c.State, err)
+	fmt.Println(store.Complete(ctx, c, []byte("sent")))
+	again, err := store.Claim(ctx, idempotency.Record{Key: "mailer:e1"}, time.Minute)
+	fmt.Println(again.State, string(again.Result), err)
+	// Output:
+	// claimed <nil>
+	// <nil>
+	// done sent <nil>
 }
 
 func ExampleStore_PrintMigrations() {

@@ -15,12 +15,12 @@ import (
 const maxKey = 255
 
 // id returns the values of the primary key's columns.
-func (c Config) id(key string) ([]any, error) {
+func (c Config) id(key string) ([]string, error) {
 	if key == "" {
 		return nil, idempotency.ErrEmptyKey
 	}
 	if c.Layout == EventHandled {
-		return []any{stored(key)}, nil
+		return []string{stored(key)}, nil
 	}
 	group, rest, ok := strings.Cut(key, ":")
 	if !ok || group == "" || rest == "" {
@@ -28,7 +28,28 @@ func (c Config) id(key string) ([]any, error) {
 			"sqlidempotency: the key %q is not {group}:{rest}, which the layout %s needs; use the layout %s for other keys",
 			key, ProcessedEvents, EventHandled))
 	}
-	return []any{stored(rest), stored(group)}, nil
+	return []string{stored(rest), stored(group)}, nil
+}
+
+// row returns the values of a new row: four texts, the primary key first.
+func (c Config) row(r idempotency.Record) ([]string, error) {
+	id, err := c.id(r.Key)
+	if err != nil {
+		return nil, err
+	}
+	if c.Layout == EventHandled {
+		id = append(id, c.Dialect.info(r.Group))
+	}
+	return append(id, c.Dialect.info(r.EventType), c.Dialect.info(r.AggregateID)), nil
+}
+
+// args makes a statement's arguments of texts.
+func args(texts []string) []any {
+	out := make([]any, len(texts))
+	for i, t := range texts {
+		out[i] = t
+	}
+	return out
 }
 
 // stored returns the text that stands for the key: itself, or its beginning and
@@ -40,13 +61,27 @@ func stored(key string) string {
 	}
 	sum := sha256.Sum256([]byte(key))
 	tail := "~" + hex.EncodeToString(sum[:])
-	if room := maxKey - len(tail); len(text) > room {
-		for room > 0 && !utf8.RuneStart(text[room]) {
-			room--
-		}
-		text = text[:room]
+	return cut(text, maxKey-len(tail)) + tail
+}
+
+// info returns a text for a column that only informs. On MySQL such a column
+// holds 255 characters, and what is longer is cut.
+func (d Dialect) info(s string) string {
+	if d == MySQL {
+		return cut(clean(s), maxKey)
 	}
-	return text + tail
+	return clean(s)
+}
+
+// cut shortens valid UTF-8 to at most n bytes.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
 }
 
 // clean drops what PostgreSQL refuses in text: NUL and broken UTF-8. Such bytes

@@ -2,6 +2,7 @@ package sqlidempotency
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"fmt"
 	"io"
@@ -12,58 +13,80 @@ import (
 )
 
 //go:embed sql
-var files embed.FS
+var embedded embed.FS
 
-// folder is where the dialect's and layout's files are.
-func (c Config) folder() string { return "sql/" + string(c.Dialect) + "/" + string(c.Layout) }
+// files is the SQL for one table: which dialect's, of what layout, and the
+// table's own name.
+type files struct {
+	dialect Dialect
+	layout  string
+	table   string
+}
 
-func (c Config) statement(name string) (string, error) {
-	text, err := files.ReadFile(c.folder() + "/" + name + ".sql")
+func (f files) folder() string { return "sql/" + string(f.dialect) + "/" + f.layout }
+
+func (f files) statement(name string) (string, error) {
+	text, err := embedded.ReadFile(f.folder() + "/" + name + ".sql")
 	if err != nil {
 		return "", fmt.Errorf("sqlidempotency: %w", err)
 	}
-	return strings.ReplaceAll(string(text), "{{table}}", c.Table), nil
+	return strings.ReplaceAll(string(text), "{{table}}", f.table), nil
 }
 
-func (c Config) migrations() (migrate.Set, error) {
-	sub, err := fs.Sub(files, c.folder()+"/migrations")
+// migrations returns the files with a version of their own per table: several
+// tables in one database must not share one.
+func (f files) migrations() (migrate.Set, error) {
+	sub, err := fs.Sub(embedded, f.folder()+"/migrations")
 	if err != nil {
 		return migrate.Set{}, fmt.Errorf("sqlidempotency: %w", err)
 	}
-	rendered, err := migrate.Render(sub, "{{table}}", c.Table)
+	rendered, err := migrate.Render(sub, "{{table}}", f.table)
 	if err != nil {
 		return migrate.Set{}, err
 	}
-	set := migrate.Set{Package: "idempotency", Dialect: migrate.Postgres, FS: rendered}
-	if c.Dialect == SQLite {
-		set.Dialect = migrate.SQLite
+	pkg := "idempotency"
+	if f.table != string(EventHandled) {
+		pkg += "_" + f.table
 	}
-	// Several tables in one database must not share a version.
-	if c.Table != string(EventHandled) {
-		set.Package += "_" + c.Table
-	}
-	return set, nil
+	return migrate.Set{Package: pkg, Dialect: f.dialect.migrations(), FS: rendered}, nil
 }
+
+// migrations returns the migrator's name of the dialect.
+func (d Dialect) migrations() string {
+	switch d {
+	case SQLite:
+		return migrate.SQLite
+	case MySQL:
+		return migrate.MySQL
+	}
+	return migrate.Postgres
+}
+
+func up(ctx context.Context, set migrate.Set, db *sql.DB) error {
+	if err := set.Up(ctx, db); err != nil {
+		return fmt.Errorf("sqlidempotency: %w", err)
+	}
+	return nil
+}
+
+func (c Config) files() files { return files{c.Dialect, string(c.Layout), c.Table} }
 
 // Migrate makes or updates the table. Several processes may do so at once. The
 // version is kept in millrace_idempotency_version, for tables of another name
 // in millrace_idempotency_{table}_version.
 func (s *Store) Migrate(ctx context.Context) error {
-	set, err := s.cfg.migrations()
+	set, err := s.cfg.files().migrations()
 	if err != nil {
 		return err
 	}
-	if err := set.Up(ctx, s.db); err != nil {
-		return fmt.Errorf("sqlidempotency: %w", err)
-	}
-	return nil
+	return up(ctx, set, s.db)
 }
 
 // PrintMigrations writes the migrations as one SQL script for an empty
 // database, for teams that run such scripts by themselves. Migrate then adds
 // only what is newer.
 func (s *Store) PrintMigrations(w io.Writer) error {
-	set, err := s.cfg.migrations()
+	set, err := s.cfg.files().migrations()
 	if err != nil {
 		return err
 	}
@@ -73,6 +96,6 @@ func (s *Store) PrintMigrations(w io.Writer) error {
 // Migrations returns the migration files in goose's format, with the table's
 // name filled in, for teams that embed them among their own.
 func (s *Store) Migrations() (fs.FS, error) {
-	set, err := s.cfg.migrations()
+	set, err := s.cfg.files().migrations()
 	return set.FS, err
 }

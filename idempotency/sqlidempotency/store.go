@@ -16,10 +16,11 @@ type Store struct {
 	db  *sql.DB
 	cfg Config
 
-	insert, seen, prune string
+	insert, insertMany, seen, prune string
+	picked                          string // MySQL only
 }
 
-var _ idempotency.Store = (*Store)(nil)
+var _ idempotency.BatchStore = (*Store)(nil)
 
 // New makes a store on db, which stays the caller's to close. It does not
 // touch the database; [Store.Migrate] makes the table. Handlers must write
@@ -33,9 +34,13 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{db: db, cfg: cfg}
-	for name, text := range map[string]*string{"insert": &s.insert, "seen": &s.seen, "prune": &s.prune} {
+	statements := map[string]*string{"insert": &s.insert, "insert_many": &s.insertMany, "seen": &s.seen, "prune": &s.prune}
+	if cfg.Dialect == MySQL {
+		statements["picked"] = &s.picked
+	}
+	for name, text := range statements {
 		var err error
-		if *text, err = cfg.statement(name); err != nil {
+		if *text, err = cfg.files().statement(name); err != nil {
 			return nil, err
 		}
 	}
@@ -44,34 +49,24 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 
 // Once records the key and runs fn in one transaction; see [idempotency.Store].
 func (s *Store) Once(ctx context.Context, r idempotency.Record, fn func(ctx context.Context) error) (bool, error) {
-	id, err := s.cfg.id(r.Key)
+	row, err := s.cfg.row(r)
 	if err != nil {
 		return false, err
 	}
-	args := append(id, clean(r.EventType), clean(r.AggregateID))
-	if s.cfg.Layout == EventHandled {
-		args = []any{id[0], clean(r.Group), clean(r.EventType), clean(r.AggregateID)}
-	}
-	var fresh bool
-	var handler error
-	err = sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, s.insert, args...)
+	fresh, err := s.do(ctx, func() string { return r.Key }, func(ctx context.Context, tx *sql.Tx) (bool, error) {
+		res, err := tx.ExecContext(ctx, s.insert, args(row)...)
 		if err != nil {
-			return err
+			return false, err
+		}
+		if s.cfg.Dialect == MySQL {
+			duplicate, err := res.LastInsertId()
+			return duplicate == 0, err
 		}
 		n, err := res.RowsAffected()
-		if err != nil || n == 0 {
-			return err
-		}
-		fresh = true
-		handler = fn(ctx)
-		return handler
-	})
-	switch {
-	case handler != nil:
-		return false, err // the handler's own: it knows what it means
-	case err != nil:
-		return false, fmt.Errorf("sqlidempotency: record %q: %w", r.Key, err)
+		return n > 0, err
+	}, fn)
+	if err != nil {
+		return false, wrap(err, "record %q", r.Key)
 	}
 	return fresh, nil
 }
@@ -88,7 +83,7 @@ func (s *Store) Seen(ctx context.Context, key string) (bool, error) {
 		row = tx.QueryRowContext
 	}
 	var n int
-	if err := row(ctx, s.seen, id...).Scan(&n); err != nil {
+	if err := row(ctx, s.seen, args(id)...).Scan(&n); err != nil {
 		return false, fmt.Errorf("sqlidempotency: look up %q: %w", key, err)
 	}
 	return n > 0, nil
@@ -97,16 +92,16 @@ func (s *Store) Seen(ctx context.Context, key string) (bool, error) {
 // Prune deletes up to limit keys recorded before the given time, oldest first,
 // in a transaction of its own or in the one that ctx carries.
 func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+	return prune(ctx, s.db, s.prune, s.cfg.Dialect.time(before), limit)
+}
+
+func prune(ctx context.Context, db *sql.DB, query string, before any, limit int) (int, error) {
 	if limit < 1 {
 		return 0, fmt.Errorf("sqlidempotency: prune: the limit is %d; use at least 1", limit)
 	}
-	var at any = before
-	if s.cfg.Dialect == SQLite {
-		at = before.UTC().Format("2006-01-02T15:04:05.000Z")
-	}
 	var n int64
-	err := sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, s.prune, at, limit)
+	err := sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, query, before, limit)
 		if err == nil {
 			n, err = res.RowsAffected()
 		}
@@ -116,4 +111,15 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 		return 0, fmt.Errorf("sqlidempotency: prune: %w", err)
 	}
 	return int(n), nil
+}
+
+// time returns t as the dialect's tables hold it.
+func (d Dialect) time(t time.Time) any {
+	switch d {
+	case SQLite:
+		return t.UTC().Format("2006-01-02T15:04:05.000Z")
+	case MySQL:
+		return t.UTC().Format("2006-01-02 15:04:05.000000")
+	}
+	return t
 }

@@ -84,8 +84,10 @@ func TestMigrations(t *testing.T) {
 		if err := printed.PrintMigrations(&script); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.Exec(script.String()); err != nil {
-			t.Fatalf("%v in\n%s", err, &script)
+		for statement := range strings.SplitAfterSeq(strings.TrimSpace(script.String()), ";\n") {
+			if _, err := db.Exec(statement); err != nil {
+				t.Fatalf("%v in\n%s", err, statement)
+			}
 		}
 		if err := printed.Migrate(t.Context()); err != nil {
 			t.Fatalf("Migrate after the printed script: %v", err)

@@ -1,0 +1,83 @@
+package idempotency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/millrace-go/millrace/event"
+)
+
+// ErrNoTransaction is returned by [BatchStore.Fresh] outside a transaction: the
+// keys would be recorded whatever becomes of the effects.
+var ErrNoTransaction = errors.New("idempotency: Fresh needs the transaction of the effects; call it inside sqltx.Do on the store's database, or use DoBatch")
+
+// BatchStore is a [Store] that claims many keys in one statement.
+type BatchStore interface {
+	Store
+	// OnceBatch records those keys that are new, in a transaction begun or
+	// joined as by Once, and runs fn with the positions of their records, in
+	// the order given. A key that comes twice is new once, at its first place.
+	// When none is new fn does not run. It returns the positions; an error of
+	// fn comes back as it is, and leaves no key.
+	OnceBatch(ctx context.Context, records []Record, fn func(ctx context.Context, fresh []int) error) (fresh []int, err error)
+	// Fresh records those keys that are new in the transaction that ctx
+	// carries, and returns the positions of their records, as OnceBatch does.
+	// Keys and effects become visible when that transaction commits. Without
+	// one it returns [ErrNoTransaction].
+	Fresh(ctx context.Context, records []Record) (fresh []int, err error)
+}
+
+// DoBatch runs fn once with those events whose keys are new for this group, in
+// their order, and returns them. A key that comes twice in the batch is new
+// once. Keys and effects are one transaction, which fn finds as in [Guard.Do];
+// when fn fails none of it is kept, and the whole batch can be tried again. When
+// no event is new fn does not run. One event of which no key can be made
+// refuses the batch with a permanent error; take it out and try again
+// ([Guard.Check] finds it).
+//
+// The store must be a [BatchStore], as those of this module are, except Redis
+// alone.
+func (g *Guard) DoBatch(ctx context.Context, events []event.Event, fn func(ctx context.Context, fresh []event.Event) error) (fresh []event.Event, err error) {
+	records := make([]Record, len(events))
+	for i, e := range events {
+		if records[i], err = g.record(e); err != nil {
+			return nil, err
+		}
+	}
+	store, ok := g.store.(BatchStore)
+	if !ok {
+		return nil, fmt.Errorf("idempotency: the store %T claims one key at a time; use Do for each event, or a store that is a BatchStore", g.store)
+	}
+	pick := func(positions []int) []event.Event {
+		picked := make([]event.Event, len(positions))
+		for i, p := range positions {
+			picked[i] = events[p]
+		}
+		return picked
+	}
+	positions, err := store.OnceBatch(ctx, records, func(ctx context.Context, positions []int) error {
+		return fn(ctx, pick(positions))
+	})
+	if err != nil {
+		return nil, err
+	}
+	if g.cfg.OnDuplicate != nil {
+		next := 0
+		for i, e := range events {
+			if next < len(positions) && positions[next] == i {
+				next++
+				continue
+			}
+			g.cfg.OnDuplicate(ctx, e)
+		}
+	}
+	return pick(positions), nil
+}
+
+// Check reports why no key can be made of e, as the permanent error with which
+// Do would refuse it, or nil.
+func (g *Guard) Check(e event.Event) error {
+	_, err := g.record(e)
+	return err
+}

@@ -1,0 +1,76 @@
+package idempotency_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/memidempotency"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+func TestDoBatch(t *testing.T) {
+	store, db := database(t)
+	var duplicates []string
+	g := newGuard(t, store, idempotency.Config{OnDuplicate: func(_ context.Context, e event.Event) {
+		duplicates = append(duplicates, e.Type)
+	}})
+	a, b, c := newEvent(t), newEvent(t), newEvent(t)
+	a.Type, b.Type, c.Type = "A", "B", "C"
+	if _, err := g.Do(t.Context(), b, sell); err != nil {
+		t.Fatal(err)
+	}
+	batch := []event.Event{c, a, b, c}
+	for i, step := range []struct {
+		err   error
+		fresh []string
+		sales int
+	}{{errHandler, nil, 1}, {nil, []string{"C", "A"}, 3}, {nil, nil, 3}} {
+		duplicates = nil
+		fresh, err := g.DoBatch(t.Context(), batch, func(ctx context.Context, fresh []event.Event) error {
+			if _, ok := sqltx.From(ctx); !ok || !slices.Equal(types(fresh), []string{"C", "A"}) {
+				t.Errorf("the handler got %v, transaction %v", types(fresh), ok)
+			}
+			for range fresh {
+				if err := sell(ctx); err != nil {
+					return err
+				}
+			}
+			return step.err
+		})
+		if !slices.Equal(types(fresh), step.fresh) || !errors.Is(err, step.err) || step.err == nil && err != nil || sales(t, db) != step.sales {
+			t.Errorf("step %d: %v, %v, %d sales; want %+v", i, types(fresh), err, sales(t, db), step)
+		}
+		if want := [][]string{nil, {"B", "C"}, {"C", "A", "B", "C"}}[i]; !slices.Equal(duplicates, want) {
+			t.Errorf("step %d: duplicates %v, want %v", i, duplicates, want)
+		}
+	}
+	_, err := g.DoBatch(t.Context(), []event.Event{newEvent(t), {Type: "T"}}, func(context.Context, []event.Event) error {
+		t.Error("the handler ran")
+		return nil
+	})
+	if fault.Of(err) != fault.Permanent || g.Check(event.Event{Type: "T"}) == nil || g.Check(a) != nil {
+		t.Errorf("a batch with an event without an id: %v (%v)", err, fault.Of(err))
+	}
+}
+
+func types(events []event.Event) (out []string) {
+	for _, e := range events {
+		out = append(out, e.Type)
+	}
+	return out
+}
+
+// one hides that the store knows batches.
+type one struct{ idempotency.Store }
+
+func TestDoBatchNeedsABatchStore(t *testing.T) {
+	g := newGuard(t, one{memidempotency.New()}, idempotency.Config{})
+	if _, err := g.DoBatch(t.Context(), []event.Event{newEvent(t)}, nil); err == nil {
+		t.Error("DoBatch on a store without batches gave no error")
+	}
+}

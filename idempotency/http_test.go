@@ -1,0 +1,378 @@
+package idempotency_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/memidempotency"
+)
+
+func byUser(r *http.Request) string { return r.Header.Get("X-User") }
+
+func newHTTP(t testing.TB, store idempotency.LeaseStore, cfg idempotency.HTTPConfig) *idempotency.HTTP {
+	t.Helper()
+	if cfg.Scope == nil {
+		cfg.Scope = byUser
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	h, err := idempotency.NewHTTP(store, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+type request struct{ method, path, user, key, body string }
+
+func (r request) send(h http.Handler) *httptest.ResponseRecorder {
+	req := httptest.NewRequest(r.method, r.path, strings.NewReader(r.body))
+	req.Header.Set("X-User", r.user)
+	if r.key != "" {
+		req.Header.Set("Idempotency-Key", r.key)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, req)
+	return w
+}
+
+// refused checks for a problem with that type.
+func refused(t *testing.T, what string, w *httptest.ResponseRecorder, status int, typ string) {
+	t.Helper()
+	var p struct {
+		Type, Title, Detail string
+		Status              int
+	}
+	err := json.Unmarshal(w.Body.Bytes(), &p)
+	if err != nil || w.Code != status || p.Status != status || p.Type != "/problems/"+typ || p.Title == "" || p.Detail == "" ||
+		w.Header().Get("Content-Type") != "application/problem+json" {
+		t.Errorf("%s: %d %v %s, %v; want %d with the problem %s", what, w.Code, w.Header(), w.Body, err, status, typ)
+	}
+}
+
+// pay counts its calls and answers with what it was asked.
+type pay struct {
+	calls  atomic.Int32
+	status int
+}
+
+func (p *pay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	n := p.calls.Add(1)
+	body, _ := io.ReadAll(r.Body)
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Location", "/payments/7")
+	w.Header().Set("Set-Cookie", "secret=1")
+	w.Header().Set("X-Other", "x")
+	if p.status != 0 {
+		w.WriteHeader(p.status)
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"call": n, "body": string(body)})
+}
+
+func TestHTTPReplays(t *testing.T) {
+	p := &pay{status: http.StatusCreated}
+	h := newHTTP(t, memidempotency.NewLeases(), idempotency.HTTPConfig{}).Middleware(p)
+	r := request{"POST", "/payments?x=1", "ann", "k-1", `{"amount":5}`}
+	first := r.send(h)
+	quoted := r
+	quoted.key = `"k-1"`
+	for _, w := range []*httptest.ResponseRecorder{r.send(h), quoted.send(h)} {
+		if w.Code != http.StatusCreated || w.Body.String() != first.Body.String() ||
+			w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Location") != "/payments/7" {
+			t.Errorf("replayed: %d %v %s; first: %d %s", w.Code, w.Header(), w.Body, first.Code, first.Body)
+		}
+		if w.Header().Get(idempotency.Replayed) != "true" || w.Header().Get("Set-Cookie") != "" || w.Header().Get("X-Other") != "" {
+			t.Errorf("replayed headers: %v", w.Header())
+		}
+	}
+	if first.Header().Get(idempotency.Replayed) != "" || first.Header().Get("Set-Cookie") == "" || first.Header().Get("X-Other") != "x" ||
+		!strings.Contains(first.Body.String(), `{\"amount\":5}`) {
+		t.Errorf("the first response: %v %s", first.Header(), first.Body)
+	}
+	if n := p.calls.Load(); n != 1 {
+		t.Errorf("the handler ran %d times", n)
+	}
+	// Others' keys are other keys; none can be made to look like another's.
+	for i, other := range []request{
+		{"POST", "/payments?x=1", "bob", "k-1", `{"amount":5}`},
+		{"POST", "/payments?x=1", "ann:k", "1", `{"amount":5}`},
+		{"POST", "/payments?x=1", "ann", "k-1:", `{"amount":5}`},
+	} {
+		if w := other.send(h); w.Header().Get(idempotency.Replayed) != "" || int(p.calls.Load()) != i+2 {
+			t.Errorf("%+v was answered with another's response", other)
+		}
+	}
+}
+
+func TestHTTPRefusesAnotherRequest(t *testing.T) {
+	p := &pay{}
+	h := newHTTP(t, memidempotency.NewLeases(), idempotency.HTTPConfig{}).Middleware(p)
+	r := request{"POST", "/payments", "ann", "k", "a"}
+	r.send(h)
+	for what, other := range map[string]request{
+		"another body":   {"POST", "/payments", "ann", "k", "b"},
+		"another path":   {"POST", "/refunds", "ann", "k", "a"},
+		"another query":  {"POST", "/payments?now=1", "ann", "k", "a"},
+		"another method": {"PATCH", "/payments", "ann", "k", "a"},
+	} {
+		refused(t, what, other.send(h), http.StatusUnprocessableEntity, "idempotency-key-reused")
+	}
+	if n := p.calls.Load(); n != 1 {
+		t.Errorf("the handler ran %d times", n)
+	}
+}
+
+func TestHTTPKeys(t *testing.T) {
+	for value, want := range map[string]string{
+		"abc": "abc", `"abc"`: "abc", " abc ": "abc", `"a b;c,d"`: "a b;c,d", `"a\"b\\c"`: `a"b\c`, "a=b/c+d~e.f:g": "a=b/c+d~e.f:g",
+	} {
+		if got, err := idempotency.ParseKey(value); got != want || err != nil {
+			t.Errorf("ParseKey(%q) = %q, %v; want %q", value, got, err, want)
+		}
+	}
+	for _, value := range []string{"", "  ", `""`, `"abc`, `"`, `"a"b`, `"a";p=1`, `"a\b"`, `"a\`, "a b", "a,b", "a;b", `a"b`, "é", "\"é\"", "a\x01", "\"\x7f\""} {
+		if got, err := idempotency.ParseKey(value); err == nil {
+			t.Errorf("ParseKey(%q) = %q without an error", value, got)
+		}
+	}
+	p := &pay{}
+	m := newHTTP(t, memidempotency.NewLeases(), idempotency.HTTPConfig{Required: true, MaxKey: 5})
+	h := m.Middleware(p)
+	refused(t, "no key", request{method: "POST", path: "/"}.send(h), http.StatusBadRequest, "idempotency-key-missing")
+	refused(t, "a long key", request{method: "POST", path: "/", key: "123456"}.send(h), http.StatusBadRequest, "idempotency-key-invalid")
+	refused(t, "a bad key", request{method: "POST", path: "/", key: "a b"}.send(h), http.StatusBadRequest, "idempotency-key-invalid")
+	twice := httptest.NewRequest("POST", "/", nil)
+	twice.Header["Idempotency-Key"] = []string{"a", "b"}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, twice)
+	refused(t, "two keys", w, http.StatusBadRequest, "idempotency-key-invalid")
+	if p.calls.Load() != 0 {
+		t.Error("a refused request reached the handler")
+	}
+	if w := (request{method: "GET", path: "/"}).send(h); w.Code != 200 {
+		t.Errorf("GET needs no key: %d", w.Code)
+	}
+	free := newHTTP(t, memidempotency.NewLeases(), idempotency.HTTPConfig{}).Middleware(p)
+	for range 2 {
+		if w := (request{method: "POST", path: "/"}).send(free); w.Code != 200 {
+			t.Errorf("without a key where none is required: %d", w.Code)
+		}
+	}
+	if p.calls.Load() != 3 {
+		t.Errorf("%d calls, want 3", p.calls.Load())
+	}
+}
+
+// A response that is not final gives the key back; any other stays.
+func TestHTTPKeepsFinalResponses(t *testing.T) {
+	for _, tc := range []struct {
+		status int
+		kept   bool
+	}{{200, true}, {204, true}, {303, true}, {400, true}, {404, true}, {409, true}, {422, true},
+		{408, false}, {425, false}, {429, false}, {500, false}, {502, false}, {503, false}} {
+		calls := 0
+		h := newHTTP(t, memidempotency.NewLeases(), idempotency.HTTPConfig{}).Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			calls++
+			w.WriteHeader(tc.status)
+		}))
+		r := request{"POST", "/", "ann", "k", ""}
+		for range 2 {
+			if w := r.send(h); w.Code != tc.status {
+				t.Errorf("%d came out as %d", tc.status, w.Code)
+			}
+		}
+		if (calls == 1) != tc.kept {
+			t.Errorf("%d: %d calls for two requests, kept should be %v", tc.status, calls, tc.kept)
+		}
+	}
+	calls := 0
+	h := newHTTP(t, memidempotency.NewLeases(), idempotency.HTTPConfig{}).Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if calls++; calls == 1 {
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	func() {
+		defer func() {
+			if p := recover(); p != http.ErrAbortHandler {
+				t.Errorf("the panic came out as %v", p)
+			}
+		}()
+		request{"POST", "/", "ann", "k", ""}.send(h)
+	}()
+	if w := (request{"POST", "/", "ann", "k", ""}).send(h); w.Code != 200 || calls != 2 {
+		t.Errorf("after a panic: %d, %d calls", w.Code, calls)
+	}
+}
+
+func TestHTTPBounds(t *testing.T) {
+	var calls int
+	big := strings.Repeat("x", 1001)
+	m := newHTTP(t, memidempotency.NewLeases(), idempotency.HTTPConfig{MaxRequest: 1000, MaxResponse: 1000})
+	h := m.Middleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls++
+		w.Header().Set("X-Part", "1")
+		w.WriteHeader(http.StatusCreated)
+		for _, c := range []byte(r.Header.Get("X-Answer")) {
+			_, _ = w.Write([]byte{c})
+		}
+	}))
+	refused(t, "a large body", request{"POST", "/", "ann", "k", big}.send(h), http.StatusRequestEntityTooLarge, "too-large")
+	unknown := httptest.NewRequest("POST", "/", io.MultiReader(strings.NewReader(big))) // no Content-Length
+	unknown.Header.Set("Idempotency-Key", "k")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, unknown)
+	refused(t, "a large body of unknown length", w, http.StatusRequestEntityTooLarge, "too-large")
+	cut := httptest.NewRequest("POST", "/", io.MultiReader(strings.NewReader("x"), broken{}))
+	cut.Header.Set("Idempotency-Key", "k")
+	w = httptest.NewRecorder()
+	h.ServeHTTP(w, cut)
+	refused(t, "a body that breaks off", w, http.StatusBadRequest, "invalid-request")
+	if calls != 0 {
+		t.Fatal("a refused request reached the handler")
+	}
+
+	send := func(key, answer string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("POST", "/", nil)
+		r.Header.Set("Idempotency-Key", key)
+		r.Header.Set("X-Answer", answer)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w
+	}
+	if w := send("fits", big[:1000]); w.Code != 201 || w.Body.Len() != 1000 {
+		t.Errorf("a response that fits: %d, %d bytes", w.Code, w.Body.Len())
+	}
+	if w := send("fits", big[:1000]); w.Code != 201 || w.Body.Len() != 1000 || w.Header().Get(idempotency.Replayed) == "" {
+		t.Errorf("its replay: %d, %d bytes", w.Code, w.Body.Len())
+	}
+	if w := send("large", big); w.Code != 201 || w.Body.String() != big || w.Header().Get("X-Part") != "1" {
+		t.Errorf("a response that is too large to keep: %d, %d bytes, %v", w.Code, w.Body.Len(), w.Header())
+	}
+	refused(t, "its repetition", send("large", big), http.StatusConflict, "response-not-kept")
+	if calls != 2 {
+		t.Errorf("%d calls, want 2", calls)
+	}
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// While the first request runs, others are told to come back; after a crash
+// the lease runs out and one of them is handled.
+func TestHTTPRunningAndCrashed(t *testing.T) {
+	store := memidempotency.NewLeases()
+	started, finish := make(chan struct{}), make(chan struct{})
+	var token atomic.Int64
+	h := newHTTP(t, store, idempotency.HTTPConfig{RetryAfter: 1500 * time.Millisecond}).Middleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, _ := idempotency.ClaimFrom(r.Context())
+		token.Store(c.Token)
+		close(started)
+		<-finish
+	}))
+	r := request{"POST", "/", "ann", "k", "x"}
+	var wg sync.WaitGroup
+	wg.Go(func() { r.send(h) })
+	<-started
+	w := r.send(h)
+	refused(t, "while it runs", w, http.StatusConflict, "idempotency-key-in-use")
+	if got := w.Header().Get("Retry-After"); got != "2" {
+		t.Errorf("Retry-After: %q, want whole seconds rounded up", got)
+	}
+	other := r
+	other.body = "y"
+	refused(t, "another request while it runs", other.send(h), http.StatusUnprocessableEntity, "idempotency-key-reused")
+	close(finish)
+	wg.Wait()
+	if token.Load() == 0 {
+		t.Error("the handler's context carries no claim")
+	}
+
+	// A process claims and is gone.
+	key := "http:ann:crashed"
+	var prints []string
+	spy := spying{store, func(r idempotency.Record) { prints = append(prints, r.Fingerprint) }}
+	p := &pay{}
+	h = newHTTP(t, spy, idempotency.HTTPConfig{}).Middleware(p)
+	r.key = "crashed"
+	request{"POST", "/", "ann", "same-request", "x"}.send(h)
+	gone := idempotency.Record{Key: key, Fingerprint: prints[0]}
+	if _, err := store.Claim(t.Context(), gone, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, "before the lease runs out", r.send(h), http.StatusConflict, "idempotency-key-in-use")
+	if err := store.Backdate(t.Context(), key, 2*time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if w := r.send(h); w.Code != 200 || p.calls.Load() != 2 {
+		t.Errorf("after the lease ran out: %d %s, %d calls", w.Code, w.Body, p.calls.Load())
+	}
+}
+
+type spying struct {
+	idempotency.LeaseStore
+	saw func(idempotency.Record)
+}
+
+func (s spying) Claim(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+	s.saw(r)
+	return s.LeaseStore.Claim(ctx, r, ttl)
+}
+
+// away is a lease store out of reach.
+type away struct{ idempotency.LeaseStore }
+
+var errAway = errors.New("postgres://u:secret@db is away")
+
+func (away) Claim(context.Context, idempotency.Record, time.Duration) (idempotency.Claim, error) {
+	return idempotency.Claim{}, errAway
+}
+
+func TestHTTPStoreAway(t *testing.T) {
+	p := &pay{}
+	var log bytes.Buffer
+	h := newHTTP(t, away{}, idempotency.HTTPConfig{Logger: slog.New(slog.NewTextHandler(&log, nil))}).Middleware(p)
+	w := request{"POST", "/", "ann", "k", ""}.send(h)
+	refused(t, "the store is away", w, http.StatusServiceUnavailable, "unavailable")
+	if w.Header().Get("Retry-After") == "" || strings.Contains(w.Body.String(), "secret") || p.calls.Load() != 0 || !strings.Contains(log.String(), "is away") {
+		t.Errorf("%v %s, %d calls, log %s", w.Header(), w.Body, p.calls.Load(), &log)
+	}
+	// Away only when the response should be kept: the client gets it.
+	log.Reset()
+	store := shaky{memidempotency.NewLeases(), func(call string) error { return errAway }}
+	h = newHTTP(t, store, idempotency.HTTPConfig{Finish: 20 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(&log, nil))}).Middleware(p)
+	if w := (request{"POST", "/", "ann", "k", "b"}).send(h); w.Code != 200 || !strings.Contains(w.Body.String(), `"call":1`) || log.Len() == 0 {
+		t.Errorf("a response that could not be kept: %d %s, log %s", w.Code, w.Body, &log)
+	}
+	// It is not known to have failed, so nobody else has it until the deadline.
+	refused(t, "its repetition", request{"POST", "/", "ann", "k", "b"}.send(h), http.StatusConflict, "idempotency-key-in-use")
+}
+
+func TestNewHTTPChecks(t *testing.T) {
+	store := memidempotency.NewLeases()
+	for want, cfg := range map[string]idempotency.HTTPConfig{
+		"HTTPConfig.Scope": {}, "colon": {Scope: byUser, Group: "a:b"}, "MaxKey": {Scope: byUser, MaxKey: -1},
+		"MaxRequest": {Scope: byUser, MaxRequest: -1}, "HTTPConfig.TTL": {Scope: byUser, TTL: 1}, "HTTPConfig.Finish": {Scope: byUser, Finish: -1},
+		"RetryAfter": {Scope: byUser, RetryAfter: -1}, "Set-Cookie": {Scope: byUser, Headers: []string{"set-cookie"}},
+	} {
+		if _, err := idempotency.NewHTTP(store, cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("NewHTTP(%+v) = %v, want an error about %s", cfg, err, want)
+		}
+	}
+	if _, err := idempotency.NewHTTP(nil, idempotency.HTTPConfig{Scope: byUser}); err == nil {
+		t.Error("NewHTTP took no store")
+	}
+}

@@ -1,0 +1,103 @@
+package idempotency
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// key returns the request's key, "" for none where none is required.
+func (h *HTTP) key(r *http.Request) (string, *problem) {
+	values := r.Header.Values("Idempotency-Key")
+	switch {
+	case len(values) == 0 && h.cfg.Required:
+		return "", missing()
+	case len(values) == 0:
+		return "", nil
+	case len(values) > 1:
+		return "", invalid("it is there %d times; send it once", len(values))
+	}
+	key, err := ParseKey(values[0])
+	switch {
+	case err != nil:
+		return "", invalid("%v", err)
+	case len(key) > h.cfg.MaxKey:
+		return "", invalid("it has %d bytes; at most %d are allowed", len(key), h.cfg.MaxKey)
+	}
+	return key, nil
+}
+
+// ParseKey reads the value of an Idempotency-Key header: a string of RFC 8941
+// ("8e03978e-40d5-43dd"), as the draft demands, or the same without the quotes,
+// as many clients send it. Both are the same key.
+func ParseKey(value string) (string, error) {
+	value = strings.Trim(value, " \t")
+	if value == "" {
+		return "", errors.New("it is empty; send a new random value, such as a UUID, for each request")
+	}
+	if value[0] != '"' {
+		for _, c := range []byte(value) {
+			if c <= ' ' || c > '~' || strings.IndexByte(`",;\`, c) >= 0 {
+				return "", errors.New(`without quotes it must be letters, digits and signs other than spaces, " , ; and \; send a UUID, or put it into quotes`)
+			}
+		}
+		return value, nil
+	}
+	var b strings.Builder
+	for i := 1; i < len(value); i++ {
+		switch c := value[i]; {
+		case c == '"':
+			if i != len(value)-1 {
+				return "", errors.New("something follows the closing quote; send one string without parameters")
+			}
+			if b.Len() == 0 {
+				return "", errors.New("it is empty; send a new random value, such as a UUID, for each request")
+			}
+			return b.String(), nil
+		case c == '\\':
+			i++
+			if i == len(value) || value[i] != '"' && value[i] != '\\' {
+				return "", errors.New(`in quotes a backslash may stand only before " and \`)
+			}
+			b.WriteByte(value[i])
+		case c < ' ' || c > '~':
+			return "", errors.New("in quotes it may hold printable ASCII only")
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", errors.New("the closing quote is missing")
+}
+
+// body reads all of the body.
+func (h *HTTP) body(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
+	if r.ContentLength > h.cfg.MaxRequest {
+		return nil, tooLarge(h.cfg.MaxRequest)
+	}
+	if r.Body == nil {
+		return nil, nil
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.cfg.MaxRequest))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, tooLarge(h.cfg.MaxRequest)
+	case err != nil:
+		return nil, incomplete()
+	}
+	return body, nil
+}
+
+// fingerprint tells requests apart: method, target, content type and body, each
+// with its length, so that none can run into the next.
+func fingerprint(r *http.Request, body []byte) string {
+	sum := sha256.New()
+	for _, part := range []string{r.Method, r.URL.EscapedPath(), r.URL.RawQuery, r.Header.Get("Content-Type"), string(body)} {
+		_, _ = io.WriteString(sum, strconv.Itoa(len(part))+":"+part) // a hash never fails
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}

@@ -1,0 +1,86 @@
+package idempotencytest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace-go/millrace/idempotency"
+)
+
+// httpHerd: a hundred requests with one key come in at once, at two instances.
+// One has the effect; the others get its response, or are told to come back.
+func httpHerd(ctx context.Context, h LeaseHarness) error {
+	const herd = 100
+	var effects atomic.Int32
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		<-time.After(window / 4) // others come in meanwhile
+		w.WriteHeader(http.StatusCreated)
+		_, _ = fmt.Fprintf(w, "payment %d", effects.Add(1)) // to a buffer
+	})
+	var instances []http.Handler
+	for _, s := range []idempotency.LeaseStore{h.Store, h.Peer} {
+		m, err := idempotency.NewHTTP(s, idempotency.HTTPConfig{
+			Scope: func(*http.Request) string { return "ann" }, Logger: slog.New(slog.DiscardHandler),
+		})
+		if err != nil {
+			return err
+		}
+		instances = append(instances, m.Middleware(handler))
+	}
+	send := func(i int) *http.Response {
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/payments", strings.NewReader(`{"amount":5}`))
+		r.Header.Set("Idempotency-Key", "herd")
+		w := httptest.NewRecorder()
+		instances[i%2].ServeHTTP(w, r)
+		return w.Result()
+	}
+	var first, replayed, running atomic.Int32
+	judge := func(resp *http.Response) error {
+		defer resp.Body.Close() //nolint:errcheck // a recorder's body
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			return err
+		}
+		switch {
+		case resp.StatusCode == http.StatusConflict && resp.Header.Get("Retry-After") != "":
+			running.Add(1)
+		case resp.StatusCode == http.StatusCreated && string(body) == "payment 1" && resp.Header.Get(idempotency.Replayed) != "":
+			replayed.Add(1)
+		case resp.StatusCode == http.StatusCreated && string(body) == "payment 1":
+			first.Add(1)
+		default:
+			return fmt.Errorf("a request of the herd was answered with %d %.200s", resp.StatusCode, body)
+		}
+		return nil
+	}
+	errs := make([]error, herd)
+	var wg sync.WaitGroup
+	for i := range herd {
+		wg.Go(func() { errs[i] = judge(send(i)) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if effects.Load() != 1 || first.Load() != 1 || replayed.Load()+running.Load() != herd-1 {
+		return fmt.Errorf("%d effects, %d first responses, %d replays and %d told to come back; want one effect and one first",
+			effects.Load(), first.Load(), replayed.Load(), running.Load())
+	}
+	before := replayed.Load()
+	if err := judge(send(1)); err != nil {
+		return err
+	}
+	if replayed.Load() != before+1 {
+		return errors.New("after the herd a request was not answered with the kept response")
+	}
+	return nil
+}

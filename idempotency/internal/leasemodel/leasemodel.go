@@ -1,0 +1,139 @@
+// Package leasemodel checks a lease store against a model of a dozen lines:
+// random calls by several workers, each answered as the model says.
+//
+//	property                                            proven by
+//	a correct store agrees with the model               TestLeaseModel of each store
+//	a store that breaks a rule is caught                TestBrokenStoresAreCaught
+package leasemodel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/millrace-go/millrace/idempotency"
+)
+
+// Backdate moves a key's deadline, or the time at which it ended, into the past.
+type Backdate func(ctx context.Context, key string, by time.Duration) error
+
+// entry is the model of one key.
+type entry struct {
+	state       string // "", "claimed", "expired", "released", "completed"
+	token       int64
+	fingerprint string
+	result      string
+}
+
+// Check runs random histories on the store. It opens one, and gives each
+// history keys of its own.
+func Check(t *testing.T, open func(t testing.TB) (idempotency.LeaseStore, Backdate)) {
+	t.Helper()
+	store, backdate := open(t)
+	var histories atomic.Int64
+	rapid.Check(t, func(t *rapid.T) {
+		if err := run(t, store, backdate, fmt.Sprintf("h%d:", histories.Add(1))); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// run makes one history and returns where the store disagrees with the model.
+func run(t *rapid.T, store idempotency.LeaseStore, backdate Backdate, prefix string) error {
+	ctx := context.Background()
+	keys := map[string]*entry{}
+	var claims []idempotency.Claim // ever given, stale ones too
+	var history []string
+	for range rapid.IntRange(1, 25).Draw(t, "steps") {
+		action := rapid.SampledFrom([]string{"claim", "claim", "claim", "extend", "complete", "release", "expire"}).Draw(t, "action")
+		var err error
+		if action == "claim" || len(claims) == 0 {
+			key := prefix + rapid.SampledFrom([]string{"a", "b"}).Draw(t, "key")
+			print := rapid.SampledFrom([]string{"f", "f", "f", "g"}).Draw(t, "fingerprint")
+			if keys[key] == nil {
+				keys[key] = &entry{}
+			}
+			history = append(history, "claim "+key+" "+print)
+			var c idempotency.Claim
+			if c, err = store.Claim(ctx, idempotency.Record{Key: key, Fingerprint: print}, time.Hour); err == nil {
+				if err = keys[key].claim(c, print); c.State == idempotency.Claimed {
+					claims = append(claims, c)
+				}
+			}
+		} else {
+			c := rapid.SampledFrom(claims).Draw(t, "claim")
+			history = append(history, fmt.Sprintf("%s %s %d", action, c.Key, c.Token))
+			err = keys[c.Key].change(ctx, store, backdate, action, c, fmt.Sprint("r", len(history)))
+		}
+		if err != nil {
+			return fmt.Errorf("%w\nafter\n\t%s", err, strings.Join(history, "\n\t"))
+		}
+	}
+	return nil
+}
+
+// claim compares the answer with what the model would say, and follows it.
+func (e *entry) claim(c idempotency.Claim, print string) error {
+	want := idempotency.Claimed
+	switch e.state {
+	case "claimed", "expired", "completed":
+		switch {
+		case e.fingerprint != print:
+			want = idempotency.Mismatch
+		case e.state == "claimed":
+			want = idempotency.Taken
+		case e.state == "completed":
+			want = idempotency.Done
+		}
+	}
+	switch {
+	case c.State != want:
+		return fmt.Errorf("a claim of a key that is %q: %v, want %v", e.state, c.State, want)
+	case want == idempotency.Done && string(c.Result) != e.result:
+		return fmt.Errorf("the result is %q, want %q", c.Result, e.result)
+	case want == idempotency.Claimed && c.Token <= e.token:
+		return fmt.Errorf("the token is %d after %d", c.Token, e.token)
+	case want == idempotency.Claimed:
+		*e = entry{state: "claimed", token: c.Token, fingerprint: print}
+	}
+	return nil
+}
+
+// change makes a call with a claim, which may be stale, and follows it.
+func (e *entry) change(ctx context.Context, store idempotency.LeaseStore, backdate Backdate, action string, c idempotency.Claim, result string) error {
+	held := e.token == c.Token && (e.state == "claimed" || e.state == "expired")
+	var err error
+	next := ""
+	switch action {
+	case "expire":
+		if e.state == "claimed" {
+			e.state = "expired"
+		}
+		return backdate(ctx, c.Key, 2*time.Hour)
+	case "extend":
+		err, next = store.Extend(ctx, c, time.Hour), "claimed"
+	case "complete":
+		err, next = store.Complete(ctx, c, []byte(result)), "completed"
+	case "release":
+		err, next = store.Release(ctx, c), "released"
+	}
+	// A repeated end is the same end.
+	again := e.token == c.Token && e.state == next && next != "claimed"
+	switch {
+	case (held || again) && err != nil:
+		return fmt.Errorf("%s of a key that is %q: %w", action, e.state, err)
+	case !held && !again && !errors.Is(err, idempotency.ErrLeaseLost):
+		return fmt.Errorf("%s of a key that is %q under the token %d, with %d: %v, want ErrLeaseLost", action, e.state, e.token, c.Token, err)
+	case held:
+		if e.state = next; next == "completed" {
+			e.result = result
+		}
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package idempotency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// Precheck remembers keys whose effects are committed, where asking is cheap.
+// It may forget any of them at any time.
+type Precheck interface {
+	// Known reports for each key whether it was marked.
+	Known(ctx context.Context, keys []string) ([]bool, error)
+	// Mark remembers keys whose effects are committed.
+	Mark(ctx context.Context, keys []string) error
+}
+
+// LayeredConfig is the configuration of [NewLayered].
+type LayeredConfig struct {
+	// Timeout bounds each question to the pre-check; 50 ms when zero. A question
+	// that takes longer counts as unanswered.
+	Timeout time.Duration
+	// Rest is how long the pre-check is left alone after it failed; 1 s when
+	// zero. While it is down each event would else wait for the timeout.
+	Rest time.Duration
+	// OnError gets the pre-check's errors, which nobody else sees; for counting.
+	// It must not block.
+	OnError func(err error)
+}
+
+func (c LayeredConfig) validate() error {
+	if c.Timeout < 0 {
+		return fmt.Errorf("idempotency: LayeredConfig.Timeout is %v; use a positive duration, or 0 for 50 ms", c.Timeout)
+	}
+	if c.Rest < 0 {
+		return fmt.Errorf("idempotency: LayeredConfig.Rest is %v; use a positive duration, or 0 for 1 s", c.Rest)
+	}
+	return nil
+}
+
+// Layered is a [BatchStore] that asks a pre-check before the store that decides.
+// A key known to the pre-check is a duplicate; for any other, and whenever the
+// pre-check does not answer, the truth is asked. A key is marked only when its
+// effect is committed: after the truth's own commit, or when the truth reports a
+// duplicate. Inside a transaction of the caller, whose outcome is open, nothing
+// is marked; a later duplicate does that.
+type Layered struct {
+	fast    Precheck
+	truth   BatchStore
+	cfg     LayeredConfig
+	resting atomic.Int64 // until when, in Unix nanoseconds
+}
+
+var _ BatchStore = (*Layered)(nil)
+
+// NewLayered puts a pre-check (package redisidempotency) in front of the store
+// that decides (package sqlidempotency).
+func NewLayered(fast Precheck, truth BatchStore, cfg LayeredConfig) (*Layered, error) {
+	if fast == nil {
+		return nil, errors.New("idempotency: the pre-check is nil; make one with redisidempotency.New")
+	}
+	if truth == nil {
+		return nil, errors.New("idempotency: the store that decides is nil; make one with sqlidempotency.New")
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 50 * time.Millisecond
+	}
+	if cfg.Rest == 0 {
+		cfg.Rest = time.Second
+	}
+	return &Layered{fast: fast, truth: truth, cfg: cfg}, nil
+}
+
+// Once runs fn unless the pre-check or the truth knows the key.
+func (l *Layered) Once(ctx context.Context, r Record, fn func(ctx context.Context) error) (bool, error) {
+	keys := []string{r.Key}
+	if known := l.known(ctx, keys); known[0] {
+		return false, nil
+	}
+	fresh, err := l.truth.Once(ctx, r, fn)
+	if err == nil {
+		l.mark(ctx, keys)
+	}
+	return fresh, err
+}
+
+// OnceBatch asks the truth only about keys that the pre-check does not know.
+func (l *Layered) OnceBatch(ctx context.Context, records []Record, fn func(ctx context.Context, fresh []int) error) ([]int, error) {
+	rest, places := l.unknown(ctx, records)
+	if len(rest) == 0 {
+		return nil, nil
+	}
+	fresh, err := l.truth.OnceBatch(ctx, rest, func(ctx context.Context, fresh []int) error {
+		return fn(ctx, pick(places, fresh))
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.mark(ctx, keysOf(rest))
+	return pick(places, fresh), nil
+}
+
+// Fresh asks the truth, in the transaction that ctx carries, about keys that
+// the pre-check does not know. It marks nothing.
+func (l *Layered) Fresh(ctx context.Context, records []Record) ([]int, error) {
+	rest, places := l.unknown(ctx, records)
+	fresh, err := l.truth.Fresh(ctx, rest)
+	return pick(places, fresh), err
+}
+
+// Seen asks the truth when the pre-check does not know the key.
+func (l *Layered) Seen(ctx context.Context, key string) (bool, error) {
+	if l.known(ctx, []string{key})[0] {
+		return true, nil
+	}
+	return l.truth.Seen(ctx, key)
+}
+
+// Prune prunes the truth. The pre-check forgets by itself; keep what it
+// remembers shorter than the retention, or a pruned key stays a duplicate.
+func (l *Layered) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+	return l.truth.Prune(ctx, before, limit)
+}
+
+// unknown returns the records that the pre-check does not know, and where they
+// come from.
+func (l *Layered) unknown(ctx context.Context, records []Record) (rest []Record, places []int) {
+	for i, known := range l.known(ctx, keysOf(records)) {
+		if !known {
+			rest, places = append(rest, records[i]), append(places, i)
+		}
+	}
+	return rest, places
+}
+
+// known says no to everything when the pre-check does not answer.
+func (l *Layered) known(ctx context.Context, keys []string) []bool {
+	var known []bool
+	l.ask(ctx, func(ctx context.Context) (err error) {
+		known, err = l.fast.Known(ctx, keys)
+		return err
+	})
+	if len(known) != len(keys) {
+		return make([]bool, len(keys))
+	}
+	return known
+}
+
+func (l *Layered) mark(ctx context.Context, keys []string) {
+	if _, open := sqltx.From(ctx); open {
+		return
+	}
+	// The effect is committed, also when ctx ends now.
+	l.ask(context.WithoutCancel(ctx), func(ctx context.Context) error { return l.fast.Mark(ctx, keys) })
+}
+
+func (l *Layered) ask(ctx context.Context, question func(ctx context.Context) error) {
+	if time.Now().UnixNano() < l.resting.Load() {
+		return
+	}
+	limited, cancel := context.WithTimeout(ctx, l.cfg.Timeout)
+	defer cancel()
+	err := question(limited)
+	if err == nil || ctx.Err() != nil {
+		return // the caller's own end is no fault of the pre-check
+	}
+	l.resting.Store(time.Now().Add(l.cfg.Rest).UnixNano())
+	if l.cfg.OnError != nil {
+		l.cfg.OnError(err)
+	}
+}
+
+func keysOf(records []Record) []string {
+	keys := make([]string, len(records))
+	for i, r := range records {
+		keys[i] = r.Key
+	}
+	return keys
+}
+
+func pick(places, positions []int) []int {
+	if positions == nil {
+		return nil
+	}
+	picked := make([]int, len(positions))
+	for i, p := range positions {
+		picked[i] = places[p]
+	}
+	return picked
+}

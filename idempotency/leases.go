@@ -1,0 +1,190 @@
+package idempotency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/idempotency/internal/renewal"
+)
+
+// LeaseConfig is the configuration of [Leases].
+type LeaseConfig struct {
+	// Group is the consumer group whose effects are guarded; required, without
+	// a colon.
+	Group string
+	// Key names the effect of an event; [ByEvent] when nil.
+	Key KeyFunc
+	// TTL is how long a claim lasts without a renewal, and so how long a crash
+	// blocks its key; 30 s when zero. It is renewed each third of it.
+	TTL time.Duration
+	// Finish bounds how long completing or releasing is tried after the work,
+	// also when the context has ended; TTL when zero. The lease is renewed
+	// meanwhile.
+	Finish time.Duration
+	// Logger gets what cannot be returned: a release that failed, after which
+	// the key is free at its deadline. slog.Default() when nil.
+	Logger *slog.Logger
+}
+
+func (c LeaseConfig) validate() error {
+	if c.Group == "" {
+		return errors.New("idempotency: LeaseConfig.Group is empty; give the consumer group's name")
+	}
+	if strings.Contains(c.Group, ":") {
+		return fmt.Errorf("idempotency: LeaseConfig.Group %q holds a colon, which separates the parts of a key; use another character", c.Group)
+	}
+	return checkTimes("LeaseConfig", c.TTL, c.Finish)
+}
+
+func checkTimes(config string, ttl, finish time.Duration) error {
+	if ttl != 0 && ttl < 10*time.Millisecond {
+		return fmt.Errorf("idempotency: %s.TTL is %v; use at least 10 ms, or 0 for 30 s", config, ttl)
+	}
+	if finish < 0 {
+		return fmt.Errorf("idempotency: %s.Finish is %v; use a positive duration, or 0 for the TTL", config, finish)
+	}
+	return nil
+}
+
+// Leases runs effects outside the database once per key: a call of another
+// service, a mail. They cannot commit together with the key, so a crash between
+// the effect and its completion lets the next worker have it again; hand the
+// claim's token or the key to the other side, which then can refuse what is
+// stale and recognize what is repeated.
+type Leases struct {
+	store LeaseStore
+	keys  Guard // makes the records
+	run   runner
+}
+
+// NewLeases makes a runner for one consumer group. The store can be shared.
+func NewLeases(store LeaseStore, cfg LeaseConfig) (*Leases, error) {
+	if store == nil {
+		return nil, errors.New("idempotency: the lease store is nil; make one with sqlidempotency.NewLeases")
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Key == nil {
+		cfg.Key = ByEvent
+	}
+	return &Leases{
+		store: store, keys: Guard{cfg: Config{Group: cfg.Group, Key: cfg.Key}},
+		run: newRunner(store, cfg.TTL, cfg.Finish, cfg.Logger),
+	}, nil
+}
+
+// Do runs fn if the event's key is free, and keeps what it returns. For a key
+// that was completed before it returns that result and fresh is false. While
+// another worker holds the key it returns a *[TakenError] at once.
+//
+// The lease is renewed while fn works. When it is lost all the same fn's context
+// ends with the cause [ErrLeaseLost], and Do returns that error. An error of fn
+// releases the key and comes back as it is.
+func (l *Leases) Do(ctx context.Context, e event.Event, fn func(ctx context.Context, c Claim) ([]byte, error)) (result []byte, fresh bool, err error) {
+	r, err := l.keys.record(e)
+	if err != nil {
+		return nil, false, err
+	}
+	return l.Once(context.WithValue(ctx, eventKey{}, e), r, fn)
+}
+
+// Once is Do for a record that is no event's.
+func (l *Leases) Once(ctx context.Context, r Record, fn func(ctx context.Context, c Claim) ([]byte, error)) (result []byte, fresh bool, err error) {
+	began := time.Now()
+	c, err := l.store.Claim(ctx, r, l.run.ttl)
+	if err != nil {
+		return nil, false, err
+	}
+	switch c.State {
+	case Claimed:
+		result, err = l.run.held(ctx, began, c, fn)
+		return result, err == nil, err
+	case Done:
+		return c.Result, false, nil
+	case Mismatch:
+		return nil, false, ErrMismatch
+	default:
+		return nil, false, &TakenError{Key: r.Key, Wait: c.Wait}
+	}
+}
+
+type claimKey struct{}
+
+// ClaimFrom returns the claim under which ctx's work runs, for its token.
+func ClaimFrom(ctx context.Context) (Claim, bool) {
+	c, ok := ctx.Value(claimKey{}).(Claim)
+	return c, ok
+}
+
+// runner works under a claim.
+type runner struct {
+	store       LeaseStore
+	ttl, finish time.Duration
+	log         *slog.Logger
+}
+
+func newRunner(store LeaseStore, ttl, finish time.Duration, log *slog.Logger) runner {
+	if ttl == 0 {
+		ttl = 30 * time.Second
+	}
+	if finish == 0 {
+		finish = ttl
+	}
+	if log == nil {
+		log = slog.Default()
+	}
+	return runner{store, ttl, finish, log}
+}
+
+// held runs fn under a claim asked for at the time began, and completes it, or
+// releases it when fn fails.
+func (r runner) held(ctx context.Context, began time.Time, c Claim, fn func(ctx context.Context, c Claim) ([]byte, error)) (result []byte, err error) {
+	work, keeper := renewal.Start(ctx, began, r.ttl, ErrLeaseLost, func(ctx context.Context) error {
+		return r.store.Extend(ctx, c, r.ttl)
+	})
+	defer keeper.Stop()
+	worked := false
+	defer func() {
+		// Not when the work was done but could not be recorded: its effect has
+		// happened, so the key stays claimed, as after a crash.
+		if !worked {
+			r.release(ctx, c)
+		}
+	}()
+	result, err = fn(context.WithValue(work, claimKey{}, c), c)
+	if err != nil {
+		if keeper.Lost() {
+			err = fmt.Errorf("%w: %w", ErrLeaseLost, err)
+		}
+		return nil, err
+	}
+	worked = true
+	if err := r.complete(ctx, c, result); err != nil {
+		return nil, fmt.Errorf("idempotency: the work of the key %q is done, but that could not be recorded: %w", c.Key, err)
+	}
+	return result, nil
+}
+
+// complete tries until it succeeds, also after the local deadline: when nobody
+// has taken over, the claim still counts.
+func (r runner) complete(ctx context.Context, c Claim, result []byte) error {
+	return renewal.Insist(ctx, r.finish, final, func(ctx context.Context) error { return r.store.Complete(ctx, c, result) })
+}
+
+func (r runner) release(ctx context.Context, c Claim) {
+	err := renewal.Insist(ctx, r.finish, final, func(ctx context.Context) error { return r.store.Release(ctx, c) })
+	if err != nil && !errors.Is(err, ErrLeaseLost) {
+		r.log.WarnContext(ctx, "releasing an idempotency key failed; it is free at its deadline", "key", c.Key, "error", err)
+	}
+}
+
+func final(err error) bool {
+	return errors.Is(err, ErrLeaseLost) || fault.Of(err) == fault.Permanent
+}

@@ -1,0 +1,152 @@
+package memidempotency
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/idempotency"
+)
+
+// Leases is an [idempotency.LeaseStore] in memory.
+type Leases struct {
+	mu   sync.Mutex
+	keys map[string]*lease
+}
+
+type lease struct {
+	state       leaseState
+	token       int64
+	fingerprint string
+	until       time.Time // the deadline; when it ended for the other states
+	result      []byte
+}
+
+type leaseState uint8
+
+const (
+	held leaseState = iota
+	released
+	completed
+)
+
+var _ idempotency.LeaseStore = (*Leases)(nil)
+
+// NewLeases returns an empty lease store.
+func NewLeases() *Leases { return &Leases{keys: map[string]*lease{}} }
+
+// Claim takes the key; see [idempotency.LeaseStore].
+func (s *Leases) Claim(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+	if err := idempotency.CheckLease(r.Key, ttl); err != nil {
+		return idempotency.Claim{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return idempotency.Claim{}, fmt.Errorf("memidempotency: claim %q: %w", r.Key, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	l := s.keys[r.Key]
+	c := idempotency.Claim{Key: r.Key}
+	switch {
+	case l == nil:
+		l = &lease{}
+		s.keys[r.Key] = l
+	case l.state == released:
+	case l.fingerprint != r.Fingerprint:
+		c.State = idempotency.Mismatch
+		return c, nil
+	case l.state == completed:
+		c.State, c.Result = idempotency.Done, append([]byte(nil), l.result...)
+		return c, nil
+	case l.until.After(now):
+		c.State, c.Wait = idempotency.Taken, l.until.Sub(now)
+		return c, nil
+	}
+	// Above what the key had before it was pruned, too.
+	token := max(l.token+1, now.UnixMicro())
+	*l = lease{state: held, token: token, fingerprint: r.Fingerprint, until: now.Add(ttl)}
+	c.State, c.Token = idempotency.Claimed, token
+	return c, nil
+}
+
+// Extend moves the deadline.
+func (s *Leases) Extend(ctx context.Context, c idempotency.Claim, ttl time.Duration) error {
+	if err := idempotency.CheckLease(c.Key, ttl); err != nil {
+		return err
+	}
+	return s.change(ctx, c, func(l *lease) bool {
+		if l.state != held {
+			return false
+		}
+		l.until = time.Now().Add(ttl)
+		return true
+	})
+}
+
+// Complete keeps the key and the result.
+func (s *Leases) Complete(ctx context.Context, c idempotency.Claim, result []byte) error {
+	return s.change(ctx, c, func(l *lease) bool {
+		if l.state == held {
+			l.state, l.until, l.result = completed, time.Now(), append([]byte(nil), result...)
+		}
+		return l.state == completed
+	})
+}
+
+// Release gives the key back.
+func (s *Leases) Release(ctx context.Context, c idempotency.Claim) error {
+	return s.change(ctx, c, func(l *lease) bool {
+		if l.state == held {
+			l.state, l.until = released, time.Now()
+		}
+		return l.state == released
+	})
+}
+
+func (s *Leases) change(ctx context.Context, c idempotency.Claim, f func(l *lease) bool) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("memidempotency: lease %q: %w", c.Key, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.keys[c.Key]; l == nil || l.token != c.Token || !f(l) {
+		return fmt.Errorf("memidempotency: lease %q: %w", c.Key, idempotency.ErrLeaseLost)
+	}
+	return nil
+}
+
+// Prune forgets up to limit keys that ended before the given time.
+func (s *Leases) Prune(_ context.Context, before time.Time, limit int) (int, error) {
+	if limit < 1 {
+		return 0, fmt.Errorf("memidempotency: prune: the limit is %d; use at least 1", limit)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	n := 0
+	for key, l := range s.keys {
+		if n == limit {
+			break
+		}
+		if l.until.Before(before) && (l.state != held || !l.until.After(now)) {
+			delete(s.keys, key)
+			n++
+		}
+	}
+	return n, nil
+}
+
+// Backdate moves a key's deadline, or the time at which it ended, into the past,
+// as if that time had gone by: for tests of what comes after a crash.
+func (s *Leases) Backdate(_ context.Context, key string, by time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.keys[key]
+	if l == nil {
+		return fmt.Errorf("memidempotency: backdate: there is no lease %q", key)
+	}
+	l.until = l.until.Add(-by)
+	return nil
+}

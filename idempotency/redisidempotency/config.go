@@ -1,0 +1,61 @@
+package redisidempotency
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+)
+
+// Config of a [Store].
+type Config struct {
+	// Prefix of the Redis keys; "idempotency:" when empty. The prefix and an
+	// idempotency key of up to 255 bytes make a Redis key; of longer ones the
+	// SHA-256 stands for the end.
+	Prefix string
+	// TTL is how long a handled key is remembered; 7 days when zero. A
+	// redelivery after it runs the handler again, or asks the store behind this
+	// one. Each key costs Redis about 100 bytes until then.
+	TTL time.Duration
+	// Lease is how long a crash inside a handler of [Store.Once] blocks its key;
+	// 30 s when zero. It is renewed each third of it while the handler works.
+	Lease time.Duration
+}
+
+// LeaseConfig is the configuration of [Leases].
+type LeaseConfig struct {
+	// Prefix of the Redis keys; "idempotency:lease:" when empty.
+	Prefix string
+	// TTL is how long a key is remembered after its last change; 7 days when
+	// zero. It must exceed the longest lease, and the redelivery horizon.
+	TTL time.Duration
+}
+
+func checkTTL(config string, ttl time.Duration) error {
+	if ttl != 0 && ttl < time.Second {
+		return fmt.Errorf("redisidempotency: %s.TTL is %v; use at least a second, or 0 for 7 days", config, ttl)
+	}
+	return nil
+}
+
+func (c Config) validate() error {
+	if c.Lease != 0 && c.Lease < 10*time.Millisecond {
+		return fmt.Errorf("redisidempotency: Config.Lease is %v; use at least 10 ms, or 0 for 30 s", c.Lease)
+	}
+	return checkTTL("Config", c.TTL)
+}
+
+const (
+	maxKey = 255
+	week   = 7 * 24 * time.Hour
+)
+
+// named returns the Redis key of an idempotency key.
+func named(prefix, key string) string {
+	if len(key) <= maxKey {
+		return prefix + key
+	}
+	sum := sha256.Sum256([]byte(key))
+	tail := "~" + hex.EncodeToString(sum[:])
+	return prefix + key[:maxKey-len(tail)] + tail
+}

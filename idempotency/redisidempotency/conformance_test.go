@@ -1,0 +1,184 @@
+package redisidempotency_test
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/idempotencytest"
+	"github.com/millrace-go/millrace/idempotency/internal/leasemodel"
+	"github.com/millrace-go/millrace/idempotency/redisidempotency"
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// servers opens a client of each kind of Redis.
+var servers = map[string]func(t testing.TB) redis.UniversalClient{
+	"miniredis": func(t testing.TB) redis.UniversalClient {
+		t.Helper()
+		return open(t, "redis://"+miniature(t).Addr())
+	},
+	"redis": func(t testing.TB) redis.UniversalClient { t.Helper(); return open(t, servicetest.Redis(t)) },
+	"cluster": func(t testing.TB) redis.UniversalClient {
+		t.Helper()
+		return open(t, "redis://"+servicetest.RedisCluster(t))
+	},
+}
+
+// miniature starts a Redis in this process, whose keys expire by the clock.
+func miniature(t testing.TB) *miniredis.Miniredis {
+	t.Helper()
+	m := miniredis.NewMiniRedis()
+	m.ClockTTL(true)
+	if err := m.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	return m
+}
+
+func open(t testing.TB, url string) redis.UniversalClient {
+	t.Helper()
+	client, err := redisdb.Open(url, redisdb.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+func eachServer(t *testing.T, run func(t *testing.T, client redis.UniversalClient)) {
+	for name, connect := range servers {
+		t.Run(name, func(t *testing.T) { run(t, connect(t)) })
+	}
+}
+
+// prefix is a place of the test's own in a shared keyspace, emptied at its end.
+func prefix(t testing.TB, client redis.UniversalClient) string {
+	t.Helper()
+	p := "t_" + strings.ToLower(rand.Text()) + ":"
+	t.Cleanup(func() {
+		empty := func(ctx context.Context, node redis.UniversalClient) error {
+			keys := node.Scan(ctx, 0, p+"*", 1000).Iterator()
+			for keys.Next(ctx) {
+				if err := client.Del(ctx, keys.Val()).Err(); err != nil {
+					return err
+				}
+			}
+			return keys.Err()
+		}
+		ctx := context.Background()
+		var err error
+		if cluster, ok := client.(*redis.ClusterClient); ok {
+			err = cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error { return empty(ctx, node) })
+		} else {
+			err = empty(ctx, client)
+		}
+		if err != nil {
+			t.Errorf("empty %s: %v", p, err)
+		}
+	})
+	return p
+}
+
+func newStore(t testing.TB, client redis.UniversalClient, cfg redisidempotency.Config) *redisidempotency.Store {
+	t.Helper()
+	s, err := redisidempotency.New(client, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func newLeases(t testing.TB, client redis.UniversalClient, cfg redisidempotency.LeaseConfig) *redisidempotency.Leases {
+	t.Helper()
+	s, err := redisidempotency.NewLeases(client, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestConformance(t *testing.T) {
+	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
+		idempotencytest.Run(t, func(t *testing.T) idempotencytest.Harness { return harness(t, client) })
+	})
+}
+
+func harness(t testing.TB, client redis.UniversalClient) idempotencytest.Harness {
+	cfg := redisidempotency.Config{Prefix: prefix(t, client)}
+	return idempotencytest.Harness{Store: newStore(t, client, cfg), Peer: newStore(t, client, cfg), Expires: true}
+}
+
+// notApplicable lists the cases that Redis rules out, and why. A case may not
+// drop out of the suite unnoticed.
+var notApplicable = map[idempotencytest.Need][]string{
+	idempotencytest.NeedDB: {"transaction-in-context", "outer-commit", "outer-rollback", "cancelled-in-handler"},
+	idempotencytest.NeedBatch: {"batch-picks-the-new", "batch-all-or-nothing", "batch-odd-keys", "batch-large", "batch-takeover",
+		"batch-storm", "fresh-needs-a-transaction", "fresh-in-a-handler", "fresh-in-a-transaction"},
+	idempotencytest.NeedPrune: {"prune-keeps-newer", "prune-in-chunks"},
+}
+
+func TestNotApplicable(t *testing.T) {
+	h := harness(t, open(t, "redis://"+miniature(t).Addr()))
+	got := map[idempotencytest.Need][]string{}
+	for _, c := range idempotencytest.Cases() {
+		if missing := c.Missing(h); missing != "" {
+			got[missing] = append(got[missing], c.Name)
+		}
+	}
+	for need, names := range notApplicable {
+		if !slices.Equal(got[need], names) {
+			t.Errorf("n/a because %s: %v, listed: %v", need, got[need], names)
+		}
+	}
+	if len(got) != len(notApplicable) {
+		t.Errorf("n/a: %v, listed: %v", got, notApplicable)
+	}
+}
+
+func TestLeaseConformance(t *testing.T) {
+	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
+		idempotencytest.RunLeases(t, func(t *testing.T) idempotencytest.LeaseHarness {
+			cfg := redisidempotency.LeaseConfig{Prefix: prefix(t, client)}
+			return idempotencytest.LeaseHarness{
+				Store: newLeases(t, client, cfg), Peer: newLeases(t, client, cfg), Expires: true,
+				Backdate: backdate(client, cfg.Prefix),
+			}
+		})
+	})
+}
+
+func backdate(client redis.UniversalClient, prefix string) func(context.Context, string, time.Duration) error {
+	return func(ctx context.Context, key string, by time.Duration) error {
+		until, err := client.HGet(ctx, prefix+key, "until").Result()
+		if err != nil {
+			return err
+		}
+		us, err := strconv.ParseInt(until, 10, 64)
+		if err != nil {
+			return err
+		}
+		return client.HSet(ctx, prefix+key, "until", us-by.Microseconds()).Err()
+	}
+}
+
+func TestLeaseModel(t *testing.T) {
+	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
+		leasemodel.Check(t, func(t testing.TB) (idempotency.LeaseStore, leasemodel.Backdate) {
+			cfg := redisidempotency.LeaseConfig{Prefix: prefix(t, client)}
+			return newLeases(t, client, cfg), backdate(client, cfg.Prefix)
+		})
+	})
+}

@@ -1,0 +1,23 @@
+package redisidempotency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/redisdb"
+)
+
+// Classify judges Redis errors for retries: unreachable, slow beyond the
+// timeout, loading, out of memory or read-only is infrastructure.
+func Classify(err error) fault.Class { return redisdb.Classify(err) }
+
+// failed wraps an error of a command. Without an answer nothing is known of the
+// key, so no handler may run, and the consumer pauses until Redis is back.
+func failed(what, key string, err error) error {
+	if !errors.Is(err, context.Canceled) && Classify(err) == fault.Infrastructure {
+		err = fault.MarkInfrastructure(err)
+	}
+	return fmt.Errorf("redisidempotency: %s %q: %w", what, key, err)
+}

@@ -1,0 +1,80 @@
+package redisidempotency_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/redisidempotency"
+	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/internal/sqlitedb"
+)
+
+// Redis in front of a database: a duplicate costs no transaction.
+func ExampleNew() {
+	server := miniredis.NewMiniRedis()
+	check(server.Start())
+	defer server.Close()
+	client := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{server.Addr()}})
+	defer client.Close()
+	dir, err := os.MkdirTemp("", "redisidempotency")
+	check(err)
+	defer os.RemoveAll(dir)
+	db, err := sqlitedb.Open(filepath.Join(dir, "app.db"), sqlitedb.Config{})
+	check(err)
+	defer db.Close()
+	ctx := context.Background()
+	truth, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite})
+	check(err)
+	check(truth.Migrate(ctx))
+
+	fast, err := redisidempotency.New(client, redisidempotency.Config{})
+	check(err)
+	store, err := idempotency.NewLayered(fast, truth, idempotency.LayeredConfig{})
+	check(err)
+	for range 2 {
+		fmt.Println(store.Once(ctx, idempotency.Record{Key: "stats:e1"}, func(context.Context) error {
+			fmt.Println("counted")
+			return nil
+		}))
+	}
+	fmt.Println(fast.Seen(ctx, "stats:e1"))
+	// Output:
+	// counted
+	// true <nil>
+	// false <nil>
+	// true <nil>
+}
+
+func ExampleNewLeases() {
+	server := miniredis.NewMiniRedis()
+	check(server.Start())
+	defer server.Close()
+	client := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{server.Addr()}})
+	defer client.Close()
+
+	store, err := redisidempotency.NewLeases(client, redisidempotency.LeaseConfig{})
+	check(err)
+	ctx := context.Background()
+	c, err := store.Claim(ctx, idempotency.Record{Key: "mailer:e1"}, time.Minute)
+	fmt.Println(c.State, err)
+	other, err := store.Claim(ctx, idempotency.Record{Key: "mailer:e1"}, time.Minute)
+	fmt.Println(other.State, other.Wait > 50*time.Second, err)
+	fmt.Println(store.Complete(ctx, c, []byte("sent")))
+	// Output:
+	// claimed <nil>
+	// taken true <nil>
+	// <nil>
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

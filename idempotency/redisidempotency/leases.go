@@ -1,0 +1,126 @@
+package redisidempotency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/idempotency"
+)
+
+// Leases is an [idempotency.LeaseStore] in Redis, with Redis' own clock.
+type Leases struct {
+	client  redis.UniversalClient
+	cfg     LeaseConfig
+	scripts leaseScripts
+}
+
+var _ idempotency.LeaseStore = (*Leases)(nil)
+
+// NewLeases makes a lease store on a client, which stays the caller's to close.
+func NewLeases(client redis.UniversalClient, cfg LeaseConfig) (*Leases, error) {
+	if client == nil {
+		return nil, errors.New("redisidempotency: the client is nil; make one with redis.NewUniversalClient")
+	}
+	if err := checkTTL("LeaseConfig", cfg.TTL); err != nil {
+		return nil, err
+	}
+	if cfg.Prefix == "" {
+		cfg.Prefix = "idempotency:lease:"
+	}
+	if cfg.TTL == 0 {
+		cfg.TTL = week
+	}
+	return &Leases{client: client, cfg: cfg, scripts: newLeaseScripts()}, nil
+}
+
+func (s *Leases) check(key string, ttl time.Duration) error {
+	if err := idempotency.CheckLease(key, ttl); err != nil {
+		return err
+	}
+	if ttl > s.cfg.TTL {
+		return fmt.Errorf("redisidempotency: a lease of %v is longer than LeaseConfig.TTL (%v), after which Redis forgets it; use a shorter lease", ttl, s.cfg.TTL)
+	}
+	return nil
+}
+
+// Claim takes the key; see [idempotency.LeaseStore].
+func (s *Leases) Claim(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+	c := idempotency.Claim{Key: r.Key}
+	if err := s.check(r.Key, ttl); err != nil {
+		return c, err
+	}
+	answer, err := s.scripts.claim.Run(ctx, s.client, []string{named(s.cfg.Prefix, r.Key)},
+		r.Fingerprint, ttl.Microseconds(), s.cfg.TTL.Milliseconds()).StringSlice()
+	if err != nil {
+		return c, failed("claim", r.Key, err)
+	}
+	if len(answer) == 0 {
+		return c, failed("claim", r.Key, errors.New("the script answered nothing"))
+	}
+	switch answer[0] {
+	case "claimed":
+		c.State = idempotency.Claimed
+		c.Token, err = strconv.ParseInt(answer[1], 10, 64)
+	case "done":
+		c.State = idempotency.Done
+		if answer[1] != "" {
+			c.Result = []byte(answer[1])
+		}
+	case "mismatch":
+		c.State = idempotency.Mismatch
+	default:
+		var left int64
+		left, err = strconv.ParseInt(answer[1], 10, 64)
+		c.State, c.Wait = idempotency.Taken, time.Duration(left)*time.Microsecond
+	}
+	if err != nil {
+		return c, failed("claim", r.Key, err)
+	}
+	return c, nil
+}
+
+// Extend moves the deadline.
+func (s *Leases) Extend(ctx context.Context, c idempotency.Claim, ttl time.Duration) error {
+	if err := s.check(c.Key, ttl); err != nil {
+		return err
+	}
+	return s.change(ctx, "extend the lease of", s.scripts.extend, c, ttl.Microseconds(), s.cfg.TTL.Milliseconds())
+}
+
+// Complete keeps the key and the result.
+func (s *Leases) Complete(ctx context.Context, c idempotency.Claim, result []byte) error {
+	return s.change(ctx, "complete", s.scripts.complete, c, result, s.cfg.TTL.Milliseconds())
+}
+
+// Release gives the key back.
+func (s *Leases) Release(ctx context.Context, c idempotency.Claim) error {
+	return s.change(ctx, "release", s.scripts.release, c)
+}
+
+func (s *Leases) change(ctx context.Context, what string, script *redis.Script, c idempotency.Claim, args ...any) error {
+	held, err := script.Run(ctx, s.client, []string{named(s.cfg.Prefix, c.Key)}, append([]any{c.Token}, args...)...).Bool()
+	if err != nil {
+		return failed(what, c.Key, err)
+	}
+	if !held {
+		return fmt.Errorf("redisidempotency: %s %q: %w", what, c.Key, idempotency.ErrLeaseLost)
+	}
+	return nil
+}
+
+// Prune does nothing: Redis forgets each key at the end of its TTL.
+func (s *Leases) Prune(_ context.Context, _ time.Time, limit int) (int, error) {
+	return 0, checkLimit(limit)
+}
+
+func checkLimit(limit int) error {
+	if limit < 1 {
+		return fmt.Errorf("redisidempotency: prune: the limit is %d; use at least 1", limit)
+	}
+	return nil
+}

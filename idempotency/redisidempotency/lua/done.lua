@@ -1,0 +1,9 @@
+-- Marks a key that the caller holds as handled.
+-- KEYS[1] the key, a string  ARGV[1] what the caller wrote  ARGV[2] the mark
+-- ARGV[3] kept for, ms
+-- returns 1, or 0 when somebody else has the key, or nobody
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+  return 0
+end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+return 1

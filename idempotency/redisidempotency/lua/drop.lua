@@ -1,0 +1,7 @@
+-- Forgets a key that the caller holds.
+-- KEYS[1] the key, a string  ARGV[1] what the caller wrote
+-- returns 1, or 0 when somebody else has the key, or nobody
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+  return 0
+end
+return redis.call('DEL', KEYS[1])

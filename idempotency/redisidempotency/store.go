@@ -1,0 +1,214 @@
+package redisidempotency
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/internal/renewal"
+	"github.com/millrace-go/millrace/internal/backoff"
+)
+
+// mark is the value of a handled key. A key that is being handled has a random
+// value of its holder, which is longer.
+const mark = "1"
+
+// Store is an [idempotency.Precheck], and an [idempotency.Store] where a lost
+// key is tolerable.
+type Store struct {
+	client  redis.UniversalClient
+	cfg     Config
+	scripts markScripts
+}
+
+var (
+	_ idempotency.Store    = (*Store)(nil)
+	_ idempotency.Precheck = (*Store)(nil)
+)
+
+// New makes a store on a client, which stays the caller's to close.
+func New(client redis.UniversalClient, cfg Config) (*Store, error) {
+	if client == nil {
+		return nil, errors.New("redisidempotency: the client is nil; make one with redis.NewUniversalClient")
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Prefix == "" {
+		cfg.Prefix = "idempotency:"
+	}
+	if cfg.TTL == 0 {
+		cfg.TTL = week
+	}
+	if cfg.Lease == 0 {
+		cfg.Lease = 30 * time.Second
+	}
+	return &Store{client: client, cfg: cfg, scripts: newMarkScripts()}, nil
+}
+
+// Known reports which keys are handled, in one round trip; see
+// [idempotency.Precheck].
+func (s *Store) Known(ctx context.Context, keys []string) ([]bool, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	values := make([]*redis.StringCmd, len(keys))
+	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, key := range keys {
+			values[i] = p.Get(ctx, named(s.cfg.Prefix, key))
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return nil, failed("look up", keys[0], err)
+	}
+	known := make([]bool, len(keys))
+	for i, value := range values {
+		if err := value.Err(); err != nil && !errors.Is(err, redis.Nil) {
+			return nil, failed("look up", keys[i], err)
+		}
+		known[i] = value.Val() == mark
+	}
+	return known, nil
+}
+
+// Mark remembers keys whose effects are committed, in one round trip.
+func (s *Store) Mark(ctx context.Context, keys []string) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, key := range keys {
+			p.Set(ctx, named(s.cfg.Prefix, key), mark, s.cfg.TTL)
+		}
+		return nil
+	})
+	if err != nil {
+		return failed("mark", keys[0], err)
+	}
+	return nil
+}
+
+// Seen reports whether the key is handled.
+func (s *Store) Seen(ctx context.Context, key string) (bool, error) {
+	if key == "" {
+		return false, idempotency.ErrEmptyKey
+	}
+	known, err := s.Known(ctx, []string{key})
+	if err != nil {
+		return false, err
+	}
+	return known[0], nil
+}
+
+// Prune does nothing: Redis forgets each key at the end of its TTL.
+func (s *Store) Prune(_ context.Context, _ time.Time, limit int) (int, error) {
+	return 0, checkLimit(limit)
+}
+
+// holding is the keys that the calls around this one hold, innermost first.
+type holding struct {
+	store *Store
+	key   string
+	outer *holding
+}
+
+type contextKey struct{}
+
+// Once runs fn if the key is new, with Redis as the only truth. The key is
+// marked as handled after fn has returned nil. Until then it carries a lease,
+// so that a crash leaves it free after Config.Lease, and the effect, if there
+// was one, is had again. A concurrent duplicate asks every now and then until
+// the first is over.
+func (s *Store) Once(ctx context.Context, r idempotency.Record, fn func(ctx context.Context) error) (fresh bool, err error) {
+	if r.Key == "" {
+		return false, idempotency.ErrEmptyKey
+	}
+	outer, _ := ctx.Value(contextKey{}).(*holding)
+	for h := outer; h != nil; h = h.outer {
+		if h.store == s && h.key == r.Key {
+			return false, nil // waiting would be waiting for ourselves
+		}
+	}
+	holder := rand.Text()
+	began, fresh, err := s.take(ctx, r.Key, holder)
+	if err != nil || !fresh {
+		return false, err
+	}
+	name := []string{named(s.cfg.Prefix, r.Key)}
+	work, keeper := renewal.Start(ctx, began, s.cfg.Lease, idempotency.ErrLeaseLost, func(ctx context.Context) error {
+		return s.change("renew", r.Key, s.scripts.renew.Run(ctx, s.client, name, holder, s.cfg.Lease.Milliseconds()))
+	})
+	defer keeper.Stop()
+	worked := false
+	defer func() {
+		if !worked {
+			// When this fails too the key is free at its deadline.
+			_ = s.insist(ctx, func(ctx context.Context) error {
+				return s.change("release", r.Key, s.scripts.drop.Run(ctx, s.client, name, holder))
+			})
+		}
+	}()
+	if err := fn(context.WithValue(work, contextKey{}, &holding{s, r.Key, outer})); err != nil {
+		if keeper.Lost() {
+			err = fmt.Errorf("%w: %w", idempotency.ErrLeaseLost, err)
+		}
+		return false, err
+	}
+	worked = true
+	err = s.insist(ctx, func(ctx context.Context) error {
+		return s.change("complete", r.Key, s.scripts.done.Run(ctx, s.client, name, holder, mark, s.cfg.TTL.Milliseconds()))
+	})
+	return err == nil, err
+}
+
+// take waits until nobody holds the key, and reports whether it is ours now or
+// was handled; and since when we have it.
+func (s *Store) take(ctx context.Context, key, holder string) (began time.Time, fresh bool, err error) {
+	name := named(s.cfg.Prefix, key)
+	policy := backoff.Policy{Initial: 5 * time.Millisecond, Max: 200 * time.Millisecond, Jitter: 0.3}
+	for attempt := 1; ; attempt++ {
+		if err := ctx.Err(); err != nil {
+			return began, false, failed("record", key, err)
+		}
+		began = time.Now()
+		switch ours, err := s.client.SetNX(ctx, name, holder, s.cfg.Lease).Result(); {
+		case err != nil:
+			return began, false, failed("record", key, err)
+		case ours:
+			return began, true, nil
+		}
+		switch value, err := s.client.Get(ctx, name).Result(); {
+		case errors.Is(err, redis.Nil):
+			continue // given back just now
+		case err != nil:
+			return began, false, failed("record", key, err)
+		case value == mark:
+			return began, false, nil
+		}
+		if err := backoff.Sleep(ctx, policy.Delay(attempt)); err != nil {
+			return began, false, failed("record", key, err)
+		}
+	}
+}
+
+// insist makes the end of a call known to Redis even when that takes a while.
+func (s *Store) insist(ctx context.Context, f func(context.Context) error) error {
+	return renewal.Insist(ctx, s.cfg.Lease, func(err error) bool { return errors.Is(err, idempotency.ErrLeaseLost) }, f)
+}
+
+func (s *Store) change(what, key string, answer *redis.Cmd) error {
+	held, err := answer.Bool()
+	if err != nil {
+		return failed(what, key, err)
+	}
+	if !held {
+		return fmt.Errorf("redisidempotency: %s %q: %w", what, key, idempotency.ErrLeaseLost)
+	}
+	return nil
+}

@@ -1,0 +1,250 @@
+package redisidempotency_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/idempotencytest"
+	"github.com/millrace-go/millrace/idempotency/redisidempotency"
+	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+func record(key string) idempotency.Record { return idempotency.Record{Key: key, Group: "g"} }
+
+func nothing(context.Context) error { return nil }
+
+// A handled key is a plain value with a TTL; while it is handled it expires
+// with the lease, so that a crash does not block it for a week.
+func TestTTL(t *testing.T) {
+	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
+		p := prefix(t, client)
+		s := newStore(t, client, redisidempotency.Config{Prefix: p})
+		ttl := func(key string) time.Duration { return client.PTTL(t.Context(), p+key).Val() }
+		_, err := s.Once(t.Context(), record("g:1"), func(context.Context) error {
+			if got := ttl("g:1"); got <= 0 || got > 30*time.Second {
+				t.Errorf("during the handler the key expires in %v", got)
+			}
+			return nil
+		})
+		if err := errors.Join(err, s.Mark(t.Context(), []string{"g:2", "g:3"})); err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{"g:1", "g:2", "g:3"} {
+			if got := ttl(key); got < 7*24*time.Hour-time.Minute || got > 7*24*time.Hour || client.Get(t.Context(), p+key).Val() != "1" {
+				t.Errorf("%s expires in %v with %q, want a week", key, got, client.Get(t.Context(), p+key).Val())
+			}
+		}
+		known, err := s.Known(t.Context(), []string{"g:0", "g:3", "g:1", "g:0"})
+		if !slices.Equal(known, []bool{false, true, true, false}) || err != nil {
+			t.Errorf("Known = %v, %v", known, err)
+		}
+		l := newLeases(t, client, redisidempotency.LeaseConfig{Prefix: p + "l:", TTL: time.Hour})
+		if _, err := l.Claim(t.Context(), record("k"), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if got := ttl("l:k"); got <= 59*time.Minute || got > time.Hour {
+			t.Errorf("a lease is kept for %v, want an hour", got)
+		}
+		if _, err := l.Claim(t.Context(), record("k"), 2*time.Hour); err == nil || !strings.Contains(err.Error(), "LeaseConfig.TTL") {
+			t.Errorf("a lease beyond the TTL: %v", err)
+		}
+	})
+}
+
+// Another has the key when the lease ran out; the first one's end fails and
+// leaves the other's key alone.
+func TestLeaseRunsOut(t *testing.T) {
+	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
+		p := prefix(t, client)
+		s := newStore(t, client, redisidempotency.Config{Prefix: p})
+		for _, result := range []error{nil, errFailed} {
+			fresh, err := s.Once(t.Context(), record("g:1"), func(ctx context.Context) error {
+				// As if it had expired while this process was stopped.
+				if err := client.Set(ctx, p+"g:1", "another", 0).Err(); err != nil {
+					t.Error(err)
+				}
+				return result
+			})
+			want := result
+			if want == nil {
+				want = idempotency.ErrLeaseLost
+			}
+			if fresh || !errors.Is(err, want) {
+				t.Errorf("a handler that returned %v: %v, %v; want %v", result, fresh, err, want)
+			}
+			if got := client.Get(t.Context(), p+"g:1").Val(); got != "another" {
+				t.Errorf("the other's key is %q now", got)
+			}
+			client.Del(t.Context(), p+"g:1")
+		}
+	})
+}
+
+var errFailed = errors.New("the handler failed")
+
+// A worker that crashed blocks its key until the lease ends.
+func TestCrash(t *testing.T) {
+	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
+		p := prefix(t, client)
+		s := newStore(t, client, redisidempotency.Config{Prefix: p, Lease: 200 * time.Millisecond})
+		began := time.Now()
+		if err := client.Set(t.Context(), p+"g:1", "crashed", 200*time.Millisecond).Err(); err != nil {
+			t.Fatal(err)
+		}
+		fresh, err := s.Once(t.Context(), record("g:1"), func(context.Context) error {
+			<-time.After(500 * time.Millisecond) // longer than the lease, which is renewed
+			return nil
+		})
+		if took := time.Since(began); !fresh || err != nil || took < 690*time.Millisecond {
+			t.Errorf("%v, %v after %v; want the effect after the lease", fresh, err, took)
+		}
+	})
+}
+
+// Without an answer nothing is known: alone the store refuses, and as a
+// pre-check it is skipped.
+func TestRedisDown(t *testing.T) {
+	m := miniature(t)
+	client := open(t, "redis://"+m.Addr())
+	s := newStore(t, client, redisidempotency.Config{Lease: 100 * time.Millisecond})
+	l := newLeases(t, client, redisidempotency.LeaseConfig{})
+	_, db := servicetest.SQLite(t)
+	truth, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := truth.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	skipped := 0
+	layered, err := idempotency.NewLayered(s, truth, idempotency.LayeredConfig{Rest: time.Nanosecond, OnError: func(err error) {
+		skipped++
+		if fault.Of(err) != fault.Infrastructure {
+			t.Errorf("the pre-check failed with %v (%v)", err, fault.Of(err))
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fresh, err := layered.Once(t.Context(), record("g:1"), nothing); !fresh || err != nil {
+		t.Fatalf("with Redis: %v, %v", fresh, err)
+	}
+	m.Close()
+	never := func(context.Context) error {
+		t.Error("the handler ran")
+		return nil
+	}
+	c := idempotency.Claim{Key: "k", Token: 1}
+	_, once := s.Once(t.Context(), record("g:1"), never)
+	_, seen := s.Seen(t.Context(), "g:1")
+	_, known := s.Known(t.Context(), []string{"g:1"})
+	_, claim := l.Claim(t.Context(), record("k"), time.Minute)
+	for name, err := range map[string]error{
+		"Once": once, "Seen": seen, "Known": known, "Mark": s.Mark(t.Context(), []string{"g:1"}), "Claim": claim,
+		"Extend": l.Extend(t.Context(), c, time.Minute), "Complete": l.Complete(t.Context(), c, nil), "Release": l.Release(t.Context(), c),
+	} {
+		if fault.Of(err) != fault.Infrastructure || !strings.HasPrefix(err.Error(), "redisidempotency: ") {
+			t.Errorf("%s without Redis: %v (%v), want infrastructure", name, err, fault.Of(err))
+		}
+	}
+	for _, want := range []bool{false, true} {
+		key := map[bool]string{false: "g:1", true: "g:2"}[want]
+		if fresh, err := layered.Once(t.Context(), record(key), nothing); fresh != want || err != nil {
+			t.Errorf("layered without Redis, %s: %v, %v; want the truth's answer %v", key, fresh, err, want)
+		}
+	}
+	if skipped == 0 {
+		t.Error("nobody was told that the pre-check failed")
+	}
+}
+
+// Redis going away while a handler works: the effect was had and no key says
+// so. That is an error, and the reason not to use Redis alone for money.
+func TestRedisDiesInHandler(t *testing.T) {
+	m := miniature(t)
+	s := newStore(t, open(t, "redis://"+m.Addr()), redisidempotency.Config{Lease: 100 * time.Millisecond})
+	fresh, err := s.Once(t.Context(), record("g:1"), func(context.Context) error {
+		m.Close()
+		return nil
+	})
+	if fresh || fault.Of(err) != fault.Infrastructure {
+		t.Errorf("%v, %v (%v); want an infrastructure error", fresh, err, fault.Of(err))
+	}
+	if err := m.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	m.FlushAll()
+	_, err = s.Once(t.Context(), record("g:2"), func(context.Context) error {
+		m.Close()
+		return errFailed
+	})
+	if !errors.Is(err, errFailed) {
+		t.Errorf("a failing handler: %v, want its own error", err)
+	}
+}
+
+// The suite on Redis before SQLite: the two together keep the truth's promises.
+func TestLayeredConformance(t *testing.T) {
+	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
+		idempotencytest.Run(t, func(t *testing.T) idempotencytest.Harness {
+			_, db := servicetest.SQLite(t)
+			truth, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := truth.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			layered, err := idempotency.NewLayered(newStore(t, client, redisidempotency.Config{Prefix: prefix(t, client)}), truth,
+				idempotency.LayeredConfig{Timeout: time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return idempotencytest.Harness{Store: layered, DB: db, Expires: true}
+		})
+	})
+}
+
+// A server that lost its scripts, after a restart say, gets them again.
+func TestScriptsAreLoadedAgain(t *testing.T) {
+	m := miniature(t)
+	client := open(t, "redis://"+m.Addr())
+	l := newLeases(t, client, redisidempotency.LeaseConfig{})
+	for _, key := range []string{"a", "b"} {
+		if err := client.ScriptFlush(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		c, err := l.Claim(t.Context(), record(key), time.Minute)
+		if err != nil || c.State != idempotency.Claimed {
+			t.Errorf("Claim: %v, %v", c.State, err)
+		}
+	}
+}
+
+func TestNewChecks(t *testing.T) {
+	client := open(t, "redis://127.0.0.1:1")
+	for want, cfg := range map[string]redisidempotency.Config{
+		"Config.TTL": {TTL: time.Millisecond}, "Config.Lease": {Lease: -1},
+	} {
+		if _, err := redisidempotency.New(client, cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("New(%+v) = %v, want an error about %s", cfg, err, want)
+		}
+	}
+	if _, err := redisidempotency.NewLeases(client, redisidempotency.LeaseConfig{TTL: -1}); err == nil || !strings.Contains(err.Error(), "LeaseConfig.TTL") {
+		t.Errorf("NewLeases = %v", err)
+	}
+	_, err := redisidempotency.New(nil, redisidempotency.Config{})
+	_, err2 := redisidempotency.NewLeases(nil, redisidempotency.LeaseConfig{})
+	if err == nil || err2 == nil {
+		t.Error("a nil client was taken")
+	}
+}

@@ -1,0 +1,166 @@
+package sqlidempotency
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// chunk is how many keys one statement takes; a larger batch is claimed in
+// several. Beyond it the time per key no longer falls.
+const chunk = 1000
+
+// OnceBatch records the new keys with one statement and runs fn in the same
+// transaction; see [idempotency.BatchStore].
+func (s *Store) OnceBatch(ctx context.Context, records []idempotency.Record, fn func(ctx context.Context, fresh []int) error) ([]int, error) {
+	b, err := s.batch(records)
+	if err != nil || len(records) == 0 {
+		return nil, err
+	}
+	var fresh []int
+	_, err = s.do(ctx, func() string { return records[fresh[0]].Key }, func(ctx context.Context, tx *sql.Tx) (bool, error) {
+		var err error
+		fresh, err = s.claim(ctx, tx, b)
+		return len(fresh) > 0, err
+	}, func(ctx context.Context) error { return fn(ctx, fresh) })
+	if err != nil {
+		return nil, wrap(err, "record %d keys", len(records))
+	}
+	return fresh, nil
+}
+
+// Fresh records the new keys in the transaction that ctx carries; see
+// [idempotency.BatchStore]. On MySQL a deadlock with another batch ends that
+// transaction; sqltx.Do then does not commit, and it can be done again.
+func (s *Store) Fresh(ctx context.Context, records []idempotency.Record) ([]int, error) {
+	if _, ok := sqltx.On(ctx, s.db); !ok {
+		return nil, idempotency.ErrNoTransaction
+	}
+	b, err := s.batch(records)
+	if err != nil || len(records) == 0 {
+		return nil, err
+	}
+	var fresh []int
+	// Joins, so that an error the caller ignores dooms its transaction.
+	err = sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
+		fresh, err = s.claim(ctx, tx, b)
+		return err
+	})
+	if err != nil {
+		return nil, wrap(err, "record %d keys", len(records))
+	}
+	return fresh, nil
+}
+
+// batch is a batch's rows without the repeated ones, sorted by key: batches
+// that overlap then lock their keys in the same order.
+type batch struct {
+	rows      [][]string
+	positions map[string]int // where each row comes from
+}
+
+// ident joins the columns of a row's key.
+func (s *Store) ident(row []string) string {
+	if s.cfg.Layout == EventHandled {
+		return row[0]
+	}
+	return row[0] + "\x00" + row[1]
+}
+
+func (s *Store) batch(records []idempotency.Record) (batch, error) {
+	b := batch{rows: make([][]string, 0, len(records)), positions: make(map[string]int, len(records))}
+	for i, r := range records {
+		row, err := s.cfg.row(r)
+		if err != nil {
+			return batch{}, err
+		}
+		id := s.ident(row)
+		if _, twice := b.positions[id]; !twice {
+			b.positions[id] = i
+			b.rows = append(b.rows, row)
+		}
+	}
+	slices.SortFunc(b.rows, func(x, y []string) int {
+		if c := strings.Compare(x[0], y[0]); c != 0 {
+			return c
+		}
+		return strings.Compare(x[1], y[1])
+	})
+	return b, nil
+}
+
+// claim inserts the rows and returns the positions of the new ones, in order.
+func (s *Store) claim(ctx context.Context, tx *sql.Tx, b batch) ([]int, error) {
+	var fresh []int
+	for rows := range slices.Chunk(b.rows, chunk) {
+		text, err := json.Marshal(rows)
+		if err != nil {
+			return nil, err
+		}
+		if s.cfg.Dialect == MySQL {
+			fresh, err = s.claimMySQL(ctx, tx, b, rows, string(text), fresh)
+		} else {
+			fresh, err = s.collect(ctx, tx, b, fresh, s.insertMany, string(text))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(fresh)
+	return fresh, nil
+}
+
+// claimMySQL does without RETURNING, which MySQL does not have and MariaDB not
+// with this form of INSERT. All new is the usual case and needs no more than the
+// insert; else the rows that carry the batch's number are looked up.
+func (s *Store) claimMySQL(ctx context.Context, tx *sql.Tx, b batch, rows [][]string, text string, fresh []int) ([]int, error) {
+	number := rand.Int64()
+	res, err := tx.ExecContext(ctx, s.insertMany, number, text)
+	if err != nil {
+		return nil, err
+	}
+	duplicates, err := res.LastInsertId()
+	if err != nil {
+		return nil, err
+	}
+	if duplicates == 0 {
+		for _, row := range rows {
+			fresh = append(fresh, b.positions[s.ident(row)])
+		}
+		return fresh, nil
+	}
+	return s.collect(ctx, tx, b, fresh, s.picked, text, number)
+}
+
+// collect runs a statement that returns keys, and appends their positions.
+func (s *Store) collect(ctx context.Context, tx *sql.Tx, b batch, fresh []int, query string, a ...any) (_ []int, err error) {
+	rows, err := tx.QueryContext(ctx, query, a...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	row := make([]string, 2)
+	into := []any{&row[0]}
+	if s.cfg.Layout == ProcessedEvents {
+		into = append(into, &row[1])
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
+		}
+		i, ok := b.positions[s.ident(row)]
+		if !ok {
+			return nil, fmt.Errorf("the database returned the key %q, which is none of the batch's", row)
+		}
+		fresh = append(fresh, i)
+	}
+	return fresh, rows.Err()
+}

@@ -1,0 +1,102 @@
+package sqlidempotency_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"testing"
+
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// BenchmarkFresh compares what a hundred new keys cost: each in a transaction
+// of its own, all one by one in one transaction, and in one statement; and a
+// statement of which nine tenths are duplicates.
+func BenchmarkFresh(b *testing.B) {
+	const size = 100
+	for _, dialect := range dialects {
+		b.Run(string(dialect), func(b *testing.B) {
+			db, _ := pools(b, dialect)
+			s := migrated(b, db, sqlidempotency.Config{Dialect: dialect})
+			next := 0
+			keys := func(n int) []idempotency.Record {
+				out := make([]idempotency.Record, n)
+				for i := range out {
+					next++
+					out[i] = record(fmt.Sprintf("stats:01997a6c-7d3c-7000-8000-%012x", next*2654435761%(1<<40)))
+				}
+				return out
+			}
+			once := func(ctx context.Context, records []idempotency.Record) error {
+				for _, r := range records {
+					if _, err := s.Once(ctx, r, nothing); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			run := func(name string, f func(ctx context.Context) error) {
+				b.Run(name, func(b *testing.B) {
+					for b.Loop() {
+						if err := f(b.Context()); err != nil {
+							b.Fatal(err)
+						}
+					}
+					b.ReportMetric(float64(size)*float64(b.N)/b.Elapsed().Seconds(), "keys/s")
+				})
+			}
+			run("transaction-each", func(ctx context.Context) error { return once(ctx, keys(size)) })
+			run("one-transaction", func(ctx context.Context) error {
+				return sqltx.Do(ctx, db, func(ctx context.Context, _ *sql.Tx) error { return once(ctx, keys(size)) })
+			})
+			batch := func(ctx context.Context, records []idempotency.Record) error {
+				_, err := s.OnceBatch(ctx, records, func(context.Context, []int) error { return nil })
+				return err
+			}
+			run("batch", func(ctx context.Context) error { return batch(ctx, keys(size)) })
+			// The statement alone, without the commit that follows it.
+			b.Run("statement", func(b *testing.B) {
+				err := sqltx.Do(b.Context(), db, func(ctx context.Context, _ *sql.Tx) error {
+					for b.Loop() {
+						if _, err := s.Fresh(ctx, keys(size)); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(float64(size)*float64(b.N)/b.Elapsed().Seconds(), "keys/s")
+			})
+			old := keys(size)
+			if err := batch(b.Context(), old); err != nil {
+				b.Fatal(err)
+			}
+			run("batch-mostly-old", func(ctx context.Context) error {
+				return batch(ctx, append(keys(size/10), old[size/10:]...))
+			})
+		})
+	}
+}
+
+// BenchmarkLease is a claim and its completion.
+func BenchmarkLease(b *testing.B) {
+	for _, dialect := range dialects {
+		b.Run(string(dialect), func(b *testing.B) {
+			db, _ := pools(b, dialect)
+			s := newLeases(b, db, dialect)
+			for i := 0; b.Loop(); i++ {
+				c, err := s.Claim(b.Context(), record(fmt.Sprint("k", i)), 1e9)
+				if err == nil {
+					err = s.Complete(b.Context(), c, []byte("done"))
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,223 @@
+package sqlidempotency
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// leasesTable is the table's name and the folder of its SQL.
+const leasesTable = "idempotency_leases"
+
+// LeaseConfig is the configuration of [Leases].
+type LeaseConfig struct {
+	// Dialect of the database; required, since a *sql.DB does not tell.
+	Dialect Dialect
+	// Table is the table's name; idempotency_leases when empty. Lower-case
+	// letters, digits and _, at most 28, without a schema. Each name has its own
+	// version table.
+	Table string
+}
+
+// Leases is an [idempotency.LeaseStore] in a SQL table. Complete and Release
+// join a transaction on the same database that their context carries.
+type Leases struct {
+	db      *sql.DB
+	dialect Dialect
+	sql     files
+	queries struct{ claim, look, extend, complete, release, prune string }
+}
+
+var _ idempotency.LeaseStore = (*Leases)(nil)
+
+// NewLeases makes a lease store on db, which stays the caller's to close. It
+// does not touch the database; [Leases.Migrate] makes the table.
+func NewLeases(db *sql.DB, cfg LeaseConfig) (*Leases, error) {
+	if db == nil {
+		return nil, errors.New("sqlidempotency: db is nil; open a database")
+	}
+	if cfg.Table == "" {
+		cfg.Table = leasesTable
+	}
+	if err := cfg.Dialect.validate("LeaseConfig"); err != nil {
+		return nil, err
+	}
+	if err := checkTable("LeaseConfig", cfg.Table); err != nil {
+		return nil, err
+	}
+	s := &Leases{db: db, dialect: cfg.Dialect, sql: files{cfg.Dialect, leasesTable, cfg.Table}}
+	for name, text := range map[string]*string{
+		"claim": &s.queries.claim, "look": &s.queries.look, "extend": &s.queries.extend,
+		"complete": &s.queries.complete, "release": &s.queries.release, "prune": &s.queries.prune,
+	} {
+		var err error
+		if *text, err = s.sql.statement(name); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// row is a lease as the table has it.
+type row struct {
+	state       string
+	token       int64
+	claim       int64
+	fingerprint string
+	result      []byte
+	left        int64 // microseconds
+}
+
+// Claim takes the key; see [idempotency.LeaseStore]. It is two statements, each
+// committed by itself.
+func (s *Leases) Claim(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+	if err := idempotency.CheckLease(r.Key, ttl); err != nil {
+		return idempotency.Claim{}, err
+	}
+	if _, inside := sqltx.On(ctx, s.db); inside {
+		return idempotency.Claim{}, idempotency.ErrInTransaction
+	}
+	key, print, number := stored(r.Key), stored(r.Fingerprint), rand.Int64()
+	if r.Fingerprint == "" {
+		print = ""
+	}
+	for attempt := 1; ; attempt++ {
+		_, err := s.db.ExecContext(ctx, s.queries.claim, key, s.dialect.info(r.Group), s.dialect.info(r.EventType),
+			s.dialect.info(r.AggregateID), print, number, ttl.Microseconds())
+		if deadlock(err) && attempt < attempts {
+			continue
+		}
+		var l row
+		if err == nil {
+			l, err = s.look(ctx, key)
+		}
+		switch {
+		case errors.Is(err, sql.ErrNoRows) && attempt < attempts:
+			continue // pruned in between
+		case err != nil:
+			return idempotency.Claim{}, fmt.Errorf("sqlidempotency: claim %q: %w", r.Key, err)
+		}
+		return l.answer(r.Key, print, number), nil
+	}
+}
+
+// answer says what the row means for the call with this fingerprint and number.
+func (l row) answer(key, print string, number int64) idempotency.Claim {
+	c := idempotency.Claim{Key: key}
+	switch {
+	case l.state == "CLAIMED" && l.claim == number:
+		c.State, c.Token = idempotency.Claimed, l.token
+	case l.state == "RELEASED": // only just, or it would have been taken
+		c.State = idempotency.Taken
+	case l.fingerprint != print:
+		c.State = idempotency.Mismatch
+	case l.state == "COMPLETED":
+		c.State, c.Result = idempotency.Done, l.result
+	default:
+		c.State, c.Wait = idempotency.Taken, max(0, time.Duration(l.left)*time.Microsecond)
+	}
+	return c
+}
+
+func (s *Leases) look(ctx context.Context, key string) (l row, err error) {
+	query := s.db.QueryRowContext
+	if tx, ok := sqltx.On(ctx, s.db); ok {
+		query = tx.QueryRowContext
+	}
+	err = query(ctx, s.queries.look, key).Scan(&l.state, &l.token, &l.claim, &l.fingerprint, &l.result, &l.left)
+	return l, err
+}
+
+// Extend moves the deadline.
+func (s *Leases) Extend(ctx context.Context, c idempotency.Claim, ttl time.Duration) error {
+	if err := idempotency.CheckLease(c.Key, ttl); err != nil {
+		return err
+	}
+	if _, inside := sqltx.On(ctx, s.db); inside {
+		return idempotency.ErrInTransaction
+	}
+	return s.change(ctx, "extend", "CLAIMED", c, s.queries.extend, ttl.Microseconds())
+}
+
+// Complete keeps the key and the result.
+func (s *Leases) Complete(ctx context.Context, c idempotency.Claim, result []byte) error {
+	return s.change(ctx, "complete", "COMPLETED", c, s.queries.complete, result)
+}
+
+// Release gives the key back.
+func (s *Leases) Release(ctx context.Context, c idempotency.Claim) error {
+	return s.change(ctx, "release", "RELEASED", c, s.queries.release)
+}
+
+// change runs a statement whose last arguments are the key and the token. When
+// it changed nothing the row tells why: a repeated call finds its own work done.
+func (s *Leases) change(ctx context.Context, what, state string, c idempotency.Claim, query string, args ...any) error {
+	key := stored(c.Key)
+	exec := s.db.ExecContext
+	if tx, ok := sqltx.On(ctx, s.db); ok {
+		exec = tx.ExecContext
+	}
+	res, err := exec(ctx, query, append(args, key, c.Token)...)
+	var n int64
+	if err == nil {
+		n, err = res.RowsAffected()
+	}
+	if err == nil && n == 0 {
+		var l row
+		l, err = s.look(ctx, key)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && (l.token != c.Token || l.state != state) {
+			err = idempotency.ErrLeaseLost
+		}
+	}
+	if err != nil {
+		if deadlock(err) {
+			err = fault.MarkTransient(err)
+		}
+		return fmt.Errorf("sqlidempotency: %s the lease of %q: %w", what, c.Key, err)
+	}
+	return nil
+}
+
+// Prune deletes up to limit leases that ended before the given time.
+func (s *Leases) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+	at := s.dialect.time(before)
+	if s.dialect == SQLite {
+		at = before.UnixMicro()
+	}
+	return prune(ctx, s.db, s.queries.prune, at, limit)
+}
+
+// Migrate makes or updates the table. Several processes may do so at once. The
+// version is kept in millrace_idempotency_{table}_version.
+func (s *Leases) Migrate(ctx context.Context) error {
+	set, err := s.sql.migrations()
+	if err != nil {
+		return err
+	}
+	return up(ctx, set, s.db)
+}
+
+// PrintMigrations writes the migrations as one SQL script for an empty database.
+func (s *Leases) PrintMigrations(w io.Writer) error {
+	set, err := s.sql.migrations()
+	if err != nil {
+		return err
+	}
+	return set.Print(w)
+}
+
+// Migrations returns the migration files in goose's format, with the table's
+// name filled in.
+func (s *Leases) Migrations() (fs.FS, error) {
+	set, err := s.sql.migrations()
+	return set.FS, err
+}

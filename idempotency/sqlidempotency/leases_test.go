@@ -1,0 +1,162 @@
+package sqlidempotency_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/idempotencytest"
+	"github.com/millrace-go/millrace/idempotency/internal/leasemodel"
+	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+func newLeases(t testing.TB, db *sql.DB, dialect sqlidempotency.Dialect) *sqlidempotency.Leases {
+	t.Helper()
+	s, err := sqlidempotency.NewLeases(db, sqlidempotency.LeaseConfig{Dialect: dialect})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func eachDialect(t *testing.T, run func(t *testing.T, dialect sqlidempotency.Dialect)) {
+	for _, dialect := range dialects {
+		t.Run(string(dialect), func(t *testing.T) { run(t, dialect) })
+	}
+}
+
+func TestLeaseConformance(t *testing.T) {
+	eachDialect(t, func(t *testing.T, dialect sqlidempotency.Dialect) {
+		idempotencytest.RunLeases(t, func(t *testing.T) idempotencytest.LeaseHarness {
+			db, peer := pools(t, dialect)
+			return idempotencytest.LeaseHarness{
+				Store: newLeases(t, db, dialect), Peer: newLeases(t, peer, dialect), DB: db,
+				Backdate: backdateLease(db, dialect),
+			}
+		})
+	})
+}
+
+func backdateLease(db *sql.DB, dialect sqlidempotency.Dialect) func(context.Context, string, time.Duration) error {
+	shifted := map[sqlidempotency.Dialect]string{
+		sqlidempotency.Postgres: "leased_until - %d * interval '1 microsecond'",
+		sqlidempotency.MySQL:    "leased_until - INTERVAL %d MICROSECOND",
+		sqlidempotency.SQLite:   "leased_until - %d",
+	}[dialect]
+	where := "?"
+	if dialect == sqlidempotency.Postgres {
+		where = "$1"
+	}
+	return func(ctx context.Context, key string, by time.Duration) error {
+		res, err := db.ExecContext(ctx, fmt.Sprintf("UPDATE idempotency_leases SET leased_until = "+shifted+" WHERE idempotency_key = "+where, by.Microseconds()), key)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); n != 1 || err != nil {
+			return fmt.Errorf("%d rows changed, %w", n, err)
+		}
+		return nil
+	}
+}
+
+func TestLeaseModel(t *testing.T) {
+	eachDialect(t, func(t *testing.T, dialect sqlidempotency.Dialect) {
+		leasemodel.Check(t, func(t testing.TB) (idempotency.LeaseStore, leasemodel.Backdate) {
+			db, _ := pools(t, dialect)
+			return newLeases(t, db, dialect), backdateLease(db, dialect)
+		})
+	})
+}
+
+func TestNewLeasesChecks(t *testing.T) {
+	_, db := servicetest.SQLite(t)
+	for _, tc := range []struct {
+		db   *sql.DB
+		cfg  sqlidempotency.LeaseConfig
+		want string
+	}{
+		{nil, sqlidempotency.LeaseConfig{Dialect: sqlidempotency.SQLite}, "db is nil"},
+		{db, sqlidempotency.LeaseConfig{}, "LeaseConfig.Dialect"},
+		{db, sqlidempotency.LeaseConfig{Dialect: sqlidempotency.SQLite, Table: "a b"}, "LeaseConfig.Table"},
+	} {
+		if _, err := sqlidempotency.NewLeases(tc.db, tc.cfg); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("NewLeases(%+v) = %v, want an error about %s", tc.cfg, err, tc.want)
+		}
+	}
+}
+
+// Keys and leases live in one database, each table with its own version.
+func TestLeaseMigrations(t *testing.T) {
+	eachDialect(t, func(t *testing.T, dialect sqlidempotency.Dialect) {
+		db, _ := pools(t, dialect)
+		migrated(t, db, sqlidempotency.Config{Dialect: dialect})
+		s, err := sqlidempotency.NewLeases(db, sqlidempotency.LeaseConfig{Dialect: dialect})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var script bytes.Buffer
+		if err := s.PrintMigrations(&script); err != nil {
+			t.Fatal(err)
+		}
+		for statement := range strings.SplitAfterSeq(strings.TrimSpace(script.String()), ";\n") {
+			if _, err := db.Exec(statement); err != nil {
+				t.Fatalf("%v in\n%s", err, statement)
+			}
+		}
+		if err := s.Migrate(t.Context()); err != nil {
+			t.Fatalf("Migrate after the printed script: %v", err)
+		}
+		other, err := sqlidempotency.NewLeases(db, sqlidempotency.LeaseConfig{Dialect: dialect, Table: "other_leases"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []*sqlidempotency.Leases{s, other} {
+			if c, err := s.Claim(t.Context(), record("stats:e-1"), time.Minute); err != nil || c.State != idempotency.Claimed {
+				t.Errorf("%v, %v; want a free key in each table", c.State, err)
+			}
+		}
+		var state, group, aggregate string
+		err = db.QueryRow(`SELECT state, consumer_group, aggregate_id FROM idempotency_leases WHERE idempotency_key = 'stats:e-1'`).
+			Scan(&state, &group, &aggregate)
+		if err != nil || state != "CLAIMED" || group != "stats" || aggregate != "a-1" {
+			t.Errorf("the row is %q %q %q, %v", state, group, aggregate, err)
+		}
+	})
+}
+
+func TestLeaseErrorsKeepTheirClass(t *testing.T) {
+	db, err := pgdb.Open("postgres://u@127.0.0.1:1/nowhere?sslmode=disable")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	s, err := sqlidempotency.NewLeases(db, sqlidempotency.LeaseConfig{Dialect: sqlidempotency.Postgres})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := idempotency.Claim{Key: "k", Token: 1}
+	_, claim := s.Claim(t.Context(), record("k"), time.Minute)
+	_, prune := s.Prune(t.Context(), time.Now(), 1)
+	for name, err := range map[string]error{
+		"Claim": claim, "Prune": prune, "Extend": s.Extend(t.Context(), c, time.Minute),
+		"Complete": s.Complete(t.Context(), c, nil), "Release": s.Release(t.Context(), c), "Migrate": s.Migrate(t.Context()),
+	} {
+		if got := fault.Of(err, pgdb.Classify); got != fault.Infrastructure || !strings.HasPrefix(err.Error(), "sqlidempotency: ") {
+			t.Errorf("%s on an unreachable server: %v (%v), want infrastructure", name, err, got)
+		}
+	}
+}

@@ -1,0 +1,2 @@
+-- ? key
+SELECT count(*) FROM {{table}} WHERE idempotency_key = ?

@@ -1,0 +1,3 @@
+-- ? result, key, token
+UPDATE {{table}} SET state = 'COMPLETED', result = ?, leased_until = UTC_TIMESTAMP(6)
+WHERE idempotency_key = ? AND token = ? AND state = 'CLAIMED'

@@ -1,0 +1,16 @@
+-- $1 key, $2 group, $3 event type, $4 aggregate id, $5 fingerprint, $6 claim,
+-- $7 microseconds. Takes a key that is new, released, or whose lease ran out
+-- under the same fingerprint. A token is above all earlier ones, also of a row
+-- that was pruned, as long as the server's clock does not go back.
+INSERT INTO {{table}} AS l
+    (idempotency_key, consumer_group, event_type, aggregate_id, fingerprint, claim, state, token, leased_until)
+VALUES ($1, $2, $3, $4, $5, $6, 'CLAIMED',
+    (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
+    clock_timestamp() + $7::bigint * interval '1 microsecond')
+ON CONFLICT (idempotency_key) DO UPDATE SET
+    consumer_group = excluded.consumer_group, event_type = excluded.event_type,
+    aggregate_id = excluded.aggregate_id, fingerprint = excluded.fingerprint,
+    claim = excluded.claim, state = 'CLAIMED', token = greatest(l.token + 1, excluded.token),
+    leased_until = clock_timestamp() + $7::bigint * interval '1 microsecond', result = NULL
+WHERE l.state = 'RELEASED'
+   OR l.state = 'CLAIMED' AND l.leased_until <= clock_timestamp() AND l.fingerprint = excluded.fingerprint
