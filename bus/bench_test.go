@@ -29,32 +29,62 @@ func BenchmarkConsume(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			r, err := bus.NewRunner(mem, bus.RunnerConfig{Logger: slog.New(slog.DiscardHandler)})
-			if err != nil {
-				b.Fatal(err)
-			}
-			var handled atomic.Int64
-			done := make(chan struct{})
-			err = r.Add(bus.Consumer{Topic: "t", Group: "g", Handler: func(*message.Message) error {
-				if handled.Add(1) == int64(b.N) {
-					close(done)
-				}
-				return nil
-			}})
-			if err != nil {
-				b.Fatal(err)
-			}
-			ctx, cancel := context.WithCancel(context.Background())
-			stopped := make(chan error, 1)
-			b.ReportAllocs()
-			b.ResetTimer()
-			go func() { stopped <- r.Run(ctx) }()
-			<-done
-			b.StopTimer()
-			cancel()
-			if err := <-stopped; err != nil {
-				b.Fatal(err)
-			}
+			consumeAll(b, mem, func(handled func(int)) bus.AnyConsumer {
+				return bus.Consumer{Topic: "t", Group: "g", Handler: func(*message.Message) error { handled(1); return nil }}
+			})
 		})
+		b.Run(fmt.Sprintf("batches/keys=%d", keys), func(b *testing.B) {
+			driver, err := membus.Open(membus.Config{Retention: b.N + 1})
+			if err != nil {
+				b.Fatal(err)
+			}
+			mem := bus.New("mem", driver)
+			defer mem.Close()
+			for n := range b.N {
+				if err := mem.Publisher().Publish("t", keyed(fmt.Sprint(n%keys), n)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			consumeAll(b, mem, func(handled func(int)) bus.AnyConsumer {
+				return bus.BatchConsumer{Topic: "t", Group: "g", Handler: func(_ context.Context, messages []*message.Message) error {
+					handled(len(messages))
+					return nil
+				}}
+			})
+		})
+	}
+}
+
+// consumeAll measures how long a consumer takes for b.N messages.
+func consumeAll(b *testing.B, on *bus.Bus, consumer func(handled func(int)) bus.AnyConsumer) {
+	b.Helper()
+	r, err := bus.NewRunner(on, bus.RunnerConfig{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var count atomic.Int64
+	done := make(chan struct{})
+	err = r.Add(consumer(func(n int) {
+		if count.Add(int64(n)) == int64(b.N) {
+			close(done)
+		}
+	}))
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan error, 1)
+	b.ReportAllocs()
+	b.ResetTimer()
+	go func() { stopped <- r.Run(ctx) }()
+	<-done
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "msg/s")
+	if s := r.Status()[0]; s.Batches > 0 {
+		b.ReportMetric(float64(b.N)/float64(s.Batches), "msg/batch")
+	}
+	cancel()
+	if err := <-stopped; err != nil {
+		b.Fatal(err)
 	}
 }

@@ -120,6 +120,16 @@ func (b *Bus) Browse(ctx context.Context, topic string, limit int) ([]*message.M
 	return i.Browse(ctx, topic, limit)
 }
 
+// Pending shows what a group has not acknowledged, oldest first, without
+// consuming it; the error is errors.ErrUnsupported where the transport cannot.
+func (b *Bus) Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error) {
+	p, ok := b.driver.(Pender)
+	if !ok {
+		return nil, fmt.Errorf("bus: pending: %s: %w", b.name, errors.ErrUnsupported)
+	}
+	return p.Pending(ctx, topic, group, limit)
+}
+
 // Close closes the subscribers made by this Bus, then the transport. Later
 // calls return nil.
 func (b *Bus) Close() error {

@@ -28,6 +28,14 @@ const (
 	DLQWorker        = "dlq_worker"
 )
 
+// DLQRedrive is metadata of a message that was redriven: how often, from 1. A
+// dead letter keeps it when the message fails again.
+const DLQRedrive = "dlq_redrive"
+
+// RedriveGroup is the consumer group of every dead letter topic that package
+// redrive reads with: what it has not acknowledged is still to be looked at.
+const RedriveGroup = "redrive"
+
 // Values of dlq_reason, unless the error brings its own, see [Reasoner].
 const (
 	ReasonPermanent = "PERMANENT"         // the error is of class permanent

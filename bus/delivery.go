@@ -23,6 +23,9 @@ const (
 	afterPause
 	// handBack gives the message up without a word about it.
 	handBack
+	// done is an acknowledgement. Only batches have it: a single message is
+	// acknowledged itself.
+	done
 )
 
 // delivery is one message of the source on its way through a consumer, with
@@ -35,7 +38,8 @@ type delivery struct {
 
 	copy   *message.Message // the copy that is offered or out
 	cancel context.CancelCauseFunc
-	nacks  int // bare nacks so far
+	nacks  int  // bare nacks so far
+	alone  bool // no batch but its own may have it
 
 	sub   *subscription
 	probe bool // handed out while paused, to find out whether the pause is over
@@ -53,6 +57,7 @@ type delivery struct {
 	lastFailure  time.Time
 	letter       *message.Message // the dead letter that is still to be published
 	letterInfo   DeadLetter
+	obsolete     bool // in a batch: it was skipped
 }
 
 type deliveryKey struct{}
@@ -87,6 +92,9 @@ func (d *delivery) revoked() bool { return d.source.Context().Err() != nil }
 
 // stopping reports whether the subscription hands out no more.
 func (d *delivery) stopping() bool { return d.sub.stopping.Load() }
+
+// solo reports whether it has to be handed out without others.
+func (d *delivery) solo() bool { return d.alone || d.letter != nil }
 
 // held reports whether the consumer is paused and d is not its probe.
 func (d *delivery) held() bool { return d.sub.pausedFlag.Load() && !d.probe }

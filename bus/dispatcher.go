@@ -77,6 +77,8 @@ type Dispatcher struct {
 	shared  message.Subscriber // set when every subscription uses the same source
 	cfg     SubscriberConfig
 	observe observer
+	batch   batching
+	gate    *gate
 	onClose func()
 
 	closing chan struct{} // closed by Close: stop the intake, drain

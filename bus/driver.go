@@ -18,16 +18,31 @@ type Capabilities struct {
 	OrderedPerKey bool
 	// ConsumerGroups: several groups each get every message of a topic.
 	ConsumerGroups bool
+	// Replay: a topic keeps its messages for groups that come later: a new group
+	// starts at the earliest retained message, and a group's oldest message can
+	// be looked at. Queues cannot: a group gets what is published after it was
+	// declared, or after its first subscriber came.
+	Replay bool
 	// Broadcast: a group that exists receives a message even when it declared
 	// itself in another process: one publish reaches all of them.
 	Broadcast bool
 	// DelayedRedelivery: the transport itself can redeliver after a delay.
 	// Where it cannot, the dispatcher waits in the process.
 	DelayedRedelivery bool
+	// SerialGroups: a group handles one message at a time over all its
+	// instances, however many keys there are. That costs parallelism and gives
+	// the offset a place in the handler's own transaction.
+	SerialGroups bool
+	// LocksKeys: a few unacknowledged messages of a key (ten on SQS) keep all
+	// later ones of it away, however large a window is.
+	LocksKeys bool
 	// NativeDeadLetter: the transport moves messages aside by itself. The
 	// consumers of this package publish dead letters themselves all the same,
 	// because only they know why.
 	NativeDeadLetter bool
+	// IndividualAcks: every acknowledgement is remembered, also behind messages
+	// that are not acknowledged, and not only the longest confirmed prefix.
+	IndividualAcks bool
 }
 
 // Topic is what Declare makes, where the transport has to make anything. Zero
@@ -82,7 +97,7 @@ type Scheme interface {
 type Lag struct {
 	Topic, Group string
 	Messages     int       // not yet acknowledged; may be capped by the transport
-	Oldest       time.Time // when the oldest of them was published; zero when none
+	Oldest       time.Time // when the oldest of them was published; zero when none or unknown
 }
 
 // Lagger is implemented by drivers that know how far their groups are behind.
@@ -94,4 +109,20 @@ type Lagger interface {
 // without consuming them, newest last, at most limit of the newest.
 type Inspector interface {
 	Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error)
+}
+
+// Pender is implemented by drivers that can show what a group has not
+// acknowledged yet without consuming it or taking the group away from others:
+// in the order the group would get it, at most limit of the oldest. A group that
+// does not exist has everything pending that it would get.
+type Pender interface {
+	Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error)
+}
+
+// HandlerWrapper is implemented by drivers whose messages come with something
+// that each run of a handler needs around it, such as a savepoint in the
+// transaction that a message carries. A [Runner] puts it around the handler and
+// the Middleware of a [Consumer].
+type HandlerWrapper interface {
+	WrapHandler(next message.HandlerFunc) message.HandlerFunc
 }

@@ -153,3 +153,109 @@ func ExampleDefaultRetry() {
 	fmt.Println(p.MaxRetries, p.Backoff.Delay(1), p.Backoff.Delay(2), p.Backoff.Delay(3), p.Backoff.Delay(9))
 	// Output: 3 1s 2s 4s 10s
 }
+
+func ExampleBatchConsumer() {
+	b, err := bus.NewOpener(membus.Scheme()).Open(context.Background(), "mem://")
+	if err != nil {
+		panic(err)
+	}
+	defer b.Close()
+	for n := range 3 {
+		e, err := event.New("Viewed", "shop", nil)
+		if err != nil {
+			panic(err)
+		}
+		e.AggregateID = fmt.Sprint("show-", n)
+		m, err := event.Structured{}.Encode(e)
+		if err != nil {
+			panic(err)
+		}
+		if err := b.Publisher().Publish("product-events", m); err != nil {
+			panic(err)
+		}
+	}
+
+	ctx, stop := context.WithCancel(context.Background())
+	runner, err := bus.NewRunner(b, bus.RunnerConfig{Logger: quiet})
+	if err != nil {
+		panic(err)
+	}
+	tries := 0
+	err = runner.Add(bus.BatchConsumer{
+		Topic: "product-events", Group: "views", Size: 100, Wait: 50 * time.Millisecond, Retry: bus.FixedRetry(time.Millisecond, 1),
+		Handler: bus.HandleBatch(func(_ context.Context, events []event.Event) error {
+			tries++
+			fmt.Println("batch of", len(events))
+			if tries == 2 {
+				stop()
+				return nil
+			}
+			var failed bus.BatchError // the others are done
+			failed.Add(1, errors.New("lock timeout"))
+			return failed.OrNil()
+		}, "Viewed"),
+	})
+	if err != nil {
+		panic(err)
+	}
+	if err := runner.Run(ctx); err != nil {
+		panic(err)
+	}
+	// Output:
+	// batch of 3
+	// batch of 1
+}
+
+// Low gives way while high is more than a thousand messages behind.
+func ExamplePair() {
+	b, err := bus.NewOpener(membus.Scheme()).Open(context.Background(), "mem://")
+	if err != nil {
+		panic(err)
+	}
+	defer b.Close()
+	runner, err := bus.NewRunner(b, bus.RunnerConfig{Logger: quiet})
+	if err != nil {
+		panic(err)
+	}
+	refresh := bus.Handle(func(context.Context, event.Event) error { return nil })
+	err = runner.Add(bus.Pair{
+		High:      bus.Consumer{Topic: "update-priority-high", Group: "high-worker", Handler: refresh},
+		Low:       bus.Consumer{Topic: "update-priority-low", Group: "low-worker", Handler: refresh},
+		HoldAbove: 1000,
+	})
+	if err != nil {
+		panic(err)
+	}
+	for _, s := range runner.Status() {
+		fmt.Println(s.Group, s.State)
+	}
+	// Output:
+	// high-worker stopped
+	// low-worker stopped
+}
+
+func ExampleNewLagMonitor() {
+	ctx := context.Background()
+	b, err := bus.NewOpener(membus.Scheme()).Open(ctx, "mem://")
+	if err != nil {
+		panic(err)
+	}
+	defer b.Close()
+	monitor, err := bus.NewLagMonitor(b, bus.LagMonitorConfig{Every: 5 * time.Second})
+	if err != nil {
+		panic(err)
+	}
+	show := func() {
+		lag := monitor.Of("orders", "billing")
+		fmt.Println("known:", lag.Known, "stale:", lag.Stale, "behind:", lag.Messages)
+	}
+	show()
+	running, stop := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- monitor.Run(running) }() // an application's, until it ends
+	stop()
+	if err := <-done; err != nil {
+		panic(err)
+	}
+	// Output: known: false stale: true behind: 0
+}

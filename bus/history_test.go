@@ -48,6 +48,41 @@ func (l *ledger) end(key string, n int, settled bool) {
 	}
 }
 
+// beginBatch and endBatch are begin and end of a batch: the messages of a key
+// are in no other batch meanwhile, and lie in it without a gap.
+func (l *ledger) beginBatch(messages []*message.Message, number func(*message.Message) int) {
+	last := map[string]int{}
+	for _, m := range messages {
+		key, n := event.Key(m), number(m)
+		if last[key] == 0 {
+			l.begin(key, n)
+		} else if n != last[key]+1 {
+			l.mu.Lock()
+			l.broken = append(l.broken, fmt.Sprintf("a batch has %s#%d behind #%d", key, n, last[key]))
+			l.mu.Unlock()
+		}
+		last[key] = n
+	}
+}
+
+func (l *ledger) endBatch(messages []*message.Message, number func(*message.Message) int, done func(int) bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, m := range messages {
+		key := event.Key(m)
+		l.busy[key] = 0
+		if done(i) {
+			l.settled[key] = max(l.settled[key], number(m))
+		}
+	}
+}
+
+func (l *ledger) bury(key string, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.settled[key] = max(l.settled[key], n)
+}
+
 // A random history: handlers that succeed, fail in every class, panic and take
 // their time, and runners that are stopped and started in the middle of it.
 func TestRandomHistoriesKeepOrderAndLoseNothing(t *testing.T) {
@@ -94,12 +129,7 @@ func TestRandomHistoriesKeepOrderAndLoseNothing(t *testing.T) {
 				}
 				consumer := bus.Consumer{
 					Topic: "t", Group: "g", Handler: handle, Concurrency: 1 + roll(keys), Window: 10 + roll(100),
-					Hooks: bus.Hooks{OnDeadLetter: func(d bus.DeadLetter) {
-						l.mu.Lock()
-						defer l.mu.Unlock()
-						key := event.Key(d.Message)
-						l.settled[key] = max(l.settled[key], number(d.Message))
-					}},
+					Hooks: bus.Hooks{OnDeadLetter: func(d bus.DeadLetter) { l.bury(event.Key(d.Message), number(d.Message)) }},
 				}
 				cfg := bus.RunnerConfig{DrainTimeout: time.Duration(1+roll(400)) * time.Millisecond, Logger: slog.New(slog.DiscardHandler)}
 

@@ -18,6 +18,7 @@ type Hooks struct {
 	OnDeadLetter func(DeadLetter) // a dead letter was published
 	OnPause      func(Pause)      // a dependency is down; nothing is handed out but probes
 	OnResume     func(Resume)     // a probe got through
+	OnObsolete   func(Obsolete)   // an event was skipped because a newer one counts
 }
 
 // Retry describes a failed attempt that will be followed by another.
@@ -59,4 +60,12 @@ type Pause struct {
 type Resume struct {
 	Topic, Group string
 	After        time.Duration // how long the pause lasted
+}
+
+// Obsolete describes an event that was acknowledged without being handled.
+type Obsolete struct {
+	Topic, Group string
+	Message      *message.Message
+	Sequence     uint64 // the event's own
+	Current      uint64 // what counts now
 }

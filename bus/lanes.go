@@ -6,22 +6,25 @@ import (
 )
 
 // lane is the queue of one key. Its head is the only message of the key that
-// may be out; everything behind waits for it.
+// may be out, or in a batch the first few are; everything behind waits.
 type lane struct {
 	key   string
 	queue []*delivery
 	due   time.Time // when a parked lane may go on
+	ready bool      // whether it is in lanes.ready
+	since time.Time // when it became ready
 }
 
 // lanes keeps the messages that a subscription holds, by key. A lane with
 // messages is in exactly one place: ready, waiting, parked, or busy (its head is
 // out). It is plain data without locks; the subscription's loop owns it.
 type lanes struct {
-	byKey   map[string]*lane
-	ready   []*lane // may hand out their head, in this order
-	waiting []*lane // wait for the end of a pause
-	parked  dueHeap // wait for a time
-	held    int     // messages in all lanes
+	byKey     map[string]*lane
+	ready     []*lane // may hand out their head, in this order
+	available int     // messages in ready lanes
+	waiting   []*lane // wait for the end of a pause
+	parked    dueHeap // wait for a time
+	held      int     // messages in all lanes
 }
 
 func newLanes() *lanes { return &lanes{byKey: map[string]*lane{}} }
@@ -32,11 +35,31 @@ func (l *lanes) add(key string, d *delivery) {
 	if ln == nil {
 		ln = &lane{key: key}
 		l.byKey[key] = ln
-		l.ready = append(l.ready, ln)
+		l.enlist(ln)
 	}
 	d.lane = ln
 	ln.queue = append(ln.queue, d)
 	l.held++
+	if ln.ready {
+		l.available++
+	}
+}
+
+// enlist makes a lane ready, last in line.
+func (l *lanes) enlist(ln *lane) {
+	l.mark(ln, time.Now())
+	l.ready = append(l.ready, ln)
+}
+
+func (l *lanes) mark(ln *lane, since time.Time) {
+	ln.ready, ln.since = true, since
+	l.available += len(ln.queue)
+}
+
+// unmark notes that a lane leaves the line.
+func (l *lanes) unmark(ln *lane) {
+	ln.ready = false
+	l.available -= len(ln.queue)
 }
 
 // next returns the message to hand out next, or nil.
@@ -62,6 +85,7 @@ func (l *lanes) take(d *delivery) {
 		l.waiting = shift(l.waiting)
 		return
 	}
+	l.unmark(d.lane)
 	l.ready = shift(l.ready)
 }
 
@@ -75,11 +99,11 @@ func (l *lanes) finish(d *delivery) {
 		delete(l.byKey, ln.key)
 		return
 	}
-	l.ready = append(l.ready, ln)
+	l.enlist(ln)
 }
 
 // again makes the busy lane of d ready with d still at its head.
-func (l *lanes) again(d *delivery) { l.ready = append(l.ready, d.lane) }
+func (l *lanes) again(d *delivery) { l.enlist(d.lane) }
 
 // park lets the busy lane of d wait until due.
 func (l *lanes) park(d *delivery, due time.Time) {
@@ -93,6 +117,9 @@ func (l *lanes) wait(d *delivery) { l.waiting = append(l.waiting, d.lane) }
 // release makes all waiting lanes ready, before those that are ready already:
 // they have waited longest.
 func (l *lanes) release() {
+	for _, ln := range l.waiting {
+		l.mark(ln, ln.since) // it has waited long enough
+	}
 	l.ready = append(l.waiting, l.ready...)
 	l.waiting = nil
 }
@@ -100,7 +127,7 @@ func (l *lanes) release() {
 // wake makes the lanes ready whose time has come.
 func (l *lanes) wake(now time.Time) {
 	for len(l.parked) > 0 && !l.parked[0].due.After(now) {
-		l.ready = append(l.ready, heap.Pop(&l.parked).(*lane))
+		l.enlist(heap.Pop(&l.parked).(*lane))
 	}
 }
 

@@ -58,7 +58,7 @@ type started struct {
 	done   chan error
 }
 
-func start(t *testing.T, b *bus.Bus, cfg bus.RunnerConfig, consumers ...bus.Consumer) *started {
+func start(t *testing.T, b *bus.Bus, cfg bus.RunnerConfig, consumers ...bus.AnyConsumer) *started {
 	t.Helper()
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)

@@ -31,9 +31,23 @@ var (
 
 // call runs the handler on a message of its own, so that acknowledging it early
 // cannot let the next message of the key start while this handler still runs.
-// after is called with the result even when the handler ends its goroutine.
-func call(next message.HandlerFunc, msg *message.Message, after func(error)) {
+func call(next message.HandlerFunc, msg *message.Message) error {
 	inner := msg.CopyWithContext()
+	produced, err := next(inner)
+	switch {
+	case err == nil && len(produced) > 0:
+		return errProduced
+	case err == nil && isClosed(inner.Nacked()):
+		return errNacked
+	case err != nil && isClosed(inner.Acked()):
+		return nil // as Watermill has it: an early ack wins over a later error
+	}
+	return err
+}
+
+// guard calls after with the result of run, even when run panics or ends its
+// goroutine.
+func guard(run func() error, after func(error)) {
 	returned := false
 	defer func() {
 		if returned {
@@ -47,16 +61,8 @@ func call(next message.HandlerFunc, msg *message.Message, after func(error)) {
 		// class of its own, which speaks of something else.
 		after(fault.MarkTransient(&PanicError{Value: v, Stack: debug.Stack()}))
 	}()
-	produced, err := next(inner)
+	err := run()
 	returned = true
-	switch {
-	case err == nil && len(produced) > 0:
-		err = errProduced
-	case err == nil && isClosed(inner.Nacked()):
-		err = errNacked
-	case err != nil && isClosed(inner.Acked()):
-		err = nil // as Watermill has it: an early ack wins over a later error
-	}
 	after(err)
 }
 

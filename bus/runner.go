@@ -23,6 +23,10 @@ type RunnerConfig struct {
 	Logger *slog.Logger
 	// WorkerID is written into dead letters; host name and process id by default.
 	WorkerID string
+	// DeadLetterRetention is how long dead letters are kept, where the transport
+	// keeps messages for a time; 7 days by default. Negative leaves it to
+	// whoever made the topics.
+	DeadLetterRetention time.Duration
 }
 
 // Runner runs consumers on one bus, with one Watermill Router underneath. It is
@@ -35,6 +39,7 @@ type Runner struct {
 	mu        sync.Mutex
 	started   bool
 	consumers []*consumer
+	pairs     []*pair
 }
 
 // NewRunner makes a Runner. The bus stays the caller's to close.
@@ -58,23 +63,49 @@ func NewRunner(b *Bus, cfg RunnerConfig) (*Runner, error) {
 		}
 		cfg.WorkerID = fmt.Sprintf("%s-%d", host, os.Getpid())
 	}
+	switch {
+	case cfg.DeadLetterRetention == 0:
+		cfg.DeadLetterRetention = 7 * 24 * time.Hour
+	case cfg.DeadLetterRetention < 0:
+		cfg.DeadLetterRetention = 0
+	}
 	return &Runner{bus: b, cfg: cfg, running: make(chan struct{})}, nil
 }
 
 // Add adds a consumer. It fails when something required is missing, when the
 // Runner has this topic and group already, or when it was started.
-func (r *Runner) Add(c Consumer) error {
-	if err := c.validate(); err != nil {
-		return err
+func (r *Runner) Add(c AnyConsumer) error {
+	if c == nil {
+		return errors.New("bus: add: the consumer is nil; give a Consumer, a BatchConsumer or a Pair")
 	}
-	if c.DeadLetter == nil {
-		c.DeadLetter = DLT()
+	pl, err := c.plan()
+	if err != nil {
+		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.started {
 		return ErrRunning
 	}
+	for _, added := range pl.consumers {
+		if err := r.fits(added); err != nil {
+			return err
+		}
+	}
+	for _, added := range pl.consumers {
+		added.workerID = r.cfg.WorkerID
+		added.publisher = r.bus.Publisher()
+		added.log = r.cfg.Logger.With("topic", added.Topic, "group", added.Group)
+	}
+	r.consumers = append(r.consumers, pl.consumers...)
+	if pl.pair != nil {
+		r.pairs = append(r.pairs, pl.pair)
+	}
+	return nil
+}
+
+// fits reports what keeps c from running beside those that were added before.
+func (r *Runner) fits(c *consumer) error {
 	for _, other := range r.consumers {
 		if other.Topic != c.Topic {
 			continue
@@ -86,13 +117,6 @@ func (r *Runner) Add(c Consumer) error {
 			return fmt.Errorf("bus: consumers %s and %s of %s: %s has no consumer groups; use a queue for each", other.Group, c.Group, c.Topic, r.bus.Name())
 		}
 	}
-	r.consumers = append(r.consumers, &consumer{
-		Consumer: c, retry: c.Retry.withDefaults(),
-		deadLetterTopic: c.DeadLetter(c.Topic, c.Group),
-		workerID:        r.cfg.WorkerID,
-		publisher:       r.bus.Publisher(),
-		log:             r.cfg.Logger.With("topic", c.Topic, "group", c.Group),
-	})
 	return nil
 }
 
@@ -110,8 +134,8 @@ func (r *Runner) Status() []ConsumerStatus {
 	return all
 }
 
-// Run declares the topics, groups and dead letter topics of all consumers,
-// subscribes, and handles messages until ctx is cancelled. Then it shuts down
+// Run declares the topics, groups and dead letter topics of all consumers (these
+// with the group [RedriveGroup], so that none is published before it), subscribes, and handles messages until ctx is cancelled. Then it shuts down
 // in this order: nothing more is handed out; handlers finish, for at most
 // DrainTimeout; the transport commits what was acknowledged; the contexts of
 // handlers that are still at work are cancelled; the Router closes. It waits
@@ -130,7 +154,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	consumers := r.consumers
 	r.mu.Unlock()
 
-	if err := r.bus.Declare(ctx, topicsOf(consumers)...); err != nil {
+	if err := r.bus.Declare(ctx, topicsOf(consumers, r.cfg.DeadLetterRetention)...); err != nil {
 		if ctx.Err() != nil {
 			return nil // stopped before it had started
 		}
@@ -161,14 +185,22 @@ func (r *Runner) run(ctx context.Context, consumers []*consumer) error {
 			Concurrency: c.Concurrency, Window: c.Window, DrainTimeout: r.cfg.DrainTimeout,
 		}, c.observer(lost))
 		if err == nil {
+			d.batch, d.gate = c.batch, c.gate
 			dispatchers = append(dispatchers, d)
 			var messages <-chan *message.Message
 			// Subscribed here and not by the Router, which leaks a goroutine
 			// when one of several subscriptions fails.
 			if messages, err = d.subscribe(intake, c.Topic); err == nil {
 				h := router.AddConsumerHandler(c.Topic+"/"+c.Group, c.Topic, subscribed(messages), c.Handler)
-				h.AddMiddleware(c.middleware)
-				h.AddMiddleware(c.Middleware...)
+				if c.batch.on() {
+					h.AddMiddleware(c.batchMiddleware)
+				} else {
+					h.AddMiddleware(c.middleware)
+					if w, ok := r.bus.driver.(HandlerWrapper); ok {
+						h.AddMiddleware(w.WrapHandler)
+					}
+					h.AddMiddleware(c.Middleware...)
+				}
 				handlers = append(handlers, h)
 				continue
 			}
@@ -177,6 +209,7 @@ func (r *Runner) run(ctx context.Context, consumers []*consumer) error {
 		return errors.Join(fmt.Errorf("bus: run: consumer %s of %s: %w", c.Group, c.Topic, err), closeAll(dispatchers))
 	}
 
+	watched := r.watch(intake)
 	routed := make(chan error, 1)
 	go func() { routed <- router.Run(intake) }()
 	<-router.Running()
@@ -191,6 +224,7 @@ func (r *Runner) run(ctx context.Context, consumers []*consumer) error {
 		err = fmt.Errorf("bus: run: consumer %s of %s: %w", c.Group, c.Topic, ErrSubscriptionLost)
 	}
 	stopIntake()
+	watched.Wait()
 	err = errors.Join(err, closeAll(dispatchers))
 	r.warnOfStragglers(consumers)
 	err = errors.Join(err, <-routed)
@@ -203,6 +237,24 @@ func (r *Runner) run(ctx context.Context, consumers []*consumer) error {
 	return err
 }
 
+// watch looks after the pairs until ctx is cancelled. Those that have no lag
+// monitor share one.
+func (r *Runner) watch(ctx context.Context) *sync.WaitGroup {
+	var wg sync.WaitGroup
+	var own *LagMonitor
+	for _, p := range r.pairs {
+		if p.lag == nil {
+			if own == nil {
+				own, _ = NewLagMonitor(r.bus, LagMonitorConfig{Logger: r.cfg.Logger}) // the zero value is valid
+				wg.Go(func() { own.Run(ctx) })                                        //nolint:errcheck // it returns nil
+			}
+			p.lag = own
+		}
+		wg.Go(func() { p.run(ctx) })
+	}
+	return &wg
+}
+
 // warnOfStragglers says which consumers still have handlers at work after their
 // contexts were cancelled: they hold up the end of the process.
 func (r *Runner) warnOfStragglers(consumers []*consumer) {
@@ -211,30 +263,6 @@ func (r *Runner) warnOfStragglers(consumers []*consumer) {
 			c.log.Warn("handlers are still at work after the drain timeout", "handlers", n)
 		}
 	}
-}
-
-// topicsOf returns what the consumers need to exist: their topics with all
-// groups, and the dead letter topics.
-func topicsOf(consumers []*consumer) []Topic {
-	var topics []Topic
-	index := map[string]int{}
-	add := func(name string) *Topic {
-		i, ok := index[name]
-		if !ok {
-			i = len(topics)
-			index[name] = i
-			topics = append(topics, Topic{Name: name})
-		}
-		return &topics[i]
-	}
-	for _, c := range consumers {
-		t := add(c.Topic)
-		t.Groups = append(t.Groups, c.Group)
-	}
-	for _, c := range consumers {
-		add(c.deadLetterTopic)
-	}
-	return topics
 }
 
 // closeAll closes the dispatchers at the same time, so that their drain

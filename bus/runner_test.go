@@ -39,10 +39,13 @@ func TestRunDeclaresTopicsGroupsAndDeadLetters(t *testing.T) {
 		bus.Consumer{Topic: "a", Group: "2", Handler: noop, DeadLetter: bus.DLQ("x")},
 		bus.Consumer{Topic: "dlq.x", Group: "alarm", Handler: noop})
 	r.stop(t)
+	const week = 7 * 24 * time.Hour
+	redrive := []string{bus.RedriveGroup}
 	want := []bus.Topic{
 		{Name: "a", Groups: []string{"1", "2"}}, {Name: "b", Groups: []string{"mail_queue"}},
-		{Name: "dlq.x", Groups: []string{"alarm"}},
-		{Name: "a.DLT"}, {Name: "mail_dlq"}, {Name: "dlq.x.DLT"},
+		{Name: "dlq.x", Groups: []string{"alarm", bus.RedriveGroup}, Retention: week},
+		{Name: "a.DLT", Groups: redrive, Retention: week}, {Name: "mail_dlq", Groups: redrive, Retention: week},
+		{Name: "dlq.x.DLT", Groups: redrive, Retention: week},
 	}
 	if !reflect.DeepEqual(d.declared, want) {
 		t.Errorf("declared %+v\nwant %+v", d.declared, want)

@@ -150,7 +150,7 @@ func TestShutdownDuringBackoffAndPauseReturnsAtOnce(t *testing.T) {
 func TestRunLeavesNoGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memBus(t)
-		var consumers []bus.Consumer
+		var consumers []bus.AnyConsumer
 		for i := range 5 {
 			consumers = append(consumers, bus.Consumer{Topic: "t", Group: fmt.Sprint(i), Handler: func(m *message.Message) error {
 				if strings.HasPrefix(m.UUID, "bad") {

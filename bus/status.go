@@ -8,6 +8,7 @@ const (
 	Stopped State = "stopped"
 	Running State = "running"
 	Paused  State = "paused" // a dependency is down; it resumes by itself
+	Held    State = "held"   // the low half of a Pair, while the high one is behind
 )
 
 // ConsumerStatus is what an operator wants to know of a consumer. Counters
@@ -16,8 +17,11 @@ type ConsumerStatus struct {
 	Topic, Group    string
 	DeadLetterTopic string
 	State           State
-	InFlight        int    // handlers at work
+	Hold            string // of the low half of a Pair: why it is held back, or why not
+	InFlight        int    // messages that are being handled
 	Handled         int64  // messages handled successfully
+	Batches         int64  // calls of a batch handler
+	Obsolete        int64  // messages skipped because a newer one counts
 	Retried         int64  // attempts that failed and were or will be repeated
 	DeadLettered    int64  // dead letters published
 	LastError       string // of the latest failure of any kind; "" when none
@@ -31,10 +35,16 @@ func (c *consumer) status() ConsumerStatus {
 		Handled:      c.handled.Load(),
 		Retried:      c.retried.Load(),
 		DeadLettered: c.deadLettered.Load(),
+		Batches:      c.batches.Load(),
+		Obsolete:     c.obsolete.Load(),
 	}
+	held, reason := c.gate.state()
+	s.Hold = reason
 	switch {
 	case c.paused.Load():
 		s.State = Paused
+	case held && c.running.Load():
+		s.State = Held
 	case c.running.Load():
 		s.State = Running
 	}

@@ -13,7 +13,8 @@ import (
 )
 
 // subscription is one Subscribe of a Dispatcher. One goroutine, run, owns all of
-// its state; every message that is out has a second one that watches it.
+// its state; every message that is out has a second one that watches it. Where
+// messages are handed out in batches, see batches.go, nobody has to.
 type subscription struct {
 	dispatcher   *Dispatcher
 	source       message.Subscriber
@@ -21,6 +22,7 @@ type subscription struct {
 
 	out      chan *message.Message
 	outcomes chan outcome
+	batches  chan *batch   // as outcomes, where batches are handed out
 	gone     chan struct{} // closed when watchers may stop waiting
 	done     chan struct{} // closed when everything of the subscription has ended
 	err      error         // of closing the source; read after done
@@ -30,19 +32,22 @@ type subscription struct {
 	ending     atomic.Bool // the source is being closed
 	pausedFlag atomic.Bool
 
+	gate *gate // of a consumer that may be held back; nil for others
+
 	// Owned by run.
-	lanes  *lanes
-	flying map[*delivery]struct{} // what is out
-	pause  pause
-	epoch  int // how many pauses have ended
+	lanes   *lanes
+	flying  map[*delivery]struct{} // what is out
+	batched map[*batch]struct{}    // the same, where batches are handed out
+	pause   pause
+	epoch   int // how many pauses have ended
 }
 
 func newSubscription(d *Dispatcher, source message.Subscriber, cancel context.CancelFunc) *subscription {
 	return &subscription{
 		dispatcher: d, source: source, cancelSource: cancel,
-		out: make(chan *message.Message), outcomes: make(chan outcome),
-		gone: make(chan struct{}), done: make(chan struct{}),
-		lanes: newLanes(), flying: map[*delivery]struct{}{},
+		out: make(chan *message.Message), outcomes: make(chan outcome), batches: make(chan *batch),
+		gone: make(chan struct{}), done: make(chan struct{}), gate: d.gate,
+		lanes: newLanes(), flying: map[*delivery]struct{}{}, batched: map[*batch]struct{}{},
 	}
 }
 
@@ -60,21 +65,27 @@ func (s *subscription) dispatch(ctx context.Context, in <-chan *message.Message)
 	defer timer.Stop()
 	var deadline <-chan time.Time
 
-	for !s.stopping.Load() || len(s.flying) > 0 {
+	for !s.stopping.Load() || len(s.flying)+len(s.batched) > 0 {
 		var (
 			out    chan<- *message.Message
 			copied *message.Message
 			intake <-chan *message.Message
+			next   *delivery
+			full   *batch
 		)
 		now := time.Now()
+		changed := s.gate.changed() // before asking whether it is held
 		s.lanes.wake(now)
-		next := s.next(now)
-		if next != nil {
+		if s.dispatcher.batch.on() {
+			if full = s.gather(now); full != nil {
+				out, copied = s.out, full.carrier(ctx)
+			}
+		} else if next = s.next(now); next != nil {
 			// Before the send: afterwards the delivery belongs to its handler.
 			next.probe, next.epoch = s.pause.on, s.epoch
 			out, copied = s.out, next.offer()
 		}
-		if !s.stopping.Load() && s.lanes.held < cfg.Window {
+		if !s.stopping.Load() && s.lanes.held < cfg.Window && !s.gate.held() {
 			intake = in
 		}
 		s.arm(timer, now)
@@ -90,9 +101,17 @@ func (s *subscription) dispatch(ctx context.Context, in <-chan *message.Message)
 			}
 			s.lanes.add(event.Key(m), &delivery{source: m, sub: s})
 		case out <- copied:
-			s.handOut(next)
+			if full != nil {
+				s.handOutBatch(full)
+			} else {
+				s.handOut(next)
+			}
 		case o := <-s.outcomes:
 			s.settle(o)
+		case b := <-s.batches:
+			s.settleBatch(b)
+		case <-changed:
+			// Held back from now on, or no longer; the next round sees to it.
 		case <-timer.C:
 			// A parked lane or a probe is due; the next round sees to it.
 		case <-stop:
@@ -115,7 +134,7 @@ func (s *subscription) dispatch(ctx context.Context, in <-chan *message.Message)
 
 // next returns the message that may be handed out now, or nil.
 func (s *subscription) next(now time.Time) *delivery {
-	if s.stopping.Load() || len(s.flying) >= s.dispatcher.cfg.Concurrency {
+	if s.stopping.Load() || s.gate.held() || len(s.flying) >= s.dispatcher.cfg.Concurrency {
 		return nil
 	}
 	for {
@@ -140,6 +159,12 @@ func (s *subscription) arm(timer *time.Timer, now time.Time) {
 	due, ok := s.lanes.nextDue()
 	if s.pause.on && s.pause.probe == nil && s.pause.until.After(now) && (!ok || s.pause.until.Before(due)) {
 		due, ok = s.pause.until, true
+	}
+	if s.dispatcher.batch.on() && !s.pause.on && len(s.lanes.ready) > 0 {
+		// Later than now, or the batch would be out or wait for something else.
+		if until := s.fillUntil(); until.After(now) && (!ok || until.Before(due)) {
+			due, ok = until, true
+		}
 	}
 	if !ok || s.stopping.Load() {
 		timer.Stop()
@@ -225,6 +250,11 @@ func (s *subscription) end(in <-chan *message.Message) {
 			s.lanes.finish(d)
 		}
 	}
+	for b := range s.batched {
+		if isClosed(b.answered) {
+			s.settleBatch(b)
+		}
+	}
 	s.ending.Store(true)
 	// A source may be blocked on handing us its next message.
 	drained := make(chan struct{})
@@ -242,6 +272,10 @@ func (s *subscription) end(in <-chan *message.Message) {
 	s.cancelSource()
 	<-drained
 
+	for b := range s.batched {
+		b.cancel(ErrDrainTimeout)
+		s.count(-len(b.deliveries))
+	}
 	s.lanes.all(func(d *delivery) {
 		if d.cancel != nil {
 			d.cancel(ErrDrainTimeout)

@@ -166,7 +166,7 @@ func TestFault_WaitsIgnoreTheContext(t *testing.T) {
 	hour := bus.Backoff{Initial: time.Hour, Max: time.Hour}
 	synctest.Test(t, func(t *testing.T) {
 		b := memBus(t)
-		var consumers []bus.Consumer
+		var consumers []bus.AnyConsumer
 		for group, err := range map[string]error{"retry": errors.New("no"), "pause": errDown} {
 			consumers = append(consumers, bus.Consumer{
 				Topic: "t", Group: group, Retry: bus.RetryPolicy{Backoff: hour, Probe: hour},

@@ -32,24 +32,31 @@ func faults() map[string]struct {
 	}
 	return map[string]entry{
 		"acknowledges on delivery": {broken{deliver: acksEarly}, []string{
-			"UnacknowledgedIsRedeliveredAfterClose", "UnacknowledgedIsRedeliveredAfterContextEnd", "OutOfOrderAcksNeverSkip"}},
+			"UnacknowledgedIsRedeliveredAfterClose", "UnacknowledgedIsRedeliveredAfterContextEnd", "OutOfOrderAcksNeverSkip",
+			"RedriveSelected", "RedriveDryRunTakesNothing", "RedriveAfterEdit", "RedriveKilledLosesNothing"}},
 		"reorders": {broken{deliver: reverses}, []string{
 			"OrderPerKeyWithKeysInParallel", "OrderAcrossNackAndRetry", "KeylessIsOneKey", "OneUnacknowledgedPerKey",
-			"PoisonMessageIsDeadLettered", "InfrastructurePauseLosesNothing"}},
+			"PoisonMessageIsDeadLettered", "InfrastructurePauseLosesNothing", "BatchesFillAndKeepOrder", "BatchPartialFailure"}},
 		"confirms everything before an ack": {broken{deliver: skips}, []string{"OutOfOrderAcksNeverSkip"}},
-		"loses messages":                    {broken{publish: drops()}, []string{"GroupsEachGetAll", "GroupResumesWhereItStopped", "DeclaredGroupGetsEverything", "InstancesShareAGroup"}},
-		"loses dead letters":                {broken{publish: dropsLetters}, []string{"PoisonMessageIsDeadLettered", "DeadLetterThatCannotBePublishedPauses"}},
+		"loses messages":                    {broken{publish: drops()}, []string{"GroupsEachGetAll", "GroupResumesWhereItStopped", "DeclaredGroupGetsEverything", "InstancesShareAGroup", "ObsoleteIsSkipped"}},
+		"loses dead letters":                {broken{publish: dropsLetters}, []string{"PoisonMessageIsDeadLettered", "DeadLetterThatCannotBePublishedPauses", "BatchPartialFailure", "RedriveAll"}},
 		"one group for all":                 {broken{group: func(string) string { return "same" }}, []string{"GroupsEachGetAll", "NewGroupStartsAtEarliest"}},
-		"forgets where a group stood":       {broken{group: ownGroups()}, []string{"GroupResumesWhereItStopped", "AnInstanceTakesOverWhereTheOtherStopped", "DrainOnShutdown"}},
+		"forgets where a group stood":       {broken{group: ownGroups()}, []string{"GroupResumesWhereItStopped", "AnInstanceTakesOverWhereTheOtherStopped", "DrainOnShutdown", "RedriveDrop", "RedriveAll"}},
 		"drops metadata":                    {broken{publish: changes(func(m *message.Message) { delete(m.Metadata, "empty") })}, []string{"BytesAndMetadataRoundTrip"}},
 		"changes bytes":                     {broken{publish: changes(func(m *message.Message) { m.Payload = []byte(strings.ToValidUTF8(string(m.Payload), "?")) })}, []string{"BytesAndMetadataRoundTrip"}},
 		"changes ids":                       {broken{publish: changes(func(m *message.Message) { m.UUID = strings.ToUpper(m.UUID) })}, []string{"BytesAndMetadataRoundTrip"}},
-		"has no memory of its groups":       {broken{group: ownGroups(), lag: func([]bus.Lag) []bus.Lag { return nil }}, []string{"LagCountsDown"}},
-		"shows too much":                    {broken{browse: func(all []*message.Message) []*message.Message { return append(all, all...) }}, []string{"BrowseConsumesNothing"}},
-		"cannot declare":                    {broken{declare: func(context.Context, ...bus.Topic) error { return errors.New("no") }}, []string{"DeclaredGroupGetsEverything"}},
-		"stays open":                        {broken{closed: func() error { return nil }}, []string{"PublishAfterClose"}},
-		"fails to close":                    {broken{closed: func() error { return errors.New("stuck") }}, []string{"CloseIsIdempotent"}},
-		"is gone after reopening":           {broken{}, []string{"GroupSurvivesReopening"}}, // membus itself
+		"has no memory of its groups":       {broken{group: ownGroups(), lag: func([]bus.Lag) []bus.Lag { return nil }}, []string{"PairHoldsLowWhileHighIsBehind", "LagCountsDown"}},
+		"does not know how old messages are": {broken{lag: func(all []bus.Lag) []bus.Lag {
+			for i := range all {
+				all[i].Oldest = time.Time{}
+			}
+			return all
+		}}, []string{"LagKnowsTheOldest"}},
+		"shows too much":          {broken{browse: func(all []*message.Message) []*message.Message { return append(all, all...) }}, []string{"BrowseConsumesNothing"}},
+		"cannot declare":          {broken{declare: func(context.Context, ...bus.Topic) error { return errors.New("no") }}, []string{"DeclaredGroupGetsEverything"}},
+		"stays open":              {broken{closed: func() error { return nil }}, []string{"PublishAfterClose"}},
+		"fails to close":          {broken{closed: func() error { return errors.New("stuck") }}, []string{"CloseIsIdempotent"}},
+		"is gone after reopening": {broken{}, []string{"GroupSurvivesReopening"}}, // membus itself
 	}
 }
 
@@ -161,8 +168,8 @@ func TestEveryRuleNamesACaseAndAFlag(t *testing.T) {
 		}
 		cases[c.Name] = true
 	}
-	flags := map[string]bool{bustest.FlagRestart: true, bustest.FlagLagger: true, bustest.FlagInspector: true,
-		"Durable": true, "OrderedPerKey": true, "ConsumerGroups": true, "Broadcast": true, "DelayedRedelivery": true, "NativeDeadLetter": true}
+	flags := map[string]bool{bustest.FlagRestart: true, bustest.FlagParallel: true, bustest.FlagLagger: true, bustest.FlagInspector: true, bustest.FlagUnlocked: true,
+		"Durable": true, "OrderedPerKey": true, "ConsumerGroups": true, "Replay": true, "Broadcast": true, "DelayedRedelivery": true, "NativeDeadLetter": true, "IndividualAcks": true}
 	for _, r := range bustest.RuledOut() {
 		if !cases[r.Case] && !strings.HasPrefix(r.Case, "Test") {
 			t.Errorf("there is no case %s", r.Case)

@@ -41,6 +41,8 @@ func Cases() []Case {
 	all = append(all, groupCases()...)
 	all = append(all, transportCases()...)
 	all = append(all, consumerCases()...)
+	all = append(all, batchCases()...)
+	all = append(all, redriveCases()...)
 	return all
 }
 
@@ -63,6 +65,12 @@ func series(key string, from, to int) []*message.Message {
 		all = append(all, msg(key, n))
 	}
 	return all
+}
+
+// declare makes a group before anything is published for it: one that comes
+// later misses that on a transport without Replay.
+func declare(ctx context.Context, b *bus.Bus, topic string, groups ...string) error {
+	return b.Declare(ctx, bus.Topic{Name: topic, Groups: groups})
 }
 
 // subscribing is an open subscription.
@@ -203,7 +211,7 @@ type running struct {
 }
 
 // run starts a Runner with the consumers and waits until it runs.
-func run(ctx context.Context, b *bus.Bus, consumers ...bus.Consumer) (*running, error) {
+func run(ctx context.Context, b *bus.Bus, consumers ...bus.AnyConsumer) (*running, error) {
 	r, err := bus.NewRunner(b, bus.RunnerConfig{DrainTimeout: 20 * time.Second, Logger: slog.New(slog.DiscardHandler), WorkerID: "worker-1"})
 	if err != nil {
 		return nil, err

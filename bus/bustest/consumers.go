@@ -78,6 +78,10 @@ func drainOnShutdown(ctx context.Context, env Env) (err error) {
 func poisonMessage(ctx context.Context, env Env) (err error) {
 	const each = 10
 	topic, group := name("topic"), name("group")
+	reader := name("reader")
+	if err := declare(ctx, env.Bus, topic+".DLT", reader); err != nil {
+		return err
+	}
 	seen, othersDone := newTrail(), make(chan struct{})
 	var others, tries atomic.Int32
 	letters := make(chan bus.DeadLetter, 10)
@@ -127,7 +131,7 @@ func poisonMessage(ctx context.Context, env Env) (err error) {
 	if err := seen.inOrder("good", payloads("good", 1, each)); err != nil {
 		return err
 	}
-	sub, err := subscribe(ctx, env.Bus, name("dead"), topic+".DLT")
+	sub, err := subscribe(ctx, env.Bus, reader, topic+".DLT")
 	if err != nil {
 		return err
 	}
@@ -228,6 +232,10 @@ func infrastructurePause(ctx context.Context, env Env) (err error) {
 // names a topic that a publisher in between refuses for a while.
 func deadLetterOutage(ctx context.Context, env Env) (err error) {
 	topic, group := name("topic"), name("group")
+	reader := name("reader")
+	if err := declare(ctx, env.Bus, topic+".DLT", reader); err != nil {
+		return err
+	}
 	broken := bus.New("broken", refusing{Driver: env.Bus.Driver(), topic: topic + ".DLT", left: new(atomic.Int32)})
 	broken.Driver().(refusing).left.Store(3)
 	seen := newTrail()
@@ -256,7 +264,7 @@ func deadLetterOutage(ctx context.Context, env Env) (err error) {
 	if n := runs.Load(); n != 1 {
 		return fmt.Errorf("the handler ran %d times while its dead letter could not be published, want once", n)
 	}
-	sub, err := subscribe(ctx, env.Bus, name("dead"), topic+".DLT")
+	sub, err := subscribe(ctx, env.Bus, reader, topic+".DLT")
 	if err != nil {
 		return err
 	}

@@ -36,11 +36,19 @@
 //	what is closed refuses                                  PublishAfterClose, CloseIsIdempotent
 //	nobody closes what is shared                            PublisherCloseClosesNothing
 //	an unknown URL parameter is an error that names it      UnknownParameter
-//	lag and browsing tell the truth                         LagCountsDown, BrowseConsumesNothing
+//	lag and browsing tell the truth                         LagCountsDown, LagKnowsTheOldest,
+//	                                                        BrowseConsumesNothing
 //	shutdown lets handlers finish                           DrainOnShutdown
 //	a poison message does not stop or reorder the rest      PoisonMessageIsDeadLettered
 //	a dependency that is down costs no message              InfrastructurePauseLosesNothing,
 //	                                                        DeadLetterThatCannotBePublishedPauses
+//	batches fill, keep order, and fail in part              BatchesFillAndKeepOrder, BatchPartialFailure
+//	low gives way while high is behind                      PairHoldsLowWhileHighIsBehind
+//	what is out of date is skipped                          ObsoleteIsSkipped
+//	dead letters can be redriven, edited and dropped, all
+//	or some, by a tool that may be killed                   RedriveAll, RedriveSelected, RedriveAfterEdit,
+//	                                                        RedriveDrop, RedriveKilledLosesNothing
+//	looking at dead letters settles none                    RedriveDryRunTakesNothing
 //
 // A case that a capability rules out stands in [RuledOut] and prints "n/a" with
 // the reason. Nothing else is skipped: a skip inside Watermill's suite fails.

@@ -50,6 +50,9 @@ func groupsEachGetAll(ctx context.Context, env Env) (err error) {
 // subscriber: an acknowledgement sent just before Close counts.
 func groupResumes(ctx context.Context, env Env) error {
 	topic, group := name("topic"), name("group")
+	if err := declare(ctx, env.Bus, topic, group); err != nil {
+		return err
+	}
 	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 30)...); err != nil {
 		return err
 	}
@@ -90,6 +93,9 @@ func newGroupStartsAtEarliest(ctx context.Context, env Env) error {
 // prefix may be remembered.
 func outOfOrderAcks(ctx context.Context, env Env) error {
 	topic, group := name("topic"), name("group")
+	if err := declare(ctx, env.Bus, topic, group); err != nil {
+		return err
+	}
 	pub := env.Bus.Publisher()
 	if err := pub.Publish(topic, msg("a", 1), msg("b", 1), msg("c", 1), msg("b", 2)); err != nil {
 		return err
@@ -137,6 +143,9 @@ func outOfOrderAcks(ctx context.Context, env Env) error {
 
 func redeliveryAfterClose(ctx context.Context, env Env) error {
 	topic, group := name("topic"), name("group")
+	if err := declare(ctx, env.Bus, topic, group); err != nil {
+		return err
+	}
 	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 3)...); err != nil {
 		return err
 	}
@@ -164,6 +173,9 @@ func redeliveryAfterClose(ctx context.Context, env Env) error {
 // what is out can still be acknowledged, and the rest goes to the next one.
 func redeliveryAfterContext(ctx context.Context, env Env) (err error) {
 	topic, group := name("topic"), name("group")
+	if err := declare(ctx, env.Bus, topic, group); err != nil {
+		return err
+	}
 	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 3)...); err != nil {
 		return err
 	}

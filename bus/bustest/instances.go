@@ -16,6 +16,9 @@ import (
 func instancesShare(ctx context.Context, env Env) (err error) {
 	const keys, each = 4, 20
 	topic, group := name("topic"), name("group")
+	if err := declare(ctx, env.Bus, topic, group); err != nil {
+		return err
+	}
 	other, err := env.Again()
 	if err != nil {
 		return err
@@ -110,6 +113,9 @@ func instancesShare(ctx context.Context, env Env) (err error) {
 // instance stands by, and goes on exactly there when the first has gone.
 func takesOver(ctx context.Context, env Env) (err error) {
 	topic, group := name("topic"), name("group")
+	if err := declare(ctx, env.Bus, topic, group); err != nil {
+		return err
+	}
 	other, err := env.Again()
 	if err != nil {
 		return err
@@ -153,6 +159,9 @@ func withoutRepeats(all []string) []string {
 
 func survivesReopening(ctx context.Context, env Env) error {
 	topic, group := name("topic"), name("group")
+	if err := declare(ctx, env.Bus, topic, group); err != nil {
+		return err
+	}
 	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 10)...); err != nil {
 		return err
 	}

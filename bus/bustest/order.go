@@ -24,6 +24,9 @@ func orderCases() []Case {
 func orderPerKey(ctx context.Context, env Env) (err error) {
 	const keys, each = 6, 25
 	topic, group := name("topic"), name("group")
+	if err := declare(ctx, env.Bus, topic, group); err != nil {
+		return err
+	}
 	var batch []*message.Message
 	for n := 1; n <= each; n++ {
 		for k := range keys {

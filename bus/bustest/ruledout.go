@@ -14,6 +14,8 @@ const (
 	FlagRestart   = "RestartCommand" // the option of that name was given
 	FlagLagger    = "bus.Lagger"     // the driver implements it
 	FlagInspector = "bus.Inspector"  // the driver implements it
+	FlagParallel  = "parallel keys"  // its capabilities have no SerialGroups
+	FlagUnlocked  = "unlocked keys"  // its capabilities have no LocksKeys
 )
 
 // RuledOut returns every case that may print n/a, and why.
@@ -23,16 +25,28 @@ func RuledOut() []Rule {
 		{"TestPublishSubscribeInOrder", "OrderedPerKey", "the transport keeps no order"},
 		{"TestNoAck", "OrderedPerKey", "the transport hands out more while a message is unacknowledged"},
 		{"TestConsumerGroups", "ConsumerGroups", "the transport has queues, not groups"},
-		{"TestNewSubscriberReceivesOldMessages", "ConsumerGroups", "a queue has one reader; a new group cannot read it again"},
+		{"TestNewSubscriberReceivesOldMessages", "Replay", "a queue has one reader; a new group cannot read it again"},
 		{"OrderPerKeyWithKeysInParallel", "OrderedPerKey", "the transport keeps no order"},
 		{"OrderAcrossNackAndRetry", "OrderedPerKey", "the transport keeps no order"},
 		{"GroupsEachGetAll", "ConsumerGroups", "the transport has queues, not groups"},
-		{"NewGroupStartsAtEarliest", "ConsumerGroups", "a queue has one reader; a new group cannot read it again"},
+		{"NewGroupStartsAtEarliest", "Replay", "a queue has one reader; a new group cannot read it again"},
 		{"DeclaredGroupGetsEverything", "ConsumerGroups", "the transport has queues, not groups"},
 		{"InstancesShareAGroup", "OrderedPerKey", "the order over two instances is what the case checks"},
 		{"GroupSurvivesReopening", "Durable", "the transport ends with the process"},
 		{"PoisonMessageIsDeadLettered", "OrderedPerKey", "the order around the dead letter is what the case checks"},
+		{"OrderPerKeyWithKeysInParallel", FlagParallel, "a group handles one message at a time"},
+		{"OneUnacknowledgedPerKey", FlagParallel, "other keys wait for an unacknowledged message as well"},
+		{"KeylessIsOneKey", FlagParallel, "other keys wait for an unacknowledged message as well"},
+		{"OutOfOrderAcksNeverSkip", FlagParallel, "only one message is out, so acks have an order"},
+		{"PoisonMessageIsDeadLettered", FlagParallel, "other keys wait for a message that is being retried"},
+		{"BatchesFillAndKeepOrder", "OrderedPerKey", "the transport keeps no order"},
+		{"BatchesFillAndKeepOrder", FlagParallel, "only one message is out, so a batch is one message"},
+		{"BatchesFillAndKeepOrder", FlagUnlocked, "a batch holds a few messages of a key only"},
+		{"BatchPartialFailure", "OrderedPerKey", "the order around the failure is what the case checks"},
+		{"PairHoldsLowWhileHighIsBehind", FlagLagger, "the transport cannot tell how far a group is behind"},
 		{"LagCountsDown", FlagLagger, "the transport cannot tell how far a group is behind"},
+		{"LagKnowsTheOldest", FlagLagger, "the transport cannot tell how far a group is behind"},
+		{"LagKnowsTheOldest", "Replay", "what waits in a queue cannot be looked at without taking it"},
 		{"BrowseConsumesNothing", FlagInspector, "the transport cannot show messages without consuming them"},
 	}
 }
@@ -46,12 +60,16 @@ func flags(b *bus.Bus, restart bool) map[string]bool {
 		"Durable":           c.Durable,
 		"OrderedPerKey":     c.OrderedPerKey,
 		"ConsumerGroups":    c.ConsumerGroups,
+		"Replay":            c.Replay,
 		"Broadcast":         c.Broadcast,
 		"DelayedRedelivery": c.DelayedRedelivery,
 		"NativeDeadLetter":  c.NativeDeadLetter,
+		"IndividualAcks":    c.IndividualAcks,
 		FlagRestart:         restart,
 		FlagLagger:          lagger,
 		FlagInspector:       inspector,
+		FlagParallel:        !c.SerialGroups,
+		FlagUnlocked:        !c.LocksKeys,
 	}
 }
 

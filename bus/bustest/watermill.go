@@ -65,7 +65,7 @@ func testContext(b *bus.Bus, o options) tests.TestContext {
 		Features: tests.Features{
 			ConsumerGroups:                   c.ConsumerGroups,
 			GuaranteedOrder:                  c.OrderedPerKey,
-			NewSubscriberReceivesOldMessages: c.ConsumerGroups,
+			NewSubscriberReceivesOldMessages: c.Replay,
 			ExactlyOnceDelivery:              false,
 			// Its subscribers come and go on one bus, so this asks nothing that
 			// needs a disk.

@@ -15,6 +15,7 @@
 //	a topic keeps the newest messages, 100,000 by default  TestRetentionDropsWhatEveryGroupHasRead
 //	nothing is dropped that a group still has to read      TestRetentionRefusesToDropWhatAGroupHasNotRead
 //	a publish is kept whole or not at all                  TestAPublishLargerThanTheRetentionIsRefused
+//	what a group has not acknowledged can be shown         TestPendingShowsWhatAGroupHasNotAcknowledged
 //	what is out is bounded by the window                   TestTheWindowBoundsWhatIsUnacknowledged
 //	buses of one name share, until the last one closes     TestNamesShareAStoreWhileOneIsOpen
 //
@@ -28,6 +29,7 @@
 // Failure modes: Publish never waits. When a topic is full and a group has not
 // acknowledged the oldest message, Publish fails with ErrFull, and goes on
 // failing until that group reads: a group that nobody consumes with any more
-// fills its topic in the end. Retention by time, partitions and replication in a
+// fills its topic in the end, and so do dead letters that nobody redrives or
+// drops. Retention by time, partitions and replication in a
 // declaration are accepted and mean nothing here.
 package membus

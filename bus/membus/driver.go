@@ -33,7 +33,7 @@ func newDriver(s *store, release func()) *driver {
 }
 
 func (d *driver) Capabilities() bus.Capabilities {
-	return bus.Capabilities{OrderedPerKey: true, ConsumerGroups: true}
+	return bus.Capabilities{OrderedPerKey: true, ConsumerGroups: true, Replay: true}
 }
 
 func (d *driver) Publisher() message.Publisher { return publisher{d} }
@@ -112,6 +112,17 @@ func (d *driver) Browse(_ context.Context, topic string, limit int) ([]*message.
 		return nil, nil
 	}
 	return t.newest(limit), nil
+}
+
+// Pending implements bus.Pender.
+func (d *driver) Pending(_ context.Context, topic, group string, limit int) ([]*message.Message, error) {
+	d.store.mu.Lock()
+	t := d.store.topics[topic]
+	d.store.mu.Unlock()
+	if t == nil {
+		return nil, nil
+	}
+	return t.unsettled(group, limit), nil
 }
 
 func (d *driver) isClosed() bool {

@@ -42,6 +42,6 @@ func ExampleOpen() {
 	}
 	b := bus.New("mem", driver)
 	defer b.Close()
-	fmt.Printf("%+v\n", b.Capabilities())
-	// Output: {Durable:false OrderedPerKey:true ConsumerGroups:true Broadcast:false DelayedRedelivery:false NativeDeadLetter:false}
+	fmt.Println("groups:", b.Capabilities().ConsumerGroups, "durable:", b.Capabilities().Durable)
+	// Output: groups: true durable: false
 }

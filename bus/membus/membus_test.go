@@ -151,6 +151,57 @@ func TestNamesShareAStoreWhileOneIsOpen(t *testing.T) {
 	}
 }
 
+func TestPendingShowsWhatAGroupHasNotAcknowledged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, err := membus.Open(membus.Config{Retention: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := bus.New("mem", d)
+		defer b.Close()
+		pending := func(group string, limit int, want string) {
+			t.Helper()
+			got, err := b.Pending(t.Context(), "t", group, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var all []string
+			for _, m := range got {
+				all = append(all, m.UUID)
+			}
+			if have := strings.Join(all, " "); have != want {
+				t.Errorf("pending of %s: %q, want %q", group, have, want)
+			}
+		}
+		pending("g", 10, "") // neither topic nor group
+		if err := publish(b, "t", "0", "1", "2", "3", "4", "5"); err != nil {
+			t.Fatal(err) // the first is dropped again
+		}
+		pending("nobody", 10, "1 2 3 4 5")
+		sub, err := d.Subscriber("g", 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ch, err := sub.Subscribe(t.Context(), "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			m := <-ch
+			if m.UUID == "1" || m.UUID == "3" {
+				m.Ack()
+			}
+		}
+		synctest.Wait()
+		pending("g", 10, "2 4 5")
+		pending("g", 2, "2 4")
+		if err := sub.Close(); err != nil {
+			t.Fatal(err)
+		}
+		pending("g", 10, "2 3 4 5") // only the prefix is remembered
+	})
+}
+
 // The driver's own subscriber, without a dispatcher before it.
 func TestTheWindowBoundsWhatIsUnacknowledged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -244,7 +295,7 @@ func TestURLErrors(t *testing.T) {
 
 func TestItSaysThatItIsNotDurable(t *testing.T) {
 	b := open(t, bus.NewOpener(membus.Scheme()), "mem://")
-	want := bus.Capabilities{OrderedPerKey: true, ConsumerGroups: true}
+	want := bus.Capabilities{OrderedPerKey: true, ConsumerGroups: true, Replay: true}
 	if got := b.Capabilities(); got != want {
 		t.Fatalf("capabilities %+v, want %+v", got, want)
 	}

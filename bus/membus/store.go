@@ -155,6 +155,28 @@ func (t *topic) newest(limit int) []*message.Message {
 	return messages
 }
 
+// unsettled returns the oldest messages that a group has not acknowledged.
+func (t *topic) unsettled(name string, limit int) []*message.Message {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	from, acked := t.first, map[int64]bool{}
+	if g := t.groups[name]; g != nil {
+		from = g.cursor
+		if g.holder != nil {
+			for _, f := range g.holder.pending {
+				acked[f.position] = f.acked
+			}
+		}
+	}
+	var messages []*message.Message
+	for position := from; position < t.end() && len(messages) < limit; position++ {
+		if !acked[position] {
+			messages = append(messages, t.at(position).message())
+		}
+	}
+	return messages
+}
+
 // group is a consumer group's place in a topic: everything before cursor is
 // done. One subscription at a time holds it; others stand in line. Guarded by
 // the topic's mu.

@@ -1,21 +1,35 @@
 package sqlitebus_test
 
 import (
-	"fmt"
-	"os"
+	"database/sql"
+	"path/filepath"
+	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/sqlitebus"
+	"github.com/millrace-go/millrace/internal/sqlitedb"
+	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
 )
 
-// TestMain turns the binary into a consumer process when a test asks for one.
-func TestMain(m *testing.M) {
-	if path := os.Getenv("SQLITEBUS_CONSUME"); path != "" {
-		if err := consume(path); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	goleak.VerifyTestMain(m)
+// transport is this one for the tests that all SQL transports share.
+var transport = logbustest.Transport{
+	Scheme: func(s logbustest.Settings) bus.Scheme {
+		return sqlitebus.Scheme(sqlitebus.Config{DB: s.DB, LeaseTTL: s.LeaseTTL, Holder: s.Holder, Logger: s.Logger})
+	},
+	URL: func(t testing.TB) string {
+		return "sqlite://" + filepath.Join(t.TempDir(), "bus.db") + "?synchronous=normal"
+	},
+	OpenDB: func(url string) (*sql.DB, error) {
+		path, _, _ := strings.Cut(strings.TrimPrefix(url, "sqlite://"), "?")
+		return sqlitedb.Open(path, sqlitedb.Config{})
+	},
 }
+
+func TestMain(m *testing.M) { logbustest.Main(m, transport) }
+
+func TestKilledConsumers(t *testing.T) { logbustest.KilledConsumers(t, transport) }
+
+func TestHolder(t *testing.T) { logbustest.Holder(t, transport) }
+
+func TestSharedHolder(t *testing.T) { logbustest.SharedHolder(t, transport) }

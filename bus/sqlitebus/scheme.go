@@ -2,21 +2,16 @@ package sqlitebus
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/url"
 	"path/filepath"
 	"time"
 
-	"database/sql"
-
 	"github.com/millrace-go/millrace/bus"
-	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
-	"github.com/millrace-go/millrace/internal/sqllog"
-	"github.com/millrace-go/millrace/internal/sqllog/sqlitelog"
 )
 
 // Config of the scheme. The zero value works.
@@ -35,6 +30,12 @@ type Config struct {
 	// Retention of messages that every group has passed; 72 h by default. The
 	// URL's ?retention=D comes first. A longer one costs disk space.
 	Retention time.Duration
+	// Holder names this process towards the others, the same after every restart;
+	// a random name by default. A process that was killed then goes on with its
+	// partitions as soon as it is there again, instead of after LeaseTTL. Only one
+	// live process may have the name: two take the partitions from each other
+	// again and again, which loses nothing and repeats messages.
+	Holder string
 	// LeaseTTL is how long a killed process keeps its partitions; 10 s by
 	// default. Every process writes each third of it.
 	LeaseTTL time.Duration
@@ -91,39 +92,4 @@ func pathOf(u *url.URL) (string, error) {
 		return "", errors.New("the URL names no file; write sqlite://relative/path.db or sqlite:///absolute/path.db")
 	}
 	return filepath.FromSlash(u.Host + u.Path), nil
-}
-
-// tables is the log of the bus.
-var tables = sqllog.Tables{Messages: "bus_messages", Cursors: "bus_cursors", Package: "bus"}
-
-// migrations returns the schema: the log's tables, and those beside it.
-func migrations(log *sqlitelog.Log) ([]migrate.Set, error) {
-	of, err := log.Migrations()
-	if err != nil {
-		return nil, err
-	}
-	beside, err := directoryMigrations()
-	if err != nil {
-		return nil, err
-	}
-	return []migrate.Set{of, beside}, nil
-}
-
-// PrintMigrations writes the schema as a script for sqlite3. Open applies it by
-// itself; this is for reading, and for who creates tables by other means.
-func PrintMigrations(w io.Writer) error {
-	log, err := sqlitelog.New(new(sql.DB), tables) // only its text is asked for
-	if err != nil {
-		return err
-	}
-	sets, err := migrations(log)
-	if err != nil {
-		return err
-	}
-	for _, set := range sets {
-		if err := set.Print(w); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,0 +1,87 @@
+package amqpbus
+
+import (
+	"context"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/millrace-go/millrace/internal/backoff"
+)
+
+// balance gives queues away that other instances of the group should have.
+//
+// The broker gives all queues to the instance that came first, and those that
+// come later stand by. So instances count themselves, as consumers of a queue
+// that nobody publishes to, and one with more than its share of the busy queues
+// steps back to the end of the line for one of them.
+func (s *subscription) balance(ctx context.Context) {
+	var ch *amqp.Channel
+	defer func() {
+		if ch != nil {
+			closeChannel(ch) //nolint:errcheck // with it goes the membership
+		}
+	}()
+	for {
+		if ch == nil || ch.IsClosed() {
+			if joined, err := s.join(ctx); err == nil {
+				ch = joined
+			}
+		} else if n, err := count(ch, members(s.group.base)); err == nil && n > 0 {
+			s.stepBack((len(s.lanes) + n - 1) / n)
+		}
+		// Spread, so that two instances do not step back at the same time.
+		wait := backoff.Policy{Initial: s.subscriber.driver.cfg.Rebalance, Max: 2 * s.subscriber.driver.cfg.Rebalance, Jitter: 0.2}
+		if backoff.Sleep(ctx, wait.Delay(1)) != nil {
+			return
+		}
+	}
+}
+
+// join makes this subscription a member of its group for as long as the channel
+// is open.
+func (s *subscription) join(ctx context.Context) (*amqp.Channel, error) {
+	ch, err := s.subscriber.driver.consuming.channel(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name := members(s.group.base)
+	if _, err := ch.QueueDeclare(name, true, true, false, false, amqp.Table{"x-queue-type": Classic}); err != nil {
+		return nil, err
+	}
+	nothing, err := ch.Consume(name, "", true, false, false, false, nil)
+	if err != nil {
+		return nil, err
+	}
+	go func() { // ends with the channel
+		for range nothing {
+		}
+	}()
+	return ch, nil
+}
+
+func count(ch *amqp.Channel, queue string) (int, error) {
+	q, err := ch.QueueDeclarePassive(queue, true, true, false, false, nil)
+	return q.Consumers, err
+}
+
+// stepBack gives up one queue when more than share of them are ours: the one
+// with the least to finish first.
+func (s *subscription) stepBack(share int) {
+	ours, least := 0, (*lane)(nil)
+	for _, l := range s.lanes {
+		if !l.active.Load() {
+			continue
+		}
+		ours++
+		if least == nil || l.held.Load() < least.held.Load() {
+			least = l
+		}
+	}
+	if ours <= share {
+		return
+	}
+	select {
+	case least.yield <- struct{}{}:
+	default: // it is about to
+	}
+}

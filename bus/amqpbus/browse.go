@@ -1,0 +1,151 @@
+package amqpbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/backoff"
+)
+
+// Browse implements bus.Inspector for what a topic holds for the redrive group:
+// dead letters, and what no group takes. A queue can only be looked at by taking
+// its messages and giving them back, which is done in one go, and refused with
+// ErrBusy while somebody consumes them. Messages in the queues of other groups
+// are not shown.
+//
+// Of a queue no more than the 2,000 oldest messages are looked at, because a
+// quorum queue hands out no more without an acknowledgement.
+func (d *driver) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
+	var newest []amqp.Delivery
+	err := d.look(ctx, topic, maxPrefetch, func(m amqp.Delivery) {
+		if newest = append(newest, m); len(newest) > limit {
+			newest = newest[1:]
+		}
+	})
+	if err != nil || limit <= 0 {
+		return nil, translate("browse "+topic, err)
+	}
+	return decoded(newest), nil
+}
+
+// Pending implements bus.Pender for the redrive group, in the way of Browse.
+func (d *driver) Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error) {
+	if group != bus.RedriveGroup {
+		return nil, fmt.Errorf("amqpbus: pending: a queue that is consumed cannot be looked at: %w", errors.ErrUnsupported)
+	}
+	var oldest []amqp.Delivery
+	err := d.look(ctx, topic, limit, func(m amqp.Delivery) { oldest = append(oldest, m) })
+	if err != nil {
+		return nil, translate("pending of "+topic, err)
+	}
+	return decoded(oldest), nil
+}
+
+func decoded(all []amqp.Delivery) []*message.Message {
+	var messages []*message.Message
+	for _, m := range all {
+		messages = append(messages, decode(m))
+	}
+	return messages
+}
+
+// quiet is how long a queue may take to hand over the next message.
+const quiet = time.Second
+
+// look shows the oldest messages of a topic's holding queue, at most limit.
+func (d *driver) look(ctx context.Context, topic string, limit int, show func(amqp.Delivery)) error {
+	if d.isClosed() {
+		return errClosed
+	}
+	a := &admin{ctx: ctx, link: d.consuming}
+	defer a.close()
+	queue := d.topology.names.holding(topic)
+	info, exists, err := a.inspect(queue)
+	limit = min(limit, info.Messages, maxPrefetch)
+	switch {
+	case err != nil:
+		return err
+	case !exists:
+		return nil
+	case info.Consumers > 0:
+		return ErrBusy
+	case limit <= 0:
+		return nil
+	}
+	taken, err := d.borrow(ctx, queue, limit, show)
+	if err == nil {
+		d.awaitReturn(ctx, queue, taken)
+	}
+	return err
+}
+
+// borrow takes up to n messages and gives all of them back.
+func (d *driver) borrow(ctx context.Context, queue string, n int, show func(amqp.Delivery)) (taken int, err error) {
+	ch, err := d.consuming.channel(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, leave(ch)) }()
+	if err := ch.Qos(n, 0, false); err != nil {
+		return 0, err
+	}
+	deliveries, err := ch.Consume(queue, consumerTag, false, false, false, false, nil)
+	if err != nil {
+		return 0, err
+	}
+	timer := time.NewTimer(quiet)
+	defer timer.Stop()
+	for taken < n {
+		select {
+		case m, ok := <-deliveries:
+			if !ok {
+				return taken, errLost
+			}
+			taken++
+			show(m)
+			timer.Reset(quiet)
+		case <-timer.C:
+			return taken, nil // somebody was faster
+		case <-ctx.Done():
+			return taken, ctx.Err()
+		}
+	}
+	return taken, nil
+}
+
+// leave gives everything back and closes the channel. It cancels the consumer
+// first, so that nobody is taken for busy who has left.
+func leave(ch *amqp.Channel) error {
+	err := ch.Cancel(consumerTag, false)
+	if err == nil {
+		err = ch.Nack(0, true, true) // all
+	}
+	if cerr := closeChannel(ch); err == nil || errors.Is(err, amqp.ErrClosed) {
+		err = cerr
+	}
+	return err
+}
+
+// awaitReturn waits until what was given back is in the queue again, which is a
+// moment after its channel was closed. It waits a second for nothing when
+// somebody else has it by then.
+func (d *driver) awaitReturn(ctx context.Context, queue string, n int) {
+	ctx, cancel := context.WithTimeout(ctx, quiet)
+	defer cancel()
+	a := &admin{ctx: ctx, link: d.consuming}
+	defer a.close()
+	for attempt := 1; ; attempt++ {
+		info, _, err := a.inspect(queue)
+		if err != nil || info.Messages >= n || backoff.Sleep(ctx, restored.Delay(attempt)) != nil {
+			return
+		}
+	}
+}
+
+var restored = backoff.Policy{Initial: time.Millisecond, Max: 100 * time.Millisecond}

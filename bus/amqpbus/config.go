@@ -1,0 +1,136 @@
+package amqpbus
+
+import (
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+)
+
+// Defaults of [Config].
+const (
+	DefaultExchange       = "domain_events"
+	DefaultPartitions     = 3
+	DefaultPrefetch       = 512
+	DefaultHeartbeat      = 10 * time.Second
+	DefaultConnectTimeout = 10 * time.Second
+	DefaultConfirmTimeout = 30 * time.Second
+	DefaultRebalance      = 3 * time.Second
+)
+
+// MaxPartitions is how many queues a group may have: keys are hashed to so many
+// slots, and a queue takes some of them.
+const MaxPartitions = slots
+
+// Queue types of [Config.QueueType].
+const (
+	Quorum  = "quorum"
+	Classic = "classic"
+)
+
+// Config of the scheme. The zero value works. Where a URL has a parameter of
+// the same meaning, the parameter comes first.
+type Config struct {
+	// Exchange is the durable topic exchange that everything is published to;
+	// "domain_events" by default. It is made when it does not exist.
+	Exchange string
+	// Partitions is how many queues a group gets that is made without saying
+	// how many; 3 by default, [MaxPartitions] at most. Each is consumed by one
+	// instance at a time, so it is also how many instances can share a group.
+	// Each costs a channel per instance, and a Raft log where it is a quorum queue.
+	Partitions int
+	// QueueType is [Quorum] (the default: replicated where the broker is a
+	// cluster) or [Classic] (on one node only, and no faster).
+	QueueType string
+	// Prefetch is how many unacknowledged messages a queue hands to its
+	// consumer; 512 by default. They are held in memory and are what comes
+	// again after a crash. Give it the same value in every instance of a group:
+	// the order of a quorum queue after two crashes in a row depends on it.
+	Prefetch int
+	// QueueName names a group's queue, before ":0", ":1", … where it has
+	// several. By default it is "topic:group", and "group" for the topic that
+	// is named like the exchange.
+	QueueName func(topic, group string) string
+	// Bindings says, for the groups of the topic that is named like the
+	// exchange, which event types their queues take; all of them by default.
+	Bindings map[string][]string
+	// TLS is used for amqps:// URLs; the system's certificates by default.
+	TLS *tls.Config
+	// Heartbeat finds dead connections within three of it; 10 s by default.
+	Heartbeat time.Duration
+	// ConnectTimeout bounds one attempt to connect, and how long a Publish
+	// goes on trying to; 10 s by default.
+	ConnectTimeout time.Duration
+	// ConfirmTimeout bounds the wait for the broker's confirms; 30 s by default.
+	ConfirmTimeout time.Duration
+	// Rebalance is how often the instances of a group see whether each has its
+	// share of the queues; 3 s by default. Each time costs one question to the
+	// broker per subscription.
+	Rebalance time.Duration
+	// Logger hears of lost connections; slog.Default() by default.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.Exchange == "" {
+		c.Exchange = DefaultExchange
+	}
+	if c.Partitions == 0 {
+		c.Partitions = DefaultPartitions
+	}
+	if c.QueueType == "" {
+		c.QueueType = Quorum
+	}
+	if c.Prefetch == 0 {
+		c.Prefetch = DefaultPrefetch
+	}
+	if c.Heartbeat == 0 {
+		c.Heartbeat = DefaultHeartbeat
+	}
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = DefaultConnectTimeout
+	}
+	if c.ConfirmTimeout == 0 {
+		c.ConfirmTimeout = DefaultConfirmTimeout
+	}
+	if c.Rebalance == 0 {
+		c.Rebalance = DefaultRebalance
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}
+
+// maxPrefetch is the most that quorum queues allow.
+const maxPrefetch = 2000
+
+func (c Config) validate() error {
+	switch {
+	case len(c.Exchange) > 127 || strings.ContainsAny(c.Exchange, "*#"):
+		return fmt.Errorf("exchange is %q; give a name of at most 127 bytes without * and #", c.Exchange)
+	case strings.HasPrefix(c.Exchange, "amq."):
+		return fmt.Errorf("exchange is %q; names that begin with amq. are the broker's own", c.Exchange)
+	case c.Partitions < 0 || c.Partitions > MaxPartitions:
+		return fmt.Errorf("partitions is %d; give 1 to %d, or 0 for the default %d", c.Partitions, MaxPartitions, DefaultPartitions)
+	case c.QueueType != "" && c.QueueType != Quorum && c.QueueType != Classic:
+		return fmt.Errorf("queue_type is %q; give %s (replicated) or %s", c.QueueType, Quorum, Classic)
+	case c.Prefetch < 0 || c.Prefetch > maxPrefetch:
+		return fmt.Errorf("prefetch is %d; give 1 to %d, or 0 for the default %d", c.Prefetch, maxPrefetch, DefaultPrefetch)
+	case c.Heartbeat != 0 && (c.Heartbeat < time.Second || c.Heartbeat > time.Hour):
+		return fmt.Errorf("heartbeat is %s; give 1s to 1h, or 0 for the default %s", c.Heartbeat, DefaultHeartbeat)
+	case c.ConnectTimeout < 0:
+		return fmt.Errorf("connect_timeout is %s; give a positive duration, or 0 for the default %s", c.ConnectTimeout, DefaultConnectTimeout)
+	case c.ConfirmTimeout < 0:
+		return fmt.Errorf("confirm_timeout is %s; give a positive duration, or 0 for the default %s", c.ConfirmTimeout, DefaultConfirmTimeout)
+	case c.Rebalance < 0:
+		return fmt.Errorf("Rebalance is %s; give a positive duration, or 0 for the default %s", c.Rebalance, DefaultRebalance)
+	}
+	for group, types := range c.Bindings {
+		if len(types) == 0 {
+			return fmt.Errorf("Bindings of %s is empty; name event types, or leave the group out for all", group)
+		}
+	}
+	return nil
+}

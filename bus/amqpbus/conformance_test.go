@@ -1,0 +1,24 @@
+package amqpbus_test
+
+import (
+	"testing"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/amqpbus"
+	"github.com/millrace-go/millrace/bus/bustest"
+)
+
+// Every bus opens connections of its own, so two of them are to each other what
+// two processes are. Watermill's TestReconnect reads what it has published while
+// it is still being written, so TestRestartedBroker stands in for it.
+func TestConformance(t *testing.T) {
+	for _, kind := range []string{amqpbus.Quorum, amqpbus.Classic} {
+		t.Run(kind, func(t *testing.T) {
+			b := rabbit(t)
+			open := func(t *testing.T) *bus.Bus { return b.open(t, amqpbus.Config{}, "queue_type="+kind) }
+			bustest.Run(t, open, bustest.Quick(),
+				bustest.Again(func(t *testing.T, _ *bus.Bus) *bus.Bus { return open(t) }),
+				bustest.URL(bus.NewOpener(amqpbus.Scheme(amqpbus.Config{})), b.url))
+		})
+	}
+}

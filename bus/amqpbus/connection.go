@@ -1,0 +1,199 @@
+package amqpbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+// link is a connection that is made again when it was lost, by whoever needs a
+// channel next.
+type link struct {
+	name string // shown by RabbitMQ
+	to   endpoint
+	cfg  Config
+	// made prepares every new connection before anybody else uses it.
+	made func(*amqp.Connection) error
+
+	dialing chan struct{} // capacity 1: held by who dials
+	blocked atomic.Bool   // the broker takes nothing: memory or disk is short
+
+	mu       sync.Mutex
+	conn     *amqp.Connection
+	raw      net.Conn
+	next     int // host to try first
+	failures int // attempts that failed
+	failure  error
+	closed   bool
+}
+
+func newLink(name string, to endpoint, cfg Config, made func(*amqp.Connection) error) *link {
+	return &link{name: name, to: to, cfg: cfg, made: made, dialing: make(chan struct{}, 1)}
+}
+
+// channel opens a channel, on a new connection when there is none.
+func (l *link) channel(ctx context.Context) (*amqp.Channel, error) {
+	conn, err := l.connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return conn.Channel()
+}
+
+func (l *link) connection(ctx context.Context) (*amqp.Connection, error) {
+	l.mu.Lock()
+	failures := l.failures
+	l.mu.Unlock()
+	select {
+	case l.dialing <- struct{}{}:
+		defer func() { <-l.dialing }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	l.mu.Lock()
+	conn, closed, failed, failure := l.conn, l.closed, l.failures, l.failure
+	l.mu.Unlock()
+	switch {
+	case closed:
+		return nil, errClosed
+	case conn != nil && !conn.IsClosed():
+		return conn, nil
+	case failed > failures:
+		// Somebody tried while this caller waited for his turn.
+		return nil, failure
+	}
+	var errs []error
+	for range l.to.hosts {
+		host := l.to.hosts[l.next%len(l.to.hosts)]
+		conn, raw, err := l.dial(ctx, host)
+		if err != nil {
+			l.next++
+			errs = append(errs, err)
+			continue
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.closed {
+			return nil, errors.Join(errClosed, conn.CloseDeadline(time.Now().Add(closeTimeout)))
+		}
+		l.conn, l.raw = conn, raw
+		return conn, nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failures, l.failure = l.failures+1, errors.Join(errs...)
+	return nil, l.failure
+}
+
+// closeTimeout bounds the goodbye to a broker that does not answer.
+const closeTimeout = 5 * time.Second
+
+func (l *link) dial(ctx context.Context, host string) (*amqp.Connection, net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.ConnectTimeout)
+	defer cancel()
+	var raw net.Conn
+	secure := l.to.tls
+	uri := "amqp://" + host // the library takes host, and TLS or not, from a URI
+	if secure != nil {
+		uri = "amqps://" + host
+		if secure.ServerName == "" {
+			secure = secure.Clone()
+			secure.ServerName, _, _ = strings.Cut(host, ":")
+			if h, _, err := net.SplitHostPort(host); err == nil {
+				secure.ServerName = h
+			}
+		}
+	}
+	properties := amqp.NewConnectionProperties()
+	properties.SetClientConnectionName(l.name)
+	conn, err := amqp.DialConfig(uri, amqp.Config{
+		SASL: l.to.sasl, Vhost: l.to.vhost, Heartbeat: l.cfg.Heartbeat, Locale: "en_US",
+		TLSClientConfig: secure, Properties: properties,
+		Dial: func(network, addr string) (net.Conn, error) {
+			c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			// For the handshake; the library lifts it afterwards.
+			if deadline, ok := ctx.Deadline(); ok {
+				if err := c.SetDeadline(deadline); err != nil {
+					return nil, errors.Join(err, c.Close())
+				}
+			}
+			raw = boundedConn{c, 3 * l.cfg.Heartbeat}
+			return raw, nil
+		},
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect to %s: %w", host, err)
+	}
+	if err := l.made(conn); err != nil {
+		return nil, nil, errors.Join(err, conn.CloseDeadline(time.Now().Add(closeTimeout)))
+	}
+	l.blocked.Store(false)
+	blocked := conn.NotifyBlocked(make(chan amqp.Blocking, 1))
+	go func() { // ends with the connection
+		for b := range blocked {
+			l.blocked.Store(b.Active)
+		}
+	}()
+	return conn, raw, nil
+}
+
+// cut ends the connection without a goodbye, where the broker does not answer.
+func (l *link) cut() {
+	l.mu.Lock()
+	raw := l.raw
+	l.mu.Unlock()
+	if raw != nil {
+		raw.Close() //nolint:errcheck // it was given up
+	}
+}
+
+// version is the major version of the broker, 0 when it is unknown.
+func version(conn *amqp.Connection) int {
+	text, _ := conn.Properties["version"].(string)
+	major, _, _ := strings.Cut(text, ".")
+	n, err := strconv.Atoi(major)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func (l *link) close() error {
+	l.mu.Lock()
+	conn, closed := l.conn, l.closed
+	l.closed = true
+	l.mu.Unlock()
+	if closed || conn == nil || conn.IsClosed() {
+		return nil
+	}
+	err := conn.CloseDeadline(time.Now().Add(closeTimeout))
+	if errors.Is(err, amqp.ErrClosed) {
+		return nil // it was lost just now
+	}
+	return err
+}
+
+// boundedConn fails a write that the broker does not take: it stops reading
+// from publishers when its memory or disk is short.
+type boundedConn struct {
+	net.Conn
+	limit time.Duration
+}
+
+func (c boundedConn) Write(b []byte) (int, error) {
+	if err := c.SetWriteDeadline(time.Now().Add(c.limit)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(b)
+}

@@ -1,0 +1,123 @@
+package amqpbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+// driver is a bus on one vhost. It publishes on one connection and does
+// everything else on another, because the broker holds up a whole connection
+// when its publishers are too fast.
+type driver struct {
+	cfg       Config
+	consuming *link
+	topology  *topology
+	publisher *publisher
+
+	mu     sync.Mutex
+	closed bool
+	open   map[*subscriber]struct{}
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+var (
+	_ bus.Driver    = (*driver)(nil)
+	_ bus.Lagger    = (*driver)(nil)
+	_ bus.Inspector = (*driver)(nil)
+	_ bus.Pender    = (*driver)(nil)
+)
+
+// open connects, so that a wrong URL is known at once.
+func open(ctx context.Context, to endpoint, cfg Config) (*driver, error) {
+	made := func(conn *amqp.Connection) error { return exchange(conn, cfg.Exchange) }
+	d := &driver{cfg: cfg, open: map[*subscriber]struct{}{}}
+	d.consuming = newLink("millrace consuming", to, cfg, made)
+	d.topology = newTopology(d.consuming, cfg)
+	d.publisher = newPublisher(newLink("millrace publishing", to, cfg, made), cfg, d.topology.names)
+	if _, err := d.consuming.connection(ctx); err != nil {
+		return nil, translate("open", err)
+	}
+	return d, nil
+}
+
+func (d *driver) Capabilities() bus.Capabilities {
+	return bus.Capabilities{Durable: true, OrderedPerKey: true, ConsumerGroups: true, Broadcast: true, IndividualAcks: true}
+}
+
+func (d *driver) Publisher() message.Publisher { return shared{d.publisher} }
+
+// shared is the publisher for users: its Close closes nothing of others.
+type shared struct{ *publisher }
+
+func (shared) Close() error { return nil }
+
+// Subscriber returns a subscriber of a group. Its window is shared by the
+// group's queues.
+func (d *driver) Subscriber(group string, window int) (message.Subscriber, error) {
+	if group == "" {
+		return nil, errors.New("amqpbus: subscriber: group is empty")
+	}
+	if window < 1 {
+		return nil, fmt.Errorf("amqpbus: subscriber: window is %d; give at least 1", window)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, errClosed
+	}
+	s := &subscriber{driver: d, group: group, window: window, closing: make(chan struct{})}
+	d.open[s] = struct{}{}
+	return s, nil
+}
+
+// Declare makes the queues of the topics' groups and binds them. A topic without
+// groups gets a queue that holds what no group takes, for bus.RedriveGroup.
+// Retention counts for that group's queue only, which drops what is older; the
+// others keep their messages until they are consumed. Replication is the
+// cluster's business.
+func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
+	if d.isClosed() {
+		return errClosed
+	}
+	for _, t := range topics {
+		if err := d.topology.declare(ctx, t); err != nil {
+			return translate("declare", err)
+		}
+	}
+	return nil
+}
+
+// Close ends subscribers, publisher and connections.
+func (d *driver) Close() error {
+	d.closeOnce.Do(func() {
+		d.mu.Lock()
+		d.closed = true
+		var open []*subscriber
+		for s := range d.open {
+			open = append(open, s)
+		}
+		d.mu.Unlock()
+		var wg sync.WaitGroup
+		for _, s := range open {
+			wg.Go(func() { s.Close() }) //nolint:errcheck // never fails
+		}
+		wg.Wait()
+		d.closeErr = translate("close", errors.Join(d.publisher.Close(), d.consuming.close()))
+	})
+	return d.closeErr
+}
+
+func (d *driver) isClosed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.closed
+}

@@ -1,0 +1,59 @@
+package amqpbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/fault"
+)
+
+var (
+	// ErrUnroutable is returned by Publish when no queue took a message. It is
+	// transient: declaring the topic's groups mends it.
+	ErrUnroutable = errors.New("amqpbus: no queue takes the message")
+	// ErrPartitions is returned by Declare for a group that exists with another
+	// number of queues.
+	ErrPartitions = errors.New("amqpbus: the group has another number of partitions")
+	// ErrBusy is returned by Browse when somebody consumes the topic.
+	ErrBusy = errors.New("amqpbus: the topic is being consumed")
+	// ErrUnconfirmed is returned by Publish when the broker did not confirm:
+	// the connection was lost, the wait was too long, or it refused. The
+	// messages may have arrived or not; publish them again.
+	ErrUnconfirmed = errors.New("amqpbus: the broker did not confirm")
+)
+
+var errClosed = fmt.Errorf("amqpbus: %w", bus.ErrClosed)
+
+// translate wraps an error and gives it its class. What the broker or the
+// network does is infrastructure, unless the broker refuses the message itself.
+func translate(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("amqpbus: %s: %w", what, err)
+	if errors.Is(err, context.Canceled) {
+		return err // the caller's own doing
+	}
+	if fault.Of(err, func(error) fault.Class { return fault.Infrastructure }) == fault.Infrastructure {
+		return fault.MarkInfrastructure(err)
+	}
+	return err
+}
+
+// is reports whether the broker closed the channel with one of the codes.
+func is(err error, codes ...int) bool {
+	var e *amqp.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	for _, c := range codes {
+		if e.Code == c {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,52 @@
+package amqpbus_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/amqpbus"
+)
+
+func ExampleScheme() {
+	ctx := context.Background()
+	o := bus.NewOpener(amqpbus.Scheme(amqpbus.Config{}))
+	b, err := o.Open(ctx, "amqp://guest:guest@localhost:5672/?partitions=8")
+	check(err)
+	defer b.Close()
+	check(b.Declare(ctx, bus.Topic{Name: "seats", Groups: []string{"printer"}}))
+	check(b.Publisher().Publish("seats", message.NewMessage("1", []byte("A-1 held"))))
+
+	sub, err := b.Subscriber("printer", bus.SubscriberConfig{})
+	check(err)
+	messages, err := sub.Subscribe(ctx, "seats")
+	check(err)
+	m := <-messages
+	fmt.Println(string(m.Payload))
+	m.Ack()
+	check(sub.Close())
+}
+
+func ExampleScheme_misspelt() {
+	_, err := bus.NewOpener(amqpbus.Scheme(amqpbus.Config{})).Open(context.Background(), "amqp://localhost/?partition=8")
+	fmt.Println(err)
+	// Output:
+	// bus: open amqp: unknown parameter "partition"; known are: confirm_timeout, connect_timeout, exchange, heartbeat, partitions, prefetch, queue_type
+}
+
+func ExampleSecureScheme() {
+	o := bus.NewOpener(amqpbus.SecureScheme(amqpbus.Config{}))
+	_, err := o.Open(context.Background(), "amqps://host/vhost?certfile=client.pem")
+	fmt.Println(err)
+	// Output:
+	// bus: open amqps: amqpbus: give certfile and keyfile together
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,13 @@
+package amqpbus
+
+import "github.com/millrace-go/millrace/bus"
+
+// Queues names every queue that a driver made or found, so that a test can
+// delete them.
+func Queues(d bus.Driver) []string {
+	var all []string
+	for _, g := range d.(*driver).topology.known() {
+		all = append(all, g.queues...)
+	}
+	return all
+}

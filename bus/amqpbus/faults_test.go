@@ -1,0 +1,172 @@
+package amqpbus_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/amqpbus"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// The broker is stopped in order, and killed, while two instances consume and a
+// publisher publishes: nothing that Publish confirmed is lost, and order per key
+// holds. It logs how long after the broker's return the first message came.
+func TestRestartedBroker(t *testing.T) {
+	t.Parallel()
+	n := ownNode(t)
+	for kind, actions := range map[string][]string{amqpbus.Quorum: {"restart", "crash"}, amqpbus.Classic: {"crash"}} {
+		t.Run(kind, func(t *testing.T) {
+			const keys, each = 20, 300
+			b := onBroker(t, n.url)
+			topic, group := unique("topic"), unique("group")
+			query := "connect_timeout=2s&queue_type=" + kind
+			first, second := b.open(t, amqpbus.Config{}, query), b.open(t, amqpbus.Config{}, query)
+			declare(t, first, bus.Topic{Name: topic, Groups: []string{group}})
+			h := newHistory()
+			consume(t, first, h, "first", topic, group, 0)
+			consume(t, second, h, "second", topic, group, 0)
+			p := &producer{bus: first, topic: topic, keys: keys}
+			var round atomic.Int32
+			producing := make(chan struct{})
+			go func() {
+				defer close(producing)
+				for n := 1; n <= each; n++ {
+					p.publish(t, n, n)
+					round.Store(int32(n))
+				}
+			}()
+			for i, action := range actions {
+				h.count(t, 30*time.Second, keys*each*(i+1)/4)
+				n.do(t, action)
+				back := time.Now()
+				h.mu.Lock()
+				handled := len(h.distinct)
+				h.mu.Unlock()
+				h.count(t, 30*time.Second, min(handled+1, keys*each))
+				t.Logf("%s: the first message after it came %s after the broker was back, in round %d", action, time.Since(back).Round(time.Millisecond), round.Load())
+			}
+			select {
+			case <-producing:
+			case <-time.After(time.Minute):
+				t.Fatal("the publisher does not get through")
+			}
+			h.count(t, 30*time.Second, keys*each)
+			h.check(t, keys, each)
+			t.Logf("%d publishes failed and were repeated, %d messages were handled again", p.failed, h.repeats())
+			if p.failed == 0 {
+				t.Error("no publish failed, so the restart proves nothing")
+			}
+		})
+	}
+}
+
+// Both connections are cut in the middle, again and again.
+func TestCutConnections(t *testing.T) {
+	t.Parallel()
+	const keys, each, cuts = 12, 150, 6
+	b := rabbit(t)
+	p := newProxy(t, b)
+	topic, group := unique("topic"), unique("group")
+	through := b.openAt(t, amqpbus.Config{}, p.host, "")
+	declare(t, through, bus.Topic{Name: topic, Groups: []string{group}})
+	h := newHistory()
+	consume(t, through, h, "one", topic, group, time.Millisecond)
+	producing := make(chan struct{})
+	source := &producer{bus: through, topic: topic, keys: keys}
+	go func() {
+		defer close(producing)
+		source.publish(t, 1, each)
+	}()
+	for i := range cuts {
+		h.count(t, 30*time.Second, keys*each*(i+1)/(cuts+2))
+		p.cut()
+	}
+	<-producing
+	h.count(t, 30*time.Second, keys*each)
+	h.check(t, keys, each)
+	t.Logf("%d publishes failed and were repeated, %d messages were handled again", source.failed, h.repeats())
+}
+
+// A broker that takes messages and does not answer must not hold a caller for
+// ever, nor be believed to have taken them.
+func TestConfirmTimeout(t *testing.T) {
+	t.Parallel()
+	b := rabbit(t)
+	p := newProxy(t, b)
+	topic, group := unique("topic"), unique("group")
+	through := b.openAt(t, amqpbus.Config{}, p.host, "confirm_timeout=300ms&connect_timeout=1s")
+	declare(t, through, bus.Topic{Name: topic, Groups: []string{group}})
+	publish(t, through, topic, keyed("k", 1))
+	p.stall()
+	start := time.Now()
+	err := through.Publisher().Publish(topic, keyed("k", 2))
+	if !errors.Is(err, amqpbus.ErrUnconfirmed) || fault.Of(err) != fault.Infrastructure {
+		t.Errorf("got %v (%s), want ErrUnconfirmed as infrastructure", err, fault.Of(err))
+	}
+	if took := time.Since(start); took < 300*time.Millisecond || took > 2*time.Second {
+		t.Errorf("it took %s, want about 300ms", took)
+	}
+	p.goOn()
+	source := &producer{bus: through, topic: topic, keys: 1}
+	source.publish(t, 1, 1)
+}
+
+// A broker that cannot be reached is an error within the connect timeout.
+func TestUnreachableBroker(t *testing.T) {
+	t.Parallel()
+	b := rabbit(t)
+	p := newProxy(t, b)
+	through := b.openAt(t, amqpbus.Config{}, p.host, "connect_timeout=300ms")
+	topic := unique("topic")
+	declare(t, through, bus.Topic{Name: topic, Groups: []string{"g"}})
+	if err := p.listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p.cut()
+	for range 2 {
+		start := time.Now()
+		err := through.Publisher().Publish(topic, keyed("k", 1))
+		if err == nil || fault.Of(err) != fault.Infrastructure {
+			t.Errorf("got %v (%s), want an infrastructure error", err, fault.Of(err))
+		}
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("it took %s", took)
+		}
+	}
+	if err := through.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{"h"}}); fault.Of(err) != fault.Infrastructure {
+		t.Errorf("declare: got %v (%s), want an infrastructure error", err, fault.Of(err))
+	}
+}
+
+// Somebody deletes a queue that is being consumed: it is made again, and gets
+// what is published from then on.
+func TestDeletedQueueIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	b := rabbit(t)
+	opened := b.open(t, amqpbus.Config{}, "partitions=1")
+	topic, group := unique("topic"), unique("group")
+	declare(t, opened, bus.Topic{Name: topic, Groups: []string{group}})
+	h := newHistory()
+	consume(t, opened, h, "one", topic, group, 0)
+	publish(t, opened, topic, keyed(keyName(0), 1))
+	h.count(t, 10*time.Second, 1)
+	b.do(t, func(ch *amqp.Channel) error {
+		_, err := ch.QueueDelete(amqpbus.Queues(opened.Driver())[0], false, false, false)
+		return err
+	})
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		err := opened.Publisher().Publish(topic, keyed(keyName(0), 2))
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, amqpbus.ErrUnroutable) || time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	h.count(t, 10*time.Second, 2)
+}

@@ -1,0 +1,121 @@
+package amqpbus
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/millrace-go/millrace/event"
+)
+
+// Foreign publishers send headers of any type, and the broker adds its own.
+func TestDecodeForeign(t *testing.T) {
+	m := decode(amqp.Delivery{
+		Headers: amqp.Table{
+			"text": "a", "bytes": []byte("b"), "number": int32(7), "flag": true,
+			"at":               time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+			"x-delivery-count": int64(3), "x-death": []any{amqp.Table{"count": int64(1)}}, "x-first-death-queue": int64(0),
+		},
+		MessageId: "id-1", ContentType: "application/json", Body: []byte("body"),
+	})
+	want := map[string]string{
+		"text": "a", "bytes": "b", "number": "7", "flag": "true", "at": "2026-01-02T03:04:05Z",
+		event.ContentTypeHeader: "application/json",
+	}
+	if m.UUID != "id-1" || string(m.Payload) != "body" || len(m.Metadata) != len(want) {
+		t.Errorf("got %s %s %v", m.UUID, m.Payload, m.Metadata)
+	}
+	for k, v := range want {
+		if m.Metadata[k] != v {
+			t.Errorf("%s is %q, want %q", k, m.Metadata[k], v)
+		}
+	}
+	if bare := decode(amqp.Delivery{}); bare.UUID != "" || len(bare.Metadata) != 0 {
+		t.Errorf("a bare delivery became %v", bare)
+	}
+}
+
+func TestTypeOf(t *testing.T) {
+	e := event.Event{ID: "1", Type: "SeatHeld", Source: "/seats", AggregateType: "seat", AggregateID: "A-1", Data: []byte(`{"type":"inner"}`)}
+	for name, codec := range map[string]event.Codec{
+		"structured": event.Structured{}, "kafka": event.Binary{Binding: event.KafkaBinding},
+		"http": event.Binary{Binding: event.HTTPBinding}, "amqp": event.Binary{Binding: event.AMQPBinding},
+	} {
+		m, err := codec.Encode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := typeOf(m); got != "SeatHeld" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if got := typeOf(message.NewMessage("1", []byte("{}"))); got != "" {
+		t.Errorf("without a type: %q", got)
+	}
+}
+
+func FuzzStructuredType(f *testing.F) {
+	f.Add([]byte(`{"data":{"type":"x"},"type":"y"}`))
+	f.Add([]byte(`{"type":1}`))
+	f.Add([]byte(`[`))
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		got := structuredType(payload)
+		var whole struct {
+			Type *string `json:"type"`
+		}
+		if got != "" && json.Valid(payload) && json.Unmarshal(payload, &whole) == nil && whole.Type == nil {
+			t.Errorf("%q has no type, got %q", payload, got)
+		}
+	})
+}
+
+// However odd the type, a routing key is one word more than topic and slot, and
+// fits.
+func FuzzKey(f *testing.F) {
+	f.Add("payment.events", "user-1", "com.example.Paid")
+	f.Add("t", "", strings.Repeat("é", 200))
+	n := naming{exchange: "domain_events"}
+	f.Fuzz(func(t *testing.T, topic, key, kind string) {
+		if checkTopic(topic) != nil {
+			t.Skip()
+		}
+		m := message.NewMessage("1", nil)
+		m.Metadata.Set(event.KeyHeader, key)
+		m.Metadata.Set("ce_type", kind)
+		got := n.key(topic, m)
+		if topic == "domain_events" {
+			topic = ""
+			got = ".." + got
+		}
+		if len(got) > 255 || strings.Count(got, ".") != strings.Count(topic, ".")+2 || strings.ContainsAny(got, "*#") && !strings.ContainsAny(topic, "*#") {
+			t.Errorf("topic %q, key %q, type %q: %q", topic, key, kind, got)
+		}
+	})
+}
+
+// Every slot is taken by exactly one queue of a group.
+func TestSlotsArePartitioned(t *testing.T) {
+	n := naming{exchange: "domain_events"}
+	for partitions := 1; partitions <= MaxPartitions; partitions++ {
+		var all []string
+		for p := range partitions {
+			all = append(all, n.patterns("topic", "group", p, partitions)...)
+		}
+		slices.Sort(all)
+		if len(slices.Compact(slices.Clone(all))) != len(all) {
+			t.Errorf("%d partitions: a binding stands twice: %v", partitions, all)
+		}
+		want := slots + 1
+		if partitions == 1 {
+			want = 2
+		}
+		if len(all) != want {
+			t.Errorf("%d partitions have %d bindings, want %d", partitions, len(all), want)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package amqpbus_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/amqpbus"
+)
+
+// Three instances come one after the other, share the queues, and go again
+// while messages flow: order per key holds over every hand-over, and nothing is
+// handled twice, because whoever gives a queue up finishes what it has out.
+func TestInstancesShareAndHandOver(t *testing.T) {
+	for _, kind := range []string{amqpbus.Quorum, amqpbus.Classic} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			const keys, each = 24, 120
+			b := rabbit(t)
+			topic, group := unique("topic"), unique("group")
+			open := func() *bus.Bus {
+				return b.open(t, amqpbus.Config{Rebalance: 100 * time.Millisecond}, "partitions=6&queue_type="+kind)
+			}
+			first, second, third := open(), open(), open()
+			declare(t, first, bus.Topic{Name: topic, Groups: []string{group}})
+			h := newHistory()
+			producing := make(chan struct{})
+			go func() {
+				defer close(producing)
+				p := &producer{bus: first, topic: topic, keys: keys}
+				for n := 1; n <= each; n++ {
+					p.publish(t, n, n)
+				}
+			}()
+			consume(t, first, h, "first", topic, group, time.Millisecond)
+			h.count(t, 20*time.Second, keys)
+			two := consume(t, second, h, "second", topic, group, time.Millisecond)
+			consume(t, third, h, "third", topic, group, time.Millisecond)
+			h.until(t, 20*time.Second, "all three take part", func(_ int, by map[string]int) bool {
+				return by["second"] > 0 && by["third"] > 0
+			})
+			two.stop(t)
+			<-producing
+			h.count(t, 20*time.Second, keys*each)
+			h.check(t, keys, each)
+			if n := h.repeats(); n > 0 {
+				t.Errorf("%d messages were handled twice though nobody crashed", n)
+			}
+			t.Log(sorted(h.instances()))
+		})
+	}
+}
+
+// What a crashed consumer had goes to the next one before everything else, in
+// order, also when that one crashes too. With quorum queues this holds because
+// all have the same prefetch.
+func TestOrderAfterCrashesInARow(t *testing.T) {
+	for _, kind := range []string{amqpbus.Quorum, amqpbus.Classic} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			const messages = 60
+			b := rabbit(t)
+			topic, group := unique("topic"), unique("group")
+			query := "partitions=1&prefetch=16&queue_type=" + kind
+			publisher := b.open(t, amqpbus.Config{}, query)
+			declare(t, publisher, bus.Topic{Name: topic, Groups: []string{group}})
+			for n := 1; n <= messages; n++ {
+				publish(t, publisher, topic, keyed(keyName(0), n))
+			}
+			h := newHistory()
+			// Each is given a part, acknowledges less of it, and is cut off.
+			for i, part := range []int{16, 5, 1, 16} {
+				p := newProxy(t, b)
+				crashing := b.openAt(t, amqpbus.Config{}, p.host, query)
+				sub, err := crashing.Driver().Subscriber(group, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ch, err := sub.Subscribe(t.Context(), topic)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var last *message.Message
+				for range part {
+					if last = next(t, ch); i == 0 {
+						h.add("crashing", last)
+					}
+				}
+				if err := p.listener.Close(); err != nil {
+					t.Fatal(err)
+				}
+				p.cut()
+				select {
+				case <-last.Context().Done():
+				case <-time.After(10 * time.Second):
+					t.Fatal("the context of a message that the broker takes back goes on")
+				}
+				last.Ack() // too late: it must come again
+				if err := sub.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			consume(t, publisher, h, "last", topic, group, 0)
+			h.count(t, 20*time.Second, messages)
+			h.check(t, 1, messages)
+			if n := h.repeats(); n != 16 {
+				t.Errorf("%d messages came again, want the 16 that the first had", n)
+			}
+		})
+	}
+}
+
+// The broker drops nothing, however often it delivers.
+func TestManyRedeliveries(t *testing.T) {
+	for _, kind := range []string{amqpbus.Quorum, amqpbus.Classic} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			b := rabbit(t)
+			opened := b.open(t, amqpbus.Config{}, "partitions=1&queue_type="+kind)
+			topic, group := unique("topic"), unique("group")
+			declare(t, opened, bus.Topic{Name: topic, Groups: []string{group}})
+			publish(t, opened, topic, keyed(keyName(0), 1))
+			for range 30 {
+				sub, err := opened.Driver().Subscriber(group, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ch, err := sub.Subscribe(t.Context(), topic)
+				if err != nil {
+					t.Fatal(err)
+				}
+				m := next(t, ch)
+				if len(m.Metadata) != 1 {
+					t.Fatalf("the metadata is %v, want the key only", m.Metadata)
+				}
+				if err := sub.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// next takes a message within reason.
+func next(t testing.TB, ch <-chan *message.Message) *message.Message {
+	t.Helper()
+	select {
+	case m, ok := <-ch:
+		if !ok {
+			t.Fatal("the channel was closed")
+		}
+		return m
+	case <-time.After(20 * time.Second):
+		t.Fatal("no message came")
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package amqpbus_test
+
+import (
+	"testing"
+
+	"github.com/ThreeDotsLabs/watermill"
+	wamqp "github.com/ThreeDotsLabs/watermill-amqp/v2/pkg/amqp"
+	"github.com/ThreeDotsLabs/watermill/message"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/amqpbus"
+)
+
+// Watermill AMQP reads what this package writes, and the other way round: its
+// publisher needs to know the exchange and the topic, its subscriber the queue.
+func TestWatermillReadsAndWrites(t *testing.T) {
+	t.Parallel()
+	b := rabbit(t)
+	opened := b.open(t, amqpbus.Config{}, "partitions=3")
+	topic := unique("payment.events")
+	declare(t, opened, bus.Topic{Name: topic, Groups: []string{"ours"}}, bus.Topic{Name: topic, Groups: []string{"theirs"}, Partitions: 1})
+
+	config := wamqp.NewDurablePubSubConfig(b.url, func(string) string { return topic + ":theirs" })
+	config.Exchange = wamqp.ExchangeConfig{GenerateName: func(string) string { return b.exchange }, Type: "topic", Durable: true}
+	config.Publish.GenerateRoutingKey = func(topic string) string { return topic }
+	config.Publish.ConfirmDelivery = true
+	config.Queue.Arguments = amqp.Table{"x-queue-type": "quorum", "x-single-active-consumer": true}
+	config.QueueBind.GenerateRoutingKey = func(topic string) string { return topic }
+
+	pub, err := wamqp.NewPublisher(config, watermill.NopLogger{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pub.Close() //nolint:errcheck // a test's other side
+	if err := pub.Publish(topic, keyed("k", 1)); err != nil {
+		t.Fatal(err)
+	}
+	theirs := typed("PaymentSuccess", "k", 2)
+	publish(t, opened, topic, theirs)
+
+	h := newHistory()
+	consume(t, opened, h, "ours", topic, "ours", 0)
+	sub, err := wamqp.NewSubscriber(config, watermill.NopLogger{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Close() //nolint:errcheck // a test's other side
+	ch, err := sub.Subscribe(t.Context(), topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last *message.Message
+	for _, want := range []string{"k#1", "k#2"} {
+		last = next(t, ch)
+		if string(last.Payload) != want {
+			t.Errorf("Watermill read %s, want %s", last.Payload, want)
+		}
+		last.Ack()
+	}
+	if !last.Equals(theirs) {
+		t.Errorf("Watermill read %s %v, want %s %v", last.UUID, last.Metadata, theirs.UUID, theirs.Metadata)
+	}
+	h.until(t, waitLong, "both arrive", func(n int, _ map[string]int) bool { return n == 2 })
+}

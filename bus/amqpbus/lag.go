@@ -1,0 +1,72 @@
+package amqpbus
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+// Lag implements bus.Lagger for the groups that were declared or subscribed
+// here; what a topic holds counts for the redrive group. It counts what waits in the
+// queues and what this process has taken and not acknowledged; the broker does
+// not tell what other processes have taken, so the figure may be low by the
+// prefetch of each queue they consume. Oldest is known for what this process
+// has taken, and zero otherwise.
+func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
+	if d.isClosed() {
+		return nil, errClosed
+	}
+	a := &admin{ctx: ctx, link: d.consuming}
+	defer a.close()
+	taken := d.taken()
+	var lags []bus.Lag
+	for _, g := range d.topology.known() {
+		lag := bus.Lag{Topic: g.topic, Group: g.name}
+		for _, q := range g.queues {
+			info, _, err := a.inspect(q)
+			if err != nil {
+				return nil, translate("lag", err)
+			}
+			t := taken[q]
+			lag.Messages += info.Messages + t.messages
+			if !t.oldest.IsZero() && (lag.Oldest.IsZero() || t.oldest.Before(lag.Oldest)) {
+				lag.Oldest = t.oldest
+			}
+		}
+		lags = append(lags, lag)
+	}
+	slices.SortFunc(lags, func(a, b bus.Lag) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Group, b.Group))
+	})
+	return lags, nil
+}
+
+type taken struct {
+	messages int
+	oldest   time.Time
+}
+
+// taken says what this process holds of each queue.
+func (d *driver) taken() map[string]taken {
+	all := map[string]taken{}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for s := range d.open {
+		s.mu.Lock()
+		for sub := range s.subs {
+			for _, l := range sub.lanes {
+				t := all[l.queue]
+				t.messages += int(l.held.Load())
+				if at := l.oldest.Load(); at > 0 && (t.oldest.IsZero() || at < t.oldest.Unix()) {
+					t.oldest = time.Unix(at, 0)
+				}
+				all[l.queue] = t
+			}
+		}
+		s.mu.Unlock()
+	}
+	return all
+}

@@ -1,0 +1,209 @@
+package amqpbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/backoff"
+)
+
+const (
+	// maxChannels is how many calls of Publish are under way at once; others
+	// wait. A channel carries one call at a time, so what goes wrong with one
+	// call is no other's trouble.
+	maxChannels = 64
+	// maxUnconfirmed is how many messages a call sends ahead of the confirms.
+	maxUnconfirmed = 1024
+)
+
+// publisher publishes with confirms. It keeps channels that are idle.
+type publisher struct {
+	link  *link
+	cfg   Config
+	names naming
+
+	slots chan struct{} // capacity maxChannels: held by calls under way
+
+	mu     sync.Mutex
+	closed bool
+	idle   []*publishing
+	calls  sync.WaitGroup
+	ctx    context.Context //nolint:containedctx // ends with the publisher
+	cancel context.CancelFunc
+}
+
+func newPublisher(l *link, cfg Config, names naming) *publisher {
+	p := &publisher{link: l, cfg: cfg, names: names, slots: make(chan struct{}, maxChannels)}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	return p
+}
+
+// outgoing is a message on its way.
+type outgoing struct {
+	key     string
+	message amqp.Publishing
+}
+
+// Publish returns when the broker has confirmed every message: each is in all
+// the queues that take it, written to disk there. Messages are sent in the
+// given order on one channel, all before the first confirm is awaited, so per
+// key they arrive in order.
+//
+// On an error some of the messages may have arrived; publish all of them again.
+func (p *publisher) Publish(topic string, messages ...*message.Message) error {
+	if err := checkTopic(topic); err != nil {
+		return fmt.Errorf("amqpbus: publish: %w", err)
+	}
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return errClosed
+	}
+	p.calls.Add(1)
+	p.mu.Unlock()
+	defer p.calls.Done()
+	if len(messages) == 0 {
+		return nil
+	}
+	// The messages of one call share their caller's context.
+	ctx := messages[0].Context()
+	all := make([]outgoing, len(messages))
+	for i, m := range messages {
+		if err := m.Context().Err(); err != nil {
+			return translate("publish", err)
+		}
+		encoded, err := encode(m)
+		if err != nil {
+			return fmt.Errorf("amqpbus: publish: %w", err)
+		}
+		all[i] = outgoing{p.names.key(topic, m), encoded}
+	}
+	select {
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
+	case <-ctx.Done():
+		return translate("publish", ctx.Err())
+	}
+	if p.link.blocked.Load() {
+		return translate("publish", errors.New("the broker takes no messages: its memory or disk is short"))
+	}
+	ch, err := p.take(ctx)
+	if err != nil {
+		return translate("publish", err)
+	}
+	for len(all) > 0 && err == nil {
+		n := min(len(all), maxUnconfirmed)
+		err = p.send(ctx, ch, topic, all[:n])
+		all = all[n:]
+	}
+	p.put(ch, err)
+	switch {
+	case errors.Is(err, ErrUnroutable):
+		return fault.MarkTransient(err)
+	case is(err, amqp.PreconditionFailed):
+		// The broker closes the channel for a message that is too large.
+		return fault.MarkPermanent(fmt.Errorf("amqpbus: publish: %w", err))
+	}
+	return translate("publish", err)
+}
+
+// send publishes what fits into one round of confirms.
+func (p *publisher) send(ctx context.Context, ch *publishing, topic string, all []outgoing) error {
+	returned, err := ch.publish(ctx, p.cfg.Exchange, all, p.cfg.ConfirmTimeout)
+	if err != nil || len(returned) == 0 {
+		return err
+	}
+	// No group takes these. The topic may have a holding queue: the default
+	// exchange routes to a queue by its name.
+	for i := range returned {
+		returned[i].key = p.names.holding(topic)
+	}
+	if returned, err = ch.publish(ctx, amqp.DefaultExchange, returned, p.cfg.ConfirmTimeout); err != nil {
+		return err
+	}
+	if len(returned) > 0 {
+		return fmt.Errorf("%w: topic %s, event type %q; declare the topic with its groups, or without any to hold what nobody takes (%d messages)",
+			ErrUnroutable, topic, returned[0].message.Type, len(returned))
+	}
+	return nil
+}
+
+// take returns an idle channel or opens one, and goes on trying for as long as
+// a connection may take.
+func (p *publisher) take(ctx context.Context) (*publishing, error) {
+	p.mu.Lock()
+	for len(p.idle) > 0 {
+		ch := p.idle[len(p.idle)-1]
+		p.idle = p.idle[:len(p.idle)-1]
+		if !ch.channel.IsClosed() {
+			p.mu.Unlock()
+			return ch, nil
+		}
+	}
+	p.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.ConnectTimeout)
+	defer cancel()
+	defer context.AfterFunc(p.ctx, cancel)()
+	for attempt := 1; ; attempt++ {
+		ch, err := p.open(ctx)
+		if err == nil {
+			return ch, nil
+		}
+		if errors.Is(err, errClosed) || p.ctx.Err() != nil {
+			return nil, errClosed
+		}
+		if serr := backoff.Sleep(ctx, retry.Delay(attempt)); serr != nil {
+			return nil, err
+		}
+	}
+}
+
+// retry is the wait before connecting again. It stays short: a broker that
+// restarts should be in use as soon as it answers, and all that wait share one
+// attempt.
+var retry = backoff.Policy{Initial: 25 * time.Millisecond, Max: 500 * time.Millisecond, Jitter: 0.2}
+
+func (p *publisher) open(ctx context.Context) (*publishing, error) {
+	ch, err := p.link.channel(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := ch.Confirm(false); err != nil {
+		return nil, err
+	}
+	return &publishing{
+		channel: ch,
+		cut:     p.link.cut,
+		returns: ch.NotifyReturn(make(chan amqp.Return, maxUnconfirmed)),
+		closed:  ch.NotifyClose(make(chan *amqp.Error, 1)),
+	}, nil
+}
+
+// put gives a channel back. After an error its state is unknown.
+func (p *publisher) put(ch *publishing, err error) {
+	if err != nil && !errors.Is(err, ErrUnroutable) {
+		// The caller has waited long enough.
+		p.calls.Go(ch.discard)
+		return
+	}
+	p.mu.Lock()
+	p.idle = append(p.idle, ch)
+	p.mu.Unlock()
+}
+
+// Close refuses new calls and waits for those under way.
+func (p *publisher) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.cancel()
+	p.calls.Wait()
+	return p.link.close()
+}

@@ -1,0 +1,159 @@
+package amqpbus
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+// Scheme returns the scheme amqp://user:password@host:5672/vhost.
+//
+// Several hosts of a cluster are written with commas, amqp://h1,h2:5673/vhost,
+// and tried in turn. User and password are guest when left out, the vhost is /.
+// Percent-encode special characters in all three.
+//
+// Parameters: exchange (domain_events), partitions (3), queue_type (quorum or
+// classic), prefetch (512), heartbeat (10s), connect_timeout (10s),
+// confirm_timeout (30s).
+func Scheme(cfg Config) bus.Scheme { return scheme{"amqp", cfg} }
+
+// SecureScheme returns the scheme amqps://, which is amqp:// over TLS, port 5671
+// by default. It has three more parameters, named as RabbitMQ's own URIs name
+// them: cacertfile, certfile and keyfile (paths of PEM files: the authority to
+// trust, and a client certificate), and server_name_indication, the name that
+// the server's certificate must carry; the host's by default. With a
+// certificate and without a user it logs in by the certificate (EXTERNAL).
+func SecureScheme(cfg Config) bus.Scheme { return scheme{"amqps", cfg} }
+
+type scheme struct {
+	name string
+	cfg  Config
+}
+
+func (s scheme) Name() string { return s.name }
+
+func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
+	cfg := s.cfg
+	params := bus.NewParams(u)
+	cfg.Exchange = params.String("exchange", cfg.Exchange)
+	cfg.Partitions = params.Int("partitions", cfg.Partitions, 1)
+	cfg.QueueType = params.String("queue_type", cfg.QueueType)
+	cfg.Prefetch = params.Int("prefetch", cfg.Prefetch, 1)
+	cfg.Heartbeat = params.Duration("heartbeat", cfg.Heartbeat)
+	cfg.ConnectTimeout = params.Duration("connect_timeout", cfg.ConnectTimeout)
+	cfg.ConfirmTimeout = params.Duration("confirm_timeout", cfg.ConfirmTimeout)
+	var files tlsFiles
+	if s.name == "amqps" {
+		files = tlsFiles{
+			ca: params.String("cacertfile", ""), cert: params.String("certfile", ""),
+			key: params.String("keyfile", ""), serverName: params.String("server_name_indication", ""),
+		}
+	}
+	if err := params.Err(); err != nil {
+		return nil, err
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("amqpbus: %w", err)
+	}
+	cfg = cfg.withDefaults()
+	to, err := endpointOf(u, s.name == "amqps")
+	if err != nil {
+		return nil, fmt.Errorf("amqpbus: %w", err)
+	}
+	if s.name == "amqps" {
+		if to.tls, err = files.config(cfg.TLS); err != nil {
+			return nil, fmt.Errorf("amqpbus: %w", err)
+		}
+		if u.User == nil && len(to.tls.Certificates) > 0 {
+			to.sasl = []amqp.Authentication{&amqp.ExternalAuth{}}
+		}
+	}
+	return open(ctx, to, cfg)
+}
+
+// endpoint is where and as whom to connect.
+type endpoint struct {
+	hosts []string // host:port
+	vhost string
+	sasl  []amqp.Authentication
+	tls   *tls.Config // nil without TLS
+}
+
+func endpointOf(u *url.URL, secure bool) (endpoint, error) {
+	switch {
+	case u.Fragment != "":
+		return endpoint{}, errors.New("an amqp URL has no fragment; write # in user, password and vhost as %23")
+	case u.Opaque != "" || u.Host == "":
+		return endpoint{}, errors.New("the URL names no host; write amqp://user:password@host:5672/vhost")
+	case strings.Contains(strings.TrimPrefix(u.EscapedPath(), "/"), "/"):
+		return endpoint{}, errors.New("the vhost has a slash; write it as %2F")
+	}
+	to := endpoint{vhost: "/"}
+	if v := strings.TrimPrefix(u.Path, "/"); v != "" {
+		to.vhost = v
+	}
+	port := "5672"
+	if secure {
+		port = "5671"
+	}
+	for host := range strings.SplitSeq(u.Host, ",") {
+		if host == "" {
+			return endpoint{}, errors.New("the URL has an empty host; write amqp://host1,host2/vhost")
+		}
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			host = net.JoinHostPort(strings.Trim(host, "[]"), port)
+		}
+		to.hosts = append(to.hosts, host)
+	}
+	user, password := "guest", "guest"
+	if u.User != nil {
+		user = u.User.Username()
+		password, _ = u.User.Password()
+	}
+	to.sasl = []amqp.Authentication{&amqp.PlainAuth{Username: user, Password: password}}
+	return to, nil
+}
+
+// tlsFiles are the TLS parameters of a URL.
+type tlsFiles struct{ ca, cert, key, serverName string }
+
+func (f tlsFiles) config(base *tls.Config) (*tls.Config, error) {
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
+	if base != nil {
+		cfg = base.Clone()
+	}
+	if f.serverName != "" {
+		cfg.ServerName = f.serverName
+	}
+	if f.ca != "" {
+		pem, err := os.ReadFile(f.ca)
+		if err != nil {
+			return nil, fmt.Errorf("cacertfile: %w", err)
+		}
+		cfg.RootCAs = x509.NewCertPool()
+		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("cacertfile: %s holds no certificate in PEM", f.ca)
+		}
+	}
+	if (f.cert == "") != (f.key == "") {
+		return nil, errors.New("give certfile and keyfile together")
+	}
+	if f.cert != "" {
+		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+		if err != nil {
+			return nil, fmt.Errorf("certfile and keyfile: %w", err)
+		}
+		cfg.Certificates = []tls.Certificate{pair}
+	}
+	return cfg, nil
+}

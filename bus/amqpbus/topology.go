@@ -1,0 +1,291 @@
+package amqpbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// group is where a consumer group of a topic reads.
+type group struct {
+	topic, name string
+	base        string   // of the queues' names
+	queues      []string // one each partition
+	bound       bool     // to the exchange, as far as is known here
+}
+
+// held says whether the group reads the topic's holding queue.
+func (g *group) held() bool { return g.name == bus.RedriveGroup }
+
+type groupID struct{ topic, group string }
+
+// topology makes queues and bindings, and remembers what it made or found.
+type topology struct {
+	link  *link
+	cfg   Config
+	names naming
+
+	declaring sync.Mutex // one declaration at a time in this process
+
+	mu     sync.Mutex
+	groups map[groupID]*group
+}
+
+func newTopology(l *link, cfg Config) *topology {
+	return &topology{
+		link: l, cfg: cfg, names: naming{cfg.Exchange, cfg.QueueName, cfg.Bindings},
+		groups: map[groupID]*group{},
+	}
+}
+
+// exchange makes the exchange on a new connection. One that exists is taken as
+// it is, whatever its arguments: other programs publish to it as well.
+func exchange(conn *amqp.Connection, name string) error {
+	ch, err := conn.Channel()
+	if err != nil {
+		return err
+	}
+	err = ch.ExchangeDeclarePassive(name, amqp.ExchangeTopic, true, false, false, false, nil)
+	if is(err, amqp.NotFound) {
+		if ch, err = conn.Channel(); err != nil {
+			return err
+		}
+		err = ch.ExchangeDeclare(name, amqp.ExchangeTopic, true, false, false, false, nil)
+	}
+	if err != nil {
+		return fmt.Errorf("exchange %s: %w", name, err)
+	}
+	return ch.Close()
+}
+
+// declare makes what bus.Topic asks for.
+func (t *topology) declare(ctx context.Context, want bus.Topic) error {
+	if err := checkTopic(want.Name); err != nil {
+		return err
+	}
+	if want.Partitions > MaxPartitions {
+		return fault.MarkPermanent(fmt.Errorf("topic %s: %d partitions; give at most %d", want.Name, want.Partitions, MaxPartitions))
+	}
+	t.declaring.Lock()
+	defer t.declaring.Unlock()
+	a := &admin{ctx: ctx, link: t.link}
+	defer a.close()
+	if len(want.Groups) == 0 {
+		_, err := t.hold(a, want.Name, want.Retention)
+		return err
+	}
+	for _, name := range want.Groups {
+		n, err := t.existing(a, want.Name, name)
+		switch {
+		case err != nil:
+			return err
+		case n > 0 && want.Partitions > 0 && n != want.Partitions && !t.names.single(want.Name, name):
+			return fault.MarkPermanent(fmt.Errorf(
+				"group %s of %s has %d queues, %d are declared: %w; drain and delete its queues, or declare %d",
+				name, want.Name, n, want.Partitions, ErrPartitions, n))
+		case n == 0:
+			n = want.Partitions
+		}
+		if _, err := t.make(a, want.Name, name, n, want.Retention); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resolve returns where a group reads, and makes its queues if there are none.
+func (t *topology) resolve(ctx context.Context, topic, name string) (*group, error) {
+	if err := checkTopic(topic); err != nil {
+		return nil, err
+	}
+	t.declaring.Lock()
+	defer t.declaring.Unlock()
+	t.mu.Lock()
+	g := t.groups[groupID{topic, name}]
+	t.mu.Unlock()
+	if g != nil {
+		return g, nil
+	}
+	a := &admin{ctx: ctx, link: t.link}
+	defer a.close()
+	n, err := t.existing(a, topic, name)
+	if err != nil {
+		return nil, err
+	}
+	if n > 0 && name == bus.RedriveGroup {
+		// Whoever made it decided what it takes.
+		return t.remember(t.single(topic)), nil
+	}
+	return t.make(a, topic, name, n, 0)
+}
+
+// restore makes a group's queues again, where somebody has deleted them.
+func (t *topology) restore(ctx context.Context, g *group) error {
+	t.declaring.Lock()
+	defer t.declaring.Unlock()
+	a := &admin{ctx: ctx, link: t.link}
+	defer a.close()
+	if g.held() && !g.bound {
+		_, err := t.hold(a, g.topic, 0)
+		return err
+	}
+	_, err := t.make(a, g.topic, g.name, len(g.queues), 0)
+	return err
+}
+
+// existing counts the queues that a group has. The last one is made first, so
+// when the first is there all are.
+func (t *topology) existing(a *admin, topic, name string) (int, error) {
+	base := t.names.base(topic, name)
+	if _, exists, err := a.inspect(base); err != nil || exists {
+		return 1, err
+	}
+	if t.names.single(topic, name) {
+		return 0, nil
+	}
+	for n := 0; ; n++ {
+		if _, exists, err := a.inspect(partition(base, n)); err != nil || !exists {
+			return n, err
+		}
+	}
+}
+
+// make makes n queues of a group and binds them; 0 means as many as is usual.
+// Only the redrive group's queue drops what is older than the retention.
+func (t *topology) make(a *admin, topic, name string, n int, retention time.Duration) (*group, error) {
+	if name != bus.RedriveGroup {
+		retention = 0
+	}
+	switch {
+	case t.names.single(topic, name):
+		n = 1
+	case n == 0:
+		n = t.cfg.Partitions
+	}
+	g := &group{topic: topic, name: name, base: t.names.base(topic, name), bound: true}
+	if err := checkQueue(g.base); err != nil {
+		return nil, err
+	}
+	if n == 1 {
+		g.queues = []string{g.base}
+	}
+	for p := range n {
+		if n > 1 {
+			g.queues = append(g.queues, partition(g.base, p))
+		}
+	}
+	for _, q := range slices.Backward(g.queues) {
+		if err := t.queue(a, q, retention); err != nil {
+			return nil, fmt.Errorf("queue %s: %w", q, err)
+		}
+	}
+	for p, q := range g.queues {
+		if err := a.bind(q, t.cfg.Exchange, t.names.patterns(topic, name, p, n)); err != nil {
+			return nil, fmt.Errorf("bind queue %s: %w", q, err)
+		}
+	}
+	return t.remember(g), nil
+}
+
+func checkQueue(name string) error {
+	if name == "" || len(name) > 240 || strings.HasPrefix(name, "amq.") {
+		return fault.MarkPermanent(fmt.Errorf("the queue's name would be %q: give topic and group names of together at most 240 bytes, not beginning with amq.", name))
+	}
+	return nil
+}
+
+// hold makes the holding queue of a topic and binds it to nothing: it is given
+// what no group takes.
+func (t *topology) hold(a *admin, topic string, retention time.Duration) (*group, error) {
+	g := t.single(topic)
+	if err := checkQueue(g.base); err != nil {
+		return nil, err
+	}
+	if err := t.queue(a, g.base, retention); err != nil {
+		return nil, fmt.Errorf("holding queue %s: %w", g.base, err)
+	}
+	t.mu.Lock()
+	known := t.groups[groupID{topic, g.name}]
+	t.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	return t.remember(g), nil
+}
+
+// single is the redrive group of a topic.
+func (t *topology) single(topic string) *group {
+	name := t.names.holding(topic)
+	return &group{topic: topic, name: bus.RedriveGroup, base: name, queues: []string{name}}
+}
+
+// queue makes a queue as all of ours are made.
+func (t *topology) queue(a *admin, name string, retention time.Duration) error {
+	conn, err := t.link.connection(a.ctx)
+	if err != nil {
+		return err
+	}
+	args := amqp.Table{"x-queue-type": t.cfg.QueueType, "x-single-active-consumer": true}
+	if retention > 0 {
+		args["x-message-ttl"] = retention.Milliseconds()
+	}
+	if t.cfg.QueueType == Quorum && version(conn) >= 4 {
+		// From 4.0 on a quorum queue drops what was delivered 20 times. Older
+		// brokers have no limit, and take -1 for "drop at the first redelivery".
+		args[deliveryLimit] = -1
+	}
+	err = a.declare(name, args)
+	switch {
+	case is(err, amqp.PreconditionFailed) && differsIn(err, deliveryLimit) && args[deliveryLimit] != nil:
+		// Made by an older broker. Everything else has to be as it should.
+		delete(args, deliveryLimit)
+		if err = a.declare(name, args); err == nil {
+			t.cfg.Logger.Warn("amqpbus: the queue was made without x-delivery-limit=-1, so the broker drops what is delivered too often; set a policy with delivery-limit -1", "queue", name)
+		}
+	case is(err, amqp.PreconditionFailed) && differsIn(err, "x-message-ttl"):
+		if _, _, err = a.inspect(name); err == nil && retention > 0 {
+			t.cfg.Logger.Warn("amqpbus: the holding queue keeps the retention it was made with", "queue", name)
+		}
+	case is(err, amqp.AccessRefused):
+		// A user who may only publish and consume takes what is there.
+		if _, exists, perr := a.inspect(name); perr == nil && exists {
+			err = nil
+		}
+	}
+	return err
+}
+
+const deliveryLimit = "x-delivery-limit"
+
+// differsIn says whether the broker's complaint is about this argument.
+func differsIn(err error, argument string) bool {
+	var e *amqp.Error
+	return errors.As(err, &e) && strings.Contains(e.Reason, "'"+argument+"'")
+}
+
+func (t *topology) remember(g *group) *group {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.groups[groupID{g.topic, g.name}] = g
+	return g
+}
+
+// known returns the groups that were declared or used here.
+func (t *topology) known() []*group {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var groups []*group
+	for _, g := range t.groups {
+		groups = append(groups, g)
+	}
+	return groups
+}

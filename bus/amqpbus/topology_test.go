@@ -1,0 +1,262 @@
+package amqpbus_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/amqpbus"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// waiting counts what waits in queues.
+func (b *broker) waiting(t testing.TB, queues ...string) map[string]int {
+	t.Helper()
+	all := map[string]int{}
+	b.do(t, func(ch *amqp.Channel) error {
+		for _, name := range queues {
+			q, err := ch.QueueDeclarePassive(name, true, false, false, false, nil)
+			if err != nil {
+				return err
+			}
+			all[name] = q.Messages
+		}
+		return nil
+	})
+	return all
+}
+
+func typed(kind, key string, n int) *message.Message {
+	m := keyed(key, n)
+	m.Metadata.Set("ce_type", kind)
+	return m
+}
+
+// A topic that nobody declared is a mistake that Publish reports.
+func TestUnroutable(t *testing.T) {
+	t.Parallel()
+	b := rabbit(t)
+	opened := b.open(t, amqpbus.Config{}, "")
+	topic := unique("topic")
+	for range 2 { // also on a channel that had it before
+		err := opened.Publisher().Publish(topic, keyed("k", 1), keyed("j", 1))
+		if !errors.Is(err, amqpbus.ErrUnroutable) || !strings.Contains(err.Error(), topic) || fault.Of(err) != fault.Transient {
+			t.Fatalf("got %v (%s), want a transient ErrUnroutable that names %s", err, fault.Of(err), topic)
+		}
+	}
+	declare(t, opened, bus.Topic{Name: topic, Groups: []string{"g"}})
+	publish(t, opened, topic, keyed("k", 1), keyed("j", 1))
+}
+
+// A topic that is declared without groups holds what nobody takes, in a queue of
+// its name, until somebody does.
+func TestHeldTopic(t *testing.T) {
+	t.Parallel()
+	b := rabbit(t)
+	opened := b.open(t, amqpbus.Config{}, "")
+	topic := unique("dlq")
+	declare(t, opened, bus.Topic{Name: topic, Retention: time.Hour})
+	publish(t, opened, topic, keyed("k", 1), keyed("j", 1))
+	if got := b.waiting(t, topic); got[topic] != 2 {
+		t.Fatalf("the queue %s holds %d messages, want 2", topic, got[topic])
+	}
+	// With a group, the group gets them; nobody's queue fills up unread.
+	declare(t, opened, bus.Topic{Name: topic, Groups: []string{"g"}})
+	publish(t, opened, topic, keyed("k", 2))
+	if got := b.waiting(t, topic); got[topic] != 2 {
+		t.Fatalf("the queue %s holds %d messages, want 2", topic, got[topic])
+	}
+	found, err := opened.Browse(t.Context(), topic, 1)
+	if err != nil || len(found) != 1 || string(found[0].Payload) != "j#1" {
+		t.Fatalf("browse: %v, %v", found, err)
+	}
+	oldest, err := opened.Pending(t.Context(), topic, bus.RedriveGroup, 1)
+	if err != nil || len(oldest) != 1 || string(oldest[0].Payload) != "k#1" {
+		t.Fatalf("pending: %v, %v", oldest, err)
+	}
+	if _, err := opened.Pending(t.Context(), topic, "g", 1); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("pending of a group: %v, want ErrUnsupported", err)
+	}
+	lags, err := opened.Lag(t.Context())
+	if err != nil || !slices.ContainsFunc(lags, func(l bus.Lag) bool {
+		return l.Topic == topic && l.Group == bus.RedriveGroup && l.Messages == 2
+	}) {
+		t.Errorf("lag: %v, %v", lags, err)
+	}
+	sub, err := opened.Subscriber(bus.RedriveGroup, bus.SubscriberConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ch, err := sub.Subscribe(t.Context(), topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		m := next(t, ch)
+		if _, err := opened.Browse(t.Context(), topic, 1); !errors.Is(err, amqpbus.ErrBusy) {
+			t.Errorf("browsing what is consumed: %v, want ErrBusy", err)
+		}
+		m.Ack()
+	}
+	if err := sub.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.waiting(t, topic); got[topic] != 0 {
+		t.Errorf("the queue %s holds %d messages, want none", topic, got[topic])
+	}
+}
+
+// The topic that is named like the exchange has plain queues: named like the
+// group, bound by event type, with dead letters in a plain queue as well.
+func TestPlainQueues(t *testing.T) {
+	t.Parallel()
+	b := rabbit(t)
+	chat, notify, dead := unique("chat_persist_queue"), unique("notification_queue"), unique("notification_dlq")
+	opened := b.open(t, amqpbus.Config{Bindings: map[string][]string{
+		chat: {"ChatMessageSent"}, notify: {"Followed", "com.example.Liked"},
+	}}, "partitions=4")
+	all := unique("audit")
+	declare(t, opened,
+		bus.Topic{Name: b.exchange, Groups: []string{chat, notify}, Partitions: 8},
+		bus.Topic{Name: dead, Groups: []string{bus.RedriveGroup}, Partitions: 12, Retention: time.Hour})
+	publish(t, opened, b.exchange, typed("ChatMessageSent", "room", 1), typed("Followed", "m", 1), typed("com.example.Liked", "m", 2))
+	publish(t, opened, dead, keyed("m", 1))
+	want := map[string]int{chat: 1, notify: 2, dead: 1}
+	if got := b.waiting(t, chat, notify, dead); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Fatalf("the queues hold %v, want %v", got, want)
+	}
+	// A type that no queue takes is an error until one does.
+	if err := opened.Publisher().Publish(b.exchange, typed("VoteClosed", "m", 3)); !errors.Is(err, amqpbus.ErrUnroutable) ||
+		!strings.Contains(err.Error(), "VoteClosed") {
+		t.Fatalf("got %v, want ErrUnroutable that names the type", err)
+	}
+	declare(t, opened, bus.Topic{Name: b.exchange, Groups: []string{all}})
+	publish(t, opened, b.exchange, typed("VoteClosed", "m", 3))
+	// Another service publishes by type and knows nothing of us.
+	b.do(t, func(ch *amqp.Channel) error {
+		return ch.Publish(b.exchange, "ChatMessageSent", true, false, amqp.Publishing{MessageId: "foreign", Body: []byte("hello")})
+	})
+	sub, err := opened.Subscriber(chat, bus.SubscriberConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ch, err := sub.Subscribe(t.Context(), b.exchange)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := next(t, ch)
+	if string(first.Payload) != "room#1" {
+		t.Errorf("the first is %s", first.Payload)
+	}
+	first.Ack()
+	second := next(t, ch)
+	if string(second.Payload) != "hello" || second.UUID != "foreign" {
+		t.Errorf("the second is %s %s", second.UUID, second.Payload)
+	}
+	second.Ack()
+}
+
+// Groups of one topic may have different numbers of queues, and a process that
+// only publishes need not know them; but a group cannot change its own.
+func TestPartitions(t *testing.T) {
+	t.Parallel()
+	const keys = 50
+	b := rabbit(t)
+	workers, publisher := b.open(t, amqpbus.Config{}, "partitions=2"), b.open(t, amqpbus.Config{}, "partitions=7")
+	topic := unique("topic")
+	declare(t, workers,
+		bus.Topic{Name: topic, Groups: []string{"one"}, Partitions: 1},
+		bus.Topic{Name: topic, Groups: []string{"five"}, Partitions: 5},
+		bus.Topic{Name: topic, Groups: []string{"default"}})
+	var batch []*message.Message
+	for k := range keys {
+		batch = append(batch, keyed(keyName(k), 1))
+	}
+	publish(t, publisher, topic, batch...)
+	sum := map[string]int{}
+	queues := amqpbus.Queues(workers.Driver())
+	if len(queues) != 1+5+2 {
+		t.Fatalf("the queues are %v", queues)
+	}
+	for q, n := range b.waiting(t, queues...) {
+		if n == 0 {
+			t.Errorf("queue %s got nothing of %d keys", q, keys)
+		}
+		sum[strings.Split(q, ":")[1]] += n
+	}
+	for group, n := range sum {
+		if n != keys {
+			t.Errorf("group %s got %d messages, want %d", group, n, keys)
+		}
+	}
+	// What exists counts, whatever a process would have made.
+	declare(t, publisher, bus.Topic{Name: topic, Groups: []string{"one", "five", "default"}})
+	if got := amqpbus.Queues(publisher.Driver()); len(got) != len(queues) {
+		t.Errorf("another process found %v, want %v", got, queues)
+	}
+	for _, n := range []int{1, 3, 6} {
+		err := publisher.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{"five"}, Partitions: n})
+		if !errors.Is(err, amqpbus.ErrPartitions) || fault.Of(err) != fault.Permanent {
+			t.Errorf("%d partitions: got %v (%s), want a permanent ErrPartitions", n, err, fault.Of(err))
+		}
+	}
+}
+
+// Names that would not fit or not route are refused with the reason.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	b := rabbit(t)
+	opened := b.open(t, amqpbus.Config{}, "")
+	for name, want := range map[string]string{"a.*": "wildcards", "a.#": "wildcards", strings.Repeat("x", 181): "181 bytes"} {
+		for what, err := range map[string]error{
+			"declare": opened.Declare(t.Context(), bus.Topic{Name: name, Groups: []string{"g"}}),
+			"publish": opened.Publisher().Publish(name, keyed("k", 1)),
+		} {
+			if err == nil || !strings.Contains(err.Error(), want) || fault.Of(err) != fault.Permanent {
+				t.Errorf("%s %s: got %v (%s), want a permanent error about %s", what, name, err, fault.Of(err), want)
+			}
+		}
+	}
+	err := opened.Declare(t.Context(), bus.Topic{Name: "t", Groups: []string{strings.Repeat("g", 250)}})
+	if err == nil || fault.Of(err) != fault.Permanent {
+		t.Errorf("a long group: %v", err)
+	}
+	// Names with colons do not meet.
+	declare(t, opened,
+		bus.Topic{Name: b.exchange + ".a:b", Groups: []string{"c"}, Partitions: 1},
+		bus.Topic{Name: b.exchange + ".a", Groups: []string{"b:c"}, Partitions: 1})
+	publish(t, opened, b.exchange+".a", keyed("k", 1))
+	full := 0
+	for _, n := range b.waiting(t, amqpbus.Queues(opened.Driver())...) {
+		full += n
+	}
+	if full != 1 {
+		t.Errorf("%d queues took a message for one", full)
+	}
+}
+
+// A queue that exists with other properties is not consumed as if it had ours.
+func TestForeignQueue(t *testing.T) {
+	t.Parallel()
+	b := rabbit(t)
+	queue := unique("queue")
+	b.do(t, func(ch *amqp.Channel) error {
+		_, err := ch.QueueDeclare(queue, true, false, false, false, nil)
+		return err
+	})
+	t.Cleanup(func() {
+		b.do(t, func(ch *amqp.Channel) error { _, err := ch.QueueDelete(queue, false, false, false); return err })
+	})
+	opened := b.open(t, amqpbus.Config{QueueName: func(_, _ string) string { return queue }}, "queue_type=classic")
+	err := opened.Declare(t.Context(), bus.Topic{Name: unique("topic"), Groups: []string{"g"}, Partitions: 1})
+	if err == nil || !strings.Contains(err.Error(), "x-single-active-consumer") || !strings.Contains(err.Error(), queue) {
+		t.Errorf("got %v, want an error about the queue's x-single-active-consumer", err)
+	}
+}

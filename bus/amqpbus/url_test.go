@@ -1,0 +1,166 @@
+package amqpbus_test
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/amqpbus"
+)
+
+const waitLong = 20 * time.Second
+
+func TestURLErrors(t *testing.T) {
+	t.Parallel()
+	o := bus.NewOpener(amqpbus.Scheme(amqpbus.Config{}), amqpbus.SecureScheme(amqpbus.Config{}))
+	for raw, want := range map[string]string{
+		"amqp://user:s3cret@127.0.0.1:1/?no_such=1":                       "no_such",
+		"amqp://user:s3cret@127.0.0.1:1/?partitions=0":                    "partitions",
+		"amqp://user:s3cret@127.0.0.1:1/?partitions=49":                   "48",
+		"amqp://user:s3cret@127.0.0.1:1/?queue_type=stream":               "queue_type",
+		"amqp://user:s3cret@127.0.0.1:1/?prefetch=2001":                   "prefetch",
+		"amqp://user:s3cret@127.0.0.1:1/?heartbeat=10ms":                  "heartbeat",
+		"amqp://user:s3cret@127.0.0.1:1/?connect_timeout=x":               "connect_timeout",
+		"amqp://user:s3cret@127.0.0.1:1/?exchange=a.%23":                  "exchange",
+		"amqp://user:s3cret@127.0.0.1:1/?exchange=amq.topic":              "amq.",
+		"amqp://user:s3cret@127.0.0.1:1/?cacertfile=x":                    "cacertfile",
+		"amqp://user:s3cret@127.0.0.1:1/a/b":                              "%2F",
+		"amqp://user:s3cret@127.0.0.1:1/#x":                               "fragment",
+		"amqp://":                                                         "no host",
+		"amqp://a,,b/":                                                    "empty host",
+		"amqp://user:s3cret@127.0.0.1:1/":                                 "connect to 127.0.0.1:1",
+		"amqps://user:s3cret@127.0.0.1:1/?cacertfile=/nonexistent.pem":    "cacertfile",
+		"amqps://user:s3cret@127.0.0.1:1/?certfile=/a.pem":                "together",
+		"amqps://user:s3cret@127.0.0.1:1/?certfile=/a.pem&keyfile=/b.pem": "certfile and keyfile",
+		"amqp://user:s3cret@127.0.0.1:1/?partitions=2&partitions=3":       "given 2 times",
+		"amqp://user:s3cret@127.0.0.1:1,127.0.0.1:2/?connect_timeout=1s":  "connect to 127.0.0.1:2",
+	} {
+		opened, err := o.Open(t.Context(), raw)
+		if err == nil {
+			opened.Close() //nolint:errcheck // it should not be open
+			t.Errorf("%s was opened", raw)
+			continue
+		}
+		if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: %v; want it to say %s", raw, err, want)
+		}
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	t.Parallel()
+	for want, cfg := range map[string]amqpbus.Config{
+		"Rebalance":       {Rebalance: -1},
+		"confirm_timeout": {ConfirmTimeout: -1},
+		"Bindings":        {Bindings: map[string][]string{"q": {}}},
+	} {
+		_, err := bus.NewOpener(amqpbus.Scheme(cfg)).Open(t.Context(), "amqp://127.0.0.1:1/")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want it to say %s", err, want)
+		}
+	}
+}
+
+// A wrong password, a vhost that is not there, and nothing of it repeated.
+func TestRefusedByTheBroker(t *testing.T) {
+	t.Parallel()
+	b := rabbit(t)
+	o := bus.NewOpener(amqpbus.Scheme(amqpbus.Config{}))
+	b.open(t, amqpbus.Config{}, "") // makes the exchange that is deleted at the end
+	u, err := url.Parse(b.rawURL(t, "", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	vhost := *u
+	vhost.Path = "/no-such-vhost"
+	u.User = url.UserPassword("nobody", "s3cret")
+	for _, raw := range []string{u.String(), vhost.String()} {
+		opened, err := o.Open(t.Context(), raw)
+		if err == nil {
+			opened.Close() //nolint:errcheck // it should not be open
+			t.Error("it was opened")
+			continue
+		}
+		password, _ := vhost.User.Password()
+		if strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), ":"+password+"@") {
+			t.Errorf("the error repeats a credential: %v", err)
+		}
+	}
+}
+
+// Of several hosts the first that answers is taken.
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	b := rabbit(t)
+	u, err := url.Parse(b.url)
+	if err != nil {
+		t.Fatal("MILLRACE_RABBITMQ_URL is no valid URL")
+	}
+	opened := b.openAt(t, amqpbus.Config{}, "127.0.0.1:1,"+u.Host, "")
+	topic := unique("topic")
+	declare(t, opened, bus.Topic{Name: topic, Groups: []string{"g"}})
+	publish(t, opened, topic, keyed("k", 1))
+}
+
+func TestOpenEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // nothing to lose
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	_, err = bus.NewOpener(amqpbus.Scheme(amqpbus.Config{})).Open(ctx, "amqp://"+l.Addr().String()+"/")
+	if err == nil || time.Since(start) > 5*time.Second {
+		t.Errorf("got %v after %s", err, time.Since(start))
+	}
+}
+
+// amqps:// is the same behind TLS, which a listener of the test speaks.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	b := rabbit(t)
+	cert, ca := certificate(t)
+	p := newProxy(t, b)
+	secure, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := &proxy{host: secure.Addr().String(), listener: secure, target: p.host, open: map[net.Conn]struct{}{}, stalled: p.stalled}
+	q.copying.Go(q.accept)
+	t.Cleanup(func() {
+		secure.Close() //nolint:errcheck // nothing to lose
+		q.cut()
+		q.copying.Wait()
+	})
+	o := bus.NewOpener(amqpbus.SecureScheme(amqpbus.Config{Logger: slog.New(slog.DiscardHandler)}))
+	raw := strings.Replace(b.rawURL(t, secure.Addr().String(), ""), "amqp://", "amqps://", 1)
+	if untrusted, err := o.Open(t.Context(), raw); err == nil {
+		untrusted.Close() //nolint:errcheck // it should not be open
+		t.Error("a certificate of an unknown authority was trusted")
+	}
+	opened, err := o.Open(t.Context(), raw+"&cacertfile="+ca+"&server_name_indication=rabbit.test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	topic := unique("topic")
+	declare(t, opened, bus.Topic{Name: topic})
+	publish(t, opened, topic, keyed("k", 1))
+	found, err := opened.Browse(t.Context(), topic, 5)
+	if err != nil || len(found) != 1 {
+		t.Errorf("browse: %v, %v", found, err)
+	}
+	queues := amqpbus.Queues(opened.Driver())
+	if err := opened.Close(); err != nil {
+		t.Error(err)
+	}
+	b.drop(t, queues...)
+}

@@ -1,0 +1,168 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/fault"
+)
+
+// middleware is the outermost of the Router's handler: it runs an attempt and
+// decides what becomes of the message. It never returns an error; a nack goes
+// to the dispatcher with a verdict.
+func (c *consumer) middleware(next message.HandlerFunc) message.HandlerFunc {
+	return func(msg *message.Message) ([]*message.Message, error) {
+		c.atWork.Add(1)
+		d := deliveryOf(msg.Context())
+		if d.letter != nil {
+			c.bury(d, msg)
+			return nil, nil
+		}
+		guard(func() error {
+			if err := c.skips(msg); err != nil {
+				return err
+			}
+			return call(next, msg)
+		}, func(err error) {
+			switch {
+			case err == nil:
+				c.succeeded(d, msg)
+			case err == errObsolete:
+				c.ack(msg)
+			default:
+				c.failed(d, msg, err)
+			}
+		})
+		return nil, nil
+	}
+}
+
+func (c *consumer) succeeded(d *delivery, msg *message.Message) {
+	c.recovered(d, msg)
+	c.ack(msg)
+}
+
+// recovered counts a message that was handled, and tells of one that had failed.
+func (c *consumer) recovered(d *delivery, msg *message.Message) {
+	c.handled.Add(1)
+	if f := c.Hooks.OnRecovered; f != nil && d.attempts+d.pauses > 0 {
+		f(Recovery{Topic: c.Topic, Group: c.Group, Message: msg.CopyWithContext(), Attempts: d.attempts + d.pauses + 1})
+	}
+}
+
+func (c *consumer) failed(d *delivery, msg *message.Message, err error) {
+	// The message is no longer ours, or the handler gave up because the process
+	// is stopping: neither says anything about the message.
+	if msg.Context().Err() != nil || d.stopping() && errors.Is(err, context.Canceled) {
+		c.nack(d, msg, handBack, err)
+		return
+	}
+	class := fault.Of(err, c.Classifiers...)
+	switch v := c.judge(d, err, class, d.held()); v {
+	case retryLater:
+		c.retrying(d, msg, err)
+		c.nack(d, msg, v, err)
+	case done:
+		d.letter, d.letterInfo = c.deadLetter(d, err, class)
+		c.bury(d, msg)
+	default:
+		c.nack(d, msg, v, err)
+	}
+}
+
+// judge notes a failure of one message and says what becomes of it; done means
+// a dead letter.
+func (c *consumer) judge(d *delivery, err error, class fault.Class, held bool) verdict {
+	now := time.Now()
+	if d.firstFailure.IsZero() {
+		d.firstFailure = now
+	}
+	d.lastFailure = now
+	c.note(err)
+
+	switch {
+	case class == fault.Infrastructure:
+		d.pauses++
+		return pauseAll
+	case held:
+		// A dependency went down while this handler ran. Whether its failure is
+		// its own shows when everything works again.
+		return afterPause
+	case class == fault.Transient && d.attempts < c.retry.MaxRetries:
+		d.attempts++
+		d.delay = c.retry.Backoff.Delay(d.attempts)
+		return retryLater
+	default:
+		d.attempts++
+		return done
+	}
+}
+
+// retrying tells of a failed attempt that will be followed by another.
+func (c *consumer) retrying(d *delivery, msg *message.Message, err error) {
+	c.retried.Add(1)
+	c.log.Warn("message failed, will be retried",
+		"message_id", msg.UUID, "attempt", d.attempts, "delay", d.delay, "error", err)
+	if f := c.Hooks.OnRetry; f != nil {
+		f(Retry{
+			Topic: c.Topic, Group: c.Group, Message: msg.CopyWithContext(),
+			Err: err, Class: fault.Transient, Attempt: d.attempts, Delay: d.delay,
+		})
+	}
+}
+
+// bury publishes the dead letter of d. When that fails the message waits, with
+// the whole consumer, until it works: the handler is not run again for it.
+func (c *consumer) bury(d *delivery, msg *message.Message) {
+	d.letter.SetContext(msg.Context())
+	// A publisher may change what it publishes, and there may be a next time.
+	if err := c.publisher.Publish(c.deadLetterTopic, d.letter.CopyWithContext()); err != nil {
+		if msg.Context().Err() != nil {
+			c.nack(d, msg, handBack, err)
+			return
+		}
+		err = fmt.Errorf("dead letter of %s: %w", msg.UUID, err)
+		c.note(err)
+		d.pauses++
+		c.nack(d, msg, pauseAll, err)
+		return
+	}
+	c.buried(d)
+	c.ack(msg)
+}
+
+// buried tells of a dead letter that was published.
+func (c *consumer) buried(d *delivery) {
+	c.deadLettered.Add(1)
+	info := d.letterInfo
+	c.log.Error("message became a dead letter",
+		"message_id", d.source.UUID, "to", info.To, "reason", info.Reason, "class", info.Class.String(),
+		"attempts", info.Attempts, "error", info.Err)
+	if f := c.Hooks.OnDeadLetter; f != nil {
+		info.Message = d.letter.CopyWithContext()
+		f(info)
+	}
+}
+
+// ack and nack end an attempt. The message and its delivery belong to the
+// subscription again when they return.
+func (c *consumer) ack(msg *message.Message) {
+	c.atWork.Add(-1)
+	msg.Ack()
+}
+
+func (c *consumer) nack(d *delivery, msg *message.Message, v verdict, err error) {
+	c.atWork.Add(-1)
+	d.verdict, d.err = v, err
+	msg.Nack()
+}
+
+func (c *consumer) note(err error) {
+	c.mu.Lock()
+	c.lastError = err.Error()
+	c.mu.Unlock()
+}

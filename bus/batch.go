@@ -1,0 +1,180 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// BatchHandler handles messages together. nil means that all are done; a
+// [BatchError] names those that failed; any other error is one of the whole
+// batch. The context ends when none of the messages is this consumer's to handle
+// any more; each message's own says so for that message.
+type BatchHandler func(ctx context.Context, messages []*message.Message) error
+
+// BatchEventHandler is a [BatchHandler] of decoded events; see [HandleBatch].
+type BatchEventHandler func(ctx context.Context, events []event.Event) error
+
+// BatchConsumer is a [Consumer] whose handler gets up to Size messages at once:
+// for work that costs little more for a hundred than for one, such as an upsert.
+// Only Topic, Group and Handler are required.
+//
+// A batch holds the messages of a key in the order they arrived, and while it is
+// out no other batch has messages of its keys. A message that failed comes again
+// before any later one of its key that was not handed over with it. Those that
+// were handed over with it are done unless the handler names them too: one that
+// works message by message stops a key at its first failure and names the rest
+// of that key with [ErrHeldBack].
+//
+//	what the handler returns        what happens
+//	nil                             all are acknowledged
+//	a BatchError                    those it names fail, each by its own error as in a Consumer: retry,
+//	                                dead letter or pause; the others are acknowledged
+//	infrastructure                  the consumer pauses; nothing is acknowledged; one message probes
+//	transient, of several messages  after the backoff each is handed over alone
+//	permanent, of several messages  each is handed over alone at once, so that only the culprit is a dead letter
+//	any error, of a single message  as in a Consumer
+//
+// A batch needs messages to choose from: it fills from the Window that the
+// transport hands over unacknowledged. Over a transport that hands over one
+// unacknowledged message per partition a batch is at most one message per
+// partition, and goes out after Wait.
+type BatchConsumer struct {
+	Topic   string
+	Group   string
+	Handler BatchHandler // see [HandleBatch]
+
+	// Size is the most messages of one batch; 100 by default.
+	Size int
+	// Wait is how long a batch that is not full waits, from when the first of its
+	// messages could be handed over; 100 ms by default, negative for not at all.
+	// It adds to the latency of a quiet topic.
+	Wait time.Duration
+	// Concurrency is how many batches, of different keys, are out at once; 1 by
+	// default.
+	Concurrency int
+	// Window is how many messages are held unacknowledged; by default 1024, or
+	// twice what the batches hold when that is more.
+	Window int
+	// Retry is [DefaultRetry] when zero.
+	Retry RetryPolicy
+	// DeadLetter is [DLT] when nil.
+	DeadLetter DeadLetterPolicy
+	// Classifiers judge errors that carry no class, usually a database driver's.
+	Classifiers []fault.Classifier
+	// Current makes the consumer skip events that are out of date; see [Current].
+	// It is asked once per key and batch.
+	Current Current
+	Hooks   Hooks
+}
+
+func (c BatchConsumer) plan() (plan, error) {
+	if c.Size == 0 {
+		c.Size = 100
+	}
+	switch {
+	case c.Wait == 0:
+		c.Wait = 100 * time.Millisecond
+	case c.Wait < 0:
+		c.Wait = 0
+	}
+	if c.Concurrency == 0 {
+		c.Concurrency = 1
+	}
+	if c.Window == 0 && c.Size > 0 && c.Concurrency > 0 {
+		c.Window = max(1024, 2*c.Size*c.Concurrency)
+	}
+	base := Consumer{
+		Topic: c.Topic, Group: c.Group, Concurrency: c.Concurrency, Window: c.Window, Retry: c.Retry,
+		DeadLetter: c.DeadLetter, Classifiers: c.Classifiers, Current: c.Current, Hooks: c.Hooks,
+	}
+	if err := base.validate(); err != nil {
+		return plan{}, err
+	}
+	problem := ""
+	switch {
+	case c.Handler == nil:
+		problem = "Handler is nil; use bus.HandleBatch"
+	case c.Size < 0:
+		problem = fmt.Sprintf("Size is %d; give at least 1, or 0 for the default 100", c.Size)
+	case c.Window < c.Size:
+		problem = fmt.Sprintf("Window is %d, below Size %d; a batch could never be full", c.Window, c.Size)
+	}
+	if problem != "" {
+		return plan{}, fmt.Errorf("bus: batch consumer %s of %s: %s", c.Group, c.Topic, problem)
+	}
+	made := newConsumer(base)
+	made.handleBatch, made.batch = c.Handler, batching{size: c.Size, wait: c.Wait}
+	return plan{consumers: []*consumer{made}}, nil
+}
+
+// HandleBatch makes a [BatchHandler] that decodes the events, in either
+// encoding, and calls fn with those of the given types, or all when none is
+// given; other types are acknowledged. What is no event fails permanently,
+// alone. In a [BatchError] of fn an index is one of the events that fn was given.
+func HandleBatch(fn BatchEventHandler, types ...string) BatchHandler {
+	types = slices.Clone(types)
+	return func(ctx context.Context, messages []*message.Message) error {
+		var failed BatchError
+		events := make([]event.Event, 0, len(messages))
+		indexes := make([]int, 0, len(messages))
+		for i, m := range messages {
+			e, err := event.Decode(m)
+			if err != nil {
+				failed.Add(i, fault.MarkPermanent(err))
+				continue
+			}
+			if len(types) > 0 && !slices.Contains(types, e.Type) {
+				continue
+			}
+			events, indexes = append(events, e), append(indexes, i)
+		}
+		if len(events) == 0 {
+			return failed.OrNil()
+		}
+		return translated(fn(ctx, events), indexes, &failed)
+	}
+}
+
+// translated carries the result of a handler that was given only some messages
+// of a batch, those at indexes, over to the whole batch. failed has what is
+// known of the others.
+func translated(err error, indexes []int, failed *BatchError) error {
+	if err == nil {
+		return failed.OrNil()
+	}
+	var some *BatchError
+	if !errors.As(err, &some) {
+		if len(failed.failed) == 0 {
+			return err
+		}
+		// The others' failure is their own; this one is of all that were given.
+		for _, i := range indexes {
+			failed.Add(i, wholeError{err, len(indexes)})
+		}
+		return failed
+	}
+	if !some.within(len(indexes)) {
+		return err
+	}
+	for i, e := range some.failed {
+		failed.Add(indexes[i], e)
+	}
+	return failed.OrNil()
+}
+
+// wholeError is the error of a whole batch where it has to stand in a BatchError
+// beside others.
+type wholeError struct {
+	error
+	of int // how many messages share it
+}
+
+func (w wholeError) Unwrap() error { return w.error }

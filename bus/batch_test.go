@@ -1,0 +1,342 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// batched is a batch consumer whose calls and hooks are written down.
+func batched(j *journal, c bus.BatchConsumer) bus.BatchConsumer {
+	h := c.Handler
+	c.Topic, c.Group = "t", "g"
+	c.Handler = func(ctx context.Context, messages []*message.Message) error {
+		j.add("batch %s", short(messages))
+		return h(ctx, messages)
+	}
+	c.Hooks = journaled(j, bus.Consumer{}).Hooks
+	return c
+}
+
+// short writes a#1 a#2 a#3 b#1 as a#1-3 b#1.
+func short(messages []*message.Message) string {
+	var out []string
+	for from, i := 0, 1; i <= len(messages); i++ {
+		if i < len(messages) && event.Key(messages[i]) == event.Key(messages[from]) {
+			continue
+		}
+		s := messages[from].UUID
+		if last := messages[i-1].UUID; last != s {
+			_, n, _ := strings.Cut(last, "#")
+			s += "-" + n
+		}
+		out = append(out, s)
+		from = i
+	}
+	return strings.Join(out, " ")
+}
+
+func nothing(context.Context, []*message.Message) error { return nil }
+
+func fill(t *testing.T, b *bus.Bus, key string, from, to int) {
+	t.Helper()
+	for n := from; n <= to; n++ {
+		publish(t, b, "t", keyed(key, n))
+	}
+}
+
+// settle lets everything happen that happens within d.
+func settle(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func TestABatchGoesOutWhenItIsFullOrOldEnough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, j := memBus(t), newJournal()
+		r := start(t, b, bus.RunnerConfig{}, batched(j, bus.BatchConsumer{Handler: nothing, Size: 5, Wait: 100 * time.Millisecond}))
+		fill(t, b, "a", 1, 7) // five of one key at once, two that wait
+		settle(50 * time.Millisecond)
+		fill(t, b, "b", 1, 1) // does not begin to wait anew
+		settle(time.Second)
+		fill(t, b, "a", 8, 8)
+		settle(time.Second)
+		s := r.Status()[0]
+		if s.Handled != 9 || s.Batches != 3 || s.InFlight != 0 {
+			t.Errorf("status %+v, want 9 handled in 3 batches", s)
+		}
+		r.stop(t)
+		j.expect(t, "0s batch a#1-5", "100ms batch a#6-7 b#1", "1.15s batch a#8")
+		if n := lag(t, b, "t", "g"); n != 0 {
+			t.Errorf("%d messages are unacknowledged", n)
+		}
+	})
+}
+
+func TestBatchesOfOneKeyTakeTurnsAndConcurrencyBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, j := memBus(t), newJournal()
+		for n := 1; n <= 6; n++ {
+			publish(t, b, "t", keyed("a", n), keyed("b", n), keyed("c", n))
+		}
+		r := start(t, b, bus.RunnerConfig{}, batched(j, bus.BatchConsumer{
+			Size: 2, Wait: -1, Concurrency: 2, Window: 18,
+			Handler: func(context.Context, []*message.Message) error { time.Sleep(time.Second); return nil },
+		}))
+		settle(time.Minute)
+		r.stop(t)
+		// The subscription fills one message at a time, so the first batches may
+		// be smaller; what matters is who goes when.
+		busy := map[string]string{}
+		for _, line := range j.lines {
+			at, keys, _ := strings.Cut(line, " batch ")
+			for _, part := range strings.Fields(keys) {
+				key, _, _ := strings.Cut(part, "#")
+				if busy[key+at] != "" {
+					t.Errorf("two batches at %s have messages of %s: %v", at, key, j.lines)
+				}
+				busy[key+at] = keys
+			}
+		}
+		if n := lag(t, b, "t", "g"); n != 0 {
+			t.Errorf("%d messages are unacknowledged", n)
+		}
+	})
+}
+
+func TestABatchErrorFailsOnlyWhatItNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, j := memBus(t), newJournal()
+		fill(t, b, "a", 1, 3)
+		fill(t, b, "b", 1, 2)
+		calls := 0
+		r := start(t, b, bus.RunnerConfig{}, batched(j, bus.BatchConsumer{
+			Retry: bus.RetryPolicy{Backoff: exact}, Wait: 10 * time.Millisecond,
+			Handler: func(_ context.Context, messages []*message.Message) error {
+				calls++
+				var failed bus.BatchError
+				for i, m := range messages {
+					switch {
+					case m.UUID == "a#2" && calls == 1:
+						failed.Add(i, errors.New("timeout"))
+					case m.UUID == "b#1":
+						failed.Add(i, fault.MarkPermanent(errors.New("invalid")))
+					case m.UUID == "a#3" && calls == 1:
+						failed.Add(i, bus.ErrHeldBack)
+					}
+				}
+				return failed.OrNil()
+			},
+		}))
+		settle(500 * time.Millisecond)
+		fill(t, b, "a", 4, 4) // must not overtake a#2 and a#3
+		settle(time.Minute)
+		s := r.Status()[0]
+		r.stop(t)
+		j.expect(t,
+			"10ms batch a#1-3 b#1-2",
+			"10ms retry a#2 attempt 1 in 1s transient: timeout",
+			"10ms dead b#1 to t.DLT after 1 permanent PERMANENT",
+			"1.02s batch a#2-4",
+			"1.02s recovered a#2 after 2")
+		if s.Handled != 5 || s.DeadLettered != 1 || s.Retried != 1 {
+			t.Errorf("status %+v", s)
+		}
+		if dead := browse(t, b, "t.DLT"); len(dead) != 1 || string(dead[0].Payload) != "b#1" {
+			t.Errorf("dead letters: %v", dead)
+		}
+	})
+}
+
+// A permanent error that names no message is one message's fault, and nobody
+// knows whose: only that one may become a dead letter.
+func TestAWholeBatchThatFailsIsTakenApart(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		dead string
+	}{
+		"permanent": {fault.MarkPermanent(errors.New("value out of range")), "after 1 permanent PERMANENT"},
+		"transient": {errors.New("deadlock"), "after 2 transient RETRIES_EXHAUSTED"},
+		"panic":     {nil, "after 2 transient PANIC"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, j := memBus(t), newJournal()
+				fill(t, b, "a", 1, 3)
+				fill(t, b, "b", 1, 2)
+				r := start(t, b, bus.RunnerConfig{}, batched(j, bus.BatchConsumer{
+					Retry: bus.FixedRetry(time.Second, 1), Wait: 10 * time.Millisecond,
+					Handler: func(_ context.Context, messages []*message.Message) error {
+						for _, m := range messages {
+							if m.UUID == "a#2" {
+								if c.err == nil {
+									panic("boom")
+								}
+								return c.err
+							}
+						}
+						return nil
+					},
+				}))
+				settle(time.Minute)
+				r.stop(t)
+				var batches, dead []string
+				for _, line := range j.lines {
+					_, what, _ := strings.Cut(line, " ")
+					if strings.HasPrefix(what, "batch ") {
+						batches = append(batches, strings.TrimPrefix(what, "batch "))
+					} else if strings.HasPrefix(what, "dead ") {
+						dead = append(dead, what)
+					}
+				}
+				if got := strings.Join(dead, ", "); got != "dead a#2 to t.DLT "+c.dead {
+					t.Errorf("dead letters: %s", got)
+				}
+				if got := strings.Join(batches, ", "); got != "a#1-3 b#1-2, a#1, b#1, a#2, b#2, a#3" {
+					t.Errorf("batches: %s", got)
+				}
+				if n := lag(t, b, "t", "g"); n != 0 {
+					t.Errorf("%d messages are unacknowledged", n)
+				}
+			})
+		})
+	}
+}
+
+func TestShutdownLetsABatchFinishAndCommits(t *testing.T) {
+	for _, c := range []struct{ works, drain, left int }{{5, 10, 0}, {20, 10, 3}} {
+		synctest.Test(t, func(t *testing.T) {
+			b := memBus(t)
+			fill(t, b, "a", 1, 3)
+			var cause error
+			r := start(t, b, bus.RunnerConfig{DrainTimeout: time.Duration(c.drain) * time.Second}, bus.BatchConsumer{
+				Topic: "t", Group: "g", Size: 3,
+				Handler: func(ctx context.Context, messages []*message.Message) error {
+					select {
+					case <-time.After(time.Duration(c.works) * time.Second):
+					case <-ctx.Done():
+						cause = context.Cause(ctx)
+						<-messages[2].Context().Done()
+					}
+					return ctx.Err()
+				},
+			})
+			settle(time.Second)
+			r.stop(t)
+			if n := lag(t, b, "t", "g"); n != c.left {
+				t.Errorf("%d messages are unacknowledged, want %d", n, c.left)
+			}
+			if c.left > 0 != errors.Is(cause, bus.ErrDrainTimeout) {
+				t.Errorf("the cause is %v", cause)
+			}
+			if dead := browse(t, b, "t.DLT"); len(dead) != 0 {
+				t.Errorf("dead letters: %s", ids(dead))
+			}
+		})
+	}
+}
+
+func TestRevokedMessagesOfABatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFeed()
+		b := bus.New("feed", feedDriver{memBus(t).Driver(), f})
+		lease, revoke := context.WithCancel(context.Background())
+		leased, waiting := keyed("a", 1), keyed("a", 2)
+		leased.SetContext(lease)
+		waiting.SetContext(lease)
+		seen := map[string]string{}
+		calls := 0
+		r := start(t, b, bus.RunnerConfig{}, bus.BatchConsumer{
+			Topic: "t", Group: "g", Size: 2, Wait: 10 * time.Millisecond,
+			Handler: func(ctx context.Context, messages []*message.Message) error {
+				if calls++; calls > 1 {
+					seen["later"] += ids(messages)
+					return nil
+				}
+				f.put(waiting)
+				synctest.Wait()
+				revoke()
+				synctest.Wait()
+				for _, m := range messages {
+					seen[m.UUID] = fmt.Sprint(context.Cause(m.Context()))
+				}
+				seen["batch"] = fmt.Sprint(ctx.Err())
+				return errors.New("half done")
+			},
+		})
+		f.put(leased, keyed("b", 1))
+		settle(time.Minute)
+		if seen["a#1"] != bus.ErrRevoked.Error() || seen["b#1"] != "<nil>" || seen["batch"] != "<nil>" || seen["later"] != "b#1" {
+			t.Errorf("saw %v", seen)
+		}
+		r.stop(t)
+		if got := f.answers(); got != "a#1:nack b#1:ack a#2:nack" {
+			t.Errorf("answers: %s", got)
+		}
+	})
+}
+
+// Over a subscriber that hands over one unacknowledged message per partition a
+// batch is one message per partition; over one with a window it is full.
+func TestHowFarABatchFills(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &partitioned{stop: make(chan struct{})}
+		for k := range 3 {
+			var part []*message.Message
+			for n := 1; n <= 4; n++ {
+				part = append(part, keyed(fmt.Sprint("p", k), n))
+			}
+			p.partitions = append(p.partitions, part)
+		}
+		b := bus.New("partitioned", feedDriver{memBus(t).Driver(), p})
+		r := start(t, b, bus.RunnerConfig{}, bus.BatchConsumer{Topic: "t", Group: "g", Handler: nothing, Wait: 10 * time.Millisecond})
+		settle(time.Minute)
+		if s := r.Status()[0]; s.Handled != 12 || s.Batches != 4 {
+			t.Errorf("%d messages in %d batches, want 12 in 4 of one per partition", s.Handled, s.Batches)
+		}
+		r.stop(t)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		b := memBus(t)
+		fill(t, b, "one key", 1, 1000)
+		r := start(t, b, bus.RunnerConfig{}, bus.BatchConsumer{Topic: "t", Group: "g", Handler: nothing})
+		settle(time.Minute)
+		if s := r.Status()[0]; s.Handled != 1000 || s.Batches != 10 {
+			t.Errorf("%d messages in %d batches, want 1000 in 10", s.Handled, s.Batches)
+		}
+		r.stop(t)
+	})
+}
+
+func TestBatchErrorOutOfRangeFailsTheWholeBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, calls := memBus(t), 0
+		fill(t, b, "a", 1, 2)
+		r := start(t, b, bus.RunnerConfig{}, bus.BatchConsumer{
+			Topic: "t", Group: "g", Size: 2, Retry: bus.FixedRetry(time.Second, 1),
+			Handler: func(context.Context, []*message.Message) error {
+				if calls++; calls == 1 {
+					var failed bus.BatchError
+					failed.Add(2, errors.New("whose?"))
+					return failed.OrNil()
+				}
+				return nil
+			},
+		})
+		settle(time.Minute)
+		if s := r.Status()[0]; s.Handled != 2 || calls != 3 || !strings.Contains(s.LastError, "no such message") {
+			t.Errorf("%d calls, status %+v; want one batch and then each alone", calls, s)
+		}
+		r.stop(t)
+	})
+}

@@ -1,0 +1,71 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// ErrHeldBack is what a [BatchHandler] gives in a [BatchError] for a message
+// that it did not try, because an earlier one of its key failed. The message
+// comes again behind that one, and nothing is counted.
+var ErrHeldBack = errors.New("bus: held back behind an earlier message of its key")
+
+// BatchError is what a [BatchHandler] returns when only some messages of its
+// batch failed. The messages it does not name are done. The zero value is ready
+// to use.
+type BatchError struct {
+	failed map[int]error
+}
+
+// Add says that the message with this index in the batch failed; a nil error is
+// ignored. The last error of an index counts.
+func (e *BatchError) Add(index int, err error) {
+	if err == nil {
+		return
+	}
+	if e.failed == nil {
+		e.failed = map[int]error{}
+	}
+	e.failed[index] = err
+}
+
+// Of returns the error of the message with this index, or nil.
+func (e *BatchError) Of(index int) error { return e.failed[index] }
+
+// OrNil returns e as an error, or nil when no message failed.
+func (e *BatchError) OrNil() error {
+	if e == nil || len(e.failed) == 0 {
+		return nil
+	}
+	return e
+}
+
+// Error names how many messages failed, and the first failure.
+func (e *BatchError) Error() string {
+	indexes := slices.Sorted(maps.Keys(e.failed))
+	if len(indexes) == 0 {
+		return "bus: no message of the batch failed"
+	}
+	return fmt.Sprintf("bus: %d messages of the batch failed; message %d: %v", len(indexes), indexes[0], e.failed[indexes[0]])
+}
+
+// Unwrap returns the errors in the order of their messages.
+func (e *BatchError) Unwrap() []error {
+	var all []error
+	for _, i := range slices.Sorted(maps.Keys(e.failed)) {
+		all = append(all, e.failed[i])
+	}
+	return all
+}
+
+// within reports whether every index is one of a batch of n.
+func (e *BatchError) within(n int) bool {
+	for i := range e.failed {
+		if i < 0 || i >= n {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,186 @@
+package bus
+
+import (
+	"context"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+)
+
+// batching says how a subscription gathers messages; the zero value hands them
+// out one by one.
+type batching struct {
+	size int
+	wait time.Duration
+}
+
+func (b batching) on() bool { return b.size > 0 }
+
+// batch is what is handed out at once: the first messages of one or more lanes,
+// each lane's in order. Its deliveries belong to whoever handles it until answer.
+type batch struct {
+	sub        *subscription
+	deliveries []*delivery
+	ctx        context.Context
+	cancel     context.CancelCauseFunc
+	probe      bool
+	epoch      int
+	answered   chan struct{} // closed when every delivery has its verdict
+}
+
+type batchKey struct{}
+
+func batchOf(ctx context.Context) *batch {
+	b, _ := ctx.Value(batchKey{}).(*batch)
+	return b
+}
+
+// carrier makes the message that takes the batch through the Router. The batch's
+// context carries the values of ctx.
+func (b *batch) carrier(ctx context.Context) *message.Message {
+	b.ctx, b.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	m := message.NewMessage("batch", nil)
+	m.SetContext(context.WithValue(b.ctx, batchKey{}, b))
+	return m
+}
+
+// answer gives the deliveries, each with its verdict, back to the loop.
+func (b *batch) answer() {
+	close(b.answered)
+	b.cancel(nil)
+	select {
+	case b.sub.batches <- b:
+	case <-b.sub.gone:
+	}
+}
+
+// gather returns the batch that may be handed out now, or nil. It changes
+// nothing but for messages that the transport took back.
+func (s *subscription) gather(now time.Time) *batch {
+	cfg := s.dispatcher.batch
+	if s.stopping.Load() || s.gate.held() || len(s.batched) >= s.dispatcher.cfg.Concurrency {
+		return nil
+	}
+	var taken []*delivery
+	for taken == nil {
+		switch {
+		case s.pause.on && (s.pause.probe != nil || now.Before(s.pause.until)):
+			return nil
+		case s.pause.on:
+			d := s.lanes.nextProbe()
+			if d == nil {
+				return nil
+			}
+			taken = []*delivery{d}
+		case len(s.lanes.ready) == 0:
+			return nil
+		case s.lanes.available < cfg.size && !s.lanes.ready[0].queue[0].solo() && now.Before(s.fillUntil()):
+			return nil
+		default:
+			taken = s.lanes.gather(cfg.size)
+		}
+		if s.dropRevoked(taken) {
+			taken = nil
+		}
+	}
+	return &batch{sub: s, deliveries: taken, probe: s.pause.on, epoch: s.epoch, answered: make(chan struct{})}
+}
+
+// fillUntil is when a batch that is not full goes out all the same.
+func (s *subscription) fillUntil() time.Time {
+	return s.lanes.ready[0].since.Add(s.dispatcher.batch.wait)
+}
+
+// dropRevoked drops what another instance has by now, or will be delivered anew.
+func (s *subscription) dropRevoked(taken []*delivery) (any bool) {
+	for _, d := range taken {
+		if d.revoked() {
+			d.source.Nack()
+			s.lanes.remove(d)
+			any = true
+		}
+	}
+	return any
+}
+
+// handOutBatch notes that the batch was taken.
+func (s *subscription) handOutBatch(b *batch) {
+	s.lanes.takeAll(b.deliveries)
+	if b.probe {
+		s.pause.probe = b.deliveries[0]
+	}
+	s.batched[b] = struct{}{}
+	s.count(len(b.deliveries))
+}
+
+// settleBatch acts on the verdicts of a batch that came back.
+func (s *subscription) settleBatch(b *batch) {
+	delete(s.batched, b)
+	s.count(-len(b.deliveries))
+	if b.probe {
+		s.pause.probe = nil
+	}
+	for _, d := range b.deliveries {
+		if d.verdict == done {
+			d.source.Ack()
+		}
+	}
+	if s.stopping.Load() {
+		// What is not done stays in its lane; end hands it back.
+		for _, taken := range byLane(b.deliveries) {
+			s.lanes.keep(taken, func(d *delivery) bool { return d.verdict != done })
+		}
+		return
+	}
+	var down *delivery
+	revoked := 0
+	for _, d := range b.deliveries {
+		switch {
+		case d.verdict == done:
+		case d.revoked():
+			d.source.Nack()
+			d.verdict = done
+			revoked++
+		case d.verdict == pauseAll && down == nil:
+			down = d
+		}
+	}
+	if down != nil && !s.pause.on && b.epoch != s.epoch {
+		// It began before the last pause ended, so its failure is old news.
+		down = nil
+	}
+	for _, taken := range byLane(b.deliveries) {
+		s.putBack(taken, down != nil || s.pause.on)
+	}
+	switch {
+	case down != nil:
+		s.paused(down, b.probe)
+	case b.probe && revoked < len(b.deliveries):
+		s.resume()
+	}
+}
+
+// putBack puts what is left of a busy lane where its first message belongs.
+func (s *subscription) putBack(taken []*delivery, paused bool) {
+	ln := taken[0].lane
+	head := s.lanes.keep(taken, func(d *delivery) bool { return d.verdict != done })
+	switch {
+	case len(ln.queue) == 0:
+		s.lanes.forget(ln)
+	case head == nil:
+		s.lanes.enlist(ln)
+	case head.verdict == pauseAll || head.verdict == afterPause:
+		if paused {
+			s.lanes.wait(head)
+		} else {
+			s.lanes.again(head)
+		}
+	case head.verdict == retryLater && head.delay <= 0:
+		s.lanes.again(head)
+	case head.verdict == retryLater:
+		s.lanes.park(head, time.Now().Add(head.delay))
+	default:
+		head.nacks++
+		s.lanes.park(head, time.Now().Add(s.dispatcher.cfg.Redelivery.Delay(head.nacks)))
+	}
+}

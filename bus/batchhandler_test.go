@@ -1,0 +1,104 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+)
+
+func TestHandleBatch(t *testing.T) {
+	view := func(id, typ string) *message.Message {
+		e, err := event.New(typ, "shop", map[string]string{"show": id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.AggregateID = id
+		m, err := event.Structured{}.Encode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	in := []*message.Message{keyed("no event", 1), view("1", "Viewed"), view("2", "Liked"), view("3", "Viewed"), view("4", "Viewed")}
+	timeout := errors.New("timeout")
+	for name, c := range map[string]struct {
+		fail func(*bus.BatchError)
+		err  error
+		want map[int]error
+	}{
+		"all done":        {want: map[int]error{}},
+		"one named":       {fail: func(e *bus.BatchError) { e.Add(1, timeout) }, want: map[int]error{3: timeout}},
+		"the whole":       {err: timeout, want: map[int]error{1: timeout, 3: timeout, 4: timeout}},
+		"one too many":    {fail: func(e *bus.BatchError) { e.Add(3, timeout) }, want: nil},
+		"nobody is named": {fail: func(e *bus.BatchError) { e.Add(1, nil) }, want: map[int]error{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := bus.HandleBatch(func(_ context.Context, events []event.Event) error {
+				var got []string
+				for _, e := range events {
+					got = append(got, e.AggregateID)
+				}
+				if fmt.Sprint(got) != "[1 3 4]" {
+					t.Errorf("events %v, want 1 3 4", got)
+				}
+				if c.fail != nil {
+					var failed bus.BatchError
+					c.fail(&failed)
+					return failed.OrNil()
+				}
+				return c.err
+			}, "Viewed")
+			err := h(t.Context(), in)
+			var failed *bus.BatchError
+			if !errors.As(err, &failed) {
+				t.Fatalf("got %v", err)
+			}
+			if c.want == nil {
+				if failed.Of(3) == nil {
+					t.Errorf("an index beyond the batch was taken for another: %v", failed)
+				}
+				return
+			}
+			if first := failed.Of(0); fault.Of(first) != fault.Permanent {
+				t.Errorf("what is no event: %v", first)
+			}
+			for i := 1; i < len(in); i++ {
+				if !errors.Is(failed.Of(i), c.want[i]) {
+					t.Errorf("message %d: %v, want %v", i, failed.Of(i), c.want[i])
+				}
+			}
+		})
+	}
+	if err := bus.HandleBatch(func(context.Context, []event.Event) error { return timeout })(t.Context(), in[1:]); !errors.Is(err, timeout) {
+		t.Errorf("an error of the whole batch: %v", err)
+	} else if failed := new(bus.BatchError); errors.As(err, &failed) {
+		t.Errorf("an error of the whole batch came as %v", failed)
+	}
+}
+
+func TestBatchConsumerErrors(t *testing.T) {
+	for want, c := range map[string]bus.BatchConsumer{
+		"Topic is empty":           {Group: "g", Handler: nothing},
+		"Group is empty":           {Topic: "t", Handler: nothing},
+		"Handler is nil":           {Topic: "t", Group: "g"},
+		"Size is -1":               {Topic: "t", Group: "g", Handler: nothing, Size: -1},
+		"Window is 50, below Size": {Topic: "t", Group: "g", Handler: nothing, Window: 50},
+		"Concurrency is -2":        {Topic: "t", Group: "g", Handler: nothing, Concurrency: -2},
+	} {
+		r, err := bus.NewRunner(memBus(t), bus.RunnerConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Add(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}

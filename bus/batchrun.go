@@ -1,0 +1,222 @@
+package bus
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// batchMiddleware is the whole handler of a batch consumer in the Router: it
+// runs an attempt and gives every message of the batch its verdict.
+func (c *consumer) batchMiddleware(message.HandlerFunc) message.HandlerFunc {
+	return func(carrier *message.Message) ([]*message.Message, error) {
+		b := batchOf(carrier.Context())
+		c.atWork.Add(1)
+		if first := b.deliveries[0]; first.letter != nil { // then it is alone
+			c.buryAll(b, []*delivery{first})
+			c.answer(b)
+			return nil, nil
+		}
+		messages, release := b.copies()
+		guard(func() error { return c.runBatch(carrier.Context(), b, messages) }, func(err error) {
+			defer release()
+			c.settled(b, messages, err)
+			c.answer(b)
+		})
+		return nil, nil
+	}
+}
+
+func (c *consumer) answer(b *batch) {
+	c.atWork.Add(-1)
+	b.answer()
+}
+
+// copies makes what the handler gets, as delivery.offer does for one message.
+// The contexts end with the batch, or when the transport takes a message back;
+// when it took all of them, so does the batch's own.
+func (b *batch) copies() (messages []*message.Message, release func()) {
+	messages = make([]*message.Message, len(b.deliveries))
+	cancels := make([]context.CancelCauseFunc, len(b.deliveries))
+	stops := make([]func() bool, 0, len(b.deliveries)+1)
+	var left atomic.Int64
+	left.Store(int64(len(b.deliveries)))
+	for i, d := range b.deliveries {
+		ctx, cancel := context.WithCancelCause(context.WithoutCancel(d.source.Context()))
+		m := message.NewMessage(d.source.UUID, bytes.Clone(d.source.Payload))
+		for k, v := range d.source.Metadata {
+			m.Metadata[k] = v
+		}
+		m.SetContext(ctx)
+		messages[i], cancels[i] = m, cancel
+		stops = append(stops, context.AfterFunc(d.source.Context(), func() {
+			// Closing the source ends its contexts too; that is no revocation.
+			if b.sub.ending.Load() {
+				return
+			}
+			cancel(ErrRevoked)
+			if left.Add(-1) == 0 {
+				b.cancel(ErrRevoked)
+			}
+		}))
+	}
+	stops = append(stops, context.AfterFunc(b.ctx, func() {
+		for _, cancel := range cancels {
+			cancel(context.Cause(b.ctx))
+		}
+	}))
+	return messages, func() {
+		for _, stop := range stops {
+			stop()
+		}
+		for _, cancel := range cancels {
+			cancel(nil)
+		}
+	}
+}
+
+// runBatch skips what is obsolete and calls the handler with the rest.
+func (c *consumer) runBatch(ctx context.Context, b *batch, messages []*message.Message) error {
+	if c.Current == nil {
+		c.batches.Add(1)
+		// A handler may change its slice; the verdicts go by ours.
+		return c.handleBatch(ctx, slices.Clone(messages))
+	}
+	if err := c.findObsolete(ctx, b, messages); err != nil {
+		return err
+	}
+	var todo []*message.Message
+	var indexes []int
+	for i, m := range messages {
+		if !b.deliveries[i].obsolete {
+			todo, indexes = append(todo, m), append(indexes, i)
+		}
+	}
+	if len(todo) == 0 {
+		return nil
+	}
+	c.batches.Add(1)
+	return translated(c.handleBatch(ctx, todo), indexes, new(BatchError))
+}
+
+// findObsolete marks the deliveries that are out of date. It asks for a key once.
+func (c *consumer) findObsolete(ctx context.Context, b *batch, messages []*message.Message) error {
+	known := map[string]uint64{}
+	for i, m := range messages {
+		b.deliveries[i].obsolete = false
+		e, err := event.Decode(m)
+		if err != nil || e.Sequence == 0 {
+			continue // the handler's to judge
+		}
+		key := e.Key()
+		current, ok := known[key]
+		if !ok {
+			if current, err = c.Current(ctx, key); err != nil {
+				return err
+			}
+			known[key] = current
+		}
+		if e.Sequence < current {
+			b.deliveries[i].obsolete = true
+			c.skipped(m, e.Sequence, current)
+		}
+	}
+	return nil
+}
+
+// settled gives every delivery of the batch its verdict.
+func (c *consumer) settled(b *batch, messages []*message.Message, err error) {
+	var some *BatchError
+	if errors.As(err, &some) && !some.within(len(b.deliveries)) {
+		err, some = fmt.Errorf("bus: the batch of %d has no such message: %w", len(b.deliveries), err), nil
+		err = fault.MarkTransient(err)
+	}
+	held := b.sub.pausedFlag.Load() && !b.probe
+	given := 0
+	for _, d := range b.deliveries {
+		if !d.obsolete {
+			given++
+		}
+	}
+	var letters []*delivery
+	for i, d := range b.deliveries {
+		d.verdict, d.err, d.delay = done, nil, 0
+		one, of := err, given
+		if some != nil {
+			one, of = some.Of(i), 1
+			var whole wholeError
+			if errors.As(one, &whole) {
+				of = whole.of
+			}
+		}
+		switch {
+		case d.obsolete:
+		case one == nil:
+			c.recovered(d, messages[i])
+		case errors.Is(one, ErrHeldBack):
+			d.verdict, d.err = redeliver, one
+		case b.ctx.Err() != nil || messages[i].Context().Err() != nil || b.sub.stopping.Load() && errors.Is(one, context.Canceled):
+			d.verdict, d.err = handBack, one
+		default:
+			class := fault.Of(one, c.Classifiers...)
+			d.err = one
+			if d.verdict = c.judgeOf(d, one, class, held, of); d.verdict == done {
+				d.letter, d.letterInfo = c.deadLetter(d, one, class)
+				letters = append(letters, d)
+			} else if d.verdict == retryLater && d.delay > 0 {
+				c.retrying(d, messages[i], one)
+			}
+		}
+	}
+	c.buryAll(b, letters)
+}
+
+// judgeOf judges a failure that a message shares with others: which of them is
+// at fault shows when each is tried alone.
+func (c *consumer) judgeOf(d *delivery, err error, class fault.Class, held bool, of int) verdict {
+	if of == 1 || held || class == fault.Infrastructure {
+		return c.judge(d, err, class, held)
+	}
+	d.alone = true
+	if class == fault.Transient && d.attempts < c.retry.MaxRetries {
+		return c.judge(d, err, class, held)
+	}
+	c.note(err)
+	return retryLater // at once
+}
+
+// buryAll publishes dead letters together. When that fails they wait, with the
+// whole consumer, until it works: the handler is not run again for them.
+func (c *consumer) buryAll(b *batch, dead []*delivery) {
+	if len(dead) == 0 {
+		return
+	}
+	letters := make([]*message.Message, len(dead))
+	for i, d := range dead {
+		d.letter.SetContext(b.ctx)
+		// A publisher may change what it publishes, and there may be a next time.
+		letters[i] = d.letter.CopyWithContext()
+	}
+	err := c.publisher.Publish(c.deadLetterTopic, letters...)
+	for _, d := range dead {
+		switch {
+		case err == nil:
+			d.verdict = done
+			c.buried(d)
+		case b.ctx.Err() != nil:
+			d.verdict, d.err = handBack, err
+		default:
+			d.verdict, d.err = pauseAll, fmt.Errorf("dead letter of %s: %w", d.source.UUID, err)
+			d.pauses++
+			c.note(d.err)
+		}
+	}
+}

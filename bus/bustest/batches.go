@@ -1,0 +1,259 @@
+package bustest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/google/uuid"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+)
+
+func batchCases() []Case {
+	return []Case{
+		{"BatchesFillAndKeepOrder", batchesFill},
+		{"BatchPartialFailure", batchPartialFailure},
+		{"PairHoldsLowWhileHighIsBehind", pairHoldsLow},
+		{"ObsoleteIsSkipped", obsoleteIsSkipped},
+	}
+}
+
+// batchesFill has one key with more messages than a batch holds: a batch has to
+// fill with messages of that key, which are all unacknowledged.
+func batchesFill(ctx context.Context, env Env) (err error) {
+	const size, hot, keys, each = 50, 200, 5, 10
+	topic, group := name("topic"), name("group")
+	if err := declare(ctx, env.Bus, topic, group); err != nil {
+		return err
+	}
+	batch := series("hot", 1, hot)
+	for k := range keys {
+		batch = append(batch, series("key-"+strconv.Itoa(k), 1, each)...)
+	}
+	if err := env.Bus.Publisher().Publish(topic, batch...); err != nil {
+		return err
+	}
+	seen := newTrail()
+	var mu sync.Mutex
+	largest := 0
+	r, err := run(ctx, env.Bus, bus.BatchConsumer{
+		Topic: topic, Group: group, Size: size, Wait: 200 * time.Millisecond, Concurrency: 2,
+		Handler: func(_ context.Context, messages []*message.Message) error {
+			ofHot := 0
+			for _, m := range messages {
+				seen.add(m)
+				if event.Key(m) == "hot" {
+					ofHot++
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			largest = max(largest, ofHot)
+			if len(messages) > size {
+				largest = -1 << 20
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		return err
+	}
+	err = seen.wait(ctx, hot+keys*each)
+	r.finish(&err)
+	if err != nil {
+		return err
+	}
+	if err := seen.inOrder("hot", payloads("hot", 1, hot)); err != nil {
+		return err
+	}
+	for k := range keys {
+		key := "key-" + strconv.Itoa(k)
+		if err := seen.inOrder(key, payloads(key, 1, each)); err != nil {
+			return err
+		}
+	}
+	if largest < size/2 {
+		return fmt.Errorf("at most %d messages of one key were in a batch of %d", largest, size)
+	}
+	return nil
+}
+
+// batchPartialFailure has a message that fails once, one that always fails, and
+// a key that keeps its order behind the first.
+func batchPartialFailure(ctx context.Context, env Env) (err error) {
+	topic, group, reader := name("topic"), name("group"), name("reader")
+	if err := errors.Join(declare(ctx, env.Bus, topic, group), declare(ctx, env.Bus, topic+".DLT", reader)); err != nil {
+		return err
+	}
+	seen := newTrail()
+	var once atomic.Bool
+	r, err := run(ctx, env.Bus, bus.BatchConsumer{
+		Topic: topic, Group: group, Size: 20, Wait: 200 * time.Millisecond, Retry: bus.FixedRetry(time.Millisecond, 3),
+		Handler: func(_ context.Context, messages []*message.Message) error {
+			var failed bus.BatchError
+			stopped := map[string]bool{}
+			for i, m := range messages {
+				key := event.Key(m)
+				switch {
+				case stopped[key]:
+					failed.Add(i, bus.ErrHeldBack)
+				case string(m.Payload) == "a#3" && !once.Swap(true):
+					stopped[key] = true
+					failed.Add(i, errors.New("timeout"))
+				case string(m.Payload) == "b#2":
+					failed.Add(i, fault.MarkPermanent(errors.New("invalid")))
+				default:
+					seen.add(m)
+				}
+			}
+			return failed.OrNil()
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer r.finish(&err)
+	if err := env.Bus.Publisher().Publish(topic, append(series("a", 1, 8), series("b", 1, 8)...)...); err != nil {
+		return err
+	}
+	if err := seen.wait(ctx, 15); err != nil {
+		return err
+	}
+	if err := seen.inOrder("a", payloads("a", 1, 8)); err != nil {
+		return err
+	}
+	if err := seen.inOrder("b", append(payloads("b", 1, 1), payloads("b", 3, 8)...)); err != nil {
+		return err
+	}
+	sub, err := subscribe(ctx, env.Bus, reader, topic+".DLT")
+	if err != nil {
+		return err
+	}
+	defer sub.closing(&err)
+	return sub.expectAll(ctx, "b#2")
+}
+
+// pairHoldsLow lets the high topic fall behind before low has anything to do.
+func pairHoldsLow(ctx context.Context, env Env) (err error) {
+	const backlog = 30
+	high, low, group := name("high"), name("low"), name("group")
+	if err := errors.Join(declare(ctx, env.Bus, high, group), declare(ctx, env.Bus, low, group)); err != nil {
+		return err
+	}
+	if err := env.Bus.Publisher().Publish(high, series("k", 1, backlog)...); err != nil {
+		return err
+	}
+	monitor, err := bus.NewLagMonitor(env.Bus, bus.LagMonitorConfig{Every: 50 * time.Millisecond, MaxAge: time.Minute})
+	if err != nil {
+		return err
+	}
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan error, 1)
+	go func() { done <- monitor.Run(watching) }()
+	defer func() {
+		stop()
+		err = errors.Join(err, <-done)
+	}()
+
+	release := make(chan struct{})
+	var lowRan atomic.Int32
+	lowSeen, highSeen := newTrail(), newTrail()
+	r, err := run(ctx, env.Bus, bus.Pair{
+		High: bus.Consumer{Topic: high, Group: group, Handler: func(m *message.Message) error {
+			select {
+			case <-release:
+			case <-m.Context().Done():
+				return m.Context().Err()
+			}
+			highSeen.add(m)
+			return nil
+		}},
+		Low:       bus.Consumer{Topic: low, Group: group, Handler: func(m *message.Message) error { lowRan.Add(1); lowSeen.add(m); return nil }},
+		HoldAbove: backlog / 2, ResumeBelow: 1, Lag: monitor,
+	})
+	if err != nil {
+		return err
+	}
+	defer r.finish(&err)
+	state := func(want bus.State) error {
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for r.Status()[1].State != want {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return fmt.Errorf("the low consumer is %+v, want %s: %w", r.Status()[1], want, ctx.Err())
+			}
+		}
+		return nil
+	}
+	err = state(bus.Held)
+	if err == nil {
+		err = env.Bus.Publisher().Publish(low, msg("k", 1))
+	}
+	if err == nil && lowRan.Load() != 0 {
+		err = errors.New("the low consumer ran while it was held back")
+	}
+	close(release)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(highSeen.wait(ctx, backlog), lowSeen.wait(ctx, 1)); err != nil {
+		return err
+	}
+	return state(bus.Running)
+}
+
+func obsoleteIsSkipped(ctx context.Context, env Env) (err error) {
+	topic, group := name("topic"), name("group")
+	if err := declare(ctx, env.Bus, topic, group); err != nil {
+		return err
+	}
+	seen := newTrail()
+	r, err := run(ctx, env.Bus, bus.Consumer{
+		Topic: topic, Group: group, Handler: func(m *message.Message) error { seen.add(m); return nil },
+		Current: func(_ context.Context, key string) (uint64, error) {
+			if key != "artist" {
+				return 0, fmt.Errorf("asked for key %q", key)
+			}
+			return 3, nil
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer r.finish(&err)
+	for sequence := range uint64(10) {
+		e, err := event.New("UpdateRequest", "bustest", sequence)
+		if err != nil {
+			return err
+		}
+		e.ID, e.AggregateID, e.Sequence = uuid.NewString(), "artist", sequence
+		m, err := event.Binary{}.Encode(e)
+		if err != nil {
+			return err
+		}
+		if err := env.Bus.Publisher().Publish(topic, m); err != nil {
+			return err
+		}
+	}
+	if err := seen.wait(ctx, 8); err != nil {
+		return err
+	}
+	// 0 means none, so it is always handled.
+	if err := seen.inOrder("artist", []string{"0", "3", "4", "5", "6", "7", "8", "9"}); err != nil {
+		return err
+	}
+	if s := r.Status()[0]; s.Obsolete != 2 {
+		return fmt.Errorf("status is %+v, want 2 obsolete", s)
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+package bus
+
+import (
+	"slices"
+	"time"
+)
+
+// topicsOf returns what the consumers need to exist: their topics with all
+// groups, and the dead letter topics.
+func topicsOf(consumers []*consumer, retention time.Duration) []Topic {
+	var topics []Topic
+	index := map[string]int{}
+	add := func(name string) *Topic {
+		i, ok := index[name]
+		if !ok {
+			i = len(topics)
+			index[name] = i
+			topics = append(topics, Topic{Name: name})
+		}
+		return &topics[i]
+	}
+	for _, c := range consumers {
+		t := add(c.Topic)
+		t.Groups = append(t.Groups, c.Group)
+	}
+	for _, c := range consumers {
+		t := add(c.deadLetterTopic)
+		if !slices.Contains(t.Groups, RedriveGroup) {
+			t.Groups = append(t.Groups, RedriveGroup)
+		}
+		t.Retention = retention
+	}
+	return topics
+}

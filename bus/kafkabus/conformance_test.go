@@ -1,0 +1,35 @@
+package kafkabus_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/IBM/sarama"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/bustest"
+	"github.com/millrace-go/millrace/bus/kafkabus"
+)
+
+// On one cluster for all cases, as in production; names keep them apart.
+func TestConformance(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		cfg := kafkabus.Config{Logger: quiet}
+		if strings.HasSuffix(t.Name(), "/fake") {
+			cfg.Sarama = func(c *sarama.Config) { c.Consumer.MaxWaitTime = 100 * time.Millisecond } // to be done sooner
+		}
+		o := bus.NewOpener(kafkabus.Scheme(cfg))
+		open := func(t *testing.T) *bus.Bus {
+			b, err := o.Open(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b
+		}
+		bustest.Run(t, open,
+			bustest.Again(func(t *testing.T, _ *bus.Bus) *bus.Bus { return open(t) }),
+			bustest.URL(o, url),
+			bustest.Quick())
+	})
+}

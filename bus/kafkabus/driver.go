@@ -1,0 +1,172 @@
+package kafkabus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/IBM/sarama"
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+// driver is the bus on one cluster.
+type driver struct {
+	set       settings
+	producing sarama.Client // of the publisher alone, so that nothing delays it
+	asking    sarama.Client // topics, lag, browsing
+	admin     sarama.ClusterAdmin
+	topics    *topics
+	publisher *publisher
+
+	mu          sync.Mutex
+	closed      bool
+	subscribers map[*subscriber]struct{}
+	groups      map[string]map[string]struct{} // topic → groups that this process knows
+	instances   map[string]bool                // static names in use
+	calls       sync.WaitGroup                 // of call
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+var (
+	_ bus.Driver    = (*driver)(nil)
+	_ bus.Lagger    = (*driver)(nil)
+	_ bus.Inspector = (*driver)(nil)
+	_ bus.Pender    = (*driver)(nil)
+)
+
+func open(ctx context.Context, set settings) (_ *driver, err error) {
+	d := &driver{
+		set: set, subscribers: map[*subscriber]struct{}{},
+		groups: map[string]map[string]struct{}{}, instances: map[string]bool{},
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(wrap(err, "connect to %s", strings.Join(set.brokers, ",")), d.closeClients())
+		}
+	}()
+	if set.security.exposed() {
+		set.Logger.Warn("kafkabus: the password is sent unencrypted; use tls=true or a scram mechanism")
+	}
+	for _, client := range []*sarama.Client{&d.asking, &d.producing} {
+		c, err := set.client()
+		if err != nil {
+			return nil, err
+		}
+		// Only with it sarama's administrative calls find the controller. It
+		// also connects right now.
+		c.Metadata.Full = client == &d.asking
+		if *client, err = dial(ctx, set.brokers, c); err != nil {
+			return nil, err
+		}
+	}
+	if d.admin, err = sarama.NewClusterAdminFromClient(d.asking); err != nil {
+		return nil, err
+	}
+	d.topics = newTopics(d)
+	d.publisher = newPublisher(d.producing, d.topics, set)
+	return d, nil
+}
+
+func (d *driver) Capabilities() bus.Capabilities {
+	return bus.Capabilities{Durable: true, OrderedPerKey: true, ConsumerGroups: true, Replay: true, Broadcast: true}
+}
+
+func (d *driver) Publisher() message.Publisher { return d.publisher }
+
+func (d *driver) Subscriber(group string, window int) (message.Subscriber, error) {
+	switch {
+	case group == "":
+		return nil, errors.New("kafkabus: the group has no name")
+	case window < 1:
+		return nil, fmt.Errorf("kafkabus: the window of group %s is %d; give at least 1", group, window)
+	}
+	if d.set.Window > 0 {
+		window = min(window, d.set.Window)
+	}
+	s := &subscriber{driver: d, group: group, window: window, subs: map[*subscription]struct{}{}}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, errClosed
+	}
+	d.subscribers[s] = struct{}{}
+	return s, nil
+}
+
+var errClosed = fmt.Errorf("kafkabus: %w", bus.ErrClosed)
+
+// call runs fn, which knows no context, and stops waiting for it when ctx ends.
+// Every request has a time limit, so it ends by itself soon after.
+func (d *driver) call(ctx context.Context, fn func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return bus.ErrClosed
+	}
+	done := make(chan error, 1)
+	d.calls.Go(func() { done <- fn() })
+	d.mu.Unlock()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// know remembers a group for Lag.
+func (d *driver) know(topic string, groups ...string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.groups[topic] == nil {
+		d.groups[topic] = map[string]struct{}{}
+	}
+	for _, g := range groups {
+		d.groups[topic][g] = struct{}{}
+	}
+}
+
+// Close ends subscribers, the publisher, and then the connections.
+func (d *driver) Close() error {
+	d.closeOnce.Do(func() {
+		d.mu.Lock()
+		d.closed = true
+		var open []*subscriber
+		for s := range d.subscribers {
+			open = append(open, s)
+		}
+		d.mu.Unlock()
+		errs := make([]error, len(open))
+		var wg sync.WaitGroup
+		for i, s := range open {
+			wg.Go(func() { errs[i] = s.Close() })
+		}
+		wg.Wait()
+		errs = append(errs, d.publisher.Close(), d.closeClients())
+		d.calls.Wait()
+		d.closeErr = errors.Join(errs...)
+	})
+	return d.closeErr
+}
+
+func (d *driver) closeClients() error {
+	var errs []error
+	for _, c := range []sarama.Client{d.producing, d.asking} {
+		if c == nil || c.Closed() {
+			continue
+		}
+		if err := c.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("kafkabus: close the connections: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}

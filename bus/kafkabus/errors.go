@@ -1,0 +1,68 @@
+package kafkabus
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/IBM/sarama"
+
+	"github.com/millrace-go/millrace/fault"
+)
+
+// ErrTopic is wrapped by the error of Declare for a topic that exists with
+// another number of partitions, or that the cluster cannot hold as asked.
+var ErrTopic = errors.New("kafkabus: the topic cannot be as declared")
+
+// kerror returns the brokers' error code in err.
+func kerror(err error) (sarama.KError, bool) {
+	var k sarama.KError
+	if errors.As(err, &k) {
+		return k, true
+	}
+	var topic *sarama.TopicError
+	if errors.As(err, &topic) {
+		return topic.Err, true
+	}
+	return sarama.ErrNoError, false
+}
+
+func isKerror(err error, codes ...sarama.KError) bool {
+	k, ok := kerror(err)
+	if !ok {
+		return false
+	}
+	for _, code := range codes {
+		if k == code {
+			return true
+		}
+	}
+	return false
+}
+
+// permanent reports whether the message itself is what the brokers refuse. All
+// else, permissions included, is about the cluster: it concerns every message,
+// and waiting for somebody to mend it is right.
+func permanent(err error) bool {
+	var encoding sarama.PacketEncodingError
+	return errors.As(err, &encoding) || isKerror(err,
+		sarama.ErrMessageSizeTooLarge, sarama.ErrMessageSetSizeTooLarge, sarama.ErrInvalidTimestamp,
+		sarama.ErrInvalidRecord, sarama.ErrUnsupportedForMessageFormat, sarama.ErrInvalidTopic)
+}
+
+// judged gives an error the class that callers act on.
+func judged(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case permanent(err), errors.Is(err, ErrTopic):
+		return fault.MarkPermanent(err)
+	}
+	return fault.MarkInfrastructure(err)
+}
+
+func wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return judged(fmt.Errorf("kafkabus: "+format+": %w", append(args, err)...))
+}

@@ -1,0 +1,367 @@
+package kafkabus_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/kafkabus"
+	"github.com/millrace-go/millrace/event"
+)
+
+// ledger is what the members of a group handled, all of them together.
+type ledger struct {
+	t  *testing.T
+	mu sync.Mutex
+
+	last    map[string]int  // the last number handled of each key
+	busy    map[string]bool // keys being handled now
+	repeats int
+	total   int
+	more    chan struct{} // capacity 1
+}
+
+func newLedger(t *testing.T) *ledger {
+	return &ledger{t: t, last: map[string]int{}, busy: map[string]bool{}, more: make(chan struct{}, 1)}
+}
+
+// begin notes that a message is handled from now on.
+func (l *ledger) begin(m *message.Message) {
+	key := event.Key(m)
+	n, err := strconv.Atoi(string(m.Payload))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case err != nil:
+		l.t.Error(err)
+	case l.busy[key]:
+		l.t.Errorf("key %s is handled by two at once", key)
+	case n > l.last[key]+1:
+		l.t.Errorf("key %s: %d is handled after %d", key, n, l.last[key])
+	case n <= l.last[key]:
+		l.repeats++
+	}
+	l.busy[key] = true
+}
+
+func (l *ledger) end(m *message.Message) {
+	key := event.Key(m)
+	n, _ := strconv.Atoi(string(m.Payload))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.busy[key] = false
+	if n == l.last[key]+1 {
+		l.last[key] = n
+		l.total++
+	}
+	select {
+	case l.more <- struct{}{}:
+	default:
+	}
+}
+
+// await waits until so many different messages were handled.
+func (l *ledger) await(n int) (repeats int) {
+	l.t.Helper()
+	deadline := time.After(60 * time.Second)
+	for {
+		l.mu.Lock()
+		have, repeats := l.total, l.repeats
+		state := fmt.Sprint(l.last)
+		l.mu.Unlock()
+		if have >= n {
+			return repeats
+		}
+		select {
+		case <-l.more:
+		case <-deadline:
+			l.t.Fatalf("%d of %d messages were handled: %s", have, n, state)
+		}
+	}
+}
+
+// member is one instance of a group.
+type member struct {
+	handled atomic.Int64
+	stop    func()
+}
+
+// consume is a member of the group that takes its time, until it is stopped.
+func (l *ledger) consume(b *bus.Bus, group, topic string, window int) *member {
+	l.t.Helper()
+	sub, err := b.Subscriber(group, bus.SubscriberConfig{Concurrency: 8, Window: window, DrainTimeout: 20 * time.Second})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	ch, err := sub.Subscribe(context.WithoutCancel(l.t.Context()), topic)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	self := &member{}
+	wg.Go(func() {
+		for m := range ch {
+			wg.Go(func() {
+				self.handled.Add(1)
+				l.begin(m)
+				time.Sleep(time.Duration(rand.IntN(4000)) * time.Microsecond)
+				l.end(m)
+				m.Ack()
+			})
+		}
+	})
+	self.stop = func() {
+		l.t.Helper()
+		if err := sub.Close(); err != nil {
+			l.t.Errorf("close a member: %v", err)
+		}
+		wg.Wait()
+	}
+	return self
+}
+
+// share waits until each of the members has handled some messages more.
+func (l *ledger) share(members []*member) {
+	l.t.Helper()
+	deadline := time.After(60 * time.Second)
+	for _, m := range members {
+		for from := m.handled.Load(); m.handled.Load() < from+50; {
+			select {
+			case <-l.more:
+			case <-deadline:
+				l.t.Fatal("a member of the group gets no messages")
+			}
+		}
+	}
+}
+
+// Members of a group come and go while messages flow and handlers take their
+// time: nothing is lost, each key is handled in order and by one member at a
+// time. While members only come, nothing is handled twice; one that goes gives
+// back at most its window.
+func TestRebalanceWhileBusy(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		const keys, window = 24, 64
+		topic, group := name("topic"), name("group")
+		cfg := kafkabus.Config{Partitions: 6, SessionTimeout: 6 * time.Second}
+		source := openBus(t, cfg, url)
+		if err := source.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
+			t.Fatal(err)
+		}
+		l := newLedger(t)
+		published, stopSource := 0, make(chan struct{})
+		var producing sync.WaitGroup
+		producing.Go(func() {
+			for n := 1; ; n++ {
+				var batch []*message.Message
+				for k := range keys {
+					batch = append(batch, keyed(fmt.Sprint("key", k), strconv.Itoa(n)))
+				}
+				if err := source.Publisher().Publish(topic, batch...); err != nil {
+					t.Error(err)
+				}
+				published += len(batch)
+				select {
+				case <-stopSource:
+					return
+				case <-time.After(20 * time.Millisecond):
+				}
+			}
+		})
+		var members []*member
+		join := func() {
+			members = append(members, l.consume(openBus(t, cfg, url), group, topic, window))
+			l.share(members)
+		}
+		for range 3 {
+			join()
+		}
+		l.mu.Lock()
+		if l.repeats > 0 {
+			t.Errorf("%d messages were handled twice while members only came", l.repeats)
+		}
+		l.mu.Unlock()
+		leaves := 0
+		for range 2 {
+			members[0].stop()
+			members = members[1:]
+			leaves++
+			l.share(members)
+			join()
+		}
+		close(stopSource)
+		producing.Wait()
+		repeats := l.await(published)
+		for _, m := range members {
+			m.stop()
+		}
+		if repeats > leaves*window {
+			t.Errorf("%d messages were handled twice over %d departures, want at most %d each", repeats, leaves, window)
+		}
+		t.Logf("%d messages, %d handled twice", published, repeats)
+	})
+}
+
+// A message that is not acknowledged holds its partition for HandOverTimeout;
+// then its context ends, and the other instance gets it.
+func TestHandOverTimeout(t *testing.T) {
+	t.Parallel()
+	c := fake(t)
+	cfg := kafkabus.Config{Partitions: 2, HandOverTimeout: 2 * time.Second, SessionTimeout: 6 * time.Second}
+	a, b := openBus(t, cfg, urlOf(c)), openBus(t, cfg, urlOf(c))
+	topic, group := name("topic"), name("group")
+	for k := range 8 { // on both partitions
+		publish(t, a, topic, keyed(fmt.Sprint(k), fmt.Sprint(k)))
+	}
+	ch := subscribe(t, subscriber(t, a, group, 8), topic)
+	out := map[string]*message.Message{}
+	for range 8 {
+		m := receive(t, ch)
+		out[string(m.Payload)] = m
+	}
+	start := time.Now()
+	other := subscribe(t, subscriber(t, b, group, 8), topic)
+	m := receive(t, other)
+	if took := time.Since(start); took < 2*time.Second || took > 12*time.Second {
+		t.Errorf("handed over after %v, want a little more than 2s", took)
+	}
+	ended := 0
+	for _, held := range out {
+		if held.Context().Err() != nil {
+			ended++
+		}
+	}
+	if held := out[string(m.Payload)]; held.Context().Err() == nil || ended == 8 {
+		t.Errorf("the contexts of %d of 8 messages have ended, that of the one handed over: %v", ended, held.Context().Err())
+	}
+}
+
+// A member that the group has thrown out ends the contexts of what it handed
+// out, joins again, and goes on at the group's offset.
+func TestLostPartition(t *testing.T) {
+	t.Parallel()
+	c := fake(t)
+	b := openBus(t, kafkabus.Config{SessionTimeout: 6 * time.Second}, urlOf(c))
+	topic, group := name("topic"), name("group")
+	publish(t, b, topic, keyed("k", "1"), keyed("k", "2"))
+	ch := subscribe(t, subscriber(t, b, group, 8), topic)
+	expect(t, ch, "1")
+	held := receive(t, ch)
+	throwOut(c, group)
+	select {
+	case <-held.Context().Done():
+	case <-time.After(10 * time.Second):
+		t.Fatal("the context goes on after the partition was lost")
+	}
+	held.Ack() // void
+	again := receive(t, ch)
+	if string(again.Payload) == "1" { // not committed before
+		again.Ack()
+		again = receive(t, ch)
+	}
+	if string(again.Payload) != "2" {
+		t.Errorf("got %s, want 2 again", again.Payload)
+	}
+	again.Ack()
+	publish(t, b, topic, keyed("k", "3"))
+	expect(t, ch, "3")
+}
+
+// Close commits what was acknowledged, hands over at once, and ends the contexts
+// of the rest.
+func TestCloseHandsOverAtOnce(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		cfg := kafkabus.Config{Partitions: 1, CommitInterval: time.Hour}
+		a, b := openBus(t, cfg, url), openBus(t, cfg, url)
+		topic, group := name("topic"), name("group")
+		publish(t, a, topic, keyed("k", "1"), keyed("k", "2"), keyed("k", "3"))
+		sub := subscriber(t, a, group, 2)
+		ch := subscribe(t, sub, topic)
+		expect(t, ch, "1")
+		held := receive(t, ch)
+		other := subscribe(t, subscriber(t, b, group, 2), topic)
+		if err := sub.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if held.Context().Err() == nil {
+			t.Error("the context goes on after Close")
+		}
+		start := time.Now()
+		expect(t, other, "2", "3")
+		if took := time.Since(start); took > 6*time.Second {
+			t.Errorf("the other took over after %v", took)
+		}
+	})
+}
+
+// A process that keeps its name over a restart gets its partitions back, and
+// nobody else gets them meanwhile.
+func TestStaticInstance(t *testing.T) {
+	t.Parallel()
+	url := real(t)
+	topic, group := name("topic"), name("group")
+	cfg := func(instance string) kafkabus.Config {
+		return kafkabus.Config{Partitions: 2, SessionTimeout: 20 * time.Second, Instance: instance}
+	}
+	stays := openBus(t, cfg("a"), url)
+	staysCh := subscribe(t, subscriber(t, stays, group, 100), topic)
+	// Each waits until it has one of the two partitions.
+	both := func(other <-chan *message.Message) {
+		t.Helper()
+		got := map[string]bool{}
+		for n, deadline := 0, time.After(30*time.Second); len(got) < 2; n++ {
+			publish(t, stays, topic, keyed("x", "x"), keyed("y", "y"), keyed("z", "z"), keyed("w", "w"))
+			for range 4 {
+				select {
+				case m := <-staysCh:
+					got["stays"] = true
+					m.Ack()
+				case m := <-other:
+					got["other"] = true
+					m.Ack()
+				case <-deadline:
+					t.Fatal("the partitions were not shared")
+				}
+			}
+		}
+	}
+	restarted := openBus(t, cfg("b"), url)
+	both(subscribe(t, subscriber(t, restarted, group, 100), topic))
+	if err := restarted.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var batch []*message.Message
+	for k := range 20 {
+		batch = append(batch, keyed(fmt.Sprint(k), "after"))
+	}
+	publish(t, stays, topic, batch...)
+	mine := 0
+	for idle := false; !idle; {
+		select {
+		case m := <-staysCh:
+			mine++
+			m.Ack()
+		case <-time.After(3 * time.Second):
+			idle = true
+		}
+	}
+	if mine == 0 || mine == 20 {
+		t.Fatalf("the instance that stays got %d of 20 messages, want those of its partition", mine)
+	}
+	start := time.Now()
+	ch := subscribe(t, subscriber(t, openBus(t, cfg("b"), url), group, 100), topic)
+	for range 20 - mine {
+		receive(t, ch).Ack()
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("the restarted instance went on after %v", took)
+	}
+}

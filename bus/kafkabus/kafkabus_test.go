@@ -1,0 +1,131 @@
+package kafkabus_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kfake"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/kafkabus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+// fake starts a cluster in this process.
+func fake(t testing.TB, opts ...kfake.Opt) *kfake.Cluster {
+	t.Helper()
+	c, err := kfake.NewCluster(append([]kfake.Opt{kfake.NumBrokers(1)}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func urlOf(c *kfake.Cluster) string { return "kafka://" + strings.Join(c.ListenAddrs(), ",") + "/" }
+
+// real returns the URL of the Kafka that the environment names.
+func real(t testing.TB) string {
+	t.Helper()
+	return "kafka://" + servicetest.Kafka(t) + "/"
+}
+
+// both runs a test on the cluster in this process and on the real one.
+func both(t *testing.T, test func(t *testing.T, url string)) {
+	t.Parallel()
+	t.Run("fake", func(t *testing.T) {
+		t.Parallel()
+		test(t, urlOf(fake(t)))
+	})
+	t.Run("kafka", func(t *testing.T) {
+		t.Parallel()
+		test(t, real(t))
+	})
+}
+
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+func openBus(t testing.TB, cfg kafkabus.Config, url string) *bus.Bus {
+	t.Helper()
+	if cfg.Logger == nil {
+		cfg.Logger = quiet
+	}
+	b, err := bus.NewOpener(kafkabus.Scheme(cfg)).Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return b
+}
+
+// name returns a topic or group name that nothing else uses.
+func name(prefix string) string { return prefix + "-" + uuid.NewString() }
+
+func keyed(key, payload string) *message.Message {
+	m := message.NewMessage(uuid.NewString(), []byte(payload))
+	if key != "" {
+		m.Metadata.Set(event.KeyHeader, key)
+	}
+	return m
+}
+
+func publish(t testing.TB, b *bus.Bus, topic string, messages ...*message.Message) {
+	t.Helper()
+	if err := b.Publisher().Publish(topic, messages...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func subscriber(t testing.TB, b *bus.Bus, group string, window int) message.Subscriber {
+	t.Helper()
+	sub, err := b.Driver().Subscriber(group, window)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sub
+}
+
+func subscribe(t testing.TB, sub message.Subscriber, topic string) <-chan *message.Message {
+	t.Helper()
+	ch, err := sub.Subscribe(context.WithoutCancel(t.Context()), topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ch
+}
+
+func receive(t testing.TB, ch <-chan *message.Message) *message.Message {
+	t.Helper()
+	select {
+	case m, ok := <-ch:
+		if !ok {
+			t.Fatal("the channel is closed")
+		}
+		return m
+	case <-time.After(30 * time.Second):
+		t.Fatal("no message within 30s")
+		return nil
+	}
+}
+
+func expect(t testing.TB, ch <-chan *message.Message, payloads ...string) {
+	t.Helper()
+	for _, want := range payloads {
+		m := receive(t, ch)
+		if string(m.Payload) != want {
+			t.Fatalf("got %s, want %s", m.Payload, want)
+		}
+		m.Ack()
+	}
+}

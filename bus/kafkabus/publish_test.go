@@ -1,0 +1,426 @@
+package kafkabus_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/kafkabus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// payloads returns what is in a topic, by key.
+func payloads(t *testing.T, b *bus.Bus, topic string) map[string][]string {
+	t.Helper()
+	all, err := b.Browse(t.Context(), topic, 1_000_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]string{}
+	for _, m := range all {
+		out[event.Key(m)] = append(out[event.Key(m)], string(m.Payload))
+	}
+	return out
+}
+
+// onlyProduce are the keys of produce requests.
+var onlyProduce = []kmsg.Key{kmsg.Produce}
+
+// Brokers answer with all sorts of errors, also after they have stored a batch,
+// leaders move, connections break; callers publish concurrently, one message or
+// many per call. Everything is there once, in order.
+func TestPublishUnderFaults(t *testing.T) {
+	t.Parallel()
+	c := fake(t, kfake.NumBrokers(3))
+	b := openBus(t, kafkabus.Config{Replication: 3}, urlOf(c))
+	topic := name("topic")
+	if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 6}); err != nil {
+		t.Fatal(err)
+	}
+	const callers, calls = 8, 60
+	ctx, stop := context.WithCancel(t.Context())
+	var chaos sync.WaitGroup
+	met := 0
+	through := make(chan struct{}, 1) // a call got through since
+	chaos.Go(func() {
+		faults := []*kerr.Error{
+			kerr.NotLeaderForPartition, kerr.LeaderNotAvailable, kerr.NotEnoughReplicas, kerr.NotEnoughReplicasAfterAppend,
+			kerr.RequestTimedOut, kerr.KafkaStorageError, kerr.UnknownTopicOrPartition, kerr.UnknownServerError, kerr.CorruptMessage,
+		}
+		for ctx.Err() == nil {
+			switch n := rand.IntN(len(faults) + 2); n {
+			case len(faults):
+				c.ShufflePartitionLeaders()
+			case len(faults) + 1:
+				// The batch does not arrive, and the connection is closed.
+				cut := make(chan struct{})
+				c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+					close(cut)
+					return nil, errors.New("cut"), true
+				})
+				select {
+				case <-cut:
+				case <-ctx.Done():
+					return
+				}
+			default:
+				h := c.Fault(kfake.Fault{Keys: onlyProduce, Topic: topic, Err: faults[n], Count: 1 + rand.IntN(2)})
+				if h.Wait(ctx, 1) != nil {
+					h.Remove()
+					return
+				}
+			}
+			met++
+			select {
+			case <-through:
+			default:
+			}
+			select {
+			case <-through:
+			case <-ctx.Done():
+			}
+		}
+	})
+	var wg sync.WaitGroup
+	want := make([]int, callers)
+	for caller := range callers {
+		wg.Go(func() {
+			// Two keys each, in calls of 1 to 20 messages.
+			for range calls {
+				var batch []*message.Message
+				for range 1 + rand.IntN(8) {
+					want[caller]++
+					for _, key := range []string{"a", "b"} {
+						batch = append(batch, keyed(fmt.Sprint(key, caller), strconv.Itoa(want[caller])))
+					}
+				}
+				if err := b.Publisher().Publish(topic, batch...); err != nil {
+					t.Error(err)
+				}
+				select {
+				case through <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}
+	wg.Wait()
+	stop()
+	chaos.Wait()
+	if t.Logf("%d faults were met", met); met < 20 {
+		t.Error("that is too few to prove anything")
+	}
+	got := payloads(t, b, topic)
+	for caller := range callers {
+		for _, key := range []string{"a", "b"} {
+			have := got[fmt.Sprint(key, caller)]
+			if len(have) != want[caller] {
+				t.Errorf("key %s%d has %d messages, want %d", key, caller, len(have), want[caller])
+				continue
+			}
+			for i, p := range have {
+				if p != strconv.Itoa(i+1) {
+					t.Errorf("key %s%d: message %d is %s", key, caller, i+1, p)
+					break
+				}
+			}
+		}
+	}
+}
+
+// Brokers that have lost what they knew of the producer do not stop it.
+func TestLostProducerState(t *testing.T) {
+	t.Parallel()
+	c := fake(t)
+	b := openBus(t, kafkabus.Config{}, urlOf(c))
+	topic := name("topic")
+	var want []string
+	for i, lost := range []*kerr.Error{
+		kerr.OutOfOrderSequenceNumber, kerr.UnknownProducerID, kerr.InvalidProducerEpoch, kerr.InvalidProducerIDMapping, kerr.ProducerFenced,
+	} {
+		h := c.Fault(kfake.Fault{Keys: onlyProduce, Topic: topic, Err: lost})
+		for range 3 {
+			want = append(want, strconv.Itoa(len(want)))
+			publish(t, b, topic, keyed("k", want[len(want)-1]))
+		}
+		if h.Hits() != 1 {
+			t.Errorf("fault %d was not met", i)
+		}
+	}
+	if got := payloads(t, b, topic)["k"]; fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("the key has %v, want %v", got, want)
+	}
+}
+
+// A message that the brokers refuse fails alone, in a batch of many callers, and
+// later ones of its key and call are not published.
+func TestRefusedMessageFailsAlone(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		b := openBus(t, kafkabus.Config{}, url)
+		topic := name("topic")
+		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 1}); err != nil {
+			t.Fatal(err)
+		}
+		huge := make([]byte, 3<<20)
+		for i := range huge {
+			huge[i] = byte(rand.Uint32()) // does not compress
+		}
+		call := []*message.Message{
+			keyed("a", "a1"), keyed("b", "b1"), keyed("a", string(huge)), keyed("b", "b2"), keyed("a", "a3"), keyed("c", "c1"), keyed("a", "a4"),
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() { // in the same batches
+			for n := range 50 {
+				if err := b.Publisher().Publish(topic, keyed("other", strconv.Itoa(n))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		err := b.Publisher().Publish(topic, call...)
+		wg.Wait()
+		var failed *kafkabus.PublishError
+		if !errors.As(err, &failed) {
+			t.Fatalf("got %v, want a PublishError", err)
+		}
+		p, r, n := kafkabus.Published, kafkabus.Refused, kafkabus.NotSent
+		if want := []kafkabus.Outcome{p, p, r, p, n, p, n}; fmt.Sprint(failed.Outcomes) != fmt.Sprint(want) {
+			t.Errorf("outcomes are %v, want %v", failed.Outcomes, want)
+		}
+		if failed.First != 2 || failed.ID != call[2].UUID || failed.Topic != topic || fault.Of(err) != fault.Permanent {
+			t.Errorf("the error is %v (first %d, %v)", err, failed.First, fault.Of(err))
+		}
+		if fmt.Sprint(failed.Unpublished()) != "[2 4 6]" || failed.Published(2) || !failed.Published(0) || failed.Published(-1) {
+			t.Errorf("unpublished are %v", failed.Unpublished())
+		}
+		if !strings.Contains(err.Error(), "3 of 7") || !strings.Contains(err.Error(), call[2].UUID) {
+			t.Errorf("the error says %q", err)
+		}
+		got := payloads(t, b, topic)
+		if fmt.Sprint(got["a"]) != "[a1]" || fmt.Sprint(got["b"]) != "[b1 b2]" || len(got["other"]) != 50 {
+			t.Errorf("the topic has %v", got)
+		}
+	})
+}
+
+// A batch of which nobody knows whether it arrived is reported as such, and does
+// not make the brokers take the next one for a repetition.
+func TestUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	c := fake(t)
+	b := openBus(t, kafkabus.Config{PublishTimeout: 300 * time.Millisecond}, urlOf(c))
+	topic := name("topic")
+	publish(t, b, topic, keyed("k", "0"))
+	// The broker stores it, and answers that it has timed out, again and again.
+	h := c.Fault(kfake.Fault{Keys: onlyProduce, Topic: topic, Err: kerr.RequestTimedOut, Count: -1})
+	err := b.Publisher().Publish(topic, keyed("k", "1"), keyed("other", "2"))
+	h.Remove()
+	var failed *kafkabus.PublishError
+	if !errors.As(err, &failed) || fault.Of(err) != fault.Infrastructure {
+		t.Fatalf("got %v (%v), want a PublishError of infrastructure", err, fault.Of(err))
+	}
+	for i, o := range failed.Outcomes {
+		if o != kafkabus.Unknown {
+			t.Errorf("message %d is %s, want unknown", i, o)
+		}
+	}
+	if !strings.Contains(err.Error(), "300ms") || !strings.Contains(err.Error(), "time") {
+		t.Errorf("the error says %q", err)
+	}
+	publish(t, b, topic, keyed("k", "3"))
+	publish(t, b, topic, keyed("k", "4"))
+	if got := payloads(t, b, topic)["k"]; fmt.Sprint(got) != "[0 1 3 4]" {
+		t.Errorf("the key has %v, want what was stored and what came after", got)
+	}
+}
+
+// The end of a message's context ends the call; what was not sent is not sent
+// later. A context that was over before is none of Publish's business.
+func TestContextEndsPublish(t *testing.T) {
+	t.Parallel()
+	c := fake(t)
+	b := openBus(t, kafkabus.Config{}, urlOf(c))
+	topic := name("topic")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	m := keyed("k", "0")
+	m.SetContext(ended)
+	publish(t, b, topic, m)
+
+	// The first call waits for its answer, the second one behind it.
+	reached := make(chan struct{})
+	var once sync.Once
+	c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		once.Do(func() { close(reached) })
+		return kmsg.NewPtrProduceResponse(), nil, true // without a word about the partition
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	first, second := make(chan error, 1), make(chan error, 1)
+	go func() {
+		m := keyed("k", "1")
+		m.SetContext(ctx)
+		first <- b.Publisher().Publish(topic, m)
+	}()
+	<-reached
+	kafkabus.AwaitWaiting(t, b.Driver(), 1)
+	go func() {
+		m := keyed("k", "2")
+		m.SetContext(ctx)
+		second <- b.Publisher().Publish(topic, m)
+	}()
+	kafkabus.AwaitWaiting(t, b.Driver(), 2)
+	cancel()
+	for i, ch := range []chan error{first, second} {
+		err := <-ch
+		var failed *kafkabus.PublishError
+		if !errors.As(err, &failed) || !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v, want a cancelled PublishError", err)
+		}
+		if want := []kafkabus.Outcome{kafkabus.Unknown, kafkabus.NotSent}[i]; failed.Outcomes[0] != want {
+			t.Errorf("call %d: the outcome is %s, want %s", i+1, failed.Outcomes[0], want)
+		}
+	}
+	c.DropControl()
+}
+
+// More than PublishBuffer does not wait in memory.
+func TestPublishBuffer(t *testing.T) {
+	t.Parallel()
+	c := fake(t)
+	b := openBus(t, kafkabus.Config{PublishBuffer: 10_000, PublishTimeout: 500 * time.Millisecond}, urlOf(c))
+	topic := name("topic")
+	publish(t, b, topic, keyed("k", "0"))
+	h := c.Fault(kfake.Fault{Keys: onlyProduce, Topic: topic, Err: kerr.NotEnoughReplicas, Count: -1})
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if err := b.Publisher().Publish(topic, keyed("k", strings.Repeat("x", 4000))); fault.Of(err) != fault.Infrastructure {
+				t.Errorf("got %v, want an infrastructure error", err)
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		wg.Wait()
+	}()
+	for most, over := 0, false; !over; {
+		select {
+		case <-done:
+			over = true
+			if most != 2 {
+				t.Errorf("%d messages of 4 kB were in memory, want 2", most)
+			}
+		case <-time.After(time.Millisecond):
+			most = max(most, kafkabus.Waiting(b.Driver()))
+		}
+	}
+	h.Remove()
+	// A call that is bigger than the buffer goes alone.
+	publish(t, b, topic, keyed("k", strings.Repeat("x", 40_000)))
+	publish(t, b, topic, keyed("k", "1"))
+}
+
+// While a cluster does not answer, Close ends what is being published.
+func TestCloseEndsPublishing(t *testing.T) {
+	t.Parallel()
+	c := fake(t)
+	b, err := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{Logger: quiet})).Open(t.Context(), urlOf(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	publish(t, b, "topic", keyed("k", "0"))
+	c.Fault(kfake.Fault{Keys: onlyProduce, Topic: "topic", Err: kerr.NotEnoughReplicas, Count: -1})
+	done := make(chan error, 1)
+	go func() { done <- b.Driver().Publisher().Publish("topic", keyed("k", "1")) }()
+	kafkabus.AwaitWaiting(t, b.Driver(), 1)
+	start := time.Now()
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(start); took > 15*time.Second {
+		t.Errorf("Close took %v", took)
+	}
+	if err := <-done; !errors.Is(err, bus.ErrClosed) {
+		t.Errorf("got %v, want ErrClosed", err)
+	}
+}
+
+// A topic that was deleted is made again by the next message.
+func TestDeletedTopicIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	c := fake(t)
+	b := openBus(t, kafkabus.Config{PublishTimeout: time.Second}, urlOf(c))
+	topic := name("topic")
+	publish(t, b, topic, keyed("k", "0"))
+	if err := c.DeleteTopic(topic); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		err := b.Publisher().Publish(topic, keyed("k", "1"))
+		if err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	if got := payloads(t, b, topic)["k"]; len(got) == 0 {
+		t.Error("the topic is empty")
+	}
+}
+
+func TestPublishErrors(t *testing.T) {
+	t.Parallel()
+	c := fake(t)
+	b := openBus(t, kafkabus.Config{}, urlOf(c))
+	pub := b.Driver().Publisher()
+	reserved := keyed("k", "2")
+	reserved.Metadata.Set("_watermill_message_uuid", "x")
+	for what, err := range map[string]error{
+		"a name that Kafka does not take": pub.Publish("no/such", keyed("k", "1")),
+		"metadata that is reserved":       pub.Publish("topic", keyed("k", "1"), reserved),
+	} {
+		if fault.Of(err) != fault.Permanent {
+			t.Errorf("%s: %v (%v), want permanent", what, err, fault.Of(err))
+		}
+	}
+	if got := payloads(t, b, "topic"); len(got) != 0 {
+		t.Errorf("of a call with a malformed message %v was published", got)
+	}
+	c.Fault(kfake.Fault{Keys: onlyProduce, Topic: "topic", Err: kerr.TopicAuthorizationFailed})
+	err := pub.Publish("topic", keyed("k", "1"))
+	var failed *kafkabus.PublishError
+	if !errors.As(err, &failed) || failed.Outcomes[0] != kafkabus.Refused || fault.Of(err) != fault.Infrastructure {
+		t.Errorf("without permission: %v (%v)", err, fault.Of(err))
+	}
+	publish(t, b, "topic", keyed("k", "1"))
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := pub.Publish("topic", keyed("k", "1")); !errors.Is(err, bus.ErrClosed) {
+		t.Errorf("after Close: %v, want %v", err, bus.ErrClosed)
+	}
+	if err := pub.Publish("topic"); err != nil {
+		t.Errorf("nothing to publish: %v", err)
+	}
+	for o, want := range map[kafkabus.Outcome]string{kafkabus.Published: "published", kafkabus.Refused: "refused",
+		kafkabus.NotSent: "not sent", kafkabus.Unknown: "unknown", 9: "Outcome(9)"} {
+		if o.String() != want {
+			t.Errorf("%d is %q", uint8(o), o)
+		}
+	}
+}

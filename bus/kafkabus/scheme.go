@@ -1,0 +1,194 @@
+package kafkabus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/IBM/sarama"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+// Config of the scheme. The zero value works. What a URL says comes first.
+type Config struct {
+	// Partitions of a topic that is declared or used without a number; 3 by
+	// default. They are the most instances that can share a group, and each
+	// costs the brokers files and memory. They cannot be changed later without
+	// breaking the order of keys.
+	Partitions int
+	// Replication of such a topic; 1 by default, which loses messages with the
+	// disk of one broker. With 3 or more, an acknowledged message is on two.
+	Replication int
+	// Retention of such a topic; the brokers' own by default (7 days unless
+	// configured). A longer one costs disk space.
+	Retention time.Duration
+
+	// ClientID is what the brokers call this program in logs and quotas;
+	// "millrace" by default.
+	ClientID string
+	// Instance is a name that this process keeps over restarts and shares with
+	// no other: with it the group waits SessionTimeout for a process that went
+	// away, and gives it the same partitions when it is back. Empty by default:
+	// whoever goes is replaced at once.
+	Instance string
+
+	// PublishTimeout is how long Publish tries before it gives up; 30 s by
+	// default. Messages wait in memory meanwhile.
+	PublishTimeout time.Duration
+	// PublishBuffer is how many bytes of messages wait in memory for their
+	// acknowledgement at most; 32 MiB by default. Publish blocks beyond it.
+	PublishBuffer int
+
+	// SessionTimeout is how long a killed process keeps its partitions; 10 s by
+	// default, and brokers take 6 s to 30 min unless configured. A process that
+	// is paused for longer loses its partitions.
+	SessionTimeout time.Duration
+	// HandOverTimeout is how long a partition that goes to another instance
+	// waits for the acknowledgement of what is out; 30 s by default. After that
+	// the contexts of these messages end, and the other instance gets them too.
+	HandOverTimeout time.Duration
+	// CommitInterval is how often acknowledgements are written; 500 ms by
+	// default. A crash repeats that much. Each costs a request per subscription.
+	CommitInterval time.Duration
+	// Window caps what a subscription may have unacknowledged, whatever its
+	// consumer asks for; no cap by default. It bounds memory and what a crash
+	// repeats.
+	Window int
+
+	// Sarama may change the client's configuration before it is used, for
+	// settings that have no parameter here. What keeps the promises of this
+	// package must stay: full acknowledgement, the oldest initial offset,
+	// automatic commits of what is marked.
+	Sarama func(*sarama.Config)
+	// Logger hears of trouble in the background, once per change;
+	// slog.Default() by default.
+	Logger *slog.Logger
+}
+
+func (c Config) validate() error {
+	for _, f := range []struct {
+		name string
+		n    int64
+	}{
+		{"Partitions", int64(c.Partitions)}, {"Replication", int64(c.Replication)}, {"Retention", int64(c.Retention)},
+		{"PublishTimeout", int64(c.PublishTimeout)}, {"PublishBuffer", int64(c.PublishBuffer)},
+		{"SessionTimeout", int64(c.SessionTimeout)}, {"HandOverTimeout", int64(c.HandOverTimeout)},
+		{"CommitInterval", int64(c.CommitInterval)}, {"Window", int64(c.Window)},
+	} {
+		if f.n < 0 {
+			return fmt.Errorf("%s is negative; use 0 for the default", f.name)
+		}
+	}
+	switch {
+	case c.Partitions > 10_000:
+		return fmt.Errorf("Partitions is %d; use at most 10000, each costs the brokers files and memory", c.Partitions)
+	case c.Replication > 1000:
+		return fmt.Errorf("Replication is %d; use the number of copies to keep, such as 3", c.Replication)
+	case c.SessionTimeout != 0 && c.SessionTimeout < time.Second:
+		return fmt.Errorf("SessionTimeout is %v; use 1s or more, brokers take 6s and more unless configured", c.SessionTimeout)
+	}
+	return nil
+}
+
+func (c Config) withDefaults() Config {
+	setTime := func(p *time.Duration, d time.Duration) {
+		if *p == 0 {
+			*p = d
+		}
+	}
+	setInt := func(p *int, n int) {
+		if *p == 0 {
+			*p = n
+		}
+	}
+	setInt(&c.Partitions, 3)
+	setInt(&c.Replication, 1)
+	if c.ClientID == "" {
+		c.ClientID = "millrace"
+	}
+	setTime(&c.PublishTimeout, 30*time.Second)
+	setInt(&c.PublishBuffer, 32<<20)
+	setTime(&c.SessionTimeout, 10*time.Second)
+	setTime(&c.HandOverTimeout, 30*time.Second)
+	setTime(&c.CommitInterval, 500*time.Millisecond)
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}
+
+// scheme opens kafka:// URLs.
+type scheme struct{ cfg Config }
+
+// Scheme returns the scheme kafka://host:port,host:port/, whose parameters are
+// in the package's documentation. Open connects to a broker and fails when none
+// answers.
+func Scheme(cfg Config) bus.Scheme { return scheme{cfg} }
+
+func (scheme) Name() string { return "kafka" }
+
+func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
+	set, err := parse(u, s.cfg)
+	if err != nil {
+		return nil, err
+	}
+	return open(ctx, set)
+}
+
+// settings is everything that a URL and a Config say.
+type settings struct {
+	Config
+	brokers   []string
+	security  security
+	partition partitioner
+	allGroups bool // Lag looks at every group of the cluster
+}
+
+func parse(u *url.URL, cfg Config) (settings, error) {
+	var set settings
+	brokers, err := brokersOf(u)
+	if err != nil {
+		return set, err
+	}
+	p := bus.NewParams(u)
+	cfg.Partitions = p.Int("partitions", cfg.Partitions, 1)
+	cfg.Replication = p.Int("replication", cfg.Replication, 1)
+	cfg.Retention = p.Duration("retention", cfg.Retention)
+	cfg.Window = p.Int("window", cfg.Window, 1)
+	cfg.ClientID = p.String("client_id", cfg.ClientID)
+	cfg.Instance = p.String("instance", cfg.Instance)
+	hash := p.String("partitioner", "fnv")
+	lag := p.String("lag", "own")
+	set.security = security{
+		user: u.User, mechanism: p.String("sasl", ""),
+		tls: p.Bool("tls", false), ca: p.String("ca", ""), cert: p.String("cert", ""), key: p.String("key", ""),
+	}
+	if err := p.Err(); err != nil {
+		return set, err
+	}
+	if err := cfg.validate(); err != nil {
+		return set, err
+	}
+	if set.partition, err = partitionerOf(hash); err != nil {
+		return set, err
+	}
+	if lag != "own" && lag != "all" {
+		return set, fmt.Errorf("parameter \"lag\" is %q; give own (the groups of this process) or all (every group of the cluster)", lag)
+	}
+	if err := set.security.validate(); err != nil {
+		return set, err
+	}
+	set.Config, set.brokers, set.allGroups = cfg.withDefaults(), brokers, lag == "all"
+	// The client's configuration is made once here, so that what is wrong with
+	// it is said by Open and not by the first Subscribe.
+	if _, err := set.client(); err != nil {
+		return set, err
+	}
+	return set, nil
+}
+
+var errHosts = errors.New("the URL names no broker; write kafka://host:9092,host:9092/ with a port for every broker, or for none (9092)")

@@ -1,0 +1,156 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// LagMonitorConfig configures a [LagMonitor]. The zero value works.
+type LagMonitorConfig struct {
+	// Every is how often the transport is asked; 5 s by default. Asking costs
+	// the transport a query per group, or a round trip to the broker.
+	Every time.Duration
+	// Timeout of one question; 5 s by default.
+	Timeout time.Duration
+	// MaxAge is how old the last answer may be before it counts as stale; three
+	// times Every by default.
+	MaxAge time.Duration
+	// Logger is slog.Default() when nil.
+	Logger *slog.Logger
+}
+
+// LagMonitor keeps what the transport says about lag at hand, refreshed in the
+// background, so that a request or a metrics scrape never waits for a broker.
+type LagMonitor struct {
+	bus *Bus
+	cfg LagMonitorConfig
+
+	mu   sync.Mutex
+	lags []Lag
+	of   map[[2]string]Lag
+	at   time.Time
+	err  error
+}
+
+// LagSnapshot is the last answer of the transport.
+type LagSnapshot struct {
+	Lags  []Lag
+	Age   time.Duration // since the answer; meaningless when not Known
+	Known bool          // there was an answer
+	Stale bool          // the answer is older than MaxAge, or there was none
+	// Err is why the latest question failed; nil when it did not.
+	// errors.ErrUnsupported means that the transport can never tell.
+	Err error
+}
+
+// LagReading is the last answer about one group.
+type LagReading struct {
+	Lag
+	Age   time.Duration
+	Known bool // the transport knows the group
+	Stale bool // the answer is older than MaxAge, or there was none
+}
+
+// NewLagMonitor makes a monitor; Run refreshes it.
+func NewLagMonitor(b *Bus, cfg LagMonitorConfig) (*LagMonitor, error) {
+	if b == nil {
+		return nil, errors.New("bus: NewLagMonitor: bus is nil; open one with an Opener")
+	}
+	for field, d := range map[string]time.Duration{"Every": cfg.Every, "Timeout": cfg.Timeout, "MaxAge": cfg.MaxAge} {
+		if d < 0 {
+			return nil, fmt.Errorf("bus: NewLagMonitor: %s is %s; give a positive duration, or 0 for the default", field, d)
+		}
+	}
+	if cfg.Every == 0 {
+		cfg.Every = 5 * time.Second
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 5 * time.Second
+	}
+	if cfg.MaxAge == 0 {
+		cfg.MaxAge = 3 * cfg.Every
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	return &LagMonitor{bus: b, cfg: cfg}, nil
+}
+
+// Run asks the transport at once and then every interval, until ctx is
+// cancelled; then it returns nil. An error keeps the last answer, which ages.
+// Over a transport that cannot tell it waits for ctx.
+func (m *LagMonitor) Run(ctx context.Context) error {
+	tick := time.NewTicker(m.cfg.Every)
+	defer tick.Stop()
+	for {
+		m.refresh(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (m *LagMonitor) refresh(ctx context.Context) {
+	asking, cancel := context.WithTimeout(ctx, m.cfg.Timeout)
+	lags, err := m.bus.Lag(asking)
+	cancel()
+	if ctx.Err() != nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err != nil {
+		// Once per outage, not once per question.
+		if m.err == nil {
+			m.cfg.Logger.Warn("bus: the lag is unknown", "error", err)
+		}
+		m.err = err
+		return
+	}
+	if m.err != nil {
+		m.cfg.Logger.Info("bus: the lag is known again")
+	}
+	m.lags, m.at, m.err = lags, time.Now(), nil
+	m.of = make(map[[2]string]Lag, len(lags))
+	for _, l := range lags {
+		m.of[[2]string{l.Topic, l.Group}] = l
+	}
+}
+
+// Snapshot returns the last answer about all groups. The caller must not change
+// its Lags. It never waits for the transport.
+func (m *LagMonitor) Snapshot() LagSnapshot {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := LagSnapshot{Lags: m.lags, Known: !m.at.IsZero(), Err: m.err}
+	s.Age, s.Stale = m.age()
+	return s
+}
+
+// Of returns the last answer about a group. It never waits for the transport.
+func (m *LagMonitor) Of(topic, group string) LagReading {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l, known := m.of[[2]string{topic, group}]
+	r := LagReading{Lag: l, Known: known}
+	if !known {
+		r.Topic, r.Group = topic, group
+	}
+	r.Age, r.Stale = m.age()
+	return r
+}
+
+// age says how old the last answer is. The caller holds m.mu.
+func (m *LagMonitor) age() (time.Duration, bool) {
+	if m.at.IsZero() {
+		return 0, true
+	}
+	age := time.Since(m.at)
+	return age, age > m.cfg.MaxAge
+}

@@ -1,0 +1,176 @@
+package mysqlbus
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// While 16 writers commit out of the order of their ids, two processes give
+// positions, and a reader follows them: every committed message gets one, none
+// below a position that was read, and those of a key in the order of commits.
+func TestPositionsUnderConcurrentWriters(t *testing.T) {
+	const writers, keys, rate, seconds = 16, 200, 2000, 2
+	db := servicetest.MariaDB(t)
+	db.SetMaxOpenConns(24)
+	db.SetMaxIdleConns(24)
+	var dialect watermillSQL
+	if err := dialect.Prepare(t.Context(), db, "topic"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(`CREATE TABLE numbers (k INT PRIMARY KEY, n INT NOT NULL)`); err != nil {
+		t.Fatal(err)
+	}
+	for k := range keys {
+		if _, err := db.Exec(`INSERT INTO numbers VALUES (?, 0)`, k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writing, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	defer stop()
+	var wg, arranging sync.WaitGroup
+	var passes atomic.Int64
+	for range 2 {
+		arranging.Go(func() {
+			for writing.Err() == nil {
+				n, err := dialect.Arrange(t.Context(), db, "topic")
+				if err != nil {
+					t.Errorf("arrange: %v", err)
+					return
+				}
+				if n > 0 {
+					passes.Add(1)
+				}
+			}
+		})
+	}
+	var committed atomic.Int64
+	started := time.Now()
+	for w := range writers {
+		wg.Go(func() {
+			for n := range rate * seconds / writers {
+				<-time.After(time.Until(started.Add(time.Duration(n*writers+w) * time.Second / rate)))
+				if err := publishNumber(t.Context(), db, rand.IntN(keys), n%10 == 0); err == nil {
+					committed.Add(1)
+				} else if err != errStop { //nolint:errorlint // sqltx hands it on as it is
+					t.Errorf("writer %d: %v", w, err)
+					return
+				}
+			}
+		})
+	}
+	read := make(chan int64, 1)
+	go func() {
+		last, seen, next := int64(0), int64(0), map[string]int{}
+		defer func() { read <- seen }()
+		for {
+			over := writing.Err() != nil
+			n, at, err := follow(db, last, next)
+			if err != nil {
+				t.Errorf("read: %v", err)
+				return
+			}
+			last, seen = at, seen+n
+			if n == 0 && over {
+				return
+			}
+		}
+	}()
+	wg.Wait()
+	wrote := time.Since(started)
+	for { // what was committed last
+		n, err := dialect.Arrange(t.Context(), db, "topic")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var left int
+		if err := db.QueryRow("SELECT COUNT(*) FROM watermill_topic WHERE position IS NULL").Scan(&left); err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 && left == 0 {
+			break
+		}
+	}
+	stop()
+	arranging.Wait()
+	if n := <-read; n != committed.Load() || n == 0 {
+		t.Errorf("the reader met %d of %d messages", n, committed.Load())
+	}
+	if passes.Load() < 20 {
+		t.Errorf("positions were given in %d passes only: nothing was concurrent", passes.Load())
+	}
+	t.Logf("%d messages at %.0f/s, positions in %d passes: none lost, none twice, none out of its key's order",
+		committed.Load(), float64(committed.Load())/wrote.Seconds(), passes.Load())
+}
+
+var errStop = fmt.Errorf("roll back")
+
+func publishNumber(ctx context.Context, db *sql.DB, key int, fail bool) error {
+	return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `UPDATE numbers SET n = n + 1 WHERE k = ?`, key); err != nil {
+			return err
+		}
+		var n int
+		if err := tx.QueryRowContext(ctx, `SELECT n FROM numbers WHERE k = ?`, key).Scan(&n); err != nil {
+			return err
+		}
+		pub, err := wmsql.NewPublisher(tx, wmsql.PublisherConfig{SchemaAdapter: newSchema()}, nil)
+		if err != nil {
+			return err
+		}
+		payload, err := json.Marshal([]int{key, n})
+		if err != nil {
+			return err
+		}
+		if err := pub.Publish("topic", message.NewMessage("1", payload)); err != nil {
+			return err
+		}
+		<-time.After(time.Duration(rand.IntN(3)) * time.Millisecond)
+		if fail {
+			return errStop
+		}
+		return nil
+	})
+}
+
+// follow reads the positions after last, which must be the next ones.
+func follow(db *sql.DB, last int64, next map[string]int) (n, at int64, err error) {
+	rows, err := db.Query("SELECT position, payload FROM watermill_topic WHERE position > ? ORDER BY position LIMIT 500", last)
+	if err != nil {
+		return 0, last, err
+	}
+	defer rows.Close() //nolint:errcheck // a test's read
+	for rows.Next() {
+		var position int64
+		var payload []byte
+		if err := rows.Scan(&position, &payload); err != nil {
+			return n, last, err
+		}
+		var m []int
+		if err := json.Unmarshal(payload, &m); err != nil {
+			return n, last, err
+		}
+		if position != last+1 {
+			return n, last, fmt.Errorf("position %d after %d", position, last)
+		}
+		key := fmt.Sprint(m[0])
+		if next[key]++; m[1] != next[key] {
+			return n, last, fmt.Errorf("key %s: %d, want %d", key, m[1], next[key])
+		}
+		last = position
+		n++
+	}
+	return n, last, rows.Err()
+}

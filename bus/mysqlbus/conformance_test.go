@@ -1,0 +1,37 @@
+package mysqlbus_test
+
+import (
+	"testing"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/bustest"
+	"github.com/millrace-go/millrace/bus/mysqlbus"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+// Every bus opens a pool of its own, so two of them on one database are to each
+// other what two processes are.
+func TestConformance(t *testing.T) { conformance(t, "log") }
+
+func conformance(t *testing.T, mode string) {
+	o := bus.NewOpener(mysqlbus.Scheme(mysqlbus.Config{}))
+	urls := map[*bus.Bus]string{}
+	open := func(t *testing.T, url string) *bus.Bus {
+		b, err := o.Open(t.Context(), url+"?mode="+mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		urls[b] = url
+		return b
+	}
+	opts := []bustest.Option{
+		bustest.Again(func(t *testing.T, b *bus.Bus) *bus.Bus { return open(t, urls[b]) }),
+		bustest.URL(o, "mysql://millrace@127.0.0.1:1/nowhere"),
+	}
+	if raceDetector || mode == "tx" { // there each delivery is a commit of its own
+		opts = append(opts, bustest.Quick())
+	}
+	bustest.Run(t, func(t *testing.T) *bus.Bus { return open(t, servicetest.MariaDBURL(t)) }, opts...)
+}
+
+func TestConformanceTx(t *testing.T) { conformance(t, "tx") }

@@ -1,0 +1,45 @@
+package mysqlbus
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/mysqldb"
+	"github.com/millrace-go/millrace/internal/sqllog/logbus"
+	"github.com/millrace-go/millrace/internal/sqllog/logsub"
+	"github.com/millrace-go/millrace/internal/sqllog/mysqllog"
+)
+
+// openLog starts the bus on the log of package mysqllog. The pool is the bus's
+// own even where the application's is on the same database: whatever the
+// application does with its connections, partitions are read, leases renewed
+// and cursors moved.
+func openLog(ctx context.Context, pool *sql.DB, cfg Config) (bus.Driver, error) {
+	log, err := mysqllog.New(pool, tables)
+	if err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	schema, err := migrations(log)
+	if err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	w, err := newWatcher(pool, cfg)
+	if err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	d, err := logbus.Open(ctx, logbus.Parts{
+		Name: "mysqlbus", Log: log, SQL: folder("sql"), Schema: schema,
+		DB: pool, App: cfg.DB, Classify: mysqldb.Classify,
+		Watch: func(ctx context.Context, hub *logsub.Hub) { w.run(ctx, hub) },
+		Close: pool.Close,
+	}, logsub.Config{
+		Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL,
+		Holder: cfg.Holder, Logger: cfg.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}

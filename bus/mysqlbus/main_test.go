@@ -1,0 +1,41 @@
+package mysqlbus_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/mysqlbus"
+	"github.com/millrace-go/millrace/internal/mysqldb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
+)
+
+// transport is this one for the tests that all SQL transports share.
+var transport = logbustest.Transport{
+	Scheme: func(s logbustest.Settings) bus.Scheme {
+		return mysqlbus.Scheme(mysqlbus.Config{DB: s.DB, LeaseTTL: s.LeaseTTL, Holder: s.Holder, Logger: s.Logger})
+	},
+	URL:    servicetest.MariaDBURL,
+	OpenDB: mysqldb.Open,
+}
+
+func TestMain(m *testing.M) { logbustest.Main(m, transport) }
+
+func TestTransactions(t *testing.T) { logbustest.Transactions(t, transport) }
+
+func TestOtherDatabase(t *testing.T) { logbustest.OtherDatabase(t, transport) }
+
+func TestConcurrentWriters(t *testing.T) {
+	logbustest.ConcurrentWriters(t, transport, logbustest.Writers{Writers: 16, Keys: 500, Messages: 8000, Rate: 2500, Hold: 3 * time.Millisecond})
+}
+
+func TestKilledConsumers(t *testing.T) { logbustest.KilledConsumers(t, transport) }
+
+func TestHolder(t *testing.T) { logbustest.Holder(t, transport) }
+
+func TestSharedHolder(t *testing.T) { logbustest.SharedHolder(t, transport) }
+
+func TestOtherProcessWakes(t *testing.T) {
+	logbustest.OtherProcessWakes(t, transport, 300*time.Millisecond)
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package mysqlbus_test
+
+const raceDetector = true

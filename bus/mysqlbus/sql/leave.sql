@@ -1,0 +1,2 @@
+-- ? topic, ? group, ? member.
+DELETE FROM bus_members WHERE topic = ? AND consumer = ? AND member = ?

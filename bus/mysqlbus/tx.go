@@ -1,0 +1,31 @@
+package mysqlbus
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/mysqldb"
+	"github.com/millrace-go/millrace/internal/txbus"
+)
+
+// openTx starts Watermill SQL on the database. Deliveries have a pool of their
+// own: each of them holds a connection while its handler works, and must not
+// keep publishers from theirs.
+func openTx(ctx context.Context, url string, pool *sql.DB, cfg Config) (bus.Driver, error) {
+	deliveries, err := mysqldb.Open(url)
+	if err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	deliveries.SetMaxOpenConns(0) // there are no more than consumers
+	d, err := txbus.Open(ctx, txbus.Parts{
+		Name: "mysqlbus", Dialect: watermillSQL{}, DB: pool, Deliveries: deliveries, App: cfg.DB,
+		Classify: mysqldb.Classify, Poll: cfg.Poll, Logger: cfg.Logger,
+		Close: func() error { return errors.Join(deliveries.Close(), pool.Close()) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}

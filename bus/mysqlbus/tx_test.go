@@ -1,0 +1,74 @@
+package mysqlbus_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"testing"
+	"time"
+
+	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
+
+	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
+	"github.com/millrace-go/millrace/internal/txbus/txbustest"
+)
+
+// txTransport is ?mode=tx for the tests that PostgreSQL and MySQL share.
+var txTransport = txbustest.Transport{
+	Transport: transport,
+	Bind:      func(s string) string { return s },
+	Kill: func(ctx context.Context, admin *sql.DB, tx *sql.Tx) error {
+		var id int64
+		if err := tx.QueryRowContext(ctx, `SELECT CONNECTION_ID()`).Scan(&id); err != nil {
+			return err
+		}
+		_, err := admin.ExecContext(ctx, fmt.Sprintf(`KILL %d`, id))
+		return err
+	},
+	Schema:  wmsql.DefaultMySQLSchema{GeneratePayloadType: func(string) string { return "LONGBLOB" }},
+	Offsets: wmsql.DefaultMySQLOffsetsAdapter{},
+}
+
+func TestTxExactlyOnce(t *testing.T) { txbustest.ExactlyOnce(t, txTransport) }
+
+func TestTxHandlers(t *testing.T) { txbustest.Handlers(t, txTransport) }
+
+func TestTxCloseRollsBack(t *testing.T) { txbustest.CloseRollsBack(t, txTransport) }
+
+func TestTxSerialGroups(t *testing.T) { txbustest.SerialGroups(t, txTransport) }
+
+func TestTxPoison(t *testing.T) { txbustest.Poison(t, txTransport) }
+
+func TestTxWatermill(t *testing.T) { txbustest.Watermill(t, txTransport) }
+
+func TestTxNames(t *testing.T) { txbustest.Names(t, txTransport) }
+
+func TestTxConcurrentWriters(t *testing.T) {
+	txbustest.ConcurrentWriters(t, txTransport, logbustest.Writers{Writers: 16, Keys: 200, Messages: 1000, Hold: 2 * time.Millisecond})
+}
+
+// A table that Watermill SQL has made, with messages in it, gets the column.
+func TestTxTakesOverWatermillsTable(t *testing.T) {
+	url := transport.URL(t)
+	db := transport.App(t, url, 4)
+	schema := wmsql.DefaultMySQLSchema{} // with a payload of JSON
+	pub, err := wmsql.NewPublisher(db, wmsql.PublisherConfig{SchemaAdapter: schema, AutoInitializeSchema: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pub.Close()
+	if err := pub.Publish("topic", logbustest.Keyed("k", `"old"`)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		b := transport.Open(t, url+"?mode=tx", logbustest.Settings{})
+		if err := b.Publisher().Publish("topic", logbustest.Keyed("k", `"new"`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := transport.Open(t, url+"?mode=tx", logbustest.Settings{})
+	ch := logbustest.Subscribe(t, b, "group", "topic", 1)
+	for _, want := range []string{`"old"`, `"new"`, `"new"`} {
+		logbustest.Expect(t, ch, want)
+	}
+}

@@ -1,0 +1,163 @@
+package mysqlbus_test
+
+import (
+	"bytes"
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/mysqlbus"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/mysqldb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
+)
+
+func TestURLErrors(t *testing.T) {
+	const at = "mysql://app:s3cret@127.0.0.1:1/app"
+	open := func(cfg mysqlbus.Config, url string) error {
+		t.Helper()
+		b, err := bus.NewOpener(mysqlbus.Scheme(cfg)).Open(t.Context(), url)
+		if err == nil {
+			b.Close()
+			t.Fatalf("%s was opened", url)
+		}
+		if strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: the error shows the password: %v", url, err)
+		}
+		return err
+	}
+	for url, want := range map[string]string{
+		at + "?partition=3":              `"partition"`,
+		at + "?partitions=none":          `"partitions"`,
+		at + "?retention=-1h":            `"retention"`,
+		at + "?poll=0s":                  `"poll"`,
+		at + "?mode=fast":                `"mode"`,
+		at + "?mode=tx&partitions=3":     `"partitions"`,
+		at + "?mode=tx&retention=1h":     `"retention"`,
+		at + "?tls=perhaps":              "tls",
+		at + "?password=s3cret":          `"password"`,
+		at + "?multiStatements=true":     `"multiStatements"`,
+		at + "?timeout=1s&timeout=2s":    `"timeout"`,
+		"mysql://app:s3cret@127.0.0.1:1": "database",
+		"mysql:///app":                   "host",
+		at:                               "connect",
+		at + "?mode=tx":                  "connect",
+	} {
+		if err := open(mysqlbus.Config{}, url); !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want it to say %s", url, err, want)
+		}
+	}
+	for want, cfg := range map[string]mysqlbus.Config{
+		"Connections": {Connections: 1}, "Poll": {Poll: -time.Second},
+	} {
+		if err := open(cfg, at); !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v; want it to name %s", cfg, err, want)
+		}
+	}
+	// What package logsub refuses is refused as well.
+	if err := open(mysqlbus.Config{LeaseTTL: -1}, servicetest.MariaDBURL(t)); !strings.Contains(err.Error(), "LeaseTTL") {
+		t.Error(err)
+	}
+}
+
+// Every parameter of the connection is one that the server or the driver takes.
+func TestConnectionParameters(t *testing.T) {
+	values := map[string]string{
+		"compress": "true", "connectionAttributes": "program_name:box office", "innodb_lock_wait_timeout": "20", "lock_wait_timeout": "20",
+		"maxAllowedPacket": "1048576", "readTimeout": "30s", "timeout": "5s", "tls": "preferred", "writeTimeout": "30s",
+	}
+	q := url.Values{}
+	for _, name := range mysqlbus.Parameters() {
+		if value, ok := values[name]; ok {
+			q.Set(name, value)
+		} else if !strings.HasPrefix(name, "tls-") {
+			t.Errorf("%s is not tested", name)
+		}
+	}
+	q.Set("partitions", "5")
+	q.Set("retention", "10m")
+	q.Set("poll", "50ms")
+	b := transport.Open(t, servicetest.MariaDBURL(t)+"?"+q.Encode(), logbustest.Settings{})
+	logbustest.Publish(t, b, "topic", logbustest.Keyed("k", "1"))
+	if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Partitions: 5}); err != nil {
+		t.Errorf("?partitions=5 has no effect: %v", err)
+	}
+}
+
+func TestErrorClasses(t *testing.T) {
+	b := transport.Open(t, servicetest.MariaDBURL(t), logbustest.Settings{})
+	pub := b.Driver().Publisher()
+	bad := logbustest.Keyed("k", "1")
+	bad.Metadata.Set("x", "\xff")
+	if err := pub.Publish("topic", bad); fault.Of(err) != fault.Permanent {
+		t.Errorf("metadata that is no text: %v (%v), want permanent", err, fault.Of(err))
+	}
+	if err := pub.Publish("topic", logbustest.Keyed(strings.Repeat("k", 1001), "1")); fault.Of(err) != fault.Permanent {
+		t.Errorf("a key that fits no column: %v (%v), want permanent", err, fault.Of(err))
+	}
+	if err := pub.Publish("topic ", logbustest.Keyed("k", "1")); fault.Of(err) != fault.Permanent {
+		t.Errorf("a topic that MySQL takes for another: %v (%v), want permanent", err, fault.Of(err))
+	}
+	if err := b.Driver().Declare(t.Context(), bus.Topic{Name: "topic", Partitions: 1}, bus.Topic{Name: "topic", Partitions: 2}); fault.Of(err) != fault.Permanent {
+		t.Errorf("other partitions: %v (%v), want permanent", err, fault.Of(err))
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := pub.Publish("topic", logbustest.Keyed("k", "3")); !errors.Is(err, bus.ErrClosed) {
+		t.Errorf("after Close: %v, want %v", err, bus.ErrClosed)
+	}
+}
+
+// The printed script makes the same tables as Open.
+func TestPrintMigrations(t *testing.T) {
+	var script bytes.Buffer
+	if err := mysqlbus.PrintMigrations(&script); err != nil {
+		t.Fatal(err)
+	}
+	printed, opened := servicetest.MariaDBURL(t), servicetest.MariaDBURL(t)
+	db, err := mysqldb.Open(printed + "?multiStatements=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(script.String()); err != nil {
+		t.Fatalf("%v in\n%s", err, &script)
+	}
+	transport.Open(t, opened, logbustest.Settings{})
+	if a, b := columns(t, printed), columns(t, opened); a != b || a == "" {
+		t.Errorf("the printed schema is\n%s\nthe opened one is\n%s", a, b)
+	}
+	logbustest.Publish(t, transport.Open(t, printed, logbustest.Settings{}), "topic", logbustest.Keyed("k", "1"))
+}
+
+func columns(t *testing.T, url string) string {
+	t.Helper()
+	db, err := mysqldb.Open(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.Query(`SELECT CONCAT(table_name, '.', column_name, ' ', column_type, ' ', COALESCE(column_default, ''))
+		FROM information_schema.columns WHERE table_schema = DATABASE() ORDER BY table_name, ordinal_position`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var out strings.Builder
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			t.Fatal(err)
+		}
+		out.WriteString(s + "\n")
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}

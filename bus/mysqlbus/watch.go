@@ -1,0 +1,139 @@
+package mysqlbus
+
+import (
+	"context"
+	"database/sql"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/backoff"
+)
+
+const (
+	// busyInterval is how often the watcher looks while something comes.
+	busyInterval = 5 * time.Millisecond
+	// groupsInterval is the least time between two looks at the groups, which
+	// change seldom.
+	groupsInterval = 50 * time.Millisecond
+	watchTimeout   = 30 * time.Second
+)
+
+// watcher finds out what other processes have published, since MySQL tells
+// nobody. It asks once for all lanes that are read in this process, by their
+// indexes and without a lock, and not at all where none is.
+type watcher struct {
+	db            *sql.DB
+	lanes, groups string
+	idle          time.Duration
+	log           *slog.Logger
+}
+
+func newWatcher(db *sql.DB, cfg Config) (*watcher, error) {
+	w := &watcher{db: db, idle: cfg.Poll, log: cfg.Logger}
+	if w.idle == 0 {
+		w.idle = 100 * time.Millisecond
+	}
+	for name, into := range map[string]*string{"watch_lanes": &w.lanes, "watch_groups": &w.groups} {
+		text, err := fs.ReadFile(files, "sql/"+name+".sql")
+		if err != nil {
+			return nil, err
+		}
+		*into = string(text)
+	}
+	return w, nil
+}
+
+// woken is what the watcher wakes: a hub.
+type woken interface {
+	Reading() (lanes []int, member bool)
+	Wake(lanes ...int)
+	WakeGroups()
+}
+
+// state is how far a lane is.
+type state struct{ next, unread int64 }
+
+// members is what shows that a group has changed.
+type members struct{ count, last, free int64 }
+
+// run looks until ctx is done: every busyInterval while something comes, then
+// less and less often.
+func (w *watcher) run(ctx context.Context, hub woken) {
+	bad := backoff.Policy{Initial: 20 * time.Millisecond, Max: 2 * time.Second, Jitter: 0.3}
+	seen := map[int]state{}
+	var group members
+	var asked time.Time
+	wait, failures := busyInterval, 0
+	for backoff.Sleep(ctx, wait) == nil {
+		reading, member := hub.Reading()
+		var now map[int]state
+		var err error
+		if len(reading) > 0 {
+			now, err = w.look(ctx, reading)
+		}
+		changed := group
+		if err == nil && member && time.Since(asked) >= groupsInterval {
+			changed, err = w.lookAtGroups(ctx)
+			asked = time.Now()
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			failures++
+			wait = bad.Delay(failures)
+			w.log.Warn("bus: looking for new messages failed; trying again", slog.Int("attempt", failures), slog.Any("error", err))
+			hub.Wake() // whoever has something to read finds out
+			continue
+		}
+		failures = 0
+		if changed != group {
+			group = changed
+			hub.WakeGroups()
+		}
+		fresh := slices.DeleteFunc(slices.Collect(maps.Keys(now)), func(n int) bool { return now[n] == seen[n] })
+		seen = now
+		if len(fresh) > 0 {
+			hub.Wake(fresh...)
+			wait = busyInterval
+		} else {
+			wait = max(busyInterval, min(wait*3/2, w.idle))
+		}
+	}
+}
+
+func (w *watcher) look(ctx context.Context, lanes []int) (map[int]state, error) {
+	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
+	defer cancel()
+	numbers := make([]string, len(lanes))
+	for i, n := range lanes {
+		numbers[i] = strconv.Itoa(n)
+	}
+	rows, err := w.db.QueryContext(ctx, w.lanes+strings.Join(numbers, ",")+")")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := make(map[int]state, len(lanes))
+	for rows.Next() {
+		var lane int
+		var s state
+		if err := rows.Scan(&lane, &s.next, &s.unread); err != nil {
+			return nil, err
+		}
+		out[lane] = s
+	}
+	return out, rows.Err()
+}
+
+func (w *watcher) lookAtGroups(ctx context.Context) (m members, err error) {
+	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
+	defer cancel()
+	err = w.db.QueryRowContext(ctx, w.groups).Scan(&m.count, &m.last, &m.free)
+	return m, err
+}

@@ -1,0 +1,61 @@
+package mysqlbus_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
+)
+
+// A process whose groups wait hears of messages that another process has
+// published and a third has read before: reading gives places, so nothing is
+// left that nobody has met.
+func TestWatcher(t *testing.T) {
+	url := servicetest.MariaDBURL(t)
+	publisher := transport.Open(t, url, logbustest.Settings{})
+	reader, waiting := transport.Open(t, url, logbustest.Settings{}), transport.Open(t, url, logbustest.Settings{})
+	ours := logbustest.Subscribe(t, waiting, "waiting", "topic", 10)
+	quick := logbustest.Subscribe(t, publisher, "quick", "topic", 10) // is woken within the process
+	theirs := logbustest.Subscribe(t, reader, "reader", "topic", 10)
+	var sum time.Duration
+	const rounds = 20
+	for range rounds {
+		started := time.Now()
+		logbustest.Publish(t, publisher, "topic", logbustest.Keyed("k", "x"))
+		logbustest.Expect(t, quick, "x")
+		logbustest.Expect(t, ours, "x")
+		sum += time.Since(started)
+		logbustest.Expect(t, theirs, "x")
+		<-time.After(20 * time.Millisecond)
+	}
+	mean := sum / rounds
+	t.Logf("it took %v on average", mean)
+	if mean > 400*time.Millisecond { // the fallback interval is a second
+		t.Errorf("a message that others have read already took %v on average", mean)
+	}
+}
+
+// A group's second process takes over partitions that the first gives up, and
+// hears of it by the watcher.
+func TestWatcherSeesGroups(t *testing.T) {
+	url := servicetest.MariaDBURL(t)
+	a, b := transport.Open(t, url, logbustest.Settings{}), transport.Open(t, url, logbustest.Settings{})
+	sub, err := a.Driver().Subscriber("group", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sub.Subscribe(t.Context(), "topic"); err != nil {
+		t.Fatal(err)
+	}
+	ch := logbustest.Subscribe(t, b, "group", "topic", 10)
+	if err := sub.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"a", "b", "c", "d", "e", "f"} { // of every partition
+		logbustest.Publish(t, b, "topic", logbustest.Keyed(key, "x"))
+	}
+	for range 6 {
+		logbustest.Expect(t, ch, "x")
+	}
+}

@@ -1,0 +1,51 @@
+package bus
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/event"
+)
+
+// Current returns the newest sequence of a key (event.Event.Key). A consumer
+// that has one acknowledges an event with a lower Sequence without handling it,
+// counts it, and calls Hooks.OnObsolete. It is not asked about an event without
+// a Sequence, and what is no event goes to the handler.
+//
+// It is called before the middleware, anew for every attempt, and may be called
+// from many goroutines. An error of it is the message's failure and is judged
+// like one of the handler.
+type Current func(ctx context.Context, key string) (uint64, error)
+
+// errObsolete is what an attempt ends with that had nothing to do.
+var errObsolete = errors.New("bus: obsolete")
+
+// skips returns errObsolete for an event that is out of date, or the error of
+// finding out.
+func (c *consumer) skips(msg *message.Message) error {
+	if c.Current == nil {
+		return nil
+	}
+	e, err := event.Decode(msg)
+	if err != nil || e.Sequence == 0 {
+		return nil // the handler's to judge
+	}
+	current, err := c.Current(msg.Context(), e.Key())
+	if err != nil {
+		return err
+	}
+	if e.Sequence >= current {
+		return nil
+	}
+	c.skipped(msg, e.Sequence, current)
+	return errObsolete
+}
+
+func (c *consumer) skipped(msg *message.Message, sequence, current uint64) {
+	c.obsolete.Add(1)
+	if f := c.Hooks.OnObsolete; f != nil {
+		f(Obsolete{Topic: c.Topic, Group: c.Group, Message: msg.CopyWithContext(), Sequence: sequence, Current: current})
+	}
+}

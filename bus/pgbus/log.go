@@ -1,0 +1,51 @@
+package pgbus
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/internal/sqllog/logbus"
+	"github.com/millrace-go/millrace/internal/sqllog/logsub"
+	"github.com/millrace-go/millrace/internal/sqllog/pglog"
+)
+
+// openLog starts the bus on the log of package pglog. The pool is the bus's own
+// even where the application's is on the same database: whatever the
+// application does with its connections, partitions are read, leases renewed
+// and cursors moved.
+func openLog(ctx context.Context, pool *sql.DB, cfg Config) (bus.Driver, error) {
+	log, err := pglog.New(pool, tables)
+	if err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	schema, err := migrations(log)
+	if err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	b := newBell()
+	d, err := logbus.Open(ctx, logbus.Parts{
+		Name: "pgbus", Log: log, SQL: folder("sql"), Schema: schema,
+		DB: pool, App: cfg.DB, Classify: pgdb.Classify, Announce: b.ring,
+		Watch: func(ctx context.Context, hub *logsub.Hub) {
+			var wg sync.WaitGroup
+			wg.Go(func() { b.run(ctx, cfg.Logger, log.NotifyText) })
+			wg.Go(func() {
+				//nolint:errcheck // the pool is pgx's own, so it ends with ctx and returns nil
+				log.ListenText(ctx, func(text string) { b.hear(text, hub) })
+			})
+			wg.Wait()
+		},
+		Close: pool.Close,
+	}, logsub.Config{
+		Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL,
+		PollInterval: cfg.Poll, Holder: cfg.Holder, Logger: cfg.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}

@@ -1,0 +1,177 @@
+package pgbus_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// A group reads a backlog of 200,000 messages at the rate of one that has 1,000
+// at a time. The bound is generous, since machines are shared; a reader that
+// sorts its backlog is off by far more.
+func TestBacklogDoesNotSlowReading(t *testing.T) {
+	const few, many, rounds = 1000, 200_000, 20
+	url := servicetest.PostgresURL(t)
+	db := transport.App(t, url, 2)
+	b := transport.Open(t, url, logbustest.Settings{})
+	for _, topic := range []string{"few", "many"} {
+		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 3, Groups: []string{"group"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill := func(topic string, n int) {
+		t.Helper()
+		const insert = `INSERT INTO bus_messages (lane, topic, message_id, message_key, headers, payload)
+			SELECT t.first_lane + i % 3, t.name, i, 'key' || i % 1000, '', decode(repeat('ab', 200), 'hex')
+			FROM bus_topics AS t, generate_series(1, $2::integer) AS i WHERE t.name = $1`
+		if _, err := db.Exec(insert, topic, n); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec(`SELECT pg_notify('millrace_bus_messages', '')`); err != nil { // wakes every reader
+			t.Fatal(err)
+		}
+	}
+	drain := func(ch <-chan *message.Message, n int) time.Duration {
+		t.Helper()
+		started := time.Now()
+		for range n {
+			logbustest.Receive(t, ch).Ack()
+		}
+		return time.Since(started)
+	}
+	for range many / 20_000 {
+		fill("many", 20_000)
+	}
+	small, big := logbustest.Subscribe(t, b, "group", "few", 1024), logbustest.Subscribe(t, b, "group", "many", 1024)
+	var ofFew time.Duration
+	for range rounds {
+		fill("few", few)
+		ofFew += drain(small, few)
+	}
+	ofMany := drain(big, rounds*few)
+	ratio := float64(ofMany) / float64(ofFew)
+	t.Logf("%d messages: %v out of 1,000 at a time, %v out of 200,000: ratio %.2f", rounds*few, ofFew, ofMany, ratio)
+	if ratio > 4 {
+		t.Errorf("reading from a backlog of %d takes %.1f times as long as from %d", many, ratio, few)
+	}
+}
+
+// foreign opens two transactions that have written, one elsewhere and one that
+// has published, and leaves them open.
+func foreign(t *testing.T, db *sql.DB, b *bus.Bus) (end func() error) {
+	t.Helper()
+	if _, err := db.Exec(`CREATE TABLE elsewhere (n integer)`); err != nil {
+		t.Fatal(err)
+	}
+	open, release := make(chan struct{}), make(chan struct{})
+	ended := make(chan error, 1)
+	go func() {
+		ended <- sqltx.Do(context.WithoutCancel(t.Context()), db, func(ctx context.Context, tx *sql.Tx) error {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO elsewhere VALUES (1)`); err != nil {
+				return err
+			}
+			m := logbustest.Keyed("k", "late")
+			m.SetContext(ctx)
+			if err := b.Publisher().Publish("topic", m); err != nil {
+				return err
+			}
+			close(open)
+			<-release
+			return nil
+		})
+	}()
+	select {
+	case <-open:
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	return func() error { close(release); return <-ended }
+}
+
+// While a transaction that has written is open, messages of others flow, those
+// of its own key included; its own comes once it has committed.
+func TestOpenTransactionDelaysNobody(t *testing.T) {
+	url := servicetest.PostgresURL(t)
+	db := transport.App(t, url, 4)
+	b := transport.Open(t, url, logbustest.Settings{DB: db})
+	ch := logbustest.Subscribe(t, b, "group", "topic", 64)
+	end := foreign(t, db, b)
+	started := time.Now()
+	n := 0
+	for ; time.Since(started) < 2*time.Second; n++ {
+		at := time.Now()
+		logbustest.Publish(t, b, "topic", logbustest.Keyed("k", fmt.Sprint(n)))
+		logbustest.Expect(t, ch, fmt.Sprint(n))
+		if took := time.Since(at); took > time.Second {
+			t.Errorf("message %d took %v beside an open transaction", n, took)
+		}
+	}
+	t.Logf("%d messages in %v beside an open transaction", n, time.Since(started))
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	logbustest.Expect(t, ch, "late")
+}
+
+// The control: in mode=tx, which reads as Watermill SQL does, nothing comes while
+// the transaction is open. It also is what the package's doc warns of.
+func TestOpenTransactionStallsModeTx(t *testing.T) {
+	url := servicetest.PostgresURL(t)
+	db := transport.App(t, url, 4)
+	b := transport.Open(t, url+"&mode=tx&poll=10ms", logbustest.Settings{DB: db})
+	ch := logbustest.Subscribe(t, b, "group", "topic", 1)
+	logbustest.Publish(t, b, "topic", logbustest.Keyed("k", "before"))
+	logbustest.Expect(t, ch, "before")
+	end := foreign(t, db, b)
+	logbustest.Publish(t, b, "topic", logbustest.Keyed("k", "beside"))
+	select {
+	case m := <-ch:
+		t.Errorf("%s came beside an open transaction: the doc is wrong", m.Payload)
+	case <-time.After(500 * time.Millisecond):
+	}
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	logbustest.Expect(t, ch, "late") // its transaction began first
+	logbustest.Expect(t, ch, "beside")
+}
+
+// Messages are announced at most once a tick, however many are published.
+func TestNotificationsAreFew(t *testing.T) {
+	url := servicetest.PostgresURL(t)
+	b := transport.Open(t, url, logbustest.Settings{})
+	const n = 2000
+	heard := listen(t, url)
+	started := time.Now()
+	done := make(chan error, 16)
+	for w := range 16 {
+		go func() {
+			var err error
+			for i := 0; i < n/16 && err == nil; i++ {
+				err = b.Publisher().Publish("topic", logbustest.Keyed(fmt.Sprint(w), fmt.Sprint(i)))
+			}
+			done <- err
+		}()
+	}
+	for range 16 {
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	took := time.Since(started)
+	got := heard()
+	most := int(took/(5*time.Millisecond)) + 3
+	t.Logf("%d messages in %v: %d notifications", n, took, got)
+	if got == 0 || got > most {
+		t.Errorf("%d notifications for %d messages in %v, want 1 to %d", got, n, took, most)
+	}
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package pgbus_test
+
+const raceDetector = true

@@ -1,0 +1,56 @@
+package pgbus
+
+import (
+	"database/sql"
+	"embed"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/pglog"
+)
+
+//go:embed sql
+var files embed.FS
+
+// tables is the log of the bus.
+var tables = sqllog.Tables{Messages: "bus_messages", Cursors: "bus_cursors", Package: "bus"}
+
+// folder is a folder that was embedded, so it exists.
+func folder(name string) fs.FS {
+	f, err := fs.Sub(files, name)
+	if err != nil {
+		panic(fmt.Sprintf("pgbus: %v", err)) // the name is a constant and valid
+	}
+	return f
+}
+
+// migrations returns the schema: the log's tables, and those beside it.
+func migrations(log *pglog.Log) ([]migrate.Set, error) {
+	of, err := log.Migrations()
+	if err != nil {
+		return nil, err
+	}
+	return []migrate.Set{of, {Package: "bus", Dialect: migrate.Postgres, FS: folder("sql/schema")}}, nil
+}
+
+// PrintMigrations writes the schema as a script for psql. Open applies it by
+// itself; this is for reading, and for who creates tables by other means.
+func PrintMigrations(w io.Writer) error {
+	log, err := pglog.New(new(sql.DB), tables) // only its text is asked for
+	if err != nil {
+		return err
+	}
+	sets, err := migrations(log)
+	if err != nil {
+		return err
+	}
+	for _, set := range sets {
+		if err := set.Print(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}

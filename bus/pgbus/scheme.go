@@ -1,0 +1,141 @@
+package pgbus
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/pgdb"
+)
+
+// Config of the scheme. The zero value works.
+type Config struct {
+	// DB is the application's own pool, opened with pgx's database/sql driver.
+	// Where it turns out to be on the database and schema of the URL, Publish
+	// takes part in the application's transactions; with ?mode=tx it also is the
+	// pool whose transactions the messages come in. It is not closed.
+	DB *sql.DB
+	// Partitions of a topic that was not declared; 3 by default. The URL's
+	// ?partitions=N comes first. More let more instances share a group.
+	Partitions int
+	// Retention of messages that every group has passed; 72 h by default. The
+	// URL's ?retention=D comes first. A longer one costs disk space.
+	Retention time.Duration
+	// Poll is how often an idle partition is looked at without a notification,
+	// 1 s by default; with ?mode=tx how often an idle group looks, 200 ms by
+	// default. The URL's ?poll=D comes first. A shorter one costs queries.
+	Poll time.Duration
+	// LeaseTTL is how long a killed process keeps its partitions; 10 s by
+	// default. Every process writes each third of it.
+	LeaseTTL time.Duration
+	// Holder names this process towards the others, the same after every restart;
+	// a random name by default. A process that was killed then goes on with its
+	// partitions as soon as it is there again, instead of after LeaseTTL. Only one
+	// live process may have the name: two take the partitions from each other
+	// again and again, which loses nothing and repeats messages.
+	Holder string
+	// Connections is the most the bus opens; 16 by default. One of them listens.
+	Connections int
+	// Logger hears of trouble in the background; slog.Default() by default.
+	Logger *slog.Logger
+}
+
+func (c Config) validate() error {
+	switch {
+	case c.Connections < 0 || c.Connections == 1:
+		return fmt.Errorf("Config.Connections is %d; give at least 2, since one of them listens, or 0 for the default 16", c.Connections)
+	case c.Poll < 0:
+		return errors.New("Config.Poll is negative; give a positive duration, or 0 for the default")
+	}
+	return nil
+}
+
+func (c Config) withDefaults() Config {
+	if c.Connections == 0 {
+		c.Connections = 16
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}
+
+// scheme opens postgres:// URLs.
+type scheme struct {
+	name string
+	cfg  Config
+}
+
+// Scheme returns the scheme postgres://user:password@host:port/database?….
+// Open makes its tables where they do not exist.
+//
+// Parameters of the bus: partitions (3), retention (72h), poll (1s), mode (log,
+// or tx; see the package's doc). Parameters of the connection are passed on:
+// those of [Parameters].
+func Scheme(cfg Config) bus.Scheme { return scheme{"postgres", cfg} }
+
+// SchemePostgreSQL is [Scheme] under the name postgresql://, which libpq also takes.
+func SchemePostgreSQL(cfg Config) bus.Scheme { return scheme{"postgresql", cfg} }
+
+// Parameters are those of a URL that go to the connection: libpq's names, as
+// far as pgx knows them. A password belongs before the host.
+func Parameters() []string {
+	return []string{
+		"application_name", "client_encoding", "connect_timeout", "lock_timeout", "options", "passfile",
+		"search_path", "sslcert", "sslkey", "sslmode", "sslnegotiation", "sslrootcert", "sslsni",
+		"statement_timeout", "target_session_attrs", "timezone",
+	}
+}
+
+func (s scheme) Name() string { return s.name }
+
+func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
+	cfg := s.cfg
+	params := bus.NewParams(u)
+	mode := params.String("mode", "log")
+	cfg.Poll = params.Duration("poll", cfg.Poll)
+	if mode != "tx" {
+		cfg.Partitions = params.Int("partitions", cfg.Partitions, 1)
+		cfg.Retention = params.Duration("retention", cfg.Retention)
+	}
+	connection := url.Values{}
+	for _, name := range Parameters() {
+		if value := params.String(name, ""); value != "" {
+			connection.Set(name, value)
+		}
+	}
+	if err := params.Err(); err != nil {
+		return nil, err
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	if u.Host == "" && !connection.Has("host") || len(u.Path) < 2 {
+		return nil, errors.New("the URL names no host or no database; write postgres://user:password@host:5432/database")
+	}
+	cfg = cfg.withDefaults()
+	at := *u
+	// libpq's URLs, and so pgx's, know no plus for a space.
+	query := strings.ReplaceAll(connection.Encode(), "+", "%20")
+	at.Scheme, at.RawQuery, at.Fragment = "postgres", query, ""
+	pool, err := pgdb.Open(at.String())
+	if err != nil {
+		return nil, err
+	}
+	pool.SetMaxOpenConns(cfg.Connections)
+	switch mode {
+	case "log":
+		return openLog(ctx, pool, cfg)
+	case "tx":
+		return openTx(ctx, at.String(), pool, cfg)
+	}
+	return nil, errors.Join(
+		fmt.Errorf("parameter \"mode\" is %q; give log, or tx for Watermill SQL with its offset in the handler's transaction", mode),
+		pool.Close())
+}

@@ -1,0 +1,5 @@
+-- Makes a topic on the lanes after all others, or takes over a new retention.
+-- $1 name, $2 partitions, $3 retention in microseconds.
+INSERT INTO bus_topics AS t (name, first_lane, partitions, retention)
+SELECT $1::text, coalesce(max(first_lane + partitions), 0), $2::integer, $3::bigint FROM bus_topics
+ON CONFLICT (name) DO UPDATE SET retention = CASE WHEN $3 > 0 THEN $3 ELSE t.retention END

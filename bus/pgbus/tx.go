@@ -1,0 +1,31 @@
+package pgbus
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/internal/txbus"
+)
+
+// openTx starts Watermill SQL on the database. Deliveries have a pool of their
+// own: each of them holds a connection while its handler works, and must not
+// keep publishers from theirs.
+func openTx(ctx context.Context, url string, pool *sql.DB, cfg Config) (bus.Driver, error) {
+	deliveries, err := pgdb.Open(url)
+	if err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	deliveries.SetMaxOpenConns(0) // there are no more than consumers
+	d, err := txbus.Open(ctx, txbus.Parts{
+		Name: "pgbus", Dialect: watermillSQL{}, DB: pool, Deliveries: deliveries, App: cfg.DB,
+		Classify: pgdb.Classify, Poll: cfg.Poll, Logger: cfg.Logger,
+		Close: func() error { return errors.Join(deliveries.Close(), pool.Close()) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}

@@ -1,0 +1,166 @@
+package pgbus_test
+
+import (
+	"bytes"
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/pgbus"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
+)
+
+func TestURLErrors(t *testing.T) {
+	const at = "postgres://app:s3cret@127.0.0.1:1/app"
+	open := func(cfg pgbus.Config, url string) error {
+		t.Helper()
+		b, err := bus.NewOpener(pgbus.Scheme(cfg)).Open(t.Context(), url)
+		if err == nil {
+			b.Close()
+			t.Fatalf("%s was opened", url)
+		}
+		if strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: the error shows the password: %v", url, err)
+		}
+		return err
+	}
+	for url, want := range map[string]string{
+		at + "?partition=3":                     `"partition"`,
+		at + "?partitions=none":                 `"partitions"`,
+		at + "?retention=-1h":                   `"retention"`,
+		at + "?poll=0s":                         `"poll"`,
+		at + "?mode=fast":                       `"mode"`,
+		at + "?mode=tx&partitions=3":            `"partitions"`,
+		at + "?mode=tx&retention=1h":            `"retention"`,
+		at + "?sslmode=perhaps":                 "sslmode",
+		at + "?password=s3cret":                 `"password"`,
+		at + "?sslmode=disable&sslmode=require": `"sslmode"`,
+		"postgres://app:s3cret@127.0.0.1:1":     "no database",
+		"postgres:///app":                       "no host",
+		at:                                      "connect",
+		at + "?mode=tx":                         "connect",
+	} {
+		if err := open(pgbus.Config{}, url); !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want it to say %s", url, err, want)
+		}
+	}
+	for want, cfg := range map[string]pgbus.Config{
+		"Connections": {Connections: 1}, "Poll": {Poll: -time.Second},
+	} {
+		if err := open(cfg, at); !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v; want it to name %s", cfg, err, want)
+		}
+	}
+	// What package logsub refuses is refused as well.
+	if err := open(pgbus.Config{LeaseTTL: -1}, servicetest.PostgresURL(t)); !strings.Contains(err.Error(), "LeaseTTL") {
+		t.Error(err)
+	}
+}
+
+// Every parameter of the connection is one that the server or the driver takes.
+func TestConnectionParameters(t *testing.T) {
+	base, err := url.Parse(servicetest.PostgresURL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]string{
+		"application_name": "box", "client_encoding": "UTF8", "connect_timeout": "5", "lock_timeout": "5000",
+		"options": "-c geqo=off", "passfile": "/dev/null", "sslsni": "0", "sslmode": "disable",
+		"statement_timeout": "60000", "target_session_attrs": "read-write", "timezone": "Asia/Seoul",
+		"search_path": base.Query().Get("search_path"),
+	}
+	q := base.Query()
+	for _, name := range pgbus.Parameters() {
+		if value, ok := values[name]; ok {
+			q.Set(name, value)
+		} else if !strings.HasPrefix(name, "ssl") {
+			t.Errorf("%s is not tested", name)
+		}
+	}
+	q.Set("partitions", "5")
+	q.Set("retention", "10m")
+	q.Set("poll", "100ms")
+	base.RawQuery = q.Encode()
+	for _, scheme := range []bus.Scheme{pgbus.Scheme(pgbus.Config{}), pgbus.SchemePostgreSQL(pgbus.Config{})} {
+		base.Scheme = scheme.Name()
+		b, err := bus.NewOpener(scheme).Open(t.Context(), base.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		logbustest.Publish(t, b, "topic", logbustest.Keyed("k", "1"))
+		if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Partitions: 5}); err != nil {
+			t.Errorf("?partitions=5 has no effect: %v", err)
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestErrorClasses(t *testing.T) {
+	url := servicetest.PostgresURL(t)
+	b := transport.Open(t, url, logbustest.Settings{})
+	pub := b.Driver().Publisher()
+	bad := logbustest.Keyed("k", "1")
+	bad.Metadata.Set("x", "\xff")
+	if err := pub.Publish("topic", bad); fault.Of(err) != fault.Permanent {
+		t.Errorf("metadata that is no text: %v (%v), want permanent", err, fault.Of(err))
+	}
+	bad = logbustest.Keyed("k\x00", "1")
+	if err := pub.Publish("topic", bad); fault.Of(err) != fault.Permanent {
+		t.Errorf("a key that PostgreSQL takes for no text: %v (%v), want permanent", err, fault.Of(err))
+	}
+	if err := b.Driver().Declare(t.Context(), bus.Topic{Name: "topic", Partitions: 1}, bus.Topic{Name: "topic", Partitions: 2}); fault.Of(err) != fault.Permanent {
+		t.Errorf("other partitions: %v (%v), want permanent", err, fault.Of(err))
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := pub.Publish("topic", logbustest.Keyed("k", "3")); !errors.Is(err, bus.ErrClosed) {
+		t.Errorf("after Close: %v, want %v", err, bus.ErrClosed)
+	}
+}
+
+// The printed script makes the same tables as Open.
+func TestPrintMigrations(t *testing.T) {
+	var script bytes.Buffer
+	if err := pgbus.PrintMigrations(&script); err != nil {
+		t.Fatal(err)
+	}
+	printed, opened := servicetest.PostgresURL(t), servicetest.PostgresURL(t)
+	db, err := pgdb.Open(printed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(script.String()); err != nil {
+		t.Fatalf("%v in\n%s", err, &script)
+	}
+	transport.Open(t, opened, logbustest.Settings{})
+	if a, b := columns(t, printed), columns(t, opened); a != b || a == "" {
+		t.Errorf("the printed schema is\n%s\nthe opened one is\n%s", a, b)
+	}
+	logbustest.Publish(t, transport.Open(t, printed, logbustest.Settings{}), "topic", logbustest.Keyed("k", "1"))
+}
+
+func columns(t *testing.T, url string) string {
+	t.Helper()
+	db, err := pgdb.Open(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var out string
+	const query = `SELECT coalesce(string_agg(table_name || '.' || column_name || ' ' || data_type || ' ' || coalesce(column_default, ''), E'\n'
+		ORDER BY table_name, ordinal_position), '') FROM information_schema.columns WHERE table_schema = current_schema()`
+	if err := db.QueryRow(query).Scan(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

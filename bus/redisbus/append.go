@@ -1,0 +1,127 @@
+package redisbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+var (
+	// ErrFull is wrapped by the error of Publish when a partition has as many
+	// messages as ?maxlen= allows, and groups that have not done them.
+	ErrFull = errors.New("redisbus: the stream is full")
+	// ErrNotReplicated is wrapped by the error of Publish when fewer replicas
+	// than ?wait= asks for have confirmed in time. The messages are appended.
+	ErrNotReplicated = errors.New("redisbus: too few replicas have confirmed")
+)
+
+// One script appends at most this much, beyond its first message: Redis does
+// nothing else meanwhile.
+const (
+	appendEntries = 1000
+	appendBytes   = 4 << 20
+)
+
+// Append implements sqllog.Log. What goes to one partition is appended by one
+// script, so none of it can be overtaken by what follows; more than fits goes in
+// several, one after the other.
+func (l *log) Append(ctx context.Context, _ sqltx.Execer, entries []sqllog.Entry) error {
+	var lanes []int // in the order of their first entries
+	byLane := make(map[int][]sqllog.Entry)
+	for _, e := range entries {
+		if _, ok := byLane[e.Lane]; !ok {
+			lanes = append(lanes, e.Lane)
+		}
+		byLane[e.Lane] = append(byLane[e.Lane], e)
+	}
+	for len(byLane) > 0 {
+		var calls []*call
+		var sizes []int
+		var into []partition
+		for _, lane := range lanes {
+			rest, ok := byLane[lane]
+			if !ok {
+				continue
+			}
+			n := l.chunk(rest)
+			if byLane[lane] = rest[n:]; len(rest) == n {
+				delete(byLane, lane)
+			}
+			p := l.registry.partition(lane)
+			calls, sizes, into = append(calls, l.appending(p, rest[:n])), append(sizes, n), append(into, p)
+		}
+		if err := l.send(ctx, calls, sizes, into); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chunk returns how many of the entries one script takes.
+func (l *log) chunk(entries []sqllog.Entry) int {
+	most := appendEntries
+	if l.cfg.MaxLen > 0 {
+		most = min(most, l.cfg.MaxLen)
+	}
+	bytes := 0
+	for i, e := range entries {
+		bytes += len(e.Payload) + len(e.Headers)
+		if i > 0 && (i == most || bytes > appendBytes) {
+			return i
+		}
+	}
+	return len(entries)
+}
+
+func (l *log) appending(p partition, entries []sqllog.Entry) *call {
+	args := make([]any, 3, 3+3*len(entries))
+	args[0], args[1], args[2] = l.cfg.MaxLen, l.keys.channel(p.topic), p.number
+	for _, e := range entries {
+		args = append(args, e.MessageID, e.Headers, e.Payload)
+	}
+	return &call{script: l.scripts.append, keys: []string{p.stream}, args: args}
+}
+
+// send appends by one script to each partition, in one round trip.
+func (l *log) send(ctx context.Context, calls []*call, sizes []int, into []partition) error {
+	if err := l.replicated(ctx, calls); err != nil {
+		return err
+	}
+	for i, c := range calls {
+		length, err := c.result.Int()
+		if err == nil && length < 0 {
+			length, err = l.makeRoom(ctx, c, into[i])
+		}
+		if err != nil {
+			return err
+		}
+		if length == sizes[i] {
+			// The stream is new, or was lost: so may be what is known of the topic.
+			if err := l.directory.restore(ctx, into[i].topic); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// makeRoom removes what every group has done before its retention is over, and
+// tries once more.
+func (l *log) makeRoom(ctx context.Context, c *call, p partition) (length int, err error) {
+	if err := l.scripts.prune.Run(ctx, l.client, []string{p.stream}, time.Now().UnixMilli(), 0).Err(); err != nil {
+		return 0, err
+	}
+	if err := l.replicated(ctx, []*call{c}); err != nil {
+		return 0, err
+	}
+	if length, err = c.result.Int(); err == nil && length < 0 {
+		err = fault.MarkInfrastructure(fmt.Errorf("%w: %s has %d messages that not every group has acknowledged; let them catch up, or raise ?maxlen=",
+			ErrFull, p.stream, l.cfg.MaxLen))
+	}
+	return length, err
+}

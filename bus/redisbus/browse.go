@@ -1,0 +1,88 @@
+package redisbus
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/redis/go-redis/v9"
+)
+
+// Browse implements bus.Inspector.
+func (d *driver) Browse(ctx context.Context, name string, limit int) ([]*message.Message, error) {
+	found, err := d.look(ctx, name, limit, func(stream string) ([]redis.XMessage, error) {
+		newest, err := d.client.XRevRangeN(ctx, stream, "+", "-", int64(limit)).Result()
+		slices.Reverse(newest)
+		return newest, err
+	})
+	if err != nil {
+		return nil, translate(fmt.Errorf("browse %s: %w", name, err))
+	}
+	return messagesOf(found[max(0, len(found)-limit):]), nil
+}
+
+// Pending implements bus.Pender: it reads as the group would, without a lease.
+func (d *driver) Pending(ctx context.Context, name, group string, limit int) ([]*message.Message, error) {
+	found, err := d.look(ctx, name, limit, func(stream string) ([]redis.XMessage, error) {
+		from := "-"
+		b, err := d.log.behind(ctx, stream, group)
+		switch {
+		case err != nil:
+			return nil, err
+		case b.group && b.oldest == "":
+			return nil, nil
+		case b.group:
+			from = b.oldest
+		}
+		return d.client.XRangeN(ctx, stream, from, "+", int64(limit)).Result()
+	})
+	if err != nil {
+		return nil, translate(fmt.Errorf("pending of %s in %s: %w", group, name, err))
+	}
+	return messagesOf(found[:min(limit, len(found))]), nil
+}
+
+// look gathers what read finds in each partition of a topic that exists. The
+// order within a partition stays, and times place the partitions.
+func (d *driver) look(ctx context.Context, name string, limit int, read func(stream string) ([]redis.XMessage, error)) ([]redis.XMessage, error) {
+	topic, ok, err := d.hub.Topic(ctx, name)
+	if err != nil || !ok || limit <= 0 {
+		return nil, err
+	}
+	var found []redis.XMessage
+	for i := range topic.Partitions {
+		part, err := read(d.keys.stream(name, i, topic.Partitions))
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, part...)
+	}
+	slices.SortStableFunc(found, func(a, b redis.XMessage) int { return int(millis(a.ID) - millis(b.ID)) })
+	return found, nil
+}
+
+// millis is the time in an id.
+func millis(id string) int64 {
+	ms, _, _ := strings.Cut(id, "-")
+	n, _ := strconv.ParseInt(ms, 10, 64) //nolint:errcheck // Redis makes ids of numbers
+	return n
+}
+
+func messagesOf(found []redis.XMessage) []*message.Message {
+	out := make([]*message.Message, len(found))
+	for i, m := range found {
+		e := entryOf(m)
+		out[i] = message.NewMessage(e.MessageID, e.Payload)
+		if e.Headers == "" {
+			continue
+		}
+		// Even without its metadata the message is worth showing.
+		if metadata, err := (headers{}).Decode(e.Headers); err == nil {
+			out[i].Metadata = metadata
+		}
+	}
+	return out
+}

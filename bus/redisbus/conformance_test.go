@@ -1,0 +1,32 @@
+package redisbus_test
+
+import (
+	"testing"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/bustest"
+	"github.com/millrace-go/millrace/bus/redisbus"
+)
+
+func TestConformance(t *testing.T) { conformance(t, single) }
+
+func TestConformanceOnCluster(t *testing.T) { conformance(t, cluster) }
+
+// conformance gives every case a place of its own. Every bus has a client of its
+// own, so two of them on one place are to each other what two processes are.
+func conformance(t *testing.T, newPlace func(testing.TB) place) {
+	o := bus.NewOpener(redisbus.Schemes(redisbus.Config{})...)
+	places := map[*bus.Bus]string{}
+	openAt := func(t *testing.T, url string) *bus.Bus {
+		b, err := o.Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		places[b] = url
+		return b
+	}
+	bustest.Run(t, func(t *testing.T) *bus.Bus { return openAt(t, newPlace(t).url) },
+		bustest.Again(func(t *testing.T, b *bus.Bus) *bus.Bus { return openAt(t, places[b]) }),
+		bustest.URL(o, "redis://127.0.0.1:1/"), // parameters are checked before anything is opened
+	)
+}

@@ -1,0 +1,167 @@
+package redisbus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/internal/sqllog/logsub"
+)
+
+// directory is logsub.Directory in Redis.
+type directory struct {
+	client   redis.UniversalClient
+	keys     keys
+	scripts  scripts
+	registry *registry
+	logger   *slog.Logger
+}
+
+// stored is what the hash of topics holds of one.
+type stored struct {
+	Partitions int           `json:"partitions"`
+	Retention  time.Duration `json:"retention,omitempty"` // nanoseconds
+}
+
+func (d *directory) topicOf(name, text string) (logsub.Topic, error) {
+	var s stored
+	if err := json.Unmarshal([]byte(text), &s); err != nil || s.Partitions < 1 {
+		return logsub.Topic{}, fmt.Errorf("field %q of %s is %.80q, which describes no topic", name, d.keys.topics(), text)
+	}
+	return d.registry.number(logsub.Topic{Name: name, Partitions: s.Partitions, Retention: s.Retention}), nil
+}
+
+func (d *directory) put(ctx context.Context, t logsub.Topic, replace bool) error {
+	text, err := json.Marshal(stored{t.Partitions, t.Retention})
+	if err != nil {
+		return err
+	}
+	if replace {
+		return d.client.HSet(ctx, d.keys.topics(), t.Name, text).Err()
+	}
+	return d.client.HSetNX(ctx, d.keys.topics(), t.Name, text).Err()
+}
+
+func (d *directory) Ensure(ctx context.Context, want logsub.Topic) (logsub.Topic, error) {
+	if err := checkTopic(want.Name); err != nil {
+		return logsub.Topic{}, err
+	}
+	text, err := d.client.HGet(ctx, d.keys.topics(), want.Name).Result()
+	if errors.Is(err, redis.Nil) {
+		if err := d.put(ctx, want, false); err != nil {
+			return logsub.Topic{}, err
+		}
+		text, err = d.client.HGet(ctx, d.keys.topics(), want.Name).Result()
+	}
+	if err != nil {
+		return logsub.Topic{}, err
+	}
+	t, err := d.topicOf(want.Name, text)
+	if err != nil || want.Retention == 0 || want.Retention == t.Retention {
+		return t, err
+	}
+	t.Retention = want.Retention
+	if err := d.put(ctx, t, true); err != nil {
+		return logsub.Topic{}, err
+	}
+	return d.registry.number(t), nil
+}
+
+// restore writes a topic down again when Redis has lost it, for instance by
+// FLUSHALL, while this process works on it.
+func (d *directory) restore(ctx context.Context, name string) error {
+	t, ok := d.registry.topic(name)
+	if !ok {
+		return nil
+	}
+	if err := d.put(ctx, t, false); err != nil {
+		return err
+	}
+	text, err := d.client.HGet(ctx, d.keys.topics(), name).Result()
+	if err != nil {
+		return err
+	}
+	var s stored
+	if err := json.Unmarshal([]byte(text), &s); err == nil && s.Partitions != t.Partitions {
+		d.logger.Error("bus: Redis has lost the topic, and another process has made it with other partitions; restart this one",
+			slog.String("topic", name), slog.Int("partitions", t.Partitions), slog.Int("theirs", s.Partitions))
+	}
+	return nil
+}
+
+func (d *directory) Topics(ctx context.Context) ([]logsub.Topic, error) {
+	all, err := d.client.HGetAll(ctx, d.keys.topics()).Result()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]logsub.Topic, 0, len(all))
+	for name, text := range all {
+		t, err := d.topicOf(name, text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	slices.SortFunc(out, func(a, b logsub.Topic) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+func (d *directory) Groups(ctx context.Context, t logsub.Topic) ([]string, error) {
+	results := make([]*redis.XInfoGroupsCmd, t.Partitions)
+	// A stream that does not exist yet is an error of its own, with no groups.
+	//nolint:errcheck // every command's error is looked at
+	d.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i := range results {
+			results[i] = p.XInfoGroups(ctx, d.keys.stream(t.Name, i, t.Partitions))
+		}
+		return nil
+	})
+	on := make(map[string]int)
+	for _, r := range results {
+		groups, err := r.Result()
+		if err != nil && !strings.Contains(err.Error(), "no such key") {
+			return nil, err
+		}
+		for _, g := range groups {
+			on[g.Name]++
+		}
+	}
+	var out []string
+	for name, n := range on {
+		if n == t.Partitions {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+func (d *directory) Beat(ctx context.Context, ttl time.Duration, members []logsub.Member) error {
+	calls := make([]*call, len(members))
+	for i, m := range members {
+		calls[i] = &call{
+			script: d.scripts.beat,
+			keys:   []string{d.keys.members(m.Topic, m.Group)},
+			args:   []any{m.ID, ttl.Milliseconds(), d.keys.channel(m.Topic)},
+		}
+	}
+	if len(calls) == 0 {
+		return nil
+	}
+	return runAll(ctx, d.client, calls)
+}
+
+func (d *directory) Members(ctx context.Context, topic, group string) ([]string, error) {
+	return d.scripts.members.Run(ctx, d.client, []string{d.keys.members(topic, group)}).StringSlice()
+}
+
+func (d *directory) Leave(ctx context.Context, m logsub.Member) error {
+	return d.scripts.leave.Run(ctx, d.client, []string{d.keys.members(m.Topic, m.Group)}, m.ID, d.keys.channel(m.Topic)).Err()
+}

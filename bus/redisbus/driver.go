@@ -1,0 +1,168 @@
+package redisbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/internal/sqllog/logsub"
+)
+
+// driver is the bus on one Redis, or on one Cluster.
+type driver struct {
+	client redis.UniversalClient
+	owned  bool // the client was opened here, and is closed here
+
+	keys    keys
+	hub     *logsub.Hub
+	log     *log
+	watcher *watcher
+
+	stop    context.CancelFunc
+	running sync.WaitGroup
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+var (
+	_ bus.Driver    = (*driver)(nil)
+	_ bus.Lagger    = (*driver)(nil)
+	_ bus.Inspector = (*driver)(nil)
+	_ bus.Pender    = (*driver)(nil)
+)
+
+// open connects, checks that the server is one that this package can use, and
+// starts the work in the background.
+func open(ctx context.Context, u *url.URL, cluster bool, cfg Config) (_ *driver, err error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	d := &driver{client: cfg.Client, keys: keys(cfg.Prefix)}
+	if d.client == nil {
+		if d.client, err = redisdb.Client(u, cluster, redisdb.Config{TLS: cfg.TLS}); err != nil {
+			return nil, err
+		}
+		d.owned = true
+	}
+	defer func() {
+		if err != nil {
+			err = translate(errors.Join(err, d.closeClient()))
+		}
+	}()
+	if _, single := d.client.(*redis.Client); cfg.Wait > 0 && !single {
+		return nil, errors.New("?wait= is not possible on a Redis Cluster; set min-replicas-to-write on its nodes")
+	}
+	scripts, err := loadScripts()
+	if err != nil {
+		return nil, err
+	}
+	registry := newRegistry(d.keys)
+	dir := &directory{client: d.client, keys: d.keys, scripts: scripts, registry: registry, logger: cfg.Logger}
+	d.log = &log{client: d.client, keys: d.keys, scripts: scripts, registry: registry, directory: dir, cfg: cfg, logger: cfg.Logger}
+	d.hub, err = logsub.New(logsub.Backend{
+		Log: d.log, Directory: dir, Begin: d.log.begin, Classify: redisdb.Classify, Headers: headers{},
+	}, logsub.Config{
+		Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL,
+		PollInterval: cfg.PollInterval, Logger: cfg.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := checkVersion(ctx, d.client); err != nil {
+		return nil, err
+	}
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	d.stop = stop
+	d.watcher = newWatcher(run, d.client, registry, cfg.Logger)
+	d.running.Go(func() { d.hub.Run(run) }) //nolint:errcheck // it returns nil
+	d.running.Go(func() { d.watcher.run(d.hub) })
+	return d, nil
+}
+
+// checkVersion refuses a Redis whose streams do not count what they took in.
+func checkVersion(ctx context.Context, client redis.UniversalClient) error {
+	info, err := client.Info(ctx, "server").Result()
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(info) {
+		version, ok := strings.CutPrefix(strings.TrimSpace(line), "redis_version:")
+		if !ok {
+			continue
+		}
+		major, _, _ := strings.Cut(version, ".")
+		if n, err := strconv.Atoi(major); err == nil && n < 7 {
+			return fmt.Errorf("the server is Redis %s; 7.0 or later is needed", version)
+		}
+	}
+	return nil
+}
+
+func (d *driver) Capabilities() bus.Capabilities {
+	return bus.Capabilities{Durable: true, OrderedPerKey: true, ConsumerGroups: true, Replay: true, Broadcast: true}
+}
+
+func (d *driver) Publisher() message.Publisher { return publisher{d.hub.Publisher()} }
+
+func (d *driver) Subscriber(group string, window int) (message.Subscriber, error) {
+	s, err := d.hub.Subscriber(group, window)
+	if err != nil {
+		return nil, translate(err)
+	}
+	return subscriber{s, d.watcher}, nil
+}
+
+func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
+	for _, t := range topics {
+		// Replication is the server's business.
+		err := d.hub.Declare(ctx, logsub.Spec{Name: t.Name, Partitions: t.Partitions, Retention: t.Retention, Groups: t.Groups})
+		if err != nil {
+			return translate(err)
+		}
+	}
+	return nil
+}
+
+// Lag implements bus.Lagger. A partition's backlog is counted up to 10,000.
+func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
+	all, err := d.hub.Lag(ctx)
+	if err != nil {
+		return nil, translate(err)
+	}
+	out := make([]bus.Lag, len(all))
+	for i, l := range all {
+		out[i] = bus.Lag(l)
+	}
+	return out, nil
+}
+
+// Close ends subscribers and publisher, the work in the background, and the
+// client that Open opened.
+func (d *driver) Close() error {
+	d.closeOnce.Do(func() {
+		err := d.hub.Close()
+		d.stop()
+		err = errors.Join(err, d.watcher.close())
+		d.running.Wait()
+		d.closeErr = translate(errors.Join(err, d.closeClient()))
+	})
+	return d.closeErr
+}
+
+func (d *driver) closeClient() error {
+	if !d.owned {
+		return nil
+	}
+	return d.client.Close()
+}

@@ -1,0 +1,47 @@
+package redisbus_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/redisbus"
+)
+
+func ExampleSchemes() {
+	o := bus.NewOpener(redisbus.Schemes(redisbus.Config{})...)
+	fmt.Println(o.Schemes())
+
+	_, err := o.Open(context.Background(), "redis://user:secret@localhost:6379/0?partition=8")
+	fmt.Println(err)
+	// Output:
+	// [redis rediss]
+	// bus: open redis: unknown parameter "partition"; known are: cluster, maxlen, partitions, prefix, retention, wait
+}
+
+func ExampleScheme() {
+	ctx := context.Background()
+	b, err := bus.NewOpener(redisbus.Scheme(redisbus.Config{})).Open(ctx, "redis://localhost:6379/0")
+	check(err)
+	defer b.Close()
+	check(b.Publisher().Publish("seats", message.NewMessage("1", []byte("A-1 held"))))
+
+	// A group that comes later starts at the earliest message.
+	sub, err := b.Subscriber("printer", bus.SubscriberConfig{})
+	check(err)
+	messages, err := sub.Subscribe(ctx, "seats")
+	check(err)
+	m := <-messages
+	fmt.Println(string(m.Payload))
+	m.Ack()
+	check(sub.Close())
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}

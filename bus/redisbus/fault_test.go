@@ -1,0 +1,329 @@
+package redisbus_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/redisbus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/tcpproxy"
+)
+
+// traffic publishes numbered messages of several keys without an end, each until
+// it is accepted, and records what a group handles.
+type traffic struct {
+	t      *testing.T
+	keys   int
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu       sync.Mutex
+	sent     map[string]int // the last number that was accepted
+	failures int
+	got      map[string][]int
+	repeats  int
+	last     time.Time
+}
+
+func startTraffic(t *testing.T, from, to *bus.Bus, keys int) *traffic {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	x := &traffic{t: t, keys: keys, cancel: cancel, sent: map[string]int{}, got: map[string][]int{}}
+	if err := to.Declare(ctx, bus.Topic{Name: "topic", Groups: []string{"group"}}); err != nil {
+		t.Fatal(err)
+	}
+	for k := range keys {
+		x.wg.Go(func() { x.publish(ctx, from, fmt.Sprint("key", k)) })
+	}
+	x.consume(to)
+	return x
+}
+
+func (x *traffic) publish(ctx context.Context, b *bus.Bus, key string) {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for n := 1; ctx.Err() == nil; n++ {
+		for {
+			err := b.Publisher().Publish("topic", keyed(key, fmt.Sprint(n)))
+			if err == nil {
+				break
+			}
+			if fault.Of(err) != fault.Infrastructure {
+				x.t.Errorf("publishing: %v is %v, want infrastructure", err, fault.Of(err))
+				return
+			}
+			x.mu.Lock()
+			x.failures++
+			x.mu.Unlock()
+			<-tick.C
+		}
+		x.mu.Lock()
+		x.sent[key] = n
+		x.mu.Unlock()
+		<-tick.C
+	}
+}
+
+func (x *traffic) consume(b *bus.Bus) {
+	ch := subscribe(x.t, b, "group", "topic", 64)
+	x.wg.Go(func() {
+		for m := range ch {
+			x.note(m)
+			m.Ack()
+		}
+	})
+}
+
+func (x *traffic) note(m *message.Message) {
+	key, n := event.Key(m), 0
+	fmt.Sscan(string(m.Payload), &n)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.last = time.Now()
+	if slices.Contains(x.got[key], n) {
+		x.repeats++
+		return
+	}
+	x.got[key] = append(x.got[key], n)
+}
+
+// handled is how many messages were handled.
+func (x *traffic) handled() (n int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, all := range x.got {
+		n += len(all)
+	}
+	return n
+}
+
+// more waits until n more messages are handled.
+func (x *traffic) more(n int) {
+	x.t.Helper()
+	want := x.handled() + n
+	eventually(x.t, fmt.Sprint(n, " more messages"), func() bool { return x.handled() >= want })
+}
+
+// recovered waits until something published from now on is handled.
+func (x *traffic) recovered() time.Duration {
+	x.t.Helper()
+	began := time.Now()
+	x.mu.Lock()
+	want := x.sent["key0"] + 2
+	x.mu.Unlock()
+	eventually(x.t, "a new message", func() bool {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return slices.Contains(x.got["key0"], want)
+	})
+	return time.Since(began)
+}
+
+// finish stops publishing and checks that all that was accepted is handled, the
+// first time in order.
+func (x *traffic) finish(buses ...*bus.Bus) {
+	x.t.Helper()
+	x.cancel()
+	eventually(x.t, "everything is handled", func() bool {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		for key, n := range x.sent {
+			if len(x.got[key]) < n {
+				return false
+			}
+		}
+		return true
+	})
+	for _, b := range buses {
+		if err := b.Close(); err != nil {
+			x.t.Errorf("close: %v", err)
+		}
+	}
+	x.wg.Wait()
+	for key, all := range x.got {
+		for i, n := range all {
+			if n != i+1 {
+				x.t.Fatalf("%s: message %d was handled as the %dth", key, n, i+1)
+			}
+		}
+	}
+	x.t.Logf("%d messages handled, %d repeats, %d failed publishes", x.handled(), x.repeats, x.failures)
+}
+
+// The server is killed and comes back, three times: nothing that was accepted is
+// lost, and order holds.
+func TestServerKilled(t *testing.T) {
+	s := startServer(t)
+	from, to := open(t, redisbus.Config{}, s.url()), open(t, redisbus.Config{}, s.url())
+	x := startTraffic(t, from, to, 4)
+	for range 3 {
+		x.more(100)
+		s.kill()
+		s.start()
+		t.Logf("back after %v", x.recovered().Round(time.Millisecond))
+	}
+	x.finish(from, to)
+}
+
+func TestConnectionsCut(t *testing.T) {
+	p := single(t)
+	way, err := tcpproxy.Start(p.host())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer way.Close()
+	url := strings.Replace(p.url, p.host(), way.Addr(), 1)
+	from, to := open(t, redisbus.Config{}, url), open(t, redisbus.Config{}, url)
+	x := startTraffic(t, from, to, 4)
+	for range 5 {
+		x.more(50)
+		way.Cut()
+		t.Logf("back after %v", x.recovered().Round(time.Millisecond))
+	}
+	x.finish(from, to)
+}
+
+// An answer that does not come fails the call in time, and the call is not made
+// a second time behind its caller's back.
+func TestStalledServer(t *testing.T) {
+	s := startServer(t)
+	b := open(t, redisbus.Config{Partitions: 1}, s.url())
+	publish(t, b, "topic", keyed("k", "1"))
+	signal := func(sig syscall.Signal) {
+		t.Helper()
+		if err := s.cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+	}
+	signal(syscall.SIGSTOP)
+	began := time.Now()
+	err := b.Publisher().Publish("topic", keyed("k", "2"))
+	took := time.Since(began)
+	signal(syscall.SIGCONT)
+	if err == nil || fault.Of(err) != fault.Infrastructure || took > 10*time.Second {
+		t.Errorf("publishing to a stalled server: %v is %v after %s, want infrastructure", err, fault.Of(err), took)
+	}
+	// It answers when it has done what it had been sent before.
+	publish(t, b, "topic", keyed("k", "3"))
+	if n := s.client.XLen(t.Context(), "topic").Val(); n != 3 {
+		t.Errorf("the stream has %d messages, want 3: each was sent once", n)
+	}
+}
+
+// A server that has forgotten the scripts gets them again, also in the middle of
+// a call for several partitions, and nothing is appended twice.
+func TestForgottenScripts(t *testing.T) {
+	s := startServer(t)
+	b := open(t, redisbus.Config{Partitions: 3}, s.url())
+	ch := subscribe(t, b, "group", "topic", 100)
+	for range 3 {
+		if err := s.client.ScriptFlush(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]bool{}
+		var messages []*message.Message
+		for k := range 20 {
+			m := keyed(fmt.Sprint("key", k), "x")
+			messages, want[m.UUID] = append(messages, m), true
+		}
+		publish(t, b, "topic", messages...)
+		for range messages {
+			m := receive(t, ch)
+			if !want[m.UUID] {
+				t.Errorf("message %s came twice", m.UUID)
+			}
+			delete(want, m.UUID)
+			m.Ack()
+		}
+	}
+}
+
+// FLUSHALL takes what is there; whoever is at work goes on with what comes.
+func TestFlushAll(t *testing.T) {
+	s := startServer(t)
+	cfg := redisbus.Config{LeaseTTL: 600 * time.Millisecond}
+	from, to := open(t, cfg, s.url()), open(t, cfg, s.url())
+	x := startTraffic(t, from, to, 4)
+	x.more(100)
+	if err := s.client.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("back after %v", x.recovered().Round(time.Millisecond))
+	x.more(100)
+	x.cancel()
+	// From another process, which knows nothing but what Redis does.
+	other := open(t, cfg, s.url())
+	eventually(t, "the topic and its group are known again, and all is done", func() bool {
+		lags, err := other.Lag(t.Context())
+		return err == nil && len(lags) == 1 && lags[0] == bus.Lag{Topic: "topic", Group: "group"}
+	})
+	for _, b := range []*bus.Bus{from, to} {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	x.wg.Wait()
+	for key, all := range x.got {
+		if !slices.IsSorted(all) {
+			t.Errorf("%s was handled in the order %v", key, all)
+		}
+	}
+}
+
+// Out of memory, a replica, a wrong password: trouble of ours, not of a message.
+func TestErrorClasses(t *testing.T) {
+	s := startServer(t)
+	b := open(t, redisbus.Config{Partitions: 1}, s.url())
+	publish(t, b, "topic", keyed("k", "1"))
+	set := func(name, value string) {
+		t.Helper()
+		if err := s.client.ConfigSet(t.Context(), name, value).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(what string, topic string, want fault.Class) {
+		t.Helper()
+		if err := b.Publisher().Publish(topic, keyed("k", "x"), keyed("k", "y")); err == nil || fault.Of(err) != want {
+			t.Errorf("%s: %v is %v, want %v", what, err, fault.Of(err), want)
+		}
+	}
+	set("maxmemory", "1")
+	check("out of memory", "topic", fault.Infrastructure)
+	set("maxmemory", "0")
+	if n := s.client.XLen(t.Context(), "topic").Val(); n != 1 {
+		t.Errorf("a refused call left %d messages behind", n-1)
+	}
+	if err := s.client.ReplicaOf(t.Context(), "127.0.0.1", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	check("a replica", "topic", fault.Infrastructure)
+	if err := s.client.ReplicaOf(t.Context(), "NO", "ONE").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.client.Set(t.Context(), "string", "x", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	check("a key that is no stream", "string", fault.Permanent)
+	check("a name with a brace", "a{b", fault.Permanent)
+
+	publish(t, b, "topic", keyed("k", "2"))
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Driver().Publisher().Publish("topic", keyed("k", "3")); !errors.Is(err, bus.ErrClosed) {
+		t.Errorf("after Close: %v, want %v", err, bus.ErrClosed)
+	}
+	if _, err := b.Driver().Subscriber("group", 1); !errors.Is(err, bus.ErrClosed) {
+		t.Errorf("a subscriber after Close: %v, want %v", err, bus.ErrClosed)
+	}
+}

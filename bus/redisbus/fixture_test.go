@@ -1,0 +1,162 @@
+package redisbus_test
+
+import (
+	"context"
+	"log/slog"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/redisbus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+// place is a part of a server's keyspace that is the test's alone, by a prefix.
+type place struct {
+	url    string
+	prefix string
+	client redis.UniversalClient
+}
+
+// newPlace makes a place on a server. What is in it is deleted at the test's end.
+func newPlace(t testing.TB, rawURL string) place {
+	t.Helper()
+	client, err := redisdb.Open(rawURL, redisdb.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := place{prefix: "t" + uuid.NewString() + ":", client: client}
+	query := url.Values{"prefix": {p.prefix}}.Encode()
+	p.url = rawURL + "?" + query
+	t.Cleanup(func() {
+		p.clear(t)
+		if err := client.Close(); err != nil {
+			t.Errorf("close the client: %v", err)
+		}
+	})
+	return p
+}
+
+func (p place) clear(t testing.TB) {
+	ctx := context.Background()
+	sweep := func(ctx context.Context, node *redis.Client) error {
+		keys := node.Scan(ctx, 0, "*"+p.prefix+"*", 1000).Iterator()
+		for keys.Next(ctx) {
+			if err := p.client.Unlink(ctx, keys.Val()).Err(); err != nil {
+				return err
+			}
+		}
+		return keys.Err()
+	}
+	var err error
+	switch client := p.client.(type) {
+	case *redis.ClusterClient:
+		err = client.ForEachMaster(ctx, sweep)
+	case *redis.Client:
+		err = sweep(ctx, client)
+	}
+	if err != nil {
+		t.Errorf("clear the test's keys: %v", err)
+	}
+}
+
+// stream is the name of a partition's stream in the place.
+func (p place) stream(topic, partition string) string {
+	return "{" + p.prefix + topic + ":" + partition + "}"
+}
+
+// host is the server's address.
+func (p place) host() string { return p.client.(*redis.Client).Options().Addr }
+
+func single(t testing.TB) place {
+	t.Helper()
+	return newPlace(t, servicetest.Redis(t))
+}
+
+func cluster(t testing.TB) place {
+	t.Helper()
+	return newPlace(t, "redis://"+servicetest.RedisCluster(t)+"/")
+}
+
+func open(t testing.TB, cfg redisbus.Config, url string) *bus.Bus {
+	t.Helper()
+	b, err := tryOpen(cfg, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return b
+}
+
+func tryOpen(cfg redisbus.Config, url string) (*bus.Bus, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return bus.NewOpener(redisbus.Schemes(cfg)...).Open(context.Background(), url)
+}
+
+func publish(t testing.TB, b *bus.Bus, topic string, messages ...*message.Message) {
+	t.Helper()
+	if err := b.Publisher().Publish(topic, messages...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func keyed(key, payload string) *message.Message {
+	m := message.NewMessage(uuid.NewString(), []byte(payload))
+	m.Metadata.Set(event.KeyHeader, key)
+	return m
+}
+
+func subscribe(t testing.TB, b *bus.Bus, group, topic string, window int) <-chan *message.Message {
+	t.Helper()
+	sub, err := b.Driver().Subscriber(group, window)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ch, err := sub.Subscribe(context.WithoutCancel(t.Context()), topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ch
+}
+
+func receive(t testing.TB, ch <-chan *message.Message) *message.Message {
+	t.Helper()
+	select {
+	case m, ok := <-ch:
+		if !ok {
+			t.Fatal("the channel is closed")
+		}
+		return m
+	case <-time.After(15 * time.Second):
+		t.Fatal("no message within 15s")
+		return nil
+	}
+}
+
+// eventually waits for something that Redis can only be asked about.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(15 * time.Second)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("not within 15s: %s", what)
+		}
+	}
+}

@@ -1,0 +1,281 @@
+package redisbus_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill-redisstream/pkg/redisstream"
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/redisbus"
+	"github.com/millrace-go/millrace/event"
+)
+
+// groupOf is what Redis's own tools show of a group.
+func groupOf(t *testing.T, p place, stream, group string) redis.XInfoGroup {
+	t.Helper()
+	all, err := p.client.XInfoGroups(t.Context(), stream).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(g redis.XInfoGroup) bool { return g.Name == group })
+	if i < 0 {
+		t.Fatalf("%s has no group %s, only %v", stream, group, all)
+	}
+	return all[i]
+}
+
+// The lag that XINFO GROUPS shows is what is not acknowledged, at every moment
+// and without counting.
+func TestNativeLag(t *testing.T) {
+	p := single(t)
+	b := open(t, redisbus.Config{Partitions: 2}, p.url)
+	if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"group", "other"}}); err != nil {
+		t.Fatal(err)
+	}
+	var messages []*message.Message
+	for n := range 10 {
+		messages = append(messages, keyed("", fmt.Sprint(n))) // keyless ones go to the first partition
+	}
+	publish(t, b, "topic", messages...)
+	ch := subscribe(t, b, "group", "topic", 100)
+	for n := range messages {
+		receive(t, ch).Ack()
+		want := int64(len(messages) - 1 - n)
+		eventually(t, fmt.Sprint("lag ", want), func() bool { return groupOf(t, p, p.stream("topic", "0"), "group").Lag == want })
+	}
+	if lag := groupOf(t, p, p.stream("topic", "0"), "other").Lag; lag != 10 {
+		t.Errorf("the other group's lag is %d, want 10", lag)
+	}
+	if lag := groupOf(t, p, p.stream("topic", "1"), "group").Lag; lag != 0 {
+		t.Errorf("the lag on the other partition is %d, want 0", lag)
+	}
+}
+
+// Lag also works in the middle of a stream whose messages Redis cannot count by
+// itself: here somebody else's reader stood there before.
+func TestLagByCounting(t *testing.T) {
+	p := single(t)
+	b := open(t, redisbus.Config{Partitions: 1}, p.url)
+	stream := p.prefix + "topic"
+	var ids []string
+	for n := range 1300 {
+		id, err := p.client.XAdd(t.Context(), &redis.XAddArgs{Stream: stream, Values: []any{"payload", n}}).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	if err := p.client.XGroupCreate(t.Context(), stream, "group", ids[99]).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.client.XDel(t.Context(), stream, ids[200]).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"group"}}); err != nil {
+		t.Fatal(err)
+	}
+	lags, err := b.Lag(t.Context())
+	if err != nil || len(lags) != 1 || lags[0].Messages != 1199 {
+		t.Fatalf("lag is %+v (%v), want 1199", lags, err)
+	}
+	if age := time.Since(lags[0].Oldest); age < 0 || age > time.Minute {
+		t.Errorf("the oldest is %s old", age)
+	}
+}
+
+// What a consumer of XREADGROUP has taken and not acknowledged is reclaimed when
+// a group moves over: nothing is left behind in its pending list.
+func TestPendingIsReclaimed(t *testing.T) {
+	p := single(t)
+	b := open(t, redisbus.Config{Partitions: 1}, p.url)
+	stream := p.prefix + "topic"
+	for n := range 10 {
+		publish(t, b, "topic", keyed("k", fmt.Sprint(n)))
+	}
+	if err := p.client.XGroupCreate(t.Context(), stream, "group", "0").Err(); err != nil {
+		t.Fatal(err)
+	}
+	read, err := p.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{
+		Group: "group", Consumer: "died", Streams: []string{stream, ">"}, Count: 8,
+	}).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range read[0].Messages {
+		if i == 3 || i == 6 {
+			continue // never acknowledged
+		}
+		if err := p.client.XAck(t.Context(), stream, "group", m.ID).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lags, err := b.Lag(t.Context())
+	if err != nil || len(lags) != 1 || lags[0].Messages != 4 {
+		t.Errorf("the lag before is %+v (%v), want 4: two pending, two not read", lags, err)
+	}
+	ch := subscribe(t, b, "group", "topic", 100)
+	for n := 3; n < 10; n++ { // from the first one that was not acknowledged
+		m := receive(t, ch)
+		if string(m.Payload) != fmt.Sprint(n) {
+			t.Fatalf("got %s, want %d", m.Payload, n)
+		}
+		m.Ack()
+	}
+	eventually(t, "all is done", func() bool {
+		g := groupOf(t, p, stream, "group")
+		return g.Pending == 0 && g.Lag == 0
+	})
+}
+
+// What a group has not acknowledged can be looked at, oldest first, and stays.
+func TestPendingIsShown(t *testing.T) {
+	p := single(t)
+	b := open(t, redisbus.Config{Partitions: 2}, p.url)
+	show := func(group string, limit int, want ...string) {
+		t.Helper()
+		all, err := b.Pending(t.Context(), "topic", group, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range all {
+			got = append(got, string(m.Payload))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s has %v pending, want %v", group, got, want)
+		}
+	}
+	show("group", 10)
+	for n := range 6 {
+		m := keyed("", fmt.Sprint(n)) // in the first partition
+		if n%2 == 1 {
+			m = keyed("b", fmt.Sprint(n)) // in the second
+		}
+		publish(t, b, "topic", m)
+		<-time.After(2 * time.Millisecond) // ids of different partitions are in the order of time only
+	}
+	show("nobody", 10, "0", "1", "2", "3", "4", "5")
+	ch := subscribe(t, b, "group", "topic", 100)
+	for range 6 {
+		if m := receive(t, ch); string(m.Payload) == "0" || string(m.Payload) == "1" {
+			m.Ack()
+		}
+	}
+	eventually(t, "two are done", func() bool {
+		return groupOf(t, p, p.stream("topic", "0"), "group").Lag == 2 && groupOf(t, p, p.stream("topic", "1"), "group").Lag == 2
+	})
+	show("group", 10, "2", "3", "4", "5")
+	show("group", 3, "2", "3", "4")
+}
+
+// Watermill's own publisher and subscriber work on the same streams.
+func TestWatermillReadsAndWrites(t *testing.T) {
+	p := single(t)
+	b := open(t, redisbus.Config{Partitions: 1, PollInterval: 20 * time.Millisecond}, p.url)
+	topic := p.prefix + "topic"
+	pub, err := redisstream.NewPublisher(redisstream.PublisherConfig{Client: p.client}, watermill.NopLogger{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := keyed("k", "theirs")
+	theirs.Metadata.Set("empty", "")
+	if err := pub.Publish(topic, theirs); err != nil {
+		t.Fatal(err)
+	}
+	ours := keyed("k", "ours")
+	publish(t, b, "topic", ours)
+
+	ch := subscribe(t, b, "group", "topic", 10)
+	for _, want := range []*message.Message{theirs, ours} {
+		m := receive(t, ch)
+		if m.UUID != want.UUID || !m.Equals(want) || event.Key(m) != "k" {
+			t.Errorf("we got %s %q %v, want %s %q %v", m.UUID, m.Payload, m.Metadata, want.UUID, want.Payload, want.Metadata)
+		}
+		m.Ack()
+	}
+	sub, err := redisstream.NewSubscriber(redisstream.SubscriberConfig{
+		Client: p.client, ConsumerGroup: "theirs", OldestId: "0", BlockTime: 10 * time.Millisecond,
+	}, watermill.NopLogger{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	got, err := sub.Subscribe(ctx, topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []*message.Message{theirs, ours} {
+		m := receive(t, got)
+		if m.UUID != want.UUID || !m.Equals(want) {
+			t.Errorf("Watermill got %s %q %v, want %s %q %v", m.UUID, m.Payload, m.Metadata, want.UUID, want.Payload, want.Metadata)
+		}
+		m.Ack()
+	}
+	cancel()
+	for range got { //nolint:revive // until it is closed
+	}
+
+	// A group that was ours goes on with Watermill where it stood.
+	eventually(t, "our group has done all", func() bool { return groupOf(t, p, topic, "group").Lag == 0 })
+}
+
+// An entry that is no message of Watermill's arrives as far as it is one.
+func TestForeignEntries(t *testing.T) {
+	p := single(t)
+	b := open(t, redisbus.Config{Partitions: 1, PollInterval: 20 * time.Millisecond}, p.url)
+	ch := subscribe(t, b, "group", "topic", 10)
+	id, err := p.client.XAdd(t.Context(), &redis.XAddArgs{Stream: p.prefix + "topic", Values: []any{"payload", "by hand"}}).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := receive(t, ch)
+	if m.UUID != id || string(m.Payload) != "by hand" || len(m.Metadata) != 0 {
+		t.Errorf("got %s %q %v", m.UUID, m.Payload, m.Metadata)
+	}
+	m.Ack()
+	if _, err := p.client.XAdd(t.Context(), &redis.XAddArgs{Stream: p.prefix + "topic",
+		Values: []any{"_watermill_message_uuid", "id", "metadata", "no msgpack", "payload", "x"}}).Result(); err != nil {
+		t.Fatal(err)
+	}
+	m = receive(t, ch)
+	if m.UUID != "id" || string(m.Payload) != "x" || len(m.Metadata) != 0 {
+		t.Errorf("got %s %q %v", m.UUID, m.Payload, m.Metadata)
+	}
+	m.Ack()
+	if all, err := b.Browse(t.Context(), "topic", 10); err != nil || len(all) != 2 {
+		t.Errorf("browse shows %d messages (%v), want 2", len(all), err)
+	}
+}
+
+// A group that an operator destroys under its reader is made again where the
+// reader stands.
+func TestDestroyedGroup(t *testing.T) {
+	p := single(t)
+	b := open(t, redisbus.Config{Partitions: 1}, p.url)
+	ch := subscribe(t, b, "group", "topic", 10)
+	publish(t, b, "topic", keyed("k", "1"), keyed("k", "2"))
+	receive(t, ch).Ack()
+	stream := p.prefix + "topic"
+	eventually(t, "the first is done", func() bool { return groupOf(t, p, stream, "group").Lag == 1 })
+	if err := p.client.XGroupDestroy(t.Context(), stream, "group").Err(); err != nil {
+		t.Fatal(err)
+	}
+	receive(t, ch).Ack()
+	publish(t, b, "topic", keyed("k", "3"))
+	if m := receive(t, ch); string(m.Payload) != "3" {
+		t.Errorf("got %s, want 3", m.Payload)
+	} else {
+		m.Ack()
+	}
+	eventually(t, "the group is there again, and all is done", func() bool {
+		all, err := p.client.XInfoGroups(t.Context(), stream).Result()
+		return err == nil && len(all) == 1 && all[0].Lag == 0
+	})
+}

@@ -1,0 +1,104 @@
+package redisbus
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/sqllog/logsub"
+)
+
+// keys names everything in Redis. Its value is a prefix of all names.
+type keys string
+
+// topics is a hash of all topics: name to what is stored of it.
+func (k keys) topics() string { return string(k) + "millrace:topics" }
+
+// stream names a partition. The one stream of a topic with one partition is
+// called like the topic, as Watermill calls it. Several are spread over the
+// nodes of a Cluster: the braces make the lease, which has them too, lie beside
+// its stream.
+func (k keys) stream(topic string, partition, partitions int) string {
+	if partitions == 1 {
+		return string(k) + topic
+	}
+	return fmt.Sprintf("{%s%s:%d}", k, topic, partition)
+}
+
+// lease names the lease of a group on a stream, in the stream's slot.
+func (k keys) lease(stream, group string) string {
+	if strings.HasPrefix(stream, "{") {
+		return string(k) + "millrace:lease:" + stream + ":" + group
+	}
+	return string(k) + "millrace:lease:{" + stream + "}:" + group
+}
+
+// members is a hash of a group's live members.
+func (k keys) members(topic, group string) string {
+	return string(k) + "millrace:members:{" + topic + "}:" + group
+}
+
+// channel is where readers of a topic hear of messages and of each other.
+func (k keys) channel(topic string) string { return string(k) + "millrace:wake:" + topic }
+
+// checkTopic refuses names that would move keys which belong together into
+// different slots.
+func checkTopic(name string) error {
+	if strings.ContainsAny(name, "{}") {
+		return fault.MarkPermanent(fmt.Errorf("redisbus: topic %.80q has a brace, which Redis Cluster reads as a hash tag; name it without", name))
+	}
+	return nil
+}
+
+// partition is one stream of a topic.
+type partition struct {
+	topic  string
+	number int
+	stream string
+}
+
+// registry numbers the partitions that this process has met. The numbers are
+// its own: what processes share are the names of the keys.
+type registry struct {
+	keys keys
+
+	mu     sync.Mutex
+	topics map[string]logsub.Topic
+	lanes  []partition
+}
+
+func newRegistry(k keys) *registry { return &registry{keys: k, topics: make(map[string]logsub.Topic)} }
+
+// number returns the topic with its lanes in this process.
+func (r *registry) number(t logsub.Topic) logsub.Topic {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, ok := r.topics[t.Name]
+	// Another number of partitions than before: the topic was deleted, and made
+	// anew.
+	if !ok || known.Partitions != t.Partitions {
+		known = logsub.Topic{Name: t.Name, FirstLane: len(r.lanes), Partitions: t.Partitions}
+		for n := range t.Partitions {
+			r.lanes = append(r.lanes, partition{t.Name, n, r.keys.stream(t.Name, n, t.Partitions)})
+		}
+	}
+	known.Retention = t.Retention
+	r.topics[t.Name] = known
+	return known
+}
+
+// topic returns a topic that was numbered.
+func (r *registry) topic(name string) (logsub.Topic, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t, ok := r.topics[name]
+	return t, ok
+}
+
+// partition returns the partition with that number.
+func (r *registry) partition(lane int) partition {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lanes[lane]
+}

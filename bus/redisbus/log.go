@@ -1,0 +1,192 @@
+package redisbus
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// log is sqllog.Log on streams. A group's cursor is the last-delivered-id of the
+// stream's consumer group of that name, so that XINFO GROUPS tells its lag and
+// whoever reads with XREADGROUP later goes on from there.
+//
+// In a Position, From is the id of a message and ID is how many messages of the
+// stream it makes, from the first ever on; -1 when unknown.
+type log struct {
+	client    redis.UniversalClient
+	keys      keys
+	scripts   scripts
+	registry  *registry
+	directory *directory
+	cfg       Config
+	logger    *slog.Logger
+}
+
+var _ sqllog.Log = (*log)(nil)
+
+// Lease implements sqllog.Log.
+func (l *log) Lease(ctx context.Context, c sqllog.Cursor, holder string, ttl time.Duration) (sqllog.Lease, error) {
+	p := l.registry.partition(c.Lane)
+	answer, err := l.scripts.lease.Run(ctx, l.client,
+		[]string{p.stream, l.keys.lease(p.stream, c.Consumer)}, c.Consumer, holder, ttl.Milliseconds()).Slice()
+	if err != nil {
+		return sqllog.Lease{}, err
+	}
+	if len(answer) == 1 {
+		return sqllog.Lease{}, sqllog.ErrLeaseHeld
+	}
+	if len(answer) != 5 {
+		return sqllog.Lease{}, fmt.Errorf("the lease's script returned %v", answer)
+	}
+	token, count, made := answer[1].(int64), answer[3].(int64), answer[4].(int64) == 1
+	id := answer[2].(string)
+	if made {
+		// A new group, or one that Redis has lost, and then perhaps more than it.
+		l.logger.Debug("bus: a consumer group was made", slog.String("stream", p.stream), slog.String("group", c.Consumer))
+		if err := l.directory.restore(ctx, p.topic); err != nil {
+			return sqllog.Lease{}, err
+		}
+	}
+	return sqllog.Lease{Cursor: c, Holder: holder, Token: token, Position: sqllog.Position{From: id, ID: count}}, nil
+}
+
+// Renew implements sqllog.Log.
+func (l *log) Renew(ctx context.Context, lease sqllog.Lease, ttl time.Duration) error {
+	return l.move(ctx, l.advance(lease, sqllog.Position{}, ttl))
+}
+
+// Release implements sqllog.Log.
+func (l *log) Release(ctx context.Context, lease sqllog.Lease) error {
+	p := l.registry.partition(lease.Lane)
+	return l.scripts.release.Run(ctx, l.client, []string{l.keys.lease(p.stream, lease.Consumer)},
+		lease.Holder, lease.Token, l.keys.channel(p.topic)).Err()
+}
+
+// Advance implements sqllog.Log. Redis has no transaction to give to also, so it
+// gets nil. Inside begin the cursors of all calls move in one round trip, each
+// by itself: one lost lease does not hold up the others.
+func (l *log) Advance(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration, also func(ctx context.Context, tx *sql.Tx) error) error {
+	if also != nil {
+		if err := also(ctx, nil); err != nil {
+			return err
+		}
+	}
+	c := l.advance(lease, p, ttl)
+	if b, ok := ctx.Value(batchKey{}).(*batch); ok {
+		b.calls = append(b.calls, c)
+		return nil
+	}
+	return l.move(ctx, c)
+}
+
+func (l *log) advance(lease sqllog.Lease, p sqllog.Position, ttl time.Duration) *call {
+	part := l.registry.partition(lease.Lane)
+	return &call{
+		script: l.scripts.advance,
+		keys:   []string{part.stream, l.keys.lease(part.stream, lease.Consumer)},
+		args:   []any{lease.Holder, lease.Token, lease.Consumer, p.From, p.ID, ttl.Milliseconds()},
+	}
+}
+
+func (l *log) move(ctx context.Context, calls ...*call) error {
+	if len(calls) == 0 {
+		return nil
+	}
+	if err := runAll(ctx, l.client, calls); err != nil {
+		return err
+	}
+	for _, c := range calls {
+		if moved, err := c.result.Int(); err != nil {
+			return err
+		} else if moved == 0 {
+			return sqllog.ErrLeaseLost
+		}
+	}
+	return nil
+}
+
+// batch gathers the calls of Advance inside begin.
+type batch struct{ calls []*call }
+
+type batchKey struct{}
+
+// begin is logsub.Backend.Begin. There is no transaction: it is one round trip.
+func (l *log) begin(ctx context.Context, fn func(ctx context.Context, x sqltx.Execer) error) error {
+	b := &batch{}
+	if err := fn(context.WithValue(ctx, batchKey{}, b), nil); err != nil {
+		return err
+	}
+	return l.move(ctx, b.calls...)
+}
+
+// Rebase implements sqllog.Log. Streams and groups are restored together or not
+// at all, so no cursor ever comes from elsewhere.
+func (l *log) Rebase(context.Context, sqllog.Cursor, time.Time) error {
+	return fmt.Errorf("redisbus: rebase: %w", errors.ErrUnsupported)
+}
+
+// Prune implements sqllog.Log.
+func (l *log) Prune(ctx context.Context, lane int, before time.Time, limit int) (int, error) {
+	return l.scripts.prune.Run(ctx, l.client, []string{l.registry.partition(lane).stream}, before.UnixMilli(), limit).Int()
+}
+
+// Backlog implements sqllog.Log.
+func (l *log) Backlog(ctx context.Context, c sqllog.Cursor, limit int) (int, time.Time, error) {
+	stream := l.registry.partition(c.Lane).stream
+	b, err := l.behind(ctx, stream, c.Consumer)
+	if err != nil || b.oldest == "" {
+		return 0, time.Time{}, err
+	}
+	if b.lag < 0 {
+		if b.lag, err = l.count(ctx, stream, b.place, limit); err != nil {
+			return 0, time.Time{}, err
+		}
+	}
+	return min(b.lag+b.pending, limit), time.UnixMilli(millis(b.oldest)), nil
+}
+
+// backlog is how far a group is behind on a stream.
+type backlog struct {
+	group   bool   // it exists
+	lag     int    // messages after the place; -1 when Redis cannot tell without counting
+	pending int    // messages that a consumer of XREADGROUP has not acknowledged
+	place   string // the last message done
+	oldest  string // the first that is not; "" when there is none
+}
+
+func (l *log) behind(ctx context.Context, stream, group string) (b backlog, err error) {
+	answer, err := l.scripts.backlog.Run(ctx, l.client, []string{stream}, group).Slice()
+	if err != nil || len(answer) != 4 {
+		return b, err
+	}
+	lag, pending := answer[0].(int64), answer[1].(int64)
+	return backlog{true, int(lag), int(pending), answer[2].(string), answer[3].(string)}, nil
+}
+
+// countChunk bounds what counting reads at once: Redis has no way to count
+// messages without sending them.
+const countChunk = 500
+
+// count counts the messages after id, up to limit.
+func (l *log) count(ctx context.Context, stream, id string, limit int) (n int, err error) {
+	for n < limit {
+		found, err := l.client.XRangeN(ctx, stream, "("+id, "+", min(countChunk, int64(limit-n))).Result()
+		if err != nil {
+			return 0, err
+		}
+		n += len(found)
+		if len(found) < countChunk {
+			break
+		}
+		id = found[len(found)-1].ID
+	}
+	return n, nil
+}

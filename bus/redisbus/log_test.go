@@ -1,0 +1,287 @@
+package redisbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/logsub"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// newLog returns a log with one topic of one partition, which is lane 0.
+func newLog(t *testing.T) (*log, string) {
+	t.Helper()
+	client, err := redisdb.Open(servicetest.Redis(t), redisdb.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := keys("t" + uuid.NewString() + ":")
+	scripts, err := loadScripts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRegistry(k)
+	d := &directory{client: client, keys: k, scripts: scripts, registry: r, logger: slog.New(slog.DiscardHandler)}
+	l := &log{client: client, keys: k, scripts: scripts, registry: r, directory: d, logger: d.logger}
+	if _, err := d.Ensure(t.Context(), logsub.Topic{Name: "topic", Partitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+	stream := k.stream("topic", 0, 1)
+	t.Cleanup(func() {
+		ctx := context.Background()
+		names, err := client.Keys(ctx, "*"+string(k)+"*").Result()
+		if err == nil && len(names) > 0 {
+			err = client.Unlink(ctx, names...).Err()
+		}
+		if err := errors.Join(err, client.Close()); err != nil {
+			t.Errorf("clear the test's keys: %v", err)
+		}
+	})
+	return l, stream
+}
+
+func (l *log) put(t *testing.T, n int) {
+	t.Helper()
+	var entries []sqllog.Entry
+	for i := range n {
+		entries = append(entries, sqllog.Entry{MessageID: fmt.Sprint(i), Payload: []byte("x")})
+	}
+	if err := l.Append(t.Context(), nil, entries); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (l *log) take(t *testing.T, group, holder string, ttl time.Duration) sqllog.Lease {
+	t.Helper()
+	lease, err := l.Lease(t.Context(), sqllog.Cursor{Consumer: group}, holder, ttl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lease
+}
+
+// Whoever has slept through its lease moves nothing and ends nothing, also when
+// the next holder has gone again, or bears the same name.
+func TestFencing(t *testing.T) {
+	l, stream := newLog(t)
+	l.put(t, 10)
+	read := func(p sqllog.Position, n int) sqllog.Position {
+		t.Helper()
+		entries, _, err := l.Read(t.Context(), 0, p, n)
+		if err != nil || len(entries) != n {
+			t.Fatalf("read %d entries (%v), want %d", len(entries), err, n)
+		}
+		return entries[n-1].Position
+	}
+	old := l.take(t, "group", "a", 40*time.Millisecond)
+	if _, err := l.Lease(t.Context(), old.Cursor, "b", time.Minute); !errors.Is(err, sqllog.ErrLeaseHeld) {
+		t.Errorf("leasing what is held: %v", err)
+	}
+	for _, next := range []string{"a", "b"} {
+		name := old.Holder + " and then " + next
+		lapsed(t, l, stream)
+		lease := l.take(t, "group", next, time.Minute)
+		if lease.Token <= old.Token {
+			t.Errorf("%s: token %d after %d", name, lease.Token, old.Token)
+		}
+		place := read(lease.Position, 2)
+		if err := l.Advance(t.Context(), lease, place, time.Minute, nil); err != nil {
+			t.Fatal(err)
+		}
+		for what, err := range map[string]error{
+			"advance": l.Advance(t.Context(), old, read(old.Position, 1), time.Minute, nil),
+			"renew":   l.Renew(t.Context(), old, time.Minute),
+		} {
+			if !errors.Is(err, sqllog.ErrLeaseLost) {
+				t.Errorf("%s: %s with a lost lease: %v", name, what, err)
+			}
+		}
+		if err := l.Release(t.Context(), old); err != nil {
+			t.Errorf("%s: release of a lost lease: %v", name, err)
+		}
+		if err := l.Renew(t.Context(), lease, 40*time.Millisecond); err != nil {
+			t.Errorf("%s: the holder's lease was ended by another: %v", name, err)
+		}
+		old = lease
+	}
+	lapsed(t, l, stream)
+	lease := l.take(t, "group", "c", time.Minute)
+	if want := read(sqllog.Position{}, 4); lease.Position.From != want.From || lease.Position.ID != 4 {
+		t.Errorf("the group stands at %+v, want %+v", lease.Position, want)
+	}
+	// Nobody has it: what the old ones say counts for nothing.
+	if err := l.Release(t.Context(), lease); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Renew(t.Context(), lease, time.Minute); !errors.Is(err, sqllog.ErrLeaseLost) {
+		t.Errorf("renewing a released lease: %v", err)
+	}
+}
+
+// lapsed waits until the server has let the group's lease go.
+func lapsed(t *testing.T, l *log, stream string) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for l.client.Exists(t.Context(), l.keys.lease(stream, "group")).Val() == 1 {
+		<-tick.C
+	}
+}
+
+// Cursors of several groups move in one round trip, and one lost lease holds up
+// none of the others.
+func TestCursorsMoveTogether(t *testing.T) {
+	l, _ := newLog(t)
+	l.put(t, 5)
+	entries, _, err := l.Read(t.Context(), 0, sqllog.Position{}, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var leases []sqllog.Lease
+	for _, group := range []string{"a", "b", "c"} {
+		leases = append(leases, l.take(t, group, "me", time.Minute))
+	}
+	move := func(p sqllog.Position) error {
+		return l.begin(t.Context(), func(ctx context.Context, _ sqltx.Execer) error {
+			for _, lease := range leases {
+				if err := l.Advance(ctx, lease, p, time.Minute, nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := move(entries[1].Position); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Release(t.Context(), leases[1]); err != nil {
+		t.Fatal(err)
+	}
+	if err := move(entries[3].Position); !errors.Is(err, sqllog.ErrLeaseLost) {
+		t.Errorf("one lease is lost: %v", err)
+	}
+	for group, want := range map[string]int{"a": 1, "b": 3, "c": 1} {
+		if n, oldest, err := l.Backlog(t.Context(), sqllog.Cursor{Consumer: group}, 100); err != nil || n != want || oldest.IsZero() {
+			t.Errorf("%s is %d behind since %s (%v), want %d", group, n, oldest, err, want)
+		}
+	}
+}
+
+// Only what is old and done by every group goes, a consumer of XREADGROUP included.
+func TestPrune(t *testing.T) {
+	l, stream := newLog(t)
+	l.put(t, 1000)
+	all, _, err := l.Read(t.Context(), 0, sqllog.Position{}, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := func() int64 { return l.client.XLen(t.Context(), stream).Val() }
+	prune := func(before time.Time, limit, want int) {
+		t.Helper()
+		removed, err := l.Prune(t.Context(), 0, before, limit)
+		if err != nil || removed != want {
+			t.Errorf("pruned %d (%v), want %d", removed, err, want)
+		}
+	}
+	a, b := l.take(t, "a", "me", time.Minute), l.take(t, "b", "me", time.Minute)
+	advance := func(lease sqllog.Lease, n int) {
+		t.Helper()
+		if err := l.Advance(t.Context(), lease, all[n-1].Position, time.Minute, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	later := time.Now().Add(time.Hour)
+	prune(later, 500, 0) // nobody has done anything
+	advance(a, 1000)
+	prune(later, 500, 0) // b has not
+	advance(b, 650)
+	prune(time.Now().Add(-time.Hour), 500, 0) // too young
+	prune(later, 300, 300)                    // whole nodes of a hundred
+	prune(later, 500, 300)
+	prune(later, 500, 0)
+	if n := left(); n != 400 {
+		t.Errorf("%d messages are left, want 400", n)
+	}
+	prune(later, 0, 49) // to the message: the newest that is done stays
+	if n, _, err := l.Backlog(t.Context(), b.Cursor, 1000); err != nil || n != 350 {
+		t.Errorf("b is %d behind (%v), want 350", n, err)
+	}
+	// A foreign consumer has taken all and acknowledged all but one.
+	if err := l.client.XGroupCreate(t.Context(), stream, "foreign", "0").Err(); err != nil {
+		t.Fatal(err)
+	}
+	read, err := l.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{Group: "foreign", Consumer: "c", Streams: []string{stream, ">"}}).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, m := range read[0].Messages {
+		ids = append(ids, m.ID)
+	}
+	pending := ids[100]
+	if err := l.client.XAck(t.Context(), stream, "foreign", slices.DeleteFunc(ids, func(id string) bool { return id == pending })...).Err(); err != nil {
+		t.Fatal(err)
+	}
+	advance(b, 1000)
+	prune(later, 0, 100)
+	first, err := l.client.XRangeN(t.Context(), stream, "-", "+", 1).Result()
+	if err != nil || len(first) != 1 || first[0].ID != pending {
+		t.Errorf("the first message left is %v (%v), want %s", first, err, pending)
+	}
+}
+
+// Members are listed in the order they joined, and the dead are not.
+func TestMembers(t *testing.T) {
+	l, _ := newLog(t)
+	d := l.directory
+	member := func(id string) logsub.Member { return logsub.Member{Topic: "topic", Group: "group", ID: id} }
+	beat := func(ttl time.Duration, ids ...string) {
+		t.Helper()
+		var all []logsub.Member
+		for _, id := range ids {
+			all = append(all, member(id))
+		}
+		if err := d.Beat(t.Context(), ttl, all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	members := func() []string {
+		t.Helper()
+		all, err := d.Members(t.Context(), "topic", "group")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	beat(time.Minute)
+	beat(time.Minute, "z")
+	beat(30*time.Millisecond, "y")
+	beat(time.Minute, "x", "w")
+	beat(time.Minute, "w", "z")
+	if got := members(); !slices.Equal(got, []string{"z", "y", "x", "w"}) && !slices.Equal(got, []string{"z", "x", "w"}) {
+		t.Errorf("members are %v", got)
+	}
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for slices.Contains(members(), "y") {
+		<-tick.C
+	}
+	if err := d.Leave(t.Context(), member("x")); err != nil {
+		t.Fatal(err)
+	}
+	beat(time.Minute, "y") // it is back, as the newest
+	if got := members(); !slices.Equal(got, []string{"z", "w", "y"}) {
+		t.Errorf("members are %v, want z, w, y", got)
+	}
+}

@@ -1,0 +1,84 @@
+package redisbus
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ThreeDotsLabs/watermill-redisstream/pkg/redisstream"
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/internal/sqllog"
+)
+
+// The fields of a stream's entry, as Watermill's marshaler writes them.
+const (
+	idField       = redisstream.UUIDHeaderKey
+	metadataField = "metadata"
+	payloadField  = "payload"
+)
+
+// Read implements sqllog.Log.
+func (l *log) Read(ctx context.Context, lane int, after sqllog.Position, max int) ([]sqllog.Entry, sqllog.Position, error) {
+	found, err := l.client.XRangeN(ctx, l.registry.partition(lane).stream, start(after), "+", int64(max)).Result()
+	if err != nil {
+		return nil, after, err
+	}
+	entries := make([]sqllog.Entry, len(found))
+	for i, m := range found {
+		after.From = m.ID
+		if after.ID >= 0 {
+			after.ID++
+		}
+		entries[i] = entryOf(m)
+		entries[i].Lane, entries[i].Position = lane, after
+	}
+	return entries, after, nil
+}
+
+// start is where reading after a position begins.
+func start(after sqllog.Position) string {
+	if after.From == "" {
+		return "-"
+	}
+	return "(" + after.From
+}
+
+// entryOf reads what any writer has left: an entry that is no message of
+// Watermill's is delivered as far as it is one.
+func entryOf(m redis.XMessage) sqllog.Entry {
+	text := func(field string) string {
+		s, _ := m.Values[field].(string) //nolint:errcheck // without it, it is empty
+		return s
+	}
+	e := sqllog.Entry{MessageID: m.ID, Headers: text(metadataField), Payload: []byte(text(payloadField))}
+	if _, ok := m.Values[idField]; ok {
+		e.MessageID = text(idField)
+	}
+	return e
+}
+
+// headers is metadata as Watermill's marshaler writes it.
+type headers struct {
+	redisstream.DefaultMarshallerUnmarshaller
+}
+
+func (h headers) Encode(metadata message.Metadata) (string, error) {
+	values, err := h.Marshal("", &message.Message{Metadata: metadata})
+	if err != nil {
+		return "", err
+	}
+	encoded, ok := values[metadataField].([]byte)
+	if !ok {
+		return "", fmt.Errorf("redisbus: Watermill's marshaler made a %T of metadata", values[metadataField])
+	}
+	return string(encoded), nil
+}
+
+func (h headers) Decode(encoded string) (message.Metadata, error) {
+	msg, err := h.Unmarshal(map[string]any{idField: "", metadataField: encoded})
+	if err != nil {
+		return nil, err
+	}
+	return msg.Metadata, nil
+}

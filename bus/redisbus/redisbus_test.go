@@ -1,0 +1,199 @@
+package redisbus_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/redisbus"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// What another process publishes arrives by a wake-up, long before the next poll.
+func TestOtherProcessWakes(t *testing.T) {
+	t.Run("single", func(t *testing.T) { otherProcessWakes(t, single(t)) })
+	t.Run("cluster", func(t *testing.T) { otherProcessWakes(t, cluster(t)) })
+}
+
+func otherProcessWakes(t *testing.T, p place) {
+	cfg := redisbus.Config{PollInterval: time.Minute}
+	from, to := open(t, cfg, p.url), open(t, cfg, p.url)
+	ch := subscribe(t, to, "group", "topic", 10)
+	publish(t, from, "topic", keyed("k", "0"))
+	receive(t, ch).Ack()
+	var sum time.Duration
+	const rounds = 50
+	for n := range rounds {
+		// Keys of every partition, hence of every node.
+		began := time.Now()
+		publish(t, from, "topic", keyed(fmt.Sprint("k", n), "x"))
+		receive(t, ch).Ack()
+		sum += time.Since(began)
+	}
+	t.Logf("%v on average from Publish to the handler", sum/rounds)
+	if mean := sum / rounds; mean > 100*time.Millisecond {
+		t.Errorf("a message of another process took %v on average", mean)
+	}
+}
+
+func TestPartitionsCannotChange(t *testing.T) {
+	p := single(t)
+	b := open(t, redisbus.Config{Partitions: 4}, p.url)
+	publish(t, b, "made", keyed("k", "1"))
+	for _, tc := range []struct {
+		topic      string
+		partitions int
+		ok         bool
+	}{
+		{"made", 0, true}, {"made", 4, true}, {"made", 5, false},
+		{"declared", 7, true}, {"declared", 0, true}, {"declared", 4, false},
+	} {
+		err := b.Declare(t.Context(), bus.Topic{Name: tc.topic, Partitions: tc.partitions})
+		if (err == nil) != tc.ok {
+			t.Errorf("declare %s with %d partitions: %v, want ok: %t", tc.topic, tc.partitions, err, tc.ok)
+		}
+		if err != nil && (fault.Of(err) != fault.Permanent || !strings.Contains(err.Error(), tc.topic)) {
+			t.Errorf("the error is %v (%v)", err, fault.Of(err))
+		}
+	}
+	// Another process with another default takes the topic as it is.
+	other := open(t, redisbus.Config{Partitions: 2}, p.url)
+	publish(t, other, "made", keyed("k", "2"))
+	if got, err := b.Browse(t.Context(), "made", 10); err != nil || len(got) != 2 {
+		t.Errorf("browse found %d messages (%v), want 2", len(got), err)
+	}
+}
+
+// The partitions of a topic are on several nodes, and each with its lease on one.
+func TestPartitionsSpreadOverCluster(t *testing.T) {
+	p := cluster(t)
+	b := open(t, redisbus.Config{Partitions: 12}, p.url)
+	ch := subscribe(t, b, "group", "topic", 10)
+	publish(t, b, "topic", keyed("k", "1"))
+	receive(t, ch).Ack()
+	nodes := map[string]bool{}
+	slot := func(key string) int64 {
+		t.Helper()
+		n, err := p.client.ClusterKeySlot(t.Context(), key).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for n := range 12 {
+		stream := p.stream("topic", fmt.Sprint(n))
+		if slot(stream) != slot(p.prefix+"millrace:lease:"+stream+":group") {
+			t.Errorf("the lease of %s is in another slot", stream)
+		}
+		eventually(t, "a lease of "+stream, func() bool {
+			return p.client.Exists(t.Context(), p.prefix+"millrace:lease:"+stream+":group").Val() == 1
+		})
+		node, err := p.client.(*redis.ClusterClient).MasterForKey(t.Context(), stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes[node.Options().Addr] = true
+	}
+	if len(nodes) < 2 {
+		t.Errorf("all partitions are on %v", nodes)
+	}
+	if slot("topic") != slot("millrace:lease:{topic}:group") {
+		t.Error("the lease of a topic with one partition is in another slot")
+	}
+}
+
+// A full stream refuses what no group has acknowledged room for, and drops only
+// what all of them have.
+func TestMaxLen(t *testing.T) {
+	p := single(t)
+	b := open(t, redisbus.Config{Partitions: 1}, p.url+"&maxlen=10")
+	if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"fast", "slow"}}); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 10 {
+		publish(t, b, "topic", keyed("k", fmt.Sprint(n)))
+	}
+	full := func() {
+		t.Helper()
+		err := b.Publisher().Publish("topic", keyed("k", "refused"))
+		if !errors.Is(err, redisbus.ErrFull) || fault.Of(err) != fault.Infrastructure {
+			t.Fatalf("publishing into a full stream: %v (%v)", err, fault.Of(err))
+		}
+	}
+	full()
+	fast := subscribe(t, b, "fast", "topic", 100)
+	for range 10 {
+		receive(t, fast).Ack()
+	}
+	stream := p.prefix + "topic"
+	eventually(t, "fast has done all", func() bool { return groupOf(t, p, stream, "fast").Lag == 0 })
+	full()
+	slow := subscribe(t, b, "slow", "topic", 100)
+	for range 5 {
+		receive(t, slow).Ack()
+	}
+	eventually(t, "slow has done five", func() bool { return groupOf(t, p, stream, "slow").Lag == 5 })
+	// The newest acknowledged message stays, so there is room for four.
+	for n := 10; n < 14; n++ {
+		publish(t, b, "topic", keyed("k", fmt.Sprint(n)))
+	}
+	full()
+	for n := 5; n < 14; n++ {
+		m := receive(t, slow)
+		if string(m.Payload) != fmt.Sprint(n) {
+			t.Fatalf("got %s, want %d", m.Payload, n)
+		}
+		m.Ack()
+	}
+}
+
+// Publish returns when a replica has confirmed, and says when none has.
+func TestWait(t *testing.T) {
+	s := startServer(t)
+	b := open(t, redisbus.Config{Partitions: 2}, s.url()+"?wait=1")
+	err := b.Publisher().Publish("topic", keyed("a", "1"), keyed("b", "1"), keyed("c", "1"))
+	if !errors.Is(err, redisbus.ErrNotReplicated) || fault.Of(err) != fault.Infrastructure {
+		t.Errorf("publishing without a replica: %v (%v)", err, fault.Of(err))
+	}
+	replica := startServer(t, "--replicaof", "127.0.0.1 "+fmt.Sprint(s.port))
+	eventually(t, "the replica follows", func() bool {
+		return s.client.Wait(t.Context(), 1, time.Second).Val() == 1
+	})
+	for n := range 20 {
+		publish(t, b, "topic", keyed("k", fmt.Sprint(n)))
+		length := int64(0)
+		for _, stream := range []string{"{topic:0}", "{topic:1}"} {
+			length += replica.client.XLen(t.Context(), stream).Val()
+		}
+		if want := int64(3 + n + 1); length != want {
+			t.Fatalf("the replica has %d messages when Publish returns, want %d", length, want)
+		}
+	}
+}
+
+// A large call is one round trip per megabytes, and keeps its order.
+func TestLargeCall(t *testing.T) {
+	p := single(t)
+	b := open(t, redisbus.Config{Partitions: 1}, p.url)
+	const n = 2500
+	var messages []*message.Message
+	for i := range n {
+		m := keyed("k", fmt.Sprint(i, strings.Repeat("x", 4000)))
+		messages = append(messages, m)
+	}
+	publish(t, b, "topic", messages...)
+	ch := subscribe(t, b, "group", "topic", 100)
+	for i := range n {
+		m := receive(t, ch)
+		if m.UUID != messages[i].UUID {
+			t.Fatalf("message %d came as the %dth", i, i)
+		}
+		m.Ack()
+	}
+}

@@ -1,0 +1,95 @@
+package redisbus
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+// Config of the scheme. The zero value works.
+type Config struct {
+	// Client is the application's own client, used instead of the URL's server,
+	// whatever the URL names; one is opened when nil. Give it ContextTimeoutEnabled
+	// and MaxRetries -1, so that Publish is not sent twice. It is not closed.
+	Client redis.UniversalClient
+	// TLS is used for rediss:// URLs; the system's roots by default.
+	TLS *tls.Config
+	// Prefix of all names in Redis; none by default. The URL's ?prefix=P comes
+	// first. Programs with different prefixes share a server and nothing else.
+	Prefix string
+	// Partitions of a topic that was not declared; 3 by default. The URL's
+	// ?partitions=N comes first. More let more instances share a group; one is a
+	// plain stream of the topic's name, as Watermill's own subscriber reads it.
+	Partitions int
+	// Retention of messages that every group has acknowledged; 72 h by default.
+	// The URL's ?retention=D comes first. A longer one costs Redis's memory.
+	Retention time.Duration
+	// MaxLen bounds the messages of a partition; no bound by default. The URL's
+	// ?maxlen=N comes first. At the bound, acknowledged messages go before their
+	// retention is over, and Publish fails with ErrFull when that is not enough.
+	MaxLen int
+	// Wait is how many replicas have to confirm before Publish returns; 0 by
+	// default. The URL's ?wait=N comes first. It costs a round trip to them.
+	Wait int
+	// LeaseTTL is how long a killed process keeps its partitions; 10 s by
+	// default. Every process writes each third of it.
+	LeaseTTL time.Duration
+	// PollInterval is how often an idle partition is looked at without a wake-up;
+	// 1 s by default. It is how late messages of foreign writers arrive.
+	PollInterval time.Duration
+	// Logger hears of trouble in the background; slog.Default() by default.
+	Logger *slog.Logger
+}
+
+// Schemes returns redis:// and rediss://, the latter over TLS.
+//
+//	redis://user:password@host:6379/0
+//	redis://h1:7001,h2:7002,h3:7003/
+//
+// Parameters: cluster (true for a Redis Cluster named by one host; several hosts
+// are one anyway), prefix (none), partitions (3), retention (72h), maxlen (none),
+// wait (0).
+func Schemes(cfg Config) []bus.Scheme {
+	return []bus.Scheme{scheme{"redis", cfg}, scheme{"rediss", cfg}}
+}
+
+// Scheme returns redis:// alone; see [Schemes].
+func Scheme(cfg Config) bus.Scheme { return scheme{"redis", cfg} }
+
+type scheme struct {
+	name string
+	cfg  Config
+}
+
+func (s scheme) Name() string { return s.name }
+
+func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
+	cfg := s.cfg
+	params := bus.NewParams(u)
+	cluster := params.Bool("cluster", false)
+	cfg.Prefix = params.String("prefix", cfg.Prefix)
+	cfg.Partitions = params.Int("partitions", cfg.Partitions, 1)
+	cfg.Retention = params.Duration("retention", cfg.Retention)
+	cfg.MaxLen = params.Int("maxlen", cfg.MaxLen, 1)
+	cfg.Wait = params.Int("wait", cfg.Wait, 1)
+	if err := params.Err(); err != nil {
+		return nil, err
+	}
+	switch {
+	case strings.ContainsAny(cfg.Prefix, "{}"):
+		return nil, errors.New("the prefix has a brace, which Redis Cluster reads as a hash tag; use another")
+	case cfg.MaxLen < 0:
+		return nil, errors.New("Config.MaxLen is negative; give a positive number, or 0 for no bound")
+	case cfg.Wait < 0:
+		return nil, errors.New("Config.Wait is negative; give a number of replicas, or 0 not to wait")
+	}
+	return open(ctx, u, cluster, cfg)
+}

@@ -1,0 +1,32 @@
+package redisbus
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/fault"
+)
+
+// waitTimeout bounds how long replicas have to confirm.
+const waitTimeout = time.Second
+
+// replicated runs the calls and waits for as many replicas as ?wait= asks for.
+func (l *log) replicated(ctx context.Context, calls []*call) (err error) {
+	if l.cfg.Wait == 0 {
+		return runAll(ctx, l.client, calls)
+	}
+	// WAIT speaks of what its own connection has written.
+	conn := l.client.(*redis.Client).Conn()
+	defer conn.Close() //nolint:errcheck // it goes back to the pool
+	if err := runAll(ctx, conn, calls); err != nil {
+		return err
+	}
+	n, err := conn.Wait(ctx, l.cfg.Wait, waitTimeout).Result()
+	if err == nil && int(n) < l.cfg.Wait {
+		err = fault.MarkInfrastructure(fmt.Errorf("%w: %d of %d within %s", ErrNotReplicated, n, l.cfg.Wait, waitTimeout))
+	}
+	return err
+}

@@ -1,0 +1,73 @@
+package redisbus
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/internal/sqllog/logsub"
+)
+
+// watcher hears of new messages and of members by Pub/Sub: one connection for
+// all topics of the process, also on a Cluster, where blocking reads would need
+// one for every stream. What a broken connection does not bring is found by
+// polling, so a signal that is lost costs time and nothing else.
+type watcher struct {
+	pubsub   *redis.PubSub
+	registry *registry
+	logger   *slog.Logger
+
+	mu     sync.Mutex
+	topics map[string]struct{}
+}
+
+func newWatcher(ctx context.Context, client redis.UniversalClient, registry *registry, logger *slog.Logger) *watcher {
+	return &watcher{pubsub: client.Subscribe(ctx), registry: registry, logger: logger, topics: make(map[string]struct{})}
+}
+
+// follow listens to a topic from now on.
+func (w *watcher) follow(ctx context.Context, topic string) {
+	w.mu.Lock()
+	_, known := w.topics[topic]
+	w.topics[topic] = struct{}{}
+	w.mu.Unlock()
+	if known {
+		return
+	}
+	// The client remembers the channel, and subscribes to it when it is back.
+	if err := w.pubsub.Subscribe(ctx, w.registry.keys.channel(topic)); err != nil {
+		w.logger.Warn("bus: no wake-ups until Redis is back; polling meanwhile", slog.String("topic", topic), slog.Any("error", err))
+	}
+}
+
+// run passes signals on until the connection is closed.
+func (w *watcher) run(hub *logsub.Hub) {
+	for heard := range w.pubsub.ChannelWithSubscriptions() {
+		switch heard := heard.(type) {
+		case *redis.Subscription:
+			// Subscribed, perhaps again: who knows what was missed.
+			hub.Wake()
+			hub.WakeGroups()
+		case *redis.Message:
+			w.signal(hub, heard)
+		}
+	}
+}
+
+func (w *watcher) signal(hub *logsub.Hub, heard *redis.Message) {
+	if heard.Payload == "group" {
+		hub.WakeGroups()
+		return
+	}
+	topic, ok := w.registry.topic(strings.TrimPrefix(heard.Channel, w.registry.keys.channel("")))
+	n, err := strconv.Atoi(heard.Payload)
+	if ok && err == nil && n >= 0 && n < topic.Partitions {
+		hub.Wake(topic.FirstLane + n)
+	}
+}
+
+func (w *watcher) close() error { return w.pubsub.Close() }

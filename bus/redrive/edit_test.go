@@ -1,0 +1,84 @@
+package redrive_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/redrive"
+)
+
+func TestEdit(t *testing.T) {
+	each(t, func(t *testing.T, b *bus.Bus) {
+		bury(t, b, "1", "2", "3")
+		l := letters(t, b)
+		got, err := l.Show(t.Context(), "2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		change := func(old, new string) []byte { return []byte(strings.ReplaceAll(string(got.Payload), old, new)) }
+		for want, payload := range map[string][]byte{
+			"is no event":    []byte("{}"),
+			`has the id "9"`: change(`"id":"2"`, `"id":"9"`),
+			`has the key`:    change(`"subject":"key"`, `"subject":"other"`),
+		} {
+			if err := l.Edit(t.Context(), "2", payload); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %q", err, want)
+			}
+		}
+		if err := l.Edit(t.Context(), "4", got.Payload); !errors.Is(err, redrive.ErrNotFound) {
+			t.Errorf("an unknown id: %v", err)
+		}
+		is(t, "pending after refusals", pending(t, b), "1 2 3")
+		for n := 1; n <= 2; n++ {
+			if err := l.Edit(t.Context(), "2", change(`"of":"2"`, fmt.Sprintf(`"of":"edited %d"`, n))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		edited, err := l.Show(t.Context(), "2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if edited.Edits != 2 || edited.Error != "timeout" || edited.Metadata["custom"] != "header of 2" || !strings.Contains(string(edited.Payload), "edited 2") {
+			t.Errorf("after two edits: %+v", edited)
+		}
+		if _, err := l.Redrive(t.Context(), redrive.Filter{All: true}, redrive.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		all := received(t, b, "orders")
+		if len(all) != 3 {
+			t.Fatalf("%d messages were redriven", len(all))
+		}
+		for _, m := range all {
+			if m.UUID == "2" && (!strings.Contains(string(m.Payload), "edited 2") || len(m.Metadata) != 4) {
+				t.Errorf("redriven after the edits: %s %v", m.Payload, m.Metadata)
+			}
+		}
+	})
+}
+
+// Of a letter and its edited copy, which a crash can leave, the copy counts.
+func TestAnEditIsNotLostBesideItsOriginal(t *testing.T) {
+	each(t, func(t *testing.T, b *bus.Bus) {
+		again := dead(t, "1", "OrderPlaced")
+		again.Payload = []byte(strings.ReplaceAll(string(again.Payload), `"of":"1"`, `"of":"edited"`))
+		again.Metadata.Set("dlq_edits", "1")
+		bury(t, b, "1")
+		publish(t, b, dlt, again)
+		l := letters(t, b)
+		got, err := l.Show(t.Context(), "1")
+		if err != nil || got.Edits != 1 {
+			t.Errorf("shown: %+v %v", got, err)
+		}
+		if _, err := l.Redrive(t.Context(), redrive.Filter{All: true}, redrive.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		all := received(t, b, "orders")
+		if n := len(all); n == 0 || !strings.Contains(string(all[n-1].Payload), "edited") {
+			t.Errorf("%d were redriven, and the last is not the edited one", n)
+		}
+		is(t, "pending", pending(t, b), "")
+	})
+}

@@ -1,0 +1,71 @@
+package redrive
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+var (
+	// ErrNotFound is returned for an id that no dead letter has which is still
+	// to be looked at.
+	ErrNotFound = errors.New("redrive: no such dead letter")
+	// ErrEmptyFilter is returned by Redrive and Drop for a filter that chooses
+	// nothing by name: everything is asked for with Filter.All.
+	ErrEmptyFilter = errors.New("redrive: the filter is empty; set All to mean every dead letter")
+)
+
+// Config configures [Letters]. The zero value works.
+type Config struct {
+	// Window is how many letters are held at once while they are looked at;
+	// 4096 by default. It bounds the memory of a pass, and what a List sees on a
+	// transport that has no bus.Pender.
+	Window int
+	// Wait is how long a pass waits for the next letter while the transport says
+	// that there are more; 15 s by default, which is longer than a transport
+	// takes to give the place of a killed tool to the next one. On a transport
+	// that cannot tell its lag every pass ends with that wait.
+	Wait time.Duration
+	// Group reads the dead letters; bus.RedriveGroup by default. Only that one
+	// is declared by bus.Runner.
+	Group string
+}
+
+// Letters are the dead letters of one dead letter topic that nobody has redriven
+// or dropped. It holds nothing open between calls and may be used by several
+// goroutines, though calls on one topic that change anything wait for each other
+// or see only a part; see the package comment.
+type Letters struct {
+	bus   *bus.Bus
+	topic string
+	cfg   Config
+}
+
+// New makes Letters of a dead letter topic. The bus stays the caller's to close.
+func New(b *bus.Bus, topic string, cfg Config) (*Letters, error) {
+	switch {
+	case b == nil:
+		return nil, errors.New("redrive: New: bus is nil; open one with an Opener")
+	case topic == "":
+		return nil, errors.New("redrive: New: topic is empty; name the dead letter topic, such as orders.DLT")
+	case cfg.Window < 0 || cfg.Window > 0 && cfg.Window < 16:
+		return nil, fmt.Errorf("redrive: Window is %d; give at least 16, or 0 for the default 4096", cfg.Window)
+	case cfg.Wait < 0:
+		return nil, fmt.Errorf("redrive: Wait is %s; give a positive duration, or 0 for the default 15s", cfg.Wait)
+	}
+	if cfg.Window == 0 {
+		cfg.Window = 4096
+	}
+	if cfg.Wait == 0 {
+		cfg.Wait = 15 * time.Second
+	}
+	if cfg.Group == "" {
+		cfg.Group = bus.RedriveGroup
+	}
+	return &Letters{bus: b, topic: topic, cfg: cfg}, nil
+}
+
+// Topic is the dead letter topic.
+func (l *Letters) Topic() string { return l.topic }

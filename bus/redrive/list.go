@@ -1,0 +1,118 @@
+package redrive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+)
+
+// Listing is what List found.
+type Listing struct {
+	Letters []Letter // oldest first; a letter that lies there twice stands once
+	// Pending is how many letters the transport says there are, before the
+	// filter, or how many were seen where it cannot say.
+	Pending int
+	Seen    int // of those that were looked at
+	// Complete reports whether all of them were looked at: not when the limit or
+	// the window was reached, or while another pass holds some of them.
+	Complete bool
+}
+
+// List returns the letters that the filter chooses, at most limit of them, or
+// all that it sees when limit is 0. It settles nothing. On a transport with
+// bus.Pender it disturbs nobody; on another it reads as the group and hands
+// everything back, so that a pass at the same time sees only a part.
+func (l *Letters) List(ctx context.Context, f Filter, limit int) (Listing, error) {
+	var out Listing
+	found := map[string]int{} // index in out.Letters
+	add := func(m *message.Message) (more bool) {
+		out.Seen++
+		letter := read(m)
+		if !f.matches(letter) {
+			return true
+		}
+		key := letter.key() + "\x00" + letter.Group
+		if i, twice := found[key]; twice {
+			if have := out.Letters[i]; newer(version{have.Redrives, have.Edits}, letter) {
+				out.Letters[i] = letter
+			}
+			return true
+		}
+		if limit > 0 && len(out.Letters) == limit {
+			return false
+		}
+		found[key] = len(out.Letters)
+		out.Letters = append(out.Letters, letter)
+		return true
+	}
+	err := l.look(ctx, &out, add)
+	return out, err
+}
+
+// Show returns the letter with the id; of several groups that of the first.
+func (l *Letters) Show(ctx context.Context, id string) (Letter, error) {
+	// Not with a limit of one: an edited copy lies behind the original.
+	found, err := l.List(ctx, Filter{IDs: []string{id}}, 0)
+	switch {
+	case err != nil:
+		return Letter{}, err
+	case len(found.Letters) > 0:
+		return found.Letters[0], nil
+	case !found.Complete:
+		return Letter{}, fmt.Errorf("%w: %s in %s, of which not all could be seen; another pass may hold it", ErrNotFound, id, l.topic)
+	default:
+		return Letter{}, fmt.Errorf("%w: %s in %s", ErrNotFound, id, l.topic)
+	}
+}
+
+// look calls add with every pending letter until it wants no more.
+func (l *Letters) look(ctx context.Context, out *Listing, add func(*message.Message) bool) error {
+	messages, err := l.bus.Pending(ctx, l.topic, l.cfg.Group, l.cfg.Window)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return l.lookByReading(ctx, out, add)
+	}
+	if err != nil {
+		return fmt.Errorf("redrive: list %s: %w", l.topic, err)
+	}
+	out.Pending, out.Complete = len(messages), len(messages) < l.cfg.Window
+	if n, known, err := l.pending(ctx); err == nil && known {
+		out.Pending = n
+	}
+	for _, m := range messages {
+		if !add(m) {
+			out.Complete = false
+			break
+		}
+	}
+	return nil
+}
+
+func (l *Letters) lookByReading(ctx context.Context, out *Listing, add func(*message.Message) bool) (err error) {
+	r, err := l.open(ctx, l.cfg.Window)
+	if err != nil {
+		return err
+	}
+	defer r.close(&err)
+	if c := l.bus.Capabilities(); c.LocksKeys || c.SerialGroups {
+		r.wait = min(r.wait, time.Second) // more than a few are not to be had
+	}
+	defer func() { out.Pending = max(r.pending, r.seen) }()
+	for r.seen < l.cfg.Window {
+		m, err := r.next(ctx, r.patience())
+		if err != nil {
+			return err
+		}
+		if m == nil {
+			out.Complete = r.complete() || !r.known
+			return nil
+		}
+		r.seen++
+		if !add(m) {
+			return nil
+		}
+	}
+	return nil
+}

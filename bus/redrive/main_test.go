@@ -1,0 +1,200 @@
+package redrive_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/membus"
+	"github.com/millrace-go/millrace/bus/redrive"
+	"github.com/millrace-go/millrace/event"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const dlt = "orders.DLT"
+
+// memBus opens an in-memory bus that is closed with the test.
+func memBus(t *testing.T) *bus.Bus {
+	t.Helper()
+	d, err := membus.Open(membus.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bus.New("mem", d)
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("close the bus: %v", err)
+		}
+	})
+	return b
+}
+
+// plain is membus without what only it can do: no looking at pending messages.
+type plain struct{ bus.Driver }
+
+func (p plain) Lag(ctx context.Context) ([]bus.Lag, error) { return p.Driver.(bus.Lagger).Lag(ctx) }
+
+// blind is membus that cannot tell its lag either.
+type blind struct{ bus.Driver }
+
+// each runs the test on a transport that can look at what is pending, on one
+// that can only read it, and on one that does not know how much it is.
+func each(t *testing.T, test func(t *testing.T, b *bus.Bus)) {
+	for name, wrap := range map[string]func(bus.Driver) bus.Driver{
+		"pender": func(d bus.Driver) bus.Driver { return d },
+		"plain":  func(d bus.Driver) bus.Driver { return plain{d} },
+		"blind":  func(d bus.Driver) bus.Driver { return blind{d} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, bus.New(name, wrap(memBus(t).Driver()))) })
+		})
+	}
+}
+
+func letters(t *testing.T, b *bus.Bus) *redrive.Letters {
+	t.Helper()
+	l, err := redrive.New(b, dlt, redrive.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// dead makes a dead letter of an event of the type; its id is id.
+func dead(t *testing.T, id, typ string) *message.Message {
+	t.Helper()
+	e, err := event.New(typ, "test", map[string]string{"of": id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.ID, e.AggregateID = id, "key"
+	m, err := event.Structured{}.Encode(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Metadata.Set("custom", "header of "+id)
+	return buried(m)
+}
+
+// buried adds what a consumer says of a message it gave up.
+func buried(m *message.Message) *message.Message {
+	for k, v := range map[string]string{
+		bus.DLQOriginalTopic: "orders", bus.DLQGroup: "billing", bus.DLQReason: bus.ReasonExhausted,
+		bus.DLQClass: "transient", bus.DLQError: "timeout", bus.DLQStack: "main.go:1", bus.DLQAttempts: "4",
+		bus.DLQFirstFailure: "2026-03-01T10:00:00Z", bus.DLQLastFailure: "2026-03-01T10:00:07.5Z", bus.DLQWorker: "w-1",
+	} {
+		m.Metadata.Set(k, v)
+	}
+	return m
+}
+
+// bury publishes dead letters with these ids.
+func bury(t *testing.T, b *bus.Bus, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		publish(t, b, dlt, dead(t, id, "OrderPlaced"))
+	}
+}
+
+func publish(t *testing.T, b *bus.Bus, topic string, messages ...*message.Message) {
+	t.Helper()
+	if err := b.Publisher().Publish(topic, messages...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func numbers(from, to int) (ids []string) {
+	for n := from; n <= to; n++ {
+		ids = append(ids, strconv.Itoa(n))
+	}
+	return ids
+}
+
+// pending lists the ids of what is still to be looked at.
+func pending(t *testing.T, b *bus.Bus) string {
+	t.Helper()
+	got, err := letters(t, b).List(t.Context(), redrive.Filter{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, l := range got.Letters {
+		ids = append(ids, l.ID)
+	}
+	return strings.Join(ids, " ")
+}
+
+// delivered lists the ids that were published to the original topic.
+func delivered(t *testing.T, b *bus.Bus) string {
+	t.Helper()
+	var ids []string
+	for _, m := range received(t, b, "orders") {
+		ids = append(ids, m.UUID)
+	}
+	return strings.Join(ids, " ")
+}
+
+// received returns all of a topic, read by a group of its own.
+func received(t *testing.T, b *bus.Bus, topic string) (all []*message.Message) {
+	t.Helper()
+	sub, err := b.Driver().Subscriber(fmt.Sprint("reader", time.Now().UnixNano()), 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Close()
+	ch, err := sub.Subscribe(context.Background(), topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		synctest.Wait()
+		select {
+		case m := <-ch:
+			all = append(all, m)
+		default:
+			return all
+		}
+	}
+}
+
+func is(t *testing.T, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
+
+// run starts a consumer and returns what ends it.
+func run(t *testing.T, b *bus.Bus, c bus.Consumer) (stop func()) {
+	t.Helper()
+	r, err := bus.NewRunner(b, bus.RunnerConfig{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Add(c); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	<-r.Running()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+var errRefused = errors.New("refused")

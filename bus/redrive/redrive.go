@@ -1,0 +1,123 @@
+package redrive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+)
+
+// Options are those of one Redrive or Drop. The zero value takes all that the
+// filter chooses as fast as the transport goes.
+type Options struct {
+	// Limit is how many letters are taken at most; 0 means all.
+	Limit int
+	// Rate is how many letters are taken per second; 0 means no bound.
+	Rate float64
+	// DryRun takes nothing and says what would be taken.
+	DryRun bool
+	// Progress is called now and then, and at the end. It must not block.
+	Progress func(Result)
+}
+
+// Result says what a pass did so far.
+type Result struct {
+	Pending    int // letters there were at the start, as far as the transport can tell
+	Seen       int // of those that were looked at
+	Matched    int // chosen by the filter
+	Done       int // redriven, dropped or edited; with DryRun, what would be
+	Duplicates int // letters that lay there twice, of which one was done
+	Moved      int // letters that were put to the end of the topic to get at others
+	Failed     []Failure
+	// Complete reports whether all letters there were at the start were looked
+	// at. It is false after a limit, and when another pass held some of them.
+	Complete bool
+}
+
+// Failure is a letter that cannot be redriven. It stays where it is.
+type Failure struct {
+	ID  string
+	Err error
+}
+
+// Redrive publishes the letters that the filter chooses to their original
+// topics, with their id and bytes, without the metadata of the failure, and with
+// bus.DLQRedrive. A letter is published before it is acknowledged.
+//
+// It takes the letters that were there when it began: one that fails again
+// while it works waits for the next Redrive. After an error or the end of ctx,
+// what was done stays done and the rest is pending; the Result says how far it came.
+func (l *Letters) Redrive(ctx context.Context, f Filter, o Options) (Result, error) {
+	return l.change(ctx, f, o, true, func(m *message.Message, letter Letter) (outgoing, error) {
+		if letter.OriginalTopic == "" {
+			return outgoing{}, errors.New("redrive: the letter does not say which topic it comes from (dlq_original_topic)")
+		}
+		return outgoing{topic: letter.OriginalTopic, message: redriven(m)}, nil
+	})
+}
+
+// Drop gives up the letters that the filter chooses for good.
+func (l *Letters) Drop(ctx context.Context, f Filter, o Options) (Result, error) {
+	return l.change(ctx, f, o, false, func(*message.Message, Letter) (outgoing, error) { return outgoing{}, nil })
+}
+
+func (l *Letters) change(ctx context.Context, f Filter, o Options, redrives bool, act action) (Result, error) {
+	switch {
+	case f.empty():
+		return Result{}, ErrEmptyFilter
+	case o.Limit < 0:
+		return Result{}, fmt.Errorf("redrive: Limit is %d; give at least 1, or 0 for all", o.Limit)
+	case o.Rate < 0:
+		return Result{}, fmt.Errorf("redrive: Rate is %g; give letters per second, or 0 for no bound", o.Rate)
+	}
+	if o.DryRun {
+		return l.rehearse(ctx, f, o, act)
+	}
+	return l.pass(ctx, f, o, act, redrives)
+}
+
+// rehearse counts what a pass would do.
+func (l *Letters) rehearse(ctx context.Context, f Filter, o Options, act action) (Result, error) {
+	found, err := l.List(ctx, f, o.Limit)
+	res := Result{Pending: found.Pending, Seen: found.Seen, Matched: len(found.Letters), Complete: found.Complete}
+	for _, letter := range found.Letters {
+		m := message.NewMessage(letter.ID, letter.Payload)
+		m.Metadata = letter.Metadata
+		if _, err := act(m, letter); err != nil {
+			res.Failed = append(res.Failed, Failure{letter.ID, err})
+			continue
+		}
+		res.Done++
+	}
+	if o.Progress != nil && err == nil {
+		o.Progress(res)
+	}
+	return res, err
+}
+
+// Edit replaces the payload of the letters with the id, those of every group. It
+// keeps id and metadata, and refuses a payload that is no event where the letter
+// is one, or one with another id or key. The edited letter goes to the end of
+// the topic.
+func (l *Letters) Edit(ctx context.Context, id string, payload []byte) error {
+	res, err := l.pass(ctx, Filter{IDs: []string{id}}, Options{}, func(m *message.Message, _ Letter) (outgoing, error) {
+		out, err := replaced(m, payload)
+		if err != nil {
+			return outgoing{}, err
+		}
+		return outgoing{topic: l.topic, message: out, stays: true}, nil
+	}, false)
+	switch {
+	case err != nil:
+		return err
+	case len(res.Failed) > 0:
+		return res.Failed[0].Err
+	case res.Done > 0:
+		return nil
+	case !res.Complete:
+		return fmt.Errorf("%w: %s in %s, of which not all could be seen; another pass may hold it", ErrNotFound, id, l.topic)
+	default:
+		return fmt.Errorf("%w: %s in %s", ErrNotFound, id, l.topic)
+	}
+}

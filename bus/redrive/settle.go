@@ -1,0 +1,145 @@
+package redrive
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/backoff"
+)
+
+// settle publishes what has to be published, then acknowledges. Whatever ends it
+// in between, every letter is published somewhere or still pending, or both.
+func (p *pass) settle(ctx context.Context) error {
+	if err := p.keepPace(ctx); err != nil {
+		return err
+	}
+	before, todo := p.held[:p.before], p.chosen
+	p.held, p.before, p.chosen = slices.Clone(p.held[p.before:]), 0, nil
+	// Another instance has what the transport took back.
+	gone := func(m *message.Message) bool { return m.Context().Err() != nil }
+	before = slices.DeleteFunc(before, gone)
+	todo = slices.DeleteFunc(todo, func(c chosen) bool { return gone(c.letter) })
+
+	if err := p.moveAway(ctx, before); err != nil {
+		return err
+	}
+	var failed []*message.Message
+	for topic, group := range byTopic(todo, p.id) {
+		if topic == "" {
+			continue
+		}
+		bad, err := p.publishAll(ctx, topic, group)
+		if err != nil {
+			return err
+		}
+		failed = append(failed, bad...)
+	}
+	if err := p.moveAway(ctx, failed); err != nil {
+		return err
+	}
+	for _, c := range todo {
+		switch {
+		case slices.Contains(failed, c.letter):
+			continue
+		case c.twice:
+			p.result.Duplicates++
+		default:
+			p.result.Done++
+		}
+		c.letter.Ack()
+	}
+	p.progress()
+	return nil
+}
+
+// moveAway puts letters to the end of the topic.
+func (p *pass) moveAway(ctx context.Context, letters []*message.Message) error {
+	if len(letters) == 0 {
+		return nil
+	}
+	copies := make([]*message.Message, len(letters))
+	for i, m := range letters {
+		copies[i] = moved(m, p.id)
+	}
+	if err := p.publish(ctx, p.topic, copies); err != nil {
+		return err
+	}
+	for _, m := range letters {
+		m.Ack()
+	}
+	p.result.Moved += len(letters)
+	return nil
+}
+
+// byTopic groups letters by where they go.
+func byTopic(todo []chosen, pass string) map[string][]chosen {
+	groups := map[string][]chosen{}
+	for _, c := range todo {
+		if c.out.stays {
+			c.out.message.Metadata[movedBy] = pass
+		}
+		groups[c.out.topic] = append(groups[c.out.topic], c)
+	}
+	return groups
+}
+
+// publishAll publishes letters to a topic, in one call where that works. A letter
+// that can never be published does not keep the others; it is returned.
+func (p *pass) publishAll(ctx context.Context, topic string, group []chosen) (failed []*message.Message, err error) {
+	messages := make([]*message.Message, len(group))
+	for i, c := range group {
+		messages[i] = c.out.message
+	}
+	err = p.publish(ctx, topic, messages)
+	if err == nil || fault.Of(err) != fault.Permanent {
+		return nil, err
+	}
+	for i, c := range group {
+		if len(group) > 1 {
+			err = p.publish(ctx, topic, messages[i:i+1])
+		}
+		switch {
+		case err == nil:
+		case fault.Of(err) == fault.Permanent:
+			p.fail(c.letter, err)
+			delete(p.done, c.key) // its like may fare better
+			failed = append(failed, c.letter)
+		default:
+			return nil, err
+		}
+	}
+	return failed, nil
+}
+
+func (p *pass) publish(ctx context.Context, topic string, messages []*message.Message) error {
+	copies := make([]*message.Message, len(messages))
+	for i, m := range messages {
+		copies[i] = m.Copy() // a publisher may change what it publishes
+		copies[i].SetContext(ctx)
+	}
+	if err := p.bus.Publisher().Publish(topic, copies...); err != nil {
+		return fmt.Errorf("redrive: %w", err)
+	}
+	return nil
+}
+
+// keepPace waits until the rate allows what is chosen.
+func (p *pass) keepPace(ctx context.Context) error {
+	if p.opts.Rate <= 0 || len(p.chosen) == 0 {
+		return nil
+	}
+	now := time.Now()
+	if wait := p.allowed.Sub(now); wait > 0 {
+		if err := backoff.Sleep(ctx, wait); err != nil {
+			return err
+		}
+		now = p.allowed
+	}
+	p.allowed = now.Add(time.Duration(float64(len(p.chosen)) / p.opts.Rate * float64(time.Second)))
+	return nil
+}

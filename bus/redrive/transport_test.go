@@ -1,0 +1,138 @@
+package redrive_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/redrive"
+)
+
+// individual is a transport that remembers every acknowledgement, as a queue
+// does: membus, and beside it what was acknowledged behind something that was not.
+type individual struct {
+	bus.Driver
+	mu    sync.Mutex
+	acked map[string]bool
+}
+
+func (i *individual) Capabilities() bus.Capabilities {
+	c := i.Driver.Capabilities()
+	c.IndividualAcks = true
+	return c
+}
+
+func (i *individual) Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error) {
+	all, err := i.Driver.(bus.Pender).Pending(ctx, topic, group, limit)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var left []*message.Message
+	for _, m := range all {
+		if !i.acked[m.UUID] {
+			left = append(left, m)
+		}
+	}
+	return left, err
+}
+
+func (i *individual) Lag(ctx context.Context) ([]bus.Lag, error) {
+	left, err := i.Pending(ctx, dlt, bus.RedriveGroup, 1000)
+	return []bus.Lag{{Topic: dlt, Group: bus.RedriveGroup, Messages: len(left)}}, err
+}
+
+func (i *individual) Subscriber(group string, window int) (message.Subscriber, error) {
+	sub, err := i.Driver.Subscriber(group, window)
+	return &individualSubscriber{Subscriber: sub, store: i}, err
+}
+
+type individualSubscriber struct {
+	message.Subscriber
+	store *individual
+	all   []*message.Message
+	wg    sync.WaitGroup
+}
+
+func (s *individualSubscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
+	in, err := s.Subscriber.Subscribe(ctx, topic)
+	out := make(chan *message.Message, 1000)
+	s.wg.Go(func() {
+		for m := range in {
+			s.store.mu.Lock()
+			done := topic == dlt && s.store.acked[m.UUID]
+			s.store.mu.Unlock()
+			if done {
+				continue
+			}
+			s.all = append(s.all, m)
+			out <- m
+		}
+	})
+	return out, err
+}
+
+func (s *individualSubscriber) Close() error {
+	synctest.Wait()
+	err := s.Subscriber.Close()
+	s.wg.Wait()
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	for _, m := range s.all {
+		select {
+		case <-m.Acked():
+			s.store.acked[m.UUID] = true
+		default:
+		}
+	}
+	return err
+}
+
+// Where every acknowledgement counts, nothing has to be moved.
+func TestIndividualAcksNeedNoMove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := bus.New("individual", &individual{Driver: memBus(t).Driver(), acked: map[string]bool{}})
+		bury(t, b, numbers(1, 9)...)
+		res, err := letters(t, b).Redrive(t.Context(), redrive.Filter{IDs: []string{"3", "6"}}, redrive.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		is(t, "result", summary(res), "seen 9 matched 2 done 2 duplicates 0 moved 0 failed 0 complete true")
+		is(t, "pending", pending(t, b), "1 2 4 5 7 8 9")
+		is(t, "original topic", delivered(t, b), "3 6")
+	})
+}
+
+// serial is a transport that hands out one message at a time.
+type serial struct{ plain }
+
+func (s serial) Capabilities() bus.Capabilities {
+	c := s.Driver.Capabilities()
+	c.SerialGroups = true
+	return c
+}
+
+func (s serial) Subscriber(group string, _ int) (message.Subscriber, error) {
+	return s.Driver.Subscriber(group, 1)
+}
+
+func TestASelectionWhereOneMessageIsOutAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mem := memBus(t)
+		b := bus.New("serial", serial{plain{mem.Driver()}})
+		bury(t, mem, numbers(1, 9)...)
+		res, err := letters(t, b).Redrive(t.Context(), redrive.Filter{IDs: []string{"3", "6"}}, redrive.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Done != 2 {
+			t.Errorf("%s", summary(res))
+		}
+		is(t, "original topic", delivered(t, mem), "3 6")
+		if left := len(pending(t, mem)); left != len("1 2 3 4 5 6 7") {
+			t.Errorf("pending: %s", pending(t, mem))
+		}
+	})
+}

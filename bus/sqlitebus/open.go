@@ -1,0 +1,135 @@
+package sqlitebus
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/sqlitedb"
+	"github.com/millrace-go/millrace/internal/sqllog/logbus"
+	"github.com/millrace-go/millrace/internal/sqllog/logsub"
+	"github.com/millrace-go/millrace/internal/sqllog/sqlitelog"
+)
+
+// pools are the connections of one opened URL.
+type pools struct {
+	db, reader *sql.DB
+	watched    *sql.DB   // the watcher keeps a connection for itself
+	owned      []*sql.DB // opened here, closed here
+}
+
+// open opens the pools and starts the bus on them.
+func open(ctx context.Context, path string, pool sqlitedb.Config, cfg Config) (*logbus.Driver, error) {
+	p, err := openPools(ctx, path, pool, cfg)
+	if err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	log, err := sqlitelog.New(p.db, tables)
+	if err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	log = log.WithReader(p.reader)
+	schema, err := migrations(log)
+	if err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return logbus.Open(ctx, logbus.Parts{
+		Name: "sqlitebus", Log: log, SQL: statements(), Schema: schema,
+		DB: p.db, Reader: p.reader, App: p.db,
+		Classify: classify,
+		Watch:    func(ctx context.Context, hub *logsub.Hub) { watch(ctx, log, p.watched, hub) },
+		Close:    p.close,
+	}, logsub.Config{
+		Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL,
+		Holder: cfg.Holder, Logger: cfg.Logger,
+	})
+}
+
+func openPools(ctx context.Context, path string, pool sqlitedb.Config, cfg Config) (*pools, error) {
+	p := &pools{}
+	own := func(open func(string, sqlitedb.Config) (*sql.DB, error), pool sqlitedb.Config) (*sql.DB, error) {
+		db, err := open(path, pool)
+		if err == nil {
+			p.owned = append(p.owned, db)
+		}
+		return db, err
+	}
+	shared, err := isFile(ctx, cfg.DB, path)
+	if err != nil {
+		return p, err
+	}
+	if shared {
+		p.db, p.reader = cfg.DB, cfg.ReadDB
+	}
+	if p.db == nil {
+		if p.db, err = own(sqlitedb.Open, pool); err != nil {
+			return p, err
+		}
+	}
+	if p.reader == nil {
+		if p.reader, err = own(sqlitedb.OpenReader, sqlitedb.Config{}); err != nil {
+			return p, err
+		}
+	}
+	p.watched, err = own(sqlitedb.OpenReader, sqlitedb.Config{MaxOpenConns: 1})
+	return p, err
+}
+
+func (p *pools) close() error {
+	var errs []error
+	for _, db := range p.owned {
+		errs = append(errs, db.Close())
+	}
+	p.owned = nil
+	return errors.Join(errs...)
+}
+
+// isFile reports whether the pool is on the file at path.
+func isFile(ctx context.Context, db *sql.DB, path string) (bool, error) {
+	if db == nil {
+		return false, nil
+	}
+	var name string
+	if err := db.QueryRowContext(ctx, `SELECT file FROM pragma_database_list WHERE name = 'main'`).Scan(&name); err != nil {
+		return false, fmt.Errorf("sqlitebus: ask Config.DB for its file: %w", err)
+	}
+	mine, errMine := os.Stat(name) // fails for a database in memory
+	other, errOther := os.Stat(path)
+	return errMine == nil && errOther == nil && os.SameFile(mine, other), nil
+}
+
+// classify judges the driver's errors. A lock that outlasts the busy timeout is
+// trouble with our own database, not with a message, so it counts as
+// infrastructure: consumers pause.
+func classify(err error) fault.Class {
+	class := sqlitedb.Classify(err)
+	if class == fault.Transient {
+		return fault.Infrastructure
+	}
+	return class
+}
+
+// watch wakes readers for what other connections commit: in this process an
+// outbox or the application on the same log, or another process.
+func watch(ctx context.Context, log *sqlitelog.Log, reader *sql.DB, hub *logsub.Hub) {
+	last := int64(-1) // not looked yet
+	//nolint:errcheck // it ends with ctx and has nothing else to say
+	sqlitelog.Watch(ctx, reader, func() {
+		var lanes []int
+		var err error
+		if last < 0 {
+			// What was there before is read without being woken.
+			if id, failed := log.LastID(ctx); failed == nil {
+				last = id
+			}
+		} else if lanes, last, err = log.LanesAfter(ctx, last); err != nil {
+			hub.Wake() // whoever has something to read finds out
+		} else if len(lanes) > 0 {
+			hub.Wake(lanes...)
+		}
+		hub.WakeGroups()
+	})
+}

@@ -1,0 +1,200 @@
+package sqsbus
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// driver is the bus on one account and region.
+type driver struct {
+	client    *sqs.Client
+	transport *http.Transport // nil when the client is the application's
+	cfg       Config
+	queues    *queues
+	groups    *groups
+	publisher *publisher
+
+	mu          sync.Mutex
+	closed      bool
+	subscribers map[*subscriber]struct{}
+}
+
+var (
+	_ bus.Driver = (*driver)(nil)
+	_ bus.Lagger = (*driver)(nil)
+)
+
+func open(ctx context.Context, at address, cfg Config) (*driver, error) {
+	d := &driver{client: cfg.Client, cfg: cfg, groups: newGroups(), subscribers: make(map[*subscriber]struct{})}
+	if d.client == nil {
+		if err := d.connect(ctx, at); err != nil {
+			return nil, err
+		}
+	}
+	d.queues = &queues{client: d.client, cfg: cfg, known: make(map[string]queue)}
+	d.publisher = &publisher{client: d.client, queues: d.queues, cfg: cfg}
+	// The first request says what is wrong with credentials and address.
+	probe := cfg.Prefix + "millrace"
+	if _, err := d.client.ListQueues(ctx, &sqs.ListQueuesInput{QueueNamePrefix: &probe}); err != nil {
+		return nil, errors.Join(translate("open", err), d.Close())
+	}
+	return d, nil
+}
+
+func (d *driver) connect(ctx context.Context, at address) error {
+	options := []func(*config.LoadOptions) error{config.WithRegion(at.region)}
+	if at.key != "" {
+		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(at.key, at.secret, "")))
+	}
+	account, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return fmt.Errorf("sqsbus: open: %w", err)
+	}
+	// What the environment says of certificates and proxies is in the transport by
+	// now; ours is a copy, so that its connections end with the driver.
+	client, ok := account.HTTPClient.(*awshttp.BuildableClient)
+	if !ok {
+		client = awshttp.NewBuildableClient()
+	}
+	d.transport = client.GetTransport()
+	d.transport.MaxIdleConnsPerHost = 64
+	account.HTTPClient = &http.Client{Transport: d.transport}
+	d.client = sqs.NewFromConfig(account, func(o *sqs.Options) {
+		if at.endpoint != "" {
+			o.BaseEndpoint = &at.endpoint
+		}
+	})
+	return nil
+}
+
+func (d *driver) Capabilities() bus.Capabilities {
+	return bus.Capabilities{Durable: true, OrderedPerKey: true, IndividualAcks: true, LocksKeys: true}
+}
+
+func (d *driver) Publisher() message.Publisher { return d.publisher }
+
+func (d *driver) Subscriber(group string, window int) (message.Subscriber, error) {
+	if window < 1 {
+		return nil, fault.MarkPermanent(fmt.Errorf("sqsbus: the window of group %s is %d; give at least 1", group, window))
+	}
+	s := &subscriber{driver: d, group: group, window: window, subs: make(map[*subscription]struct{})}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, translate("subscriber", bus.ErrClosed)
+	}
+	d.subscribers[s] = struct{}{}
+	return s, nil
+}
+
+// Declare implements bus.Driver. A topic has one group at most; partitions and
+// replication are Amazon's business.
+func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
+	for _, t := range topics {
+		if err := d.declare(ctx, t); err != nil {
+			return translate("declare "+t.Name, err)
+		}
+	}
+	return nil
+}
+
+func (d *driver) declare(ctx context.Context, t bus.Topic) error {
+	if r := t.Retention; r != 0 && (r < minRetention || r > maxRetention) {
+		return fault.MarkPermanent(fmt.Errorf("the retention is %s; SQS keeps messages %s to %s", r, minRetention, maxRetention))
+	}
+	if _, err := d.queues.ensure(ctx, t.Name, t.Retention); err != nil {
+		return err
+	}
+	for _, group := range t.Groups {
+		if err := d.groups.declare(t.Name, group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// counts are the attributes that sum up to what is not deleted.
+var counts = []types.QueueAttributeName{
+	types.QueueAttributeNameApproximateNumberOfMessages,
+	types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
+	types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
+}
+
+// Lag implements bus.Lagger for the topics that this process has declared,
+// published to, or subscribed to. The figures are Amazon's approximations, and it
+// does not say how old the oldest message is.
+func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
+	var out []bus.Lag
+	for _, q := range d.queues.all() {
+		groups := d.groups.all(q.topic)
+		if len(groups) == 0 {
+			continue
+		}
+		got, err := d.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &q.url, AttributeNames: counts})
+		if gone(err) {
+			continue
+		}
+		if err != nil {
+			return nil, translate("lag of "+q.topic, err)
+		}
+		lag := bus.Lag{Topic: q.topic}
+		for _, name := range counts {
+			n, err := strconv.Atoi(got.Attributes[string(name)])
+			if err == nil {
+				lag.Messages += n
+			}
+		}
+		for _, lag.Group = range groups {
+			out = append(out, lag)
+		}
+	}
+	slices.SortFunc(out, func(a, b bus.Lag) int {
+		return cmp.Or(strings.Compare(a.Topic, b.Topic), strings.Compare(a.Group, b.Group))
+	})
+	return out, nil
+}
+
+// Close ends subscribers, publisher and the connections that Open made.
+func (d *driver) Close() error {
+	d.mu.Lock()
+	d.closed = true
+	var subs []*subscriber
+	for s := range d.subscribers {
+		subs = append(subs, s)
+	}
+	d.mu.Unlock()
+	errs := make([]error, len(subs))
+	var wg sync.WaitGroup
+	for i, s := range subs {
+		wg.Go(func() { errs[i] = s.Close() })
+	}
+	wg.Wait()
+	errs = append(errs, d.publisher.Close())
+	if d.transport != nil {
+		d.transport.CloseIdleConnections()
+	}
+	return errors.Join(errs...)
+}
+
+func (d *driver) forget(s *subscriber) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.subscribers, s)
+}

@@ -1,0 +1,68 @@
+package sqsbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aws/smithy-go"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// ErrTooLarge is wrapped by the error of Publish for a message that does not fit
+// into SQS, compressed or not.
+var ErrTooLarge = errors.New("sqsbus: the message is too large")
+
+// ErrOtherGroup is wrapped by the error of Declare and Subscribe when a topic's
+// queue belongs to another group.
+var ErrOtherGroup = errors.New("sqsbus: the queue belongs to another group")
+
+// ErrOtherTopic is wrapped by the error of whatever uses a topic whose queue name
+// is taken by another topic.
+var ErrOtherTopic = errors.New("sqsbus: the queue belongs to another topic")
+
+// refused are the answers that say something about the message, and would be the
+// same the next time. Everything else is trouble with the server or our set-up.
+var refused = []string{
+	"InvalidMessageContents", "InvalidParameterValue", "InvalidAttributeValue", "MessageTooLong",
+	"BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong", "MissingParameter",
+}
+
+// classify implements fault.Classifier.
+func classify(err error) fault.Class {
+	var api smithy.APIError
+	switch {
+	case err == nil || errors.Is(err, context.Canceled):
+		return fault.Unclassified
+	case errors.As(err, &api) && slices.Contains(refused, api.ErrorCode()):
+		return fault.Permanent
+	}
+	return fault.Infrastructure
+}
+
+// translate names the package and gives an error its class.
+func translate(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("sqsbus: %s: %w", what, err)
+	if errors.Is(err, bus.ErrClosed) {
+		return err
+	}
+	switch fault.Of(err, classify) {
+	case fault.Permanent:
+		return fault.MarkPermanent(err)
+	case fault.Infrastructure:
+		return fault.MarkInfrastructure(err)
+	}
+	return err
+}
+
+// isCode is whether an answer has one of the codes.
+func isCode(err error, codes ...string) bool {
+	var api smithy.APIError
+	return errors.As(err, &api) && slices.Contains(codes, api.ErrorCode())
+}

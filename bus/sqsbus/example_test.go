@@ -1,0 +1,20 @@
+package sqsbus_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/sqsbus"
+)
+
+func ExampleScheme() {
+	o := bus.NewOpener(sqsbus.Scheme(sqsbus.Config{Prefix: "boxoffice-"}))
+	fmt.Println(o.Schemes())
+
+	_, err := o.Open(context.Background(), "sqs://eu-central-1?visibility=25h")
+	fmt.Println(err)
+	// Output:
+	// [sqs]
+	// bus: open sqs: the visibility is 25h0m0s; give whole seconds from 2s to 12h0m0s
+}

@@ -1,0 +1,120 @@
+package sqsbus_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/google/uuid"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/sqsbus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// place is a part of a server that is the test's alone, by a prefix of names.
+type place struct {
+	url, prefix string
+	client      *sqs.Client
+}
+
+// newPlace makes a place. Its queues are deleted at the test's end.
+func newPlace(t testing.TB) place {
+	t.Helper()
+	endpoint := servicetest.SQS(t)
+	p := place{prefix: "t" + uuid.NewString()[:8] + "-"}
+	p.url = "sqs://key:secret@elasticmq/?" + url.Values{
+		"endpoint": {endpoint}, "prefix": {p.prefix}, "wait": {"50ms"},
+	}.Encode()
+	transport := &http.Transport{}
+	p.client = sqs.New(sqs.Options{
+		BaseEndpoint: &endpoint, Region: "elasticmq", HTTPClient: &http.Client{Transport: transport},
+		Credentials: credentials.NewStaticCredentialsProvider("key", "secret", ""),
+	})
+	t.Cleanup(func() {
+		defer transport.CloseIdleConnections()
+		ctx := context.Background()
+		all, err := p.client.ListQueues(ctx, &sqs.ListQueuesInput{QueueNamePrefix: &p.prefix})
+		if err != nil {
+			t.Errorf("list the test's queues: %v", err)
+			return
+		}
+		for _, queue := range all.QueueUrls {
+			if _, err := p.client.DeleteQueue(ctx, &sqs.DeleteQueueInput{QueueUrl: &queue}); err != nil {
+				t.Errorf("delete %s: %v", queue, err)
+			}
+		}
+	})
+	return p
+}
+
+func open(t testing.TB, cfg sqsbus.Config, url string) *bus.Bus {
+	t.Helper()
+	b, err := tryOpen(cfg, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return b
+}
+
+func tryOpen(cfg sqsbus.Config, url string) (*bus.Bus, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	return bus.NewOpener(sqsbus.Scheme(cfg)).Open(context.Background(), url)
+}
+
+func publish(t testing.TB, b *bus.Bus, topic string, messages ...*message.Message) {
+	t.Helper()
+	if err := b.Publisher().Publish(topic, messages...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func keyed(key, payload string) *message.Message {
+	m := message.NewMessage(uuid.NewString(), []byte(payload))
+	m.Metadata.Set(event.KeyHeader, key)
+	return m
+}
+
+func subscribe(t testing.TB, b *bus.Bus, group, topic string, window int) (<-chan *message.Message, message.Subscriber) {
+	t.Helper()
+	sub, err := b.Driver().Subscriber(group, window)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ch, err := sub.Subscribe(context.WithoutCancel(t.Context()), topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ch, sub
+}
+
+func receive(t testing.TB, ch <-chan *message.Message) *message.Message {
+	t.Helper()
+	select {
+	case m, ok := <-ch:
+		if !ok {
+			t.Fatal("the channel is closed")
+		}
+		return m
+	case <-time.After(20 * time.Second):
+		t.Fatal("no message within 20s")
+		return nil
+	}
+}

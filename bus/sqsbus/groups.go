@@ -1,0 +1,104 @@
+package sqsbus
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// groups knows whose queue a topic's is, as far as this process can: a queue has
+// one group, and a second one would take messages from the first.
+type groups struct {
+	mu     sync.Mutex
+	topics map[string]*readers
+}
+
+// readers are the groups of one topic.
+type readers struct {
+	owner  string   // the declared group
+	known  []string // all that were declared or have subscribed
+	active string   // the group that subscribes now
+	n      int      // how many of its subscriptions
+}
+
+func newGroups() *groups { return &groups{topics: make(map[string]*readers)} }
+
+func (g *groups) of(topic, group string) (*readers, error) {
+	if group == "" {
+		return nil, fault.MarkPermanent(fmt.Errorf("the group has no name"))
+	}
+	r := g.topics[topic]
+	if r == nil {
+		r = &readers{}
+		g.topics[topic] = r
+	}
+	return r, nil
+}
+
+func (r *readers) note(group string) {
+	if !slices.Contains(r.known, group) {
+		r.known = append(r.known, group)
+	}
+}
+
+// declare makes the queue that of a group. The redrive group owns none: it reads
+// dead letters that nobody else reads.
+func (g *groups) declare(topic, group string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, err := g.of(topic, group)
+	if err != nil {
+		return err
+	}
+	if group != bus.RedriveGroup {
+		if r.owner != "" && r.owner != group {
+			return otherGroup(topic, r.owner, group)
+		}
+		r.owner = group
+	}
+	r.note(group)
+	return nil
+}
+
+// join notes a subscription, which leave ends.
+func (g *groups) join(topic, group string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, err := g.of(topic, group)
+	switch {
+	case err != nil:
+		return err
+	case r.n > 0 && r.active != group:
+		return otherGroup(topic, r.active, group)
+	case r.owner != "" && r.owner != group && group != bus.RedriveGroup:
+		return otherGroup(topic, r.owner, group)
+	}
+	r.active = group
+	r.n++
+	r.note(group)
+	return nil
+}
+
+func (g *groups) leave(topic string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.topics[topic].n--
+}
+
+// all returns the groups of a topic.
+func (g *groups) all(topic string) []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if r := g.topics[topic]; r != nil {
+		return slices.Clone(r.known)
+	}
+	return nil
+}
+
+func otherGroup(topic, owner, group string) error {
+	return fault.MarkPermanent(fmt.Errorf("%w: topic %s is read by %s; SQS has queues, not groups, so %s would take its messages: publish them for it on a topic of its own",
+		ErrOtherGroup, topic, owner, group))
+}

@@ -1,0 +1,248 @@
+package sqsbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/millrace-go/millrace/internal/backoff"
+)
+
+const (
+	// gather is how long answers wait for others to share a request with.
+	gather = 5 * time.Millisecond
+	// closeTimeout bounds what Close waits for a server that is away. What could
+	// not be deleted then is delivered again.
+	closeTimeout = 5 * time.Second
+)
+
+// keeper answers SQS about the messages that it has given us: deletes, hands
+// back, and extends the time until it would give them to another.
+type keeper struct {
+	sub  *subscription
+	kick chan struct{} // capacity 1
+	over chan struct{} // closed by end
+
+	mu       sync.Mutex
+	held     map[*taken]struct{} // ours, whether handed over or not
+	deletes  []*taken
+	releases []*taken
+}
+
+func newKeeper(s *subscription) *keeper {
+	return &keeper{sub: s, kick: make(chan struct{}, 1), over: make(chan struct{}), held: make(map[*taken]struct{})}
+}
+
+func (k *keeper) keep(t *taken) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.held[t] = struct{}{}
+}
+
+func (k *keeper) forget(t *taken) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.held, t)
+}
+
+func (k *keeper) delete(t *taken) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.deletes = append(k.deletes, t)
+	signal(k.kick)
+}
+
+func (k *keeper) release(t *taken) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.releases = append(k.releases, t)
+	signal(k.kick)
+}
+
+// end lets run finish what it has.
+func (k *keeper) end() { close(k.over) }
+
+func (k *keeper) run(ctx context.Context) {
+	extend := time.NewTicker(k.sub.driver.cfg.Visibility / 3)
+	defer extend.Stop()
+	failures := 0
+	for {
+		select {
+		case <-k.kick:
+			if backoff.Sleep(ctx, gather) != nil {
+				return
+			}
+		case <-extend.C:
+			k.extend(ctx)
+		case <-k.over:
+			k.finish(ctx)
+			return
+		}
+		err := k.answer(ctx)
+		if err == nil {
+			failures = 0
+			continue
+		}
+		failures++
+		k.sub.log.Warn("bus: SQS could not be told what was done; trying again", slog.Int("attempt", failures), slog.Any("error", err))
+		timer := time.NewTimer(retry.Delay(failures))
+		select {
+		case <-timer.C:
+		case <-extend.C: // messages that are to be deleted must not come back
+			k.extend(ctx)
+		case <-k.over:
+		}
+		timer.Stop()
+		signal(k.kick)
+	}
+}
+
+// finish answers what is left, within limits.
+func (k *keeper) finish(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+	for attempt := 1; ; attempt++ {
+		err := k.answer(ctx)
+		if err == nil {
+			return
+		}
+		if backoff.Sleep(ctx, retry.Delay(attempt)) != nil {
+			k.sub.mu.Lock()
+			k.sub.err = fmt.Errorf("%s: not all that was acknowledged could be deleted: %w", k.sub.queue.topic, err)
+			k.sub.mu.Unlock()
+			return
+		}
+	}
+}
+
+// answer sends what is due. What fails by SQS's fault stays due.
+func (k *keeper) answer(ctx context.Context) error {
+	k.mu.Lock()
+	deletes, releases := k.deletes, k.releases
+	k.deletes, k.releases = nil, nil
+	k.mu.Unlock()
+	undeleted, err := k.inBatches(ctx, deletes, k.deleteBatch)
+	unreleased, rerr := k.inBatches(ctx, releases, func(ctx context.Context, batch []*taken) (map[int]bool, error) {
+		return k.visibility(ctx, batch, 0)
+	})
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.deletes, k.releases = append(undeleted, k.deletes...), append(unreleased, k.releases...)
+	return errors.Join(err, rerr)
+}
+
+// request sends one batch and returns which of it failed, and whether that is the
+// message's own fault: its receipt has run out.
+type request func(ctx context.Context, batch []*taken) (failed map[int]bool, err error)
+
+// inBatches sends all, up to senders requests at a time, and returns what has to
+// be sent again.
+func (k *keeper) inBatches(ctx context.Context, all []*taken, send request) (again []*taken, err error) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, senders)
+	for len(all) > 0 {
+		batch := all[:min(batchSize, len(all))]
+		all = all[len(batch):]
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			ctx, cancel := context.WithTimeout(ctx, opTimeout)
+			defer cancel()
+			failed, ferr := send(ctx, batch)
+			mu.Lock()
+			defer mu.Unlock()
+			if ferr != nil && !gone(ferr) {
+				again, err = append(again, batch...), ferr
+				return
+			}
+			for i, t := range batch {
+				if ours, bad := failed[i]; bad && !ours {
+					again, err = append(again, t), errors.New("SQS has refused a part of a request")
+					continue
+				}
+				k.forget(t)
+			}
+		})
+	}
+	wg.Wait()
+	return again, err
+}
+
+func (k *keeper) deleteBatch(ctx context.Context, batch []*taken) (map[int]bool, error) {
+	in := &sqs.DeleteMessageBatchInput{QueueUrl: &k.sub.queue.url}
+	for i, t := range batch {
+		in.Entries = append(in.Entries, types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: &t.receipt})
+	}
+	out, err := k.sub.driver.client.DeleteMessageBatch(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return failures(out.Failed), nil
+}
+
+// visibility sets how long from now SQS keeps the messages from others.
+func (k *keeper) visibility(ctx context.Context, batch []*taken, d time.Duration) (map[int]bool, error) {
+	in := &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &k.sub.queue.url}
+	for i, t := range batch {
+		in.Entries = append(in.Entries, types.ChangeMessageVisibilityBatchRequestEntry{
+			Id: aws.String(strconv.Itoa(i)), ReceiptHandle: &t.receipt, VisibilityTimeout: int32(d / time.Second),
+		})
+	}
+	out, err := k.sub.driver.client.ChangeMessageVisibilityBatch(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return failures(out.Failed), nil
+}
+
+// failures maps the index of each refused entry to whether that is final.
+func failures(failed []types.BatchResultErrorEntry) map[int]bool {
+	out := make(map[int]bool, len(failed))
+	for _, f := range failed {
+		if i, err := strconv.Atoi(aws.ToString(f.Id)); err == nil {
+			out[i] = f.SenderFault
+		}
+	}
+	return out
+}
+
+// extend asks for more time for all that is held. What SQS has given to another
+// meanwhile, or may have, is lost.
+func (k *keeper) extend(ctx context.Context) {
+	visibility := k.sub.driver.cfg.Visibility
+	k.mu.Lock()
+	all := make([]*taken, 0, len(k.held))
+	for t := range k.held {
+		all = append(all, t)
+	}
+	k.mu.Unlock()
+	for len(all) > 0 {
+		batch := all[:min(batchSize, len(all))]
+		all = all[len(batch):]
+		asked := time.Now()
+		bounded, cancel := context.WithTimeout(ctx, visibility/3)
+		failed, err := k.visibility(bounded, batch, visibility)
+		cancel()
+		if err != nil {
+			k.sub.log.Warn("bus: the time for messages could not be extended", slog.Any("error", err))
+		}
+		for i, t := range batch {
+			final, bad := failed[i]
+			switch {
+			case err == nil && !bad:
+				t.extend(asked.Add(visibility))
+			case final || t.left() <= 0:
+				t.lose()
+			}
+		}
+	}
+}

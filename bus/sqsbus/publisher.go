@@ -1,0 +1,152 @@
+package sqsbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/fault"
+)
+
+const (
+	opTimeout = 30 * time.Second
+	batchSize = 10 // what SQS takes in one request
+	senders   = 8  // requests of one call of Publish at a time
+)
+
+// publisher implements message.Publisher.
+type publisher struct {
+	client *sqs.Client
+	queues *queues
+	cfg    Config
+
+	mu      sync.Mutex
+	closed  bool
+	pending sync.WaitGroup
+}
+
+// Publish returns when SQS has all the messages. A request holds at most one
+// message of a key, since SQS may take a later entry of a request and refuse an
+// earlier one; different keys go together and in parallel. After an error some of
+// the messages may be there: publishing them again within five minutes leaves one
+// of each.
+func (p *publisher) Publish(topic string, messages ...*message.Message) error {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return translate("publish", bus.ErrClosed)
+	}
+	p.pending.Add(1)
+	p.mu.Unlock()
+	defer p.pending.Done()
+
+	ctx, cancel := context.WithTimeout(context.Background(), opTimeout)
+	defer cancel()
+	return translate("publish to "+topic, p.publish(ctx, topic, messages))
+}
+
+func (p *publisher) publish(ctx context.Context, topic string, messages []*message.Message) error {
+	var order []string // of keys
+	byKey := make(map[string][]entry)
+	for _, msg := range messages {
+		e, err := encode(msg, p.cfg.MaxBytes)
+		if err != nil {
+			return err
+		}
+		if byKey[e.key] == nil {
+			order = append(order, e.key)
+		}
+		byKey[e.key] = append(byKey[e.key], e)
+	}
+	q, err := p.queues.get(ctx, topic)
+	if err != nil {
+		return err
+	}
+	for len(byKey) > 0 {
+		var round []entry
+		for _, key := range order {
+			if rest := byKey[key]; len(rest) > 1 {
+				round, byKey[key] = append(round, rest[0]), rest[1:]
+			} else if len(rest) == 1 {
+				round = append(round, rest[0])
+				delete(byKey, key)
+			}
+		}
+		if err := p.send(ctx, q, round); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send sends messages of different keys.
+func (p *publisher) send(ctx context.Context, q queue, entries []entry) error {
+	var group errgroup.Group
+	group.SetLimit(senders)
+	for len(entries) > 0 {
+		n, size := 0, 0
+		for n < len(entries) && n < batchSize {
+			if size += entries[n].size; n > 0 && size > p.cfg.MaxBytes {
+				break
+			}
+			n++
+		}
+		batch := entries[:n]
+		entries = entries[n:]
+		group.Go(func() error { return p.request(ctx, q, batch) })
+	}
+	return group.Wait()
+}
+
+func (p *publisher) request(ctx context.Context, q queue, batch []entry) error {
+	in := &sqs.SendMessageBatchInput{QueueUrl: &q.url, Entries: make([]types.SendMessageBatchRequestEntry, len(batch))}
+	for i, e := range batch {
+		in.Entries[i] = e.SendMessageBatchRequestEntry
+		in.Entries[i].Id = aws.String(strconv.Itoa(i))
+	}
+	out, err := p.client.SendMessageBatch(ctx, in)
+	if err != nil {
+		if gone(err) {
+			p.queues.forget(q.topic)
+		}
+		return err
+	}
+	var errs []error
+	for _, f := range out.Failed {
+		i, err := strconv.Atoi(aws.ToString(f.Id))
+		if err != nil || i >= len(batch) {
+			return fmt.Errorf("SQS has refused an entry %q that was not sent", aws.ToString(f.Id))
+		}
+		err = fmt.Errorf("message %s: %s: %s", batch[i].uuid, aws.ToString(f.Code), aws.ToString(f.Message))
+		if f.SenderFault {
+			err = fault.MarkPermanent(err)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// gone is whether the queue was deleted.
+func gone(err error) bool {
+	var missing *types.QueueDoesNotExist
+	return errors.As(err, &missing) || isCode(err, "AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist")
+}
+
+// Close waits for the calls of Publish that are under way and refuses further ones.
+func (p *publisher) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.pending.Wait()
+	return nil
+}

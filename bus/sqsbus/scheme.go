@@ -1,0 +1,157 @@
+package sqsbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+// Config of the scheme. The zero value works.
+type Config struct {
+	// Client is the application's own client, used instead of one made of the
+	// URL, whatever the URL names. It is not closed.
+	Client *sqs.Client
+	// Prefix of all queue names; none by default. The URL's ?prefix=P comes first.
+	Prefix string
+	// Visibility is how long a killed process keeps what it has received; 30 s by
+	// default, whole seconds. The URL's ?visibility=D comes first. It is extended
+	// at a third of it while handlers work: a shorter one costs requests.
+	Visibility time.Duration
+	// Wait is how long a request for messages stays open on an empty queue; 2 s by
+	// default, whole seconds up to 20. The URL's ?wait=D comes first. A longer one
+	// costs fewer requests, and Close waits for it. Below a second it is the pause
+	// between requests that do not wait.
+	Wait time.Duration
+	// Retention of a queue that was not declared; 336 h (14 days, the most) by
+	// default. The URL's ?retention=D comes first. SQS deletes older messages
+	// whether they were read or not.
+	Retention time.Duration
+	// MaxBytes is the largest message, metadata included; 262,144 by default. The
+	// URL's ?maxbytes=N comes first. Amazon takes up to 1,048,576.
+	MaxBytes int
+	// Logger hears of trouble in the background; slog.Default() by default.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	for _, f := range []struct {
+		field *time.Duration
+		def   time.Duration
+	}{{&c.Visibility, 30 * time.Second}, {&c.Wait, 2 * time.Second}, {&c.Retention, maxRetention}} {
+		if *f.field == 0 {
+			*f.field = f.def
+		}
+	}
+	if c.MaxBytes == 0 {
+		c.MaxBytes = 256 << 10
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}
+
+const (
+	minRetention = time.Minute
+	maxRetention = 14 * 24 * time.Hour
+)
+
+func (c Config) validate() error {
+	for _, f := range []struct {
+		name      string
+		d         time.Duration
+		low, high time.Duration
+	}{
+		{"visibility", c.Visibility, 2 * time.Second, 12 * time.Hour},
+		{"retention", c.Retention, minRetention, maxRetention},
+	} {
+		if f.d < f.low || f.d > f.high || f.d%time.Second != 0 {
+			return fmt.Errorf("the %s is %s; give whole seconds from %s to %s", f.name, f.d, f.low, f.high)
+		}
+	}
+	if c.Wait < 10*time.Millisecond || c.Wait > 20*time.Second || (c.Wait > time.Second && c.Wait%time.Second != 0) {
+		return fmt.Errorf("the wait is %s; give whole seconds up to 20s, or 10ms to 1s to ask that often", c.Wait)
+	}
+	if c.MaxBytes < 1024 || c.MaxBytes > 1<<20 {
+		return fmt.Errorf("maxbytes is %d; give 1024 to %d", c.MaxBytes, 1<<20)
+	}
+	if !plainName(c.Prefix) {
+		return fmt.Errorf("the prefix %.40q has characters that queue names cannot have; use A-Z, a-z, 0-9, - and _", c.Prefix)
+	}
+	return nil
+}
+
+// Scheme returns sqs://, Amazon SQS with FIFO queues.
+//
+//	sqs://eu-central-1                                    credentials as the AWS tools find them
+//	sqs://key:secret@elasticmq/?endpoint=http://host:9324 another server that speaks SQS
+//
+// Parameters: endpoint, prefix (none), visibility (30s), wait (2s), retention
+// (336h), maxbytes (262144).
+func Scheme(cfg Config) bus.Scheme { return scheme{cfg} }
+
+type scheme struct{ cfg Config }
+
+func (scheme) Name() string { return "sqs" }
+
+func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
+	cfg := s.cfg
+	params := bus.NewParams(u)
+	endpoint := params.String("endpoint", "")
+	cfg.Prefix = params.String("prefix", cfg.Prefix)
+	cfg.Visibility = params.Duration("visibility", cfg.Visibility)
+	cfg.Wait = params.Duration("wait", cfg.Wait)
+	cfg.Retention = params.Duration("retention", cfg.Retention)
+	cfg.MaxBytes = params.Int("maxbytes", cfg.MaxBytes, 1)
+	if err := params.Err(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	at, err := addressOf(u, endpoint)
+	if err != nil {
+		return nil, err
+	}
+	return open(ctx, at, cfg)
+}
+
+// address is what the URL says about the server.
+type address struct {
+	region, endpoint string
+	key, secret      string
+}
+
+func addressOf(u *url.URL, endpoint string) (a address, err error) {
+	switch {
+	case u.Host == "":
+		return a, errors.New("the URL names no region; write sqs://eu-central-1")
+	case u.Port() != "":
+		return a, errors.New("the URL's host is a region and has no port; name a server by ?endpoint=http://host:port")
+	case u.Path != "" && u.Path != "/":
+		return a, errors.New("a SQS URL has no path; topics name the queues, and ?prefix= goes before all of them")
+	}
+	a = address{region: u.Hostname(), endpoint: endpoint}
+	if endpoint != "" {
+		e, err := url.Parse(endpoint)
+		if err != nil || (e.Scheme != "http" && e.Scheme != "https") || e.Host == "" || e.User != nil {
+			return a, errors.New("the endpoint is no URL of a server; write ?endpoint=http://host:port")
+		}
+	}
+	if u.User != nil {
+		var ok bool
+		a.key = u.User.Username()
+		if a.secret, ok = u.User.Password(); !ok || a.secret == "" || a.key == "" {
+			return a, errors.New("the URL has half a credential; write sqs://key:secret@region, or no user at all")
+		}
+	}
+	return a, nil
+}

@@ -1,0 +1,416 @@
+package sqsbus_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/google/uuid"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/sqsbus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+// raw receives messages as any SQS client does.
+func raw(t *testing.T, p place, topic string) []types.Message {
+	t.Helper()
+	out, err := p.client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{
+		QueueUrl: p.queue(t, topic), MaxNumberOfMessages: 10, WaitTimeSeconds: 5, VisibilityTimeout: 1,
+		MessageAttributeNames: []string{"All"}, MessageSystemAttributeNames: []types.MessageSystemAttributeName{"All"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Messages
+}
+
+func (p place) queue(t *testing.T, topic string) *string {
+	t.Helper()
+	name := p.prefix + strings.ReplaceAll(topic, ".", "-") + ".fifo"
+	out, err := p.client.GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: &name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.QueueUrl
+}
+
+// The message group is the key, the deduplication id the message's, and text with
+// little metadata is as Watermill's SQS writes it.
+func TestWireFormat(t *testing.T) {
+	p := newPlace(t)
+	b := open(t, sqsbus.Config{}, p.url)
+	m := message.NewMessage("id-1", []byte(`{"seat":"A-1"}`))
+	m.Metadata = message.Metadata{event.KeyHeader: "user/7", "ce_type": "Admitted"}
+	publish(t, b, "notices.admitted", m)
+	got := raw(t, p, "notices.admitted")
+	if len(got) != 1 {
+		t.Fatalf("got %d messages", len(got))
+	}
+	if body := aws.ToString(got[0].Body); body != string(m.Payload) {
+		t.Errorf("the body is %s", body)
+	}
+	attributes := map[string]string{}
+	for name, a := range got[0].MessageAttributes {
+		attributes[name] = aws.ToString(a.DataType) + " " + aws.ToString(a.StringValue)
+	}
+	want := map[string]string{"_watermill_message_uuid": "String id-1", event.KeyHeader: "String user/7", "ce_type": "String Admitted"}
+	if fmt.Sprint(attributes) != fmt.Sprint(want) {
+		t.Errorf("the attributes are %v, want %v", attributes, want)
+	}
+	for name, want := range map[string]string{"MessageGroupId": "user/7", "MessageDeduplicationId": "id-1"} {
+		if got := got[0].Attributes[name]; got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// A message that is published twice within five minutes is there once; redriven
+// it is another, and so is an edited dead letter.
+func TestDeduplication(t *testing.T) {
+	p := newPlace(t)
+	b := open(t, sqsbus.Config{}, p.url)
+	with := func(name, value string) *message.Message {
+		m := message.NewMessage("same", []byte(name+value))
+		m.Metadata.Set(event.KeyHeader, "k")
+		if name != "" {
+			m.Metadata.Set(name, value)
+		}
+		return m
+	}
+	for range 2 {
+		for _, m := range []*message.Message{with("", ""), with(bus.DLQRedrive, "1"), with(bus.DLQRedrive, "2"), with("dlq_edits", "1")} {
+			publish(t, b, "topic", m)
+		}
+	}
+	ch, _ := subscribe(t, b, "group", "topic", 10)
+	for _, want := range []string{"", bus.DLQRedrive + "1", bus.DLQRedrive + "2", "dlq_edits1"} {
+		m := receive(t, ch)
+		if string(m.Payload) != want {
+			t.Errorf("got %q, want %q", m.Payload, want)
+		}
+		m.Ack()
+	}
+	select {
+	case m := <-ch:
+		t.Errorf("%q came twice", m.Payload)
+	case <-time.After(300 * time.Millisecond):
+	}
+}
+
+// Any bytes pass; what is too large is compressed, and refused by its size when
+// that is not enough.
+func TestPayloads(t *testing.T) {
+	p := newPlace(t)
+	b := open(t, sqsbus.Config{}, p.url)
+	random := make([]byte, 150_000)
+	for i := range random {
+		random[i] = byte(rand.Uint32())
+	}
+	var want []*message.Message
+	for _, payload := range [][]byte{
+		{0, 1, 2, 0xff}, []byte("line\r\nline"), []byte("\uFFFE"), []byte("plain"), random,
+		bytes.Repeat([]byte("compressible"), 100_000),
+	} {
+		m := keyed("k", "")
+		m.Payload = payload
+		for i := range 12 {
+			m.Metadata.Set(fmt.Sprint("name ", i), fmt.Sprint("\x01", i))
+		}
+		want = append(want, m)
+	}
+	publish(t, b, "topic", want...)
+	ch, _ := subscribe(t, b, "group", "topic", 10)
+	for _, w := range want {
+		m := receive(t, ch)
+		if m.UUID != w.UUID || !m.Equals(w) {
+			t.Errorf("%d bytes came back as %d, or their metadata %v is %v", len(w.Payload), len(m.Payload), w.Metadata, m.Metadata)
+		}
+		m.Ack()
+	}
+	large := keyed("k", "")
+	large.Payload = slices.Concat(random, random, random)
+	for i := range large.Payload {
+		large.Payload[i] = byte(rand.Uint32())
+	}
+	err := b.Publisher().Publish("topic", large)
+	if !errors.Is(err, sqsbus.ErrTooLarge) || fault.Of(err) != fault.Permanent || !strings.Contains(err.Error(), "450000") {
+		t.Errorf("450,000 random bytes: %v (%v)", err, fault.Of(err))
+	}
+	odd := keyed("k", "x")
+	odd.Metadata.Set("bad", "\xff")
+	if err := b.Publisher().Publish("topic", odd); fault.Of(err) != fault.Permanent {
+		t.Errorf("metadata that is no text: %v (%v)", err, fault.Of(err))
+	}
+}
+
+// While a handler works the message stays ours, far beyond the time that SQS
+// leaves it at first.
+func TestVisibilityIsExtended(t *testing.T) {
+	p := newPlace(t)
+	b := open(t, sqsbus.Config{}, p.url+"&visibility=2s")
+	other := open(t, sqsbus.Config{}, p.url+"&visibility=2s")
+	publish(t, b, "topic", keyed("k", "1"), keyed("k", "2"))
+	ch, _ := subscribe(t, b, "group", "topic", 10)
+	m := receive(t, ch)
+	second, _ := subscribe(t, other, "group", "topic", 10)
+	select {
+	case m := <-second:
+		t.Errorf("%s went to another while its key was being handled", m.Payload)
+	case <-m.Context().Done():
+		t.Error("the message was taken back")
+	case <-time.After(5 * time.Second):
+	}
+	m.Ack()
+}
+
+// Who is cut off finds its message's context ended, and another goes on.
+func TestTakenBack(t *testing.T) {
+	p := newPlace(t)
+	way := startGate(t)
+	mine := open(t, sqsbus.Config{}, strings.Replace(p.url, url.QueryEscape(servicetest.SQS(t)), url.QueryEscape(way.URL), 1)+"&visibility=2s")
+	publish(t, mine, "topic", keyed("k", "1"), keyed("k", "2"))
+	ch, _ := subscribe(t, mine, "group", "topic", 10)
+	m := receive(t, ch)
+	way.shut.Store(true)
+	other := open(t, sqsbus.Config{}, p.url)
+	second, _ := subscribe(t, other, "group", "topic", 10)
+	for _, want := range []string{"1", "2"} {
+		got := receive(t, second)
+		if string(got.Payload) != want {
+			t.Errorf("got %s, want %s", got.Payload, want)
+		}
+		got.Ack()
+	}
+	select {
+	case <-m.Context().Done():
+	case <-time.After(10 * time.Second):
+		t.Error("the message's context goes on")
+	}
+	way.shut.Store(false)
+}
+
+// gate is a way to the server that can be shut.
+type gate struct {
+	*httptest.Server
+	shut atomic.Bool
+}
+
+func startGate(t *testing.T) *gate {
+	t.Helper()
+	target, err := url.Parse(servicetest.SQS(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{}
+	g := &gate{}
+	proxy := &httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport: transport,
+	}
+	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if g.shut.Load() {
+			http.Error(w, "shut", http.StatusServiceUnavailable)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		g.Close()
+		transport.CloseIdleConnections()
+	})
+	return g
+}
+
+// While the server is away Publish fails as infrastructure, and consumers go on
+// when it is back.
+func TestServerAway(t *testing.T) {
+	p := newPlace(t)
+	way := startGate(t)
+	b := open(t, sqsbus.Config{}, strings.Replace(p.url, url.QueryEscape(servicetest.SQS(t)), url.QueryEscape(way.URL), 1))
+	ch, _ := subscribe(t, b, "group", "topic", 10)
+	publish(t, b, "topic", keyed("k", "1"))
+	receive(t, ch).Ack()
+	way.shut.Store(true)
+	if err := b.Publisher().Publish("topic", keyed("k", "2")); fault.Of(err) != fault.Infrastructure {
+		t.Errorf("publishing to a server that is away: %v (%v)", err, fault.Of(err))
+	}
+	way.shut.Store(false)
+	publish(t, b, "topic", keyed("k", "3"))
+	m := receive(t, ch)
+	if string(m.Payload) != "3" {
+		t.Errorf("got %s", m.Payload)
+	}
+	m.Ack()
+}
+
+// Order per key over two instances that come and go, with several messages of a
+// key in one call.
+func TestOrderOverInstances(t *testing.T) {
+	const keys, each = 5, 20
+	p := newPlace(t)
+	b := open(t, sqsbus.Config{}, p.url)
+	var messages []*message.Message
+	for n := range each {
+		for k := range keys {
+			messages = append(messages, keyed(fmt.Sprint("key", k), fmt.Sprint(n)))
+		}
+	}
+	publish(t, b, "topic", messages...)
+	next := map[string]int{}
+	for total := 0; total < keys*each; {
+		ch, sub := subscribe(t, open(t, sqsbus.Config{}, p.url), "group", "topic", 64)
+		for range min(17, keys*each-total) {
+			m := receive(t, ch)
+			if want := fmt.Sprint(next[event.Key(m)]); string(m.Payload) != want {
+				t.Fatalf("%s: got %s, want %s", event.Key(m), m.Payload, want)
+			}
+			next[event.Key(m)]++
+			total++
+			m.Ack()
+		}
+		if err := sub.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A queue has one group: a second is refused where it is declared, and where it
+// subscribes at the same time.
+func TestSecondGroup(t *testing.T) {
+	p := newPlace(t)
+	b := open(t, sqsbus.Config{}, p.url)
+	refused := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, sqsbus.ErrOtherGroup) || fault.Of(err) != fault.Permanent {
+			t.Errorf("%s: %v (%v)", what, err, fault.Of(err))
+		}
+	}
+	refused("declaring two groups", b.Declare(t.Context(), bus.Topic{Name: "two", Groups: []string{"a", "b"}}))
+	if err := b.Declare(t.Context(), bus.Topic{Name: "one", Groups: []string{"a", bus.RedriveGroup}}); err != nil {
+		t.Errorf("the redrive group beside another: %v", err)
+	}
+	join := func(group, topic string) error {
+		sub, err := b.Driver().Subscriber(group, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = sub.Subscribe(context.WithoutCancel(t.Context()), topic)
+		return err
+	}
+	refused("subscribing beside a declared group", join("b", "one"))
+	if err := join("a", "free"); err != nil {
+		t.Fatal(err)
+	}
+	refused("subscribing beside a subscribed group", join("b", "free"))
+	refused("redriving beside a subscribed group", join(bus.RedriveGroup, "free"))
+}
+
+// Names that SQS does not take, or that two topics would share, are refused.
+func TestTopicNames(t *testing.T) {
+	p := newPlace(t)
+	b := open(t, sqsbus.Config{}, p.url)
+	publish(t, b, "payment.events", keyed("k", "1"))
+	other := open(t, sqsbus.Config{}, p.url)
+	if err := other.Publisher().Publish("payment-events", keyed("k", "1")); !errors.Is(err, sqsbus.ErrOtherTopic) || fault.Of(err) != fault.Permanent {
+		t.Errorf("a topic whose queue is another's: %v (%v)", err, fault.Of(err))
+	}
+	for _, topic := range []string{"a b", "좌석", "a/b", strings.Repeat("x", 80)} {
+		if err := b.Publisher().Publish(topic, keyed("k", "1")); fault.Of(err) != fault.Permanent {
+			t.Errorf("%s: %v (%v)", topic, err, fault.Of(err))
+		}
+	}
+}
+
+// Odd keys and ids go by their hash; order and content stay.
+func TestOddKeys(t *testing.T) {
+	p := newPlace(t)
+	b := open(t, sqsbus.Config{}, p.url)
+	var want []*message.Message
+	for _, key := range []string{"", "좌석 A-1", strings.Repeat("k", 300)} {
+		for range 2 {
+			m := keyed(key, key)
+			m.UUID = key + uuid.NewString()
+			want = append(want, m)
+		}
+	}
+	publish(t, b, "topic", want...)
+	ch, _ := subscribe(t, b, "group", "topic", 10)
+	got := map[string][]string{}
+	for range want {
+		m := receive(t, ch)
+		got[event.Key(m)] = append(got[event.Key(m)], m.UUID)
+		m.Ack()
+	}
+	for i := 0; i < len(want); i += 2 {
+		if key := event.Key(want[i]); !slices.Equal(got[key], []string{want[i].UUID, want[i+1].UUID}) {
+			t.Errorf("key %.20q: got %v", key, got[key])
+		}
+	}
+}
+
+func TestDeclareSetsRetention(t *testing.T) {
+	p := newPlace(t)
+	b := open(t, sqsbus.Config{}, p.url)
+	for _, retention := range []time.Duration{0, 3 * 24 * time.Hour, 7 * 24 * time.Hour} {
+		if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Retention: retention}); err != nil {
+			t.Errorf("retention %s: %v", retention, err)
+		}
+	}
+	for _, retention := range []time.Duration{time.Second, 15 * 24 * time.Hour} {
+		if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Retention: retention}); fault.Of(err) != fault.Permanent {
+			t.Errorf("retention %s: %v (%v)", retention, err, fault.Of(err))
+		}
+	}
+}
+
+func TestURLErrors(t *testing.T) {
+	for url, want := range map[string]string{
+		"sqs://":                           "no region",
+		"sqs://eu-central-1:443":           "no port",
+		"sqs://eu-central-1/queue":         "no path",
+		"sqs://key@eu-central-1":           "half a credential",
+		"sqs://key:hunter2@r?retries=3":     `"retries"`,
+		"sqs://key:hunter2@r?wait=1m":       "the wait",
+		"sqs://key:hunter2@r?wait=1.5s":     "the wait",
+		"sqs://key:hunter2@r?visibility=1s": "the visibility",
+		"sqs://key:hunter2@r?retention=30s": "the retention",
+		"sqs://key:hunter2@r?maxbytes=5":    "maxbytes",
+		"sqs://key:hunter2@r?prefix=a.b":    "the prefix",
+		"sqs://key:hunter2@r?endpoint=host": "the endpoint",
+	} {
+		b, err := tryOpen(sqsbus.Config{}, url)
+		if err == nil {
+			b.Close()
+			t.Errorf("%s was opened", url)
+			continue
+		}
+		if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v; want it to say %s", url, err, want)
+		}
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	_, err := tryOpen(sqsbus.Config{}, "sqs://key:hunter2@r?endpoint=http://127.0.0.1:1")
+	if fault.Of(err) != fault.Infrastructure || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("a server that is away: %v (%v)", err, fault.Of(err))
+	}
+}
