@@ -26,7 +26,9 @@ kafka_launch() {
 		transaction.state.log.replication.factor=$replicas
 		transaction.state.log.min.isr=1
 		group.initial.rebalance.delay.ms=0
-		controlled.shutdown.enable=true
+		# A killed broker may come back before its last life has timed out.
+		broker.session.timeout.ms=4000
+		broker.heartbeat.interval.ms=500
 	CONF
 	if [ ! -f "$data/data/meta.properties" ]; then
 		"${run[@]}" kafka.tools.StorageTool format -t MillraceMillraceMillrA -c "$data/server.properties" >"$dir/$name.log" 2>&1 || {

@@ -16,8 +16,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-go/millrace/bus"
-	"github.com/millrace-go/millrace/bus/membus"
-	"github.com/millrace-go/millrace/bus/sqlitebus"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
@@ -29,11 +27,6 @@ import (
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/outbox"
 )
-
-// Schemes are the transports that the program links.
-func Schemes() *bus.Opener {
-	return bus.NewOpener(membus.Scheme(), sqlitebus.Scheme(sqlitebus.Config{}))
-}
 
 // Options of an [App]. The zero value works.
 type Options struct {

@@ -6,9 +6,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/millrace-go/millrace/bus"
-	"github.com/millrace-go/millrace/bus/membus"
-	"github.com/millrace-go/millrace/bus/sqlitebus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
@@ -22,13 +19,13 @@ import (
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/outbox"
-	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 )
 
 // outboxStore is what the app asks of its outbox's store.
 type outboxStore interface {
 	outbox.Store
 	outbox.Inspector
+	Migrate(ctx context.Context) error
 }
 
 // leaseTTL is how long a killed process keeps its partitions of the transport
@@ -43,15 +40,13 @@ func (a *App) open(ctx context.Context, opened *closers) error {
 	}
 	opened.add(a.store.Close)
 
-	events, err := sqliteoutbox.New(a.store.DB(), sqliteoutbox.Config{Reader: a.store.Reader()})
-	if err != nil {
+	if a.events, err = outboxIn(a.store); err != nil {
 		return err
 	}
-	if err := events.Migrate(ctx); err != nil {
+	if err := a.events.Migrate(ctx); err != nil {
 		return err
 	}
-	a.events = events
-	if a.outbox, err = outbox.New(events, outbox.Config{Route: route, Logger: a.log}); err != nil {
+	if a.outbox, err = outbox.New(a.events, outbox.Config{Route: route, Logger: a.log}); err != nil {
 		return err
 	}
 	opened.add(func() error {
@@ -60,10 +55,7 @@ func (a *App) open(ctx context.Context, opened *closers) error {
 		return a.outbox.Close(ctx)
 	})
 
-	opener := bus.NewOpener(membus.Scheme(), sqlitebus.Scheme(sqlitebus.Config{
-		DB: a.store.DB(), ReadDB: a.store.Reader(), LeaseTTL: leaseTTL, Logger: a.log,
-	}))
-	if a.bus, err = opener.Open(ctx, a.cfg.BusURL); err != nil {
+	if a.bus, err = a.transports().Open(ctx, a.cfg.BusURL); err != nil {
 		return fmt.Errorf("BOXOFFICE_BUS_URL (--bus-url): %w", err)
 	}
 	opened.add(a.bus.Close)
@@ -162,7 +154,8 @@ func (a *App) relayConfig() outbox.RelayConfig {
 		Classifiers: []fault.Classifier{a.store.Classify},
 		Hooks:       outbox.Hooks{Published: func(int, string, time.Duration) { a.relayed.Add(1) }},
 	}
-	if a.bus.Name() == "sqlite" {
+	switch a.bus.Name() {
+	case "sqlite", "postgres", "mysql":
 		// Each call is a transaction of its own there: few large ones are cheaper.
 		c.Lanes, c.Chunk = 1, 500
 	}
@@ -170,7 +163,7 @@ func (a *App) relayConfig() outbox.RelayConfig {
 }
 
 func (a *App) idempotencyStore(ctx context.Context) (*sqlidempotency.Store, error) {
-	s, err := sqlidempotency.New(a.store.DB(), sqlidempotency.Config{Dialect: sqlidempotency.SQLite})
+	s, err := sqlidempotency.New(a.store.DB(), sqlidempotency.Config{Dialect: dialectOf(a.store)})
 	if err != nil {
 		return nil, err
 	}

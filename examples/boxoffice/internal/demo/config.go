@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -21,6 +22,10 @@ type config struct {
 	drain       time.Duration
 	plain       bool
 	keep        bool
+
+	// What the new office runs on, and in how many processes.
+	dbURL, busURL string
+	split         bool
 
 	// An office that runs already, instead of a new one.
 	url, admin, gateway string
@@ -54,6 +59,9 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	flags.DurationVar(&c.drain, "drain", 60*time.Second, "how long the box office may take to come to rest")
 	flags.BoolVar(&c.plain, "plain", false, "print plain lines also on a terminal")
 	flags.BoolVar(&c.keep, "keep", false, "keep the data folder and its logs")
+	flags.StringVar(&c.dbURL, "db-url", "", "an empty database for the new box office; default: a SQLite file of its own")
+	flags.StringVar(&c.busURL, "bus-url", "", "transport of the new box office; default: the database's own")
+	flags.BoolVar(&c.split, "split", false, "run two processes of each role: api, relay, worker")
 	flags.StringVar(&c.url, "url", "", "use the box office that runs there instead of starting one")
 	flags.StringVar(&c.admin, "admin-token", "", "admin token for --url (or BOXOFFICE_ADMIN_TOKEN)")
 	flags.StringVar(&c.gateway, "gateway", "", "URL of the gateway that the box office of --url uses, to compare its ledger")
@@ -80,6 +88,10 @@ func (c config) validate(rest []string) error {
 		return errors.New("--think, --patience and --drain must be positive")
 	case c.url != "" && c.admin == "":
 		return errors.New("--url needs --admin-token (or BOXOFFICE_ADMIN_TOKEN): only an operator sees the invariants")
+	case c.url != "" && (c.dbURL != "" || c.busURL != "" || c.split):
+		return errors.New("--db-url, --bus-url and --split are for a new box office; --url names one that runs")
+	case c.split && strings.HasPrefix(c.busURL, "mem://"):
+		return errors.New("--split needs a transport that processes share; mem:// stays inside one")
 	case c.url == "" && c.gateway != "":
 		return errors.New("--gateway goes with --url")
 	}

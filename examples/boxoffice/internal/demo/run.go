@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/command"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/audit"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/command"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/launch"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/report"
@@ -48,6 +49,7 @@ func run(ctx context.Context, cfg config, out *screen.Screen, stderr io.Writer) 
 // place is a box office to visit.
 type place struct {
 	url, admin, gateway string
+	others              []string // more processes that serve the API
 	dir                 string
 	kept                bool
 	log                 *os.File
@@ -60,7 +62,7 @@ func open(ctx context.Context, cfg config) (_ *place, err error) {
 	if cfg.url != "" {
 		return &place{url: cfg.url, admin: cfg.admin, gateway: cfg.gateway}, nil
 	}
-	p := &place{admin: launch.NewAdminToken(), ended: make(chan error, 2)}
+	p := &place{admin: launch.NewAdminToken(), ended: make(chan error, 8)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close(false))
@@ -79,17 +81,50 @@ func open(ctx context.Context, cfg config) (_ *place, err error) {
 	}
 	p.watch("the gateway", gateway)
 	p.gateway = office.Gateway
-	addr, err := launch.FreeAddr()
-	if err != nil {
-		return nil, err
+	return p, p.serve(ctx, cfg, office)
+}
+
+// serve starts the box office: one process, or two of each role.
+func (p *place) serve(ctx context.Context, cfg config, office *launch.Office) error {
+	office.Env = map[string]string{}
+	if cfg.split && cfg.dbURL == "" {
+		// By default a database belongs to one process.
+		file := url.URL{Path: filepath.Join(p.dir, "boxoffice.db")}
+		cfg.dbURL = "sqlite://" + file.EscapedPath()
 	}
-	serve, err := office.StartServe(ctx, "box office", "all", addr, time.Minute, nil)
-	if err != nil {
-		return nil, err
+	for name, value := range map[string]string{"BOXOFFICE_DB_URL": cfg.dbURL, "BOXOFFICE_BUS_URL": cfg.busURL} {
+		if value != "" {
+			office.Env[name] = value
+		}
 	}
-	p.watch("the box office", serve)
-	p.url = "http://" + addr
-	return p, nil
+	processes := []struct{ name, roles string }{{"box office", "all"}}
+	if cfg.split {
+		processes = processes[:0]
+		for _, role := range []string{"api", "relay", "worker"} {
+			for n := 1; n <= 2; n++ {
+				processes = append(processes, struct{ name, roles string }{fmt.Sprintf("%s %d", role, n), role})
+			}
+		}
+	}
+	for _, each := range processes {
+		addr, err := launch.FreeAddr()
+		if err != nil {
+			return err
+		}
+		process, err := office.StartServe(ctx, each.name, each.roles, addr, time.Minute, nil)
+		if err != nil {
+			return err
+		}
+		p.watch("the "+each.name, process)
+		switch {
+		case each.roles != "all" && each.roles != "api":
+		case p.url == "":
+			p.url = "http://" + addr
+		default:
+			p.others = append(p.others, "http://"+addr)
+		}
+	}
+	return nil
 }
 
 func (p *place) watch(name string, process *launch.Process) {
@@ -130,7 +165,7 @@ func visit(ctx context.Context, cfg config, p *place, out *screen.Screen) (int, 
 		think = -1 // asked for none, which is not the Config's zero value
 	}
 	fans, err := crowd.New(crowd.Config{
-		URL: p.url, Fans: cfg.fans, Concurrency: cfg.concurrency, Seed: cfg.seed, Run: run, Think: think, Patience: cfg.patience,
+		URL: p.url, Others: p.others, Fans: cfg.fans, Concurrency: cfg.concurrency, Seed: cfg.seed, Run: run, Think: think, Patience: cfg.patience,
 	})
 	if err != nil {
 		return command.Broken, err

@@ -35,7 +35,7 @@ func dialects() map[string]func() dialect {
 	return map[string]func() dialect{
 		"sqlite":   sqlite,
 		"postgres": postgres, "postgresql": postgres,
-		"mysql": mysql, "mariadb": mysql,
+		"mysql": mysql,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 )
 
@@ -34,10 +35,22 @@ func (e *StatusError) Error() string {
 // Client speaks to a box office, and repeats what was not answered. It is safe
 // for concurrent use.
 type Client struct {
-	URL      string // without a slash at the end
+	URL      string   // without a slash at the end
+	Others   []string // more processes of the same box office; requests take turns
 	HTTP     *http.Client
 	Patience time.Duration // how long one call is repeated
 	Meter    *Meter        // optional
+
+	turn atomic.Uint64
+}
+
+// next is the process whose turn it is, as a load balancer would choose.
+func (c *Client) next() string {
+	n := c.turn.Add(1) % uint64(len(c.Others)+1)
+	if n == 0 {
+		return c.URL
+	}
+	return c.Others[n-1]
 }
 
 // Call is one request.
@@ -113,7 +126,7 @@ func (c *Client) judge(call Call, code int, answer []byte, into any) error {
 
 // once sends the request one time and reads the whole answer.
 func (c *Client) once(ctx context.Context, call Call, body []byte) (code int, retryAfter time.Duration, answer []byte, err error) {
-	req, err := http.NewRequestWithContext(ctx, call.Method, c.URL+call.Path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, call.Method, c.next()+call.Path, bytes.NewReader(body))
 	if err != nil {
 		return 0, 0, nil, err
 	}

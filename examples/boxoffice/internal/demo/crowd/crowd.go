@@ -12,6 +12,8 @@ import (
 type Config struct {
 	// URL of the box office, without a slash at the end.
 	URL string
+	// Others are more processes of the same box office; requests take turns.
+	Others []string
 	// Fans who come; 0 means they keep coming until [Crowd.LastCall].
 	Fans int
 	// Concurrency is how many fans act at a time. Default 256, and never more
@@ -101,7 +103,7 @@ func New(cfg Config) (*Crowd, error) {
 	meter := newMeter()
 	return &Crowd{
 		cfg: cfg, meter: meter, last: make(chan struct{}), ends: map[End]int{},
-		client: &Client{URL: cfg.URL, HTTP: NewHTTP(cfg.Concurrency), Patience: cfg.Patience, Meter: meter},
+		client: &Client{URL: cfg.URL, Others: cfg.Others, HTTP: NewHTTP(cfg.Concurrency), Patience: cfg.Patience, Meter: meter},
 	}, nil
 }
 

@@ -1,0 +1,88 @@
+package app
+
+import (
+	"log/slog"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/amqpbus"
+	"github.com/millrace-go/millrace/bus/kafkabus"
+	"github.com/millrace-go/millrace/bus/membus"
+	"github.com/millrace-go/millrace/bus/mysqlbus"
+	"github.com/millrace-go/millrace/bus/pgbus"
+	"github.com/millrace-go/millrace/bus/redisbus"
+	"github.com/millrace-go/millrace/bus/sqlitebus"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/outbox/mysqloutbox"
+	"github.com/millrace-go/millrace/outbox/pgoutbox"
+	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
+)
+
+// Schemes are the transports that the program links.
+func Schemes() *bus.Opener { return transports(transport{}) }
+
+// transport is what all of them are told.
+type transport struct {
+	store  *store.Store
+	holder string // a name kept over restarts, "" for none
+	log    *slog.Logger
+}
+
+func (a *App) transports() *bus.Opener {
+	t := transport{store: a.store, log: a.log}
+	if a.sole {
+		t.holder = a.holder
+	}
+	return transports(t)
+}
+
+// transports shares the database's pools with the transport that lives in the
+// same database, so that publishing can be part of a transaction there.
+func transports(t transport) *bus.Opener {
+	lite := sqlitebus.Config{LeaseTTL: leaseTTL, Holder: t.holder, Logger: t.log}
+	pg := pgbus.Config{LeaseTTL: leaseTTL, Holder: t.holder, Logger: t.log}
+	my := mysqlbus.Config{LeaseTTL: leaseTTL, Holder: t.holder, Logger: t.log}
+	if t.store != nil {
+		switch t.store.Dialect() {
+		case "sqlite":
+			lite.DB, lite.ReadDB = t.store.DB(), t.store.Reader()
+		case "postgres":
+			pg.DB = t.store.DB()
+		case "mysql":
+			my.DB = t.store.DB()
+		}
+	}
+	streams := redisbus.Config{LeaseTTL: leaseTTL, Logger: t.log}
+	all := []bus.Scheme{
+		membus.Scheme(),
+		sqlitebus.Scheme(lite),
+		pgbus.Scheme(pg),
+		pgbus.SchemePostgreSQL(pg),
+		mysqlbus.Scheme(my),
+		kafkabus.Scheme(kafkabus.Config{ClientID: "boxoffice", Logger: t.log}),
+		amqpbus.Scheme(amqpbus.Config{Logger: t.log}),
+		amqpbus.SecureScheme(amqpbus.Config{Logger: t.log}),
+	}
+	return bus.NewOpener(append(all, redisbus.Schemes(streams)...)...)
+}
+
+// outboxIn is the outbox in the database of the box office.
+func outboxIn(s *store.Store) (outboxStore, error) {
+	switch s.Dialect() {
+	case "postgres":
+		return pgoutbox.New(s.DB(), pgoutbox.Config{})
+	case "mysql":
+		return mysqloutbox.New(s.DB(), mysqloutbox.Config{})
+	}
+	return sqliteoutbox.New(s.DB(), sqliteoutbox.Config{Reader: s.Reader()})
+}
+
+func dialectOf(s *store.Store) sqlidempotency.Dialect {
+	switch s.Dialect() {
+	case "postgres":
+		return sqlidempotency.Postgres
+	case "mysql":
+		return sqlidempotency.MySQL
+	}
+	return sqlidempotency.SQLite
+}

@@ -1,0 +1,127 @@
+package faulttest
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/tcpproxy"
+)
+
+// rounds is how often each fault strikes.
+const rounds = 2
+
+func TestBrokerKilled(t *testing.T) {
+	for _, tr := range transports() {
+		t.Run(tr.name, func(t *testing.T) {
+			f := start(t, tr.database(t), opener(nil), tr.url(t))
+			for range rounds {
+				f.handles(100)
+				restart(t, tr.name)
+				f.recovered("the broker's death")
+			}
+			f.check()
+		})
+	}
+}
+
+func TestDatabaseKilled(t *testing.T) {
+	for name, db := range map[string]func(*testing.T) database{"postgres": postgres, "mariadb": mariadb} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, db(t), opener(nil), "kafka://"+servicetest.Kafka(t)+"/")
+			for range rounds {
+				f.handles(100)
+				restart(t, name)
+				f.recovered("the database's death")
+			}
+			f.check()
+		})
+	}
+}
+
+// behind starts a flow whose transport is reached through a proxy.
+func behind(t *testing.T, tr transport) (*flow, *tcpproxy.Proxy) {
+	t.Helper()
+	raw := tr.url(t)
+	u, err := url.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := tcpproxy.Start(u.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if tr.name == "kafka" {
+		return start(t, tr.database(t), opener(func(context.Context, string, string) (string, string) { return "tcp", p.Addr() }), raw), p
+	}
+	return start(t, tr.database(t), opener(nil), at(t, raw, p.Addr())), p
+}
+
+// through dials where it is told to instead of the address.
+type through struct {
+	to func(ctx context.Context, network, addr string) (string, string)
+}
+
+func (d through) Dial(network, addr string) (net.Conn, error) {
+	network, addr = d.to(context.Background(), network, addr)
+	return net.Dial(network, addr)
+}
+
+func TestConnectionsCut(t *testing.T) {
+	for _, tr := range transports() {
+		t.Run(tr.name, func(t *testing.T) {
+			f, proxy := behind(t, tr)
+			for range 5 * rounds {
+				f.handles(40)
+				if proxy.Cut() == 0 {
+					t.Error("there was no connection to cut")
+				}
+			}
+			f.recovered("cut connections")
+			proxy.Refuse(true)
+			time.Sleep(time.Second) // the length of the fault
+			proxy.Refuse(false)
+			f.recovered("a second without a network")
+			f.check()
+		})
+	}
+}
+
+func TestConnectionsSlow(t *testing.T) {
+	for _, tr := range transports() {
+		t.Run(tr.name, func(t *testing.T) {
+			f, proxy := behind(t, tr)
+			f.handles(100)
+			proxy.Delay(50 * time.Millisecond)
+			f.handles(100)
+			proxy.Delay(0)
+			f.recovered("a slow network")
+			f.check()
+		})
+	}
+}
+
+func TestRebalance(t *testing.T) {
+	for _, tr := range transports() {
+		t.Run(tr.name, func(t *testing.T) {
+			f := start(t, tr.database(t), opener(nil), tr.url(t))
+			for range 3 * rounds {
+				ctx, leave := context.WithCancel(f.run)
+				f.consumer(ctx)
+				f.handles(60)
+				leave()
+				f.handles(60)
+			}
+			f.recovered("a rebalance")
+			f.check()
+		})
+	}
+}
