@@ -20,7 +20,7 @@ func TestBrokerKilled(t *testing.T) {
 			f := start(t, tr.database(t), opener(nil), tr.url(t))
 			for range rounds {
 				f.handles(100)
-				restart(t, tr.name)
+				restart(t, tr.name, hostOf(t, f.url))
 				f.recovered("the broker's death")
 			}
 			f.check()
@@ -29,12 +29,16 @@ func TestBrokerKilled(t *testing.T) {
 }
 
 func TestDatabaseKilled(t *testing.T) {
-	for name, db := range map[string]func(*testing.T) database{"postgres": postgres, "mariadb": mariadb} {
-		t.Run(name, func(t *testing.T) {
-			f := start(t, db(t), opener(nil), "kafka://"+servicetest.Kafka(t)+"/")
+	for _, on := range []struct {
+		db  func(*testing.T) database
+		url func(testing.TB) string
+	}{{postgres, servicetest.PostgresURL}, {mariadb, servicetest.MariaDBURL}} {
+		db := on.db(t)
+		t.Run(db.name, func(t *testing.T) {
+			f := start(t, db, opener(nil), "kafka://"+servicetest.Kafka(t)+"/")
 			for range rounds {
 				f.handles(100)
-				restart(t, name)
+				restart(t, db.name, hostOf(t, on.url(t)))
 				f.recovered("the database's death")
 			}
 			f.check()

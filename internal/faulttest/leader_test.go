@@ -2,6 +2,7 @@ package faulttest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +32,8 @@ func TestLeaderMoves(t *testing.T) {
 		t.Logf("leaders moved from %v to %v", before, leaders(f, admin))
 		f.recovered("a move of the leaders")
 	}
-	restart(t, "kafka3-"+string(rune('0'+leaders(f, admin)[0])))
+	leader := leaders(f, admin)[0]
+	restart(t, fmt.Sprintf("kafka3-%d", leader), strings.Split(brokers, ",")[leader-1])
 	f.recovered("the death of a leader")
 	f.check()
 }

@@ -2,7 +2,10 @@ package faulttest
 
 import (
 	"context"
+	"errors"
+	"io"
 	"log/slog"
+	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -77,8 +80,9 @@ func logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// restart kills a server and starts it again. It returns when it answers.
-func restart(t *testing.T, server string) {
+// restart kills a server and starts it again. It returns when it answers. addr,
+// host:port of the server that the flow uses, shows that it was this one.
+func restart(t *testing.T, server, addr string) {
 	t.Helper()
 	command := os.Getenv("MILLRACE_RESTART")
 	if command == "" {
@@ -86,12 +90,34 @@ func restart(t *testing.T, server string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
+	witness, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatalf("%s before it is killed: %v", server, err)
+	}
+	defer witness.Close() //nolint:errcheck // nothing was written
 	words := append(strings.Fields(command), server)
 	began := time.Now()
 	if out, err := exec.CommandContext(ctx, words[0], words[1:]...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", strings.Join(words, " "), err, out)
 	}
+	if err := witness.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, witness); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("%s did not kill the server at %s: a connection to it still stands", strings.Join(words, " "), addr)
+	}
 	t.Logf("%s was killed and answered again after %s", server, time.Since(began).Round(10*time.Millisecond))
+}
+
+// hostOf is host:port of a URL, the first where there are several.
+func hostOf(t *testing.T, raw string) string {
+	t.Helper()
+	u, err := url.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, _, _ := strings.Cut(u.Host, ",")
+	return host
 }
 
 // at replaces host and port of a URL.

@@ -17,7 +17,11 @@ import (
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		// The Kafka client counts in meters that share one goroutine for good.
+		goleak.IgnoreTopFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
+}
 
 func settings(t *testing.T, o debezium.Options) map[string]string {
 	t.Helper()

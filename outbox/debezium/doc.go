@@ -6,6 +6,8 @@
 //	the settings name tables and columns that the stores make    TestColumnsExist
 //	no password is asked for or printed                          TestOptions
 //	both forms carry the same settings                           TestForms
+//	Debezium's own connector and router, given these settings,
+//	publish what was committed, once, in the order of its key    TestConnector
 //
 // # What the consumers receive
 //

@@ -6,6 +6,7 @@ connect_port=${MILLRACE_CONNECT_PORT:-25083}
 connect_up() {
 	libraries connect
 	if alive connect; then return; fi
+	await kafka 90 answers "$kafka_port"
 	mkdir -p "$dir/connect"
 	cat >"$dir/connect/worker.properties" <<-CONF
 		bootstrap.servers=127.0.0.1:$kafka_port
@@ -15,8 +16,10 @@ connect_up() {
 		offset.storage.file.filename=$dir/connect/offsets
 		offset.flush.interval.ms=1000
 		plugin.discovery=only_scan
+		config.providers=env
+		config.providers.env.class=org.apache.kafka.common.config.provider.EnvVarConfigProvider
 	CONF
-	launch connect java -Xmx512m -XX:+UseSerialGC -Dorg.slf4j.simpleLogger.defaultLogLevel=warn \
+	MILLRACE_DEBEZIUM_PASSWORD=unused launch connect java -Xmx512m -XX:+UseSerialGC -Dorg.slf4j.simpleLogger.defaultLogLevel=warn \
 		-cp "$dir/jars/connect/*" org.apache.kafka.connect.cli.ConnectStandalone "$dir/connect/worker.properties"
 	await connect 120 curl -fs "http://127.0.0.1:$connect_port/connectors"
 	say "started Kafka Connect on port $connect_port"

@@ -15,19 +15,12 @@ postgres_up() {
 	if [ ! -f "$data/PG_VERSION" ]; then
 		own postgres "$data"
 		as postgres "$bin/initdb" -D "$data" -U millrace -A trust -E UTF8 --no-locale >/dev/null
-		# Logical decoding serves change data capture; it costs nothing otherwise.
-		cat >>"$data/postgresql.conf" <<-CONF
-			listen_addresses = '127.0.0.1'
-			port = $postgres_port
-			unix_socket_directories = ''
-			max_connections = 300
-			shared_preload_libraries = 'pg_stat_statements'
-			max_prepared_transactions = 10
-			wal_level = logical
-		CONF
 	fi
 	if ! as postgres "$bin/pg_ctl" -D "$data" status >/dev/null; then
-		as postgres "$bin/pg_ctl" -D "$data" -l "$data/server.log" -w -t 60 start >/dev/null
+		# Logical decoding serves change data capture; it costs nothing otherwise.
+		as postgres "$bin/pg_ctl" -D "$data" -l "$data/server.log" -w -t 60 -o "-c listen_addresses=127.0.0.1 -p $postgres_port \
+			-c unix_socket_directories= -c max_connections=300 -c shared_preload_libraries=pg_stat_statements \
+			-c max_prepared_transactions=10 -c wal_level=logical" start >/dev/null
 		say "started PostgreSQL on port $postgres_port"
 	fi
 	as postgres "$bin/psql" -h 127.0.0.1 -p "$postgres_port" -U millrace -d postgres -Atqc \

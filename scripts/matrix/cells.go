@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// cell is a suite on a server: some tests of a package.
+type cell struct {
+	row, column, pkg string
+	tests            *regexp.Regexp
+}
+
+// parse reads lines "suite | server | package | tests".
+func parse(text string) ([]cell, error) {
+	var cells []cell
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		parts := strings.SplitN(line, "|", 4)
+		if len(parts) != 4 {
+			return nil, fmt.Errorf("cells.txt: %q has no four parts", line)
+		}
+		tests, err := regexp.Compile(strings.TrimSpace(parts[3]))
+		if err != nil {
+			return nil, fmt.Errorf("cells.txt: %q: %w", line, err)
+		}
+		cells = append(cells, cell{strings.TrimSpace(parts[0]), strings.TrimSpace(parts[1]), strings.TrimSpace(parts[2]), tests})
+	}
+	return cells, nil
+}
+
+// packagesOf lists the packages of the cells once each, but for some.
+func packagesOf(cells []cell, without []string) []string {
+	var all []string
+	for _, c := range cells {
+		if !slices.Contains(all, c.pkg) && !slices.Contains(without, c.pkg) {
+			all = append(all, c.pkg)
+		}
+	}
+	return all
+}
+
+// count sums the tests of the cell.
+func (c cell) count(r *results) (t tally) {
+	for key, outcome := range r.outcomes {
+		if key.pkg == c.pkg && key.note == "" && c.tests.MatchString(key.test) {
+			t.add(outcome)
+		}
+	}
+	return t
+}

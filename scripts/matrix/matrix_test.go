@@ -1,0 +1,79 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A matrix that cannot fail proves nothing: each of these runs must be refused.
+func TestReportRefuses(t *testing.T) {
+	const pkg = `"Package":"github.com/millrace-go/millrace/a"`
+	const pass = `{"Action":"pass",` + pkg + `,"Test":"T/one"}` + "\n" + `{"Action":"pass",` + pkg + `,"Test":"T"}` + "\n"
+	for name, tc := range map[string]struct {
+		events string
+		ok     bool
+	}{
+		"a pass":                  {pass, true},
+		"a failure":               {pass + `{"Action":"fail",` + pkg + `,"Test":"U"}`, false},
+		"a failure of a parent":   {`{"Action":"pass",` + pkg + `,"Test":"T/one"}` + "\n" + `{"Action":"fail",` + pkg + `,"Test":"T"}` + "\n" + `{"Action":"fail",` + pkg + `}`, false},
+		"a skip":                  {pass + `{"Action":"skip",` + pkg + `,"Test":"U"}`, false},
+		"nothing ran":             {`{"Action":"pass",` + pkg + `}`, false},
+		"nothing of the cell ran": {`{"Action":"pass",` + pkg + `,"Test":"Other"}`, false},
+		"a build error":           {pass + `{"Action":"fail",` + pkg + `}`, false},
+		"nothing but n/a": {`{"Action":"output",` + pkg + `,"Test":"T/n","Output":"    suite.go:87: n/a: no transactions"}
+{"Action":"pass",` + pkg + `,"Test":"T/n"}`, false},
+		"n/a by a capability beside a pass": {`{"Action":"output",` + pkg + `,"Test":"N","Output":"    run.go:72: n/a on mem: without Durable: it ends"}
+{"Action":"skip",` + pkg + `,"Test":"N"}
+` + pass, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cells, err := parse("# a comment\nbus | memory | ./a | ^T/\n")
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := newResults()
+			if err := r.collect("", strings.NewReader(tc.events), io.Discard); err != nil {
+				t.Fatal(err)
+			}
+			if err := report(cells, r, io.Discard); (err == nil) != tc.ok {
+				t.Errorf("report: %v", err)
+			}
+		})
+	}
+}
+
+// The table counts what ran, once each.
+func TestTable(t *testing.T) {
+	cells, err := parse("bus | memory | ./a | ^T/\nbus | Kafka | ./b | ^T/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newResults()
+	for _, k := range []key{{"./a", "", "T/one"}, {"./a", "", "T/two"}, {"./b", "", "T/one"}, {"./b", " again", "T/one"}} {
+		r.outcomes[k] = passed
+	}
+	var out strings.Builder
+	if empty := table(cells, r, &out); len(empty) > 0 {
+		t.Errorf("empty: %v", empty)
+	}
+	want := "\ntests passed        memory     Kafka\nbus                      2         1\n"
+	if out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
+// Every package of the lists is there.
+func TestPackagesExist(t *testing.T) {
+	cells, err := parse(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pkg := range append(append(append(packagesOf(cells, nil), beside...), business...), alone...) {
+		if _, err := os.Stat(filepath.Join("../..", strings.TrimSuffix(pkg, "/..."))); err != nil {
+			t.Error(err)
+		}
+	}
+}
