@@ -2,17 +2,12 @@ package idempotencytest
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/millrace-go/millrace/idempotency"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 func batchCases() []Case {
@@ -176,197 +171,20 @@ func batchLarge(ctx context.Context, h Harness) error {
 	for i := range keys {
 		keys[i] = fmt.Sprintf("group:%d", i)
 	}
-	var odd, even, rest []int
 	var first []string
-	for i, key := range keys {
-		if i%2 == 0 {
-			even, first = append(even, i), append(first, key)
-		} else {
-			odd = append(odd, i)
-		}
-	}
-	for i := range first {
-		rest = append(rest, i)
+	var all []int
+	for i := 0; i < n; i += 2 {
+		first, all = append(first, keys[i]), append(all, len(first))
 	}
 	ok := func(context.Context, []int) error { return nil }
 	fresh, err := s.OnceBatch(ctx, records(first...), ok)
-	if err != nil || !slices.Equal(fresh, rest) {
+	if err != nil || !slices.Equal(fresh, all) {
 		return fmt.Errorf("a batch of %d new keys: %d new, %w", len(first), len(fresh), orNil(err))
 	}
 	rand.Shuffle(n, func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 	fresh, err = s.OnceBatch(ctx, records(keys...), ok)
-	if err != nil || len(fresh) != len(odd) || !slices.IsSorted(fresh) {
-		return fmt.Errorf("a shuffled batch with %d new keys: %d new, sorted %v, %w", len(odd), len(fresh), slices.IsSorted(fresh), orNil(err))
-	}
-	return nil
-}
-
-// batchTakeover: a batch waits for a call that holds one of its keys, and has
-// the effect of that key when the call fails, and not when it succeeds.
-func batchTakeover(ctx context.Context, h Harness) error {
-	for _, result := range []error{errHandler, nil} {
-		e := newEffects(h)
-		name := fmt.Sprintf("held-%t", result == nil)
-		keys := []string{"group:a-" + name, "group:" + name, "group:z-" + name}
-		type end struct {
-			fresh []int
-			err   error
-		}
-		over := make(chan end, 1)
-		other := ctx // not the handler's, which may end with it
-		_, err := h.Store.Once(ctx, record(keys[1]), func(ctx context.Context) error {
-			go func() {
-				fresh, err := batchOf(h.Peer).OnceBatch(other, records(keys...), func(ctx context.Context, fresh []int) error {
-					for _, i := range fresh {
-						if err := e.do(ctx, keys[i], nil); err != nil {
-							return err
-						}
-					}
-					return nil
-				})
-				over <- end{fresh, err}
-			}()
-			<-time.After(window / 2) // most likely it waits by now; if not it must work as well
-			return e.do(ctx, keys[1], result)
-		})
-		if !errors.Is(err, result) {
-			return fmt.Errorf("the call that holds the key: %w, want %w", orNil(err), orNil(result))
-		}
-		got, want := <-over, []int{0, 2}
-		if result != nil {
-			want = []int{0, 1, 2}
-		}
-		if err := positions("the batch that waited", got.fresh, got.err, want...); err != nil {
-			return err
-		}
-		for _, key := range keys {
-			if err := e.expect(ctx, "at the end", key, key, true, 1); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// batchStorm: several consumers get overlapping batches in an order of their
-// own, fail at random, and try again until they succeed.
-func batchStorm(ctx context.Context, h Harness) error {
-	const consumers, batches, keys = 5, 8, 30
-	e := newEffects(h)
-	var fresh [keys]atomic.Int32
-	errs := make([]error, consumers)
-	var wg sync.WaitGroup
-	for c := range consumers {
-		store := batchOf(h.Store)
-		if c%2 == 1 {
-			store = batchOf(h.Peer)
-		}
-		wg.Go(func() {
-			for range batches {
-				picked := rand.Perm(keys)[:12]
-				var batch []idempotency.Record
-				for _, k := range picked {
-					batch = append(batch, record(fmt.Sprintf("group:%d", k)))
-				}
-				for {
-					got, err := store.OnceBatch(ctx, batch, func(ctx context.Context, fresh []int) error {
-						var result error
-						if rand.IntN(3) == 0 {
-							result = errHandler
-						}
-						for _, i := range fresh {
-							if err := e.do(ctx, fmt.Sprintf("event-%d", picked[i]), result); err != nil {
-								return err
-							}
-						}
-						return result
-					})
-					if errors.Is(err, errHandler) {
-						continue
-					}
-					if err != nil {
-						errs[c] = err
-						return
-					}
-					for _, i := range got {
-						fresh[picked[i]].Add(1)
-					}
-					break
-				}
-			}
-		})
-	}
-	wg.Wait()
-	err := errors.Join(errs...)
-	for k := range keys {
-		n := int(fresh[k].Load())
-		if n > 1 {
-			err = errors.Join(err, fmt.Errorf("key %d was new %d times", k, n))
-		}
-		err = errors.Join(err, e.expect(ctx, fmt.Sprintf("key %d", k), fmt.Sprintf("group:%d", k), fmt.Sprintf("event-%d", k), n == 1, n))
-	}
-	return err
-}
-
-func freshNeedsTransaction(ctx context.Context, h Harness) error {
-	s := batchOf(h.Store)
-	if _, err := s.Fresh(ctx, records("group:1")); !errors.Is(err, idempotency.ErrNoTransaction) {
-		return fmt.Errorf("Fresh outside a transaction: %w; want ErrNoTransaction", orNil(err))
-	}
-	if ok, err := h.Store.Seen(ctx, "group:1"); ok || err != nil {
-		return fmt.Errorf("after the refused Fresh: key recorded %v, %w", ok, orNil(err))
-	}
-	return nil
-}
-
-// freshInHandler: keys claimed inside a handler share its fate.
-func freshInHandler(ctx context.Context, h Harness) error {
-	s := batchOf(h.Store)
-	for _, result := range []error{errHandler, nil} {
-		_, err := h.Store.Once(ctx, record("group:outer"), func(ctx context.Context) error {
-			fresh, err := s.Fresh(ctx, records("group:1", "group:2", "group:1", "group:outer"))
-			if err := positions("Fresh inside a handler", fresh, err, 0, 1); err != nil {
-				return err
-			}
-			fresh, err = s.Fresh(ctx, records("group:2", "group:3"))
-			return errors.Join(positions("Fresh again", fresh, err, 1), result)
-		})
-		if result == nil && err != nil || !errors.Is(err, result) {
-			return err
-		}
-		want := 0
-		if result == nil {
-			want = 4
-		}
-		if n, err := seen(ctx, h, "group:outer", "group:1", "group:2", "group:3"); n != want || err != nil {
-			return fmt.Errorf("after a handler that returned %v %d keys are recorded, %w; want %d", result, n, orNil(err), want)
-		}
-	}
-	return nil
-}
-
-// freshInTransaction: keys, effects and other work are one transaction of the
-// caller.
-func freshInTransaction(ctx context.Context, h Harness) error {
-	e, s := newEffects(h), batchOf(h.Store)
-	for _, result := range []error{errHandler, nil} {
-		err := sqltx.Do(ctx, h.DB, func(ctx context.Context, _ *sql.Tx) error {
-			fresh, err := s.Fresh(ctx, records("group:2", "group:1"))
-			if err := positions("Fresh in a transaction", fresh, err, 0, 1); err != nil {
-				return err
-			}
-			return e.do(ctx, "one", result)
-		})
-		if result == nil && err != nil || !errors.Is(err, result) {
-			return err
-		}
-		effects := 0
-		if result == nil {
-			effects = 1
-		}
-		if err := e.expect(ctx, "after the transaction", "group:1", "one", result == nil, effects); err != nil {
-			return err
-		}
+	if err != nil || len(fresh) != n-len(first) || !slices.IsSorted(fresh) {
+		return fmt.Errorf("a shuffled batch with %d new keys: %d new, sorted %v, %w", n-len(first), len(fresh), slices.IsSorted(fresh), orNil(err))
 	}
 	return nil
 }

@@ -1,8 +1,8 @@
 package idempotencytest
 
 import (
+	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"sync"
@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/idempotency"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 // tokensGrow: every claim's token is above those before, however the one before
@@ -157,97 +156,66 @@ func leaseCancelled(ctx context.Context, h LeaseHarness) error {
 	return must("Complete", h.Store.Complete(ctx, c, nil))
 }
 
-func leasePrune(ctx context.Context, h LeaseHarness) error {
-	end := map[string]func(c idempotency.Claim) error{
-		"completed": func(c idempotency.Claim) error { return h.Store.Complete(ctx, c, []byte("kept")) },
-		"released":  func(c idempotency.Claim) error { return h.Store.Release(ctx, c) },
-		"crashed":   func(idempotency.Claim) error { return nil },
-	}
-	for name, f := range end {
-		for _, age := range []string{"old", "young"} {
-			r := record("group:" + age + "-" + name)
-			c, err := claim(ctx, h.Store, r, minute, idempotency.Claimed)
-			if err != nil {
-				return err
-			}
-			if err := must(name, f(c)); err != nil {
-				return err
-			}
-			by := 2 * minute
-			if age == "old" {
-				by = 2 * time.Hour
-			}
-			if err := h.Backdate(ctx, r.Key, by); err != nil {
-				return err
-			}
-		}
-	}
-	running, err := claim(ctx, h.Store, record("group:running"), minute, idempotency.Claimed)
-	if err != nil {
+// otherRequest: a fingerprint that differs is refused in every state but
+// released, in which nothing is left of the first request.
+func otherRequest(ctx context.Context, h LeaseHarness) error {
+	mine, other := record("group:1"), record("group:1")
+	mine.Fingerprint, other.Fingerprint = "f1", "F1"
+	if _, err := claim(ctx, h.Store, mine, minute, idempotency.Claimed); err != nil {
 		return err
 	}
-	before := time.Now().Add(-time.Hour)
-	for i, want := range []int{2, 1, 0} {
-		if n, err := h.Peer.Prune(ctx, before, 2); n != want || err != nil {
-			return fmt.Errorf("Prune %d with a limit of 2 deleted %d, %w; want %d", i+1, n, orNil(err), want)
-		}
+	if _, err := claim(ctx, h.Peer, other, minute, idempotency.Mismatch); err != nil {
+		return fmt.Errorf("while the first is running: %w", err)
 	}
-	if _, err := claim(ctx, h.Store, record("group:old-completed"), minute, idempotency.Claimed); err != nil {
-		return fmt.Errorf("a pruned key: %w", err)
+	if err := h.Backdate(ctx, mine.Key, 2*minute); err != nil {
+		return err
 	}
-	if _, err := claim(ctx, h.Store, record("group:young-completed"), minute, idempotency.Done); err != nil {
-		return fmt.Errorf("a key that is younger: %w", err)
+	if _, err := claim(ctx, h.Peer, other, minute, idempotency.Mismatch); err != nil {
+		return fmt.Errorf("after the first's deadline: %w", err)
 	}
-	// A lease that runs on is never pruned.
-	if _, err := h.Peer.Prune(ctx, time.Now().Add(24*time.Hour), 100); err != nil {
-		return fmt.Errorf("Prune of everything: %w", err)
+	c, err := claim(ctx, h.Store, mine, minute, idempotency.Claimed)
+	if err != nil {
+		return fmt.Errorf("the first's own retry: %w", err)
 	}
-	if _, err := claim(ctx, h.Peer, record("group:running"), minute, idempotency.Taken); err != nil {
-		return fmt.Errorf("after Prune of everything: %w", err)
+	if err := must("Release", h.Store.Release(ctx, c)); err != nil {
+		return err
 	}
-	return must("Complete after Prune", h.Store.Complete(ctx, running, nil))
-}
-
-func leasePruneBadLimit(ctx context.Context, h LeaseHarness) error {
-	for _, limit := range []int{0, -1} {
-		if n, err := h.Store.Prune(ctx, time.Now(), limit); n != 0 || err == nil {
-			return fmt.Errorf("Prune with a limit of %d deleted %d without an error", limit, n)
-		}
+	if c, err = claim(ctx, h.Peer, other, minute, idempotency.Claimed); err != nil {
+		return fmt.Errorf("after a release: %w", err)
+	}
+	if err := must("Complete", h.Peer.Complete(ctx, c, []byte("other's"))); err != nil {
+		return err
+	}
+	m, err := claim(ctx, h.Store, mine, minute, idempotency.Mismatch)
+	if err != nil {
+		return fmt.Errorf("after the other's end: %w", err)
+	}
+	if len(m.Result) != 0 {
+		return errors.New("a mismatch hands out the other request's result")
 	}
 	return nil
 }
 
-// leaseTransactions: a claim must be visible at once; its end can be part of a
-// transaction.
-func leaseTransactions(ctx context.Context, h LeaseHarness) error {
-	r := record("group:1")
-	err := sqltx.Do(ctx, h.DB, func(ctx context.Context, _ *sql.Tx) error {
-		_, err := h.Store.Claim(ctx, r, minute)
-		return err
-	})
-	if !errors.Is(err, idempotency.ErrInTransaction) {
-		return fmt.Errorf("Claim inside a transaction: %w; want ErrInTransaction", orNil(err))
+func results(ctx context.Context, h LeaseHarness) error {
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
 	}
-	c, err := claim(ctx, h.Store, r, minute, idempotency.Claimed)
-	if err != nil {
-		return err
-	}
-	for _, result := range []error{errHandler, nil} {
-		err := sqltx.Do(ctx, h.DB, func(ctx context.Context, _ *sql.Tx) error {
-			if err := must("Complete in a transaction", h.Store.Complete(ctx, c, nil)); err != nil {
-				return err
-			}
-			return result
-		})
-		want := idempotency.Taken
-		if result == nil {
-			want = idempotency.Done
-		}
-		if result == nil && err != nil || !errors.Is(err, result) {
+	for i, result := range [][]byte{nil, {}, all, []byte("한글 🎟"), bytes.Repeat(all, 2000)} {
+		r := record(fmt.Sprintf("group:%d", i))
+		c, err := claim(ctx, h.Store, r, minute, idempotency.Claimed)
+		if err != nil {
 			return err
 		}
-		if _, err := claim(ctx, h.Peer, r, minute, want); err != nil {
-			return fmt.Errorf("after a transaction that ended with %v: %w", result, err)
+		if err := must("Complete", h.Store.Complete(ctx, c, result)); err != nil {
+			return err
+		}
+		done, err := claim(ctx, h.Peer, r, minute, idempotency.Done)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(done.Result, result) {
+			return fmt.Errorf("a result of %d bytes came back with %d, or others", len(result), len(done.Result))
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -36,29 +35,25 @@ func httpHerd(ctx context.Context, h LeaseHarness) error {
 		}
 		instances = append(instances, m.Middleware(handler))
 	}
-	send := func(i int) *http.Response {
+	send := func(i int) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/payments", strings.NewReader(`{"amount":5}`))
 		r.Header.Set("Idempotency-Key", "herd")
 		w := httptest.NewRecorder()
 		instances[i%2].ServeHTTP(w, r)
-		return w.Result()
+		return w
 	}
 	var first, replayed, running atomic.Int32
-	judge := func(resp *http.Response) error {
-		defer resp.Body.Close() //nolint:errcheck // a recorder's body
-		body, err := io.ReadAll(resp.Body)
-		if err != nil {
-			return err
-		}
+	judge := func(w *httptest.ResponseRecorder) error {
+		body := w.Body.String()
 		switch {
-		case resp.StatusCode == http.StatusConflict && resp.Header.Get("Retry-After") != "":
+		case w.Code == http.StatusConflict && w.Header().Get("Retry-After") != "":
 			running.Add(1)
-		case resp.StatusCode == http.StatusCreated && string(body) == "payment 1" && resp.Header.Get(idempotency.Replayed) != "":
+		case w.Code == http.StatusCreated && body == "payment 1" && w.Header().Get(idempotency.Replayed) != "":
 			replayed.Add(1)
-		case resp.StatusCode == http.StatusCreated && string(body) == "payment 1":
+		case w.Code == http.StatusCreated && body == "payment 1":
 			first.Add(1)
 		default:
-			return fmt.Errorf("a request of the herd was answered with %d %.200s", resp.StatusCode, body)
+			return fmt.Errorf("a request of the herd was answered with %d %.200s", w.Code, body)
 		}
 		return nil
 	}

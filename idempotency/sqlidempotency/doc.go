@@ -73,5 +73,7 @@
 // such a handler are committed. Keys below the retention must not be pruned; see
 // package idempotency. A lease's deadline follows the database's clock: set back
 // by an hour, it lasts an hour longer, and tokens still grow as long as the key's
-// row is there.
+// row is there. A claim is a write and a read of what it wrote: a proxy that
+// sends reads to replicas must not stand before it, or a claim that succeeded
+// ends with an error and blocks its key until the deadline.
 package sqlidempotency

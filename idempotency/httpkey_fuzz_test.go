@@ -1,0 +1,32 @@
+package idempotency_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/millrace-go/millrace/idempotency"
+)
+
+// What is read as a key is printable and not empty, and is the same key when it
+// comes in quotes.
+func FuzzParseKey(f *testing.F) {
+	for _, s := range []string{"abc", `"abc"`, `"a\"b\\c"`, `"a`, "a b", "\"\x00\"", "é", `""`, ` "x" `} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		key, err := idempotency.ParseKey(value)
+		if err != nil {
+			if key != "" {
+				t.Errorf("ParseKey(%q) = %q with %v", value, key, err)
+			}
+			return
+		}
+		if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
+			t.Errorf("ParseKey(%q) = %q", value, key)
+		}
+		quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key) + `"`
+		if again, err := idempotency.ParseKey(quoted); again != key || err != nil {
+			t.Errorf("ParseKey(%q) = %q, but %q in quotes is %q, %v", value, key, quoted, again, err)
+		}
+	})
+}

@@ -1,0 +1,231 @@
+package idempotencytest_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/idempotencytest"
+	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// leaseDefects says, per broken lease store, which cases must fail.
+func leaseDefects() []leaseDefect {
+	l := &latest{token: map[string]int64{}} // of both sides of a harness, as a database would be
+	return []leaseDefect{
+		{
+			"does not compare tokens",
+			[]string{"takeover-after-deadline", "release-frees", "ends-once"},
+			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+				return leases{
+					claim: l.of(s),
+					extend: func(ctx context.Context, c idempotency.Claim, ttl time.Duration) error {
+						return s.Extend(ctx, l.swap(c), ttl)
+					},
+					complete: func(ctx context.Context, c idempotency.Claim, r []byte) error { return s.Complete(ctx, l.swap(c), r) },
+					release:  func(ctx context.Context, c idempotency.Claim) error { return s.Release(ctx, l.swap(c)) },
+				}
+			},
+		},
+		{
+			"says done when somebody else is at it",
+			[]string{"claim-complete", "extend", "one-winner"},
+			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+				return answers(s, func(c *idempotency.Claim) {
+					if c.State == idempotency.Taken {
+						c.State = idempotency.Done
+					}
+				})
+			},
+		},
+		{
+			"never lets go of a lease that ran out",
+			[]string{"takeover-after-deadline", "deadline-by-the-clock", "tokens-grow", "other-request"},
+			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+				return leases{claim: func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+					return s.Claim(ctx, r, ttl+100*time.Hour)
+				}}
+			},
+		},
+		{
+			"lets go of a lease too soon",
+			[]string{"claim-complete", "deadline-by-the-clock"},
+			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+				return leases{claim: func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+					return s.Claim(ctx, r, ttl/3)
+				}}
+			},
+		},
+		{
+			"ignores Extend",
+			[]string{"extend", "late-is-not-lost"},
+			func(_ *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+				return leases{extend: func(context.Context, idempotency.Claim, time.Duration) error { return nil }}
+			},
+		},
+		{
+			"refuses whoever is late",
+			[]string{"late-is-not-lost"},
+			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+				return leases{complete: func(ctx context.Context, c idempotency.Claim, r []byte) error {
+					if strings.HasSuffix(c.Key, "complete") {
+						return idempotency.ErrLeaseLost
+					}
+					return s.Complete(ctx, c, r)
+				}}
+			},
+		},
+		{
+			"keeps a released key",
+			[]string{"release-frees", "other-request", "tokens-grow"},
+			func(_ *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+				return leases{release: func(context.Context, idempotency.Claim) error { return nil }}
+			},
+		},
+		{
+			"refuses a repeated end",
+			[]string{"repeated-end"},
+			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+				var ended sync.Map
+				once := func(c idempotency.Claim, f func() error) error {
+					if _, twice := ended.LoadOrStore(c.Key, true); twice {
+						return idempotency.ErrLeaseLost
+					}
+					return f()
+				}
+				return leases{
+					complete: func(ctx context.Context, c idempotency.Claim, r []byte) error {
+						return once(c, func() error { return s.Complete(ctx, c, r) })
+					},
+					release: func(ctx context.Context, c idempotency.Claim) error {
+						return once(c, func() error { return s.Release(ctx, c) })
+					},
+				}
+			},
+		},
+		{
+			"ignores fingerprints",
+			[]string{"other-request"},
+			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+				return leases{claim: func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+					r.Fingerprint = ""
+					return s.Claim(ctx, r, ttl)
+				}}
+			},
+		},
+		{
+			"counts tokens from one again after a release",
+			[]string{"release-frees", "tokens-grow"},
+			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+				return answers(s, func(c *idempotency.Claim) {
+					if c.State == idempotency.Claimed {
+						c.Token = 1
+					}
+				})
+			},
+		},
+		{
+			"cuts results",
+			[]string{"results", "lease-keys"},
+			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+				return leases{complete: func(ctx context.Context, c idempotency.Claim, r []byte) error {
+					return s.Complete(ctx, c, r[:min(len(r), 2000)])
+				}}
+			},
+		},
+		{
+			"keeps results as text",
+			[]string{"results"},
+			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+				return leases{complete: func(ctx context.Context, c idempotency.Claim, r []byte) error {
+					return s.Complete(ctx, c, bytes.ToValidUTF8(r, nil))
+				}}
+			},
+		},
+		{
+			"compares keys without regard to case",
+			[]string{"lease-keys"},
+			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+				return leases{claim: func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+					r.Key = strings.ToLower(r.Key)
+					return s.Claim(ctx, r, ttl)
+				}}
+			},
+		},
+		{
+			"takes any argument",
+			[]string{"lease-arguments"},
+			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+				return leases{claim: func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+					return s.Claim(ctx, r, max(ttl, time.Second))
+				}}
+			},
+		},
+		{
+			"looks and then takes",
+			[]string{"one-winner", "http-herd"},
+			func(s *sqlidempotency.Leases, h idempotencytest.LeaseHarness) leases {
+				return leases{claim: func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+					c, err := s.Claim(ctx, r, ttl)
+					if c.State == idempotency.Taken { // as if it had looked before the other took it
+						c.State, c.Token = idempotency.Claimed, time.Now().UnixMicro()
+					}
+					return c, err
+				}}
+			},
+		},
+		{
+			"does not heed its context",
+			[]string{"lease-cancelled-context"},
+			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+				return leases{claim: func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+					return s.Claim(context.WithoutCancel(ctx), r, ttl)
+				}}
+			},
+		},
+		{
+			"prunes nothing",
+			[]string{"lease-prune"},
+			func(*sqlidempotency.Leases, idempotencytest.LeaseHarness) leases {
+				return leases{prune: func(context.Context, time.Time, int) (int, error) { return 0, nil }}
+			},
+		},
+		{
+			"ignores the limit of Prune",
+			[]string{"lease-prune", "lease-prune-bad-limit"},
+			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+				return leases{prune: func(ctx context.Context, before time.Time, _ int) (int, error) { return s.Prune(ctx, before, 1000) }}
+			},
+		},
+		{
+			"prunes leases that run",
+			[]string{"lease-prune"},
+			func(s *sqlidempotency.Leases, h idempotencytest.LeaseHarness) leases {
+				return leases{prune: func(ctx context.Context, before time.Time, limit int) (int, error) {
+					if before.After(time.Now()) {
+						if err := h.Backdate(ctx, "group:running", 2*time.Hour); err != nil {
+							return 0, err
+						}
+					}
+					return s.Prune(ctx, before, limit)
+				}}
+			},
+		},
+		{
+			"claims inside a transaction",
+			[]string{"lease-transactions"},
+			func(s *sqlidempotency.Leases, h idempotencytest.LeaseHarness) leases {
+				return leases{claim: func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+					if _, inside := sqltx.On(ctx, h.DB); inside {
+						return idempotency.Claim{State: idempotency.Claimed, Key: r.Key, Token: 1}, nil
+					}
+					return s.Claim(ctx, r, ttl)
+				}}
+			},
+		},
+	}
+}

@@ -1,0 +1,262 @@
+package idempotencytest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/idempotency"
+)
+
+func claimComplete(ctx context.Context, h LeaseHarness) error {
+	r := record("group:1")
+	c, err := claim(ctx, h.Store, r, minute, idempotency.Claimed)
+	if err != nil {
+		return err
+	}
+	for _, s := range []idempotency.LeaseStore{h.Store, h.Peer} {
+		taken, err := claim(ctx, s, r, minute, idempotency.Taken)
+		if err != nil {
+			return err
+		}
+		if taken.Wait < minute/2 || taken.Wait > minute+time.Second {
+			return fmt.Errorf("a key just claimed for %v is taken for %v more", minute, taken.Wait)
+		}
+	}
+	if _, err := claim(ctx, h.Peer, record("group:2"), minute, idempotency.Claimed); err != nil {
+		return err
+	}
+	if err := must("Complete", h.Store.Complete(ctx, c, []byte("paid"))); err != nil {
+		return err
+	}
+	for range 2 {
+		done, err := claim(ctx, h.Peer, r, minute, idempotency.Done)
+		if err != nil {
+			return err
+		}
+		if string(done.Result) != "paid" {
+			return fmt.Errorf("the result came back as %q, want %q", done.Result, "paid")
+		}
+	}
+	// What is completed stays so, whatever the clock says.
+	if err := h.Backdate(ctx, r.Key, time.Hour); err != nil {
+		return err
+	}
+	_, err = claim(ctx, h.Store, r, minute, idempotency.Done)
+	return err
+}
+
+func releaseFrees(ctx context.Context, h LeaseHarness) error {
+	r := record("group:1")
+	first, err := claim(ctx, h.Store, r, minute, idempotency.Claimed)
+	if err != nil {
+		return err
+	}
+	if err := must("Release", h.Store.Release(ctx, first)); err != nil {
+		return err
+	}
+	second, err := claim(ctx, h.Peer, r, minute, idempotency.Claimed)
+	if err != nil {
+		return err
+	}
+	if second.Token <= first.Token {
+		return fmt.Errorf("after a release the token went from %d to %d; want a higher one", first.Token, second.Token)
+	}
+	if err := lost(ctx, "the claim that was released", h.Store, first); err != nil {
+		return err
+	}
+	return must("the second claim's Complete", h.Peer.Complete(ctx, second, nil))
+}
+
+// takeoverAfterDeadline: as after a crash. The first worker is only slow, and
+// none of its calls may count any more.
+func takeoverAfterDeadline(ctx context.Context, h LeaseHarness) error {
+	r := record("group:1")
+	first, err := claim(ctx, h.Store, r, minute, idempotency.Claimed)
+	if err != nil {
+		return err
+	}
+	if err := h.Backdate(ctx, r.Key, 2*minute); err != nil {
+		return err
+	}
+	second, err := claim(ctx, h.Peer, r, minute, idempotency.Claimed)
+	if err != nil {
+		return err
+	}
+	if second.Token <= first.Token {
+		return fmt.Errorf("the takeover's token is %d after %d; want a higher one", second.Token, first.Token)
+	}
+	if err := lost(ctx, "the claim whose deadline passed", h.Store, first); err != nil {
+		return err
+	}
+	if err := must("the second claim's Complete", h.Peer.Complete(ctx, second, []byte("second"))); err != nil {
+		return err
+	}
+	if err := lost(ctx, "the first claim after the second's end", h.Store, first); err != nil {
+		return err
+	}
+	done, err := claim(ctx, h.Store, r, minute, idempotency.Done)
+	if err == nil && string(done.Result) != "second" {
+		err = fmt.Errorf("the result is %q, want the second claim's", done.Result)
+	}
+	return err
+}
+
+func deadlineByTheClock(ctx context.Context, h LeaseHarness) error {
+	const ttl, slack = 150 * time.Millisecond, 10 * time.Millisecond
+	r := record("group:1")
+	began := time.Now()
+	if _, err := claim(ctx, h.Store, r, ttl, idempotency.Claimed); err != nil {
+		return err
+	}
+	for {
+		c, err := h.Peer.Claim(ctx, r, ttl)
+		if err != nil {
+			return err
+		}
+		waited := time.Since(began)
+		switch {
+		case c.State == idempotency.Claimed && waited < ttl-slack:
+			return fmt.Errorf("a lease of %v was taken over after %v", ttl, waited)
+		case c.State == idempotency.Claimed:
+			return nil
+		case c.State != idempotency.Taken:
+			return fmt.Errorf("a key under a lease is %v", c.State)
+		case waited > 20*ttl:
+			return fmt.Errorf("a lease of %v still holds after %v", ttl, waited)
+		}
+		<-time.After(ttl / 15)
+	}
+}
+
+func extend(ctx context.Context, h LeaseHarness) error {
+	r := record("group:1")
+	c, err := claim(ctx, h.Store, r, minute, idempotency.Claimed)
+	if err != nil {
+		return err
+	}
+	if err := must("Extend", h.Store.Extend(ctx, c, time.Hour)); err != nil {
+		return err
+	}
+	taken, err := claim(ctx, h.Peer, r, time.Hour, idempotency.Taken)
+	if err != nil {
+		return err
+	}
+	if taken.Wait < 50*minute || taken.Wait > 61*minute {
+		return fmt.Errorf("a lease extended to an hour runs on for %v", taken.Wait)
+	}
+	if err := must("Extend to less", h.Store.Extend(ctx, c, minute)); err != nil {
+		return err
+	}
+	if err := h.Backdate(ctx, r.Key, 2*minute); err != nil {
+		return err
+	}
+	_, err = claim(ctx, h.Peer, r, minute, idempotency.Claimed)
+	return err
+}
+
+// lateIsNotLost: after the deadline, but before anybody took over.
+func lateIsNotLost(ctx context.Context, h LeaseHarness) error {
+	for name, change := range map[string]func(c idempotency.Claim) (idempotency.ClaimState, error){
+		"extend": func(c idempotency.Claim) (idempotency.ClaimState, error) {
+			return idempotency.Taken, h.Store.Extend(ctx, c, minute)
+		},
+		"complete": func(c idempotency.Claim) (idempotency.ClaimState, error) {
+			return idempotency.Done, h.Store.Complete(ctx, c, nil)
+		},
+		"release": func(c idempotency.Claim) (idempotency.ClaimState, error) {
+			return idempotency.Claimed, h.Store.Release(ctx, c)
+		},
+	} {
+		r := record("group:" + name)
+		c, err := claim(ctx, h.Store, r, minute, idempotency.Claimed)
+		if err != nil {
+			return err
+		}
+		if err := h.Backdate(ctx, r.Key, 2*minute); err != nil {
+			return err
+		}
+		want, err := change(c)
+		if err := must(name+" after the deadline", err); err != nil {
+			return err
+		}
+		if _, err := claim(ctx, h.Peer, r, minute, want); err != nil {
+			return fmt.Errorf("after a late %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// endsOnce: what has ended in one way cannot end in the other.
+func endsOnce(ctx context.Context, h LeaseHarness) error {
+	completed, err := claim(ctx, h.Store, record("group:1"), minute, idempotency.Claimed)
+	if err != nil {
+		return err
+	}
+	if err := must("Complete", h.Store.Complete(ctx, completed, []byte("kept"))); err != nil {
+		return err
+	}
+	for name, err := range map[string]error{
+		"Release": h.Store.Release(ctx, completed), "Extend": h.Store.Extend(ctx, completed, minute),
+	} {
+		if !errors.Is(err, idempotency.ErrLeaseLost) {
+			return fmt.Errorf("%s after Complete: %w; want ErrLeaseLost", name, orNil(err))
+		}
+	}
+	if _, err := claim(ctx, h.Peer, record("group:1"), minute, idempotency.Done); err != nil {
+		return err
+	}
+	released, err := claim(ctx, h.Store, record("group:2"), minute, idempotency.Claimed)
+	if err != nil {
+		return err
+	}
+	if err := must("Release", h.Store.Release(ctx, released)); err != nil {
+		return err
+	}
+	for name, err := range map[string]error{
+		"Complete": h.Store.Complete(ctx, released, nil), "Extend": h.Store.Extend(ctx, released, minute),
+	} {
+		if !errors.Is(err, idempotency.ErrLeaseLost) {
+			return fmt.Errorf("%s after Release: %w; want ErrLeaseLost", name, orNil(err))
+		}
+	}
+	if err := lost(ctx, "a claim that never was", h.Store, idempotency.Claim{Key: "group:3", Token: 1}); err != nil {
+		return err
+	}
+	wrong := completed
+	wrong.Token++
+	return lost(ctx, "a token too high", h.Store, wrong)
+}
+
+// repeatedEnd: a call whose answer was lost can be made again.
+func repeatedEnd(ctx context.Context, h LeaseHarness) error {
+	c, err := claim(ctx, h.Store, record("group:1"), minute, idempotency.Claimed)
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		if err := must("Complete again", h.Store.Complete(ctx, c, []byte("once"))); err != nil {
+			return err
+		}
+	}
+	if err := must("Complete again with another result", h.Store.Complete(ctx, c, []byte("twice"))); err != nil {
+		return err
+	}
+	done, err := claim(ctx, h.Peer, record("group:1"), minute, idempotency.Done)
+	if err != nil {
+		return err
+	}
+	if string(done.Result) != "once" {
+		return fmt.Errorf("a repeated Complete changed the result to %q", done.Result)
+	}
+	if c, err = claim(ctx, h.Store, record("group:2"), minute, idempotency.Claimed); err != nil {
+		return err
+	}
+	for range 2 {
+		if err := must("Release again", h.Store.Release(ctx, c)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

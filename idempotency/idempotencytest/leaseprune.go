@@ -1,0 +1,69 @@
+package idempotencytest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/idempotency"
+)
+
+func leasePrune(ctx context.Context, h LeaseHarness) error {
+	end := map[string]func(c idempotency.Claim) error{
+		"completed": func(c idempotency.Claim) error { return h.Store.Complete(ctx, c, []byte("kept")) },
+		"released":  func(c idempotency.Claim) error { return h.Store.Release(ctx, c) },
+		"crashed":   func(idempotency.Claim) error { return nil },
+	}
+	for name, f := range end {
+		for _, age := range []string{"old", "young"} {
+			r := record("group:" + age + "-" + name)
+			c, err := claim(ctx, h.Store, r, minute, idempotency.Claimed)
+			if err != nil {
+				return err
+			}
+			if err := must(name, f(c)); err != nil {
+				return err
+			}
+			by := 2 * minute
+			if age == "old" {
+				by = 2 * time.Hour
+			}
+			if err := h.Backdate(ctx, r.Key, by); err != nil {
+				return err
+			}
+		}
+	}
+	running, err := claim(ctx, h.Store, record("group:running"), minute, idempotency.Claimed)
+	if err != nil {
+		return err
+	}
+	before := time.Now().Add(-time.Hour)
+	for i, want := range []int{2, 1, 0} {
+		if n, err := h.Peer.Prune(ctx, before, 2); n != want || err != nil {
+			return fmt.Errorf("Prune %d with a limit of 2 deleted %d, %w; want %d", i+1, n, orNil(err), want)
+		}
+	}
+	if _, err := claim(ctx, h.Store, record("group:old-completed"), minute, idempotency.Claimed); err != nil {
+		return fmt.Errorf("a pruned key: %w", err)
+	}
+	if _, err := claim(ctx, h.Store, record("group:young-completed"), minute, idempotency.Done); err != nil {
+		return fmt.Errorf("a key that is younger: %w", err)
+	}
+	// A lease that runs on is never pruned.
+	if _, err := h.Peer.Prune(ctx, time.Now().Add(24*time.Hour), 100); err != nil {
+		return fmt.Errorf("Prune of everything: %w", err)
+	}
+	if _, err := claim(ctx, h.Peer, record("group:running"), minute, idempotency.Taken); err != nil {
+		return fmt.Errorf("after Prune of everything: %w", err)
+	}
+	return must("Complete after Prune", h.Store.Complete(ctx, running, nil))
+}
+
+func leasePruneBadLimit(ctx context.Context, h LeaseHarness) error {
+	for _, limit := range []int{0, -1} {
+		if n, err := h.Store.Prune(ctx, time.Now(), limit); n != 0 || err == nil {
+			return fmt.Errorf("Prune with a limit of %d deleted %d without an error", limit, n)
+		}
+	}
+	return nil
+}
