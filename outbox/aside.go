@@ -23,6 +23,8 @@ type asideKey struct {
 type attempt struct {
 	at   time.Time
 	seen int64
+	// blamed: it failed although the publisher worked.
+	blamed bool
 
 	retries int
 	since   time.Time
@@ -132,10 +134,12 @@ func (x *asideIndex) correct(key string, n int) {
 	}
 }
 
-// hurry makes every key due.
+// hurry makes every key due whose first event is not at fault itself.
 func (x *asideIndex) hurry(now time.Time) {
 	for _, k := range x.keys {
-		k.due = earlier(k.due, now)
+		if !k.tried.blamed {
+			k.due = earlier(k.due, now)
+		}
 	}
 }
 

@@ -3,8 +3,8 @@
 //
 // An [Outbox] appends events in the caller's own transaction, in one statement.
 // A [Relay] reads them in a safe order and publishes them to any Watermill
-// publisher. A [Store] is where they wait meanwhile: package sqliteoutbox or
-// pgoutbox.
+// publisher. A [Store] is where they wait meanwhile: package sqliteoutbox,
+// pgoutbox or mysqloutbox.
 //
 //	err := sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
 //		if _, err := tx.ExecContext(ctx, `UPDATE seats SET …`); err != nil { // locks the row
@@ -28,13 +28,32 @@
 //	further Publish call                                           suite Fencing, TestStalledHolderStops, TestExpiredLeaseStopsPublishing
 //	a crash publishes at most one batch per shard again            suite CrashRepeatsOneBatch
 //	a clean stop publishes nothing again                           TestShutdownFinishesTheBatch
-//	an unreachable broker parks nothing                            suite UnreachableParksNothing, TestMaxAge
-//	a poison event does not block others for longer than MaxAge    TestMaxAge, TestProbesFindThePoison, suite MaxAgeParks
+//	an unreachable broker parks nothing and spends no retry        suite UnreachableParksNothing, UnreachableSpendsNoRetry, TestMaxAge
+//	a poison event does not block others for longer than MaxAge,
+//	or MaxRetries                                                  TestMaxAge, TestMaxRetries, TestProbesFindThePoison, suite MaxAgeParks, MaxRetriesParks
+//	what is parked has left a dead letter, if that is asked for    TestMaxRetries, TestDeadLetterIsTheBus, suite LonePoisonIsDeadLettered
 //	nothing is open in the database while messages are published   by construction: Store keeps nothing between calls
 //	an idle relay sends at most 2 statements a second per shard    TestIdleRelayAsksRarely
 //
 // The suite is outboxtest.Run. Parked events that are retried are the exception
 // to the order: they go behind everything that waits.
+//
+// # Two kinds of stores
+//
+// A cursor store (New of the databases' packages) reads an append-only table,
+// outbox_messages, and remembers how far it came; rows never change. A status
+// store (NewStatus) keeps the state of each event in its row of outbox_events,
+// PENDING, PUBLISHED or FAILED, for teams whose operators, reports or tools look
+// at rows. The promises are the same; the cursor store does less work per event.
+// What differs is what RelayConfig leaves zero:
+//
+//	                     cursor        status
+//	Ordering             Strict        ByKey
+//	MaxRetries           unbounded     3
+//	DeadLetter           none          {topic}.DLT
+//	failures are kept    outbox_retries, outbox_failed      in the event's row
+//
+// Package debezium says how change-data capture reads either table.
 //
 // # Order
 //
@@ -52,26 +71,36 @@
 // # Failing events
 //
 // An event whose Publish fails is tried again after 1 s, 2 s, 4 s … 30 s
-// (RelayConfig.Retry); the state is kept in outbox_retries. What happens to the
-// others is RelayConfig.Ordering:
+// (RelayConfig.Retry); the store keeps the state. What happens to the others is
+// RelayConfig.Ordering:
 //
 //	Strict   nothing behind the batch is published until the event is; other keys
-//	         of the same batch may have passed. The default.
+//	         of the same batch may have passed.
 //	ByKey    the event, and later ones of its key, move aside in the transaction
 //	         that moves the cursor, and are published in their order once it
 //	         succeeds. Other keys pass. At most MaxAside events of a shard stand
 //	         aside; then the shard waits as under Strict.
 //
-// After MaxAge (5 min) a failing event is parked: it moves to outbox_failed with
-// its error and attempts, an operator decides ([Parking]), and the rest goes on.
-// The age must tell a poison event from a broker that is away. So the time
-// between two attempts is added to it only if there is evidence that the broker
-// works: this relay has published some other event in between (of any shard), or
+// After MaxAge (5 min) or MaxRetries a failing event is parked: the store keeps it
+// apart with its error and attempts, an operator decides ([Parking]), and the
+// rest goes on, later events of its key too. Age and retries must tell a poison
+// event from a broker that is away. So the time between two attempts, and the
+// second of them, count only if there is evidence that the broker works: this
+// relay has published some other event in between (of any shard), or
 // the event's own error is classified permanent, which means that the broker
 // answered. Under Strict a blocked shard would have no such evidence, so with
 // each attempt at the event in front one further event of another key is
 // published as a probe, from the batch or from what is read on. When nothing
-// else waits, nothing is held up, and the event is tried for ever.
+// else waits, nothing is held up, and the event is tried for ever, unless its
+// dead letter gives the evidence.
+//
+// With RelayConfig.DeadLetter a copy of the message goes to a dead letter topic
+// before the event is parked, with the metadata that package bus gives its dead
+// letters (dlq_group is "outbox"), so that one tool redrives both. That it
+// arrives shows that the broker works, so a lone event is parked after MaxRetries
+// too. A dead letter that is refused is tried again with each further retry, up
+// to 3 times; then, or at once when the refusal is permanent, the event is parked
+// without one. A crash may publish a dead letter twice.
 //
 // An error classified infrastructure (fault.Of with RelayConfig.Classifiers)
 // pauses the shard, is no attempt at any event, and adds to no age. Errors that
@@ -99,7 +128,7 @@
 //	relay killed        another one, or the next, repeats up to a batch after the lease's rest
 //	relay stalled       its lease goes to another; its settlement is refused; what it was
 //	                    publishing may arrive twice
-//	poison event        parked after MaxAge, see above
+//	poison event        parked after MaxAge or MaxRetries, see above
 //	wake-up lost        found after RelayConfig.Interval (1 s)
 //	restored elsewhere  Run returns ErrForeignDatabase until the store's Rebase says from when
 //	                    events are published again

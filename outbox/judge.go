@@ -28,7 +28,7 @@ func (s *shard) judge(rd *round, seen int64, settlement *Settlement) (tried int)
 			it := &w.items[f.item]
 			it.Attempts, it.Retries, it.Age = it.Attempts+1, f.retries, f.age
 			it.FailedSince = earliest(it.FailedSince, f.at)
-			f.last = attempt{at: f.at, seen: seen, retries: it.Retries, since: it.FailedSince, refused: f.refused}
+			f.last = attempt{at: f.at, seen: seen, blamed: f.others, retries: it.Retries, since: it.FailedSince, refused: f.refused}
 			rd.tries[it] = f.last
 			wait := s.r.retry.Delay(it.Attempts)
 			f.due = f.at.Add(wait)

@@ -197,13 +197,16 @@ func (s *shard) remember(rd *round, settlement Settlement, now time.Time) {
 	}
 }
 
-// hurry makes everything that waits for a retry due.
+// hurry makes everything due that waits for a retry, but for events that are at
+// fault themselves.
 func (s *shard) hurry(w *work, now time.Time) {
 	s.aside.hurry(now)
 	s.aside.refresh()
 	for i := range w.lanes {
 		for _, f := range w.lanes[i].failing {
-			f.due = now
+			if !f.last.blamed {
+				f.due = now
+			}
 		}
 	}
 	if s.cur != nil && s.cur != w {

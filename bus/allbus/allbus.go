@@ -3,9 +3,15 @@
 // them; a program that knows what it needs names its schemes to bus.NewOpener
 // and links no more than those.
 //
-//	scheme      package      durable   groups   instances of a group
-//	mem://      membus       no        yes      of one process
-//	sqlite://   sqlitebus    yes       yes      of one machine
+//	scheme                        package      durable   groups   instances of a group
+//	mem://                        membus       no        yes      of one process
+//	sqlite://                     sqlitebus    yes       yes      of one machine
+//	postgres://, postgresql://    pgbus        yes       yes      anywhere
+//	mysql://                      mysqlbus     yes       yes      anywhere
+//	redis://, rediss://           redisbus     yes       yes      anywhere
+//	kafka://                      kafkabus     yes       yes      anywhere
+//	amqp://, amqps://             amqpbus      yes       queues   anywhere
+//	sqs://                        sqsbus       yes       no       anywhere
 //
 //	property                                   proven by
 //	it knows these schemes and no others       TestSchemes
@@ -13,21 +19,43 @@
 package allbus
 
 import (
+	"slices"
+
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/amqpbus"
+	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/bus/membus"
+	"github.com/millrace-go/millrace/bus/mysqlbus"
+	"github.com/millrace-go/millrace/bus/pgbus"
+	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
+	"github.com/millrace-go/millrace/bus/sqsbus"
 )
 
-// Config hands settings to the transports that take some. The zero value works.
+// Config hands settings to the transports that take some, e.g. to share the
+// program's own pool. The zero value works.
 type Config struct {
-	// SQLite is for sqlite:// URLs, e.g. to share the program's own pool.
-	SQLite sqlitebus.Config
+	SQLite   sqlitebus.Config // for sqlite:// URLs
+	Postgres pgbus.Config     // for postgres:// and postgresql://
+	MySQL    mysqlbus.Config  // for mysql://
+	Redis    redisbus.Config  // for redis:// and rediss://
+	Kafka    kafkabus.Config  // for kafka://
+	AMQP     amqpbus.Config   // for amqp:// and amqps://
+	SQS      sqsbus.Config    // for sqs://
 }
 
 // NewOpener makes an Opener of all schemes.
 func NewOpener(cfg Config) *bus.Opener {
-	return bus.NewOpener(
-		membus.Scheme(),
-		sqlitebus.Scheme(cfg.SQLite),
-	)
+	return bus.NewOpener(slices.Concat(
+		[]bus.Scheme{
+			membus.Scheme(),
+			sqlitebus.Scheme(cfg.SQLite),
+			mysqlbus.Scheme(cfg.MySQL),
+			kafkabus.Scheme(cfg.Kafka),
+			amqpbus.Scheme(cfg.AMQP), amqpbus.SecureScheme(cfg.AMQP),
+			sqsbus.Scheme(cfg.SQS),
+		},
+		pgbus.Schemes(cfg.Postgres),
+		redisbus.Schemes(cfg.Redis),
+	)...)
 }

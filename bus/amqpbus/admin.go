@@ -9,7 +9,7 @@ import (
 // admin is a channel for questions and declarations. The broker closes a channel
 // by way of saying no, so the next question opens another one.
 type admin struct {
-	ctx  context.Context //nolint:containedctx // it lives within one call
+	ctx  context.Context
 	link *link
 	ch   *amqp.Channel
 }

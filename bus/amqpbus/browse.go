@@ -78,45 +78,44 @@ func (d *driver) look(ctx context.Context, topic string, limit int, show func(am
 	case limit <= 0:
 		return nil
 	}
-	taken, err := d.borrow(ctx, queue, limit, show)
-	if err == nil {
-		d.awaitReturn(ctx, queue, taken)
+	if err := d.borrow(ctx, queue, limit, show); err != nil {
+		return err
 	}
-	return err
+	d.awaitReturn(ctx, queue, info.Messages)
+	return nil
 }
 
 // borrow takes up to n messages and gives all of them back.
-func (d *driver) borrow(ctx context.Context, queue string, n int, show func(amqp.Delivery)) (taken int, err error) {
+func (d *driver) borrow(ctx context.Context, queue string, n int, show func(amqp.Delivery)) (err error) {
 	ch, err := d.consuming.channel(ctx)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer func() { err = errors.Join(err, leave(ch)) }()
 	if err := ch.Qos(n, 0, false); err != nil {
-		return 0, err
+		return err
 	}
 	deliveries, err := ch.Consume(queue, consumerTag, false, false, false, false, nil)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	timer := time.NewTimer(quiet)
 	defer timer.Stop()
-	for taken < n {
+	for range n {
 		select {
 		case m, ok := <-deliveries:
 			if !ok {
-				return taken, errLost
+				return errLost
 			}
-			taken++
 			show(m)
 			timer.Reset(quiet)
 		case <-timer.C:
-			return taken, nil // somebody was faster
+			return nil // somebody was faster
 		case <-ctx.Done():
-			return taken, ctx.Err()
+			return ctx.Err()
 		}
 	}
-	return taken, nil
+	return nil
 }
 
 // leave gives everything back and closes the channel. It cancels the consumer
@@ -132,9 +131,23 @@ func leave(ch *amqp.Channel) error {
 	return err
 }
 
-// awaitReturn waits until what was given back is in the queue again, which is a
-// moment after its channel was closed. It waits a second for nothing when
-// somebody else has it by then.
+// handBack leaves a queue of which a consumer has n messages.
+func (d *driver) handBack(ctx context.Context, ch *amqp.Channel, queue string, n int) error {
+	a := &admin{ctx: ctx, link: d.consuming}
+	defer a.close()
+	info, _, err := a.inspect(queue)
+	if lerr := leave(ch); lerr != nil {
+		return lerr
+	}
+	if err == nil && n > 0 {
+		d.awaitReturn(ctx, queue, info.Messages+n)
+	}
+	return nil
+}
+
+// awaitReturn waits until so many messages are in the queue, since what was
+// given back is there only a moment later. It waits a second for nothing when
+// somebody else has them by then.
 func (d *driver) awaitReturn(ctx context.Context, queue string, n int) {
 	ctx, cancel := context.WithTimeout(ctx, quiet)
 	defer cancel()

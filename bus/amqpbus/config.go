@@ -41,7 +41,7 @@ type Config struct {
 	// Each costs a channel per instance, and a Raft log where it is a quorum queue.
 	Partitions int
 	// QueueType is [Quorum] (the default: replicated where the broker is a
-	// cluster) or [Classic] (on one node only, and no faster).
+	// cluster) or [Classic] (on one node only).
 	QueueType string
 	// Prefetch is how many unacknowledged messages a queue hands to its
 	// consumer; 512 by default. They are held in memory and are what comes

@@ -31,7 +31,7 @@
 //	errors say what is wrong and repeat no credential               TestURLErrors, TestRefusedByTheBroker
 //
 // Durable, ordered per key, consumer groups, broadcast, individual
-// acknowledgements. No replay: a new group does not see what was published
+// acknowledgements (told to the broker within 100 ms, and by Close). No replay: a new group does not see what was published
 // before. No delayed redelivery and no dead letters of its own: package bus does
 // both.
 //
@@ -93,8 +93,8 @@
 // queue that an older broker made needs a policy for that, which a warning says.
 // Never set a delivery-limit, a maximum length or a TTL by policy on these queues:
 // each drops messages. Classic queues are on one node, cost less memory, and
-// keep the order without the condition above; with confirms they are the slower
-// ones (BenchmarkPublish). The type of an existing queue cannot change.
+// keep the order without the condition above; which of the two is faster depends
+// on the disk (BenchmarkPublish, BenchmarkConsume). The type of an existing queue cannot change.
 //
 // # Failure modes
 //

@@ -17,7 +17,7 @@ func TestInstancesShareAndHandOver(t *testing.T) {
 	for _, kind := range []string{amqpbus.Quorum, amqpbus.Classic} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			const keys, each = 24, 120
+			const keys = 24
 			b := rabbit(t)
 			topic, group := unique("topic"), unique("group")
 			open := func() *bus.Bus {
@@ -26,12 +26,17 @@ func TestInstancesShareAndHandOver(t *testing.T) {
 			first, second, third := open(), open(), open()
 			declare(t, first, bus.Topic{Name: topic, Groups: []string{group}})
 			h := newHistory()
-			producing := make(chan struct{})
+			enough, rounds := make(chan struct{}), make(chan int, 1)
 			go func() {
-				defer close(producing)
 				p := &producer{bus: first, topic: topic, keys: keys}
-				for n := 1; n <= each; n++ {
+				for n := 1; ; n++ {
 					p.publish(t, n, n)
+					select {
+					case <-enough:
+						rounds <- n
+						return
+					default:
+					}
 				}
 			}()
 			consume(t, first, h, "first", topic, group, time.Millisecond)
@@ -42,7 +47,8 @@ func TestInstancesShareAndHandOver(t *testing.T) {
 				return by["second"] > 0 && by["third"] > 0
 			})
 			two.stop(t)
-			<-producing
+			close(enough)
+			each := <-rounds
 			h.count(t, 20*time.Second, keys*each)
 			h.check(t, keys, each)
 			if n := h.repeats(); n > 0 {

@@ -35,7 +35,7 @@ type publisher struct {
 	closed bool
 	idle   []*publishing
 	calls  sync.WaitGroup
-	ctx    context.Context //nolint:containedctx // ends with the publisher
+	ctx    context.Context
 	cancel context.CancelFunc
 }
 

@@ -3,7 +3,6 @@ package amqpbus
 import (
 	"bytes"
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -19,7 +18,7 @@ type session struct {
 	deliveries <-chan amqp.Delivery
 	closed     <-chan *amqp.Error
 
-	base     context.Context //nolint:containedctx // of the messages: ends with the channel
+	base     context.Context
 	cancel   context.CancelFunc
 	answers  chan answer
 	gone     chan struct{}
@@ -31,7 +30,12 @@ type session struct {
 	out      int       // handed out and not answered
 	unacked  int       // handed out and not acknowledged
 	reserved bool      // a place in the window is taken for the next message
-	fresh    []*flight // acknowledged and not yet told to the broker
+	left     int       // of flights, not acknowledged
+
+	fresh     []*flight // acknowledged and not yet told to the broker
+	round     int       // how often it was told
+	gathering bool      // due will come
+	due       *time.Timer
 }
 
 // flight is a message that the broker has given us.
@@ -41,6 +45,7 @@ type flight struct {
 	cancel   context.CancelFunc
 	isOut    bool
 	acked    bool
+	round    int  // when it was acknowledged
 	told     bool // the broker knows
 }
 
@@ -53,7 +58,9 @@ func newSession(l *lane, ch *amqp.Channel, deliveries <-chan amqp.Delivery, clos
 	s := &session{
 		lane: l, channel: ch, deliveries: deliveries, closed: closed,
 		answers: make(chan answer, l.sub.prefetch), gone: make(chan struct{}),
+		due: time.NewTimer(tellEvery),
 	}
+	s.due.Stop()
 	s.base, s.cancel = context.WithCancel(l.sub.base)
 	return s
 }
@@ -108,6 +115,10 @@ func (s *session) run(ctx context.Context) error {
 			if err := s.settle(a); err != nil {
 				return err
 			}
+		case <-s.due.C:
+			if err := s.tell(false); err != nil {
+				return err
+			}
 		case <-stop:
 			stop, stopping = nil, true
 			s.lane.stopIntake()
@@ -125,6 +136,7 @@ func (s *session) run(ctx context.Context) error {
 func (s *session) take(d amqp.Delivery) {
 	s.lane.active.Store(true)
 	s.flights = append(s.flights, &flight{delivery: d})
+	s.left++
 	s.report()
 	if s.lane.expected > 0 && len(s.flights) == s.lane.expected {
 		s.lane.expected = 0
@@ -155,7 +167,22 @@ func (s *session) load(f *flight) {
 	f.message = decode(d)
 	var ctx context.Context
 	ctx, f.cancel = context.WithCancel(s.base)
-	f.message.SetContext(ctx)
+	f.message.SetContext(messageContext{ctx, s.base})
+}
+
+// messageContext ends with its session, along with all others of it: cancelling
+// reaches one child context after the other, in no order, and in between a later
+// message of a key could be handled while an earlier one is given up already.
+type messageContext struct {
+	context.Context
+	session context.Context
+}
+
+func (c messageContext) Err() error {
+	if err := c.session.Err(); err != nil {
+		return err
+	}
+	return c.Context.Err()
 }
 
 func (s *session) handOut() {
@@ -188,150 +215,10 @@ func (s *session) watch(f *flight, m *message.Message) {
 	}
 }
 
-// settle acts on an answer, and on those that have come with it: the broker is
-// told about all of them at once.
-func (s *session) settle(a answer) error {
-	for {
-		s.answer(a)
-		select {
-		case a = <-s.answers:
-			continue
-		default:
-		}
-		return s.tell()
-	}
-}
-
-func (s *session) answer(a answer) {
-	f := a.flight
-	f.cancel()
-	f.isOut = false
-	s.out--
-	if !a.acked {
-		f.message = nil
-		s.requeue(f)
-		return
-	}
-	f.acked = true
-	s.fresh = append(s.fresh, f)
-	s.unacked--
-	<-s.lane.sub.window
-}
-
-// requeue puts a nacked flight among the others of its kind, by age.
-func (s *session) requeue(f *flight) {
-	i := len(s.again)
-	for i > 0 && s.again[i-1].delivery.DeliveryTag > f.delivery.DeliveryTag {
-		i--
-	}
-	s.again = append(s.again, nil)
-	copy(s.again[i+1:], s.again[i:])
-	s.again[i] = f
-}
-
-// tell acknowledges to the broker: the longest prefix in one frame, and each
-// message beyond it by itself, so that only what was not acknowledged comes
-// again after a crash.
-func (s *session) tell() error {
-	var last uint64
-	n := 0
-	for n < len(s.flights) && s.flights[n].acked {
-		if f := s.flights[n]; !f.told {
-			// A tag that the broker was told before must not end a prefix: it
-			// would acknowledge everything.
-			f.told, last = true, f.delivery.DeliveryTag
-		}
-		n++
-	}
-	if last > 0 {
-		if err := s.channel.Ack(last, true); err != nil {
-			return err
-		}
-	}
-	if n > 0 {
-		// Copied down, or the array would grow at its end and keep what is done.
-		rest := copy(s.flights, s.flights[n:])
-		clear(s.flights[rest:])
-		s.flights = s.flights[:rest]
-		s.next -= n
-	}
-	for _, f := range s.fresh {
-		if f.told {
-			continue
-		}
-		f.told = true
-		if err := s.channel.Ack(f.delivery.DeliveryTag, false); err != nil {
-			return err
-		}
-	}
-	clear(s.fresh)
-	s.fresh = s.fresh[:0]
-	s.report()
-	return nil
-}
-
-// report tells what Lag wants to know.
-func (s *session) report() {
-	s.lane.held.Store(int64(len(s.flights)))
-	if len(s.flights) > 0 && !s.flights[0].delivery.Timestamp.IsZero() {
-		s.lane.oldest.Store(s.flights[0].delivery.Timestamp.Unix())
-	} else {
-		s.lane.oldest.Store(0)
-	}
-}
-
-func (s *session) unreserve() {
-	if s.reserved {
-		s.reserved = false
-		<-s.lane.sub.window
-	}
-}
-
-// giveBack acknowledges what was acknowledged and closes the channel: the
-// broker takes the rest back.
-func (s *session) giveBack() error {
-	for _, f := range s.flights[:s.next] {
-		if f.isOut && isClosed(f.message.Acked()) {
-			f.acked, f.isOut = true, false
-			s.fresh = append(s.fresh, f)
-			s.unacked--
-			<-s.lane.sub.window
-		}
-	}
-	closing := closeChannel
-	if s.lane.sub.group.held() {
-		// Letters have no order that the next consumer could break by coming too
-		// early; but who counts them next should count all.
-		closing = leave
-	}
-	err := s.tell()
-	// The broker reads the acknowledgements before this.
-	if cerr := closing(s.channel); err == nil {
-		err = cerr
-	}
-	if left := s.left(); err == nil && left > 0 && s.lane.sub.group.held() {
-		s.lane.sub.subscriber.driver.awaitReturn(context.WithoutCancel(s.lane.sub.base), s.lane.queue, left)
-	}
-	if errors.Is(err, amqp.ErrClosed) {
-		return s.reason()
-	}
-	return err
-}
-
-// left counts what was not acknowledged.
-func (s *session) left() int {
-	n := 0
-	for _, f := range s.flights {
-		if !f.acked {
-			n++
-		}
-	}
-	return n
-}
-
 // end takes the contexts of what is out away and frees its places.
 func (s *session) end() {
 	s.cancel()
+	s.due.Stop()
 	close(s.gone)
 	s.watchers.Wait()
 	s.unreserve()

@@ -44,8 +44,9 @@ func (s *subscriber) Subscribe(ctx context.Context, topic string) (<-chan *messa
 		return nil, translate("subscribe to "+topic, err)
 	}
 	sub := newSubscription(ctx, s, g)
+	expected := 0
 	if g.held() {
-		if err := sub.expect(ctx); err != nil {
+		if expected, err = sub.expect(ctx); err != nil {
 			return nil, translate("subscribe to "+topic, err)
 		}
 	}
@@ -54,7 +55,7 @@ func (s *subscriber) Subscribe(ctx context.Context, topic string) (<-chan *messa
 	}
 	s.subs[sub] = struct{}{}
 	go sub.run(ctx)
-	if g.held() {
+	if expected > 0 {
 		sub.arrival(ctx)
 	}
 	return sub.out, nil
@@ -103,7 +104,7 @@ type subscription struct {
 	share      int // of the window, for one lane: a stuck one leaves room
 	prefetch   int
 
-	base   context.Context //nolint:containedctx // of the messages
+	base   context.Context
 	cancel context.CancelFunc
 
 	out    chan *message.Message
@@ -158,27 +159,22 @@ func (s *subscription) run(ctx context.Context) {
 	s.cancel()
 }
 
-// expect notes how many messages wait in the only queue.
-func (s *subscription) expect(ctx context.Context) error {
+// expect says how many messages the only queue will hand over at once.
+func (s *subscription) expect(ctx context.Context) (int, error) {
 	a := &admin{ctx: ctx, link: s.subscriber.driver.consuming}
 	defer a.close()
 	info, _, err := a.inspect(s.group.base)
-	if err != nil {
-		return err
+	if err != nil || info.Consumers > 0 {
+		return 0, err
 	}
-	if info.Consumers == 0 {
-		s.lanes[0].expected = min(info.Messages, s.prefetch)
-	}
-	return nil
+	s.lanes[0].expected = min(info.Messages, s.prefetch)
+	return s.lanes[0].expected, nil
 }
 
-// arrival waits until what was expected is here: on its way from the broker it
+// arrival waits until what is expected is here: on its way from the broker it
 // would be in nobody's count, and whoever goes through dead letters would think
 // that there are none.
 func (s *subscription) arrival(ctx context.Context) {
-	if s.lanes[0].expected == 0 {
-		return
-	}
 	t := time.NewTimer(quiet)
 	defer t.Stop()
 	select {

@@ -293,7 +293,7 @@ func redriveKilled(ctx context.Context, env Env) error {
 		return err
 	}
 	left := new(atomic.Int32)
-	left.Store(5)
+	left.Store(2)
 	l, err := g.open(bus.New("dying", dying{env.Bus.Driver(), left}))
 	if err != nil {
 		return err

@@ -145,8 +145,25 @@ func (c *claim) ready() (*delivery, time.Duration) {
 func (c *claim) compose(d *delivery) {
 	d.msg = decode(d.record.Key, d.record.Headers, d.record.Value)
 	ctx, cancel := context.WithCancel(c.sub.values)
-	d.msg.SetContext(ctx)
+	d.msg.SetContext(claimContext{ctx, c.over})
 	d.cancel = cancel
+}
+
+// claimContext ends with its claim, along with all others of it. Cancelling
+// their contexts takes a while and has no order; meanwhile a later message of a
+// key could be handled in place of one that has just been taken away.
+type claimContext struct {
+	context.Context
+	over <-chan struct{}
+}
+
+func (c claimContext) Err() error {
+	select {
+	case <-c.over:
+		return context.Canceled
+	default:
+		return c.Context.Err()
+	}
 }
 
 func (c *claim) handedOver(d *delivery) {

@@ -1,7 +1,6 @@
 package kafkabus_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -15,10 +14,8 @@ import (
 // On one cluster for all cases, as in production; names keep them apart.
 func TestConformance(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
-		cfg := kafkabus.Config{Logger: quiet}
-		if strings.HasSuffix(t.Name(), "/fake") {
-			cfg.Sarama = func(c *sarama.Config) { c.Consumer.MaxWaitTime = 100 * time.Millisecond } // to be done sooner
-		}
+		// Members come and go sooner with it.
+		cfg := kafkabus.Config{Logger: quiet, Sarama: func(c *sarama.Config) { c.Consumer.MaxWaitTime = 100 * time.Millisecond }}
 		o := bus.NewOpener(kafkabus.Scheme(cfg))
 		open := func(t *testing.T) *bus.Bus {
 			b, err := o.Open(t.Context(), url)

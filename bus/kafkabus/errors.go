@@ -1,6 +1,7 @@
 package kafkabus
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -11,7 +12,7 @@ import (
 
 // ErrTopic is wrapped by the error of Declare for a topic that exists with
 // another number of partitions, or that the cluster cannot hold as asked.
-var ErrTopic = errors.New("kafkabus: the topic cannot be as declared")
+var ErrTopic = errors.New("the topic cannot be as declared")
 
 // kerror returns the brokers' error code in err.
 func kerror(err error) (sarama.KError, bool) {
@@ -52,9 +53,9 @@ func permanent(err error) bool {
 // judged gives an error the class that callers act on.
 func judged(err error) error {
 	switch {
-	case err == nil:
-		return nil
-	case permanent(err), errors.Is(err, ErrTopic):
+	case err == nil, errors.Is(err, context.Canceled): // the caller's own doing says nothing about the cluster
+		return err
+	case permanent(err), errors.Is(err, ErrTopic), fault.Of(err) == fault.Permanent:
 		return fault.MarkPermanent(err)
 	}
 	return fault.MarkInfrastructure(err)

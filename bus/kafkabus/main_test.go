@@ -1,13 +1,19 @@
 package kafkabus_test
 
 import (
+	"flag"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-// Sarama counts fetches by topic in a registry of the process, which has one
-// goroutine for all; there is no way to have none.
 func TestMain(m *testing.M) {
+	// The tests mostly wait for the brokers, so more of them run at once than
+	// there are processors. The command line comes first.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	// Sarama counts fetches by topic in a registry of the process, which has one
+	// goroutine for all; there is no way to have none.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
 }

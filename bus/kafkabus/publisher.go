@@ -13,7 +13,6 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
-	"github.com/millrace-go/millrace/fault"
 )
 
 // publisher sends what all its callers publish in common batches. Each partition
@@ -205,12 +204,6 @@ func (p *publisher) outcome(c *call, messages []*message.Message, err error) err
 		}
 	}
 	e.ID = messages[e.First].UUID
-	switch {
-	case errors.Is(e.Err, context.Canceled):
-		return e // the caller's own doing says nothing about the cluster
-	case fault.Of(e.Err) == fault.Permanent:
-		return fault.MarkPermanent(e)
-	}
 	return judged(e)
 }
 

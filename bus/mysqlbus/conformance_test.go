@@ -11,7 +11,10 @@ import (
 
 // Every bus opens a pool of its own, so two of them on one database are to each
 // other what two processes are.
-func TestConformance(t *testing.T) { conformance(t, "log") }
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	conformance(t, "log")
+}
 
 func conformance(t *testing.T, mode string) {
 	o := bus.NewOpener(mysqlbus.Scheme(mysqlbus.Config{}))
@@ -34,4 +37,7 @@ func conformance(t *testing.T, mode string) {
 	bustest.Run(t, func(t *testing.T) *bus.Bus { return open(t, servicetest.MariaDBURL(t)) }, opts...)
 }
 
-func TestConformanceTx(t *testing.T) { conformance(t, "tx") }
+func TestConformanceTx(t *testing.T) {
+	t.Parallel()
+	conformance(t, "tx")
+}

@@ -22,19 +22,35 @@ var transport = logbustest.Transport{
 
 func TestMain(m *testing.M) { logbustest.Main(m, transport) }
 
-func TestTransactions(t *testing.T) { logbustest.Transactions(t, transport) }
+func TestTransactions(t *testing.T) {
+	t.Parallel()
+	logbustest.Transactions(t, transport)
+}
 
-func TestOtherDatabase(t *testing.T) { logbustest.OtherDatabase(t, transport) }
+func TestOtherDatabase(t *testing.T) {
+	t.Parallel()
+	logbustest.OtherDatabase(t, transport)
+}
 
 func TestConcurrentWriters(t *testing.T) {
+	t.Parallel()
 	logbustest.ConcurrentWriters(t, transport, logbustest.Writers{Writers: 16, Keys: 500, Messages: 8000, Rate: 2500, Hold: 3 * time.Millisecond})
 }
 
-func TestKilledConsumers(t *testing.T) { logbustest.KilledConsumers(t, transport) }
+func TestKilledConsumers(t *testing.T) {
+	t.Parallel()
+	logbustest.KilledConsumers(t, transport)
+}
 
-func TestHolder(t *testing.T) { logbustest.Holder(t, transport) }
+func TestHolder(t *testing.T) {
+	t.Parallel()
+	logbustest.Holder(t, transport)
+}
 
-func TestSharedHolder(t *testing.T) { logbustest.SharedHolder(t, transport) }
+func TestSharedHolder(t *testing.T) {
+	t.Parallel()
+	logbustest.SharedHolder(t, transport)
+}
 
 func TestOtherProcessWakes(t *testing.T) {
 	logbustest.OtherProcessWakes(t, transport, 300*time.Millisecond)

@@ -29,21 +29,43 @@ var txTransport = txbustest.Transport{
 	Offsets: wmsql.DefaultMySQLOffsetsAdapter{},
 }
 
-func TestTxExactlyOnce(t *testing.T) { txbustest.ExactlyOnce(t, txTransport) }
+func TestTxExactlyOnce(t *testing.T) {
+	t.Parallel()
+	txbustest.ExactlyOnce(t, txTransport)
+}
 
-func TestTxHandlers(t *testing.T) { txbustest.Handlers(t, txTransport) }
+func TestTxHandlers(t *testing.T) {
+	t.Parallel()
+	txbustest.Handlers(t, txTransport)
+}
 
-func TestTxCloseRollsBack(t *testing.T) { txbustest.CloseRollsBack(t, txTransport) }
+func TestTxCloseRollsBack(t *testing.T) {
+	t.Parallel()
+	txbustest.CloseRollsBack(t, txTransport)
+}
 
-func TestTxSerialGroups(t *testing.T) { txbustest.SerialGroups(t, txTransport) }
+func TestTxSerialGroups(t *testing.T) {
+	t.Parallel()
+	txbustest.SerialGroups(t, txTransport)
+}
 
-func TestTxPoison(t *testing.T) { txbustest.Poison(t, txTransport) }
+func TestTxPoison(t *testing.T) {
+	t.Parallel()
+	txbustest.Poison(t, txTransport)
+}
 
-func TestTxWatermill(t *testing.T) { txbustest.Watermill(t, txTransport) }
+func TestTxWatermill(t *testing.T) {
+	t.Parallel()
+	txbustest.Watermill(t, txTransport)
+}
 
-func TestTxNames(t *testing.T) { txbustest.Names(t, txTransport) }
+func TestTxNames(t *testing.T) {
+	t.Parallel()
+	txbustest.Names(t, txTransport)
+}
 
 func TestTxConcurrentWriters(t *testing.T) {
+	t.Parallel()
 	txbustest.ConcurrentWriters(t, txTransport, logbustest.Writers{Writers: 16, Keys: 200, Messages: 1000, Hold: 2 * time.Millisecond})
 }
 

@@ -38,7 +38,7 @@ func TestURLErrors(t *testing.T) {
 		at + "?mode=fast":                `"mode"`,
 		at + "?mode=tx&partitions=3":     `"partitions"`,
 		at + "?mode=tx&retention=1h":     `"retention"`,
-		at + "?tls=perhaps":              "tls",
+		at + "?tls=perhaps":              "perhaps",
 		at + "?password=s3cret":          `"password"`,
 		at + "?multiStatements=true":     `"multiStatements"`,
 		at + "?timeout=1s&timeout=2s":    `"timeout"`,

@@ -22,13 +22,10 @@ const passSize = 500
 // joinTimeout is how long a group's row is waited for before looking again.
 const joinTimeout = time.Second
 
-// offsetsPrefix is not Watermill SQL's: what is acknowledged here are positions.
-const offsetsPrefix = "wm_offsets_"
-
 // quoted are the tables of a topic as they stand in SQL text. A topic's name
 // holds no quotes; package txbus has checked it.
 func messages(topic string) string { return "`" + txbus.MessagesTable(topic) + "`" }
-func offsets(topic string) string  { return "`" + offsetsPrefix + topic + "`" }
+func offsets(topic string) string  { return "`" + txbus.OffsetsTable(topic) + "`" }
 
 // schema is Watermill SQL's schema for MySQL with a payload of any bytes and a
 // column more, which Watermill SQL's own publishers and subscribers do not

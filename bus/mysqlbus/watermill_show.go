@@ -15,7 +15,7 @@ import (
 
 func (watermillSQL) Topics(ctx context.Context, db *sql.DB) ([]string, error) {
 	rows, err := db.QueryContext(ctx, `SELECT table_name FROM information_schema.tables
-		WHERE table_schema = DATABASE() AND table_name LIKE ? ORDER BY table_name`, strings.ReplaceAll(offsetsPrefix, "_", `\_`)+"%")
+		WHERE table_schema = DATABASE() AND table_name LIKE ? ORDER BY table_name`, strings.ReplaceAll(txbus.OffsetsTable(""), "_", `\_`)+"%")
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +26,7 @@ func (watermillSQL) Topics(ctx context.Context, db *sql.DB) ([]string, error) {
 		if err := rows.Scan(&table); err != nil {
 			return nil, err
 		}
-		out = append(out, strings.TrimPrefix(table, offsetsPrefix))
+		out = append(out, strings.TrimPrefix(table, txbus.OffsetsTable("")))
 	}
 	return out, rows.Err()
 }

@@ -1,7 +1,7 @@
 // Package pgbus is the transport postgres://…: topics and consumer groups in
 // PostgreSQL 13+, for teams that have one and do not want a broker yet.
 //
-//	o := bus.NewOpener(pgbus.Scheme(pgbus.Config{DB: db}))
+//	o := bus.NewOpener(pgbus.Schemes(pgbus.Config{DB: db})...)
 //	b, err := o.Open(ctx, "postgres://app:secret@db.internal:5432/app")
 //
 // Parameters of the URL, beside those of the connection ([Parameters]):
@@ -27,9 +27,6 @@
 //	a group works on                      many keys at once   one message, over all instances
 //	a handler's effect in this database   at least once       exactly once
 //	a connection is held                  never               while a handler works, retries and pauses included
-//	an open write transaction of others   delays nobody       stalls every reader
-//	messages of a key that concurrent
-//	transactions publish are read in      the order of commits   the order in which transactions began to write
 //	retention                             yes                 no: delete old rows yourself
 //	wake-up                               notification        looks every 5 to 200 ms (poll)
 //
@@ -37,23 +34,30 @@
 // at a few hundred messages a second at most. Choose the log for all others, and
 // wherever one slow handler must not hold up the rest.
 //
+// Watermill SQL's default adapters for PostgreSQL sort the backlog for every
+// read, stall behind any open write transaction, that of another group's handler
+// included, and can reorder a key. mode=tx does not use them: its adapters read by
+// a column more, position, which messages get after their transaction has
+// committed. Watermill SQL's own publishers and subscribers can use the tables
+// watermill_<topic> all the same and do not notice the column. Offsets are in
+// wm_offsets_<topic>, because they are positions, and wm_positions has the last
+// position of each topic. Payloads are of type bytea instead of json.
+//
 // In mode=tx the transaction is in the message's context: sqltx.From and
 // sqltx.On (on Config.DB) find it in the handlers of a Runner, watermill-sql's
 // TxFromContext everywhere. A Runner wraps each run of a handler in a savepoint,
 // so that a retry begins with nothing of the failed run; whoever uses
 // Bus.Subscriber with a Router of their own puts the driver's WrapHandler around
-// their handlers. A handler of a bus.BatchConsumer has no transaction. Tables
-// are Watermill SQL's, watermill_<topic> and watermill_offsets_<topic> (of a
-// topic with more than 45 characters wm_offsets_<topic>), with a payload of type
-// bytea instead of json; its own publishers and subscribers can use them, too.
+// their handlers. A handler of a bus.BatchConsumer has no transaction.
 //
 // # Guarantees
 //
 //	property                                                      proven by
 //	the conformance suites, Watermill's and bustest's             TestConformance, TestConformanceTx
 //	reading does not slow with the backlog                        TestBacklogDoesNotSlowReading
-//	an open transaction of others delays nobody                   TestOpenTransactionDelaysNobody
-//	  (and stalls mode=tx)                                        TestOpenTransactionStallsModeTx
+//	an open transaction of others delays nobody (and stalls
+//	Watermill SQL's own adapters)                                 TestOpenTransactionDelaysNobody,
+//	                                                              TestTxOpenTransactionDelaysNobody
 //	16 writers with open transactions: nothing lost or repeated,
 //	each key in the order of its commits                          TestConcurrentWriters
 //	Publish inside a transaction belongs to it, if it is one of
@@ -67,7 +71,7 @@
 //	mode=tx: sqltx finds the transaction, hooks run after it      TestTxHandlers
 //	mode=tx: a group is serial over its instances                 TestTxSerialGroups
 //	mode=tx: 16 writers lose nothing                              TestTxConcurrentWriters
-//	mode=tx: Watermill SQL reads and writes the same tables       TestTxWatermill
+//	mode=tx: Watermill SQL reads and writes the same tables       TestTxWatermill, TestTxTakesOverWatermillsTable
 //	mode=tx: names that make no table are refused                 TestTxNames
 //	what is wrong with a URL is said, without its password        TestURLErrors
 //	errors have a class and a sentinel                            TestErrorClasses

@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-go/millrace/bus/pgbus"
 )
 
-func ExampleScheme() {
-	o := bus.NewOpener(pgbus.Scheme(pgbus.Config{}), pgbus.SchemePostgreSQL(pgbus.Config{}))
+func ExampleSchemes() {
+	o := bus.NewOpener(pgbus.Schemes(pgbus.Config{})...)
 	fmt.Println(o.Schemes())
 
 	_, err := o.Open(context.Background(), "postgres://app:secret@db.internal/app?mode=fast")
@@ -22,7 +22,7 @@ func ExampleScheme() {
 	// bus: open postgresql: the URL names no host or no database; write postgres://user:password@host:5432/database
 }
 
-func ExampleSchemePostgreSQL() {
-	fmt.Println(pgbus.SchemePostgreSQL(pgbus.Config{}).Name())
-	// Output: postgresql
+func ExampleScheme() {
+	fmt.Println(pgbus.Scheme(pgbus.Config{}).Name())
+	// Output: postgres
 }

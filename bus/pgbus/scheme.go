@@ -72,16 +72,19 @@ type scheme struct {
 	cfg  Config
 }
 
-// Scheme returns the scheme postgres://user:password@host:port/database?….
-// Open makes its tables where they do not exist.
+// Schemes returns postgres:// and postgresql://, which are the same, as for libpq:
+// postgres://user:password@host:port/database?…. Open makes its tables where they
+// do not exist.
 //
 // Parameters of the bus: partitions (3), retention (72h), poll (1s), mode (log,
 // or tx; see the package's doc). Parameters of the connection are passed on:
 // those of [Parameters].
-func Scheme(cfg Config) bus.Scheme { return scheme{"postgres", cfg} }
+func Schemes(cfg Config) []bus.Scheme {
+	return []bus.Scheme{scheme{"postgres", cfg}, scheme{"postgresql", cfg}}
+}
 
-// SchemePostgreSQL is [Scheme] under the name postgresql://, which libpq also takes.
-func SchemePostgreSQL(cfg Config) bus.Scheme { return scheme{"postgresql", cfg} }
+// Scheme returns postgres:// alone; see [Schemes].
+func Scheme(cfg Config) bus.Scheme { return scheme{"postgres", cfg} }
 
 // Parameters are those of a URL that go to the connection: libpq's names, as
 // far as pgx knows them. A password belongs before the host.

@@ -29,20 +29,68 @@ var txTransport = txbustest.Transport{
 	Offsets: wmsql.DefaultPostgreSQLOffsetsAdapter{},
 }
 
-func TestTxExactlyOnce(t *testing.T) { txbustest.ExactlyOnce(t, txTransport) }
+func TestTxExactlyOnce(t *testing.T) {
+	t.Parallel()
+	txbustest.ExactlyOnce(t, txTransport)
+}
 
-func TestTxHandlers(t *testing.T) { txbustest.Handlers(t, txTransport) }
+func TestTxHandlers(t *testing.T) {
+	t.Parallel()
+	txbustest.Handlers(t, txTransport)
+}
 
-func TestTxCloseRollsBack(t *testing.T) { txbustest.CloseRollsBack(t, txTransport) }
+func TestTxCloseRollsBack(t *testing.T) {
+	t.Parallel()
+	txbustest.CloseRollsBack(t, txTransport)
+}
 
-func TestTxSerialGroups(t *testing.T) { txbustest.SerialGroups(t, txTransport) }
+func TestTxSerialGroups(t *testing.T) {
+	t.Parallel()
+	txbustest.SerialGroups(t, txTransport)
+}
 
-func TestTxPoison(t *testing.T) { txbustest.Poison(t, txTransport) }
+func TestTxPoison(t *testing.T) {
+	t.Parallel()
+	txbustest.Poison(t, txTransport)
+}
 
-func TestTxWatermill(t *testing.T) { txbustest.Watermill(t, txTransport) }
+func TestTxWatermill(t *testing.T) {
+	t.Parallel()
+	txbustest.Watermill(t, txTransport)
+}
 
-func TestTxNames(t *testing.T) { txbustest.Names(t, txTransport) }
+func TestTxNames(t *testing.T) {
+	t.Parallel()
+	txbustest.Names(t, txTransport)
+}
 
 func TestTxConcurrentWriters(t *testing.T) {
+	t.Parallel()
 	txbustest.ConcurrentWriters(t, txTransport, logbustest.Writers{Writers: 16, Keys: 200, Messages: 1000, Hold: 2 * time.Millisecond})
+}
+
+// A table that Watermill SQL has made, with messages in it, gets the column.
+func TestTxTakesOverWatermillsTable(t *testing.T) {
+	url := transport.URL(t)
+	db := transport.App(t, url, 4)
+	schema := wmsql.DefaultPostgreSQLSchema{} // with a payload of JSON
+	pub, err := wmsql.NewPublisher(db, wmsql.PublisherConfig{SchemaAdapter: schema, AutoInitializeSchema: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pub.Close()
+	if err := pub.Publish("topic", logbustest.Keyed("k", `"old"`)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		b := transport.Open(t, url+"&mode=tx", logbustest.Settings{})
+		if err := b.Publisher().Publish("topic", logbustest.Keyed("k", `"new"`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := transport.Open(t, url+"&mode=tx", logbustest.Settings{})
+	ch := logbustest.Subscribe(t, b, "group", "topic", 1)
+	for _, want := range []string{`"old"`, `"new"`, `"new"`} {
+		logbustest.Expect(t, ch, want)
+	}
 }

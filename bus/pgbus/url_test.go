@@ -87,7 +87,7 @@ func TestConnectionParameters(t *testing.T) {
 	q.Set("retention", "10m")
 	q.Set("poll", "100ms")
 	base.RawQuery = q.Encode()
-	for _, scheme := range []bus.Scheme{pgbus.Scheme(pgbus.Config{}), pgbus.SchemePostgreSQL(pgbus.Config{})} {
+	for _, scheme := range pgbus.Schemes(pgbus.Config{}) {
 		base.Scheme = scheme.Name()
 		b, err := bus.NewOpener(scheme).Open(t.Context(), base.String())
 		if err != nil {

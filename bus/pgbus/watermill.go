@@ -5,23 +5,31 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
-	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/internal/txbus"
 )
+
+// passSize bounds how many messages get their positions in one transaction.
+const passSize = 500
 
 // quoted are the tables of a topic as they stand in SQL text. A topic's name
 // holds no quotes; package txbus has checked it.
 func messages(topic string) string { return `"` + txbus.MessagesTable(topic) + `"` }
 func offsets(topic string) string  { return `"` + txbus.OffsetsTable(topic) + `"` }
 
-// schema is Watermill SQL's schema for PostgreSQL with a payload of any bytes,
-// one message to a transaction, read by the primary key: its own query sorts
-// the whole backlog for each read.
+// schema is Watermill SQL's schema for PostgreSQL with a payload of any bytes
+// and a column more, which Watermill SQL's own publishers and subscribers do not
+// notice: the position of a message. Watermill SQL itself reads in the order of
+// transaction ids, below the oldest transaction that is running: it stalls
+// behind any that is open, those of other groups' handlers included, and
+// transactions that waited for a key's row can come in the wrong order.
+// Positions are given to what has committed.
 type schema struct{ wmsql.DefaultPostgreSQLSchema }
 
 func newSchema() schema {
@@ -35,15 +43,13 @@ func (s schema) SelectQuery(topic, group string, o wmsql.OffsetsAdapter) wmsql.Q
 	next := o.NextOffsetQuery(topic, group)
 	return wmsql.Query{Args: next.Args, Query: `
 		WITH last AS MATERIALIZED (` + next.Query + `)
-		SELECT "offset", transaction_id, uuid, payload, metadata FROM ` + s.MessagesTable(topic) + `
-		WHERE (transaction_id, "offset") > ((SELECT last_processed_transaction_id FROM last), (SELECT offset_acked FROM last))
-			AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
-		ORDER BY transaction_id, "offset" LIMIT 1`}
+		SELECT position, transaction_id, uuid, payload, metadata FROM ` + s.MessagesTable(topic) + `
+		WHERE position > (SELECT offset_acked FROM last) ORDER BY position LIMIT 1`}
 }
 
-// SubscribeIsolationLevel is the handler's as well. Watermill SQL's own would
-// refuse a handler's update of a row that somebody else has changed.
-func (schema) SubscribeIsolationLevel() sql.IsolationLevel { return sql.LevelReadCommitted }
+// SubscribeIsolationLevel is the handler's as well, so it is the pool's own.
+// Positions become visible in their order at any level.
+func (schema) SubscribeIsolationLevel() sql.IsolationLevel { return sql.LevelDefault }
 
 // offsetsAdapter is Watermill SQL's, except that an instance whose group is at
 // work elsewhere does not keep a connection waiting for it.
@@ -105,16 +111,27 @@ func (watermillSQL) Prepare(ctx context.Context, db *sql.DB, topic string) error
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // the error that matters is returned
-	// Two that make a table at once are refused in spite of IF NOT EXISTS, also
-	// those of two topics: their sequences have the same name up to where
-	// PostgreSQL cuts it.
-	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('millrace watermill tables', 0))`); err != nil {
-		return err
+	statements := []string{
+		// Two that make a table at once are refused in spite of IF NOT EXISTS, also
+		// those of two topics: their sequences have the same name up to where
+		// PostgreSQL cuts it.
+		`SELECT pg_advisory_xact_lock(hashtextextended('millrace watermill tables', 0))`,
+		`CREATE TABLE IF NOT EXISTS wm_positions (topic text PRIMARY KEY, last_position bigint NOT NULL)`,
 	}
 	for _, q := range slices.Concat(newSchema().SchemaInitializingQueries(topic), newOffsets().SchemaInitializingQueries(topic)) {
-		if _, err := tx.ExecContext(ctx, q.Query, q.Args...); err != nil {
+		statements = append(statements, q.Query)
+	}
+	statements = append(statements,
+		`ALTER TABLE `+messages(topic)+` ADD COLUMN IF NOT EXISTS position bigint`,
+		`CREATE INDEX IF NOT EXISTS "wm_pos_`+topic+`" ON `+messages(topic)+` (position)`,
+		`CREATE INDEX IF NOT EXISTS "wm_new_`+topic+`" ON `+messages(topic)+` ("offset") WHERE position IS NULL`)
+	for _, s := range statements {
+		if _, err := tx.ExecContext(ctx, s); err != nil {
 			return err
 		}
+	}
+	if _, err := tx.ExecContext(ctx, `INSERT INTO wm_positions VALUES ($1, 0) ON CONFLICT DO NOTHING`, topic); err != nil {
+		return err
 	}
 	return tx.Commit()
 }
@@ -128,81 +145,46 @@ func (watermillSQL) Join(ctx context.Context, db *sql.DB, topic, group string) e
 	return nil
 }
 
-func (watermillSQL) Topics(ctx context.Context, db *sql.DB) ([]string, error) {
-	rows, err := db.QueryContext(ctx, `SELECT table_name FROM information_schema.tables
-		WHERE table_schema = current_schema() AND (table_name LIKE 'watermill\_offsets\_%' OR table_name LIKE 'wm\_offsets\_%')
-		ORDER BY table_name`)
+// Arrange gives positions to what has committed since, in the order of offsets:
+// an offset is taken after the locks that a transaction took before it
+// published, so that is the order of commits for whoever publishes behind a lock.
+func (watermillSQL) Arrange(ctx context.Context, db *sql.DB, topic string) (int, error) {
+	// Most of the time there is nothing, and no lock to be taken.
+	var fresh bool
+	err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM `+messages(topic)+` WHERE position IS NULL)`).Scan(&fresh)
+	if err != nil || !fresh {
+		return 0, err
+	}
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	defer rows.Close()
-	var out []string
-	for rows.Next() {
-		var table string
-		if err := rows.Scan(&table); err != nil {
-			return nil, err
-		}
-		if topic, ok := txbus.TopicOf(table); ok {
-			out = append(out, topic)
-		}
+	defer tx.Rollback() //nolint:errcheck // the error that matters is returned
+	var last int64
+	switch err := tx.QueryRowContext(ctx, `SELECT last_position FROM wm_positions WHERE topic = $1 FOR UPDATE SKIP LOCKED`, topic).Scan(&last); {
+	case errors.Is(err, sql.ErrNoRows):
+		return 0, nil // somebody else is at it
+	case err != nil:
+		return 0, err
 	}
-	return out, rows.Err()
-}
-
-func (watermillSQL) Groups(ctx context.Context, db *sql.DB, topic string, limit int) ([]txbus.Backlog, error) {
-	rows, err := db.QueryContext(ctx, `
-		SELECT o.consumer_group, b.n, b.oldest FROM `+offsets(topic)+` AS o
-		CROSS JOIN LATERAL (
-			SELECT count(*) AS n, min(created_at) AT TIME ZONE current_setting('TimeZone') AS oldest FROM (
-				SELECT created_at FROM `+messages(topic)+`
-				WHERE (transaction_id, "offset") > (o.last_processed_transaction_id, o.offset_acked) LIMIT $1
-			) AS waiting
-		) AS b ORDER BY o.consumer_group`, limit)
+	// Under the lock, and in a new view of the data: what the one before has
+	// numbered is gone from it, and nothing that has committed is missing.
+	res, err := tx.ExecContext(ctx, `
+		UPDATE `+messages(topic)+` AS m SET position = $1 + n.nth FROM (
+			SELECT transaction_id, "offset", row_number() OVER (ORDER BY "offset") AS nth FROM (
+				SELECT transaction_id, "offset" FROM `+messages(topic)+` WHERE position IS NULL
+				ORDER BY "offset" LIMIT `+strconv.Itoa(passSize)+`
+			) AS fresh
+		) AS n WHERE m.transaction_id = n.transaction_id AND m."offset" = n."offset"`, last)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	defer rows.Close()
-	var out []txbus.Backlog
-	for rows.Next() {
-		var b txbus.Backlog
-		var oldest sql.NullTime
-		if err := rows.Scan(&b.Group, &b.Messages, &oldest); err != nil {
-			return nil, err
-		}
-		b.Oldest = oldest.Time
-		out = append(out, b)
+	n, err := res.RowsAffected()
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `UPDATE wm_positions SET last_position = $1 WHERE topic = $2`, last+n, topic)
 	}
-	return out, rows.Err()
-}
-
-func (watermillSQL) Newest(ctx context.Context, db *sql.DB, topic string, limit int) ([]*message.Message, error) {
-	out, err := show(ctx, db, topic, `SELECT uuid, payload, metadata FROM `+messages(topic)+`
-		ORDER BY transaction_id DESC, "offset" DESC LIMIT $1`, limit)
-	slices.Reverse(out)
-	return out, err
-}
-
-func (watermillSQL) Pending(ctx context.Context, db *sql.DB, topic, group string, limit int) ([]*message.Message, error) {
-	return show(ctx, db, topic, `SELECT uuid, payload, metadata FROM `+messages(topic)+`
-		WHERE (transaction_id, "offset") > (
-			coalesce((SELECT last_processed_transaction_id FROM `+offsets(topic)+` WHERE consumer_group = $2), '0'),
-			coalesce((SELECT offset_acked FROM `+offsets(topic)+` WHERE consumer_group = $2), 0))
-		ORDER BY transaction_id, "offset" LIMIT $1`, limit, group)
-}
-
-// show runs a query for messages, when the topic's table exists.
-func show(ctx context.Context, db *sql.DB, topic, query string, args ...any) ([]*message.Message, error) {
-	var exists bool
-	if err := db.QueryRowContext(ctx, `SELECT to_regclass($1) IS NOT NULL`, offsets(topic)).Scan(&exists); err != nil || !exists {
-		return nil, err
+	if err == nil {
+		err = tx.Commit()
 	}
-	rows, err := db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	return txbus.Messages(rows)
+	return int(n), err
 }
-
-// Arrange has nothing to do: the transaction ids are the order.
-func (watermillSQL) Arrange(context.Context, *sql.DB, string) (int, error) { return 0, nil }

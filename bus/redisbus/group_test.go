@@ -159,7 +159,9 @@ func TestPendingIsShown(t *testing.T) {
 			m = keyed("b", fmt.Sprint(n)) // in the second
 		}
 		publish(t, b, "topic", m)
-		<-time.After(2 * time.Millisecond) // ids of different partitions are in the order of time only
+		// Ids of different partitions are in the order of milliseconds only.
+		published := p.client.Time(t.Context()).Val().UnixMilli()
+		eventually(t, "the next millisecond", func() bool { return p.client.Time(t.Context()).Val().UnixMilli() > published })
 	}
 	show("nobody", 10, "0", "1", "2", "3", "4", "5")
 	ch := subscribe(t, b, "group", "topic", 100)

@@ -24,7 +24,7 @@ func TestEdit(t *testing.T) {
 			`has the id "9"`: change(`"id":"2"`, `"id":"9"`),
 			`has the key`:    change(`"subject":"key"`, `"subject":"other"`),
 		} {
-			if err := l.Edit(t.Context(), "2", payload); err == nil || !strings.Contains(err.Error(), want) {
+			if err := l.Edit(t.Context(), "2", payload); !errors.Is(err, redrive.ErrPayload) || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %q", err, want)
 			}
 		}

@@ -136,11 +136,11 @@ func replaced(m *message.Message, payload []byte) (*message.Message, error) {
 	after, err := event.Decode(out)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("redrive: the new payload is no event: %w", err)
+		return nil, fmt.Errorf("%w: it is no event: %w", ErrPayload, err)
 	case after.ID != id:
-		return nil, fmt.Errorf("redrive: the new payload has the id %q; keep %q, consumers know the event by it", after.ID, id)
+		return nil, fmt.Errorf("%w: it has the id %q; keep %q, consumers know the event by it", ErrPayload, after.ID, id)
 	case after.Key() != key:
-		return nil, fmt.Errorf("redrive: the new payload has the key %q; keep %q, the event is ordered by it", after.Key(), key)
+		return nil, fmt.Errorf("%w: it has the key %q; keep %q, the event is ordered by it", ErrPayload, after.Key(), key)
 	}
 	return out, nil
 }

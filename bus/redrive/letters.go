@@ -15,6 +15,9 @@ var (
 	// ErrEmptyFilter is returned by Redrive and Drop for a filter that chooses
 	// nothing by name: everything is asked for with Filter.All.
 	ErrEmptyFilter = errors.New("redrive: the filter is empty; set All to mean every dead letter")
+	// ErrPayload is returned by Edit for a payload that cannot take the place of
+	// the one that is there.
+	ErrPayload = errors.New("redrive: the new payload is refused")
 )
 
 // Config configures [Letters]. The zero value works.

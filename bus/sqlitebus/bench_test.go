@@ -1,111 +1,31 @@
 package sqlitebus_test
 
 import (
-	"fmt"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"testing"
-	"time"
-
-	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
-	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
 )
 
-func benchBus(b *testing.B, synchronous string) *bus.Bus {
-	return openBus(b, sqlitebus.Config{}, "sqlite://"+filepath.Join(b.TempDir(), "bus.db")+"?synchronous="+synchronous)
-}
-
-// batch makes n messages of 500 B over 100 keys.
-func batch(n int) []*message.Message {
-	out := make([]*message.Message, n)
-	for i := range out {
-		out[i] = message.NewMessage("0198c0de-0000-7000-8000-000000000000", make([]byte, 500))
-		out[i].Metadata.Set(event.KeyHeader, strconv.Itoa(i%100))
+func benchBus(synchronous string) func(testing.TB) *bus.Bus {
+	return func(b testing.TB) *bus.Bus {
+		return openBus(b, sqlitebus.Config{}, "sqlite://"+filepath.Join(b.TempDir(), "bus.db")+"?synchronous="+synchronous)
 	}
-	return out
 }
 
 func BenchmarkPublish(b *testing.B) {
 	for _, synchronous := range []string{"full", "normal"} {
-		for _, n := range []int{1, 100} {
-			b.Run(fmt.Sprintf("%s/batch=%d", synchronous, n), func(b *testing.B) {
-				pub, messages := benchBus(b, synchronous).Publisher(), batch(n)
-				for b.Loop() {
-					if err := pub.Publish("topic", messages...); err != nil {
-						b.Fatal(err)
-					}
-				}
-				b.ReportMetric(float64(b.N*n)/b.Elapsed().Seconds(), "msg/s")
-			})
-		}
-		b.Run(synchronous+"/parallel=64", func(b *testing.B) {
-			pub := benchBus(b, synchronous).Publisher()
-			b.SetParallelism(32) // times GOMAXPROCS
-			b.RunParallel(func(pb *testing.PB) {
-				messages := batch(1)
-				for pb.Next() {
-					if err := pub.Publish("topic", messages...); err != nil {
-						b.Error(err)
-						return
-					}
-				}
-			})
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "msg/s")
-		})
+		b.Run(synchronous, func(b *testing.B) { logbustest.BenchmarkPublish(b, benchBus(synchronous)) })
 	}
 }
 
-// BenchmarkConsume drains a backlog by a group that acknowledges at once.
 func BenchmarkConsume(b *testing.B) {
-	const backlog = 20_000
-	for _, window := range []int{1, 256, 1024} {
-		b.Run(fmt.Sprint("window=", window), func(b *testing.B) {
-			bs := benchBus(b, "full")
-			publish(b, bs, "topic", batch(backlog)...)
-			group := 0
-			for b.Loop() {
-				group++
-				ch := subscribe(b, bs, fmt.Sprint("group ", group), "topic", window)
-				for range backlog {
-					(<-ch).Ack()
-				}
-			}
-			b.ReportMetric(float64(b.N*backlog)/b.Elapsed().Seconds(), "msg/s")
-		})
-	}
+	logbustest.BenchmarkConsume(b, benchBus("full"), 20_000, 1, 256, 1024)
 }
 
-// BenchmarkLatency publishes 500 messages a second one by one and measures from
-// the call of Publish to the handler.
 func BenchmarkLatency(b *testing.B) {
-	bs := benchBus(b, "full")
-	ch := subscribe(b, bs, "group", "topic", 256)
-	publish(b, bs, "topic", batch(1)...)
-	(<-ch).Ack()
-	var took []time.Duration
-	done := make(chan struct{})
-	sent := make(chan time.Time, 1000)
-	go func() {
-		defer close(done)
-		for at := range sent {
-			(<-ch).Ack()
-			took = append(took, time.Since(at))
-		}
-	}()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for b.Loop() {
-		<-tick.C
-		sent <- time.Now()
-		publish(b, bs, "topic", batch(1)...)
-	}
-	close(sent)
-	<-done
-	slices.Sort(took)
-	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
-	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+	bs := benchBus("full")(b)
+	logbustest.BenchmarkLatency(b, bs, bs)
 }

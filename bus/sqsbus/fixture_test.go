@@ -74,7 +74,7 @@ func open(t testing.TB, cfg sqsbus.Config, url string) *bus.Bus {
 
 func tryOpen(cfg sqsbus.Config, url string) (*bus.Bus, error) {
 	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
+		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	return bus.NewOpener(sqsbus.Scheme(cfg)).Open(context.Background(), url)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/google/uuid"
 
 	"github.com/millrace-go/millrace/internal/backoff"
 )
@@ -100,6 +101,8 @@ func (s *subscription) receive(ctx context.Context, most int, wait bool) (int, e
 		MaxNumberOfMessages:   int32(most),
 		VisibilityTimeout:     int32(cfg.Visibility / time.Second),
 		MessageAttributeNames: []string{"All"},
+		// When an answer is lost the client asks again, and gets the same messages.
+		ReceiveRequestAttemptId: aws.String(uuid.NewString()),
 	}
 	limit := opTimeout
 	if wait {

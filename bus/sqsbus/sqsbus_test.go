@@ -383,10 +383,10 @@ func TestDeclareSetsRetention(t *testing.T) {
 
 func TestURLErrors(t *testing.T) {
 	for url, want := range map[string]string{
-		"sqs://":                           "no region",
-		"sqs://eu-central-1:443":           "no port",
-		"sqs://eu-central-1/queue":         "no path",
-		"sqs://key@eu-central-1":           "half a credential",
+		"sqs://":                            "no region",
+		"sqs://eu-central-1:443":            "no port",
+		"sqs://eu-central-1/queue":          "no path",
+		"sqs://key@eu-central-1":            "half a credential",
 		"sqs://key:hunter2@r?retries=3":     `"retries"`,
 		"sqs://key:hunter2@r?wait=1m":       "the wait",
 		"sqs://key:hunter2@r?wait=1.5s":     "the wait",

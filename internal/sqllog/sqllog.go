@@ -8,16 +8,18 @@
 // of the cursor's lease, and the cursor moves only under the lease's fencing
 // token.
 //
-//	property                                                pglog   sqlitelog
-//	no committed entry is ever skipped                      yes     yes        (snapshot windows; one writer)
+//	property                                                pglog   mysqllog   sqlitelog
+//	no committed entry is ever skipped                      yes     yes        yes
+//	  because of                                            windows places     one writer
 //	entries of a key are read in commit order, if they are
-//	appended after the key's row lock is taken              yes     yes
-//	an uncommitted entry is never read                      yes     yes
-//	a foreign open transaction delays nobody                yes     n/a (one writer)
-//	a holder that lost its lease cannot move the cursor     yes     yes
-//	nothing stays open between calls                        yes     yes
+//	appended after the key's row lock is taken              yes     yes        yes
+//	an uncommitted entry is never read                      yes     yes        yes
+//	a foreign open transaction delays nobody                yes     yes        n/a (one writer)
+//	a holder that lost its lease cannot move the cursor     yes     yes        yes
+//	nothing stays open between calls                        yes     yes        yes
 //
-// The backends are pglog and sqlitelog. Both offer the methods of [Log]; the
+// pglog reads windows between two snapshots; mysqllog gives each entry a place
+// after its commit. All backends offer the methods of [Log]; the
 // read order they guarantee is the order in which Read returns entries, and
 // positions are opaque to everyone else.
 package sqllog
@@ -66,7 +68,8 @@ type Entry struct {
 type Position struct {
 	// From and To are the two snapshots of a window on PostgreSQL; empty elsewhere.
 	From, To string
-	// ID is the last row done: within the window on PostgreSQL, of the lane elsewhere.
+	// ID is the last row done: within the window on PostgreSQL, of the lane on
+	// SQLite; on MySQL it is that row's place.
 	ID int64
 	// End is the last row of the window on PostgreSQL; 0 elsewhere.
 	End int64

@@ -1,1 +1,36 @@
+// Package mysqloutbox keeps an outbox in MySQL 8 or in MariaDB 10.6 or later.
+//
+// Transactions do not commit in the order of their ids, so a reader that asks
+// for ids above the last one loses events; there are no snapshots that a cursor
+// could remember; and a reader that locks what it reads blocks the application's
+// inserts. Here an event gets its place in the order after its commit: the relay
+// finds what has committed by reads that take no lock, and gives places by
+// primary key. Its cursor is the last place that is published.
+//
+//	property                                                  proven by
+//	everything that package outbox promises                   TestConformance
+//	nothing lost, doubled or reordered under many writers,
+//	rollbacks and a long transaction, which delays nobody;
+//	the naive reader loses events in the same run             TestStress
+//	commits of other processes are heard of                   TestOtherProcessesAreHeard
+//	any pool of the driver will do                            TestPlainPool
+//	the schema can be printed and run by hand                 TestPrintedMigrations
+//
+// There is nothing like LISTEN: relays of the process that appends are woken by
+// its commit, those of other processes look every 20 to 100 ms (Config.Poll).
+//
+// Any isolation level will do, but appending is fastest and waits least at READ
+// COMMITTED. Useful parameters of the driver: interpolateParams=true saves a round
+// trip per statement; clientFoundRows and parseTime are not needed. One Append
+// takes up to 7,281 events, each smaller than the server's max_allowed_packet;
+// keys, aggregate types and ids have up to 1,000 characters, topics and event ids
+// 255. A replica that is read by others or a binary log needs the format ROW (the
+// default of MySQL) or MIXED (that of MariaDB).
+//
+// Tables: outbox_messages (append-only but for its column seq, the place; pruned
+// after RelayConfig.Retention), outbox_messages_lanes (the next place per shard),
+// outbox_cursors (the relay's place and lease), outbox_retries, outbox_failed,
+// outbox_settings (the number of shards). Times are UTC. outbox_messages carries
+// event_type, aggregate_type and aggregate_id for change-data-capture readers,
+// which see a row inserted and, when a relay runs beside them, updated once.
 package mysqloutbox

@@ -34,6 +34,31 @@ type StatusConfig struct {
 // event in its row. It implements outbox.Store and the optional outbox.Signal,
 // Listener, Pruner, Parking, Inspector and Preferrer, and adds Migrate,
 // PrintMigrations and Migrations.
+//
+// Transactions do not commit in the order of their rows' numbers. A relay reads
+// on behind the last row it has read, then looks which rows before it are pending
+// that it has not in hand: those came late. A later event of a key is appended
+// after the earlier one has committed, so whoever sees it finds the earlier one.
+// Nothing is read with locks, and rows are marked by primary key, so nobody who
+// appends waits.
+//
+//	property                                                  proven by
+//	everything that package outbox promises                   TestStatusConformance
+//	nothing lost, doubled or reordered under many writers,
+//	rollbacks and a long transaction, which delays nobody     TestStatusStress, TestStatusLateCommit
+//	state, published, published_at, retry_count, last_error
+//	and next_retry_at say how an event fares                  TestStatusRows
+//	any pool will do                                          TestStatusPlainPool
+//	keys are compared byte by byte                            TestStatusKeysWithSpaces
+//	commits of other processes are heard                      TestStatusOtherProcessesAreHeard
+//
+// A transaction that keeps an old snapshot for hours keeps InnoDB from purging,
+// and each look for late rows then passes over one index entry for every event
+// published since. Event ids must be UUIDs in lower case; keys, types and
+// aggregates fit 1000 characters, topics 255. Published rows are deleted after
+// RelayConfig.Retention, failed ones only by you.
+//
+// Tables: outbox_events, outbox_event_leases, outbox_event_settings.
 type StatusStore struct {
 	*statusstore.Store
 	poll time.Duration

@@ -24,4 +24,44 @@
 // outbox_cursors (the relay's place and lease), outbox_retries, outbox_failed,
 // outbox_settings (the number of shards). outbox_messages carries event_type,
 // aggregate_type and aggregate_id for change-data-capture readers.
+//
+// # The status store
+//
+// [NewStatus] keeps the state of each event in its row of outbox_events.
+//
+//	property                                                  proven by
+//	everything that package outbox promises                   TestStatusConformance, TestStatusManyRelays
+//	nothing lost, doubled or reordered, as above              TestStatusStress, TestStatusLateCommit
+//	state, published, published_at, retry_count, last_error
+//	and next_retry_at say how an event fares                  TestStatusRows
+//	marking an event touches no index                         TestStatusMarksTouchNoIndex
+//	no statement scans or sorts the table                     TestStatusPlans
+//	relays of other processes are woken after the commit      TestStatusOtherProcessesAreWoken
+//	a row set back by hand is published again                 TestStatusByHand
+//	a restored dump is refused until it is rebased            TestStatusRebase
+//
+// Two things slow a table down that is a queue: an index on what is pending, which
+// every mark must change and which fills with dead entries while any transaction
+// of the server is old; and a look for the first pending row of each key, which
+// collapses when few keys have many events. Here is neither. A relay claims a
+// shard, all keys with the same hash, by a lease with a token; it reads in windows
+// between two snapshots, as the cursor store does; and it marks a batch in the
+// statement that extends the lease, by updates that PostgreSQL keeps on the row's
+// own page. Measured, 500-byte events, microseconds per row: 4 for such a mark, 12
+// with an index on pending rows, 2 for a DELETE. BenchmarkStatusDrain compares
+// with a SKIP LOCKED relay that deletes, in one run.
+//
+// The price is room: pages are filled to 45 %. The position in
+// outbox_event_leases only spares a new relay the look at rows that are kept; what
+// is published is decided by the rows' state. So setting a row back to PENDING by
+// hand needs a new place in the order, too:
+//
+//	UPDATE outbox_events SET state = 'PENDING', published = false, published_at = NULL,
+//		seq = DEFAULT, xid = DEFAULT WHERE id = '…'
+//
+// Event ids must be UUIDs in lower case. An id may be there twice, because one
+// event may go to two topics. Published rows are deleted after
+// RelayConfig.Retention, failed ones only by you.
+//
+// Tables: outbox_events, outbox_event_leases, outbox_event_settings.
 package pgoutbox

@@ -251,3 +251,34 @@ func TestNewStatusRejects(t *testing.T) {
 		}
 	}
 }
+
+// TestStatusByHand sets a published row back as the package's doc says.
+func TestStatusByHand(t *testing.T) {
+	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	e := newEvent(t, "a", 1)
+	appendTo(t, db, store, e, newEvent(t, "b", 1))
+	pub := &outboxtest.Publisher{}
+	relay, err := outbox.NewRelay(store, pub, outbox.RelayConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	drain := func(want int) {
+		t.Helper()
+		if err := relay.Drain(within(t, 20*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if got := pub.Published(); len(got) != want {
+			t.Fatalf("%d events were published, want %d", len(got), want)
+		}
+	}
+	drain(2)
+	if _, err := db.ExecContext(t.Context(), `UPDATE outbox_events SET state = 'PENDING', published = false, published_at = NULL,
+		seq = DEFAULT, xid = DEFAULT WHERE id = $1`, e.ID); err != nil {
+		t.Fatal(err)
+	}
+	drain(3)
+	if got := pub.Published(); got[2].Event.ID != e.ID {
+		t.Errorf("published %s again, want %s", got[2].Event.ID, e.ID)
+	}
+	drain(3)
+}

@@ -20,4 +20,22 @@
 // outbox_settings (the number of shards). Times are microseconds since 1970.
 // outbox_messages carries event_type, aggregate_type and aggregate_id for other
 // readers.
+//
+// # The status store
+//
+// [NewStatus] keeps the state of each event in its row of outbox_events; partial
+// indexes find what is pending, failing, published and failed.
+//
+//	property                                                  proven by
+//	everything that package outbox promises                   TestStatusConformance, TestStatusConformanceWithReader
+//	nothing lost, doubled or reordered, as above              TestStatusStress
+//	state, published, published_at, retry_count, last_error
+//	and next_retry_at say how an event fares                  TestStatusRows
+//	commits of other processes are heard within 50 ms, with
+//	StatusConfig.Reader                                       TestStatusOtherProcessesAreHeard
+//
+// Event ids must be UUIDs in lower case. Published rows are deleted after
+// RelayConfig.Retention, failed ones only by you.
+//
+// Tables: outbox_events, outbox_event_leases, outbox_event_settings.
 package sqliteoutbox

@@ -1,11 +1,12 @@
-// Command stress runs the out-of-order stress on PostgreSQL and SQLite, with a
-// naive reader beside the relay as a control, and prints what was lost,
+// Command stress runs the out-of-order stress on PostgreSQL, MariaDB and SQLite,
+// with a naive reader beside the relay as a control, and prints what was lost,
 // duplicated and inverted, and the latency from commit to publish. It exits
 // with 1 when a promise is broken or the control proves nothing.
 //
 //	go run ./bench/cmd/stress [-duration 20s] [-writers 16]
 //
-// It needs PostgreSQL at MILLRACE_POSTGRES_URL; `make stress` starts one.
+// It needs PostgreSQL at MILLRACE_POSTGRES_URL and MariaDB or MySQL at
+// MILLRACE_MARIADB_URL, whose user may make databases; `make stress` starts them.
 package main
 
 import (
@@ -19,8 +20,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
+	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
@@ -40,14 +43,16 @@ func main() {
 }
 
 func run(ctx context.Context, cfg outboxtest.StressConfig) error {
-	base := os.Getenv("MILLRACE_POSTGRES_URL")
-	if base == "" {
-		return errors.New("MILLRACE_POSTGRES_URL is not set; `make stress` starts a PostgreSQL and sets it")
+	urls := map[string]string{}
+	for _, name := range []string{"MILLRACE_POSTGRES_URL", "MILLRACE_MARIADB_URL"} {
+		if urls[name] = os.Getenv(name); urls[name] == "" {
+			return errors.New(name + " is not set; `make stress` starts the server and sets it")
+		}
 	}
 	cfg.Naive = true
 	fmt.Printf("%d writers for %s on each database, a tenth rolled back, beside an unrelated 5 s transaction\n\n", cfg.Writers, cfg.Duration)
 	fmt.Printf("%-12s %9s %6s %11s %9s %9s %10s\n", "database", "committed", "lost", "duplicated", "inverted", "p50/p99", "naive lost")
-	return errors.Join(postgres(ctx, base, cfg), sqlite(ctx, cfg))
+	return errors.Join(postgres(ctx, urls["MILLRACE_POSTGRES_URL"], cfg), mariadb(ctx, urls["MILLRACE_MARIADB_URL"], cfg), sqlite(ctx, cfg))
 }
 
 const schema = "millrace_stress"
@@ -82,6 +87,41 @@ func postgres(ctx context.Context, base string, cfg outboxtest.StressConfig) err
 	}
 	cfg.Store, cfg.DB, cfg.Unrelated = store, db, db
 	return stress(ctx, "PostgreSQL", cfg, limits{p99: time.Second, naiveLoses: true})
+}
+
+func mariadb(ctx context.Context, base string, cfg outboxtest.StressConfig) error {
+	u, err := url.Parse(base)
+	if err != nil {
+		return errors.New("MILLRACE_MARIADB_URL does not parse")
+	}
+	admin, err := mysqldb.Open(base)
+	if err != nil {
+		return err
+	}
+	defer admin.Close() //nolint:errcheck // the run is over
+	const drop = "DROP DATABASE IF EXISTS " + schema
+	for _, s := range []string{drop, "CREATE DATABASE " + schema} {
+		if _, err := admin.ExecContext(ctx, s); err != nil {
+			return err
+		}
+	}
+	defer admin.ExecContext(context.WithoutCancel(ctx), drop) //nolint:errcheck // best effort after the run
+	u.Path = "/" + schema
+	db, err := mysqldb.Open(u.String())
+	if err != nil {
+		return err
+	}
+	defer db.Close() //nolint:errcheck // the run is over
+	db.SetMaxOpenConns(cfg.Writers + 8)
+	store, err := mysqloutbox.New(db, mysqloutbox.Config{})
+	if err != nil {
+		return err
+	}
+	if err := store.Migrate(ctx); err != nil {
+		return err
+	}
+	cfg.Store, cfg.DB, cfg.Unrelated = store, db, db
+	return stress(ctx, "MariaDB", cfg, limits{p99: time.Second, naiveLoses: true})
 }
 
 func sqlite(ctx context.Context, cfg outboxtest.StressConfig) error {

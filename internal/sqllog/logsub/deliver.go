@@ -113,8 +113,25 @@ func (l *lane) compose(ctx context.Context, d *delivery) {
 		l.sub.log.Error("bus: a message is delivered without its metadata", slog.Any("error", err))
 	}
 	ctx, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	msg.SetContext(ctx)
+	msg.SetContext(laneContext{ctx, l.over})
 	d.msg = msg
+}
+
+// laneContext ends with its lane, along with all others of it. Cancelling their
+// contexts takes a while and has no order; meanwhile a later message of a key
+// could be handled in place of one that has just been taken away.
+type laneContext struct {
+	context.Context
+	over <-chan struct{}
+}
+
+func (c laneContext) Err() error {
+	select {
+	case <-c.over:
+		return context.Canceled
+	default:
+		return c.Context.Err()
+	}
 }
 
 // handOver gives a message to the consumer. It returns false when something

@@ -29,7 +29,7 @@ var _ sqllog.Log = (*Log)(nil)
 // statements is every statement with the table names filled in. Append's ends
 // with one row of placeholders, row, to which further ones are added.
 type statements struct {
-	append, row, pending, number, createLane                           string
+	append, row, pending, pendingAgain, number, createLane             string
 	read, backlog, cursor                                              string
 	leaseState, createCursor, lease, position, renew, release, advance string
 	passed, old, delete, since, rebase, lanes                          string
@@ -47,7 +47,7 @@ func New(db *sql.DB, tables sqllog.Tables) (*Log, error) {
 	l := &Log{db: db, tables: tables}
 	s := &l.sql
 	err := files().Statements(tables, map[string]*string{
-		"append": &s.append, "pending": &s.pending, "number": &s.number, "create_lane": &s.createLane,
+		"append": &s.append, "pending": &s.pending, "pending_again": &s.pendingAgain, "number": &s.number, "create_lane": &s.createLane,
 		"read": &s.read, "backlog": &s.backlog, "cursor": &s.cursor,
 		"lease_state": &s.leaseState, "create_cursor": &s.createCursor, "lease": &s.lease, "position": &s.position,
 		"renew": &s.renew, "release": &s.release, "advance": &s.advance,

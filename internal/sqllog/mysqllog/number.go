@@ -14,7 +14,7 @@ const passSize = 4096
 // several at once: the lane's row lets one of them through.
 func (l *Log) number(ctx context.Context, lane int) (last int64, err error) {
 	for {
-		next, ids, err := l.pending(ctx, lane)
+		next, ids, err := l.look(ctx, lane)
 		switch {
 		case err != nil:
 			return 0, err
@@ -26,6 +26,13 @@ func (l *Log) number(ctx context.Context, lane int) (last int64, err error) {
 			if _, err := l.db.ExecContext(ctx, l.sql.createLane, lane); err != nil {
 				return 0, err
 			}
+			continue
+		}
+		again, err := l.lookAgain(ctx, lane, ids[len(ids)-1])
+		if err != nil {
+			return 0, err
+		}
+		if ids = sure(ids, again); len(ids) == 0 {
 			continue
 		}
 		// A row's place is its id, moved up behind the last place given: in one
@@ -48,9 +55,9 @@ func (l *Log) number(ctx context.Context, lane int) (last int64, err error) {
 	}
 }
 
-// pending is the next place (0: the lane has no row yet) and the ids, ascending,
-// of committed rows that have none.
-func (l *Log) pending(ctx context.Context, lane int) (next int64, ids []int64, err error) {
+// look is the next place (0: the lane has no row yet) and the ids, ascending, of
+// committed rows that have none.
+func (l *Log) look(ctx context.Context, lane int) (next int64, ids []int64, err error) {
 	rows, err := l.db.QueryContext(ctx, l.sql.pending, lane, lane, passSize)
 	if err != nil {
 		return 0, nil, err
@@ -69,6 +76,43 @@ func (l *Log) pending(ctx context.Context, lane int) (next int64, ids []int64, e
 	}
 	slices.Sort(ids) // a union promises no order
 	return next, ids, rows.Err()
+}
+
+// lookAgain is all ids up to the last, by a view of the data made later.
+func (l *Log) lookAgain(ctx context.Context, lane int, last int64) ([]int64, error) {
+	rows, err := l.db.QueryContext(ctx, l.sql.pendingAgain, lane, last)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // Err is checked below
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
+// sure is what two looks one after the other agree on: the ids that both saw,
+// below the first that only the second saw, for it may be of a transaction that
+// has to come before any of those above. What remains has its turn in the next
+// pass. Both are ascending.
+func sure(first, second []int64) []int64 {
+	out := make([]int64, 0, len(first))
+	i := 0
+	for _, id := range second {
+		for i < len(first) && first[i] < id {
+			i++ // it has a place by now, or was deleted
+		}
+		if i == len(first) || first[i] != id {
+			break
+		}
+		out = append(out, id)
+	}
+	return out
 }
 
 // learn remembers that places up to last were given.

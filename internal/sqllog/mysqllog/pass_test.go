@@ -59,7 +59,7 @@ func appendTo(t testing.TB, l *Log, x interface {
 func TestStalePassGivesNothing(t *testing.T) {
 	l, db := hasty(t)
 	appendTo(t, l, db, 3)
-	next, ids, err := l.pending(t.Context(), 1)
+	next, ids, err := l.look(t.Context(), 1)
 	if err != nil || next != 1 || len(ids) != 3 {
 		t.Fatalf("next place %d, %d rows without one, %v; want 1 and 3", next, len(ids), err)
 	}
@@ -75,7 +75,7 @@ func TestStalePassGivesNothing(t *testing.T) {
 	}
 	// One that is on its way keeps the second from the lane.
 	appendTo(t, l, db, 2)
-	next, ids, err = l.pending(t.Context(), 1)
+	next, ids, err = l.look(t.Context(), 1)
 	if err != nil || next != 4 || len(ids) != 2 {
 		t.Fatalf("next place %d, %d rows without one, %v; want 4 and 2", next, len(ids), err)
 	}
@@ -142,7 +142,7 @@ func TestPassAndAppendDoNotWait(t *testing.T) {
 				appendTo(t, l, amid, 2)
 				appendTo(t, l, db, rows)
 
-				next, ids, err := l.pending(t.Context(), 1)
+				next, ids, err := l.look(t.Context(), 1)
 				if err != nil || len(ids) != 2*rows {
 					t.Fatalf("%d rows without a place, %v; want %d", len(ids), err, 2*rows)
 				}
@@ -187,7 +187,7 @@ func TestPlansUseTheIndexes(t *testing.T) {
 	if _, err := l.number(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	next, ids, err := l.pending(t.Context(), 1)
+	next, ids, err := l.look(t.Context(), 1)
 	if err != nil || len(ids) != passSize {
 		t.Fatalf("%d rows without a place, %v; want %d", len(ids), err, passSize)
 	}
@@ -197,7 +197,8 @@ func TestPlansUseTheIndexes(t *testing.T) {
 		key  string
 	}{
 		"pending": {l.sql.pending, []any{1, 1, 1000}, "log_messages_lane"},
-		"read":    {l.sql.read, []any{1, 500, 1000}, "log_messages_lane"},
+		"again":   {l.sql.pendingAgain, []any{1, ids[len(ids)-1]}, "log_messages_lane"},
+		"read":    {l.sql.read, []any{1, 500, 3000, 1000}, "log_messages_lane"},
 		"number":  {l.sql.number, []any{list(ids), next + 9999, 1, 1, next}, "PRIMARY"},
 		"delete":  {l.sql.delete, []any{list(ids)}, "PRIMARY"},
 		"old":     {l.sql.old, []any{1, 1, 900, 100, 0}, "log_messages_lane"},

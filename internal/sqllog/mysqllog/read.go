@@ -23,28 +23,28 @@ func (l *Log) Read(ctx context.Context, lane int, after sqllog.Position, max int
 func (l *Log) readOn(ctx context.Context, lane int, after sqllog.Position, max int) ([]sqllog.Entry, sqllog.Position, error) {
 	var entries []sqllog.Entry
 	next := after
-	read := func() (err error) {
-		entries, err = l.readAfter(ctx, entries, lane, next.ID, max)
+	read := func(upTo int64) (err error) {
+		entries, err = l.readAfter(ctx, entries, lane, next.ID, upTo, max)
 		if n := len(entries); n > 0 {
 			next = entries[n-1].Position
 		}
 		return err
 	}
-	if after.ID < l.known(lane) {
-		if err := read(); err != nil || len(entries) == max {
+	if known := l.known(lane); after.ID < known {
+		if err := read(known); err != nil || len(entries) == max {
 			return entries, next, err
 		}
 	}
 	last, err := l.number(ctx, lane)
 	if err == nil && last > next.ID {
-		err = read()
+		err = read(last)
 	}
 	return entries, next, err
 }
 
-// readAfter reads rows with places after a place, behind the entries.
-func (l *Log) readAfter(ctx context.Context, entries []sqllog.Entry, lane int, after int64, limit int) ([]sqllog.Entry, error) {
-	rows, err := l.db.QueryContext(ctx, l.sql.read, lane, after, limit-len(entries))
+// readAfter reads rows with places after a place, up to another, behind the entries.
+func (l *Log) readAfter(ctx context.Context, entries []sqllog.Entry, lane int, after, upTo int64, limit int) ([]sqllog.Entry, error) {
+	rows, err := l.db.QueryContext(ctx, l.sql.read, lane, after, upTo, limit-len(entries))
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"log/slog"
+	"slices"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
@@ -52,18 +53,18 @@ func transports(t transport) *bus.Opener {
 			my.DB = t.store.DB()
 		}
 	}
-	streams := redisbus.Config{LeaseTTL: leaseTTL, Logger: t.log}
-	all := []bus.Scheme{
-		membus.Scheme(),
-		sqlitebus.Scheme(lite),
-		pgbus.Scheme(pg),
-		pgbus.SchemePostgreSQL(pg),
-		mysqlbus.Scheme(my),
-		kafkabus.Scheme(kafkabus.Config{ClientID: "boxoffice", Logger: t.log}),
-		amqpbus.Scheme(amqpbus.Config{Logger: t.log}),
-		amqpbus.SecureScheme(amqpbus.Config{Logger: t.log}),
-	}
-	return bus.NewOpener(append(all, redisbus.Schemes(streams)...)...)
+	return bus.NewOpener(slices.Concat(
+		[]bus.Scheme{
+			membus.Scheme(),
+			sqlitebus.Scheme(lite),
+			mysqlbus.Scheme(my),
+			kafkabus.Scheme(kafkabus.Config{ClientID: "boxoffice", Logger: t.log}),
+			amqpbus.Scheme(amqpbus.Config{Logger: t.log}),
+			amqpbus.SecureScheme(amqpbus.Config{Logger: t.log}),
+		},
+		pgbus.Schemes(pg),
+		redisbus.Schemes(redisbus.Config{LeaseTTL: leaseTTL, Logger: t.log}),
+	)...)
 }
 
 // outboxIn is the outbox in the database of the box office.

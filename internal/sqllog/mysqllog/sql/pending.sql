@@ -1,5 +1,5 @@
--- The lane's next place and its committed rows without one, in one view of the
--- data and without a lock. The first row, if any, is the place.
+-- The lane's next place and its committed rows without one, without a lock. The
+-- first row, if any, is the place.
 -- ? lane, ? lane, ? rows at most.
 SELECT next_seq AS n, 0 AS row_id FROM {{.Messages}}_lanes WHERE lane = ?
 UNION ALL

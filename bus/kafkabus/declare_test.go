@@ -1,0 +1,201 @@
+package kafkabus_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/kafkabus"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// setting returns a topic's configuration.
+func setting(c *kfake.Cluster, topic, key string) string {
+	if v := c.TopicInfo(topic).Configs[key]; v != nil {
+		return *v
+	}
+	return ""
+}
+
+func TestDeclare(t *testing.T) {
+	t.Parallel()
+	c := fake(t, kfake.NumBrokers(3))
+	b := openBus(t, kafkabus.Config{}, urlOf(c)+"?partitions=4&retention=24h")
+	for range 2 {
+		err := b.Declare(t.Context(),
+			bus.Topic{Name: "plain"},
+			bus.Topic{Name: "full", Partitions: 7, Replication: 3, Retention: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(c.PartitionInfos("plain")); n != 4 {
+		t.Errorf("plain has %d partitions, want 4 of the URL", n)
+	}
+	if n := len(c.PartitionInfos("full")); n != 7 {
+		t.Errorf("full has %d partitions, want 7", n)
+	}
+	for _, tc := range []struct{ topic, key, want string }{
+		{"plain", "retention.ms", "86400000"}, {"plain", "min.insync.replicas", ""},
+		{"full", "retention.ms", "3600000"}, {"full", "min.insync.replicas", "2"},
+	} {
+		if got := setting(c, tc.topic, tc.key); got != tc.want {
+			t.Errorf("%s of %s is %q, want %q", tc.key, tc.topic, got, tc.want)
+		}
+	}
+	// Another retention is set, no retention leaves it alone.
+	if err := b.Declare(t.Context(), bus.Topic{Name: "full", Retention: 2 * time.Hour}, bus.Topic{Name: "plain"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := setting(c, "full", "retention.ms"); got != "7200000" {
+		t.Errorf("the retention of full is %s, want 7200000", got)
+	}
+	if got := setting(c, "plain", "retention.ms"); got != "86400000" {
+		t.Errorf("the retention of plain is %s, want 86400000", got)
+	}
+	// Used before it is declared.
+	publish(t, b, "used", keyed("k", "1"))
+	if n := len(c.PartitionInfos("used")); n != 4 {
+		t.Errorf("used has %d partitions, want 4", n)
+	}
+}
+
+func TestDeclareErrors(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		b := openBus(t, kafkabus.Config{}, url)
+		topic := name("topic")
+		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 2}); err != nil {
+			t.Fatal(err)
+		}
+		for _, tc := range []struct {
+			topic bus.Topic
+			say   []string
+		}{
+			{bus.Topic{Name: topic, Partitions: 3}, []string{topic, "2 partitions", "order"}},
+			{bus.Topic{Name: topic, Partitions: 1}, []string{topic, "2 partitions", "order"}},
+			{bus.Topic{Name: name("topic"), Replication: 9}, []string{"9 brokers", "has 1"}},
+			{bus.Topic{Name: "no/such"}, []string{"no/such", "a-z"}},
+			{bus.Topic{Name: ".."}, []string{".."}},
+		} {
+			err := b.Declare(t.Context(), tc.topic)
+			if fault.Of(err) != fault.Permanent {
+				t.Errorf("%+v: %v (%v), want permanent", tc.topic, err, fault.Of(err))
+				continue
+			}
+			for _, want := range tc.say {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%+v: %v; want it to say %q", tc.topic, err, want)
+				}
+			}
+		}
+		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 3}); !errors.Is(err, kafkabus.ErrTopic) {
+			t.Errorf("got %v, want ErrTopic", err)
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := b.Declare(ended, bus.Topic{Name: name("topic")}); !errors.Is(err, context.Canceled) {
+			t.Errorf("with an ended context: %v", err)
+		}
+	})
+}
+
+// Declaring a group that is at work changes nothing of its offsets.
+func TestDeclareKeepsOffsets(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		cfg := kafkabus.Config{Partitions: 1, CommitInterval: 10 * time.Millisecond}
+		b := openBus(t, cfg, url)
+		topic, group := name("topic"), name("group")
+		publish(t, b, topic, keyed("k", "1"), keyed("k", "2"))
+		sub := subscriber(t, b, group, 10)
+		ch := subscribe(t, sub, topic)
+		receive(t, ch) // nothing committed yet
+		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
+			t.Fatalf("while a member is at work: %v", err)
+		}
+		if err := sub.Close(); err != nil {
+			t.Fatal(err)
+		}
+		sub = subscriber(t, b, group, 10)
+		expect(t, subscribe(t, sub, topic), "1")
+		if err := sub.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, subscribe(t, subscriber(t, b, group, 10), topic), "2")
+	})
+}
+
+// Lag asks for the groups of this process, or for all.
+func TestLagOfGroups(t *testing.T) {
+	t.Parallel()
+	c := fake(t)
+	a, b := openBus(t, kafkabus.Config{}, urlOf(c)), openBus(t, kafkabus.Config{}, urlOf(c))
+	all := openBus(t, kafkabus.Config{}, urlOf(c)+"?lag=all")
+	if err := a.Declare(t.Context(), bus.Topic{Name: "one", Groups: []string{"x", "y"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Declare(t.Context(), bus.Topic{Name: "two", Groups: []string{"x"}}); err != nil {
+		t.Fatal(err)
+	}
+	publish(t, a, "one", keyed("k", "1"), keyed("l", "2"), keyed("m", "3"))
+	for _, tc := range []struct {
+		b    *bus.Bus
+		want string
+	}{{a, "one x 3, one y 3"}, {b, "two x 0"}, {all, "one x 3, one y 3, two x 0"}} {
+		found, err := tc.b.Lag(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, l := range found {
+			got = append(got, l.Topic+" "+l.Group+" "+string(rune('0'+l.Messages)))
+			if (l.Messages == 0) != l.Oldest.IsZero() {
+				t.Errorf("%+v", l)
+			}
+		}
+		if strings.Join(got, ", ") != tc.want {
+			t.Errorf("lag is %v, want %s", got, tc.want)
+		}
+	}
+}
+
+// Looking at a topic rides out a leader that moves.
+func TestLookingWhileLeadersMove(t *testing.T) {
+	t.Parallel()
+	c := fake(t, kfake.NumBrokers(3))
+	b := openBus(t, kafkabus.Config{}, urlOf(c))
+	if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"g"}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []string{"a", "b", "c", "d"} {
+		publish(t, b, "topic", keyed(k, k))
+	}
+	for range 5 {
+		c.ShufflePartitionLeaders()
+		c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch, kmsg.ListOffsets}, Topic: "topic", Err: kerr.NotLeaderForPartition, Count: 2})
+		if got, err := b.Browse(t.Context(), "topic", 3); err != nil || len(got) != 3 || string(got[2].Payload) != "d" {
+			t.Fatalf("browse: %d messages, %v", len(got), err)
+		}
+		if got, err := b.Pending(t.Context(), "topic", "g", 3); err != nil || len(got) != 3 || string(got[0].Payload) != "a" {
+			t.Fatalf("pending: %d messages, %v", len(got), err)
+		}
+		if got, err := b.Lag(t.Context()); err != nil || len(got) != 1 || got[0].Messages != 4 {
+			t.Fatalf("lag: %v, %v", got, err)
+		}
+	}
+	if got, err := b.Pending(t.Context(), "topic", "nobody", 10); err != nil || len(got) != 4 {
+		t.Errorf("a group that does not exist has %d messages pending, %v", len(got), err)
+	}
+	if got, err := b.Pending(t.Context(), "no-such-topic", "g", 10); err != nil || len(got) != 0 {
+		t.Errorf("a topic that does not exist has %d messages, %v", len(got), err)
+	}
+}

@@ -1,0 +1,69 @@
+package kafkabus_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kfake"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/kafkabus"
+	"github.com/millrace-go/millrace/event"
+)
+
+func ExampleScheme() {
+	ctx := context.Background()
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1)) // stands in for Kafka
+	check(err)
+	defer cluster.Close()
+	url := "kafka://" + cluster.ListenAddrs()[0] + "/?partitions=6"
+
+	b, err := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{ClientID: "tickets"})).Open(ctx, url)
+	check(err)
+	defer b.Close()
+	check(b.Declare(ctx, bus.Topic{Name: "seats", Retention: 72 * time.Hour, Groups: []string{"printer"}}))
+
+	m := message.NewMessage("1", []byte("A-1 held"))
+	m.Metadata.Set(event.KeyHeader, "show-1")
+	check(b.Publisher().Publish("seats", m))
+
+	sub, err := b.Subscriber("printer", bus.SubscriberConfig{})
+	check(err)
+	messages, err := sub.Subscribe(ctx, "seats")
+	check(err)
+	m = <-messages
+	fmt.Println(event.Key(m), string(m.Payload))
+	m.Ack()
+	check(sub.Close())
+
+	fmt.Println(b.Declare(ctx, bus.Topic{Name: "orders", Replication: 3}))
+	// Output:
+	// show-1 A-1 held
+	// bus: declare: kafkabus: declare orders: the topic cannot be as declared: orders needs 3 brokers for 3 copies, and the cluster has 1; lower the replication
+}
+
+// A caller that wants to go on with what was not published finds it in the error.
+func ExamplePublishError() {
+	err := error(&kafkabus.PublishError{
+		Topic: "seats", First: 1, ID: "b", Err: errors.New("message too large"),
+		Outcomes: []kafkabus.Outcome{kafkabus.Published, kafkabus.Refused, kafkabus.Published, kafkabus.NotSent},
+	})
+	var failed *kafkabus.PublishError
+	if errors.As(err, &failed) {
+		fmt.Println(failed)
+		fmt.Println("again:", failed.Unpublished())
+	}
+	// Output:
+	// kafkabus: publish to seats: 2 of 4 messages were not acknowledged (1 refused, 1 not sent), the first is b: message too large
+	// again: [1 3]
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,153 @@
+package kafkabus
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/IBM/sarama"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+func parseURL(t *testing.T, raw string, cfg Config) (settings, error) {
+	t.Helper()
+	u, err := url.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parse(u, cfg)
+}
+
+func TestURLs(t *testing.T) {
+	for raw, want := range map[string]string{
+		"kafka://h1":                        "[h1:9092]",
+		"kafka://h1,h2/":                    "[h1:9092 h2:9092]",
+		"kafka://h1:1,h2:2/":                "[h1:1 h2:2]",
+		"kafka://h1,h2:2":                   "[h1:9092 h2:2]",
+		"kafka://[::1]:9093/":               "[[::1]:9093]",
+		"kafka://[::1]/":                    "[[::1]:9092]",
+		"kafka://u:p@h1:1,h2:2/?sasl=plain": "[h1:1 h2:2]",
+	} {
+		set, err := parseURL(t, raw, Config{})
+		if err != nil {
+			t.Errorf("%s: %v", raw, err)
+		} else if got := fmt.Sprint(set.brokers); got != want {
+			t.Errorf("%s: brokers %s, want %s", raw, got, want)
+		}
+	}
+	set, err := parseURL(t, "kafka://h/?partitions=7&replication=3&retention=90m&client_id=tickets&instance=pod-1&window=9&partitioner=murmur2&lag=all",
+		Config{Partitions: 1, Replication: 1, Retention: time.Hour, ClientID: "other", Instance: "other", Window: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set.Partitions != 7 || set.Replication != 3 || set.Retention != 90*time.Minute || set.ClientID != "tickets" ||
+		set.Instance != "pod-1" || set.Window != 9 || !set.allGroups {
+		t.Errorf("the URL does not come first: %+v", set.Config)
+	}
+	if set, err = parseURL(t, "kafka://h/", Config{Partitions: 5, Instance: "cfg"}); err != nil || set.Partitions != 5 || set.Instance != "cfg" {
+		t.Errorf("the Config is lost: %+v, %v", set.Config, err)
+	}
+}
+
+func TestURLErrors(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text.pem")
+	if err := os.WriteFile(text, []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for raw, want := range map[string]string{
+		"kafka://":                                           "no broker",
+		"kafka:///topic":                                     "no broker",
+		"kafka://h1,/":                                       "no broker",
+		"kafka://h1/topic":                                   "no path",
+		"kafka://h1/#x":                                      "%23",
+		"kafka://h1/?partition=3":                            `"partition"`,
+		"kafka://h1/?partitions=0":                           `"partitions"`,
+		"kafka://h1/?partitions=20000":                       "Partitions",
+		"kafka://h1/?replication=none":                       `"replication"`,
+		"kafka://h1/?replication=5000":                       "Replication",
+		"kafka://h1/?retention=-1h":                          `"retention"`,
+		"kafka://h1/?window=0":                               `"window"`,
+		"kafka://h1/?partitioner=crc":                        "murmur2",
+		"kafka://h1/?lag=none":                               "own",
+		"kafka://h1/?sasl=plain":                             "needs a user",
+		"kafka://u:secret@h1/":                               "how to sign in",
+		"kafka://u:secret@h1/?sasl=gssapi":                   "scram-sha-512",
+		"kafka://u@h1/?sasl=plain":                           "without a name or a password",
+		"kafka://:secret@h1/?sasl=plain":                     "without a name or a password",
+		"kafka://h1/?tls=maybe":                              `"tls"`,
+		"kafka://h1/?ca=/x":                                  "tls=true",
+		"kafka://h1/?tls=true&cert=/x":                       "belong together",
+		"kafka://h1/?tls=true&ca=" + dir + "/missing":        `"ca"`,
+		"kafka://h1/?tls=true&ca=" + text:                    "no certificate",
+		"kafka://h1/?tls=true&cert=" + text + "&key=" + text: `"cert"`,
+		"kafka://h1/?client_id=":                             "ok",
+	} {
+		_, err := parseURL(t, raw, Config{})
+		switch {
+		case want == "ok" && err != nil:
+			t.Errorf("%s: %v", raw, err)
+		case want == "ok":
+		case err == nil:
+			t.Errorf("%s was taken", raw)
+		case !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret"):
+			t.Errorf("%s: %v; want it to say %s", raw, err, want)
+		}
+	}
+	// A list with a port for some, which net/url takes for a bad port.
+	_, err := bus.NewOpener(Scheme(Config{})).Open(t.Context(), "kafka://u:secret@h1:9092,h2/")
+	if err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	for name, cfg := range map[string]Config{
+		"Partitions": {Partitions: -1}, "Replication": {Replication: -1}, "Retention": {Retention: -1},
+		"PublishTimeout": {PublishTimeout: -1}, "PublishBuffer": {PublishBuffer: -1}, "SessionTimeout": {SessionTimeout: time.Millisecond},
+		"HandOverTimeout": {HandOverTimeout: -1}, "CommitInterval": {CommitInterval: -1}, "Window": {Window: -1},
+		"Consumer.Group": {Sarama: func(c *sarama.Config) { c.Consumer.Group.Session.Timeout = 0 }},
+	} {
+		if _, err := parseURL(t, "kafka://h/", cfg); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// What a client is told must keep the promises, whatever else is set.
+func TestClientConfig(t *testing.T) {
+	set, err := parseURL(t, "kafka://user:secret@h/?sasl=scram-sha-512&tls=true&client_id=tickets", Config{Instance: "pod"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := set.member("pod-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch {
+	case c.Producer.RequiredAcks != sarama.WaitForAll || !c.Producer.Idempotent || c.Producer.Compression != sarama.CompressionZSTD:
+		t.Error("the producer is not safe")
+	case c.Metadata.AllowAutoTopicCreation:
+		t.Error("brokers may make topics with defaults of their own")
+	case c.Consumer.Offsets.Initial != sarama.OffsetOldest:
+		t.Error("a new group does not begin at the earliest message")
+	case c.ClientID != "tickets" || c.Consumer.Group.InstanceId != "pod-1":
+		t.Errorf("names are %q and %q", c.ClientID, c.Consumer.Group.InstanceId)
+	case c.Net.SASL.User != "user" || c.Net.SASL.Password != "secret" || c.Net.SASL.Mechanism != sarama.SASLTypeSCRAMSHA512 || c.Net.SASL.SCRAMClientGeneratorFunc == nil:
+		t.Error("SASL is not set")
+	case !c.Net.TLS.Enable || c.Net.TLS.Config.MinVersion == 0 || c.Net.TLS.Config.InsecureSkipVerify:
+		t.Error("TLS is not safe")
+	case c.Net.ReadTimeout <= c.Consumer.Group.Rebalance.Timeout:
+		t.Error("a join may take longer than a read")
+	case c.Consumer.Group.Rebalance.Timeout <= set.HandOverTimeout:
+		t.Error("handing over may take longer than the group waits")
+	}
+	if !strings.Contains(fmt.Sprintf("%T", c.MetricRegistry), "noMetrics") {
+		t.Errorf("metrics are counted by %T", c.MetricRegistry)
+	}
+}

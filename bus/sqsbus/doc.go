@@ -1,0 +1,76 @@
+// Package sqsbus is the transport sqs://: Amazon SQS with FIFO queues, and
+// whatever else speaks SQS, such as ElasticMQ. It is for notices to programs
+// outside, and for teams that run on SQS anyway.
+//
+//	o := bus.NewOpener(sqsbus.Scheme(sqsbus.Config{}))
+//	b, err := o.Open(ctx, "sqs://eu-central-1")
+//
+// The host is the region; credentials are those that the AWS tools find, or
+// sqs://key:secret@region. Parameters:
+//
+//	endpoint=          another server, e.g. http://127.0.0.1:9324
+//	prefix=            of all queue names
+//	visibility=30s     how long a killed process keeps what it has received
+//	wait=2s            how long a request waits on an empty queue; Close waits too
+//	retention=336h     of queues that were not declared
+//	maxbytes=262144    the largest message; Amazon takes up to 1048576
+//
+// # Guarantees
+//
+//	property                                                      proven by
+//	the conformance suites, Watermill's and bustest's             TestConformance
+//	message group = key, deduplication id = message id            TestWireFormat
+//	published twice within five minutes it is there once;
+//	redriven or edited it is another message                      TestDeduplication
+//	any bytes pass, too many are refused with their number        TestPayloads, TestEncodeDecode
+//	order per key over instances that come and go                 TestOrderOverInstances
+//	a handler may take longer than the visibility timeout         TestVisibilityIsExtended
+//	who is cut off loses its messages, and is told                TestTakenBack
+//	a server that is away is trouble of ours, and passes          TestServerAway, TestUnreachable
+//	a second group is refused                                     TestSecondGroup
+//	topics never share a queue unnoticed                          TestTopicNames
+//	keys and ids of any characters                                TestOddKeys
+//	what is wrong with a URL is said, no secret is                TestURLErrors
+//
+// Durable, ordered per key, and every acknowledgement counts by itself. No
+// consumer groups, no replay: a topic is one queue, {prefix}{topic}.fifo with
+// dots as dashes, and what is acknowledged is deleted. A second group of a topic
+// would take messages from the first, so it is refused with ErrOtherGroup, as far
+// as one process can see; the redrive group is allowed beside, for dead letters.
+//
+// # Order
+//
+// While a reader has messages of a key, SQS gives out no others of that key. It
+// gives ten at most, so ten is also how many of one key can be in a batch. Publish
+// puts one message of a key into a request, since SQS may take a later entry of a
+// request and refuse an earlier one: keys go together, ten to a request, and a
+// key's messages one after the other.
+//
+// # Messages
+//
+// The body is the payload and the attributes are the metadata, as Watermill's SQS
+// writes them, as far as SQS takes them: text without control characters, and up
+// to eight entries of metadata. Other payloads are in base64, other metadata is in
+// one attribute; payloads over the limit are compressed by gzip. The attribute
+// _millrace_encoding names what was done. Keys and ids that SQS does not take as
+// such go by their SHA-256.
+//
+// # Failure modes
+//
+// SQS deletes messages after their retention, 14 days at most, whether they were
+// read or not. A process that is killed keeps what it has received, and so the
+// keys, for the visibility timeout. An error of Publish says nothing about whether
+// the messages are there: publishing them again within five minutes leaves one of
+// each.
+//
+// Two messages with one id within five minutes are one message to SQS, whatever
+// else is in them.
+//
+// Lag is Amazon's approximation, for the topics that this process has declared or
+// subscribed to, without an age.
+//
+// The credentials need sqs:GetQueueUrl, ListQueueTags, GetQueueAttributes,
+// ListQueues, SendMessage, ReceiveMessage, DeleteMessage and
+// ChangeMessageVisibility; CreateQueue and TagQueue to make queues, and
+// SetQueueAttributes to change a retention.
+package sqsbus

@@ -1,0 +1,238 @@
+package mysqllog
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/mysqldb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sqllog"
+)
+
+// glass is a connector through which a server can be seen to do what MariaDB
+// does once in ten thousand commits: to show a transaction without one that had
+// committed before it.
+type glass struct {
+	driver.Connector
+	before func(query string)                                                // runs before a query is sent
+	rows   func(query string, rows [][]driver.Value) (seen [][]driver.Value) // what is seen of its rows
+}
+
+func (g *glass) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := g.Connector.Connect(ctx)
+	return glazed{conn, g}, err
+}
+
+type glazed struct {
+	driver.Conn
+	g *glass
+}
+
+func (c glazed) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	return c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
+}
+
+func (c glazed) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if c.g.before != nil {
+		c.g.before(query)
+	}
+	rows, err := c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+	if err != nil || c.g.rows == nil {
+		return rows, err
+	}
+	defer rows.Close() //nolint:errcheck // all is read
+	out := &remembered{columns: rows.Columns()}
+	for {
+		row := make([]driver.Value, len(out.columns))
+		if err := rows.Next(row); err == io.EOF {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		for i := range row {
+			if b, ok := row[i].([]byte); ok {
+				row[i] = slices.Clone(b) // the driver's buffer
+			}
+		}
+		out.left = append(out.left, row)
+	}
+	out.left = c.g.rows(query, out.left)
+	return out, nil
+}
+
+type remembered struct {
+	columns []string
+	left    [][]driver.Value
+}
+
+func (r *remembered) Columns() []string { return r.columns }
+func (r *remembered) Close() error      { return nil }
+func (r *remembered) Next(dest []driver.Value) error {
+	if len(r.left) == 0 {
+		return io.EOF
+	}
+	copy(dest, r.left[0])
+	r.left = r.left[1:]
+	return nil
+}
+
+// through opens a log, and another of the same tables that sees through a glass.
+func through(t testing.TB) (clear, dim *Log, db *sql.DB, g *glass) {
+	t.Helper()
+	url := servicetest.MariaDBURL(t)
+	c, err := mysqldb.Connector(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g = &glass{Connector: c}
+	db, through := mysqldb.Pool(c), mysqldb.Pool(g)
+	t.Cleanup(func() { db.Close(); through.Close() })
+	for db, l := range map[*sql.DB]**Log{db: &clear, through: &dim} {
+		if *l, err = New(db, inside); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, err := clear.Migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Up(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := clear.Lease(t.Context(), sqllog.Cursor{Consumer: "c", Lane: 1}, "me", time.Minute); err != nil { // makes the lane
+		t.Fatal(err)
+	}
+	return clear, dim, db, g
+}
+
+// readAll reads a lane to its end and returns the message ids.
+func readAll(t testing.TB, l *Log) (ids []string) {
+	t.Helper()
+	for at := (sqllog.Position{}); ; {
+		page, next, err := l.Read(t.Context(), 1, at, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) == 0 {
+			return ids
+		}
+		for _, e := range page {
+			ids = append(ids, e.MessageID)
+		}
+		at = next
+	}
+}
+
+func appendIDs(t testing.TB, l *Log, db *sql.DB, ids ...string) {
+	t.Helper()
+	for _, id := range ids { // a transaction each
+		if err := l.Append(t.Context(), db, []sqllog.Entry{{Lane: 1, Topic: "t", MessageID: id, Key: "k"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// number is a column's value, which comes as a number or as its digits.
+func number(t testing.TB, v driver.Value) int64 {
+	t.Helper()
+	var n sql.NullInt64
+	if err := n.Scan(v); err != nil {
+		t.Fatal(err)
+	}
+	return n.Int64
+}
+
+// A look that shows a later transaction and hides an earlier one does not turn
+// their order round.
+func TestHiddenCommitKeepsItsPlace(t *testing.T) {
+	l, dim, db, g := through(t)
+	appendIDs(t, l, db, "a", "b", "c", "d")
+	looks, hidden := 0, 0
+	g.rows = func(query string, rows [][]driver.Value) [][]driver.Value {
+		if query != l.sql.pending {
+			return rows
+		}
+		all := len(rows)
+		if looks++; looks == 1 {
+			rows = slices.DeleteFunc(rows, func(row []driver.Value) bool { return number(t, row[1]) == 2 })
+		}
+		hidden += all - len(rows)
+		return rows
+	}
+	if got := fmt.Sprint(readAll(t, dim)); got != "[a b c d]" || hidden != 1 {
+		t.Errorf("read %s, with %d rows hidden at first, want [a b c d] with 1", got, hidden)
+	}
+}
+
+// A look that shows the counter of the latest pass but hides what the pass
+// before it did gives no row a second place.
+func TestHiddenPassIsNotRepeated(t *testing.T) {
+	l, dim, db, g := through(t)
+	appendIDs(t, l, db, "a", "b")
+	if got := fmt.Sprint(readAll(t, l)); got != "[a b]" {
+		t.Fatalf("read %s", got)
+	}
+	appendIDs(t, l, db, "c")
+	looks := 0
+	g.rows = func(query string, rows [][]driver.Value) [][]driver.Value {
+		if query == l.sql.pending {
+			if looks++; looks == 1 {
+				return append(rows, []driver.Value{int64(0), int64(1)}, []driver.Value{int64(0), int64(2)})
+			}
+		}
+		return rows
+	}
+	if last, err := dim.number(t.Context(), 1); err != nil || last != 3 {
+		t.Errorf("numbered up to %d, %v; want 3", last, err)
+	}
+	if got := fmt.Sprint(readAll(t, l)); got != "[a b c]" || looks == 0 {
+		t.Errorf("read %s afterwards, want [a b c]", got)
+	}
+}
+
+// A read stops at the last place that was known before it: what it sees above may
+// lack what lies between.
+func TestReadStopsAtWhatIsKnown(t *testing.T) {
+	l, dim, db, g := through(t)
+	appendIDs(t, l, db, "a")
+	passes := 0
+	g.before = func(query string) {
+		if query == l.sql.read && passes == 0 {
+			passes++
+			appendIDs(t, l, db, "b")
+			if _, err := l.number(t.Context(), 1); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	page, next, err := dim.Read(t.Context(), 1, sqllog.Position{}, 100)
+	if err != nil || len(page) != 1 || passes != 1 {
+		t.Fatalf("read %d entries beside %d passes, %v; want 1 and 1", len(page), passes, err)
+	}
+	page, _, err = dim.Read(t.Context(), 1, next, 100)
+	if err != nil || len(page) != 1 || page[0].MessageID != "b" {
+		t.Errorf("read on: %v, %v; want b", page, err)
+	}
+}
+
+func TestSure(t *testing.T) {
+	for _, tc := range []struct{ first, second, want []int64 }{
+		{nil, nil, nil},
+		{[]int64{1, 2, 3}, []int64{1, 2, 3}, []int64{1, 2, 3}},
+		{[]int64{1, 3, 4}, []int64{1, 2, 3, 4}, []int64{1}}, // 2 may come before 3
+		{[]int64{3, 4}, []int64{1, 3, 4}, nil},
+		{[]int64{1, 2, 3}, []int64{3}, []int64{3}}, // 1 and 2 have places
+		{[]int64{1, 2, 5}, []int64{2, 4, 5}, []int64{2}},
+		{[]int64{1, 2}, nil, nil},
+	} {
+		if got := sure(tc.first, tc.second); !slices.Equal(got, tc.want) {
+			t.Errorf("sure(%v, %v) = %v, want %v", tc.first, tc.second, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package txbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+const (
+	savepoint = "SAVEPOINT millrace_attempt"
+	release   = "RELEASE SAVEPOINT millrace_attempt"
+	undo      = "ROLLBACK TO SAVEPOINT millrace_attempt"
+)
+
+// WrapHandler implements bus.HandlerWrapper. A consumer runs a handler again
+// after a failure, in the same transaction, so each run has a savepoint, and
+// what a failed one has written is undone. Inside, package sqltx finds the
+// transaction.
+func (d *Driver) WrapHandler(next message.HandlerFunc) message.HandlerFunc {
+	return func(msg *message.Message) ([]*message.Message, error) {
+		dl := deliveryOf(msg.Context())
+		if dl == nil {
+			return next(msg)
+		}
+		return d.attempt(dl, msg, next)
+	}
+}
+
+func (d *Driver) attempt(dl *delivery, msg *message.Message, next message.HandlerFunc) (produced []*message.Message, err error) {
+	outer := msg.Context()
+	if _, err := dl.tx.ExecContext(outer, savepoint); err != nil {
+		return nil, d.lose(dl, msg, err)
+	}
+	ctx, adoption := sqltx.Adopt(outer, d.Deliveries, dl.tx)
+	msg.SetContext(ctx)
+	returned := false
+	defer func() {
+		msg.SetContext(outer)
+		if returned {
+			return
+		}
+		// A panic: the transaction goes back to where it was, or is given up.
+		adoption.End() //nolint:errcheck // the panic says more
+		if _, failed := dl.tx.ExecContext(context.WithoutCancel(outer), undo); failed != nil {
+			dl.lose()
+		}
+	}()
+	produced, err = next(msg)
+	returned = true
+	if doomed := adoption.End(); err == nil {
+		err = doomed
+	}
+	msg.SetContext(outer)
+	if err == nil {
+		_, failed := dl.tx.ExecContext(outer, release)
+		if failed == nil {
+			dl.keep(adoption)
+			return produced, nil
+		}
+		err = fmt.Errorf("the handler's transaction cannot be committed: %w", failed)
+	}
+	// What the handler has written must go, whatever became of its context.
+	if _, failed := dl.tx.ExecContext(context.WithoutCancel(outer), undo); failed != nil {
+		return nil, errors.Join(err, d.lose(dl, msg, failed))
+	}
+	return nil, err
+}
+
+// lose gives up a transaction that is no more (a deadlock on MySQL, a broken
+// connection): the message comes again in a new one. The error is handed to a
+// consumer that has to learn first that the message was taken back.
+func (d *Driver) lose(dl *delivery, msg *message.Message, err error) error {
+	dl.lose()
+	timer := time.NewTimer(time.Second)
+	defer timer.Stop()
+	select {
+	case <-msg.Context().Done():
+	case <-timer.C:
+	}
+	return fault.MarkInfrastructure(fmt.Errorf("%s: the transaction that the message came in is lost: %w", d.Name, err))
+}

@@ -1,0 +1,75 @@
+package txbus
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+
+	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// delivery is a message that is out, and the transaction it came in.
+type delivery struct {
+	msg    *message.Message
+	tx     *sql.Tx
+	cancel context.CancelFunc // of the message's context
+
+	mu       sync.Mutex
+	gone     bool            // the transaction is
+	adoption *sqltx.Adoption // of the run of the handler that went well
+}
+
+type deliveryKey struct{}
+
+func deliveryOf(ctx context.Context) *delivery {
+	d, _ := ctx.Value(deliveryKey{}).(*delivery)
+	return d
+}
+
+// newDelivery makes the message to hand over. Its context has the values of
+// Watermill's, the transaction among them, but outlives the intake.
+func newDelivery(m *message.Message) *delivery {
+	d := &delivery{msg: message.NewMessage(m.UUID, m.Payload)}
+	d.tx, _ = wmsql.TxFromContext(m.Context())
+	for k, v := range m.Metadata {
+		d.msg.Metadata[k] = v
+	}
+	ctx := context.WithValue(context.WithoutCancel(m.Context()), deliveryKey{}, d)
+	ctx, d.cancel = context.WithCancel(ctx)
+	d.msg.SetContext(ctx)
+	return d
+}
+
+// lose says that nothing can be done in the transaction any more. The message's
+// context ends, so that its consumer gives it back.
+func (d *delivery) lose() {
+	d.mu.Lock()
+	d.gone = true
+	d.mu.Unlock()
+	d.cancel()
+}
+
+func (d *delivery) lost() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.gone
+}
+
+// keep remembers whose hooks to run after the commit.
+func (d *delivery) keep(a *sqltx.Adoption) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.adoption = a
+}
+
+func (d *delivery) committed() {
+	d.mu.Lock()
+	a := d.adoption
+	d.mu.Unlock()
+	if a != nil {
+		a.Committed()
+	}
+}

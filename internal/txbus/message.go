@@ -1,0 +1,28 @@
+package txbus
+
+import (
+	"database/sql"
+	"encoding/json"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+)
+
+// Messages makes messages of rows of uuid, payload and metadata. Even one
+// without metadata that can be read is worth showing.
+func Messages(rows *sql.Rows) ([]*message.Message, error) {
+	var out []*message.Message
+	for rows.Next() {
+		var id string
+		var payload, metadata []byte
+		if err := rows.Scan(&id, &payload, &metadata); err != nil {
+			return nil, err
+		}
+		m := message.NewMessage(id, payload)
+		var read message.Metadata
+		if json.Unmarshal(metadata, &read) == nil && read != nil {
+			m.Metadata = read
+		}
+		out = append(out, m)
+	}
+	return out, rows.Err()
+}

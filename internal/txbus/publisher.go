@@ -1,0 +1,107 @@
+package txbus
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ThreeDotsLabs/watermill"
+	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+const (
+	opTimeout = 30 * time.Second
+	// chunk is how many messages go into one statement: each has three
+	// parameters, and a statement may have 65,535.
+	chunk = 1000
+	// maxUUID is what Watermill SQL's column holds.
+	maxUUID = 36
+)
+
+// publisher is Watermill SQL's, in the application's transaction where the
+// first message's context carries one.
+type publisher struct{ *Driver }
+
+// Publish returns when the messages are committed, all of them or none, or when
+// they are part of the transaction that the first message's context carries.
+func (p publisher) Publish(topic string, messages ...*message.Message) error {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return p.translate(errClosed)
+	}
+	p.publishing.Add(1)
+	p.mu.Unlock()
+	defer p.publishing.Done()
+
+	if len(messages) == 0 {
+		return nil
+	}
+	if err := p.publish(topic, messages); err != nil {
+		return p.translate(fmt.Errorf("publish to %s: %w", topic, err))
+	}
+	return nil
+}
+
+func (p publisher) publish(topic string, messages []*message.Message) error {
+	for _, m := range messages {
+		if err := check(m); err != nil {
+			return err
+		}
+	}
+	ctx := messages[0].Context()
+	bounded, cancel := context.WithTimeout(context.Background(), opTimeout)
+	defer cancel()
+	if err := p.prepare(bounded, topic); err != nil {
+		return err
+	}
+	insert := func(_ context.Context, tx *sql.Tx) error { return p.insert(tx, topic, messages) }
+	if _, ok := sqltx.On(ctx, p.Deliveries); ok {
+		// A message can outlive the transaction in its context.
+		if err := sqltx.Do(ctx, p.Deliveries, insert); !errors.Is(err, sqltx.ErrEnded) {
+			return err
+		}
+	}
+	if len(messages) <= chunk {
+		return p.insert(p.DB, topic, messages)
+	}
+	return sqltx.Do(bounded, p.DB, insert)
+}
+
+func (p publisher) insert(x wmsql.ContextExecutor, topic string, messages []*message.Message) error {
+	inner, err := wmsql.NewPublisher(x, wmsql.PublisherConfig{SchemaAdapter: p.Dialect.Schema()}, watermill.NopLogger{})
+	if err != nil {
+		return err
+	}
+	for len(messages) > 0 {
+		n := min(chunk, len(messages))
+		if err := inner.Publish(topic, messages[:n]...); err != nil {
+			return err
+		}
+		messages = messages[n:]
+	}
+	return nil
+}
+
+// check refuses what the tables would change without a word.
+func check(m *message.Message) error {
+	if !utf8.ValidString(m.UUID) || utf8.RuneCountInString(m.UUID) > maxUUID {
+		return fault.MarkPermanent(fmt.Errorf("the id %.60q is longer than %d characters, or not UTF-8", m.UUID, maxUUID))
+	}
+	for name, value := range m.Metadata {
+		if !utf8.ValidString(name) || !utf8.ValidString(value) {
+			return fault.MarkPermanent(fmt.Errorf("message %s: the metadata %q is not UTF-8", m.UUID, name))
+		}
+	}
+	return nil
+}
+
+// Close does nothing: the publisher is the driver's.
+func (publisher) Close() error { return nil }

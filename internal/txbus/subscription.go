@@ -1,0 +1,199 @@
+package txbus
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/internal/backoff"
+)
+
+const (
+	// forever stands for Watermill's acknowledgement deadline, which cannot be
+	// switched off. When it passes, Watermill commits what the handler has done
+	// so far, without the offset.
+	forever = 100 * 365 * 24 * time.Hour
+	// commitTimeout bounds what Close waits for the commit of what was
+	// acknowledged.
+	commitTimeout = 5 * time.Second
+)
+
+// again is how long a message that was given back waits for its next delivery.
+var again = backoff.Policy{Initial: 5 * time.Millisecond, Max: 100 * time.Millisecond}
+
+// subscription is one Subscribe. It runs Watermill's subscriber, one message to
+// a transaction, and starts it anew to roll a transaction back: Watermill itself
+// would hand a refused message out again in the same one, with whatever its
+// handler has written.
+type subscription struct {
+	driver *Driver
+	group  string
+	topic  string
+	log    *slog.Logger
+
+	out       chan *message.Message
+	ended     bool // out is closed
+	closeOnce sync.Once
+	closing   chan struct{} // closed by Close
+	done      chan struct{} // closed when all has ended
+}
+
+func newSubscription(s *subscriber, topic string) *subscription {
+	return &subscription{
+		driver: s.driver, group: s.group, topic: topic,
+		log: s.driver.Logger.With(slog.String("topic", topic), slog.String("group", s.group)),
+		out: make(chan *message.Message), closing: make(chan struct{}), done: make(chan struct{}),
+	}
+}
+
+// run lives until ctx is done or Close is called.
+func (s *subscription) run(ctx context.Context) {
+	defer s.endIntake()
+	failures, givenBack := 0, 0
+	for !s.stopped(ctx) {
+		delivered, err := s.read(ctx)
+		var wait time.Duration
+		switch {
+		case s.stopped(ctx):
+			return
+		case err != nil:
+			failures++
+			s.log.Warn("bus: subscribing failed; trying again", slog.Int("attempt", failures), slog.Any("error", err))
+			wait = backoff.Policy{Initial: 20 * time.Millisecond, Max: 2 * time.Second, Jitter: 0.3}.Delay(failures)
+		case delivered:
+			failures, givenBack = 0, 1
+			wait = again.Delay(givenBack)
+		default:
+			failures = 0
+			givenBack++
+			wait = again.Delay(givenBack)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		case <-s.closing:
+		}
+		timer.Stop()
+	}
+}
+
+func (s *subscription) stopped(ctx context.Context) bool {
+	select {
+	case <-s.closing:
+		return true
+	default:
+		return ctx.Err() != nil
+	}
+}
+
+func (s *subscription) endIntake() {
+	if !s.ended {
+		s.ended = true
+		close(s.out)
+	}
+}
+
+// read hands messages over until one has to be rolled back, or the subscription
+// ends. delivered is whether any was committed.
+func (s *subscription) read(ctx context.Context) (delivered bool, err error) {
+	// Ending this context is what rolls a transaction back: database/sql does so
+	// and lets nobody commit it. Closing Watermill's subscriber would commit.
+	life, rollback := context.WithCancel(context.WithoutCancel(ctx))
+	deadline := time.Duration(forever)
+	r := newRounds(life, s)
+	inner, err := wmsql.NewSubscriber(s.driver.Deliveries, wmsql.SubscriberConfig{
+		ConsumerGroup: s.group, AckDeadline: &deadline, BackoffManager: r,
+		SchemaAdapter: s.driver.Dialect.Schema(), OffsetsAdapter: s.driver.Dialect.Offsets(),
+	}, r)
+	if err != nil {
+		rollback()
+		return false, err
+	}
+	in, err := inner.Subscribe(life, s.topic)
+	if err != nil {
+		rollback()
+		return false, err
+	}
+	defer func() {
+		rollback()
+		inner.Close() //nolint:errcheck // it returns nil
+	}()
+	for {
+		select {
+		case <-s.closing:
+			return delivered, nil
+		case <-ctx.Done():
+			return delivered, nil
+		case m := <-in:
+			if !s.handOver(ctx, m, r) {
+				return delivered, nil
+			}
+			delivered = true
+		}
+	}
+}
+
+// handOver gives a message to the consumer and returns whether the transaction
+// was left to Watermill to commit.
+func (s *subscription) handOver(ctx context.Context, m *message.Message, r *rounds) bool {
+	d := newDelivery(m)
+	defer d.cancel()
+	select {
+	case s.out <- d.msg:
+	case <-ctx.Done():
+		return false
+	case <-s.closing:
+		return false
+	}
+	intake := ctx.Done()
+	for {
+		select {
+		case <-d.msg.Acked():
+		case <-d.msg.Nacked():
+			return false
+		case <-intake:
+			intake = nil
+			s.endIntake() // what is out counts all the same
+			continue
+		case <-s.closing:
+			// It counts what was acknowledged before, seen or not.
+			select {
+			case <-d.msg.Acked():
+			default:
+				return false
+			}
+		}
+		break
+	}
+	if d.lost() {
+		return false // its transaction is no more
+	}
+	ending := r.ending()
+	m.Ack()
+	select {
+	case committed := <-ending:
+		if committed {
+			d.committed()
+		} else {
+			s.log.Warn("bus: a transaction was not committed; its message is delivered again", slog.String("message_id", m.UUID))
+		}
+		return true
+	case <-time.After(opTimeout):
+	case <-s.closing:
+		select {
+		case committed := <-ending:
+			if committed {
+				d.committed()
+			}
+			return true
+		case <-time.After(commitTimeout):
+		}
+	}
+	s.log.Warn("bus: a transaction could not be committed in time; its message is delivered again", slog.String("message_id", m.UUID))
+	return false
+}

@@ -1,0 +1,135 @@
+package txbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/fault"
+)
+
+const (
+	// MaxTopic is the longest name of a topic: with a prefix it is a table's name,
+	// which may have 63 bytes on PostgreSQL and 64 on MySQL.
+	MaxTopic = 52
+	maxGroup = 255
+	lagLimit = 10_000
+)
+
+// topicName is what Watermill SQL takes.
+var topicName = regexp.MustCompile(`^[A-Za-z0-9\-$:._]+$`)
+
+// offsets begins the rest of the name of Watermill SQL's own tables of offsets.
+const offsets = "offsets_"
+
+func checkTopic(topic string) error {
+	switch {
+	case len(topic) > MaxTopic || !topicName.MatchString(topic):
+		return fault.MarkPermanent(fmt.Errorf("the topic %.60q is part of a table's name in mode=tx; give 1 to %d of A-Z a-z 0-9 - $ : . _", topic, MaxTopic))
+	case strings.HasPrefix(topic, offsets):
+		return fault.MarkPermanent(fmt.Errorf("the topic %s would have the table of another topic's offsets in mode=tx; give it another name", topic))
+	}
+	return nil
+}
+
+func checkGroup(group string) error {
+	if group == "" || len(group) > maxGroup || !utf8.ValidString(group) {
+		return fault.MarkPermanent(fmt.Errorf("the group %.40q is no name; give 1 to %d bytes of UTF-8", group, maxGroup))
+	}
+	return nil
+}
+
+// MessagesTable is Watermill SQL's own name for the table of a topic.
+func MessagesTable(topic string) string { return "watermill_" + topic }
+
+// OffsetsTable is the name of the table of a topic's offsets. It is not Watermill
+// SQL's own, because what is acknowledged here are positions.
+func OffsetsTable(topic string) string { return "wm_" + offsets + topic }
+
+// topics remembers what was made.
+type topics struct {
+	mu   sync.Mutex
+	made map[string]struct{}
+}
+
+// prepare makes the topic's tables, by itself and not in a transaction of ctx:
+// on MySQL that would commit it.
+func (d *Driver) prepare(ctx context.Context, topic string) error {
+	if err := checkTopic(topic); err != nil {
+		return err
+	}
+	d.known.mu.Lock()
+	_, made := d.known.made[topic]
+	d.known.mu.Unlock()
+	if made {
+		return nil
+	}
+	if err := d.Dialect.Prepare(ctx, d.DB, topic); err != nil {
+		return fmt.Errorf("make topic %s: %w", topic, err)
+	}
+	d.known.mu.Lock()
+	d.known.made[topic] = struct{}{}
+	d.known.mu.Unlock()
+	return nil
+}
+
+// join makes the group's row.
+func (d *Driver) join(ctx context.Context, topic, group string) error {
+	if err := errors.Join(checkGroup(group), d.prepare(ctx, topic)); err != nil {
+		return err
+	}
+	if err := d.Dialect.Join(ctx, d.DB, topic, group); err != nil {
+		return fmt.Errorf("make group %s of %s: %w", group, topic, err)
+	}
+	return nil
+}
+
+// Lag implements bus.Lagger. A backlog is counted up to 10,000.
+func (d *Driver) Lag(ctx context.Context) ([]bus.Lag, error) {
+	topics, err := d.Dialect.Topics(ctx, d.DB)
+	if err != nil {
+		return nil, d.translate(fmt.Errorf("lag: %w", err))
+	}
+	var out []bus.Lag
+	for _, topic := range topics {
+		groups, err := d.Dialect.Groups(ctx, d.DB, topic, lagLimit)
+		if err != nil {
+			return nil, d.translate(fmt.Errorf("lag of %s: %w", topic, err))
+		}
+		for _, g := range groups {
+			out = append(out, bus.Lag{Topic: topic, Group: g.Group, Messages: g.Messages, Oldest: g.Oldest})
+		}
+	}
+	return out, nil
+}
+
+// Browse implements bus.Inspector.
+func (d *Driver) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
+	if limit <= 0 || checkTopic(topic) != nil {
+		return nil, nil // there can be none
+	}
+	found, err := d.Dialect.Newest(ctx, d.DB, topic, limit)
+	if err != nil {
+		return nil, d.translate(fmt.Errorf("browse %s: %w", topic, err))
+	}
+	return found, nil
+}
+
+// Pending implements bus.Pender.
+func (d *Driver) Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error) {
+	if limit <= 0 || checkTopic(topic) != nil {
+		return nil, nil // there can be none
+	}
+	found, err := d.Dialect.Pending(ctx, d.DB, topic, group, limit)
+	if err != nil {
+		return nil, d.translate(fmt.Errorf("pending of %s in %s: %w", group, topic, err))
+	}
+	return found, nil
+}

@@ -1,0 +1,38 @@
+package mysqloutbox_test
+
+import (
+	"bufio"
+	"bytes"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/millrace-go/millrace/outbox/mysqloutbox"
+)
+
+// NewStatus sends nothing, so the schema can be printed without a server. With
+// one, the store is used as that of New.
+func ExampleNewStatus() {
+	db, err := sql.Open("mysql", "app@tcp(localhost)/app")
+	if err != nil {
+		panic(err)
+	}
+	defer db.Close()
+	store, err := mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{Shards: 4})
+	if err != nil {
+		panic(err)
+	}
+	var script bytes.Buffer
+	if err := store.PrintMigrations(&script); err != nil {
+		panic(err)
+	}
+	for lines := bufio.NewScanner(&script); lines.Scan(); {
+		if name, ok := strings.CutPrefix(lines.Text(), "CREATE TABLE IF NOT EXISTS outbox_"); ok {
+			fmt.Println("outbox_" + strings.TrimSuffix(name, " ("))
+		}
+	}
+	// Output:
+	// outbox_events
+	// outbox_event_leases
+	// outbox_event_settings
+}
