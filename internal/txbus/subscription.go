@@ -104,7 +104,7 @@ func (s *subscription) read(ctx context.Context) (delivered bool, err error) {
 	// Ending this context is what rolls a transaction back: database/sql does so
 	// and lets nobody commit it. Closing Watermill's subscriber would commit.
 	life, rollback := context.WithCancel(context.WithoutCancel(ctx))
-	deadline := time.Duration(forever)
+	deadline := forever
 	r := newRounds(life, s)
 	inner, err := wmsql.NewSubscriber(s.driver.Deliveries, wmsql.SubscriberConfig{
 		ConsumerGroup: s.group, AckDeadline: &deadline, BackoffManager: r,

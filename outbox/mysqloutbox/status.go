@@ -48,6 +48,7 @@ type StatusConfig struct {
 //	rollbacks and a long transaction, which delays nobody     TestStatusStress, TestStatusLateCommit
 //	state, published, published_at, retry_count, last_error
 //	and next_retry_at say how an event fares                  TestStatusRows
+//	marking and pruning wait for nobody who appends           TestStatusWaitsForNobody
 //	any pool will do                                          TestStatusPlainPool
 //	keys are compared byte by byte                            TestStatusKeysWithSpaces
 //	commits of other processes are heard                      TestStatusOtherProcessesAreHeard

@@ -134,6 +134,52 @@ func TestStatusLateCommit(t *testing.T) {
 	}
 }
 
+// TestStatusWaitsForNobody marks, prunes and gives back events of a table that the
+// server's statistics take for tiny, beside a transaction that is appending: a
+// statement that read the whole table would wait for its row.
+func TestStatusWaitsForNobody(t *testing.T) {
+	store, db := openStatus(t, mysqloutbox.StatusConfig{})
+	box, err := outbox.New(store, outbox.Config{Topic: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	appendTo(t, db, store, newEvent(t, "a", 1), newEvent(t, "b", 1), newEvent(t, "c", 1))
+	if _, err := db.ExecContext(t.Context(), `ANALYZE TABLE outbox_events`); err != nil {
+		t.Fatal(err)
+	}
+	open, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Rollback() //nolint:errcheck // that is its end
+	if err := box.Append(t.Context(), open, newEvent(t, "a", 2)); err != nil {
+		t.Fatal(err)
+	}
+	ctx := within(t, 10*time.Second) // the server waits for 50
+	l, err := store.Lease(ctx, 0, "relay", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := store.Read(ctx, l, outbox.Query{Limit: 10})
+	if err != nil || len(b.Items) != 3 {
+		t.Fatalf("read %d events, %v; want 3", len(b.Items), err)
+	}
+	err = store.Settle(ctx, l, outbox.Settlement{
+		Published: []*outbox.Item{&b.Items[0], &b.Items[1]},
+		Failures:  []outbox.Failure{{Item: &b.Items[2], State: outbox.Parked, Attempts: 4, Error: "x"}},
+		Move:      b.Next, TTL: time.Minute,
+	})
+	if err != nil {
+		t.Fatalf("settle: %v", err)
+	}
+	if n, err := store.Prune(ctx, 0, time.Now().Add(time.Hour), 10); err != nil || n != 2 {
+		t.Errorf("pruning deleted %d events, %v; want 2", n, err)
+	}
+	if n, err := store.RetryAll(ctx); err != nil || n != 1 {
+		t.Errorf("RetryAll gave %d events back, %v; want 1", n, err)
+	}
+}
+
 // TestStatusPlainPool uses a pool as an application may have it: REPEATABLE READ,
 // another time zone, no parsing of times, two round trips per statement, and a
 // count of the rows that change instead of those that are met.

@@ -1,8 +1,6 @@
 package mysqloutbox_test
 
 import (
-	"log/slog"
-	"os"
 	"database/sql"
 	"testing"
 	"time"
@@ -45,7 +43,6 @@ func TestStatusStress(t *testing.T) {
 	db.SetMaxOpenConns(24)
 	r, err := outboxtest.Stress(t.Context(), outboxtest.StressConfig{
 		Store: store, DB: db, Unrelated: db, Duration: 3 * time.Second, UnrelatedFor: 2500 * time.Millisecond,
-		Relay: outbox.RelayConfig{Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))},
 	})
 	if err != nil {
 		t.Fatal(err)

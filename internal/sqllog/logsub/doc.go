@@ -24,6 +24,8 @@
 //	the context of Subscribe ends the intake, not what is out       TestContextEndsTheIntakeOnly
 //	partitions are shared fairly, and all are held                  TestPartitionsAreSharedFairly, TestShare
 //	Close hands over at once, a crash after LeaseTTL                TestCloseHandsOverAtOnce, TestTakeoverAfterCrash
+//	a process with a name has its partitions back at once           TestHolderComesBack, TestMembersOfOneHolder
+//	other processes are told of what was committed and who reads    TestChangesAreAnnounced
 //	a holder that slept through its lease moves nothing and hands
 //	out nothing more                                                TestStalledHolder
 //	an idle or slow holder keeps its lease                          TestIdleHolderKeepsItsLease

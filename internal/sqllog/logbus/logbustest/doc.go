@@ -13,6 +13,7 @@
 //	the lease                                                         Holder
 //	two live processes of one name lose nothing                       SharedHolder
 //	another process's messages arrive soon                            OtherProcessWakes
+//	what a group has not acknowledged is shown                        Pending
 //
 // The tests kill real processes: the test binary itself, which [Main] turns into
 // a consumer.

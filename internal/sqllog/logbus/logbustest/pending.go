@@ -1,0 +1,75 @@
+package logbustest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+// Pending checks what is shown of a group without consuming it. The URL's topics
+// may have one lane or more.
+func Pending(t *testing.T, tr Transport, url string) {
+	b := tr.Open(t, url, Settings{})
+	pending := func(topic, group string, limit int) []string {
+		t.Helper()
+		got, err := b.Pending(t.Context(), topic, group, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := []string{}
+		for _, m := range got {
+			out = append(out, string(m.Payload))
+		}
+		return out
+	}
+	same := func(what string, got, want []string) {
+		t.Helper()
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+	same("a topic that does not exist", pending("topic", "group", 10), nil)
+	var all []string
+	for n := range 12 {
+		all = append(all, fmt.Sprint(n))
+		Publish(t, b, "topic", Keyed("k", fmt.Sprint(n)))
+	}
+	same("a group that does not exist", pending("topic", "group", 100), all)
+	if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"group"}}); err != nil {
+		t.Fatal(err)
+	}
+	same("a group that has read nothing", pending("topic", "group", 5), all[:5])
+	sub, err := b.Driver().Subscriber("group", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ch, err := sub.Subscribe(t.Context(), "topic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 4 {
+		Expect(t, ch, fmt.Sprint(n))
+	}
+	if m := Receive(t, ch); string(m.Payload) != "4" { // stays unacknowledged
+		t.Errorf("got %s", m.Payload)
+	}
+	if err := sub.Close(); err != nil {
+		t.Fatal(err)
+	}
+	same("the rest of a group", pending("topic", "group", 100), all[4:])
+	same("a part of it", pending("topic", "group", 3), all[4:7])
+	same("nothing", pending("topic", "group", 0), nil)
+	// It took nothing from the group.
+	ch = Subscribe(t, b, "group", "topic", 10)
+	for n := 4; n < 12; n++ {
+		Expect(t, ch, fmt.Sprint(n))
+	}
+	// Keys on other lanes are there as well.
+	for n := range 20 {
+		Publish(t, b, "many", Keyed(fmt.Sprint("key", n), fmt.Sprint(n)))
+	}
+	if got := pending("many", "group", 100); len(got) != 20 {
+		t.Errorf("%d of 20 messages over all keys are pending", len(got))
+	}
+}
