@@ -52,10 +52,10 @@ func NewOpener(cfg Config) *bus.Opener {
 			sqlitebus.Scheme(cfg.SQLite),
 			mysqlbus.Scheme(cfg.MySQL),
 			kafkabus.Scheme(cfg.Kafka),
-			amqpbus.Scheme(cfg.AMQP), amqpbus.SecureScheme(cfg.AMQP),
 			sqsbus.Scheme(cfg.SQS),
 		},
 		pgbus.Schemes(cfg.Postgres),
 		redisbus.Schemes(cfg.Redis),
+		amqpbus.Schemes(cfg.AMQP),
 	)...)
 }

@@ -2,7 +2,7 @@
 // consumer groups on RabbitMQ 3.10 to 4.x, as queues on a topic exchange.
 // Messages have Watermill AMQP's format.
 //
-//	o := bus.NewOpener(amqpbus.Scheme(amqpbus.Config{}), amqpbus.SecureScheme(amqpbus.Config{}))
+//	o := bus.NewOpener(amqpbus.Schemes(amqpbus.Config{})...)
 //	b, err := o.Open(ctx, "amqp://user:password@host:5672/vhost")
 //	err = b.Declare(ctx, bus.Topic{Name: "payment.events", Groups: []string{"stats", "tickets"}})
 //

@@ -37,8 +37,8 @@ func ExampleScheme_misspelt() {
 	// bus: open amqp: unknown parameter "partition"; known are: confirm_timeout, connect_timeout, exchange, heartbeat, partitions, prefetch, queue_type
 }
 
-func ExampleSecureScheme() {
-	o := bus.NewOpener(amqpbus.SecureScheme(amqpbus.Config{}))
+func ExampleSchemes() {
+	o := bus.NewOpener(amqpbus.Schemes(amqpbus.Config{})...)
 	_, err := o.Open(context.Background(), "amqps://host/vhost?certfile=client.pem")
 	fmt.Println(err)
 	// Output:

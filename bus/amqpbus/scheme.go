@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Scheme returns the scheme amqp://user:password@host:5672/vhost.
+// Schemes returns amqp:// and amqps://: amqp://user:password@host:5672/vhost.
 //
 // Several hosts of a cluster are written with commas, amqp://h1,h2:5673/vhost,
 // and tried in turn. User and password are guest when left out, the vhost is /.
@@ -25,15 +25,19 @@ import (
 // Parameters: exchange (domain_events), partitions (3), queue_type (quorum or
 // classic), prefetch (512), heartbeat (10s), connect_timeout (10s),
 // confirm_timeout (30s).
-func Scheme(cfg Config) bus.Scheme { return scheme{"amqp", cfg} }
+//
+// amqps:// is the same over TLS, port 5671 by default. It has more parameters,
+// named as RabbitMQ's own URIs name them: cacertfile, certfile and keyfile (paths
+// of PEM files: the authority to trust, and a client certificate), and
+// server_name_indication, the name that the server's certificate must carry; the
+// host's by default. With a certificate and without a user it logs in by the
+// certificate (EXTERNAL).
+func Schemes(cfg Config) []bus.Scheme {
+	return []bus.Scheme{scheme{"amqp", cfg}, scheme{"amqps", cfg}}
+}
 
-// SecureScheme returns the scheme amqps://, which is amqp:// over TLS, port 5671
-// by default. It has three more parameters, named as RabbitMQ's own URIs name
-// them: cacertfile, certfile and keyfile (paths of PEM files: the authority to
-// trust, and a client certificate), and server_name_indication, the name that
-// the server's certificate must carry; the host's by default. With a
-// certificate and without a user it logs in by the certificate (EXTERNAL).
-func SecureScheme(cfg Config) bus.Scheme { return scheme{"amqps", cfg} }
+// Scheme returns amqp:// alone; see [Schemes].
+func Scheme(cfg Config) bus.Scheme { return scheme{"amqp", cfg} }
 
 type scheme struct {
 	name string

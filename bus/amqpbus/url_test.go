@@ -18,7 +18,7 @@ const waitLong = 20 * time.Second
 
 func TestURLErrors(t *testing.T) {
 	t.Parallel()
-	o := bus.NewOpener(amqpbus.Scheme(amqpbus.Config{}), amqpbus.SecureScheme(amqpbus.Config{}))
+	o := bus.NewOpener(amqpbus.Schemes(amqpbus.Config{})...)
 	for raw, want := range map[string]string{
 		"amqp://user:s3cret@127.0.0.1:1/?no_such=1":                       "no_such",
 		"amqp://user:s3cret@127.0.0.1:1/?partitions=0":                    "partitions",
@@ -141,7 +141,7 @@ func TestTLS(t *testing.T) {
 		q.cut()
 		q.copying.Wait()
 	})
-	o := bus.NewOpener(amqpbus.SecureScheme(amqpbus.Config{Logger: slog.New(slog.DiscardHandler)}))
+	o := bus.NewOpener(amqpbus.Schemes(amqpbus.Config{Logger: slog.New(slog.DiscardHandler)})...)
 	raw := strings.Replace(b.rawURL(t, secure.Addr().String(), ""), "amqp://", "amqps://", 1)
 	if untrusted, err := o.Open(t.Context(), raw); err == nil {
 		untrusted.Close() //nolint:errcheck // it should not be open

@@ -47,8 +47,8 @@
 // shard, all keys with the same hash, by a lease with a token; it reads in windows
 // between two snapshots, as the cursor store does; and it marks a batch in the
 // statement that extends the lease, by updates that PostgreSQL keeps on the row's
-// own page. Measured, 500-byte events, microseconds per row: 4 for such a mark, 12
-// with an index on pending rows, 2 for a DELETE. BenchmarkStatusDrain compares
+// own page. Measured, 500-byte events, microseconds per row: 4 for such a mark, 8
+// with an index on pending rows, 12 where the page has no room, 2 for a DELETE. BenchmarkStatusDrain compares
 // with a SKIP LOCKED relay that deletes, in one run.
 //
 // The price is room: pages are filled to 45 %. The position in

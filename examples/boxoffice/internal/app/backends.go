@@ -59,10 +59,9 @@ func transports(t transport) *bus.Opener {
 			sqlitebus.Scheme(lite),
 			mysqlbus.Scheme(my),
 			kafkabus.Scheme(kafkabus.Config{ClientID: "boxoffice", Logger: t.log}),
-			amqpbus.Scheme(amqpbus.Config{Logger: t.log}),
-			amqpbus.SecureScheme(amqpbus.Config{Logger: t.log}),
 		},
 		pgbus.Schemes(pg),
+		amqpbus.Schemes(amqpbus.Config{Logger: t.log}),
 		redisbus.Schemes(redisbus.Config{LeaseTTL: leaseTTL, Logger: t.log}),
 	)...)
 }
