@@ -11,8 +11,8 @@ import (
 // browseBytes is how much one fetch for browsing asks for.
 const browseBytes = 4 << 20
 
-// Browse implements bus.Inspector: the newest messages of all partitions, in
-// the order of the time they were published.
+// Browse implements bus.Inspector: the newest messages of all partitions, by the
+// millisecond in which they were published.
 func (d *driver) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
 	found, err := d.browse(ctx, topic, limit, func(partitions []int32) ([]entry, error) {
 		return d.newest(ctx, topic, partitions, limit)
@@ -20,8 +20,8 @@ func (d *driver) Browse(ctx context.Context, topic string, limit int) ([]*messag
 	return found, wrap(err, "browse %s", topic)
 }
 
-// Pending implements bus.Pender: what follows the group's offsets, in the order
-// of the time it was published.
+// Pending implements bus.Pender: what follows the group's offsets, by the
+// millisecond in which it was published.
 func (d *driver) Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error) {
 	found, err := d.browse(ctx, topic, limit, func(partitions []int32) ([]entry, error) {
 		return d.oldest(ctx, topic, group, partitions, limit)

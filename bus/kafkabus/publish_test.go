@@ -168,51 +168,60 @@ func TestLostProducerState(t *testing.T) {
 // A message that the brokers refuse fails alone, in a batch of many callers, and
 // later ones of its key and call are not published.
 func TestRefusedMessageFailsAlone(t *testing.T) {
-	both(t, func(t *testing.T, url string) {
-		b := openBus(t, kafkabus.Config{}, url)
-		topic := name("topic")
-		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 1}); err != nil {
-			t.Fatal(err)
-		}
-		huge := make([]byte, 3<<20)
-		for i := range huge {
-			huge[i] = byte(rand.Uint32()) // does not compress
-		}
-		call := []*message.Message{
-			keyed("a", "a1"), keyed("b", "b1"), keyed("a", string(huge)), keyed("b", "b2"), keyed("a", "a3"), keyed("c", "c1"), keyed("a", "a4"),
-		}
-		var wg sync.WaitGroup
-		wg.Go(func() { // in the same batches
-			for n := range 50 {
-				if err := b.Publisher().Publish(topic, keyed("other", strconv.Itoa(n))); err != nil {
-					t.Error(err)
-				}
+	t.Parallel()
+	t.Run("in a batch of its own", func(t *testing.T) {
+		both(t, func(t *testing.T, url string) { refusedMessage(t, url, 3<<20) })
+	})
+	t.Run("in a batch with others", func(t *testing.T) {
+		t.Parallel()
+		refusedMessage(t, urlOf(fake(t, kfake.BrokerConfigs(map[string]string{"message.max.bytes": "10000"}))), 50_000)
+	})
+}
+
+func refusedMessage(t *testing.T, url string, size int) {
+	b := openBus(t, kafkabus.Config{}, url)
+	topic := name("topic")
+	if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+	huge := make([]byte, size)
+	for i := range huge {
+		huge[i] = byte(rand.Uint32()) // does not compress
+	}
+	call := []*message.Message{
+		keyed("a", "a1"), keyed("b", "b1"), keyed("a", string(huge)), keyed("b", "b2"), keyed("a", "a3"), keyed("c", "c1"), keyed("a", "a4"),
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { // in the same batches
+		for n := range 50 {
+			if err := b.Publisher().Publish(topic, keyed("other", strconv.Itoa(n))); err != nil {
+				t.Error(err)
 			}
-		})
-		err := b.Publisher().Publish(topic, call...)
-		wg.Wait()
-		var failed *kafkabus.PublishError
-		if !errors.As(err, &failed) {
-			t.Fatalf("got %v, want a PublishError", err)
-		}
-		p, r, n := kafkabus.Published, kafkabus.Refused, kafkabus.NotSent
-		if want := []kafkabus.Outcome{p, p, r, p, n, p, n}; fmt.Sprint(failed.Outcomes) != fmt.Sprint(want) {
-			t.Errorf("outcomes are %v, want %v", failed.Outcomes, want)
-		}
-		if failed.First != 2 || failed.ID != call[2].UUID || failed.Topic != topic || fault.Of(err) != fault.Permanent {
-			t.Errorf("the error is %v (first %d, %v)", err, failed.First, fault.Of(err))
-		}
-		if fmt.Sprint(failed.Unpublished()) != "[2 4 6]" || failed.Published(2) || !failed.Published(0) || failed.Published(-1) {
-			t.Errorf("unpublished are %v", failed.Unpublished())
-		}
-		if !strings.Contains(err.Error(), "3 of 7") || !strings.Contains(err.Error(), call[2].UUID) {
-			t.Errorf("the error says %q", err)
-		}
-		got := payloads(t, b, topic)
-		if fmt.Sprint(got["a"]) != "[a1]" || fmt.Sprint(got["b"]) != "[b1 b2]" || len(got["other"]) != 50 {
-			t.Errorf("the topic has %v", got)
 		}
 	})
+	err := b.Publisher().Publish(topic, call...)
+	wg.Wait()
+	var failed *kafkabus.PublishError
+	if !errors.As(err, &failed) {
+		t.Fatalf("got %v, want a PublishError", err)
+	}
+	p, r, n := kafkabus.Published, kafkabus.Refused, kafkabus.NotSent
+	if want := []kafkabus.Outcome{p, p, r, p, n, p, n}; fmt.Sprint(failed.Outcomes) != fmt.Sprint(want) {
+		t.Errorf("outcomes are %v, want %v", failed.Outcomes, want)
+	}
+	if failed.First != 2 || failed.ID != call[2].UUID || failed.Topic != topic || fault.Of(err) != fault.Permanent {
+		t.Errorf("the error is %v (first %d, %v)", err, failed.First, fault.Of(err))
+	}
+	if fmt.Sprint(failed.Unpublished()) != "[2 4 6]" || failed.Published(2) || !failed.Published(0) || failed.Published(-1) {
+		t.Errorf("unpublished are %v", failed.Unpublished())
+	}
+	if !strings.Contains(err.Error(), "3 of 7") || !strings.Contains(err.Error(), call[2].UUID) {
+		t.Errorf("the error says %q", err)
+	}
+	got := payloads(t, b, topic)
+	if fmt.Sprint(got["a"]) != "[a1]" || fmt.Sprint(got["b"]) != "[b1 b2]" || len(got["other"]) != 50 {
+		t.Errorf("the topic has %v", got)
+	}
 }
 
 // A batch of which nobody knows whether it arrived is reported as such, and does
@@ -298,7 +307,7 @@ func TestContextEndsPublish(t *testing.T) {
 func TestPublishBuffer(t *testing.T) {
 	t.Parallel()
 	c := fake(t)
-	b := openBus(t, kafkabus.Config{PublishBuffer: 10_000, PublishTimeout: 500 * time.Millisecond}, urlOf(c))
+	b := openBus(t, kafkabus.Config{PublishBuffer: 10_000, PublishTimeout: 2 * time.Second}, urlOf(c))
 	topic := name("topic")
 	publish(t, b, topic, keyed("k", "0"))
 	h := c.Fault(kfake.Fault{Keys: onlyProduce, Topic: topic, Err: kerr.NotEnoughReplicas, Count: -1})
