@@ -159,7 +159,9 @@ func (f *flow) write(seed int) {
 		case <-tick.C:
 		}
 		key := random.IntN(keys)
-		ctx, cancel := context.WithTimeout(f.writing, 5*time.Second)
+		// A commit under way is not cut short when writing stops: the server could
+		// still carry it out, after the last count.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(f.writing), 5*time.Second)
 		err := sqltx.Do(ctx, f.db.pool, func(ctx context.Context, tx *sql.Tx) error {
 			n, err := f.db.next(ctx, tx, key)
 			if err != nil {
