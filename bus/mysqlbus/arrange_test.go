@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -26,7 +27,7 @@ func TestPositionsUnderConcurrentWriters(t *testing.T) {
 	db := servicetest.MariaDB(t)
 	db.SetMaxOpenConns(24)
 	db.SetMaxIdleConns(24)
-	var dialect watermillSQL
+	dialect := newWatermillSQL()
 	if err := dialect.Prepare(t.Context(), db, "topic"); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func TestPositionsUnderConcurrentWriters(t *testing.T) {
 		defer func() { read <- seen }()
 		for {
 			over := writing.Err() != nil
-			n, at, err := follow(db, last, next)
+			n, at, err := follow(db, last, dialect.last("topic"), next)
 			if err != nil {
 				t.Errorf("read: %v", err)
 				return
@@ -126,7 +127,7 @@ func publishNumber(ctx context.Context, db *sql.DB, key int, fail bool) error {
 		if err := tx.QueryRowContext(ctx, `SELECT n FROM numbers WHERE k = ?`, key).Scan(&n); err != nil {
 			return err
 		}
-		pub, err := wmsql.NewPublisher(tx, wmsql.PublisherConfig{SchemaAdapter: newSchema()}, nil)
+		pub, err := wmsql.NewPublisher(tx, wmsql.PublisherConfig{SchemaAdapter: newSchema(nil)}, nil)
 		if err != nil {
 			return err
 		}
@@ -145,9 +146,10 @@ func publishNumber(ctx context.Context, db *sql.DB, key int, fail bool) error {
 	})
 }
 
-// follow reads the positions after last, which must be the next ones.
-func follow(db *sql.DB, last int64, next map[string]int) (n, at int64, err error) {
-	rows, err := db.Query("SELECT position, payload FROM watermill_topic WHERE position > ? ORDER BY position LIMIT 500", last)
+// follow reads the positions after last that are known, as the adapter does. They
+// must be the next ones.
+func follow(db *sql.DB, last, known int64, next map[string]int) (n, at int64, err error) {
+	rows, err := db.Query("SELECT position, payload FROM watermill_topic WHERE position > ? AND position <= ? ORDER BY position LIMIT 500", last, known)
 	if err != nil {
 		return 0, last, err
 	}
@@ -173,4 +175,61 @@ func follow(db *sql.DB, last int64, next map[string]int) (n, at int64, err error
 		n++
 	}
 	return n, last, rows.Err()
+}
+
+func TestSure(t *testing.T) {
+	for _, tc := range []struct{ first, second, want []int64 }{
+		{[]int64{1, 2, 3}, []int64{1, 2, 3}, []int64{1, 2, 3}},
+		{[]int64{1, 3}, []int64{1, 2, 3}, []int64{1}},    // 2 may be what comes before 3
+		{[]int64{2, 3}, []int64{1, 2, 3}, []int64{}},     // and 1 before both
+		{[]int64{1, 2, 3}, []int64{2, 3}, []int64{2, 3}}, // 1 has a position
+		{[]int64{1, 2, 3}, []int64{}, []int64{}},         // all have
+		{[]int64{1, 4}, []int64{1, 4, 5}, []int64{1, 4}}, // 5 comes after
+		{[]int64{1, 2, 5}, []int64{2, 3, 5}, []int64{2}},
+	} {
+		if got := sure(tc.first, tc.second); !slices.Equal(got, tc.want) {
+			t.Errorf("%v and %v agree on %v, want %v", tc.first, tc.second, got, tc.want)
+		}
+	}
+}
+
+// The adapter reads nothing beyond what is known, whatever the table shows.
+func TestReadStopsAtWhatIsKnown(t *testing.T) {
+	db := servicetest.MariaDB(t)
+	dialect := newWatermillSQL()
+	if err := dialect.Prepare(t.Context(), db, "topic"); err != nil {
+		t.Fatal(err)
+	}
+	if err := dialect.Join(t.Context(), db, "topic", "group"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("INSERT INTO watermill_topic (uuid, payload, position) VALUES ('1', 'x', 1), ('2', 'x', 2)"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("UPDATE wm_positions SET last_position = 1"); err != nil {
+		t.Fatal(err)
+	}
+	reads := func() (positions int) {
+		q := dialect.Schema().SelectQuery("topic", "group", dialect.Offsets())
+		err := db.QueryRow("SELECT COALESCE(SUM(position), 0) FROM ("+q.Query+") AS q", q.Args...).Scan(&positions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return positions
+	}
+	if got := reads(); got != 0 {
+		t.Errorf("position %d is read before anything is known", got)
+	}
+	if n, err := dialect.Arrange(t.Context(), db, "topic"); n != 1 || err != nil {
+		t.Errorf("Arrange found %d (%v), want 1 that is known now", n, err)
+	}
+	if got := reads(); got != 1 {
+		t.Errorf("position %d is read, want 1", got)
+	}
+	if _, err := db.Exec("UPDATE wm_offsets_topic SET offset_acked = 1"); err != nil {
+		t.Fatal(err)
+	}
+	if got := reads(); got != 0 {
+		t.Errorf("position %d is read beyond what is known", got)
+	}
 }

@@ -56,8 +56,8 @@
 //
 //	property                                                      proven by
 //	the conformance suites, Watermill's and bustest's             TestConformance, TestConformanceTx
-//	16 writers at 2,000/s with open transactions: nothing lost or
-//	repeated, each key in the order of its commits                TestConcurrentWriters
+//	16 writers, up to 2,000/s, with open transactions: nothing
+//	lost or repeated, each key in the order of its commits        TestConcurrentWriters
 //	  (and Watermill SQL's own adapters lose there)               TestWatermillsOwnAdaptersLose
 //	Publish inside a transaction belongs to it, if it is one of
 //	Config.DB on the same database                                TestTransactions, TestOtherDatabase
@@ -69,10 +69,13 @@
 //	mode=tx: an effect exactly once, whatever fails               TestTxExactlyOnce, TestTxCloseRollsBack, TestTxPoison
 //	mode=tx: sqltx finds the transaction, hooks run after it      TestTxHandlers
 //	mode=tx: a group is serial over its instances                 TestTxSerialGroups
-//	mode=tx: 16 writers lose nothing                              TestTxConcurrentWriters, TestPositionsUnderConcurrentWriters
+//	mode=tx: 16 writers lose nothing, also where a view of the
+//	data shows a later commit and hides an earlier one            TestTxConcurrentWriters, TestPositionsUnderConcurrentWriters,
+//	                                                              TestSure, TestReadStopsAtWhatIsKnown
 //	mode=tx: Watermill SQL reads and writes the same tables       TestTxWatermill, TestTxTakesOverWatermillsTable
 //	mode=tx: names that make no table are refused                 TestTxNames
 //	what is wrong with a URL is said, without its password        TestURLErrors
+//	what is pending is shown without taking it                    TestPending
 //	errors have a class and a sentinel                            TestErrorClasses
 //	the schema can be printed                                     TestPrintMigrations
 //

@@ -55,3 +55,8 @@ func TestSharedHolder(t *testing.T) {
 func TestOtherProcessWakes(t *testing.T) {
 	logbustest.OtherProcessWakes(t, transport, 300*time.Millisecond)
 }
+
+func TestPending(t *testing.T) {
+	logbustest.Pending(t, transport, transport.URL(t))
+	logbustest.Pending(t, transport, transport.URL(t)+"?mode=tx")
+}

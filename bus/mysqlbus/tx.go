@@ -20,7 +20,7 @@ func openTx(ctx context.Context, url string, pool *sql.DB, cfg Config) (bus.Driv
 	}
 	deliveries.SetMaxOpenConns(0) // there are no more than consumers
 	d, err := txbus.Open(ctx, txbus.Parts{
-		Name: "mysqlbus", Dialect: watermillSQL{}, DB: pool, Deliveries: deliveries, App: cfg.DB,
+		Name: "mysqlbus", Dialect: newWatermillSQL(), DB: pool, Deliveries: deliveries, App: cfg.DB,
 		Classify: mysqldb.Classify, Poll: cfg.Poll, Logger: cfg.Logger,
 		Close: func() error { return errors.Join(deliveries.Close(), pool.Close()) },
 	})

@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
-	"strings"
+	"sync"
 	"time"
 
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
@@ -32,19 +34,37 @@ func offsets(topic string) string  { return "`" + txbus.OffsetsTable(topic) + "`
 // notice: the position of a message. Ids are handed out before transactions
 // commit, so a reader that asks for the ids after the last one skips what
 // commits late; positions are given to what has committed.
-type schema struct{ wmsql.DefaultMySQLSchema }
+type schema struct {
+	wmsql.DefaultMySQLSchema
+	known *sync.Map
+}
 
-func newSchema() schema {
+func newSchema(known *sync.Map) schema {
 	return schema{wmsql.DefaultMySQLSchema{
 		GenerateMessagesTableName: messages,
 		GeneratePayloadType:       func(string) string { return "LONGBLOB" },
-	}}
+	}, known}
 }
 
+// SelectQuery reads no further than an earlier statement has seen. A view of the
+// data that MariaDB makes can show a transaction and hide one that committed
+// before it; the next view shows both.
 func (s schema) SelectQuery(topic, group string, o wmsql.OffsetsAdapter) wmsql.Query {
 	next := o.NextOffsetQuery(topic, group)
-	return wmsql.Query{Args: next.Args, Query: "SELECT `position`, `uuid`, `payload`, `metadata` FROM " + s.MessagesTable(topic) +
-		" FORCE INDEX (`position`) WHERE `position` > (" + next.Query + ") ORDER BY `position` LIMIT 1"}
+	return wmsql.Query{
+		Query: "SELECT `position`, `uuid`, `payload`, `metadata` FROM " + s.MessagesTable(topic) +
+			" FORCE INDEX (`position`) WHERE `position` > (" + next.Query + ") AND `position` <= ? ORDER BY `position` LIMIT 1",
+		Args: append(slices.Clone(next.Args), known(s.known, topic)),
+	}
+}
+
+// last is the last position of a topic that is known to have been given.
+func (w watermillSQL) last(topic string) int64 { return known(w.known, topic) }
+
+func known(positions *sync.Map, topic string) int64 {
+	v, _ := positions.Load(topic)
+	n, _ := v.(int64)
+	return n
 }
 
 // SubscribeIsolationLevel is the handler's as well, so it is the pool's own.
@@ -74,9 +94,13 @@ func (offsetsAdapter) ConsumedMessageQuery(string, wmsql.Row, string, []byte) wm
 }
 
 // watermillSQL is txbus.Dialect.
-type watermillSQL struct{}
+type watermillSQL struct {
+	known *sync.Map // topic → the last position that a statement has seen given
+}
 
-func (watermillSQL) Schema() wmsql.SchemaAdapter   { return newSchema() }
+func newWatermillSQL() watermillSQL { return watermillSQL{new(sync.Map)} }
+
+func (w watermillSQL) Schema() wmsql.SchemaAdapter { return newSchema(w.known) }
 func (watermillSQL) Offsets() wmsql.OffsetsAdapter { return newOffsets() }
 
 func (watermillSQL) Check(ctx context.Context, db *sql.DB) error {
@@ -114,7 +138,7 @@ func (watermillSQL) Prepare(ctx context.Context, db *sql.DB, topic string) error
 	statements := []string{
 		`CREATE TABLE IF NOT EXISTS wm_positions (topic VARBINARY(64) NOT NULL PRIMARY KEY, last_position BIGINT NOT NULL) ENGINE = InnoDB`,
 	}
-	for _, q := range slices.Concat(newSchema().SchemaInitializingQueries(topic), newOffsets().SchemaInitializingQueries(topic)) {
+	for _, q := range slices.Concat(newSchema(nil).SchemaInitializingQueries(topic), newOffsets().SchemaInitializingQueries(topic)) {
 		statements = append(statements, q.Query)
 	}
 	for _, s := range statements {
@@ -158,62 +182,119 @@ func (watermillSQL) Join(ctx context.Context, db *sql.DB, topic, group string) e
 }
 
 // Arrange gives positions to what has committed since, in the order of ids: an
-// id is taken after the locks that a transaction took before it appended, so
-// that is the order of commits for whoever appends behind a lock.
-func (w watermillSQL) Arrange(ctx context.Context, db *sql.DB, topic string) (n int, err error) {
+// id is taken after the locks that a transaction took before it published, so
+// that is the order of commits for whoever publishes behind a lock. It also
+// counts as news what others have given.
+func (w watermillSQL) Arrange(ctx context.Context, db *sql.DB, topic string) (int, error) {
+	var given int64
+	var fresh bool
 	// Most of the time there is nothing, and no lock to be taken.
-	if ids, err := w.fresh(ctx, db, topic); err != nil || len(ids) == 0 {
-		return 0, err
-	}
-	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	err := db.QueryRowContext(ctx, "SELECT last_position, EXISTS (SELECT 1 FROM "+messages(topic)+
+		" FORCE INDEX (`position`) WHERE `position` IS NULL) FROM wm_positions WHERE topic = ?", topic).Scan(&given, &fresh)
 	if err != nil {
 		return 0, err
 	}
+	news := int(given - w.last(topic))
+	if fresh {
+		n, to, err := w.pass(ctx, db, topic)
+		if err != nil {
+			return 0, err
+		}
+		news, given = news+n, max(given, to)
+	}
+	if given > w.last(topic) {
+		w.known.Store(topic, given)
+	}
+	return max(news, 0), nil
+}
+
+// pass gives positions to up to passSize messages. It returns how much there was
+// to do, and the last position.
+func (w watermillSQL) pass(ctx context.Context, db *sql.DB, topic string) (n int, to int64, err error) {
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		return 0, 0, err
+	}
 	defer tx.Rollback() //nolint:errcheck // the error that matters is returned
-	var last int64
-	switch err := tx.QueryRowContext(ctx, `SELECT last_position FROM wm_positions WHERE topic = ? FOR UPDATE SKIP LOCKED`, topic).Scan(&last); {
+	var from int64
+	switch err := tx.QueryRowContext(ctx, `SELECT last_position FROM wm_positions WHERE topic = ? FOR UPDATE SKIP LOCKED`, topic).Scan(&from); {
 	case errors.Is(err, sql.ErrNoRows):
-		return 0, nil // somebody else is at it
+		return 0, 0, nil // somebody else is at it
 	case err != nil:
-		return 0, err
+		return 0, 0, err
 	}
-	// Under the lock, and in a new view of the data: what the one before has
-	// numbered is gone from it, and nothing that has committed is missing.
-	ids, err := w.fresh(ctx, tx, topic)
-	if err != nil || len(ids) == 0 {
-		return 0, err
+	// Under the lock, and twice, each in a new view of the data: the first look
+	// may show the second of two writers of a key without the first, or what an
+	// earlier pass has done with; what both agree on is sure.
+	first, err := fresh(ctx, tx, topic, math.MaxInt64)
+	if err != nil || len(first) == 0 {
+		return 0, from, err
 	}
-	list := strings.Join(ids, ",")
-	_, err = tx.ExecContext(ctx, "UPDATE "+messages(topic)+" FORCE INDEX (PRIMARY) SET `position` = ? + FIND_IN_SET(`offset`, '"+list+"')"+
-		" WHERE `offset` IN ("+list+")", last)
+	second, err := fresh(ctx, tx, topic, first[len(first)-1])
+	if err != nil {
+		return 0, from, err
+	}
+	agreed := sure(first, second)
+	if len(agreed) == 0 {
+		return 1, from, nil // something is there: look again
+	}
+	ids, err := json.Marshal(agreed)
+	if err != nil {
+		return 0, from, err
+	}
+	// Joined, and not IN a list, so that each row is met by its primary key alone
+	// and none of an open transaction is waited for.
+	res, err := tx.ExecContext(ctx, "UPDATE JSON_TABLE(?, '$[*]' COLUMNS (nth FOR ORDINALITY, id BIGINT PATH '$')) AS j"+
+		" STRAIGHT_JOIN "+messages(topic)+" AS m FORCE INDEX (PRIMARY) ON m.`offset` = j.id"+
+		" SET m.`position` = ? + j.nth WHERE m.`position` IS NULL", string(ids), from)
+	if err != nil {
+		return 0, from, err
+	}
+	given, err := res.RowsAffected()
 	if err == nil {
-		_, err = tx.ExecContext(ctx, `UPDATE wm_positions SET last_position = ? WHERE topic = ?`, last+int64(len(ids)), topic)
+		to = from + int64(len(agreed))
+		_, err = tx.ExecContext(ctx, `UPDATE wm_positions SET last_position = ? WHERE topic = ?`, to, topic)
 	}
 	if err == nil {
 		err = tx.Commit()
 	}
-	return len(ids), err
+	return int(given), to, err
 }
 
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-// fresh returns the ids of committed messages without a position.
-func (watermillSQL) fresh(ctx context.Context, q querier, topic string) ([]string, error) {
-	rows, err := q.QueryContext(ctx, "SELECT `offset` FROM "+messages(topic)+" FORCE INDEX (`position`)"+
-		" WHERE `position` IS NULL ORDER BY `offset` LIMIT "+strconv.Itoa(passSize))
+// fresh returns ids of committed messages without a position, ascending, up to
+// the last one of a look before.
+func fresh(ctx context.Context, tx *sql.Tx, topic string, upTo int64) ([]int64, error) {
+	rows, err := tx.QueryContext(ctx, "SELECT `offset` FROM "+messages(topic)+" FORCE INDEX (`position`)"+
+		" WHERE `position` IS NULL AND `offset` <= ? ORDER BY `offset` LIMIT "+strconv.Itoa(passSize), upTo)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var ids []string
+	var ids []int64
 	for rows.Next() {
 		var id int64
 		if err := rows.Scan(&id); err != nil {
 			return nil, err
 		}
-		ids = append(ids, strconv.FormatInt(id, 10))
+		ids = append(ids, id)
 	}
 	return ids, rows.Err()
+}
+
+// sure is what two looks, one after the other, agree on: the ids that both saw,
+// below the first that only the second saw, for it may be of a transaction that
+// comes before any of those above. The rest has its turn in the next pass.
+func sure(first, second []int64) []int64 {
+	out := []int64{}
+	i := 0
+	for _, id := range second {
+		for i < len(first) && first[i] < id {
+			i++ // it has a position by now
+		}
+		if i == len(first) || first[i] != id {
+			break
+		}
+		out = append(out, id)
+	}
+	return out
 }

@@ -95,7 +95,7 @@ func (watermillSQL) Pending(ctx context.Context, db *sql.DB, topic, group string
 
 // show runs a query for messages; a topic that does not exist has none.
 func show(ctx context.Context, db *sql.DB, query string, args ...any) ([]*message.Message, error) {
-	rows, err := db.QueryContext(ctx, query, args...)
+	rows, err := db.QueryContext(ctx, query, args...) //nolint:rowserrcheck // Messages checks it
 	if err != nil {
 		if isMissing(err) {
 			return nil, nil

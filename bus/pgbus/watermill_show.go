@@ -81,7 +81,7 @@ func show(ctx context.Context, db *sql.DB, topic, query string, args ...any) ([]
 	if err := db.QueryRowContext(ctx, `SELECT to_regclass($1) IS NOT NULL`, offsets(topic)).Scan(&exists); err != nil || !exists {
 		return nil, err
 	}
-	rows, err := db.QueryContext(ctx, query, args...)
+	rows, err := db.QueryContext(ctx, query, args...) //nolint:rowserrcheck // Messages checks it
 	if err != nil {
 		return nil, err
 	}

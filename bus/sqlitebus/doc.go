@@ -21,17 +21,20 @@
 //	the conformance suites, Watermill's and bustest's             TestConformance
 //	Publish returns after the commit                              TestConformance
 //	killed consumers lose nothing and skip nothing                TestKilledConsumers
+//	a restarted process with a Holder goes on at once             TestHolder
+//	two live processes with one Holder lose nothing               TestSharedHolder
 //	a handler may write the same file in its own transaction      TestHandlerWritesTheSameFile
 //	Publish inside a transaction belongs to it                    TestPublishInTransaction
 //	another process's messages arrive within about 50 ms          TestOtherProcessWakes
 //	a locked file delays and loses nothing                        TestLockedFile
 //	topics keep their partitions and never share lanes            TestPartitionsCannotChange, TestTopicsDoNotMix
+//	what is pending is shown without taking it                    TestPending
 //	errors have a class and a sentinel                            TestErrorClasses
 //	what is wrong with a URL is said                              TestURLErrors
 //	the schema can be printed                                     TestPrintMigrations
 //
-// Durable, ordered per key, consumer groups, broadcast. No delayed redelivery
-// and no dead letters of its own: package bus does both.
+// Durable, ordered per key, consumer groups, replay, broadcast. No delayed
+// redelivery and no dead letters of its own: package bus does both.
 //
 // # One file for all
 //
@@ -57,7 +60,8 @@
 //
 // # Failure modes
 //
-// A process that is killed keeps its partitions for LeaseTTL (10 s). A write
+// A process that is killed keeps its partitions for LeaseTTL (10 s), unless it
+// has a Holder and comes back before. A write
 // transaction of another process that is longer than the busy timeout (10 s)
 // makes Publish fail with an infrastructure error; consumers wait and go on. A
 // full disk does the same. A network file system does not keep SQLite's locks

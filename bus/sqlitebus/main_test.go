@@ -33,3 +33,5 @@ func TestKilledConsumers(t *testing.T) { logbustest.KilledConsumers(t, transport
 func TestHolder(t *testing.T) { logbustest.Holder(t, transport) }
 
 func TestSharedHolder(t *testing.T) { logbustest.SharedHolder(t, transport) }
+
+func TestPending(t *testing.T) { logbustest.Pending(t, transport, transport.URL(t)) }

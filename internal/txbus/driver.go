@@ -145,7 +145,11 @@ func (d *Driver) Close() error {
 		}
 		wg.Wait()
 		d.publishing.Wait()
-		d.closeErr = d.translate(d.Parts.Close())
+		// A pool also says when a connection that it kept had died meanwhile:
+		// nothing was on it.
+		if err := d.Parts.Close(); d.Classify(err) != fault.Infrastructure {
+			d.closeErr = d.translate(err)
+		}
 	})
 	return d.closeErr
 }
