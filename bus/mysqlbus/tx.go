@@ -22,7 +22,7 @@ func openTx(ctx context.Context, url string, pool *sql.DB, cfg Config) (bus.Driv
 	d, err := txbus.Open(ctx, txbus.Parts{
 		Name: "mysqlbus", Dialect: newWatermillSQL(), DB: pool, Deliveries: deliveries, App: cfg.DB,
 		Classify: mysqldb.Classify, Poll: cfg.Poll, Logger: cfg.Logger,
-		Close: func() error { return errors.Join(deliveries.Close(), pool.Close()) },
+		Close: func() error { return closePools(deliveries, pool) },
 	})
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func openLog(ctx context.Context, pool *sql.DB, cfg Config) (bus.Driver, error) 
 			})
 			wg.Wait()
 		},
-		Close: pool.Close,
+		Close: func() error { return closePools(pool) },
 	}, logsub.Config{
 		Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL,
 		PollInterval: cfg.Poll, Holder: cfg.Holder, Logger: cfg.Logger,

@@ -145,11 +145,7 @@ func (d *Driver) Close() error {
 		}
 		wg.Wait()
 		d.publishing.Wait()
-		// A pool also says when a connection that it kept had died meanwhile:
-		// nothing was on it.
-		if err := d.Parts.Close(); d.Classify(err) != fault.Infrastructure {
-			d.closeErr = d.translate(err)
-		}
+		d.closeErr = d.translate(d.Parts.Close())
 	})
 	return d.closeErr
 }

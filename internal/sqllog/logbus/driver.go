@@ -190,12 +190,7 @@ func (d *Driver) Close() error {
 		err := d.hub.Close()
 		d.stop()
 		d.running.Wait()
-		// A pool also says when a connection that it kept had died meanwhile:
-		// nothing was on it.
-		if closeErr := d.parts.Close(); d.parts.Classify(closeErr) != fault.Infrastructure {
-			err = errors.Join(err, closeErr)
-		}
-		d.closeErr = d.translate(err)
+		d.closeErr = d.translate(errors.Join(err, d.parts.Close()))
 	})
 	return d.closeErr
 }
