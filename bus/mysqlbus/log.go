@@ -33,7 +33,7 @@ func openLog(ctx context.Context, pool *sql.DB, cfg Config) (bus.Driver, error) 
 		Name: "mysqlbus", Log: log, SQL: folder("sql"), Schema: schema,
 		DB: pool, App: cfg.DB, Classify: mysqldb.Classify,
 		Watch: func(ctx context.Context, hub *logsub.Hub) { w.run(ctx, hub) },
-		Close: func() error { return closePools(pool) },
+		Close: func() error { return logbus.ClosePools(pool) },
 	}, logsub.Config{
 		Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL,
 		Holder: cfg.Holder, Logger: cfg.Logger,

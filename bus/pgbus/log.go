@@ -39,7 +39,7 @@ func openLog(ctx context.Context, pool *sql.DB, cfg Config) (bus.Driver, error) 
 			})
 			wg.Wait()
 		},
-		Close: func() error { return closePools(pool) },
+		Close: func() error { return logbus.ClosePools(pool) },
 	}, logsub.Config{
 		Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL,
 		PollInterval: cfg.Poll, Holder: cfg.Holder, Logger: cfg.Logger,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/internal/sqllog/logbus"
 	"github.com/millrace-go/millrace/internal/txbus"
 )
 
@@ -22,7 +23,7 @@ func openTx(ctx context.Context, url string, pool *sql.DB, cfg Config) (bus.Driv
 	d, err := txbus.Open(ctx, txbus.Parts{
 		Name: "pgbus", Dialect: watermillSQL{}, DB: pool, Deliveries: deliveries, App: cfg.DB,
 		Classify: pgdb.Classify, Poll: cfg.Poll, Logger: cfg.Logger,
-		Close: func() error { return closePools(deliveries, pool) },
+		Close: func() error { return logbus.ClosePools(deliveries, pool) },
 	})
 	if err != nil {
 		return nil, err
