@@ -72,13 +72,30 @@ func (t *topics) declare(ctx context.Context, want bus.Topic) error {
 		return fmt.Errorf("%w: %s has %d partitions, not %d; another number would send a key to another partition and break its order, "+
 			"so declare %d, or make a new topic", ErrTopic, want.Name, n, want.Partitions, n)
 	}
-	if err := t.retain(ctx, want); err != nil {
+	if err := untilKnown(ctx, func() error { return t.retain(ctx, want) }); err != nil {
 		return err
 	}
 	t.mu.Lock()
 	t.known[want.Name] = struct{}{}
 	t.mu.Unlock()
 	return nil
+}
+
+// untilKnown repeats a request about a topic that exists: the brokers of a
+// cluster hear of a new one, and of its leaders, one after the other.
+func untilKnown(ctx context.Context, request func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	wait := backoff.Policy{Initial: 5 * time.Millisecond, Max: 250 * time.Millisecond}
+	for attempt := 1; ; attempt++ {
+		err := request()
+		if !isKerror(err, sarama.ErrUnknownTopicOrPartition, sarama.ErrLeaderNotAvailable, sarama.ErrNotLeaderForPartition) {
+			return err
+		}
+		if backoff.Sleep(ctx, wait.Delay(attempt)) != nil {
+			return err
+		}
+	}
 }
 
 // describe returns nil for a topic that does not exist.
@@ -206,7 +223,7 @@ func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 		}
 		d.know(t.Name, t.Groups...)
 		for _, group := range t.Groups {
-			if err := d.begin(ctx, t.Name, group); err != nil {
+			if err := untilKnown(ctx, func() error { return d.begin(ctx, t.Name, group) }); err != nil {
 				return wrap(err, "declare group %s of %s", group, t.Name)
 			}
 		}
