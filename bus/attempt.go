@@ -31,7 +31,7 @@ func (c *consumer) middleware(next message.HandlerFunc) message.HandlerFunc {
 			switch {
 			case err == nil:
 				c.succeeded(d, msg)
-			case err == errObsolete:
+			case errors.Is(err, errObsolete):
 				c.ack(msg)
 			default:
 				c.failed(d, msg, err)

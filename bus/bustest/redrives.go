@@ -123,7 +123,6 @@ func (g *grave) came(ctx context.Context, atLeast bool, places ...int) (err erro
 	for _, i := range places {
 		missing[g.events[i].UUID] = g.events[i]
 	}
-	var got []string
 	for len(missing) > 0 {
 		m, err := sub.next(ctx)
 		if err != nil {
@@ -138,7 +137,6 @@ func (g *grave) came(ctx context.Context, atLeast bool, places ...int) (err erro
 			return fmt.Errorf("%s came back and should not, or twice", m.UUID)
 		}
 		delete(missing, m.UUID)
-		got = append(got, m.UUID)
 		if !bytes.Equal(m.Payload, want.Payload) {
 			return fmt.Errorf("%s came back as %s", m.UUID, m.Payload)
 		}

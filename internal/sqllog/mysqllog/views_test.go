@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -50,7 +51,7 @@ func (c glazed) QueryContext(ctx context.Context, query string, args []driver.Na
 	out := &remembered{columns: rows.Columns()}
 	for {
 		row := make([]driver.Value, len(out.columns))
-		if err := rows.Next(row); err == io.EOF {
+		if err := rows.Next(row); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			return nil, err

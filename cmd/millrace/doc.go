@@ -1,0 +1,50 @@
+// Command millrace is the operator's tool: it makes the tables of Millrace's
+// packages, looks into the outbox, looks after dead letters on any transport,
+// and says what is wrong with a server.
+//
+//	millrace migrate print|up|status    the tables of outbox, bus, idempotency and leases
+//	millrace outbox status|failed|retry|rebase|debezium
+//	millrace dlq list|show|edit|redrive|drop TOPIC
+//	millrace doctor [URL…]              what is wrong with these servers, and what to do
+//
+// URLs come by --db, --bus and --redis, or from the environment, where the
+// process list does not show them: MILLRACE_DB_URL, MILLRACE_BUS_URL and
+// MILLRACE_REDIS_URL. They are shown without user, password and parameters.
+//
+//	postgres://user:password@host:5432/name    database and transport
+//	mysql://user:password@host:3306/name       database and transport; MySQL and MariaDB
+//	sqlite://path, sqlite:///path              database and transport
+//	kafka:// amqp:// amqps:// redis:// rediss:// sqs://   transports, as package bus opens them
+//
+// Results go to the standard output, tables for people or --json for programs;
+// progress, questions and errors go to the standard error. What cannot be taken
+// back asks first on a terminal, and elsewhere wants --yes.
+//
+//	exit code   meaning
+//	0           done; doctor: nothing is wrong, there may be warnings
+//	1           something is wrong, or not all could be done
+//	2           the command line is wrong
+//	130         interrupted: what was done stays done, the rest is as it was
+//
+// # What is promised
+//
+//	property                                                      proven by
+//	dlq works alike on every transport, and what is redriven
+//	is handled once                                               TestDeadLetters
+//	a dry run and a listing change nothing                        TestDeadLetters
+//	an interrupted redrive loses nothing, and says how far it came TestInterrupted
+//	nothing is dropped without --yes or an answer                 TestDropAsks
+//	migrations: print equals up, status makes nothing             TestMigrate
+//	the outbox is found with its own number of shards             TestOutbox
+//	doctor tells what is wrong, and the fix                       TestUnreachable, TestRefused, TestSettings
+//	doctor changes nothing                                        TestDoctorChangesNothing
+//	no credential is ever shown                                   TestNoCredentials, package redact
+//	what a letter holds cannot command the terminal               TestPlain
+//	every command has an example                                  TestHelp
+//
+// # Failure modes
+//
+// Opening a SQL transport makes its tables where they are missing, as the
+// application does. dlq show prints payloads, which may be personal data; logs
+// and errors do not.
+package main

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
+	"github.com/millrace-go/millrace/outbox/debezium"
+)
+
+// debeziumCommand prints settings; it connects to nothing.
+func (a *app) debeziumCommand() *cobra.Command {
+	var db, kind, connector, format string
+	var o debezium.Options
+	cmd := &cobra.Command{
+		Use: "debezium", Short: "Print the settings of a Debezium connector that reads the outbox",
+		Long: "debezium prints what Kafka Connect has to be told, so that Debezium's outbox event router publishes the outbox's events instead of the relay. " +
+			"Host, port and database are those of --db. The connector's password is never printed: Kafka Connect reads MILLRACE_DEBEZIUM_PASSWORD from its environment.",
+		Example: "  millrace outbox debezium --db postgres://app:secret@db/shop > connector.properties\n" +
+			"  millrace outbox debezium --connector mariadb --host db --database shop --format json | curl -d @- -H 'Content-Type: application/json' http://connect:8083/connectors",
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if err := a.locate(&o, db, connector); err != nil {
+				return err
+			}
+			o.Store = debezium.Store(kind)
+			settings, err := debezium.Settings(o)
+			switch {
+			case err != nil:
+				return usageError{err}
+			case format == "properties":
+				return debezium.WriteProperties(a.Out, settings)
+			case format == "json":
+				return debezium.WriteJSON(a.Out, settings)
+			}
+			return usage("--format is %q; use properties or json", format)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&db, "db", "", "URL of the database (or "+dbVariable+")")
+	f.StringVar(&kind, "kind", string(debezium.Cursor), "of the outbox: "+list(debezium.Cursor, debezium.Status))
+	f.StringVar(&connector, "connector", "", list(debezium.PostgreSQL, debezium.MySQL, debezium.MariaDB)+"; by the URL's scheme by default")
+	f.StringVar(&format, "format", "properties", "properties for Connect standalone, json for its REST interface")
+	f.StringVar(&o.Name, "name", "", "of the connector (default millrace-outbox)")
+	f.StringVar(&o.User, "user", "", "that Debezium signs in as (default debezium)")
+	f.StringVar(&o.Host, "host", "", "of the database, as Kafka Connect sees it")
+	f.StringVar(&o.Port, "port", "", "of the database")
+	f.StringVar(&o.DatabaseName, "database", "", "the database's name")
+	f.StringVar(&o.Schema, "schema", "", "of the outbox's table on PostgreSQL (default public)")
+	f.StringVar(&o.Brokers, "brokers", "", "Kafka, for the history of the schema on MySQL and MariaDB (default localhost:9092)")
+	f.IntVar(&o.ServerID, "server-id", 0, "unique among the replicas of MySQL or MariaDB (default 184054)")
+	return cmd
+}
+
+// locate fills in what the database's URL says and no flag does.
+func (a *app) locate(o *debezium.Options, db, connector string) error {
+	o.Database = debezium.Database(connector)
+	raw, err := a.url("db", db, dbVariable)
+	if err != nil {
+		if connector == "" {
+			return usage("give --db, or --connector with --host and --database")
+		}
+		return nil
+	}
+	dialect, err := database.DialectOf(raw)
+	if err != nil {
+		return usageError{err}
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return usage("the URL of --db is malformed; percent-encode special characters in user and password")
+	}
+	if connector == "" {
+		scheme, _, _ := strings.Cut(raw, "://")
+		o.Database = map[database.Dialect]debezium.Database{
+			database.Postgres: debezium.PostgreSQL, database.MySQL: debezium.MySQL, database.SQLite: "sqlite",
+		}[dialect]
+		if scheme == "mariadb" {
+			o.Database = debezium.MariaDB
+		}
+	}
+	for field, value := range map[*string]string{
+		&o.Host: u.Hostname(), &o.Port: u.Port(), &o.DatabaseName: strings.TrimPrefix(u.Path, "/"), &o.Schema: u.Query().Get("search_path"),
+	} {
+		if *field == "" {
+			*field = value
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/allbus"
+	"github.com/millrace-go/millrace/bus/amqpbus"
+	"github.com/millrace-go/millrace/bus/kafkabus"
+	"github.com/millrace-go/millrace/bus/mysqlbus"
+	"github.com/millrace-go/millrace/bus/pgbus"
+	"github.com/millrace-go/millrace/bus/redisbus"
+	"github.com/millrace-go/millrace/bus/redrive"
+	"github.com/millrace-go/millrace/bus/sqlitebus"
+	"github.com/millrace-go/millrace/bus/sqsbus"
+	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
+)
+
+func (a *app) dlqCommand() *cobra.Command {
+	return a.group(&cobra.Command{
+		Use: "dlq", Short: "Look after dead letters on any transport",
+		Long: "The dlq commands read the dead letter topic as the group \"redrive\", which every application declares for its dead letters: " +
+			"what that group has not acknowledged is still to be looked at.",
+		Example: "  millrace dlq list dlq.payment --bus kafka://k1,k2,k3/\n  millrace dlq redrive dlq.payment --reason API_5XX --rate 20",
+	}, a.dlqListCommand(), a.dlqShowCommand(), a.dlqEditCommand(), a.dlqRedriveCommand(), a.dlqDropCommand())
+}
+
+// busFlag gives a command its --bus.
+func busFlag(cmd *cobra.Command, bus *string) *cobra.Command {
+	cmd.Flags().StringVar(bus, "bus", "", "URL of the transport (or "+busVariable+")")
+	return cmd
+}
+
+// topicAnd wants a topic and then so many arguments, -1 for any number.
+func topicAnd(n int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0 || args[0] == "":
+			return errors.New("name the dead letter topic, such as dlq.payment or orders.DLT")
+		case n >= 0 && len(args) < n+1:
+			return fmt.Errorf("%s is missing", what)
+		case n >= 0 && len(args) > n+1:
+			return fmt.Errorf("%q is too much", args[n+1])
+		}
+		return nil
+	}
+}
+
+// letters opens the transport and its dead letter topic, and calls do with it.
+func (a *app) letters(ctx context.Context, flag, topic string, do func(*redrive.Letters) error) (err error) {
+	raw, err := a.url("bus", flag, busVariable)
+	if err != nil {
+		return err
+	}
+	b, err := a.openBus(ctx, raw)
+	if err != nil {
+		return err
+	}
+	defer closing(b.Close, &err)
+	letters, err := redrive.New(b, topic, redrive.Config{})
+	if err != nil {
+		return usageError{err}
+	}
+	return do(letters)
+}
+
+// openBus opens a transport of another program's messages.
+func (a *app) openBus(ctx context.Context, raw string) (*bus.Bus, error) {
+	if scheme, _, _ := strings.Cut(raw, "://"); strings.EqualFold(scheme, "mem") {
+		return nil, usage("mem:// ends with its process, and this is another one")
+	}
+	if dialect, err := database.DialectOf(raw); err == nil && dialect == database.SQLite {
+		path, err := database.Path(raw)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("there is no file %s", path)
+		}
+	}
+	log := a.logger()
+	b, err := allbus.NewOpener(allbus.Config{
+		SQLite: sqlitebus.Config{Logger: log}, Postgres: pgbus.Config{Logger: log}, MySQL: mysqlbus.Config{Logger: log},
+		Redis: redisbus.Config{Logger: log}, Kafka: kafkabus.Config{Logger: log, ClientID: "millrace-dlq"},
+		AMQP: amqpbus.Config{Logger: log}, SQS: sqsbus.Config{Logger: log},
+	}).Open(ctx, raw)
+	if errors.Is(err, bus.ErrUnknownScheme) {
+		return nil, usageError{err}
+	}
+	return b, err
+}
+
+// filterFlags choose letters.
+type filterFlags struct {
+	typ, reason, group, from string
+	since, until             when
+}
+
+func (f *filterFlags) of(cmd *cobra.Command) *cobra.Command {
+	flags := cmd.Flags()
+	flags.StringVar(&f.typ, "type", "", "only events of this type")
+	flags.StringVar(&f.reason, "reason", "", "only those that failed for this reason, such as PERMANENT or API_5XX")
+	flags.StringVar(&f.group, "group", "", "only those that this group gave up")
+	flags.StringVar(&f.from, "from", "", "only those that failed in this topic")
+	flags.Var(&f.since, "since", "only those that failed since then: RFC 3339, or 2h for two hours ago")
+	flags.Var(&f.until, "until", "only those that failed before then")
+	return cmd
+}
+
+func (f *filterFlags) set() bool {
+	return f.typ != "" || f.reason != "" || f.group != "" || f.from != "" || !f.since.IsZero() || !f.until.IsZero()
+}
+
+// filter makes the library's filter; ids may be nil.
+func (f *filterFlags) filter(ids []string, all bool) redrive.Filter {
+	if len(ids) == 0 {
+		ids = nil
+	}
+	return redrive.Filter{
+		All: all, IDs: ids, Type: f.typ, Reason: f.reason, Group: f.group, OriginalTopic: f.from,
+		Since: f.since.Time, Until: f.until.Time,
+	}
+}

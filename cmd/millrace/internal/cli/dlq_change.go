@@ -1,0 +1,236 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-go/millrace/bus/redrive"
+)
+
+// changeFlags are those of redrive and drop.
+type changeFlags struct {
+	filterFlags
+	bus              string
+	all, dryRun, yes bool
+	limit            int
+	rate             float64
+}
+
+func (c *changeFlags) add(cmd *cobra.Command) *cobra.Command {
+	c.of(busFlag(cmd, &c.bus))
+	f := cmd.Flags()
+	f.BoolVar(&c.all, "all", false, "every letter")
+	f.BoolVar(&c.dryRun, "dry-run", false, "change nothing, say what would be done")
+	f.IntVar(&c.limit, "limit", 0, "how many at most; 0 for no bound")
+	f.Float64Var(&c.rate, "rate", 0, "how many a second; 0 for no bound")
+	return cmd
+}
+
+// chosen makes the filter, and refuses a command line that chooses nothing.
+func (c *changeFlags) chosen(ids []string) (redrive.Filter, error) {
+	switch {
+	case c.limit < 0:
+		return redrive.Filter{}, usage("--limit is %d; give at least 1, or 0 for all", c.limit)
+	case c.rate < 0:
+		return redrive.Filter{}, usage("--rate is %g; give letters per second, or 0 for no bound", c.rate)
+	case c.all && (len(ids) > 0 || c.set()):
+		return redrive.Filter{}, usage("--all means every letter; leave out the ids and the filters, or --all")
+	case !c.all && len(ids) == 0 && !c.set():
+		return redrive.Filter{}, usage("say which letters: their ids, a filter such as --reason, or --all")
+	}
+	slices.Sort(ids)
+	return c.filter(slices.Compact(ids), c.all), nil
+}
+
+func (a *app) dlqRedriveCommand() *cobra.Command {
+	var c changeFlags
+	cmd := c.add(&cobra.Command{
+		Use: "redrive TOPIC [ID…]", Short: "Publish dead letters to their original topics again",
+		Long: "redrive publishes letters with their ids and bytes, each before it is acknowledged, so that an interruption loses nothing. " +
+			"They reach every group of the topic; those that have handled them know their ids. A letter that fails again comes back and waits for the next redrive.",
+		Example: "  millrace dlq redrive dlq.payment --all --dry-run --bus kafka://k1,k2,k3/\n" +
+			"  millrace dlq redrive dlq.payment --reason API_5XX --since 2h --rate 20\n" +
+			"  millrace dlq redrive dlq.payment 0199a7c2-7f00-7abc-8def-000000000001",
+		Args: topicAnd(-1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := c.chosen(args[1:])
+			if err != nil {
+				return err
+			}
+			return a.letters(cmd.Context(), c.bus, args[0], func(l *redrive.Letters) error {
+				return a.change(cmd.Context(), l.Redrive, f, c, "redriven")
+			})
+		},
+	})
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func (a *app) dlqDropCommand() *cobra.Command {
+	var c changeFlags
+	cmd := c.add(&cobra.Command{
+		Use: "drop TOPIC [ID…]", Short: "Give dead letters up for good",
+		Long:    "drop acknowledges letters without publishing them. Nothing brings them back, so it asks first.",
+		Example: "  millrace dlq drop dlq.payment 0199a7c2-7f00-7abc-8def-000000000001 --bus kafka://k1,k2,k3/\n  millrace dlq drop orders.DLT --until 2026-01-01 --yes",
+		Args:    topicAnd(-1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := c.chosen(args[1:])
+			if err != nil {
+				return err
+			}
+			if !c.yes && !c.dryRun && !a.Asks {
+				return a.confirm(cmd.Context(), false, "") // before anything is opened
+			}
+			return a.letters(cmd.Context(), c.bus, args[0], func(l *redrive.Letters) error {
+				if !c.yes && !c.dryRun {
+					rehearsed, err := l.Drop(cmd.Context(), f, redrive.Options{Limit: c.limit, DryRun: true})
+					if err != nil {
+						return err
+					}
+					question := "Drop " + counted(rehearsed.Done, "dead letter")
+					if !rehearsed.Complete {
+						question = "Drop " + counted(rehearsed.Done, "dead letter") + " or more"
+					}
+					if err := a.confirm(cmd.Context(), false, question+" of "+plain(l.Topic())+" for good?"); err != nil {
+						return err
+					}
+				}
+				return a.change(cmd.Context(), l.Drop, f, c, "dropped")
+			})
+		},
+	})
+	cmd.Flags().BoolVar(&c.yes, "yes", false, "do not ask")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+// pass is Redrive or Drop.
+type pass func(context.Context, redrive.Filter, redrive.Options) (redrive.Result, error)
+
+// changeReport is the outcome for programs.
+type changeReport struct {
+	DryRun     bool            `json:"dryRun"`
+	Pending    int             `json:"pending"`
+	Seen       int             `json:"seen"`
+	Matched    int             `json:"matched"`
+	Done       int             `json:"done"`
+	Duplicates int             `json:"duplicates"`
+	Moved      int             `json:"moved"`
+	Complete   bool            `json:"complete"`
+	Failed     []failureReport `json:"failed"`
+	Error      string          `json:"error,omitempty"`
+}
+
+type failureReport struct {
+	ID    string `json:"id"`
+	Error string `json:"error"`
+}
+
+func (a *app) change(ctx context.Context, run pass, f redrive.Filter, c changeFlags, done string) error {
+	drawn := a.progress(done)
+	res, err := run(ctx, f, redrive.Options{Limit: c.limit, Rate: c.rate, DryRun: c.dryRun, Progress: drawn.draw})
+	drawn.end()
+	unknown := 0
+	if len(f.IDs) > 0 && err == nil && res.Complete {
+		unknown = max(0, len(f.IDs)-res.Matched)
+	}
+	out := changeReport{
+		DryRun: c.dryRun, Pending: res.Pending, Seen: res.Seen, Matched: res.Matched, Done: res.Done,
+		Duplicates: res.Duplicates, Moved: res.Moved, Complete: res.Complete, Failed: []failureReport{},
+	}
+	for _, failed := range res.Failed {
+		out.Failed = append(out.Failed, failureReport{failed.ID, failed.Err.Error()})
+		a.say("%s stays: %s", plain(failed.ID), a.hide(failed.Err))
+	}
+	var perr error
+	switch {
+	case a.json:
+		if err != nil {
+			out.Error = a.hide(err)
+		}
+		perr = a.printJSON(out)
+	case c.dryRun:
+		perr = a.print("%s would be %s%s", counted(res.Done, "dead letter"), done, rest(res))
+	default:
+		perr = a.print("%s %s%s", counted(res.Done, "dead letter"), done, rest(res))
+	}
+	switch {
+	case err != nil:
+		if ctx.Err() != nil {
+			a.say("what was %s stays so, the rest is pending", done)
+		}
+		return err
+	case perr != nil:
+		return perr
+	case unknown > 0:
+		a.say("millrace: %d of the %d ids are not in the topic", unknown, len(f.IDs))
+		return errWrong
+	case len(res.Failed) > 0:
+		return errWrong
+	case !res.Complete && c.limit == 0 && !c.dryRun:
+		return errors.New("not all letters could be seen: another tool holds some of them, or newer ones are in between; run it again")
+	}
+	return nil
+}
+
+// rest says what else a pass has met.
+func rest(r redrive.Result) string {
+	text := ""
+	if r.Duplicates > 0 {
+		text += fmt.Sprintf(", %d lay there twice", r.Duplicates)
+	}
+	if r.Moved > 0 {
+		text += fmt.Sprintf(", %d moved to the end of the topic", r.Moved)
+	}
+	if n := len(r.Failed); n > 0 {
+		text += fmt.Sprintf(", %d cannot be", n)
+	}
+	if !r.Complete {
+		text += fmt.Sprintf("; %d of %d were looked at", r.Seen, max(r.Pending, r.Seen))
+	}
+	return text
+}
+
+// progress shows how far a pass is: over itself on a terminal, else as a line
+// now and then.
+type progress struct {
+	app   *app
+	done  string
+	every time.Duration
+	last  time.Time
+	drawn bool
+}
+
+func (a *app) progress(done string) *progress {
+	p := &progress{app: a, done: done, every: 5 * time.Second, last: time.Now()}
+	if a.Asks {
+		p.every, p.last = 100*time.Millisecond, time.Time{}
+	}
+	return p
+}
+
+func (p *progress) draw(r redrive.Result) {
+	if time.Since(p.last) < p.every {
+		return
+	}
+	p.last = time.Now()
+	line := fmt.Sprintf("%d %s, %d of %d looked at", r.Done, p.done, r.Seen, max(r.Pending, r.Seen))
+	if !p.app.Asks {
+		p.app.say("%s", line)
+		return
+	}
+	p.drawn = true
+	_, _ = fmt.Fprintf(p.app.Err, "\r\x1b[K%s", line) // a terminal that is gone needs no progress
+}
+
+// end takes the line away.
+func (p *progress) end() {
+	if p.drawn {
+		_, _ = fmt.Fprint(p.app.Err, "\r\x1b[K") // as above
+	}
+}

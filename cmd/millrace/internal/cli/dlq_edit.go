@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-go/millrace/bus/redrive"
+)
+
+func (a *app) dlqEditCommand() *cobra.Command {
+	var raw, file string
+	cmd := busFlag(&cobra.Command{
+		Use: "edit TOPIC ID", Short: "Replace a dead letter's payload",
+		Long: "edit opens the payload in $VISUAL or $EDITOR, or takes it from --payload. Id and metadata stay, and an event must stay one with the same id and key. " +
+			"The edited letter goes to the end of the topic; redrive it when it is right.",
+		Example: "  millrace dlq edit dlq.payment 0199a7c2-7f00-7abc-8def-000000000001 --bus kafka://k1,k2,k3/\n" +
+			"  jq '.data.amount = 150000' letter.json | millrace dlq edit dlq.payment 0199a7c2-7f00-7abc-8def-000000000001 --payload -",
+		Args: topicAnd(1, "the letter's id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, id := cmd.Context(), args[1]
+			var payload []byte
+			if file != "" {
+				var err error
+				if payload, err = a.read(file); err != nil {
+					return err
+				}
+			} else if a.editor() == "" {
+				return usage("set $VISUAL or $EDITOR, or give --payload FILE")
+			}
+			return a.letters(ctx, raw, args[0], func(l *redrive.Letters) error {
+				if file == "" {
+					letter, err := l.Show(ctx, id)
+					if err != nil {
+						return err
+					}
+					if payload, err = a.edit(ctx, letter.Payload); err != nil {
+						return err
+					}
+					if payload == nil {
+						return a.print("nothing was changed")
+					}
+				}
+				if err := l.Edit(ctx, id, payload); err != nil {
+					if file == "" {
+						a.keep(payload)
+					}
+					return err
+				}
+				return a.print("the payload was replaced; `millrace dlq redrive %s %s` publishes it", plain(args[0]), plain(id))
+			})
+		},
+	}, &raw)
+	cmd.Flags().StringVar(&file, "payload", "", "file with the new payload, - for the standard input")
+	return cmd
+}
+
+// keep saves what a person wrote and the topic did not take.
+func (a *app) keep(payload []byte) {
+	f, err := os.CreateTemp("", "millrace-edit-*.json")
+	if err == nil {
+		_, err = f.Write(payload)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		a.say("what you wrote could not be kept: %v", err)
+		return
+	}
+	a.say("what you wrote is in %s; give it by --payload", f.Name())
+}
+
+func (a *app) read(file string) ([]byte, error) {
+	if file == "-" {
+		return io.ReadAll(a.In)
+	}
+	return os.ReadFile(file)
+}
+
+// editor is the command that edits a file.
+func (a *app) editor() string {
+	if a.Edit != nil {
+		return "edit"
+	}
+	return cmp.Or(a.Env("VISUAL"), a.Env("EDITOR"))
+}
+
+// edit has a person change a payload; nil means that it is as it was. JSON is
+// indented meanwhile. When the editor fails, its file stays, so that no work is
+// lost.
+func (a *app) edit(ctx context.Context, payload []byte) (_ []byte, err error) {
+	dir, err := os.MkdirTemp("", "millrace-edit-*") // only this user may read it
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, "payload.json")
+	before := []byte(pretty(payload))
+	if err := os.WriteFile(path, before, 0o600); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	if err := a.runEditor(ctx, path); err != nil {
+		return nil, fmt.Errorf("the editor failed, what it wrote is in %s: %w", path, err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	after, err := os.ReadFile(path)
+	if err != nil || bytes.Equal(bytes.TrimRight(after, "\n"), bytes.TrimRight(before, "\n")) {
+		return nil, err
+	}
+	// One that was on one line comes back on one line.
+	var compact bytes.Buffer
+	if !bytes.Equal(before, payload) && json.Compact(&compact, after) == nil {
+		return compact.Bytes(), nil
+	}
+	return after, nil
+}
+
+func (a *app) runEditor(ctx context.Context, path string) error {
+	if a.Edit != nil {
+		return a.Edit(ctx, path)
+	}
+	// The variable may hold arguments, such as "code --wait".
+	editor := exec.CommandContext(ctx, "sh", "-c", a.editor()+` "$1"`, "sh", path)
+	editor.Stdin, editor.Stdout, editor.Stderr = a.In, a.Err, a.Err
+	return editor.Run()
+}

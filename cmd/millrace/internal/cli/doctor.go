@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
+	"github.com/millrace-go/millrace/cmd/millrace/internal/doctor"
+)
+
+// doctorFlags say what to look at.
+type doctorFlags struct {
+	dbs, buses, redises, packages []string
+	timeout                       time.Duration
+	strict                        bool
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	var f doctorFlags
+	cmd := &cobra.Command{
+		Use: "doctor [URL…]", Short: "Connect to servers and say what is wrong with them",
+		Long: "doctor connects to each URL and says in words what is wrong, and what to do: names that are unknown, servers that do not answer, credentials, TLS, versions, " +
+			"settings that break a promise of Millrace, tables that are missing or behind, and clocks that disagree. It changes nothing.\n\n" +
+			"A URL without a flag is looked at for everything it can be used for. Without any, those of the environment are looked at. " +
+			"It fails when there is an error; with --strict, also when there is a warning.",
+		Example: "  millrace doctor --db postgres://app:secret@db/shop --bus kafka://k1,k2,k3/ --redis redis://cache/0\n" +
+			"  millrace doctor sqlite:///var/lib/shop/app.db --package outbox,idempotency",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			targets, err := a.targets(f, args)
+			if err != nil {
+				return err
+			}
+			results := doctor.Examine(cmd.Context(), targets, doctor.Config{Timeout: f.timeout, Packages: f.packages})
+			if err := cmd.Context().Err(); err != nil {
+				return err
+			}
+			return a.diagnosis(results, f.strict)
+		},
+	}
+	flags := cmd.Flags()
+	// Not slices that split at commas: a URL may name several hosts.
+	flags.StringArrayVar(&f.dbs, "db", nil, "URL of a database; any number (or "+dbVariable+")")
+	flags.StringArrayVar(&f.buses, "bus", nil, "URL of a transport; any number (or "+busVariable+")")
+	flags.StringArrayVar(&f.redises, "redis", nil, "URL of a Redis for limits, queues and keys; any number (or "+redisVariable+")")
+	flags.StringSliceVar(&f.packages, "package", nil, "tables that must be there: "+strings.Join(database.PartNames(), ", "))
+	flags.DurationVar(&f.timeout, "timeout", 5*time.Second, "how long each connect and each question may take")
+	flags.BoolVar(&f.strict, "strict", false, "fail for warnings too")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+// targets are those of the command line, or else of the environment.
+func (a *app) targets(f doctorFlags, args []string) ([]doctor.Target, error) {
+	for _, name := range f.packages {
+		if !slices.Contains(database.PartNames(), name) {
+			return nil, usage("--package %q has no tables; use %s", name, strings.Join(database.PartNames(), ", "))
+		}
+	}
+	if f.timeout <= 0 {
+		return nil, usage("--timeout is %s; give a positive duration such as 5s", f.timeout)
+	}
+	var out []doctor.Target
+	add := func(p doctor.Purpose, urls ...string) {
+		for _, u := range urls {
+			if u != "" {
+				out = append(out, doctor.Target{URL: u, Purpose: p})
+				a.urls = append(a.urls, u)
+			}
+		}
+	}
+	add(doctor.Database, f.dbs...)
+	add(doctor.Transport, f.buses...)
+	add(doctor.Redis, f.redises...)
+	add(doctor.Any, args...)
+	if len(out) == 0 {
+		add(doctor.Database, a.Env(dbVariable))
+		add(doctor.Transport, a.Env(busVariable))
+		add(doctor.Redis, a.Env(redisVariable))
+	}
+	if len(out) == 0 {
+		return nil, usage("there is nothing to look at: give URLs, or set %s, %s or %s", dbVariable, busVariable, redisVariable)
+	}
+	return out, nil
+}
+
+// diagnosis shows what was found.
+func (a *app) diagnosis(results []doctor.Result, strict bool) error {
+	counts := map[doctor.Level]int{}
+	for _, r := range results {
+		for _, f := range r.Findings {
+			counts[f.Level]++
+		}
+	}
+	errs, warnings := counts[doctor.Error], counts[doctor.Warning]
+	if a.json {
+		err := a.printJSON(map[string]any{"targets": results, "errors": errs, "warnings": warnings})
+		if err != nil {
+			return err
+		}
+	} else if err := a.findings(results, errs, warnings); err != nil {
+		return err
+	}
+	if errs > 0 || strict && warnings > 0 {
+		return errWrong
+	}
+	return nil
+}
+
+func (a *app) findings(results []doctor.Result, errs, warnings int) error {
+	for _, r := range results {
+		if err := a.print("%s (%s)", plain(r.URL), r.Purpose); err != nil {
+			return err
+		}
+		for _, f := range r.Findings {
+			if err := a.print("  %-8s %s", f.Level, plain(f.Text)); err != nil {
+				return err
+			}
+			if f.Fix != "" {
+				if err := a.print("           → %s", plain(f.Fix)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return a.print("\n%s, %s", counted(errs, "error"), counted(warnings, "warning"))
+}

@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
+)
+
+// migration is what the migrate commands are told.
+type migration struct {
+	db, layout, dialect string
+	packages            []string
+}
+
+func (a *app) migrateCommand() *cobra.Command {
+	m := &migration{}
+	flags := func(cmd *cobra.Command) *cobra.Command {
+		f := cmd.Flags()
+		f.StringVar(&m.db, "db", "", "URL of the database (or "+dbVariable+")")
+		f.StringSliceVar(&m.packages, "package", []string{"all"}, strings.Join(database.PartNames(), ", ")+" or all")
+		f.StringVar(&m.layout, "layout", database.Layouts()[0], "of the idempotency table: "+strings.Join(database.Layouts(), " or "))
+		return cmd
+	}
+	show := flags(&cobra.Command{
+		Use: "print", Short: "Print the tables as an SQL script for an empty database",
+		Long:    "print writes the migrations as one script for psql, mysql or sqlite3, with the versions they leave. It connects to nothing.",
+		Example: "  millrace migrate print --dialect postgres --package outbox,idempotency > tables.sql",
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return a.migratePrint(m) },
+	})
+	show.Flags().StringVar(&m.dialect, "dialect", "", strings.Join(database.Dialects(), ", ")+"; that of --db by default")
+	up := flags(&cobra.Command{
+		Use: "up", Short: "Make the tables, or bring them up to date",
+		Long: "up applies what is pending, each migration in its own transaction where the database can. Several may run it at once. " +
+			"How many shards an outbox has is left to the application, which stores it on first use.",
+		Example: "  millrace migrate up --db postgres://app:secret@db/shop --package outbox,idempotency",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.migrateUp(cmd, m) },
+	})
+	status := flags(&cobra.Command{
+		Use: "status", Short: "Say which migrations were applied",
+		Long:    "status reads the version tables and makes nothing. It fails when tables that exist are behind; what is missing altogether may not be needed.",
+		Example: "  millrace migrate status --db sqlite:///var/lib/shop/app.db",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.migrateStatus(cmd, m) },
+	})
+	a.jsonFlag(status)
+	return a.group(&cobra.Command{
+		Use: "migrate", Short: "Make and check the tables of Millrace's packages",
+		Example: "  millrace migrate status --db postgres://app:secret@db/shop",
+	}, show, up, status)
+}
+
+// parts are the chosen groups of tables.
+func (m *migration) parts(d database.Dialect) ([]database.Part, error) {
+	names := m.packages
+	if slices.Contains(names, "all") {
+		names = database.PartNames()
+	}
+	if len(names) == 0 {
+		return nil, usage("--package is empty; use %s or all", strings.Join(database.PartNames(), ", "))
+	}
+	parts, err := database.Parts(d, m.layout, names...)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return parts, nil
+}
+
+func (a *app) migratePrint(m *migration) error {
+	dialect, err := database.ParseDialect(m.dialect)
+	if m.dialect == "" {
+		var url string
+		if url, err = a.url("db", m.db, dbVariable); err != nil {
+			return usage("give --dialect (%s), or --db", strings.Join(database.Dialects(), ", "))
+		}
+		dialect, err = database.DialectOf(url)
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	parts, err := m.parts(dialect)
+	if err != nil {
+		return err
+	}
+	for i, part := range parts {
+		for j, set := range part.Sets {
+			if i+j > 0 {
+				if err := a.print(""); err != nil {
+					return err
+				}
+			}
+			if err := set.Print(a.Out); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// open opens the database that --db names.
+func (a *app) open(flag string, create bool) (*database.Database, error) {
+	url, err := a.url("db", flag, dbVariable)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := database.DialectOf(url); err != nil {
+		return nil, usageError{err}
+	}
+	return database.Open(url, create)
+}
+
+func (a *app) migrateUp(cmd *cobra.Command, m *migration) (err error) {
+	d, err := a.open(m.db, true)
+	if err != nil {
+		return err
+	}
+	defer closing(d.Close, &err)
+	parts, err := m.parts(d.Dialect)
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		before, err := d.StateOf(cmd.Context(), part)
+		if err != nil {
+			return err
+		}
+		for _, set := range part.Sets {
+			if err := set.Up(cmd.Context(), d.DB); err != nil {
+				return err
+			}
+		}
+		done := "up to date"
+		if n := before.Pending(); n > 0 {
+			done = counted(n, "migration") + " applied"
+		}
+		if err := a.print("%-14s %s", part.Name, done); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// partReport is what status says of a part.
+type partReport struct {
+	Package string       `json:"package"`
+	State   string       `json:"state"` // current, behind, missing, ahead
+	Steps   []stepReport `json:"migrations"`
+}
+
+type stepReport struct {
+	Version int64  `json:"version"`
+	Name    string `json:"name"`
+	Applied bool   `json:"applied"`
+}
+
+func (a *app) migrateStatus(cmd *cobra.Command, m *migration) (err error) {
+	d, err := a.open(m.db, false)
+	if err != nil {
+		return err
+	}
+	defer closing(d.Close, &err)
+	parts, err := m.parts(d.Dialect)
+	if err != nil {
+		return err
+	}
+	var all []partReport
+	behind := false
+	rows := [][]string{{"PACKAGE", "STATE", "MIGRATION"}}
+	for _, part := range parts {
+		state, err := d.StateOf(cmd.Context(), part)
+		if err != nil {
+			return err
+		}
+		r := partReport{Package: part.Name, State: stateWord(state)}
+		behind = behind || r.State == "behind"
+		for _, s := range state.Steps {
+			r.Steps = append(r.Steps, stepReport(s))
+			word := "applied"
+			if !s.Applied {
+				word = "pending"
+			}
+			rows = append(rows, []string{part.Name, word, s.Name})
+		}
+		for _, v := range state.Unknown {
+			rows = append(rows, []string{part.Name, "unknown", fmt.Sprintf("version %d, of a newer Millrace", v)})
+		}
+		all = append(all, r)
+	}
+	if a.json {
+		err = a.printJSON(all)
+	} else {
+		err = a.table(rows)
+	}
+	if err == nil && behind {
+		a.say("millrace: some tables are behind; run `millrace migrate up`")
+		err = errWrong
+	}
+	return err
+}
+
+func stateWord(s database.State) string {
+	switch {
+	case s.Missing():
+		return "missing"
+	case s.Pending() > 0:
+		return "behind"
+	case len(s.Unknown) > 0:
+		return "ahead"
+	}
+	return "current"
+}
+
+// closing adds the error of closing something to that of a command.
+func closing(shut func() error, err *error) {
+	if cerr := shut(); cerr != nil && *err == nil {
+		*err = cerr
+	}
+}

@@ -1,0 +1,171 @@
+// Package cli is the command line of the operator's tool.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-go/millrace/cmd/millrace/internal/redact"
+)
+
+// Exit codes.
+const (
+	ExitOK          = 0
+	ExitWrong       = 1
+	ExitUsage       = 2
+	ExitInterrupted = 130
+)
+
+// Streams are what a run talks through.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+	// Asks: somebody sits at In and Err, so questions can be asked and progress
+	// can be drawn over itself.
+	Asks bool
+	Env  func(name string) string
+	// Edit has a person change a file, for dlq edit without a payload; nil runs
+	// $VISUAL or $EDITOR.
+	Edit func(ctx context.Context, path string) error
+}
+
+// Standard are the streams of the process.
+func Standard() Streams {
+	return Streams{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv,
+		Asks: isTerminal(os.Stdin) && isTerminal(os.Stderr),
+	}
+}
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// app is one run of the tool.
+type app struct {
+	Streams
+	urls    []string // every URL of this run: their secrets are kept out of all errors
+	running bool     // the command line was understood
+	verbose bool
+	json    bool
+}
+
+// usageError is a command line that cannot be carried out.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// errWrong ends a command that has said itself what is wrong.
+var errWrong = errors.New("something is wrong")
+
+// Main runs the tool and returns its exit code.
+func Main(ctx context.Context, args []string, streams Streams) int {
+	a := &app{Streams: streams}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	cmd, err := root.ExecuteContextC(ctx)
+	var wrongLine usageError
+	switch {
+	case err == nil:
+		return ExitOK
+	case ctx.Err() != nil:
+		a.say("millrace: interrupted")
+		return ExitInterrupted
+	case errors.Is(err, errWrong):
+		return ExitWrong
+	case !a.running || errors.As(err, &wrongLine):
+		a.say("millrace: %s\nRun '%s --help' for its usage and an example.", a.hide(err), cmd.CommandPath())
+		return ExitUsage
+	}
+	a.say("millrace: %s", a.hide(err))
+	return ExitWrong
+}
+
+// say tells the person at the terminal something. It goes nowhere else, so an
+// error of writing it has nobody to go to.
+func (a *app) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(a.Err, format+"\n", args...)
+}
+
+// hide is an error's text without the secrets of the URLs.
+func (a *app) hide(err error) string { return plainLines(redact.Text(err.Error(), a.urls...)) }
+
+func (a *app) root() *cobra.Command {
+	root := a.group(&cobra.Command{
+		Use:   "millrace",
+		Short: "The operator's tool of Millrace",
+		Long: "millrace makes tables, looks into the outbox, looks after dead letters, and says what is wrong with a server.\n\n" +
+			"URLs come by --db, --bus and --redis, or from MILLRACE_DB_URL, MILLRACE_BUS_URL and MILLRACE_REDIS_URL, where the process list does not show them.\n\n" +
+			"Exit codes: 0 done, 1 something is wrong, 2 wrong usage, 130 interrupted.",
+		Example:       "  export MILLRACE_DB_URL=postgres://app:secret@db/shop MILLRACE_BUS_URL=kafka://k1,k2,k3/\n  millrace doctor\n  millrace dlq list dlq.payment",
+		SilenceErrors: true, SilenceUsage: true,
+	}, a.migrateCommand(), a.outboxCommand(), a.dlqCommand(), a.doctorCommand())
+	root.PersistentPreRun = func(*cobra.Command, []string) { a.running = true }
+	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "say what the transports log")
+	root.CompletionOptions.HiddenDefaultCmd = true
+	return root
+}
+
+// group makes a command that only has others.
+func (a *app) group(cmd *cobra.Command, under ...*cobra.Command) *cobra.Command {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usage("there is no command %q", args[0])
+		}
+		if err := cmd.Help(); err != nil {
+			return err
+		}
+		return usage("a command is missing")
+	}
+	cmd.AddCommand(under...)
+	return cmd
+}
+
+// url returns a URL by its flag or from the environment.
+func (a *app) url(flag, value, variable string) (string, error) {
+	if value == "" {
+		value = a.Env(variable)
+	}
+	if value == "" {
+		return "", usage("give --%s, or set %s", flag, variable)
+	}
+	a.urls = append(a.urls, value)
+	return value, nil
+}
+
+// logger is what transports log to.
+func (a *app) logger() *slog.Logger {
+	if !a.verbose {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(slog.NewTextHandler(hiding{a}, nil))
+}
+
+// hiding writes what is logged without the secrets of the URLs.
+type hiding struct{ *app }
+
+func (h hiding) Write(line []byte) (int, error) {
+	if _, err := io.WriteString(h.Err, redact.Text(string(line), h.urls...)); err != nil {
+		return 0, err
+	}
+	return len(line), nil
+}
+
+const (
+	dbVariable    = "MILLRACE_DB_URL"
+	busVariable   = "MILLRACE_BUS_URL"
+	redisVariable = "MILLRACE_REDIS_URL"
+)

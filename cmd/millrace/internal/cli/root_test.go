@@ -1,0 +1,149 @@
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
+)
+
+// commands are all of them.
+var commands = []string{
+	"", "migrate", "migrate print", "migrate up", "migrate status",
+	"outbox", "outbox status", "outbox failed", "outbox retry", "outbox rebase", "outbox debezium",
+	"dlq", "dlq list", "dlq show", "dlq edit", "dlq redrive", "dlq drop", "doctor",
+}
+
+func TestHelp(t *testing.T) {
+	for _, c := range commands {
+		got := tool(t, append(strings.Fields(c), "--help")...).want(t, 0, "Usage:", "Examples:\n  ")
+		if n := len(strings.Fields(c)); n > 0 && !strings.Contains(got.out, "millrace "+c) {
+			t.Errorf("the help of %q does not show it:\n%s", c, got.out)
+		}
+		// A command that is not in the list above has no example that is checked.
+		if _, under, ok := strings.Cut(got.out, "Available Commands:\n"); ok {
+			under, _, _ = strings.Cut(under, "\n\n")
+			for line := range strings.Lines(under) {
+				name := strings.TrimSpace(c + " " + strings.Fields(line)[0])
+				if name != "help" && !strings.Contains("|"+strings.Join(commands, "|")+"|", "|"+name+"|") {
+					t.Errorf("the command %q is not tested", name)
+				}
+			}
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for line, want := range map[string]string{
+		"":                                       "a command is missing",
+		"redrive":                                `no command "redrive"`,
+		"dlq":                                    "a command is missing",
+		"dlq revive":                             `no command "revive"`,
+		"dlq list":                               "name the dead letter topic",
+		"dlq list t":                             "give --bus, or set MILLRACE_BUS_URL",
+		"dlq list t u --bus sqlite://x":          `"u" is too much`,
+		"dlq list t --bus oracle://x":            "unknown scheme",
+		"dlq list t --bus mem://":                "another one",
+		"dlq list t --bus sqlite://x --limit -1": "--limit is -1",
+		"dlq list t --since soon --bus sqlite://x":        "is no time",
+		"dlq show t --bus sqlite://x":                     "the letter's id is missing",
+		"dlq edit t 1 --bus sqlite://x":                   "$EDITOR",
+		"dlq redrive t --bus sqlite://x":                  "say which letters",
+		"dlq redrive t 1 --all --bus sqlite://x":          "--all means every letter",
+		"dlq redrive t --all --reason x --bus sqlite://x": "--all means every letter",
+		"dlq redrive t --all --rate -1 --bus sqlite://x":  "--rate is -1",
+		"dlq redrive t --all --limit -1 --bus sqlite://x": "--limit is -1",
+		"dlq drop t --all --bus sqlite://x":               "--yes",
+		"dlq drop t --bus sqlite://x --yes":               "say which letters",
+		"migrate up":                                      "give --db, or set MILLRACE_DB_URL",
+		"migrate up --db kafka://x":                       "not that of a database",
+		"migrate up --db sqlite://x --package queue":      `"queue" is no package`,
+		"migrate status --db sqlite://x --unknown":        "unknown flag",
+		"migrate print":                                   "--dialect",
+		"migrate print --dialect oracle":                  `"oracle" is no database`,
+		"migrate print --dialect mysql --layout x":        "Layout",
+		"migrate print extra --dialect mysql":             "unknown command",
+		"outbox failed --db sqlite://x --limit 0":         "--limit is 0",
+		"doctor":                            "nothing to look at",
+		"doctor sqlite://x --timeout 0s":    "--timeout is 0s",
+		"doctor sqlite://x --package queue": `"queue" has no tables`,
+	} {
+		got := tool(t, strings.Fields(line)...).want(t, 2, want)
+		if !strings.Contains(got.err, "--help' for its usage") {
+			t.Errorf("%q: no hint at the help in %s", line, got.err)
+		}
+		if line != "" && line != "dlq" && got.out != "" {
+			t.Errorf("%q: an error on the standard output: %s", line, got.out)
+		}
+	}
+}
+
+// What a driver says of a URL must not show its password, whatever the command:
+// one that is refused, and one that makes the URL malformed.
+func TestNoCredentials(t *testing.T) {
+	lines := map[string][]string{
+		"--db":  {"migrate up", "migrate status", "outbox status", "outbox retry 1", "doctor --timeout 1s"},
+		"--bus": {"dlq list t", "dlq redrive t --all", "-v dlq show t 1", "doctor --timeout 1s"},
+	}
+	for _, secret := range []string{"gehe1m-w0rt", "s3cr+t/%25%zz"} {
+		who := "app:" + secret + "@"
+		urls := map[string][]string{
+			"--db": {"postgres://" + who + "127.0.0.1:1/shop", "mysql://" + who + "127.0.0.1:1/shop", "postgres://" + who + "[::1/shop",
+				"postgres://127.0.0.1:1/shop?password=" + secret, "sqlite://" + who + "x/y.db"},
+			"--bus": {"postgres://" + who + "127.0.0.1:1/shop", "mysql://" + who + "127.0.0.1:1/shop", "amqp://" + who + "127.0.0.1:1/",
+				"redis://" + who + "127.0.0.1:1/0", "kafka://" + who + "127.0.0.1:1/?sasl=plain", "kafka://" + who + "127.0.0.1:1/",
+				"sqs://" + who + "eu/?endpoint=http://127.0.0.1:1", "app:" + secret + "@kafka", "oracle://" + who + "x"},
+		}
+		if name := "MILLRACE_MARIADB_URL"; os.Getenv(name) != "" {
+			u, err := url.Parse(os.Getenv(name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			urls["--db"] = append(urls["--db"], "mysql://"+who+u.Host+u.Path)
+		}
+		if name := "MILLRACE_RABBITMQ_URL"; os.Getenv(name) != "" {
+			u, err := url.Parse(os.Getenv(name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			urls["--bus"] = append(urls["--bus"], "amqp://"+who+u.Host+"/")
+		}
+		for flag, all := range urls {
+			for i, u := range all {
+				t.Run(fmt.Sprint(flag, i, secret[:1]), func(t *testing.T) {
+					t.Parallel()
+					for _, line := range lines[flag] {
+						got := tool(t, append(strings.Fields(line), flag, u)...)
+						if got.code == 0 {
+							t.Errorf("%s %s works", line, u)
+						}
+						for _, part := range []string{secret, secret[:4]} {
+							if strings.Contains(got.out+got.err, part) {
+								t.Errorf("%s with %s shows the password:\n%s%s", line, u, got.out, got.err)
+							}
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	file := "sqlite://" + t.TempDir() + "/a.db"
+	env := func(name string) string {
+		return map[string]string{"MILLRACE_DB_URL": file, "MILLRACE_BUS_URL": "redis://127.0.0.1:1"}[name]
+	}
+	toolWith(t.Context(), cli.Streams{Env: env}, "migrate", "up").want(t, 0, "applied")
+	toolWith(t.Context(), cli.Streams{Env: env}, "doctor").want(t, 1, "(database)", "nothing listens on 127.0.0.1:1", "1 error")
+}
+
+func TestInterruptedBefore(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	toolWith(ctx, cli.Streams{}, "migrate", "up", "--db", "sqlite://"+t.TempDir()+"/a.db").want(t, 130, "interrupted")
+}

@@ -1,0 +1,153 @@
+// Package database opens the databases that the tool looks after by their URLs,
+// and knows what tables Millrace's packages have in them.
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/millrace-go/millrace/internal/mysqldb"
+	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/internal/sqlitedb"
+)
+
+// Dialect is the SQL that a database speaks.
+type Dialect string
+
+// The dialects.
+const (
+	Postgres Dialect = "postgres"
+	MySQL    Dialect = "mysql" // and MariaDB
+	SQLite   Dialect = "sqlite"
+)
+
+// Database is an opened database.
+type Database struct {
+	Dialect Dialect
+	DB      *sql.DB
+}
+
+// Dialects are the names that ParseDialect takes.
+func Dialects() []string { return []string{string(Postgres), string(MySQL), string(SQLite)} }
+
+// ParseDialect reads the name of a dialect.
+func ParseDialect(name string) (Dialect, error) {
+	switch strings.ToLower(name) {
+	case "postgres", "postgresql":
+		return Postgres, nil
+	case "mysql", "mariadb":
+		return MySQL, nil
+	case "sqlite":
+		return SQLite, nil
+	}
+	return "", fmt.Errorf("%q is no database; use %s", name, strings.Join(Dialects(), ", "))
+}
+
+// DialectOf returns what the database of a URL speaks.
+func DialectOf(rawURL string) (Dialect, error) {
+	scheme, _, ok := strings.Cut(rawURL, "://")
+	if !ok {
+		return "", errors.New("the URL has no scheme; write postgres://…, mysql://… or sqlite://path")
+	}
+	d, err := ParseDialect(scheme)
+	if err != nil {
+		return "", errors.New("the URL is not that of a database; write postgres://…, mysql://… or sqlite://path")
+	}
+	return d, nil
+}
+
+// Open opens the database of a URL. It connects to a file alone, and makes one
+// only when create says so.
+func Open(rawURL string, create bool) (*Database, error) {
+	dialect, err := DialectOf(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	d := &Database{Dialect: dialect}
+	switch dialect {
+	case Postgres:
+		d.DB, err = pgdb.Open(Plain(rawURL))
+	case MySQL:
+		d.DB, err = mysqldb.Open(Plain(rawURL))
+	case SQLite:
+		d.DB, err = openFile(rawURL, create)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Close closes the pool.
+func (d *Database) Close() error { return d.DB.Close() }
+
+func openFile(rawURL string, create bool) (*sql.DB, error) {
+	path, err := Path(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); !create && errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no file %s; `migrate up` makes it", path)
+	}
+	cfg := sqlitedb.Config{}
+	if u, err := url.Parse(rawURL); err == nil && u.Query().Get("synchronous") == "normal" {
+		cfg.Synchronous = sqlitedb.Normal
+	}
+	return sqlitedb.Open(path, cfg)
+}
+
+// Path returns the file of a SQLite URL: sqlite://relative/path.db or
+// sqlite:///absolute/path.db.
+func Path(rawURL string) (string, error) {
+	u, err := url.Parse(rawURL)
+	switch {
+	case err != nil:
+		return "", errors.New("the URL is malformed; percent-encode special characters in the path")
+	case u.User != nil:
+		return "", errors.New("a sqlite URL has no user; write sqlite://relative/path.db or sqlite:///absolute/path.db")
+	case u.Opaque != "" || u.Host+u.Path == "" || u.Path == "/":
+		return "", errors.New("the URL names no file; write sqlite://relative/path.db or sqlite:///absolute/path.db")
+	}
+	return filepath.FromSlash(u.Host + u.Path), nil
+}
+
+// Plain takes the parameters out of a server's URL that only the transport of
+// that name understands, so that one URL serves for both.
+func Plain(rawURL string) string {
+	base, query, ok := strings.Cut(rawURL, "?")
+	if !ok || strings.Contains(query, "@") {
+		return rawURL // a password may hold the question mark
+	}
+	var keep []string
+	for pair := range strings.SplitSeq(query, "&") {
+		name, _, _ := strings.Cut(pair, "=")
+		if !slices.Contains([]string{"partitions", "retention", "poll", "mode"}, name) {
+			keep = append(keep, pair)
+		}
+	}
+	if len(keep) == 0 {
+		return base
+	}
+	return base + "?" + strings.Join(keep, "&")
+}
+
+// exists reports whether a table is where unqualified names are looked up.
+func (d *Database) exists(ctx context.Context, table string) (bool, error) {
+	query := map[Dialect]string{
+		Postgres: `SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+			WHERE c.relname = $1 AND c.relkind IN ('r', 'p') AND n.nspname = ANY (current_schemas(false)))`,
+		MySQL:  `SELECT count(*) > 0 FROM information_schema.tables WHERE table_schema = database() AND table_name = ?`,
+		SQLite: `SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = ?`,
+	}[d.Dialect]
+	var there bool
+	err := d.DB.QueryRowContext(ctx, query, table).Scan(&there)
+	return there, err
+}

@@ -1,0 +1,109 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/mysqloutbox"
+	"github.com/millrace-go/millrace/outbox/pgoutbox"
+	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
+)
+
+// Kind is how an outbox remembers what it has published.
+type Kind string
+
+// The kinds.
+const (
+	Cursor Kind = "cursor"
+	Status Kind = "status"
+)
+
+// ErrNoOutbox is returned where the tables of an outbox are not there.
+var ErrNoOutbox = errors.New("the database has no outbox of this kind; `migrate up` makes its tables")
+
+// Outbox is what an operator does with an outbox.
+type Outbox interface {
+	outbox.Parking
+	outbox.Inspector
+}
+
+// store is what every store of package outbox is to this tool.
+type store interface {
+	Outbox
+	Migrations() []migrate.Set
+}
+
+// newStore makes a store; it does no I/O.
+func newStore(d Dialect, db *sql.DB, kind Kind, shards int) (store, error) {
+	switch d {
+	case Postgres:
+		if kind == Status {
+			return pgoutbox.NewStatus(db, pgoutbox.StatusConfig{Shards: shards})
+		}
+		return pgoutbox.New(db, pgoutbox.Config{Shards: shards})
+	case MySQL:
+		if kind == Status {
+			return mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{Shards: shards})
+		}
+		return mysqloutbox.New(db, mysqloutbox.Config{Shards: shards})
+	case SQLite:
+		if kind == Status {
+			return sqliteoutbox.NewStatus(db, sqliteoutbox.StatusConfig{Shards: shards})
+		}
+		return sqliteoutbox.New(db, sqliteoutbox.Config{Shards: shards})
+	}
+	return nil, fmt.Errorf("there is no outbox for %q", d)
+}
+
+// settings is the table that says how many shards an outbox has.
+func (k Kind) settings() string {
+	if k == Status {
+		return "outbox_event_settings"
+	}
+	return "outbox_settings"
+}
+
+// Kinds returns the kinds of outbox that the database has.
+func (d *Database) Kinds(ctx context.Context) ([]Kind, error) {
+	var kinds []Kind
+	for _, k := range []Kind{Cursor, Status} {
+		there, err := d.exists(ctx, k.settings())
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds, nil
+}
+
+// Outbox opens the outbox of a kind with the number of shards that it was made
+// with. It stores nothing: one that nobody has used yet is left to its first user.
+func (d *Database) Outbox(ctx context.Context, k Kind) (Outbox, error) {
+	there, err := d.exists(ctx, k.settings())
+	if err != nil {
+		return nil, err
+	}
+	if !there {
+		return nil, fmt.Errorf("%w (%s)", ErrNoOutbox, k)
+	}
+	var text string
+	err = d.DB.QueryRowContext(ctx, `SELECT value FROM `+k.settings()+` WHERE name = 'shards'`).Scan(&text)
+	shards := 1
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+	case err != nil:
+		return nil, err
+	default:
+		if shards, err = strconv.Atoi(text); err != nil {
+			return nil, fmt.Errorf("%s holds %q for the number of shards", k.settings(), text)
+		}
+	}
+	return newStore(d.Dialect, d.DB, k, shards)
+}

@@ -1,0 +1,196 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/millrace-go/millrace/bus/mysqlbus"
+	"github.com/millrace-go/millrace/bus/pgbus"
+	"github.com/millrace-go/millrace/bus/sqlitebus"
+	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/internal/migrate"
+)
+
+// Part is a group of tables that are made together.
+type Part struct {
+	Name string // what the tool calls it
+	Sets []migrate.Set
+}
+
+// The names of the parts.
+const (
+	PartOutbox      = "outbox"
+	PartStatus      = "outbox-status"
+	PartBus         = "bus"
+	PartIdempotency = "idempotency"
+	PartLeases      = "leases"
+)
+
+// PartNames are all parts, in the order of [Parts].
+func PartNames() []string {
+	return []string{PartOutbox, PartStatus, PartBus, PartIdempotency, PartLeases}
+}
+
+// Layouts are the names of the idempotency table's layouts.
+func Layouts() []string {
+	return []string{string(sqlidempotency.EventHandled), string(sqlidempotency.ProcessedEvents)}
+}
+
+// Parts returns the named parts in a dialect. layout is that of the idempotency
+// table, the default one when empty.
+func Parts(d Dialect, layout string, names ...string) ([]Part, error) {
+	var out []Part
+	for _, name := range names {
+		sets, err := sets(d, name, layout)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Part{name, sets})
+	}
+	return out, nil
+}
+
+func sets(d Dialect, part, layout string) ([]migrate.Set, error) {
+	none := new(sql.DB) // only the text is asked for
+	switch part {
+	case PartOutbox, PartStatus:
+		kind := Cursor
+		if part == PartStatus {
+			kind = Status
+		}
+		s, err := newStore(d, none, kind, 1)
+		if err != nil {
+			return nil, err
+		}
+		return s.Migrations(), nil
+	case PartBus:
+		return map[Dialect]func() ([]migrate.Set, error){
+			Postgres: pgbus.Migrations, MySQL: mysqlbus.Migrations, SQLite: sqlitebus.Migrations,
+		}[d]()
+	case PartIdempotency:
+		s, err := sqlidempotency.New(none, sqlidempotency.Config{Dialect: sqlidempotency.Dialect(d), Layout: sqlidempotency.Layout(layout)})
+		if err != nil {
+			return nil, err
+		}
+		files, err := s.Migrations()
+		pkg := "idempotency" // as package sqlidempotency names its version tables
+		if layout != "" && layout != string(sqlidempotency.EventHandled) {
+			pkg += "_" + layout
+		}
+		return []migrate.Set{{Package: pkg, Dialect: d.migrations(), FS: files}}, err
+	case PartLeases:
+		s, err := sqlidempotency.NewLeases(none, sqlidempotency.LeaseConfig{Dialect: sqlidempotency.Dialect(d)})
+		if err != nil {
+			return nil, err
+		}
+		files, err := s.Migrations()
+		return []migrate.Set{{Package: "idempotency_idempotency_leases", Dialect: d.migrations(), FS: files}}, err
+	}
+	return nil, fmt.Errorf("%q is no package with tables; use %s or all", part, strings.Join(PartNames(), ", "))
+}
+
+// migrations is the migrator's name of the dialect.
+func (d Dialect) migrations() string {
+	switch d {
+	case MySQL:
+		return migrate.MySQL
+	case SQLite:
+		return migrate.SQLite
+	}
+	return migrate.Postgres
+}
+
+// Step is one migration.
+type Step struct {
+	Version int64
+	Name    string // the file's
+	Applied bool
+}
+
+// State is how far the tables of a part are.
+type State struct {
+	Part    string
+	Steps   []Step
+	Unknown []int64 // versions in the database that this program does not know
+}
+
+// Missing reports whether nothing of the part is there.
+func (s State) Missing() bool {
+	return !slices.ContainsFunc(s.Steps, func(s Step) bool { return s.Applied }) && len(s.Unknown) == 0
+}
+
+// Pending counts the migrations that are still to be applied.
+func (s State) Pending() (n int) {
+	for _, step := range s.Steps {
+		if !step.Applied {
+			n++
+		}
+	}
+	return n
+}
+
+// StateOf looks how far a part is. Unlike the migrator it makes nothing, so
+// that a user who may only read can ask.
+func (d *Database) StateOf(ctx context.Context, p Part) (State, error) {
+	state := State{Part: p.Name}
+	for _, set := range p.Sets {
+		applied, err := d.applied(ctx, set.Table())
+		if err != nil {
+			return state, fmt.Errorf("versions of %s: %w", p.Name, err)
+		}
+		names, err := fs.Glob(set.FS, "*.sql")
+		if err != nil {
+			return state, err
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			version := versionOf(name)
+			state.Steps = append(state.Steps, Step{version, name, applied[version]})
+			delete(applied, version)
+		}
+		for version, there := range applied {
+			if there && version > 0 {
+				state.Unknown = append(state.Unknown, version)
+			}
+		}
+	}
+	slices.Sort(state.Unknown)
+	return state, nil
+}
+
+// versionOf reads the number that a migration's name begins with.
+func versionOf(name string) (n int64) {
+	for _, r := range name {
+		if r < '0' || r > '9' {
+			break
+		}
+		n = 10*n + int64(r-'0')
+	}
+	return n
+}
+
+func (d *Database) applied(ctx context.Context, table string) (_ map[int64]bool, err error) {
+	applied := map[int64]bool{}
+	there, err := d.exists(ctx, table)
+	if err != nil || !there {
+		return applied, err
+	}
+	rows, err := d.DB.QueryContext(ctx, `SELECT version_id, is_applied FROM `+table+` ORDER BY id`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // Err is checked below
+	for rows.Next() {
+		var version int64
+		var is bool
+		if err := rows.Scan(&version, &is); err != nil {
+			return nil, err
+		}
+		applied[version] = is // the last word counts
+	}
+	return applied, rows.Err()
+}

@@ -1,0 +1,167 @@
+// Package doctor connects to servers and says in words what is wrong with them,
+// and what to do about it. It changes nothing.
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/cmd/millrace/internal/redact"
+)
+
+// Level says how bad a finding is.
+type Level string
+
+// The levels.
+const (
+	OK      Level = "ok"
+	Warning Level = "warning" // it works, and may not for ever
+	Error   Level = "error"   // it does not work, or breaks a promise
+)
+
+// Finding is one thing that was found out.
+type Finding struct {
+	Level Level  `json:"level"`
+	Check string `json:"check"` // a stable word for programs
+	Text  string `json:"text"`
+	Fix   string `json:"fix,omitempty"`
+}
+
+// Purpose is what a server is for, which decides what is expected of it.
+type Purpose string
+
+// The purposes.
+const (
+	Database  Purpose = "database"
+	Transport Purpose = "transport"
+	Redis     Purpose = "redis" // limits, queues, leases and idempotency keys
+	Any       Purpose = "server"
+)
+
+// Target is a server to look at.
+type Target struct {
+	URL     string
+	Purpose Purpose
+}
+
+// Result is what was found about a target.
+type Result struct {
+	URL      string    `json:"url"` // without credentials
+	Purpose  Purpose   `json:"purpose"`
+	Findings []Finding `json:"findings"`
+}
+
+// Config of an examination. The zero value works.
+type Config struct {
+	// Timeout bounds each connect and each question; 5 s when zero.
+	Timeout time.Duration
+	// Packages are those whose tables must be there; none by default: what is
+	// missing altogether may not be needed.
+	Packages []string
+}
+
+// Examine looks at all targets at once and returns what it found, in their order.
+func Examine(ctx context.Context, targets []Target, cfg Config) []Result {
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 5 * time.Second
+	}
+	results := make([]Result, len(targets))
+	var all sync.WaitGroup
+	for i, t := range targets {
+		all.Go(func() {
+			e := &examination{Config: cfg, target: t}
+			e.examine(ctx)
+			results[i] = Result{redact.URL(t.URL), t.Purpose, e.findings}
+		})
+	}
+	all.Wait()
+	return results
+}
+
+// examination is the one of a target.
+type examination struct {
+	Config
+	target   Target
+	findings []Finding
+}
+
+func (e *examination) add(level Level, check, text, fix string) {
+	e.findings = append(e.findings, Finding{level, check, text, fix})
+}
+
+func (e *examination) ok(check, format string, args ...any) {
+	e.add(OK, check, fmt.Sprintf(format, args...), "")
+}
+
+// said is what an error says, without the URL's secrets. Every text that comes
+// from a driver or a server goes through it.
+func (e *examination) said(err error) string { return e.quoted(err.Error()) }
+
+func (e *examination) quoted(text string) string { return redact.Text(text, e.target.URL) }
+
+func (e *examination) examine(ctx context.Context) {
+	scheme, _, ok := strings.Cut(e.target.URL, "://")
+	if !ok {
+		e.add(Error, "url", "the URL has no scheme", "write it as postgres://…, mysql://…, sqlite://path, redis://…, kafka://…, amqp://… or sqs://region")
+		return
+	}
+	scheme = strings.ToLower(scheme)
+	look, ok := map[string]func(context.Context, *url.URL){
+		"postgres": e.postgres, "postgresql": e.postgres, "mysql": e.mysql, "mariadb": e.mysql, "sqlite": e.sqlite,
+		"redis": e.redis, "rediss": e.redis, "kafka": e.kafka, "amqp": e.amqp, "amqps": e.amqp, "sqs": e.sqs,
+		"mem": func(context.Context, *url.URL) {
+			e.add(Warning, "durable", "mem:// is gone with its process", "use it in tests; sqlite:// is as simple and keeps what it was given")
+		},
+	}[scheme]
+	if !ok {
+		e.add(Error, "url", fmt.Sprintf("there is no %q here", scheme), "use postgres, mysql, sqlite, redis, rediss, kafka, amqp, amqps or sqs")
+		return
+	}
+	wrong := map[Purpose][]string{
+		Database: {"redis", "rediss", "kafka", "amqp", "amqps", "sqs", "mem"},
+		Redis:    {"postgres", "postgresql", "mysql", "mariadb", "sqlite", "kafka", "amqp", "amqps", "sqs", "mem"},
+	}[e.target.Purpose]
+	for _, s := range wrong {
+		if s == scheme {
+			e.add(Error, "url", fmt.Sprintf("%s:// is no %s", scheme, e.target.Purpose), "give it with --bus, or without a flag")
+			return
+		}
+	}
+	u, err := url.Parse(e.target.URL)
+	if err != nil {
+		// The parser's error quotes parts of the URL.
+		e.add(Error, "url", "the URL is malformed", "percent-encode special characters in user, password and path: / is %2F, @ is %40, % is %25")
+		return
+	}
+	look(ctx, u)
+}
+
+// forTransport reports whether the target carries messages, and forDatabase
+// whether it holds an application's tables.
+func (e *examination) forTransport() bool {
+	return e.target.Purpose == Transport || e.target.Purpose == Any
+}
+func (e *examination) forDatabase() bool {
+	return e.target.Purpose == Database || e.target.Purpose == Any
+}
+
+// clock compares the server's clock with ours. A question has read it somewhere
+// between its begin and its answer.
+func (e *examination) clock(server time.Time, l lap) {
+	trip := l.answered.Sub(l.asked)
+	behind := l.asked.Add(trip / 2).Sub(server)
+	if behind.Abs()-trip/2 <= time.Second {
+		e.ok("clock", "its clock and ours agree within %s", max(behind.Abs(), trip/2, time.Millisecond).Round(time.Millisecond))
+		return
+	}
+	word := "behind"
+	if behind < 0 {
+		word = "ahead of"
+	}
+	e.add(Warning, "clock", fmt.Sprintf("its clock is %s %s ours", behind.Abs().Round(10*time.Millisecond), word),
+		"run NTP (chrony, systemd-timesyncd) on both machines: ages, retention and the end of tokens are off by as much")
+}

@@ -1,0 +1,143 @@
+package doctor
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestVersions(t *testing.T) {
+	for text, want := range map[string]int{
+		"10.11.6-MariaDB-0+deb12u1": 101106, "8.0.36": 80036, "8.0": 80000, "7.0.15": 70015, "3.13.0-rc.1": 31300, "12.2.150": 120299, "": 0, "x": 0,
+	} {
+		if got := versionOf(text); got != want {
+			t.Errorf("%q is version %d, want %d", text, got, want)
+		}
+	}
+}
+
+// found lists level and check of what was found wrong.
+func found(judge func(*examination)) string {
+	e := &examination{Config: Config{Timeout: time.Second}}
+	judge(e)
+	var out []string
+	for _, f := range e.findings {
+		if f.Level != OK {
+			out = append(out, string(f.Level)+" "+f.Check)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func TestPostgresSettings(t *testing.T) {
+	good := postgresState{version: "15.4", number: 150004, fsync: "on", commits: "on", pages: "on", used: 10, most: 100}
+	for want, change := range map[string]func(*postgresState){
+		"":                         func(*postgresState) {},
+		"error version":            func(s *postgresState) { s.number = 120019 },
+		"error fsync":              func(s *postgresState) { s.fsync = "off" },
+		"error synchronous_commit": func(s *postgresState) { s.commits = "off" },
+		"warning full_page_writes": func(s *postgresState) { s.pages = "off" },
+		"error writable":           func(s *postgresState) { s.standby, s.readOnly = true, true },
+		"warning connections":      func(s *postgresState) { s.used = 90 },
+	} {
+		s := good
+		change(&s)
+		if got := found(func(e *examination) { e.judgePostgres(s) }); got != want {
+			t.Errorf("found %q, want %q", got, want)
+		}
+	}
+}
+
+func TestMySQLSettings(t *testing.T) {
+	good := mysqlState{version: "10.11.6-MariaDB", engine: "InnoDB", flush: 1, binlog: 0, logs: 0, readOnly: "0", doublewrite: "1", used: 1, most: 100}
+	for _, c := range []struct {
+		want   string
+		change func(*mysqlState)
+	}{
+		{"", func(*mysqlState) {}},
+		{"error version", func(s *mysqlState) { s.version = "10.5.22-MariaDB" }},
+		{"error version", func(s *mysqlState) { s.version = "5.7.44" }},
+		{"", func(s *mysqlState) { s.version = "8.0.36" }},
+		{"error innodb_flush_log_at_trx_commit", func(s *mysqlState) { s.flush = 2 }},
+		{"warning sync_binlog", func(s *mysqlState) { s.logs = 1 }},
+		{"", func(s *mysqlState) { s.logs, s.binlog = 1, 1 }},
+		{"warning innodb_doublewrite", func(s *mysqlState) { s.doublewrite = "OFF" }},
+		{"error engine", func(s *mysqlState) { s.engine = "Aria" }},
+		{"error writable", func(s *mysqlState) { s.readOnly = "1" }},
+		{"warning connections", func(s *mysqlState) { s.used = 95 }},
+	} {
+		s := good
+		c.change(&s)
+		if got := found(func(e *examination) { e.judgeMySQL(s) }); got != c.want {
+			t.Errorf("found %q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestRedisSettings(t *testing.T) {
+	good := map[string]string{
+		"maxmemory_policy": "noeviction", "maxmemory": "0", "evicted_keys": "0", "used_memory": "1",
+		"aof_enabled": "1", "aof_last_write_status": "ok", "rdb_last_bgsave_status": "ok",
+	}
+	for _, c := range []struct{ field, value, want string }{
+		{"maxmemory", "0", ""},
+		{"maxmemory_policy", "volatile-ttl", "error maxmemory-policy"},
+		{"evicted_keys", "7", "warning evicted"},
+		{"aof_enabled", "0", "error appendonly"},
+		{"aof_last_write_status", "err", "error appendonly"},
+		{"rdb_last_bgsave_status", "err", "warning save"},
+	} {
+		info := map[string]string{}
+		for k, v := range good {
+			info[k] = v
+		}
+		info[c.field] = c.value
+		got := found(func(e *examination) {
+			e.target.Purpose = Transport
+			e.redisMemory("", info)
+			e.redisDisk("", info)
+		})
+		if got != c.want {
+			t.Errorf("with %s=%s found %q, want %q", c.field, c.value, got, c.want)
+		}
+	}
+	full := map[string]string{"maxmemory_policy": "noeviction", "maxmemory": "100", "used_memory": "95"}
+	if got := found(func(e *examination) { e.redisMemory("", full) }); got != "warning memory" {
+		t.Errorf("with 95 %% of the memory used found %q", got)
+	}
+}
+
+func TestClock(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		server, took time.Duration
+		want         string
+	}{
+		{0, time.Millisecond, ""},
+		{900 * time.Millisecond, time.Millisecond, ""},
+		{-900 * time.Millisecond, time.Millisecond, ""},
+		{1500 * time.Millisecond, time.Millisecond, "warning clock"},
+		{-time.Hour, time.Millisecond, "warning clock"},
+		{2 * time.Second, 3 * time.Second, ""}, // a slow answer may have been read at any time
+		{6 * time.Second, 3 * time.Second, "warning clock"},
+	} {
+		got := found(func(e *examination) { e.clock(now.Add(c.server), lap{now, now.Add(c.took)}) })
+		if got != c.want {
+			t.Errorf("a clock %s away, after %s: %q, want %q", c.server, c.took, got, c.want)
+		}
+	}
+}
+
+// Only what travels unencrypted over a network, and with a password.
+func TestExposed(t *testing.T) {
+	for host, want := range map[string]string{
+		"db.example": "warning tls", "10.0.0.7": "warning tls", "127.0.0.1": "", "::1": "", "localhost": "", "/var/run/postgresql": "",
+	} {
+		if got := found(func(e *examination) { e.exposed(host, true, "x") }); got != want {
+			t.Errorf("%s: %q, want %q", host, got, want)
+		}
+		if got := found(func(e *examination) { e.exposed(host, false, "x") }); got != "" {
+			t.Errorf("%s without a password: %q", host, got)
+		}
+	}
+}

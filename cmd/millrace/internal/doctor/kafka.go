@@ -1,0 +1,222 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/IBM/sarama"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/kafkabus"
+)
+
+func (e *examination) kafka(ctx context.Context, u *url.URL) {
+	var addresses []string
+	for host := range strings.SplitSeq(u.Host, ",") {
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			host = net.JoinHostPort(strings.Trim(host, "[]"), "9092")
+		}
+		addresses = append(addresses, host)
+	}
+	if !e.reach(ctx, addresses) {
+		return
+	}
+	// The transport itself signs in, with the settings that it makes of the URL.
+	var client *sarama.Config
+	opener := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{
+		ClientID: "millrace-doctor", Logger: slog.New(slog.DiscardHandler),
+		Sarama: func(c *sarama.Config) {
+			c.Net.DialTimeout, c.Net.ReadTimeout, c.Net.WriteTimeout = e.Timeout, e.Timeout, e.Timeout
+			c.Metadata.Timeout, c.Admin.Timeout = e.Timeout, e.Timeout
+			c.Metadata.Retry.Max, c.Admin.Retry.Max = 0, 0
+			client = c
+		},
+	}))
+	// Sarama says of every broker alike that there is none, so the wait is ours.
+	dialing, cancel := e.within(ctx)
+	defer cancel()
+	b, err := opener.Open(dialing, e.target.URL)
+	if err != nil {
+		e.kafkaRefused(strings.Join(addresses, ", "), err)
+		return
+	}
+	defer b.Close() //nolint:errcheck // everything it had to say was said
+	asking := *client
+	asking.Metadata.Full = true // administrative calls need to find the controller
+	admin, err := sarama.NewClusterAdmin(addresses, &asking)
+	if err != nil {
+		e.kafkaRefused(strings.Join(addresses, ", "), err)
+		return
+	}
+	defer admin.Close() //nolint:errcheck // everything it had to say was said
+	brokers, _, err := admin.DescribeCluster()
+	if err != nil {
+		e.kafkaRefused(strings.Join(addresses, ", "), err)
+		return
+	}
+	if !e.advertised(ctx, brokers) {
+		return
+	}
+	e.kafkaBrokers(admin, brokers)
+	e.kafkaTopics(admin, len(brokers))
+	if u.Query().Get("tls") != "true" {
+		e.exposed(hostOf(addresses[0]), u.Query().Get("sasl") == "plain", "give the brokers a TLS listener, and use tls=true")
+	}
+}
+
+func (e *examination) kafkaRefused(where string, err error) {
+	var plain *url.Error
+	switch {
+	case errors.Is(err, sarama.ErrSASLAuthenticationFailed):
+		e.add(Error, "authentication", "user or password is wrong", "correct them in the URL, percent-encoded, and the mechanism: sasl=plain, scram-sha-256 or scram-sha-512")
+	case errors.Is(err, sarama.ErrUnsupportedSASLMechanism), errors.Is(err, sarama.ErrIllegalSASLState):
+		e.add(Error, "authentication", "the brokers do not sign in by this mechanism", "use another: sasl=plain, scram-sha-256 or scram-sha-512")
+	case errors.Is(err, sarama.ErrClusterAuthorizationFailed), errors.Is(err, sarama.ErrTopicAuthorizationFailed), errors.Is(err, sarama.ErrGroupAuthorizationFailed):
+		e.add(Error, "authentication", "this user may not do what is needed: "+e.quoted(err.Error()), "kafka-acls.sh --add --allow-principal …")
+	case errors.As(err, &plain), strings.Contains(err.Error(), "parameter "), strings.Contains(err.Error(), "the URL "):
+		e.add(Error, "url", fmt.Sprintf("the URL cannot be used: %s", e.said(err)), "write kafka://user:password@h1:9092,h2:9092/?tls=true&sasl=scram-sha-512")
+	case !e.connecting(where, "ca=FILE", err):
+		e.add(Error, "answers", fmt.Sprintf("no broker answers: %s", e.said(err)), "is it a Kafka? a listener with TLS or SASL wants tls=true or sasl=… in the URL; the broker's log says more")
+	}
+}
+
+// advertised looks whether the addresses that brokers tell their clients can be
+// reached from here.
+func (e *examination) advertised(ctx context.Context, brokers []*sarama.Broker) bool {
+	var addresses []string
+	for _, b := range brokers {
+		addresses = append(addresses, b.Addr())
+	}
+	slices.Sort(addresses)
+	before := len(e.findings)
+	reached := e.reach(ctx, addresses)
+	for i := range e.findings[before:] {
+		f := &e.findings[before+i]
+		f.Check, f.Text = "advertised", "a broker tells its clients to come to an address that they cannot reach: "+f.Text
+		f.Fix = "correct advertised.listeners of that broker, or the name service of this machine"
+	}
+	return reached
+}
+
+// kafkaBrokers asks each broker for the settings that keep promises.
+func (e *examination) kafkaBrokers(admin sarama.ClusterAdmin, brokers []*sarama.Broker) {
+	text := "a cluster of " + strconv.Itoa(len(brokers)) + " brokers"
+	if len(brokers) == 1 {
+		text = "one broker"
+	}
+	e.ok("version", "%s", text)
+	if len(brokers) == 1 {
+		e.add(Warning, "replication", "there is one broker: what it has acknowledged is lost with its disk, and nothing works while it is away", "three brokers in production")
+		return
+	}
+	var unclean, hasty, few []string
+	for _, b := range brokers {
+		resources, err := admin.DescribeConfigs([]*sarama.ConfigResource{
+			{Type: sarama.BrokerResource, Name: strconv.Itoa(int(b.ID()))},
+		}, sarama.DescribeConfigsOptions{})
+		if err != nil {
+			e.add(Warning, "settings", fmt.Sprintf("the settings of broker %d cannot be read: %s", b.ID(), e.said(err)), "allow this user DescribeConfigs on the cluster")
+			return
+		}
+		set := map[string]string{}
+		for _, resource := range resources {
+			for _, entry := range resource.Configs {
+				set[entry.Name] = entry.Value
+			}
+		}
+		which := fmt.Sprintf("broker %d", b.ID())
+		if set["unclean.leader.election.enable"] == "true" {
+			unclean = append(unclean, which)
+		}
+		if n, err := strconv.Atoi(set["min.insync.replicas"]); err == nil && n < 2 {
+			hasty = append(hasty, which)
+		}
+		if n, err := strconv.Atoi(set["default.replication.factor"]); err == nil && n < 3 {
+			few = append(few, which)
+		}
+	}
+	e.several(Error, "unclean.leader.election.enable", unclean, "a replica that lacks messages may become leader, and they are lost", "unclean.leader.election.enable=false")
+	e.several(Error, "min.insync.replicas", hasty, "a message is acknowledged when a single broker has it", "min.insync.replicas=2, and a replication of 3")
+	e.several(Warning, "default.replication.factor", few, "new topics have fewer than three copies unless asked for more", "default.replication.factor=3; the transport asks with ?replication=3")
+}
+
+// kafkaTopics looks at the copies of each topic.
+func (e *examination) kafkaTopics(admin sarama.ClusterAdmin, brokers int) {
+	topics, err := admin.ListTopics()
+	if err != nil {
+		e.add(Warning, "topics", fmt.Sprintf("the topics cannot be listed: %s", e.said(err)), "allow this user Describe on the topics")
+		return
+	}
+	var names, single, unsafe, stuck []string
+	for name, t := range topics {
+		if strings.HasPrefix(name, "__") {
+			continue
+		}
+		names = append(names, name)
+		if brokers == 1 {
+			continue // there is no other place for a copy
+		}
+		least := 0
+		if v := t.ConfigEntries["min.insync.replicas"]; v != nil {
+			least, _ = strconv.Atoi(*v) // a number, by its name
+		}
+		switch copies := int(t.ReplicationFactor); {
+		case copies < 2:
+			single = append(single, name)
+		case least > copies:
+			stuck = append(stuck, name)
+		case least == 1:
+			unsafe = append(unsafe, name)
+		}
+	}
+	e.several(Error, "replication", single, "one copy only: what is acknowledged is lost with one disk", "kafka-reassign-partitions.sh to three brokers; new topics by ?replication=3")
+	e.several(Error, "min.insync.replicas", unsafe, "min.insync.replicas=1: a message is acknowledged when a single broker has it", "kafka-configs.sh --alter --add-config min.insync.replicas=2")
+	e.several(Error, "min.insync.replicas", stuck, "min.insync.replicas above the number of copies: nothing can be published", "lower it below the replication, or add copies")
+	e.partitions(admin, names)
+	e.ok("topics", "topics looked at: %d", len(names))
+}
+
+// partitions looks for those that have no leader, or fewer copies than they should.
+func (e *examination) partitions(admin sarama.ClusterAdmin, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	described, err := admin.DescribeTopics(names)
+	if err != nil {
+		e.add(Warning, "topics", fmt.Sprintf("the topics cannot be described: %s", e.said(err)), "allow this user Describe on the topics")
+		return
+	}
+	var leaderless, lagging []string
+	for _, t := range described {
+		for _, p := range t.Partitions {
+			switch {
+			case p.Leader < 0:
+				leaderless = append(leaderless, fmt.Sprintf("%s/%d", t.Name, p.ID))
+			case len(p.Isr) < len(p.Replicas):
+				lagging = append(lagging, fmt.Sprintf("%s/%d", t.Name, p.ID))
+			}
+		}
+	}
+	e.several(Error, "partitions", leaderless, "no leader: nothing can be published or read", "start the broker that has it")
+	e.several(Warning, "partitions", lagging, "copies that lag behind or are away", "start the broker that is away; kafka-topics.sh --describe --under-replicated-partitions")
+}
+
+// several adds one finding for all that share a fault.
+func (e *examination) several(level Level, check string, which []string, text, fix string) {
+	if len(which) == 0 {
+		return
+	}
+	slices.Sort(which)
+	shown := strings.Join(which[:min(len(which), 5)], ", ")
+	if n := len(which) - 5; n > 0 {
+		shown += fmt.Sprintf(" and %d more", n)
+	}
+	e.add(level, check, shown+": "+text, fix)
+}

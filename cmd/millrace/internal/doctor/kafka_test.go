@@ -1,0 +1,44 @@
+package doctor_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/kfake"
+
+	"github.com/millrace-go/millrace/cmd/millrace/internal/doctor"
+)
+
+// A cluster that acknowledges before a second broker has a message.
+func TestKafkaReplication(t *testing.T) {
+	c, err := kfake.NewCluster(kfake.NumBrokers(3), kfake.SeedTopics(2, "orders"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	admin, err := sarama.NewClusterAdmin(c.ListenAddrs(), sarama.NewConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	one, four := "1", "4"
+	for name, detail := range map[string]*sarama.TopicDetail{
+		"lonely": {NumPartitions: 1, ReplicationFactor: 1},
+		"hasty":  {NumPartitions: 1, ReplicationFactor: 3, ConfigEntries: map[string]*string{"min.insync.replicas": &one}},
+		"stuck":  {NumPartitions: 1, ReplicationFactor: 3, ConfigEntries: map[string]*string{"min.insync.replicas": &four}},
+	} {
+		if err := admin.CreateTopic(name, detail, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := examine(t, doctor.Transport, "kafka://"+strings.Join(c.ListenAddrs(), ",")+"/")
+	want(t, r, doctor.OK, "version", "3 brokers")
+	want(t, r, doctor.Error, "min.insync.replicas", "broker 0, broker 1, broker 2: a message is acknowledged when a single broker has it")
+	want(t, r, doctor.Error, "replication", "lonely: one copy only")
+	want(t, r, doctor.Error, "min.insync.replicas", "hasty: min.insync.replicas=1")
+	want(t, r, doctor.Error, "min.insync.replicas", "stuck: min.insync.replicas above")
+	if says(r, doctor.Error, "replication", "orders") {
+		t.Errorf("a topic in good order is blamed: %+v", r)
+	}
+}

@@ -1,0 +1,235 @@
+package doctor_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
+	"github.com/millrace-go/millrace/cmd/millrace/internal/doctor"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sqlitedb"
+)
+
+func TestGoodServers(t *testing.T) {
+	for name, url := range map[string]func(testing.TB) string{
+		"postgres": servicetest.PostgresURL, "mariadb": servicetest.MariaDBURL, "redis": servicetest.Redis, "rabbitmq": servicetest.RabbitMQ,
+		"cluster": func(t testing.TB) string { return "redis://" + servicetest.RedisCluster(t) + "/" },
+		"kafka":   func(t testing.TB) string { return "kafka://" + servicetest.Kafka(t) + "/" },
+		"sqs":     func(t testing.TB) string { return "sqs://key:s3cret@elasticmq/?endpoint=" + servicetest.SQS(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := examine(t, doctor.Any, url(t))
+			healthy(t, r)
+			if strings.Contains(r.URL, "@") || strings.Contains(r.URL, "?") {
+				t.Errorf("the URL is shown as %s", r.URL)
+			}
+			if name == "postgres" || name == "mariadb" || name == "redis" {
+				want(t, r, doctor.OK, "clock", "agree")
+			}
+		})
+	}
+}
+
+func TestRefused(t *testing.T) {
+	t.Run("mariadb", func(t *testing.T) {
+		raw := servicetest.MariaDBURL(t)
+		want(t, examine(t, doctor.Database, replaced(t, raw, func(u *url.URL) { u.User = url.UserPassword("millrace", "gehe1m-w0rt") })),
+			doctor.Error, "authentication", `does not let user "millrace" in`)
+		r := examine(t, doctor.Database, replaced(t, raw, func(u *url.URL) { u.Path = "/no_such_shop" }))
+		if !says(r, doctor.Error, "database", "no_such_shop") {
+			t.Errorf("of a database that is not there it says %+v", r)
+		}
+		want(t, examine(t, doctor.Database, raw+"?tls=true"), doctor.Error, "tls", "")
+	})
+	t.Run("postgres", func(t *testing.T) {
+		raw := servicetest.PostgresURL(t)
+		want(t, examine(t, doctor.Database, replaced(t, raw, func(u *url.URL) { u.Path = "/no_such_shop" })), doctor.Error, "database", `no database "no_such_shop"`)
+		want(t, examine(t, doctor.Database, replaced(t, raw, func(u *url.URL) { u.User = url.User("nobody_at_all") })), doctor.Error, "authentication", "")
+	})
+	t.Run("rabbitmq", func(t *testing.T) {
+		raw := servicetest.RabbitMQ(t)
+		want(t, examine(t, doctor.Transport, replaced(t, raw, func(u *url.URL) { u.User = url.UserPassword("millrace", "gehe1m-w0rt") })), doctor.Error, "authentication", `user "millrace"`)
+		want(t, examine(t, doctor.Transport, replaced(t, raw, func(u *url.URL) { u.Path = "/no_such_vhost" })), doctor.Error, "database", `no vhost "no_such_vhost"`)
+	})
+	t.Run("redis", func(t *testing.T) {
+		address := redisServer(t, "--requirepass", "r1ght-w0rd", "--appendonly", "yes")
+		healthy(t, examine(t, doctor.Redis, "redis://:r1ght-w0rd@"+address+"/0"))
+		want(t, examine(t, doctor.Redis, "redis://:gehe1m-w0rt@"+address+"/0"), doctor.Error, "authentication", "wrong")
+		want(t, examine(t, doctor.Redis, "redis://"+address+"/0"), doctor.Error, "authentication", "wants a password")
+		want(t, examine(t, doctor.Redis, "redis://:r1ght-w0rd@"+address+"/99"), doctor.Error, "database", "no database of this number")
+		want(t, examineIn(t, time.Second, doctor.Redis, "rediss://:r1ght-w0rd@"+address+"/0"), doctor.Error, "answers", "says nothing")
+		want(t, examine(t, doctor.Redis, "redis://:r1ght-w0rd@"+address+"/?cluster=true"), doctor.Error, "cluster", "is no cluster")
+	})
+	t.Run("kafka", func(t *testing.T) {
+		brokers := servicetest.Kafka(t)
+		want(t, examine(t, doctor.Transport, "kafka://"+brokers+"/?tls=true"), doctor.Error, "answers", "hangs up")
+		want(t, examine(t, doctor.Transport, "kafka://app:gehe1m-w0rt@"+brokers+"/?sasl=plain"), doctor.Error, "answers", "")
+		want(t, examine(t, doctor.Transport, "kafka://app:gehe1m-w0rt@"+brokers+"/"), doctor.Error, "url", "sasl")
+	})
+}
+
+func TestSettings(t *testing.T) {
+	t.Run("redis", func(t *testing.T) {
+		address := redisServer(t, "--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru", "--appendonly", "no")
+		for purpose, level := range map[doctor.Purpose]doctor.Level{doctor.Redis: doctor.Warning, doctor.Transport: doctor.Error} {
+			r := examine(t, purpose, "redis://"+address+"/0")
+			want(t, r, doctor.Error, "maxmemory-policy", "allkeys-lru")
+			want(t, r, level, "appendonly", "a restart loses")
+		}
+	})
+	t.Run("postgres", func(t *testing.T) {
+		raw := servicetest.PostgresURL(t)
+		loose := func(setting string) doctor.Result {
+			return examine(t, doctor.Database, raw+"&options=-c%20"+url.QueryEscape(setting))
+		}
+		want(t, loose("synchronous_commit=off"), doctor.Error, "synchronous_commit", "lost")
+		want(t, loose("default_transaction_read_only=on"), doctor.Error, "writable", "read-only")
+		healthy(t, loose("synchronous_commit=local"))
+	})
+	t.Run("sqlite", func(t *testing.T) {
+		path := file(t, "DELETE")
+		want(t, examine(t, doctor.Database, "sqlite://"+path), doctor.Error, "journal_mode", "not WAL")
+		good := file(t, "WAL")
+		healthy(t, examine(t, doctor.Database, "sqlite://"+good))
+		want(t, examine(t, doctor.Transport, "sqlite://"+good+"?synchronous=normal"), doctor.Warning, "synchronous", "power cut")
+		want(t, examine(t, doctor.Database, "sqlite://"+filepath.Join(filepath.Dir(good), "none.db")), doctor.Error, "file", "there is no file")
+		want(t, examine(t, doctor.Database, "sqlite:///no/such/folder/a.db"), doctor.Error, "file", "there is no folder")
+		want(t, examine(t, doctor.Database, "sqlite://"+filepath.Dir(good)), doctor.Error, "file", "is a folder")
+		text := filepath.Join(t.TempDir(), "text.db")
+		if err := os.WriteFile(text, bytes.Repeat([]byte("no database"), 1000), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want(t, examine(t, doctor.Database, "sqlite://"+text), doctor.Error, "file", "no database of SQLite")
+	})
+}
+
+// file is a database in a journal mode.
+func file(t *testing.T, journal string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "app.db")
+	db, err := sqlitedb.Open(path, sqlitedb.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(`CREATE TABLE a (b)`); err != nil {
+		t.Fatal(err)
+	}
+	var now string
+	if err := db.QueryRow(`PRAGMA journal_mode = ` + journal).Scan(&now); err != nil || !strings.EqualFold(now, journal) {
+		t.Fatalf("the journal is in mode %s: %v", now, err)
+	}
+	return path
+}
+
+// eachDatabase runs a test on a fresh database of each kind.
+func eachDatabase(t *testing.T, test func(t *testing.T, rawURL string, db *sql.DB, d database.Dialect)) {
+	for name, fresh := range map[string]func(testing.TB) string{
+		"postgres": servicetest.PostgresURL, "mariadb": servicetest.MariaDBURL,
+		"sqlite": func(t testing.TB) string { return "sqlite://" + filepath.Join(t.TempDir(), "app.db") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			raw := fresh(t)
+			d, err := database.Open(raw, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := d.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			test(t, raw, d.DB, d.Dialect)
+		})
+	}
+}
+
+func TestTables(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, raw string, db *sql.DB, dialect database.Dialect) {
+		want(t, examine(t, doctor.Database, raw), doctor.Warning, "migrations", "no tables of Millrace")
+		want(t, examine(t, doctor.Transport, raw), doctor.OK, "migrations", "no tables yet")
+		want(t, examine(t, doctor.Database, raw, "outbox"), doctor.Error, "migrations", "tables of outbox are missing")
+		up := func(layout string, names ...string) {
+			t.Helper()
+			parts, err := database.Parts(dialect, layout, names...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range parts {
+				for _, set := range p.Sets {
+					if err := set.Up(t.Context(), db); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		up("processed_events", "outbox", "idempotency")
+		r := examine(t, doctor.Database, raw, "outbox", "idempotency")
+		healthy(t, r)
+		want(t, r, doctor.OK, "migrations", "up to date: outbox, idempotency; not there: outbox-status, leases")
+		up("", "bus", "outbox-status")
+		healthy(t, examine(t, doctor.Any, raw, "bus", "outbox", "outbox-status"))
+
+		execute(t, db, `DELETE FROM millrace_outbox_version WHERE version_id = 1`)
+		want(t, examine(t, doctor.Database, raw), doctor.Error, "migrations", "tables of outbox are behind")
+		yes := map[database.Dialect]string{database.SQLite: "1"}[dialect]
+		if yes == "" {
+			yes = "true"
+		}
+		execute(t, db, `INSERT INTO millrace_outbox_version (version_id, is_applied) VALUES (1, `+yes+`), (9999, `+yes+`)`)
+		want(t, examine(t, doctor.Database, raw), doctor.Warning, "migrations", "newer Millrace")
+	})
+}
+
+func execute(t *testing.T, db *sql.DB, query string) {
+	t.Helper()
+	if _, err := db.ExecContext(context.Background(), query); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+}
+
+// TestDoctorChangesNothing looks at empty and at used databases.
+func TestDoctorChangesNothing(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, raw string, db *sql.DB, dialect database.Dialect) {
+		tables := func() (n int) {
+			t.Helper()
+			query := map[database.Dialect]string{
+				database.SQLite:   `SELECT count(*) FROM sqlite_master`,
+				database.Postgres: `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema()`,
+				database.MySQL:    `SELECT count(*) FROM information_schema.tables WHERE table_schema = database()`,
+			}[dialect]
+			if err := db.QueryRow(query).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		for _, p := range []doctor.Purpose{doctor.Database, doctor.Transport, doctor.Any} {
+			examine(t, p, raw)
+		}
+		if n := tables(); n != 0 {
+			t.Errorf("the doctor made %d tables", n)
+		}
+	})
+	path := file(t, "DELETE")
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	examine(t, doctor.Any, "sqlite://"+path)
+	after, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the file has changed: %v", err)
+	}
+	if left, err := filepath.Glob(path + "?*"); err != nil || len(left) > 0 {
+		t.Errorf("beside the file there are %v: %v", left, err)
+	}
+}

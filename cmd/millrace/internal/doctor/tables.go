@@ -1,0 +1,116 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
+)
+
+// tables looks at the versions of Millrace's tables.
+func (e *examination) tables(ctx context.Context, d *database.Database) {
+	names := []string{database.PartBus}
+	if e.forDatabase() {
+		names = []string{database.PartOutbox, database.PartStatus, database.PartIdempotency, database.PartLeases}
+		if e.forTransport() {
+			names = database.PartNames()
+		}
+	}
+	var current, missing []string
+	for _, name := range names {
+		state, err := e.stateOf(ctx, d, name)
+		if err != nil {
+			e.add(Error, "migrations", fmt.Sprintf("the tables of %s cannot be looked at: %s", name, e.said(err)), "give this user the right to read them")
+			return
+		}
+		switch {
+		case state.Missing() && slices.Contains(e.Packages, name):
+			e.add(Error, "migrations", "the tables of "+name+" are missing", "millrace migrate up --package "+name)
+		case state.Missing():
+			missing = append(missing, name)
+		case state.Pending() > 0:
+			e.add(Error, "migrations", fmt.Sprintf("the tables of %s are behind: %d of %d migrations are pending", name, state.Pending(), len(state.Steps)),
+				"millrace migrate up --package "+name)
+		default:
+			current = append(current, name)
+		}
+		if len(state.Unknown) > 0 {
+			e.add(Warning, "migrations", "the tables of "+name+" were made by a newer Millrace than this tool", "use the tool of the application's version")
+		}
+	}
+	switch {
+	case len(current) > 0 && len(missing) > 0:
+		e.ok("migrations", "tables up to date: %s; not there: %s", strings.Join(current, ", "), strings.Join(missing, ", "))
+	case len(current) > 0:
+		e.ok("migrations", "tables up to date: %s", strings.Join(current, ", "))
+	case len(missing) == len(names) && e.target.Purpose == Transport:
+		e.ok("migrations", "no tables yet; the transport makes them when it is first opened")
+	case len(missing) == len(names):
+		e.add(Warning, "migrations", "the database has no tables of Millrace", "millrace migrate up; or is it another database, or another schema?")
+	}
+	if slices.Contains(current, database.PartOutbox) || slices.Contains(current, database.PartStatus) {
+		e.outboxes(ctx, d)
+	}
+}
+
+// stateOf is that of a part; of the idempotency table in either layout.
+func (e *examination) stateOf(ctx context.Context, d *database.Database, name string) (state database.State, err error) {
+	layouts := []string{""}
+	if name == database.PartIdempotency {
+		layouts = database.Layouts()
+	}
+	for _, layout := range layouts {
+		parts, perr := database.Parts(d.Dialect, layout, name)
+		if perr != nil {
+			return state, perr
+		}
+		ctx, cancel := e.within(ctx)
+		state, err = d.StateOf(ctx, parts[0])
+		cancel()
+		if err != nil || !state.Missing() {
+			return state, err
+		}
+	}
+	return state, nil
+}
+
+// outboxes looks whether events get out.
+func (e *examination) outboxes(ctx context.Context, d *database.Database) {
+	ctx, cancel := e.within(ctx)
+	defer cancel()
+	kinds, err := d.Kinds(ctx)
+	if err != nil {
+		e.add(Error, "outbox", fmt.Sprintf("the outbox cannot be looked at: %s", e.said(err)), "give this user the right to read its tables")
+		return
+	}
+	for _, kind := range kinds {
+		box, err := d.Outbox(ctx, kind)
+		if err != nil {
+			e.add(Error, "outbox", fmt.Sprintf("the outbox (%s) cannot be opened: %s", kind, e.said(err)), "millrace migrate status")
+			continue
+		}
+		shards, err := box.Stats(ctx)
+		if err != nil {
+			e.add(Error, "outbox", fmt.Sprintf("the outbox (%s) cannot be counted: %s", kind, e.said(err)),
+				"after a restore on another system: millrace outbox rebase; else the server's log says more")
+			continue
+		}
+		parked, waiting := 0, 0
+		for _, s := range shards {
+			parked += s.Parked
+			if s.Holder == "" && s.Backlog > 0 && time.Since(s.Oldest) > 10*time.Second {
+				waiting += s.Backlog
+			}
+		}
+		if parked > 0 {
+			e.add(Warning, "outbox", fmt.Sprintf("%d events of the outbox (%s) were given up", parked, kind),
+				"millrace outbox failed says why; millrace outbox retry gives them back")
+		}
+		if waiting > 0 {
+			e.add(Warning, "outbox", fmt.Sprintf("%d events wait in the outbox (%s) and no relay has the lease", waiting, kind), "start a relay")
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
+)
+
+func main() {
+	redis.SetLogger(silence{}) // what goes wrong is in its errors as well
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The second one ends the program as if nobody listened.
+	context.AfterFunc(ctx, stop)
+	os.Exit(cli.Main(ctx, os.Args[1:], cli.Standard()))
+}
+
+// silence is a logger of go-redis.
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
