@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
@@ -30,6 +31,13 @@ type Operator interface {
 	Report(ctx context.Context) (any, error)
 	// Invariants checks that the books agree.
 	Invariants(ctx context.Context) (any, error)
+
+	// What was given up: see package ops for the answers and errors.
+	DeadLetters(ctx context.Context, topic string, limit int) (any, error)
+	DeadLetter(ctx context.Context, topic, id string) (any, error)
+	EditDeadLetter(ctx context.Context, topic, id string, payload []byte) error
+	RedriveDeadLetters(ctx context.Context, topic string, s ops.Selection) (any, error)
+	DropDeadLetters(ctx context.Context, topic string, s ops.Selection) (any, error)
 }
 
 // Config of an [API]; all of it is required but Logger, Writers and Wait.
@@ -123,6 +131,11 @@ func (a *API) routes() {
 
 	admin("GET /api/admin/ops", a.ops)
 	admin("GET /api/admin/invariants", a.invariants)
+	admin("GET /api/admin/dead-letters/{topic}", a.deadLetters)
+	admin("GET /api/admin/dead-letters/{topic}/{id}", a.deadLetter)
+	admin("PUT /api/admin/dead-letters/{topic}/{id}", a.editDeadLetter)
+	admin("POST /api/admin/dead-letters/{topic}/redrive", a.redriveDeadLetters)
+	admin("POST /api/admin/dead-letters/{topic}/drop", a.dropDeadLetters)
 }
 
 // ServeHTTP answers what is under /api/; what it does not know is a problem

@@ -28,7 +28,10 @@ const (
 )
 
 // operator stands in for package ops.
-type operator struct{ err error }
+type operator struct {
+	deadLetters
+	err error
+}
 
 func (o operator) Report(context.Context) (any, error) {
 	return map[string]string{"kind": "report"}, o.err
@@ -58,7 +61,7 @@ func newOffice(t *testing.T, change func(*api.Config)) *office {
 	}
 	cfg := api.Config{
 		Store: o.box.Store, Catalog: o.box.Catalog, Booking: o.box.Booking, Payments: o.box.Payments, Login: login, Entry: entry,
-		AdminToken: adminToken, Operator: operator{}, Threshold: 1000, Logger: slog.New(slog.NewTextHandler(o.log, nil)),
+		AdminToken: adminToken, Operator: operator{deadLetters: deadLetters{new([]string)}}, Threshold: 1000, Logger: slog.New(slog.NewTextHandler(o.log, nil)),
 	}
 	if change != nil {
 		change(&cfg)
@@ -320,7 +323,7 @@ func TestConfigIsChecked(t *testing.T) {
 }
 
 func TestInternalError(t *testing.T) {
-	o := newOffice(t, func(c *api.Config) { c.Operator = operator{errors.New("the password is hunter2")} })
+	o := newOffice(t, func(c *api.Config) { c.Operator = operator{err: errors.New("the password is hunter2")} })
 	r := o.do(call{method: "GET", path: "/api/admin/ops", token: adminToken})
 	if r.status != 500 || r.body["type"] != "/problems/internal" || strings.Contains(r.text, "hunter2") {
 		t.Errorf("%d %s", r.status, r.text)

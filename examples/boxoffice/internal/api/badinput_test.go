@@ -160,9 +160,15 @@ func TestWhoMay(t *testing.T) {
 	}
 	// Operators.
 	for token, status := range map[string]int{"": 401, "x": 403, ann: 403, adminToken + "x": 403, adminToken: 200} {
-		for _, path := range []string{"/api/admin/ops", "/api/admin/invariants"} {
-			if r := o.do(call{method: "GET", path: path, token: token}); r.status != status {
-				t.Errorf("%s with %q: %d %s", path, token, r.status, r.text)
+		for _, c := range []call{
+			{method: "GET", path: "/api/admin/ops"}, {method: "GET", path: "/api/admin/invariants"},
+			{method: "GET", path: "/api/admin/dead-letters/dlq.payment"}, {method: "GET", path: "/api/admin/dead-letters/dlq.payment/1"},
+			{method: "POST", path: "/api/admin/dead-letters/dlq.payment/redrive", body: `{"all":true}`},
+			{method: "POST", path: "/api/admin/dead-letters/dlq.payment/drop", body: `{"all":true}`},
+		} {
+			c.token = token
+			if r := o.do(c); r.status != status {
+				t.Errorf("%s %s with %q: %d %s", c.method, c.path, token, r.status, r.text)
 			}
 		}
 	}

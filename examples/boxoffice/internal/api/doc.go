@@ -22,6 +22,17 @@
 // wait in order of arrival for up to 10 s and are then answered 503 with
 // Retry-After, so that a crowd makes requests slow and not the process.
 //
+// An operator looks after dead letters:
+//
+//	GET  /api/admin/dead-letters/{topic}          the letters, oldest first (?limit=100)
+//	GET  /api/admin/dead-letters/{topic}/{id}     one, with its payload
+//	PUT  /api/admin/dead-letters/{topic}/{id}     {payload, encoding: "utf-8"|"base64"}: another payload, 204
+//	POST /api/admin/dead-letters/{topic}/redrive  {ids|all, dryRun, rate, before}
+//	POST /api/admin/dead-letters/{topic}/drop     the same
+//
+// The last two work for 15 s at most. When that was not enough they answer
+// {more: true, before}; the same request with that "before" goes on.
+//
 //	property                                                        proven by
 //	every kind of bad input has its own clear answer                TestBadInput
 //	a body over 1 MB is refused, on every route                     TestLargeBody
@@ -29,4 +40,5 @@
 //	a payment's key: repeated, reused, missing                      TestPaymentKey
 //	an error never shows what is inside                             TestInternalError
 //	too many writers wait, then are sent away                       TestBusy
+//	dead letters: every bad request has its own answer              TestDeadLetterErrors
 package api

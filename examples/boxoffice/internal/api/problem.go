@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
+	"github.com/millrace-go/millrace/bus/redrive"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -97,6 +100,14 @@ func problemOf(err error, classify fault.Classifier) *problem {
 	switch {
 	case errors.As(err, &p):
 		return p
+	case errors.Is(err, ops.ErrNoTopic):
+		return newProblem(http.StatusNotFound, "dead-letter-topic-not-found", "No such dead letter topic", "no consumer has this dead letter topic; GET /api/admin/ops lists them")
+	case errors.Is(err, ops.ErrPass):
+		return newProblem(http.StatusConflict, "dead-letters-busy", "Dead letters are being changed", "somebody redrives, drops or edits letters of this topic; repeat it when that is over").withHeader("Retry-After", "2")
+	case errors.Is(err, redrive.ErrNotFound):
+		return newProblem(http.StatusNotFound, "dead-letter-not-found", "No such dead letter", "the topic has no dead letter with this id, or none any more")
+	case errors.Is(err, redrive.ErrPayload):
+		return newProblem(http.StatusUnprocessableEntity, "payload-refused", "The payload does not fit", "%s", payloadRefused(err)).with("field", "payload")
 	case errors.Is(err, catalog.ErrNoShow):
 		return newProblem(http.StatusNotFound, "show-not-found", "No such show", "there is no show with this id; GET /api/shows lists them")
 	case errors.As(err, &unknown):
@@ -143,6 +154,15 @@ func unexpected(err error, classify fault.Classifier) *problem {
 	}
 	return newProblem(http.StatusInternalServerError, "internal", "Something went wrong here",
 		"something went wrong in the box office; it was written to its log")
+}
+
+// payloadRefused is what is wrong with an edited payload.
+func payloadRefused(err error) string {
+	_, why, ok := strings.Cut(err.Error(), redrive.ErrPayload.Error()+": ")
+	if !ok {
+		return "it cannot take the place of the one that is there"
+	}
+	return why
 }
 
 // text is an error's message without the package's name.

@@ -22,6 +22,13 @@ func troubledOps(n int) (any, any) {
 	return opsAnswer(n, 40+n*37%160, letters), invariantsAnswer(false, n%2 == 0)
 }
 
+// opsWith is an office in good order with dead letters in one topic.
+func opsWith(n int, topic map[string]any) any {
+	answer, _ := opsAnswer(n, 0, nil).(map[string]any)
+	answer["deadLetters"] = []map[string]any{topic, {"topic": "dlq.reservation", "count": 0, "recent": []any{}}}
+	return answer
+}
+
 func opsAnswer(n, backlog int, letters []map[string]any) any {
 	var consumers []map[string]any
 	for _, c := range [][2]string{

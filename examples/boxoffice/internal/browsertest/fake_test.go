@@ -41,6 +41,7 @@ type fake struct {
 	hold         time.Duration
 	ops          func(n int) (any, any) // answers of the admin routes for the nth look
 	looks        int
+	letters      fakeLetters
 }
 
 type fakeSeat struct {
@@ -210,6 +211,7 @@ func (f *fake) routes(pages http.Handler) http.Handler {
 	}
 	mux.HandleFunc("GET /api/admin/ops", admin(func(a, _ any) any { return a }, 1))
 	mux.HandleFunc("GET /api/admin/invariants", admin(func(_, b any) any { return b }, 0))
+	f.letterRoutes(mux)
 	return mux
 }
 

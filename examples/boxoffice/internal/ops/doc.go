@@ -19,10 +19,20 @@
 //	nothing-stuck               a hold, a payment or a refund is open long past its time
 //	outbox-drained              events wait, or were parked
 //	consumers-drained           messages wait
-//	no-dead-letters             messages were given up
+//	no-dead-letters             messages were given up, and nobody has redriven or dropped them
+//
+// Dead letters are listed, shown, edited, redriven and dropped by package
+// redrive. A call that changes a topic works for Config.PassTime at most and
+// then says how far it came, so that an HTTP request can carry it; repeated with
+// what it says, it goes on, and leaves alone what has failed again meanwhile.
 //
 //	property                                                      proven by
 //	a sound box office passes every check                         TestSound
 //	each check fails when what it watches is broken               TestEachCheckCanFail
 //	a gateway that says something else is found out               TestLedgerDisagrees
+//	what was redriven or dropped counts no more                   TestDeadLetters
+//	a dry run changes nothing                                     TestDeadLetters
+//	an edit keeps the event's id and key                          TestEditDeadLetter
+//	a pass that takes too long says so, and goes on               TestPassGoesOn
+//	one pass at a time changes a topic                            TestOnePassAtATime
 package ops

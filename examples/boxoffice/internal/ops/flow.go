@@ -88,7 +88,7 @@ func (o *Ops) flow(ctx context.Context) (flow, error) {
 		f.lag[id] = sum
 		f.waiting += l.Messages
 	}
-	if f.dead, err = o.deadLetters(ctx); err != nil {
+	if f.dead, err = o.countDead(ctx, lags); err != nil {
 		return f, err
 	}
 	for _, d := range f.dead {

@@ -60,7 +60,7 @@ var (
 	parkedDesc    = desc("outbox_parked", "Events that were given up.")
 	publishedDesc = desc("outbox_published_total", "Events published by this process.")
 	lagDesc       = desc("kafka_consumer_lag", "Messages that wait for a consumer group, on whichever transport.", "topic", "group")
-	deadDesc      = desc("dlq_message_count", "Dead letters kept, counted up to 1000.", "topic")
+	deadDesc      = desc("dlq_message_count", "Dead letters that nobody has redriven or dropped.", "topic")
 	callsDesc     = desc("payment_calls_in_flight", "Calls to the payment gateway under way.")
 	paymentsDesc  = desc("payments_total", "What attempts at payments came to.", "outcome")
 )

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/redrive"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/stats"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
@@ -38,6 +39,10 @@ type Config struct {
 	Duplicates func(Consumer) int64
 	// Published counts the events that this process's relay published.
 	Published *atomic.Int64
+	// PassTime is how long one call of RedriveDeadLetters or DropDeadLetters may
+	// take before it says how far it came, 15 s when zero: less than the server
+	// gives a request.
+	PassTime time.Duration
 	// HoldGrace is how long after its end a hold may still be PENDING, 30 s when
 	// zero; OpenFor how long a payment or refund may be under way, 2 min when zero.
 	HoldGrace, OpenFor time.Duration
@@ -57,8 +62,10 @@ type statements struct {
 
 // Ops answers an operator's questions. It is safe for concurrent use.
 type Ops struct {
-	cfg Config
-	sql statements
+	cfg     Config
+	sql     statements
+	topics  []string // of dead letters
+	letters map[string]*letters
 
 	mu      sync.Mutex // one audit at a time
 	last    Audit
@@ -80,7 +87,17 @@ func New(cfg Config) (*Ops, error) {
 	if cfg.Published == nil {
 		cfg.Published = &atomic.Int64{}
 	}
-	o := &Ops{cfg: cfg}
+	if cfg.PassTime == 0 {
+		cfg.PassTime = 15 * time.Second
+	}
+	o := &Ops{cfg: cfg, topics: deadLetterTopics(cfg.Consumers), letters: map[string]*letters{}}
+	for _, topic := range o.topics {
+		l, err := redrive.New(cfg.Bus, topic, redrive.Config{Window: maxDeadSeen})
+		if err != nil {
+			return nil, fmt.Errorf("ops: %w", err)
+		}
+		o.letters[topic] = &letters{Letters: l}
+	}
 	if err := cfg.Store.Load(checksSQL, &o.sql); err != nil {
 		return nil, fmt.Errorf("ops: %w", err)
 	}

@@ -391,7 +391,7 @@ func TestReport(t *testing.T) {
 		`"outbox":{"backlog":0,"oldestAgeSeconds":0,"published":0,"failed":0,"holder":""}`,
 		`{"topic":"payment.events","group":"event-payment-consumer","state":"paused","inFlight":1,"handled":2,"duplicates":7,"retried":3,"deadLettered":4,"lag":0,"lastError":"why"}`,
 		`"state":"elsewhere"`,
-		`{"topic":"dlq.payment","count":1,"recent":[{"id":"letter","type":"","group":"g","reason":"r","class":"permanent","error":"e","at":"2026-01-02T03:04:05Z"}]}`,
+		`{"topic":"dlq.payment","count":1,"recent":[{"id":"letter","type":"","key":"","originalTopic":"","group":"g","reason":"r","class":"permanent","error":"e","attempts":0,"redrives":0,"edits":0,"at":"2026-01-02T03:04:05Z"}]}`,
 		`"refundAmount":`, `"reservationsConfirmed":3`, `"reachable":true`, `"inFlight":5`, `"ledger":{"charges":0`,
 	} {
 		if !strings.Contains(string(text), want) {

@@ -56,6 +56,7 @@ func (o *Ops) Report(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.showRecent(ctx, f.dead)
 	counters, err := o.cfg.Stats.All(ctx)
 	if err != nil {
 		return nil, err

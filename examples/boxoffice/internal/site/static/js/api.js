@@ -44,14 +44,14 @@ function learnClock(response, sent) {
   skew = date + 500 - (sent + took / 2);
 }
 
-async function once(method, path, { body, headers = {}, signal, token = session.token } = {}) {
+async function once(method, path, { body, headers = {}, signal, token = session.token, patience = 15000 } = {}) {
   const init = { method, headers: { Accept: 'application/json', ...headers }, cache: 'no-store' };
   if (token) init.headers.Authorization = `Bearer ${token}`;
   if (body !== undefined) {
     init.headers['Content-Type'] = 'application/json';
     init.body = JSON.stringify(body);
   }
-  const limit = AbortSignal.timeout(15000);
+  const limit = AbortSignal.timeout(patience);
   init.signal = signal ? AbortSignal.any([signal, limit]) : limit;
 
   const sent = Date.now();
@@ -106,4 +106,5 @@ export async function call(method, path, options = {}) {
 
 export const get = async (path, options) => (await call('GET', path, { repeat: true, ...options })).json;
 export const post = async (path, body, options) => (await call('POST', path, { body, ...options })).json;
+export const put = async (path, body, options) => (await call('PUT', path, { body, ...options })).json;
 export const remove = async (path, options) => (await call('DELETE', path, options)).json;

@@ -5,13 +5,15 @@ import { $ } from './dom.js';
 let unanswered = () => {};
 
 // confirmed asks in the page's dialog and resolves to true for yes. Escape and
-// the safe button, which has the focus, mean no.
-export function confirmed({ title, text, yes, no }) {
+// the safe button, which has the focus, mean no. What is given up is red unless
+// danger is false.
+export function confirmed({ title, text, yes, no, danger = true }) {
   unanswered(false);
   const dialog = $('#confirm');
   $('#confirm-title').textContent = title;
   $('#confirm-text').textContent = text;
   $('#confirm-yes').textContent = yes;
+  $('#confirm-yes').className = `button ${danger ? 'danger' : 'primary'}`;
   $('#confirm-no').textContent = no;
   dialog.showModal();
   return new Promise((resolve) => {

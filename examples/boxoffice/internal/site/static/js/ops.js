@@ -2,8 +2,10 @@
 
 import './site.js';
 import { Problem, get } from './api.js';
+import { DeadLetters } from './deadletters.js';
 import { $, h, setText, show, tell } from './dom.js';
-import { number, t, time, tn } from './i18n.js';
+import { facts } from './facts.js';
+import { number, t, time } from './i18n.js';
 import { poll } from './poll.js';
 import { Sparkline } from './sparkline.js';
 
@@ -14,6 +16,7 @@ let token = sessionStorage.getItem(KEY) ?? '';
 let polling = null;
 let paused = false;
 let last = null; // the sample before, for rates
+const dead = new DeadLetters({ token: () => token, changed: () => { if (!paused) polling?.now(); } });
 
 async function look() {
   if (paused) return 1000;
@@ -37,7 +40,7 @@ async function look() {
   outbox(ops.outbox);
   verdict(invariants);
   consumers(ops.consumers ?? []);
-  deadLetters(ops.deadLetters ?? []);
+  dead.update(ops.deadLetters ?? []);
   facts($('#stats'), ops.stats ?? {});
   facts($('#gateway'), ops.gateway ?? {});
   return 1000;
@@ -99,34 +102,6 @@ function consumers(list) {
 
 const stateText = (state) =>
   ({ running: t('ops.state.running'), paused: t('ops.state.paused'), stopped: t('ops.state.stopped'), elsewhere: t('ops.state.elsewhere') })[state] ?? state;
-
-let seen = null; // ids of the dead letters that were there before
-
-function deadLetters(topics) {
-  const filled = topics.filter((topic) => topic.count > 0);
-  show($('#dead-none'), filled.length === 0);
-  const ids = new Set(filled.flatMap((topic) => topic.recent.map((letter) => letter.id)));
-  $('#dead').replaceChildren(...filled.map((topic) => h('details', { open: true },
-    h('summary', {}, h('code', {}, topic.topic), ' ', h('b', {}, tn('ops.dead.count', topic.count))),
-    h('ul', { class: 'letters' }, ...topic.recent.map((letter) => h('li', { class: seen && !seen.has(letter.id) ? 'fresh' : '' },
-      h('p', {}, h('b', {}, letter.type || t('ops.unknowntype')), ' ', h('code', {}, letter.id)),
-      h('p', {}, h('span', { class: 'state', 'data-state': letter.class }, letter.class), ' ', [letter.reason, letter.group].filter((word) => word && word !== letter.class).join(' · ')),
-      letter.error && h('p', { class: 'fine' }, h('code', {}, letter.error)),
-      h('p', { class: 'fine' }, Number.isNaN(Date.parse(letter.at)) ? letter.at : time(new Date(letter.at)))))))));
-  seen = ids;
-}
-
-// facts lists a map of values; values of maps inside it are joined by a dot.
-function facts(list, values) {
-  const rows = flatten(values);
-  list.replaceChildren(...rows.map(([name, value]) => h('div', { class: String(value).length > 18 ? 'long' : '' }, h('dt', {}, name), h('dd', {}, typeof value === 'number' ? number(value) : String(value)))));
-  if (rows.length === 0) list.append(h('div', { class: 'hint' }, t('ops.nothing')));
-}
-
-function flatten(values, prefix = '') {
-  return Object.entries(values).flatMap(([name, value]) =>
-    (value !== null && typeof value === 'object' ? flatten(value, `${prefix}${name}.`) : [[prefix + name, value ?? '–']]));
-}
 
 function start() {
   polling?.stop();
