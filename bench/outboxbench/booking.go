@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/millrace-go/millrace/bench/backlog"
+	"github.com/millrace-go/millrace/bench/place"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
@@ -36,16 +38,16 @@ var bookingSchema = []string{
 }
 
 // bookingShare measures n bookings on PostgreSQL.
-func bookingShare(ctx context.Context, base string, n int) (share, error) {
-	d, err := newDatabase(base, "bench_booking")
+func bookingShare(ctx context.Context, cfg Config, n int) (share, error) {
+	d, err := place.Postgres(cfg.URL, cfg.Prefix+"_booking")
 	if err != nil {
 		return share{}, err
 	}
-	if err := d.recreate(ctx); err != nil {
+	if err := d.Recreate(ctx); err != nil {
 		return share{}, err
 	}
-	defer d.drop(context.WithoutCancel(ctx)) //nolint:errcheck // best effort after the measurement
-	db, err := d.open()
+	defer d.Drop(context.WithoutCancel(ctx)) //nolint:errcheck // best effort after the measurement
+	db, err := d.Open()
 	if err != nil {
 		return share{}, err
 	}
@@ -106,9 +108,10 @@ func book(ctx context.Context, db *sql.DB, store outbox.Store, n int) (share, er
 	if err != nil {
 		return share{}, err
 	}
+	data := backlog.Text(300)
 	var whole, appending, empty time.Duration
 	for i := range n {
-		e, err := newEvent(payloadOf(300), i)
+		e, err := backlog.Event(i, manyKeys, data(i))
 		if err != nil {
 			return share{}, err
 		}

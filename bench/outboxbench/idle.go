@@ -4,24 +4,22 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/millrace-go/millrace/internal/pgdb"
 )
 
 // idle counts the statements that a relay with nothing to do sends per second,
 // by the server's own count.
-func idle(ctx context.Context, s system, base string, length time.Duration) (float64, error) {
+func idle(ctx context.Context, s system, length time.Duration) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	if err := s.fill(ctx, 1, payloadOf(10)); err != nil {
 		return 0, err
 	}
-	db, err := pgdb.Open(base)
+	db, err := s.at().Open()
 	if err != nil {
 		return 0, err
 	}
 	defer db.Close() //nolint:errcheck // a side connection
-	if _, err := db.ExecContext(ctx, "CREATE EXTENSION IF NOT EXISTS pg_stat_statements"); err != nil {
+	if _, err := db.ExecContext(ctx, "CREATE EXTENSION IF NOT EXISTS pg_stat_statements SCHEMA public"); err != nil {
 		return 0, err
 	}
 	first := make(chan struct{}, 1)
@@ -36,7 +34,7 @@ func idle(ctx context.Context, s system, base string, length time.Duration) (flo
 		return 0, err
 	}
 	calls := func() (n float64, err error) {
-		err = db.QueryRowContext(ctx, `SELECT coalesce(sum(calls), 0) FROM pg_stat_statements
+		err = db.QueryRowContext(ctx, `SELECT coalesce(sum(calls), 0) FROM public.pg_stat_statements
 			WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
 				AND query NOT LIKE '%pg_stat_statements%'`).Scan(&n)
 		return n, err

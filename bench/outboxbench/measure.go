@@ -13,31 +13,33 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
+
+	"github.com/millrace-go/millrace/bench/report"
 )
 
 // Drain is how one system emptied a backlog.
 type Drain struct {
 	Rate  float64       // events per second, from the first to the last
+	Whole float64       // events per second, from the relay's start to the last
 	Start time.Duration // from the relay's start to its first event
 	CPU   time.Duration // processor time of this process, per event
 }
 
 // drain fills a backlog of n events and relays it.
-func drain(ctx context.Context, s system, base string, n, size int) (Drain, error) {
+func drain(ctx context.Context, s system, n, size int) (Drain, error) {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	if err := s.fill(ctx, n, payloadOf(size)); err != nil {
 		return Drain{}, fmt.Errorf("fill: %w", err)
 	}
-	if err := settle(ctx, base); err != nil {
+	if err := s.at().Settle(ctx); err != nil {
 		return Drain{}, err
 	}
 	var published atomic.Int64
 	all := make(chan struct{})
 	var first, last time.Time
-	start, cpu := time.Now(), processCPU()
+	start, cpu := time.Now(), report.CPU()
 	stop := run(ctx, s, func(string) {
 		switch published.Add(1) {
 		case 1:
@@ -52,8 +54,12 @@ func drain(ctx context.Context, s system, base string, n, size int) (Drain, erro
 	case <-ctx.Done():
 		return Drain{}, errors.Join(fmt.Errorf("%d of %d events after %s", published.Load(), n, deadline), stop())
 	}
-	used := processCPU() - cpu
-	return Drain{Rate: float64(n) / last.Sub(first).Seconds(), Start: first.Sub(start), CPU: used / time.Duration(n)}, stop()
+	used := report.CPU() - cpu
+	d := Drain{
+		Rate: float64(n) / last.Sub(first).Seconds(), Whole: float64(n) / last.Sub(start).Seconds(),
+		Start: first.Sub(start), CPU: used / time.Duration(n),
+	}
+	return d, stop()
 }
 
 // run starts a relay; the result stops it and waits for its end.
@@ -77,10 +83,10 @@ type Latency struct {
 }
 
 // latency relays in this process what a child process appends at the given rate.
-func latency(ctx context.Context, s system, key string, rate, seconds, size int) (Latency, error) {
+func latency(ctx context.Context, s system, key string, cfg Config) (Latency, error) {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
-	if err := s.fill(ctx, 1, payloadOf(size)); err != nil { // one event, so that everything is warm
+	if err := s.fill(ctx, 1, payloadOf(cfg.Size)); err != nil { // one event, so that everything is warm
 		return Latency{}, fmt.Errorf("fill: %w", err)
 	}
 	var mu sync.Mutex
@@ -102,7 +108,7 @@ func latency(ctx context.Context, s system, key string, rate, seconds, size int)
 	case <-ctx.Done():
 		return Latency{}, errors.New("the relay published nothing")
 	}
-	committed, err := appendInChild(ctx, key, rate, seconds, size)
+	committed, err := appendInChild(ctx, key, cfg)
 	if err != nil {
 		return Latency{}, err
 	}
@@ -139,14 +145,15 @@ func until(ctx context.Context, cond func() bool) error {
 
 // appendInChild runs this program's appender and returns when each event was
 // committed, by the machine's clock, which both processes share.
-func appendInChild(ctx context.Context, key string, rate, seconds, size int) (map[string]time.Time, error) {
-	cmd := exec.CommandContext(ctx, os.Args[0], "appender", key, strconv.Itoa(rate), strconv.Itoa(seconds), strconv.Itoa(size))
+func appendInChild(ctx context.Context, key string, cfg Config) (map[string]time.Time, error) {
+	cmd := exec.CommandContext(ctx, os.Args[0], "appender", cfg.Prefix, key,
+		strconv.Itoa(cfg.Rate), strconv.Itoa(cfg.Seconds), strconv.Itoa(cfg.Size))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("appender: %w", err)
 	}
-	committed := make(map[string]time.Time, rate*seconds)
+	committed := make(map[string]time.Time, cfg.Rate*cfg.Seconds)
 	for line := range strings.Lines(string(out)) {
 		id, nanos, ok := strings.Cut(strings.TrimSpace(line), " ")
 		if !ok {
@@ -166,17 +173,18 @@ func appendInChild(ctx context.Context, key string, rate, seconds, size int) (ma
 
 // Appender is the child process of a latency measurement: it commits events at
 // a steady rate and prints "id nanoseconds" for each.
-func Appender(ctx context.Context, base string, args []string, out io.Writer) error {
-	if len(args) != 4 {
-		return errors.New("usage: appender SYSTEM RATE SECONDS SIZE")
+func Appender(ctx context.Context, cfg Config, args []string, out io.Writer) error {
+	if len(args) != 5 {
+		return errors.New("usage: appender PREFIX SYSTEM RATE SECONDS SIZE")
 	}
-	s, err := systemOf(base, args[0])
+	cfg.Prefix = args[0]
+	s, err := systemOf(cfg, args[1])
 	if err != nil {
 		return err
 	}
 	numbers := [3]int{}
 	for i := range numbers {
-		if numbers[i], err = strconv.Atoi(args[i+1]); err != nil {
+		if numbers[i], err = strconv.Atoi(args[i+2]); err != nil {
 			return err
 		}
 	}
@@ -206,12 +214,3 @@ func Appender(ctx context.Context, base string, args []string, out io.Writer) er
 
 // payloadOf is JSON-safe text of the given length.
 func payloadOf(size int) []byte { return []byte(strings.Repeat("x", size)) }
-
-// processCPU is the processor time this process has used.
-func processCPU() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}

@@ -3,54 +3,61 @@ package outboxbench
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 
-	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/bench/backlog"
+	"github.com/millrace-go/millrace/bench/place"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// millrace is our cursor outbox with its defaults.
-type millrace struct{ db database }
+// millrace is our cursor outbox.
+type millrace struct {
+	db    place.Place
+	title string
+	store func(*sql.DB) (store, error)
+}
 
-func (millrace) name() string { return "millrace pgoutbox (defaults)" }
+// store is what the cursor stores of all databases are.
+type store interface {
+	outbox.Store
+	Migrate(context.Context) error
+}
 
-func (m millrace) open() (*sql.DB, *pgoutbox.Store, *outbox.Outbox, error) {
-	db, err := m.db.open()
+func millraceOnPostgres(db place.Place) millrace {
+	return millrace{db, "millrace pgoutbox (defaults)", func(db *sql.DB) (store, error) {
+		return pgoutbox.New(db, pgoutbox.Config{})
+	}}
+}
+
+func millraceOnMariaDB(db place.Place) millrace {
+	return millrace{db, "millrace mysqloutbox (defaults)", func(db *sql.DB) (store, error) {
+		return mysqloutbox.New(db, mysqloutbox.Config{})
+	}}
+}
+
+func (m millrace) name() string    { return m.title }
+func (m millrace) at() place.Place { return m.db }
+
+func (m millrace) open() (*sql.DB, store, *outbox.Outbox, error) {
+	db, err := m.db.Open()
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	store, err := pgoutbox.New(db, pgoutbox.Config{})
+	s, err := m.store(db)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	box, err := outbox.New(store, outbox.Config{Topic: "payment.events"})
-	return db, store, box, err
+	box, err := outbox.New(s, outbox.Config{Topic: "payment.events"})
+	return db, s, box, err
 }
 
-// newEvent carries the payload as a JSON string.
-func newEvent(payload []byte, n int) (event.Event, error) {
-	data, err := json.Marshal(string(payload))
-	if err != nil {
-		return event.Event{}, err
-	}
-	e, err := event.New("PaymentSuccess", "bench", json.RawMessage(data))
-	e.AggregateType, e.AggregateID = "payment", keys[n%len(keys)]
-	return e, err
-}
-
-// keys are the aggregates that events are spread over.
-var keys = func() []string {
-	k := make([]string, 1000)
-	for i := range k {
-		k[i] = "payment-" + string(rune('a'+i/100)) + string(rune('a'+i/10%10)) + string(rune('a'+i%10))
-	}
-	return k
-}()
+// manyKeys is how many aggregates events are spread over.
+const manyKeys = 1000
 
 func (m millrace) fill(ctx context.Context, n int, payload []byte) error {
-	if err := m.db.recreate(ctx); err != nil {
+	if err := m.db.Recreate(ctx); err != nil {
 		return err
 	}
 	db, store, box, err := m.open()
@@ -61,26 +68,7 @@ func (m millrace) fill(ctx context.Context, n int, payload []byte) error {
 	if err := store.Migrate(ctx); err != nil {
 		return err
 	}
-	for done := 0; done < n; {
-		batch := make([]event.Event, min(1000, n-done))
-		for i := range batch {
-			if batch[i], err = newEvent(payload, done+i); err != nil {
-				return err
-			}
-		}
-		tx, err := db.BeginTx(ctx, nil)
-		if err != nil {
-			return err
-		}
-		if err := box.Append(ctx, tx, batch...); err != nil {
-			return err
-		}
-		if err := tx.Commit(); err != nil {
-			return err
-		}
-		done += len(batch)
-	}
-	return nil
+	return backlog.Append(ctx, db, box, n, manyKeys, backlog.Text(len(payload)))
 }
 
 func (m millrace) relay(ctx context.Context, sink Sink) error {
@@ -104,7 +92,7 @@ func (m millrace) appender(ctx context.Context) (func([]byte) (string, error), f
 	n := 0
 	appendOne := func(payload []byte) (string, error) {
 		n++
-		e, err := newEvent(payload, n)
+		e, err := backlog.Event(n, manyKeys, backlog.Text(len(payload))(n))
 		if err != nil {
 			return "", err
 		}

@@ -13,12 +13,15 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
+
+	"github.com/millrace-go/millrace/bench/place"
 )
 
 // riverQueue is River with the fetch settings of its own benchmark.
-type riverQueue struct{ db database }
+type riverQueue struct{ db place.Place }
 
-func (riverQueue) name() string { return "River v0.51.0 (2,000 workers, fetch every 2 ms)" }
+func (riverQueue) name() string      { return "River v0.51.0 (2,000 workers, fetch every 2 ms)" }
+func (r riverQueue) at() place.Place { return r.db }
 
 // outboxJob is one event as a River job.
 type outboxJob struct {
@@ -39,7 +42,7 @@ func (w *outboxWorker) Work(_ context.Context, job *river.Job[outboxJob]) error 
 }
 
 func (r riverQueue) pool(ctx context.Context) (*pgxpool.Pool, error) {
-	cfg, err := pgxpool.ParseConfig(r.db.url)
+	cfg, err := pgxpool.ParseConfig(r.db.URL)
 	if err != nil {
 		return nil, errors.New("the PostgreSQL URL does not parse")
 	}
@@ -50,7 +53,7 @@ func (r riverQueue) pool(ctx context.Context) (*pgxpool.Pool, error) {
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
 func (r riverQueue) fill(ctx context.Context, n int, payload []byte) error {
-	if err := r.db.recreate(ctx); err != nil {
+	if err := r.db.Recreate(ctx); err != nil {
 		return err
 	}
 	pool, err := r.pool(ctx)
@@ -58,14 +61,14 @@ func (r riverQueue) fill(ctx context.Context, n int, payload []byte) error {
 		return err
 	}
 	defer pool.Close()
-	migrator, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: quiet(), Schema: r.db.schema})
+	migrator, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: quiet(), Schema: r.db.Name})
 	if err != nil {
 		return err
 	}
 	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
 		return err
 	}
-	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: quiet(), Schema: r.db.schema})
+	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: quiet(), Schema: r.db.Name})
 	if err != nil {
 		return err
 	}
@@ -92,7 +95,7 @@ func (r riverQueue) relay(ctx context.Context, sink Sink) error {
 	river.AddWorker(workers, &outboxWorker{sink: sink})
 	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
 		Logger:            quiet(),
-		Schema:            r.db.schema,
+		Schema:            r.db.Name,
 		Queues:            map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: 2000}},
 		Workers:           workers,
 		FetchCooldown:     2 * time.Millisecond,
@@ -113,7 +116,7 @@ func (r riverQueue) appender(ctx context.Context) (func([]byte) (string, error),
 	if err != nil {
 		return nil, nil, err
 	}
-	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: quiet(), Schema: r.db.schema})
+	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: quiet(), Schema: r.db.Name})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -4,122 +4,140 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-go/millrace/bench/place"
+	"github.com/millrace-go/millrace/bench/report"
 )
 
 // Config sizes a run. The zero value is the published one.
 type Config struct {
-	URL     string // PostgreSQL
-	Rows    int    // backlog to drain; 50,000
-	Size    int    // bytes of payload; 500
-	Rounds  int    // interleaved rounds of everything; 5
-	Rate    int    // events per second while latency is measured; 500
-	Seconds int    // length of a latency measurement; 10
+	URL      string // PostgreSQL, of Run and RunStatus
+	MariaDB  string // of RunMariaDB
+	Rows     int    // backlog to drain; 50,000
+	Size     int    // bytes of payload; 500
+	Rounds   int    // interleaved rounds of everything; 5
+	Rate     int    // events per second while latency is measured; 500
+	Seconds  int    // length of a latency measurement; 5
+	Bookings int    // whose parts are measured; 2000, and a quarter of it on SQLite
+	Prefix   string // of the schemas and databases; "bench"
 }
 
 func (c Config) withDefaults() Config {
 	for _, f := range []struct {
 		field   *int
 		initial int
-	}{{&c.Rows, 50_000}, {&c.Size, 500}, {&c.Rounds, 5}, {&c.Rate, 500}, {&c.Seconds, 10}} {
+	}{{&c.Rows, 50_000}, {&c.Size, 500}, {&c.Rounds, 5}, {&c.Rate, 500}, {&c.Seconds, 5}, {&c.Bookings, 2000}} {
 		if *f.field == 0 {
 			*f.field = f.initial
 		}
+	}
+	if c.Prefix == "" {
+		c.Prefix = "bench"
 	}
 	return c
 }
 
 // The keys by which the appender process finds its system.
-var systemKeys = []string{"millrace", "watermill", "river"}
+const (
+	ours          = "millrace"
+	peer          = "watermill"
+	rivers        = "river"
+	oursOnMariaDB = "millrace-mariadb"
+	peerOnMariaDB = "watermill-mariadb"
+)
 
-func systemOf(base, key string) (system, error) {
-	db, err := newDatabase(base, "bench_"+key)
+func systemOf(cfg Config, key string) (system, error) {
+	on, server, name := place.Postgres, cfg.URL, cfg.Prefix+"_"+key
+	switch key {
+	case oursOnMariaDB:
+		on, server, name = place.MariaDB, cfg.MariaDB, cfg.Prefix+"_millrace"
+	case peerOnMariaDB:
+		on, server, name = place.MariaDB, cfg.MariaDB, cfg.Prefix+"_watermill"
+	}
+	db, err := on(server, name)
 	if err != nil {
 		return nil, err
 	}
 	switch key {
-	case "millrace":
-		return millrace{db}, nil
-	case "watermill":
-		return watermillSQL{db}, nil
-	case "river":
+	case ours:
+		return millraceOnPostgres(db), nil
+	case peer:
+		return watermillOnPostgres(db), nil
+	case rivers:
 		return riverQueue{db}, nil
+	case oursOnMariaDB:
+		return millraceOnMariaDB(db), nil
+	case peerOnMariaDB:
+		return watermillOnMariaDB(db), nil
 	}
-	return nil, fmt.Errorf("unknown system %q; known: %s", key, strings.Join(systemKeys, ", "))
+	return nil, fmt.Errorf("unknown system %q", key)
 }
 
-// Run measures everything and writes the report. It leaves no schema behind.
+// Run measures the cursor outbox on PostgreSQL beside its peers and writes the
+// report. It leaves no schema behind.
 func Run(ctx context.Context, cfg Config, out io.Writer) error {
 	cfg = cfg.withDefaults()
-	drains := map[string][]Drain{}
-	latencies := map[string][]Latency{}
 	var reads []float64
-	defer func() {
-		for _, key := range systemKeys {
-			if db, err := newDatabase(cfg.URL, "bench_"+key); err == nil {
-				db.drop(context.WithoutCancel(ctx)) //nolint:errcheck // best effort after the report
-			}
+	m, err := measure(ctx, cfg, cfg.Rows, out, func(key string, s system, round int) error {
+		if key != ours {
+			return nil
 		}
-	}()
-	for round := range cfg.Rounds {
-		for _, key := range systemKeys {
-			s, err := systemOf(cfg.URL, key)
-			if err != nil {
-				return err
-			}
-			d, err := drain(ctx, s, cfg.URL, cfg.Rows, cfg.Size)
-			if err != nil {
-				return fmt.Errorf("%s: drain: %w", s.name(), err)
-			}
-			drains[key] = append(drains[key], d)
-			fmt.Fprintf(out, "round %d  drain    %-10s %9.0f events/s\n", round+1, key, d.Rate)
-			if m, ok := s.(millrace); ok {
-				rate, err := rawRead(ctx, m.db, cfg.Rows)
-				if err != nil {
-					return fmt.Errorf("raw read: %w", err)
-				}
-				reads = append(reads, rate)
-				fmt.Fprintf(out, "round %d  read     %-10s %9.0f rows/s\n", round+1, "raw", rate)
-			}
-			l, err := latency(ctx, s, key, cfg.Rate, cfg.Seconds, cfg.Size)
-			if err != nil {
-				return fmt.Errorf("%s: latency: %w", s.name(), err)
-			}
-			latencies[key] = append(latencies[key], l)
-			fmt.Fprintf(out, "round %d  latency  %-10s p50 %s  p99 %s\n", round+1, key, ms(l.P50), ms(l.P99))
+		rate, err := rawRead(ctx, s.at(), cfg.Rows)
+		if err != nil {
+			return fmt.Errorf("raw read: %w", err)
 		}
-	}
-	s, err := systemOf(cfg.URL, "millrace")
+		reads = append(reads, rate)
+		fmt.Fprintf(out, "round %d  read     %-17s %9.0f rows/s\n", round, "raw", rate)
+		return nil
+	}, ours, peer, rivers)
 	if err != nil {
 		return err
 	}
-	statements, err := idle(ctx, s, cfg.URL, 10*time.Second)
+	statements, err := idleStatements(ctx, cfg)
 	if err != nil {
 		return fmt.Errorf("idle: %w", err)
 	}
-	share, err := bookingShare(ctx, cfg.URL, 2000)
+	share, err := bookingShare(ctx, cfg, cfg.Bookings)
 	if err != nil {
 		return fmt.Errorf("booking: %w", err)
 	}
-	report(cfg, out, drains, latencies, reads)
-	goal(out, "statements per second of an idle relay", statements, "<= 2", statements <= 2)
-	goal(out, "append's part of a booking transaction, PostgreSQL", share.append, "< 0.1", share.append < 0.1)
-	goal(out, "  of that, an empty round trip (SELECT 1)", share.roundTrip, "none", true)
-	lite, err := bookingShareSQLite(ctx, 500)
+	lite, err := bookingShareSQLite(ctx, cfg.Bookings/4)
 	if err != nil {
 		return fmt.Errorf("booking on SQLite: %w", err)
 	}
-	goal(out, "append's part of a booking transaction, SQLite", lite.append, "< 0.1", lite.append < 0.1)
+	f := m.report(cfg, cfg.Rows, out)
+	read := report.Median(reads, func(r float64) float64 { return r })
+	fmt.Fprintf(out, "%-58s %10.0f\n\n", "reading the same rows by primary key, 1000 at a time", read)
+	report.AtLeast(out, "drain / tuned watermill-sql", f[ours].rate/f[peer].rate, 12)
+	report.Figure(out, "drain / River", f[ours].rate/f[rivers].rate)
+	report.AtLeast(out, "drain / raw read by primary key", f[ours].rate/read, 0.45)
+	half := float64(f[ours].p50) / float64(f[peer].p50)
+	report.Goal(out, "p50 latency / tuned watermill-sql", half, "<= 0.5", half <= 0.5)
+	tail := float64(f[ours].p99) / float64(f[peer].p99)
+	report.Goal(out, "p99 latency / tuned watermill-sql", tail, "<= 1", tail <= 1)
+	report.Goal(out, "statements per second of an idle relay", statements, "<= 2", statements <= 2)
+	report.Goal(out, "append's part of a booking transaction, PostgreSQL", share.append, "< 0.1", share.append < 0.1)
+	report.Figure(out, "  of that, an empty round trip (SELECT 1)", share.roundTrip)
+	report.Goal(out, "append's part of a booking transaction, SQLite", lite.append, "< 0.1", lite.append < 0.1)
 	return nil
 }
 
+// idleStatements counts what our relay sends when it has nothing to do.
+func idleStatements(ctx context.Context, cfg Config) (float64, error) {
+	s, err := systemOf(cfg, ours)
+	if err != nil {
+		return 0, err
+	}
+	defer s.at().Drop(context.WithoutCancel(ctx)) //nolint:errcheck // best effort after the measurement
+	return idle(ctx, s, time.Duration(cfg.Seconds)*2*time.Second)
+}
+
 // rawRead reads the same rows by primary key in batches of 1000: the ceiling.
-func rawRead(ctx context.Context, db database, n int) (float64, error) {
-	conn, err := pgx.Connect(ctx, db.url)
+func rawRead(ctx context.Context, db place.Place, n int) (float64, error) {
+	conn, err := pgx.Connect(ctx, db.URL)
 	if err != nil {
 		return 0, err
 	}
@@ -152,56 +170,3 @@ func rawRead(ctx context.Context, db database, n int) (float64, error) {
 	}
 	return float64(read) / time.Since(start).Seconds(), nil
 }
-
-func report(cfg Config, out io.Writer, drains map[string][]Drain, latencies map[string][]Latency, reads []float64) {
-	fmt.Fprintf(out, "\nmedians of %d rounds; %d rows of %d B into a publisher that counts; latency at %d/s from another process\n\n",
-		cfg.Rounds, cfg.Rows, cfg.Size, cfg.Rate)
-	fmt.Fprintf(out, "%-58s %10s %9s %12s %9s %9s\n", "relay", "drain /s", "start ms", "CPU µs/event", "p50 ms", "p99 ms")
-	rate := map[string]float64{}
-	p50, p99 := map[string]time.Duration{}, map[string]time.Duration{}
-	for _, key := range systemKeys {
-		s, err := systemOf(cfg.URL, key)
-		if err != nil {
-			panic(err) // its measurements exist
-		}
-		rate[key] = median(drains[key], func(d Drain) float64 { return d.Rate })
-		cpu := median(drains[key], func(d Drain) float64 { return float64(d.CPU.Nanoseconds()) / 1e3 })
-		p50[key] = median(latencies[key], func(l Latency) time.Duration { return l.P50 })
-		p99[key] = median(latencies[key], func(l Latency) time.Duration { return l.P99 })
-		start := median(drains[key], func(d Drain) time.Duration { return d.Start })
-		fmt.Fprintf(out, "%-58s %10.0f %9s %12.1f %9s %9s\n", s.name(), rate[key], ms(start), cpu, ms(p50[key]), ms(p99[key]))
-	}
-	read := median(reads, func(r float64) float64 { return r })
-	fmt.Fprintf(out, "%-58s %10.0f\n\n", "reading the same rows by primary key, 1000 at a time", read)
-	w := rate["millrace"] / rate["watermill"]
-	goal(out, "drain / tuned watermill-sql", w, ">= 12", w >= 12)
-	goal(out, "drain / River", rate["millrace"]/rate["river"], "none", true)
-	r := rate["millrace"] / read
-	goal(out, "drain / raw read by primary key", r, ">= 0.45", r >= 0.45)
-	half := float64(p50["millrace"]) / float64(p50["watermill"])
-	goal(out, "p50 latency / tuned watermill-sql", half, "<= 0.5", half <= 0.5)
-	tail := float64(p99["millrace"]) / float64(p99["watermill"])
-	goal(out, "p99 latency / tuned watermill-sql", tail, "<= 1", tail <= 1)
-}
-
-func goal(out io.Writer, what string, got float64, goal string, met bool) {
-	mark := "met"
-	if !met {
-		mark = "MISSED"
-	}
-	fmt.Fprintf(out, "%-58s %8.2f   goal %-8s %s\n", what, got, goal, mark)
-}
-
-func median[T any, N int | float64 | time.Duration](all []T, of func(T) N) N {
-	values := make([]N, len(all))
-	for i, v := range all {
-		values[i] = of(v)
-	}
-	slices.Sort(values)
-	if len(values) == 0 {
-		return 0
-	}
-	return values[len(values)/2]
-}
-
-func ms(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d)/1e6) }

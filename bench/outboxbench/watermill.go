@@ -10,26 +10,40 @@ import (
 	wsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 	"github.com/ThreeDotsLabs/watermill/components/forwarder"
 	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bench/place"
 )
 
 // watermillSQL is watermill-sql v3 with Watermill's forwarder, tuned: 1000 rows
 // a query and a poll every 10 ms.
-type watermillSQL struct{ db database }
+type watermillSQL struct {
+	db      place.Place
+	schema  wsql.SchemaAdapter
+	offsets wsql.OffsetsAdapter
+}
 
-func (watermillSQL) name() string { return "watermill-sql v3.1.0 + forwarder (batch 1000, poll 10 ms)" }
-
-func (watermillSQL) schema() wsql.SchemaAdapter {
-	return wsql.DefaultPostgreSQLSchema{
+func watermillOnPostgres(db place.Place) watermillSQL {
+	return watermillSQL{db, wsql.DefaultPostgreSQLSchema{
 		SubscribeBatchSize:  1000,
 		GeneratePayloadType: func(string) string { return "BYTEA" },
-	}
+	}, wsql.DefaultPostgreSQLOffsetsAdapter{}}
 }
+
+func watermillOnMariaDB(db place.Place) watermillSQL {
+	return watermillSQL{db, wsql.DefaultMySQLSchema{
+		SubscribeBatchSize:  1000,
+		GeneratePayloadType: func(string) string { return "LONGBLOB" },
+	}, wsql.DefaultMySQLOffsetsAdapter{}}
+}
+
+func (watermillSQL) name() string      { return "watermill-sql v3.1.0 + forwarder (batch 1000, poll 10 ms)" }
+func (w watermillSQL) at() place.Place { return w.db }
 
 const watermillTopic = "outbox"
 
 // publish writes events through the forwarder's envelope in x.
 func (w watermillSQL) publish(x wsql.ContextExecutor, messages ...*message.Message) error {
-	p, err := wsql.NewPublisher(x, wsql.PublisherConfig{SchemaAdapter: w.schema()}, watermill.NopLogger{})
+	p, err := wsql.NewPublisher(x, wsql.PublisherConfig{SchemaAdapter: w.schema}, watermill.NopLogger{})
 	if err != nil {
 		return err
 	}
@@ -37,10 +51,10 @@ func (w watermillSQL) publish(x wsql.ContextExecutor, messages ...*message.Messa
 }
 
 func (w watermillSQL) fill(ctx context.Context, n int, payload []byte) error {
-	if err := w.db.recreate(ctx); err != nil {
+	if err := w.db.Recreate(ctx); err != nil {
 		return err
 	}
-	db, err := w.db.open()
+	db, err := w.db.Open()
 	if err != nil {
 		return err
 	}
@@ -69,14 +83,14 @@ func (w watermillSQL) fill(ctx context.Context, n int, payload []byte) error {
 func (w watermillSQL) subscriber(db *stdsql.DB) (*wsql.Subscriber, error) {
 	return wsql.NewSubscriber(db, wsql.SubscriberConfig{
 		PollInterval:     10 * time.Millisecond,
-		SchemaAdapter:    w.schema(),
-		OffsetsAdapter:   wsql.DefaultPostgreSQLOffsetsAdapter{},
+		SchemaAdapter:    w.schema,
+		OffsetsAdapter:   w.offsets,
 		InitializeSchema: true,
 	}, watermill.NopLogger{})
 }
 
 func (w watermillSQL) relay(ctx context.Context, sink Sink) error {
-	db, err := w.db.open()
+	db, err := w.db.Open()
 	if err != nil {
 		return err
 	}
@@ -95,7 +109,7 @@ func (w watermillSQL) relay(ctx context.Context, sink Sink) error {
 }
 
 func (w watermillSQL) appender(ctx context.Context) (func([]byte) (string, error), func(), error) {
-	db, err := w.db.open()
+	db, err := w.db.Open()
 	if err != nil {
 		return nil, nil, err
 	}

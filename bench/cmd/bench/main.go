@@ -1,8 +1,9 @@
 // Command bench runs the benchmarks beside their peers and prints the ratios.
 //
-//	go run ./bench/cmd/bench [-rounds 5] [-rows 50000] [-seconds 10]
+//	go run ./bench/cmd/bench [-only outbox,kafka] [-rounds 5] [-rows 50000] [-seconds 5]
 //
-// It needs PostgreSQL at MILLRACE_POSTGRES_URL; `make bench` starts one.
+// It needs the servers of its sections, by the same environment variables as the
+// tests; `make bench` starts them.
 package main
 
 import (
@@ -11,12 +12,13 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"github.com/millrace-go/millrace/bench/outboxbench"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -25,18 +27,21 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	cfg := outboxbench.Config{URL: os.Getenv("MILLRACE_POSTGRES_URL")}
-	if cfg.URL == "" {
-		return fmt.Errorf("MILLRACE_POSTGRES_URL is not set; `make bench` starts a PostgreSQL and sets it")
-	}
+	s := servers()
 	if len(os.Args) > 1 && os.Args[1] == "appender" {
-		return outboxbench.Appender(ctx, cfg.URL, os.Args[2:], os.Stdout)
+		return outboxbench.Appender(ctx, outboxbench.Config{URL: s[postgres], MariaDB: s[mariadb]}, os.Args[2:], os.Stdout)
 	}
-	flag.IntVar(&cfg.Rounds, "rounds", 5, "interleaved rounds")
-	flag.IntVar(&cfg.Rows, "rows", 50_000, "rows of backlog to drain")
-	flag.IntVar(&cfg.Size, "size", 500, "bytes of payload")
-	flag.IntVar(&cfg.Rate, "rate", 500, "events per second while latency is measured")
-	flag.IntVar(&cfg.Seconds, "seconds", 10, "seconds of each latency measurement")
+	var size sizes
+	flag.IntVar(&size.rounds, "rounds", 5, "interleaved rounds")
+	flag.IntVar(&size.rows, "rows", 50_000, "rows of backlog to drain")
+	flag.IntVar(&size.size, "size", 500, "bytes of payload")
+	flag.IntVar(&size.rate, "rate", 500, "events per second while latency is measured")
+	flag.IntVar(&size.seconds, "seconds", 5, "seconds of each latency measurement")
+	only := flag.String("only", "", "sections to run, separated by commas; all when empty: "+names(sections()))
 	flag.Parse()
-	return outboxbench.Run(ctx, cfg, os.Stdout)
+	chosen, err := choose(sections(), *only)
+	if err != nil {
+		return err
+	}
+	return runAll(ctx, chosen, s, size, os.Stdout)
 }

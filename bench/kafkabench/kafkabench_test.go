@@ -1,0 +1,32 @@
+package kafkabench
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestRun(t *testing.T) {
+	var out bytes.Buffer
+	cfg := Config{
+		Rows: 2000, Lone: 20, Rounds: 1, Prefix: "bench_" + strconv.FormatInt(time.Now().UnixNano(), 36),
+		URL:     servicetest.Env(t, "MILLRACE_POSTGRES_URL", "PostgreSQL", "postgres://user:password@127.0.0.1:5432/name"),
+		Brokers: servicetest.Kafka(t),
+	}
+	if err := Run(t.Context(), cfg, &out); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	for _, want := range []string{"relay to Kafka / Sarama flat out", "relay to Kafka / watermill-kafka"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no figure %q in\n%s", want, &out)
+		}
+	}
+}

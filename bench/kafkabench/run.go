@@ -1,0 +1,141 @@
+package kafkabench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bench/place"
+	"github.com/millrace-go/millrace/bench/report"
+	"github.com/millrace-go/millrace/bench/watermillkafka"
+)
+
+// Config sizes a run. The zero value is the published one.
+type Config struct {
+	URL     string // PostgreSQL
+	Brokers string // of Kafka, separated by commas
+	Rows    int    // backlog to relay; 100,000
+	Size    int    // bytes of payload; 500
+	Rounds  int    // interleaved rounds; 5
+	Lone    int    // messages that are sent one at a time; 2000
+	Prefix  string // of the schema and topics; "bench"
+}
+
+func (c Config) withDefaults() Config {
+	for _, f := range []struct {
+		field   *int
+		initial int
+	}{{&c.Rows, 100_000}, {&c.Size, 500}, {&c.Rounds, 5}, {&c.Lone, 2000}} {
+		if *f.field == 0 {
+			*f.field = f.initial
+		}
+	}
+	if c.Prefix == "" {
+		c.Prefix = "bench"
+	}
+	return c
+}
+
+// result is how fast one of them sent its messages.
+type result struct {
+	rate float64       // messages per second
+	cpu  time.Duration // of this process, per message
+}
+
+// Run measures and writes the report.
+func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
+	cfg = cfg.withDefaults()
+	p, err := place.Postgres(cfg.URL, cfg.Prefix+"_kafka")
+	if err != nil {
+		return err
+	}
+	defer p.Drop(context.WithoutCancel(ctx)) //nolint:errcheck // best effort after the measurements
+	c, err := connect(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	// What the relay would publish, as it would publish it.
+	if err := fill(ctx, p, cfg, cfg.Rows); err != nil {
+		return err
+	}
+	var inMemory keeper
+	if err := drain(ctx, p, &inMemory, Relay()); err != nil {
+		return err
+	}
+	if len(inMemory.messages) != cfg.Rows {
+		return fmt.Errorf("the relay published %d of %d events", len(inMemory.messages), cfg.Rows)
+	}
+	runs := []run{
+		{"sarama AsyncProducer, flat out, messages in memory", cfg.Rows, c.flatOut},
+		{"outbox.Relay from PostgreSQL, kafkabus (Chunk 500)", cfg.Rows, func(ctx context.Context, topic string, _ []*message.Message) (result, error) {
+			return c.relay(ctx, p, cfg, topic)
+		}},
+		{watermillkafka.Name + " publisher, one message at a time", min(cfg.Lone, cfg.Rows), c.oneByOne},
+	}
+	all := map[string][]result{}
+	for round := 1; round <= cfg.Rounds; round++ {
+		for _, r := range runs {
+			got, err := c.measure(ctx, r, inMemory.messages[:r.messages])
+			if err != nil {
+				return fmt.Errorf("%s: %w", r.name, err)
+			}
+			all[r.name] = append(all[r.name], got)
+			fmt.Fprintf(out, "round %d  %-58s %9.0f messages/s\n", round, r.name, got.rate)
+		}
+	}
+	report.Title(out, "medians of %d rounds; %d messages of %d B, %d one by one; acks of all replicas, idempotent, zstd, %d partitions",
+		cfg.Rounds, cfg.Rows, cfg.Size, cfg.Lone, partitions)
+	fmt.Fprintf(out, "%-58s %10s %12s\n", "publisher", "messages/s", "CPU µs/msg")
+	rates := make([]float64, len(runs))
+	for i, r := range runs {
+		rates[i] = report.Median(all[r.name], func(r result) float64 { return r.rate })
+		fmt.Fprintf(out, "%-58s %10.0f %12.1f\n", r.name, rates[i], report.Median(all[r.name], func(r result) float64 { return report.Micros(r.cpu) }))
+	}
+	fmt.Fprintln(out)
+	report.AtLeast(out, "relay to Kafka / Sarama flat out", rates[1]/rates[0], 0.7)
+	report.Figure(out, "relay to Kafka / watermill-kafka one at a time", rates[1]/rates[2])
+	return nil
+}
+
+// run is one publisher under measurement.
+type run struct {
+	name     string
+	messages int
+	publish  func(ctx context.Context, topic string, messages []*message.Message) (result, error)
+}
+
+// measure publishes into a topic of its own and counts what arrived.
+func (c *cluster) measure(ctx context.Context, r run, messages []*message.Message) (result, error) {
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	topic, err := c.topic(ctx)
+	if err != nil {
+		return result{}, err
+	}
+	got, err := r.publish(ctx, topic, messages)
+	if err != nil {
+		return result{}, err
+	}
+	n, err := c.count(topic)
+	if err == nil && n != r.messages {
+		err = fmt.Errorf("the topic has %d messages instead of %d", n, r.messages)
+	}
+	return got, errors.Join(err, c.delete(topic))
+}
+
+// timed measures what a function costs per message.
+func timed(messages int, fn func() error) (result, error) {
+	start, cpu := time.Now(), report.CPU()
+	if err := fn(); err != nil {
+		return result{}, err
+	}
+	return result{float64(messages) / time.Since(start).Seconds(), (report.CPU() - cpu) / time.Duration(messages)}, nil
+}
+
+// deadline bounds one measurement.
+const deadline = 2 * time.Minute

@@ -1,0 +1,3 @@
+// Package place gives each system under measurement a schema (PostgreSQL) or a
+// database (MariaDB, MySQL) of its own, made afresh and dropped at the end.
+package place
