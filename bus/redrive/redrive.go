@@ -80,14 +80,21 @@ func (l *Letters) change(ctx context.Context, f Filter, o Options, redrives bool
 // rehearse counts what a pass would do.
 func (l *Letters) rehearse(ctx context.Context, f Filter, o Options, act action) (Result, error) {
 	found, err := l.List(ctx, f, o.Limit)
-	res := Result{Pending: found.Pending, Seen: found.Seen, Matched: len(found.Letters), Complete: found.Complete}
+	res := Result{Pending: found.Pending, Seen: found.Seen, Complete: found.Complete}
+	done := map[string]version{}
 	for _, letter := range found.Letters {
+		if did, twice := done[letter.key()]; twice && !newer(did, letter) {
+			res.Duplicates++ // of several groups, as a pass counts them
+			continue
+		}
+		res.Matched++
 		m := message.NewMessage(letter.ID, letter.Payload)
 		m.Metadata = letter.Metadata
 		if _, err := act(m, letter); err != nil {
 			res.Failed = append(res.Failed, Failure{letter.ID, err})
 			continue
 		}
+		done[letter.key()] = version{letter.Redrives, letter.Edits}
 		res.Done++
 	}
 	if o.Progress != nil && err == nil {

@@ -153,7 +153,12 @@ func TestLettersOfTwoGroupsAreOneMessage(t *testing.T) {
 		bury(t, b, "1", "2")
 		publish(t, b, dlt, other)
 		is(t, "pending", pending(t, b), "1 2 1")
-		res, err := letters(t, b).Redrive(t.Context(), redrive.Filter{IDs: []string{"1"}}, redrive.Options{})
+		res, err := letters(t, b).Redrive(t.Context(), redrive.Filter{IDs: []string{"1"}}, redrive.Options{DryRun: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		is(t, "dry run", summary(res), "seen 3 matched 1 done 1 duplicates 1 moved 0 failed 0 complete true")
+		res, err = letters(t, b).Redrive(t.Context(), redrive.Filter{IDs: []string{"1"}}, redrive.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
