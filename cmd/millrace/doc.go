@@ -32,9 +32,10 @@
 //	dlq works alike on every transport, and what is redriven
 //	is handled once                                               TestDeadLetters
 //	a dry run and a listing change nothing                        TestDeadLetters
-//	an interrupted redrive loses nothing, and says how far it came TestInterrupted
+//	an interrupted redrive loses nothing, says how far it came,
+//	and ends with 130                                             TestInterrupted, TestCtrlC
 //	nothing is dropped without --yes or an answer                 TestDropAsks
-//	migrations: print equals up, status makes nothing             TestMigrate
+//	migrations: print equals up, status makes nothing             TestMigrate, TestMigratePrint
 //	the outbox is found with its own number of shards             TestOutbox
 //	doctor tells what is wrong, and the fix                       TestUnreachable, TestRefused, TestSettings
 //	doctor changes nothing                                        TestDoctorChangesNothing

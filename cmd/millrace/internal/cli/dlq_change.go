@@ -92,9 +92,9 @@ func (a *app) dlqDropCommand() *cobra.Command {
 					if err != nil {
 						return err
 					}
-					question := "Drop " + counted(rehearsed.Done, "dead letter")
+					question := "Drop " + counted(rehearsed.Done+rehearsed.Duplicates, "dead letter")
 					if !rehearsed.Complete {
-						question = "Drop " + counted(rehearsed.Done, "dead letter") + " or more"
+						question += " or more"
 					}
 					if err := a.confirm(cmd.Context(), false, question+" of "+plain(l.Topic())+" for good?"); err != nil {
 						return err
@@ -182,7 +182,7 @@ func (a *app) change(ctx context.Context, run pass, f redrive.Filter, c changeFl
 func rest(r redrive.Result) string {
 	text := ""
 	if r.Duplicates > 0 {
-		text += fmt.Sprintf(", %d lay there twice", r.Duplicates)
+		text += fmt.Sprintf(", and with them %d more of the same events", r.Duplicates)
 	}
 	if r.Moved > 0 {
 		text += fmt.Sprintf(", %d moved to the end of the topic", r.Moved)

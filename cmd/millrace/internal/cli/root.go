@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -110,12 +111,20 @@ func (a *app) root() *cobra.Command {
 			"URLs come by --db, --bus and --redis, or from MILLRACE_DB_URL, MILLRACE_BUS_URL and MILLRACE_REDIS_URL, where the process list does not show them.\n\n" +
 			"Exit codes: 0 done, 1 something is wrong, 2 wrong usage, 130 interrupted.",
 		Example:       "  export MILLRACE_DB_URL=postgres://app:secret@db/shop MILLRACE_BUS_URL=kafka://k1,k2,k3/\n  millrace doctor\n  millrace dlq list dlq.payment",
-		SilenceErrors: true, SilenceUsage: true,
+		SilenceErrors: true, SilenceUsage: true, Version: version(),
 	}, a.migrateCommand(), a.outboxCommand(), a.dlqCommand(), a.doctorCommand())
 	root.PersistentPreRun = func(*cobra.Command, []string) { a.running = true }
 	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "say what the transports log")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	return root
+}
+
+// version is what the binary was built of.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(unknown)"
 }
 
 // group makes a command that only has others.

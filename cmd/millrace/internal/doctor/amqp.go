@@ -55,8 +55,12 @@ func (e *examination) amqpNode(ctx context.Context, u *url.URL, address string) 
 	}
 	dialing, cancel := e.within(ctx)
 	defer cancel()
+	var sasl []amqp.Authentication // as the URL's user
+	if u.User == nil && query.Has("certfile") {
+		sasl = []amqp.Authentication{&amqp.ExternalAuth{}}
+	}
 	conn, err := amqp.DialConfig(at.String(), amqp.Config{
-		Vhost: vhost, Locale: "en_US", Properties: amqp.NewConnectionProperties(),
+		SASL: sasl, Vhost: vhost, Locale: "en_US", Properties: amqp.NewConnectionProperties(),
 		Dial: func(network, addr string) (net.Conn, error) {
 			c, err := (&net.Dialer{}).DialContext(dialing, network, addr)
 			if err != nil {

@@ -97,7 +97,7 @@ func TestDeadLetterErrors(t *testing.T) {
 		"too many ids":       {post("t/redrive", `{"ids":["1"`+strings.Repeat(`,"1"`, 1000)+`]}`), 400, "invalid-request", "1000"},
 		"a negative rate":    {post("t/redrive", `{"all":true,"rate":-1}`), 400, "invalid-request", `"field":"rate"`},
 		"a rate beyond all":  {post("t/redrive", `{"all":true,"rate":1e9}`), 400, "invalid-request", `"field":"rate"`},
-		"an odd time":        {post("t/redrive", `{"all":true,"before":"soon"}`), 400, "invalid-request", ""},
+		"an odd time":        {post("t/redrive", `{"all":true,"before":"soon"}`), 400, "invalid-request", "is no time"},
 		"an unknown field":   {post("t/redrive", `{"everything":true}`), 400, "invalid-request", `"field":"everything"`},
 		"a wrong method":     {call{method: "GET", path: base + "t/1/2"}, 404, "not-found", ""},
 		"no body":            {post("t/drop", ``), 400, "invalid-request", "empty"},

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // maxBody is the largest body that any route takes.
@@ -27,6 +28,7 @@ func decode(w http.ResponseWriter, r *http.Request, into any) error {
 	var large *http.MaxBytesError
 	var syntax *json.SyntaxError
 	var typ *json.UnmarshalTypeError
+	var moment *time.ParseError
 	switch {
 	case errors.As(err, &large):
 		return tooLarge()
@@ -40,6 +42,9 @@ func decode(w http.ResponseWriter, r *http.Request, into any) error {
 		return invalid(typ.Field, "the field %q must be %s, not %s", typ.Field, kind(typ), typ.Value)
 	case errors.As(err, &typ):
 		return invalid("", "the body must be a JSON object, not %s", typ.Value)
+	}
+	if errors.As(err, &moment) {
+		return invalid("", "%q is no time; write it like 2026-03-01T19:00:00Z", strings.Trim(moment.Value, `"`))
 	}
 	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		field = strings.Trim(field, `"`)

@@ -78,8 +78,10 @@ func TestPagesDeadLetters(t *testing.T) {
 	if got := asked(); !slices.Equal(got, []string{`edit {"specversion":"1.0","data":{"amount":7}}`}) {
 		t.Errorf("the edit asked for %q", got)
 	}
+	// Meanwhile the list shows the edited letter anew, and its button is another.
+	tb.until(fmt.Sprintf("document.querySelector(%q).textContent.includes('edited once')", letter(22)))
 	tb.press(kb.Escape)
-	tb.until("!(" + visible("#letter") + ") && document.activeElement.matches('.letters button')")
+	tb.until(fmt.Sprintf("!(%s) && document.activeElement === document.querySelector(%q)", visible("#letter"), letter(22)+" button"))
 
 	// One, then one for good, which asks.
 	tb.click(letter(22) + " .actions button:nth-of-type(2)")
@@ -146,8 +148,9 @@ func TestOfficeDeadLetters(t *testing.T) {
 	tb.shot("office-dead-letter")
 	tb.click("#letter-close")
 	tb.click("[data-topic='dlq.payment'] .bar button:nth-of-type(1)")
+	tb.until(fmt.Sprintf("document.querySelector('#confirm-text').textContent.includes('counts %d letters')", groups))
 	tb.click("#confirm-yes")
-	tb.until(all + " && [...document.querySelectorAll('.letters li')].every(e => e.textContent.includes('redriven once'))")
+	tb.until(all + " && [...document.querySelectorAll('.letters li')].every(e => e.textContent.includes('redriven once')) && document.querySelector('[data-topic]').ariaBusy === 'false'")
 	tb.click("[data-topic='dlq.payment'] .bar button:nth-of-type(2)")
 	tb.click("#confirm-yes")
 	tb.until(visible("#dead-none") + " && document.querySelector('#verdict').dataset.ok === 'yes'")

@@ -117,7 +117,7 @@ export class DeadLetters {
   // #one redrives or drops one letter.
   async #one(name, what, letter) {
     const shown = this.#topics.get(name);
-    if (!shown || shown.busy) return;
+    if (!shown || this.#waits(shown)) return;
     if (what === 'drop' && !await confirmed({
       title: t('ops.ask.drop.title'), text: t('ops.ask.drop.one', { type: letter.type || t('ops.unknowntype'), id: letter.id }), yes: t('ops.dead.drop'), no: t('ops.ask.keep'),
     })) return;
@@ -126,7 +126,7 @@ export class DeadLetters {
 
   // #all redrives or drops every letter, after a dry run has counted them.
   async #all(shown, what) {
-    if (shown.busy) return;
+    if (this.#waits(shown)) return;
     const n = await this.#run(shown, what, { all: true, dryRun: true });
     if (n === null) return;
     if (n === 0) {
@@ -149,10 +149,11 @@ export class DeadLetters {
     try {
       for (let before; ;) {
         const r = await post(`/api/admin/dead-letters/${encodeURIComponent(shown.name)}/${what}`, { ...selection, before }, { token: this.#token(), patience: PATIENCE });
-        if (selection.dryRun) return r.done;
-        done += r.done;
+        const n = r.done + (r.duplicates ?? 0); // of one event several groups may have a letter
+        if (selection.dryRun) return n;
+        done += n;
         for (const f of r.failed) failed.set(f.id, f.error);
-        if (!r.more || shown.stopped || (before && r.done === 0)) break;
+        if (!r.more || shown.stopped || (before && n === 0)) break;
         before = r.before;
         show(shown.stop);
         this.#say(shown, said(what, done));
@@ -168,6 +169,12 @@ export class DeadLetters {
       this.#busy(shown, false);
       if (!selection.dryRun) this.#changed();
     }
+  }
+
+  // #waits tells who comes too early; a disabled button would lose the focus.
+  #waits(shown) {
+    if (shown.busy) this.#say(shown, t('ops.dead.wait'));
+    return shown.busy;
   }
 
   #busy(shown, busy) {

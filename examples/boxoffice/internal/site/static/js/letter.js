@@ -23,6 +23,13 @@ export class LetterDialog {
       event.preventDefault();
       this.#save();
     });
+    // The browser gives the focus back to what opened the dialog, unless the list
+    // has changed meanwhile.
+    $('#letter').addEventListener('close', () => {
+      if (document.activeElement !== document.body && !$('#letter').contains(document.activeElement)) return;
+      $('#dead-title').tabIndex = -1;
+      ($(`#dead [data-id="${CSS.escape(this.#letter.id)}"] button`) ?? $('#dead-title')).focus();
+    });
     $('#letter-redrive').addEventListener('click', async () => {
       $('#letter').close();
       await this.#redrive(this.#topic, this.#letter);
