@@ -57,6 +57,6 @@ func (c *cluster) collect(n int) error {
 }
 
 // oneByOne publishes as one caller of Watermill's publisher does.
-func (c *cluster) oneByOne(_ context.Context, topic string, messages []*message.Message) (result, error) {
+func (c *cluster) oneByOne(topic string, messages []*message.Message) (result, error) {
 	return timed(len(messages), func() error { return c.watermill.Publish(topic, messages...) })
 }

@@ -2,6 +2,8 @@ package kafkabench
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -13,65 +15,91 @@ import (
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
-// Relay is the configuration for publishing to Kafka: calls so large that a
-// whole batch is with the client at once, which cuts it by partitions.
-func Relay() outbox.RelayConfig { return outbox.RelayConfig{Chunk: 500} }
+// Relay is the configuration for a publisher that makes batches of its own:
+// calls so large that most of a batch is with it at once.
+func Relay() outbox.RelayConfig { return outbox.RelayConfig{Lanes: 4, Chunk: 2000} }
 
 // keys that events are spread over.
 const keys = 1000
 
-// fill makes the schema afresh with a backlog of n events.
-func fill(ctx context.Context, p place.Place, cfg Config, n int) error {
+// outboxed is an outbox with a backlog of events, which can be relayed again and
+// again.
+type outboxed struct {
+	db    *sql.DB
+	store *pgoutbox.Store
+	rows  int
+}
+
+// fill makes the schema afresh with a backlog.
+func fill(ctx context.Context, p place.Place, cfg Config) (_ *outboxed, err error) {
 	if err := p.Recreate(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	db, err := p.Open()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer db.Close() //nolint:errcheck // its work is committed
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("fill: %w", err), db.Close())
+		}
+	}()
 	store, err := pgoutbox.New(db, pgoutbox.Config{})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := store.Migrate(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	box, err := outbox.New(store, outbox.Config{Topic: "payment.events"})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := backlog.Append(ctx, db, box, n, keys, backlog.Payment(cfg.Size)); err != nil {
-		return fmt.Errorf("fill: %w", err)
+	if err := backlog.Append(ctx, db, box, cfg.Rows, keys, backlog.Payment(cfg.Size)); err != nil {
+		return nil, err
 	}
-	return p.Settle(ctx)
+	return &outboxed{db, store, cfg.Rows}, p.Settle(ctx)
 }
 
-// drain relays the backlog.
-func drain(ctx context.Context, p place.Place, into message.Publisher, cfg outbox.RelayConfig) error {
-	db, err := p.Open()
-	if err != nil {
-		return err
-	}
-	defer db.Close() //nolint:errcheck // the relay has stopped
-	store, err := pgoutbox.New(db, pgoutbox.Config{})
-	if err != nil {
-		return err
-	}
-	relay, err := outbox.NewRelay(store, into, cfg)
+func (o *outboxed) close() error { return o.db.Close() }
+
+// drain relays the backlog from its first event to its last.
+func (o *outboxed) drain(ctx context.Context, into message.Publisher) error {
+	relay, err := outbox.NewRelay(o.store, into, Relay())
 	if err != nil {
 		return err
 	}
 	return relay.Drain(ctx)
 }
 
-// relay publishes a backlog to Kafka, from the relay's start, which connects to
-// the database, to its end, when the cursor is behind the last event.
-func (c *cluster) relay(ctx context.Context, p place.Place, cfg Config, topic string) (result, error) {
-	if err := fill(ctx, p, cfg, cfg.Rows); err != nil {
+// rewind puts the relay back to the first event, by forgetting how far it came.
+func (o *outboxed) rewind(ctx context.Context) error {
+	_, err := o.db.ExecContext(ctx, `DELETE FROM outbox_cursors`)
+	return err
+}
+
+// relay measures a drain, from the relay's start to its end, when the cursor is
+// behind the last event.
+func (o *outboxed) relay(ctx context.Context, into message.Publisher) (result, error) {
+	if err := o.rewind(ctx); err != nil {
 		return result{}, err
 	}
-	return timed(cfg.Rows, func() error { return drain(ctx, p, into{c.bus.Publisher(), topic}, Relay()) })
+	return timed(o.rows, func() error { return o.drain(ctx, into) })
+}
+
+// inMemory is what the relay publishes, as it publishes it: the first n messages.
+func (o *outboxed) inMemory(ctx context.Context, n int) ([]*message.Message, error) {
+	if err := o.rewind(ctx); err != nil {
+		return nil, err
+	}
+	var k keeper
+	if err := o.drain(ctx, &k); err != nil {
+		return nil, err
+	}
+	if len(k.messages) != o.rows {
+		return nil, fmt.Errorf("the relay published %d of %d events", len(k.messages), o.rows)
+	}
+	return k.messages[:n], nil
 }
 
 // into publishes everything to one topic.

@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"time"
-
-	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bench/place"
 	"github.com/millrace-go/millrace/bench/report"
@@ -59,28 +58,35 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	// What the relay would publish, as it would publish it.
-	if err := fill(ctx, p, cfg, cfg.Rows); err != nil {
+	b, err := fill(ctx, p, cfg)
+	if err != nil {
 		return err
 	}
-	var inMemory keeper
-	if err := drain(ctx, p, &inMemory, Relay()); err != nil {
-		return err
-	}
-	if len(inMemory.messages) != cfg.Rows {
-		return fmt.Errorf("the relay published %d of %d events", len(inMemory.messages), cfg.Rows)
-	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	lone := min(cfg.Lone, cfg.Rows)
 	runs := []run{
-		{"sarama AsyncProducer, flat out, messages in memory", cfg.Rows, c.flatOut},
-		{"outbox.Relay from PostgreSQL, kafkabus (Chunk 500)", cfg.Rows, func(ctx context.Context, topic string, _ []*message.Message) (result, error) {
-			return c.relay(ctx, p, cfg, topic)
+		{"sarama AsyncProducer, flat out, messages in memory", cfg.Rows, func(ctx context.Context, topic string) (result, error) {
+			messages, err := b.inMemory(ctx, cfg.Rows)
+			if err != nil {
+				return result{}, err
+			}
+			return c.flatOut(ctx, topic, messages)
 		}},
-		{watermillkafka.Name + " publisher, one message at a time", min(cfg.Lone, cfg.Rows), c.oneByOne},
+		{"outbox.Relay from PostgreSQL (Lanes 4, Chunk 2000)", cfg.Rows, func(ctx context.Context, topic string) (result, error) {
+			return b.relay(ctx, into{c.bus.Publisher(), topic})
+		}},
+		{watermillkafka.Name + " publisher, one message at a time", lone, func(ctx context.Context, topic string) (result, error) {
+			messages, err := b.inMemory(ctx, lone)
+			if err != nil {
+				return result{}, err
+			}
+			return c.oneByOne(topic, messages)
+		}},
 	}
 	all := map[string][]result{}
 	for round := 1; round <= cfg.Rounds; round++ {
 		for _, r := range runs {
-			got, err := c.measure(ctx, r, inMemory.messages[:r.messages])
+			got, err := c.measure(ctx, r)
 			if err != nil {
 				return fmt.Errorf("%s: %w", r.name, err)
 			}
@@ -89,7 +95,7 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 		}
 	}
 	report.Title(out, "medians of %d rounds; %d messages of %d B, %d one by one; acks of all replicas, idempotent, zstd, %d partitions",
-		cfg.Rounds, cfg.Rows, cfg.Size, cfg.Lone, partitions)
+		cfg.Rounds, cfg.Rows, cfg.Size, lone, partitions)
 	fmt.Fprintf(out, "%-58s %10s %12s\n", "publisher", "messages/s", "CPU µs/msg")
 	rates := make([]float64, len(runs))
 	for i, r := range runs {
@@ -106,18 +112,18 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 type run struct {
 	name     string
 	messages int
-	publish  func(ctx context.Context, topic string, messages []*message.Message) (result, error)
+	publish  func(ctx context.Context, topic string) (result, error)
 }
 
 // measure publishes into a topic of its own and counts what arrived.
-func (c *cluster) measure(ctx context.Context, r run, messages []*message.Message) (result, error) {
+func (c *cluster) measure(ctx context.Context, r run) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	topic, err := c.topic(ctx)
 	if err != nil {
 		return result{}, err
 	}
-	got, err := r.publish(ctx, topic, messages)
+	got, err := r.publish(ctx, topic)
 	if err != nil {
 		return result{}, err
 	}
@@ -130,6 +136,7 @@ func (c *cluster) measure(ctx context.Context, r run, messages []*message.Messag
 
 // timed measures what a function costs per message.
 func timed(messages int, fn func() error) (result, error) {
+	runtime.GC() // of what was done before
 	start, cpu := time.Now(), report.CPU()
 	if err := fn(); err != nil {
 		return result{}, err
