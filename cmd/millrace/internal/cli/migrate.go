@@ -103,27 +103,41 @@ func (a *app) migratePrint(m *migration) error {
 }
 
 // open opens the database that --db names.
-func (a *app) open(flag string, create bool) (*database.Database, error) {
-	url, err := a.url("db", flag, dbVariable)
+func (a *app) open(flag string) (*database.Database, error) {
+	url, _, err := a.located(flag)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := database.DialectOf(url); err != nil {
-		return nil, usageError{err}
+	return database.Open(url, false)
+}
+
+// located returns the URL of the database that --db names, and its dialect.
+func (a *app) located(flag string) (string, database.Dialect, error) {
+	url, err := a.url("db", flag, dbVariable)
+	if err != nil {
+		return "", "", err
 	}
-	return database.Open(url, create)
+	dialect, err := database.DialectOf(url)
+	if err != nil {
+		return "", "", usageError{err}
+	}
+	return url, dialect, nil
 }
 
 func (a *app) migrateUp(cmd *cobra.Command, m *migration) (err error) {
-	d, err := a.open(m.db, true)
+	url, dialect, err := a.located(m.db)
+	if err != nil {
+		return err
+	}
+	parts, err := m.parts(dialect) // before a file is made
+	if err != nil {
+		return err
+	}
+	d, err := database.Open(url, true)
 	if err != nil {
 		return err
 	}
 	defer closing(d.Close, &err)
-	parts, err := m.parts(d.Dialect)
-	if err != nil {
-		return err
-	}
 	for _, part := range parts {
 		before, err := d.StateOf(cmd.Context(), part)
 		if err != nil {
@@ -159,7 +173,7 @@ type stepReport struct {
 }
 
 func (a *app) migrateStatus(cmd *cobra.Command, m *migration) (err error) {
-	d, err := a.open(m.db, false)
+	d, err := a.open(m.db)
 	if err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ func (a *app) outboxStatusCommand() *cobra.Command {
 }
 
 func (a *app) outboxStatus(ctx context.Context, b boxFlags) (err error) {
-	d, err := a.open(b.db, false)
+	d, err := a.open(b.db)
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (a *app) outboxFailed(ctx context.Context, b boxFlags, after int64, limit i
 	if limit < 1 || limit > 10_000 {
 		return usage("--limit is %d; give 1 to 10000", limit)
 	}
-	d, err := a.open(b.db, false)
+	d, err := a.open(b.db)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func numbers(args []string) ([]int64, error) {
 }
 
 func (a *app) outboxRetry(ctx context.Context, b boxFlags, ids []int64, yes bool) (err error) {
-	d, err := a.open(b.db, false)
+	d, err := a.open(b.db)
 	if err != nil {
 		return err
 	}
@@ -299,7 +299,7 @@ func (a *app) outboxRebaseCommand() *cobra.Command {
 }
 
 func (a *app) outboxRebase(ctx context.Context, b boxFlags, since time.Time, yes bool) (err error) {
-	d, err := a.open(b.db, false)
+	d, err := a.open(b.db)
 	if err != nil {
 		return err
 	}

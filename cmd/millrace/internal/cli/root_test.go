@@ -38,6 +38,7 @@ func TestHelp(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
+	t.Chdir(t.TempDir())
 	for line, want := range map[string]string{
 		"":                                       "a command is missing",
 		"redrive":                                `no command "redrive"`,
@@ -79,6 +80,9 @@ func TestUsage(t *testing.T) {
 		if line != "" && line != "dlq" && got.out != "" {
 			t.Errorf("%q: an error on the standard output: %s", line, got.out)
 		}
+	}
+	if made, err := os.ReadDir("."); err != nil || len(made) > 0 {
+		t.Errorf("wrong command lines made %v: %v", made, err)
 	}
 }
 

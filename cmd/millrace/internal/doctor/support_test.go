@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/doctor"
+	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
 func TestMain(m *testing.M) {
@@ -135,7 +136,7 @@ func redisServer(t *testing.T, options ...string) string {
 	t.Helper()
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
-		t.Skip("needs redis-server in PATH (Debian: redis-server)")
+		servicetest.Missing(t, "needs redis-server in PATH (Debian: redis-server)")
 	}
 	address := freePort(t)
 	_, port, _ := strings.Cut(address, ":")

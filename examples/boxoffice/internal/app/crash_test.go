@@ -192,6 +192,8 @@ func TestMalformedMessage(t *testing.T) {
 		dead = len(letters)
 		return dead == 4
 	}, func() string { return fmt.Sprintf("%d dead letters, want one of each group", dead) })
+	// The booking's own events may still be on their way.
+	waitFor(t, func() bool { return p.audit().Quiescent }, func() string { return fmt.Sprintf("%+v", p.audit()) })
 	for _, c := range p.audit().Checks {
 		if c.OK != (c.Name != "no-dead-letters") {
 			t.Errorf("%+v", c)
