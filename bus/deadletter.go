@@ -32,6 +32,9 @@ const (
 // dead letter keeps it when the message fails again.
 const DLQRedrive = "dlq_redrive"
 
+// DLQEdits is metadata of a dead letter whose payload was edited: how often, from 1.
+const DLQEdits = "dlq_edits"
+
 // RedriveGroup is the consumer group of every dead letter topic that package
 // redrive reads with: what it has not acknowledged is still to be looked at.
 const RedriveGroup = "redrive"

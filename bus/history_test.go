@@ -83,97 +83,137 @@ func (l *ledger) bury(key string, n int) {
 	l.settled[key] = max(l.settled[key], n)
 }
 
-// A random history: handlers that succeed, fail in every class, panic and take
-// their time, and runners that are stopped and started in the middle of it.
-func TestRandomHistoriesKeepOrderAndLoseNothing(t *testing.T) {
-	const keys, each = 7, 40
+// history is a random one: messages of some keys are published, and a consumer
+// is stopped and started in the middle of it. What is random is so by the seed.
+type history struct {
+	ledger
+	each  int // messages of a key
+	pause int // between two of them, up to so many milliseconds
+	dice  sync.Mutex
+	rnd   *rand.Rand
+}
+
+const historyKeys = 7
+
+func (h *history) roll(n int) int {
+	h.dice.Lock()
+	defer h.dice.Unlock()
+	return h.rnd.IntN(n)
+}
+
+// millis is a random time, in milliseconds below n.
+func (h *history) millis(n int) time.Duration { return time.Duration(h.roll(n)) * time.Millisecond }
+
+// number is which of its key's messages m is.
+func (h *history) number(m *message.Message) (n int) {
+	fmt.Sscanf(string(m.Payload), event.Key(m)+"#%d", &n) //nolint:errcheck // our own payload
+	return n
+}
+
+// hooks tell the ledger of dead letters.
+func (h *history) hooks() bus.Hooks {
+	return bus.Hooks{OnDeadLetter: func(d bus.DeadLetter) { h.bury(event.Key(d.Message), h.number(d.Message)) }}
+}
+
+// work takes its time, unless the context ends before.
+func (h *history) work(ctx context.Context) error {
+	select {
+	case <-time.After(h.millis(300)):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// histories runs one for each of 25 seeds, on a consumer of its own making.
+func histories(t *testing.T, stream uint64, each, pause int, consumer func(h *history) bus.AnyConsumer) {
 	for seed := range uint64(25) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				rnd := rand.New(rand.NewPCG(seed, 1))
-				var rmu sync.Mutex
-				roll := func(n int) int {
-					rmu.Lock()
-					defer rmu.Unlock()
-					return rnd.IntN(n)
+				h := &history{
+					ledger: ledger{busy: map[string]int{}, settled: map[string]int{}},
+					each:   each, pause: pause, rnd: rand.New(rand.NewPCG(seed, stream)),
 				}
-				b := memBus(t)
-				l := &ledger{busy: map[string]int{}, settled: map[string]int{}}
-				number := func(m *message.Message) (n int) {
-					fmt.Sscanf(string(m.Payload), event.Key(m)+"#%d", &n) //nolint:errcheck // our own payload
-					return n
-				}
-				handle := func(m *message.Message) (err error) {
-					key, n := event.Key(m), number(m)
-					l.begin(key, n)
-					defer func() {
-						l.end(key, n, err == nil)
-					}()
-					select {
-					case <-time.After(time.Duration(roll(300)) * time.Millisecond):
-					case <-m.Context().Done():
-						return m.Context().Err()
-					}
-					switch roll(20) {
-					case 0, 1, 2:
-						return errors.New("timeout")
-					case 3:
-						return errDown
-					case 4:
-						return fault.MarkPermanent(errors.New("invalid"))
-					case 5:
-						err = errors.New("panicked")
-						panic("boom")
-					}
-					return nil
-				}
-				consumer := bus.Consumer{
-					Topic: "t", Group: "g", Handler: handle, Concurrency: 1 + roll(keys), Window: 10 + roll(100),
-					Hooks: bus.Hooks{OnDeadLetter: func(d bus.DeadLetter) { l.bury(event.Key(d.Message), number(d.Message)) }},
-				}
-				cfg := bus.RunnerConfig{DrainTimeout: time.Duration(1+roll(400)) * time.Millisecond, Logger: slog.New(slog.DiscardHandler)}
-
-				published := make(chan struct{})
-				go func() {
-					defer close(published)
-					for n := 1; n <= each; n++ {
-						for k := range keys {
-							if err := b.Publisher().Publish("t", keyed(fmt.Sprint("k", k), n)); err != nil {
-								t.Error(err)
-							}
-						}
-						time.Sleep(time.Duration(roll(200)) * time.Millisecond)
-					}
-				}()
-				for life := 0; ; life++ {
-					r, err := bus.NewRunner(b, cfg)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if err := r.Add(consumer); err != nil {
-						t.Fatal(err)
-					}
-					ctx, cancel := context.WithTimeout(context.Background(), time.Duration(1+roll(20))*time.Second)
-					if err := r.Run(ctx); err != nil {
-						t.Fatal(err)
-					}
-					cancel()
-					if life > 10_000 {
-						t.Fatalf("%d messages are left after %d lives", lag(t, b, "t", "g"), life)
-					}
-					if isDone(published) && lag(t, b, "t", "g") == 0 {
-						break
-					}
-				}
-				for _, line := range l.broken {
-					t.Error(line)
-				}
-				for k := range keys {
-					if got := l.settled[fmt.Sprint("k", k)]; got != each {
-						t.Errorf("k%d: %d of %d messages were settled", k, got, each)
-					}
-				}
+				h.run(t, memBus(t), consumer(h))
 			})
 		})
 	}
+}
+
+func (h *history) run(t *testing.T, b *bus.Bus, consumer bus.AnyConsumer) {
+	cfg := bus.RunnerConfig{DrainTimeout: time.Millisecond + h.millis(400), Logger: slog.New(slog.DiscardHandler)}
+	published := make(chan struct{})
+	go func() {
+		defer close(published)
+		for n := 1; n <= h.each; n++ {
+			for k := range historyKeys {
+				if err := b.Publisher().Publish("t", keyed(fmt.Sprint("k", k), n)); err != nil {
+					t.Error(err)
+				}
+			}
+			time.Sleep(h.millis(h.pause))
+		}
+	}()
+	for life := 0; ; life++ {
+		r, err := bus.NewRunner(b, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Add(consumer); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(1+h.roll(20))*time.Second)
+		if err := r.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		if s := r.Status()[0]; s.InFlight != 0 {
+			t.Fatalf("after the end: %+v", s)
+		}
+		if life > 10_000 {
+			t.Fatalf("%d messages are left after %d lives", lag(t, b, "t", "g"), life)
+		}
+		if isDone(published) && lag(t, b, "t", "g") == 0 {
+			break
+		}
+	}
+	for _, line := range h.broken {
+		t.Error(line)
+	}
+	for k := range historyKeys {
+		if got := h.settled[fmt.Sprint("k", k)]; got != h.each {
+			t.Errorf("k%d: %d of %d messages were settled", k, got, h.each)
+		}
+	}
+}
+
+// Handlers that succeed, fail in every class, panic and take their time.
+func TestRandomHistoriesKeepOrderAndLoseNothing(t *testing.T) {
+	histories(t, 1, 40, 200, func(h *history) bus.AnyConsumer {
+		handle := func(m *message.Message) (err error) {
+			key, n := event.Key(m), h.number(m)
+			h.begin(key, n)
+			defer func() {
+				h.end(key, n, err == nil)
+			}()
+			if err := h.work(m.Context()); err != nil {
+				return err
+			}
+			switch h.roll(20) {
+			case 0, 1, 2:
+				return errors.New("timeout")
+			case 3:
+				return errDown
+			case 4:
+				return fault.MarkPermanent(errors.New("invalid"))
+			case 5:
+				err = errors.New("panicked")
+				panic("boom")
+			}
+			return nil
+		}
+		return bus.Consumer{
+			Topic: "t", Group: "g", Handler: handle, Concurrency: 1 + h.roll(historyKeys), Window: 10 + h.roll(100), Hooks: h.hooks(),
+		}
+	})
 }

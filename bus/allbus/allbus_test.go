@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/transporttest"
 )
 
 // The Kafka client's metrics have a goroutine for the process that never ends.
@@ -24,21 +25,26 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
 }
 
-// urls has a URL for every scheme, or the reason why none is opened here.
-func urls() map[string]func(t *testing.T) string {
-	return map[string]func(t *testing.T) string{
-		"mem":      func(*testing.T) string { return "mem://" },
-		"sqlite":   func(t *testing.T) string { return "sqlite://" + filepath.Join(t.TempDir(), "bus.db") },
-		"postgres": func(t *testing.T) string { return servicetest.PostgresURL(t) },
-		"postgresql": func(t *testing.T) string {
+const group = "g"
+
+// urls has a URL for every scheme and one topic, or the reason why none is opened
+// here. What is made on a server goes with the test.
+func urls() map[string]func(t *testing.T, topic string) string {
+	return map[string]func(t *testing.T, topic string) string{
+		"mem":      func(*testing.T, string) string { return "mem://" },
+		"sqlite":   func(t *testing.T, _ string) string { return "sqlite://" + filepath.Join(t.TempDir(), "bus.db") },
+		"postgres": func(t *testing.T, _ string) string { return servicetest.PostgresURL(t) },
+		"postgresql": func(t *testing.T, _ string) string {
 			_, rest, _ := strings.Cut(servicetest.PostgresURL(t), "://")
 			return "postgresql://" + rest
 		},
-		"mysql": func(t *testing.T) string { return servicetest.MariaDBURL(t) },
-		"redis": func(t *testing.T) string { return servicetest.Redis(t) + "?prefix=allbus-" + uuid.NewString() },
-		"kafka": func(t *testing.T) string { return "kafka://" + servicetest.Kafka(t) },
-		"amqp":  func(t *testing.T) string { return servicetest.RabbitMQ(t) + "?exchange=allbus-" + uuid.NewString() },
-		"sqs":   func(t *testing.T) string { return "sqs://key:secret@elasticmq/?endpoint=" + servicetest.SQS(t) },
+		"mysql": func(t *testing.T, _ string) string { return servicetest.MariaDBURL(t) },
+		"redis": func(t *testing.T, _ string) string { return transporttest.Redis(t) },
+		"kafka": func(t *testing.T, topic string) string { return transporttest.Kafka(t, topic) },
+		"amqp": func(t *testing.T, topic string) string {
+			return transporttest.RabbitMQ(t, topic+":"+group+":0") + "&partitions=1"
+		},
+		"sqs": func(t *testing.T, _ string) string { return transporttest.SQS(t) },
 		// The same packages over TLS; their own tests have servers with certificates.
 		"rediss": nil,
 		"amqps":  nil,
@@ -67,7 +73,8 @@ func TestEachSchemeDelivers(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			b, err := allbus.NewOpener(allbus.Config{}).Open(t.Context(), url(t))
+			topic := "t-" + uuid.NewString()
+			b, err := allbus.NewOpener(allbus.Config{}).Open(t.Context(), url(t, topic))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,11 +86,10 @@ func TestEachSchemeDelivers(t *testing.T) {
 			if b.Name() != name {
 				t.Errorf("Name is %q", b.Name())
 			}
-			topic := "t-" + uuid.NewString()
-			if err := b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{"g"}}); err != nil {
+			if err := b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
 				t.Fatal(err)
 			}
-			sub, err := b.Subscriber("g", bus.SubscriberConfig{})
+			sub, err := b.Subscriber(group, bus.SubscriberConfig{})
 			if err != nil {
 				t.Fatal(err)
 			}

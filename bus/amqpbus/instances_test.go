@@ -78,8 +78,8 @@ func TestOrderAfterCrashesInARow(t *testing.T) {
 			h := newHistory()
 			// Each is given a part, acknowledges less of it, and is cut off.
 			for i, part := range []int{16, 5, 1, 16} {
-				p := newProxy(t, b)
-				crashing := b.openAt(t, amqpbus.Config{}, p.host, query)
+				p := startProxy(t, b)
+				crashing := b.openAt(t, amqpbus.Config{}, p.Addr(), query)
 				sub, err := crashing.Driver().Subscriber(group, 64)
 				if err != nil {
 					t.Fatal(err)
@@ -94,10 +94,7 @@ func TestOrderAfterCrashesInARow(t *testing.T) {
 						h.add("crashing", last)
 					}
 				}
-				if err := p.listener.Close(); err != nil {
-					t.Fatal(err)
-				}
-				p.cut()
+				p.Refuse(true)
 				select {
 				case <-last.Context().Done():
 				case <-time.After(10 * time.Second):

@@ -129,18 +129,11 @@ func TestTLS(t *testing.T) {
 	t.Parallel()
 	b := rabbit(t)
 	cert, ca := certificate(t)
-	p := newProxy(t, b)
 	secure, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := &proxy{host: secure.Addr().String(), listener: secure, target: p.host, open: map[net.Conn]struct{}{}, stalled: p.stalled}
-	q.copying.Go(q.accept)
-	t.Cleanup(func() {
-		secure.Close() //nolint:errcheck // nothing to lose
-		q.cut()
-		q.copying.Wait()
-	})
+	startProxy(t, b, secure)
 	o := bus.NewOpener(amqpbus.Schemes(amqpbus.Config{Logger: slog.New(slog.DiscardHandler)})...)
 	raw := strings.Replace(b.rawURL(t, secure.Addr().String(), ""), "amqp://", "amqps://", 1)
 	if untrusted, err := o.Open(t.Context(), raw); err == nil {

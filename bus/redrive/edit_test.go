@@ -64,7 +64,7 @@ func TestAnEditIsNotLostBesideItsOriginal(t *testing.T) {
 	each(t, func(t *testing.T, b *bus.Bus) {
 		again := dead(t, "1", "OrderPlaced")
 		again.Payload = []byte(strings.ReplaceAll(string(again.Payload), `"of":"1"`, `"of":"edited"`))
-		again.Metadata.Set("dlq_edits", "1")
+		again.Metadata.Set(bus.DLQEdits, "1")
 		bury(t, b, "1")
 		publish(t, b, dlt, again)
 		l := letters(t, b)

@@ -18,7 +18,6 @@ import (
 // All of it begins with the same prefix and goes when a letter is redriven.
 const (
 	prefix  = "dlq_"
-	edited  = "dlq_edits" // how often the payload was replaced
 	movedBy = "dlq_moved" // the pass that put the letter at the end of its topic
 )
 
@@ -70,7 +69,7 @@ func read(m *message.Message) Letter {
 		FirstFailure:  moment(m, bus.DLQFirstFailure),
 		LastFailure:   moment(m, bus.DLQLastFailure),
 		Redrives:      number(m, bus.DLQRedrive),
-		Edits:         number(m, edited),
+		Edits:         number(m, bus.DLQEdits),
 		Metadata:      maps.Clone(m.Metadata),
 		Payload:       m.Payload,
 	}
@@ -123,7 +122,7 @@ func moved(m *message.Message, pass string) *message.Message {
 func replaced(m *message.Message, payload []byte) (*message.Message, error) {
 	out := message.NewMessage(m.UUID, payload)
 	maps.Copy(out.Metadata, m.Metadata)
-	out.Metadata[edited] = strconv.Itoa(number(m, edited) + 1)
+	out.Metadata[bus.DLQEdits] = strconv.Itoa(number(m, bus.DLQEdits) + 1)
 	id, key := m.UUID, event.Key(m)
 	before, err := event.Decode(m)
 	switch {

@@ -26,6 +26,8 @@
 //	order per key over instances that come and go                 TestOrderOverInstances
 //	a handler may take longer than the visibility timeout         TestVisibilityIsExtended
 //	who is cut off loses its messages, and is told                TestTakenBack
+//	an answer that is lost on the way loses no time: its messages
+//	are fetched again, or handed back by Close                    TestLostAnswer, TestLostAnswerIsHandedBack
 //	a server that is away is trouble of ours, and passes          TestServerAway, TestUnreachable
 //	a second group is refused                                     TestSecondGroup
 //	topics never share a queue unnoticed                          TestTopicNames

@@ -75,7 +75,7 @@ func (d *driver) connect(ctx context.Context, at address) error {
 	}
 	d.transport = client.GetTransport()
 	d.transport.MaxIdleConnsPerHost = 64
-	account.HTTPClient = &http.Client{Transport: d.transport}
+	account.HTTPClient = &http.Client{Transport: whole{d.transport}}
 	d.client = sqs.NewFromConfig(account, func(o *sqs.Options) {
 		if at.endpoint != "" {
 			o.BaseEndpoint = &at.endpoint

@@ -88,9 +88,6 @@ func encode(msg *message.Message, maxBytes int) (entry, error) {
 	}, nil
 }
 
-// editsHeader counts how often the payload of a dead letter was edited.
-const editsHeader = "dlq_edits"
-
 // deduplicationID is the message's id. A message that was redriven or edited has
 // the attempt with it, or SQS would swallow it within five minutes of the first.
 func deduplicationID(msg *message.Message) string {
@@ -98,7 +95,7 @@ func deduplicationID(msg *message.Message) string {
 	if id == "" {
 		return uuid.NewString()
 	}
-	for _, header := range []string{bus.DLQRedrive, editsHeader} {
+	for _, header := range []string{bus.DLQRedrive, bus.DLQEdits} {
 		if n := msg.Metadata.Get(header); n != "" {
 			id += "#" + header + "=" + n
 		}

@@ -20,57 +20,110 @@ var retry = backoff.Policy{Initial: 50 * time.Millisecond, Max: 5 * time.Second,
 // maxRequests is how many requests for messages are open at a time at most.
 const maxRequests = 8
 
+// askLife is how long SQS knows the id of a request for messages.
+const askLife = 5 * time.Minute
+
+// ask is a request for messages. SQS answers its repetition under the same id with
+// the messages that it gave the first time: when an answer is lost, they would be
+// nobody's, and block their keys, until the visibility ran out.
+type ask struct {
+	id    string
+	until time.Time // when a repetition could be given what another has meanwhile
+	most  int
+	wait  bool
+}
+
+// asks are requests for up to room messages.
+func (s *subscription) asks(room, requests int) []ask {
+	out := make([]ask, min(requests, (room+batchSize-1)/batchSize))
+	for i := range out {
+		out[i] = ask{most: min(batchSize, room-i*batchSize), wait: len(out) == 1}
+	}
+	return out
+}
+
 // poll receives messages until the intake ends. While the queue is idle, one
 // request waits for messages; while every request comes back full, more of them
 // go out together. A request that is open when the intake ends is not broken off:
 // SQS may have given it messages, which then would be nobody's for a while.
 func (s *subscription) poll(intake, values context.Context) {
 	requests, failures := 1, 0
+	var unanswered []ask // go first: they may hold messages
 	for intake.Err() == nil {
-		room := s.free()
-		if room == 0 {
-			select {
-			case <-s.room:
-			case <-intake.Done():
+		asks := unanswered
+		if len(asks) == 0 {
+			room := s.free()
+			if room == 0 {
+				select {
+				case <-s.room:
+				case <-intake.Done():
+				}
+				continue
 			}
-			continue
+			asks = s.asks(room, requests)
 		}
-		n := min(requests, (room+batchSize-1)/batchSize)
-		got := make([]int, n)
-		errs := make([]error, n)
-		var wg sync.WaitGroup
-		for i := range n {
-			most := min(batchSize, room-i*batchSize)
-			wg.Go(func() { got[i], errs[i] = s.receive(values, most, n == 1) })
+		most := 0
+		for _, a := range asks {
+			most += a.most
 		}
-		wg.Wait()
-		var failed error
-		all := 0
-		for i := range n {
-			all += got[i]
-			if errs[i] != nil {
-				failed = errs[i]
-			}
-		}
+		got, again, err := s.round(values, asks)
+		unanswered = again
 		switch {
-		case failed != nil:
+		case err != nil:
 			failures++
-			s.log.Warn("bus: receiving failed; trying again", slog.Int("attempt", failures), slog.Any("error", failed))
-			if gone(failed) {
+			requests = 1
+			s.log.Warn("bus: receiving failed; trying again", slog.Int("attempt", failures), slog.Any("error", err))
+			if gone(err) {
 				s.restore(values)
+				unanswered = nil
 			}
 			if backoff.Sleep(intake, retry.Delay(failures)) != nil {
+				s.lastRound(values, unanswered)
 				return
 			}
-			requests = 1
-		case all == min(room, n*batchSize):
+		case got == most:
 			failures, requests = 0, min(2*requests, maxRequests)
 		default:
 			failures, requests = 0, 1
-			if pause := s.driver.cfg.Wait; all == 0 && pause < time.Second && backoff.Sleep(intake, pause) != nil {
+			if pause := s.driver.cfg.Wait; got == 0 && pause < time.Second && backoff.Sleep(intake, pause) != nil {
 				return
 			}
 		}
+	}
+}
+
+// round sends requests together. It returns how many messages came, and the
+// requests without an answer.
+func (s *subscription) round(ctx context.Context, asks []ask) (got int, again []ask, err error) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for _, a := range asks {
+		wg.Go(func() {
+			if a.id == "" || time.Now().After(a.until) {
+				a.id, a.until = uuid.NewString(), time.Now().Add(min(s.driver.cfg.Visibility, askLife))
+			}
+			n, failed := s.receive(ctx, a)
+			mu.Lock()
+			defer mu.Unlock()
+			got += n
+			if failed != nil {
+				again, err = append(again, a), failed
+			}
+		})
+	}
+	wg.Wait()
+	return got, again, err
+}
+
+// lastRound fetches what requests without an answer may hold, to hand it back.
+func (s *subscription) lastRound(ctx context.Context, unanswered []ask) {
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+	for i := range unanswered {
+		unanswered[i].wait = false
+	}
+	if _, _, err := s.round(ctx, unanswered); err != nil {
+		s.log.Warn("bus: messages that SQS may have given us cannot be handed back; it delivers them when their visibility runs out", slog.Any("error", err))
 	}
 }
 
@@ -93,19 +146,18 @@ func (s *subscription) restore(ctx context.Context) {
 	}
 }
 
-// receive takes up to most messages and returns how many there were.
-func (s *subscription) receive(ctx context.Context, most int, wait bool) (int, error) {
+// receive sends a request and returns how many messages came.
+func (s *subscription) receive(ctx context.Context, a ask) (int, error) {
 	cfg := s.driver.cfg
 	in := &sqs.ReceiveMessageInput{
-		QueueUrl:              &s.queue.url,
-		MaxNumberOfMessages:   int32(most),
-		VisibilityTimeout:     int32(cfg.Visibility / time.Second),
-		MessageAttributeNames: []string{"All"},
-		// When an answer is lost the client asks again, and gets the same messages.
-		ReceiveRequestAttemptId: aws.String(uuid.NewString()),
+		QueueUrl:                &s.queue.url,
+		MaxNumberOfMessages:     int32(a.most),
+		VisibilityTimeout:       int32(cfg.Visibility / time.Second),
+		MessageAttributeNames:   []string{"All"},
+		ReceiveRequestAttemptId: &a.id,
 	}
 	limit := opTimeout
-	if wait {
+	if a.wait {
 		in.WaitTimeSeconds = int32(cfg.Wait / time.Second)
 		limit += cfg.Wait
 	}

@@ -96,12 +96,12 @@ func TestDeduplication(t *testing.T) {
 		return m
 	}
 	for range 2 {
-		for _, m := range []*message.Message{with("", ""), with(bus.DLQRedrive, "1"), with(bus.DLQRedrive, "2"), with("dlq_edits", "1")} {
+		for _, m := range []*message.Message{with("", ""), with(bus.DLQRedrive, "1"), with(bus.DLQRedrive, "2"), with(bus.DLQEdits, "1")} {
 			publish(t, b, "topic", m)
 		}
 	}
 	ch, _ := subscribe(t, b, "group", "topic", 10)
-	for _, want := range []string{"", bus.DLQRedrive + "1", bus.DLQRedrive + "2", "dlq_edits1"} {
+	for _, want := range []string{"", bus.DLQRedrive + "1", bus.DLQRedrive + "2", bus.DLQEdits + "1"} {
 		m := receive(t, ch)
 		if string(m.Payload) != want {
 			t.Errorf("got %q, want %q", m.Payload, want)

@@ -19,9 +19,19 @@ import (
 // One has the effect; the others get its response, or are told to come back.
 func httpHerd(ctx context.Context, h LeaseHarness) error {
 	const herd = 100
-	var effects atomic.Int32
+	var effects, begun, answered atomic.Int32
+	met := make(chan struct{})
+	meet := sync.OnceFunc(func() { close(met) })
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		<-time.After(window / 4) // others come in meanwhile
+		// Others come in meanwhile: half of them are answered, or one is at work.
+		if begun.Add(1) > 1 {
+			meet()
+		}
+		select {
+		case <-met:
+		case <-ctx.Done():
+		case <-time.After(time.Minute):
+		}
 		w.WriteHeader(http.StatusCreated)
 		_, _ = fmt.Fprintf(w, "payment %d", effects.Add(1)) // to a buffer
 	})
@@ -40,6 +50,9 @@ func httpHerd(ctx context.Context, h LeaseHarness) error {
 		r.Header.Set("Idempotency-Key", "herd")
 		w := httptest.NewRecorder()
 		instances[i%2].ServeHTTP(w, r)
+		if answered.Add(1) == herd/2 {
+			meet()
+		}
 		return w
 	}
 	var first, replayed, running atomic.Int32

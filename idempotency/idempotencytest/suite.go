@@ -1,6 +1,7 @@
 package idempotencytest
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -29,7 +30,13 @@ type Harness struct {
 	Backdate func(ctx context.Context, key string, by time.Duration) error
 	// Expires says that keys go by themselves and Prune does nothing.
 	Expires bool
+	// Window is how long a case holds a key open for what must not happen; 100 ms
+	// when zero. A correct store passes however short it is, and a broken one is
+	// caught if it needs less.
+	Window time.Duration
 }
+
+func (h Harness) window() time.Duration { return cmp.Or(h.Window, 100*time.Millisecond) }
 
 // Need is what a case asks of a harness.
 type Need string

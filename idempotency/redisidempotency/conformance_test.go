@@ -21,7 +21,11 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// A pool whose server was away looks for it every second, and finds then that it
+// is closed.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
+}
 
 // servers opens a client of each kind of Redis.
 var servers = map[string]func(t testing.TB) redis.UniversalClient{

@@ -171,7 +171,8 @@ func TestRedisDown(t *testing.T) {
 // so. That is an error, and the reason not to use Redis alone for money.
 func TestRedisDiesInHandler(t *testing.T) {
 	m := miniature(t)
-	s := newStore(t, open(t, "redis://"+m.Addr()), redisidempotency.Config{Lease: 100 * time.Millisecond})
+	client := open(t, "redis://"+m.Addr())
+	s := newStore(t, client, redisidempotency.Config{Lease: 100 * time.Millisecond})
 	fresh, err := s.Once(t.Context(), record("g:1"), func(context.Context) error {
 		m.Close()
 		return nil
@@ -183,6 +184,14 @@ func TestRedisDiesInHandler(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.FlushAll()
+	// After as many failed dials as it has connections the client fails at once,
+	// and looks every second whether the server is back.
+	for deadline := time.Now().Add(time.Minute); client.Ping(t.Context()).Err() != nil; {
+		if time.Now().After(deadline) {
+			t.Fatal("the client does not find the server again")
+		}
+		<-time.After(5 * time.Millisecond)
+	}
 	_, err = s.Once(t.Context(), record("g:2"), func(context.Context) error {
 		m.Close()
 		return errFailed

@@ -102,7 +102,8 @@ type Log interface {
 	Lease(ctx context.Context, c Cursor, holder string, ttl time.Duration) (Lease, error)
 	// Renew extends a held lease, or fails with ErrLeaseLost.
 	Renew(ctx context.Context, l Lease, ttl time.Duration) error
-	// Release gives the lease up early; a lost lease is no error.
+	// Release gives the lease up early; a lost lease is no error. It joins a
+	// transaction of the context.
 	Release(ctx context.Context, l Lease) error
 
 	// Read returns up to max entries of the lane after the position, and the

@@ -6,6 +6,7 @@
 //	Cut ends every connection, new ones pass        TestCut
 //	Refuse ends them and takes no new ones          TestRefuse
 //	Delay holds every chunk back, in order          TestDelay
+//	Stall holds all back until it is over           TestStall
 //	Close ends everything the proxy started         TestMain
 package tcpproxy
 
@@ -32,6 +33,7 @@ type Proxy struct {
 
 	mu      sync.Mutex
 	refuse  bool
+	stalled chan struct{} // closed when bytes may pass
 	closed  bool
 	open    map[net.Conn]struct{} // both ends of every connection
 	carried int                   // connections so far
@@ -43,10 +45,16 @@ func Start(target string) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tcpproxy: %w", err)
 	}
-	p := &Proxy{target: target, listener: listener, open: map[net.Conn]struct{}{}}
+	return Serve(listener, target), nil
+}
+
+// Serve forwards what listener accepts, which is closed with the proxy.
+func Serve(listener net.Listener, target string) *Proxy {
+	p := &Proxy{target: target, listener: listener, open: map[net.Conn]struct{}{}, stalled: make(chan struct{})}
+	close(p.stalled)
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	p.served.Go(p.accept)
-	return p, nil
+	return p
 }
 
 // Addr is where clients connect, host:port.
@@ -90,6 +98,25 @@ func (p *Proxy) Refuse(away bool) {
 	p.refuse = away
 	if away {
 		p.cut()
+	}
+}
+
+// Stall lets no byte pass, on old connections and new ones, until it is called
+// with false: the server hangs.
+func (p *Proxy) Stall(hangs bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	passing := false
+	select {
+	case <-p.stalled:
+		passing = true
+	default:
+	}
+	switch {
+	case hangs && passing:
+		p.stalled = make(chan struct{})
+	case !hangs && !passing:
+		close(p.stalled)
 	}
 }
 
@@ -191,6 +218,14 @@ func (p *Proxy) copy(to io.Writer, from io.Reader) {
 }
 
 func (p *Proxy) wait(until time.Time) bool {
+	p.mu.Lock()
+	stalled := p.stalled
+	p.mu.Unlock()
+	select {
+	case <-stalled:
+	case <-p.ctx.Done():
+		return false
+	}
 	d := time.Until(until)
 	if d <= 0 {
 		return true

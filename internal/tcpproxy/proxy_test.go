@@ -138,3 +138,27 @@ func TestDelay(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestStall(t *testing.T) {
+	p := start(t)
+	c := dial(t, p)
+	p.Stall(true)
+	if err := c.SetDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := say(c, "hello"); err == nil {
+		t.Errorf("a stalled connection answers %q", got)
+	}
+	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	p.Stall(false)
+	got := make([]byte, len("hello"))
+	if _, err := io.ReadFull(c, got); err != nil || string(got) != "hello" {
+		t.Errorf("afterwards: %q, %v", got, err)
+	}
+	p.Stall(true) // Close cuts it short
+	if _, err := io.WriteString(c, "never"); err != nil {
+		t.Fatal(err)
+	}
+}

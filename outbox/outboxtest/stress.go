@@ -32,7 +32,12 @@ type StressConfig struct {
 	// UnrelatedFor is how long each such transaction stays open; 5 s when zero.
 	UnrelatedFor time.Duration
 
-	Duration time.Duration // of writing; 20 s when zero
+	Duration time.Duration // of writing, at least; 20 s when zero
+	// Events is how many are committed at least: on a slow machine the writing goes
+	// on, for up to a minute, until there are so many, one of them was published
+	// beside the unrelated transaction, and the naive reader, if any, has skipped
+	// one. 100 when zero.
+	Events   int
 	Writers  int           // 16 when zero
 	Keys     int           // aggregates; 50 when zero
 	MaxDelay time.Duration // each transaction waits up to this before its end; 20 ms when zero
@@ -45,6 +50,7 @@ type StressConfig struct {
 func (c StressConfig) withDefaults() StressConfig {
 	c.UnrelatedFor = cmp.Or(c.UnrelatedFor, 5*time.Second)
 	c.Duration = cmp.Or(c.Duration, 20*time.Second)
+	c.Events = cmp.Or(c.Events, 100)
 	c.Writers = cmp.Or(c.Writers, 16)
 	c.Keys = cmp.Or(c.Keys, 50)
 	c.MaxDelay = cmp.Or(c.MaxDelay, 20*time.Millisecond)
@@ -59,6 +65,7 @@ type StressResult struct {
 	Uncommitted int // published although the transaction did not commit
 	Duplicated  int // published more than once
 	Inverted    int // published after a later event of their aggregate
+	Beside      int // events whose transaction began, committed and was published within one unrelated transaction
 	NaiveLost   int // events that the naive reader never saw; -1 when it did not run
 
 	P50, P99 time.Duration // from the commit's return to the publisher
@@ -70,8 +77,8 @@ func (r StressResult) String() string {
 	if r.NaiveLost >= 0 {
 		naive = fmt.Sprint("lost ", r.NaiveLost)
 	}
-	return fmt.Sprintf("appended %d, lost %d, uncommitted %d, duplicated %d, inverted %d, p50 %v, p99 %v; naive reader %s",
-		r.Appended, r.Lost, r.Uncommitted, r.Duplicated, r.Inverted, r.P50.Round(10*time.Microsecond), r.P99.Round(10*time.Microsecond), naive)
+	return fmt.Sprintf("appended %d, lost %d, uncommitted %d, duplicated %d, inverted %d, beside the unrelated transaction %d, p50 %v, p99 %v; naive reader %s",
+		r.Appended, r.Lost, r.Uncommitted, r.Duplicated, r.Inverted, r.Beside, r.P50.Round(10*time.Microsecond), r.P99.Round(10*time.Microsecond), naive)
 }
 
 // Stress appends from many writers whose transactions commit out of order or
@@ -87,7 +94,7 @@ func Stress(ctx context.Context, cfg StressConfig) (StressResult, error) {
 		return StressResult{}, errors.New("outboxtest: stress: Store, DB and Unrelated must be set")
 	}
 	s := &stress{cfg: cfg, commits: map[string]time.Time{}, seen: map[string]int{}, at: map[string]time.Time{},
-		highest: map[string]uint64{}, naive: map[string]bool{}}
+		highest: map[string]uint64{}, began: map[string]int{}, naive: map[string]bool{}}
 	if err := s.tables(ctx); err != nil {
 		return StressResult{}, fmt.Errorf("outboxtest: stress: %w", err)
 	}
@@ -107,7 +114,12 @@ type stress struct {
 	at       map[string]time.Time // event id → first publication
 	highest  map[string]uint64    // aggregate → highest version published
 	inverted int
+	turn     int            // of the unrelated transactions
+	open     int            // the turn of the one that is open; 0 when none is
+	began    map[string]int // event id → open when its transaction began
+	beside   int
 	naive    map[string]bool
+	skipped  bool // by the naive reader, for good
 }
 
 func (s *stress) tables(ctx context.Context) error {
@@ -143,7 +155,7 @@ func (s *stress) run(ctx context.Context) (err error) {
 	}
 	all, stop := context.WithCancel(ctx)
 	defer stop()
-	writing, cancel := context.WithTimeout(all, s.cfg.Duration)
+	writing, cancel := context.WithCancel(all)
 	defer cancel()
 
 	var readers, writers sync.WaitGroup
@@ -160,6 +172,10 @@ func (s *stress) run(ctx context.Context) (err error) {
 	if s.cfg.Naive {
 		readers.Go(func() { fail(s.readNaively(all)) })
 	}
+	writers.Go(func() {
+		s.awaitEnough(all)
+		cancel()
+	})
 	writers.Go(func() { fail(s.unrelated(writing)) })
 	for range s.cfg.Writers {
 		writers.Go(func() { fail(s.write(writing)) })
@@ -171,9 +187,23 @@ func (s *stress) run(ctx context.Context) (err error) {
 	return errors.Join(err, s.box.Close(ctx), ctx.Err())
 }
 
+// awaitEnough returns when the run can be judged, or is not going to be.
+func (s *stress) awaitEnough(ctx context.Context) {
+	const patience = time.Minute
+	_ = backoff.Sleep(ctx, s.cfg.Duration)
+	enough := func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.commits) >= s.cfg.Events && s.beside > 0 && (s.skipped || !s.cfg.Naive)
+	}
+	for since := time.Now(); ctx.Err() == nil && !enough() && time.Since(since) < patience; {
+		_ = backoff.Sleep(ctx, 20*time.Millisecond)
+	}
+}
+
 // settleDown waits until all is published, or nothing more comes for a while.
 func (s *stress) settleDown(ctx context.Context) {
-	const patience = 10 * time.Second
+	const patience = 30 * time.Second
 	last, since := -1, time.Now()
 	for ctx.Err() == nil {
 		missing := 0
@@ -215,6 +245,9 @@ func (s *stress) Publish(_ string, msgs ...*message.Message) error {
 		s.mu.Lock()
 		if s.seen[e.ID]++; s.seen[e.ID] == 1 {
 			s.at[e.ID] = now
+			if s.open > 0 && s.began[e.ID] == s.open {
+				s.beside++
+			}
 			if e.Sequence < s.highest[e.AggregateID] {
 				s.inverted++
 			}
@@ -231,7 +264,7 @@ func (*stress) Close() error { return nil }
 func (s *stress) result() StressResult {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := StressResult{Appended: len(s.commits), Inverted: s.inverted, NaiveLost: -1}
+	r := StressResult{Appended: len(s.commits), Inverted: s.inverted, Beside: s.beside, NaiveLost: -1}
 	var latencies []time.Duration
 	for id, committed := range s.commits {
 		if s.seen[id] == 0 {

@@ -20,6 +20,9 @@ func (s *stress) write(ctx context.Context) error {
 	for ctx.Err() == nil {
 		var e event.Event
 		err := sqltx.Do(detached, s.cfg.DB, func(ctx context.Context, tx *sql.Tx) error {
+			s.mu.Lock()
+			open := s.open
+			s.mu.Unlock()
 			if rand.IntN(2) == 0 {
 				// Half of the transactions have their number before the lock.
 				if _, err := tx.ExecContext(ctx, `INSERT INTO stress_noise (n) VALUES (1)`); err != nil {
@@ -38,6 +41,9 @@ func (s *stress) write(ctx context.Context) error {
 			if e, err = NewEvent(fmt.Sprint("aggregate-", id), version); err != nil {
 				return err
 			}
+			s.mu.Lock()
+			s.began[e.ID] = open
+			s.mu.Unlock()
 			if err := s.box.Append(ctx, tx, e); err != nil {
 				return err
 			}
@@ -61,7 +67,8 @@ func (s *stress) write(ctx context.Context) error {
 	return nil
 }
 
-// unrelated keeps a transaction open that touches nothing of the outbox.
+// unrelated keeps a transaction open that touches nothing of the outbox, until an
+// event has got through beside it.
 func (s *stress) unrelated(ctx context.Context) error {
 	detached := context.WithoutCancel(ctx)
 	for ctx.Err() == nil {
@@ -74,8 +81,22 @@ func (s *stress) unrelated(ctx context.Context) error {
 			} else if _, err := tx.ExecContext(inner, `INSERT INTO stress_noise (n) VALUES (0)`); err != nil {
 				return err
 			}
+			s.mu.Lock()
+			s.turn++
+			s.open = s.turn
+			before := s.beside
+			s.mu.Unlock()
 			_ = backoff.Sleep(ctx, s.cfg.UnrelatedFor) // ends with the writing
-			return nil
+			for {
+				s.mu.Lock()
+				if s.beside > before || ctx.Err() != nil {
+					s.open = 0
+					s.mu.Unlock()
+					return nil
+				}
+				s.mu.Unlock()
+				_ = backoff.Sleep(ctx, 10*time.Millisecond)
+			}
 		})
 		if err != nil {
 			return fmt.Errorf("unrelated transaction: %w", err)
@@ -88,23 +109,7 @@ func (s *stress) unrelated(ctx context.Context) error {
 func (s *stress) readNaively(ctx context.Context) error {
 	last := int64(0)
 	for {
-		rows, err := s.cfg.DB.QueryContext(ctx, fmt.Sprintf(`SELECT id, message_id FROM outbox_messages WHERE id > %d ORDER BY id LIMIT 1000`, last))
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-			return fmt.Errorf("naive reader: %w", err)
-		}
-		for rows.Next() {
-			var id string
-			if err := rows.Scan(&last, &id); err != nil {
-				break
-			}
-			s.mu.Lock()
-			s.naive[id] = true
-			s.mu.Unlock()
-		}
-		err = errors.Join(rows.Err(), rows.Close())
+		err := s.readAfter(ctx, &last)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -115,4 +120,38 @@ func (s *stress) readNaively(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+func (s *stress) readAfter(ctx context.Context, last *int64) error {
+	rows, err := s.cfg.DB.QueryContext(ctx, fmt.Sprintf(`SELECT id, message_id FROM outbox_messages WHERE id > %d ORDER BY id LIMIT 1000`, *last))
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(last, &id); err != nil {
+			break
+		}
+		s.mu.Lock()
+		s.naive[id] = true
+		s.mu.Unlock()
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	known, skipped := len(s.naive), s.skipped
+	s.mu.Unlock()
+	if skipped {
+		return nil
+	}
+	// A row that is there now, below the last one read, and was not: skipped.
+	var n int
+	if err := s.cfg.DB.QueryRowContext(ctx, fmt.Sprintf(`SELECT count(*) FROM outbox_messages WHERE id <= %d`, *last)).Scan(&n); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.skipped = n > known
+	s.mu.Unlock()
+	return nil
 }

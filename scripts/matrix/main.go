@@ -22,9 +22,12 @@ var list string
 
 // beside are packages that meet real servers and have no cell of their own.
 var beside = []string{
-	"./bus", "./bus/redrive", "./outbox", "./idempotency", "./sqltx", "./cmd/millrace/...",
+	"./bus", "./bus/allbus", "./bus/redrive", "./outbox", "./outbox/internal/...", "./idempotency", "./idempotency/idempotencytest",
+	"./ratelimit/redisratelimit", "./coalesce/rediscoalesce", "./sqltx", "./cmd/millrace/...",
 	"./internal/migrate", "./internal/pgdb", "./internal/mysqldb", "./internal/redisdb", "./internal/servicetest",
-	"./examples/boxoffice/internal/store",
+	"./internal/sqllog/logbus", "./internal/sqllog/sqllogtest", "./internal/txbus",
+	"./examples/boxoffice/internal/ops", "./examples/boxoffice/internal/store",
+	"./bench/batchbench", "./bench/busbench", "./bench/kafkabench", "./bench/outboxbench", "./bench/place",
 }
 
 // alone are packages that kill servers.

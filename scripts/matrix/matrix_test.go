@@ -3,7 +3,9 @@ package main
 import (
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -65,15 +67,55 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Every package of the lists is there.
-func TestPackagesExist(t *testing.T) {
+// packages are those of all lists.
+func packages(t *testing.T) []string {
+	t.Helper()
 	cells, err := parse(list)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, pkg := range append(append(append(packagesOf(cells, nil), beside...), business...), alone...) {
+	return slices.Concat(packagesOf(cells, nil), beside, business, alone)
+}
+
+// Every package of the lists is there.
+func TestPackagesExist(t *testing.T) {
+	for _, pkg := range packages(t) {
 		if _, err := os.Stat(filepath.Join("../..", strings.TrimSuffix(pkg, "/..."))); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// Whoever's tests meet real servers is in a list, or nothing would ever run them
+// there.
+func TestNoPackageIsForgotten(t *testing.T) {
+	const module = "github.com/millrace-go/millrace"
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-f", "{{.ImportPath}} {{.TestImports}} {{.XTestImports}}", "./...")
+	cmd.Dir = "../.."
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := packages(t)
+	found := 0
+	for line := range strings.Lines(string(out)) {
+		pkg, imports, _ := strings.Cut(line, " ")
+		if !slices.ContainsFunc(strings.Fields(strings.NewReplacer("[", " ", "]", " ").Replace(imports)), func(name string) bool {
+			return name == module+"/internal/servicetest" || name == module+"/internal/transporttest"
+		}) {
+			continue
+		}
+		found++
+		pkg = "." + strings.TrimPrefix(pkg, module)
+		if !slices.ContainsFunc(listed, func(l string) bool {
+			tree, all := strings.CutSuffix(l, "/...")
+			return pkg == tree || all && strings.HasPrefix(pkg, tree+"/")
+		}) {
+			t.Errorf("%s needs servers and is neither in cells.txt nor in main.go", pkg)
+		}
+	}
+	if found < 10 {
+		t.Errorf("found only %d packages that need servers", found)
 	}
 }

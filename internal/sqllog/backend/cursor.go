@@ -40,3 +40,11 @@ func Advance(ctx context.Context, db *sql.DB, move func(ctx context.Context, x s
 		return also(ctx, tx)
 	})
 }
+
+// Joined is the transaction on db that ctx carries, or else db.
+func Joined(ctx context.Context, db *sql.DB) sqltx.Execer {
+	if tx, ok := sqltx.On(ctx, db); ok {
+		return tx
+	}
+	return db
+}

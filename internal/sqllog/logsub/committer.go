@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -27,14 +28,15 @@ type committer struct {
 	// overtake a newer one, nor follow the release of the lease.
 	moving gate
 
-	mu    *sync.Mutex
-	lanes map[*lane]struct{}
+	mu      *sync.Mutex
+	lanes   map[*lane]struct{}
+	leaving map[*lane]struct{} // their leases are to be given back
 }
 
 func newCommitter(b Backend, cfg Config) committer {
 	return committer{
 		b: b, cfg: cfg, progress: make(chan struct{}, 1),
-		moving: newGate(), mu: new(sync.Mutex), lanes: make(map[*lane]struct{}),
+		moving: newGate(), mu: new(sync.Mutex), lanes: make(map[*lane]struct{}), leaving: make(map[*lane]struct{}),
 	}
 }
 
@@ -170,9 +172,11 @@ func nothing(context.Context, *sql.Tx) error { return nil }
 // while the database is away, until ctx is done.
 func (c *committer) retire(ctx context.Context, l *lane) error {
 	c.remove(l) // a commit that is under way ends before the release
+	c.leave(l)
+	defer c.left(l)
 	for attempt := 1; ; attempt++ {
 		err := c.release(ctx, l)
-		if err == nil || errors.Is(err, sqllog.ErrLeaseLost) {
+		if err == nil {
 			return nil
 		}
 		if backoff.Sleep(ctx, retry.Delay(attempt)) != nil {
@@ -181,16 +185,73 @@ func (c *committer) retire(ctx context.Context, l *lane) error {
 	}
 }
 
+// release gives back the lease of l, and in the same transaction those of all
+// other lanes that leave: a process that ends has many at once.
 func (c *committer) release(ctx context.Context, l *lane) error {
 	if err := c.moving.enter(ctx); err != nil {
 		return err
 	}
 	defer c.moving.leave()
-	if p, moved := l.progress(); moved {
-		if err := c.b.Log.Advance(ctx, l.lease, p, c.cfg.LeaseTTL, nil); err != nil {
+	lanes := c.leavingWith(l)
+	if len(lanes) > 1 {
+		err := c.b.Begin(ctx, func(ctx context.Context, _ sqltx.Execer) error {
+			for _, l := range lanes {
+				if err := c.giveBack(ctx, l, nothing); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err == nil {
+			for _, l := range lanes {
+				c.left(l)
+			}
+			return nil
+		}
+		if !errors.Is(err, sqllog.ErrLeaseLost) {
 			return err
 		}
-		l.moved(p, time.Now())
+	}
+	// One lost lease rolls all of them back; alone, each has its own outcome.
+	var own error
+	for _, other := range lanes {
+		switch err := c.giveBack(ctx, other, nil); {
+		case err == nil, errors.Is(err, sqllog.ErrLeaseLost):
+			c.left(other)
+		case other == l:
+			own = err
+		}
+	}
+	return own
+}
+
+func (c *committer) giveBack(ctx context.Context, l *lane, also func(context.Context, *sql.Tx) error) error {
+	if p, moved := l.progress(); moved {
+		if err := c.b.Log.Advance(ctx, l.lease, p, c.cfg.LeaseTTL, also); err != nil {
+			return err
+		}
 	}
 	return c.b.Log.Release(ctx, l.lease)
+}
+
+func (c *committer) leave(l *lane) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.leaving[l] = struct{}{}
+}
+
+func (c *committer) left(l *lane) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.leaving, l)
+}
+
+// leavingWith is all lanes that leave, or none when l has left.
+func (c *committer) leavingWith(l *lane) []*lane {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.leaving[l]; !ok {
+		return nil
+	}
+	return slices.Collect(maps.Keys(c.leaving))
 }

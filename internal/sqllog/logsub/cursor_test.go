@@ -70,6 +70,55 @@ func TestCursorWritesOfLanesShareATransaction(t *testing.T) {
 	})
 }
 
+// So are their last positions, with the leases.
+func TestClosingPartitionsShareATransaction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		i := start(t, m, logsub.Config{Partitions: 64})
+		sub, ch := i.subscribe(100)
+		for n := range 64 {
+			i.publish(fmt.Sprintf("key%d#1", n))
+		}
+		var out []*message.Message
+		for range 64 {
+			out = append(out, next(t, ch))
+		}
+		time.Sleep(time.Second)
+		m.mu.Lock()
+		before := m.writes
+		m.mu.Unlock()
+		free := make(chan struct{}) // until then the database keeps writers waiting
+		wait := func(op string) error {
+			if op != "read" {
+				<-free
+			}
+			return nil
+		}
+		i.link.fail.Store(&wait)
+		for _, o := range out {
+			o.Ack()
+		}
+		closed := make(chan error, 1)
+		go func() { closed <- sub.Close() }()
+		synctest.Wait()
+		close(free)
+		if err := <-closed; err != nil {
+			t.Fatal(err)
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		for c, row := range m.cursors {
+			if row.holder != "" {
+				t.Errorf("%+v is still held", c)
+			}
+		}
+		// A commit on the way, the position and the lease of whoever came first, and all others.
+		if n := m.writes - before; n > 4 {
+			t.Errorf("64 partitions took %d writes to close, want at most 4", n)
+		}
+	})
+}
+
 func TestOnlyThePrefixIsConfirmed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()

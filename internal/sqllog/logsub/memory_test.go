@@ -26,6 +26,7 @@ type memory struct {
 	members []memberRow
 
 	commits  int                               // transactions that committed
+	writes   int                               // of cursors: transactions, and statements on their own
 	advances map[sqllog.Cursor][]time.Duration // when cursors were written
 	start    time.Time
 }
@@ -95,6 +96,7 @@ func (l *link) begin(ctx context.Context, fn func(context.Context, sqltx.Execer)
 		return err
 	}
 	l.commits++
+	l.writes++
 	return nil
 }
 
@@ -162,6 +164,9 @@ func (l *link) change(ctx context.Context, op string, lease sqllog.Lease, f func
 	row := l.cursors[lease.Cursor]
 	if row.token != lease.Token {
 		return sqllog.ErrLeaseLost
+	}
+	if ctx.Value(inTx{}) == nil {
+		l.writes++
 	}
 	f(&row)
 	l.cursors[lease.Cursor] = row

@@ -44,7 +44,7 @@ func (l *Log) Renew(ctx context.Context, lease sqllog.Lease, ttl time.Duration) 
 
 // Release implements [sqllog.Log].
 func (l *Log) Release(ctx context.Context, lease sqllog.Lease) error {
-	if _, err := l.db.ExecContext(ctx, l.sql.release, lease.Consumer, lease.Lane, lease.Token); err != nil {
+	if _, err := backend.Joined(ctx, l.db).ExecContext(ctx, l.sql.release, lease.Consumer, lease.Lane, lease.Token); err != nil {
 		return fmt.Errorf("sqlitelog: release: %w", err)
 	}
 	return nil

@@ -2,12 +2,14 @@ package sqllogtest
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 func leaseCases() []Case {
@@ -126,6 +128,17 @@ func leaseRelease(ctx context.Context, f *Fixture) error {
 	}
 	if _, err := f.wantRead(ctx, cursor.Lane, yours.Position, 10, "b"); err != nil {
 		return err
+	}
+	// One that is rolled back has not happened.
+	kept := errors.New("kept")
+	err = sqltx.Do(ctx, f.DB, func(ctx context.Context, _ *sql.Tx) error {
+		if err := f.Log.Release(ctx, yours); err != nil {
+			return err
+		}
+		return kept
+	})
+	if !errors.Is(err, kept) {
+		return fmt.Errorf("releasing in a transaction: %w", err)
 	}
 	// A second, late release must not free the new holder's lease.
 	if err := f.Log.Release(ctx, mine); err != nil {

@@ -14,25 +14,17 @@ import (
 	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/headers"
+	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 	"github.com/millrace-go/millrace/sqltx"
 )
-
-// chunk bounds one transaction of RetryAll.
-const chunk = 500
 
 // Parked implements outbox.Parking.
 func (s *Store) Parked(ctx context.Context, after int64, limit int) ([]outbox.ParkedEvent, error) {
 	var out []outbox.ParkedEvent
 	err := s.each(ctx, s.sql.failedList, []any{after, limit}, func(rows *sql.Rows) error {
-		var p outbox.ParkedEvent
-		var created, first, parked int64
-		if err := rows.Scan(&p.ID, &p.Shard, &p.Topic, &p.MessageID, &p.Key, &p.Headers, &p.Payload,
-			&created, &p.Attempts, &p.LastError, &first, &parked); err != nil {
-			return err
-		}
-		p.CreatedAt, p.FirstFailedAt, p.ParkedAt = time.UnixMicro(created), time.UnixMicro(first), time.UnixMicro(parked)
+		p, err := sqlstore.ScanParked(rows)
 		out = append(out, p)
-		return nil
+		return err
 	})
 	return out, wrap("list parked events", err)
 }
@@ -43,10 +35,7 @@ func (s *Store) Retry(ctx context.Context, ids ...int64) (n int, err error) {
 	if len(ids) == 0 {
 		return 0, nil
 	}
-	array, err := list(ids)
-	if err != nil {
-		return 0, err
-	}
+	array := sqlstore.Array(ids)
 	err = sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
 		entries, err := s.takeFailed(ctx, tx, array)
 		if err != nil || len(entries) == 0 {
@@ -63,44 +52,20 @@ func (s *Store) Retry(ctx context.Context, ids ...int64) (n int, err error) {
 }
 
 // RetryAll implements outbox.Parking, in transactions of bounded size.
-func (s *Store) RetryAll(ctx context.Context) (total int, err error) {
-	for after := int64(0); ; {
-		parked, err := s.Parked(ctx, after, chunk)
-		if err != nil || len(parked) == 0 {
-			return total, err
-		}
-		ids := make([]int64, len(parked))
-		for i, p := range parked {
-			ids[i] = p.ID
-		}
-		after = ids[len(ids)-1]
-		n, err := s.Retry(ctx, ids...)
-		total += n
-		if err != nil {
-			return total, err
-		}
-	}
-}
+func (s *Store) RetryAll(ctx context.Context) (int, error) { return sqlstore.RetryAll(ctx, s) }
 
 func (s *Store) takeFailed(ctx context.Context, tx *sql.Tx, ids string) ([]sqllog.Entry, error) {
-	rows, err := tx.QueryContext(ctx, s.sql.failedTake, ids)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // Err is checked below
 	var entries []sqllog.Entry
-	for rows.Next() {
+	err := sqlstore.Each(ctx, tx, s.sql.failedTake, []any{ids}, func(rows *sql.Rows) error {
 		var e sqllog.Entry
 		if err := rows.Scan(&e.ID, &e.Topic, &e.MessageID, &e.Key, &e.Headers, &e.Payload); err != nil {
-			return nil, err
+			return err
 		}
 		e.Lane, e.Labels = sqllog.LaneOf(e.Key, s.shards), relabel(e)
 		entries = append(entries, e)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	if err := rows.Close(); err != nil { // the connection has a next statement to run
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	if _, err := tx.ExecContext(ctx, s.sql.failedDelete, ids); err != nil {

@@ -3,16 +3,12 @@ package cursorstore
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
-
-// longestError is how much of an error's text is kept.
-const longestError = 2000
 
 // Settle implements outbox.Store: one statement when nothing failed, and a
 // transaction with the cursor's move otherwise.
@@ -59,7 +55,7 @@ func (s *Store) note(ctx context.Context, tx *sql.Tx, shard int, gone []int64, f
 	defer fail.close()
 	for _, f := range failures {
 		it := f.Item
-		text := clean(f.Error)
+		text := sqlstore.Clean(f.Error)
 		var err error
 		switch {
 		case f.State == outbox.Parked:
@@ -84,11 +80,7 @@ func (s *Store) note(ctx context.Context, tx *sql.Tx, shard int, gone []int64, f
 	if len(gone) == 0 {
 		return nil
 	}
-	ids, err := list(gone)
-	if err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, s.sql.retryDelete, ids); err != nil {
+	if _, err := tx.ExecContext(ctx, s.sql.retryDelete, sqlstore.Array(gone)); err != nil {
 		return fmt.Errorf("forget retries: %w", err)
 	}
 	return nil
@@ -114,28 +106,10 @@ func (p *statement) close() {
 	}
 }
 
-// list is a JSON array, which all databases take apart in SQL.
-func list[T any](values []T) (string, error) {
-	text, err := json.Marshal(values)
-	if err != nil {
-		return "", fmt.Errorf("outbox: %w", err)
-	}
-	return string(text), nil
-}
-
 // bytesOf keeps an empty payload from becoming null.
 func bytesOf(p []byte) []byte {
 	if p == nil {
 		return []byte{}
 	}
 	return p
-}
-
-// clean makes an error's text fit a column of text.
-func clean(s string) string {
-	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
-	if len(s) > longestError {
-		s = strings.ToValidUTF8(s[:longestError], "") + "…"
-	}
-	return s
 }

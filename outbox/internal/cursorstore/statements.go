@@ -3,7 +3,6 @@ package cursorstore
 import (
 	"fmt"
 	"io/fs"
-	"testing/fstest"
 )
 
 // statements is the text of each statement in the store's dialect.
@@ -31,21 +30,4 @@ func (s *statements) load(files fs.FS) error {
 		*into = string(text)
 	}
 	return nil
-}
-
-// migrations picks the NNNN_name.sql files.
-func migrations(files fs.FS) (fs.FS, error) {
-	names, err := fs.Glob(files, "[0-9]*.sql")
-	if err != nil {
-		return nil, fmt.Errorf("outbox: migrations: %w", err)
-	}
-	out := fstest.MapFS{}
-	for _, name := range names {
-		text, err := fs.ReadFile(files, name)
-		if err != nil {
-			return nil, fmt.Errorf("outbox: migrations: %w", err)
-		}
-		out[name] = &fstest.MapFile{Data: text}
-	}
-	return out, nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-go/millrace/internal/pulse"
 	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
 
 // consumer is the relays' name in the log's cursors.
@@ -46,7 +47,7 @@ type Store struct {
 	db      *sql.DB
 	log     Log
 	shards  int
-	checked atomic.Bool   // the stored number of shards is ours
+	number  *sqlstore.Shards
 	started []atomic.Bool // a shard's cursor exists
 	sql     statements
 	sets    []migrate.Set
@@ -61,17 +62,15 @@ var (
 	_ outbox.Rebaser   = (*Store)(nil)
 )
 
-// MaxShards is the most that a store takes; each shard is polled on its own.
-const MaxShards = 1024
-
 // New makes a store with 1 shard when shards is 0. files holds the statements
 // and the migrations NNNN_name.sql in the dialect of the log. It does no I/O.
 func New(db *sql.DB, log Log, dialect string, files fs.FS, shards int) (*Store, error) {
-	if shards < 0 || shards > MaxShards {
-		return nil, fmt.Errorf("outbox: Config.Shards is %d; use 1 to %d", shards, MaxShards)
+	number, err := sqlstore.NewShards(shards, "Config.Shards", "outbox_settings")
+	if err != nil {
+		return nil, err
 	}
-	shards = max(shards, 1)
-	s := &Store{db: db, log: log, shards: shards, started: make([]atomic.Bool, shards)}
+	s := &Store{db: db, log: log, shards: number.N, number: number, started: make([]atomic.Bool, number.N)}
+	s.settings()
 	if err := s.sql.load(files); err != nil {
 		return nil, err
 	}
@@ -79,7 +78,7 @@ func New(db *sql.DB, log Log, dialect string, files fs.FS, shards int) (*Store, 
 	if err != nil {
 		return nil, fmt.Errorf("outbox: migrations: %w", err)
 	}
-	own, err := migrations(files)
+	own, err := sqlstore.Migrations(files)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
 
 // tenure is what a lease's State holds.
@@ -47,14 +48,9 @@ func (s *Store) Lease(ctx context.Context, shard int, holder string, ttl time.Du
 	t := &tenure{lease: lease, pos: lease.Position, held: map[int64]attempts{}}
 	l := outbox.Lease{Shard: shard, Holder: holder, Token: lease.Token, State: t}
 	err = s.each(ctx, s.sql.asideKeys, []any{shard}, func(rows *sql.Rows) error {
-		var a outbox.Aside
-		var wait int64
-		if err := rows.Scan(&a.Key, &a.Count, &wait); err != nil {
-			return err
-		}
-		a.Wait = micros(wait)
+		a, err := sqlstore.ScanAside(rows)
 		l.Aside = append(l.Aside, a)
-		return nil
+		return err
 	})
 	if err != nil {
 		return outbox.Lease{}, wrap("lease", err)
@@ -65,7 +61,7 @@ func (s *Store) Lease(ctx context.Context, shard int, holder string, ttl time.Du
 		if err := rows.Scan(&id, &a.n, &age, &wait); err != nil {
 			return err
 		}
-		a.age, a.wait = micros(age), micros(wait)
+		a.age, a.wait = sqlstore.Micros(age), sqlstore.Micros(wait)
 		t.held[id] = a
 		return nil
 	})
@@ -109,38 +105,22 @@ func (s *Store) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbo
 }
 
 func (s *Store) readAside(ctx context.Context, shard int, q outbox.Query) (outbox.Batch, error) {
-	keys, err := list(q.Keys)
-	if err != nil {
-		return outbox.Batch{}, err
-	}
 	var b outbox.Batch
-	err = s.each(ctx, s.sql.asideRead, []any{shard, keys, q.Limit}, func(rows *sql.Rows) error {
+	err := s.each(ctx, s.sql.asideRead, []any{shard, sqlstore.Array(q.Keys), q.Limit}, func(rows *sql.Rows) error {
 		var it outbox.Item
 		var created, age int64
 		if err := rows.Scan(&it.ID, &it.Topic, &it.MessageID, &it.Key, &it.Headers, &it.Payload,
 			&created, &it.Attempts, &age); err != nil {
 			return err
 		}
-		it.CreatedAt, it.Age = time.UnixMicro(created), micros(age)
+		it.CreatedAt, it.Age = sqlstore.Instant(created), sqlstore.Micros(age)
 		b.Items = append(b.Items, it)
 		return nil
 	})
 	return b, wrap("read aside", err)
 }
 
-// each runs a query and hands over its rows.
+// each runs a query on the pool and hands over its rows.
 func (s *Store) each(ctx context.Context, query string, args []any, row func(*sql.Rows) error) error {
-	rows, err := s.db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close() //nolint:errcheck // Err is checked below
-	for rows.Next() {
-		if err := row(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return sqlstore.Each(ctx, s.db, query, args, row)
 }
-
-func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }

@@ -42,10 +42,8 @@ func (s *Store) Append(ctx context.Context, tx sqltx.Execer, records []outbox.Re
 			Labels: []string{r.Event.Type, r.Event.AggregateType, r.Event.AggregateID},
 		}
 	}
-	if !s.checked.Load() {
-		if err := s.check(ctx, tx); err != nil {
-			return err
-		}
+	if err := s.number.Ensure(ctx, tx); err != nil {
+		return err
 	}
 	return s.append(ctx, tx, rows)
 }

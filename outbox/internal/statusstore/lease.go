@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -79,14 +80,9 @@ func (s *Store) Lease(ctx context.Context, shard int, holder string, ttl time.Du
 // recall reads what earlier holders noted of failures.
 func (s *Store) recall(ctx context.Context, l *outbox.Lease, t *tenure) error {
 	err := s.sql.asideKeys.each(ctx, s.db, func(rows *sql.Rows) error {
-		var a outbox.Aside
-		var wait int64
-		if err := rows.Scan(&a.Key, &a.Count, &wait); err != nil {
-			return err
-		}
-		a.Wait = micros(wait)
+		a, err := sqlstore.ScanAside(rows)
 		l.Aside = append(l.Aside, a)
-		return nil
+		return err
 	}, l.Shard)
 	if err != nil || s.sql.held.empty() {
 		return err
@@ -98,7 +94,7 @@ func (s *Store) recall(ctx context.Context, l *outbox.Lease, t *tenure) error {
 		if err := rows.Scan(&id, &a.n, &a.retries, &age, &wait, &since); err != nil {
 			return err
 		}
-		a.age, a.wait, a.since = micros(age), micros(wait), instant(since)
+		a.age, a.wait, a.since = sqlstore.Micros(age), sqlstore.Micros(wait), sqlstore.Instant(since)
 		t.held[id] = a
 		return nil
 	}, l.Shard)
@@ -116,14 +112,4 @@ func tenureOf(l outbox.Lease) (*tenure, error) {
 		return nil, fmt.Errorf("outbox: the lease of shard %d was made by another store", l.Shard)
 	}
 	return t, nil
-}
-
-func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
-
-// instant is the time of so many microseconds since 1970, and zero of 0.
-func instant(n int64) time.Time {
-	if n == 0 {
-		return time.Time{}
-	}
-	return time.UnixMicro(n).UTC()
 }

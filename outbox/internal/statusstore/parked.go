@@ -7,25 +7,17 @@ import (
 
 	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 	"github.com/millrace-go/millrace/sqltx"
 )
-
-// chunk bounds one transaction of RetryAll.
-const chunk = 500
 
 // Parked implements outbox.Parking.
 func (s *Store) Parked(ctx context.Context, after int64, limit int) ([]outbox.ParkedEvent, error) {
 	var out []outbox.ParkedEvent
 	err := s.sql.failedList.each(ctx, s.reads, func(rows *sql.Rows) error {
-		var p outbox.ParkedEvent
-		var created, first, parked int64
-		if err := rows.Scan(&p.ID, &p.Shard, &p.Topic, &p.MessageID, &p.Key, &p.Headers, &p.Payload,
-			&created, &p.Attempts, &p.LastError, &first, &parked); err != nil {
-			return err
-		}
-		p.CreatedAt, p.FirstFailedAt, p.ParkedAt = instant(created), instant(first), instant(parked)
+		p, err := sqlstore.ScanParked(rows)
 		out = append(out, p)
-		return nil
+		return err
 	}, after, limit)
 	return out, wrap("list parked events", err)
 }
@@ -65,24 +57,7 @@ func (s *Store) Retry(ctx context.Context, ids ...int64) (n int, err error) {
 }
 
 // RetryAll implements outbox.Parking, in transactions of bounded size.
-func (s *Store) RetryAll(ctx context.Context) (total int, err error) {
-	for after := int64(0); ; {
-		parked, err := s.Parked(ctx, after, chunk)
-		if err != nil || len(parked) == 0 {
-			return total, err
-		}
-		ids := make([]int64, len(parked))
-		for i, p := range parked {
-			ids[i] = p.ID
-		}
-		after = ids[len(ids)-1]
-		n, err := s.Retry(ctx, ids...)
-		total += n
-		if err != nil {
-			return total, err
-		}
-	}
-}
+func (s *Store) RetryAll(ctx context.Context) (int, error) { return sqlstore.RetryAll(ctx, s) }
 
 // Prune implements outbox.Pruner. Only the first published rows are looked at,
 // because their numbers grow with age. What failed stays until somebody retries

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
 
 // Reader reads what is pending in a shard and does not stand aside, in an order
@@ -62,7 +63,7 @@ func scanInto(items *[]outbox.Item) func(*sql.Rows) error {
 			&it.Attempts, &it.Retries, &age, &wait, &since); err != nil {
 			return err
 		}
-		it.CreatedAt, it.Age, it.Wait, it.FailedSince = instant(created), micros(age), micros(wait), instant(since)
+		it.CreatedAt, it.Age, it.Wait, it.FailedSince = sqlstore.Instant(created), sqlstore.Micros(age), sqlstore.Micros(wait), sqlstore.Instant(since)
 		*items = append(*items, it)
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -65,7 +66,7 @@ func settled(doing string, n int64, err error) error {
 // note writes down what failed.
 func (s *Store) note(ctx context.Context, tx *sql.Tx, shard int, failures []outbox.Failure) error {
 	for _, f := range failures {
-		text := sql.NullString{String: clean(f.Error), Valid: f.Attempts > 0}
+		text := sql.NullString{String: sqlstore.Clean(f.Error), Valid: f.Attempts > 0}
 		var err error
 		if f.State == outbox.Parked {
 			_, err = s.sql.park.exec(ctx, tx, shard, f.Item.ID, max(f.Attempts, 1), f.Retries, f.Age.Microseconds(), text)

@@ -3,14 +3,13 @@ package statusstore
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"regexp"
 	"strconv"
-	"testing/fstest"
 
+	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -70,23 +69,6 @@ func (s *statements) load(files fs.FS, dialect string) error {
 	return nil
 }
 
-// migrations picks the NNNN_name.sql files.
-func migrations(files fs.FS) (fs.FS, error) {
-	names, err := fs.Glob(files, "[0-9]*.sql")
-	if err != nil {
-		return nil, fmt.Errorf("outbox: migrations: %w", err)
-	}
-	out := fstest.MapFS{}
-	for _, name := range names {
-		text, err := fs.ReadFile(files, name)
-		if err != nil {
-			return nil, fmt.Errorf("outbox: migrations: %w", err)
-		}
-		out[name] = &fstest.MapFile{Data: text}
-	}
-	return out, nil
-}
-
 // statement is a text whose parameters are numbered. MySQL knows no numbers, so
 // there every mention of a parameter is an argument of its own.
 type statement struct {
@@ -135,28 +117,13 @@ func (st statement) exec(ctx context.Context, x sqltx.Execer, args ...any) (int6
 	return res.RowsAffected()
 }
 
-// querier is a pool or a transaction.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // each runs the statement and hands over its rows.
-func (st statement) each(ctx context.Context, q querier, row func(*sql.Rows) error, args ...any) error {
-	rows, err := q.QueryContext(ctx, st.text, st.args(args)...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close() //nolint:errcheck // Err is checked below
-	for rows.Next() {
-		if err := row(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+func (st statement) each(ctx context.Context, q sqlstore.Querier, row func(*sql.Rows) error, args ...any) error {
+	return sqlstore.Each(ctx, q, st.text, st.args(args), row)
 }
 
 // one runs the statement and scans its first row, if there is one.
-func (st statement) one(ctx context.Context, q querier, into ...any) func(args ...any) (bool, error) {
+func (st statement) one(ctx context.Context, q sqlstore.Querier, into ...any) func(args ...any) (bool, error) {
 	return func(args ...any) (found bool, err error) {
 		err = st.each(ctx, q, func(rows *sql.Rows) error {
 			if found {
@@ -167,13 +134,4 @@ func (st statement) one(ctx context.Context, q querier, into ...any) func(args .
 		}, args...)
 		return found, err
 	}
-}
-
-// array is a JSON array, which the databases take apart in SQL.
-func array[T int64 | string](values []T) string {
-	text, err := json.Marshal(values)
-	if err != nil {
-		return "[]" // integers and strings always can be
-	}
-	return string(text)
 }

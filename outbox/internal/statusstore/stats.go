@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
 
 // Stats implements outbox.Inspector.
@@ -60,6 +61,6 @@ func (s *Store) count(ctx context.Context, shard int, st *outbox.ShardStats) err
 	if _, err := s.sql.backlog.one(ctx, s.reads, &st.Backlog, &oldest, &st.Aside, &st.Failing)(args...); err != nil {
 		return err
 	}
-	st.Shard, st.Backlog, st.Oldest = shard, min(st.Backlog, outbox.BacklogLimit), instant(oldest)
+	st.Shard, st.Backlog, st.Oldest = shard, min(st.Backlog, outbox.BacklogLimit), sqlstore.Instant(oldest)
 	return nil
 }

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,18 +31,6 @@ func TestStatement(t *testing.T) {
 	}
 }
 
-func TestCleanFitsAColumn(t *testing.T) {
-	for _, in := range []string{"", "plain", "a\x00b", "\xff\xfe", strings.Repeat("é", 2000)} {
-		out := clean(in)
-		if !utf8.ValidString(out) || strings.ContainsRune(out, 0) || len(out) > 2000+len("…") {
-			t.Errorf("clean(%.20q) = %.20q of %d bytes", in, out, len(out))
-		}
-	}
-	if got := clean("a\x00b"); got != "ab" {
-		t.Errorf("clean = %q", got)
-	}
-}
-
 // TestLateRows has rows become visible behind a mark, as a transaction that
 // commits late makes them.
 func TestLateRows(t *testing.T) {
@@ -56,7 +44,7 @@ func TestLateRows(t *testing.T) {
 	exec(`CREATE TABLE events (seq INTEGER PRIMARY KEY, pending INTEGER)`)
 	const columns = `SELECT seq, '', '', '', '', '', 0, 0, 0, 0, 0, 0 FROM events WHERE pending AND `
 	p := &pending{
-		db: db, ids: func(ids []int64) any { return array(ids) },
+		db: db, ids: func(ids []int64) any { return sqlstore.Array(ids) },
 		read: statement{text: columns + `?1 = 0 AND seq > ?2 ORDER BY seq LIMIT ?3`},
 		late: statement{text: `SELECT seq FROM events WHERE pending AND ?1 = 0 AND seq <= ?2 ORDER BY seq`},
 		some: statement{text: columns + `?1 = 0 AND seq IN (SELECT value FROM json_each(?2)) ORDER BY seq`},

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"strings"
-	"sync/atomic"
 
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/pulse"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
 
 // Database is what the databases do in their own way.
@@ -48,7 +47,7 @@ type Store struct {
 	shards    int
 	maxName   int
 	maxText   int
-	checked   atomic.Bool // the stored number of shards is ours
+	number    *sqlstore.Shards
 	sql       statements
 	set       migrate.Set
 }
@@ -62,26 +61,25 @@ var (
 	_ outbox.Inspector = (*Store)(nil)
 )
 
-// MaxShards is the most that a store takes; each shard is polled on its own.
-const MaxShards = 1024
-
 // New makes a store with 1 shard when shards is 0. It does no I/O.
 func New(d Database, shards int) (*Store, error) {
-	if shards < 0 || shards > MaxShards {
-		return nil, fmt.Errorf("outbox: StatusConfig.Shards is %d; use 1 to %d", shards, MaxShards)
+	number, err := sqlstore.NewShards(shards, "StatusConfig.Shards", "outbox_event_settings")
+	if err != nil {
+		return nil, err
 	}
 	s := &Store{
 		db: d.Pool, reads: d.Reads, reader: d.Reader, append: d.Append, ids: d.IDs, texts: d.Texts,
-		shards: max(shards, 1), maxName: d.MaxName, maxText: d.MaxText,
+		shards: number.N, number: number, maxName: d.MaxName, maxText: d.MaxText,
 	}
+	s.settings()
 	if s.reads == nil {
 		s.reads = d.Pool
 	}
 	if s.ids == nil {
-		s.ids = func(ids []int64) any { return array(ids) }
+		s.ids = func(ids []int64) any { return sqlstore.Array(ids) }
 	}
 	if s.texts == nil {
-		s.texts = func(texts []string) any { return array(texts) }
+		s.texts = func(texts []string) any { return sqlstore.Array(texts) }
 	}
 	if err := s.sql.load(d.Files, d.Dialect); err != nil {
 		return nil, err
@@ -92,7 +90,7 @@ func New(d Database, shards int) (*Store, error) {
 	if s.append == nil {
 		s.append = s.appendValues
 	}
-	own, err := migrations(d.Files)
+	own, err := sqlstore.Migrations(d.Files)
 	if err != nil {
 		return nil, err
 	}
@@ -155,16 +153,6 @@ func (s *Store) PrintMigrations(w io.Writer) error {
 
 // Migrations returns the sets that Migrate runs, for a tool that runs them all.
 func (s *Store) Migrations() []migrate.Set { return []migrate.Set{s.set} }
-
-// clean makes an error's text fit a column of text.
-func clean(s string) string {
-	const longest = 2000
-	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
-	if len(s) > longest {
-		s = strings.ToValidUTF8(s[:longest], "") + "…"
-	}
-	return s
-}
 
 // wrap names the operation.
 func wrap(doing string, err error) error {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"flag"
 	"io"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -152,12 +151,4 @@ func (p place) tables(t *testing.T, db *sql.DB) (n int) {
 		t.Fatal(err)
 	}
 	return n
-}
-
-// with adds parameters to a URL.
-func with(raw string, params url.Values) string {
-	if strings.Contains(raw, "?") {
-		return raw + "&" + params.Encode()
-	}
-	return raw + "?" + params.Encode()
 }

@@ -1,4 +1,4 @@
-package cursorstore
+package sqlstore
 
 import (
 	"strings"
@@ -8,12 +8,12 @@ import (
 
 func TestCleanFitsAColumn(t *testing.T) {
 	for _, in := range []string{"", "plain", "a\x00b", "\xff\xfe", strings.Repeat("é", longestError)} {
-		out := clean(in)
+		out := Clean(in)
 		if !utf8.ValidString(out) || strings.ContainsRune(out, 0) || len(out) > longestError+len("…") {
-			t.Errorf("clean(%.20q) = %.20q of %d bytes", in, out, len(out))
+			t.Errorf("Clean(%.20q) = %.20q of %d bytes", in, out, len(out))
 		}
 	}
-	if got := clean("a\x00b"); got != "ab" {
-		t.Errorf("clean = %q", got)
+	if got := Clean("a\x00b"); got != "ab" {
+		t.Errorf("Clean = %q", got)
 	}
 }

@@ -1,0 +1,115 @@
+package sqsbus_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/millrace-go/millrace/bus/sqsbus"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+// attempts is how often the AWS client sends a request.
+const attempts = 3
+
+// loser is a way to the server on which answers that bring messages break off.
+type loser struct {
+	*httptest.Server
+	left atomic.Int64  // how many are still to be lost
+	lost chan struct{} // closed when all are
+}
+
+func startLoser(t *testing.T, answers int64) *loser {
+	t.Helper()
+	target := servicetest.SQS(t)
+	transport := &http.Transport{}
+	l := &loser{lost: make(chan struct{})}
+	l.left.Store(answers)
+	l.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		out, err := http.NewRequestWithContext(r.Context(), r.Method, target+r.URL.String(), r.Body)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		out.Header, out.ContentLength = r.Header, r.ContentLength
+		answer, err := transport.RoundTrip(out)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".ReceiveMessage") && bytes.Contains(body, []byte("ReceiptHandle")) {
+			if n := l.left.Add(-1); n >= 0 {
+				if n == 0 {
+					close(l.lost)
+				}
+				panic(http.ErrAbortHandler)
+			}
+		}
+		for name, values := range answer.Header {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(answer.StatusCode)
+		w.Write(body) //nolint:errcheck // the client sees what is missing
+	}))
+	t.Cleanup(func() {
+		l.Close()
+		transport.CloseIdleConnections()
+	})
+	return l
+}
+
+// through is the place's URL by way of the loser. What was given and not deleted
+// comes again after ten minutes at the earliest.
+func (l *loser) through(t *testing.T, p place) string {
+	return strings.Replace(p.url, url.QueryEscape(servicetest.SQS(t)), url.QueryEscape(l.URL), 1) + "&visibility=10m"
+}
+
+// A request whose answer is lost, for the client too, is asked again, and brings
+// its messages.
+func TestLostAnswer(t *testing.T) {
+	p := newPlace(t)
+	l := startLoser(t, attempts+1)
+	b := open(t, sqsbus.Config{}, l.through(t, p))
+	publish(t, b, "topic", keyed("k", "1"), keyed("k", "2"))
+	ch, _ := subscribe(t, b, "group", "topic", 10)
+	for _, want := range []string{"1", "2"} {
+		m := receive(t, ch)
+		if string(m.Payload) != want {
+			t.Errorf("got %s, want %s", m.Payload, want)
+		}
+		m.Ack()
+	}
+	if left := l.left.Load(); left > 0 {
+		t.Errorf("%d answers were to be lost yet", left)
+	}
+}
+
+// Close hands back what an answer held that never came.
+func TestLostAnswerIsHandedBack(t *testing.T) {
+	p := newPlace(t)
+	l := startLoser(t, attempts)
+	mine := open(t, sqsbus.Config{}, l.through(t, p))
+	publish(t, mine, "topic", keyed("k", "1"))
+	_, sub := subscribe(t, mine, "group", "topic", 10)
+	<-l.lost
+	if err := sub.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ch, _ := subscribe(t, open(t, sqsbus.Config{}, p.url), "group", "topic", 10)
+	m := receive(t, ch)
+	if string(m.Payload) != "1" {
+		t.Errorf("got %s", m.Payload)
+	}
+	m.Ack()
+}

@@ -1,0 +1,140 @@
+// Package transporttest gives a test its own place on a real broker: names that
+// nobody else uses, as the URL of a transport. What is made there goes with the
+// test. Package servicetest says what happens when there is no server.
+package transporttest
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/IBM/sarama"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/google/uuid"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+// Redis returns a redis:// URL with a prefix of keys.
+func Redis(t testing.TB) string {
+	t.Helper()
+	raw, prefix := servicetest.Redis(t), "t"+uuid.NewString()+":"
+	t.Cleanup(func() { report(t, clearRedis(raw, prefix)) })
+	return with(raw, url.Values{"prefix": {prefix}})
+}
+
+// Kafka returns a kafka:// URL. The topics, whose names are the test's own, are
+// deleted at its end.
+func Kafka(t testing.TB, topics ...string) string {
+	t.Helper()
+	brokers := servicetest.Kafka(t)
+	t.Cleanup(func() { report(t, clearKafka(brokers, topics)) })
+	return "kafka://" + brokers + "/"
+}
+
+// RabbitMQ returns an amqp:// URL with an exchange. It and the queues are deleted
+// at the test's end.
+func RabbitMQ(t testing.TB, queues ...string) string {
+	t.Helper()
+	raw, exchange := servicetest.RabbitMQ(t), "test-"+uuid.NewString()
+	t.Cleanup(func() { report(t, clearRabbit(raw, exchange, queues)) })
+	return with(raw, url.Values{"exchange": {exchange}})
+}
+
+// SQS returns a sqs:// URL with a prefix of queues.
+func SQS(t testing.TB) string {
+	t.Helper()
+	endpoint, prefix := servicetest.SQS(t), "t"+uuid.NewString()[:8]+"-"
+	t.Cleanup(func() { report(t, clearSQS(endpoint, prefix)) })
+	return with("sqs://key:secret@elasticmq/", url.Values{"endpoint": {endpoint}, "prefix": {prefix}, "wait": {"50ms"}})
+}
+
+// with adds parameters to a URL.
+func with(raw string, more url.Values) string {
+	if strings.Contains(raw, "?") {
+		return raw + "&" + more.Encode()
+	}
+	return raw + "?" + more.Encode()
+}
+
+func report(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Errorf("clear the test's place: %v", err)
+	}
+}
+
+func clearRedis(raw, prefix string) error {
+	client, err := redisdb.Open(raw, redisdb.Config{})
+	if err != nil {
+		return err
+	}
+	defer client.Close() //nolint:errcheck // a test's side connection
+	ctx := context.Background()
+	keys := client.Scan(ctx, 0, "*"+prefix+"*", 1000).Iterator()
+	for keys.Next(ctx) {
+		if err := client.Unlink(ctx, keys.Val()).Err(); err != nil {
+			return err
+		}
+	}
+	return keys.Err()
+}
+
+func clearKafka(brokers string, topics []string) error {
+	admin, err := sarama.NewClusterAdmin(strings.Split(brokers, ","), sarama.NewConfig())
+	if err != nil {
+		return err
+	}
+	defer admin.Close() //nolint:errcheck // a test's side connection
+	topics = slices.Clone(topics)
+	slices.Sort(topics)
+	for _, topic := range slices.Compact(topics) {
+		if err := admin.DeleteTopic(topic); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func clearRabbit(raw, exchange string, queues []string) error {
+	conn, err := amqp.Dial(raw)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // a test's side connection
+	ch, err := conn.Channel()
+	if err == nil {
+		err = ch.ExchangeDelete(exchange, false, false)
+	}
+	for _, queue := range queues {
+		if err == nil {
+			_, err = ch.QueueDelete(queue, false, false, false)
+		}
+	}
+	return err
+}
+
+func clearSQS(endpoint, prefix string) error {
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	client := sqs.New(sqs.Options{
+		BaseEndpoint: &endpoint, Region: "elasticmq", HTTPClient: &http.Client{Transport: transport},
+		Credentials: credentials.NewStaticCredentialsProvider("key", "secret", ""),
+	})
+	all, err := client.ListQueues(context.Background(), &sqs.ListQueuesInput{QueueNamePrefix: &prefix})
+	if err != nil {
+		return err
+	}
+	for _, queue := range all.QueueUrls {
+		if _, err := client.DeleteQueue(context.Background(), &sqs.DeleteQueueInput{QueueUrl: &queue}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

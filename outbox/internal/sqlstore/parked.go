@@ -1,0 +1,48 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/millrace-go/millrace/outbox"
+)
+
+// chunk bounds one transaction of RetryAll.
+const chunk = 500
+
+// RetryAll retries what is parked, in transactions of bounded size.
+func RetryAll(ctx context.Context, s outbox.Parking) (total int, err error) {
+	for after := int64(0); ; {
+		parked, err := s.Parked(ctx, after, chunk)
+		if err != nil || len(parked) == 0 {
+			return total, err
+		}
+		ids := make([]int64, len(parked))
+		for i, p := range parked {
+			ids[i] = p.ID
+		}
+		after = ids[len(ids)-1]
+		n, err := s.Retry(ctx, ids...)
+		total += n
+		if err != nil {
+			return total, err
+		}
+	}
+}
+
+// ScanParked reads a row of failed_list.
+func ScanParked(rows *sql.Rows) (p outbox.ParkedEvent, err error) {
+	var created, first, parked int64
+	err = rows.Scan(&p.ID, &p.Shard, &p.Topic, &p.MessageID, &p.Key, &p.Headers, &p.Payload,
+		&created, &p.Attempts, &p.LastError, &first, &parked)
+	p.CreatedAt, p.FirstFailedAt, p.ParkedAt = Instant(created), Instant(first), Instant(parked)
+	return p, err
+}
+
+// ScanAside reads a row of aside_keys.
+func ScanAside(rows *sql.Rows) (a outbox.Aside, err error) {
+	var wait int64
+	err = rows.Scan(&a.Key, &a.Count, &wait)
+	a.Wait = Micros(wait)
+	return a, err
+}

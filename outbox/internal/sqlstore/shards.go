@@ -1,0 +1,87 @@
+// Package sqlstore is what the cursor store and the status store have in common:
+// the number of shards kept in a table, parked events, and rows in every dialect.
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// MaxShards is the most that a store takes; each shard is polled on its own.
+const MaxShards = 1024
+
+// setting is the row of the settings table that holds the number.
+const setting = "shards"
+
+// Shards compares a store's number of shards with the one that its tables were
+// made for.
+type Shards struct {
+	N            int
+	Field, Table string // of the configuration, and of the settings; for the error
+	// Put writes a setting that is not there, Check meets one row if it has the
+	// value, and Get reads it, "" when it is not there.
+	Put, Check func(ctx context.Context, x sqltx.Execer, name, value string) (int64, error)
+	Get        func(ctx context.Context, name string) (string, error)
+
+	checked atomic.Bool // the stored number is ours
+}
+
+// NewShards takes 0 for 1.
+func NewShards(n int, field, table string) (*Shards, error) {
+	if n < 0 || n > MaxShards {
+		return nil, fmt.Errorf("outbox: %s is %d; use 1 to %d", field, n, MaxShards)
+	}
+	return &Shards{N: max(n, 1), Field: field, Table: table}, nil
+}
+
+// Store writes the number where none is stored yet, and compares it.
+func (s *Shards) Store(ctx context.Context, db sqltx.Execer) (int, error) {
+	if _, err := s.Put(ctx, db, setting, strconv.Itoa(s.N)); err != nil {
+		return 0, fmt.Errorf("outbox: store the number of shards: %w", err)
+	}
+	stored, err := s.Get(ctx, setting)
+	if err != nil {
+		return 0, fmt.Errorf("outbox: read the number of shards: %w", err)
+	}
+	if stored != strconv.Itoa(s.N) {
+		return 0, s.mismatch(stored)
+	}
+	s.checked.Store(true)
+	return s.N, nil
+}
+
+// Ensure compares the number within the caller's transaction, because the pool
+// may have no second connection to give. Once it has matched it costs nothing.
+func (s *Shards) Ensure(ctx context.Context, tx sqltx.Execer) error {
+	if s.checked.Load() {
+		return nil
+	}
+	for range 2 {
+		n, err := s.Check(ctx, tx, setting, strconv.Itoa(s.N))
+		if err != nil {
+			return fmt.Errorf("check the number of shards: %w", err)
+		}
+		if n > 0 {
+			s.checked.Store(true)
+			return nil
+		}
+		n, err = s.Put(ctx, tx, setting, strconv.Itoa(s.N))
+		if err != nil {
+			return fmt.Errorf("store the number of shards: %w", err)
+		}
+		if n > 0 {
+			return nil // ours, if this transaction commits; so the next one looks again
+		}
+	}
+	return s.mismatch("another number")
+}
+
+func (s *Shards) mismatch(stored string) error {
+	return fmt.Errorf("%w: %s is %d, the tables were made for %s; configure that number, "+
+		"or drain the outbox, stop every writer and relay, and change it in %s", outbox.ErrShards, s.Field, s.N, stored, s.Table)
+}
