@@ -1,0 +1,104 @@
+package coalesceprom_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/coalesceprom"
+	"github.com/millrace-go/millrace/coalesce/memcoalesce"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func gather(t *testing.T, r *prometheus.Registry) map[string]float64 {
+	t.Helper()
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			got[f.GetName()] = m.GetCounter().GetValue()
+		}
+	}
+	return got
+}
+
+func TestCollector(t *testing.T) {
+	c, err := coalesce.New(memcoalesce.New(), coalesce.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	collector, err := coalesceprom.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := prometheus.NewPedanticRegistry()
+	if err := r.Register(collector); err != nil {
+		t.Fatal(err)
+	}
+	wanted := map[string]float64{
+		"dedup_coalesce_hit_total": 0, "dedup_upgrade_total": 0, "dedup_lock_conflict_total": 0, "obsolete_event_skipped_total": 0,
+	}
+	if got := gather(t, r); !maps.Equal(got, wanted) {
+		t.Errorf("at the start: %v, want %v", got, wanted)
+	}
+	ctx := context.Background()
+	low, err := c.Request(ctx, "k", coalesce.Low)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []coalesce.Priority{coalesce.Low, coalesce.High, coalesce.Low, coalesce.High} {
+		if _, err := c.Request(ctx, "k", p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 4 {
+		if _, err := c.Release(ctx, "k", coalesce.Low, low.Ticket.Version); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 5 {
+		c.Skipped()
+	}
+	wanted = map[string]float64{
+		"dedup_coalesce_hit_total": 3, "dedup_upgrade_total": 1, "dedup_lock_conflict_total": 4, "obsolete_event_skipped_total": 5,
+	}
+	if got := gather(t, r); !maps.Equal(got, wanted) {
+		t.Errorf("%v, want %v", got, wanted)
+	}
+	if _, err := coalesceprom.New(nil); err == nil {
+		t.Error("a collector of nothing was made")
+	}
+}
+
+func ExampleNew() {
+	coalescer, err := coalesce.New(memcoalesce.New(), coalesce.Config{})
+	if err != nil {
+		panic(err)
+	}
+	collector, err := coalesceprom.New(coalescer)
+	if err != nil {
+		panic(err)
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collector)
+	families, err := registry.Gather()
+	for _, f := range families {
+		fmt.Println(f.GetName(), f.GetMetric()[0].GetCounter().GetValue())
+	}
+	fmt.Println(err)
+	// Output:
+	// dedup_coalesce_hit_total 0
+	// dedup_lock_conflict_total 0
+	// dedup_upgrade_total 0
+	// obsolete_event_skipped_total 0
+	// <nil>
+}

@@ -1,0 +1,192 @@
+package coalescetest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/millrace-go/millrace/coalesce"
+)
+
+// againOnce: however many ask, there is one more run, and it holds the lock.
+func againOnce(ctx context.Context, h Harness) error {
+	t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+	if err != nil {
+		return err
+	}
+	for range 5 {
+		for _, s := range []coalesce.Store{h.Store, h.Peer} {
+			if _, err := ask(ctx, s, key, coalesce.Low, true, coalesce.AlreadyProcessing); err != nil {
+				return err
+			}
+		}
+	}
+	// A request that does not ask takes nothing away.
+	if err := held(ctx, h.Store, t); err != nil {
+		return err
+	}
+	next, err := rerun(ctx, h.Peer, t, coalesce.Low)
+	if err != nil {
+		return err
+	}
+	if err := held(ctx, h.Store, next); err != nil {
+		return fmt.Errorf("during the other run: %w", err)
+	}
+	if err := newest(ctx, h.Store, key, next.Version); err != nil {
+		return fmt.Errorf("during the other run: %w", err)
+	}
+	if err := done(ctx, h.Store, t, false); err != nil {
+		return fmt.Errorf("the first run once more: %w", err)
+	}
+	if err := done(ctx, h.Store, next, true); err != nil {
+		return fmt.Errorf("the other run: %w", err)
+	}
+	return free(ctx, h.Peer, key)
+}
+
+// againIsAskedOfTheHolder: who gets the lock leaves no mark at it.
+func againIsAskedOfTheHolder(ctx context.Context, h Harness) error {
+	t, err := ask(ctx, h.Store, "published", coalesce.Low, true, coalesce.Published)
+	if err != nil {
+		return err
+	}
+	if err := done(ctx, h.Store, t, true); err != nil {
+		return err
+	}
+	if _, err := ask(ctx, h.Store, "upgraded", coalesce.Low, false, coalesce.Published); err != nil {
+		return err
+	}
+	if t, err = ask(ctx, h.Store, "upgraded", coalesce.High, true, coalesce.Upgraded); err != nil {
+		return err
+	}
+	return done(ctx, h.Store, t, true)
+}
+
+// againPriority: the other run has the highest priority among those who asked,
+// and that one's TTL.
+func againPriority(ctx context.Context, h Harness) error {
+	for _, asked := range [][]coalesce.Priority{
+		{coalesce.Low, coalesce.Low}, {coalesce.Low, coalesce.High}, {coalesce.High, coalesce.Low},
+	} {
+		t, err := ask(ctx, h.Store, key, coalesce.High, false, coalesce.Published)
+		if err != nil {
+			return err
+		}
+		want := coalesce.Low
+		for _, p := range asked {
+			if _, err := ask(ctx, h.Peer, key, p, true, coalesce.AlreadyProcessing); err != nil {
+				return err
+			}
+			if p == coalesce.High {
+				want = p
+			}
+		}
+		next, err := rerun(ctx, h.Store, t, want)
+		if err != nil {
+			return fmt.Errorf("after requests of %v: %w", asked, err)
+		}
+		if err := h.Backdate(ctx, key, ttl.Of(want)-5*minute); err != nil {
+			return err
+		}
+		if err := held(ctx, h.Peer, next); err != nil {
+			return fmt.Errorf("5 min before the other run's deadline: %w", err)
+		}
+		if err := h.Backdate(ctx, key, 5*minute); err != nil {
+			return err
+		}
+		if err := free(ctx, h.Store, key); err != nil {
+			return fmt.Errorf("after the deadline of a %s run: %w", want, err)
+		}
+	}
+	return nil
+}
+
+func againMovesWithAnUpgrade(ctx context.Context, h Harness) error {
+	low, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+	if err != nil {
+		return err
+	}
+	if _, err := ask(ctx, h.Peer, key, coalesce.Low, true, coalesce.AlreadyProcessing); err != nil {
+		return err
+	}
+	high, err := ask(ctx, h.Store, key, coalesce.High, false, coalesce.Upgraded)
+	if err != nil {
+		return err
+	}
+	if err := done(ctx, h.Store, low, false); err != nil {
+		return fmt.Errorf("the run that was upgraded: %w", err)
+	}
+	next, err := rerun(ctx, h.Peer, high, coalesce.Low)
+	if err != nil {
+		return fmt.Errorf("the upgrade: %w", err)
+	}
+	return done(ctx, h.Peer, next, true)
+}
+
+// againEndsWithTheLock: a release and an expiry take the mark with them.
+func againEndsWithTheLock(ctx context.Context, h Harness) error {
+	for _, ending := range []struct {
+		name string
+		end  func(t coalesce.Ticket) error
+	}{
+		{"release", func(t coalesce.Ticket) error { return release(ctx, h.Store, t, true) }},
+		{"expiry", func(coalesce.Ticket) error { return h.Backdate(ctx, key, ttl.Low) }},
+		{"loss", func(coalesce.Ticket) error { return h.Lose(ctx, key) }},
+	} {
+		t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+		if err != nil {
+			return err
+		}
+		if _, err := ask(ctx, h.Peer, key, coalesce.Low, true, coalesce.AlreadyProcessing); err != nil {
+			return err
+		}
+		if err := ending.end(t); err != nil {
+			return err
+		}
+		next, err := ask(ctx, h.Peer, key, coalesce.Low, false, coalesce.Published)
+		if err != nil {
+			return fmt.Errorf("after a %s: %w", ending.name, err)
+		}
+		if err := done(ctx, h.Store, next, true); err != nil {
+			return fmt.Errorf("the run after a %s: %w", ending.name, err)
+		}
+	}
+	return nil
+}
+
+// againLivesWithTheLock: a mark left early or late counts until the lock's
+// deadline, an extended one too.
+func againLivesWithTheLock(ctx context.Context, h Harness) error {
+	for _, late := range []bool{false, true} {
+		t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+		if err != nil {
+			return err
+		}
+		if !late {
+			if _, err := ask(ctx, h.Peer, key, coalesce.Low, true, coalesce.AlreadyProcessing); err != nil {
+				return err
+			}
+		}
+		if err := h.Backdate(ctx, key, ttl.Low-5*minute); err != nil {
+			return err
+		}
+		if late {
+			if _, err := ask(ctx, h.Peer, key, coalesce.Low, true, coalesce.AlreadyProcessing); err != nil {
+				return err
+			}
+		}
+		if err := extended(ctx, h.Store, t, true); err != nil {
+			return err
+		}
+		if err := h.Backdate(ctx, key, ttl.Low-5*minute); err != nil {
+			return err
+		}
+		next, err := rerun(ctx, h.Peer, t, coalesce.Low)
+		if err != nil {
+			return fmt.Errorf("a mark left late: %v: %w", late, err)
+		}
+		if err := release(ctx, h.Store, next, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}

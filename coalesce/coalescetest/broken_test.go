@@ -1,0 +1,150 @@
+package coalescetest_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/coalescetest"
+	"github.com/millrace-go/millrace/coalesce/memcoalesce"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// backend is a correct store in which some calls are replaced.
+type backend struct {
+	coalesce.Store
+	request func(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error)
+	release func(ctx context.Context, t coalesce.Ticket) (bool, error)
+	done    func(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (coalesce.End, error)
+	extend  func(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (bool, error)
+	current func(ctx context.Context, key string) (int64, bool, error)
+}
+
+func (b backend) Request(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error) {
+	if b.request == nil {
+		return b.Store.Request(ctx, key, p, again, ttl)
+	}
+	return b.request(ctx, key, p, again, ttl)
+}
+
+func (b backend) Release(ctx context.Context, t coalesce.Ticket) (bool, error) {
+	if b.release == nil {
+		return b.Store.Release(ctx, t)
+	}
+	return b.release(ctx, t)
+}
+
+func (b backend) Done(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (coalesce.End, error) {
+	if b.done == nil {
+		return b.Store.Done(ctx, t, ttl)
+	}
+	return b.done(ctx, t, ttl)
+}
+
+func (b backend) Extend(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (bool, error) {
+	if b.extend == nil {
+		return b.Store.Extend(ctx, t, ttl)
+	}
+	return b.extend(ctx, t, ttl)
+}
+
+func (b backend) Current(ctx context.Context, key string) (int64, bool, error) {
+	if b.current == nil {
+		return b.Store.Current(ctx, key)
+	}
+	return b.current(ctx, key)
+}
+
+// defect is a broken store and the cases that must fail on it.
+type defect struct {
+	name   string
+	caught []string
+	with   func(s *memcoalesce.Store) coalesce.Store
+}
+
+func harness(with func(s *memcoalesce.Store) coalesce.Store) coalescetest.Harness {
+	s := memcoalesce.New()
+	return coalescetest.Harness{Store: with(s), Backdate: s.Backdate, Lose: s.Lose}
+}
+
+func TestBrokenStoresAreCaught(t *testing.T) {
+	cases := map[string]coalescetest.Case{}
+	watched := map[string]bool{}
+	for _, c := range coalescetest.Cases() {
+		cases[c.Name] = c
+	}
+	for _, d := range append(append(defects(), markDefects()...), raceDefects()...) {
+		t.Run(d.name, func(t *testing.T) {
+			for _, name := range d.caught {
+				watched[name] = true
+				c, ok := cases[name]
+				if !ok {
+					t.Fatalf("there is no case %q", name)
+				}
+				if err := coalescetest.Check(t.Context(), c, harness(d.with)); err == nil {
+					t.Errorf("%s does not notice a store that %s", name, d.name)
+				} else {
+					t.Logf("%s: %v", name, err)
+				}
+			}
+		})
+	}
+	for name := range cases {
+		if !watched[name] {
+			t.Errorf("no broken store shows that case %s can fail", name)
+		}
+	}
+}
+
+// The control: without a defect the same harness passes every case, and the
+// stores that the defects are made of pass those that they are used for.
+func TestCorrectStorePasses(t *testing.T) {
+	coalescetest.Run(t, func(*testing.T) coalescetest.Harness {
+		return harness(func(s *memcoalesce.Store) coalesce.Store { return backend{Store: s} })
+	})
+	marks := map[string]bool{}
+	for _, d := range markDefects() {
+		for _, name := range d.caught {
+			marks[name] = true
+		}
+	}
+	races := map[string]bool{}
+	for _, d := range raceDefects() {
+		for _, name := range d.caught {
+			races[name] = true
+		}
+	}
+	for _, c := range coalescetest.Cases() {
+		if marks[c.Name] {
+			err := coalescetest.Check(t.Context(), c, harness(func(s *memcoalesce.Store) coalesce.Store { return marking(s, mistakes{}) }))
+			if err != nil {
+				t.Errorf("marks without a mistake: %s: %v", c.Name, err)
+			}
+		}
+		if races[c.Name] {
+			err := coalescetest.Check(t.Context(), c, harness(func(*memcoalesce.Store) coalesce.Store { return &naive{} }))
+			if err != nil {
+				t.Errorf("steps that do not meet: %s: %v", c.Name, err)
+			}
+		}
+	}
+}
+
+// holder returns who has the lock of a key.
+func holder(ctx context.Context, s coalesce.Store, key string, ttl coalesce.TTLs) (coalesce.Ticket, bool) {
+	d, err := s.Request(ctx, key, coalesce.Low, false, ttl)
+	if err != nil {
+		return coalesce.Ticket{}, false
+	}
+	if d.Mine() {
+		_, _ = s.Release(ctx, d.Ticket) // a store in memory does not fail
+		return coalesce.Ticket{}, false
+	}
+	return d.Ticket, true
+}
+
+var ttls = coalesce.TTLs{High: time.Hour, Low: time.Hour, Version: 2 * time.Hour}

@@ -1,0 +1,158 @@
+package coalescetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/millrace-go/millrace/coalesce"
+)
+
+const callers, rounds = 8, 10
+
+// together calls f from every caller at once, through both instances in turn.
+func together(h Harness, f func(i int, s coalesce.Store) error) error {
+	errs := make([]error, callers)
+	start := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range callers {
+		s := h.Store
+		if i%2 == 1 {
+			s = h.Peer
+		}
+		wg.Go(func() {
+			<-start
+			errs[i] = f(i, s)
+		})
+	}
+	close(start)
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// tally counts the outcomes of concurrent requests.
+type tally struct {
+	mu     sync.Mutex
+	n      map[coalesce.Outcome]int
+	winner coalesce.Ticket // the last that was upgraded, otherwise published
+}
+
+func (c *tally) add(d coalesce.Decision) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n == nil {
+		c.n = map[coalesce.Outcome]int{}
+	}
+	if c.n[d.Outcome]++; d.Mine() && d.Ticket.Version > c.winner.Version {
+		c.winner = d.Ticket
+	}
+}
+
+// concurrentRequests: of many at once, one publishes.
+func concurrentRequests(ctx context.Context, h Harness) error {
+	for round := range rounds {
+		var c tally
+		err := together(h, func(_ int, s coalesce.Store) error {
+			d, err := s.Request(ctx, key, coalesce.High, false, ttl)
+			if err == nil {
+				c.add(d)
+			}
+			return err
+		})
+		if err != nil || c.n[coalesce.Published] != 1 || c.n[coalesce.AlreadyProcessing] != callers-1 {
+			return fmt.Errorf("round %d: %v, %w; want one Published and %d AlreadyProcessing", round, c.n, orNil(err), callers-1)
+		}
+		if err := release(ctx, h.Store, c.winner, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// concurrentUpgrades: of many of high priority that come to a low lock, one
+// upgrades it.
+func concurrentUpgrades(ctx context.Context, h Harness) error {
+	for round := range rounds {
+		low, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+		if err != nil {
+			return err
+		}
+		var c tally
+		err = together(h, func(i int, s coalesce.Store) error {
+			p := coalesce.High
+			if i >= callers-2 {
+				p = coalesce.Low
+			}
+			d, err := s.Request(ctx, key, p, false, ttl)
+			if err == nil {
+				c.add(d)
+			}
+			return err
+		})
+		if err != nil || c.n[coalesce.Upgraded] != 1 || c.n[coalesce.AlreadyProcessing] != callers-1 {
+			return fmt.Errorf("round %d: %v, %w; want one Upgraded and %d AlreadyProcessing", round, c.n, orNil(err), callers-1)
+		}
+		if err := release(ctx, h.Peer, low, false); err != nil {
+			return err
+		}
+		if err := release(ctx, h.Store, c.winner, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// concurrentRelease: exactly one of many succeeds.
+func concurrentRelease(ctx context.Context, h Harness) error {
+	for round := range rounds {
+		t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+		if err != nil {
+			return err
+		}
+		var n atomic.Int32
+		err = together(h, func(_ int, s coalesce.Store) error {
+			released, err := s.Release(ctx, t)
+			if released {
+				n.Add(1)
+			}
+			return err
+		})
+		if err != nil || n.Load() != 1 {
+			return fmt.Errorf("round %d: %d of %d releases succeeded, %w; want one", round, n.Load(), callers, orNil(err))
+		}
+	}
+	return nil
+}
+
+// concurrentDone: of many that end a marked run, one begins the other run.
+func concurrentDone(ctx context.Context, h Harness) error {
+	for round := range rounds {
+		t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+		if err != nil {
+			return err
+		}
+		if _, err := ask(ctx, h.Peer, key, coalesce.Low, true, coalesce.AlreadyProcessing); err != nil {
+			return err
+		}
+		var mu sync.Mutex
+		var next []coalesce.Ticket
+		err = together(h, func(_ int, s coalesce.Store) error {
+			end, err := s.Done(ctx, t, ttl)
+			mu.Lock()
+			defer mu.Unlock()
+			if end.Released || end.Again {
+				next = append(next, end.Next)
+			}
+			return err
+		})
+		if err != nil || len(next) != 1 {
+			return fmt.Errorf("round %d: %d of %d ends succeeded, %w; want one", round, len(next), callers, orNil(err))
+		}
+		if err := done(ctx, h.Peer, next[0], true); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package coalescetest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/millrace-go/millrace/coalesce"
+)
+
+func releaseFrees(ctx context.Context, h Harness) error {
+	first, err := ask(ctx, h.Store, key, coalesce.High, false, coalesce.Published)
+	if err != nil {
+		return err
+	}
+	if err := release(ctx, h.Peer, first, true); err != nil {
+		return err
+	}
+	if err := release(ctx, h.Store, first, false); err != nil {
+		return fmt.Errorf("a second time: %w", err)
+	}
+	second, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+	if err != nil {
+		return err
+	}
+	if second.Version <= first.Version {
+		return fmt.Errorf("after a release the version is %d after %d", second.Version, first.Version)
+	}
+	if err := release(ctx, h.Store, first, false); err != nil {
+		return fmt.Errorf("while another has the lock: %w", err)
+	}
+	return held(ctx, h.Peer, second)
+}
+
+// strangers are tickets that are nearly the given one, which has low priority.
+func strangers(t coalesce.Ticket) []coalesce.Ticket {
+	return []coalesce.Ticket{
+		{Key: t.Key, Priority: coalesce.High, Version: t.Version},
+		{Key: t.Key, Priority: t.Priority, Version: t.Version - 1},
+		{Key: t.Key, Priority: t.Priority, Version: t.Version + 1},
+		{Key: t.Key, Priority: t.Priority, Version: t.Version * 10},
+		{Key: t.Key, Priority: t.Priority, Version: t.Version / 10},
+		{Key: t.Key + "0", Priority: t.Priority, Version: t.Version},
+	}
+}
+
+// compares: end changes nothing for a ticket that is not the lock's.
+func compares(ctx context.Context, h Harness, end func(t coalesce.Ticket) error) error {
+	t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+	if err != nil {
+		return err
+	}
+	for _, other := range strangers(t) {
+		if err := end(other); err != nil {
+			return fmt.Errorf("while %v has the lock: %w", t, err)
+		}
+		if err := held(ctx, h.Peer, t); err != nil {
+			return fmt.Errorf("after a call with %v: %w", other, err)
+		}
+		if err := newest(ctx, h.Peer, t.Key, t.Version); err != nil {
+			return fmt.Errorf("after a call with %v: %w", other, err)
+		}
+	}
+	return nil
+}
+
+func releaseCompares(ctx context.Context, h Harness) error {
+	return compares(ctx, h, func(t coalesce.Ticket) error { return release(ctx, h.Peer, t, false) })
+}
+
+func doneCompares(ctx context.Context, h Harness) error {
+	return compares(ctx, h, func(t coalesce.Ticket) error { return done(ctx, h.Peer, t, false) })
+}
+
+func extendCompares(ctx context.Context, h Harness) error {
+	if err := compares(ctx, h, func(t coalesce.Ticket) error { return extended(ctx, h.Peer, t, false) }); err != nil {
+		return err
+	}
+	// No call of a stranger moved the deadline.
+	if err := h.Backdate(ctx, key, ttl.Low-minute); err != nil {
+		return err
+	}
+	d, err := h.Store.Request(ctx, key, coalesce.Low, false, ttl)
+	if err != nil || d.Outcome != coalesce.AlreadyProcessing {
+		return fmt.Errorf("a minute before the deadline: %v, %w", d.Outcome, orNil(err))
+	}
+	for _, other := range strangers(d.Ticket) {
+		if err := extended(ctx, h.Store, other, false); err != nil {
+			return err
+		}
+	}
+	if err := h.Backdate(ctx, key, minute); err != nil {
+		return err
+	}
+	return free(ctx, h.Store, key)
+}
+
+func doneFrees(ctx context.Context, h Harness) error {
+	t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+	if err != nil {
+		return err
+	}
+	if err := done(ctx, h.Peer, t, true); err != nil {
+		return err
+	}
+	if err := done(ctx, h.Store, t, false); err != nil {
+		return fmt.Errorf("a second time: %w", err)
+	}
+	if err := newest(ctx, h.Store, key, t.Version); err != nil {
+		return fmt.Errorf("after the end: %w", err)
+	}
+	return free(ctx, h.Peer, key)
+}
+
+// extend: lock and version last their whole TTL from the extension on, which a
+// ticket that lost its lock does not get.
+func extend(ctx context.Context, h Harness) error {
+	t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+	if err != nil {
+		return err
+	}
+	// Four times 15 min of 20, past the version's hour too.
+	for range 4 {
+		if err := h.Backdate(ctx, key, ttl.Low-5*minute); err != nil {
+			return err
+		}
+		if err := extended(ctx, h.Peer, t, true); err != nil {
+			return err
+		}
+		if err := held(ctx, h.Store, t); err != nil {
+			return fmt.Errorf("after an extension: %w", err)
+		}
+		if err := newest(ctx, h.Store, key, t.Version); err != nil {
+			return fmt.Errorf("after an extension: %w", err)
+		}
+	}
+	if err := h.Backdate(ctx, key, ttl.Low); err != nil {
+		return err
+	}
+	if err := extended(ctx, h.Store, t, false); err != nil {
+		return fmt.Errorf("after the deadline: %w", err)
+	}
+	return free(ctx, h.Store, key)
+}

@@ -1,0 +1,114 @@
+package coalescetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// odd are keys that a store may confuse with one another, or that break a hash
+// tag.
+func odd() []string {
+	return []string{
+		"a", "A", "a ", " a", "{", "}", "{}", "}{", "a}", "a}b", "{a}", "a}:lock", "a:lock", "a:ver", "%", "%7D", "%7d", "%257D", "%25",
+		"a\x00", "a\n", "*", "?", "[a]", "ä", "a\u0308", "한글 🎟", "\xff\xfe", "1", "01", "1.0",
+		strings.Repeat("k", coalesce.MaxKey), strings.Repeat("k", coalesce.MaxKey-1) + "l", strings.Repeat("}", coalesce.MaxKey),
+	}
+}
+
+// keys: every one has a lock, a mark and a version of its own.
+func keys(ctx context.Context, h Harness) error {
+	tickets := map[string]coalesce.Ticket{}
+	for _, key := range odd() {
+		t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+		if err != nil {
+			return err
+		}
+		tickets[key] = t
+	}
+	for _, key := range odd() {
+		if err := held(ctx, h.Peer, tickets[key]); err != nil {
+			return fmt.Errorf("key %.40q: %w", key, err)
+		}
+		if err := newest(ctx, h.Peer, key, tickets[key].Version); err != nil {
+			return err
+		}
+	}
+	for i, key := range odd() {
+		if i%2 == 0 {
+			if _, err := ask(ctx, h.Store, key, coalesce.Low, true, coalesce.AlreadyProcessing); err != nil {
+				return err
+			}
+		}
+	}
+	for i, key := range odd() {
+		if i%2 == 0 {
+			next, err := rerun(ctx, h.Store, tickets[key], coalesce.Low)
+			if err != nil {
+				return fmt.Errorf("key %.40q: %w", key, err)
+			}
+			tickets[key] = next
+		}
+		if err := done(ctx, h.Peer, tickets[key], true); err != nil {
+			return fmt.Errorf("key %.40q: %w", key, err)
+		}
+	}
+	return nil
+}
+
+// arguments: what can never work is refused for good, and does nothing.
+func arguments(ctx context.Context, h Harness) error {
+	s := h.Store
+	ticket := coalesce.Ticket{Key: key, Priority: coalesce.Low, Version: 1}
+	long, empty, odd, zero := ticket, ticket, ticket, ticket
+	long.Key, empty.Key, odd.Priority, zero.Version = strings.Repeat("k", coalesce.MaxKey+1), "", "low", 0
+	var calls []error
+	for _, t := range []coalesce.Ticket{long, empty, odd, zero} {
+		_, release := s.Release(ctx, t)
+		_, done := s.Done(ctx, t, ttl)
+		_, extend := s.Extend(ctx, t, ttl)
+		calls = append(calls, release, done, extend)
+		if t != zero {
+			_, request := s.Request(ctx, t.Key, t.Priority, false, ttl)
+			calls = append(calls, request)
+		}
+	}
+	_, _, current := s.Current(ctx, "")
+	calls = append(calls, current)
+	for i, err := range calls {
+		if fault.Of(err) != fault.Permanent {
+			return fmt.Errorf("call %d with a bad argument: %w; want a permanent error", i, orNil(err))
+		}
+	}
+	if !errors.Is(current, coalesce.ErrEmptyKey) {
+		return fmt.Errorf("Current of an empty key: %w; want ErrEmptyKey", orNil(current))
+	}
+	return nil
+}
+
+// cancelledContext: nothing is done with a context that has ended.
+func cancelledContext(ctx context.Context, h Harness) error {
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := h.Store.Request(ended, key, coalesce.High, false, ttl); !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("a cancelled Request: %w; want context.Canceled", orNil(err))
+	}
+	t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+	if err != nil {
+		return fmt.Errorf("after a cancelled Request: %w", err)
+	}
+	_, release := h.Store.Release(ended, t)
+	_, done := h.Store.Done(ended, t, ttl)
+	_, extend := h.Store.Extend(ended, t, ttl)
+	_, _, current := h.Store.Current(ended, key)
+	for name, err := range map[string]error{"Release": release, "Done": done, "Extend": extend, "Current": current} {
+		if !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("a cancelled %s: %w; want context.Canceled", name, orNil(err))
+		}
+	}
+	return held(ctx, h.Peer, t)
+}

@@ -1,0 +1,129 @@
+package coalescetest_test
+
+import (
+	"context"
+	"sync"
+
+	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/memcoalesce"
+)
+
+// naive is a store that looks and then acts. In between it lets the first two
+// callers of the step named meet, so that both act on what they saw; without a
+// step it is atomic.
+type naive struct {
+	step string
+	meeting
+
+	mu      sync.Mutex
+	state   state
+	version int64
+}
+
+// state of the only key.
+type state struct {
+	ticket coalesce.Ticket
+	held   bool
+	marked bool
+}
+
+// meeting holds up the first who comes until a second one has come.
+type meeting struct {
+	mu   sync.Mutex
+	n    int
+	both chan struct{}
+}
+
+func (m *meeting) wait() {
+	m.mu.Lock()
+	if m.both == nil {
+		m.both = make(chan struct{})
+	}
+	m.n++
+	both, early := m.both, m.n == 1
+	if m.n == 2 {
+		close(both)
+	}
+	m.mu.Unlock()
+	if early {
+		<-both
+	}
+}
+
+// see returns the state for a step to act on.
+func (s *naive) see(step string) state {
+	s.mu.Lock()
+	seen := s.state
+	if step != s.step {
+		return seen // and go on alone
+	}
+	s.mu.Unlock()
+	s.wait()
+	s.mu.Lock()
+	return seen
+}
+
+func (s *naive) take(key string, p coalesce.Priority) coalesce.Ticket {
+	s.version++
+	s.state = state{ticket: coalesce.Ticket{Key: key, Priority: p, Version: s.version}, held: true}
+	return s.state.ticket
+}
+
+func (s *naive) Request(_ context.Context, key string, p coalesce.Priority, again bool, _ coalesce.TTLs) (coalesce.Decision, error) {
+	seen := s.see("request " + string(p))
+	defer s.mu.Unlock()
+	switch {
+	case !seen.held:
+		return coalesce.Decision{Outcome: coalesce.Published, Ticket: s.take(key, p)}, nil
+	case seen.ticket.Priority == coalesce.Low && p == coalesce.High:
+		return coalesce.Decision{Outcome: coalesce.Upgraded, Ticket: s.take(key, p)}, nil
+	}
+	s.state.marked = s.state.marked || again
+	return coalesce.Decision{Outcome: coalesce.AlreadyProcessing, Ticket: seen.ticket}, nil
+}
+
+func (s *naive) Release(_ context.Context, t coalesce.Ticket) (bool, error) {
+	seen := s.see("release")
+	defer s.mu.Unlock()
+	if !seen.held || seen.ticket != t {
+		return false, nil
+	}
+	s.state.held = false
+	return true, nil
+}
+
+func (s *naive) Done(_ context.Context, t coalesce.Ticket, _ coalesce.TTLs) (coalesce.End, error) {
+	seen := s.see("done")
+	defer s.mu.Unlock()
+	switch {
+	case !seen.held || seen.ticket != t:
+		return coalesce.End{}, nil
+	case seen.marked:
+		return coalesce.End{Released: true, Again: true, Next: s.take(t.Key, coalesce.Low)}, nil
+	}
+	s.state.held = false
+	return coalesce.End{Released: true}, nil
+}
+
+func (s *naive) Extend(context.Context, coalesce.Ticket, coalesce.TTLs) (bool, error) {
+	return false, nil
+}
+
+func (s *naive) Current(context.Context, string) (int64, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.version, s.version > 0, nil
+}
+
+func raceDefects() []defect {
+	var out []defect
+	for _, d := range []struct{ name, step, caught string }{
+		{"looks and then takes", "request HIGH", "concurrent-requests"},
+		{"looks and then upgrades", "request HIGH", "concurrent-upgrades"},
+		{"looks and then releases", "release", "concurrent-release"},
+		{"looks and then ends a run", "done", "concurrent-done"},
+	} {
+		out = append(out, defect{d.name, []string{d.caught}, func(*memcoalesce.Store) coalesce.Store { return &naive{step: d.step} }})
+	}
+	return out
+}

@@ -1,0 +1,141 @@
+package coalescetest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/millrace-go/millrace/coalesce"
+)
+
+// freeIsPublished: whoever comes first publishes, whatever its priority.
+func freeIsPublished(ctx context.Context, h Harness) error {
+	for _, p := range []coalesce.Priority{coalesce.High, coalesce.Low} {
+		t, err := ask(ctx, h.Store, "free-"+string(p), p, false, coalesce.Published)
+		if err != nil {
+			return err
+		}
+		if err := held(ctx, h.Peer, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// heldIsProcessing: the others are told who is at it, and change nothing.
+func heldIsProcessing(ctx context.Context, h Harness) error {
+	for _, c := range []struct{ holder, other coalesce.Priority }{
+		{coalesce.Low, coalesce.Low}, {coalesce.High, coalesce.Low}, {coalesce.High, coalesce.High},
+	} {
+		key := fmt.Sprintf("%s-%s", c.holder, c.other)
+		t, err := ask(ctx, h.Store, key, c.holder, false, coalesce.Published)
+		if err != nil {
+			return err
+		}
+		for _, s := range []coalesce.Store{h.Peer, h.Store, h.Peer} {
+			whose, err := ask(ctx, s, key, c.other, false, coalesce.AlreadyProcessing)
+			if err != nil {
+				return err
+			}
+			if whose != t {
+				return fmt.Errorf("a %s request found %v at it; it is %v", c.other, whose, t)
+			}
+		}
+		if err := newest(ctx, h.Peer, key, t.Version); err != nil {
+			return err
+		}
+		if err := release(ctx, h.Store, t, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// highUpgradesLow: once, and the low ticket means nothing any more.
+func highUpgradesLow(ctx context.Context, h Harness) error {
+	low, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+	if err != nil {
+		return err
+	}
+	high, err := ask(ctx, h.Peer, key, coalesce.High, false, coalesce.Upgraded)
+	if err != nil {
+		return err
+	}
+	if high.Version <= low.Version {
+		return fmt.Errorf("the upgrade has the version %d after %d", high.Version, low.Version)
+	}
+	if _, err := ask(ctx, h.Store, key, coalesce.High, false, coalesce.AlreadyProcessing); err != nil {
+		return fmt.Errorf("after the upgrade: %w", err)
+	}
+	if err := newest(ctx, h.Store, key, high.Version); err != nil {
+		return err
+	}
+	if err := release(ctx, h.Store, low, false); err != nil {
+		return err
+	}
+	if err := done(ctx, h.Store, low, false); err != nil {
+		return err
+	}
+	return held(ctx, h.Store, high)
+}
+
+// lockExpires: by its own TTL, and then it is free for anybody.
+func lockExpires(ctx context.Context, h Harness) error {
+	for _, p := range []coalesce.Priority{coalesce.High, coalesce.Low} {
+		key := "expires-" + string(p)
+		first, err := ask(ctx, h.Store, key, p, false, coalesce.Published)
+		if err != nil {
+			return err
+		}
+		if err := h.Backdate(ctx, key, ttl.Of(p)-5*minute); err != nil {
+			return err
+		}
+		if err := held(ctx, h.Peer, first); err != nil {
+			return fmt.Errorf("5 min before the %s lock's deadline: %w", p, err)
+		}
+		if err := h.Backdate(ctx, key, 5*minute); err != nil {
+			return err
+		}
+		second, err := ask(ctx, h.Peer, key, coalesce.Low, false, coalesce.Published)
+		if err != nil {
+			return fmt.Errorf("after the %s lock's deadline: %w", p, err)
+		}
+		if second.Version <= first.Version {
+			return fmt.Errorf("after the %s lock's deadline the version is %d after %d", p, second.Version, first.Version)
+		}
+		if err := release(ctx, h.Store, first, false); err != nil {
+			return fmt.Errorf("by the first, which is late: %w", err)
+		}
+		if err := extended(ctx, h.Store, first, false); err != nil {
+			return fmt.Errorf("by the first, which is late: %w", err)
+		}
+		if err := held(ctx, h.Peer, second); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// upgradeHasItsOwnTTL: the lock is a high one from the upgrade on.
+func upgradeHasItsOwnTTL(ctx context.Context, h Harness) error {
+	if _, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published); err != nil {
+		return err
+	}
+	if err := h.Backdate(ctx, key, ttl.Low-5*minute); err != nil {
+		return err
+	}
+	high, err := ask(ctx, h.Store, key, coalesce.High, false, coalesce.Upgraded)
+	if err != nil {
+		return err
+	}
+	// Past what the low lock had left, and then past the high one's own.
+	if err := h.Backdate(ctx, key, ttl.High-4*minute); err != nil {
+		return err
+	}
+	if err := held(ctx, h.Peer, high); err != nil {
+		return fmt.Errorf("4 min before the upgraded lock's deadline: %w", err)
+	}
+	if err := h.Backdate(ctx, key, 4*minute); err != nil {
+		return err
+	}
+	return free(ctx, h.Peer, key)
+}

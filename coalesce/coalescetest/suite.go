@@ -1,0 +1,190 @@
+package coalescetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/coalesce"
+)
+
+// Limit bounds a case, so that a store that hangs fails it.
+const Limit = time.Minute
+
+// Harness is one empty store and what the suite needs around it.
+type Harness struct {
+	// Store under test; required.
+	Store coalesce.Store
+	// Peer is the same store as another process sees it; Store when nil.
+	Peer coalesce.Store
+	// Backdate makes the TTLs of what is kept of a key end earlier, as if the
+	// given time had gone by; required.
+	Backdate func(ctx context.Context, key string, by time.Duration) error
+	// Lose makes the store forget a key, as a flush or a failover would;
+	// required.
+	Lose func(ctx context.Context, key string) error
+}
+
+// Case is one promise.
+type Case struct {
+	Name string
+	// Run checks the promise on a fresh harness and returns how it was broken.
+	Run func(ctx context.Context, h Harness) error
+}
+
+// Check runs one case on a fresh harness.
+func Check(ctx context.Context, c Case, h Harness) error {
+	ctx, cancel := context.WithTimeout(ctx, Limit)
+	defer cancel()
+	if h.Peer == nil {
+		h.Peer = h.Store
+	}
+	return c.Run(ctx, h)
+}
+
+// Run runs every case as a subtest on a harness of its own.
+func Run(t *testing.T, open func(t *testing.T) Harness) {
+	t.Helper()
+	for _, c := range Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			if err := Check(t.Context(), c, open(t)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Cases returns the suite.
+func Cases() []Case {
+	return []Case{
+		{"free-is-published", freeIsPublished},
+		{"held-is-processing", heldIsProcessing},
+		{"high-upgrades-low", highUpgradesLow},
+		{"lock-expires", lockExpires},
+		{"upgrade-has-its-own-ttl", upgradeHasItsOwnTTL},
+		{"release-frees", releaseFrees},
+		{"release-compares", releaseCompares},
+		{"done-frees", doneFrees},
+		{"done-compares", doneCompares},
+		{"extend", extend},
+		{"extend-compares", extendCompares},
+		{"again-once", againOnce},
+		{"again-is-asked-of-the-holder", againIsAskedOfTheHolder},
+		{"again-priority", againPriority},
+		{"again-moves-with-an-upgrade", againMovesWithAnUpgrade},
+		{"again-ends-with-the-lock", againEndsWithTheLock},
+		{"again-lives-with-the-lock", againLivesWithTheLock},
+		{"versions-grow", versionsGrow},
+		{"current", current},
+		{"version-expires", versionExpires},
+		{"lost-state", lostState},
+		{"keys", keys},
+		{"arguments", arguments},
+		{"cancelled-context", cancelledContext},
+		{"concurrent-requests", concurrentRequests},
+		{"concurrent-upgrades", concurrentUpgrades},
+		{"concurrent-release", concurrentRelease},
+		{"concurrent-done", concurrentDone},
+	}
+}
+
+const (
+	minute = time.Minute
+	key    = "artist-7"
+)
+
+// ttl is long enough for no test to outlive it, and each differs from the others.
+var ttl = coalesce.TTLs{High: 10 * minute, Low: 20 * minute, Version: 60 * minute}
+
+// ask requests a refresh and checks the outcome.
+func ask(ctx context.Context, s coalesce.Store, key string, p coalesce.Priority, again bool, want coalesce.Outcome) (coalesce.Ticket, error) {
+	d, err := s.Request(ctx, key, p, again, ttl)
+	switch {
+	case err != nil:
+		return d.Ticket, fmt.Errorf("%s request of %.40q: %w", p, key, err)
+	case d.Outcome != want:
+		return d.Ticket, fmt.Errorf("%s request of %.40q: %v with %v; want %v", p, key, d.Outcome, d.Ticket, want)
+	case d.Ticket.Key != key || d.Ticket.Version < 1:
+		return d.Ticket, fmt.Errorf("%s request of %.40q: the ticket is %v", p, key, d.Ticket)
+	case d.Mine() && d.Ticket.Priority != p:
+		return d.Ticket, fmt.Errorf("%s request of %.40q: the lock has the priority %s", p, key, d.Ticket.Priority)
+	}
+	return d.Ticket, nil
+}
+
+// held checks that a ticket has the lock.
+func held(ctx context.Context, s coalesce.Store, t coalesce.Ticket) error {
+	d, err := s.Request(ctx, t.Key, coalesce.Low, false, ttl)
+	if err != nil || d.Outcome != coalesce.AlreadyProcessing || d.Ticket != t {
+		return fmt.Errorf("a low request found %v with %v, %w; want AlreadyProcessing with %v", d.Outcome, d.Ticket, orNil(err), t)
+	}
+	return nil
+}
+
+// free checks that nobody has the lock: it takes it, and gives it back.
+func free(ctx context.Context, s coalesce.Store, key string) error {
+	t, err := ask(ctx, s, key, coalesce.Low, false, coalesce.Published)
+	if err != nil {
+		return err
+	}
+	return release(ctx, s, t, true)
+}
+
+func release(ctx context.Context, s coalesce.Store, t coalesce.Ticket, want bool) error {
+	if released, err := s.Release(ctx, t); err != nil || released != want {
+		return fmt.Errorf("release of %v: %v, %w; want %v", t, released, orNil(err), want)
+	}
+	return nil
+}
+
+// done ends a run without another.
+func done(ctx context.Context, s coalesce.Store, t coalesce.Ticket, released bool) error {
+	end, err := s.Done(ctx, t, ttl)
+	if err != nil || end.Released != released || end.Again {
+		return fmt.Errorf("end of %v: %+v, %w; want released %v and no other run", t, end, orNil(err), released)
+	}
+	return nil
+}
+
+// rerun ends a run that another follows.
+func rerun(ctx context.Context, s coalesce.Store, t coalesce.Ticket, p coalesce.Priority) (coalesce.Ticket, error) {
+	end, err := s.Done(ctx, t, ttl)
+	switch {
+	case err != nil || !end.Released || !end.Again:
+		return end.Next, fmt.Errorf("end of %v: %+v, %w; want one more run", t, end, orNil(err))
+	case end.Next.Key != t.Key || end.Next.Priority != p || end.Next.Version <= t.Version:
+		return end.Next, fmt.Errorf("end of %v: one more run is %v; want %s and a newer version", t, end.Next, p)
+	}
+	return end.Next, nil
+}
+
+func extended(ctx context.Context, s coalesce.Store, t coalesce.Ticket, want bool) error {
+	if ok, err := s.Extend(ctx, t, ttl); err != nil || ok != want {
+		return fmt.Errorf("extension of %v: %v, %w; want %v", t, ok, orNil(err), want)
+	}
+	return nil
+}
+
+// newest checks the current version; 0 is an unknown one.
+func newest(ctx context.Context, s coalesce.Store, key string, want int64) error {
+	version, known, err := s.Current(ctx, key)
+	if err != nil || known != (want != 0) || known && version != want {
+		return fmt.Errorf("the current version of %.40q is %d, known %v, %w; want %d", key, version, known, orNil(err), want)
+	}
+	return nil
+}
+
+// orNil prints an error that may be none.
+func orNil(err error) error {
+	if err == nil {
+		return errNone
+	}
+	return err
+}
+
+type none struct{}
+
+func (none) Error() string { return "no error" }
+
+var errNone = none{}

@@ -1,0 +1,90 @@
+package coalesce
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Config of a [Coalescer]. The zero value works.
+type Config struct {
+	// HighTTL and LowTTL are how long a lock stands when nobody ends it: 30 s
+	// and 60 s when zero. They bound how long a crashed worker, or a request
+	// whose outcome is unknown, keeps a key from being refreshed. Work that
+	// takes longer, the wait in its queue included, either extends its lock or
+	// lets a second run begin beside it.
+	HighTTL, LowTTL time.Duration
+	// VersionTTL is how long a key's version is remembered after the last
+	// change; 45 min when zero. It should be above the time an event may wait in
+	// its queue: an older event is not seen to be obsolete any more. It must be
+	// above the locks' TTLs. Each key costs Redis about 100 bytes until then.
+	VersionTTL time.Duration
+	// Timeout bounds each call of the store; 1 s when zero. Past it the call is
+	// refused. A caller's own deadline counts too.
+	Timeout time.Duration
+	// Breaker refuses calls at once while the store is away.
+	Breaker Breaker
+	// Hooks report what happens.
+	Hooks Hooks
+}
+
+// Breaker is the circuit breaker before the store. The zero value works.
+type Breaker struct {
+	// Calls is how many there must have been within Window before the breaker
+	// judges; 10 when zero.
+	Calls int
+	// Share of failed calls that opens it, above 0 and up to 1; 0.5 when zero.
+	Share float64
+	// Window is over how long calls are counted; 10 s when zero.
+	Window time.Duration
+	// Open is how long everything is refused before some calls are tried again;
+	// 30 s when zero.
+	Open time.Duration
+	// Trials is how many calls are let through then, and must all succeed; 5
+	// when zero.
+	Trials int
+}
+
+func (c Config) withDefaults() Config {
+	c.HighTTL = cmp.Or(c.HighTTL, 30*time.Second)
+	c.LowTTL = cmp.Or(c.LowTTL, time.Minute)
+	c.VersionTTL = cmp.Or(c.VersionTTL, 45*time.Minute)
+	c.Timeout = cmp.Or(c.Timeout, time.Second)
+	c.Breaker.Calls = cmp.Or(c.Breaker.Calls, 10)
+	c.Breaker.Share = cmp.Or(c.Breaker.Share, 0.5)
+	c.Breaker.Window = cmp.Or(c.Breaker.Window, 10*time.Second)
+	c.Breaker.Open = cmp.Or(c.Breaker.Open, 30*time.Second)
+	c.Breaker.Trials = cmp.Or(c.Breaker.Trials, 5)
+	return c
+}
+
+// validate judges a configuration with its defaults.
+func (c Config) validate() error {
+	for _, f := range []struct {
+		name  string
+		value time.Duration
+		usual string
+	}{
+		{"HighTTL", c.HighTTL, "30 s"}, {"LowTTL", c.LowTTL, "60 s"}, {"VersionTTL", c.VersionTTL, "45 min"},
+		{"Timeout", c.Timeout, "1 s"}, {"Breaker.Window", c.Breaker.Window, "10 s"}, {"Breaker.Open", c.Breaker.Open, "30 s"},
+	} {
+		if f.value < time.Millisecond {
+			return fmt.Errorf("coalesce: Config.%s is %v; use at least a millisecond, or 0 for %s", f.name, f.value, f.usual)
+		}
+	}
+	switch {
+	case c.VersionTTL <= max(c.HighTTL, c.LowTTL):
+		return fmt.Errorf("coalesce: Config.VersionTTL is %v, not above HighTTL (%v) and LowTTL (%v); a version must outlive its lock",
+			c.VersionTTL, c.HighTTL, c.LowTTL)
+	case c.Breaker.Calls < 1:
+		return fmt.Errorf("coalesce: Config.Breaker.Calls is %d; use at least 1, or 0 for 10", c.Breaker.Calls)
+	case !(c.Breaker.Share > 0 && c.Breaker.Share <= 1):
+		return fmt.Errorf("coalesce: Config.Breaker.Share is %v; use more than 0 and at most 1, or 0 for 0.5", c.Breaker.Share)
+	case c.Breaker.Trials < 1:
+		return fmt.Errorf("coalesce: Config.Breaker.Trials is %d; use at least 1, or 0 for 5", c.Breaker.Trials)
+	}
+	return nil
+}
+
+var errNoStore = errors.New("coalesce: the store is nil; make one with rediscoalesce.New or memcoalesce.New")

@@ -1,0 +1,80 @@
+package coalesce_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/memcoalesce"
+	"github.com/millrace-go/millrace/fault"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var (
+	errDown    = fault.MarkInfrastructure(errors.New("connection refused"))
+	errPublish = errors.New("the broker is slow")
+)
+
+// watched is a store in memory that can fail, or be held up, before each call.
+type watched struct {
+	*memcoalesce.Store
+	calls  atomic.Int32
+	before func(ctx context.Context, what string) error
+}
+
+func watch(before func(ctx context.Context, what string) error) *watched {
+	return &watched{Store: memcoalesce.New(), before: before}
+}
+
+func (w *watched) step(ctx context.Context, what string) error {
+	w.calls.Add(1)
+	if w.before == nil {
+		return nil
+	}
+	return w.before(ctx, what)
+}
+
+func (w *watched) Request(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error) {
+	if err := w.step(ctx, "request"); err != nil {
+		return coalesce.Decision{}, err
+	}
+	return w.Store.Request(ctx, key, p, again, ttl)
+}
+
+func (w *watched) Release(ctx context.Context, t coalesce.Ticket) (bool, error) {
+	if err := w.step(ctx, "release"); err != nil {
+		return false, err
+	}
+	return w.Store.Release(ctx, t)
+}
+
+func (w *watched) Current(ctx context.Context, key string) (int64, bool, error) {
+	if err := w.step(ctx, "current"); err != nil {
+		return 0, false, err
+	}
+	return w.Store.Current(ctx, key)
+}
+
+func newCoalescer(t *testing.T, s coalesce.Store, cfg coalesce.Config) *coalesce.Coalescer {
+	t.Helper()
+	c, err := coalesce.New(s, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// want requests a refresh and checks the outcome.
+func want(t *testing.T, c *coalesce.Coalescer, p coalesce.Priority, o coalesce.Outcome, opts ...coalesce.Option) coalesce.Ticket {
+	t.Helper()
+	d, err := c.Request(t.Context(), "k", p, opts...)
+	if err != nil || d.Outcome != o {
+		t.Fatalf("%s request: %v, %v; want %v", p, d.Outcome, err, o)
+	}
+	return d.Ticket
+}

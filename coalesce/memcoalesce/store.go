@@ -1,0 +1,178 @@
+package memcoalesce
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/coalesce"
+)
+
+// Store is a [coalesce.Store] in memory.
+type Store struct {
+	mu    sync.Mutex
+	keys  map[string]*entry
+	last  int64 // the highest version of all
+	sweep int   // how many keys there may be before those that expired are dropped
+}
+
+// entry is a key. What lies behind its deadline is not there.
+type entry struct {
+	priority  coalesce.Priority
+	held      int64 // the version of the lock
+	until     time.Time
+	again     coalesce.Priority // "" when no run was asked for
+	version   int64
+	forgotten time.Time // when the version will be
+}
+
+var _ coalesce.Store = (*Store)(nil)
+
+const smallest = 1024
+
+// New returns an empty store.
+func New() *Store { return &Store{keys: map[string]*entry{}, sweep: smallest} }
+
+// Request decides; see [coalesce.Store].
+func (s *Store) Request(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error) {
+	if err := begin(ctx, "request", key, coalesce.Check(key, p)); err != nil {
+		return coalesce.Decision{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	e := s.at(key, now)
+	d := coalesce.Decision{Outcome: coalesce.Published}
+	if e.until.After(now) {
+		if p == coalesce.Low || e.priority == coalesce.High {
+			if again && e.again != coalesce.High {
+				e.again = p
+			}
+			return coalesce.Decision{Outcome: coalesce.AlreadyProcessing, Ticket: e.ticket(key)}, nil
+		}
+		d.Outcome = coalesce.Upgraded
+	} else {
+		e.again = ""
+	}
+	s.take(e, p, ttl, now)
+	d.Ticket = e.ticket(key)
+	return d, nil
+}
+
+// Release deletes the ticket's lock.
+func (s *Store) Release(ctx context.Context, t coalesce.Ticket) (released bool, err error) {
+	err = s.holding(ctx, "release", t, func(e *entry, _ time.Time) {
+		released, e.until = true, time.Time{}
+	})
+	return released, err
+}
+
+// Done ends the ticket's run, and begins another when that was asked for.
+func (s *Store) Done(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (end coalesce.End, err error) {
+	err = s.holding(ctx, "end the run of", t, func(e *entry, now time.Time) {
+		if end.Released = true; e.again == "" {
+			e.until = time.Time{}
+			return
+		}
+		p := e.again
+		e.again = ""
+		s.take(e, p, ttl, now)
+		end.Again, end.Next = true, e.ticket(t.Key)
+	})
+	return end, err
+}
+
+// Extend begins the TTLs anew.
+func (s *Store) Extend(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (extended bool, err error) {
+	err = s.holding(ctx, "extend", t, func(e *entry, now time.Time) {
+		extended = true
+		e.until, e.version, e.forgotten = now.Add(ttl.Of(t.Priority)), t.Version, now.Add(ttl.Version)
+	})
+	return extended, err
+}
+
+// Current returns the newest version.
+func (s *Store) Current(ctx context.Context, key string) (version int64, known bool, err error) {
+	if err := begin(ctx, "look up the version of", key, coalesce.CheckKey(key)); err != nil {
+		return 0, false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.keys[key]; e != nil && e.forgotten.After(time.Now()) {
+		return e.version, true, nil
+	}
+	return 0, false, nil
+}
+
+// Backdate lets a key's lock and version grow older by the given time: for
+// tests of what comes after a TTL.
+func (s *Store) Backdate(_ context.Context, key string, by time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.keys[key]; e != nil {
+		e.until, e.forgotten = e.until.Add(-by), e.forgotten.Add(-by)
+	}
+	return nil
+}
+
+// Lose forgets a key: for tests.
+func (s *Store) Lose(_ context.Context, key string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.keys, key)
+	return nil
+}
+
+func begin(ctx context.Context, what, key string, err error) error {
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("memcoalesce: %s %q: %w", what, key, err)
+	}
+	return nil
+}
+
+// holding calls f if the ticket holds its lock.
+func (s *Store) holding(ctx context.Context, what string, t coalesce.Ticket, f func(e *entry, now time.Time)) error {
+	if err := begin(ctx, what, t.Key, t.Check()); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if e := s.keys[t.Key]; e != nil && e.until.After(now) && e.ticket(t.Key) == t {
+		f(e, now)
+	}
+	return nil
+}
+
+// at returns the entry of a key, and makes room for it.
+func (s *Store) at(key string, now time.Time) *entry {
+	if e := s.keys[key]; e != nil {
+		return e
+	}
+	if len(s.keys) >= s.sweep {
+		for k, e := range s.keys {
+			if !e.until.After(now) && !e.forgotten.After(now) {
+				delete(s.keys, k)
+			}
+		}
+		s.sweep = max(smallest, 2*len(s.keys))
+	}
+	e := &entry{}
+	s.keys[key] = e
+	return e
+}
+
+// take gives the lock to a new version.
+func (s *Store) take(e *entry, p coalesce.Priority, ttl coalesce.TTLs, now time.Time) {
+	s.last = max(s.last+1, now.UnixMicro())
+	e.priority, e.held, e.until = p, s.last, now.Add(ttl.Of(p))
+	e.version, e.forgotten = s.last, now.Add(ttl.Version)
+}
+
+func (e *entry) ticket(key string) coalesce.Ticket {
+	return coalesce.Ticket{Key: key, Priority: e.priority, Version: e.held}
+}

@@ -1,0 +1,73 @@
+package memcoalesce_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/coalescetest"
+	"github.com/millrace-go/millrace/coalesce/internal/coalescemodel"
+	"github.com/millrace-go/millrace/coalesce/memcoalesce"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestConformance(t *testing.T) {
+	coalescetest.Run(t, func(*testing.T) coalescetest.Harness {
+		s := memcoalesce.New()
+		return coalescetest.Harness{Store: s, Backdate: s.Backdate, Lose: s.Lose}
+	})
+}
+
+func TestLinearizable(t *testing.T) {
+	coalescemodel.Check(t, func(_ testing.TB, n int) []coalesce.Store {
+		s := memcoalesce.New()
+		return slices.Repeat([]coalesce.Store{s}, n)
+	})
+}
+
+// Keys that are not asked for any more go, and those that stand stay.
+func TestForgetsWhatExpired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memcoalesce.New()
+		ttl := coalesce.TTLs{High: time.Minute, Low: time.Minute, Version: time.Hour}
+		for i := range 5000 {
+			if _, err := s.Request(t.Context(), fmt.Sprint(i), coalesce.Low, false, ttl); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := s.Len(); n != 5000 {
+			t.Fatalf("%d keys, want all 5000: none has expired", n)
+		}
+		time.Sleep(time.Hour + time.Second) // the bubble's clock
+		for i := range 5000 {
+			if _, err := s.Request(t.Context(), fmt.Sprint("new ", i), coalesce.Low, false, ttl); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := s.Len(); n != 5000 {
+			t.Errorf("%d keys, want the 5000 new ones", n)
+		}
+	})
+}
+
+func ExampleNew() {
+	store := memcoalesce.New()
+	coalescer, err := coalesce.New(store, coalesce.Config{})
+	if err != nil {
+		panic(err)
+	}
+	for range 2 {
+		d, err := coalescer.Request(context.Background(), "artist-7", coalesce.Low)
+		fmt.Println(d.Outcome, err)
+	}
+	// Output:
+	// Published <nil>
+	// AlreadyProcessing <nil>
+}

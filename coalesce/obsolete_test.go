@@ -1,0 +1,70 @@
+package coalesce_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/memcoalesce"
+	"github.com/millrace-go/millrace/event"
+)
+
+// Sequence is what a consumer wants, and a priority is an event's.
+var (
+	_ bus.Current = (*coalesce.Coalescer)(nil).Sequence
+	_             = coalesce.Priority(event.High)
+)
+
+func TestPrioritiesAreThoseOfEvents(t *testing.T) {
+	if event.Priority(coalesce.High) != event.High || event.Priority(coalesce.Low) != event.Low {
+		t.Error("the priorities differ from those of package event")
+	}
+}
+
+func TestObsolete(t *testing.T) {
+	s := memcoalesce.New()
+	c := newCoalescer(t, s, coalesce.Config{})
+	check := func(when string, version int64, obsolete bool, current int64) {
+		t.Helper()
+		if got, err := c.Obsolete(t.Context(), "k", version); got != obsolete || err != nil {
+			t.Errorf("%s: %d is obsolete: %v, %v; want %v", when, version, got, err, obsolete)
+		}
+		if got, err := c.Sequence(t.Context(), "k"); got != uint64(current) || err != nil {
+			t.Errorf("%s: the sequence is %d, %v; want %d", when, got, err, current)
+		}
+		if got, known, err := c.Current(t.Context(), "k"); got != current || known != (current > 0) || err != nil {
+			t.Errorf("%s: the version is %d, %v, %v; want %d", when, got, known, err, current)
+		}
+	}
+	check("before the first request", 1, false, 0)
+	low := want(t, c, coalesce.Low, coalesce.Published)
+	check("its own", low.Version, false, low.Version)
+	high := want(t, c, coalesce.High, coalesce.Upgraded)
+	check("upgraded", low.Version, true, high.Version)
+	check("the upgrade", high.Version, false, high.Version)
+	check("from the future", high.Version+1, false, high.Version)
+	if err := s.Lose(t.Context(), "k"); err != nil {
+		t.Fatal(err)
+	}
+	check("after a loss", low.Version, false, 0)
+	c.Skipped()
+	if n := c.Stats().Obsolete; n != 2 {
+		t.Errorf("%d obsolete events counted, want the one found and the one reported", n)
+	}
+}
+
+// Without an answer nothing is obsolete, and the error says so.
+func TestObsoleteWithoutStore(t *testing.T) {
+	c := newCoalescer(t, watch(func(context.Context, string) error { return errDown }), coalesce.Config{})
+	if obsolete, err := c.Obsolete(t.Context(), "k", 1); obsolete || !errors.Is(err, coalesce.ErrUnavailable) {
+		t.Errorf("%v, %v", obsolete, err)
+	}
+	if sequence, err := c.Sequence(t.Context(), "k"); sequence != 0 || !errors.Is(err, coalesce.ErrUnavailable) {
+		t.Errorf("%d, %v", sequence, err)
+	}
+	if _, err := c.Obsolete(t.Context(), "", 1); !errors.Is(err, coalesce.ErrEmptyKey) {
+		t.Errorf("no key: %v", err)
+	}
+}

@@ -1,0 +1,154 @@
+package rediscoalesce_test
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/coalescetest"
+	"github.com/millrace-go/millrace/coalesce/internal/coalescemodel"
+	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// servers names each kind of Redis, by URL.
+var servers = map[string]func(t testing.TB) string{
+	"miniredis": func(t testing.TB) string { t.Helper(); return "redis://" + miniature(t).Addr() },
+	"redis":     servicetest.Redis,
+	"cluster":   func(t testing.TB) string { t.Helper(); return "redis://" + servicetest.RedisCluster(t) },
+}
+
+// miniature starts a Redis in this process, whose keys expire by the clock.
+func miniature(t testing.TB) *miniredis.Miniredis {
+	t.Helper()
+	m := miniredis.NewMiniRedis()
+	m.ClockTTL(true)
+	if err := m.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	return m
+}
+
+func open(t testing.TB, url string) redis.UniversalClient {
+	t.Helper()
+	// On a busy machine an answer may take long.
+	client, err := redisdb.Open(url, redisdb.Config{Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+func eachServer(t *testing.T, run func(t *testing.T, url string)) {
+	for name, url := range servers {
+		t.Run(name, func(t *testing.T) { run(t, url(t)) })
+	}
+}
+
+// prefix is a place of the test's own in a shared keyspace, emptied at its end.
+func prefix(t testing.TB, client redis.UniversalClient) string {
+	t.Helper()
+	p := "t_" + strings.ToLower(rand.Text()) + ":"
+	t.Cleanup(func() {
+		empty := func(ctx context.Context, node redis.UniversalClient) error {
+			keys := node.Scan(ctx, 0, p+"*", 1000).Iterator()
+			for keys.Next(ctx) {
+				if err := client.Del(ctx, keys.Val()).Err(); err != nil {
+					return err
+				}
+			}
+			return keys.Err()
+		}
+		ctx := context.Background()
+		var err error
+		if cluster, ok := client.(*redis.ClusterClient); ok {
+			err = cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error { return empty(ctx, node) })
+		} else {
+			err = empty(ctx, client)
+		}
+		if err != nil {
+			t.Errorf("empty %s: %v", p, err)
+		}
+	})
+	return p
+}
+
+func newStore(t testing.TB, client redis.UniversalClient, prefix string) *rediscoalesce.Store {
+	t.Helper()
+	s, err := rediscoalesce.New(client, rediscoalesce.Config{Prefix: prefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// keysOf are the Redis keys of an id, as its store names them.
+func keysOf(prefix, id string) []string {
+	tag := prefix + "{" + strings.NewReplacer("%", "%25", "}", "%7D").Replace(id) + "}"
+	return []string{tag + ":lock", tag + ":ver", tag + ":again"}
+}
+
+// backdate shortens the TTLs of a key.
+func backdate(client redis.UniversalClient, prefix string) func(context.Context, string, time.Duration) error {
+	return func(ctx context.Context, id string, by time.Duration) error {
+		for _, key := range keysOf(prefix, id) {
+			left, err := client.PTTL(ctx, key).Result()
+			if err != nil {
+				return err
+			}
+			if left < 0 {
+				continue // there is no such key
+			}
+			if left -= by; left > 0 {
+				err = client.PExpire(ctx, key, left).Err()
+			} else {
+				err = client.Del(ctx, key).Err()
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func lose(client redis.UniversalClient, prefix string) func(context.Context, string) error {
+	return func(ctx context.Context, id string) error { return client.Del(ctx, keysOf(prefix, id)...).Err() }
+}
+
+func TestConformance(t *testing.T) {
+	eachServer(t, func(t *testing.T, url string) {
+		client, peer := open(t, url), open(t, url)
+		coalescetest.Run(t, func(t *testing.T) coalescetest.Harness {
+			p := prefix(t, client)
+			return coalescetest.Harness{
+				Store: newStore(t, client, p), Peer: newStore(t, peer, p), Backdate: backdate(client, p), Lose: lose(client, p),
+			}
+		})
+	})
+}
+
+func TestLinearizable(t *testing.T) {
+	eachServer(t, func(t *testing.T, url string) {
+		coalescemodel.Check(t, func(t testing.TB, n int) []coalesce.Store {
+			p := prefix(t, open(t, url))
+			var all []coalesce.Store
+			for range n {
+				all = append(all, newStore(t, open(t, url), p))
+			}
+			return all
+		})
+	})
+}

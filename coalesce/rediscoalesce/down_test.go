@@ -1,0 +1,236 @@
+package rediscoalesce_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+// server is a redis-server of the test's own.
+type server struct {
+	url  string
+	proc *exec.Cmd
+	once sync.Once
+}
+
+// end kills the server, also a stopped one, and returns when it is gone.
+func (s *server) end(t *testing.T) {
+	t.Helper()
+	s.once.Do(func() {
+		killed := s.proc.Process.Kill()
+		var exit *exec.ExitError
+		if err := s.proc.Wait(); err != nil && !errors.As(err, &exit) {
+			t.Error(errors.Join(killed, err))
+		}
+	})
+}
+
+func (s *server) signal(t *testing.T, sig syscall.Signal) {
+	t.Helper()
+	if err := s.proc.Process.Signal(sig); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ownServer starts a server that ends with the test.
+func ownServer(t *testing.T) *server {
+	t.Helper()
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		servicetest.Missing(t, "needs redis-server in PATH (Debian: redis-server)")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	_, port, _ := strings.Cut(address, ":")
+	s := &server{
+		url:  "redis://" + address,
+		proc: exec.Command(program, "--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", ""),
+	}
+	if err := s.proc.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.end(t) })
+	s.await(t)
+	return s
+}
+
+// await returns when the server answers.
+func (s *server) await(t *testing.T) {
+	t.Helper()
+	client, err := redisdb.Open(s.url, redisdb.Config{Timeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for deadline := time.Now().Add(time.Minute); ; {
+		err := client.Ping(t.Context()).Err()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("redis-server does not answer: %v", err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// A server that hangs, and one that is gone: every call is refused within its
+// time, then at once by the breaker, and when the server is back so is the
+// coalescer.
+func TestRedisDown(t *testing.T) {
+	const patience = 30 * time.Second // against a call without any bound, on a busy machine
+	for name, tc := range map[string]struct {
+		down func(t *testing.T, s *server)
+		up   func(t *testing.T, s *server)
+	}{
+		"stopped": {
+			func(t *testing.T, s *server) { t.Helper(); s.signal(t, syscall.SIGSTOP) },
+			func(t *testing.T, s *server) { t.Helper(); s.signal(t, syscall.SIGCONT) },
+		},
+		"killed": {
+			func(t *testing.T, s *server) { t.Helper(); s.end(t) },
+			nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := ownServer(t)
+			client := open(t, s.url)
+			c := newCoalescer(t, newStore(t, client, ""), coalesce.Config{
+				Timeout: 500 * time.Millisecond, HighTTL: 2 * time.Second, LowTTL: 2 * time.Second,
+				Breaker: coalesce.Breaker{Calls: 4, Window: time.Hour, Open: time.Second},
+			})
+			var ticket coalesce.Ticket
+			// The first call may meet a server that is still slow to start.
+			for ticket.Version == 0 {
+				d, err := c.Request(t.Context(), "artist-7", coalesce.Low)
+				if err != nil {
+					t.Log(err)
+				}
+				ticket = d.Ticket
+			}
+			tc.down(t, s)
+			published := false
+			for name, call := range map[string]func() error{
+				"Do": func() error {
+					_, err := c.Do(t.Context(), "artist-8", coalesce.High, func(context.Context, int64) error { published = true; return nil })
+					return err
+				},
+				"Release": func() error {
+					_, err := c.Release(t.Context(), ticket.Key, ticket.Priority, ticket.Version)
+					return err
+				},
+				"Done": func() error {
+					_, _, err := c.Done(t.Context(), ticket.Key, ticket.Priority, ticket.Version)
+					return err
+				},
+				"Extend":   func() error { _, err := c.Extend(t.Context(), ticket.Key, ticket.Priority, ticket.Version); return err },
+				"Obsolete": func() error { _, err := c.Obsolete(t.Context(), ticket.Key, ticket.Version); return err },
+			} {
+				began := time.Now()
+				err := call()
+				if !errors.Is(err, coalesce.ErrUnavailable) || fault.Of(err) != fault.Infrastructure {
+					t.Errorf("%s without Redis: %v (%v), want ErrUnavailable", name, err, fault.Of(err))
+				}
+				if took := time.Since(began); took > patience {
+					t.Errorf("%s was refused after %v", name, took)
+				}
+			}
+			if published {
+				t.Error("something was published without Redis")
+			}
+			if state := c.Stats().Breaker; state == "closed" {
+				t.Error("the breaker is still closed")
+			}
+			if tc.up == nil {
+				return
+			}
+			tc.up(t, s)
+			// Back by itself. What was asked in vain may have been carried out
+			// late, so the key may be locked until the TTL.
+			for deadline := time.Now().Add(time.Minute); ; {
+				d, err := c.Request(t.Context(), "artist-8", coalesce.High)
+				if err == nil && d.Mine() {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("Redis is back: %v, %v", d.Outcome, err)
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+		})
+	}
+}
+
+// Nodes of a Cluster that cannot be reached are no different.
+func TestClusterDown(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	client, err := redisdb.Open("redis://"+address+"/?cluster=true", redisdb.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	c := newCoalescer(t, newStore(t, client, ""), coalesce.Config{})
+	for range 15 {
+		_, err := c.Request(t.Context(), "artist-7", coalesce.Low)
+		if !errors.Is(err, coalesce.ErrUnavailable) || fault.Of(err) != fault.Infrastructure {
+			t.Fatalf("%v (%v), want ErrUnavailable", err, fault.Of(err))
+		}
+	}
+	if state := c.Stats().Breaker; state != "open" {
+		t.Errorf("the breaker is %s", state)
+	}
+}
+
+// A client that would wait for ever, or ask twice, is refused; so is a prefix
+// that breaks the hash tag.
+func TestNewChecks(t *testing.T) {
+	options := func(change func(o *redis.Options)) redis.UniversalClient {
+		o := &redis.Options{Addr: "127.0.0.1:1", ContextTimeoutEnabled: true, MaxRetries: -1}
+		change(o)
+		client := redis.NewClient(o)
+		t.Cleanup(func() { client.Close() })
+		return client
+	}
+	patient := options(func(o *redis.Options) { o.ContextTimeoutEnabled = false })
+	insistent := options(func(o *redis.Options) { o.MaxRetries = 0 })
+	fine := options(func(*redis.Options) {})
+	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})
+	defer cluster.Close()
+	for _, tc := range []struct {
+		client redis.UniversalClient
+		prefix string
+		want   string
+	}{
+		{nil, "", "client is nil"}, {patient, "", "ContextTimeoutEnabled"}, {insistent, "", "MaxRetries"},
+		{cluster, "", "ContextTimeoutEnabled"}, {fine, "a{b}", "brace"}, {fine, "}", "brace"},
+	} {
+		if err := tryNew(tc.client, tc.prefix); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%v, want an error about %s", err, tc.want)
+		}
+	}
+	if err := tryNew(fine, ""); err != nil {
+		t.Error(err)
+	}
+}

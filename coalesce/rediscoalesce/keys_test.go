@@ -1,0 +1,167 @@
+package rediscoalesce_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+func tryNew(client redis.UniversalClient, prefix string) error {
+	_, err := rediscoalesce.New(client, rediscoalesce.Config{Prefix: prefix})
+	return err
+}
+
+var ttl = coalesce.TTLs{High: 30 * time.Second, Low: time.Minute, Version: 45 * time.Minute}
+
+// The keys are read by operators and dashboards: their names, what they hold and
+// how long.
+func TestKeys(t *testing.T) {
+	m := miniature(t)
+	client := open(t, "redis://"+m.Addr())
+	s := newStore(t, client, "")
+	request := func(p coalesce.Priority, again bool) coalesce.Ticket {
+		d, err := s.Request(t.Context(), "42", p, again, ttl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Ticket
+	}
+	holds := func(key, want string, longest time.Duration) {
+		t.Helper()
+		left := client.PTTL(t.Context(), key).Val()
+		if got := client.Get(t.Context(), key).Val(); got != want || left > longest || left < longest-20*time.Second {
+			t.Errorf("%s holds %q for %v, want %q for %v", key, got, left, want, longest)
+		}
+	}
+	version := func(t coalesce.Ticket) string { return strconv.FormatInt(t.Version, 10) }
+	low := request(coalesce.Low, false)
+	holds("upd:{42}:lock", "LOW:"+version(low), time.Minute)
+	holds("upd:{42}:ver", version(low), 45*time.Minute)
+	request(coalesce.Low, true)
+	holds("upd:{42}:again", "LOW:"+version(low), time.Minute+time.Second)
+	high := request(coalesce.High, false)
+	holds("upd:{42}:lock", "HIGH:"+version(high), 30*time.Second)
+	holds("upd:{42}:ver", version(high), 45*time.Minute)
+	holds("upd:{42}:again", "LOW:"+version(high), 31*time.Second)
+	if _, err := s.Done(t.Context(), high, ttl); err != nil {
+		t.Fatal(err)
+	}
+	if keys := client.Keys(t.Context(), "*").Val(); !slices.Equal(keys, []string{"upd:{42}:lock", "upd:{42}:ver"}) {
+		t.Errorf("a run that follows another left %v", keys)
+	}
+	if _, err := s.Request(t.Context(), "}%7D{", coalesce.Low, false, ttl); err != nil {
+		t.Fatal(err)
+	}
+	if !m.Exists("upd:{%7D%257D{}:lock") {
+		t.Errorf("an id with braces: %v", client.Keys(t.Context(), "*").Val())
+	}
+}
+
+// Every id keeps its three keys in one slot of a Cluster.
+func TestSlots(t *testing.T) {
+	eachServer(t, func(t *testing.T, url string) {
+		client := open(t, url)
+		if _, ok := client.(*redis.ClusterClient); !ok {
+			t.Log("n/a: one server has no slots")
+			return
+		}
+		for _, id := range []string{"42", "", "}", "{", "}{", "a}b", "{}", "%7D", "a}:lock"} {
+			var slots []int64
+			for _, key := range keysOf("upd:", id+"x") {
+				slot, err := client.ClusterKeySlot(t.Context(), key).Result()
+				if err != nil {
+					t.Fatal(err)
+				}
+				slots = append(slots, slot)
+			}
+			if slots[0] != slots[1] || slots[1] != slots[2] {
+				t.Errorf("the keys of %q are in the slots %v", id, slots)
+			}
+		}
+	})
+}
+
+// The version is above the lock's also when the counter alone was lost, and
+// above a counter that is ahead of the clock.
+func TestCounters(t *testing.T) {
+	eachServer(t, func(t *testing.T, url string) {
+		client := open(t, url)
+		p := prefix(t, client)
+		s := newStore(t, client, p)
+		ahead := time.Now().Add(time.Hour).UnixMicro()
+		if err := client.Set(t.Context(), p+"{42}:ver", ahead, time.Hour).Err(); err != nil {
+			t.Fatal(err)
+		}
+		low, err := s.Request(t.Context(), "42", coalesce.Low, false, ttl)
+		if err != nil || low.Ticket.Version != ahead+1 {
+			t.Fatalf("%v, %v; want the version %d", low, err, ahead+1)
+		}
+		if err := client.Del(t.Context(), p+"{42}:ver").Err(); err != nil {
+			t.Fatal(err)
+		}
+		high, err := s.Request(t.Context(), "42", coalesce.High, false, ttl)
+		if err != nil || high.Ticket.Version != ahead+2 {
+			t.Fatalf("%v, %v; want the version %d", high, err, ahead+2)
+		}
+		if err := client.Del(t.Context(), p+"{42}:ver").Err(); err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := s.Extend(t.Context(), high.Ticket, ttl); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		if v, known, err := s.Current(t.Context(), "42"); v != ahead+2 || !known || err != nil {
+			t.Errorf("an extension leaves the version %d, %v, %v; want %d", v, known, err, ahead+2)
+		}
+	})
+}
+
+// What is no lock of ours: text that is no ticket counts as no lock, another
+// type of key is an error that nothing mends.
+func TestForeignKeys(t *testing.T) {
+	for _, url := range []string{servicetest.Redis(t), "redis://" + servicetest.RedisCluster(t)} {
+		client := open(t, url)
+		p := prefix(t, client)
+		s := newStore(t, client, p)
+		ctx := t.Context()
+		if err := errors.Join(client.Set(ctx, p+"{a}:lock", "something", time.Hour).Err(),
+			client.HSet(ctx, p+"{b}:lock", "f", "v").Err(), client.HSet(ctx, p+"{c}:ver", "f", "v").Err()); err != nil {
+			t.Fatal(err)
+		}
+		if d, err := s.Request(ctx, "a", coalesce.Low, false, ttl); err != nil || d.Outcome != coalesce.Published {
+			t.Errorf("over text: %v, %v", d.Outcome, err)
+		}
+		for _, id := range []string{"b", "c"} {
+			if _, err := s.Request(ctx, id, coalesce.Low, false, ttl); rediscoalesce.Classify(err) != fault.Permanent {
+				t.Errorf("%s, of another type: %v (%v), want a permanent error", id, err, rediscoalesce.Classify(err))
+			}
+		}
+	}
+}
+
+// A server that lost its scripts, after a restart say, gets them again.
+func TestScriptsAreLoadedAgain(t *testing.T) {
+	client := open(t, "redis://"+miniature(t).Addr())
+	s := newStore(t, client, "")
+	for _, id := range []string{"a", "b"} {
+		if err := client.ScriptFlush(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		d, err := s.Request(context.Background(), id, coalesce.High, false, ttl)
+		if err != nil || !d.Mine() {
+			t.Fatal(d, err)
+		}
+		if released, err := s.Release(t.Context(), d.Ticket); !released || err != nil {
+			t.Error(released, err)
+		}
+	}
+}

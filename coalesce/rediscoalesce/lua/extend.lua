@@ -1,0 +1,14 @@
+-- Begins the TTLs of a lock, its mark and the version anew if the caller holds
+-- the lock.
+-- KEYS[1] lock  KEYS[2] version  KEYS[3] mark for one more run
+-- ARGV[1] 'PRIORITY:version'  ARGV[2] TTL of the lock, ms
+-- ARGV[3] TTL of the version, ms
+-- returns 1, or 0 when somebody else has the lock, or nobody
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+  return 0
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+redis.call('PEXPIRE', KEYS[3], ARGV[2] + 1000)
+-- Whoever has the lock has the newest version, also when the counter is gone.
+redis.call('SET', KEYS[2], string.match(ARGV[1], ':(%d+)$'), 'PX', ARGV[3])
+return 1

@@ -1,0 +1,191 @@
+package rediscoalesce
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/redisdb"
+)
+
+// Store is a [coalesce.Store] in Redis, with Redis' own clock.
+type Store struct {
+	client  redis.UniversalClient
+	prefix  string
+	scripts scripts
+}
+
+var _ coalesce.Store = (*Store)(nil)
+
+// New makes a store on a client, which stays the caller's to close. The client
+// must heed the deadlines of contexts and must not repeat calls:
+//
+//	redis.NewUniversalClient(&redis.UniversalOptions{
+//		Addrs: …, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
+//	})
+func New(client redis.UniversalClient, cfg Config) (*Store, error) {
+	if client == nil {
+		return nil, errors.New("rediscoalesce: the client is nil; make one with redis.NewUniversalClient")
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	if err := checkClient(client); err != nil {
+		return nil, err
+	}
+	return &Store{client: client, prefix: cmp.Or(cfg.Prefix, "upd:"), scripts: newScripts()}, nil
+}
+
+// checkClient refuses a client that would wait beyond a deadline, or ask again
+// what may have been carried out: a repeated request finds its own lock and takes
+// it for somebody else's.
+func checkClient(client redis.UniversalClient) error {
+	heeds, retries := true, 0
+	switch c := client.(type) {
+	case *redis.Client:
+		heeds, retries = c.Options().ContextTimeoutEnabled, c.Options().MaxRetries
+	case *redis.ClusterClient:
+		heeds, retries = c.Options().ContextTimeoutEnabled, c.Options().MaxRetries
+	}
+	switch {
+	case !heeds:
+		return errors.New("rediscoalesce: the client does not heed the deadline of a context; make it with ContextTimeoutEnabled: true")
+	case retries > 0:
+		return fmt.Errorf("rediscoalesce: the client repeats a call %d times, although it may have been carried out; make it with MaxRetries: -1", retries)
+	}
+	return nil
+}
+
+// Request decides; see [coalesce.Store].
+func (s *Store) Request(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error) {
+	if err := coalesce.Check(key, p); err != nil {
+		return coalesce.Decision{}, err
+	}
+	mark := "0"
+	if again {
+		mark = "1"
+	}
+	n := s.names(key)
+	answer, err := s.scripts.request.Run(ctx, s.client, []string{n.lock, n.version, n.again},
+		string(p), ttl.Of(p).Milliseconds(), ttl.Version.Milliseconds(), mark).StringSlice()
+	if err != nil {
+		return coalesce.Decision{}, failed("request", key, err)
+	}
+	if len(answer) != 2 {
+		return coalesce.Decision{}, failed("request", key, fmt.Errorf("the script answered %q", answer))
+	}
+	d := coalesce.Decision{Outcome: outcomes[answer[0]]}
+	if d.Ticket, err = ticket(key, answer[1]); err != nil {
+		return coalesce.Decision{}, failed("request", key, err)
+	}
+	return d, nil
+}
+
+var outcomes = map[string]coalesce.Outcome{
+	"published": coalesce.Published, "upgraded": coalesce.Upgraded, "processing": coalesce.AlreadyProcessing,
+}
+
+// Release deletes the ticket's lock.
+func (s *Store) Release(ctx context.Context, t coalesce.Ticket) (bool, error) {
+	if err := t.Check(); err != nil {
+		return false, err
+	}
+	n := s.names(t.Key)
+	released, err := s.scripts.release.Run(ctx, s.client, []string{n.lock, n.again}, value(t)).Bool()
+	if err != nil {
+		return false, failed("release", t.Key, err)
+	}
+	return released, nil
+}
+
+// Done ends the ticket's run, and begins another when that was asked for.
+func (s *Store) Done(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (coalesce.End, error) {
+	if err := t.Check(); err != nil {
+		return coalesce.End{}, err
+	}
+	n := s.names(t.Key)
+	answer, err := s.scripts.done.Run(ctx, s.client, []string{n.lock, n.version, n.again},
+		value(t), ttl.High.Milliseconds(), ttl.Low.Milliseconds(), ttl.Version.Milliseconds()).StringSlice()
+	if err != nil {
+		return coalesce.End{}, failed("end the run of", t.Key, err)
+	}
+	switch {
+	case len(answer) == 1 && answer[0] == "lost":
+		return coalesce.End{}, nil
+	case len(answer) == 1 && answer[0] == "released":
+		return coalesce.End{Released: true}, nil
+	case len(answer) != 2:
+		return coalesce.End{}, failed("end the run of", t.Key, fmt.Errorf("the script answered %q", answer))
+	}
+	next, err := ticket(t.Key, answer[1])
+	if err != nil {
+		return coalesce.End{}, failed("end the run of", t.Key, err)
+	}
+	return coalesce.End{Released: true, Again: true, Next: next}, nil
+}
+
+// Extend begins the TTLs anew.
+func (s *Store) Extend(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (bool, error) {
+	if err := t.Check(); err != nil {
+		return false, err
+	}
+	n := s.names(t.Key)
+	extended, err := s.scripts.extend.Run(ctx, s.client, []string{n.lock, n.version, n.again},
+		value(t), ttl.Of(t.Priority).Milliseconds(), ttl.Version.Milliseconds()).Bool()
+	if err != nil {
+		return false, failed("extend", t.Key, err)
+	}
+	return extended, nil
+}
+
+// Current returns the newest version.
+func (s *Store) Current(ctx context.Context, key string) (version int64, known bool, err error) {
+	if err := coalesce.CheckKey(key); err != nil {
+		return 0, false, err
+	}
+	version, err = s.client.Get(ctx, s.names(key).version).Int64()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return 0, false, nil
+	case err != nil:
+		return 0, false, failed("look up the version of", key, err)
+	}
+	return version, true, nil
+}
+
+// value is what the lock of a ticket holds.
+func value(t coalesce.Ticket) string {
+	return string(t.Priority) + ":" + strconv.FormatInt(t.Version, 10)
+}
+
+// ticket reads the value of a lock.
+func ticket(key, value string) (coalesce.Ticket, error) {
+	p, version, _ := strings.Cut(value, ":")
+	n, err := strconv.ParseInt(version, 10, 64)
+	t := coalesce.Ticket{Key: key, Priority: coalesce.Priority(p), Version: n}
+	if err == nil {
+		err = t.Check()
+	}
+	if err != nil {
+		return coalesce.Ticket{}, fmt.Errorf("the lock holds %.40q, not HIGH or LOW and a version: %w", value, err)
+	}
+	return t, nil
+}
+
+// Classify judges Redis errors for retries: unreachable, slow beyond the
+// timeout, loading, out of memory or read-only is infrastructure.
+func Classify(err error) fault.Class { return redisdb.Classify(err) }
+
+func failed(what, key string, err error) error {
+	if !errors.Is(err, context.Canceled) && Classify(err) == fault.Infrastructure {
+		err = fault.MarkInfrastructure(err)
+	}
+	return fmt.Errorf("rediscoalesce: %s %q: %w", what, key, err)
+}

@@ -1,0 +1,28 @@
+package coalesce
+
+import "sync/atomic"
+
+// Stats counts what a [Coalescer] did since it was made.
+type Stats struct {
+	Published int64 // requests that took a free lock
+	Coalesced int64 // requests that found somebody at it: dedup_coalesce_hit_total
+	Upgraded  int64 // requests that took over from low priority: dedup_upgrade_total
+	Reruns    int64 // runs that Done began because somebody had asked for one more
+	Conflicts int64 // tickets that did not hold their lock any more: dedup_lock_conflict_total
+	Obsolete  int64 // events found or reported to be out of date: obsolete_event_skipped_total
+	Refused   int64 // calls that failed because the store is away
+	Breaker   string
+}
+
+type counters struct {
+	published, coalesced, upgraded, reruns, conflicts, obsolete, refused atomic.Int64
+}
+
+// Stats returns the counts; Breaker is "closed", "half-open" or "open".
+func (c *Coalescer) Stats() Stats {
+	n := &c.counts
+	return Stats{
+		Published: n.published.Load(), Coalesced: n.coalesced.Load(), Upgraded: n.upgraded.Load(), Reruns: n.reruns.Load(),
+		Conflicts: n.conflicts.Load(), Obsolete: n.obsolete.Load(), Refused: n.refused.Load(), Breaker: c.guard.circuit.State().String(),
+	}
+}

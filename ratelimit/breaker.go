@@ -1,0 +1,136 @@
+package ratelimit
+
+import (
+	"errors"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+)
+
+// BreakerState of the circuit breaker between a limiter and its store.
+type BreakerState uint8
+
+// The states: closed lets all calls through, open none, half-open a few for
+// trial.
+const (
+	BreakerClosed BreakerState = iota
+	BreakerHalfOpen
+	BreakerOpen
+)
+
+// String returns "closed", "half-open" or "open".
+func (s BreakerState) String() string {
+	switch s {
+	case BreakerOpen:
+		return "open"
+	case BreakerHalfOpen:
+		return "half-open"
+	default:
+		return "closed"
+	}
+}
+
+// breaker stands between the limiter and the store. Only the goroutine that
+// makes the limiter's one call uses it; all others read what is atomic.
+type breaker struct {
+	circuit *gobreaker.CircuitBreaker[Grant]
+	now     func() time.Duration
+	openFor time.Duration
+	state   atomic.Uint32
+	until   atomic.Int64 // no call before this time of the limiter's clock
+	last    outcomes
+	changes []breakerChange // since the last call of taken
+}
+
+type breakerChange struct{ from, to BreakerState }
+
+func newBreaker(c BreakerConfig, now func() time.Duration) *breaker {
+	b := &breaker{now: now, openFor: c.OpenFor, last: outcomes{failed: make([]bool, c.Calls)}}
+	threshold := max(1, int(math.Ceil(c.FailureRatio*float64(c.Calls)-1e-9)))
+	b.circuit = gobreaker.NewCircuitBreaker[Grant](gobreaker.Settings{
+		Name: "ratelimit", MaxRequests: uint32(c.Trials), Timeout: c.OpenFor,
+		// Its own counts reach back to a time when all was well: thousands of
+		// good calls would hide that the last ten failed.
+		ReadyToTrip:   func(gobreaker.Counts) bool { return b.last.full() && b.last.failures >= threshold },
+		OnStateChange: b.changed,
+	})
+	return b
+}
+
+func (b *breaker) changed(_ string, from, to gobreaker.State) {
+	b.last.clear()
+	var until time.Duration
+	if to == gobreaker.StateOpen {
+		until = b.now() + b.openFor
+	}
+	b.until.Store(int64(until))
+	b.state.Store(uint32(stateOf(to)))
+	b.changes = append(b.changes, breakerChange{stateOf(from), stateOf(to)})
+}
+
+func stateOf(s gobreaker.State) BreakerState {
+	switch s {
+	case gobreaker.StateOpen:
+		return BreakerOpen
+	case gobreaker.StateHalfOpen:
+		return BreakerHalfOpen
+	default:
+		return BreakerClosed
+	}
+}
+
+// call makes the call unless the breaker is open.
+func (b *breaker) call(fn func() (Grant, error)) (Grant, error) {
+	g, err := b.circuit.Execute(func() (g Grant, err error) {
+		failed := true // also when fn panics
+		defer func() { b.last.add(failed) }()
+		g, err = fn()
+		failed = err != nil
+		return g, err
+	})
+	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
+		err = errOpen
+	}
+	return g, err
+}
+
+// taken returns the changes of state since the last time.
+func (b *breaker) taken() []breakerChange {
+	c := b.changes
+	b.changes = nil
+	return c
+}
+
+// refusesFor returns how long the breaker refuses still, 0 when it does not.
+func (b *breaker) refusesFor() time.Duration {
+	until := b.until.Load()
+	if until == 0 {
+		return 0
+	}
+	return max(0, time.Duration(until)-b.now())
+}
+
+// outcomes are those of the last calls.
+type outcomes struct {
+	failed   []bool
+	at, n    int
+	failures int
+}
+
+func (o *outcomes) add(failed bool) {
+	if o.full() && o.failed[o.at] {
+		o.failures--
+	}
+	if failed {
+		o.failures++
+	}
+	o.failed[o.at] = failed
+	o.at = (o.at + 1) % len(o.failed)
+	o.n = min(o.n+1, len(o.failed))
+}
+
+func (o *outcomes) full() bool { return o.n == len(o.failed) }
+
+func (o *outcomes) clear() { o.at, o.n, o.failures = 0, 0, 0 }

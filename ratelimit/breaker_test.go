@@ -1,0 +1,185 @@
+package ratelimit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/ratelimit"
+)
+
+func TestFailsClosedWithinTheTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{} // never opens
+		store := &budget{before: g.hold}
+		l := limiter(t, store, ratelimit.Config{})
+		var wg sync.WaitGroup
+		began := time.Now()
+		for i := range 20 {
+			wg.Go(func() {
+				time.Sleep(time.Duration(i) * time.Millisecond)
+				d, err := l.Allow(context.Background(), ratelimit.Priority(i%2))
+				if !errors.Is(err, ratelimit.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) || fault.Of(err) != fault.Infrastructure {
+					t.Errorf("caller %d: %v", i, err)
+				}
+				if d.Allowed || d.Permit != nil || d.Reason != ratelimit.ReasonUnavailable {
+					t.Errorf("caller %d: %+v", i, d)
+				}
+			})
+		}
+		wg.Wait()
+		if took := time.Since(began); took != 100*time.Millisecond || store.calls() != 1 {
+			t.Errorf("took %s and %d calls", took, store.calls())
+		}
+		if s := l.Stats(); s.Rejected[0][ratelimit.ReasonUnavailable]+s.Rejected[1][ratelimit.ReasonUnavailable] != 20 {
+			t.Errorf("rejected %v", s.Rejected)
+		}
+	})
+}
+
+func TestBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &budget{}
+		away := false
+		store.before = func(context.Context, ratelimit.Ask) error {
+			if away {
+				return errAway
+			}
+			return nil
+		}
+		var changes []string
+		l := limiter(t, store, ratelimit.Config{
+			Limits: ratelimit.Limits{HardLimit: 100_000, Rate: 50_000},
+			Hooks: ratelimit.Hooks{BreakerChanged: func(from, to ratelimit.BreakerState) {
+				changes = append(changes, fmt.Sprintf("%s to %s", from, to))
+			}},
+		})
+		ctx := context.Background()
+		allow := func(want bool) ratelimit.Decision {
+			t.Helper()
+			d, err := l.Allow(ctx, ratelimit.High)
+			if d.Allowed != want || errors.Is(err, ratelimit.ErrUnavailable) == want {
+				t.Fatalf("%+v, %v; want %v (%d calls)", d, err, want, store.calls())
+			}
+			return d
+		}
+		for range 10_000 {
+			allow(true)
+		}
+		away = true
+		for range 5 { // half of the last ten
+			allow(false)
+		}
+		calls := store.calls()
+		d := allow(false)
+		if d.RetryAfter != 30*time.Second || store.calls() != calls || l.Stats().Breaker != ratelimit.BreakerOpen {
+			t.Fatalf("while open: %+v, %d calls", d, store.calls()-calls)
+		}
+		if _, err := l.Wait(ctx, ratelimit.High); !errors.Is(err, ratelimit.ErrUnavailable) || store.calls() != calls {
+			t.Fatalf("Wait while open: %v", err)
+		}
+		time.Sleep(30*time.Second - 1)
+		allow(false)
+		if store.calls() != calls {
+			t.Fatal("a call before its time")
+		}
+		time.Sleep(2 * time.Nanosecond)
+		allow(false) // the first trial fails
+		if allow(false); store.calls() != calls+1 {
+			t.Fatalf("%d trials", store.calls()-calls)
+		}
+		time.Sleep(30*time.Second + 1)
+		away = false
+		for range 5 {
+			allow(true)
+		}
+		if got, want := fmt.Sprint(changes), "[closed to open open to half-open half-open to open open to half-open half-open to closed]"; got != want {
+			t.Errorf("changes %s, want %s", got, want)
+		}
+		away = true
+		for range 9 { // fewer than are judged
+			allow(false)
+		}
+		away = false
+		if l.Stats().Breaker != ratelimit.BreakerClosed {
+			t.Error("opened after 9 calls")
+		}
+	})
+}
+
+// A store that answers nonsense grants nothing.
+type nonsense struct{ grant ratelimit.Grant }
+
+func (n nonsense) Acquire(context.Context, *ratelimit.Plan, ratelimit.Ask) (ratelimit.Grant, error) {
+	return n.grant, nil
+}
+func (nonsense) Return(context.Context, *ratelimit.Plan, ratelimit.Returned) error { return nil }
+
+func TestNonsenseIsRefused(t *testing.T) {
+	for _, runs := range [][]ratelimit.RunGrant{nil, {{Granted: 2}}, {{Granted: -1}}, {{}}, {{Granted: 1, Reason: ratelimit.ReasonDay}}, {{Granted: 1}, {Granted: 1}}} {
+		l := limiter(t, nonsense{ratelimit.Grant{Runs: runs}}, ratelimit.Config{})
+		if d, err := l.Allow(context.Background(), ratelimit.Low); !errors.Is(err, ratelimit.ErrUnavailable) || d.Allowed {
+			t.Errorf("%+v: %+v, %v", runs, d, err)
+		}
+	}
+}
+
+// A store that panics takes its caller down and nobody else.
+func TestPanicLeavesNobodyWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		store := &budget{}
+		first := true
+		store.before = func(context.Context, ratelimit.Ask) error {
+			if first {
+				first = false
+				<-release
+				panic("a bug")
+			}
+			return nil
+		}
+		l := limiter(t, store, ratelimit.Config{})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic was lost")
+				}
+			}()
+			_, _ = l.Allow(context.Background(), ratelimit.High)
+		})
+		synctest.Wait()
+		for range 3 {
+			wg.Go(func() {
+				if d, err := l.Allow(context.Background(), ratelimit.High); err != nil || !d.Allowed {
+					t.Errorf("behind the panic: %+v, %v", d, err)
+				}
+			})
+		}
+		synctest.Wait()
+		close(release)
+		wg.Wait()
+	})
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	if _, err := ratelimit.New(nil, ratelimit.Config{Limits: usual}); err == nil {
+		t.Error("a nil store was taken")
+	}
+	for name, cfg := range map[string]ratelimit.Config{
+		"Limits.HardLimit":            {},
+		"Config.Timeout":              {Limits: usual, Timeout: -1},
+		"Config.MaxWaiting":           {Limits: usual, MaxWaiting: -1},
+		"Config.Breaker.Calls":        {Limits: usual, Breaker: ratelimit.BreakerConfig{Calls: 1001}},
+		"Config.Breaker.FailureRatio": {Limits: usual, Breaker: ratelimit.BreakerConfig{FailureRatio: 1.5}},
+		"Config.Breaker.OpenFor":      {Limits: usual, Breaker: ratelimit.BreakerConfig{OpenFor: -1}},
+		"Config.Breaker.Trials":       {Limits: usual, Breaker: ratelimit.BreakerConfig{Trials: -1}},
+	} {
+		mustName(t, name, func() error { _, err := ratelimit.New(&budget{}, cfg); return err })
+	}
+}

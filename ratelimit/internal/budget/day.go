@@ -1,0 +1,78 @@
+package budget
+
+import (
+	"time"
+
+	"github.com/millrace-go/millrace/ratelimit"
+)
+
+// Day is the stored count of a day.
+type Day struct {
+	Known bool
+	ratelimit.DayCount
+}
+
+const dayLength = int64(24 * time.Hour / time.Microsecond)
+
+// dayOf numbers the upstream's days.
+func dayOf(l ratelimit.DayLimit, now int64) int64 {
+	return (now - l.Offset.Microseconds()) / dayLength
+}
+
+// tally is the count of the current day while a decision is made.
+type tally struct {
+	limit ratelimit.DayLimit
+	ratelimit.DayCount
+}
+
+// tally goes on from the higher of what is stored and what the caller has seen.
+// A count of tomorrow is that of a clock that has been set back over midnight: it
+// is gone on with until tomorrow is over, so that tomorrow is not given twice. A
+// day that is further away is a mistake that must not last: what is stored of it
+// counts for today, what a caller tells of it does not count.
+func (d *Day) tally(l ratelimit.DayLimit, seen ratelimit.DayCount, now int64) tally {
+	t := tally{limit: l}
+	if l.Limit == 0 {
+		return t
+	}
+	today := dayOf(l, now)
+	t.Day = today
+	if d.Known && d.Day >= today {
+		t.Used = d.Used
+		if d.Day == today+1 {
+			t.Day = d.Day
+		}
+	}
+	switch {
+	case seen.Day == t.Day:
+		t.Used = max(t.Used, seen.Used)
+	case seen.Day == today+1:
+		t.DayCount = seen
+	}
+	return t
+}
+
+// room is how much of the day a priority can use.
+func (t *tally) room(p ratelimit.Priority) int64 {
+	room := t.limit.Limit - t.Used
+	if p == ratelimit.Low {
+		room -= t.limit.HighReserve
+	}
+	return max(0, room)
+}
+
+// end is when the day is over.
+func (t *tally) end() int64 { return (t.Day+1)*dayLength + t.limit.Offset.Microseconds() }
+
+// limited says whether there is a limit at all.
+func (t *tally) limited() bool { return t.limit.Limit > 0 }
+
+// giveBack takes a permit of the same day out of the count.
+func (d *Day) giveBack(l ratelimit.DayLimit, r ratelimit.Returned, now int64) {
+	if l.Limit == 0 || dayOf(l, r.At) != dayOf(l, now) {
+		return
+	}
+	t := d.tally(l, r.Day, now)
+	t.Used = max(0, t.Used-int64(r.Size))
+	*d = Day{Known: true, DayCount: t.DayCount}
+}

@@ -1,0 +1,119 @@
+package budget
+
+import (
+	"time"
+
+	"github.com/millrace-go/millrace/ratelimit"
+)
+
+// account is a bucket or a window while a decision is made.
+type account interface {
+	free() int64           // how many can be granted
+	take(n int64)          // charges n
+	wait(size int64) int64 // until a call of the size could be granted, µs; 0 when it can be
+}
+
+// decision is an Acquire under way.
+type decision struct {
+	plan        *ratelimit.Plan
+	now         int64
+	behind      int64 // how far the clock is behind now
+	today       tally
+	yield       int64
+	global, low account
+	taken       [2]int64 // by priority
+}
+
+// decide grants what it can of each run, in their order.
+func (d *decision) decide(runs []ratelimit.Run) ratelimit.Grant {
+	g := ratelimit.Grant{Runs: make([]ratelimit.RunGrant, len(runs)), At: d.now}
+	for i, run := range runs {
+		g.Runs[i] = d.run(run)
+	}
+	g.Remaining[ratelimit.High] = int(d.global.free())
+	if d.yield <= d.now {
+		g.Remaining[ratelimit.Low] = int(min(d.global.free(), d.low.free()))
+	}
+	if d.today.limited() {
+		g.Day = d.today.DayCount
+		for p := range g.Remaining {
+			g.Remaining[p] = int(min(int64(g.Remaining[p]), d.today.room(ratelimit.Priority(p))))
+		}
+	}
+	return g
+}
+
+// run charges what fits. Calls of one size that come one after the other are
+// granted until one is refused, so their number is a division.
+func (d *decision) run(run ratelimit.Run) ratelimit.RunGrant {
+	size, count := int64(run.Size), int64(run.Count)
+	isLow := run.Priority == ratelimit.Low
+	n := min(count, d.global.free()/size)
+	if isLow {
+		if n = min(n, d.low.free()/size); d.yield > d.now {
+			n = 0
+		}
+	}
+	if d.today.limited() {
+		n = min(n, d.today.room(run.Priority)/size)
+	}
+	if n > 0 {
+		d.global.take(n * size)
+		if isLow {
+			d.low.take(n * size)
+		}
+		d.today.Used += n * size
+		d.taken[run.Priority] += n * size
+	}
+	var why refusal
+	if n < count {
+		why = d.why(run, size)
+	} else if run.Wait && !isLow {
+		d.yield = 0
+	}
+	return ratelimit.RunGrant{Granted: int(n), Reason: why.reason, RetryAfter: time.Duration(why.wait) * time.Microsecond}
+}
+
+// why finds out what refuses a call, and makes low priority yield to one that
+// waits for tokens.
+func (d *decision) why(run ratelimit.Run, size int64) (why refusal) {
+	dayLeft := !d.today.limited() || d.today.room(run.Priority) >= size
+	if !dayLeft {
+		why.because(ratelimit.ReasonDay, d.today.end()-d.now+d.behind)
+	}
+	if wait := d.global.wait(size); wait > 0 {
+		why.because(ratelimit.ReasonGlobal, wait+d.behind)
+		if run.Wait && run.Priority == ratelimit.High && dayLeft {
+			d.yield = d.now + d.plan.Yield.Microseconds()
+		}
+	}
+	if run.Priority == ratelimit.Low {
+		if wait := d.low.wait(size); wait > 0 {
+			why.because(ratelimit.ReasonLowCap, wait+d.behind)
+		}
+		if d.yield > d.now {
+			why.because(ratelimit.ReasonYield, d.yield-d.now+d.behind)
+		}
+	}
+	return why
+}
+
+// keepDay stores the count of the day when it grew.
+func (d *decision) keepDay(day *Day) {
+	if d.today.limited() && d.taken[ratelimit.Low]+d.taken[ratelimit.High] > 0 {
+		*day = Day{Known: true, DayCount: d.today.DayCount}
+	}
+}
+
+// refusal collects why a call is not granted: the reason that lasts longest, and
+// for how long, in µs.
+type refusal struct {
+	reason ratelimit.Reason
+	wait   int64
+}
+
+func (r *refusal) because(reason ratelimit.Reason, wait int64) {
+	if wait > r.wait {
+		r.reason, r.wait = reason, wait
+	}
+}

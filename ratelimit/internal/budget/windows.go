@@ -1,0 +1,160 @@
+package budget
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/millrace-go/millrace/ratelimit"
+)
+
+// Windows is the state of a strict budget; the zero value is state that is
+// missing.
+type Windows struct {
+	Server string
+	Time   int64 // of the last change, µs
+	Yield  int64 // low priority is refused before this time
+	Global Ring
+	Low    Ring
+}
+
+// Ring is the times of the last grants. The entry of the i-th grant since the
+// ring began is at i modulo Size; those from Tail to Count are in the window, the
+// oldest first.
+type Ring struct {
+	Size        int64 // entries that there is place for; 0 when the ring is missing
+	Born        int64 // when it began; it blocks for a window, µs
+	Tail, Count int64
+	Times       []int64 // as far as they were ever written
+}
+
+// at is the time of the i-th grant.
+func (r *Ring) at(i int64) int64 { return r.Times[i%r.Size] }
+
+// put writes the entries from the i-th on.
+func (r *Ring) put(i int64, times ...int64) {
+	for n, t := range times {
+		place := (i + int64(n)) % r.Size
+		if missing := place + 1 - int64(len(r.Times)); missing > 0 {
+			r.Times = append(r.Times, make([]int64, missing)...)
+		}
+		r.Times[place] = t
+	}
+}
+
+// view is a ring while a decision is made.
+type view struct {
+	ring   *Ring
+	tail   int64 // the oldest entry in the window
+	count  int64 // with what was granted in this decision
+	most   int64
+	window int64
+	now    int64
+	keep   bool
+}
+
+// look begins a decision. A ring that is missing, or too small for the plan,
+// begins anew.
+func (r *Ring) look(now int64, most int, window int64) view {
+	v := view{ring: r, most: int64(most), window: window, now: now}
+	if r.Size < v.most {
+		*r = Ring{Size: v.most, Born: now}
+		v.keep = true
+	}
+	old := sort.Search(int(r.Count-r.Tail), func(i int) bool { return r.at(r.Tail+int64(i)) > now-window })
+	v.tail, v.count = r.Tail+int64(old), r.Count
+	return v
+}
+
+func (v *view) free() int64 {
+	if v.now-v.ring.Born < v.window {
+		return 0
+	}
+	return max(0, v.most-(v.count-v.tail))
+}
+
+func (v *view) wait(size int64) int64 {
+	wait := v.ring.Born + v.window - v.now
+	if need := v.count - v.tail + size - v.most; need > 0 {
+		oldest := v.now // granted in this decision
+		if i := v.tail + need - 1; i < v.ring.Count {
+			oldest = v.ring.at(i)
+		}
+		wait = max(wait, oldest+v.window-v.now)
+	}
+	return max(0, wait)
+}
+
+func (v *view) take(n int64) {
+	v.count += n
+	v.keep = v.keep || n > 0
+}
+
+// store writes the decision into the ring.
+func (v *view) store() {
+	if !v.keep {
+		return
+	}
+	r := v.ring
+	r.put(r.Count, slices.Repeat([]int64{v.now}, int(v.count-r.Count))...)
+	r.Tail, r.Count = v.tail, v.count
+}
+
+// Acquire decides the runs, one call after the other, as that of [Buckets] does.
+func (w *Windows) Acquire(p *ratelimit.Plan, ask ratelimit.Ask, day *Day, m Moment) ratelimit.Grant {
+	now := m.Now
+	if m.follows(w.Server, w.Time) && w.Global.Size >= int64(p.Rate) {
+		now = max(now, w.Time)
+	} else {
+		*w = Windows{Server: m.Server, Time: now}
+	}
+	window := p.Window.Microseconds()
+	global := w.Global.look(now, p.Rate, window)
+	low := w.Low.look(now, p.LowRate, window)
+	d := decision{plan: p, now: now, behind: now - m.Now, today: day.tally(p.Day, ask.Day, now), yield: w.Yield, global: &global, low: &low}
+	g := d.decide(ask.Runs)
+	if global.keep || d.yield != w.Yield {
+		global.keep = true
+		w.Time, w.Yield = now, d.yield
+	}
+	global.store()
+	low.store()
+	d.keepDay(day)
+	return g
+}
+
+// Return takes the entries of a permit out.
+func (w *Windows) Return(p *ratelimit.Plan, r ratelimit.Returned, day *Day, m Moment) {
+	if !m.follows(w.Server, w.Time) {
+		return
+	}
+	now := max(m.Now, w.Time)
+	size, isLow := int64(r.Size), r.Priority == ratelimit.Low
+	if !returnable(p, r.At, w.Global.Born, now) || !w.Global.holds(r.At, size) ||
+		isLow && !w.Low.holds(r.At, size) {
+		return
+	}
+	w.Global.remove(r.At, size)
+	if isLow {
+		w.Low.remove(r.At, size)
+	}
+	day.giveBack(p.Day, r, now)
+}
+
+// after is the first entry that is newer than a time.
+func (r *Ring) after(at int64) int64 {
+	return r.Tail + int64(sort.Search(int(r.Count-r.Tail), func(i int) bool { return r.at(r.Tail+int64(i)) > at }))
+}
+
+// holds says whether there are so many entries of a time.
+func (r *Ring) holds(at, size int64) bool {
+	first := r.after(at) - size
+	return first >= r.Tail && r.at(first) == at
+}
+
+// remove takes so many entries of a time out and moves the newer ones up.
+func (r *Ring) remove(at, size int64) {
+	for i := r.after(at); i < r.Count; i++ {
+		r.put(i-size, r.at(i))
+	}
+	r.Count -= size
+}

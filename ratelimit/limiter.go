@@ -1,0 +1,232 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+)
+
+// Limiter hands out the budget that its [Store] keeps. Make one for each
+// process and budget: its lock on writes is part of the arithmetic, and its
+// callers share calls of the store. It has no goroutine of its own, and nothing
+// to close.
+type Limiter struct {
+	store   Store
+	plan    *Plan
+	cfg     Config
+	most    [2]int // that can ever be granted at once, by priority
+	began   time.Time
+	breaker *breaker
+	open    error                   // what is answered while the breaker is
+	denied  atomic.Pointer[denials] // nil when none is known
+	counts  counts
+	pool    sync.Pool // of *caller
+
+	// writes is held while a permit is checked and used; see Permit.Use.
+	writes sync.Mutex
+
+	// mu guards what follows. It is never held during a call of the store.
+	mu      sync.Mutex
+	calling bool             // the store is asked, or somebody is chosen to ask it
+	queued  [2]queue         // callers of Allow for the next call
+	waiting [2]callers       // callers of Wait
+	due     [2]time.Duration // when those of a class ask next
+	baton   *caller          // the one of waiting that watches the time
+	alarm   time.Duration    // when it wakes
+	day     DayCount         // the highest seen
+	remain  [2]int           // what could be granted when the store last said so
+	returns int              // how often something was given back
+	late    int              // calls in a row whose grants came too late to use
+	recent  recent
+}
+
+// never is no time.
+const never = time.Duration(math.MaxInt64)
+
+// New makes a limiter on a store: package memratelimit for one process,
+// redisratelimit for many. It makes no call. The error for limits that cannot
+// hold shows the arithmetic.
+func New(store Store, cfg Config) (*Limiter, error) {
+	if store == nil {
+		return nil, errors.New("ratelimit: the store is nil; make one with memratelimit.New or redisratelimit.New")
+	}
+	plan, err := cfg.Limits.Plan()
+	if err != nil {
+		return nil, err
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	l := &Limiter{store: store, plan: plan, cfg: cfg.withDefaults(), began: time.Now(), alarm: never}
+	l.most = [2]int{Low: plan.LowBurst, High: plan.Burst}
+	if day := plan.Day; day.Limit > 0 {
+		l.most[Low] = int(min(int64(plan.LowBurst), day.Limit-day.HighReserve))
+		l.most[High] = int(min(int64(plan.Burst), day.Limit))
+	}
+	l.breaker, l.open = newBreaker(l.cfg.Breaker, l.now), unavailable(errOpen)
+	l.pool.New = func() any { return &caller{wake: make(chan struct{}, 1)} }
+	return l, nil
+}
+
+// Plan returns what the limiter keeps to, with the arithmetic.
+func (l *Limiter) Plan() Plan { return *l.plan }
+
+// now is a monotonic clock.
+func (l *Limiter) now() time.Duration { return time.Since(l.began) }
+
+func (l *Limiter) check(ctx context.Context, p Priority, n int) error {
+	switch {
+	case p > High:
+		return fault.MarkPermanent(fmt.Errorf("ratelimit: there is no priority %d; give Low or High", uint8(p)))
+	case n < 1:
+		return fault.MarkPermanent(fmt.Errorf("ratelimit: %d calls were asked for; ask for at least 1", n))
+	case n > l.most[p]:
+		return fault.MarkPermanent(fmt.Errorf("%w: %d calls of %s priority, of which there can be %d; ask for fewer, or raise the limits", ErrTooLarge, n, p, l.most[p]))
+	}
+	if err := ctx.Err(); err != nil {
+		return gone(err)
+	}
+	return nil
+}
+
+// Decision is the answer to [Limiter.Allow].
+type Decision struct {
+	Allowed bool
+	// Permit to be used for the calls, or given back; nil when refused.
+	Permit *Permit
+	// RetryAfter is when to ask again, when refused: what was asked for could be
+	// granted at the earliest then, if nobody else took anything.
+	RetryAfter time.Duration
+	// Remaining is what this priority could have at once, as the store last said.
+	Remaining int
+	// Reason of the refusal; "" when allowed.
+	Reason Reason
+}
+
+// Allow asks for one call, without waiting for it to become free. A refusal by
+// the budget is no error; an error wraps [ErrUnavailable], or the context's.
+func (l *Limiter) Allow(ctx context.Context, p Priority) (Decision, error) {
+	return l.AllowN(ctx, p, 1)
+}
+
+// AllowN asks for n calls at once: all of them, or none. More than there can
+// ever be at once is [ErrTooLarge].
+//
+// A caller who finds no call of the store under way makes one, in its own
+// goroutine, for itself and everybody who waits; the others share the next one.
+// It leaves when its context ends, except while it makes that call.
+func (l *Limiter) AllowN(ctx context.Context, p Priority, n int) (Decision, error) {
+	if err := l.check(ctx, p, n); err != nil {
+		return Decision{}, err
+	}
+	if d, err := l.refused(p, n); err != nil || d.Reason != "" {
+		l.counts.reject(p, d.Reason, n)
+		l.tell(p, n, d)
+		return d, err
+	}
+	c := l.caller(p, n)
+	l.mu.Lock()
+	l.queued[p].push(c)
+	if l.calling {
+		l.mu.Unlock()
+		if err := l.await(ctx, c); err != nil {
+			return Decision{}, err
+		}
+	} else {
+		l.calling = true
+		l.lead(ctx, c)
+	}
+	if !c.answered { // it made the call, and its context ended meanwhile
+		l.recycle(c)
+		return Decision{}, gone(ctx.Err())
+	}
+	d, err := l.decide(c)
+	l.recycle(c)
+	l.tell(p, n, d)
+	return d, err
+}
+
+// refused answers without a call of the store when the answer is known.
+func (l *Limiter) refused(p Priority, n int) (Decision, error) {
+	if retry := l.breaker.refusesFor(); retry > 0 {
+		return Decision{Reason: ReasonUnavailable, RetryAfter: retry}, l.open
+	}
+	known := l.denied.Load()
+	if known == nil {
+		return Decision{}, nil
+	}
+	now := l.now()
+	if d, ok := known.find(p, n, now); ok {
+		return Decision{Reason: d.reason, RetryAfter: d.until - now, Remaining: d.remaining}, nil
+	}
+	return Decision{}, nil
+}
+
+// await returns nil when the caller has its answer, or has made the call.
+func (l *Limiter) await(ctx context.Context, c *caller) error {
+	select {
+	case <-c.wake:
+		// Whoever woke it wrote lead before, and writes nothing after.
+		if c.lead {
+			l.mu.Lock()
+			l.lead(ctx, c)
+		}
+		return nil
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	if c.answered {
+		l.mu.Unlock()
+		<-c.wake // is sent by now or soon, and must not reach the record's next user
+		return nil
+	}
+	l.drop(c)
+	l.mu.Unlock()
+	l.recycle(c)
+	return gone(ctx.Err())
+}
+
+// decide reads the caller's answer.
+func (l *Limiter) decide(c *caller) (Decision, error) {
+	a := c.answer
+	d := Decision{Remaining: a.remaining}
+	if c.granted {
+		d.Allowed = true
+		d.Permit = l.permit(c)
+		return d, nil
+	}
+	d.Reason = a.reason
+	d.RetryAfter = max(0, a.until-l.now())
+	return d, a.err
+}
+
+func (l *Limiter) tell(p Priority, n int, d Decision) {
+	if d.Allowed && l.cfg.Hooks.Acquired != nil {
+		l.cfg.Hooks.Acquired(p, n)
+	}
+	if !d.Allowed && l.cfg.Hooks.Rejected != nil {
+		l.cfg.Hooks.Rejected(p, d.Reason, n)
+	}
+}
+
+func (l *Limiter) caller(p Priority, n int) *caller {
+	c := l.pool.Get().(*caller)
+	c.p, c.n = p, n
+	return c
+}
+
+// recycle takes back the record of a caller that is in no list.
+func (l *Limiter) recycle(c *caller) {
+	select {
+	case <-c.wake:
+	default:
+	}
+	*c = caller{wake: c.wake}
+	l.pool.Put(c)
+}

@@ -1,0 +1,217 @@
+package ratelimit
+
+import (
+	"fmt"
+	"time"
+)
+
+// Limits are what the upstream forgives and what may be used of it. HardLimit
+// and Rate are required.
+type Limits struct {
+	// HardLimit is how many calls the upstream takes in any second, however the
+	// second is laid; one more is never made.
+	HardLimit int
+	// Rate is how many calls per second all priorities use together. In strict
+	// mode it is the calls in any window of 1 s + Delay.
+	Rate int
+	// LowRate is how many of them low priority may use; Rate by default. High
+	// priority keeps at least the difference.
+	LowRate int
+	// Delay bounds the time between a grant and the arrival of its call at the
+	// upstream; 20 ms by default. A permit expires after Delay - Transit. Longer
+	// forgives a slower process and costs burst.
+	Delay time.Duration
+	// Transit is the part of Delay that a call may spend on the network after it
+	// was written; 0 by default, for an upstream whose network is not slower at
+	// one moment than at another.
+	Transit time.Duration
+	// Processes is how many processes share the budget, at most; 1 by default.
+	// Each of them may be stopped between its last look at the clock and the
+	// write of one call.
+	Processes int
+	// Burst is how many calls can be granted at once after a pause; by default
+	// the most that HardLimit allows, and not more than Rate. Unused in strict
+	// mode.
+	Burst int
+	// LowBurst is the same for low priority; by default Burst*LowRate/Rate, at
+	// least 1. What Burst has more is at hand for high priority after a flood of
+	// low. Unused in strict mode.
+	LowBurst int
+	// ClockSteps says that the store's clock may be set forward while in use,
+	// which fills the buckets once more; it halves the burst. Without it a step
+	// of the clock can break HardLimit for a second. Refused in strict mode,
+	// which cannot cover it.
+	ClockSteps bool
+	// Strict grants at most Rate calls in any window of 1 s + Delay, at full use
+	// of them, instead of a steady rate with a burst.
+	Strict bool
+	// Day is a second budget for each day; none by default.
+	Day DayLimit
+}
+
+// DayLimit is a budget for each day.
+type DayLimit struct {
+	// Limit is how many calls a day has; 0 for no limit.
+	Limit int64
+	// HighReserve is how many of them low priority leaves to high; 0 by default.
+	HighReserve int64
+	// Offset is when the upstream's day begins, after midnight UTC: between
+	// -24 h and 24 h, 0 by default.
+	Offset time.Duration
+}
+
+// Plan is what a [Store] is told to keep to. [Limits.Plan] makes it.
+type Plan struct {
+	Strict bool
+	// Rate and LowRate are calls per second; in strict mode calls per Window.
+	Rate, LowRate int
+	// Burst and LowBurst are the capacities of the buckets; in strict mode Rate
+	// and LowRate.
+	Burst, LowBurst int
+	// Window of strict mode: 1 s + Delay.
+	Window time.Duration
+	// Delay is how long after a grant a call may arrive at the upstream, and how
+	// long after it a permit can be given back.
+	Delay time.Duration
+	// UseFor is how long a permit is valid after its process asked for it.
+	UseFor time.Duration
+	// Yield is how long low priority is refused after a waiting call of high
+	// priority was.
+	Yield time.Duration
+	Day   DayLimit
+	// Arithmetic shows why the hard limit holds, for people.
+	Arithmetic string
+}
+
+// defaultDelay leaves a burst of 41 - Processes at 450 calls per second of 500.
+const defaultDelay = 20 * time.Millisecond
+
+// yield is longer than a waiting process takes to ask again.
+const yield = 20 * time.Millisecond
+
+// Plan checks the limits and derives the capacities. The error shows the
+// arithmetic and what would hold.
+//
+// A bucket of capacity C that is refilled with R per second grants at most
+// C + R*W within W. A call arrives up to Delay after its grant, hence the calls
+// of one second were granted within 1 s + Delay; and each process can be late
+// with one more: C + R*(1 s + Delay) + Processes <= HardLimit.
+func (l Limits) Plan() (*Plan, error) {
+	l = l.withDefaults()
+	if err := l.validate(); err != nil {
+		return nil, err
+	}
+	p := &Plan{
+		Strict: l.Strict, Rate: l.Rate, LowRate: l.LowRate, Burst: l.Burst, LowBurst: l.LowBurst,
+		Window: time.Second + l.Delay, Delay: l.Delay, UseFor: l.Delay - l.Transit, Yield: yield, Day: l.Day,
+	}
+	if l.Strict {
+		return p, l.planStrict(p)
+	}
+	return p, l.planBuckets(p)
+}
+
+func (l Limits) planStrict(p *Plan) error {
+	p.Burst, p.LowBurst = l.Rate, l.LowRate
+	sum := l.Rate + l.Processes
+	p.Arithmetic = fmt.Sprintf("Rate %d + Processes %d = %d <= HardLimit %d, in any window of 1 s + Delay %s",
+		l.Rate, l.Processes, sum, l.HardLimit, l.Delay)
+	if sum > l.HardLimit {
+		return fmt.Errorf("ratelimit: Limits cannot hold HardLimit: Rate %d + Processes %d = %d > HardLimit %d; Rate can be at most %d",
+			l.Rate, l.Processes, sum, l.HardLimit, l.HardLimit-l.Processes)
+	}
+	return nil
+}
+
+func (l Limits) planBuckets(p *Plan) error {
+	// The calls of the window besides the burst, rounded up.
+	steady := ceilDiv(int64(l.Rate)*int64(time.Second+l.Delay), int64(time.Second))
+	times := int64(1)
+	if l.ClockSteps {
+		times = 2
+	}
+	most := (int64(l.HardLimit) - steady - int64(l.Processes)) / times
+	explain := func(burst int64) string {
+		factor := ""
+		if times == 2 {
+			factor = "2 (ClockSteps) * "
+		}
+		return fmt.Sprintf("%sBurst %d + Rate %d * (1 s + Delay %s) + Processes %d = %d",
+			factor, burst, l.Rate, l.Delay, l.Processes, times*burst+steady+int64(l.Processes))
+	}
+	switch {
+	case most < 1:
+		return fmt.Errorf("ratelimit: Limits cannot hold HardLimit: %s > HardLimit %d even with the least burst; lower Rate, Delay or Processes",
+			explain(1), l.HardLimit)
+	case int64(l.Burst) > most:
+		return fmt.Errorf("ratelimit: Limits cannot hold HardLimit: %s > HardLimit %d; Burst can be at most %d, or 0 to have it derived",
+			explain(int64(l.Burst)), l.HardLimit, most)
+	}
+	if p.Burst == 0 {
+		p.Burst = int(min(most, int64(l.Rate)))
+	}
+	if p.LowBurst == 0 {
+		p.LowBurst = max(1, int(int64(p.Burst)*int64(l.LowRate)/int64(l.Rate)))
+	}
+	if p.LowBurst > p.Burst {
+		return fmt.Errorf("ratelimit: Limits.LowBurst %d is above Burst %d; give at most as much, or 0 to have it derived", p.LowBurst, p.Burst)
+	}
+	p.Arithmetic = explain(int64(p.Burst)) + fmt.Sprintf(" <= HardLimit %d", l.HardLimit)
+	return nil
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.LowRate == 0 {
+		l.LowRate = l.Rate
+	}
+	if l.Delay == 0 {
+		l.Delay = defaultDelay
+	}
+	if l.Processes == 0 {
+		l.Processes = 1
+	}
+	return l
+}
+
+// maxRate keeps the arithmetic of the stores within 53 bits, in which Lua counts.
+const maxRate = 1_000_000
+
+func (l Limits) validate() error {
+	switch {
+	case l.HardLimit < 1 || l.HardLimit > maxRate:
+		return fmt.Errorf("ratelimit: Limits.HardLimit is %d calls per second; give 1 to %d", l.HardLimit, maxRate)
+	case l.Rate < 1 || l.Rate > l.HardLimit:
+		return fmt.Errorf("ratelimit: Limits.Rate is %d calls per second; give 1 to HardLimit, %d", l.Rate, l.HardLimit)
+	case l.LowRate < 1 || l.LowRate > l.Rate:
+		return fmt.Errorf("ratelimit: Limits.LowRate is %d calls per second; give 1 to Rate, %d, or 0 for Rate", l.LowRate, l.Rate)
+	case l.Delay < time.Millisecond || l.Delay > time.Minute:
+		return fmt.Errorf("ratelimit: Limits.Delay is %s; give 1 ms to 1 min, or 0 for %s", l.Delay, defaultDelay)
+	case l.Transit < 0 || l.Transit >= l.Delay:
+		return fmt.Errorf("ratelimit: Limits.Transit is %s; give 0 or more, and less than Delay, %s", l.Transit, l.Delay)
+	case l.Processes < 0:
+		return fmt.Errorf("ratelimit: Limits.Processes is %d; give at least 1, or 0 for 1", l.Processes)
+	case l.Burst < 0:
+		return fmt.Errorf("ratelimit: Limits.Burst is %d; give at least 1, or 0 to have it derived", l.Burst)
+	case l.LowBurst < 0:
+		return fmt.Errorf("ratelimit: Limits.LowBurst is %d; give at least 1, or 0 to have it derived", l.LowBurst)
+	case l.Strict && l.ClockSteps:
+		return fmt.Errorf("ratelimit: Limits.ClockSteps cannot be had with Strict: a window of the store's clock cannot cover a step forward; use the buckets, or a clock that is slewed")
+	case l.Strict && (l.Burst != 0 || l.LowBurst != 0):
+		return fmt.Errorf("ratelimit: Limits.Burst and LowBurst have no meaning with Strict; leave them 0")
+	}
+	return l.Day.validate()
+}
+
+func (d DayLimit) validate() error {
+	switch {
+	case d.Limit < 0:
+		return fmt.Errorf("ratelimit: Limits.Day.Limit is %d; give at least 1, or 0 for no limit", d.Limit)
+	case d.HighReserve < 0 || d.HighReserve > d.Limit:
+		return fmt.Errorf("ratelimit: Limits.Day.HighReserve is %d; give 0 to Limit, %d", d.HighReserve, d.Limit)
+	case d.Offset <= -24*time.Hour || d.Offset >= 24*time.Hour:
+		return fmt.Errorf("ratelimit: Limits.Day.Offset is %s; give less than a day", d.Offset)
+	}
+	return nil
+}
+
+func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }

@@ -1,0 +1,48 @@
+package memratelimit_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/memratelimit"
+)
+
+// Eight callers take all they can for a while; the store's own times of the grants
+// hold the bound, and no token is lost.
+func TestRealTime(t *testing.T) {
+	s, err := memratelimit.New(memratelimit.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := plan(t, ratelimit.Limits{HardLimit: 5000, Rate: 3000, Burst: 30})
+	ask := ratelimit.Ask{Runs: []ratelimit.Run{{Priority: ratelimit.High, Size: 1, Count: 1}}}
+	first, err := s.Acquire(t.Context(), p, ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var total int64
+	var last int64
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end); {
+				g, err := s.Acquire(t.Context(), p, ask)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				total += int64(g.Runs[0].Granted)
+				last = max(last, g.At)
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	if most := (last-first.At)*int64(p.Rate)/1_000_000 + 1; total == 0 || total > most {
+		t.Errorf("%d were granted in %d µs from an empty bucket, at most %d can be", total, last-first.At, most)
+	}
+}

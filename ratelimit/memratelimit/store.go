@@ -1,0 +1,80 @@
+package memratelimit
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/internal/budget"
+)
+
+// Config of a [Store]. The zero value works.
+type Config struct {
+	// Now is the clock; by default the time at which the store was made and what
+	// has passed since then, so that setting the wall clock changes nothing. With
+	// one of your own, a step forward fills the buckets once more.
+	Now func() time.Time
+}
+
+// Store is a [ratelimit.Store] in memory. It has no limit of its own: each call
+// brings the plan.
+type Store struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	buckets budget.Buckets
+	windows budget.Windows // of plans in strict mode
+	day     budget.Day
+}
+
+var _ ratelimit.Store = (*Store)(nil)
+
+// New returns an empty store: buckets fill from the first call on.
+func New(cfg Config) (*Store, error) {
+	if cfg.Now == nil {
+		start := time.Now()
+		cfg.Now = func() time.Time { return start.Add(time.Since(start)) }
+	}
+	return &Store{now: cfg.Now}, nil
+}
+
+// server names this process' clock; there is no other.
+const server = "here"
+
+// Acquire decides the runs; see [ratelimit.Store].
+func (s *Store) Acquire(ctx context.Context, plan *ratelimit.Plan, ask ratelimit.Ask) (ratelimit.Grant, error) {
+	if err := ctx.Err(); err != nil {
+		return ratelimit.Grant{}, fmt.Errorf("memratelimit: acquire: %w", err)
+	}
+	if err := budget.Check(plan, ask); err != nil {
+		return ratelimit.Grant{}, fmt.Errorf("memratelimit: acquire: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := budget.Moment{Server: server, Now: s.now().UnixMicro()}
+	if plan.Strict {
+		return s.windows.Acquire(plan, ask, &s.day, m), nil
+	}
+	return s.buckets.Acquire(plan, ask, &s.day, m), nil
+}
+
+// Return gives a permit back; see [ratelimit.Store].
+func (s *Store) Return(ctx context.Context, plan *ratelimit.Plan, r ratelimit.Returned) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("memratelimit: return: %w", err)
+	}
+	if err := budget.CheckReturned(r); err != nil {
+		return fmt.Errorf("memratelimit: return: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := budget.Moment{Server: server, Now: s.now().UnixMicro()}
+	if plan.Strict {
+		s.windows.Return(plan, r, &s.day, m)
+	} else {
+		s.buckets.Return(plan, r, &s.day, m)
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package memratelimit_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/memratelimit"
+	"github.com/millrace-go/millrace/ratelimit/ratelimittest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fragile is a store that can be lost.
+type fragile struct {
+	mu    sync.Mutex
+	now   time.Time
+	store *memratelimit.Store
+}
+
+func (f *fragile) current() *memratelimit.Store {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.store
+}
+
+func (f *fragile) Acquire(ctx context.Context, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+	return f.current().Acquire(ctx, p, a)
+}
+
+func (f *fragile) Return(ctx context.Context, p *ratelimit.Plan, r ratelimit.Returned) error {
+	return f.current().Return(ctx, p, r)
+}
+
+func (f *fragile) clock() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.now
+}
+
+func (f *fragile) move(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.now = f.now.Add(d)
+}
+
+func (f *fragile) lose(context.Context) error {
+	s, err := memratelimit.New(memratelimit.Config{Now: f.clock})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.store = s
+	return err
+}
+
+func harness(t *testing.T) ratelimittest.Harness {
+	t.Helper()
+	f := &fragile{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	if err := f.lose(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return ratelimittest.Harness{Store: f, Move: f.move, Lose: f.lose}
+}
+
+func TestConformance(t *testing.T) { ratelimittest.Run(t, harness) }
+
+// A case may not drop out of the suite unnoticed: state in memory has one server.
+func TestNotApplicable(t *testing.T) {
+	for _, c := range ratelimittest.Cases() {
+		if missing := c.Missing(harness(t)); (missing != "") != (c.Name == "another-server") {
+			t.Errorf("%s: n/a for %q", c.Name, missing)
+		}
+	}
+}
+
+func plan(t testing.TB, l ratelimit.Limits) *ratelimit.Plan {
+	t.Helper()
+	p, err := l.Plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// By default a store counts the time that passes.
+func TestClockIsMonotonic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := memratelimit.New(memratelimit.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := plan(t, ratelimit.Limits{HardLimit: 500, Rate: 100})
+		ask := ratelimit.Ask{Runs: []ratelimit.Run{{Priority: ratelimit.High, Size: 1, Count: 1000}}}
+		first, err := s.Acquire(t.Context(), p, ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first.At != time.Now().UnixMicro() || first.Runs[0].Granted != 0 {
+			t.Errorf("at %s: %+v", time.Now(), first)
+		}
+		time.Sleep(70 * time.Millisecond)
+		g, err := s.Acquire(t.Context(), p, ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g.At-first.At != 70_000 || g.Runs[0].Granted != 7 {
+			t.Errorf("70 ms later: %+v", g)
+		}
+	})
+}

@@ -1,0 +1,161 @@
+package ratelimit
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// HTTPConfig is the configuration of [HTTP].
+type HTTPConfig struct {
+	// Name of the budget in the RateLimit headers and in problems; "default" when
+	// empty. Printable ASCII without quotes and backslashes.
+	Name string
+	// Limiter chooses another limiter for a request, for budgets by user or by
+	// route; nil from it lets the request pass. The limiter that HTTP was made with
+	// when nil.
+	Limiter func(*http.Request) *Limiter
+	// Priority of a request; Low when nil.
+	Priority func(*http.Request) Priority
+	// Cost is how many calls a request takes of the budget; 1 when nil.
+	Cost func(*http.Request) int
+	// Logger gets the errors of the store, which clients don't see;
+	// slog.Default() when nil.
+	Logger *slog.Logger
+}
+
+// HTTP is a middleware that refuses requests above a budget, with the headers
+// of draft-ietf-httpapi-ratelimit-headers-11.
+//
+//	the budget has room       the handler's answer, with RateLimit-Policy and RateLimit
+//	it has none               429 quota-exceeded, with Retry-After as well
+//	the store is away         503 temporary-reduced-capacity, Retry-After
+//
+// Refusals are application/problem+json.
+type HTTP struct {
+	limiter *Limiter
+	cfg     HTTPConfig
+}
+
+// NewHTTP makes the middleware on a limiter.
+func NewHTTP(limiter *Limiter, cfg HTTPConfig) (*HTTP, error) {
+	if limiter == nil && cfg.Limiter == nil {
+		return nil, errors.New("ratelimit: the limiter is nil; make one with ratelimit.New, or give HTTPConfig.Limiter")
+	}
+	if cfg.Name == "" {
+		cfg.Name = "default"
+	}
+	if i := strings.IndexFunc(cfg.Name, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }); i >= 0 {
+		return nil, fmt.Errorf("ratelimit: HTTPConfig.Name %q holds a character that a header cannot carry; use printable ASCII without quotes and backslashes", cfg.Name)
+	}
+	if cfg.Limiter == nil {
+		cfg.Limiter = func(*http.Request) *Limiter { return limiter }
+	}
+	if cfg.Priority == nil {
+		cfg.Priority = func(*http.Request) Priority { return Low }
+	}
+	if cfg.Cost == nil {
+		cfg.Cost = func(*http.Request) int { return 1 }
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	return &HTTP{limiter: limiter, cfg: cfg}, nil
+}
+
+// Middleware passes on the requests that the budget has room for.
+func (h *HTTP) Middleware(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		l := h.cfg.Limiter(r)
+		if l == nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		p := h.cfg.Priority(r)
+		d, err := h.decide(l, r, p)
+		switch {
+		case err == nil:
+			h.headers(w, l, p, d)
+			if d.Allowed {
+				next.ServeHTTP(w, r)
+			} else {
+				h.refuse(w, http.StatusTooManyRequests, "quota-exceeded", "The budget is used up for the moment", d)
+			}
+		case r.Context().Err() != nil:
+			// The client has gone; whatever is written reaches nobody.
+			h.refuse(w, http.StatusServiceUnavailable, "temporary-reduced-capacity", "Not available at the moment", d)
+		case errors.Is(err, ErrUnavailable):
+			h.cfg.Logger.ErrorContext(r.Context(), "the budget could not be asked; the request was refused", "error", err)
+			h.refuse(w, http.StatusServiceUnavailable, "temporary-reduced-capacity", "Not available at the moment", d)
+		default:
+			h.cfg.Logger.ErrorContext(r.Context(), "the budget can never have room for the request", "error", err)
+			h.refuse(w, http.StatusTooManyRequests, "quota-exceeded", "The request is larger than the budget", d)
+		}
+	})
+}
+
+// decide spends the permit, once more when the process was stopped for so long
+// that it expired.
+func (h *HTTP) decide(l *Limiter, r *http.Request, p Priority) (Decision, error) {
+	for range 2 {
+		d, err := l.AllowN(r.Context(), p, h.cfg.Cost(r))
+		if err != nil || !d.Allowed {
+			return d, err
+		}
+		if err := d.Permit.spend(); err == nil {
+			return d, nil
+		}
+	}
+	return Decision{Reason: ReasonUnavailable}, unavailable(ErrPermitExpired)
+}
+
+// headers tell the client how it stands.
+func (h *HTTP) headers(w http.ResponseWriter, l *Limiter, p Priority, d Decision) {
+	rate := l.plan.Rate
+	if p == Low {
+		rate = l.plan.LowRate
+	}
+	policy := fmt.Sprintf(`"%s";q=%d;w=1`, h.cfg.Name, rate)
+	if day := l.plan.Day; day.Limit > 0 {
+		most := day.Limit
+		if p == Low {
+			most -= day.HighReserve
+		}
+		policy += fmt.Sprintf(`, "%s-day";q=%d;w=86400`, h.cfg.Name, most)
+	}
+	to := w.Header()
+	to.Set("RateLimit-Policy", policy)
+	// The draft counts whole seconds: within the next one, no more than what
+	// remains can be counted on.
+	to.Set("RateLimit", fmt.Sprintf(`"%s";r=%d;t=%d`, h.policy(d), max(0, d.Remaining), seconds(d.RetryAfter)))
+}
+
+func (h *HTTP) policy(d Decision) string {
+	if d.Reason == ReasonDay {
+		return h.cfg.Name + "-day"
+	}
+	return h.cfg.Name
+}
+
+func (h *HTTP) refuse(w http.ResponseWriter, status int, kind, title string, d Decision) {
+	after := seconds(d.RetryAfter)
+	to := w.Header()
+	to.Set("Retry-After", strconv.FormatInt(after, 10))
+	to.Set("Content-Type", "application/problem+json")
+	to.Set("Cache-Control", "no-store")
+	to.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	// Name is checked to need no escape.
+	_, _ = fmt.Fprintf(w, // the client may be gone; there is nobody to tell
+		`{"type":"https://iana.org/assignments/http-problem-types#%s","title":"%s","status":%d,"detail":"nothing was done; send the request again after %d s","violated-policies":["%s"]}`+"\n",
+		kind, title, status, after, h.policy(d))
+}
+
+// seconds rounds up to whole seconds, of which there is at least one.
+func seconds(d time.Duration) int64 {
+	return max(1, int64((d+time.Second-1)/time.Second))
+}

@@ -1,0 +1,123 @@
+package ratelimit
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// Permit allows calls of the upstream until a moment. It can be shared by
+// goroutines.
+type Permit struct {
+	l     *Limiter
+	at    int64
+	useBy time.Duration
+	p     Priority
+	left  atomic.Int32 // uses
+}
+
+func (l *Limiter) permit(c *caller) *Permit {
+	p := &Permit{l: l, at: c.answer.at, useBy: c.answer.useBy, p: c.p}
+	p.left.Store(int32(c.n))
+	return p
+}
+
+// UseBy is when the permit expires: Limits.Delay - Limits.Transit after the
+// store was asked, by this process's monotonic clock.
+func (p *Permit) UseBy() time.Time { return p.l.began.Add(p.useBy) }
+
+// Expired reports whether it is too late to use the permit.
+func (p *Permit) Expired() bool { return p.l.now() >= p.useBy }
+
+// Priority of the permit.
+func (p *Permit) Priority() Priority { return p.p }
+
+// Use runs fn, which writes one call to the upstream, unless it is too late
+// ([ErrPermitExpired]) or no use is left ([ErrPermitUsed]). A permit of AllowN
+// has n uses. The error of fn comes back unchanged, and its use is spent: part
+// of the call may have been written.
+//
+// The time is checked and fn run under one lock per limiter, so that a process
+// that is stopped in between is late with one call and not with many. All other
+// permits of the limiter wait meanwhile: fn must do nothing but the write, and
+// give it a deadline.
+func (p *Permit) Use(fn func() error) error {
+	return p.use(func() (bool, error) { return true, fn() })
+}
+
+// use is Use for an fn that knows whether it spent the permit.
+func (p *Permit) use(fn func() (spent bool, err error)) error {
+	p.l.writes.Lock()
+	defer p.l.writes.Unlock()
+	switch {
+	case p.left.Load() <= 0:
+		return ErrPermitUsed
+	case p.Expired():
+		return ErrPermitExpired
+	case p.left.Add(-1) < 0: // it was given back at this moment
+		return ErrPermitUsed
+	}
+	spent, err := fn()
+	if !spent {
+		p.left.Add(1)
+	}
+	return err
+}
+
+// spend uses the whole permit, for work that begins here.
+func (p *Permit) spend() error {
+	if p.Expired() {
+		return ErrPermitExpired
+	}
+	if p.left.Swap(0) <= 0 {
+		return ErrPermitUsed
+	}
+	return nil
+}
+
+// Return gives back what was not used, for others to have at once. Without it
+// the budget recovers by itself. It does nothing when nothing is left, or after
+// the permit expired; so it can be deferred. It is done also when the context
+// has ended, which is often why nothing was used, and takes Config.Timeout at
+// most. When the store cannot be asked the error wraps [ErrUnavailable], and what
+// would have been given back is lost.
+func (p *Permit) Return(ctx context.Context) error {
+	size := p.left.Swap(0)
+	if size <= 0 || p.Expired() {
+		return nil
+	}
+	return p.l.back(ctx, orphan{p: p.p, size: int(size), at: p.at})
+}
+
+// giveBack returns a grant that nobody took.
+func (l *Limiter) giveBack(o orphan) {
+	if err := l.back(context.Background(), o); err != nil {
+		l.cfg.Logger.Warn("a grant that nobody took could not be given back", "priority", o.p.String(), "calls", o.size, "error", err)
+	}
+}
+
+func (l *Limiter) back(ctx context.Context, o orphan) error {
+	if l.breaker.refusesFor() > 0 {
+		return l.open
+	}
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.cfg.Timeout)
+	defer cancel()
+	l.mu.Lock()
+	day := l.day
+	l.mu.Unlock()
+	if err := l.store.Return(limited, l.plan, Returned{Priority: o.p, Size: o.size, At: o.at, Day: day}); err != nil {
+		return unavailable(err)
+	}
+	l.counts.returned.Add(uint64(o.size))
+	// What was refused before may be free now.
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.returns++
+	l.denied.Store(nil)
+	now := l.now()
+	l.due = [2]time.Duration{now, now}
+	if !l.calling {
+		l.nudge()
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package ratelimitprom
+
+import (
+	"errors"
+	"maps"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace-go/millrace/ratelimit"
+)
+
+// Config is the configuration of a [Collector].
+type Config struct {
+	// Labels are on every series; none by default. Two limiters in one registry
+	// need a label that tells them apart.
+	Labels prometheus.Labels
+}
+
+// Collector is a [prometheus.Collector] of one limiter. A scrape reads what the
+// limiter knows, and does not ask its store.
+type Collector struct {
+	limiter                                   *ratelimit.Limiter
+	acquired, rejected, returned, calls       *prometheus.Desc
+	rps, tokens, dayUsed, waiting, breakerNow *prometheus.Desc
+}
+
+var _ prometheus.Collector = (*Collector)(nil)
+
+// New makes a collector, to be registered by the caller.
+func New(limiter *ratelimit.Limiter, cfg Config) (*Collector, error) {
+	if limiter == nil {
+		return nil, errors.New("ratelimitprom: the limiter is nil; make one with ratelimit.New")
+	}
+	labels := maps.Clone(cfg.Labels)
+	desc := func(name, help string, variable ...string) *prometheus.Desc {
+		return prometheus.NewDesc("rate_limiter_"+name, help, variable, labels)
+	}
+	return &Collector{
+		limiter:    limiter,
+		acquired:   desc("acquired_total", "Calls granted to this process.", "priority"),
+		rejected:   desc("rejected_total", "Calls refused to this process.", "priority", "reason"),
+		returned:   desc("returned_total", "Calls granted to this process and given back."),
+		calls:      desc("store_calls_total", "Calls of the store that keeps the budget."),
+		rps:        desc("rps", "Calls granted to this process within the last second."),
+		tokens:     desc("tokens", "Calls that a priority could have at once, as last seen.", "priority"),
+		dayUsed:    desc("day_used", "Calls of the day's budget that are used, as last seen."),
+		waiting:    desc("waiting", "Callers of this process that wait.", "priority"),
+		breakerNow: desc("circuit_breaker_state", "Circuit breaker before the store: 0 closed, 1 half-open, 2 open."),
+	}, nil
+}
+
+// Describe implements [prometheus.Collector].
+func (c *Collector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{c.acquired, c.rejected, c.returned, c.calls, c.rps, c.tokens, c.dayUsed, c.waiting, c.breakerNow} {
+		out <- d
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (c *Collector) Collect(out chan<- prometheus.Metric) {
+	s := c.limiter.Stats()
+	send := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, kind, value, labels...)
+	}
+	for _, p := range []ratelimit.Priority{ratelimit.Low, ratelimit.High} {
+		send(c.acquired, prometheus.CounterValue, float64(s.Acquired[p]), p.String())
+		for reason, n := range s.Rejected[p] {
+			send(c.rejected, prometheus.CounterValue, float64(n), p.String(), string(reason))
+		}
+		send(c.tokens, prometheus.GaugeValue, float64(s.Remaining[p]), p.String())
+		send(c.waiting, prometheus.GaugeValue, float64(s.Waiting[p]), p.String())
+	}
+	send(c.returned, prometheus.CounterValue, float64(s.Returned))
+	send(c.calls, prometheus.CounterValue, float64(s.StoreCalls))
+	send(c.rps, prometheus.GaugeValue, s.RPS)
+	send(c.dayUsed, prometheus.GaugeValue, float64(s.DayUsed))
+	send(c.breakerNow, prometheus.GaugeValue, float64(s.Breaker))
+}

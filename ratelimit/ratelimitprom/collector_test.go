@@ -1,0 +1,136 @@
+package ratelimitprom_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/memratelimit"
+	"github.com/millrace-go/millrace/ratelimit/ratelimitprom"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// once grants the first call, and refuses all others for a while.
+type once struct{ used bool }
+
+func (o *once) Acquire(_ context.Context, _ *ratelimit.Plan, ask ratelimit.Ask) (ratelimit.Grant, error) {
+	g := ratelimit.Grant{Remaining: [2]int{3, 7}, Day: ratelimit.DayCount{Used: 11}}
+	for range ask.Runs {
+		if o.used {
+			g.Runs = append(g.Runs, ratelimit.RunGrant{Reason: ratelimit.ReasonLowCap})
+		} else {
+			g.Runs = append(g.Runs, ratelimit.RunGrant{Granted: 1})
+		}
+		o.used = true
+	}
+	return g, nil
+}
+
+func (o *once) Return(context.Context, *ratelimit.Plan, ratelimit.Returned) error { return nil }
+
+// scrape returns each series with its value, except the rate of the second.
+func scrape(t *testing.T, l *ratelimit.Limiter) map[string]float64 {
+	t.Helper()
+	c, err := ratelimitprom.New(l, ratelimitprom.Config{Labels: prometheus.Labels{"limiter": "artists"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(c)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			labels := []string{}
+			for _, pair := range m.GetLabel() {
+				if pair.GetName() == "limiter" {
+					if pair.GetValue() != "artists" {
+						t.Errorf("label %s", pair)
+					}
+					continue
+				}
+				labels = append(labels, pair.GetValue())
+			}
+			got[strings.Join(append([]string{family.GetName()}, labels...), " ")] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		}
+	}
+	return got
+}
+
+func limiter(t *testing.T, store ratelimit.Store) *ratelimit.Limiter {
+	t.Helper()
+	l, err := ratelimit.New(store, ratelimit.Config{Limits: ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestEverySeriesFromTheStart(t *testing.T) {
+	got := scrape(t, limiter(t, &once{}))
+	want := []string{"rate_limiter_rps", "rate_limiter_returned_total", "rate_limiter_store_calls_total", "rate_limiter_day_used", "rate_limiter_circuit_breaker_state"}
+	for _, p := range []string{"low", "high"} {
+		want = append(want, "rate_limiter_acquired_total "+p, "rate_limiter_tokens "+p, "rate_limiter_waiting "+p)
+		for _, reason := range []string{"global", "low_cap", "yield", "day", "unavailable"} {
+			want = append(want, "rate_limiter_rejected_total "+p+" "+reason)
+		}
+	}
+	for _, name := range want {
+		if value, ok := got[name]; !ok || value != 0 {
+			t.Errorf("%s is %v, there: %v", name, value, ok)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d series, want %d: %v", len(got), len(want), got)
+	}
+}
+
+func TestCounts(t *testing.T) {
+	l := limiter(t, &once{})
+	for range 3 {
+		if _, err := l.Allow(context.Background(), ratelimit.Low); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := scrape(t, l)
+	for name, want := range map[string]float64{
+		"rate_limiter_acquired_total low": 1, "rate_limiter_rejected_total low low_cap": 2, "rate_limiter_acquired_total high": 0,
+		"rate_limiter_tokens low": 3, "rate_limiter_tokens high": 7, "rate_limiter_day_used": 11, "rate_limiter_store_calls_total": 3,
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %v, want %v", name, got[name], want)
+		}
+	}
+	if _, err := ratelimitprom.New(nil, ratelimitprom.Config{}); err == nil {
+		t.Error("a nil limiter was taken")
+	}
+}
+
+func ExampleNew() {
+	store, err := memratelimit.New(memratelimit.Config{})
+	if err != nil {
+		panic(err)
+	}
+	limiter, err := ratelimit.New(store, ratelimit.Config{Limits: ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350}})
+	if err != nil {
+		panic(err)
+	}
+	collector, err := ratelimitprom.New(limiter, ratelimitprom.Config{Labels: prometheus.Labels{"limiter": "artists"}})
+	if err != nil {
+		panic(err)
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collector)
+	families, err := registry.Gather()
+	fmt.Println(len(families), err)
+	// Output: 9 <nil>
+}

@@ -1,0 +1,23 @@
+// Package ratelimitprom shows a rate limiter to Prometheus.
+//
+//	collector, err := ratelimitprom.New(limiter, ratelimitprom.Config{})
+//	…
+//	registry.MustRegister(collector)
+//
+//	series                                          meaning
+//	rate_limiter_acquired_total{priority}           calls granted to this process
+//	rate_limiter_rejected_total{priority,reason}    calls refused; reason is global, low_cap, yield, day, unavailable
+//	rate_limiter_returned_total                     calls granted and given back
+//	rate_limiter_store_calls_total                  calls of the store
+//	rate_limiter_rps                                calls granted to this process within the last second
+//	rate_limiter_tokens{priority}                   what a priority could have at once: high that of the shared
+//	                                                bucket, low the lesser of it and of its cap
+//	rate_limiter_day_used                           calls of the day's budget that are used
+//	rate_limiter_waiting{priority}                  callers that wait
+//	rate_limiter_circuit_breaker_state              0 closed, 1 half-open, 2 open
+//
+// Every series is there from the start, at 0 (TestEverySeriesFromTheStart), and
+// counts what happened (TestCounts). Each process counts its own; add them up.
+// Tokens and the day are as the process saw them last: one that does not call
+// shows them old.
+package ratelimitprom

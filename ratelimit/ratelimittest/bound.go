@@ -1,0 +1,237 @@
+package ratelimittest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/ratelimit"
+)
+
+func boundCases() []Case {
+	return []Case{
+		{Name: "bound-over-random-histories", Run: boundOverHistories},
+		{Name: "bound-with-returns", Run: boundWithReturns},
+		{Name: "strict-is-used-fully", Run: strictIsUsedFully},
+	}
+}
+
+// use is a permit that was used.
+type use struct {
+	at       time.Duration // true time
+	priority ratelimit.Priority
+	size     int
+	store    int64
+}
+
+// history is what was used, in true time, which no clock sets back.
+type history struct {
+	p    *player
+	now  time.Duration
+	uses []use
+}
+
+func (h *history) pass(d time.Duration) {
+	h.now += d
+	h.p.h.Move(d)
+}
+
+// within checks the most that any span of time may have, by taking the span that
+// ends at each use. Low has its own bound.
+func (h *history) within(span time.Duration, bound [2]int) error {
+	var sum [2]int // of low, and of all
+	from := 0
+	for to, u := range h.uses {
+		sum[1] += u.size
+		if u.priority == low {
+			sum[0] += u.size
+		}
+		for ; u.at-h.uses[from].at >= span; from++ {
+			sum[1] -= h.uses[from].size
+			if h.uses[from].priority == low {
+				sum[0] -= h.uses[from].size
+			}
+		}
+		for i, who := range []string{"low calls", "calls"} {
+			if sum[i] > bound[i] {
+				return fmt.Errorf("%d %s within %s, at most %d may be; from call %d to %d, at %s", sum[i], who, span, bound[i], from, to, u.at)
+			}
+		}
+	}
+	return nil
+}
+
+// bounds checks spans of several lengths.
+func (h *history) bounds() error {
+	p := h.p.plan
+	if p.Strict {
+		return h.within(p.Window, [2]int{p.LowRate, p.Rate})
+	}
+	for _, span := range []time.Duration{time.Microsecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, p.Window, 10 * time.Second} {
+		// What is refilled before the span is over, rounded up as a token can be
+		// there in part before it.
+		in := func(rate int) int { return int((int64(rate)*span.Microseconds() + 999_999) / 1_000_000) }
+		if err := h.within(span, [2]int{p.LowBurst + in(p.LowRate), p.Burst + in(p.Rate)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// boundOverHistories asks at random, and has what may go wrong go wrong: state is
+// lost, the clock is set back, permits come back. Forward it only goes with time.
+func boundOverHistories(ctx context.Context, h Harness) error {
+	for _, l := range []ratelimit.Limits{
+		limits, {HardLimit: 40, Rate: 20, LowRate: 15}, {HardLimit: 2000, Rate: 1000, LowRate: 10, Burst: 300},
+		strict, {HardLimit: 10, Rate: 7, LowRate: 3, Strict: true},
+	} {
+		for seed := range uint64(3) {
+			if err := h.Lose(ctx); err != nil {
+				return err
+			}
+			p, err := full(ctx, h, l)
+			if err != nil {
+				return err
+			}
+			hist := &history{p: p}
+			if err := hist.play(ctx, seed); err != nil {
+				return err
+			}
+			if err := hist.bounds(); err != nil {
+				return fmt.Errorf("%+v, history %d: %w", l, seed, err)
+			}
+			if len(hist.uses) == 0 {
+				return fmt.Errorf("%+v, history %d: nothing was granted", l, seed)
+			}
+		}
+	}
+	return nil
+}
+
+func (h *history) play(ctx context.Context, seed uint64) error {
+	r, p := random(seed), h.p
+	var set time.Duration // how far the clock was set back
+	for range 250 {
+		switch r.IntN(100) {
+		case 0:
+			if err := p.h.Lose(ctx); err != nil {
+				return err
+			}
+		case 1:
+			if p.h.Restart != nil {
+				if err := p.h.Restart(ctx); err != nil {
+					return err
+				}
+			}
+		case 2:
+			back := time.Duration(r.IntN(1_500_000)) * time.Microsecond
+			p.h.Move(-back)
+			set += back
+		case 3:
+			h.pass(time.Duration(r.IntN(3000)) * time.Millisecond)
+		default:
+			h.pass(time.Duration(r.IntN(20_000)) * time.Microsecond)
+		}
+		run := ratelimit.Run{Priority: ratelimit.Priority(r.IntN(2)), Size: 1, Count: 1 + r.IntN(p.plan.Burst), Wait: r.IntN(9) == 0}
+		if r.IntN(4) == 0 {
+			run.Size = 1 + r.IntN(p.plan.LowBurst)
+		}
+		g, err := p.ask(run)
+		if err != nil {
+			return err
+		}
+		for range g.Runs[0].Granted {
+			h.uses = append(h.uses, use{h.now, run.Priority, run.Size, g.At})
+		}
+		for range r.IntN(3) {
+			if err := h.maybeReturn(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// maybeReturn gives the last one back, if it still can be.
+func (h *history) maybeReturn() error {
+	if len(h.uses) == 0 {
+		return nil
+	}
+	u := h.uses[len(h.uses)-1]
+	if h.now-u.at > h.p.plan.Delay {
+		return nil
+	}
+	h.uses = h.uses[:len(h.uses)-1]
+	return h.p.giveBack(ratelimit.Returned{Priority: u.priority, Size: u.size, At: u.store})
+}
+
+// boundWithReturns takes a burst, uses what is refilled, and gives the burst back in
+// the last moment to use that as well: what a permit takes must not be refilled
+// and given back.
+func boundWithReturns(ctx context.Context, h Harness) error {
+	for _, l := range []ratelimit.Limits{limits, {HardLimit: 2000, Rate: 1000, Burst: 10}, strict} {
+		p, err := full(ctx, h, l)
+		if err != nil {
+			return err
+		}
+		hist := &history{p: p}
+		for range 20 {
+			g, err := p.ask(ratelimit.Run{Priority: high, Size: 1, Count: p.plan.Burst})
+			if err != nil {
+				return err
+			}
+			hist.pass(p.plan.Delay)
+			if err := hist.use(); err != nil {
+				return err
+			}
+			for range g.Runs[0].Granted {
+				if err := p.giveBack(ratelimit.Returned{Priority: high, Size: 1, At: g.At}); err != nil {
+					return err
+				}
+			}
+			if err := hist.use(); err != nil {
+				return err
+			}
+			if err := hist.bounds(); err != nil {
+				return fmt.Errorf("%+v: %w", l, err)
+			}
+			hist.pass(2 * p.plan.Window)
+		}
+	}
+	return nil
+}
+
+// use takes all that can be had.
+func (h *history) use() error {
+	g, err := h.p.ask(ratelimit.Run{Priority: high, Size: 1, Count: 2 * h.p.plan.Burst})
+	if err != nil {
+		return err
+	}
+	for range g.Runs[0].Granted {
+		h.uses = append(h.uses, use{h.now, high, 1, g.At})
+	}
+	return nil
+}
+
+// strictIsUsedFully takes all that it can at each ms for some windows, and the
+// beginning of one more.
+func strictIsUsedFully(ctx context.Context, h Harness) error {
+	p, err := full(ctx, h, strict)
+	if err != nil {
+		return err
+	}
+	const windows = 3
+	got := 0
+	for range windows*int(p.plan.Window/time.Millisecond) + p.plan.Rate/3 + 1 {
+		n, err := p.take(high, 3)
+		if err != nil {
+			return err
+		}
+		got += n
+		h.Move(time.Millisecond)
+	}
+	if want := (windows + 1) * p.plan.Rate; got != want {
+		return fmt.Errorf("%d calls were granted in %d windows, want %d", got, windows+1, want)
+	}
+	return nil
+}

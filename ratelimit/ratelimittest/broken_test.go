@@ -1,0 +1,215 @@
+package ratelimittest_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/internal/budget"
+	"github.com/millrace-go/millrace/ratelimit/ratelimittest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// state is all that a store keeps.
+type state struct {
+	buckets budget.Buckets
+	windows budget.Windows
+	day     budget.Day
+}
+
+func (s *state) acquire(p *ratelimit.Plan, a ratelimit.Ask, m budget.Moment) ratelimit.Grant {
+	if p.Strict {
+		return s.windows.Acquire(p, a, &s.day, m)
+	}
+	return s.buckets.Acquire(p, a, &s.day, m)
+}
+
+func (s *state) giveBack(p *ratelimit.Plan, r ratelimit.Returned, m budget.Moment) {
+	if p.Strict {
+		s.windows.Return(p, r, &s.day, m)
+	} else {
+		s.buckets.Return(p, r, &s.day, m)
+	}
+}
+
+// copied does not share the rings' entries.
+func (s *state) copied() *state {
+	c := *s
+	c.windows.Global.Times = slices.Clone(c.windows.Global.Times)
+	c.windows.Low.Times = slices.Clone(c.windows.Low.Times)
+	return &c
+}
+
+// backend is a correct store with at most one defect, which replaces one of its
+// parts.
+type backend struct {
+	mu       sync.Mutex
+	state    *state
+	at       budget.Moment
+	restarts int
+
+	acquire  func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error)
+	giveBack func(b *backend, p *ratelimit.Plan, r ratelimit.Returned)
+	move     func(b *backend, d time.Duration)
+	lose     func(b *backend)
+	restart  func(b *backend)
+	unlocked bool
+	anything bool // takes any context and any ask
+	peer     ratelimit.Store
+}
+
+func (b *backend) Acquire(ctx context.Context, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+	if !b.anything {
+		if err := ctx.Err(); err != nil {
+			return ratelimit.Grant{}, err
+		}
+		if err := budget.Check(p, a); err != nil {
+			return ratelimit.Grant{}, err
+		}
+	}
+	if !b.unlocked {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+	}
+	if b.acquire != nil {
+		return b.acquire(b, p, a)
+	}
+	return b.state.acquire(p, a, b.at), nil
+}
+
+func (b *backend) Return(ctx context.Context, p *ratelimit.Plan, r ratelimit.Returned) error {
+	if !b.anything {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := budget.CheckReturned(r); err != nil {
+			return err
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.giveBack != nil {
+		b.giveBack(b, p, r)
+	} else {
+		b.state.giveBack(p, r, b.at)
+	}
+	return nil
+}
+
+func (b *backend) harness() ratelimittest.Harness {
+	b.state = &state{}
+	b.at = budget.Moment{Server: "0", Now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).UnixMicro()}
+	return ratelimittest.Harness{
+		Store: b, Peer: b.peer,
+		Move: func(d time.Duration) {
+			if b.move != nil {
+				b.move(b, d)
+			} else {
+				b.at.Now += d.Microseconds()
+			}
+		},
+		Lose: func(context.Context) error {
+			if b.lose != nil {
+				b.lose(b)
+			} else {
+				*b.state = state{}
+			}
+			return nil
+		},
+		Restart: func(context.Context) error {
+			if b.restart != nil {
+				b.restart(b)
+			} else {
+				b.restarts++
+				b.at.Server = strconv.Itoa(b.restarts)
+			}
+			return nil
+		},
+	}
+}
+
+// withPlan is a defect that takes other limits for granted.
+func withPlan(change func(p *ratelimit.Plan)) *backend {
+	return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+		other := *p
+		change(&other)
+		return b.state.acquire(&other, a, b.at), nil
+	}}
+}
+
+// withAsk is a defect that reads another ask.
+func withAsk(change func(a *ratelimit.Ask)) *backend {
+	return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+		a.Runs = slices.Clone(a.Runs)
+		change(&a)
+		return b.state.acquire(p, a, b.at), nil
+	}}
+}
+
+// withGrant is a defect that answers something else.
+func withGrant(change func(b *backend, p *ratelimit.Plan, a ratelimit.Ask, g *ratelimit.Grant)) *backend {
+	return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+		g := b.state.acquire(p, a, b.at)
+		change(b, p, a, &g)
+		return g, nil
+	}}
+}
+
+// withReturn is a defect that takes something else back.
+func withReturn(change func(b *backend, p *ratelimit.Plan, r *ratelimit.Returned)) *backend {
+	return &backend{giveBack: func(b *backend, p *ratelimit.Plan, r ratelimit.Returned) {
+		other := *p
+		change(b, &other, &r)
+		b.state.giveBack(&other, r, b.at)
+	}}
+}
+
+func TestTheCorrectStorePasses(t *testing.T) {
+	ratelimittest.Run(t, func(*testing.T) ratelimittest.Harness { return (&backend{}).harness() })
+}
+
+func TestBrokenStoresAreCaught(t *testing.T) {
+	watched := map[string]bool{}
+	for _, d := range defects() {
+		t.Run(d.name, func(t *testing.T) {
+			var failed []string
+			for _, c := range ratelimittest.Cases() {
+				if d.only && !slices.Contains(d.caught, c.Name) {
+					continue
+				}
+				if err := safely(t.Context(), c, d.with()); err != nil {
+					failed = append(failed, c.Name)
+				}
+			}
+			for _, name := range d.caught {
+				watched[name] = true
+				if !slices.Contains(failed, name) {
+					t.Errorf("%s does not catch it; caught by %v", name, failed)
+				}
+			}
+		})
+	}
+	for _, c := range ratelimittest.Cases() {
+		if !watched[c.Name] {
+			t.Errorf("no broken store shows that %s can fail", c.Name)
+		}
+	}
+}
+
+// safely takes a panic for a failure.
+func safely(ctx context.Context, c ratelimittest.Case, b *backend) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return ratelimittest.Check(ctx, c, b.harness())
+}

@@ -1,0 +1,266 @@
+package ratelimittest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/ratelimit"
+)
+
+const (
+	low  = ratelimit.Low
+	high = ratelimit.High
+)
+
+func bucketCases() []Case {
+	return []Case{
+		{Name: "missing-is-empty", Run: missingIsEmpty},
+		{Name: "burst-is-the-most", Run: burstIsTheMost},
+		{Name: "refill", Run: refill},
+		{Name: "low-leaves-the-reserve", Run: lowLeavesTheReserve},
+		{Name: "refused-low-costs-nothing", Run: refusedLowCostsNothing},
+		{Name: "another-server", Needs: []Need{NeedRestart}, Run: anotherServer},
+	}
+}
+
+func missingIsEmpty(ctx context.Context, h Harness) error {
+	p, err := newPlayer(ctx, h, limits)
+	if err != nil {
+		return err
+	}
+	return steps(
+		func() error { return p.expect("at first", high, 1, 0) },
+		func() error { return p.fill() },
+		func() error { return p.expect("full", high, 1, 1) },
+		func() error { return h.Lose(ctx) },
+		func() error { return p.expect("after a loss", high, 1, 0) },
+		func() error { h.Move(100 * time.Millisecond); return p.expect("100 ms later", high, 100, 40) },
+		func() error { return p.fill() },
+		func() error { return h.Lose(ctx) },
+		func() error { return p.expect("low after a loss", low, 1, 0) },
+		func() error { h.Move(20 * time.Millisecond); return p.expect("low 20 ms later", low, 100, 7) },
+	)
+}
+
+func burstIsTheMost(ctx context.Context, h Harness) error {
+	p, err := full(ctx, h, limits)
+	if err != nil {
+		return err
+	}
+	return steps(
+		func() error { return p.remains("after an hour", p.plan.LowBurst, p.plan.Burst) },
+		func() error { return p.expect("then", high, 100, 0) },
+		func() error { h.Move(time.Hour); return p.expect("an hour later", low, 100, p.plan.LowBurst) },
+		func() error {
+			h.Move(time.Hour)
+			g, err := p.ask(ratelimit.Run{Priority: high, Size: 7, Count: 1000})
+			if want := p.plan.Burst / 7; err == nil && g.Runs[0].Granted != want {
+				err = fmt.Errorf("%d calls of size 7 were granted of %d, want %d", g.Runs[0].Granted, p.plan.Burst, want)
+			}
+			return err
+		},
+	)
+}
+
+// refill counts what comes back, which is never rounded up.
+func refill(ctx context.Context, h Harness) error {
+	p, err := full(ctx, h, limits)
+	if err != nil {
+		return err
+	}
+	if err := p.expect("full", high, 1000, p.plan.Burst); err != nil {
+		return err
+	}
+	got := 0
+	for range 2000 {
+		h.Move(777 * time.Microsecond)
+		n, err := p.take(high, 10)
+		if err != nil {
+			return err
+		}
+		got += n
+	}
+	if want := 2000 * 777 * p.plan.Rate / 1_000_000; got != want {
+		return fmt.Errorf("%d calls were granted in 2000 * 777 µs at %d per second, want %d", got, p.plan.Rate, want)
+	}
+	return nil
+}
+
+func lowLeavesTheReserve(ctx context.Context, h Harness) error {
+	p, err := full(ctx, h, limits)
+	if err != nil {
+		return err
+	}
+	if err := p.expect("a flood of low", low, 5000, p.plan.LowBurst); err != nil {
+		return err
+	}
+	if err := p.expect("high after it", high, 5000, p.plan.Burst-p.plan.LowBurst); err != nil {
+		return err
+	}
+	// In the long run low has its rate, and high the difference.
+	var got [2]int
+	for range 1000 {
+		h.Move(time.Millisecond)
+		g, err := p.ask(ratelimit.Run{Priority: low, Size: 1, Count: 5}, ratelimit.Run{Priority: high, Size: 1, Count: 5})
+		if err != nil {
+			return err
+		}
+		got[low] += g.Runs[0].Granted
+		got[high] += g.Runs[1].Granted
+	}
+	if got[low] != p.plan.LowRate || got[high] != p.plan.Rate-p.plan.LowRate {
+		return fmt.Errorf("in a second %d low and %d high calls were granted, want %d and %d", got[low], got[high], p.plan.LowRate, p.plan.Rate-p.plan.LowRate)
+	}
+	return nil
+}
+
+func refusedLowCostsNothing(ctx context.Context, h Harness) error {
+	p, err := full(ctx, h, limits)
+	if err != nil {
+		return err
+	}
+	return steps(
+		func() error { return p.expect("low", low, p.plan.LowBurst, p.plan.LowBurst) },
+		func() error {
+			for range 100 {
+				if err := p.expect("low beyond its cap", low, 100, 0); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		func() error { return p.expect("high", high, 1000, p.plan.Burst-p.plan.LowBurst) },
+		// And the other way round: what global refuses costs no low cap.
+		func() error { h.Move(time.Hour); return p.expect("high", high, 1000, p.plan.Burst) },
+		func() error {
+			for range 100 {
+				if err := p.expect("low without global", low, 1, 0); err != nil {
+					return err
+				}
+			}
+			g, err := p.ask(one(low))
+			if err == nil && g.Runs[0].Reason != ratelimit.ReasonGlobal {
+				err = fmt.Errorf("low is refused for %q, want %q", g.Runs[0].Reason, ratelimit.ReasonGlobal)
+			}
+			return err
+		},
+		func() error { h.Move(time.Duration(p.plan.LowBurst) * 2300 * time.Microsecond); return nil },
+		func() error { return p.expect("low", low, 1000, p.plan.LowBurst) },
+	)
+}
+
+func anotherServer(ctx context.Context, h Harness) error {
+	for _, l := range []ratelimit.Limits{limits, strict} {
+		p, err := full(ctx, h, l)
+		if err != nil {
+			return err
+		}
+		if err := steps(
+			func() error { return p.expect("full", high, 1, 1) },
+			func() error { return h.Restart(ctx) },
+			func() error { return p.expect("on another server", high, 1, 0) },
+			func() error { h.Move(p.plan.Window); return p.expect("later", high, 100, p.plan.Burst) },
+		); err != nil {
+			return fmt.Errorf("strict %t: %w", p.plan.Strict, err)
+		}
+	}
+	return nil
+}
+
+func strictCases() []Case {
+	return []Case{
+		{Name: "strict-missing-blocks", Run: strictMissingBlocks},
+		{Name: "strict-window-is-exact", Run: strictWindowIsExact},
+		{Name: "strict-low", Run: strictLow},
+	}
+}
+
+func strictMissingBlocks(ctx context.Context, h Harness) error {
+	p, err := newPlayer(ctx, h, strict)
+	if err != nil {
+		return err
+	}
+	for _, when := range []string{"at first", "after a loss"} {
+		if err := steps(
+			func() error { return p.expect(when, high, 1, 0) },
+			func() error { return p.expect(when+", again", high, 1, 0) },
+			func() error { return p.exact(one(high)) },
+			func() error { return p.expect(when+", a window later", high, 100, p.plan.Rate-1) },
+			func() error { return h.Lose(ctx) },
+		); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// strictWindowIsExact takes calls at odd times; each has its place again just one
+// window later.
+func strictWindowIsExact(ctx context.Context, h Harness) error {
+	p, err := full(ctx, h, strict)
+	if err != nil {
+		return err
+	}
+	const step = 7 * time.Millisecond
+	sizes := []int{5, 1, 9, 2, 3, 1, 1, 8, 10} // 40
+	for i, n := range sizes {
+		if err := p.expect(fmt.Sprint("part ", i), high, n, n); err != nil {
+			return err
+		}
+		h.Move(step)
+	}
+	if err := p.expect("a full window", high, 1, 0); err != nil {
+		return err
+	}
+	h.Move(p.plan.Window - time.Duration(len(sizes))*step)
+	// Three times round the ring.
+	for round := range 3 {
+		for i, n := range sizes {
+			h.Move(-time.Microsecond)
+			if err := p.expect(fmt.Sprint("round ", round, ", just before part ", i), high, 1, 0); err != nil {
+				return err
+			}
+			h.Move(time.Microsecond)
+			if err := p.expect(fmt.Sprint("round ", round, ", at part ", i), high, 100, n); err != nil {
+				return err
+			}
+			h.Move(step)
+		}
+		h.Move(p.plan.Window - time.Duration(len(sizes))*step)
+	}
+	return nil
+}
+
+func strictLow(ctx context.Context, h Harness) error {
+	p, err := full(ctx, h, strict)
+	if err != nil {
+		return err
+	}
+	reason := func(priority ratelimit.Priority, want ratelimit.Reason) error {
+		g, err := p.ask(one(priority))
+		if err != nil {
+			return err
+		}
+		if got := g.Runs[0]; got.Granted != 0 || got.Reason != want || got.RetryAfter != p.plan.Window {
+			return fmt.Errorf("a %s call is answered %+v, want %q for %s", priority, got, want, p.plan.Window)
+		}
+		return nil
+	}
+	return steps(
+		func() error { return p.expect("a flood of low", low, 1000, p.plan.LowRate) },
+		func() error { return reason(low, ratelimit.ReasonLowCap) },
+		func() error { return p.expect("high after it", high, 1000, p.plan.Rate-p.plan.LowRate) },
+		func() error { return reason(high, ratelimit.ReasonGlobal) },
+		func() error { h.Move(p.plan.Window); return p.expect("a window later, high", high, 1000, p.plan.Rate) },
+		func() error { return reason(low, ratelimit.ReasonGlobal) },
+		func() error {
+			h.Move(p.plan.Window)
+			if n, err := p.take(low, 1000); err != nil || n != p.plan.LowRate {
+				return errors.Join(err, fmt.Errorf("low was granted %d, want %d: refused calls are charged", n, p.plan.LowRate))
+			}
+			return nil
+		},
+	)
+}

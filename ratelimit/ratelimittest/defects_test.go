@@ -1,0 +1,226 @@
+package ratelimittest_test
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/internal/budget"
+)
+
+// defect is one way to break a store, and the cases that must fail for it.
+type defect struct {
+	name   string
+	caught []string
+	with   func() *backend
+	only   bool // the other cases have no second caller, for whom it waits
+}
+
+// defects names all that the suite watches for.
+func defects() []defect {
+	return slices.Concat(amountDefects(), timeDefects(), dayDefects(), runDefects(), returnDefects(), strictDefects())
+}
+
+func amountDefects() []defect {
+	return []defect{
+		{"missing state is full", []string{"missing-is-empty", "bound-over-random-histories"}, func() *backend {
+			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+				if b.state.buckets.Server == "" && !p.Strict {
+					b.state.acquire(p, a, budget.Moment{Server: b.at.Server, Now: b.at.Now - time.Hour.Microseconds()})
+				}
+				return b.state.acquire(p, a, b.at), nil
+			}}
+		}, false},
+		{"has no low cap", []string{"low-leaves-the-reserve", "bound-over-random-histories"}, func() *backend {
+			return withAsk(func(a *ratelimit.Ask) {
+				for i := range a.Runs {
+					a.Runs[i].Priority = ratelimit.High
+				}
+			})
+		}, false},
+		{"gives low the burst of high", []string{"burst-is-the-most", "low-leaves-the-reserve"}, func() *backend {
+			return withPlan(func(p *ratelimit.Plan) { p.LowBurst = p.Burst })
+		}, false},
+		{"charges what the low cap refuses", []string{"refused-low-costs-nothing", "strict-low"}, func() *backend {
+			return withGrant(func(b *backend, p *ratelimit.Plan, a ratelimit.Ask, g *ratelimit.Grant) {
+				for i, r := range a.Runs {
+					if n := r.Count - g.Runs[i].Granted; n > 0 && r.Priority == ratelimit.Low {
+						r.Priority, r.Count, r.Wait = ratelimit.High, n, false
+						b.state.acquire(p, ratelimit.Ask{Runs: []ratelimit.Run{r}}, b.at)
+					}
+				}
+			})
+		}, false},
+		{"fills its buckets to a whole second", []string{"burst-is-the-most", "bound-over-random-histories"}, func() *backend {
+			return withPlan(func(p *ratelimit.Plan) { p.Burst = max(p.Burst, p.Rate) })
+		}, false},
+		{"refills a little more", []string{"refill"}, func() *backend {
+			return withPlan(func(p *ratelimit.Plan) { p.Rate++ })
+		}, false},
+		{"accepts any ask, and any context", []string{"bad-asks", "cancelled-context"}, func() *backend {
+			return &backend{anything: true}
+		}, false},
+	}
+}
+
+func timeDefects() []defect {
+	return []defect{
+		{"takes a clock set back for time that passed", []string{"clock-a-little-back", "bound-over-random-histories"}, func() *backend {
+			return &backend{move: func(b *backend, d time.Duration) { b.at.Now += max(d, -d).Microseconds() }}
+		}, false},
+		{"starts again at every step back", []string{"clock-a-little-back"}, func() *backend {
+			return &backend{move: func(b *backend, d time.Duration) {
+				if b.at.Now += d.Microseconds(); d < 0 {
+					*b.state = state{day: b.state.day}
+				}
+			}}
+		}, false},
+		{"waits for a clock that was set far back", []string{"clock-far-back"}, func() *backend {
+			newest := int64(0)
+			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+				newest = max(newest, b.at.Now)
+				return b.state.acquire(p, a, budget.Moment{Server: b.at.Server, Now: newest}), nil
+			}}
+		}, false},
+		{"fills without end while nobody asks", []string{"clock-forward"}, func() *backend {
+			last := int64(0)
+			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+				other := *p
+				if last != 0 && b.at.Now-last > 2*time.Hour.Microseconds() {
+					other.Burst, other.Rate = 10*p.Burst, 10*p.Rate
+				}
+				last = b.at.Now
+				return b.state.acquire(&other, a, b.at), nil
+			}}
+		}, false},
+		{"does not notice another server", []string{"another-server"}, func() *backend {
+			return &backend{restart: func(*backend) {}}
+		}, false},
+		{"rounds RetryAfter to milliseconds", []string{"retry-after-is-exact"}, func() *backend {
+			return withGrant(func(_ *backend, _ *ratelimit.Plan, _ ratelimit.Ask, g *ratelimit.Grant) {
+				for i := range g.Runs {
+					g.Runs[i].RetryAfter = (g.Runs[i].RetryAfter + time.Millisecond - 1).Truncate(time.Millisecond)
+				}
+			})
+		}, false},
+		{"each process has a budget", []string{"two-stores-one-count"}, func() *backend {
+			peer := &backend{}
+			b := &backend{peer: peer}
+			peer.acquire = func(_ *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+				if peer.state == nil {
+					peer.state = &state{}
+					peer.state.acquire(p, a, budget.Moment{Server: "0", Now: 1})
+				}
+				return peer.state.acquire(p, a, b.at), nil
+			}
+			return b
+		}, false},
+		{"reads, decides, and then writes", []string{"two-stores-one-count"}, readsThenWrites, true},
+	}
+}
+
+// readsThenWrites has two callers both read before either writes.
+func readsThenWrites() *backend {
+	var mu sync.Mutex
+	calls := 0
+	second := make(chan struct{})
+	return &backend{unlocked: true, acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+		mu.Lock()
+		read := b.state.copied()
+		calls++
+		n := calls
+		mu.Unlock()
+		// The first call fills; the second and the third are of two callers.
+		switch n {
+		case 2:
+			<-second
+		case 3:
+			defer close(second)
+		}
+		g := read.acquire(p, a, b.at)
+		mu.Lock()
+		defer mu.Unlock()
+		b.state = read
+		return g, nil
+	}}
+}
+
+func dayDefects() []defect {
+	return []defect{
+		{"forgets the reserve of the day", []string{"day-and-its-reserve"}, func() *backend {
+			return withPlan(func(p *ratelimit.Plan) { p.Day.HighReserve = 0 })
+		}, false},
+		{"begins the day at midnight UTC", []string{"day-and-its-reserve"}, func() *backend {
+			return withPlan(func(p *ratelimit.Plan) { p.Day.Offset = 0 })
+		}, false},
+		{"believes its own count only", []string{"day-survives-a-loss"}, func() *backend {
+			return withAsk(func(a *ratelimit.Ask) { a.Day = ratelimit.DayCount{} })
+		}, false},
+		{"believes its callers only", []string{"day-survives-a-loss"}, func() *backend {
+			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+				b.state.day = budget.Day{}
+				return b.state.acquire(p, a, b.at), nil
+			}}
+		}, false},
+		{"begins a day whenever it is another one", []string{"day-and-a-clock-set-back"}, func() *backend {
+			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+				today := (b.at.Now - p.Day.Offset.Microseconds()) / (24 * time.Hour).Microseconds()
+				if b.state.day.Day != today {
+					b.state.day = budget.Day{}
+				}
+				if a.Day.Day != today {
+					a.Day = ratelimit.DayCount{}
+				}
+				return b.state.acquire(p, a, b.at), nil
+			}}
+		}, false},
+	}
+}
+
+func runDefects() []defect {
+	return []defect{
+		{"decides the last run first", []string{"runs-are-calls"}, func() *backend {
+			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+				a.Runs = slices.Clone(a.Runs)
+				slices.Reverse(a.Runs)
+				g := b.state.acquire(p, a, b.at)
+				slices.Reverse(g.Runs)
+				return g, nil
+			}}
+		}, false},
+		{"grants a run as a whole or not at all", []string{"runs-are-calls", "burst-is-the-most"}, func() *backend {
+			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+				before := b.state.copied()
+				g := b.state.acquire(p, a, b.at)
+				if g.Runs[0].Granted < a.Runs[0].Count && g.Runs[0].Granted > 0 {
+					b.state = before
+					g.Runs[0].Granted = 0
+				}
+				return g, nil
+			}}
+		}, false},
+		{"says that low can have what high can", []string{"remaining-is-exact"}, func() *backend {
+			return withGrant(func(_ *backend, _ *ratelimit.Plan, _ ratelimit.Ask, g *ratelimit.Grant) {
+				g.Remaining[ratelimit.Low] = g.Remaining[ratelimit.High]
+			})
+		}, false},
+		{"never yields", []string{"yield"}, func() *backend {
+			return withAsk(func(a *ratelimit.Ask) {
+				for i := range a.Runs {
+					a.Runs[i].Wait = false
+				}
+			})
+		}, false},
+		{"yields without end", []string{"yield"}, func() *backend {
+			return withPlan(func(p *ratelimit.Plan) { p.Yield = time.Hour })
+		}, false},
+		{"yields to who does not wait", []string{"yield-only-for-who-waits"}, func() *backend {
+			return withAsk(func(a *ratelimit.Ask) {
+				for i := range a.Runs {
+					a.Runs[i].Wait = true
+				}
+			})
+		}, false},
+	}
+}

@@ -1,0 +1,149 @@
+package ratelimittest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/ratelimit"
+)
+
+// player plays one process on a harness.
+type player struct {
+	ctx  context.Context
+	h    Harness
+	plan *ratelimit.Plan
+}
+
+// limits that most cases use: 450 per second, 350 for low, bursts of 40 and 31.
+var limits = ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350}
+
+// strict are the same in strict mode, few enough to count.
+var strict = ratelimit.Limits{HardLimit: 50, Rate: 40, LowRate: 30, Strict: true}
+
+func newPlayer(ctx context.Context, h Harness, l ratelimit.Limits) (*player, error) {
+	plan, err := l.Plan()
+	if err != nil {
+		return nil, err
+	}
+	return &player{ctx, h, plan}, nil
+}
+
+// full is newPlayer with state that was left alone until all is granted that can be.
+func full(ctx context.Context, h Harness, l ratelimit.Limits) (*player, error) {
+	p, err := newPlayer(ctx, h, l)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.fill()
+}
+
+func (p *player) fill() error {
+	if _, err := p.ask(ratelimit.Run{Priority: ratelimit.Low, Size: 1, Count: 1}); err != nil {
+		return err
+	}
+	p.h.Move(time.Hour)
+	return nil
+}
+
+func (p *player) ask(runs ...ratelimit.Run) (ratelimit.Grant, error) {
+	return p.askSeen(ratelimit.DayCount{}, runs...)
+}
+
+func (p *player) askSeen(day ratelimit.DayCount, runs ...ratelimit.Run) (ratelimit.Grant, error) {
+	g, err := p.h.Store.Acquire(p.ctx, p.plan, ratelimit.Ask{Runs: runs, Day: day})
+	if err != nil {
+		return g, fmt.Errorf("acquire: %w", err)
+	}
+	if len(g.Runs) != len(runs) {
+		return g, fmt.Errorf("%d answers to %d runs", len(g.Runs), len(runs))
+	}
+	for i, r := range g.Runs {
+		refused := r.Granted < runs[i].Count
+		if r.Granted < 0 || r.Granted > runs[i].Count || refused != (r.Reason != "") || refused != (r.RetryAfter > 0) {
+			return g, fmt.Errorf("%d calls of size %d were answered %+v", runs[i].Count, runs[i].Size, r)
+		}
+	}
+	return g, nil
+}
+
+// take asks for single calls and returns how many were granted.
+func (p *player) take(priority ratelimit.Priority, count int) (int, error) {
+	g, err := p.ask(ratelimit.Run{Priority: priority, Size: 1, Count: count})
+	if err != nil {
+		return 0, err
+	}
+	return g.Runs[0].Granted, nil
+}
+
+// expect takes and compares.
+func (p *player) expect(when string, priority ratelimit.Priority, count, want int) error {
+	got, err := p.take(priority, count)
+	if err != nil {
+		return fmt.Errorf("%s: %w", when, err)
+	}
+	if got != want {
+		return fmt.Errorf("%s: %d of %d %s calls were granted, want %d", when, got, count, priority, want)
+	}
+	return nil
+}
+
+// remains compares what is left, by asking for more than there can be.
+func (p *player) remains(when string, low, high int) error {
+	g, err := p.ask(ratelimit.Run{Priority: ratelimit.High, Size: p.plan.Burst, Count: 1})
+	if err != nil {
+		return fmt.Errorf("%s: %w", when, err)
+	}
+	if g.Runs[0].Granted > 0 {
+		g.Remaining[ratelimit.High] += p.plan.Burst
+		g.Remaining[ratelimit.Low] = low // it took what low had
+	}
+	if g.Remaining != [2]int{low, high} {
+		return fmt.Errorf("%s: %d remain for low and %d for high, want %d and %d", when, g.Remaining[0], g.Remaining[1], low, high)
+	}
+	return nil
+}
+
+// one is a single call.
+func one(p ratelimit.Priority) ratelimit.Run {
+	return ratelimit.Run{Priority: p, Size: 1, Count: 1}
+}
+
+// waiting is a single call of high priority that waits.
+var waiting = ratelimit.Run{Priority: ratelimit.High, Size: 1, Count: 1, Wait: true}
+
+// steps runs one after the other until one fails.
+func steps(all ...func() error) error {
+	for _, step := range all {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exact checks that a call is refused until just before its time, and granted then.
+func (p *player) exact(r ratelimit.Run) error {
+	r.Count = 1
+	g, err := p.ask(r)
+	if err != nil || g.Runs[0].Granted == 1 {
+		return err
+	}
+	wait := g.Runs[0].RetryAfter
+	p.h.Move(wait - time.Microsecond)
+	if g, err = p.ask(r); err != nil {
+		return err
+	}
+	if g.Runs[0].Granted != 0 {
+		return fmt.Errorf("%+v was to be tried again in %s, and is granted 1 µs before", r, wait)
+	}
+	p.h.Move(time.Microsecond)
+	again := g.Runs[0]
+	if g, err = p.ask(r); err != nil {
+		return err
+	}
+	if g.Runs[0].Granted != 1 || !r.Wait && again.RetryAfter != time.Microsecond {
+		return fmt.Errorf("%+v was to be tried again in %s, 1 µs before that in %s, and is then answered %+v", r, wait, again.RetryAfter, g.Runs[0])
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package ratelimittest_test
+
+import (
+	"time"
+
+	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/internal/budget"
+)
+
+func returnDefects() []defect {
+	return []defect{
+		{"takes nothing back", []string{"return-gives-back", "return-to-the-day", "strict-return"}, func() *backend {
+			return &backend{giveBack: func(*backend, *ratelimit.Plan, ratelimit.Returned) {}}
+		}, false},
+		{"fills above the burst", []string{"return-fills-no-higher"}, func() *backend {
+			return &backend{giveBack: func(b *backend, p *ratelimit.Plan, r ratelimit.Returned) {
+				b.state.giveBack(p, r, b.at)
+				b.state.buckets.Global.Tokens += int64(r.Size) * 1_000_000
+			}, acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+				other := *p
+				other.Burst *= 2
+				g := b.state.acquire(&other, a, b.at)
+				return g, nil
+			}}
+		}, false},
+		{"takes permits back for longer", []string{"return-too-late"}, func() *backend {
+			return withReturn(func(_ *backend, p *ratelimit.Plan, _ *ratelimit.Returned) { p.Delay *= 2 })
+		}, false},
+		{"does not look when it was granted", []string{"return-too-late", "bound-with-returns"}, func() *backend {
+			return withReturn(func(b *backend, _ *ratelimit.Plan, r *ratelimit.Returned) { r.At = b.at.Now })
+		}, false},
+		{"takes the whole size back", []string{"bound-with-returns"}, func() *backend {
+			return withReturn(func(b *backend, p *ratelimit.Plan, r *ratelimit.Returned) {
+				if age := b.at.Now - r.At; !p.Strict && age > 0 && age <= p.Delay.Microseconds() {
+					r.At = b.at.Now
+				}
+			})
+		}, false},
+		{"takes back what lost state has granted", []string{"return-of-lost-state"}, func() *backend {
+			return withReturn(func(b *backend, p *ratelimit.Plan, r *ratelimit.Returned) {
+				if b.state.buckets.Born >= r.At {
+					b.state.buckets.Born = r.At - 1
+				}
+			})
+		}, false},
+		{"keeps the count of the day", []string{"return-to-the-day"}, func() *backend {
+			return &backend{giveBack: func(b *backend, p *ratelimit.Plan, r ratelimit.Returned) {
+				day := b.state.day
+				b.state.giveBack(p, r, b.at)
+				b.state.day = day
+			}}
+		}, false},
+		{"takes yesterday's permit back today", []string{"return-to-the-day"}, func() *backend {
+			return &backend{giveBack: func(b *backend, p *ratelimit.Plan, r ratelimit.Returned) {
+				used := b.state.day.Used
+				b.state.giveBack(p, r, b.at)
+				if b.state.day.Used == used {
+					b.state.day.Used = max(0, used-int64(r.Size))
+				}
+			}}
+		}, false},
+	}
+}
+
+func strictDefects() []defect {
+	return []defect{
+		{"does not block after a loss", []string{"strict-missing-blocks", "bound-over-random-histories"}, func() *backend {
+			return withGrant(func(b *backend, p *ratelimit.Plan, a ratelimit.Ask, g *ratelimit.Grant) {
+				if born := &b.state.windows.Global.Born; p.Strict && *born == b.at.Now {
+					*born -= p.Window.Microseconds()
+				}
+			})
+		}, false},
+		{"has a window of a second", []string{"strict-window-is-exact", "strict-low", "bound-over-random-histories"}, func() *backend {
+			return withPlan(func(p *ratelimit.Plan) { p.Window = time.Second })
+		}, false},
+		{"has a window 1 % too long", []string{"strict-is-used-fully"}, func() *backend {
+			return withPlan(func(p *ratelimit.Plan) { p.Window += p.Window / 100 })
+		}, false},
+		{"has no window for low", []string{"strict-low"}, func() *backend {
+			return withPlan(func(p *ratelimit.Plan) { p.LowRate = p.Rate })
+		}, false},
+		{"takes the newest entries out", []string{"strict-return"}, func() *backend {
+			return withReturn(func(b *backend, p *ratelimit.Plan, r *ratelimit.Returned) {
+				if ring := b.state.windows.Global; p.Strict && ring.Count > 0 {
+					newest := ring.Times[(ring.Count-1)%ring.Size]
+					r.At, r.Priority = newest, ratelimit.High
+				}
+			})
+		}, false},
+		{"counts fixed windows", []string{"strict-window-is-exact", "bound-over-random-histories"}, func() *backend {
+			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+				if !p.Strict {
+					return b.state.acquire(p, a, b.at), nil
+				}
+				window := p.Window.Microseconds()
+				begun := budget.Moment{Server: b.at.Server, Now: b.at.Now / window * window}
+				return b.state.acquire(p, a, begun), nil
+			}}
+		}, false},
+	}
+}

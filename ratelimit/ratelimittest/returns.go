@@ -1,0 +1,218 @@
+package ratelimittest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/ratelimit"
+)
+
+func returnCases() []Case {
+	return []Case{
+		{Name: "return-gives-back", Run: returnGivesBack},
+		{Name: "return-fills-no-higher", Run: returnFillsNoHigher},
+		{Name: "return-too-late", Run: returnTooLate},
+		{Name: "return-of-lost-state", Run: returnOfLostState},
+		{Name: "return-to-the-day", Run: returnToTheDay},
+		{Name: "strict-return", Run: strictReturn},
+	}
+}
+
+// grant takes one permit.
+func (p *player) grant(priority ratelimit.Priority, size int) (ratelimit.Returned, error) {
+	g, err := p.ask(ratelimit.Run{Priority: priority, Size: size, Count: 1})
+	if err == nil && g.Runs[0].Granted != 1 {
+		err = fmt.Errorf("a permit of %d is refused: %+v", size, g.Runs[0])
+	}
+	return ratelimit.Returned{Priority: priority, Size: size, At: g.At}, err
+}
+
+func (p *player) giveBack(r ratelimit.Returned) error {
+	if err := p.h.Store.Return(p.ctx, p.plan, r); err != nil {
+		return fmt.Errorf("return: %w", err)
+	}
+	return nil
+}
+
+// slow fills one place in 100 ms, so that what comes back can be told from it.
+var slow = ratelimit.Limits{HardLimit: 100, Rate: 10, LowRate: 8, Burst: 40, LowBurst: 30}
+
+// slowStrict forgives the same.
+var slowStrict = ratelimit.Limits{HardLimit: 50, Rate: 40, LowRate: 30, Strict: true}
+
+func returnGivesBack(ctx context.Context, h Harness) error {
+	for _, l := range []ratelimit.Limits{slow, slowStrict} {
+		p, err := full(ctx, h, l)
+		if err != nil {
+			return err
+		}
+		var lows, highs ratelimit.Returned
+		if err := steps(
+			func() error { lows, err = p.grant(low, 12); return err },
+			func() error { highs, err = p.grant(high, 20); return err },
+			func() error { return p.remains("without them", 8, 8) },
+			func() error { return p.giveBack(highs) },
+			func() error { return p.remains("high is back", 18, 28) },
+			func() error { h.Move(p.plan.Delay); return p.giveBack(lows) },
+			func() error { return p.remains("low is back in the last moment", 30, 40) },
+		); err != nil {
+			return fmt.Errorf("strict %t: %w", p.plan.Strict, err)
+		}
+	}
+	return nil
+}
+
+func returnFillsNoHigher(ctx context.Context, h Harness) error {
+	for _, l := range []ratelimit.Limits{slow, slowStrict} {
+		p, err := full(ctx, h, l)
+		if err != nil {
+			return err
+		}
+		var r ratelimit.Returned
+		if err := steps(
+			func() error { r, err = p.grant(low, 5); return err },
+			func() error { return p.giveBack(r) },
+			func() error { return p.giveBack(r) },
+			func() error { return p.giveBack(r) },
+			func() error { return p.remains("one came back three times", p.plan.LowBurst, p.plan.Burst) },
+		); err != nil {
+			return fmt.Errorf("strict %t: %w", p.plan.Strict, err)
+		}
+	}
+	return nil
+}
+
+func returnTooLate(ctx context.Context, h Harness) error {
+	for _, l := range []ratelimit.Limits{slow, slowStrict} {
+		p, err := full(ctx, h, l)
+		if err != nil {
+			return err
+		}
+		var r ratelimit.Returned
+		if err := steps(
+			func() error { r, err = p.grant(low, 10); return err },
+			func() error { h.Move(p.plan.Delay + time.Microsecond); return p.giveBack(r) },
+			func() error { return p.remains("1 µs too late", 20, 30) },
+			func() error { r.At += p.plan.Window.Microseconds(); return p.giveBack(r) },
+			func() error { return p.remains("of the future", 20, 30) },
+		); err != nil {
+			return fmt.Errorf("strict %t: %w", p.plan.Strict, err)
+		}
+	}
+	return nil
+}
+
+// returnOfLostState gives back what the new state never granted.
+func returnOfLostState(ctx context.Context, h Harness) error {
+	losses := map[string]func(context.Context) error{"loss": h.Lose}
+	if h.Restart != nil {
+		losses["restart"] = h.Restart
+	}
+	for _, l := range []ratelimit.Limits{slow, slowStrict} {
+		l.Delay = 5 * time.Second // a window of the strict mode must not be longer than it
+		if l.Strict {
+			l.Delay = time.Second
+		}
+		l.HardLimit = 500
+		for name, lose := range losses {
+			p, err := full(ctx, h, l)
+			if err != nil {
+				return err
+			}
+			var r ratelimit.Returned
+			if err := steps(
+				func() error { r, err = p.grant(high, 5); return err },
+				func() error { return lose(ctx) },
+				func() error { return p.giveBack(r) },
+				func() error { return p.expect("at once", high, 1, 0) },
+				func() error { return p.giveBack(r) },
+				func() error { return p.expect("after the first call", high, 1, 0) },
+				func() error { h.Move(50 * time.Millisecond); return p.giveBack(r) },
+				func() error { return p.expect("a little later", high, 1, 0) },
+			); err != nil {
+				return fmt.Errorf("strict %t, %s: %w", p.plan.Strict, name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func returnToTheDay(ctx context.Context, h Harness) error {
+	for _, l := range []ratelimit.Limits{daily(slow), daily(slowStrict)} {
+		p, err := full(ctx, h, l)
+		if err != nil {
+			return err
+		}
+		used := func(when string, want int64) error {
+			g, err := p.ask(ratelimit.Run{Priority: high, Size: p.plan.Burst, Count: 1})
+			if err != nil {
+				return err
+			}
+			if g.Day.Used != want {
+				return fmt.Errorf("%s: %d of the day are used, want %d", when, g.Day.Used, want)
+			}
+			return nil
+		}
+		var r ratelimit.Returned
+		if err := steps(
+			func() error { return p.midnight() },
+			func() error { r, err = p.grant(high, 7); return err },
+			func() error { return used("granted", 7) },
+			func() error { return p.giveBack(r) },
+			func() error { _, err = p.grant(high, 1); return err },
+			func() error { return used("given back", 1) },
+			func() error { h.Move(24*time.Hour - p.plan.Delay/2); return nil },
+			func() error { r, err = p.grant(high, 2); return err },
+			func() error { h.Move(p.plan.Delay / 2); _, err = p.grant(high, 5); return err },
+			func() error { return p.giveBack(r) },
+			func() error { return used("given back after midnight", 5) },
+		); err != nil {
+			return fmt.Errorf("strict %t: %w", p.plan.Strict, err)
+		}
+	}
+	return nil
+}
+
+// strictReturn takes the permit's own entries out, wherever they are in the ring.
+func strictReturn(ctx context.Context, h Harness) error {
+	p, err := full(ctx, h, strict)
+	if err != nil {
+		return err
+	}
+	const step = time.Millisecond
+	for round := range 5 {
+		var all [8]ratelimit.Returned
+		for i := range all {
+			if all[i], err = p.grant(ratelimit.Priority(i%2), 5); err != nil {
+				return fmt.Errorf("round %d: %w", round, err)
+			}
+			h.Move(step)
+		}
+		gone := 1 + round
+		if err := p.giveBack(all[gone]); err != nil {
+			return err
+		}
+		if err := p.expect("in its place", high, 100, 5); err != nil {
+			return err
+		}
+		// The others are where they were: each is free again a window after it.
+		h.Move(p.plan.Window - time.Duration(len(all))*step - time.Microsecond)
+		for i := range all {
+			want := 5
+			if i == gone {
+				want = 0
+			}
+			if err := p.expect(fmt.Sprint("round ", round, ", just before ", i), high, 1, 0); err != nil {
+				return err
+			}
+			h.Move(time.Microsecond)
+			if err := p.expect(fmt.Sprint("round ", round, ", at ", i), high, 100, want); err != nil {
+				return err
+			}
+			h.Move(step - time.Microsecond)
+		}
+		h.Move(2 * p.plan.Window)
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package redisratelimit
+
+import (
+	"regexp"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var (
+	timeCall = regexp.MustCompile(`(redis\.)?call\('TIME'\)`)
+	infoCall = regexp.MustCompile(`(redis\.)?call\('INFO', 'replication'\)`)
+)
+
+// Clocked makes the store's scripts take the time, in µs, and the server's id from
+// the arguments instead of the server. Nothing else in them changes.
+func Clocked(s *Store, moment func() (server string, now int64)) {
+	clocked := func(text string) *redis.Script {
+		if len(timeCall.FindAllString(text, -1)) != 1 || len(infoCall.FindAllString(text, -1)) != 1 {
+			panic("a script does not ask for the time and the server's id once each")
+		}
+		text = timeCall.ReplaceAllString(text, `{0, ARGV[#ARGV]}`)
+		text = infoCall.ReplaceAllString(text, `('master_replid:' .. ARGV[#ARGV - 1])`)
+		// The loop over the runs ends before them.
+		text = regexp.MustCompile(`for i = 13, #ARGV, 3`).ReplaceAllString(text, `for i = 13, #ARGV - 2, 3`)
+		return redis.NewScript(text)
+	}
+	for _, m := range []struct {
+		scripts           *scripts
+		acquire, giveBack string
+	}{{&s.buckets, acquireText, returnText}, {&s.windows, acquireWindowText, returnWindowText}} {
+		*m.scripts = scripts{clocked(m.acquire), clocked(m.giveBack)}
+	}
+	s.extra = func() []any {
+		server, now := moment()
+		return []any{server, now}
+	}
+}
+
+// Keys are the keys of a mode.
+func Keys(s *Store, strict bool) []string {
+	if strict {
+		return s.keys.windows
+	}
+	return s.keys.buckets
+}

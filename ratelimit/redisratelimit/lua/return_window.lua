@@ -1,0 +1,88 @@
+-- Takes the entries of a permit out of the windows. Nothing happens when it is
+-- too late, or they are not there.
+-- KEYS as in acquire_window.lua  ARGV[1…12] as in acquire.lua; ARGV[6] is delay, µs
+-- ARGV[13] 0 low, 1 high  ARGV[14] size  ARGV[15] at, as acquire_window.lua returned it
+-- returns 1, or 0 when nothing happened
+local floor, min, max = math.floor, math.min, math.max
+local call, pack, unpack = redis.call, struct.pack, struct.unpack
+local time = call('TIME')
+local clock = time[1] * 1000000 + time[2]
+local state = call('GETRANGE', KEYS[1], 0, 87)
+if #state ~= 88 then return 0 end
+local last = unpack('<d', state, 41)
+if last > clock + 1000000 or not string.find(call('INFO', 'replication'), 'master_replid:' .. string.sub(state, 1, 40), 1, true) then
+  return 0
+end
+local now = max(clock, last)
+local size, at = tonumber(ARGV[14]), tonumber(ARGV[15])
+
+local function ring(key, place, head)
+  local r = {key = key, place = place, times = place + 32}
+  r.size, r.born, r.tail, r.count = unpack('<dddd', head, place + 1)
+  return r
+end
+
+local function entry(r, i)
+  local from = r.times + (i % r.size) * 8
+  return (unpack('<d', call('GETRANGE', r.key, from, from + 7)))
+end
+
+-- find sets the entry after the permit's last one, and says whether they are there.
+local function find(r)
+  local low, high = r.tail, r.count
+  while low < high do
+    local middle = floor((low + high) / 2)
+    if entry(r, middle) > at then high = middle else low = middle + 1 end
+  end
+  r.after = low
+  return low - size >= r.tail and entry(r, low - size) == at
+end
+
+-- remove moves the newer entries up, in pieces that do not go round the ring's end.
+local function remove(r)
+  local i = r.after
+  while i < r.count do
+    local from, to = i % r.size, (i - size) % r.size
+    local n = min(r.count - i, r.size - from, r.size - to)
+    local piece = call('GETRANGE', r.key, r.times + from * 8, r.times + (from + n) * 8 - 1)
+    call('SETRANGE', r.key, r.times + to * 8, piece)
+    i = i + n
+  end
+  r.count = r.count - size
+  call('SETRANGE', r.key, r.place, pack('<dddd', r.size, r.born, r.tail, r.count))
+end
+
+local global = ring(KEYS[1], 56, state)
+local age = now - at
+if at <= global.born or age < 0 or age > tonumber(ARGV[6]) or not find(global) then return 0 end
+local low
+if ARGV[13] == '0' then
+  local head = call('GETRANGE', KEYS[2], 0, 31)
+  if #head ~= 32 then return 0 end
+  low = ring(KEYS[2], 0, head)
+  if not find(low) then return 0 end
+end
+remove(global)
+if low then remove(low) end
+
+local limit, offset = tonumber(ARGV[7]), tonumber(ARGV[9])
+local today = floor((now - offset) / 86400000000)
+if limit > 0 and floor((at - offset) / 86400000000) == today then
+  local day, used = today, 0
+  local stored = call('GET', KEYS[3])
+  if stored and #stored == 16 then
+    local d, u = unpack('<dd', stored)
+    if d >= today then
+      used = u
+      if d == today + 1 then day = d end
+    end
+  end
+  local d, u = tonumber(ARGV[10]), tonumber(ARGV[11])
+  if d == day then
+    used = max(used, u)
+  elseif d == today + 1 then
+    day, used = d, u
+  end
+  call('SET', KEYS[3], pack('<dd', day, max(0, used - size)), 'PX', ARGV[12])
+end
+return 1

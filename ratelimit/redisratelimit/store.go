@@ -1,0 +1,97 @@
+package redisratelimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/internal/budget"
+)
+
+// Store is a [ratelimit.Store] in Redis or a Redis Cluster, with Redis' own
+// clock. It has no limit of its own: each call brings the plan, and all who share
+// the name should bring the same.
+type Store struct {
+	client  redis.UniversalClient
+	name    string
+	keys    keys
+	buckets scripts
+	windows scripts
+	extra   func() []any // more arguments, for tests
+}
+
+var _ ratelimit.Store = (*Store)(nil)
+
+// New makes a store on a client, which stays the caller's to close. The client
+// should be the limiter's own, with ContextTimeoutEnabled (or a server that hangs
+// holds callers beyond their context), MaxRetries -1 (or a call that is sent twice
+// is charged twice) and short timeouts.
+func New(client redis.UniversalClient, cfg Config) (*Store, error) {
+	if client == nil {
+		return nil, errors.New("redisratelimit: the client is nil; make one with redis.NewUniversalClient")
+	}
+	if cfg.Name == "" {
+		cfg.Name = "rate"
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return &Store{client: client, name: cfg.Name, keys: keysOf(cfg.Name), buckets: bucketScripts(), windows: windowScripts()}, nil
+}
+
+// mode picks the scripts and the keys of a plan.
+func (s *Store) mode(p *ratelimit.Plan) (scripts, []string) {
+	if p.Strict {
+		return s.windows, s.keys.windows
+	}
+	return s.buckets, s.keys.buckets
+}
+
+// Acquire decides the runs in one script; see [ratelimit.Store].
+func (s *Store) Acquire(ctx context.Context, plan *ratelimit.Plan, ask ratelimit.Ask) (ratelimit.Grant, error) {
+	if err := check(plan, ask); err != nil {
+		return ratelimit.Grant{}, fmt.Errorf("redisratelimit: acquire %q: %w", s.name, err)
+	}
+	scripts, keys := s.mode(plan)
+	answer, err := scripts.acquire.Run(ctx, s.client, keys, s.with(acquireArgs(plan, ask))...).Int64Slice()
+	if err != nil {
+		return ratelimit.Grant{}, failed("acquire", s.name, err)
+	}
+	g, ok := grantOf(answer, len(ask.Runs))
+	if !ok {
+		return ratelimit.Grant{}, failed("acquire", s.name, fmt.Errorf("the script answered %v to %d runs", answer, len(ask.Runs)))
+	}
+	return g, nil
+}
+
+// maxRuns is how many runs one script takes, so that it cannot hold up the server.
+const maxRuns = 1000
+
+func check(plan *ratelimit.Plan, ask ratelimit.Ask) error {
+	if len(ask.Runs) > maxRuns {
+		return fmt.Errorf("an Ask of %d Runs; give at most %d", len(ask.Runs), maxRuns)
+	}
+	return budget.Check(plan, ask)
+}
+
+// Return gives a permit back; see [ratelimit.Store].
+func (s *Store) Return(ctx context.Context, plan *ratelimit.Plan, r ratelimit.Returned) error {
+	if err := budget.CheckReturned(r); err != nil {
+		return fmt.Errorf("redisratelimit: return %q: %w", s.name, err)
+	}
+	scripts, keys := s.mode(plan)
+	if err := scripts.giveBack.Run(ctx, s.client, keys, s.with(returnArgs(plan, r))...).Err(); err != nil {
+		return failed("return to", s.name, err)
+	}
+	return nil
+}
+
+func (s *Store) with(args []any) []any {
+	if s.extra == nil {
+		return args
+	}
+	return append(args, s.extra()...)
+}
