@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/chaos"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream"
 )
 
 func main() { os.Exit(run(os.Args[1:])) }
@@ -31,6 +32,8 @@ func run(args []string) int {
 		return app.Main(ctx, args, os.Stdout, os.Stderr, wrapRelay)
 	case "gateway":
 		return gateway.Main(ctx, args, os.Stdout, os.Stderr)
+	case "upstream":
+		return upstream.Main(ctx, args, os.Stdout, os.Stderr)
 	case "demo":
 		return demo.Main(ctx, args, os.Stdout, os.Stderr)
 	case "chaos":
@@ -39,7 +42,7 @@ func run(args []string) int {
 		fmt.Println("boxoffice", app.Version())
 		return 0
 	}
-	fmt.Fprintf(os.Stderr, "boxoffice: unknown command %q; known are: serve, gateway, demo, chaos, version\n", name)
+	fmt.Fprintf(os.Stderr, "boxoffice: unknown command %q; known are: serve, gateway, upstream, demo, chaos, version\n", name)
 	return 2
 }
 

@@ -1,0 +1,176 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// slowStep is how often a slow body gets its next piece.
+const slowStep = 50 * time.Millisecond
+
+// call answers whatever is not a control request, and counts it.
+func (u *Upstream) call(w http.ResponseWriter, r *http.Request) {
+	t := u.gate.arrival(r)
+	u.gate.identify(t, identityOf(r.Header))
+	begun := u.cfg.Clock()
+	defer func() { u.gate.finish(t, u.cfg.Clock()-begun) }()
+
+	id, known := artistOf(r)
+	p := u.refuse(t)
+	var e effect
+	if p == nil {
+		e = u.rules.strike(id)
+		pause(r.Context(), e.delay+u.latency())
+		p = problemOf(r, e, known)
+	}
+	if p != nil {
+		u.gate.decide(t, p.status)
+		p.write(w)
+		return
+	}
+	n, err := strconv.Atoi(id)
+	if err != nil { // artistOf knows better
+		panic(fmt.Sprintf("upstream: artist %q: %v", id, err))
+	}
+	status := http.StatusOK
+	if e.kind == FaultDrop {
+		status = 0 // the connection breaks
+	}
+	u.gate.decide(t, status)
+	u.send(w, r, u.revisions.current(n), e)
+}
+
+// artistOf returns the id in the path, and whether there is such an artist.
+func artistOf(r *http.Request) (id string, known bool) {
+	id, ok := strings.CutPrefix(r.URL.Path, "/artists/")
+	if !ok {
+		return "", false
+	}
+	_, known = artistNumber(id)
+	return id, known
+}
+
+// artistNumber reads an id the way the upstream writes it, and no other.
+func artistNumber(id string) (int, bool) {
+	n, err := strconv.Atoi(id)
+	return n, err == nil && n >= 1 && n <= Artists && strconv.Itoa(n) == id
+}
+
+// refuse says no to a call that is over a limit.
+func (u *Upstream) refuse(t ticket) *problem {
+	switch {
+	case t.banned > 0:
+		return &problem{
+			status: statusBanned, name: "banned", title: "You called too often",
+			detail:     fmt.Sprintf("more than %d calls came within a second: every call is refused for a while", u.cfg.Limit),
+			retryAfter: t.banned,
+		}
+	case t.overDay:
+		now := time.Now().UTC()
+		return &problem{
+			status: statusBanned, name: "daily-budget", title: "The day's calls are used up",
+			detail:     fmt.Sprintf("more than %d calls came today: every call is refused until midnight UTC", u.cfg.DailyBudget),
+			retryAfter: now.Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(now),
+		}
+	}
+	return nil
+}
+
+// problemOf is the error answer to a call that was let in, if it gets one.
+func problemOf(r *http.Request, e effect, known bool) *problem {
+	switch {
+	case e.kind == FaultStatus:
+		p := &problem{status: e.status, name: "simulated", title: http.StatusText(e.status), detail: "this answer was ordered"}
+		if e.status == statusBanned || e.status == http.StatusServiceUnavailable {
+			p.retryAfter = time.Second
+		}
+		return p
+	case !known:
+		return &problem{
+			status: http.StatusNotFound, name: "artist-not-found", title: "No such artist",
+			detail: fmt.Sprintf("GET /artists/{id} knows the ids 1 to %d", Artists),
+		}
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		return &problem{
+			status: http.StatusMethodNotAllowed, name: "method-not-allowed", title: "An artist can only be read",
+			detail: "use GET",
+		}
+	}
+	return nil
+}
+
+func (u *Upstream) latency() time.Duration { return u.cfg.Latency + rand.N(u.cfg.Jitter+1) }
+
+// send writes an artist, with what goes wrong about it.
+func (u *Upstream) send(w http.ResponseWriter, r *http.Request, a artist, e effect) {
+	head := u.bodies.headOf(a)
+	defer u.bodies.free(head)
+	parts := [2][]byte{*head, u.bodies.tailOf(a)}
+	switch e.kind {
+	case FaultTruncated:
+		parts[1] = parts[1][:len(parts[1])/2]
+	case FaultMalformed:
+		parts[0][bytes.IndexByte(parts[0], ',')] = '!'
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(parts[0])+len(parts[1])))
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusOK)
+	if e.kind == FaultDrop {
+		// The connection ends either way; the flush has it end within the body.
+		_ = write(r.Context(), w, e.bytesPerSecond, parts[0])
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	_ = write(r.Context(), w, e.bytesPerSecond, parts[:]...) // the client may be gone
+}
+
+// write sends parts at a rate; 0 is as fast as can be.
+func write(ctx context.Context, w http.ResponseWriter, bytesPerSecond int64, parts ...[]byte) error {
+	out := http.NewResponseController(w)
+	wait, step := slowStep, int(bytesPerSecond*int64(slowStep)/int64(second))
+	if bytesPerSecond > 0 && step == 0 {
+		wait, step = second/time.Duration(bytesPerSecond), 1
+	}
+	for i, part := range parts {
+		if bytesPerSecond == 0 {
+			step = len(part)
+		}
+		for len(part) > 0 {
+			n := min(step, len(part))
+			if _, err := w.Write(part[:n]); err != nil {
+				return err
+			}
+			part = part[n:]
+			if bytesPerSecond == 0 || len(part) == 0 && i == len(parts)-1 {
+				continue
+			}
+			if err := out.Flush(); err != nil {
+				return err
+			}
+			pause(ctx, wait)
+		}
+	}
+	return nil
+}
+
+// pause passes simulated time. It ends early when the client has gone or the
+// service stops.
+func pause(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
