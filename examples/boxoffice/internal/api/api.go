@@ -27,10 +27,14 @@ const (
 
 // Operator answers what only an operator may ask.
 type Operator interface {
-	// Report says how everything stands.
+	// Report says how everything stands, by what the transport said last;
+	// ReportNow asks it.
 	Report(ctx context.Context) (any, error)
-	// Invariants checks that the books agree.
-	Invariants(ctx context.Context) (any, error)
+	ReportNow(ctx context.Context) (any, error)
+	// InvariantsNow checks that the books agree; RecentInvariants says how the
+	// last check went.
+	InvariantsNow(ctx context.Context) (any, error)
+	RecentInvariants(ctx context.Context) (any, error)
 
 	// What was given up: see package ops for the answers and errors.
 	DeadLetters(ctx context.Context, topic string, limit int) (any, error)
@@ -227,8 +231,18 @@ func (a *API) bounded(h handler) handler {
 	}
 }
 
+// ops says how everything stands; with ?fresh=true it asks the transport, and
+// waits for its answer.
 func (a *API) ops(w http.ResponseWriter, r *http.Request) error {
-	report, err := a.cfg.Operator.Report(r.Context())
+	fresh, err := flag(r, "fresh")
+	if err != nil {
+		return err
+	}
+	look := a.cfg.Operator.Report
+	if fresh {
+		look = a.cfg.Operator.ReportNow
+	}
+	report, err := look(r.Context())
 	if err != nil {
 		return err
 	}
@@ -236,8 +250,19 @@ func (a *API) ops(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// invariants audits the books now, because who waits for everything to come to
+// rest must not be told of a rest that is over; with ?recent=true it says how
+// the last audit went.
 func (a *API) invariants(w http.ResponseWriter, r *http.Request) error {
-	checks, err := a.cfg.Operator.Invariants(r.Context())
+	recent, err := flag(r, "recent")
+	if err != nil {
+		return err
+	}
+	check := a.cfg.Operator.InvariantsNow
+	if recent {
+		check = a.cfg.Operator.RecentInvariants
+	}
+	checks, err := check(r.Context())
 	if err != nil {
 		return err
 	}

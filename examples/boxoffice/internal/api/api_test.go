@@ -36,8 +36,14 @@ type operator struct {
 func (o operator) Report(context.Context) (any, error) {
 	return map[string]string{"kind": "report"}, o.err
 }
-func (o operator) Invariants(context.Context) (any, error) {
-	return map[string]string{"kind": "invariants"}, o.err
+func (o operator) ReportNow(context.Context) (any, error) {
+	return map[string]string{"kind": "report now"}, o.err
+}
+func (o operator) InvariantsNow(context.Context) (any, error) {
+	return map[string]string{"kind": "invariants now"}, o.err
+}
+func (o operator) RecentInvariants(context.Context) (any, error) {
+	return map[string]string{"kind": "recent invariants"}, o.err
 }
 
 // office is an API on a fresh database.
@@ -381,8 +387,16 @@ func TestBusy(t *testing.T) {
 
 func TestHealthyAdmin(t *testing.T) {
 	o := newOffice(t, nil)
-	for path, kind := range map[string]string{"/api/admin/ops": "report", "/api/admin/invariants": "invariants"} {
+	for path, kind := range map[string]string{
+		"/api/admin/ops": "report", "/api/admin/ops?fresh=false": "report", "/api/admin/ops?fresh=true": "report now",
+		"/api/admin/invariants": "invariants now", "/api/admin/invariants?recent=true": "recent invariants",
+	} {
 		if r := o.do(call{method: "GET", path: path, token: adminToken}); r.status != 200 || r.body["kind"] != kind {
+			t.Errorf("%s: %d %s", path, r.status, r.text)
+		}
+	}
+	for _, path := range []string{"/api/admin/ops?fresh=now", "/api/admin/invariants?recent=1"} {
+		if r := o.do(call{method: "GET", path: path, token: adminToken}); r.status != 400 {
 			t.Errorf("%s: %d %s", path, r.status, r.text)
 		}
 	}

@@ -129,3 +129,15 @@ func writeJSON(w http.ResponseWriter, status int, contentType string, v any) {
 }
 
 func answer(w http.ResponseWriter, status int, v any) { writeJSON(w, status, "application/json", v) }
+
+// flag reads a parameter of the query that is true or false; false without it.
+func flag(r *http.Request, name string) (bool, error) {
+	switch text := r.URL.Query().Get(name); text {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	default:
+		return false, invalid(name, "%s must be true or false", name)
+	}
+}

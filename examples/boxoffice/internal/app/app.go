@@ -48,32 +48,32 @@ type Options struct {
 
 // App is one process of the box office. It is made, and run once.
 type App struct {
-	cfg     config.Config
-	opt     Options
-	log     *slog.Logger
-	ready   chan struct{}
-	url     string // set before ready is closed
-	relayed atomic.Int64
+	cfg   config.Config
+	opt   Options
+	log   *slog.Logger
+	ready chan struct{}
+	url   string // set before ready is closed
 
 	// What Run opened and made.
-	holder   string
-	sole     bool
-	store    *store.Store
-	outbox   *outbox.Outbox
-	events   outboxStore
-	bus      *bus.Bus
-	charger  *payment.Gateway
-	stats    *stats.Stats
-	catalog  *catalog.Catalog
-	booking  *booking.Booking
-	payments *payment.Payments
-	executor *payment.Executor
-	runner   *bus.Runner
-	relay    *outbox.Relay
-	ops      *ops.Ops
-	requests *ops.Requests
-	keys     *sqlidempotency.Store
-	skipped  map[ops.Consumer]*atomic.Int64 // duplicates, by consumer
+	holder    string
+	sole      bool
+	store     *store.Store
+	outbox    *outbox.Outbox
+	events    outboxStore
+	bus       *bus.Bus
+	charger   *payment.Gateway
+	stats     *stats.Stats
+	catalog   *catalog.Catalog
+	booking   *booking.Booking
+	payments  *payment.Payments
+	executor  *payment.Executor
+	runner    *bus.Runner
+	relay     *outbox.Relay
+	ops       *ops.Ops
+	published *ops.Published
+	requests  *ops.Requests
+	keys      *sqlidempotency.Store
+	skipped   map[ops.Consumer]*atomic.Int64 // duplicates, by consumer
 }
 
 // New makes an App. It does no I/O.

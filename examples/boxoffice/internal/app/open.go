@@ -46,6 +46,12 @@ func (a *App) open(ctx context.Context, opened *closers) error {
 	if err := a.events.Migrate(ctx); err != nil {
 		return err
 	}
+	if a.published, err = ops.NewPublished(a.store, a.log); err != nil {
+		return err
+	}
+	if err := a.published.Migrate(ctx); err != nil {
+		return err
+	}
 	if a.outbox, err = outbox.New(a.events, outbox.Config{Route: route, Logger: a.log}); err != nil {
 		return err
 	}
@@ -135,7 +141,7 @@ func (a *App) build() error {
 		return err
 	}
 	cfg := ops.Config{
-		Store: a.store, Stats: a.stats, Outbox: a.events, Bus: a.bus, Gateway: a.charger, Published: &a.relayed,
+		Store: a.store, Stats: a.stats, Outbox: a.events, Bus: a.bus, Gateway: a.charger, Published: a.published, Logger: a.log,
 	}
 	for _, c := range a.consumers() {
 		cfg.Consumers = append(cfg.Consumers, operated(c))
@@ -152,7 +158,7 @@ func (a *App) relayConfig() outbox.RelayConfig {
 	c := outbox.RelayConfig{
 		Ordering: outbox.ByKey, ShutdownTimeout: a.opt.Drain, Logger: a.log, LeaseTTL: leaseTTL, Holder: a.holder,
 		Classifiers: []fault.Classifier{a.store.Classify},
-		Hooks:       outbox.Hooks{Published: func(int, string, time.Duration) { a.relayed.Add(1) }},
+		Hooks:       outbox.Hooks{Published: func(int, string, time.Duration) { a.published.Add(1) }},
 	}
 	switch a.bus.Name() {
 	case "sqlite", "postgres", "mysql":

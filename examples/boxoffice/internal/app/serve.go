@@ -17,10 +17,13 @@ import (
 	"github.com/millrace-go/millrace/idempotency"
 )
 
-// startParts starts what the roles ask for. They end in reverse: the executor
-// and the singletons, the consumers, the relay.
+// startParts starts what the roles ask for, and the figures that every process
+// serves to Prometheus. They end in reverse: the executor and the singletons,
+// the consumers, the relay.
 func (a *App) startParts(run *stages) {
+	run.start("figures", a.ops.Run)
 	if a.cfg.Has(config.RoleRelay) {
+		run.start("published", a.published.Run)
 		run.start("relay", a.relay.Run)
 	}
 	if a.cfg.Has(config.RoleWorker) {

@@ -57,13 +57,19 @@ func settings(t *testing.T, args ...string) config.Config {
 // start runs a process until stop is called or the test ends.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
+	return startWith(t, quick(), args...)
+}
+
+// startWith is start with a simulated gateway of its own kind.
+func startWith(t *testing.T, bank gateway.Config, args ...string) *process {
+	t.Helper()
 	out := &bytes.Buffer{}
 	cfg := settings(t, args...)
 	if file := filepath.Join(cfg.DataDir, "boxoffice.db"); !exists(file) {
 		boxtest.Copy(t, file) // a first start, only quicker
 	}
 	a, err := New(cfg, Options{
-		Out: out, Logger: slog.New(slog.DiscardHandler), Gateway: quick(), GatewayTimeout: 300 * time.Millisecond,
+		Out: out, Logger: slog.New(slog.DiscardHandler), Gateway: bank, GatewayTimeout: 300 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -224,23 +230,14 @@ func (f *fan) seat(id string) string {
 func (f *fan) await(id, payment, seat, want string) {
 	f.p.t.Helper()
 	var got string
-	waitFor(f.p.t, func() bool {
+	boxtest.WaitFor(f.p.t, "ticket, payment and seat to be "+want, func() bool {
 		t, p := f.ticket(id), paid{}
 		if payment != "" {
 			p = f.payment(payment)
 		}
 		got = fmt.Sprintf("%s %s, %s %s, %s", t.Status, t.Reason, p.Status, p.RefundReason, f.seat(seat))
 		return got == want
-	}, func() string { return "it is " + got + ", want " + want })
-}
-
-func waitFor(t *testing.T, until func() bool, why func() string) {
-	t.Helper()
-	for deadline := time.Now().Add(40 * time.Second); !until(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal(why())
-		}
-	}
+	}, func() string { return got })
 }
 
 // audit asks for the invariants as an operator does.
@@ -250,12 +247,17 @@ func (p *process) audit() (a ops.Audit) {
 	return a
 }
 
+// rest waits until nothing moves and returns that audit.
+func (p *process) rest() (a ops.Audit) {
+	p.t.Helper()
+	boxtest.WaitFor(p.t, "rest", func() bool { a = p.audit(); return a.Quiescent }, func() string { return fmt.Sprintf("%+v", a) })
+	return a
+}
+
 // sound waits until nothing moves and wants every invariant to hold.
 func (p *process) sound() {
 	p.t.Helper()
-	var a ops.Audit
-	waitFor(p.t, func() bool { a = p.audit(); return a.Quiescent }, func() string { return fmt.Sprintf("it never came to rest: %+v", a) })
-	if !a.OK {
+	if a := p.rest(); !a.OK {
 		p.t.Fatalf("%+v", a)
 	}
 }

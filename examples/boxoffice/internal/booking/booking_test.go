@@ -308,10 +308,10 @@ func TestSweep(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- b.Booking.Run(ctx) }()
-	waitFor(t, func() bool { return b.Status(t, over.ID) == "CANCELLED HOLD_TIMEOUT" })
+	boxtest.WaitFor(t, "the end of the hold that is over", func() bool { return b.Status(t, over.ID) == "CANCELLED HOLD_TIMEOUT" })
 	// A hold that is made while the sweeper waits ends in time too.
 	b.Exec(t, `UPDATE reservations SET hold_expires_at = now_ms() + 50 WHERE reservation_id = $1`, runs.ID)
-	waitFor(t, func() bool { return b.Status(t, runs.ID) == "CANCELLED HOLD_TIMEOUT" })
+	boxtest.WaitFor(t, "the end of the hold that ran out meanwhile", func() bool { return b.Status(t, runs.ID) == "CANCELLED HOLD_TIMEOUT" })
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
@@ -400,15 +400,6 @@ func TestConfigErrors(t *testing.T) {
 	for _, cfg := range []booking.Config{{}, {Holder: "x", Hold: -1}, {Holder: "x", LeaseTTL: -1}} {
 		if _, err := booking.New(b.Store, b.Catalog, b.Outbox, b.Payments, cfg); err == nil {
 			t.Errorf("%+v was accepted", cfg)
-		}
-	}
-}
-
-func waitFor(t *testing.T, until func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !until(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("it never came to that")
 		}
 	}
 }

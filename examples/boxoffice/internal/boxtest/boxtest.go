@@ -133,6 +133,7 @@ func Open(t testing.TB, url string) *Box {
 type Outbox struct {
 	mu     sync.Mutex
 	events []event.Event
+	saw    map[[2]string]bool // every event there was, by type and what it is about
 }
 
 // Append implements the parts' Appender.
@@ -145,12 +146,26 @@ func (o *Outbox) Append(ctx context.Context, _ sqltx.Execer, all ...event.Event)
 	ok := sqltx.AfterCommit(ctx, func() {
 		o.mu.Lock()
 		o.events = append(o.events, all...)
+		if o.saw == nil {
+			o.saw = map[[2]string]bool{}
+		}
+		for _, e := range all {
+			o.saw[[2]string{e.Type, e.AggregateID}] = true
+		}
 		o.mu.Unlock()
 	})
 	if !ok {
 		return fmt.Errorf("boxtest: an append outside a transaction")
 	}
 	return nil
+}
+
+// Saw reports whether there ever was an event of the type about something. The
+// rows that a transaction wrote are seen a moment before its events.
+func (o *Outbox) Saw(typ, about string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.saw[[2]string{typ, about}]
 }
 
 // Take returns the events since the last call.

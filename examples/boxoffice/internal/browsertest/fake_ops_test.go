@@ -48,6 +48,7 @@ func opsAnswer(n, backlog int, letters []map[string]any) any {
 	return map[string]any{
 		"outbox":    map[string]any{"backlog": backlog, "oldestAgeSeconds": 0.2 * float64(backlog%7), "published": 21840 + 57*n, "failed": 0, "holder": "box-1"},
 		"consumers": consumers,
+		"lag":       map[string]any{"state": "known", "ageSeconds": float64(n % 5), "error": ""},
 		"deadLetters": []map[string]any{
 			{"topic": "dlq.payment", "count": len(letters), "recent": letters},
 			{"topic": "dlq.reservation", "count": 0, "recent": []any{}},
@@ -58,7 +59,7 @@ func opsAnswer(n, backlog int, letters []map[string]any) any {
 }
 
 func invariantsAnswer(ok, quiescent bool) any {
-	return map[string]any{"ok": ok, "quiescent": quiescent, "checks": []map[string]any{
+	return map[string]any{"ok": ok, "quiescent": quiescent, "ageSeconds": 2.4, "error": "", "checks": []map[string]any{
 		{"name": "sold seats = seats of confirmed reservations", "ok": true, "detail": "1,284 = 1,284"},
 		{"name": "successes − refunds = confirmed reservations", "ok": ok, "detail": map[bool]string{true: "655 = 655", false: "657 ≠ 655"}[ok]},
 		{"name": "successes − refunds = the gateway’s ledger", "ok": true, "detail": "655 = 655"},

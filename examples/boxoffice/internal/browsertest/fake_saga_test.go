@@ -16,7 +16,9 @@ func (f *fake) check(r *http.Request, member string) (int, any) {
 	id := r.PathValue("id")
 	if f.waiting > 0 {
 		ahead := f.waiting - 1
-		f.waiting--
+		if !f.still {
+			f.waiting--
+		}
 		return 200, map[string]any{"status": "queued", "queued": true, "position": ahead + 1, "peopleAhead": ahead, "peopleBehind": 87, "estimatedWait": ahead / 2, "nextPoll": 1, "queueSize": ahead + 88}
 	}
 	return 200, map[string]any{"status": "active", "entryToken": "entry:" + id + ":" + member, "nextPoll": 3}

@@ -35,6 +35,7 @@ type fake struct {
 	keys         map[string]string // idempotency key → payment
 	keysSeen     []string          // every key that was sent, with repeats
 	waiting      int               // people ahead of everybody, when above 0
+	still        bool              // the line does not move by itself
 	broken       error             // what the site's backend answers
 	cancels      int               // requests to cancel a reservation
 	loseAnswers  bool              // what is posted takes effect and its answer is lost

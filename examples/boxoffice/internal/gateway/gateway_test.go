@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -222,14 +224,7 @@ func TestPendingSettlesAfterRestart(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ran := make(chan error, 1)
 	go func() { ran <- after.Run(ctx) }()
-	deadline := time.After(5 * time.Second)
-	for totals(t, after).Approved != 1 {
-		select {
-		case <-deadline:
-			t.Fatal("not settled 5 s after the restart")
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
+	boxtest.WaitFor(t, "the charge to settle after the restart", func() bool { return totals(t, after).Approved == 1 })
 	stop()
 	<-ran
 }

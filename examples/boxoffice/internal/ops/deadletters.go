@@ -18,9 +18,10 @@ const (
 // deadLetters is how a dead letter topic stands. Those that were redriven or
 // dropped do not count, wherever the transport keeps them.
 type deadLetters struct {
-	Topic  string       `json:"topic"`
-	Count  int          `json:"count"`
-	Recent []deadLetter `json:"recent"` // newest first
+	Topic      string       `json:"topic"`
+	Count      int          `json:"count"`
+	Recent     []deadLetter `json:"recent"`     // newest first
+	AgeSeconds *float64     `json:"ageSeconds"` // of the figures; null when nobody has looked yet
 }
 
 type deadLetter struct {
@@ -62,46 +63,102 @@ func deadLetterTopics(consumers []Consumer) (topics []string) {
 	return topics
 }
 
-// countDead counts the letters of every dead letter topic: by the lag of the
-// group that looks after them, or by looking where that is not known.
-func (o *Ops) countDead(ctx context.Context, lags []bus.Lag) ([]deadLetters, error) {
-	all := make([]deadLetters, 0, len(o.letters))
+// buried is how many letters wait in a topic, where the lags say so: those of
+// the group that looks after them.
+func buried(lags []bus.Lag, topic string) (n int, known bool) {
+	i := slices.IndexFunc(lags, func(l bus.Lag) bool { return l.Topic == topic && l.Group == bus.RedriveGroup })
+	if i < 0 {
+		return 0, false
+	}
+	return lags[i].Messages, true
+}
+
+// recentDead is what was seen last: of the lag and the last look at the letters
+// whichever is newer counts them.
+func (o *Ops) recentDead(seen bus.LagSnapshot) []deadLetters {
+	lagAt := time.Now().Add(-seen.Age)
+	all := make([]deadLetters, 0, len(o.topics))
 	for _, topic := range o.topics {
-		d := deadLetters{Topic: topic, Recent: []deadLetter{}}
-		i := slices.IndexFunc(lags, func(l bus.Lag) bool { return l.Topic == topic && l.Group == bus.RedriveGroup })
-		if i >= 0 {
-			d.Count = lags[i].Messages
-		} else {
-			found, err := o.letters[topic].List(ctx, redrive.Filter{}, 0)
+		count, recent, at := o.letters[topic].last()
+		if n, ok := buried(seen.Lags, topic); ok && lagAt.After(at) {
+			count, at = n, lagAt
+		}
+		d := deadLetters{Topic: topic, Count: count, Recent: recent[:min(count, len(recent))]}
+		if !at.IsZero() {
+			d.AgeSeconds = seconds(time.Since(at))
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// deadNow asks how many letters there are: the lags, or by a look at the letters
+// where those do not say.
+func (o *Ops) deadNow(ctx context.Context, lags []bus.Lag) ([]deadLetters, error) {
+	all := make([]deadLetters, 0, len(o.topics))
+	for _, topic := range o.topics {
+		n, known := buried(lags, topic)
+		d := deadLetters{Topic: topic, Count: n, Recent: []deadLetter{}, AgeSeconds: seconds(0)}
+		if !known {
+			found, err := o.letters[topic].look(ctx)
 			if err != nil {
 				return nil, fmt.Errorf("ops: dead letters: %w", err)
 			}
-			d.Count = found.Pending
+			d.Count, d.Recent = found.count, found.recent
 		}
 		all = append(all, d)
 	}
 	return all, nil
 }
 
-// showRecent fills in the newest letters. While another pass holds a queue that
-// cannot be looked at meanwhile, those of the last look stand.
+// showRecent looks at the letters that were only counted. Those of the last look
+// stand where that fails.
 func (o *Ops) showRecent(ctx context.Context, all []deadLetters) {
 	for i := range all {
 		d := &all[i]
-		s := o.letters[d.Topic]
-		if d.Count == 0 {
-			s.remember(nil)
+		if d.Count == 0 || len(d.Recent) > 0 {
 			continue
 		}
-		found, err := s.List(ctx, redrive.Filter{}, 0)
-		if err != nil {
-			d.Recent = s.remembered()
-			continue
+		if found, err := o.letters[d.Topic].look(ctx); err == nil {
+			d.Recent = found.recent
+		} else {
+			_, d.Recent, _ = o.letters[d.Topic].last()
 		}
-		slices.Reverse(found.Letters)
-		for _, l := range found.Letters[:min(len(found.Letters), maxDeadShown)] {
-			d.Recent = append(d.Recent, present(l))
-		}
-		s.remember(d.Recent)
 	}
+}
+
+// listing is a look at the letters of a topic.
+type listing struct {
+	count  int
+	recent []deadLetter // newest first
+}
+
+// look asks the transport for the newest letters.
+func (l *letters) look(ctx context.Context) (listing, error) {
+	found, err := l.List(ctx, redrive.Filter{}, 0)
+	if err != nil {
+		return listing{}, err
+	}
+	slices.Reverse(found.Letters)
+	seen := listing{count: found.Pending, recent: []deadLetter{}}
+	for _, letter := range found.Letters[:min(len(found.Letters), maxDeadShown)] {
+		seen.recent = append(seen.recent, present(letter))
+	}
+	return seen, nil
+}
+
+// saw keeps a look that began at the time, unless a newer one is known.
+func (l *letters) saw(found listing, at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if at.After(l.at) {
+		l.seen, l.at = found, at
+	}
+}
+
+// last is the last look; at is zero when there was none.
+func (l *letters) last() (count int, recent []deadLetter, at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.seen.count, append([]deadLetter{}, l.seen.recent...), l.at
 }

@@ -21,6 +21,21 @@
 //	consumers-drained           messages wait
 //	no-dead-letters             messages were given up, and nobody has redriven or dropped them
 //
+// Two ways of asking. [Ops.AuditNow], [Ops.ReportNow] and [Ops.InvariantsNow] ask
+// the transport and wait for its answer: whoever waits for rest needs one that is
+// true of that moment. [Ops.Report], [Ops.RecentInvariants] and [Ops.Metrics] are
+// for those who look all the time: they tell what the transport said last, as
+// [Ops.Run] has it in the background every 5 s, and how old that is. The lag is
+//
+//	known         the last answer, at most three rounds old
+//	stale         the last answer, older: the transport does not answer
+//	unknown       there was no answer yet
+//	unsupported   the transport can never tell
+//
+// [Published] counts what the relays of all processes published, in a row that
+// they share. A relay adds to it each second; one that is killed takes the count
+// of its last second along, never an event.
+//
 // Dead letters are listed, shown, edited, redriven and dropped by package
 // redrive. A call that changes a topic works for Config.PassTime at most and
 // then says how far it came, so that an HTTP request can carry it; repeated with
@@ -30,6 +45,11 @@
 //	a sound box office passes every check                         TestSound
 //	each check fails when what it watches is broken               TestEachCheckCanFail
 //	a gateway that says something else is found out               TestLedgerDisagrees
+//	a transport that hangs delays no report, last audit or scrape TestNobodyWaitsForTheTransport
+//	a lag that nobody has told is no 0                            TestTransportHangsFromTheStart, TestTransportThatCannotTell
+//	the last audit follows what happens                           TestRecentInvariants
+//	every process sees what all relays published                  TestPublished
+//	every metric is there from the start                          TestMetrics
 //	what was redriven or dropped counts no more                   TestDeadLetters
 //	a dry run changes nothing                                     TestDeadLetters
 //	an edit keeps the event's id and key                          TestEditDeadLetter

@@ -16,9 +16,8 @@ type flow struct {
 	holder          string
 	lag             map[[2]string]bus.Lag // by topic and group
 	waiting         int                   // messages not yet handled, over all groups
-	lagKnown        bool
+	lagState        lagReport
 	dead            []deadLetters
-	deadCount       int
 }
 
 func (f flow) quiet() bool { return f.backlog == 0 && f.waiting == 0 }
@@ -42,7 +41,7 @@ func (f flow) checks() []Check {
 		}
 	}
 	known := ""
-	if !f.lagKnown {
+	if !f.lagState.known() {
 		known = "this transport cannot tell"
 	}
 	return []Check{
@@ -50,7 +49,36 @@ func (f flow) checks() []Check {
 	}
 }
 
-func (o *Ops) flow(ctx context.Context) (flow, error) {
+// recentFlow asks the database alone: what the transport said last is at hand.
+func (o *Ops) recentFlow(ctx context.Context) (flow, error) {
+	f, err := o.outboxFlow(ctx)
+	if err != nil {
+		return f, err
+	}
+	seen := o.lags.Snapshot()
+	f.addLags(o.cfg.Consumers, seen.Lags)
+	f.lagState = lagStateOf(seen)
+	f.dead = o.recentDead(seen)
+	return f, nil
+}
+
+// flowNow asks the transport too, and waits for its answer.
+func (o *Ops) flowNow(ctx context.Context) (flow, error) {
+	f, err := o.outboxFlow(ctx)
+	if err != nil {
+		return f, err
+	}
+	lags, err := o.cfg.Bus.Lag(ctx)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return f, fmt.Errorf("ops: lag: %w", err)
+	}
+	f.lagState = lagStateOf(bus.LagSnapshot{Lags: lags, Known: err == nil, Stale: err != nil, Err: err})
+	f.addLags(o.cfg.Consumers, lags)
+	f.dead, err = o.deadNow(ctx, lags)
+	return f, err
+}
+
+func (o *Ops) outboxFlow(ctx context.Context) (flow, error) {
 	f := flow{lag: map[[2]string]bus.Lag{}}
 	shards, err := o.cfg.Outbox.Stats(ctx)
 	if err != nil {
@@ -66,13 +94,14 @@ func (o *Ops) flow(ctx context.Context) (flow, error) {
 			f.holder = s.Holder
 		}
 	}
-	lags, err := o.cfg.Bus.Lag(ctx)
-	f.lagKnown = err == nil
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return f, fmt.Errorf("ops: lag: %w", err)
-	}
+	return f, nil
+}
+
+// addLags takes over how far the consumers are behind; a transport also knows
+// groups that are not ours.
+func (f *flow) addLags(consumers []Consumer, lags []bus.Lag) {
 	wanted := map[[2]string]bool{}
-	for _, c := range o.cfg.Consumers {
+	for _, c := range consumers {
 		wanted[[2]string{c.Topic, c.Group}] = true
 	}
 	for _, l := range lags {
@@ -88,11 +117,4 @@ func (o *Ops) flow(ctx context.Context) (flow, error) {
 		f.lag[id] = sum
 		f.waiting += l.Messages
 	}
-	if f.dead, err = o.countDead(ctx, lags); err != nil {
-		return f, err
-	}
-	for _, d := range f.dead {
-		f.deadCount += d.Count
-	}
-	return f, nil
 }

@@ -40,7 +40,8 @@ func (r *Requests) Observe(route, method string, status int, took time.Duration)
 }
 
 // Metrics serves how everything stands, for Prometheus. Every series is there
-// from the start, at 0.
+// from the start, at 0; that of the lag is not over a transport that cannot
+// tell. A scrape never waits for the transport.
 func (o *Ops) Metrics(requests *Requests) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A registry for each scrape lets the scrape's context reach the database.
@@ -60,6 +61,7 @@ var (
 	parkedDesc    = desc("outbox_parked", "Events that were given up.")
 	publishedDesc = desc("outbox_published_total", "Events published by this process.")
 	lagDesc       = desc("kafka_consumer_lag", "Messages that wait for a consumer group, on whichever transport.", "topic", "group")
+	lagAgeDesc    = desc("kafka_consumer_lag_age_seconds", "How old the figures of kafka_consumer_lag are; it grows while the transport does not answer, from the start of the process if it never did.")
 	deadDesc      = desc("dlq_message_count", "Dead letters that nobody has redriven or dropped.", "topic")
 	callsDesc     = desc("payment_calls_in_flight", "Calls to the payment gateway under way.")
 	paymentsDesc  = desc("payments_total", "What attempts at payments came to.", "outcome")
@@ -88,7 +90,7 @@ func (s *standing) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (s *standing) Collect(out chan<- prometheus.Metric) {
-	f, err := s.ops.flow(s.ctx)
+	f, err := s.ops.recentFlow(s.ctx)
 	if err != nil {
 		out <- prometheus.NewInvalidMetric(backlogDesc, err)
 		return
@@ -106,14 +108,24 @@ func (s *standing) Collect(out chan<- prometheus.Metric) {
 	gauge(backlogDesc, float64(f.backlog))
 	gauge(ageDesc, age)
 	gauge(parkedDesc, float64(f.parked))
-	counter(publishedDesc, s.ops.cfg.Published.Load())
+	counter(publishedDesc, s.ops.cfg.Published.Own())
 	for _, c := range s.ops.consumers(f) {
-		if c.Lag != nil {
+		switch {
+		case c.Lag != nil:
 			gauge(lagDesc, float64(*c.Lag), c.Topic, c.Group)
+		case f.lagState.State == lagUnknown: // each series is there from the start
+			gauge(lagDesc, 0, c.Topic, c.Group)
 		}
 		for _, m := range perConsumer {
 			counter(m.desc, m.value(c), c.Topic, c.Group)
 		}
+	}
+	if f.lagState.State != lagUnsupported {
+		old := time.Since(s.ops.made).Seconds()
+		if f.lagState.AgeSeconds != nil {
+			old = *f.lagState.AgeSeconds
+		}
+		gauge(lagAgeDesc, old)
 	}
 	for _, d := range f.dead {
 		gauge(deadDesc, float64(d.Count), d.Topic)

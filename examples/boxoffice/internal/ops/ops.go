@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,7 +24,7 @@ var checksSQL string
 // Consumer names a consumer group on a topic, and where its dead letters go.
 type Consumer struct{ Topic, Group, DeadLetters string }
 
-// Config of [Ops]. Store, Stats, Outbox, Bus, Gateway and Consumers are
+// Config of [Ops]. Store, Stats, Outbox, Published, Bus, Gateway and Consumers are
 // required; Status, Executor and Duplicates are nil in processes that run no consumers.
 type Config struct {
 	Store     *store.Store
@@ -37,8 +38,12 @@ type Config struct {
 	// Duplicates counts the messages that a consumer of this process skipped,
 	// because it had handled them before.
 	Duplicates func(Consumer) int64
-	// Published counts the events that this process's relay published.
-	Published *atomic.Int64
+	// Published counts the events that the relays published.
+	Published *Published
+	// Every is how often the transport is asked in the background, 5 s when zero.
+	// That costs it a query per group and one per topic with dead letters, or a
+	// round trip to the broker.
+	Every time.Duration
 	// PassTime is how long one call of RedriveDeadLetters or DropDeadLetters may
 	// take before it says how far it came, 15 s when zero: less than the server
 	// gives a request.
@@ -46,11 +51,16 @@ type Config struct {
 	// HoldGrace is how long after its end a hold may still be PENDING, 30 s when
 	// zero; OpenFor how long a payment or refund may be under way, 2 min when zero.
 	HoldGrace, OpenFor time.Duration
+	// Logger is slog.Default() when nil.
+	Logger *slog.Logger
 }
 
 func (c Config) validate() error {
-	if c.Store == nil || c.Stats == nil || c.Outbox == nil || c.Bus == nil || c.Gateway == nil || len(c.Consumers) == 0 {
-		return errors.New("ops: Config is not complete: Store, Stats, Outbox, Bus, Gateway and Consumers are required")
+	if c.Store == nil || c.Stats == nil || c.Outbox == nil || c.Published == nil || c.Bus == nil || c.Gateway == nil || len(c.Consumers) == 0 {
+		return errors.New("ops: Config is not complete: Store, Stats, Outbox, Published, Bus, Gateway and Consumers are required")
+	}
+	if c.Every < 0 {
+		return fmt.Errorf("ops: Config.Every is %s; give a positive duration, or 0 for 5 s", c.Every)
 	}
 	return nil
 }
@@ -60,12 +70,18 @@ type statements struct {
 	Moving, Balance, Payments                                                                     string
 }
 
-// Ops answers an operator's questions. It is safe for concurrent use.
+// Ops answers an operator's questions: how things stood when the transport was
+// last asked, and with a word "Now" how they stand. It is safe for concurrent use.
 type Ops struct {
 	cfg     Config
 	sql     statements
 	topics  []string // of dead letters
 	letters map[string]*letters
+	lags    *bus.LagMonitor
+	books   *books
+	look    chan struct{} // somebody wants to see the letters
+	asked   atomic.Int64  // when somebody last did, in Unix nanoseconds
+	made    time.Time
 
 	mu      sync.Mutex // one audit at a time
 	last    Audit
@@ -73,7 +89,7 @@ type Ops struct {
 	began   time.Time
 }
 
-// New makes an Ops. It does no I/O.
+// New makes an Ops; Run keeps its figures fresh. It does no I/O.
 func New(cfg Config) (*Ops, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -84,13 +100,20 @@ func New(cfg Config) (*Ops, error) {
 	if cfg.OpenFor == 0 {
 		cfg.OpenFor = 2 * time.Minute
 	}
-	if cfg.Published == nil {
-		cfg.Published = &atomic.Int64{}
+	if cfg.Every == 0 {
+		cfg.Every = 5 * time.Second
 	}
 	if cfg.PassTime == 0 {
 		cfg.PassTime = 15 * time.Second
 	}
-	o := &Ops{cfg: cfg, topics: deadLetterTopics(cfg.Consumers), letters: map[string]*letters{}}
+	lags, err := bus.NewLagMonitor(cfg.Bus, bus.LagMonitorConfig{Every: cfg.Every, Logger: cfg.Logger})
+	if err != nil {
+		return nil, fmt.Errorf("ops: %w", err)
+	}
+	o := &Ops{
+		cfg: cfg, topics: deadLetterTopics(cfg.Consumers), letters: map[string]*letters{},
+		lags: lags, books: newBooks(), look: make(chan struct{}, 1), made: time.Now(),
+	}
 	for _, topic := range o.topics {
 		l, err := redrive.New(cfg.Bus, topic, redrive.Config{Window: maxDeadSeen})
 		if err != nil {
@@ -119,12 +142,13 @@ type Audit struct {
 	Checks    []Check `json:"checks"`
 }
 
-// Invariants is Audit for the API.
-func (o *Ops) Invariants(ctx context.Context) (any, error) { return o.Audit(ctx) }
+// InvariantsNow is AuditNow for the API.
+func (o *Ops) InvariantsNow(ctx context.Context) (any, error) { return o.AuditNow(ctx) }
 
-// Audit checks the books. Those who ask while an audit is under way share the
-// next one.
-func (o *Ops) Audit(ctx context.Context) (Audit, error) {
+// AuditNow checks the books, and asks the transport for it: what it says is true
+// of a moment after the call. Those who ask while an audit is under way share
+// the next one.
+func (o *Ops) AuditNow(ctx context.Context) (Audit, error) {
 	asked := time.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -137,7 +161,7 @@ func (o *Ops) Audit(ctx context.Context) (Audit, error) {
 }
 
 func (o *Ops) audit(ctx context.Context) (Audit, error) {
-	before, err := o.flow(ctx)
+	before, err := o.flowNow(ctx)
 	if err != nil {
 		return Audit{}, err
 	}
@@ -149,7 +173,7 @@ func (o *Ops) audit(ctx context.Context) (Audit, error) {
 	if err != nil {
 		return Audit{}, err
 	}
-	after, err := o.flow(ctx)
+	after, err := o.flowNow(ctx)
 	if err != nil {
 		return Audit{}, err
 	}

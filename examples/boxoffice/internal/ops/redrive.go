@@ -25,19 +25,8 @@ type letters struct {
 	pass sync.Mutex
 
 	mu   sync.Mutex
-	last []deadLetter // of the last look that worked
-}
-
-func (l *letters) remember(recent []deadLetter) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.last = recent
-}
-
-func (l *letters) remembered() []deadLetter {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return append([]deadLetter{}, l.last...)
+	seen listing   // the last look
+	at   time.Time // when it began
 }
 
 func (o *Ops) lettersOf(topic string) (*letters, error) {
@@ -132,7 +121,9 @@ func (o *Ops) EditDeadLetter(ctx context.Context, topic, id string, payload []by
 		return ErrPass
 	}
 	defer l.pass.Unlock()
-	if err := l.Edit(ctx, id, payload); err != nil {
+	err = l.Edit(ctx, id, payload)
+	o.refresh(ctx, topic, lookAfter)
+	if err != nil {
 		return fmt.Errorf("ops: %w", err)
 	}
 	return nil
@@ -198,6 +189,9 @@ func (o *Ops) change(ctx context.Context, topic string, s Selection, run pass) (
 			s.Before = began
 		}
 		out.More, out.Before, err = true, &s.Before, nil
+	}
+	if !s.DryRun {
+		o.refresh(ctx, topic, lookAfter) // who did it wants to see it
 	}
 	if err == nil && len(s.IDs) > 0 && res.Matched == 0 && res.Complete {
 		err = redrive.ErrNotFound

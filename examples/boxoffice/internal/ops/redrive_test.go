@@ -82,6 +82,7 @@ func holds(t *testing.T, what, text string, words ...string) {
 
 func TestDeadLetters(t *testing.T) {
 	d := sound(t)
+	d.run(t)
 	ids := d.bury(t, 6)
 	is := text(t)
 	list := func(pending int) string {
@@ -93,7 +94,8 @@ func TestDeadLetters(t *testing.T) {
 	holds(t, "the list", list(6), `{"id":"letter-0","type":"PaymentSuccess","key":"user-0","originalTopic":"payment.events","group":"event-payment-consumer",`+
 		`"reason":"PERMANENT","class":"permanent","error":"no such seat","attempts":1,"redrives":0,"edits":0,"at":"2026-01-02T03:04:06Z"}`)
 	holds(t, "a short list", is(d.ops.DeadLetters(t.Context(), deadPayments, 2)), `"pending":6`, `"id":"letter-1"`)
-	holds(t, "the report", is(d.ops.Report(t.Context())), `"topic":"dlq.payment","count":6,"recent":[{"id":"letter-5"`)
+	holds(t, "the report", is(d.ops.ReportNow(t.Context())), `"topic":"dlq.payment","count":6,"recent":[{"id":"letter-5"`)
+	d.reports(t, `"topic":"dlq.payment","count":6,"recent":[{"id":"letter-5"`)
 	if got := broken(d.audit(t)); len(got) != 1 || got[0] != "no-dead-letters" {
 		t.Errorf("with dead letters broken are %v", got)
 	}
@@ -114,7 +116,8 @@ func TestDeadLetters(t *testing.T) {
 	if n := d.delivered(t); n != 5 {
 		t.Errorf("%d events are back in their topic, want 5", n)
 	}
-	holds(t, "the report", is(d.ops.Report(t.Context())), `"topic":"dlq.payment","count":0,"recent":[]`)
+	holds(t, "the report", is(d.ops.ReportNow(t.Context())), `"topic":"dlq.payment","count":0,"recent":[]`)
+	d.reports(t, `"topic":"dlq.payment","count":0,"recent":[]`)
 	if got := broken(d.audit(t)); len(got) != 1 || got[0] != "consumers-drained" {
 		t.Errorf("after the redrive broken are %v", got)
 	}

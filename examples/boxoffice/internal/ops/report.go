@@ -12,6 +12,7 @@ import (
 type report struct {
 	Outbox      outboxReport     `json:"outbox"`
 	Consumers   []consumerReport `json:"consumers"`
+	Lag         lagReport        `json:"lag"` // how far the lags of the consumers are to be trusted
 	DeadLetters []deadLetters    `json:"deadLetters"`
 	Stats       map[string]int64 `json:"stats"`
 	Gateway     gatewayReport    `json:"gateway"`
@@ -20,7 +21,7 @@ type report struct {
 type outboxReport struct {
 	Backlog          int     `json:"backlog"`
 	OldestAgeSeconds float64 `json:"oldestAgeSeconds"`
-	Published        int64   `json:"published"` // by this process
+	Published        int64   `json:"published"` // by the relays of all processes
 	Failed           int     `json:"failed"`    // parked
 	Holder           string  `json:"holder"`
 }
@@ -34,36 +35,59 @@ type consumerReport struct {
 	Duplicates   int64  `json:"duplicates"` // of those handled, skipped as handled before
 	Retried      int64  `json:"retried"`
 	DeadLettered int64  `json:"deadLettered"`
-	Lag          *int   `json:"lag"` // null when the transport cannot tell
+	Lag          *int   `json:"lag"` // null when it is not known
 	LastError    string `json:"lastError"`
 }
 
 type gatewayReport struct {
-	URL       string          `json:"url"`
-	Reachable bool            `json:"reachable"`
-	InFlight  int64           `json:"inFlight"`
-	Approved  int64           `json:"approved"`
-	Declined  int64           `json:"declined"`
-	Refunded  int64           `json:"refunded"`
-	Postponed int64           `json:"postponed"`
+	URL       string `json:"url"`
+	Reachable bool   `json:"reachable"`
+	// What this process's own calls came to; null when others make the calls.
+	InFlight  *int64 `json:"inFlight"`
+	Approved  *int64 `json:"approved"`
+	Declined  *int64 `json:"declined"`
+	Refunded  *int64 `json:"refunded"`
+	Postponed *int64 `json:"postponed"`
+
 	LastError string          `json:"lastError"`
 	Ledger    *payment.Ledger `json:"ledger"`
 }
 
-// Report says how everything stands, in the form of GET /api/admin/ops.
+// Report says how everything stands, in the form of GET /api/admin/ops. What the
+// transport said is as old as the report says: nobody waits for it.
 func (o *Ops) Report(ctx context.Context) (any, error) {
-	f, err := o.flow(ctx)
+	o.watched()
+	return o.report(ctx, o.recentFlow)
+}
+
+// ReportNow is Report, and asks the transport.
+func (o *Ops) ReportNow(ctx context.Context) (any, error) {
+	return o.report(ctx, func(ctx context.Context) (flow, error) {
+		f, err := o.flowNow(ctx)
+		if err == nil {
+			o.showRecent(ctx, f.dead)
+		}
+		return f, err
+	})
+}
+
+func (o *Ops) report(ctx context.Context, look func(context.Context) (flow, error)) (any, error) {
+	f, err := look(ctx)
 	if err != nil {
 		return nil, err
 	}
-	o.showRecent(ctx, f.dead)
+	published, err := o.cfg.Published.Total(ctx)
+	if err != nil {
+		return nil, err
+	}
 	counters, err := o.cfg.Stats.All(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r := report{
-		Outbox:      outboxReport{Backlog: f.backlog, Published: o.cfg.Published.Load(), Failed: f.parked, Holder: f.holder},
+		Outbox:      outboxReport{Backlog: f.backlog, Published: published, Failed: f.parked, Holder: f.holder},
 		Consumers:   o.consumers(f),
+		Lag:         f.lagState,
 		DeadLetters: f.dead,
 		Stats:       map[string]int64{},
 		Gateway:     o.gateway(ctx),
@@ -95,7 +119,7 @@ func (o *Ops) consumers(f flow) []consumerReport {
 		if o.cfg.Duplicates != nil {
 			r.Duplicates = o.cfg.Duplicates(c)
 		}
-		if f.lagKnown {
+		if f.lagState.known() {
 			n := f.lag[id].Messages
 			r.Lag = &n
 		}
@@ -109,7 +133,7 @@ func (o *Ops) gateway(ctx context.Context) gatewayReport {
 	if o.cfg.Executor != nil {
 		s := o.cfg.Executor()
 		g.InFlight, g.Approved, g.Declined, g.Refunded, g.Postponed, g.LastError =
-			s.InFlight, s.Approved, s.Declined, s.Refunded, s.Postponed, s.LastError
+			&s.InFlight, &s.Approved, &s.Declined, &s.Refunded, &s.Postponed, s.LastError
 	}
 	if l, err := o.cfg.Gateway.Ledger(ctx); err == nil {
 		g.Reachable, g.Ledger = true, &l

@@ -61,6 +61,7 @@ func TestOutcomes(t *testing.T) {
 	if l := bank.ledger(t); l.Charges != 3 || l.Approved != 2 || l.Declined != 1 || l.DuplicateReferences != 0 {
 		t.Errorf("ledger: %+v", l)
 	}
+	boxtest.WaitFor(t, "the end of the calls", func() bool { return x.Status().InFlight == 0 })
 	if s := x.Status(); s.Approved != 2 || s.Declined != 1 || s.InFlight != 0 || s.Postponed == 0 || s.LastError == "" {
 		t.Errorf("status: %+v", s)
 	}
@@ -193,10 +194,12 @@ func TestTwoExecutors(t *testing.T) {
 	p := b.Pay(t, b.Reserve(t, "ann", "A-1"), boxtest.Approve)
 	b.Outbox.Take()
 	_, stop := execute(t, b, bank.url, nil)
-	waitFor(t, "the first call", func() bool { return b.Query(t, `SELECT lease_token FROM payments WHERE payment_id = $1`, p.ID) == "1" })
+	boxtest.WaitFor(t, "the first call", func() bool { return b.Query(t, `SELECT lease_token FROM payments WHERE payment_id = $1`, p.ID) == "1" })
 	b.Exec(t, `UPDATE payments SET next_attempt_at = 1 WHERE payment_id = $1`, p.ID)
 	_, stopOther := execute(t, other, bank.url, func(c *payment.ExecutorConfig) { c.Holder = "other" })
-	settled(t, b, p.ID, payment.Success)
+	boxtest.WaitFor(t, "the other's success", func() bool {
+		return b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID) == payment.Success
+	})
 	close(release)
 	stop()
 	stopOther()
@@ -224,7 +227,7 @@ func TestGatewayDown(t *testing.T) {
 	p := b.Pay(t, b.Reserve(t, "ann", "A-1"), boxtest.Approve)
 	b.Outbox.Take()
 	x, _ := execute(t, b, bank.url, nil)
-	waitFor(t, "some attempts", func() bool { return x.Status().Postponed >= 4 })
+	boxtest.WaitFor(t, "some attempts", func() bool { return x.Status().Postponed >= 4 })
 	if got := b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID); got != payment.Processing || len(b.Outbox.Take()) != 0 {
 		t.Errorf("while the gateway is away: %s", got)
 	}

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
 	"github.com/millrace-go/millrace/internal/backoff"
@@ -131,19 +132,12 @@ func execute(t *testing.T, b *boxtest.Box, url string, change func(*payment.Exec
 	return x, stop
 }
 
-func waitFor(t *testing.T, what string, until func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !until(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("it never came to that: " + what)
-		}
-	}
-}
-
-// settled waits until the payment is in the state.
+// settled waits until the payment is in the state and its event is in the box's
+// outbox.
 func settled(t *testing.T, b *boxtest.Box, id, status string) {
 	t.Helper()
-	waitFor(t, id+" "+status, func() bool {
-		return b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, id) == status
+	event := map[string]string{payment.Success: events.PaymentSuccess, payment.Failed: events.PaymentFailed, payment.Refunded: events.PaymentRefunded}[status]
+	boxtest.WaitFor(t, "payment "+id+" to be "+status, func() bool {
+		return b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, id) == status && b.Outbox.Saw(event, id)
 	})
 }

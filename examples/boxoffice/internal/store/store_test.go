@@ -106,7 +106,7 @@ func lineUp(t *testing.T, s *Store, meanwhile func(), writers ...func() error) [
 	go func() {
 		lead <- s.Write(context.Background(), func(context.Context, *sql.Tx) error { return nil })
 	}()
-	wait(t, func() bool {
+	wait(t, "the lead to be taken", func() bool {
 		s.batch.mu.Lock()
 		defer s.batch.mu.Unlock()
 		return s.batch.busy && len(s.batch.queue) == 0
@@ -115,7 +115,7 @@ func lineUp(t *testing.T, s *Store, meanwhile func(), writers ...func() error) [
 	var wg sync.WaitGroup
 	for i, w := range writers {
 		wg.Go(func() { errs[i] = w() })
-		wait(t, func() bool { s.batch.mu.Lock(); defer s.batch.mu.Unlock(); return len(s.batch.queue) >= i+1 })
+		wait(t, "the writer to stand in line", func() bool { s.batch.mu.Lock(); defer s.batch.mu.Unlock(); return len(s.batch.queue) >= i+1 })
 	}
 	meanwhile()
 	if err := tx.Rollback(); err != nil {
@@ -128,11 +128,12 @@ func lineUp(t *testing.T, s *Store, meanwhile func(), writers ...func() error) [
 	return errs
 }
 
-func wait(t *testing.T, until func() bool) {
+// wait is boxtest.WaitFor, which this package's own tests cannot import.
+func wait(t *testing.T, what string, until func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !until(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !until(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("it never came to that")
+			t.Fatal("waited in vain for " + what)
 		}
 	}
 }
@@ -244,7 +245,7 @@ func TestCancelledWriter(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	leave := func() {
 		cancel()
-		wait(t, func() bool { s.batch.mu.Lock(); defer s.batch.mu.Unlock(); return len(s.batch.queue) == 2 })
+		wait(t, "the writer to leave the line", func() bool { s.batch.mu.Lock(); defer s.batch.mu.Unlock(); return len(s.batch.queue) == 2 })
 	}
 	errs := lineUp(t, s, leave,
 		func() error { return s.Write(t.Context(), add(s, "a")) },

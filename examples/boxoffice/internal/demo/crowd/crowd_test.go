@@ -175,8 +175,8 @@ func TestCrowdStops(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-	case <-time.After(5 * time.Second):
-		t.Fatal("the crowd still runs 5 s after its context ended")
+	case <-time.After(time.Minute):
+		t.Fatal("the crowd still runs a minute after its context ended")
 	}
 	if p := c.Progress(); p.Active != 0 || p.Violations != 0 {
 		t.Errorf("%+v %s", p, wrong(c))

@@ -23,7 +23,7 @@ async function look() {
   let ops;
   let invariants;
   try {
-    [ops, invariants] = await Promise.all([get('/api/admin/ops', { token }), get('/api/admin/invariants', { token })]);
+    [ops, invariants] = await Promise.all([get('/api/admin/ops', { token }), get('/api/admin/invariants?recent=true', { token })]);
   } catch (error) {
     pulse('lost', t('ops.lost'));
     if (error instanceof Problem && (error.status === 401 || error.status === 403)) {
@@ -32,6 +32,7 @@ async function look() {
     }
     throw error;
   }
+  if (paused) return 1000; // since it asked
   sessionStorage.setItem(KEY, token);
   show($('#token-form'), false);
   show($('#board'));
@@ -39,7 +40,7 @@ async function look() {
   pulse('live', t('ops.live', { time: time(new Date()) }));
   outbox(ops.outbox);
   verdict(invariants);
-  consumers(ops.consumers ?? []);
+  consumers(ops.consumers ?? [], ops.lag);
   dead.update(ops.deadLetters ?? []);
   facts($('#stats'), ops.stats ?? {});
   facts($('#gateway'), ops.gateway ?? {});
@@ -77,20 +78,41 @@ function outbox(box) {
   });
 }
 
-function verdict({ ok, quiescent, checks }) {
+// aged says how old a figure is that does not come from this very moment.
+const aged = (seconds) => t('ops.asof', { n: number(Math.round(seconds)) });
+
+// The last audit stands until the next one; one that is not there yet, or whose
+// successors failed, is not shown as if it were.
+function verdict({ ok, quiescent, checks, ageSeconds, error }) {
   const element = $('#verdict');
-  element.dataset.ok = ok ? 'yes' : quiescent ? 'no' : 'moving';
-  setText(element, ok ? t('ops.inv.ok') : quiescent ? t('ops.inv.broken') : t('ops.inv.moving'));
+  const none = ageSeconds === null;
+  element.dataset.ok = none ? 'moving' : ok ? 'yes' : quiescent ? 'no' : 'moving';
+  setText(element, none ? t('ops.inv.none') : ok ? t('ops.inv.ok') : quiescent ? t('ops.inv.broken') : t('ops.inv.moving'));
+  setText($('#verdict-age'), [none || ageSeconds === undefined ? '' : aged(ageSeconds), error && t('ops.inv.error', { error })].filter(Boolean).join(' · '));
   $('#checks').replaceChildren(...(checks ?? []).map((check) => h('li', { 'data-ok': check.ok ? 'yes' : quiescent ? 'no' : 'moving' },
     h('b', {}, check.name),
     h('span', { class: 'sr-only' }, check.ok ? t('ops.check.ok') : t('ops.check.no')),
     check.detail && h('small', {}, check.detail))));
 }
 
-function consumers(list) {
+function lagText(lag) {
+  switch (lag?.state) {
+    case 'known': return t('ops.lag.known', { age: aged(lag.ageSeconds) });
+    case 'stale': return t('ops.lag.stale', { age: aged(lag.ageSeconds) });
+    case 'unknown': return t('ops.lag.unknown');
+    case 'unsupported': return t('ops.lag.unsupported');
+    default: return '';
+  }
+}
+
+function consumers(list, lag) {
+  setText($('#lag-age'), lagText(lag));
+  $('#lag-age').dataset.state = lag?.state ?? '';
   const body = $('#consumers');
   body.replaceChildren(...list.flatMap((c) => {
-    const cells = [c.inFlight, c.handled, c.retried, c.deadLettered, c.lag].map((n, i) =>
+    // What another process did is not known here.
+    const done = c.state === 'elsewhere' ? [null, null, null, null] : [c.inFlight, c.handled, c.retried, c.deadLettered];
+    const cells = [...done, c.lag].map((n, i) =>
       h('td', { class: `n${i === 3 && n > 0 ? ' warm' : ''}` }, n === null || n === undefined ? '–' : number(n)));
     const row = h('tr', {}, h('td', {}, h('code', {}, c.topic)), h('th', { scope: 'row' }, h('code', {}, c.group)),
       h('td', {}, h('span', { class: 'state', 'data-state': c.state }, stateText(c.state))), ...cells);

@@ -1,0 +1,87 @@
+package ops_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+// Each process sees what all of them published, and remembers it over restarts.
+func TestPublished(t *testing.T) {
+	for db, url := range map[string]func(testing.TB) string{
+		"sqlite": boxtest.URL, "postgres": servicetest.PostgresURL, "mysql": servicetest.MariaDBURL,
+	} {
+		t.Run(db, func(t *testing.T) { testPublished(t, url(t)) })
+	}
+}
+
+func testPublished(t *testing.T, url string) {
+	process := func() *ops.Published {
+		t.Helper()
+		s, err := store.Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		p, err := ops.NewPublished(s, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	total := func(p *ops.Published) int64 {
+		t.Helper()
+		n, err := p.Total(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	relay := func(p *ops.Published) (stop func()) {
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- p.Run(ctx) }()
+		return func() {
+			cancel()
+			if err := <-done; err != nil {
+				t.Errorf("Run ended with %v", err)
+			}
+		}
+	}
+	api, first, second := process(), process(), process()
+	stopFirst, stopSecond := relay(first), relay(second)
+	first.Add(3)
+	second.Add(4)
+	if n := total(first); n < 3 {
+		t.Errorf("the relay that published 3 events says %d", n)
+	}
+	for _, p := range []*ops.Published{api, first, second} {
+		boxtest.WaitFor(t, "7 events in every process", func() bool { return total(p) == 7 })
+	}
+	if api.Own() != 0 || first.Own() != 3 || second.Own() != 4 {
+		t.Errorf("by themselves they published %d, %d and %d", api.Own(), first.Own(), second.Own())
+	}
+	second.Add(5)
+	stopFirst()
+	stopSecond() // what was not written down yet is written at the end
+	if n, later := total(api), total(process()); n != 12 || later != 12 {
+		t.Errorf("after the relays ended it is %d, for a new process %d, want 12", n, later)
+	}
+}
+
+func TestPublishedNeedsAStore(t *testing.T) {
+	if _, err := ops.NewPublished(nil, nil); err == nil {
+		t.Error("nil was accepted")
+	}
+}

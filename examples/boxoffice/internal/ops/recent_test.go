@@ -1,0 +1,216 @@
+package ops_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
+)
+
+// run keeps the figures fresh until the test ends.
+func (d *desk) run(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- d.ops.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run ended with %v", err)
+		}
+	})
+}
+
+// reports waits until the report says the words.
+func (d *desk) reports(t *testing.T, words ...string) {
+	t.Helper()
+	var got string
+	boxtest.WaitFor(t, "a report of "+strings.Join(words, " and "), func() bool {
+		got = text(t)(d.ops.Report(t.Context()))
+		for _, w := range words {
+			if !strings.Contains(got, w) {
+				return false
+			}
+		}
+		return true
+	}, func() string { return got })
+}
+
+// scrape reads the metrics.
+func (d *desk) scrape(t *testing.T, requests *ops.Requests) string {
+	t.Helper()
+	server := httptest.NewServer(d.ops.Metrics(requests))
+	defer server.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	res, err := http.Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%s, %v: %s", res.Status, err, b)
+	}
+	return string(b)
+}
+
+// hung is a transport that can stop answering questions, for good: it does not
+// mind their contexts either.
+type hung struct {
+	bus.Driver
+	hangs   atomic.Bool
+	release chan struct{} // closed, it answers again
+	asked   atomic.Int64
+}
+
+func (h *hung) question() {
+	h.asked.Add(1)
+	if h.hangs.Load() {
+		<-h.release
+	}
+}
+
+func (h *hung) Lag(ctx context.Context) ([]bus.Lag, error) {
+	h.question()
+	return h.Driver.(bus.Lagger).Lag(ctx)
+}
+
+func (h *hung) Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error) {
+	h.question()
+	return h.Driver.(bus.Pender).Pending(ctx, topic, group, limit)
+}
+
+// onHung is a desk whose transport may hang; it is released before the figures
+// end.
+func onHung(t *testing.T) (*desk, *hung) {
+	t.Helper()
+	h := &hung{release: make(chan struct{})}
+	d := newDesk(t, func(c *ops.Config) {
+		h.Driver = c.Bus.Driver()
+		c.Bus = bus.New("hung", h)
+	})
+	return d, h
+}
+
+// atOnce gives up on what does not come although nothing but the transport
+// keeps it.
+func atOnce(t *testing.T, what string, get func() string) string {
+	t.Helper()
+	got := make(chan string, 1)
+	go func() { got <- get() }()
+	select {
+	case s := <-got:
+		return s
+	case <-time.After(time.Minute):
+		t.Fatalf("%s waits for the transport", what)
+		return ""
+	}
+}
+
+// A transport that stops answering delays nobody who is content with its last
+// answer, and its age is told.
+func TestNobodyWaitsForTheTransport(t *testing.T) {
+	d, h := onHung(t)
+	requests := ops.NewRequests()
+	d.bury(t, 2)
+	if err := d.bus.Publisher().Publish(events.Payments, message.NewMessage("1", []byte("x"))); err != nil {
+		t.Fatal(err)
+	}
+	d.run(t)
+	t.Cleanup(func() { close(h.release) })
+	d.reports(t, `"lag":{"state":"known","ageSeconds":`, `"group":"event-payment-consumer","state":"elsewhere","inFlight":0,"handled":0,"duplicates":0,"retried":0,"deadLettered":0,"lag":1`,
+		`"topic":"dlq.payment","count":2,"recent":[{"id":"letter-1"`)
+	boxtest.WaitFor(t, "an audit", func() bool {
+		return strings.Contains(text(t)(d.ops.RecentInvariants(t.Context())), `"ageSeconds":0.`)
+	})
+
+	h.hangs.Store(true)
+	before := h.asked.Load()
+	boxtest.WaitFor(t, "questions without an answer", func() bool { return h.asked.Load() > before })
+	for _, stale := range []bool{false, true} {
+		if stale { // the age shows while nobody answers
+			d.reports(t, `"lag":{"state":"stale","ageSeconds":`)
+		}
+		page := atOnce(t, "the report", func() string { return text(t)(d.ops.Report(t.Context())) })
+		holds(t, "the report", page, `"deadLettered":0,"lag":1`, `"topic":"dlq.payment","count":2,"recent":[{"id":"letter-1"`)
+		books := atOnce(t, "the last audit", func() string { return text(t)(d.ops.RecentInvariants(t.Context())) })
+		holds(t, "the last audit", books, `"name":"sold-seats"`, `"ageSeconds":`)
+		scrape := atOnce(t, "the scrape", func() string { return d.scrape(t, requests) })
+		holds(t, "the scrape", scrape, `kafka_consumer_lag{group="event-payment-consumer",topic="payment.events"} 1`, `dlq_message_count{topic="dlq.payment"} 2`)
+	}
+}
+
+// A transport that has never answered is told apart from one with nothing to do.
+func TestTransportHangsFromTheStart(t *testing.T) {
+	d, h := onHung(t)
+	h.hangs.Store(true)
+	d.run(t)
+	t.Cleanup(func() { close(h.release) })
+	boxtest.WaitFor(t, "the first question", func() bool { return h.asked.Load() > 0 })
+	page := atOnce(t, "the report", func() string { return text(t)(d.ops.Report(t.Context())) })
+	holds(t, "the report", page, `"lag":{"state":"unknown","ageSeconds":null,"error":""}`, `"lag":null`, `"recent":[],"ageSeconds":null`)
+	books := atOnce(t, "the last audit", func() string { return text(t)(d.ops.RecentInvariants(t.Context())) })
+	holds(t, "the last audit", books, `"ok":false,"quiescent":false,"checks":[],"ageSeconds":null`)
+	scrape := atOnce(t, "the scrape", func() string { return d.scrape(t, ops.NewRequests()) })
+	holds(t, "the scrape", scrape, `kafka_consumer_lag{group="event-payment-consumer",topic="payment.events"} 0`, `dlq_message_count{topic="dlq.payment"} 0`)
+	if strings.Contains(scrape, "kafka_consumer_lag_age_seconds 0\n") {
+		t.Error("a lag that nobody has told is shown as fresh")
+	}
+}
+
+// blind is a transport that cannot tell its lag, ever.
+type blind struct {
+	bus.Driver
+	bus.Pender
+}
+
+func TestTransportThatCannotTell(t *testing.T) {
+	d := newDesk(t, func(c *ops.Config) { c.Bus = bus.New("blind", blind{c.Bus.Driver(), c.Bus.Driver().(bus.Pender)}) })
+	d.bury(t, 2)
+	d.run(t)
+	d.reports(t, `"lag":{"state":"unsupported","ageSeconds":null,"error":""}`, `"lag":null`, `"topic":"dlq.payment","count":2,"recent":[{"id":"letter-1"`)
+	holds(t, "the report", text(t)(d.ops.ReportNow(t.Context())), `"lag":{"state":"unsupported"`, `"topic":"dlq.payment","count":2`)
+	scrape := d.scrape(t, ops.NewRequests())
+	holds(t, "the scrape", scrape, `dlq_message_count{topic="dlq.payment"} 2`)
+	if strings.Contains(scrape, "kafka_consumer_lag") {
+		t.Errorf("a lag that nobody can tell is shown as a figure: %s", scrape)
+	}
+}
+
+// The last audit follows what happens, and says why there is no newer one.
+func TestRecentInvariants(t *testing.T) {
+	d := newDesk(t, nil)
+	d.run(t)
+	var last struct {
+		OK         bool
+		Checks     []ops.Check
+		AgeSeconds *float64
+		Error      string
+	}
+	ask := func() bool {
+		last.AgeSeconds = nil
+		if err := json.Unmarshal([]byte(text(t)(d.ops.RecentInvariants(t.Context()))), &last); err != nil {
+			t.Fatal(err)
+		}
+		return last.AgeSeconds != nil
+	}
+	boxtest.WaitFor(t, "an audit", func() bool { return ask() && last.OK && len(last.Checks) == 12 })
+	d.Exec(t, `UPDATE stats SET value = 1 WHERE name = 'memberships'`)
+	boxtest.WaitFor(t, "an audit of the broken books", func() bool { return ask() && !last.OK })
+	d.Exec(t, `ALTER TABLE effects RENAME TO lost`)
+	boxtest.WaitFor(t, "the reason why there is no audit", func() bool { return ask() && strings.Contains(last.Error, "effects") && len(last.Checks) == 12 })
+	d.Exec(t, `ALTER TABLE lost RENAME TO effects`)
+	boxtest.WaitFor(t, "the next audit", func() bool { return ask() && last.Error == "" })
+}
