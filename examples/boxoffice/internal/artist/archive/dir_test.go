@@ -1,0 +1,158 @@
+package archive_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist/archive"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t testing.TB, root string) *archive.Dir {
+	t.Helper()
+	d, err := archive.NewDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestStore(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "deep", "archive")
+	d := open(t, root)
+	if _, err := os.Stat(root); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("NewDir made the folder: %v", err)
+	}
+	if err := d.Delete(t.Context(), 1, "7"); err != nil {
+		t.Errorf("delete what never was: %v", err)
+	}
+	if _, err := d.Get(t.Context(), 1, "7"); !errors.Is(err, archive.ErrNotFound) {
+		t.Errorf("get what never was: %v", err)
+	}
+	for _, text := range []string{"one", "another, longer one", ""} {
+		if err := d.Put(t.Context(), 1, "7", []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		// Another process finds it.
+		got, err := open(t, root).Get(t.Context(), 1, "7")
+		if err != nil || string(got) != text {
+			t.Errorf("got %q, %v; want %q", got, err, text)
+		}
+	}
+	if _, err := d.Get(t.Context(), 2, "7"); !errors.Is(err, archive.ErrNotFound) {
+		t.Errorf("another tier: %v", err)
+	}
+	for range 2 {
+		if err := d.Delete(t.Context(), 1, "7"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := d.Get(t.Context(), 1, "7"); !errors.Is(err, archive.ErrNotFound) {
+		t.Errorf("after it was deleted: %v", err)
+	}
+}
+
+// A writer that dies leaves the old object, or none; the next Put clears up.
+func TestPutIsAtomic(t *testing.T) {
+	root := t.TempDir()
+	d := open(t, root)
+	if err := d.Put(t.Context(), 1, "7", []byte("old")); err != nil {
+		t.Fatal(err)
+	}
+	var file string
+	find(t, root, func(path string) { file = path })
+	// As a killed writer leaves it: half of the new one beside the old.
+	if err := os.WriteFile(file+".tmp", []byte("hal"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := d.Get(t.Context(), 1, "7"); err != nil || string(got) != "old" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if err := d.Put(t.Context(), 1, "7", []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	find(t, root, func(string) { n++ })
+	if got, err := d.Get(t.Context(), 1, "7"); err != nil || !bytes.Equal(got, []byte("new")) || n != 1 {
+		t.Errorf("got %q, %v, in %d files", got, err, n)
+	}
+	// What cannot be written leaves nothing, and the old object.
+	if err := os.Mkdir(file+".tmp", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Put(t.Context(), 1, "7", []byte("newer")); err == nil {
+		t.Error("it was written into a folder")
+	}
+	if got, err := d.Get(t.Context(), 1, "7"); err != nil || string(got) != "new" {
+		t.Errorf("after a failure: %q, %v", got, err)
+	}
+}
+
+func TestNames(t *testing.T) {
+	root := t.TempDir()
+	d := open(t, root)
+	ids := []string{"a", "A", "..", "../../x", "a/b", strings.Repeat("z", 64), "한"}
+	for _, id := range ids {
+		if err := d.Put(t.Context(), 1, id, []byte(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names := map[string]bool{}
+	find(t, root, func(path string) { names[strings.ToLower(filepath.Base(path))] = true })
+	if len(names) != len(ids) {
+		t.Errorf("%d files for %d ids: %v", len(names), len(ids), names)
+	}
+	for _, id := range ids {
+		if got, err := d.Get(t.Context(), 1, id); err != nil || string(got) != id {
+			t.Errorf("%q: %q, %v", id, got, err)
+		}
+	}
+}
+
+func find(t *testing.T, root string, each func(path string)) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			each(path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNewDir(t *testing.T) {
+	if _, err := archive.NewDir(""); err == nil {
+		t.Error("an archive without a folder was made")
+	}
+}
+
+func ExampleNewDir() {
+	root, err := os.MkdirTemp("", "archive-*")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(root)
+	d, err := archive.NewDir(root)
+	if err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	if err := d.Put(ctx, 1, "42", []byte("a snapshot")); err != nil {
+		panic(err)
+	}
+	data, err := d.Get(ctx, 1, "42")
+	fmt.Println(string(data), err)
+	// Output: a snapshot <nil>
+}

@@ -1,0 +1,242 @@
+package artist
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+)
+
+//go:embed sql/archive.sql
+var archiveSQL string
+
+const (
+	archiveLease = "artist-archive"
+	archiveJob   = "archive"
+	archiveHour  = 3
+	archiveBatch = 100
+)
+
+// archiveAfter is how long ago an artist was read last when its snapshot moves
+// to the tier of this number. Tier 0 is the database.
+var archiveAfter = [...]time.Duration{0, 30 * 24 * time.Hour, 90 * 24 * time.Hour, 180 * 24 * time.Hour, 365 * 24 * time.Hour}
+
+// ArchiverConfig of an [Archiver].
+type ArchiverConfig struct {
+	// Holder names this process in the lease; required.
+	Holder string
+	// Zone that 03:00 is of; time.Local when nil.
+	Zone *time.Location
+	// LeaseTTL is how long a killed process keeps others from taking over; 1 min
+	// when zero. It must exceed the time in which a hundred objects are put.
+	LeaseTTL time.Duration
+	// Again is how long after a failure it is tried again; 10 min when zero.
+	Again time.Duration
+	// Logger is slog.Default() when nil.
+	Logger *slog.Logger
+}
+
+// Archiver moves the snapshots that nobody reads out of the database, daily at
+// 03:00, or later when no process ran then. Many processes may run it; the lease
+// lets one of them do it.
+//
+//	        row PUTTING        object put         row STORED, extract gone
+//	extract ───────────▶ extract ──────▶ extract ─────────────────────────▶ object
+//
+// A crash at any point leaves the snapshot in the one place or the other, or in
+// both with a row that says so; the next run cleans up.
+type Archiver struct {
+	m   *Mirror
+	cfg ArchiverConfig
+	sql struct {
+		Old, Older, Putting, Hold, Stored, Drop, Leave string
+		Interrupted, Waste, Gone                       string
+		Forget, ForgetFailures, LastDone, Done         string
+	}
+}
+
+// NewArchiver makes an Archiver of a mirror whose Config names an Archive. It
+// does no I/O.
+func NewArchiver(m *Mirror, cfg ArchiverConfig) (*Archiver, error) {
+	switch {
+	case m == nil:
+		return nil, errors.New("artist: the mirror is nil; make one with New")
+	case m.cfg.Archive == nil:
+		return nil, errors.New("artist: the mirror has no Archive; name one in its Config")
+	case cfg.Holder == "":
+		return nil, errors.New("artist: ArchiverConfig.Holder is empty; name this process")
+	case cfg.LeaseTTL < 0 || cfg.Again < 0:
+		return nil, errors.New("artist: LeaseTTL and Again must not be negative; use 0 for the defaults")
+	}
+	if cfg.Zone == nil {
+		cfg.Zone = time.Local
+	}
+	if cfg.LeaseTTL == 0 {
+		cfg.LeaseTTL = time.Minute
+	}
+	if cfg.Again == 0 {
+		cfg.Again = 10 * time.Minute
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	a := &Archiver{m: m, cfg: cfg}
+	return a, loadSQL(m.store, archiveSQL, &a.sql)
+}
+
+// Run archives when it is due, until ctx ends. It returns nil.
+func (a *Archiver) Run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		}
+		wait, err := a.untilDue(ctx)
+		if err == nil && wait <= 0 {
+			if err = a.Archive(ctx); err == nil {
+				wait, err = a.untilDue(ctx)
+			}
+		}
+		if err != nil {
+			wait = a.cfg.Again
+			if ctx.Err() == nil && !errors.Is(err, store.ErrLeaseHeld) {
+				a.cfg.Logger.Warn("snapshots could not be archived, will try again", "in", wait, "error", err)
+			}
+		}
+		// Clocks are set and daylight saved: look now and then.
+		timer.Reset(min(wait, time.Hour))
+	}
+}
+
+// untilDue returns how long until the archive is due; 0 when it is.
+func (a *Archiver) untilDue(ctx context.Context) (time.Duration, error) {
+	var done, now int64
+	if err := a.m.store.Reader().QueryRowContext(ctx, a.sql.LastDone, archiveJob).Scan(&done, &now); err != nil {
+		return 0, fmt.Errorf("artist: look when the archive is due: %w", err)
+	}
+	at, last := events.Time(now), lastAt(events.Time(now), a.cfg.Zone)
+	if events.Time(done).Before(last) {
+		return 0, nil
+	}
+	return last.AddDate(0, 0, 1).Sub(at), nil
+}
+
+// lastAt is the last 03:00 at or before t.
+func lastAt(t time.Time, zone *time.Location) time.Time {
+	t = t.In(zone)
+	at := time.Date(t.Year(), t.Month(), t.Day(), archiveHour, 0, 0, 0, zone)
+	if at.After(t) {
+		at = time.Date(t.Year(), t.Month(), t.Day()-1, archiveHour, 0, 0, 0, zone)
+	}
+	return at
+}
+
+// Archive does the whole job once, now. It fails with store.ErrLeaseHeld when
+// another process is at it.
+func (a *Archiver) Archive(ctx context.Context) error {
+	lease, err := a.m.store.TakeLease(ctx, archiveLease, a.cfg.Holder, a.cfg.LeaseTTL)
+	if err != nil {
+		return err
+	}
+	defer giveBack(ctx, &lease, a.cfg.Logger)
+	if err := a.exec(ctx, lease, a.sql.Interrupted); err != nil {
+		return err
+	}
+	if err := a.sweep(ctx, lease); err != nil {
+		return err
+	}
+	for to := len(archiveAfter) - 1; to > 0; to-- {
+		for from := range to {
+			if err := a.moveAll(ctx, lease, from, to); err != nil {
+				return err
+			}
+		}
+	}
+	if err := a.sweep(ctx, lease); err != nil {
+		return err
+	}
+	old := archiveAfter[1].Milliseconds()
+	return errors.Join(
+		a.exec(ctx, lease, a.sql.Forget, old),
+		a.exec(ctx, lease, a.sql.ForgetFailures, old),
+		a.exec(ctx, lease, a.sql.Done, archiveJob),
+	)
+}
+
+// exec runs one statement while the lease is ours.
+func (a *Archiver) exec(ctx context.Context, lease store.Lease, statement string, args ...any) error {
+	return a.tx(ctx, lease, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, statement, args...)
+		return err
+	})
+}
+
+func (a *Archiver) tx(ctx context.Context, lease store.Lease, fn func(ctx context.Context, tx *sql.Tx) error) error {
+	err := a.m.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := lease.Keep(ctx, tx, a.cfg.LeaseTTL); err != nil {
+			return err
+		}
+		return fn(ctx, tx)
+	})
+	if err != nil {
+		return fmt.Errorf("artist: archive: %w", err)
+	}
+	return nil
+}
+
+// sweep deletes the objects that nothing refers to any more.
+func (a *Archiver) sweep(ctx context.Context, lease store.Lease) error {
+	for {
+		waste, err := a.waste(ctx)
+		if err != nil || len(waste) == 0 {
+			return err
+		}
+		for _, w := range waste {
+			if err := a.m.cfg.Archive.Delete(ctx, w.tier, w.id); err != nil {
+				return fmt.Errorf("artist: archive: %w", err)
+			}
+		}
+		err = a.tx(ctx, lease, func(ctx context.Context, tx *sql.Tx) error {
+			for _, w := range waste {
+				if _, err := tx.ExecContext(ctx, a.sql.Gone, w.id, w.tier); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+}
+
+type object struct {
+	id   string
+	tier int
+}
+
+func (a *Archiver) waste(ctx context.Context) ([]object, error) {
+	found, err := a.m.store.Reader().QueryContext(ctx, a.sql.Waste, archiveBatch)
+	if err != nil {
+		return nil, fmt.Errorf("artist: archive: %w", err)
+	}
+	defer found.Close() //nolint:errcheck // found.Err says what went wrong
+	var all []object
+	for found.Next() {
+		var o object
+		if err := found.Scan(&o.id, &o.tier); err != nil {
+			return nil, fmt.Errorf("artist: archive: %w", err)
+		}
+		all = append(all, o)
+	}
+	return all, found.Err()
+}

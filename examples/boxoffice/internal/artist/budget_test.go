@@ -1,0 +1,104 @@
+package artist
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/memratelimit"
+)
+
+// away is a store of limits that cannot be asked.
+type away struct{ ratelimit.Store }
+
+func (away) Acquire(context.Context, *ratelimit.Plan, ratelimit.Ask) (ratelimit.Grant, error) {
+	return ratelimit.Grant{}, errors.New("connection refused")
+}
+
+func budgeted(t *testing.T, s ratelimit.Store, url string) *Upstream {
+	t.Helper()
+	l, err := ratelimit.New(s, ratelimit.Config{Limits: ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350}, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := NewBudget(l, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	u, err := NewUpstream(UpstreamConfig{URL: url, Transport: b.Transport, Timeout: time.Minute, Instance: "test", Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// The parts fit: reads of the simulated upstream's artists, through the limiter
+// and the workers, until they are fresh, and what it gets wrong is a dead letter.
+func TestMirrorOfUpstream(t *testing.T) {
+	up, err := upstream.New(upstream.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(t, "upstream", func(ctx context.Context) error { return up.Serve(ctx, ln) })
+	limits, err := memratelimit.New(memratelimit.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, Config{}, WorkerConfig{Retry: quick})
+	r.worker.fetch = budgeted(t, limits, "http://"+ln.Addr().String())
+	r.runs(t)
+	r.consumes(t)
+	letters := r.on(t, DeadLetters, "watcher")
+	for _, id := range []string{"1", "2", "10000"} {
+		r.get(t, id)
+		eventually(t, id+" is fresh", func() bool { return r.get(t, id).Freshness == Fresh })
+		v := r.get(t, id)
+		if n := len(v.Snapshot); n < 15_000 || n > 19_000 {
+			t.Errorf("the snapshot of %s has %d bytes", id, n)
+		}
+	}
+	r.get(t, "10001")
+	next(t, letters)
+	if v := r.get(t, "10001"); v.Freshness != NotFound || v.LastCheckedAt == nil {
+		t.Errorf("one that the upstream does not have: %+v", v)
+	}
+	s := up.Stats(0)
+	if s.Calls != 4 || s.Violations != 0 {
+		t.Errorf("the upstream had %d calls and %d violations", s.Calls, s.Violations)
+	}
+}
+
+func TestBudgetOfNoStore(t *testing.T) {
+	u := budgeted(t, away{}, "http://127.0.0.1:1")
+	for _, p := range []event.Priority{event.High, event.Low} {
+		if _, err := u.Fetch(t.Context(), p, "1"); reasonOf(err) != NoBudget || fault.Of(err) != fault.Infrastructure {
+			t.Errorf("%s without a store of limits: %v", p, err)
+		}
+	}
+	// The budget is there, and the upstream is not: that is the upstream's trouble.
+	limits, err := memratelimit.New(memratelimit.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u = budgeted(t, limits, "http://127.0.0.1:1")
+	if _, err := u.Fetch(t.Context(), event.High, "1"); reasonOf(err) != API5XX || fault.Of(err) != fault.Transient {
+		t.Errorf("without an upstream: %v", err)
+	}
+}
+
+func TestNewBudgetRefuses(t *testing.T) {
+	if _, err := NewBudget(nil, 0); err == nil {
+		t.Error("a budget without a limiter was made")
+	}
+}

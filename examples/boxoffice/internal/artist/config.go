@@ -1,0 +1,82 @@
+package artist
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist/archive"
+)
+
+// Config of a [Mirror]. The zero value works.
+type Config struct {
+	// FreshFor is how long after a check a snapshot is FRESH; 1 h when zero.
+	FreshFor time.Duration
+	// MissingFor is how long the upstream's word that it has no such artist is
+	// taken, before a read asks again; 1 h when zero.
+	MissingFor time.Duration
+	// ReadTimeout bounds a read of the database, and one of the archive; 2 s
+	// when zero.
+	ReadTimeout time.Duration
+	// Queue is how many reads may wait to have their refresh asked for; 1,024
+	// when zero. When it is full a refresh is not asked for, which is counted;
+	// the next read tries again. Each costs some 100 bytes.
+	Queue int
+	// Askers is how many refreshes are asked for at once; 32 when zero. With a
+	// broker that takes a second, it is also how many are a second.
+	Askers int
+	// AskTimeout bounds one of them; 5 s when zero.
+	AskTimeout time.Duration
+	// AskedFor is how long this process remembers that it asked, and does not
+	// ask again; 5 s when zero.
+	AskedFor time.Duration
+	// TouchEvery is how precisely it is known when an artist was last read, by
+	// which tiers go; 5 min when zero. Less costs more writes.
+	TouchEvery time.Duration
+	// HighLag says how many requests of high priority wait, from memory; it must
+	// not wait for anything. Nil means that nobody knows.
+	HighLag func() (messages int64, known bool)
+	// Archive is where old snapshots are; nil when none are archived.
+	Archive archive.Store
+	// Logger is slog.Default() when nil.
+	Logger *slog.Logger
+}
+
+func (c Config) validate() error {
+	for _, d := range []time.Duration{c.FreshFor, c.MissingFor, c.ReadTimeout, c.AskTimeout, c.AskedFor, c.TouchEvery} {
+		if d < 0 {
+			return errors.New("artist: FreshFor, MissingFor, ReadTimeout, AskTimeout, AskedFor and TouchEvery must not be negative; use 0 for the defaults")
+		}
+	}
+	if c.Queue < 0 || c.Askers < 0 {
+		return errors.New("artist: Queue and Askers must not be negative; use 0 for the defaults")
+	}
+	return nil
+}
+
+func (c Config) withDefaults() Config {
+	for _, d := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{
+		{&c.FreshFor, time.Hour}, {&c.MissingFor, time.Hour}, {&c.ReadTimeout, 2 * time.Second},
+		{&c.AskTimeout, 5 * time.Second}, {&c.AskedFor, 5 * time.Second}, {&c.TouchEvery, 5 * time.Minute},
+	} {
+		if *d.field == 0 {
+			*d.field = d.value
+		}
+	}
+	if c.Queue == 0 {
+		c.Queue = 1024
+	}
+	if c.Askers == 0 {
+		c.Askers = 32
+	}
+	if c.HighLag == nil {
+		c.HighLag = func() (int64, bool) { return 0, false }
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}

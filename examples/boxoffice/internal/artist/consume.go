@@ -1,0 +1,143 @@
+package artist
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/event"
+)
+
+// WorkerConfig of a [Worker]. The zero value works.
+type WorkerConfig struct {
+	// HighBatch and LowBatch are how many artists share a write; 20 and 100 when
+	// zero. A batch is as slow as its slowest call.
+	HighBatch, LowBatch int
+	// HighBatches and LowBatches are how many of them are under way; 8 and 2
+	// when zero. Batch times batches is how many calls can be: 160 and 200 carry
+	// 450 calls/s of 0.8 s each. Each costs some 50 KB.
+	HighBatches, LowBatches int
+	// HighWait and LowWait are how long a batch that is not full waits for more;
+	// 20 and 100 ms when zero.
+	HighWait, LowWait time.Duration
+	// HoldAbove is how far high may be behind before low gives way; 1,000 when
+	// zero.
+	HoldAbove int
+	// WriteTimeout is how slow the database may be with a batch before it counts
+	// as down; 3 s when zero.
+	WriteTimeout time.Duration
+	// Breaker before the database.
+	Breaker BreakerConfig
+	// Retry of 5xx and lost calls; 3 times after 1, 2 and 4 s when zero.
+	Retry bus.RetryPolicy
+	// PoisonFor is how long an artist that failed for good is left alone, by
+	// reads and prefetch; 10 min when zero.
+	PoisonFor time.Duration
+}
+
+func (c WorkerConfig) validate() error {
+	for _, n := range []int{c.HighBatch, c.LowBatch, c.HighBatches, c.LowBatches, c.HoldAbove, c.Breaker.Failures} {
+		if n < 0 {
+			return errors.New("artist: HighBatch, LowBatch, HighBatches, LowBatches, HoldAbove and Breaker.Failures must not be negative; use 0 for the defaults")
+		}
+	}
+	for _, d := range []time.Duration{c.HighWait, c.LowWait, c.WriteTimeout, c.Breaker.Open, c.PoisonFor} {
+		if d < 0 {
+			return errors.New("artist: HighWait, LowWait, WriteTimeout, Breaker.Open and PoisonFor must not be negative; use 0 for the defaults")
+		}
+	}
+	return nil
+}
+
+func (c WorkerConfig) withDefaults() WorkerConfig {
+	for _, n := range []struct {
+		field *int
+		value int
+	}{{&c.HighBatch, 20}, {&c.LowBatch, 100}, {&c.HighBatches, 8}, {&c.LowBatches, 2}, {&c.HoldAbove, 1000}} {
+		if *n.field == 0 {
+			*n.field = n.value
+		}
+	}
+	for _, d := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{{&c.HighWait, 20 * time.Millisecond}, {&c.LowWait, 100 * time.Millisecond}, {&c.WriteTimeout, 3 * time.Second}, {&c.PoisonFor, 10 * time.Minute}} {
+		if *d.field == 0 {
+			*d.field = d.value
+		}
+	}
+	if c.Retry == (bus.RetryPolicy{}) {
+		c.Retry = bus.DefaultRetry()
+	}
+	c.Breaker = c.Breaker.withDefaults()
+	return c
+}
+
+// Topics declares what must exist before the first request.
+func Topics() []bus.Topic {
+	return []bus.Topic{
+		{Name: TopicHigh, Partitions: 24, Groups: []string{GroupHigh}, Retention: 24 * time.Hour},
+		{Name: TopicLow, Partitions: 24, Groups: []string{GroupLow}, Retention: 72 * time.Hour},
+		{Name: DeadLetters, Partitions: 12, Groups: []string{bus.RedriveGroup}, Retention: 7 * 24 * time.Hour},
+	}
+}
+
+// Pair is the two consumers for a bus.Runner. Low gives way while high is
+// behind, by lag; nil makes the runner keep a monitor of its own.
+func (w *Worker) Pair(lag *bus.LagMonitor) bus.Pair {
+	consumer := func(p event.Priority, topic, group string, size, batches int, wait time.Duration) bus.BatchConsumer {
+		return bus.BatchConsumer{
+			Topic: topic, Group: group,
+			Handler: bus.HandleBatch(w.handle(p), UpdateRequest),
+			Size:    size, Wait: wait, Concurrency: batches,
+			Retry:      w.cfg.Retry,
+			DeadLetter: func(string, string) string { return DeadLetters },
+			Current:    w.m.coalescer.Sequence,
+			Hooks: bus.Hooks{
+				OnObsolete:   func(bus.Obsolete) { w.m.skipped() },
+				OnDeadLetter: w.buried,
+			},
+		}
+	}
+	return bus.Pair{
+		High:      consumer(event.High, TopicHigh, GroupHigh, w.cfg.HighBatch, w.cfg.HighBatches, w.cfg.HighWait),
+		Low:       consumer(event.Low, TopicLow, GroupLow, w.cfg.LowBatch, w.cfg.LowBatches, w.cfg.LowWait),
+		HoldAbove: w.cfg.HoldAbove,
+		Lag:       lag,
+	}
+}
+
+// skipped counts a request that a newer one made needless.
+func (m *Mirror) skipped() {
+	m.metrics.obsolete.Add(1)
+	m.coalescer.Skipped()
+}
+
+// buried writes down that nothing more is tried, and lets the next request begin
+// anew. Both may fail: the row then says RETRYING with a time that has passed,
+// and the lock expires.
+func (w *Worker) buried(d bus.DeadLetter) {
+	e, err := event.Decode(d.Message)
+	if err != nil || e.AggregateID == "" {
+		return // it never was a request
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
+	defer cancel()
+	if d.Reason == API5XX || d.Reason == bus.ReasonExhausted || d.Reason == bus.ReasonPanic {
+		err := w.guard.do(ctx, func(ctx context.Context) error {
+			return w.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+				_, err := tx.ExecContext(ctx, w.m.sql.GaveUp, e.AggregateID, w.cfg.PoisonFor.Milliseconds())
+				return err
+			})
+		})
+		if err != nil {
+			w.m.cfg.Logger.Warn("a refresh was given up and its status not written", "artist", e.AggregateID, "error", err)
+		}
+	}
+	if _, err := w.m.coalescer.Release(ctx, e.AggregateID, coalesce.Priority(e.Priority), int64(e.Sequence)); err != nil {
+		w.m.metrics.unsettled.Add(1)
+	}
+}

@@ -1,0 +1,80 @@
+package artist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/millrace-go/millrace/fault"
+)
+
+// BreakerConfig of the circuit breaker before the database. The zero value works.
+type BreakerConfig struct {
+	// Failures in a row open it; 3 when zero.
+	Failures int
+	// Open is how long it stays open before one call is let through; 5 s when
+	// zero. It adds to the time until consumers go on after an outage.
+	Open time.Duration
+}
+
+func (c BreakerConfig) withDefaults() BreakerConfig {
+	if c.Failures == 0 {
+		c.Failures = 3
+	}
+	if c.Open == 0 {
+		c.Open = 5 * time.Second
+	}
+	return c
+}
+
+// guard bounds calls of the database and stops them while it is away, so that no
+// budget is spent on what cannot be written. Whatever it returns that is not
+// permanent is an infrastructure failure: the consumer pauses.
+type guard struct {
+	circuit  *gobreaker.CircuitBreaker[struct{}]
+	timeout  time.Duration
+	classify fault.Classifier
+}
+
+func newGuard(cfg BreakerConfig, timeout time.Duration, classify fault.Classifier, changed func(from, to string)) *guard {
+	g := &guard{timeout: timeout, classify: classify}
+	g.circuit = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
+		Name: "database", MaxRequests: 1, Timeout: cfg.Open,
+		ReadyToTrip:   func(n gobreaker.Counts) bool { return int(n.ConsecutiveFailures) >= cfg.Failures },
+		OnStateChange: func(_ string, from, to gobreaker.State) { changed(from.String(), to.String()) },
+		// Data that the database refuses says that it is there.
+		IsSuccessful: func(err error) bool { return err == nil || fault.Of(err, classify) == fault.Permanent },
+		// So does nothing that the caller called off.
+		IsExcluded: func(err error) bool { return errors.Is(err, context.Canceled) },
+	})
+	return g
+}
+
+// do calls fn with a deadline of its own.
+func (g *guard) do(ctx context.Context, fn func(ctx context.Context) error) error {
+	_, err := g.circuit.Execute(func() (struct{}, error) {
+		bounded, cancel := context.WithTimeout(ctx, g.timeout)
+		defer cancel()
+		err := fn(bounded)
+		if err != nil && ctx.Err() == nil && bounded.Err() != nil {
+			// Drivers say it in words of their own.
+			err = fmt.Errorf("no answer within %v: %w", g.timeout, errors.Join(context.DeadlineExceeded, errors.New(err.Error())))
+		}
+		return struct{}{}, err
+	})
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case fault.Of(err, g.classify) == fault.Permanent:
+		return fault.MarkPermanent(err)
+	}
+	return fault.MarkInfrastructure(fmt.Errorf("artist: the database: %w", err))
+}
+
+// state is 0 closed, 1 half-open, 2 open.
+func (g *guard) state() int { return int(g.circuit.State()) }

@@ -1,0 +1,15 @@
+package artist
+
+import "github.com/millrace-go/millrace/bus"
+
+// Lag is what a monitor knows of a group, for Config.HighLag and
+// PrefetchConfig.LowLag. A nil monitor knows nothing.
+func Lag(m *bus.LagMonitor, topic, group string) func() (messages int64, known bool) {
+	return func() (int64, bool) {
+		if m == nil {
+			return 0, false
+		}
+		r := m.Of(topic, group)
+		return int64(r.Messages), r.Known && !r.Stale
+	}
+}

@@ -1,0 +1,67 @@
+package artist
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+)
+
+// Mirror answers reads and has refreshes asked for. It is safe for concurrent
+// use.
+type Mirror struct {
+	store     *store.Store
+	sql       statements
+	cfg       Config
+	coalescer *coalesce.Coalescer
+	publisher message.Publisher
+	asks      *asks
+	touches   *touches
+	metrics   *metrics
+	flights   singleflight.Group
+}
+
+// New makes a Mirror on an open store. Refreshes are asked for under the id of
+// the artist, at the coalescer, and published to the topics that [Topics] names.
+// It does no I/O.
+func New(s *store.Store, c *coalesce.Coalescer, p message.Publisher, cfg Config) (*Mirror, error) {
+	switch {
+	case s == nil:
+		return nil, errors.New("artist: the store is nil; open one with store.Open")
+	case c == nil:
+		return nil, errors.New("artist: the coalescer is nil; make one with coalesce.New")
+	case p == nil:
+		return nil, errors.New("artist: the publisher is nil; use bus.Bus.Publisher")
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	m := &Mirror{store: s, cfg: cfg.withDefaults(), coalescer: c, publisher: p, metrics: newMetrics()}
+	if err := loadSQL(s, artistSQL, &m.sql); err != nil {
+		return nil, err
+	}
+	m.asks = newAsks(m.cfg.Queue, m.cfg.AskedFor)
+	m.touches = newTouches()
+	return m, nil
+}
+
+// Run asks for the refreshes that reads and [Mirror.Refresh] queue, and notes
+// who was read, until ctx ends. What is queued then is forgotten: the next read
+// queues it again. It returns nil.
+func (m *Mirror) Run(ctx context.Context) error {
+	m.run(ctx)
+	return nil
+}
+
+// Refresh queues a refresh of an artist, whatever is known of it, and reports
+// whether one is under way.
+func (m *Mirror) Refresh(id string) bool {
+	if CheckID(id) != nil {
+		return false
+	}
+	return m.queue(id, UserRequest)
+}

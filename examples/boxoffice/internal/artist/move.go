@@ -1,0 +1,141 @@
+package artist
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist/archive"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+)
+
+// errDamaged keeps a damaged snapshot from replacing anything.
+var errDamaged = errors.New("artist: a damaged snapshot is not moved")
+
+// candidate is a snapshot that is old enough to move.
+type candidate struct {
+	id      string
+	version int64
+	hash    string
+	packed  []byte
+}
+
+// moveAll moves what is old enough from one tier to another, a batch at a time.
+func (a *Archiver) moveAll(ctx context.Context, lease store.Lease, from, to int) error {
+	for after := ""; ; {
+		batch, err := a.candidates(ctx, from, to, after)
+		if err != nil || len(batch) == 0 {
+			return err
+		}
+		after = batch[len(batch)-1].id
+		if err := a.move(ctx, lease, from, to, batch); err != nil {
+			return err
+		}
+	}
+}
+
+func (a *Archiver) candidates(ctx context.Context, from, to int, after string) ([]candidate, error) {
+	query, args := a.sql.Old, []any{archiveAfter[to].Milliseconds(), after, archiveBatch}
+	if from > 0 {
+		query, args = a.sql.Older, append(args, from)
+	}
+	found, err := a.m.store.Reader().QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("artist: archive: %w", err)
+	}
+	defer found.Close() //nolint:errcheck // found.Err says what went wrong
+	var all []candidate
+	for found.Next() {
+		var c candidate
+		if err := found.Scan(&c.id, &c.version, &c.hash, &c.packed); err != nil {
+			return nil, fmt.Errorf("artist: archive: %w", err)
+		}
+		all = append(all, c)
+	}
+	return all, found.Err()
+}
+
+// move copies a batch and then, in one transaction, lets the copies count.
+func (a *Archiver) move(ctx context.Context, lease store.Lease, from, to int, batch []candidate) error {
+	err := a.tx(ctx, lease, func(ctx context.Context, tx *sql.Tx) error {
+		for _, c := range batch {
+			if _, err := tx.ExecContext(ctx, a.sql.Putting, c.id, to); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	copied := batch[:0]
+	for _, c := range batch {
+		switch err := a.copy(ctx, from, to, c); {
+		case errors.Is(err, archive.ErrNotFound), errors.Is(err, errDamaged):
+			// Left where it is; the next refresh makes it good.
+			a.cfg.Logger.Warn("a snapshot cannot be archived", "artist", c.id, "from", from, "to", to, "error", err)
+		case err != nil:
+			return fmt.Errorf("artist: archive: %w", err)
+		default:
+			copied = append(copied, c)
+		}
+	}
+	var moved int64
+	err = a.tx(ctx, lease, func(ctx context.Context, tx *sql.Tx) error {
+		moved = 0
+		for _, c := range copied {
+			done, err := a.commit(ctx, tx, from, to, c)
+			if err != nil {
+				return err
+			}
+			if done {
+				moved++
+			}
+		}
+		_, err := tx.ExecContext(ctx, a.sql.Interrupted) // what was not moved is waste
+		return err
+	})
+	if err == nil {
+		a.m.metrics.archivedObject.Add(moved)
+	}
+	return err
+}
+
+// copy puts one snapshot into its new tier.
+func (a *Archiver) copy(ctx context.Context, from, to int, c candidate) (err error) {
+	if from > 0 {
+		if c.packed, err = a.m.cfg.Archive.Get(ctx, from, c.id); err != nil {
+			return err
+		}
+	}
+	if _, err := unpack(c.packed, c.hash); err != nil {
+		return fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return a.m.cfg.Archive.Put(ctx, to, c.id, c.packed)
+}
+
+// commit lets a copy count, unless the artist was read or refreshed meanwhile.
+func (a *Archiver) commit(ctx context.Context, tx *sql.Tx, from, to int, c candidate) (bool, error) {
+	var version, unread int64
+	if err := tx.QueryRowContext(ctx, a.sql.Hold, c.id).Scan(&version, &unread); err != nil {
+		return false, err
+	}
+	if version != c.version || unread < archiveAfter[to].Milliseconds() {
+		return false, nil
+	}
+	res, err := tx.ExecContext(ctx, a.sql.Stored, c.id, to)
+	if err != nil {
+		return false, err
+	}
+	n, err := res.RowsAffected()
+	if err != nil || n == 0 { // the row was there already, as waste: the next run moves it
+		return false, err
+	}
+	if from == 0 {
+		_, err = tx.ExecContext(ctx, a.sql.Drop, c.id)
+	} else {
+		_, err = tx.ExecContext(ctx, a.sql.Leave, c.id, from)
+	}
+	return err == nil, err
+}

@@ -1,0 +1,52 @@
+package artist
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// maxContent bounds what a stored extract may unpack to.
+const maxContent = 8 << 20
+
+// packers are reused: a new one allocates some hundred kilobytes.
+var packers = sync.Pool{New: func() any {
+	w, err := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
+	if err != nil {
+		panic(err) // the level is a constant of the package
+	}
+	return w
+}}
+
+// pack is content as it is stored.
+func pack(content []byte) ([]byte, error) {
+	w := packers.Get().(*gzip.Writer)
+	defer packers.Put(w)
+	var b bytes.Buffer
+	w.Reset(&b)
+	if _, err := w.Write(content); err != nil {
+		return nil, fmt.Errorf("artist: pack: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("artist: pack: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// unpack is the content of what was stored; hash is what it must come to.
+func unpack(packed []byte, hash string) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, fmt.Errorf("artist: unpack: %w", err)
+	}
+	content, err := io.ReadAll(io.LimitReader(r, maxContent))
+	if err != nil {
+		return nil, fmt.Errorf("artist: unpack: %w", err)
+	}
+	if hashOf(content) != hash {
+		return nil, fmt.Errorf("artist: the stored extract is damaged: its hash is not %s", hash)
+	}
+	return content, nil
+}

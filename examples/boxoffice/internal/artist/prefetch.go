@@ -1,0 +1,291 @@
+package artist
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+)
+
+//go:embed sql/prefetch.sql
+var prefetchSQL string
+
+const prefetchLease = "artist-prefetch"
+
+// Tier is a group of artists that are refreshed without a reader.
+type Tier struct {
+	Name string
+	// ReadWithin is how long ago somebody read it at most; ReadBefore at least.
+	ReadBefore, ReadWithin time.Duration
+	// Every is how old a check may be.
+	Every time.Duration
+}
+
+// Tiers are hot, warm and cold, in the order in which they are served. What
+// nobody read for longer goes into the archive and is not refreshed.
+func Tiers() []Tier {
+	const day = 24 * time.Hour
+	return []Tier{
+		{Name: "hot", ReadWithin: day, Every: time.Hour},
+		{Name: "warm", ReadBefore: day, ReadWithin: 7 * day, Every: 6 * time.Hour},
+		{Name: "cold", ReadBefore: 7 * day, ReadWithin: archiveAfter[1], Every: day},
+	}
+}
+
+// PrefetchConfig of a [Prefetch].
+type PrefetchConfig struct {
+	// Holder names this process in the lease; required.
+	Holder string
+	// Every is how often a round begins; 1 min when zero. A round that has more
+	// to ask for goes on until then.
+	Every time.Duration
+	// Pace bounds what is asked for in a second.
+	Pace Pace
+	// LowLag says how many requests of low priority wait, from memory. Nil means
+	// that nobody knows, and then prefetch relies on AskedFor alone.
+	LowLag func() (messages int64, known bool)
+	// HoldAbove ends a round while more than this wait; 5,000 when zero: a
+	// quarter of a minute at the low cap of 350/s.
+	HoldAbove int64
+	// AskedFor is how long an artist that was asked for is not asked for again;
+	// 30 min when zero, the time in which low requests should be done.
+	AskedFor time.Duration
+	// LeaseTTL is how long a killed process keeps others from taking over; 15 s
+	// when zero.
+	LeaseTTL time.Duration
+	// Logger is slog.Default() when nil.
+	Logger *slog.Logger
+}
+
+func (c PrefetchConfig) validate() error {
+	switch {
+	case c.Holder == "":
+		return errors.New("artist: PrefetchConfig.Holder is empty; name this process")
+	case c.Every < 0 || c.HoldAbove < 0 || c.AskedFor < 0 || c.LeaseTTL < 0:
+		return errors.New("artist: Every, HoldAbove, AskedFor and LeaseTTL must not be negative; use 0 for the defaults")
+	}
+	return c.Pace.validate()
+}
+
+func (c PrefetchConfig) withDefaults() PrefetchConfig {
+	for _, d := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{{&c.Every, time.Minute}, {&c.AskedFor, 30 * time.Minute}, {&c.LeaseTTL, 15 * time.Second}} {
+		if *d.field == 0 {
+			*d.field = d.value
+		}
+	}
+	if c.HoldAbove == 0 {
+		c.HoldAbove = 5000
+	}
+	if c.LowLag == nil {
+		c.LowLag = func() (int64, bool) { return 0, false }
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	c.Pace = c.Pace.withDefaults()
+	return c
+}
+
+// Prefetch asks for refreshes before somebody has to wait for one. Many
+// processes may run it; the lease lets one of them do it.
+type Prefetch struct {
+	m     *Mirror
+	cfg   PrefetchConfig
+	sql   struct{ Due, Taken, GivenBack string }
+	lease *store.Lease
+	// What a round does, each second.
+	take func(ctx context.Context, limit int) ([]string, error)
+	ask  func(ctx context.Context, ids []string) (asked int, err error)
+}
+
+// NewPrefetch makes a Prefetch. It does no I/O.
+func NewPrefetch(m *Mirror, cfg PrefetchConfig) (*Prefetch, error) {
+	if m == nil {
+		return nil, errors.New("artist: the mirror is nil; make one with New")
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	p := &Prefetch{m: m, cfg: cfg.withDefaults()}
+	p.take, p.ask = p.takeDue, p.askFor
+	return p, loadSQL(m.store, prefetchSQL, &p.sql)
+}
+
+// Run begins a round at once and then every interval, until ctx ends. It returns
+// nil. What fails is tried again with the next round.
+func (p *Prefetch) Run(ctx context.Context) error {
+	round := time.NewTicker(p.cfg.Every)
+	defer round.Stop()
+	defer func() { giveBack(ctx, p.lease, p.cfg.Logger) }()
+	for {
+		if err := p.round(ctx); err != nil && ctx.Err() == nil {
+			p.lease = nil // lost, or of unknown state: take it anew
+			if !errors.Is(err, store.ErrLeaseHeld) {
+				p.cfg.Logger.Warn("prefetch stopped, will go on with the next round", "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-round.C:
+		}
+	}
+}
+
+// round asks second by second for what is due, until nothing is, the low topic
+// is behind, or the next round is at hand.
+func (p *Prefetch) round(ctx context.Context) error {
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	for end := time.Now().Add(p.cfg.Every - time.Second/2); ; {
+		if n, known := p.cfg.LowLag(); known && n > p.cfg.HoldAbove {
+			p.m.metrics.prefetchSkipped.Add(1)
+			return nil
+		}
+		limit := p.cfg.Pace.At(time.Now())
+		ids, err := p.take(ctx, limit)
+		if err != nil {
+			return err
+		}
+		if len(ids) > 0 {
+			asked, err := p.ask(ctx, ids)
+			p.m.metrics.prefetchAsked.Add(int64(asked))
+			if err != nil {
+				return err
+			}
+		}
+		if len(ids) < limit {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-second.C:
+		}
+		if !time.Now().Before(end) {
+			return nil
+		}
+	}
+}
+
+// takeDue returns up to limit artists that are due, the hot ones first, and notes
+// that they were asked for.
+func (p *Prefetch) takeDue(ctx context.Context, limit int) (ids []string, err error) {
+	if p.lease == nil {
+		l, err := p.m.store.TakeLease(ctx, prefetchLease, p.cfg.Holder, p.cfg.LeaseTTL)
+		if err != nil {
+			return nil, err
+		}
+		p.lease = &l
+	}
+	err = p.m.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		ids = nil
+		if err := p.lease.Keep(ctx, tx, p.cfg.LeaseTTL); err != nil {
+			return err
+		}
+		for _, t := range Tiers() {
+			due, err := column(ctx, tx, p.sql.Due, t.ReadBefore.Milliseconds(), t.ReadWithin.Milliseconds(),
+				t.Every.Milliseconds(), p.cfg.AskedFor.Milliseconds(), limit-len(ids))
+			if err != nil {
+				return err
+			}
+			if ids = append(ids, due...); len(ids) == limit {
+				break
+			}
+		}
+		return each(ctx, tx, p.sql.Taken, ids)
+	})
+	return ids, err
+}
+
+// prefetchAskers is how many requests are published at once.
+const prefetchAskers = 16
+
+// askFor publishes requests of low priority. Those that could not be are given
+// back, to be due with the next round.
+func (p *Prefetch) askFor(ctx context.Context, ids []string) (asked int, err error) {
+	var mu sync.Mutex
+	var failed []string
+	var askers sync.WaitGroup
+	work := make(chan string)
+	for range min(prefetchAskers, len(ids)) {
+		askers.Go(func() {
+			for id := range work {
+				mu.Lock()
+				gone := err != nil
+				mu.Unlock()
+				var e error
+				if !gone {
+					e = p.request(ctx, id)
+				}
+				mu.Lock()
+				if gone || e != nil {
+					failed = append(failed, id)
+				} else {
+					asked++
+				}
+				err = errors.Join(err, e)
+				mu.Unlock()
+			}
+		})
+	}
+	for _, id := range ids {
+		work <- id
+	}
+	close(work)
+	askers.Wait()
+	if len(failed) > 0 {
+		back, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.m.cfg.AskTimeout)
+		defer cancel()
+		err = errors.Join(err, p.m.store.Write(back, func(ctx context.Context, tx *sql.Tx) error {
+			return each(ctx, tx, p.sql.GivenBack, failed)
+		}))
+	}
+	return asked, err
+}
+
+func (p *Prefetch) request(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, p.m.cfg.AskTimeout)
+	defer cancel()
+	return p.m.request(ctx, id, event.Low, Prefetched)
+}
+
+// column reads a query's only column.
+func column(ctx context.Context, tx *sql.Tx, query string, args ...any) ([]string, error) {
+	found, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close() //nolint:errcheck // found.Err says what went wrong
+	var all []string
+	for found.Next() {
+		var s string
+		if err := found.Scan(&s); err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, found.Err()
+}
+
+// giveBack releases a lease after ctx has ended, so that another process need
+// not wait for it to run out.
+func giveBack(ctx context.Context, l *store.Lease, log *slog.Logger) {
+	if l == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := l.Drop(ctx); err != nil {
+		log.Warn("a lease was not given back; it runs out by itself", "error", err)
+	}
+}

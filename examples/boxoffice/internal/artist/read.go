@@ -1,0 +1,187 @@
+package artist
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist/archive"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+)
+
+// perSecond is how many waiting requests the estimate takes to be done a second.
+const perSecond = 100
+
+// record is what the tables say of an artist.
+type record struct {
+	version                                  int64
+	hash                                     string
+	updated, checked, missing, requested, at int64 // ms; at is now
+	content                                  []byte
+	state                                    string
+	retry                                    int64
+	tier                                     int // of the archive; 0 when it is not there
+}
+
+// Get returns what there is of an artist and, when it is too old or missing, has
+// a refresh asked for. It waits for the database, and for the archive when the
+// snapshot lies there, and for nobody else. It fails with ErrBadID, or when the
+// database does.
+func (m *Mirror) Get(ctx context.Context, id string) (View, error) {
+	if err := CheckID(id); err != nil {
+		return View{}, err
+	}
+	l, err := m.look(ctx, id)
+	if err != nil {
+		return View{}, err
+	}
+	if l.found && l.at-l.requested >= m.cfg.TouchEvery.Milliseconds() {
+		m.touches.add(id)
+	}
+	v := m.view(id, l)
+	if v.UpdateQueued {
+		if n, known := m.cfg.HighLag(); known && n > 0 {
+			ms := n * 1000 / perSecond
+			v.EstimatedWaitMs = &ms
+		}
+	}
+	return v, nil
+}
+
+// look is what a read finds.
+type look struct {
+	record
+	found    bool
+	snapshot []byte // unpacked; nil when there is none
+}
+
+// look reads an artist. Those who ask for one artist at the same moment share
+// the reading and the unpacking.
+func (m *Mirror) look(ctx context.Context, id string) (look, error) {
+	if err := ctx.Err(); err != nil {
+		return look{}, err
+	}
+	flight := m.flights.DoChan(id, func() (any, error) {
+		// It serves many, so no caller's deadline bounds it.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.cfg.ReadTimeout)
+		defer cancel()
+		r, found, err := m.read(ctx, id)
+		if err != nil {
+			return look{}, err
+		}
+		l := look{record: r, found: found}
+		if r.missing == 0 {
+			l.snapshot = m.content(ctx, id, r)
+		}
+		return l, nil
+	})
+	select {
+	case got := <-flight:
+		l, _ := got.Val.(look)
+		return l, got.Err
+	case <-ctx.Done():
+		return look{}, ctx.Err()
+	}
+}
+
+func (m *Mirror) read(ctx context.Context, id string) (r record, found bool, err error) {
+	err = m.store.Reader().QueryRowContext(ctx, m.sql.Read, id).Scan(&r.version, &r.hash, &r.updated, &r.checked,
+		&r.missing, &r.requested, &r.content, &r.state, &r.retry, &r.tier, &r.at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return record{}, false, nil
+	}
+	if err != nil {
+		return record{}, false, fmt.Errorf("artist: read %s: %w", id, err)
+	}
+	return r, true, nil
+}
+
+// view decides how fresh a record is and whether a refresh is wanted.
+func (m *Mirror) view(id string, r look) View {
+	age := time.Duration(r.at-r.checked) * time.Millisecond
+	// Somebody has tried and failed for good. To try at every read would spend
+	// the budget of all on what does not work.
+	resting := r.state == "FAILED" && r.retry > r.at
+	switch {
+	case !r.found:
+		known := m.asks.knows(id)
+		v := View{Freshness: NotFound, UpdateQueued: m.queue(id, CacheMiss)}
+		if known && v.UpdateQueued {
+			v.Freshness = Updating
+		}
+		return v
+	case r.missing > 0:
+		v := View{Freshness: NotFound, LastCheckedAt: when(r.checked)}
+		if age >= m.cfg.MissingFor {
+			v.UpdateQueued = m.queue(id, TooOld)
+		}
+		return v
+	}
+	v := View{Snapshot: r.snapshot, Freshness: Fresh, LastCheckedAt: when(r.checked), LastUpdatedAt: when(r.updated)}
+	switch {
+	case v.Snapshot == nil && resting:
+		v.Freshness = NotFound
+	case v.Snapshot == nil:
+		v.Freshness, v.UpdateQueued = Updating, m.queue(id, CacheMiss)
+	case age < m.cfg.FreshFor:
+	default:
+		v.Freshness = Stale
+		v.UpdateQueued = !resting && m.queue(id, TooOld)
+	}
+	return v
+}
+
+// content unpacks the snapshot, which may lie in the archive. One that cannot be
+// read is as good as none: the refresh brings it back.
+func (m *Mirror) content(ctx context.Context, id string, r record) []byte {
+	if r.hash == "" {
+		return nil
+	}
+	content, err := m.stored(ctx, id, r)
+	if err != nil {
+		m.metrics.unreadable.Add(1)
+		m.cfg.Logger.Warn("a snapshot could not be read; it is fetched again", "artist", id, "error", err)
+		return nil
+	}
+	return content
+}
+
+func (m *Mirror) stored(ctx context.Context, id string, r record) ([]byte, error) {
+	packed, hash := r.content, r.hash
+	for try := 1; packed == nil; try++ {
+		if r.tier == 0 || m.cfg.Archive == nil {
+			return nil, errors.New("artist: the extract is neither in the database nor in the archive")
+		}
+		var err error
+		if packed, err = m.cfg.Archive.Get(ctx, r.tier, id); err == nil {
+			m.metrics.unarchived.Add(1)
+			break
+		}
+		if !errors.Is(err, archive.ErrNotFound) || try == 2 {
+			return nil, err
+		}
+		// It moved between the look and the read.
+		var found bool
+		if r, found, err = m.read(ctx, id); err != nil || !found {
+			return nil, errors.Join(err, archive.ErrNotFound)
+		}
+		packed, hash = r.content, r.hash
+	}
+	return unpack(packed, hash)
+}
+
+// queue has a refresh asked for and reports whether one is under way.
+func (m *Mirror) queue(id string, reason Reason) bool {
+	return m.asks.offer(ask{id: id, reason: reason})
+}
+
+// when is a time that may not have come.
+func when(ms int64) *time.Time {
+	if ms == 0 {
+		return nil
+	}
+	t := events.Time(ms)
+	return &t
+}

@@ -1,0 +1,56 @@
+package artist
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// Freshness says what a [View] is worth.
+type Freshness string
+
+const (
+	// Fresh: the upstream was asked within the last hour.
+	Fresh Freshness = "FRESH"
+	// Stale: it was asked before that; a refresh is queued.
+	Stale Freshness = "STALE"
+	// Updating: there is no data yet, and a refresh is waiting.
+	Updating Freshness = "UPDATING"
+	// NotFound: this is the first request, or the upstream has no such artist.
+	NotFound Freshness = "NOT_FOUND"
+)
+
+// View is what a reader gets, in the JSON of GET /api/artists/{id}.
+type View struct {
+	// Snapshot is the upstream's document without its history; null while there
+	// is none.
+	Snapshot  json.RawMessage `json:"snapshot"`
+	Freshness Freshness       `json:"freshness"`
+	// LastUpdatedAt is when the snapshot was last found to have changed,
+	// LastCheckedAt when the upstream was last asked and answered. Freshness goes
+	// by the latter: an artist that never changes is fresh all the same.
+	LastUpdatedAt *time.Time `json:"lastUpdatedAt"`
+	LastCheckedAt *time.Time `json:"lastCheckedAt"`
+	// UpdateQueued says that a refresh of this artist is under way.
+	UpdateQueued bool `json:"updateQueued"`
+	// EstimatedWaitMs is how long the queued refresh will take, judged by how
+	// many requests of high priority wait; null when none does, when nobody
+	// knows, and when nothing is queued.
+	EstimatedWaitMs *int64 `json:"estimatedWaitMs"`
+}
+
+// ErrBadID is returned for what cannot be an artist's id.
+var ErrBadID = errors.New("artist: an id has 1 to 64 letters, digits, _ and -")
+
+// CheckID returns ErrBadID or nil.
+func CheckID(id string) error {
+	if id == "" || len(id) > 64 {
+		return ErrBadID
+	}
+	for _, c := range []byte(id) {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-') {
+			return ErrBadID
+		}
+	}
+	return nil
+}

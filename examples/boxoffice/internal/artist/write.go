@@ -1,0 +1,182 @@
+package artist
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+)
+
+// result of one artist's refresh: a document, or a failure.
+type result struct {
+	id      string
+	version int64
+	doc     Document
+	packed  []byte // of doc; nil when it is thought to be in the database
+	err     error
+}
+
+// locked is an artist's row, held until the end of the transaction.
+type locked struct {
+	version int64
+	hash    string
+	stored  bool // the extract is in the database
+}
+
+// written counts what became of a batch of results.
+type written struct{ unchanged, changed, missing, superseded, failed int64 }
+
+// write takes the results into the tables in one transaction, of a few
+// statements whatever their number. A result whose version is below the row's
+// changes nothing: a later refresh has been here before it.
+func (w *Worker) write(ctx context.Context, tx *sql.Tx, all []result) (written, error) {
+	var n written
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b result) int { return cmp.Compare(a.id, b.id) })
+	held, err := w.lock(ctx, tx, all)
+	if err != nil {
+		return n, err
+	}
+	var light, full, gone, failed []result
+	var fine, back []string
+	for _, r := range all {
+		row := held[r.id]
+		switch {
+		case r.version < row.version:
+			n.superseded++
+			continue
+		case r.err != nil:
+			if missing(r.err) {
+				gone = append(gone, r)
+			}
+			failed = append(failed, r)
+			continue
+		case row.hash == r.doc.Hash && row.stored:
+			light = append(light, r)
+		default:
+			if r.packed == nil {
+				if r.packed, err = pack(r.doc.Content); err != nil {
+					return n, err
+				}
+			}
+			full = append(full, r)
+			if !row.stored {
+				back = append(back, r.id)
+			}
+		}
+		fine = append(fine, r.id)
+	}
+	n.unchanged, n.changed, n.missing, n.failed = int64(len(light)), int64(len(full)), int64(len(gone)), int64(len(failed))
+	return n, firstOf(
+		func() error {
+			return put(ctx, tx, w.m.sql.Checked, 2, light, func(r result) []any { return []any{r.id, r.version} })
+		},
+		func() error {
+			return put(ctx, tx, w.m.sql.Changed, 6, full, func(r result) []any {
+				return []any{r.id, r.version, r.doc.Name, r.doc.Level, millis(r.doc.UpdatedAt), r.doc.Hash}
+			})
+		},
+		func() error {
+			return put(ctx, tx, w.m.sql.Keep, 2, full, func(r result) []any { return []any{r.id, r.packed} })
+		},
+		func() error { return each(ctx, tx, w.m.sql.Unarchive, back) },
+		func() error { return each(ctx, tx, w.m.sql.Succeeded, fine) },
+		func() error {
+			return put(ctx, tx, w.m.sql.Missing, 2, gone, func(r result) []any { return []any{r.id, r.version} })
+		},
+		func() error { return put(ctx, tx, w.m.sql.Failed, 5, failed, w.status) },
+	)
+}
+
+// lock makes the rows that are not there yet, and holds all of them.
+func (w *Worker) lock(ctx context.Context, tx *sql.Tx, all []result) (map[string]locked, error) {
+	ids := make([]string, len(all))
+	for i, r := range all {
+		ids[i] = r.id
+	}
+	held := make(map[string]locked, len(ids))
+	if err := w.hold(ctx, tx, ids, held); err != nil {
+		return nil, err
+	}
+	absent := slices.DeleteFunc(ids, func(id string) bool { _, ok := held[id]; return ok })
+	if len(absent) == 0 {
+		return held, nil
+	}
+	_, err := tx.ExecContext(ctx, rows(w.m.sql.Wanted, 1, len(absent)), anys(absent)...)
+	if err != nil {
+		return nil, err
+	}
+	return held, w.hold(ctx, tx, absent, held)
+}
+
+func (w *Worker) hold(ctx context.Context, tx *sql.Tx, ids []string, into map[string]locked) error {
+	found, err := tx.QueryContext(ctx, list(w.m.sql.Lock, len(ids)), anys(ids)...)
+	if err != nil {
+		return err
+	}
+	defer found.Close() //nolint:errcheck // found.Err says what went wrong
+	for found.Next() {
+		var id string
+		var l locked
+		if err := found.Scan(&id, &l.version, &l.hash, &l.stored); err != nil {
+			return err
+		}
+		into[id] = l
+	}
+	return found.Err()
+}
+
+// status is what update_status says of a failure.
+func (w *Worker) status(r result) []any {
+	state, next := "RETRYING", w.cfg.Retry.Backoff.Max
+	if fault.Of(r.err) == fault.Permanent {
+		state, next = "FAILED", w.cfg.PoisonFor
+		if missing(r.err) {
+			next = w.m.cfg.MissingFor
+		}
+	}
+	code, message := explain(r.err)
+	return []any{r.id, state, code, message, next.Milliseconds()}
+}
+
+// put runs a statement once for all results.
+func put(ctx context.Context, tx *sql.Tx, statement string, width int, all []result, values func(result) []any) error {
+	if len(all) == 0 {
+		return nil
+	}
+	args := make([]any, 0, width*len(all))
+	for _, r := range all {
+		args = append(args, values(r)...)
+	}
+	_, err := tx.ExecContext(ctx, rows(statement, width, len(all)), args...)
+	return err
+}
+
+// each runs a statement once for all ids.
+func each(ctx context.Context, tx *sql.Tx, statement string, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, list(statement, len(ids)), anys(ids)...)
+	return err
+}
+
+func firstOf(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return fmt.Errorf("artist: write: %w", err)
+		}
+	}
+	return nil
+}
+
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
