@@ -21,21 +21,31 @@ func record(m *message.Message, key string) (*sarama.Record, int, error) {
 	if _, ok := m.Metadata[idHeader]; ok {
 		return nil, 0, fault.MarkPermanent(fmt.Errorf("message %s: metadata %s is reserved for the UUID; rename it", m.UUID, idHeader))
 	}
-	headers := make([]sarama.RecordHeader, 1, len(m.Metadata)+1)
-	headers[0] = sarama.RecordHeader{Key: []byte(idHeader), Value: []byte(m.UUID)}
-	size := recordOverhead + len(key) + len(m.Payload) + len(idHeader) + len(m.UUID)
+	bytes := len(key) + len(idHeader) + len(m.UUID)
 	for k, v := range m.Metadata {
-		headers = append(headers, sarama.RecordHeader{Key: []byte(k), Value: []byte(v)})
-		size += headerOverhead + len(k) + len(v)
+		bytes += len(k) + len(v)
 	}
-	r := &sarama.Record{Key: []byte(key), Value: m.Payload, Headers: make([]*sarama.RecordHeader, len(headers))}
+	// All strings are copied into one allocation: with one for each, a relay
+	// spends a tenth of its time on them.
+	buffer := make([]byte, 0, bytes)
+	copied := func(s string) []byte {
+		from := len(buffer)
+		buffer = append(buffer, s...)
+		return buffer[from:len(buffer):len(buffer)]
+	}
+	headers := make([]sarama.RecordHeader, 1, len(m.Metadata)+1)
+	headers[0] = sarama.RecordHeader{Key: copied(idHeader), Value: copied(m.UUID)}
+	for k, v := range m.Metadata {
+		headers = append(headers, sarama.RecordHeader{Key: copied(k), Value: copied(v)})
+	}
+	r := &sarama.Record{Key: copied(key), Value: m.Payload, Headers: make([]*sarama.RecordHeader, len(headers))}
 	for i := range headers {
 		r.Headers[i] = &headers[i]
 	}
 	if r.Value == nil {
 		r.Value = []byte{} // a missing value would be a tombstone
 	}
-	return r, size, nil
+	return r, recordOverhead + headerOverhead*len(m.Metadata) + bytes + len(m.Payload), nil
 }
 
 // What lengths and flags may take beside the bytes themselves.

@@ -23,7 +23,7 @@ var list string
 // beside are packages that meet real servers and have no cell of their own.
 var beside = []string{
 	"./bus", "./bus/allbus", "./bus/redrive", "./outbox", "./outbox/internal/...", "./idempotency", "./idempotency/idempotencytest",
-	"./ratelimit/redisratelimit", "./coalesce/rediscoalesce", "./sqltx", "./cmd/millrace/...",
+	"./sqltx", "./cmd/millrace/...",
 	"./internal/migrate", "./internal/pgdb", "./internal/mysqldb", "./internal/redisdb", "./internal/servicetest",
 	"./internal/sqllog/logbus", "./internal/sqllog/sqllogtest", "./internal/txbus",
 	"./examples/boxoffice/internal/ops", "./examples/boxoffice/internal/store",
