@@ -36,8 +36,9 @@
 //	Burst with ClockSteps   24     20      13      2
 //
 // A forward step of the store's clock fills the buckets once more: ClockSteps
-// counts C twice. Strict mode grants R at most in any window of 1 s + D, at full
-// use of them: R + M <= HardLimit. It cannot cover a step of the clock.
+// counts C twice, for one step within 1 s + D. Strict mode grants R at most in any
+// window of 1 s + D, at full use of them: R + M <= HardLimit. It cannot cover a
+// step of the clock.
 //
 // The bound stands on these assumptions:
 //
@@ -59,7 +60,9 @@
 //	property                                              proven by
 //	an accepted plan keeps within the hard limit          TestAcceptedPlansHold, TestArithmetic
 //	what cannot hold is refused, with the arithmetic      TestLimitsThatCannotHoldShowTheArithmetic
-//	a store grants no more than the plan in any window    bound-over-random-histories, bound-with-returns
+//	a store grants no more than the plan in any window,
+//	and over a step of its clock                          bound-over-random-histories, bound-with-returns,
+//	                                                      clock-steps-are-covered
 //	low never has what is high's; a refused low call
 //	costs nothing                                         low-leaves-the-reserve, refused-low-costs-nothing
 //	missing state is empty; the day survives its loss     missing-is-empty, day-survives-a-loss

@@ -37,10 +37,10 @@ type Limits struct {
 	// least 1. What Burst has more is at hand for high priority after a flood of
 	// low. Unused in strict mode.
 	LowBurst int
-	// ClockSteps says that the store's clock may be set forward while in use,
-	// which fills the buckets once more; it halves the burst. Without it a step
-	// of the clock can break HardLimit for a second. Refused in strict mode,
-	// which cannot cover it.
+	// ClockSteps says that the store's clock may be set forward while in use, once
+	// within a second and Delay at most, which fills the buckets once more; it
+	// halves the burst. Without it a step of the clock can break HardLimit for a
+	// second. Refused in strict mode, which cannot cover it.
 	ClockSteps bool
 	// Strict grants at most Rate calls in any window of 1 s + Delay, at full use
 	// of them, instead of a steady rate with a burst.
@@ -173,8 +173,12 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// maxRate keeps the arithmetic of the stores within 53 bits, in which Lua counts.
-const maxRate = 1_000_000
+// maxRate and maxDay keep the arithmetic of the stores within 53 bits, in which Lua
+// counts.
+const (
+	maxRate = 1_000_000
+	maxDay  = 1_000_000_000_000_000
+)
 
 func (l Limits) validate() error {
 	switch {
@@ -204,8 +208,8 @@ func (l Limits) validate() error {
 
 func (d DayLimit) validate() error {
 	switch {
-	case d.Limit < 0:
-		return fmt.Errorf("ratelimit: Limits.Day.Limit is %d; give at least 1, or 0 for no limit", d.Limit)
+	case d.Limit < 0 || d.Limit > maxDay:
+		return fmt.Errorf("ratelimit: Limits.Day.Limit is %d; give 1 to %d, or 0 for no limit", d.Limit, int64(maxDay))
 	case d.HighReserve < 0 || d.HighReserve > d.Limit:
 		return fmt.Errorf("ratelimit: Limits.Day.HighReserve is %d; give 0 to Limit, %d", d.HighReserve, d.Limit)
 	case d.Offset <= -24*time.Hour || d.Offset >= 24*time.Hour:

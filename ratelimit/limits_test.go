@@ -61,6 +61,7 @@ func TestLimitsThatCannotHoldShowTheArithmetic(t *testing.T) {
 		"Rate 450 + Processes 51 = 501 > HardLimit 500; Rate can be at most 449":                                      func(l *ratelimit.Limits) { l.Strict, l.Processes = true, 51 },
 		"Limits.ClockSteps cannot be had with Strict":                                                                 func(l *ratelimit.Limits) { l.Strict, l.ClockSteps = true, true },
 		"Limits.Burst and LowBurst have no meaning with Strict":                                                       func(l *ratelimit.Limits) { l.Strict, l.Burst = true, 5 },
+		"Limits.Day.Limit is 1000000000000001; give 1 to 1000000000000000, or 0":                                      func(l *ratelimit.Limits) { l.Day.Limit = 1_000_000_000_000_001 },
 		"Limits.LowBurst 20 is above Burst 10":                                                                        func(l *ratelimit.Limits) { l.Burst, l.LowBurst = 10, 20 },
 	} {
 		l := base

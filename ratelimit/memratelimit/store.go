@@ -23,10 +23,8 @@ type Config struct {
 type Store struct {
 	now func() time.Time
 
-	mu      sync.Mutex
-	buckets budget.Buckets
-	windows budget.Windows // of plans in strict mode
-	day     budget.Day
+	mu    sync.Mutex
+	state budget.State
 }
 
 var _ ratelimit.Store = (*Store)(nil)
@@ -53,11 +51,7 @@ func (s *Store) Acquire(ctx context.Context, plan *ratelimit.Plan, ask ratelimit
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := budget.Moment{Server: server, Now: s.now().UnixMicro()}
-	if plan.Strict {
-		return s.windows.Acquire(plan, ask, &s.day, m), nil
-	}
-	return s.buckets.Acquire(plan, ask, &s.day, m), nil
+	return s.state.Acquire(plan, ask, s.moment()), nil
 }
 
 // Return gives a permit back; see [ratelimit.Store].
@@ -70,11 +64,10 @@ func (s *Store) Return(ctx context.Context, plan *ratelimit.Plan, r ratelimit.Re
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := budget.Moment{Server: server, Now: s.now().UnixMicro()}
-	if plan.Strict {
-		s.windows.Return(plan, r, &s.day, m)
-	} else {
-		s.buckets.Return(plan, r, &s.day, m)
-	}
+	s.state.Return(plan, r, s.moment())
 	return nil
+}
+
+func (s *Store) moment() budget.Moment {
+	return budget.Moment{Server: server, Now: s.now().UnixMicro()}
 }

@@ -2,7 +2,9 @@ package ratelimittest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/millrace-go/millrace/ratelimit"
@@ -12,6 +14,9 @@ func boundCases() []Case {
 	return []Case{
 		{Name: "bound-over-random-histories", Run: boundOverHistories},
 		{Name: "bound-with-returns", Run: boundWithReturns},
+		{Name: "clock-steps-are-covered", Run: clockStepsAreCovered},
+		{Name: "limits-that-change", Run: limitsThatChange},
+		{Name: "strict-limits-that-change", Run: strictLimitsThatChange},
 		{Name: "strict-is-used-fully", Run: strictIsUsedFully},
 	}
 }
@@ -61,21 +66,29 @@ func (h *history) within(span time.Duration, bound [2]int) error {
 	return nil
 }
 
-// bounds checks spans of several lengths.
-func (h *history) bounds() error {
-	p := h.p.plan
-	if p.Strict {
-		return h.within(p.Window, [2]int{p.LowRate, p.Rate})
-	}
-	for _, span := range []time.Duration{time.Microsecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, p.Window, 10 * time.Second} {
-		// What is refilled before the span is over, rounded up as a token can be
-		// there in part before it.
-		in := func(rate int) int { return int((int64(rate)*span.Microseconds() + 999_999) / 1_000_000) }
-		if err := h.within(span, [2]int{p.LowBurst + in(p.LowRate), p.Burst + in(p.Rate)}); err != nil {
-			return err
+// covered checks spans of every length at once: the uses of each W are at most
+// burst + rate*W just when a bucket of true time, which begins full, covers them.
+func (h *history) covered(rate, burst int, of ...ratelimit.Priority) error {
+	most := int64(burst) * 1_000_000 // millionths
+	tokens, last := most, time.Duration(0)
+	for i, u := range h.uses {
+		if !slices.Contains(of, u.priority) {
+			continue
+		}
+		tokens = min(most, tokens+(u.at-last).Microseconds()*int64(rate)) - int64(u.size)*1_000_000
+		if last = u.at; tokens < 0 {
+			return fmt.Errorf("call %d at %s is %d millionths of a call more than %d and %d per second, of %s priority", i, u.at, -tokens, burst, rate, of)
 		}
 	}
 	return nil
+}
+
+// bounds checks what a plan promises.
+func (h *history) bounds(p *ratelimit.Plan) error {
+	if p.Strict {
+		return h.within(p.Window, [2]int{p.LowRate, p.Rate})
+	}
+	return errors.Join(h.covered(p.Rate, p.Burst, low, high), h.covered(p.LowRate, p.LowBurst, low))
 }
 
 // boundOverHistories asks at random, and has what may go wrong go wrong: state is
@@ -85,7 +98,7 @@ func boundOverHistories(ctx context.Context, h Harness) error {
 		limits, {HardLimit: 40, Rate: 20, LowRate: 15}, {HardLimit: 2000, Rate: 1000, LowRate: 10, Burst: 300},
 		strict, {HardLimit: 10, Rate: 7, LowRate: 3, Strict: true},
 	} {
-		for seed := range uint64(3) {
+		for seed := range uint64(2) {
 			if err := h.Lose(ctx); err != nil {
 				return err
 			}
@@ -97,7 +110,7 @@ func boundOverHistories(ctx context.Context, h Harness) error {
 			if err := hist.play(ctx, seed); err != nil {
 				return err
 			}
-			if err := hist.bounds(); err != nil {
+			if err := hist.bounds(p.plan); err != nil {
 				return fmt.Errorf("%+v, history %d: %w", l, seed, err)
 			}
 			if len(hist.uses) == 0 {
@@ -136,12 +149,8 @@ func (h *history) play(ctx context.Context, seed uint64) error {
 		if r.IntN(4) == 0 {
 			run.Size = 1 + r.IntN(p.plan.LowBurst)
 		}
-		g, err := p.ask(run)
-		if err != nil {
+		if err := h.take(run); err != nil {
 			return err
-		}
-		for range g.Runs[0].Granted {
-			h.uses = append(h.uses, use{h.now, run.Priority, run.Size, g.At})
 		}
 		for range r.IntN(3) {
 			if err := h.maybeReturn(); err != nil {
@@ -175,13 +184,13 @@ func boundWithReturns(ctx context.Context, h Harness) error {
 			return err
 		}
 		hist := &history{p: p}
-		for range 20 {
+		for range 8 {
 			g, err := p.ask(ratelimit.Run{Priority: high, Size: 1, Count: p.plan.Burst})
 			if err != nil {
 				return err
 			}
 			hist.pass(p.plan.Delay)
-			if err := hist.use(); err != nil {
+			if err := hist.take(ratelimit.Run{Priority: high, Size: 1, Count: 2 * p.plan.Burst}); err != nil {
 				return err
 			}
 			for range g.Runs[0].Granted {
@@ -189,26 +198,14 @@ func boundWithReturns(ctx context.Context, h Harness) error {
 					return err
 				}
 			}
-			if err := hist.use(); err != nil {
+			if err := hist.take(ratelimit.Run{Priority: high, Size: 1, Count: 2 * p.plan.Burst}); err != nil {
 				return err
 			}
-			if err := hist.bounds(); err != nil {
+			if err := hist.bounds(p.plan); err != nil {
 				return fmt.Errorf("%+v: %w", l, err)
 			}
 			hist.pass(2 * p.plan.Window)
 		}
-	}
-	return nil
-}
-
-// use takes all that can be had.
-func (h *history) use() error {
-	g, err := h.p.ask(ratelimit.Run{Priority: high, Size: 1, Count: 2 * h.p.plan.Burst})
-	if err != nil {
-		return err
-	}
-	for range g.Runs[0].Granted {
-		h.uses = append(h.uses, use{h.now, high, 1, g.At})
 	}
 	return nil
 }
@@ -220,7 +217,7 @@ func strictIsUsedFully(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	const windows = 3
+	const windows = 2
 	got := 0
 	for range windows*int(p.plan.Window/time.Millisecond) + p.plan.Rate/3 + 1 {
 		n, err := p.take(high, 3)

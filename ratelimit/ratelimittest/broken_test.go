@@ -18,33 +18,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// state is all that a store keeps.
-type state struct {
-	buckets budget.Buckets
-	windows budget.Windows
-	day     budget.Day
-}
-
-func (s *state) acquire(p *ratelimit.Plan, a ratelimit.Ask, m budget.Moment) ratelimit.Grant {
-	if p.Strict {
-		return s.windows.Acquire(p, a, &s.day, m)
-	}
-	return s.buckets.Acquire(p, a, &s.day, m)
-}
-
-func (s *state) giveBack(p *ratelimit.Plan, r ratelimit.Returned, m budget.Moment) {
-	if p.Strict {
-		s.windows.Return(p, r, &s.day, m)
-	} else {
-		s.buckets.Return(p, r, &s.day, m)
-	}
-}
-
 // copied does not share the rings' entries.
-func (s *state) copied() *state {
+func copied(s *budget.State) *budget.State {
 	c := *s
-	c.windows.Global.Times = slices.Clone(c.windows.Global.Times)
-	c.windows.Low.Times = slices.Clone(c.windows.Low.Times)
+	c.Windows.Global.Times = slices.Clone(c.Windows.Global.Times)
+	c.Windows.Low.Times = slices.Clone(c.Windows.Low.Times)
 	return &c
 }
 
@@ -52,7 +30,7 @@ func (s *state) copied() *state {
 // parts.
 type backend struct {
 	mu       sync.Mutex
-	state    *state
+	state    *budget.State
 	at       budget.Moment
 	restarts int
 
@@ -82,7 +60,7 @@ func (b *backend) Acquire(ctx context.Context, p *ratelimit.Plan, a ratelimit.As
 	if b.acquire != nil {
 		return b.acquire(b, p, a)
 	}
-	return b.state.acquire(p, a, b.at), nil
+	return b.state.Acquire(p, a, b.at), nil
 }
 
 func (b *backend) Return(ctx context.Context, p *ratelimit.Plan, r ratelimit.Returned) error {
@@ -99,13 +77,13 @@ func (b *backend) Return(ctx context.Context, p *ratelimit.Plan, r ratelimit.Ret
 	if b.giveBack != nil {
 		b.giveBack(b, p, r)
 	} else {
-		b.state.giveBack(p, r, b.at)
+		b.state.Return(p, r, b.at)
 	}
 	return nil
 }
 
 func (b *backend) harness() ratelimittest.Harness {
-	b.state = &state{}
+	b.state = &budget.State{}
 	b.at = budget.Moment{Server: "0", Now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).UnixMicro()}
 	return ratelimittest.Harness{
 		Store: b, Peer: b.peer,
@@ -120,7 +98,7 @@ func (b *backend) harness() ratelimittest.Harness {
 			if b.lose != nil {
 				b.lose(b)
 			} else {
-				*b.state = state{}
+				*b.state = budget.State{}
 			}
 			return nil
 		},
@@ -141,7 +119,7 @@ func withPlan(change func(p *ratelimit.Plan)) *backend {
 	return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
 		other := *p
 		change(&other)
-		return b.state.acquire(&other, a, b.at), nil
+		return b.state.Acquire(&other, a, b.at), nil
 	}}
 }
 
@@ -150,14 +128,14 @@ func withAsk(change func(a *ratelimit.Ask)) *backend {
 	return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
 		a.Runs = slices.Clone(a.Runs)
 		change(&a)
-		return b.state.acquire(p, a, b.at), nil
+		return b.state.Acquire(p, a, b.at), nil
 	}}
 }
 
 // withGrant is a defect that answers something else.
 func withGrant(change func(b *backend, p *ratelimit.Plan, a ratelimit.Ask, g *ratelimit.Grant)) *backend {
 	return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
-		g := b.state.acquire(p, a, b.at)
+		g := b.state.Acquire(p, a, b.at)
 		change(b, p, a, &g)
 		return g, nil
 	}}
@@ -168,7 +146,7 @@ func withReturn(change func(b *backend, p *ratelimit.Plan, r *ratelimit.Returned
 	return &backend{giveBack: func(b *backend, p *ratelimit.Plan, r ratelimit.Returned) {
 		other := *p
 		change(b, &other, &r)
-		b.state.giveBack(&other, r, b.at)
+		b.state.Return(&other, r, b.at)
 	}}
 }
 

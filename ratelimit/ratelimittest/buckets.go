@@ -74,7 +74,7 @@ func refill(ctx context.Context, h Harness) error {
 		return err
 	}
 	got := 0
-	for range 2000 {
+	for range 500 {
 		h.Move(777 * time.Microsecond)
 		n, err := p.take(high, 10)
 		if err != nil {
@@ -82,8 +82,8 @@ func refill(ctx context.Context, h Harness) error {
 		}
 		got += n
 	}
-	if want := 2000 * 777 * p.plan.Rate / 1_000_000; got != want {
-		return fmt.Errorf("%d calls were granted in 2000 * 777 µs at %d per second, want %d", got, p.plan.Rate, want)
+	if want := 500 * 777 * p.plan.Rate / 1_000_000; got != want {
+		return fmt.Errorf("%d calls were granted in 500 * 777 µs at %d per second, want %d", got, p.plan.Rate, want)
 	}
 	return nil
 }
@@ -205,6 +205,11 @@ func strictWindowIsExact(ctx context.Context, h Harness) error {
 	}
 	const step = 7 * time.Millisecond
 	sizes := []int{5, 1, 9, 2, 3, 1, 1, 8, 10} // 40
+	// The last of them goes round the end of a ring of 40 that begins with 7 others.
+	if err := p.expect("others", high, 7, 7); err != nil {
+		return err
+	}
+	h.Move(p.plan.Window)
 	for i, n := range sizes {
 		if err := p.expect(fmt.Sprint("part ", i), high, n, n); err != nil {
 			return err

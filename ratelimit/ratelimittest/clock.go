@@ -90,7 +90,7 @@ func retryAfterIsExact(ctx context.Context, h Harness) error {
 			return err
 		}
 		r := random(uint64(l.Rate))
-		for i := range 150 {
+		for i := range 80 {
 			run := ratelimit.Run{Priority: ratelimit.Priority(r.IntN(2)), Count: 1 + r.IntN(20), Wait: r.IntN(2) == 0}
 			most := p.plan.LowBurst
 			if run.Priority == high {

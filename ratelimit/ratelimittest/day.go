@@ -127,7 +127,7 @@ func daySurvivesALoss(ctx context.Context, h Harness) error {
 // dayAndAClockSetBack goes over midnight and back: what was used of the new day
 // stays used, and the new day is not given twice.
 func dayAndAClockSetBack(ctx context.Context, h Harness) error {
-	for _, lost := range []bool{false, true} {
+	for _, gone := range []string{"nothing", "state", "caller's count"} {
 		if err := h.Lose(ctx); err != nil {
 			return err
 		}
@@ -140,8 +140,11 @@ func dayAndAClockSetBack(ctx context.Context, h Harness) error {
 		}
 		var seen ratelimit.DayCount
 		lose := func() error {
-			if lost {
+			switch gone {
+			case "state":
 				return h.Lose(ctx)
+			case "caller's count":
+				seen = ratelimit.DayCount{}
 			}
 			return nil
 		}
@@ -157,7 +160,7 @@ func dayAndAClockSetBack(ctx context.Context, h Harness) error {
 			func() error { h.Move(-100 * 24 * time.Hour); return p.spends("set right", high, 1, 1, &seen) },
 			func() error { h.Move(24 * time.Hour); return p.spends("a day after that", high, 1000, 100, &seen) },
 		); err != nil {
-			return fmt.Errorf("state lost %t: %w", lost, err)
+			return fmt.Errorf("with %s lost: %w", gone, err)
 		}
 	}
 	return nil

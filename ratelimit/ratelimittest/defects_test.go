@@ -26,10 +26,10 @@ func amountDefects() []defect {
 	return []defect{
 		{"missing state is full", []string{"missing-is-empty", "bound-over-random-histories"}, func() *backend {
 			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
-				if b.state.buckets.Server == "" && !p.Strict {
-					b.state.acquire(p, a, budget.Moment{Server: b.at.Server, Now: b.at.Now - time.Hour.Microseconds()})
+				if b.state.Buckets.Server == "" && !p.Strict {
+					b.state.Acquire(p, a, budget.Moment{Server: b.at.Server, Now: b.at.Now - time.Hour.Microseconds()})
 				}
-				return b.state.acquire(p, a, b.at), nil
+				return b.state.Acquire(p, a, b.at), nil
 			}}
 		}, false},
 		{"has no low cap", []string{"low-leaves-the-reserve", "bound-over-random-histories"}, func() *backend {
@@ -47,7 +47,7 @@ func amountDefects() []defect {
 				for i, r := range a.Runs {
 					if n := r.Count - g.Runs[i].Granted; n > 0 && r.Priority == ratelimit.Low {
 						r.Priority, r.Count, r.Wait = ratelimit.High, n, false
-						b.state.acquire(p, ratelimit.Ask{Runs: []ratelimit.Run{r}}, b.at)
+						b.state.Acquire(p, ratelimit.Ask{Runs: []ratelimit.Run{r}}, b.at)
 					}
 				}
 			})
@@ -57,6 +57,15 @@ func amountDefects() []defect {
 		}, false},
 		{"refills a little more", []string{"refill"}, func() *backend {
 			return withPlan(func(p *ratelimit.Plan) { p.Rate++ })
+		}, false},
+		{"has a budget for each limits", []string{"limits-that-change", "strict-limits-that-change"}, func() *backend {
+			each := map[ratelimit.Plan]*budget.State{}
+			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+				if each[*p] == nil {
+					each[*p] = &budget.State{}
+				}
+				return each[*p].Acquire(p, a, b.at), nil
+			}}
 		}, false},
 		{"accepts any ask, and any context", []string{"bad-asks", "cancelled-context"}, func() *backend {
 			return &backend{anything: true}
@@ -72,7 +81,7 @@ func timeDefects() []defect {
 		{"starts again at every step back", []string{"clock-a-little-back"}, func() *backend {
 			return &backend{move: func(b *backend, d time.Duration) {
 				if b.at.Now += d.Microseconds(); d < 0 {
-					*b.state = state{day: b.state.day}
+					*b.state = budget.State{Day: b.state.Day}
 				}
 			}}
 		}, false},
@@ -80,10 +89,10 @@ func timeDefects() []defect {
 			newest := int64(0)
 			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
 				newest = max(newest, b.at.Now)
-				return b.state.acquire(p, a, budget.Moment{Server: b.at.Server, Now: newest}), nil
+				return b.state.Acquire(p, a, budget.Moment{Server: b.at.Server, Now: newest}), nil
 			}}
 		}, false},
-		{"fills without end while nobody asks", []string{"clock-forward"}, func() *backend {
+		{"fills without end while nobody asks", []string{"clock-forward", "clock-steps-are-covered"}, func() *backend {
 			last := int64(0)
 			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
 				other := *p
@@ -91,7 +100,7 @@ func timeDefects() []defect {
 					other.Burst, other.Rate = 10*p.Burst, 10*p.Rate
 				}
 				last = b.at.Now
-				return b.state.acquire(&other, a, b.at), nil
+				return b.state.Acquire(&other, a, b.at), nil
 			}}
 		}, false},
 		{"does not notice another server", []string{"another-server"}, func() *backend {
@@ -109,10 +118,10 @@ func timeDefects() []defect {
 			b := &backend{peer: peer}
 			peer.acquire = func(_ *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
 				if peer.state == nil {
-					peer.state = &state{}
-					peer.state.acquire(p, a, budget.Moment{Server: "0", Now: 1})
+					peer.state = &budget.State{}
+					peer.state.Acquire(p, a, budget.Moment{Server: "0", Now: 1})
 				}
-				return peer.state.acquire(p, a, b.at), nil
+				return peer.state.Acquire(p, a, b.at), nil
 			}
 			return b
 		}, false},
@@ -127,7 +136,7 @@ func readsThenWrites() *backend {
 	second := make(chan struct{})
 	return &backend{unlocked: true, acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
 		mu.Lock()
-		read := b.state.copied()
+		read := copied(b.state)
 		calls++
 		n := calls
 		mu.Unlock()
@@ -138,7 +147,7 @@ func readsThenWrites() *backend {
 		case 3:
 			defer close(second)
 		}
-		g := read.acquire(p, a, b.at)
+		g := read.Acquire(p, a, b.at)
 		mu.Lock()
 		defer mu.Unlock()
 		b.state = read
@@ -159,20 +168,20 @@ func dayDefects() []defect {
 		}, false},
 		{"believes its callers only", []string{"day-survives-a-loss"}, func() *backend {
 			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
-				b.state.day = budget.Day{}
-				return b.state.acquire(p, a, b.at), nil
+				b.state.Day = budget.Day{}
+				return b.state.Acquire(p, a, b.at), nil
 			}}
 		}, false},
 		{"begins a day whenever it is another one", []string{"day-and-a-clock-set-back"}, func() *backend {
 			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
 				today := (b.at.Now - p.Day.Offset.Microseconds()) / (24 * time.Hour).Microseconds()
-				if b.state.day.Day != today {
-					b.state.day = budget.Day{}
+				if b.state.Day.Day != today {
+					b.state.Day = budget.Day{}
 				}
 				if a.Day.Day != today {
 					a.Day = ratelimit.DayCount{}
 				}
-				return b.state.acquire(p, a, b.at), nil
+				return b.state.Acquire(p, a, b.at), nil
 			}}
 		}, false},
 	}
@@ -184,15 +193,15 @@ func runDefects() []defect {
 			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
 				a.Runs = slices.Clone(a.Runs)
 				slices.Reverse(a.Runs)
-				g := b.state.acquire(p, a, b.at)
+				g := b.state.Acquire(p, a, b.at)
 				slices.Reverse(g.Runs)
 				return g, nil
 			}}
 		}, false},
 		{"grants a run as a whole or not at all", []string{"runs-are-calls", "burst-is-the-most"}, func() *backend {
 			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
-				before := b.state.copied()
-				g := b.state.acquire(p, a, b.at)
+				before := copied(b.state)
+				g := b.state.Acquire(p, a, b.at)
 				if g.Runs[0].Granted < a.Runs[0].Count && g.Runs[0].Granted > 0 {
 					b.state = before
 					g.Runs[0].Granted = 0

@@ -17,7 +17,8 @@
 //	has no low cap, or its burst is too high        low-leaves-the-reserve, burst-is-the-most
 //	charges what the low cap refuses                refused-low-costs-nothing, strict-low
 //	fills to a whole second, or refills more        burst-is-the-most, refill, bound-over-random-histories
-//	fills without end while nobody asks             clock-forward
+//	fills without end while nobody asks             clock-forward, clock-steps-are-covered
+//	has a budget for each limits                    limits-that-change, strict-limits-that-change
 //	misjudges a clock that was set back             clock-a-little-back, clock-far-back
 //	does not notice another server                  another-server
 //	rounds RetryAfter                               retry-after-is-exact

@@ -14,12 +14,12 @@ func returnDefects() []defect {
 		}, false},
 		{"fills above the burst", []string{"return-fills-no-higher"}, func() *backend {
 			return &backend{giveBack: func(b *backend, p *ratelimit.Plan, r ratelimit.Returned) {
-				b.state.giveBack(p, r, b.at)
-				b.state.buckets.Global.Tokens += int64(r.Size) * 1_000_000
+				b.state.Return(p, r, b.at)
+				b.state.Buckets.Global.Tokens += int64(r.Size) * 1_000_000
 			}, acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
 				other := *p
 				other.Burst *= 2
-				g := b.state.acquire(&other, a, b.at)
+				g := b.state.Acquire(&other, a, b.at)
 				return g, nil
 			}}
 		}, false},
@@ -38,24 +38,24 @@ func returnDefects() []defect {
 		}, false},
 		{"takes back what lost state has granted", []string{"return-of-lost-state"}, func() *backend {
 			return withReturn(func(b *backend, p *ratelimit.Plan, r *ratelimit.Returned) {
-				if b.state.buckets.Born >= r.At {
-					b.state.buckets.Born = r.At - 1
+				if b.state.Buckets.Born >= r.At {
+					b.state.Buckets.Born = r.At - 1
 				}
 			})
 		}, false},
 		{"keeps the count of the day", []string{"return-to-the-day"}, func() *backend {
 			return &backend{giveBack: func(b *backend, p *ratelimit.Plan, r ratelimit.Returned) {
-				day := b.state.day
-				b.state.giveBack(p, r, b.at)
-				b.state.day = day
+				day := b.state.Day
+				b.state.Return(p, r, b.at)
+				b.state.Day = day
 			}}
 		}, false},
 		{"takes yesterday's permit back today", []string{"return-to-the-day"}, func() *backend {
 			return &backend{giveBack: func(b *backend, p *ratelimit.Plan, r ratelimit.Returned) {
-				used := b.state.day.Used
-				b.state.giveBack(p, r, b.at)
-				if b.state.day.Used == used {
-					b.state.day.Used = max(0, used-int64(r.Size))
+				used := b.state.Day.Used
+				b.state.Return(p, r, b.at)
+				if b.state.Day.Used == used {
+					b.state.Day.Used = max(0, used-int64(r.Size))
 				}
 			}}
 		}, false},
@@ -66,7 +66,7 @@ func strictDefects() []defect {
 	return []defect{
 		{"does not block after a loss", []string{"strict-missing-blocks", "bound-over-random-histories"}, func() *backend {
 			return withGrant(func(b *backend, p *ratelimit.Plan, a ratelimit.Ask, g *ratelimit.Grant) {
-				if born := &b.state.windows.Global.Born; p.Strict && *born == b.at.Now {
+				if born := &b.state.Windows.Global.Born; p.Strict && *born == b.at.Now {
 					*born -= p.Window.Microseconds()
 				}
 			})
@@ -82,7 +82,7 @@ func strictDefects() []defect {
 		}, false},
 		{"takes the newest entries out", []string{"strict-return"}, func() *backend {
 			return withReturn(func(b *backend, p *ratelimit.Plan, r *ratelimit.Returned) {
-				if ring := b.state.windows.Global; p.Strict && ring.Count > 0 {
+				if ring := b.state.Windows.Global; p.Strict && ring.Count > 0 {
 					newest := ring.Times[(ring.Count-1)%ring.Size]
 					r.At, r.Priority = newest, ratelimit.High
 				}
@@ -91,11 +91,11 @@ func strictDefects() []defect {
 		{"counts fixed windows", []string{"strict-window-is-exact", "bound-over-random-histories"}, func() *backend {
 			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
 				if !p.Strict {
-					return b.state.acquire(p, a, b.at), nil
+					return b.state.Acquire(p, a, b.at), nil
 				}
 				window := p.Window.Microseconds()
 				begun := budget.Moment{Server: b.at.Server, Now: b.at.Now / window * window}
-				return b.state.acquire(p, a, begun), nil
+				return b.state.Acquire(p, a, begun), nil
 			}}
 		}, false},
 	}

@@ -6,16 +6,27 @@
 //	property                                             proven by
 //	all that a store promises, on Redis and a Cluster    TestConformance
 //	the scripts do what package budget does in Go        TestTwins
+//	a refusal writes nothing, but where state begins or
+//	low priority is made to yield                        TestRefusalsWriteNothing
 //	the bound holds in real time                         TestRealTime
-//	it holds over a flush, a crash with and without
-//	AOF, and the promotion of a replica that lags        TestFaults
-//	a restarted server gets the scripts again            TestFaults
+//	it holds over a flush, a stop, lost scripts, and a
+//	crash: without data, with AOF, an old snapshot       TestFaults
+//	it holds over the promotion of a replica             TestPromotion, TestClusterPromotion
 //	a server that hangs holds nobody beyond its context  TestHungServer
-//	read-only and forbidden are told                     TestReadOnly, TestForbidden
+//	loading, read-only, out of memory: nothing is
+//	granted or charged                                   TestLoading, TestReadOnly, TestOutOfMemory
+//	a user who may not is told what to allow             TestForbidden
+//	a lost script is sent again and charges once         TestLostScriptChargesOnce
+//	no key stays for ever                                TestExpiry
+//	a client that repeats calls or waits is refused      TestNew
 //
-// One script decides a whole Ask; a refusal writes nothing. The clock is Redis'
-// own. The scripts are the files in lua/; they need Redis 6 or newer, and their
-// values are packed binary, which miniredis does not have.
+// One script decides a whole Ask, by Redis' own clock. A script is its file in lua/
+// after moment.lua and day.lua, which all have in common:
+//
+//	cat moment.lua day.lua acquire.lua > whole.lua && redis-cli --eval whole.lua …
+//
+// They are proven on Redis 7.0, and their values are packed binary, which miniredis
+// does not have.
 //
 // # Keys
 //
@@ -25,7 +36,7 @@
 //	{name}:window      strict mode: the times of the last grants, 8 bytes each
 //	{name}:low_window  the same of low priority
 //
-// They share one slot of a Cluster, and are kept for 48 h after their last use.
+// They share one slot of a Cluster, and are kept for 48 h after the last grant.
 //
 // # Which server it is
 //
@@ -33,23 +44,34 @@
 // AOF, or on a replica that lagged. So the state carries the replication id of the
 // server that wrote it, which Redis changes at each start of a master and each
 // promotion, and starts empty when that is another one. A slot that moves to
-// another node starts empty as well. The id is a line of INFO replication, which
-// costs the script half of what INFO server with its run id would.
+// another node starts empty as well, and so does a master to which its first replica
+// comes, or whose last one has been gone for an hour. The id is a line of INFO
+// replication, which costs the script half of what INFO server with its run id would.
 //
 // # Failure modes
 //
 // Redis unreachable, slow, loading, read-only or out of memory: every call fails
-// with [fault.Infrastructure], and whether it was charged is unknown. Nothing is
-// tried again here; give the client MaxRetries -1, or go-redis tries again and may
-// charge twice. Without ContextTimeoutEnabled a server that hangs holds a call for
-// the client's ReadTimeout, whatever its context says.
+// with [fault.Infrastructure], and whether it was charged is unknown unless Redis
+// said no. Nothing is tried again here. The client of a Cluster follows
+// redirections, and sends a call again when its connection broke: it may be charged
+// twice, and is granted once. It finds a new master when the old one tells, and else
+// after its ClusterStateReloadInterval, 60 s by default, for which all is refused.
 //
 // While two masters answer for one slot, on the two sides of a broken network, each
 // gives the budget out: bound that with min-replicas-to-write, or trust one server.
 // A step of the server's clock forward fills the buckets once more; see ClockSteps
 // of [ratelimit.Limits].
 //
+// # Changing the limits
+//
 // Processes with different limits on one name share one state, and each decides by
-// its own limits. In strict mode a rate above that of the state begins a new ring,
-// and blocks for a window, once.
+// its own. While both run they have the highest Burst and the highest Rate together
+// (limits-that-change of package ratelimittest), and a little more by what comes
+// back: from 450 per second with a burst of 40 to 400 with 91, that may be 550. Lower
+// what is to be lower in one deploy, and raise the other in the next. In strict mode
+// a lower rate holds at once, and one above that of the state begins a new ring and
+// blocks for a window, once (strict-limits-that-change).
+//
+// Strict mode and the buckets have a state each: processes of both modes have two
+// budgets. End those of one before the first of the other starts.
 package redisratelimit

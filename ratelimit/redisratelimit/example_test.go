@@ -13,7 +13,7 @@ import (
 // A client of the limiter's own: it neither tries again nor waits beyond a context.
 func ExampleNew() {
 	client := redis.NewUniversalClient(&redis.UniversalOptions{
-		Addrs: []string{"127.0.0.1:6379"}, ContextTimeoutEnabled: true, MaxRetries: -1,
+		Addrs: []string{"127.0.0.1:6379"}, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
 	})
 	defer client.Close()
 	store, err := redisratelimit.New(client, redisratelimit.Config{Name: "artists"})

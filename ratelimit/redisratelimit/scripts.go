@@ -10,6 +10,10 @@ import (
 )
 
 var (
+	//go:embed lua/moment.lua
+	momentText string
+	//go:embed lua/day.lua
+	dayText string
 	//go:embed lua/acquire.lua
 	acquireText string
 	//go:embed lua/return.lua
@@ -24,12 +28,16 @@ var (
 type scripts struct{ acquire, giveBack *redis.Script }
 
 func bucketScripts() scripts {
-	return scripts{redis.NewScript(acquireText), redis.NewScript(returnText)}
+	return scripts{redis.NewScript(whole(acquireText)), redis.NewScript(whole(returnText))}
 }
 
 func windowScripts() scripts {
-	return scripts{redis.NewScript(acquireWindowText), redis.NewScript(returnWindowText)}
+	return scripts{redis.NewScript(whole(acquireWindowText)), redis.NewScript(whole(returnWindowText))}
 }
+
+// whole puts before a script what all have in common. Functions of Redis would have
+// to be loaded on every node before, and again when they are lost.
+func whole(text string) string { return momentText + dayText + text }
 
 // keep is how long Redis keeps state that nobody uses. A day must be over by then;
 // buckets would be empty after it, and a window block.

@@ -1,9 +1,14 @@
 package redisratelimit_test
 
 import (
+	"bufio"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"os/exec"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -18,6 +23,7 @@ type server struct {
 	args    []string
 	address string
 	process *exec.Cmd
+	ended   chan struct{}
 }
 
 // newServer starts one; its data stays over a restart.
@@ -27,42 +33,78 @@ func newServer(t *testing.T, options ...string) *server {
 	if err != nil {
 		servicetest.Missing(t, "needs redis-server in PATH (Debian: redis-server)")
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	for range 50 {
+		// Below the ports that connections get, so that it is free for a restart too.
+		port := strconv.Itoa(12_000 + rand.IntN(3000))
+		s := &server{t: t, program: program, address: net.JoinHostPort("127.0.0.1", port)}
+		s.args = append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", dir, "--save", ""}, options...)
+		if s.run() {
+			t.Cleanup(s.kill)
+			return s
+		}
 	}
-	s := &server{t: t, program: program, address: l.Addr().String()}
-	_, port, err := net.SplitHostPort(s.address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s.args = append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", ""}, options...)
-	s.start()
-	t.Cleanup(s.kill)
-	return s
+	t.Fatal("redis-server finds no free port")
+	return nil
 }
 
 func (s *server) url() string { return "redis://" + s.address + "/0" }
 
-func (s *server) start() {
+// start has it run again, with more options.
+func (s *server) start(options ...string) {
 	s.t.Helper()
-	s.process = exec.Command(s.program, s.args...)
-	if err := s.process.Start(); err != nil {
+	s.args = append(s.args, options...)
+	if !s.run() {
+		s.t.Fatalf("redis-server %v ends at once", s.args)
+	}
+}
+
+// run returns true when it answers, which it does while it loads too, and false
+// when it ended.
+func (s *server) run() bool {
+	s.t.Helper()
+	process, ended := exec.Command(s.program, s.args...), make(chan struct{})
+	if err := process.Start(); err != nil {
 		s.t.Fatal(err)
 	}
+	go func() {
+		process.Wait() // with an error, as it is killed
+		close(ended)
+	}()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		c, err := net.Dial("tcp", s.address)
-		if err == nil {
-			c.Close()
-			return
+		select {
+		case <-ended:
+			return false
+		default:
+		}
+		if processOf(s.address) == process.Process.Pid {
+			s.process, s.ended = process, ended
+			return true
 		}
 		if time.Now().After(deadline) {
-			s.t.Fatalf("redis-server does not listen: %v", err)
+			process.Process.Kill()
+			<-ended
+			s.t.Fatal("redis-server does not answer")
 		}
 	}
+}
+
+// processOf returns which process serves an address, 0 for none.
+func processOf(address string) (pid int) {
+	c, err := net.DialTimeout("tcp", address, time.Second)
+	if err != nil {
+		return 0
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(5 * time.Second))
+	fmt.Fprint(c, "INFO server\r\n")
+	for lines := bufio.NewScanner(c); lines.Scan(); {
+		if id, ok := strings.CutPrefix(lines.Text(), "process_id:"); ok {
+			pid, _ = strconv.Atoi(id)
+			return pid
+		}
+	}
+	return 0
 }
 
 // kill ends it at once, as kill -9 does, also when it is stopped.
@@ -72,11 +114,25 @@ func (s *server) kill() {
 		return
 	}
 	s.signal(syscall.SIGKILL)
-	var ended *exec.ExitError
-	if err := s.process.Wait(); err != nil && !errors.As(err, &ended) {
-		s.t.Error(err)
-	}
+	<-s.ended
 	s.process = nil
+}
+
+// stop has it stand still, and returns when it does.
+func (s *server) stop() {
+	s.t.Helper()
+	s.signal(syscall.SIGSTOP)
+	var status syscall.WaitStatus
+	for {
+		_, err := syscall.Wait4(s.process.Process.Pid, &status, syscall.WUNTRACED, nil)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil || !status.Stopped() {
+			s.t.Fatalf("redis-server is not stopped, but %v: %v", status, err)
+		}
+		return
+	}
 }
 
 func (s *server) signal(sig syscall.Signal) {

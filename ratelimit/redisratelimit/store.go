@@ -26,9 +26,13 @@ type Store struct {
 var _ ratelimit.Store = (*Store)(nil)
 
 // New makes a store on a client, which stays the caller's to close. The client
-// should be the limiter's own, with ContextTimeoutEnabled (or a server that hangs
-// holds callers beyond their context), MaxRetries -1 (or a call that is sent twice
-// is charged twice) and short timeouts.
+// should be the limiter's own, with short timeouts. It is refused when it does not
+// heed contexts (a server that hangs would hold callers beyond theirs) or repeats
+// calls (one that is carried out twice is charged twice):
+//
+//	redis.NewUniversalClient(&redis.UniversalOptions{
+//		Addrs: …, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
+//	})
 func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	if client == nil {
 		return nil, errors.New("redisratelimit: the client is nil; make one with redis.NewUniversalClient")
@@ -39,7 +43,27 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
+	if err := checkClient(client); err != nil {
+		return nil, err
+	}
 	return &Store{client: client, name: cfg.Name, keys: keysOf(cfg.Name), buckets: bucketScripts(), windows: windowScripts()}, nil
+}
+
+func checkClient(client redis.UniversalClient) error {
+	heeds, retries := true, 0
+	switch c := client.(type) {
+	case *redis.Client:
+		heeds, retries = c.Options().ContextTimeoutEnabled, c.Options().MaxRetries
+	case *redis.ClusterClient:
+		heeds, retries = c.Options().ContextTimeoutEnabled, c.Options().MaxRetries
+	}
+	switch {
+	case !heeds:
+		return errors.New("redisratelimit: the client does not heed the deadline of a context; make it with ContextTimeoutEnabled: true")
+	case retries > 0:
+		return fmt.Errorf("redisratelimit: the client repeats a call %d times, and each may be charged; make it with MaxRetries: -1", retries)
+	}
+	return nil
 }
 
 // mode picks the scripts and the keys of a plan.

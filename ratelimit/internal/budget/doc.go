@@ -6,6 +6,8 @@
 //	at most Burst + Rate*W are used within any W,
 //	also when permits are given back                     memratelimit's TestConformance: bound-over-random-histories, bound-with-returns
 //	exactly Rate within any Window, at full use of them  strict-window-is-exact, strict-is-used-fully
+//	a step of the clock forward mints a burst at most,
+//	other limits no more than the highest of each        clock-steps-are-covered, limits-that-change
 //	runs are decided as if each call came alone          runs-are-calls
 //	RetryAfter is exact                                  retry-after-is-exact
 //	a day is not given back by lost state or clocks      day-survives-a-loss, day-and-a-clock-set-back

@@ -11,11 +11,9 @@
 --   and for each run: granted, reason (0 none, 1 day, 2 global, 3 low_cap, 4 yield), µs until retry}
 -- Times are µs since 1970, tokens millionths. Values are packed doubles, all of
 -- them whole and below 2^53.
+-- Stands after moment.lua and day.lua.
 local floor, ceil, min, max = math.floor, math.ceil, math.min, math.max
 local call, pack, unpack = redis.call, struct.pack, struct.unpack
-local time = redis.call('TIME')
-local clock = time[1] * 1000000 + time[2]
-local info = call('INFO', 'replication')
 local rate, low_rate = tonumber(ARGV[1]), tonumber(ARGV[2])
 local burst, low_burst = ARGV[3] * 1000000, ARGV[4] * 1000000
 local limit = tonumber(ARGV[7])
@@ -41,7 +39,7 @@ if state and #state == 72 then
   local last, tokens, yielding
   id = string.sub(state, 1, 40)
   born, last, tokens, yielding = unpack('<dddd', state, 41)
-  if last <= clock + 1000000 and string.find(info, 'master_replid:' .. id, 1, true) then
+  if follows(id, last) then
     if last > now then now = last end
     global, yield = filled(tokens, now - last, rate, burst), yielding
   else
@@ -50,7 +48,7 @@ if state and #state == 72 then
 end
 if not id then
   -- Missing, of another server, or from the future: empty.
-  id = string.match(info, 'master_replid:(%x+)')
+  id = this_server()
   born, keep_global, keep_low = now, true, true
 elseif stored[2] and #stored[2] == 16 then
   local last, tokens = unpack('<dd', stored[2])
@@ -60,24 +58,10 @@ else
 end
 local old_yield = yield
 
-local today, day, used, reserve = 0, 0, 0, 0
+local day, used, reserve = 0, 0, 0
 if limit > 0 then
   reserve = tonumber(ARGV[8])
-  today = floor((now - ARGV[9]) / 86400000000)
-  day = today
-  if stored[3] and #stored[3] == 16 then
-    local d, u = unpack('<dd', stored[3])
-    if d >= today then
-      used = u
-      if d == today + 1 then day = d end
-    end
-  end
-  local d, u = tonumber(ARGV[10]), tonumber(ARGV[11])
-  if d == day then
-    used = max(used, u)
-  elseif d == today + 1 then
-    day, used = d, u
-  end
+  day, used = tally(now, stored[3])
 end
 
 local behind = now - clock

@@ -7,12 +7,10 @@
 -- ARGV[5] window, µs; the others, and what is returned, as in acquire.lua
 -- Times are µs since 1970. Values are packed doubles, all of them whole and below
 -- 2^53.
+-- Stands after moment.lua and day.lua.
 local floor, min, max = math.floor, math.min, math.max
 local call, pack, unpack = redis.call, struct.pack, struct.unpack
-local time = call('TIME')
-local clock = time[1] * 1000000 + time[2]
 local now = clock
-local info = call('INFO', 'replication')
 local window, limit = tonumber(ARGV[5]), tonumber(ARGV[7])
 local id, yield = nil, 0
 
@@ -70,7 +68,7 @@ if #state == 88 then
   local last
   id = string.sub(state, 1, 40)
   last, yield = unpack('<dd', state, 41)
-  if last <= clock + 1000000 and string.find(info, 'master_replid:' .. id, 1, true) then
+  if follows(id, last) then
     if last > now then now = last end
     global = ring(KEYS[1], 56, state, tonumber(ARGV[1]))
   end
@@ -81,7 +79,7 @@ if global and not global.new then
 else
   -- Missing, of another server, from the future, or too small: as if all had been
   -- granted just now.
-  id, now, yield = string.match(info, 'master_replid:(%x+)'), clock, 0
+  id, now, yield = this_server(), clock, 0
   global = ring(KEYS[1], 56, nil, tonumber(ARGV[1]))
   low = ring(KEYS[2], 0, nil, tonumber(ARGV[2]))
 end
@@ -89,25 +87,10 @@ expire(global)
 expire(low)
 local old_yield = yield
 
-local today, day, used, reserve = 0, 0, 0, 0
+local day, used, reserve = 0, 0, 0
 if limit > 0 then
   reserve = tonumber(ARGV[8])
-  today = floor((now - ARGV[9]) / 86400000000)
-  day = today
-  local stored = call('GET', KEYS[3])
-  if stored and #stored == 16 then
-    local d, u = unpack('<dd', stored)
-    if d >= today then
-      used = u
-      if d == today + 1 then day = d end
-    end
-  end
-  local d, u = tonumber(ARGV[10]), tonumber(ARGV[11])
-  if d == day then
-    used = max(used, u)
-  elseif d == today + 1 then
-    day, used = d, u
-  end
+  day, used = tally(now, call('GET', KEYS[3]))
 end
 
 local behind = now - clock

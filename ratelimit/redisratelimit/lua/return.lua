@@ -4,17 +4,14 @@
 -- KEYS as in acquire.lua  ARGV[1…12] as in acquire.lua; ARGV[6] is delay, µs
 -- ARGV[13] 0 low, 1 high  ARGV[14] size  ARGV[15] at, as acquire.lua returned it
 -- returns 1, or 0 when nothing happened
-local min, max, floor = math.min, math.max, math.floor
-local time = redis.call('TIME')
-local clock = time[1] * 1000000 + time[2]
+-- Stands after moment.lua and day.lua.
+local min, max = math.min, math.max
 local stored = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3])
 local state = stored[1]
 if not state or #state ~= 72 then return 0 end
 local id = string.sub(state, 1, 40)
 local born, last, tokens, yield = struct.unpack('<dddd', state, 41)
-if last > clock + 1000000 or not string.find(redis.call('INFO', 'replication'), 'master_replid:' .. id, 1, true) then
-  return 0
-end
+if not follows(id, last) then return 0 end
 local now = max(clock, last)
 local size, at = tonumber(ARGV[14]), tonumber(ARGV[15])
 local age = now - at
@@ -36,23 +33,8 @@ if ARGV[13] == '0' and stored[2] and #stored[2] == 16 then
   redis.call('SET', KEYS[2], struct.pack('<dd', now, low), 'PX', ARGV[12])
 end
 
-local limit, offset = tonumber(ARGV[7]), tonumber(ARGV[9])
-local today = floor((now - offset) / 86400000000)
-if limit > 0 and floor((at - offset) / 86400000000) == today then
-  local day, used = today, 0
-  if stored[3] and #stored[3] == 16 then
-    local d, u = struct.unpack('<dd', stored[3])
-    if d >= today then
-      used = u
-      if d == today + 1 then day = d end
-    end
-  end
-  local d, u = tonumber(ARGV[10]), tonumber(ARGV[11])
-  if d == day then
-    used = max(used, u)
-  elseif d == today + 1 then
-    day, used = d, u
-  end
+if tonumber(ARGV[7]) > 0 and day_of(at) == day_of(now) then
+  local day, used = tally(now, stored[3])
   redis.call('SET', KEYS[3], struct.pack('<dd', day, max(0, used - size)), 'PX', ARGV[12])
 end
 return 1

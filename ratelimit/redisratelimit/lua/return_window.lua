@@ -3,16 +3,13 @@
 -- KEYS as in acquire_window.lua  ARGV[1…12] as in acquire.lua; ARGV[6] is delay, µs
 -- ARGV[13] 0 low, 1 high  ARGV[14] size  ARGV[15] at, as acquire_window.lua returned it
 -- returns 1, or 0 when nothing happened
+-- Stands after moment.lua and day.lua.
 local floor, min, max = math.floor, math.min, math.max
 local call, pack, unpack = redis.call, struct.pack, struct.unpack
-local time = call('TIME')
-local clock = time[1] * 1000000 + time[2]
 local state = call('GETRANGE', KEYS[1], 0, 87)
 if #state ~= 88 then return 0 end
 local last = unpack('<d', state, 41)
-if last > clock + 1000000 or not string.find(call('INFO', 'replication'), 'master_replid:' .. string.sub(state, 1, 40), 1, true) then
-  return 0
-end
+if not follows(string.sub(state, 1, 40), last) then return 0 end
 local now = max(clock, last)
 local size, at = tonumber(ARGV[14]), tonumber(ARGV[15])
 
@@ -65,24 +62,8 @@ end
 remove(global)
 if low then remove(low) end
 
-local limit, offset = tonumber(ARGV[7]), tonumber(ARGV[9])
-local today = floor((now - offset) / 86400000000)
-if limit > 0 and floor((at - offset) / 86400000000) == today then
-  local day, used = today, 0
-  local stored = call('GET', KEYS[3])
-  if stored and #stored == 16 then
-    local d, u = unpack('<dd', stored)
-    if d >= today then
-      used = u
-      if d == today + 1 then day = d end
-    end
-  end
-  local d, u = tonumber(ARGV[10]), tonumber(ARGV[11])
-  if d == day then
-    used = max(used, u)
-  elseif d == today + 1 then
-    day, used = d, u
-  end
+if tonumber(ARGV[7]) > 0 and day_of(at) == day_of(now) then
+  local day, used = tally(now, call('GET', KEYS[3]))
   call('SET', KEYS[3], pack('<dd', day, max(0, used - size)), 'PX', ARGV[12])
 end
 return 1

@@ -19,7 +19,16 @@ func troubledOps(n int) (any, any) {
 		})
 	}
 	slices.Reverse(letters)
-	return opsAnswer(n, 40+n*37%160, letters), invariantsAnswer(false, n%2 == 0)
+	answer, _ := opsAnswer(n, 40+n*37%160, letters).(map[string]any)
+	budget, _ := answer["budget"].(map[string]any)
+	budget["breakers"] = map[string]any{"limiter": "half-open", "coalescer": "open", "database": nil}
+	budget["remaining"], budget["lag"] = nil, map[string]any{"high": 5210, "low": nil}
+	calls, _ := budget["calls"].([]map[string]any)
+	for i := range calls[30:44] {
+		calls[30+i]["high"], calls[30+i]["low"] = 0, 0 // Redis was away
+	}
+	calls[52]["high"] = 240 // one second above the limit
+	return answer, invariantsAnswer(false, n%2 == 0)
 }
 
 // opsWith is an office in good order with dead letters in one topic.
@@ -53,8 +62,38 @@ func opsAnswer(n, backlog int, letters []map[string]any) any {
 			{"topic": "dlq.payment", "count": len(letters), "recent": letters},
 			{"topic": "dlq.reservation", "count": 0, "recent": []any{}},
 		},
+		"budget":  budgetAnswer(n),
 		"stats":   map[string]any{"reservations_created": 812, "reservations_confirmed": 655, "reservations_cancelled": 149, "refund_amount": 4320000, "memberships": 31},
 		"gateway": map[string]any{"reachable": true, "charges": 804, "approved": 702, "declined": 96, "pending": 6, "refunded": 47},
+	}
+}
+
+// budgetAnswer is a minute under a flood of low priority with bursts of high. The
+// last second's calls differ with each look.
+func budgetAnswer(n int) map[string]any {
+	var calls []map[string]any
+	for i := range 60 {
+		at := n + i
+		low, high := 350-at*at%9, 12+at*7%31
+		if at%20 > 11 { // high uses its reserve
+			high = 88 + at*5%12
+		}
+		calls = append(calls, map[string]any{"at": 1772366585 + at, "high": high, "low": low})
+	}
+	reasons := func(global, lowCap, yield int) map[string]any {
+		return map[string]any{"global": global, "low_cap": lowCap, "yield": yield, "day": 0, "unavailable": 0}
+	}
+	return map[string]any{
+		"plan": map[string]any{
+			"hardLimit": 500, "rate": 450, "lowRate": 350, "burst": 40, "lowBurst": 31, "delayMs": 20, "strict": false,
+			"dayLimit": 20_000_000, "dayHighReserve": 2_000_000, "arithmetic": "Burst 40 + Rate 450 * (1 s + Delay 20ms) + Processes 1 = 500 <= HardLimit 500",
+		},
+		"granted": map[string]any{"high": 18_204 + 60*n, "low": 91_377 + 348*n}, "denied": map[string]any{"high": reasons(12, 0, 0), "low": reasons(310, 48_211+9*n, 77)},
+		"waiting": map[string]any{"high": 0, "low": 160}, "remaining": map[string]any{"high": 9 + n%7, "low": n % 3}, "dayUsed": 4_812_377 + 440*n,
+		"breakers":  map[string]any{"limiter": "closed", "coalescer": "closed", "database": "closed"},
+		"lag":       map[string]any{"high": n % 6, "low": 12_408 - n},
+		"coalescer": map[string]any{"published": 9120 + n, "coalesced": 48_220, "upgraded": 310, "reruns": 14, "conflicts": 0, "obsolete": 290, "refused": 0},
+		"calls":     calls, "callsError": "",
 	}
 }
 

@@ -43,6 +43,7 @@ type fake struct {
 	ops          func(n int) (any, any) // answers of the admin routes for the nth look
 	looks        int
 	letters      fakeLetters
+	artists      fakeArtists
 }
 
 type fakeSeat struct {
@@ -80,6 +81,7 @@ func startFake(t testing.TB) *fake {
 	f := &fake{
 		seats: map[string][]*fakeSeat{}, reservations: map[string]*fakeReservation{},
 		payments: map[string]*fakePayment{}, keys: map[string]string{}, hold: 5 * time.Minute, ops: calmOps,
+		artists: fakeArtists{views: map[string]map[string]any{}, looks: map[string]int{}},
 	}
 	for i, title := range []string{"Moonlight Parade", "The Paper Kites of Busan", "Night Train to Gangneung", "A Hundred Small Drums", "Winter, Unplugged"} {
 		id := fmt.Sprint("show-", i+1)
@@ -148,7 +150,8 @@ func (f *fake) routes(pages http.Handler) http.Handler {
 		answer(w, 200, map[string]any{"token": "member:" + in.MemberID, "expiresAt": time.Now().Add(time.Hour)})
 	})
 	public := map[string]func(*http.Request, string) (int, any){
-		"GET /api/shows/{id}": f.getShow,
+		"GET /api/shows/{id}":   f.getShow,
+		"GET /api/artists/{id}": f.artist,
 	}
 	members := map[string]func(*http.Request, string) (int, any){
 		"POST /api/queue/check/{id}":  f.check,

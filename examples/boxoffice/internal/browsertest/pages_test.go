@@ -219,6 +219,7 @@ func TestPagesOps(t *testing.T) {
 	tb.press(kb.Enter)
 	tb.until(visible("#board") + " && document.querySelector('#verdict').dataset.ok === 'yes' && document.querySelectorAll('#consumers tr').length === 8")
 	tb.until(visible("#dead-none"))
+	tb.plot()
 	f.mu.Lock()
 	f.ops, f.looks = troubledOps, 0
 	f.mu.Unlock()
@@ -238,6 +239,19 @@ func TestPagesOps(t *testing.T) {
 	})
 	tb.run(chromedp.Reload())
 	tb.until(visible("#board")) // the tab keeps the token
+	answers := func(ops func(int) (any, any)) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.ops = ops
+	}
+	answers(unknownOps)
+	tb.unknown()
+	answers(func(n int) (any, any) {
+		report, audit := calmOps(n)
+		delete(report.(map[string]any), "budget")
+		return report, audit
+	})
+	tb.until("document.querySelector('#budget').hidden")
 }
 
 // TestPagesConfirmTwice says no and is asked again before the browser has told

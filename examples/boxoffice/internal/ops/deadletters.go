@@ -20,8 +20,9 @@ const (
 type deadLetters struct {
 	Topic      string       `json:"topic"`
 	Count      int          `json:"count"`
-	Recent     []deadLetter `json:"recent"`     // newest first
-	AgeSeconds *float64     `json:"ageSeconds"` // of the figures; null when nobody has looked yet
+	Recent     []deadLetter `json:"recent"`          // newest first
+	AgeSeconds *float64     `json:"ageSeconds"`      // of the figures; null when nobody has looked yet
+	Apart      bool         `json:"apart,omitempty"` // of no consumer of the books
 }
 
 type deadLetter struct {
@@ -37,6 +38,17 @@ type deadLetter struct {
 	Redrives      int    `json:"redrives"`
 	Edits         int    `json:"edits"`
 	At            string `json:"at"` // of the last failure
+}
+
+// apartTopics are those that only consumers have which are no part of the books.
+func apartTopics(consumers []Consumer) map[string]bool {
+	apart := map[string]bool{}
+	for _, c := range consumers {
+		if other, seen := apart[c.DeadLetters]; !seen || other {
+			apart[c.DeadLetters] = c.Apart
+		}
+	}
+	return apart
 }
 
 func present(l redrive.Letter) deadLetter {
@@ -83,7 +95,7 @@ func (o *Ops) recentDead(seen bus.LagSnapshot) []deadLetters {
 		if n, ok := buried(seen.Lags, topic); ok && lagAt.After(at) {
 			count, at = n, lagAt
 		}
-		d := deadLetters{Topic: topic, Count: count, Recent: recent[:min(count, len(recent))]}
+		d := deadLetters{Topic: topic, Count: count, Recent: recent[:min(count, len(recent))], Apart: o.apart[topic]}
 		if !at.IsZero() {
 			d.AgeSeconds = seconds(time.Since(at))
 		}
@@ -98,7 +110,7 @@ func (o *Ops) deadNow(ctx context.Context, lags []bus.Lag) ([]deadLetters, error
 	all := make([]deadLetters, 0, len(o.topics))
 	for _, topic := range o.topics {
 		n, known := buried(lags, topic)
-		d := deadLetters{Topic: topic, Count: n, Recent: []deadLetter{}, AgeSeconds: seconds(0)}
+		d := deadLetters{Topic: topic, Count: n, Recent: []deadLetter{}, AgeSeconds: seconds(0), Apart: o.apart[topic]}
 		if !known {
 			found, err := o.letters[topic].look(ctx)
 			if err != nil {

@@ -36,6 +36,14 @@
 // they share. A relay adds to it each second; one that is killed takes the count
 // of its last second along, never an event.
 //
+// The report's budget is that of the upstream of the artists: the plan, what this
+// process's limiter and coalescer did, what waits, and the calls of the last
+// minute by all processes. What a process does not know is null there, and no
+// zero: that of another process, and what a store said too long ago. Reading the
+// calls delays a report by the meter's timeout at most. Consumers of the artists
+// are apart from the books ([Consumer].Apart): they are always at work, and each
+// artist that the upstream does not have leaves a dead letter.
+//
 // Dead letters are listed, shown, edited, redriven and dropped by package
 // redrive. A call that changes a topic works for Config.PassTime at most and
 // then says how far it came, so that an HTTP request can carry it; repeated with
@@ -50,6 +58,8 @@
 //	the last audit follows what happens                           TestRecentInvariants
 //	every process sees what all relays published                  TestPublished
 //	every metric is there from the start                          TestMetrics
+//	the budget is told, and what is not known is null             TestBudget, TestBudgetUnknown
+//	consumers apart from the books break none                     TestConsumersApart
 //	what was redriven or dropped counts no more                   TestDeadLetters
 //	a dry run changes nothing                                     TestDeadLetters
 //	an edit keeps the event's id and key                          TestEditDeadLetter

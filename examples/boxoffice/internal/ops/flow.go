@@ -15,7 +15,8 @@ type flow struct {
 	oldest          time.Time
 	holder          string
 	lag             map[[2]string]bus.Lag // by topic and group
-	waiting         int                   // messages not yet handled, over all groups
+	apart           map[[2]string]bool    // of those, the groups that are no part of the books
+	waiting         int                   // messages not yet handled, over all groups of the books
 	lagState        lagReport
 	dead            []deadLetters
 }
@@ -31,12 +32,12 @@ func (f flow) checks() []Check {
 		out = append(out, fmt.Sprintf("%d events were parked", f.parked))
 	}
 	for id, l := range f.lag {
-		if l.Messages > 0 {
+		if l.Messages > 0 && !f.apart[id] {
 			cons = append(cons, fmt.Sprintf("%d messages of %s wait for %s", l.Messages, id[0], id[1]))
 		}
 	}
 	for _, d := range f.dead {
-		if d.Count > 0 {
+		if d.Count > 0 && !d.Apart {
 			dead = append(dead, fmt.Sprintf("%d in %s", d.Count, d.Topic))
 		}
 	}
@@ -79,7 +80,7 @@ func (o *Ops) flowNow(ctx context.Context) (flow, error) {
 }
 
 func (o *Ops) outboxFlow(ctx context.Context) (flow, error) {
-	f := flow{lag: map[[2]string]bus.Lag{}}
+	f := flow{lag: map[[2]string]bus.Lag{}, apart: map[[2]string]bool{}}
 	shards, err := o.cfg.Outbox.Stats(ctx)
 	if err != nil {
 		return f, fmt.Errorf("ops: outbox: %w", err)
@@ -102,7 +103,10 @@ func (o *Ops) outboxFlow(ctx context.Context) (flow, error) {
 func (f *flow) addLags(consumers []Consumer, lags []bus.Lag) {
 	wanted := map[[2]string]bool{}
 	for _, c := range consumers {
-		wanted[[2]string{c.Topic, c.Group}] = true
+		wanted[c.id()] = true
+		if c.Apart {
+			f.apart[c.id()] = true
+		}
 	}
 	for _, l := range lags {
 		id := [2]string{l.Topic, l.Group}
@@ -115,6 +119,8 @@ func (f *flow) addLags(consumers []Consumer, lags []bus.Lag) {
 			sum.Oldest = l.Oldest
 		}
 		f.lag[id] = sum
-		f.waiting += l.Messages
+		if !f.apart[id] {
+			f.waiting += l.Messages
+		}
 	}
 }

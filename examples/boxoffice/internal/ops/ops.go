@@ -16,13 +16,21 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/stats"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/ratelimit"
 )
 
 //go:embed sql/checks.sql
 var checksSQL string
 
 // Consumer names a consumer group on a topic, and where its dead letters go.
-type Consumer struct{ Topic, Group, DeadLetters string }
+type Consumer struct {
+	Topic, Group, DeadLetters string
+	// Apart has it reported and left out of the books: what waits for it is no
+	// unrest, and dead letters that only such consumers have break no rule.
+	Apart bool
+}
+
+func (c Consumer) id() [2]string { return [2]string{c.Topic, c.Group} }
 
 // Config of [Ops]. Store, Stats, Outbox, Published, Bus, Gateway and Consumers are
 // required; Status, Executor and Duplicates are nil in processes that run no consumers.
@@ -40,6 +48,8 @@ type Config struct {
 	Duplicates func(Consumer) int64
 	// Published counts the events that the relays published.
 	Published *Published
+	// Budget is that of the upstream of the artists; nil leaves it out of reports.
+	Budget *BudgetConfig
 	// Every is how often the transport is asked in the background, 5 s when zero.
 	// That costs it a query per group and one per topic with dead letters, or a
 	// round trip to the broker.
@@ -75,9 +85,11 @@ type statements struct {
 type Ops struct {
 	cfg     Config
 	sql     statements
-	topics  []string // of dead letters
+	topics  []string        // of dead letters
+	apart   map[string]bool // those of them that are no part of the books
 	letters map[string]*letters
 	lags    *bus.LagMonitor
+	plan    *ratelimit.Plan // of the budget; nil without one
 	books   *books
 	look    chan struct{} // somebody wants to see the letters
 	asked   atomic.Int64  // when somebody last did, in Unix nanoseconds
@@ -111,8 +123,13 @@ func New(cfg Config) (*Ops, error) {
 		return nil, fmt.Errorf("ops: %w", err)
 	}
 	o := &Ops{
-		cfg: cfg, topics: deadLetterTopics(cfg.Consumers), letters: map[string]*letters{},
+		cfg: cfg, topics: deadLetterTopics(cfg.Consumers), apart: apartTopics(cfg.Consumers), letters: map[string]*letters{},
 		lags: lags, books: newBooks(), look: make(chan struct{}, 1), made: time.Now(),
+	}
+	if cfg.Budget != nil {
+		if o.plan, err = cfg.Budget.validate(cfg.Consumers); err != nil {
+			return nil, err
+		}
 	}
 	for _, topic := range o.topics {
 		l, err := redrive.New(cfg.Bus, topic, redrive.Config{Window: maxDeadSeen})
@@ -126,6 +143,9 @@ func New(cfg Config) (*Ops, error) {
 	}
 	return o, nil
 }
+
+// Lags is what the transport said last about every group, as Run keeps it.
+func (o *Ops) Lags() *bus.LagMonitor { return o.lags }
 
 // Check is one rule and what broke it.
 type Check struct {

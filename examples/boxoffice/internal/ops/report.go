@@ -16,6 +16,7 @@ type report struct {
 	DeadLetters []deadLetters    `json:"deadLetters"`
 	Stats       map[string]int64 `json:"stats"`
 	Gateway     gatewayReport    `json:"gateway"`
+	Budget      *budgetReport    `json:"budget,omitempty"`
 }
 
 type outboxReport struct {
@@ -37,6 +38,7 @@ type consumerReport struct {
 	DeadLettered int64  `json:"deadLettered"`
 	Lag          *int   `json:"lag"` // null when it is not known
 	LastError    string `json:"lastError"`
+	Apart        bool   `json:"apart,omitempty"` // no part of the books
 }
 
 type gatewayReport struct {
@@ -91,6 +93,7 @@ func (o *Ops) report(ctx context.Context, look func(context.Context) (flow, erro
 		DeadLetters: f.dead,
 		Stats:       map[string]int64{},
 		Gateway:     o.gateway(ctx),
+		Budget:      o.budget(ctx, f),
 	}
 	if !f.oldest.IsZero() {
 		r.Outbox.OldestAgeSeconds = max(0, time.Since(f.oldest).Seconds())
@@ -110,8 +113,8 @@ func (o *Ops) consumers(f flow) []consumerReport {
 	}
 	all := make([]consumerReport, 0, len(o.cfg.Consumers))
 	for _, c := range o.cfg.Consumers {
-		id := [2]string{c.Topic, c.Group}
-		r := consumerReport{Topic: c.Topic, Group: c.Group, State: "elsewhere"}
+		id := c.id()
+		r := consumerReport{Topic: c.Topic, Group: c.Group, State: "elsewhere", Apart: c.Apart}
 		if s, ok := running[id]; ok {
 			r.State, r.InFlight, r.LastError = string(s.State), s.InFlight, s.LastError
 			r.Handled, r.Retried, r.DeadLettered = s.Handled, s.Retried, s.DeadLettered

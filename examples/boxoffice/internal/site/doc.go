@@ -11,6 +11,11 @@
 // state, and it repeats a payment only under the idempotency key that it used
 // the first time.
 //
+// The page of an artist is rendered with a number alone, since whether there is
+// such an artist is known only after a while. Its script asks /api/artists/{id}
+// until the artist is fresh, less and less often and not at all in a hidden tab,
+// and says each change to screen readers.
+//
 //	property                                                   proven by
 //	every page renders in every language                       TestPagesRender
 //	every text exists in every language, with the same
@@ -20,6 +25,8 @@
 //	a static file is cached for ever under its content's hash,
 //	and a page never                                           TestStaticFiles, TestCacheHeaders
 //	text has a contrast of at least 4.5 in both themes         TestContrast
+//	a number leads to its artist without a script, and no
+//	other address does                                         TestFindArtist, TestArtistPage
 //	booking, decline, cancel, keyboard, language, kill -9 in
 //	the middle of a payment                                    package browsertest
 //

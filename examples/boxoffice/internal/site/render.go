@@ -25,6 +25,7 @@ var pageStyles = map[string][]string{
 	"seats":    {"seats"},
 	"checkout": {"checkout"},
 	"tickets":  {"tickets"},
+	"artist":   {"shows", "artist"},
 	"ops":      {"ops"},
 	"login":    nil,
 	"error":    nil,
@@ -53,11 +54,14 @@ type view struct {
 	Version string
 	Heading string // what the title shows before the site's name
 	EventID string
-	ID      string // of the reservation, on the checkout page
+	ID      string // of the reservation, on the checkout page; of the artist
 	Status  int    // of an error page
 	Shows   []showView
 	Show    showView
 	Rows    []seatRow
+	Poster  template.HTML // of the artist
+	Artists []artistCard
+	Wanted  string // what was asked for and can be no artist's id
 
 	catalog catalog
 	address *url.URL

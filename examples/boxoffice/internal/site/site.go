@@ -72,6 +72,8 @@ func New(cfg Config) (http.Handler, error) {
 	mux.HandleFunc("GET /events/{id}", s.seats)
 	mux.HandleFunc("GET /checkout/{id}", s.checkout)
 	mux.HandleFunc("GET /tickets", s.plain("tickets", "tickets.title"))
+	mux.HandleFunc("GET /artists", s.findArtist)
+	mux.HandleFunc("GET /artists/{id}", s.artist)
 	mux.HandleFunc("GET /login", s.plain("login", "login.title"))
 	mux.HandleFunc("GET /ops", s.plain("ops", "ops.title"))
 	mux.HandleFunc("GET /offline", s.plain("offline", "offline.page.title"))

@@ -27,6 +27,7 @@ export class DeadLetters {
   update(topics) {
     const filled = topics.filter((topic) => topic.count > 0);
     show($('#dead-none'), filled.length === 0 && ![...this.#topics.values()].some((topic) => topic.busy));
+    setText($('#dead-none'), topics.some((topic) => topic.ageSeconds === null) ? t('ops.dead.unknown') : t('ops.dead.none'));
     for (const topic of filled) {
       if (!this.#topics.has(topic.topic)) this.#topics.set(topic.topic, this.#make(topic.topic));
     }

@@ -31,3 +31,12 @@ export function clock(ms) {
 
 export const time = (date) =>
   new Intl.DateTimeFormat(lang, { hour: '2-digit', minute: '2-digit', second: '2-digit' }).format(date);
+
+const relative = new Intl.RelativeTimeFormat(lang, { numeric: 'auto' });
+
+// ago says how long a moment is past, in the unit that fits.
+export function ago(date) {
+  const seconds = Math.min(0, Math.round((date.getTime() - Date.now()) / 1000));
+  const [unit, size] = [['day', 86400], ['hour', 3600], ['minute', 60]].find(([, n]) => -seconds >= n) ?? ['second', 1];
+  return relative.format(Math.trunc(seconds / size), unit);
+}

@@ -2,6 +2,7 @@
 
 import './site.js';
 import { Problem, get } from './api.js';
+import { BudgetPanel } from './budget.js';
 import { DeadLetters } from './deadletters.js';
 import { $, h, setText, show, tell } from './dom.js';
 import { facts } from './facts.js';
@@ -11,6 +12,7 @@ import { Sparkline } from './sparkline.js';
 
 const KEY = 'boxoffice.admin';
 const spark = new Sparkline($('#spark'), 120);
+const budget = new BudgetPanel();
 
 let token = sessionStorage.getItem(KEY) ?? '';
 let polling = null;
@@ -39,6 +41,7 @@ async function look() {
   show($('#pause'));
   pulse('live', t('ops.live', { time: time(new Date()) }));
   outbox(ops.outbox);
+  budget.update(ops.budget);
   verdict(invariants);
   consumers(ops.consumers ?? [], ops.lag);
   dead.update(ops.deadLetters ?? []);

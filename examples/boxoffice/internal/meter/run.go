@@ -1,0 +1,61 @@
+package meter
+
+import (
+	"context"
+	"time"
+)
+
+// after is how long after the end of a second it is written: late enough for a
+// call that is being counted just then.
+const after = 20 * time.Millisecond
+
+// Run writes each second when it is over, until ctx ends, and then once more. It
+// ends within Config.Timeout of that.
+func (m *Meter) Run(ctx context.Context) error {
+	failing := false
+	write := func() {
+		err := m.flush(ctx)
+		if err != nil && !failing {
+			m.cfg.Logger.Warn("meter: calls are counted but not written down", "error", err)
+		}
+		failing = err != nil
+	}
+	write()
+	timer := time.NewTimer(m.untilNext())
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+			write()
+			timer.Reset(m.untilNext())
+		case <-ctx.Done():
+			write()
+			return nil
+		}
+	}
+}
+
+func (m *Meter) untilNext() time.Duration {
+	return time.Second - time.Duration(m.clock.now().Nanosecond()) + after
+}
+
+// flush writes what was counted. What cannot be written is dropped: to keep it
+// would be to repeat a write that may have worked.
+func (m *Meter) flush(ctx context.Context) error {
+	counts := m.ring.take()
+	if len(counts) == 0 && m.clock.known.Load() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.cfg.Timeout)
+	defer cancel()
+	sent := m.clock.elapsed()
+	now, err := m.store.Add(ctx, counts)
+	if err != nil {
+		for _, s := range counts {
+			m.dropped.Add(s.High + s.Low)
+		}
+		return err
+	}
+	m.clock.learn(sent, now)
+	return nil
+}

@@ -1,0 +1,59 @@
+package site
+
+import (
+	"html/template"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// artistID is what can be an artist's id; the API takes no other.
+var artistID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// artistCard is a link to an artist.
+type artistCard struct {
+	ID     string
+	Poster template.HTML
+}
+
+// suggested are artists for those who know no id, with pictures that differ.
+var suggested = []string{"42", "113", "1004", "2025", "5151", "9997"}
+
+// artistPoster is the picture of an artist, who has none in the mirror.
+func artistPoster(id string) template.HTML { return poster("artist-" + id) }
+
+// artist shows one artist. Who it is and how fresh that is the page's script asks
+// the API for: whether there is such an artist is only known after a while.
+func (s *site) artist(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	if !artistID.MatchString(id) {
+		s.notFound(w, r)
+		return
+	}
+	v := s.view(r, "artist")
+	v.Heading = v.T("artist.heading", "id", id)
+	v.ID, v.Poster = id, artistPoster(id)
+	s.render(w, r, http.StatusOK, v)
+}
+
+// findArtist is the form that leads to an artist, and to some to begin with. It
+// works without a script.
+func (s *site) findArtist(w http.ResponseWriter, r *http.Request) {
+	wanted := strings.TrimSpace(r.URL.Query().Get("id"))
+	if artistID.MatchString(wanted) {
+		w.Header().Set("Cache-Control", "no-store")
+		http.Redirect(w, r, "/artists/"+url.PathEscape(wanted), http.StatusSeeOther)
+		return
+	}
+	v := s.view(r, "artist")
+	v.Heading = v.T("artist.title")
+	for _, id := range suggested {
+		v.Artists = append(v.Artists, artistCard{ID: id, Poster: artistPoster(id)})
+	}
+	status := http.StatusOK
+	if wanted != "" {
+		v.Wanted, status = wanted, http.StatusBadRequest
+	}
+	s.render(w, r, status, v)
+}

@@ -1,0 +1,55 @@
+package site
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestFindArtist goes from a number to its page, without a script.
+func TestFindArtist(t *testing.T) {
+	h := handler(t, tonight())
+	for query, want := range map[string]string{"42": "/artists/42", "%2042%09": "/artists/42", "A_b-9": "/artists/A_b-9"} {
+		w := get(h, "/artists?id="+query)
+		if w.Code != http.StatusSeeOther || w.Header().Get("Location") != want {
+			t.Errorf("%q leads with status %d to %q, want %s", query, w.Code, w.Header().Get("Location"), want)
+		}
+	}
+	for _, query := range []string{"a%20b", "..%2Fops", "%2F%2Fexample.org", strings.Repeat("9", 65), "%22%3E%3Cscript%3Ealert(1)%3C/script%3E"} {
+		w := get(h, "/artists?id="+query)
+		body := w.Body.String()
+		if w.Code != http.StatusBadRequest || !strings.Contains(body, `id="artist-problem"`) || !strings.Contains(body, `aria-invalid="true"`) {
+			t.Errorf("%q: status %d, and the page does not say what is wrong", query, w.Code)
+		}
+		if strings.Contains(body, "<script>alert") {
+			t.Errorf("%q comes back as markup", query)
+		}
+		if err := wellFormed(body); err != nil {
+			t.Errorf("%q: %v", query, err)
+		}
+	}
+	for _, query := range []string{"", "?id=", "?id=%20"} {
+		if w := get(h, "/artists"+query); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "artist-problem") {
+			t.Errorf("/artists%s: status %d, or a problem with nothing", query, w.Code)
+		}
+	}
+}
+
+func TestArtistPage(t *testing.T) {
+	h := handler(t, tonight())
+	for target, want := range map[string][]string{
+		"/artists/42": {`data-id="42"`, `<a href="/artists" aria-current="page">`, `js/artist.js`, `<h1 id="name">Artist 42</h1>`},
+		"/artists":    {`href="/artists/42"`, `<a href="/artists" aria-current="page">`, `name="id"`},
+		"/":           {`<a href="/artists">`},
+	} {
+		body := get(h, target).Body.String()
+		for _, part := range want {
+			if !strings.Contains(body, part) {
+				t.Errorf("%s lacks %s", target, part)
+			}
+		}
+	}
+	if strings.Count(get(h, "/artists").Body.String(), `class="poster"`) != len(suggested) {
+		t.Error("a suggested artist has no picture")
+	}
+}

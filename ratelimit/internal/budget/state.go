@@ -1,0 +1,28 @@
+package budget
+
+import "github.com/millrace-go/millrace/ratelimit"
+
+// State is all that a store keeps of a budget; the zero value is state that is
+// missing. The two modes have a state each, and the day in common.
+type State struct {
+	Buckets Buckets
+	Windows Windows
+	Day     Day
+}
+
+// Acquire decides the runs in the mode of the plan.
+func (s *State) Acquire(p *ratelimit.Plan, ask ratelimit.Ask, m Moment) ratelimit.Grant {
+	if p.Strict {
+		return s.Windows.Acquire(p, ask, &s.Day, m)
+	}
+	return s.Buckets.Acquire(p, ask, &s.Day, m)
+}
+
+// Return gives a permit back.
+func (s *State) Return(p *ratelimit.Plan, r ratelimit.Returned, m Moment) {
+	if p.Strict {
+		s.Windows.Return(p, r, &s.Day, m)
+	} else {
+		s.Buckets.Return(p, r, &s.Day, m)
+	}
+}

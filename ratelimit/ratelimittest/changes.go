@@ -1,0 +1,122 @@
+package ratelimittest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/ratelimit"
+)
+
+// clockStepsAreCovered sets the clock forward, once within a second and the delay
+// at most: the burst that it mints is in the arithmetic.
+func clockStepsAreCovered(ctx context.Context, h Harness) error {
+	for _, l := range []ratelimit.Limits{
+		{HardLimit: 500, Rate: 450, LowRate: 350, Processes: 1, ClockSteps: true},
+		{HardLimit: 100, Rate: 40, LowRate: 30, Processes: 3, ClockSteps: true},
+	} {
+		p, err := full(ctx, h, l)
+		if err != nil {
+			return err
+		}
+		r, hist, stepped := random(uint64(l.Rate)), &history{p: p}, -p.plan.Window
+		for range 300 {
+			hist.pass(time.Duration(r.IntN(20_000)) * time.Microsecond)
+			if hist.now-stepped >= p.plan.Window && r.IntN(5) == 0 {
+				h.Move(time.Duration(1+r.IntN(5*3600)) * time.Second)
+				stepped = hist.now
+			}
+			if err := hist.take(ratelimit.Run{Priority: ratelimit.Priority(r.IntN(2)), Size: 1, Count: 1 + r.IntN(4*p.plan.Burst)}); err != nil {
+				return err
+			}
+			if err := hist.maybeReturn(); err != nil {
+				return err
+			}
+		}
+		lows := 2*p.plan.LowBurst + refilled(p.plan.LowRate, p.plan.Window)
+		if err := hist.within(p.plan.Window, [2]int{lows, l.HardLimit - l.Processes}); err != nil {
+			return fmt.Errorf("%+v: %w", l, err)
+		}
+	}
+	return nil
+}
+
+// refilled is what comes back within a span, rounded up.
+func refilled(rate int, span time.Duration) int {
+	return int((int64(rate)*span.Microseconds() + 999_999) / 1_000_000)
+}
+
+// take uses what is granted of a run.
+func (h *history) take(run ratelimit.Run) error {
+	g, err := h.p.ask(run)
+	if err != nil {
+		return err
+	}
+	for range g.Runs[0].Granted {
+		h.uses = append(h.uses, use{h.now, run.Priority, run.Size, g.At})
+	}
+	return nil
+}
+
+// limitsThatChange has processes with different limits share the state, as during
+// a deploy: together they have the highest burst and the highest rate.
+func limitsThatChange(ctx context.Context, h Harness) error {
+	before, after := limits, ratelimit.Limits{HardLimit: 500, Rate: 200, LowRate: 190, Burst: 120, LowBurst: 20}
+	p, err := full(ctx, h, before)
+	if err != nil {
+		return err
+	}
+	q, err := newPlayer(ctx, h, after)
+	if err != nil {
+		return err
+	}
+	r, hist := random(1), &history{p: p}
+	for range 500 {
+		hist.pass(time.Duration(r.IntN(20_000)) * time.Microsecond)
+		if r.IntN(50) == 0 {
+			hist.pass(time.Second)
+		}
+		hist.p = [2]*player{p, q}[r.IntN(2)]
+		if err := hist.take(ratelimit.Run{Priority: ratelimit.Priority(r.IntN(2)), Size: 1, Count: 1 + r.IntN(20)}); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		hist.covered(max(p.plan.Rate, q.plan.Rate), max(p.plan.Burst, q.plan.Burst), low, high),
+		hist.covered(max(p.plan.LowRate, q.plan.LowRate), max(p.plan.LowBurst, q.plan.LowBurst), low),
+	)
+}
+
+// strictLimitsThatChange lowers the rate, which holds at once, and raises it, for
+// which a window is waited.
+func strictLimitsThatChange(ctx context.Context, h Harness) error {
+	p, err := full(ctx, h, strict)
+	if err != nil {
+		return err
+	}
+	less, more := strict, strict
+	less.Rate, less.LowRate, more.Rate, more.HardLimit = 25, 20, 60, 100
+	fewer, err := newPlayer(ctx, h, less)
+	if err != nil {
+		return err
+	}
+	many, err := newPlayer(ctx, h, more)
+	if err != nil {
+		return err
+	}
+	return steps(
+		func() error { return p.expect("at first", high, 1000, 40) },
+		func() error { return fewer.expect("with a lower rate", high, 1, 0) },
+		func() error { h.Move(p.plan.Window); return fewer.expect("a window later", high, 1000, 25) },
+		func() error { return p.expect("who has not heard of it", high, 1000, 15) },
+		func() error { h.Move(p.plan.Window / 2); return many.expect("with a higher rate", high, 1, 0) },
+		func() error { return p.expect("then", high, 1, 0) },
+		func() error { return many.exact(one(high)) },
+		func() error { return many.expect("a window later", high, 1000, 59) },
+		func() error { return p.expect("with the rate of before", high, 1, 0) },
+		func() error { h.Move(p.plan.Window); return p.expect("a window later", high, 1000, 40) },
+		func() error { return many.expect("the rest", high, 1000, 20) },
+		func() error { h.Move(p.plan.Window); return many.expect("all of it", high, 1000, 60) },
+	)
+}

@@ -1,0 +1,114 @@
+package redisratelimit_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/ratelimit"
+)
+
+// TestPromotion makes a master of a replica that has not heard of the last grants.
+func TestPromotion(t *testing.T) {
+	for mode, m := range modes {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel() // a window takes a second
+			old, next := newServer(t, "--repl-diskless-sync-delay", "0"), newServer(t)
+			master, replica := open(t, old.url()), open(t, next.url())
+			host, port, _ := strings.Cut(old.address, ":")
+			if err := replica.SlaveOf(t.Context(), host, port).Err(); err != nil {
+				t.Fatal(err)
+			}
+			u := &usage{t: t, plan: planOfLimits(t, m.limits)}
+			before := newStore(t, master, "rate")
+			eventually(t, "replication", func() error { return linked(t, replica) })
+			u.must(before) // begins to fill
+			replicated(t, master)
+			value, err := master.Get(t.Context(), m.key).Bytes()
+			if err != nil {
+				t.Fatal(err)
+			}
+			// To the replica, what the master grants from now on is still there.
+			if err := replica.SlaveOf(t.Context(), "NO", "ONE").Err(); err != nil {
+				t.Fatal(err)
+			}
+			u.gain(before)
+			old.kill()
+			// What was replicated is there, and is not believed.
+			if got, err := replica.Get(t.Context(), m.key).Bytes(); err != nil || string(got) != string(value) {
+				t.Fatalf("the replica has %x, %v; want %x", got, err, value)
+			}
+			after := newStore(t, replica, "rate")
+			if n := u.must(after); n != 0 {
+				t.Errorf("%d were granted at once by the replica", n)
+			}
+			u.gain(after)
+			u.check()
+		})
+	}
+}
+
+// TestClusterPromotion has a replica of a Cluster take the slots of its master,
+// which is gone; the client of the Cluster finds it.
+func TestClusterPromotion(t *testing.T) {
+	options := []string{"--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--repl-diskless-sync-delay", "0"}
+	old, next := newServer(t, options...), newServer(t, options...)
+	master, replica := open(t, old.url()), open(t, next.url())
+	host, port, _ := strings.Cut(old.address, ":")
+	id, err := master.Do(t.Context(), "CLUSTER", "MYID").Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{
+		master.Do(t.Context(), "CLUSTER", "ADDSLOTSRANGE", 0, 16383).Err(),
+		replica.Do(t.Context(), "CLUSTER", "MEET", host, port).Err(),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the nodes know each other", func() error { return replica.Do(t.Context(), "CLUSTER", "REPLICATE", id).Err() })
+	eventually(t, "replication", func() error { return linked(t, replica) })
+
+	client := redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs: []string{old.address, next.address}, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
+		ClusterStateReloadInterval: 50 * time.Millisecond,
+		PoolSize:                   10_000, // after so many failures the pool itself tries for ever
+	})
+	t.Cleanup(func() { client.Close() })
+	cluster := newStore(t, client, "rate")
+	u := &usage{t: t, plan: planOfLimits(t, ratelimit.Limits{HardLimit: 2000, Rate: 1000, Burst: 50})}
+	u.must(cluster)
+	u.gain(cluster)
+	replicated(t, master)
+	old.kill()
+	if err := replica.Do(t.Context(), "CLUSTER", "FAILOVER", "TAKEOVER").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if n := u.must(newStore(t, replica, "rate")); n != 0 {
+		t.Errorf("%d were granted at once by the replica", n)
+	}
+	u.gain(cluster)
+	u.check()
+}
+
+// linked says why a replica is not in step with its master.
+func linked(t *testing.T, replica redis.UniversalClient) error {
+	info, err := replica.Info(t.Context(), "replication").Result()
+	if err == nil && !strings.Contains(info, "master_link_status:up") {
+		err = fmt.Errorf("not linked: %s", info)
+	}
+	return err
+}
+
+// replicated waits until the replica has all.
+func replicated(t *testing.T, master redis.UniversalClient) {
+	t.Helper()
+	n, err := master.Do(t.Context(), "WAIT", 1, 0).Int()
+	if err != nil || n != 1 {
+		t.Fatalf("%d replicas have all: %v", n, err)
+	}
+}

@@ -1,0 +1,139 @@
+package redisratelimit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
+)
+
+// all asks for more than there can be.
+var all = ratelimit.Ask{Runs: []ratelimit.Run{{Priority: ratelimit.High, Size: 1, Count: 10_000}}}
+
+// away checks that a server is answered for as trouble with our own Redis, for
+// the reason that it gives.
+func away(t *testing.T, s *redisratelimit.Store, p *ratelimit.Plan, reason string) {
+	t.Helper()
+	_, err := s.Acquire(t.Context(), p, all)
+	if fault.Of(err) != fault.Infrastructure || !strings.Contains(err.Error(), reason) {
+		t.Errorf("got %v of class %v, want %s", err, fault.Of(err), reason)
+	}
+}
+
+// A server that hangs is left when the context ends, long before the client's own
+// timeout.
+func TestHungServer(t *testing.T) {
+	s := newServer(t)
+	client, err := redisdb.Open(s.url(), redisdb.Config{Timeout: 5 * time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	store := newStore(t, client, "rate")
+	plan := planOfLimits(t, ratelimit.Limits{HardLimit: 500, Rate: 450})
+	ask := ratelimit.Ask{Runs: []ratelimit.Run{{Priority: ratelimit.High, Size: 1, Count: 1}}}
+	if _, err := store.Acquire(t.Context(), plan, ask); err != nil {
+		t.Fatal(err)
+	}
+	s.stop()
+	defer s.signal(syscall.SIGCONT)
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err = store.Acquire(ctx, plan, ask)
+	if !errors.Is(err, context.DeadlineExceeded) && fault.Of(err) != fault.Infrastructure {
+		t.Errorf("a server that hangs: %v", err)
+	}
+	if took := time.Since(began); took > time.Minute {
+		t.Errorf("it took %s", took)
+	}
+}
+
+// A replica is no place for a budget.
+func TestReadOnly(t *testing.T) {
+	client := open(t, newServer(t).url())
+	if err := client.SlaveOf(t.Context(), "127.0.0.1", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	away(t, newStore(t, client, "rate"), planOfLimits(t, ratelimit.Limits{HardLimit: 500, Rate: 450}), "READONLY")
+}
+
+// A user who may not run INFO is told what to allow, without a password.
+func TestForbidden(t *testing.T) {
+	s := newServer(t)
+	admin := open(t, s.url())
+	if err := admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">geheim", "~*", "+@all", "-info").Err(); err != nil {
+		t.Fatal(err)
+	}
+	client := open(t, "redis://app:geheim@"+s.address+"/0")
+	_, err := newStore(t, client, "rate").Acquire(t.Context(), planOfLimits(t, ratelimit.Limits{HardLimit: 500, Rate: 450}),
+		ratelimit.Ask{Runs: []ratelimit.Run{{Priority: ratelimit.High, Size: 1, Count: 1}}})
+	if err == nil || !strings.Contains(err.Error(), "+info") || strings.Contains(err.Error(), "geheim") || fault.Of(err) != fault.Infrastructure {
+		t.Errorf("a user without INFO: %v, class %v", err, fault.Of(err))
+	}
+}
+
+// A server without memory grants nothing and charges nothing.
+func TestOutOfMemory(t *testing.T) {
+	for mode, m := range modes {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel() // a window takes a second
+			s := newServer(t)
+			client := open(t, s.url())
+			store := newStore(t, client, "rate")
+			u := &usage{t: t, plan: planOfLimits(t, m.limits)}
+			u.must(store)
+			u.gain(store)
+			limit := func(bytes string) {
+				if err := client.ConfigSet(t.Context(), "maxmemory", bytes).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			limit("1")
+			before, err := client.Get(t.Context(), m.key).Result()
+			if err != nil {
+				t.Fatal(err)
+			}
+			refused := func() error {
+				if _, err := u.ask(store); err != nil {
+					return nil
+				}
+				return errors.New("it was not refused")
+			}
+			eventually(t, "a grant fails", refused)
+			away(t, store, u.plan, "OOM")
+			if after, err := client.Get(t.Context(), m.key).Result(); err != nil || after != before {
+				t.Errorf("the state is %x, and was %x: %v", after, before, err)
+			}
+			limit("0")
+			u.gain(store)
+			u.check()
+		})
+	}
+}
+
+// A server that loads its data says so, and is believed to be away.
+func TestLoading(t *testing.T) {
+	s := newServer(t, "--rdbcompression", "no")
+	client := open(t, s.url())
+	for i := range 300 {
+		if err := client.Set(t.Context(), fmt.Sprint("key", i), strings.Repeat("x", 2000), 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := client.Save(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	s.kill()
+	// A key takes 300 ms now, after each of which it answers. It is not waited for.
+	s.start("--key-load-delay", "300000", "--loading-process-events-interval-bytes", "1024")
+	away(t, newStore(t, client, "rate"), planOfLimits(t, ratelimit.Limits{HardLimit: 500, Rate: 450}), "LOADING")
+}

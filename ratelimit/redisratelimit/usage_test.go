@@ -1,0 +1,117 @@
+package redisratelimit_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
+)
+
+func planOfLimits(t testing.TB, l ratelimit.Limits) *ratelimit.Plan {
+	t.Helper()
+	p, err := l.Plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// usage is what was granted, by the server's clock, which nobody sets here.
+type usage struct {
+	t    *testing.T
+	plan *ratelimit.Plan
+	mu   sync.Mutex
+	at   []int64 // in order, as one caller asks at a time
+}
+
+// ask takes what there is, and returns how much.
+func (u *usage) ask(s *redisratelimit.Store) (int, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	g, err := s.Acquire(u.t.Context(), u.plan, ratelimit.Ask{Runs: []ratelimit.Run{{Priority: ratelimit.High, Size: 1, Count: 10_000}}})
+	if err != nil {
+		return 0, err
+	}
+	for range g.Runs[0].Granted {
+		u.at = append(u.at, g.At)
+	}
+	return g.Runs[0].Granted, nil
+}
+
+// must is ask of a server that just came back, which may still be loading.
+func (u *usage) must(s *redisratelimit.Store) int {
+	u.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		n, err := u.ask(s)
+		if err == nil {
+			return n
+		}
+		if time.Now().After(deadline) {
+			u.t.Fatal(err)
+		}
+	}
+}
+
+// gain asks until something is granted again.
+func (u *usage) gain(s *redisratelimit.Store) {
+	u.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); u.must(s) == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			u.t.Fatal("nothing is granted any more")
+		}
+	}
+}
+
+// check finds a span with more grants than the bound.
+func (u *usage) check() {
+	u.t.Helper()
+	for from := range u.at {
+		for to := from; to < len(u.at); to++ {
+			n, span := to-from+1, u.at[to]-u.at[from]
+			most := u.plan.Burst + int(span*int64(u.plan.Rate)/1_000_000)
+			if u.plan.Strict {
+				if span >= u.plan.Window.Microseconds() {
+					break
+				}
+				most = u.plan.Rate
+			}
+			if n > most {
+				u.t.Fatalf("%d were granted within %d µs, at most %d may be", n, span, most)
+			}
+		}
+	}
+}
+
+// Two processes take all they can from one budget in real time.
+func TestRealTime(t *testing.T) {
+	for mode, l := range map[string]ratelimit.Limits{
+		"buckets": {HardLimit: 500, Rate: 300, Burst: 40}, "strict": {HardLimit: 500, Rate: 60, Strict: true},
+	} {
+		for kind, connect := range servers {
+			t.Run(mode+"/"+kind, func(t *testing.T) {
+				t.Parallel() // a window takes a second
+				client := connect(t)
+				n := name(t, client)
+				u := &usage{t: t, plan: planOfLimits(t, l)}
+				u.must(newStore(t, client, n))
+				var all sync.WaitGroup
+				for range 2 {
+					s := newStore(t, client, n)
+					all.Go(func() {
+						for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); {
+							if _, err := u.ask(s); err != nil {
+								t.Error(err)
+								return
+							}
+						}
+					})
+				}
+				all.Wait()
+				u.gain(newStore(t, client, n))
+				u.check()
+			})
+		}
+	}
+}
