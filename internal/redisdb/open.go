@@ -104,7 +104,14 @@ func Client(u *url.URL, cluster bool, cfg Config) (redis.UniversalClient, error)
 			opts.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 		}
 	}
-	return redis.NewUniversalClient(opts), nil
+	if cluster {
+		nodes := opts.Cluster()
+		// How long calls may go on failing after another node has taken over from
+		// a dead master; 60 s by default. Each look is one call.
+		nodes.ClusterStateReloadInterval = 3 * time.Second
+		return redis.NewClusterClient(nodes), nil
+	}
+	return redis.NewClient(opts.Simple()), nil
 }
 
 // addresses returns host:port of every host in the URL.

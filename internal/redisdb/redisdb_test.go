@@ -65,6 +65,9 @@ func TestURLs(t *testing.T) {
 		if !ok || !slices.Equal(c.Options().Addrs, want) {
 			t.Errorf("%s: a cluster: %t, want %v", url, ok, want)
 		}
+		if every := c.Options().ClusterStateReloadInterval; every > 5*time.Second {
+			t.Errorf("%s: a new master is looked for every %s", url, every)
+		}
 	}
 }
 
