@@ -63,11 +63,20 @@ func (l *log) Renew(ctx context.Context, lease sqllog.Lease, ttl time.Duration) 
 	return l.move(ctx, l.advance(lease, sqllog.Position{}, ttl))
 }
 
-// Release implements sqllog.Log.
+// Release implements sqllog.Log. Inside begin all leases are given up in one round
+// trip, after the cursors have moved.
 func (l *log) Release(ctx context.Context, lease sqllog.Lease) error {
 	p := l.registry.partition(lease.Lane)
-	return l.scripts.release.Run(ctx, l.client, []string{l.keys.lease(p.stream, lease.Consumer)},
-		lease.Holder, lease.Token, l.keys.channel(p.topic)).Err()
+	c := &call{
+		script: l.scripts.release,
+		keys:   []string{l.keys.lease(p.stream, lease.Consumer)},
+		args:   []any{lease.Holder, lease.Token, l.keys.channel(p.topic)},
+	}
+	if b, ok := ctx.Value(batchKey{}).(*batch); ok {
+		b.releases = append(b.releases, c)
+		return nil
+	}
+	return runAll(ctx, l.client, []*call{c})
 }
 
 // Advance implements sqllog.Log. Redis has no transaction to give to also, so it
@@ -81,7 +90,7 @@ func (l *log) Advance(ctx context.Context, lease sqllog.Lease, p sqllog.Position
 	}
 	c := l.advance(lease, p, ttl)
 	if b, ok := ctx.Value(batchKey{}).(*batch); ok {
-		b.calls = append(b.calls, c)
+		b.moves = append(b.moves, c)
 		return nil
 	}
 	return l.move(ctx, c)
@@ -113,18 +122,22 @@ func (l *log) move(ctx context.Context, calls ...*call) error {
 	return nil
 }
 
-// batch gathers the calls of Advance inside begin.
-type batch struct{ calls []*call }
+// batch gathers the calls of Advance and Release inside begin.
+type batch struct{ moves, releases []*call }
 
 type batchKey struct{}
 
-// begin is logsub.Backend.Begin. There is no transaction: it is one round trip.
+// begin is logsub.Backend.Begin. There is no transaction: it is one round trip for
+// the cursors and one for the leases.
 func (l *log) begin(ctx context.Context, fn func(ctx context.Context, x sqltx.Execer) error) error {
 	b := &batch{}
 	if err := fn(context.WithValue(ctx, batchKey{}, b), nil); err != nil {
 		return err
 	}
-	return l.move(ctx, b.calls...)
+	if err := l.move(ctx, b.moves...); err != nil || len(b.releases) == 0 {
+		return err
+	}
+	return runAll(ctx, l.client, b.releases)
 }
 
 // Rebase implements sqllog.Log. Streams and groups are restored together or not
