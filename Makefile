@@ -15,7 +15,7 @@ export CGO_ENABLED = 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check fmt services services-down matrix stress chaos bench browser fuzz
+.PHONY: help run demo test check fmt services services-down matrix stress chaos limit-proof mirror bench browser fuzz
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -52,6 +52,12 @@ stress: ## the out-of-order stress on every database, with the naive reader as c
 
 chaos: ## kill -9 the box office at random moments (KILLS=100) and its relay (RELAY_KILLS=30), check the invariants
 	$(GO) run ./examples/boxoffice chaos --kills $(KILLS) --relay-kills $(RELAY_KILLS)
+
+limit-proof: ## the rate limiter against an upstream that bans: every window measured, a table (needs redis-server)
+	$(GO) run ./examples/boxoffice limit-proof
+
+mirror: ## the artist mirror at its budget for SECONDS (60), on embedded defaults or BOXOFFICE_DB_URL, _BUS_URL and _REDIS_URL
+	$(GO) run ./examples/boxoffice mirror-run --seconds $(or $(SECONDS),60)
 
 bench: ## the benchmarks beside their peers, in one run, with ratios
 	./scripts/with-services.sh -- $(GO) run ./bench/cmd/bench

@@ -15,6 +15,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/chaos"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/limitproof"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/mirrorrun"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream"
 )
 
@@ -38,11 +40,15 @@ func run(args []string) int {
 		return demo.Main(ctx, args, os.Stdout, os.Stderr)
 	case "chaos":
 		return chaos.Main(ctx, args, os.Stdout, os.Stderr)
+	case "limit-proof":
+		return limitproof.Main(ctx, args, os.Stdout, os.Stderr)
+	case "mirror-run":
+		return mirrorrun.Main(ctx, args, os.Stdout, os.Stderr)
 	case "version":
 		fmt.Println("boxoffice", app.Version())
 		return 0
 	}
-	fmt.Fprintf(os.Stderr, "boxoffice: unknown command %q; known are: serve, gateway, upstream, demo, chaos, version\n", name)
+	fmt.Fprintf(os.Stderr, "boxoffice: unknown command %q; known are: serve, gateway, upstream, demo, chaos, limit-proof, mirror-run, version\n", name)
 	return 2
 }
 

@@ -27,16 +27,17 @@ var beside = []string{
 	"./internal/migrate", "./internal/pgdb", "./internal/mysqldb", "./internal/redisdb", "./internal/servicetest",
 	"./internal/sqllog/logbus", "./internal/sqllog/sqllogtest", "./internal/txbus",
 	"./examples/boxoffice/internal/ops", "./examples/boxoffice/internal/store",
-	"./bench/batchbench", "./bench/busbench", "./bench/kafkabench", "./bench/outboxbench", "./bench/place",
+	"./examples/boxoffice/internal/limitproof", "./examples/boxoffice/internal/meter", "./examples/boxoffice/internal/scenarios",
+	"./bench/batchbench", "./bench/busbench", "./bench/kafkabench", "./bench/limitbench", "./bench/outboxbench", "./bench/place",
 }
 
-// alone are packages that kill servers.
-var alone = []string{"./internal/faulttest"}
+// alone are packages that kill servers, or want a transport to themselves.
+var alone = []string{"./internal/faulttest", "./examples/boxoffice/internal/mirrorrun"}
 
 // business are packages that run once more on each database server.
 var business = []string{
 	"./examples/boxoffice/internal/catalog", "./examples/boxoffice/internal/booking",
-	"./examples/boxoffice/internal/payment", "./examples/boxoffice/internal/stats",
+	"./examples/boxoffice/internal/payment", "./examples/boxoffice/internal/stats", "./examples/boxoffice/internal/artist",
 }
 
 func main() {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
@@ -44,7 +45,13 @@ type Operator interface {
 	DropDeadLetters(ctx context.Context, topic string, s ops.Selection) (any, error)
 }
 
-// Config of an [API]; all of it is required but Logger, Writers and Wait.
+// Artists answers at once what the mirror has of an artist.
+type Artists interface {
+	Get(ctx context.Context, id string) (artist.View, error)
+}
+
+// Config of an [API]; all of it is required but Artists, Threshold, Writers, Wait
+// and Logger.
 type Config struct {
 	Store      *store.Store
 	Catalog    *catalog.Catalog
@@ -54,6 +61,8 @@ type Config struct {
 	Entry      *auth.Entry
 	AdminToken string
 	Operator   Operator
+	// Artists is nil where artists are not mirrored.
+	Artists Artists
 	// Threshold is what the waiting room reports as its limit.
 	Threshold int
 	// Writers is how many writing requests are at work at once, 256 when zero,
@@ -67,7 +76,7 @@ type Config struct {
 func (c Config) validate() error {
 	if c.Store == nil || c.Catalog == nil || c.Booking == nil || c.Payments == nil ||
 		c.Login == nil || c.Entry == nil || c.Operator == nil || c.AdminToken == "" {
-		return errors.New("api: Config is not complete; only Threshold, Writers, Wait and Logger may be left out")
+		return errors.New("api: Config is not complete; only Artists, Threshold, Writers, Wait and Logger may be left out")
 	}
 	return nil
 }
@@ -114,6 +123,7 @@ func (a *API) routes() {
 	public("POST /api/login", a.bounded(a.login))
 	public("GET /api/shows", a.shows)
 	public("GET /api/shows/{id}", a.show)
+	public("GET /api/artists/{id}", a.artist)
 
 	member("POST /api/queue/check/{eventId}", a.queueCheck)
 	member("POST /api/queue/heartbeat/{eventId}", a.queueCheck)

@@ -22,6 +22,9 @@
 // wait in order of arrival for up to 10 s and are then answered 503 with
 // Retry-After, so that a crowd makes requests slow and not the process.
 //
+// GET /api/artists/{id} answers at once with what the mirror has, needs no sign-in,
+// and is 503 where artists are not mirrored.
+//
 // An operator looks after dead letters:
 //
 //	GET  /api/admin/dead-letters/{topic}          the letters, oldest first (?limit=100)
@@ -40,5 +43,6 @@
 //	a payment's key: repeated, reused, missing                      TestPaymentKey
 //	an error never shows what is inside                             TestInternalError
 //	too many writers wait, then are sent away                       TestBusy
+//	artists: bad ids, and no mirror, have their answers             TestArtistBadInput, TestArtistsOff (package app)
 //	dead letters: every bad request has its own answer              TestDeadLetterErrors
 package api

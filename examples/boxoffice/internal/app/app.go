@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
@@ -24,6 +25,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/stats"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/outbox"
 )
@@ -40,6 +42,14 @@ type Options struct {
 	Gateway gateway.Config
 	// GatewayTimeout bounds each call to the gateway; 2 s when zero.
 	GatewayTimeout time.Duration
+	// Upstream configures the simulated API of the artists.
+	Upstream upstream.Config
+	// Prefetch configures the prefetch of artists; the App says who holds it, and
+	// what waits.
+	Prefetch artist.PrefetchConfig
+	// WrapArtists stands between the requests for artists and the transport;
+	// nothing when nil.
+	WrapArtists func(message.Publisher) message.Publisher
 	// WrapRelay stands between the relay and the transport; nothing when nil.
 	WrapRelay func(message.Publisher) (message.Publisher, error)
 	// Drain bounds each step of the shutdown; 15 s when zero.
@@ -74,6 +84,9 @@ type App struct {
 	requests  *ops.Requests
 	keys      *sqlidempotency.Store
 	skipped   map[ops.Consumer]*atomic.Int64 // duplicates, by consumer
+	commands  *commands
+	shared    shared
+	artists   *artists // nil when this process has no part in the mirror
 }
 
 // New makes an App. It does no I/O.
@@ -93,7 +106,7 @@ func New(cfg config.Config, opt Options) (*App, error) {
 	if opt.GatewayTimeout == 0 {
 		opt.GatewayTimeout = 2 * time.Second
 	}
-	return &App{requests: ops.NewRequests(), cfg: cfg, opt: opt, log: opt.Logger, ready: make(chan struct{})}, nil
+	return &App{requests: ops.NewRequests(), commands: newCommands(), cfg: cfg, opt: opt, log: opt.Logger, ready: make(chan struct{})}, nil
 }
 
 // Ready is closed once the App serves.
@@ -128,10 +141,14 @@ func (a *App) Run(ctx context.Context) (err error) {
 	if err := a.startGateway(run, &opened); err != nil {
 		return errors.Join(err, run.stop())
 	}
-	if err := a.build(); err != nil {
+	artistAPI, err := a.startUpstream(run)
+	if err != nil {
 		return errors.Join(err, run.stop())
 	}
-	if err := a.bus.Declare(ctx, topics(a.consumers())...); err != nil {
+	if err := a.build(artistAPI, &opened); err != nil {
+		return errors.Join(err, run.stop())
+	}
+	if err := a.bus.Declare(ctx, a.topics()...); err != nil {
 		return errors.Join(err, run.stop())
 	}
 	a.startParts(run)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/fault"
@@ -28,6 +29,14 @@ func (a *App) consumers() []store.Consumer {
 
 // topics declares what must exist before the first publish: a group that is
 // made later would miss what came before it.
+func (a *App) topics() []bus.Topic {
+	all := topics(a.consumers())
+	if a.cfg.Mirrors() {
+		all = append(all, artist.Topics()...)
+	}
+	return all
+}
+
 func topics(consumers []store.Consumer) []bus.Topic {
 	var all []bus.Topic
 	add := func(name string) *bus.Topic {
@@ -95,7 +104,19 @@ func (a *App) buildRunner() error {
 			return err
 		}
 	}
+	if m := a.artists; m != nil && m.worker != nil {
+		return a.runner.Add(m.worker.Pair(a.ops.Lags()))
+	}
 	return nil
+}
+
+// duplicates counts what a consumer skipped because it had handled it before;
+// artists have versions instead.
+func (a *App) duplicates(c ops.Consumer) int64 {
+	if n := a.skipped[c]; n != nil {
+		return n.Load()
+	}
+	return 0
 }
 
 // errNoTransaction cannot happen while the guard keeps its keys in the database.

@@ -23,7 +23,7 @@ import (
 func split(t *testing.T, dir, bank, roles string) *process {
 	t.Helper()
 	return start(t, "--data-dir", dir, "--db-url", "sqlite://"+filepath.Join(dir, "boxoffice.db"), "--gateway-url", bank,
-		"--roles", roles, "--admin-token", "admin-token-of-the-test", "--hold-seconds", "60")
+		"--roles", roles, "--redis-url", "off", "--admin-token", "admin-token-of-the-test", "--hold-seconds", "60")
 }
 
 // Every step is made by a process of its own, which is gone before the next

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
@@ -32,7 +33,7 @@ type outboxStore interface {
 // from the next one.
 const leaseTTL = 3 * time.Second
 
-// open opens the database, the outbox and the transport.
+// open opens the database, the outbox, the transport and Redis.
 func (a *App) open(ctx context.Context, opened *closers) error {
 	var err error
 	if a.store, err = store.Open(ctx, a.cfg.DBURL); err != nil {
@@ -65,7 +66,7 @@ func (a *App) open(ctx context.Context, opened *closers) error {
 		return fmt.Errorf("BOXOFFICE_BUS_URL (--bus-url): %w", err)
 	}
 	opened.add(a.bus.Close)
-	return nil
+	return a.openShared(opened)
 }
 
 // route names the topic of each event.
@@ -105,7 +106,7 @@ func (a *App) startGateway(run *stages, opened *closers) error {
 }
 
 // build makes the parts of the business and what this process runs of them.
-func (a *App) build() error {
+func (a *App) build(artistAPI string, opened *closers) error {
 	var err error
 	if a.catalog, err = catalog.New(a.store); err != nil {
 		return err
@@ -137,18 +138,29 @@ func (a *App) build() error {
 	if a.relay, err = outbox.NewRelay(a.events, transport, a.relayConfig()); err != nil {
 		return err
 	}
-	if err := a.buildRunner(); err != nil {
+	if err := a.buildBudget(); err != nil {
 		return err
 	}
+	if err := a.buildOps(); err != nil {
+		return err
+	}
+	if err := a.buildArtists(artistAPI, opened); err != nil {
+		return err
+	}
+	return a.buildRunner()
+}
+
+func (a *App) buildOps() (err error) {
 	cfg := ops.Config{
 		Store: a.store, Stats: a.stats, Outbox: a.events, Bus: a.bus, Gateway: a.charger, Published: a.published, Logger: a.log,
 	}
 	for _, c := range a.consumers() {
 		cfg.Consumers = append(cfg.Consumers, operated(c))
 	}
+	a.operatedArtists(&cfg)
 	if a.cfg.Has(config.RoleWorker) {
-		cfg.Status, cfg.Executor = a.runner.Status, a.executor.Status
-		cfg.Duplicates = func(c ops.Consumer) int64 { return a.skipped[c].Load() }
+		cfg.Status = func() []bus.ConsumerStatus { return a.runner.Status() }
+		cfg.Executor, cfg.Duplicates = a.executor.Status, a.duplicates
 	}
 	a.ops, err = ops.New(cfg)
 	return err

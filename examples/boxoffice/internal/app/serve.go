@@ -22,6 +22,7 @@ import (
 // the consumers, the relay.
 func (a *App) startParts(run *stages) {
 	run.start("figures", a.ops.Run)
+	a.startArtists(run)
 	if a.cfg.Has(config.RoleRelay) {
 		run.start("published", a.published.Run)
 		run.start("relay", a.relay.Run)
@@ -31,6 +32,7 @@ func (a *App) startParts(run *stages) {
 		run.start("pruner", a.prune)
 		run.start("hold timeout", a.booking.Run)
 		run.start("payments", a.executor.Run)
+		a.startArtistSingletons(run)
 	}
 }
 
@@ -49,7 +51,11 @@ func (a *App) serve(run *stages, ln net.Listener) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", a.readyz)
-	mux.Handle("GET /metrics", a.ops.Metrics(a.requests))
+	metrics, err := a.metrics()
+	if err != nil {
+		return err
+	}
+	mux.Handle("GET /metrics", metrics)
 	if a.cfg.Has(config.RoleAPI) {
 		routes, pages, err := a.web()
 		if err != nil {
@@ -80,10 +86,14 @@ func (a *App) web() (routes, pages http.Handler, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	routes, err = api.New(api.Config{
+	cfg := api.Config{
 		Store: a.store, Catalog: a.catalog, Booking: a.booking, Payments: a.payments, Login: login, Entry: entry,
 		AdminToken: a.cfg.AdminToken, Operator: a.ops, Threshold: a.cfg.QueueThreshold, Logger: a.log,
-	})
+	}
+	if a.artists != nil {
+		cfg.Artists = a.artists.mirror
+	}
+	routes, err = api.New(cfg)
 	if err != nil {
 		return nil, nil, err
 	}

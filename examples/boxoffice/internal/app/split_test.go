@@ -13,7 +13,7 @@ func TestPublishedByAnotherProcess(t *testing.T) {
 	t.Parallel()
 	db, bank := boxtest.URL(t), bank(t)
 	role := func(name string) *process {
-		return start(t, "--data-dir", t.TempDir(), "--db-url", db, "--gateway-url", bank, "--roles", name,
+		return start(t, "--data-dir", t.TempDir(), "--db-url", db, "--gateway-url", bank, "--roles", name, "--redis-url", "off",
 			"--secret", "a-secret-that-both-processes-share", "--admin-token", "admin-token-of-the-test")
 	}
 	api := role("api")

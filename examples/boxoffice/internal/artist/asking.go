@@ -45,6 +45,9 @@ func (m *Mirror) answer(ctx context.Context, q ask) {
 		return
 	}
 	m.metrics.asked.Add(1)
+	if !q.unknown {
+		return
+	}
 	// From now on a read anywhere finds UPDATING. Should this fail, it finds
 	// NOT_FOUND a little longer.
 	err = m.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {

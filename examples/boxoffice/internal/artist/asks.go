@@ -11,8 +11,9 @@ const maxRecent = 10_000
 
 // ask is a refresh that a read wants.
 type ask struct {
-	id     string
-	reason Reason
+	id      string
+	reason  Reason
+	unknown bool // the database may have no row of it
 }
 
 // asks is what stands between reads, which must not wait, and the coalescer and

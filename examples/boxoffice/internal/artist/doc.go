@@ -21,7 +21,8 @@
 //	high overtakes low, and low is skipped                         TestPriorityInversion
 //	a poison artist is a dead letter and hurts nobody else         TestPoisonArtist, TestMixedBatch
 //	one that the API does not have is NOT_FOUND, and may come      TestMissingArtist
-//	a slow database: the breaker opens, nothing is acknowledged    TestSlowDatabase, TestWriteGivesUp
+//	a slow database: the breaker opens, nothing is acknowledged    TestSlowDatabase, TestWriteGivesUp,
+//	                                                               TestLooksSayNothingOfWrites
 //	no budget: the consumer pauses, nothing becomes a dead letter  TestBudgetAway, TestBudgetOfNoStore
 //	a 429 stops all calls for as long as it says                   TestFetchRespectsRetryAfter
 //	each answer is judged by what it says of the next attempt      TestFetchJudges, TestFetchTimeout

@@ -47,8 +47,9 @@ func newGuard(cfg BreakerConfig, timeout time.Duration, classify fault.Classifie
 		OnStateChange: func(_ string, from, to gobreaker.State) { changed(from.String(), to.String()) },
 		// Data that the database refuses says that it is there.
 		IsSuccessful: func(err error) bool { return err == nil || fault.Of(err, classify) == fault.Permanent },
-		// So does nothing that the caller called off.
-		IsExcluded: func(err error) bool { return errors.Is(err, context.Canceled) },
+		// What the caller called off says nothing, and neither does a look that
+		// went well: reads are quick long after writes have become slow.
+		IsExcluded: func(err error) bool { return errors.Is(err, context.Canceled) || errors.Is(err, errLooked) },
 	})
 	return g
 }
@@ -76,5 +77,25 @@ func (g *guard) do(ctx context.Context, fn func(ctx context.Context) error) erro
 	return fault.MarkInfrastructure(fmt.Errorf("artist: the database: %w", err))
 }
 
+// look is do for what only reads: its failure counts, and its success does not.
+func (g *guard) look(ctx context.Context, fn func(ctx context.Context) error) error {
+	err := g.do(ctx, func(ctx context.Context) error {
+		if err := fn(ctx); err != nil {
+			return err
+		}
+		return errLooked
+	})
+	if errors.Is(err, errLooked) {
+		return nil
+	}
+	return err
+}
+
+var errLooked = errors.New("read")
+
 // state is 0 closed, 1 half-open, 2 open.
 func (g *guard) state() int { return int(g.circuit.State()) }
+
+// Breaker is the state of the breaker before the database: "closed", "half-open"
+// or "open".
+func (w *Worker) Breaker() string { return w.guard.circuit.State().String() }

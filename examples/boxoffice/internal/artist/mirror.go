@@ -63,5 +63,5 @@ func (m *Mirror) Refresh(id string) bool {
 	if CheckID(id) != nil {
 		return false
 	}
-	return m.queue(id, UserRequest)
+	return m.asks.offer(ask{id: id, reason: UserRequest, unknown: true})
 }

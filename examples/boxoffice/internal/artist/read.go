@@ -107,7 +107,7 @@ func (m *Mirror) view(id string, r look) View {
 	switch {
 	case !r.found:
 		known := m.asks.knows(id)
-		v := View{Freshness: NotFound, UpdateQueued: m.queue(id, CacheMiss)}
+		v := View{Freshness: NotFound, UpdateQueued: m.asks.offer(ask{id: id, reason: CacheMiss, unknown: true})}
 		if known && v.UpdateQueued {
 			v.Freshness = Updating
 		}

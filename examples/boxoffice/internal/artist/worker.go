@@ -135,7 +135,7 @@ func (w *Worker) known(ctx context.Context, jobs []job) (known map[string]string
 	for i, j := range jobs {
 		ids[i] = j.id
 	}
-	err = w.guard.do(ctx, func(ctx context.Context) (err error) {
+	err = w.guard.look(ctx, func(ctx context.Context) (err error) {
 		known, err = w.hashes(ctx, ids)
 		return err
 	})

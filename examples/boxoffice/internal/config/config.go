@@ -46,6 +46,12 @@ type Config struct {
 	GatewayURL string // "" means the simulated gateway in this process
 	Hold       time.Duration
 
+	// RedisURL is [EmbeddedRedis], [NoRedis] or where Redis is.
+	RedisURL    string
+	RedisPrefix string // of every key
+	UpstreamURL string // of the artists; "" means the simulated one in this process
+	Workers     int    // processes that share the upstream's limit
+
 	QueueThreshold int
 	QueueActiveTTL time.Duration
 }
@@ -67,6 +73,7 @@ type setting struct {
 type raw struct {
 	addr, dataDir, dbURL, busURL, redisURL, roles, secret, adminToken, gatewayURL, hold string
 	threshold, activeTTL, entrySecret                                                   string
+	redisPrefix, upstreamURL, workers                                                   string
 }
 
 func (r *raw) settings() []setting {
@@ -75,11 +82,14 @@ func (r *raw) settings() []setting {
 		{"BOXOFFICE_DATA_DIR", "data-dir", ".boxoffice", "folder for the database, the secrets and the simulated gateway's ledger", &r.dataDir},
 		{"BOXOFFICE_DB_URL", "db-url", "", "database: sqlite://path, postgres://user:password@host/name or mysql://…; default: a SQLite file in the data folder, for one process", &r.dbURL},
 		{"BOXOFFICE_BUS_URL", "bus-url", "", "transport; default: the database's own", &r.busURL},
-		{"BOXOFFICE_REDIS_URL", "redis-url", "embedded://", "Redis; embedded:// keeps its data in this process", &r.redisURL},
+		{"BOXOFFICE_REDIS_URL", "redis-url", EmbeddedRedis, "Redis: redis://host:6379/0, rediss://…, several hosts separated by commas (or ?cluster=true) for a Redis Cluster; embedded:// keeps its data in this process; off: artists are not mirrored", &r.redisURL},
+		{"BOXOFFICE_REDIS_PREFIX", "redis-prefix", "", "stands before every key in Redis, so that several box offices can share one", &r.redisPrefix},
 		{"BOXOFFICE_ROLES", "roles", "all", "api, relay, worker, admitter, separated by commas, or all", &r.roles},
 		{"BOXOFFICE_SECRET", "secret", "", "signs sign-ins, at least 32 bytes; default: made and kept in the data folder (other users can see a flag; prefer the variable)", &r.secret},
 		{"BOXOFFICE_ADMIN_TOKEN", "admin-token", "", "opens /api/admin; default: made, kept in the data folder and printed", &r.adminToken},
 		{"BOXOFFICE_GATEWAY_URL", "gateway-url", "", "payment gateway; default: a simulated one in this process", &r.gatewayURL},
+		{"BOXOFFICE_UPSTREAM_URL", "upstream-url", "", "API of the artists; default: a simulated one in this process", &r.upstreamURL},
+		{"BOXOFFICE_WORKERS", "workers", "1", "how many processes with the role worker share the artist API's limit, those that are about to end included", &r.workers},
 		{"BOXOFFICE_HOLD_SECONDS", "hold-seconds", "300", "how long seats are held for payment", &r.hold},
 		{"QUEUE_THRESHOLD", "queue-threshold", "1000", "how many may be inside an event's sale at once, as the waiting room reports it", &r.threshold},
 		{"QUEUE_ACTIVE_TTL_SECONDS", "queue-active-ttl-seconds", "600", "how long an entry token is valid", &r.activeTTL},
@@ -127,7 +137,7 @@ func usage(w io.Writer, settings []setting) {
 
 // check turns the texts into a Config, and returns all that is wrong.
 func (r *raw) check(schemes Schemes) (Config, error) {
-	c := Config{Addr: r.addr, DataDir: r.dataDir, DBURL: r.dbURL, BusURL: r.busURL, GatewayURL: r.gatewayURL, Secret: r.secret, AdminToken: r.adminToken}
+	c := Config{Addr: r.addr, DataDir: r.dataDir, DBURL: r.dbURL, BusURL: r.busURL, GatewayURL: r.gatewayURL, UpstreamURL: r.upstreamURL, RedisURL: r.redisURL, RedisPrefix: r.redisPrefix, Secret: r.secret, AdminToken: r.adminToken}
 	var errs []error
 	bad := func(env, format string, args ...any) {
 		errs = append(errs, fmt.Errorf("%s (--%s): "+format, append([]any{env, r.flagOf(env)}, args...)...))
@@ -157,10 +167,6 @@ func (r *raw) check(schemes Schemes) (Config, error) {
 	} else if err := checkBus(c.BusURL, schemes); err != nil {
 		bad("BOXOFFICE_BUS_URL", "%v", err)
 	}
-	if r.redisURL != "embedded://" {
-		scheme, _, _ := strings.Cut(r.redisURL, "://")
-		bad("BOXOFFICE_REDIS_URL", "unknown scheme %q; known are: embedded", scheme)
-	}
 	if missing := c.missingRoles(); len(missing) > 0 && len(c.Roles) > 0 {
 		why := "this process has only the roles " + strings.Join(c.Roles, ", ") + ", so others must do the rest"
 		if c.Embedded {
@@ -170,9 +176,9 @@ func (r *raw) check(schemes Schemes) (Config, error) {
 			bad("BOXOFFICE_BUS_URL", "%s, but mem:// stays inside a process; use a transport that they share, or set BOXOFFICE_ROLES=all", why)
 		}
 	}
-	if c.GatewayURL != "" {
-		if u, err := url.Parse(c.GatewayURL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-			bad("BOXOFFICE_GATEWAY_URL", "it is not an http:// or https:// URL; write for example http://127.0.0.1:9090")
+	for env, text := range map[string]string{"BOXOFFICE_GATEWAY_URL": c.GatewayURL, "BOXOFFICE_UPSTREAM_URL": c.UpstreamURL} {
+		if u, err := url.Parse(text); text != "" && (err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "") {
+			bad(env, "it is not an http:// or https:// URL; write for example http://127.0.0.1:9090")
 		}
 	}
 	if c.Secret != "" {
@@ -198,6 +204,8 @@ func (r *raw) check(schemes Schemes) (Config, error) {
 		}
 		return n
 	}
+	c.Workers = number("BOXOFFICE_WORKERS", r.workers, 1, MaxWorkers)
+	c.checkRedis(bad)
 	c.Hold = time.Duration(number("BOXOFFICE_HOLD_SECONDS", r.hold, 1, 86_400)) * time.Second
 	c.QueueThreshold = number("QUEUE_THRESHOLD", r.threshold, 1, 100_000_000)
 	c.QueueActiveTTL = time.Duration(number("QUEUE_ACTIVE_TTL_SECONDS", r.activeTTL, 1, 86_400)) * time.Second

@@ -30,7 +30,7 @@ func TestDefaults(t *testing.T) {
 	}
 	if c.Addr != "127.0.0.1:8080" || filepath.Base(c.DataDir) != ".boxoffice" || !filepath.IsAbs(c.DataDir) || !c.Embedded ||
 		c.BusURL != c.DBURL || !strings.HasPrefix(c.DBURL, "sqlite:///") || len(c.Roles) != 4 || c.Hold != 5*time.Minute ||
-		c.GatewayURL != "" || c.QueueThreshold != 1000 || c.QueueActiveTTL != 10*time.Minute {
+		c.GatewayURL != "" || c.UpstreamURL != "" || c.RedisURL != EmbeddedRedis || c.Workers != 1 || !c.Mirrors() || c.QueueThreshold != 1000 || c.QueueActiveTTL != 10*time.Minute {
 		t.Errorf("%+v", c)
 	}
 }
@@ -56,23 +56,32 @@ func TestMistakes(t *testing.T) {
 		args []string
 		want []string // all of these stand in the error
 	}{
-		"addr":            {env: map[string]string{"BOXOFFICE_ADDR": "here"}, want: []string{"BOXOFFICE_ADDR", "host:port"}},
-		"port":            {args: []string{"--addr", "127.0.0.1:99999"}, want: []string{"BOXOFFICE_ADDR"}},
-		"role":            {args: []string{"--roles", "api,boss"}, want: []string{"BOXOFFICE_ROLES", `"boss"`, "worker"}},
-		"database":        {args: []string{"--db-url", "oracle://u:hunter2@x"}, want: []string{"BOXOFFICE_DB_URL", `"oracle"`, "sqlite"}},
-		"database param":  {args: []string{"--db-url", "sqlite://x?foo=hunter2"}, want: []string{"BOXOFFICE_DB_URL", `"foo"`}},
-		"transport":       {args: []string{"--bus-url", "carrier-pigeon://u:hunter2@x"}, want: []string{"BOXOFFICE_BUS_URL", `"carrier-pigeon"`, "mem, sqlite"}},
-		"no scheme":       {args: []string{"--bus-url", "x"}, want: []string{"BOXOFFICE_BUS_URL", "scheme"}},
-		"redis":           {args: []string{"--redis-url", "redis://u:hunter2@x"}, want: []string{"BOXOFFICE_REDIS_URL", `"redis"`, "embedded"}},
-		"gateway":         {args: []string{"--gateway-url", "ftp://x"}, want: []string{"BOXOFFICE_GATEWAY_URL", "http://"}},
-		"secret":          {env: map[string]string{"BOXOFFICE_SECRET": "hunter2"}, want: []string{"BOXOFFICE_SECRET", "7 bytes", "32", "openssl"}},
-		"admin token":     {env: map[string]string{"BOXOFFICE_ADMIN_TOKEN": "hunter2"}, want: []string{"BOXOFFICE_ADMIN_TOKEN", "16"}},
-		"entry secret":    {env: map[string]string{"QUEUE_ENTRY_TOKEN_SECRET": secret + ",hunter2"}, want: []string{"QUEUE_ENTRY_TOKEN_SECRET", "32"}},
-		"hold":            {args: []string{"--hold-seconds", "5m"}, want: []string{"BOXOFFICE_HOLD_SECONDS", "whole number"}},
-		"threshold":       {args: []string{"--queue-threshold", "0"}, want: []string{"QUEUE_THRESHOLD"}},
-		"data dir":        {args: []string{"--data-dir", ""}, want: []string{"BOXOFFICE_DATA_DIR"}},
-		"argument":        {args: []string{"now"}, want: []string{`"now"`}},
-		"several at once": {args: []string{"--addr", "x", "--roles", "y", "--hold-seconds", "z"}, want: []string{"BOXOFFICE_ADDR", "BOXOFFICE_ROLES", "BOXOFFICE_HOLD_SECONDS"}},
+		"addr":             {env: map[string]string{"BOXOFFICE_ADDR": "here"}, want: []string{"BOXOFFICE_ADDR", "host:port"}},
+		"port":             {args: []string{"--addr", "127.0.0.1:99999"}, want: []string{"BOXOFFICE_ADDR"}},
+		"role":             {args: []string{"--roles", "api,boss"}, want: []string{"BOXOFFICE_ROLES", `"boss"`, "worker"}},
+		"database":         {args: []string{"--db-url", "oracle://u:hunter2@x"}, want: []string{"BOXOFFICE_DB_URL", `"oracle"`, "sqlite"}},
+		"database param":   {args: []string{"--db-url", "sqlite://x?foo=hunter2"}, want: []string{"BOXOFFICE_DB_URL", `"foo"`}},
+		"transport":        {args: []string{"--bus-url", "carrier-pigeon://u:hunter2@x"}, want: []string{"BOXOFFICE_BUS_URL", `"carrier-pigeon"`, "mem, sqlite"}},
+		"no scheme":        {args: []string{"--bus-url", "x"}, want: []string{"BOXOFFICE_BUS_URL", "scheme"}},
+		"redis":            {args: []string{"--redis-url", "memcached://u:hunter2@x"}, want: []string{"BOXOFFICE_REDIS_URL", `"memcached"`, "embedded, redis, rediss"}},
+		"redis, no scheme": {args: []string{"--redis-url", "hunter2@x"}, want: []string{"BOXOFFICE_REDIS_URL", "no scheme"}},
+		"redis host":       {args: []string{"--redis-url", "redis://u:hunter2@/"}, want: []string{"BOXOFFICE_REDIS_URL", "no host"}},
+		"redis database":   {args: []string{"--redis-url", "redis://u:hunter2@a,b/3"}, want: []string{"BOXOFFICE_REDIS_URL", "database 3"}},
+		"redis param":      {args: []string{"--redis-url", "redis://u:hunter2@a/?db=3"}, want: []string{"BOXOFFICE_REDIS_URL", `"db"`}},
+		"redis malformed":  {args: []string{"--redis-url", "redis://u:hunter2%@a/"}, want: []string{"BOXOFFICE_REDIS_URL", "malformed"}},
+		"redis prefix":     {args: []string{"--redis-prefix", "a{b}"}, want: []string{"BOXOFFICE_REDIS_PREFIX", "letters"}},
+		"workers":          {args: []string{"--workers", "17"}, want: []string{"BOXOFFICE_WORKERS", "1 to 16"}},
+		"workers apart":    {args: []string{"--workers", "2"}, want: []string{"BOXOFFICE_WORKERS", "BOXOFFICE_REDIS_URL", "redis://"}},
+		"upstream":         {args: []string{"--upstream-url", "u:hunter2@x"}, want: []string{"BOXOFFICE_UPSTREAM_URL", "http://"}},
+		"gateway":          {args: []string{"--gateway-url", "ftp://x"}, want: []string{"BOXOFFICE_GATEWAY_URL", "http://"}},
+		"secret":           {env: map[string]string{"BOXOFFICE_SECRET": "hunter2"}, want: []string{"BOXOFFICE_SECRET", "7 bytes", "32", "openssl"}},
+		"admin token":      {env: map[string]string{"BOXOFFICE_ADMIN_TOKEN": "hunter2"}, want: []string{"BOXOFFICE_ADMIN_TOKEN", "16"}},
+		"entry secret":     {env: map[string]string{"QUEUE_ENTRY_TOKEN_SECRET": secret + ",hunter2"}, want: []string{"QUEUE_ENTRY_TOKEN_SECRET", "32"}},
+		"hold":             {args: []string{"--hold-seconds", "5m"}, want: []string{"BOXOFFICE_HOLD_SECONDS", "whole number"}},
+		"threshold":        {args: []string{"--queue-threshold", "0"}, want: []string{"QUEUE_THRESHOLD"}},
+		"data dir":         {args: []string{"--data-dir", ""}, want: []string{"BOXOFFICE_DATA_DIR"}},
+		"argument":         {args: []string{"now"}, want: []string{`"now"`}},
+		"several at once":  {args: []string{"--addr", "x", "--roles", "y", "--hold-seconds", "z"}, want: []string{"BOXOFFICE_ADDR", "BOXOFFICE_ROLES", "BOXOFFICE_HOLD_SECONDS"}},
 	} {
 		_, err := parse(c.env, c.args...)
 		if err == nil {
@@ -105,8 +114,28 @@ func TestSplitRoles(t *testing.T) {
 	if _, err := parse(nil, "--roles", "worker,relay", "--db-url", "sqlite:///x.db", "--bus-url", "mem://"); err == nil || !strings.Contains(err.Error(), "BOXOFFICE_BUS_URL") {
 		t.Errorf("a part of the roles on an in-process transport: %v", err)
 	}
-	c, err := parse(nil, "--roles", " relay , worker,worker", "--db-url", "sqlite:///x.db")
-	if err != nil || !slices.Equal(c.Roles, []string{"relay", "worker"}) || c.Embedded || c.BusURL != "sqlite:///x.db" || c.Has(RoleAPI) || !c.Has(RoleRelay) {
+	// What the API and the workers share cannot be in each of them.
+	for _, roles := range []string{"api", "worker,relay"} {
+		_, err := parse(nil, "--roles", roles, "--db-url", "sqlite:///x.db")
+		if err == nil || !strings.Contains(err.Error(), "BOXOFFICE_REDIS_URL") || !strings.Contains(err.Error(), "redis://") {
+			t.Errorf("%s with a Redis of its own: %v", roles, err)
+		}
+		for _, redis := range []string{"off", "redis://a:6379/1", "rediss://a", "redis://a,b,c", "redis://a/?cluster=true"} {
+			if _, err := parse(nil, "--roles", roles, "--db-url", "sqlite:///x.db", "--redis-url", redis); err != nil {
+				t.Errorf("%s on %s: %v", roles, redis, err)
+			}
+		}
+	}
+	for _, roles := range []string{"relay", "api,worker"} {
+		if c, err := parse(nil, "--roles", roles, "--db-url", "sqlite:///x.db"); err != nil || !c.Mirrors() {
+			t.Errorf("%s need no Redis that others have too: %v", roles, err)
+		}
+	}
+	c, err := parse(nil, "--roles", " relay , worker,worker", "--db-url", "sqlite:///x.db", "--redis-url", "off")
+	if err != nil || !slices.Equal(c.Roles, []string{"relay", "worker"}) || c.Embedded || c.BusURL != "sqlite:///x.db" || c.Has(RoleAPI) || !c.Has(RoleRelay) || c.Mirrors() {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if c, err := parse(nil, "--workers", "16", "--redis-url", "redis://a", "--redis-prefix", "box-1:"); err != nil || c.Workers != 16 || c.RedisPrefix != "box-1:" {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if _, err := parse(nil, "--roles", "api,relay,worker"); err != nil {

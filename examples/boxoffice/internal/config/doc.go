@@ -12,4 +12,5 @@
 //	every mistake is named with its fix, all at once             TestMistakes
 //	secrets are made once, kept private, and found again         TestSecrets
 //	processes with only a part of the roles need shared URLs     TestSplitRoles
+//	no error repeats a password                                  TestMistakes
 package config

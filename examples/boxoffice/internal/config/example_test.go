@@ -9,7 +9,7 @@ import (
 )
 
 func ExampleParse() {
-	env := map[string]string{"BOXOFFICE_ROLES": "api,relay", "BOXOFFICE_DB_URL": "sqlite:///srv/boxoffice.db"}
+	env := map[string]string{"BOXOFFICE_ROLES": "api,relay", "BOXOFFICE_DB_URL": "sqlite:///srv/boxoffice.db", "BOXOFFICE_REDIS_URL": "redis://redis:6379/0"}
 	getenv := func(name string) string { return env[name] }
 
 	c, err := config.Parse([]string{"--addr", "127.0.0.1:9000"}, getenv, app.Schemes(), io.Discard)

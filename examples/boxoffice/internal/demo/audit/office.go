@@ -44,10 +44,12 @@ type Ops struct {
 		DeadLettered int64  `json:"deadLettered"`
 		Lag          int64  `json:"lag"`
 		LastError    string `json:"lastError"`
+		Apart        bool   `json:"apart"`
 	} `json:"consumers"`
 	DeadLetters []struct {
 		Topic string `json:"topic"`
 		Count int64  `json:"count"`
+		Apart bool   `json:"apart"`
 	} `json:"deadLetters"`
 }
 

@@ -1,0 +1,293 @@
+package app
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+// artistAPI is an API of the artists that answers when it is let.
+type artistAPI struct {
+	url string
+	let chan struct{} // closed when it may
+
+}
+
+func newArtistAPI(t *testing.T) *artistAPI {
+	t.Helper()
+	u, err := upstream.New(upstream.Config{BodyBytes: 3000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &artistAPI{let: make(chan struct{})}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-a.let:
+			u.Handler().ServeHTTP(w, r)
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(server.Close)
+	a.url = server.URL
+	return a
+}
+
+// look reads an artist, and wants an answer.
+func (p *process) look(id string) (v artist.View) {
+	p.t.Helper()
+	(&fan{p: p}).call(http.MethodGet, "/api/artists/"+id, "", nil, 200, &v)
+	if string(v.Snapshot) == "null" {
+		v.Snapshot = nil
+	}
+	return v
+}
+
+// turns looks at an artist until it is as wanted.
+func (p *process) turns(id string, to artist.Freshness) (v artist.View) {
+	p.t.Helper()
+	boxtest.WaitFor(p.t, id+" to be "+string(to), func() bool { v = p.look(id); return v.Freshness == to },
+		func() string { return fmt.Sprintf("%s, asked for: %v", v.Freshness, v.UpdateQueued) })
+	return v
+}
+
+// An artist that nobody asked for before turns from UPDATING to FRESH by itself,
+// through API, coalescer, transport, worker, limiter and database.
+func TestArtistTurnsFresh(t *testing.T) {
+	t.Parallel()
+	name := "t" + strings.ToLower(rand.Text()) + ":"
+	onRedis := func(db, redis func(testing.TB) string) func(*testing.T) []string {
+		return func(t *testing.T) []string {
+			return []string{"--db-url", db(t), "--redis-url", redis(t), "--redis-prefix", name}
+		}
+	}
+	cluster := func(t testing.TB) string { return "redis://" + servicetest.RedisCluster(t) + "/" }
+	for _, on := range []struct {
+		name string
+		args func(*testing.T) []string
+	}{
+		{"embedded", func(*testing.T) []string { return nil }},
+		{"PostgreSQL", onRedis(servicetest.PostgresURL, servicetest.Redis)},
+		{"MariaDB", onRedis(servicetest.MariaDBURL, servicetest.Redis)},
+		{"RedisCluster", onRedis(servicetest.PostgresURL, cluster)},
+	} {
+		t.Run(on.name, func(t *testing.T) {
+			t.Parallel()
+			api := newArtistAPI(t)
+			p := start(t, append(on.args(t), "--data-dir", t.TempDir(), "--upstream-url", api.url)...)
+			if v := p.look("7"); v.Freshness != artist.NotFound || !v.UpdateQueued || v.Snapshot != nil {
+				t.Errorf("the first read: %+v", v)
+			}
+			if v := p.turns("7", artist.Updating); !v.UpdateQueued || v.Snapshot != nil {
+				t.Errorf("while the upstream thinks: %+v", v)
+			}
+			close(api.let)
+			v := p.turns("7", artist.Fresh)
+			var got struct{ ID, Name string }
+			if err := json.Unmarshal(v.Snapshot, &got); err != nil || got.ID != "7" || got.Name == "" {
+				t.Errorf("the snapshot: %+v, %v", got, err)
+			}
+			if v.UpdateQueued || v.LastCheckedAt == nil || v.LastUpdatedAt == nil || v.EstimatedWaitMs != nil {
+				t.Errorf("at the end: %+v", v)
+			}
+			if strings.Contains(string(v.Snapshot), "history") {
+				t.Error("the history was kept")
+			}
+		})
+	}
+}
+
+// The API and the workers are processes of their own, and meet in Redis.
+func TestArtistOfSplitProcesses(t *testing.T) {
+	t.Parallel()
+	redis, db, bank, api := servicetest.Redis(t), servicetest.PostgresURL(t), bank(t), newArtistAPI(t)
+	name := "t" + strings.ToLower(rand.Text()) + ":"
+	role := func(roles string) *process {
+		return start(t, "--data-dir", t.TempDir(), "--db-url", db, "--redis-url", redis, "--redis-prefix", name, "--workers", "2",
+			"--gateway-url", bank, "--upstream-url", api.url, "--roles", roles)
+	}
+	reader := role("api")
+	if v := reader.turns("42", artist.Updating); !v.UpdateQueued {
+		t.Errorf("without a worker: %+v", v)
+	}
+	close(api.let)
+	for range 2 {
+		role("worker")
+	}
+	if v := reader.turns("42", artist.Fresh); v.Snapshot == nil {
+		t.Errorf("with workers: %+v", v)
+	}
+}
+
+// An artist that does not exist is one dead letter with the reason, and costs one
+// call however often it is read.
+func TestArtistThatIsMissing(t *testing.T) {
+	t.Parallel()
+	p := start(t, "--data-dir", t.TempDir())
+	var v artist.View
+	boxtest.WaitFor(t, "the upstream's word", func() bool { v = p.look("99999"); return v.LastCheckedAt != nil })
+	if v.Freshness != artist.NotFound || v.UpdateQueued || v.Snapshot != nil {
+		t.Errorf("%+v", v)
+	}
+	admin := &fan{p: p, token: p.app.AdminToken()}
+	var dead struct {
+		Letters []struct{ Reason string }
+	}
+	boxtest.WaitFor(t, "a dead letter", func() bool {
+		admin.call(http.MethodGet, "/api/admin/dead-letters/update-dlq", "", nil, 200, &dead)
+		return len(dead.Letters) > 0
+	})
+	if len(dead.Letters) != 1 || dead.Letters[0].Reason != artist.API4XX {
+		t.Errorf("%+v", dead)
+	}
+}
+
+func TestArtistBadInput(t *testing.T) {
+	t.Parallel()
+	p := start(t, "--data-dir", t.TempDir())
+	for _, id := range []string{"a%20b", "a.b", "%2e%2e", strings.Repeat("x", 65), "%00", "ü"} {
+		var problem struct{ Type, Field, Detail string }
+		(&fan{p: p}).call(http.MethodGet, "/api/artists/"+id, "", nil, 400, &problem)
+		if problem.Type != "/problems/invalid-request" || problem.Field != "id" || !strings.Contains(problem.Detail, "64 letters") {
+			t.Errorf("%s: %+v", id, problem)
+		}
+	}
+}
+
+// closedPort is an address where nobody answers.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().String()
+}
+
+// Without Redis the office starts, is ready, and answers from the database.
+func TestArtistsWhileRedisDown(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	first := start(t, "--data-dir", dir)
+	fresh := first.turns("7", artist.Fresh)
+	if err := first.stop(); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, "--data-dir", dir, "--redis-url", "redis://:hunter2@"+closedPort(t))
+	ready, err := p.http.Get(p.app.URL() + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ready.Body.Close(); ready.StatusCode != http.StatusOK {
+		t.Errorf("readyz answers %d", ready.StatusCode)
+	}
+	if v := p.look("7"); v.Freshness != artist.Fresh || string(v.Snapshot) != string(fresh.Snapshot) {
+		t.Errorf("a fresh artist: %+v", v)
+	}
+	if _, err := p.app.store.DB().ExecContext(t.Context(), `UPDATE artists SET last_checked_at = 1`); err != nil {
+		t.Fatal(err)
+	}
+	// The first read may promise a refresh; once it was refused, nobody does.
+	var v artist.View
+	boxtest.WaitFor(t, "a stale artist without a promise", func() bool { v = p.look("7"); return !v.UpdateQueued })
+	if v.Freshness != artist.Stale || string(v.Snapshot) != string(fresh.Snapshot) || v.EstimatedWaitMs != nil {
+		t.Errorf("a stale artist: %+v", v)
+	}
+	if v := p.look("8"); v.Freshness != artist.NotFound || v.UpdateQueued || v.EstimatedWaitMs != nil {
+		t.Errorf("an unknown artist: %+v", v)
+	}
+	report, err := p.app.ops.Report(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := fmt.Sprintf("%+v", report); strings.Contains(text, "hunter2") {
+		t.Error("the report names a password")
+	}
+}
+
+// Without the mirror everything else works.
+func TestArtistsOff(t *testing.T) {
+	t.Parallel()
+	p := start(t, "--data-dir", t.TempDir(), "--redis-url", "off")
+	var problem struct{ Type, Detail string }
+	(&fan{p: p}).call(http.MethodGet, "/api/artists/7", "", nil, 503, &problem)
+	if problem.Type != "/problems/artists-off" || !strings.Contains(problem.Detail, "BOXOFFICE_REDIS_URL") {
+		t.Errorf("%+v", problem)
+	}
+	f := p.fan("ann")
+	held := f.hold("A-1")
+	f.await(held.ReservationID, f.pay(held, approve), "A-1", "CONFIRMED , SUCCESS , SOLD")
+	p.sound()
+}
+
+// The office ends while the upstream keeps a call waiting.
+func TestArtistsShutdown(t *testing.T) {
+	t.Parallel()
+	p := start(t, "--data-dir", t.TempDir(), "--upstream-url", newArtistAPI(t).url)
+	p.turns("7", artist.Updating)
+	began := time.Now()
+	if err := p.stop(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("it took %v to end", took)
+	}
+}
+
+// Every series of the mirror is there from the start.
+func TestArtistMetrics(t *testing.T) {
+	t.Parallel()
+	p := start(t, "--data-dir", t.TempDir(), "--redis-url", "redis://"+closedPort(t))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.app.URL()+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := p.http.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%d, %v: %s", res.StatusCode, err, text)
+	}
+	lines := strings.Split(string(text), "\n")
+	for _, series := range []string{
+		`rate_limiter_acquired_total{priority="high"}`, `rate_limiter_rejected_total{priority="low",reason="low_cap"}`, `rate_limiter_rps`,
+		`dedup_coalesce_hit_total`, `dedup_upgrade_total`, `dedup_lock_conflict_total`, `obsolete_event_skipped_total`,
+		`update_process_duration_seconds_count{priority="high"}`, `update_process_error_total{reason="API_4XX"}`,
+		`db_circuit_breaker_state`, `redis_circuit_breaker_state`, `db_upsert_duration_seconds_count`, `redis_command_duration_seconds_count`,
+		`kafka_producer_send_failed_total`, `kafka_consumer_lag{group="high-worker",topic="update-priority-high"}`, `dlq_message_count{topic="update-dlq"}`,
+	} {
+		if !slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, series+" ") }) {
+			t.Errorf("%s is missing", series)
+		}
+	}
+}
+
+// Refreshes of artists have no part in the outbox, so a mirror at work is no
+// unrest of the books for longer than it is at work.
+func TestArtistsAndTheBooks(t *testing.T) {
+	t.Parallel()
+	p := start(t, "--data-dir", t.TempDir())
+	for i := range 50 {
+		p.look(fmt.Sprint(i + 1))
+	}
+	for i := range 50 {
+		p.turns(fmt.Sprint(i+1), artist.Fresh)
+	}
+	p.sound()
+}

@@ -1,0 +1,84 @@
+package app
+
+import (
+	"net/http"
+	"sync/atomic"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/millrace-go/millrace/coalesce/coalesceprom"
+	"github.com/millrace-go/millrace/ratelimit/ratelimitprom"
+)
+
+// metrics serves everything to Prometheus: what package ops knows of the office,
+// and then what the mirror counts.
+func (a *App) metrics() (http.Handler, error) {
+	all, err := a.collectors()
+	if err != nil {
+		return nil, err
+	}
+	registry := prometheus.NewRegistry()
+	for _, c := range all {
+		if err := registry.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	office, mirror := a.ops.Metrics(a.requests), promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// The classic text, uncompressed, is the format of which two parts are a whole.
+		r = r.Clone(r.Context())
+		r.Header.Del("Accept")
+		r.Header.Del("Accept-Encoding")
+		office.ServeHTTP(w, r)
+		mirror.ServeHTTP(w, r)
+	}), nil
+}
+
+// collectors are the metrics of what package ops does not know. Every series is
+// there from the start.
+func (a *App) collectors() ([]prometheus.Collector, error) {
+	m := a.artists
+	if m == nil {
+		return nil, nil
+	}
+	locks, err := coalesceprom.New(m.coalescer)
+	if err != nil {
+		return nil, err
+	}
+	all := []prometheus.Collector{
+		m.mirror.Collector(m.worker), locks, a.commands.took,
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "kafka_producer_send_failed_total", Help: "Refreshes of artists that could not be published, on whichever transport.",
+		}, func() float64 { return float64(m.publisher.failed.Load()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "redis_circuit_breaker_state", Help: "The breaker before Redis: 0 closed, 1 half-open, 2 open.",
+		}, func() float64 { return breakerState[m.coalescer.Stats().Breaker] }),
+	}
+	if m.limiter != nil {
+		limiter, err := ratelimitprom.New(m.limiter, ratelimitprom.Config{})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, limiter)
+	}
+	return all, nil
+}
+
+var breakerState = map[string]float64{"closed": 0, "half-open": 1, "open": 2}
+
+// publisher counts what could not be published.
+type publisher struct {
+	message.Publisher
+	failed atomic.Int64
+}
+
+// Publish implements message.Publisher.
+func (p *publisher) Publish(topic string, messages ...*message.Message) error {
+	err := p.Publisher.Publish(topic, messages...)
+	if err != nil {
+		p.failed.Add(int64(len(messages)))
+	}
+	return err
+}

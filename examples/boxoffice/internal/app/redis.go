@@ -1,0 +1,73 @@
+package app
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/memcoalesce"
+	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/meter"
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/memratelimit"
+	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
+)
+
+// shared is what the processes share beside the database and the transport: in
+// Redis, or in this process when it is the only one.
+type shared struct {
+	locks   coalesce.Store
+	permits ratelimit.Store
+	calls   meter.Store
+}
+
+// redisTimeout bounds a call; callers have shorter deadlines of their own.
+const redisTimeout = time.Second
+
+// openShared connects to nothing: a Redis that is away keeps no process from
+// starting, and no read from its answer.
+func (a *App) openShared(opened *closers) error {
+	if !a.mirrors() {
+		return nil
+	}
+	if a.cfg.RedisURL == config.EmbeddedRedis {
+		permits, err := memratelimit.New(memratelimit.Config{})
+		if err != nil {
+			return err
+		}
+		a.shared = shared{locks: memcoalesce.New(), permits: permits, calls: meter.NewMemory()}
+		return nil
+	}
+	// The limiter's calls are late after milliseconds, so they queue behind
+	// nobody else's for a connection.
+	own, err := a.openRedis(opened)
+	if err != nil {
+		return err
+	}
+	others, err := a.openRedis(opened)
+	if err != nil {
+		return err
+	}
+	if a.shared.permits, err = redisratelimit.New(own, redisratelimit.Config{Name: a.cfg.RedisPrefix + "rate"}); err != nil {
+		return err
+	}
+	if a.shared.locks, err = rediscoalesce.New(others, rediscoalesce.Config{Prefix: a.cfg.RedisPrefix + "upd:"}); err != nil {
+		return err
+	}
+	a.shared.calls, err = meter.NewRedis(others, meter.RedisConfig{Name: a.cfg.RedisPrefix + "calls"})
+	return err
+}
+
+func (a *App) openRedis(opened *closers) (redis.UniversalClient, error) {
+	client, err := redisdb.Open(a.cfg.RedisURL, redisdb.Config{Timeout: redisTimeout})
+	if err != nil {
+		return nil, fmt.Errorf("BOXOFFICE_REDIS_URL (--redis-url): %w", err)
+	}
+	client.AddHook(a.commands)
+	opened.add(client.Close)
+	return client, nil
+}

@@ -1,0 +1,65 @@
+package config
+
+import (
+	"strings"
+
+	"github.com/millrace-go/millrace/internal/redisdb"
+)
+
+const (
+	// EmbeddedRedis keeps in the process what Redis keeps for several.
+	EmbeddedRedis = "embedded://"
+	// NoRedis goes without, and without what needs it: artists are not mirrored.
+	NoRedis = "off"
+
+	// MaxWorkers is how many processes can share the limit of the artists' API:
+	// each takes one of the calls that it has beside those that are used.
+	MaxWorkers = 16
+
+	maxPrefix = 100
+)
+
+// Mirrors reports whether artists are mirrored.
+func (c Config) Mirrors() bool { return c.RedisURL != NoRedis }
+
+// checkRedis finds what is wrong with the settings of Redis.
+func (c Config) checkRedis(bad func(env, format string, args ...any)) {
+	const env = "BOXOFFICE_REDIS_URL"
+	if len(c.RedisPrefix) > maxPrefix || strings.ContainsFunc(c.RedisPrefix, unfit) {
+		bad("BOXOFFICE_REDIS_PREFIX", "use at most %d letters, digits and -_.:", maxPrefix)
+	}
+	switch c.RedisURL {
+	case NoRedis:
+		return
+	case EmbeddedRedis:
+		// The API and the workers meet there; nobody else needs it.
+		if c.Has(RoleAPI) != c.Has(RoleWorker) {
+			bad(env, "this process has only the roles %s, and %s keeps in each process what the API and the workers share; use one redis:// URL for all of them, or set BOXOFFICE_ROLES=all, or %s=%s to do without artists",
+				strings.Join(c.Roles, ", "), EmbeddedRedis, env, NoRedis)
+		}
+		if c.Workers > 1 {
+			bad("BOXOFFICE_WORKERS", "%d processes cannot share a limit that %s=%s keeps in each; use one redis:// URL for all of them, or 1", c.Workers, env, EmbeddedRedis)
+		}
+		return
+	}
+	scheme, _, ok := strings.Cut(c.RedisURL, "://")
+	if !ok {
+		bad(env, "the URL has no scheme; write for example redis://127.0.0.1:6379/0")
+		return
+	}
+	if scheme != "redis" && scheme != "rediss" {
+		bad(env, "unknown scheme %q; known are: embedded, redis, rediss, and %s", scheme, NoRedis)
+		return
+	}
+	client, err := redisdb.Open(c.RedisURL, redisdb.Config{}) // connects to nothing
+	if err == nil {
+		err = client.Close()
+	}
+	if err != nil {
+		bad(env, "%v", err)
+	}
+}
+
+func unfit(c rune) bool {
+	return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("-_.:", c))
+}

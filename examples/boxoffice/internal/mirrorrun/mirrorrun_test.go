@@ -1,0 +1,187 @@
+package mirrorrun
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/screen"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+// TestMain is also the upstream that a run starts.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "upstream" {
+		os.Exit(upstream.Main(context.Background(), os.Args[2:], os.Stdout, os.Stderr))
+	}
+	// The Kafka client has one of those for the whole process, for good.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
+}
+
+// small is a run that any machine can do. So little is asked for that no pause of
+// the upstream's process bunches 500 calls together.
+func small(t *testing.T, args ...string) settings {
+	t.Helper()
+	c, err := parse(append([]string{"--seconds", "3", "--rest", "1", "--body-bytes", "3000", "--latency", "5ms", "--high", "20", "--low", "40"}, args...),
+		func(string) string { return "" }, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.program, c.temp, c.ramp = os.Args[0], t.TempDir(), time.Second
+	return c
+}
+
+func TestMirrorRun(t *testing.T) {
+	c := small(t)
+	c.calm = 500 * time.Millisecond
+	var out, errs bytes.Buffer
+	if code := run(t.Context(), c, screen.New(&out, true), &errs); code != 0 {
+		t.Fatalf("exit %d\n%s\n%s", code, out.String(), errs.String())
+	}
+	for _, want := range []string{
+		"windows above 500 at the upstream: 0;", "high and low were both served", "every artist that was followed turned fresh",
+		"every read was answered: 0 failed", "at rest", "broker 1 s slow", "n/a: what Redis keeps is in the office's own process",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in:\n%s", want, out.String())
+		}
+	}
+	if left, err := os.ReadDir(c.temp); err != nil || len(left) != 0 {
+		t.Errorf("it left %v, %v", left, err)
+	}
+}
+
+// The whole of it on real servers; the topics are those of every box office on the
+// broker, so nothing else may run there meanwhile.
+func TestOnServers(t *testing.T) {
+	for _, on := range []struct {
+		name    string
+		db, bus func(testing.TB) string
+	}{
+		{"Kafka", servicetest.PostgresURL, func(t testing.TB) string { return "kafka://" + servicetest.Kafka(t) + "/" }},
+		{"PostgreSQL", servicetest.PostgresURL, func(testing.TB) string { return "" }},
+		{"MariaDB", servicetest.MariaDBURL, func(testing.TB) string { return "" }},
+	} {
+		t.Run(on.name, func(t *testing.T) {
+			args := []string{"--redis-url", servicetest.Redis(t), "--db-url", on.db(t)}
+			if url := on.bus(t); url != "" {
+				args = append(args, "--bus-url", url)
+			}
+			var out, errs bytes.Buffer
+			if code := run(t.Context(), small(t, args...), screen.New(&out, true), &errs); code != 0 {
+				t.Fatalf("exit %d\n%s\n%s", code, out.String(), errs.String())
+			}
+			if !strings.Contains(out.String(), "while Redis is away nobody is told how long it takes: 0 of") {
+				t.Errorf("no word of Redis in:\n%s", out.String())
+			}
+		})
+	}
+}
+
+// sound is a result in which everything holds.
+func sound() *result {
+	r := &result{elapsed: time.Second, cores: 2, office: figures{}, began: figures{}, load: &readers{turned: []time.Duration{time.Second}}}
+	r.after.Classes = map[string]upstream.Class{"high": {Calls: 100}, "low": {Calls: 350}}
+	r.after.Calls, r.after.Worst.Calls = 450, 470
+	return r
+}
+
+func TestWindowsAboveTheLimit(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(*result)
+		want  string // what is broken or missed; "" for nothing
+		sound bool
+	}{
+		"nothing":      {func(*result) {}, "", true},
+		"a window":     {func(r *result) { r.after.Violations = 1 }, "BROKEN  windows above 500", false},
+		"a ban":        {func(r *result) { r.after.Bans = 1 }, "BROKEN  windows above 500", false},
+		"no low":       {func(r *result) { r.after.Classes["low"] = upstream.Class{} }, "BROKEN  high and low", false},
+		"never fresh":  {func(r *result) { r.load.never = 1 }, "BROKEN  every artist", false},
+		"a failure":    {func(r *result) { r.load.failed, r.load.failure = 1, io.EOF }, "BROKEN  every read was answered: 1 failed, the first with: EOF", false},
+		"slow refresh": {func(r *result) { r.load.turned[0] = 4 * time.Second }, "MISSED  high, from the read until fresh", true},
+		"slow reads": {func(r *result) {
+			r.phases = []phase{{name: "at rest", reads: &readers{took: []time.Duration{time.Second}}}}
+		}, "MISSED  reads, at rest", true},
+		"a promise without Redis": {func(r *result) {
+			r.phases = []phase{{name: "Redis away", reads: &readers{took: []time.Duration{1}, estimates: 1}}}
+		}, "BROKEN  while Redis is away", false},
+	} {
+		r := sound()
+		c.spoil(r)
+		var out bytes.Buffer
+		got := r.report(screen.New(&out, true))
+		marks := strings.Count(out.String(), "BROKEN") + strings.Count(out.String(), "MISSED")
+		if got != c.sound || !strings.Contains(out.String(), c.want) || (marks == 0) != (c.want == "") {
+			t.Errorf("%s: sound %v, want %v with %q:\n%s", name, got, c.sound, c.want, out.String())
+		}
+	}
+}
+
+func TestBound(t *testing.T) {
+	r := sound()
+	if got := r.bound(); got != "the budget" {
+		t.Errorf("at 450/s: %s", got)
+	}
+	r.after.Calls = 300
+	if got := r.bound(); !strings.Contains(got, "not known") {
+		t.Errorf("without /proc: %s", got)
+	}
+	if r.cpuKnown, r.cpuUpstream, r.cpuOffice = true, time.Second, 900*time.Millisecond; !strings.HasPrefix(r.bound(), "the processors: 1.90 of 2") {
+		t.Errorf("busy: %s", r.bound())
+	}
+	if r.cpuOffice = 0; !strings.HasPrefix(r.bound(), "time, not processors") {
+		t.Errorf("idle: %s", r.bound())
+	}
+}
+
+func TestQuantiles(t *testing.T) {
+	var times []time.Duration
+	for n := 100; n > 0; n-- {
+		times = append(times, time.Duration(n))
+	}
+	if a, b, c := quantile(times, .5), quantile(times, .95), quantile(nil, .5); a != 51 || b != 96 || c != 0 {
+		t.Errorf("%d, %d, %d", a, b, c)
+	}
+	if times[0] != 100 {
+		t.Error("the times were reordered")
+	}
+	after, before := figures{`a_sum{x="1"}`: 5, `a_count{x="1"}`: 4}, figures{`a_sum{x="1"}`: 1, `a_count{x="1"}`: 2}
+	if got := after.mean(before, "a", `{x="1"}`); got != 2*time.Second {
+		t.Errorf("mean %v", got)
+	}
+	if got := before.mean(before, "a", `{x="1"}`); got != 0 {
+		t.Errorf("mean of nothing %v", got)
+	}
+}
+
+func TestBadFlags(t *testing.T) {
+	for args, want := range map[string]string{
+		"--seconds 0": "--seconds", "--rest 0": "--rest", "--body-bytes 9": "--body-bytes", "--latency 9s": "--latency",
+		"--high 0": "--high", "--low 2000": "--low", "now": "unexpected argument",
+		"--redis-url rediss://u:hunter2@h": "--redis-url", "--redis-url redis://u:hunter2@a,b": "--redis-url",
+	} {
+		_, err := parse(strings.Fields(args), func(string) string { return "" }, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+	if _, err := parse([]string{"--help"}, func(string) string { return "" }, io.Discard); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("help: %v", err)
+	}
+	c, err := parse(nil, func(name string) string { return map[string]string{"BOXOFFICE_REDIS_URL": "redis://h"}[name] }, io.Discard)
+	if err != nil || c.redisURL != "redis://h" || c.seconds != 60 || c.bodyBytes != 300_000 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if code := Main(t.Context(), []string{"--seconds", "0"}, io.Discard, io.Discard); code != 2 {
+		t.Errorf("exit %d", code)
+	}
+}

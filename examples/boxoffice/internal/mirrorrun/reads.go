@@ -1,0 +1,139 @@
+package mirrorrun
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// view is what a read tells, but for the snapshot.
+type view struct {
+	Freshness       string     `json:"freshness"`
+	LastCheckedAt   *time.Time `json:"lastCheckedAt"`
+	UpdateQueued    bool       `json:"updateQueued"`
+	EstimatedWaitMs *int64     `json:"estimatedWaitMs"`
+}
+
+// readers read artists from the office.
+type readers struct {
+	url  string
+	http *http.Client
+	ids  []string
+
+	mu        sync.Mutex
+	took      []time.Duration
+	turned    []time.Duration // from a read until the artist was fresh
+	never     int             // artists that did not turn fresh in time
+	failed    int
+	failure   error // the first
+	estimates int   // answers that told how long it takes
+}
+
+// turnsWithin bounds the wait for an artist to turn fresh.
+const turnsWithin = 30 * time.Second
+
+func newReaders(url string, ids []string) *readers {
+	return &readers{url: url, ids: ids, http: &http.Client{
+		Transport: &http.Transport{MaxIdleConnsPerHost: 256}, Timeout: 20 * time.Second,
+	}}
+}
+
+// run reads at a rate for a time, each artist in its turn, and follows as many of
+// them as it is told to until they are fresh. They are few, because who follows
+// reads too, and a slow mirror must not be made slower by it.
+func (r *readers) run(ctx context.Context, perSecond int, lasts time.Duration, followers int) {
+	follow := make(chan struct{}, followers)
+	var reads sync.WaitGroup
+	defer reads.Wait()
+	tick := time.NewTicker(time.Second / time.Duration(perSecond))
+	defer tick.Stop()
+	end := time.NewTimer(lasts)
+	defer end.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-end.C:
+			return
+		case <-tick.C:
+		}
+		id := r.ids[n%len(r.ids)]
+		reads.Go(func() {
+			select {
+			case follow <- struct{}{}:
+				defer func() { <-follow }()
+				r.read(ctx, id, true)
+			default:
+				r.read(ctx, id, false)
+			}
+		})
+	}
+}
+
+// read reads an artist and, when it is followed and not fresh, waits for it.
+func (r *readers) read(ctx context.Context, id string, followed bool) {
+	began := time.Now()
+	v, err := r.get(ctx, id)
+	took := time.Since(began)
+	r.mu.Lock()
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		if r.failed++; r.failure == nil {
+			r.failure = err
+		}
+	default:
+		r.took = append(r.took, took)
+		if v.EstimatedWaitMs != nil {
+			r.estimates++
+		}
+	}
+	r.mu.Unlock()
+	if err != nil || !followed || !v.UpdateQueued {
+		return
+	}
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for time.Since(began) < turnsWithin {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if v, err = r.get(ctx, id); err == nil && v.Freshness == "FRESH" {
+			r.mu.Lock()
+			r.turned = append(r.turned, time.Since(began))
+			r.mu.Unlock()
+			return
+		}
+	}
+	r.mu.Lock()
+	r.never++
+	r.mu.Unlock()
+}
+
+func (r *readers) get(ctx context.Context, id string) (v view, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url+"/api/artists/"+id, nil)
+	if err != nil {
+		return v, err
+	}
+	res, err := r.http.Do(req)
+	if err != nil {
+		return v, err
+	}
+	defer res.Body.Close() //nolint:errcheck // it was read to its end
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return v, err
+	}
+	if res.StatusCode != http.StatusOK {
+		return v, fmt.Errorf("artist %s: %s: %.200s", id, res.Status, body)
+	}
+	return v, json.Unmarshal(body, &v)
+}
+
+func (r *readers) close() { r.http.CloseIdleConnections() }

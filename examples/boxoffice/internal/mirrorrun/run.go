@@ -1,0 +1,160 @@
+package mirrorrun
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream"
+)
+
+const (
+	// settleWithin bounds the wait for rest.
+	settleWithin = 3 * time.Minute
+	// followers is how many artists at a time are followed until they are fresh.
+	followers = 16
+	// restRate is how many reads a second are timed at rest.
+	restRate = 100
+)
+
+// result is what a run measured.
+type result struct {
+	cfg           settings
+	elapsed       time.Duration
+	before, after upstream.Stats // the load
+	office        figures        // at its end
+	began         figures
+	cpuUpstream   time.Duration
+	cpuOffice     time.Duration
+	cpuKnown      bool
+	cores         int
+	load          *readers
+	phases        []phase
+}
+
+// phase of reads that were timed.
+type phase struct {
+	name  string
+	reads *readers // nil when it does not apply
+	why   string
+}
+
+// measure plays the whole run.
+func measure(ctx context.Context, c settings, o *office, say func(format string, args ...any)) (*result, error) {
+	r := &result{cfg: c, cores: runtime.GOMAXPROCS(0)}
+	say("The mirror works at its budget for %d s …\n", c.seconds)
+	if err := r.underLoad(ctx, c, o); err != nil {
+		return r, err
+	}
+	if err := o.demand.rest(ctx); err != nil {
+		return r, err
+	}
+	keeping, stop := context.WithCancel(ctx)
+	aged := make(chan struct{})
+	go func() { defer close(aged); o.demand.keep(keeping, false) }()
+	defer func() { stop(); <-aged }()
+	for _, p := range []struct {
+		name       string
+		begin, end func()
+		why        string
+	}{
+		{"at rest", func() {}, func() {}, ""},
+		{"broker 1 s slow", func() { o.broker.by.Store(int64(time.Second)) }, func() { o.broker.by.Store(0) }, ""},
+		{"Redis away", func() { o.redis.Refuse(true) }, func() { o.redis.Refuse(false) }, noRedis(o)},
+	} {
+		if p.why != "" {
+			r.phases = append(r.phases, phase{name: p.name, why: p.why})
+			continue
+		}
+		say("Reads, %s: waiting until the mirror is at rest …\n", p.name)
+		if err := o.settle(ctx, c.calm); err != nil {
+			return r, err
+		}
+		p.begin()
+		reads := newReaders(o.url, o.demand.high)
+		reads.run(ctx, restRate, time.Duration(c.rest)*time.Second, 0)
+		p.end()
+		reads.close()
+		r.phases = append(r.phases, phase{name: p.name, reads: reads})
+	}
+	return r, ctx.Err()
+}
+
+func noRedis(o *office) string {
+	if o.redis == nil {
+		return "n/a: what Redis keeps is in the office's own process"
+	}
+	return ""
+}
+
+// underLoad has reads and prefetch ask for more than the budget.
+func (r *result) underLoad(ctx context.Context, c settings, o *office) error {
+	keeping, stop := context.WithCancel(ctx)
+	aged := make(chan struct{})
+	go func() { defer close(aged); o.demand.keep(keeping, true) }()
+	defer func() { stop(); <-aged }()
+	warm := newReaders(o.url, o.demand.high)
+	warm.run(ctx, c.high, c.ramp, 0)
+	warm.close()
+
+	r.load = newReaders(o.url, o.demand.high)
+	defer r.load.close()
+	began := time.Now()
+	var err error
+	if r.before, err = witness(ctx, o.http, o.witness); err != nil {
+		return err
+	}
+	if r.began, err = scrape(ctx, o.http, o.url); err != nil {
+		return err
+	}
+	upstreamCPU, _ := cpuOf(o.upstream.PID())
+	officeCPU, known := cpuOf(os.Getpid())
+
+	reading, done := make(chan struct{}), time.NewTimer(time.Duration(c.seconds)*time.Second)
+	defer done.Stop()
+	go func() {
+		defer close(reading)
+		r.load.run(ctx, c.high, time.Duration(c.seconds)*time.Second, followers)
+	}()
+	defer func() { <-reading }() // those who wait for their artist to turn fresh
+	select {
+	case <-done.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	r.elapsed = time.Since(began)
+	if r.after, err = witness(ctx, o.http, o.witness); err != nil {
+		return err
+	}
+	r.office, err = scrape(ctx, o.http, o.url)
+	upstreamNow, _ := cpuOf(o.upstream.PID())
+	officeNow, _ := cpuOf(os.Getpid())
+	r.cpuUpstream, r.cpuOffice, r.cpuKnown = upstreamNow-upstreamCPU, officeNow-officeCPU, known
+	return err
+}
+
+// settle waits until nobody has called the upstream for a while.
+func (o *office) settle(ctx context.Context, calm time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, settleWithin)
+	defer cancel()
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	calls, since := int64(-1), time.Now()
+	for time.Since(since) < calm {
+		s, err := witness(ctx, o.http, o.witness)
+		if err != nil {
+			return err
+		}
+		if s.Calls != calls {
+			calls, since = s.Calls, time.Now()
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("the mirror did not come to rest: %w", ctx.Err())
+		}
+	}
+	return nil
+}
