@@ -1,0 +1,172 @@
+package scenarios
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/memcoalesce"
+	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
+)
+
+// silence is for the client's own words about servers that are gone.
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
+
+func openRedis(t testing.TB, url string) redis.UniversalClient {
+	t.Helper()
+	// On a busy machine an answer may take long.
+	client, err := redisdb.Open(url, redisdb.Config{Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { check(t, "close the client", client.Close()) })
+	return client
+}
+
+func clusterURL(t testing.TB) string { t.Helper(); return "redis://" + servicetest.RedisCluster(t) }
+
+// redisServers are the shared servers, by URL.
+var redisServers = map[string]func(t testing.TB) string{"redis": servicetest.Redis, "cluster": clusterURL}
+
+// unique is a name that nobody else uses.
+func unique() string { return "s" + strings.ToLower(rand.Text()) }
+
+// eachFleet runs a scenario for ten instances on one store of each kind.
+func eachFleet(t *testing.T, run func(t *testing.T, all []*coalesce.Coalescer)) {
+	t.Run("memory", func(t *testing.T) {
+		store := memcoalesce.New()
+		run(t, fleet(t, func() coalesce.Store { return store }))
+	})
+	for name, url := range redisServers {
+		t.Run(name, func(t *testing.T) { run(t, redisFleet(t, url(t), unique()+":")) })
+	}
+}
+
+// redisFleet has a client for each instance, and removes the keys that the
+// scenarios use.
+func redisFleet(t *testing.T, url, prefix string) []*coalesce.Coalescer {
+	t.Helper()
+	clean := openRedis(t, url)
+	t.Cleanup(func() {
+		for _, key := range []string{"lock", "ver", "again"} {
+			check(t, "remove the keys", clean.Del(context.Background(), prefix+"{"+theKey+"}:"+key).Err())
+		}
+	})
+	return fleet(t, func() coalesce.Store {
+		s, err := rediscoalesce.New(openRedis(t, url), rediscoalesce.Config{Prefix: prefix})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	})
+}
+
+// theKey is what all of a fleet ask for.
+const theKey = "7"
+
+func fleet(t *testing.T, store func() coalesce.Store) []*coalesce.Coalescer {
+	t.Helper()
+	var all []*coalesce.Coalescer
+	for range 10 {
+		// Locks that outlive the test, however long it takes.
+		c, err := coalesce.New(store(), coalesce.Config{HighTTL: time.Hour, LowTTL: time.Hour, VersionTTL: 2 * time.Hour, Timeout: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// ownRedis is a redis-server of the test's own, which may be hurt.
+type ownRedis struct {
+	t       *testing.T
+	args    []string
+	url     string
+	process *exec.Cmd
+}
+
+func newRedis(t *testing.T) *ownRedis {
+	t.Helper()
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		servicetest.Missing(t, "needs redis-server in PATH (Debian: redis-server)")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "give the port back", l.Close())
+	s := &ownRedis{
+		t: t, url: "redis://127.0.0.1:" + port + "/0",
+		args: []string{program, "--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", ""},
+	}
+	s.start()
+	t.Cleanup(s.kill)
+	return s
+}
+
+func (s *ownRedis) start() {
+	s.t.Helper()
+	s.process = exec.Command(s.args[0], s.args[1:]...)
+	if err := s.process.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	client := openRedis(s.t, s.url)
+	eventually(s.t, "redis-server answers", func() bool { return client.Ping(s.t.Context()).Err() == nil })
+}
+
+// kill ends it at once; it forgets everything.
+func (s *ownRedis) kill() {
+	if s.process == nil {
+		return
+	}
+	check(s.t, "kill redis-server", s.process.Process.Kill())
+	var killed *exec.ExitError
+	if err := s.process.Wait(); err != nil && !errors.As(err, &killed) {
+		s.t.Error(err)
+	}
+	s.process = nil
+}
+
+// newBudget makes a limiter on Redis, and returns its store.
+func newBudget(t *testing.T, client redis.UniversalClient, name string, cfg ratelimit.Config) (*ratelimit.Limiter, *redisratelimit.Store) {
+	t.Helper()
+	store, err := redisratelimit.New(client, redisratelimit.Config{Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Logger = quiet
+	l, err := ratelimit.New(store, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, store
+}
+
+// removeBudget removes the keys of a budget at the test's end.
+func removeBudget(t *testing.T, client redis.UniversalClient, name string) {
+	t.Cleanup(func() {
+		for _, key := range []string{"global", "low_cap", "day", "window", "low_window"} {
+			check(t, "remove "+name, client.Del(context.Background(), "{"+name+"}:"+key).Err())
+		}
+	})
+}
