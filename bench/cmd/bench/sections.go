@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-go/millrace/bench/batchbench"
 	"github.com/millrace-go/millrace/bench/busbench"
 	"github.com/millrace-go/millrace/bench/kafkabench"
+	"github.com/millrace-go/millrace/bench/limitbench"
 	"github.com/millrace-go/millrace/bench/outboxbench"
 )
 
@@ -74,6 +75,9 @@ func sections() []section {
 				Postgres: servers[postgres], MariaDB: servers[mariadb], Redis: servers[redis], RabbitMQ: servers[rabbitmq], Brokers: servers[kafka],
 				Size: s.size, Rounds: min(s.rounds, 3), // eleven rows take their time
 			}, out)
+		}},
+		{"limit", "rate limiters and coalescers on one hot key of Redis", []string{redis}, func(ctx context.Context, servers map[string]string, s sizes, out io.Writer) error {
+			return limitbench.Run(ctx, limitbench.Config{URL: servers[redis], Rounds: s.rounds}, out)
 		}},
 	}
 }

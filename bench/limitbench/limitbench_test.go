@@ -1,0 +1,77 @@
+package limitbench
+
+import (
+	"bytes"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// config is a run that shows that all works, and no figure worth reading.
+func config() Config {
+	return Config{Span: 100 * time.Millisecond, Lone: 100, Herds: 2, Rounds: 1, Prefix: "b" + strconv.FormatInt(time.Now().UnixNano(), 36)}
+}
+
+func smoke(t *testing.T, cfg Config) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Run(t.Context(), cfg, &out); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	text := out.String()
+	for what, n := range map[string]int{
+		"goal >= 5": 1, "goal >= 20": 1, "goal <= 0.1": 2, "goal <= 1.1": 1, "goal <= 0 ": 1,
+		"\ngranted": 8, "\ndenied": 4, "\nherd": 2, "\na lone caller waits": 4,
+	} {
+		if got := strings.Count(text, what); got != n {
+			t.Errorf("%q is there %d times instead of %d in\n%s", what, got, n, text)
+		}
+	}
+	return text
+}
+
+// On the server of a URL, which others use too.
+func TestRunOnGivenServer(t *testing.T) {
+	cfg := config()
+	cfg.URL = servicetest.Redis(t)
+	t.Setenv("PATH", t.TempDir()) // no redis-server there
+	if text := smoke(t, cfg); !strings.Contains(text, "others do with the given one") {
+		t.Errorf("it does not say whose Redis it was:\n%s", text)
+	}
+}
+
+// What a limiter remembers costs no call of Redis: counted, so no matter of time.
+func TestRun(t *testing.T) {
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		servicetest.Missing(t, "needs redis-server in PATH (Debian: redis-server)")
+	}
+	text := smoke(t, config())
+	for l := range strings.Lines(text) {
+		if strings.HasPrefix(l, "Redis calls of a denied flood") && !strings.HasSuffix(l, " met\n") {
+			t.Error(l)
+		}
+	}
+}
+
+func TestNeitherServerNorURL(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if err := Run(t.Context(), Config{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "redis-server") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A median of ratios, each of one round.
+func TestBetween(t *testing.T) {
+	same := func(n float64) float64 { return n }
+	if got := between([]float64{10, 40, 30}, []float64{10, 20, 10}, same); got != 2 {
+		t.Errorf("the median ratio is %v, want 2", got)
+	}
+}
