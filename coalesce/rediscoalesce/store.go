@@ -37,30 +37,10 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if err := checkClient(client); err != nil {
-		return nil, err
+	if err := redisdb.CheckClient(client); err != nil {
+		return nil, fmt.Errorf("rediscoalesce: %w", err)
 	}
 	return &Store{client: client, prefix: cmp.Or(cfg.Prefix, "upd:"), scripts: newScripts()}, nil
-}
-
-// checkClient refuses a client that would wait beyond a deadline, or ask again
-// what may have been carried out: a repeated request finds its own lock and takes
-// it for somebody else's.
-func checkClient(client redis.UniversalClient) error {
-	heeds, retries := true, 0
-	switch c := client.(type) {
-	case *redis.Client:
-		heeds, retries = c.Options().ContextTimeoutEnabled, c.Options().MaxRetries
-	case *redis.ClusterClient:
-		heeds, retries = c.Options().ContextTimeoutEnabled, c.Options().MaxRetries
-	}
-	switch {
-	case !heeds:
-		return errors.New("rediscoalesce: the client does not heed the deadline of a context; make it with ContextTimeoutEnabled: true")
-	case retries > 0:
-		return fmt.Errorf("rediscoalesce: the client repeats a call %d times, although it may have been carried out; make it with MaxRetries: -1", retries)
-	}
-	return nil
 }
 
 // Request decides; see [coalesce.Store].

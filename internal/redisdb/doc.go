@@ -10,6 +10,7 @@
 //	property                                            proven by
 //	what is wrong with a URL is said, no secret is      TestURLErrors
 //	one server, a Cluster and TLS are told apart        TestURLs
+//	a client that waits or repeats is told apart        TestCheckClient
 //	a context's deadline ends a call                    TestDeadline
 //	errors have a class                                 TestClassify
 //

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/internal/budget"
 )
@@ -43,27 +44,10 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if err := checkClient(client); err != nil {
-		return nil, err
+	if err := redisdb.CheckClient(client); err != nil {
+		return nil, fmt.Errorf("redisratelimit: %w", err)
 	}
 	return &Store{client: client, name: cfg.Name, keys: keysOf(cfg.Name), buckets: bucketScripts(), windows: windowScripts()}, nil
-}
-
-func checkClient(client redis.UniversalClient) error {
-	heeds, retries := true, 0
-	switch c := client.(type) {
-	case *redis.Client:
-		heeds, retries = c.Options().ContextTimeoutEnabled, c.Options().MaxRetries
-	case *redis.ClusterClient:
-		heeds, retries = c.Options().ContextTimeoutEnabled, c.Options().MaxRetries
-	}
-	switch {
-	case !heeds:
-		return errors.New("redisratelimit: the client does not heed the deadline of a context; make it with ContextTimeoutEnabled: true")
-	case retries > 0:
-		return fmt.Errorf("redisratelimit: the client repeats a call %d times, and each may be charged; make it with MaxRetries: -1", retries)
-	}
-	return nil
 }
 
 // mode picks the scripts and the keys of a plan.
