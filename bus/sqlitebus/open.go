@@ -38,7 +38,7 @@ func open(ctx context.Context, path string, pool sqlitedb.Config, cfg Config) (*
 	}
 	return logbus.Open(ctx, logbus.Parts{
 		Name: "sqlitebus", Log: log, SQL: statements(), Schema: schema,
-		DB: p.db, Reader: p.reader, App: p.db,
+		DB: p.db, Reader: p.reader, App: p.db, LeasesTogether: true,
 		Classify: classify,
 		Watch:    func(ctx context.Context, hub *logsub.Hub) { watch(ctx, log, p.watched, hub) },
 		Close:    p.close,

@@ -38,6 +38,9 @@ type Parts struct {
 	App *sql.DB
 	// Classify judges the database driver's errors.
 	Classify fault.Classifier
+	// LeasesTogether is for a database whose writers take turns, see
+	// [logsub.Backend]; Log.Lease then joins a transaction on DB.
+	LeasesTogether bool
 	// Announce tells other processes of changes; optional, see [logsub.Backend].
 	Announce func(logsub.Change)
 	// Watch wakes the hub for what other processes do, until ctx is done.
@@ -95,7 +98,7 @@ func Open(ctx context.Context, p Parts, cfg logsub.Config) (_ *Driver, err error
 		joins = func(ctx context.Context) bool { _, ok := sqltx.On(ctx, p.App); return ok }
 	}
 	d.hub, err = logsub.New(logsub.Backend{
-		Log: p.Log, Directory: d.dir, Announce: p.Announce, Classify: p.Classify, Joins: joins,
+		Log: p.Log, Directory: d.dir, Announce: p.Announce, Classify: p.Classify, Joins: joins, LeasesTogether: p.LeasesTogether,
 		Begin: func(ctx context.Context, fn func(context.Context, sqltx.Execer) error) error {
 			db := p.DB
 			if joins(ctx) {

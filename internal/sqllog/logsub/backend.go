@@ -29,6 +29,10 @@ type Backend struct {
 	// carries a transaction, so that a topic can be remembered at once. Else it
 	// may vanish with the transaction's rollback.
 	TopicsStay bool
+	// LeasesTogether has a member take its partitions in one transaction, which
+	// Log.Lease then joins. Set it where writers take turns anyway: elsewhere two
+	// members could wait for each other's rows.
+	LeasesTogether bool
 	// Announce tells other processes what this one has changed; their Hub.Wake
 	// and Hub.WakeGroups are the other end. It must not block. Optional: without
 	// it they find out when they look by themselves.

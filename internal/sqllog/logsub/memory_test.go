@@ -29,6 +29,8 @@ type memory struct {
 	writes   int                               // of cursors: transactions, and statements on their own
 	advances map[sqllog.Cursor][]time.Duration // when cursors were written
 	start    time.Time
+	leased   int  // leases outside a transaction
+	together bool // leases are taken in one
 }
 
 type cursorRow struct {
@@ -60,7 +62,7 @@ var errCut = errors.New("the database is away")
 func (m *memory) connect() *link { return &link{memory: m} }
 
 func (l *link) backend() logsub.Backend {
-	return logsub.Backend{Log: l, Directory: directory{l}, Begin: l.begin}
+	return logsub.Backend{Log: l, Directory: directory{l}, Begin: l.begin, LeasesTogether: l.together}
 }
 
 type inTx struct{}
@@ -125,6 +127,9 @@ func (l *link) Lease(ctx context.Context, c sqllog.Cursor, holder string, ttl ti
 		return sqllog.Lease{}, err
 	}
 	defer leave()
+	if ctx.Value(inTx{}) == nil {
+		l.leased++
+	}
 	row := l.cursors[c]
 	if row.holder != holder && row.until.After(time.Now()) {
 		return sqllog.Lease{}, sqllog.ErrLeaseHeld

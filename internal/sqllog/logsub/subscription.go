@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/backoff"
 	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 // lookSpacing is the least time between two looks at a group, however many
@@ -171,29 +172,73 @@ func (s *subscription) balance(ctx context.Context) (time.Duration, error) {
 	}
 	// Members begin at different lanes, so that they seldom ask for the same one.
 	start := rank * s.topic.Partitions / len(members)
-	have := len(held)
+	var free []int
 	for i := range s.topic.Partitions {
-		if have >= want || ctx.Err() != nil {
-			break
-		}
-		n := s.topic.FirstLane + (start+i)%s.topic.Partitions
-		if present[n] {
-			continue
-		}
-		asked := time.Now()
-		lease, err := s.hub.b.Log.Lease(op, sqllog.Cursor{Consumer: s.me.Group, Lane: n}, s.me.ID, s.hub.cfg.LeaseTTL)
-		switch {
-		case err == nil:
-			s.start(ctx, lease, asked.Add(s.hub.cfg.LeaseTTL))
-			have++
-		case !errors.Is(err, sqllog.ErrLeaseHeld):
-			return 0, err
+		if n := s.topic.FirstLane + (start+i)%s.topic.Partitions; !present[n] {
+			free = append(free, n)
 		}
 	}
-	if have < want {
+	missing := want - len(held)
+	if missing > 0 {
+		taken, err := s.take(ctx, op, free, missing)
+		if err != nil {
+			return 0, err
+		}
+		missing -= taken
+	}
+	if missing > 0 {
 		return s.hub.cfg.PollInterval, nil
 	}
 	return s.hub.cfg.LeaseTTL / 3, nil
+}
+
+// take leases up to so many of the lanes, starts them, and returns how many.
+func (s *subscription) take(ctx, op context.Context, lanes []int, most int) (taken int, err error) {
+	if s.hub.b.LeasesTogether {
+		var leases []sqllog.Lease
+		asked := time.Now()
+		err := s.hub.b.Begin(op, func(op context.Context, _ sqltx.Execer) error {
+			leases = leases[:0]
+			for _, n := range lanes {
+				if len(leases) == most {
+					break
+				}
+				lease, err := s.lease(op, n)
+				if err == nil {
+					leases = append(leases, lease)
+				} else if !errors.Is(err, sqllog.ErrLeaseHeld) {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+		for _, lease := range leases {
+			s.start(ctx, lease, asked.Add(s.hub.cfg.LeaseTTL))
+		}
+		return len(leases), nil
+	}
+	for _, n := range lanes {
+		if taken == most || ctx.Err() != nil {
+			break
+		}
+		asked := time.Now()
+		lease, err := s.lease(op, n)
+		switch {
+		case err == nil:
+			s.start(ctx, lease, asked.Add(s.hub.cfg.LeaseTTL))
+			taken++
+		case !errors.Is(err, sqllog.ErrLeaseHeld):
+			return taken, err
+		}
+	}
+	return taken, nil
+}
+
+func (s *subscription) lease(ctx context.Context, lane int) (sqllog.Lease, error) {
+	return s.hub.b.Log.Lease(ctx, sqllog.Cursor{Consumer: s.me.Group, Lane: lane}, s.me.ID, s.hub.cfg.LeaseTTL)
 }
 
 // share is how many of n partitions the member at rank of so many gets: equal

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 const (
@@ -73,14 +74,20 @@ func (t *topics) group(ctx context.Context, topic Topic, group string) error {
 	if slices.Contains(groups, group) {
 		return nil
 	}
-	for i := range topic.Partitions {
-		// A lease of no length makes the cursor and is over at once.
-		c := sqllog.Cursor{Consumer: group, Lane: topic.FirstLane + i}
-		if _, err := t.b.Log.Lease(ctx, c, "declare", 0); err != nil && !errors.Is(err, sqllog.ErrLeaseHeld) {
-			return fmt.Errorf("logsub: declare group %s of %s: %w", group, topic.Name, err)
+	cursors := func(ctx context.Context) error {
+		for i := range topic.Partitions {
+			// A lease of no length makes the cursor and is over at once.
+			c := sqllog.Cursor{Consumer: group, Lane: topic.FirstLane + i}
+			if _, err := t.b.Log.Lease(ctx, c, "declare", 0); err != nil && !errors.Is(err, sqllog.ErrLeaseHeld) {
+				return fmt.Errorf("logsub: declare group %s of %s: %w", group, topic.Name, err)
+			}
 		}
+		return nil
 	}
-	return nil
+	if t.b.LeasesTogether {
+		return t.b.Begin(ctx, func(ctx context.Context, _ sqltx.Execer) error { return cursors(ctx) })
+	}
+	return cursors(ctx)
 }
 
 // Spec is a topic as it should be.

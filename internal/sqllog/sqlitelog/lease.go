@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Lease implements [sqllog.Log].
+// Lease implements [sqllog.Log]. It joins a transaction of the context.
 func (l *Log) Lease(ctx context.Context, c sqllog.Cursor, holder string, ttl time.Duration) (sqllog.Lease, error) {
 	var held bool
 	if err := l.reader.QueryRowContext(ctx, l.sql.leaseHeld, c.Consumer, c.Lane, holder).Scan(&held); err != nil {
@@ -22,7 +22,13 @@ func (l *Log) Lease(ctx context.Context, c sqllog.Cursor, holder string, ttl tim
 		return sqllog.Lease{}, sqllog.ErrLeaseHeld
 	}
 	lease := sqllog.Lease{Cursor: c, Holder: holder}
-	err := l.db.QueryRowContext(ctx, l.sql.lease, c.Consumer, c.Lane, holder, ttl.Microseconds()).
+	var on interface {
+		QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	} = l.db
+	if tx, ok := sqltx.On(ctx, l.db); ok {
+		on = tx
+	}
+	err := on.QueryRowContext(ctx, l.sql.lease, c.Consumer, c.Lane, holder, ttl.Microseconds()).
 		Scan(&lease.Token, &lease.Position.ID)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):

@@ -1,0 +1,52 @@
+package logsub_test
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/sqllog/logsub"
+)
+
+// Where writers take turns, all partitions of a member are taken in one
+// transaction, and all or none when it fails.
+func TestPartitionsAreTakenTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.together = true
+		i := start(t, m, logsub.Config{Partitions: 64})
+		var asked atomic.Int32
+		broken := errors.New("the disk is full")
+		fail := func(op string) error {
+			// In the middle of the member's own, which follow the 64 of the declaration.
+			if n := asked.Load(); op == "lease" && asked.Add(1) > 0 && n == 64+30 {
+				return broken
+			}
+			return nil
+		}
+		i.link.fail.Store(&fail)
+		_, ch := i.subscribe(100)
+		for n := range 64 {
+			i.publish(fmt.Sprintf("key%d#1", n))
+		}
+		for range 64 {
+			next(t, ch).Ack()
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.leased != 0 {
+			t.Errorf("%d leases were taken on their own", m.leased)
+		}
+		if n := asked.Load(); n < 64+31+64 {
+			t.Errorf("%d leases were asked for: the failed transaction was not begun again", n)
+		}
+		for c, row := range m.cursors {
+			if row.token > 3 || row.until.Before(time.Now()) {
+				t.Errorf("%+v: token %d, held until %s", c, row.token, row.until)
+			}
+		}
+	})
+}
