@@ -98,6 +98,9 @@ func (r *result) underLoad(ctx context.Context, c settings, o *office) error {
 	warm := newReaders(o.url, o.demand.high)
 	warm.run(ctx, c.high, c.ramp, 0)
 	warm.close()
+	if err := o.underWay(ctx); err != nil {
+		return err
+	}
 
 	r.load = newReaders(o.url, o.demand.high)
 	defer r.load.close()
@@ -133,6 +136,29 @@ func (r *result) underLoad(ctx context.Context, c settings, o *office) error {
 	officeNow, _ := cpuOf(os.Getpid())
 	r.cpuUpstream, r.cpuOffice, r.cpuKnown = upstreamNow-upstreamCPU, officeNow-officeCPU, known
 	return err
+}
+
+// underWay waits until workers of both priorities call the upstream: on a slow disk
+// they take their time to share out their partitions.
+func (o *office) underWay(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, settleWithin)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		s, err := witness(ctx, o.http, o.witness)
+		if err != nil {
+			return err
+		}
+		if s.Classes["high"].Calls > 0 && s.Classes["low"].Calls > 0 {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("the workers have not begun: %d calls with high and %d with low priority", s.Classes["high"].Calls, s.Classes["low"].Calls)
+		}
+	}
 }
 
 // settle waits until nobody has called the upstream for a while.
