@@ -17,13 +17,13 @@
 //	granted or charged                                   TestLoading, TestReadOnly, TestOutOfMemory
 //	a user who may not is told what to allow             TestForbidden
 //	a lost script is sent again and charges once         TestLostScriptChargesOnce
-//	no key stays for ever                                TestExpiry
+//	no key stays for ever, and none goes within 47 h     TestExpiry
 //	a client that repeats calls or waits is refused      TestNew
 //
 // One script decides a whole Ask, by Redis' own clock. A script is its file in lua/
-// after moment.lua and day.lua, which all have in common:
+// after moment.lua, plan.lua and day.lua, which all have in common:
 //
-//	cat moment.lua day.lua acquire.lua > whole.lua && redis-cli --eval whole.lua …
+//	cat moment.lua plan.lua day.lua acquire.lua > whole.lua && redis-cli --eval whole.lua …
 //
 // They are proven on Redis 7.0, and their values are packed binary, which miniredis
 // does not have.
@@ -36,7 +36,7 @@
 //	{name}:window      strict mode: the times of the last grants, 8 bytes each
 //	{name}:low_window  the same of low priority
 //
-// They share one slot of a Cluster, and are kept for 48 h after the last grant.
+// They share one slot of a Cluster, and are kept for 47 to 48 h after the last grant.
 //
 // # Which server it is
 //

@@ -21,8 +21,6 @@ func Clocked(s *Store, moment func() (server string, now int64)) {
 		}
 		text = timeCall.ReplaceAllString(text, `{0, ARGV[#ARGV]}`)
 		text = infoCall.ReplaceAllString(text, `('master_replid:' .. ARGV[#ARGV - 1])`)
-		// The loop over the runs ends before them.
-		text = regexp.MustCompile(`for i = 13, #ARGV, 3`).ReplaceAllString(text, `for i = 13, #ARGV - 2, 3`)
 		return redis.NewScript(text)
 	}
 	for _, m := range []struct {

@@ -2,6 +2,8 @@ package redisratelimit
 
 import (
 	_ "embed"
+	"encoding/binary"
+	"math"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -12,6 +14,8 @@ import (
 var (
 	//go:embed lua/moment.lua
 	momentText string
+	//go:embed lua/plan.lua
+	planText string
 	//go:embed lua/day.lua
 	dayText string
 	//go:embed lua/acquire.lua
@@ -37,18 +41,32 @@ func windowScripts() scripts {
 
 // whole puts before a script what all have in common. Functions of Redis would have
 // to be loaded on every node before, and again when they are lost.
-func whole(text string) string { return momentText + dayText + text }
+func whole(text string) string { return momentText + planText + dayText + text }
 
-// keep is how long Redis keeps state that nobody uses. A day must be over by then;
-// buckets would be empty after it, and a window block.
-const keep = 48 * time.Hour
+// doubles are the numbers that scripts are told and answer, packed. Lua has no other
+// numbers, and one string of them costs the script less than each in its own.
+type doubles []byte
 
-// planArgs are the arguments that all scripts begin with. The sixth is the yield,
-// or the delay where a permit comes back.
-func planArgs(p *ratelimit.Plan, sixth time.Duration, seen ratelimit.DayCount, room int) []any {
-	return append(make([]any, 0, 12+room),
-		p.Rate, p.LowRate, p.Burst, p.LowBurst, p.Window.Microseconds(), sixth.Microseconds(),
-		p.Day.Limit, p.Day.HighReserve, p.Day.Offset.Microseconds(), seen.Day, seen.Used, keep.Milliseconds())
+func (d doubles) and(numbers ...int64) doubles {
+	for _, n := range numbers {
+		d = binary.LittleEndian.AppendUint64(d, math.Float64bits(float64(n)))
+	}
+	return d
+}
+
+const double = 8 // bytes
+
+// numberAt returns the i-th number of an answer.
+func numberAt(answer string, i int) int64 {
+	return int64(math.Float64frombits(binary.LittleEndian.Uint64([]byte(answer[i*double : (i+1)*double]))))
+}
+
+// planArgs is what all scripts are told; see plan.lua. span is the yield, or the
+// delay where a permit comes back.
+func planArgs(p *ratelimit.Plan, span time.Duration, seen ratelimit.DayCount, room int) doubles {
+	return make(doubles, 0, (11+room)*double).and(
+		int64(p.Rate), int64(p.LowRate), int64(p.Burst), int64(p.LowBurst), p.Window.Microseconds(), span.Microseconds(),
+		p.Day.Limit, p.Day.HighReserve, p.Day.Offset.Microseconds(), seen.Day, seen.Used)
 }
 
 // kinds of runs, as the scripts tell them apart.
@@ -58,7 +76,7 @@ const (
 	kindHighWaiting = 2
 )
 
-func kindOf(p ratelimit.Priority, waits bool) int {
+func kindOf(p ratelimit.Priority, waits bool) int64 {
 	switch {
 	case p != ratelimit.High:
 		return kindLow
@@ -68,39 +86,39 @@ func kindOf(p ratelimit.Priority, waits bool) int {
 	return kindHigh
 }
 
-func acquireArgs(p *ratelimit.Plan, ask ratelimit.Ask) []any {
+func acquireArgs(p *ratelimit.Plan, ask ratelimit.Ask) doubles {
 	args := planArgs(p, p.Yield, ask.Day, 3*len(ask.Runs))
 	for _, r := range ask.Runs {
-		args = append(args, kindOf(r.Priority, r.Wait), r.Size, r.Count)
+		args = args.and(kindOf(r.Priority, r.Wait), int64(r.Size), int64(r.Count))
 	}
 	return args
 }
 
-func returnArgs(p *ratelimit.Plan, r ratelimit.Returned) []any {
-	return append(planArgs(p, p.Delay, r.Day, 3), kindOf(r.Priority, false), r.Size, r.At)
+func returnArgs(p *ratelimit.Plan, r ratelimit.Returned) doubles {
+	return planArgs(p, p.Delay, r.Day, 3).and(kindOf(r.Priority, false), int64(r.Size), r.At)
 }
 
 // reasons as the scripts number them.
 var reasons = [...]ratelimit.Reason{"", ratelimit.ReasonDay, ratelimit.ReasonGlobal, ratelimit.ReasonLowCap, ratelimit.ReasonYield}
 
 // grantOf reads the answer of an acquire script; false when it is none.
-func grantOf(answer []int64, runs int) (ratelimit.Grant, bool) {
+func grantOf(answer string, runs int) (ratelimit.Grant, bool) {
 	const head, each = 5, 3
-	if len(answer) != head+each*runs {
+	if len(answer) != (head+each*runs)*double {
 		return ratelimit.Grant{}, false
 	}
 	g := ratelimit.Grant{
 		Runs:      make([]ratelimit.RunGrant, runs),
-		At:        answer[0],
-		Remaining: [2]int{int(answer[1]), int(answer[2])},
-		Day:       ratelimit.DayCount{Day: answer[3], Used: answer[4]},
+		At:        numberAt(answer, 0),
+		Remaining: [2]int{int(numberAt(answer, 1)), int(numberAt(answer, 2))},
+		Day:       ratelimit.DayCount{Day: numberAt(answer, 3), Used: numberAt(answer, 4)},
 	}
 	for i := range g.Runs {
-		a := answer[head+each*i:]
-		if a[1] < 0 || a[1] >= int64(len(reasons)) {
+		granted, reason, wait := numberAt(answer, head+each*i), numberAt(answer, head+each*i+1), numberAt(answer, head+each*i+2)
+		if reason < 0 || reason >= int64(len(reasons)) {
 			return ratelimit.Grant{}, false
 		}
-		g.Runs[i] = ratelimit.RunGrant{Granted: int(a[0]), Reason: reasons[a[1]], RetryAfter: time.Duration(a[2]) * time.Microsecond}
+		g.Runs[i] = ratelimit.RunGrant{Granted: int(granted), Reason: reasons[reason], RetryAfter: time.Duration(wait) * time.Microsecond}
 	}
 	return g, true
 }

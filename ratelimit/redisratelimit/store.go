@@ -50,12 +50,16 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	return &Store{client: client, name: cfg.Name, keys: keysOf(cfg.Name), buckets: bucketScripts(), windows: windowScripts()}, nil
 }
 
-// mode picks the scripts and the keys of a plan.
+// mode picks the scripts and the keys of a plan. The last key is that of the day.
 func (s *Store) mode(p *ratelimit.Plan) (scripts, []string) {
+	scripts, keys := s.buckets, s.keys.buckets
 	if p.Strict {
-		return s.windows, s.keys.windows
+		scripts, keys = s.windows, s.keys.windows
 	}
-	return s.buckets, s.keys.buckets
+	if p.Day.Limit == 0 {
+		keys = keys[:len(keys)-1]
+	}
+	return scripts, keys
 }
 
 // Acquire decides the runs in one script; see [ratelimit.Store].
@@ -64,13 +68,13 @@ func (s *Store) Acquire(ctx context.Context, plan *ratelimit.Plan, ask ratelimit
 		return ratelimit.Grant{}, fmt.Errorf("redisratelimit: acquire %q: %w", s.name, err)
 	}
 	scripts, keys := s.mode(plan)
-	answer, err := scripts.acquire.Run(ctx, s.client, keys, s.with(acquireArgs(plan, ask))...).Int64Slice()
+	answer, err := scripts.acquire.Run(ctx, s.client, keys, s.with(acquireArgs(plan, ask))...).Text()
 	if err != nil {
 		return ratelimit.Grant{}, failed("acquire", s.name, err)
 	}
 	g, ok := grantOf(answer, len(ask.Runs))
 	if !ok {
-		return ratelimit.Grant{}, failed("acquire", s.name, fmt.Errorf("the script answered %v to %d runs", answer, len(ask.Runs)))
+		return ratelimit.Grant{}, failed("acquire", s.name, fmt.Errorf("the script answered %q to %d runs", answer, len(ask.Runs)))
 	}
 	return g, nil
 }
@@ -97,9 +101,9 @@ func (s *Store) Return(ctx context.Context, plan *ratelimit.Plan, r ratelimit.Re
 	return nil
 }
 
-func (s *Store) with(args []any) []any {
+func (s *Store) with(args doubles) []any {
 	if s.extra == nil {
-		return args
+		return []any{[]byte(args)}
 	}
-	return append(args, s.extra()...)
+	return append([]any{[]byte(args)}, s.extra()...)
 }

@@ -1,9 +1,10 @@
 -- Begins every script: when it decides, and on whose clock. It reads no key.
 -- clock is the server's time, in µs since 1970. The replication id of the server
 -- is new at each start of a master and each promotion; see doc.go.
-local time = redis.call('TIME')
+local call, pack, unpack = redis.call, struct.pack, struct.unpack
+local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-local info = redis.call('INFO', 'replication')
+local info = call('INFO', 'replication')
 
 -- follows says whether state of a server, last changed then, can be gone on with.
 local function follows(id, last)

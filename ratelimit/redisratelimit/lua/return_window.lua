@@ -1,17 +1,16 @@
 -- Takes the entries of a permit out of the windows. Nothing happens when it is
 -- too late, or they are not there.
--- KEYS as in acquire_window.lua  ARGV[1…12] as in acquire.lua; ARGV[6] is delay, µs
--- ARGV[13] 0 low, 1 high  ARGV[14] size  ARGV[15] at, as acquire_window.lua returned it
+-- KEYS as in acquire_window.lua  ARGV[1] as in return.lua, at as acquire_window.lua
+-- returned it
 -- returns 1, or 0 when nothing happened
--- Stands after moment.lua and day.lua.
+-- Stands after moment.lua, plan.lua and day.lua.
 local floor, min, max = math.floor, math.min, math.max
-local call, pack, unpack = redis.call, struct.pack, struct.unpack
 local state = call('GETRANGE', KEYS[1], 0, 87)
 if #state ~= 88 then return 0 end
-local last = unpack('<d', state, 41)
-if not follows(string.sub(state, 1, 40), last) then return 0 end
+local id, last = unpack('<c40d', state)
+if not follows(id, last) then return 0 end
 local now = max(clock, last)
-local size, at = tonumber(ARGV[14]), tonumber(ARGV[15])
+local kind, size, at = unpack('<ddd', ARGV[1], rest)
 
 local function ring(key, place, head)
   local r = {key = key, place = place, times = place + 32}
@@ -51,9 +50,9 @@ end
 
 local global = ring(KEYS[1], 56, state)
 local age = now - at
-if at <= global.born or age < 0 or age > tonumber(ARGV[6]) or not find(global) then return 0 end
+if at <= global.born or age < 0 or age > span or not find(global) then return 0 end
 local low
-if ARGV[13] == '0' then
+if kind == 0 then
   local head = call('GETRANGE', KEYS[2], 0, 31)
   if #head ~= 32 then return 0 end
   low = ring(KEYS[2], 0, head)
@@ -62,8 +61,8 @@ end
 remove(global)
 if low then remove(low) end
 
-if tonumber(ARGV[7]) > 0 and day_of(at) == day_of(now) then
+if limit > 0 and day_of(at) == day_of(now) then
   local day, used = tally(now, call('GET', KEYS[3]))
-  call('SET', KEYS[3], pack('<dd', day, max(0, used - size)), 'PX', ARGV[12])
+  call('SET', KEYS[3], pack('<dd', day, max(0, used - size)), 'PX', kept)
 end
 return 1

@@ -1,0 +1,15 @@
+-- Follows moment.lua in every script: what it is told.
+-- ARGV[1] packed doubles, all of them whole and below 2^53, times in µs:
+--   rate, low_rate, per second, or per window in the strict mode
+--   burst, low_burst; window, of the strict mode
+--   span: how long to yield, or how late a permit can come back
+--   limit of a day, 0 for none; its high reserve; its offset
+--   seen_day, seen_used: the day that the caller has seen, and its count
+--   and from the place rest on what the script itself says
+local rate, low_rate, burst, low_burst, window, span, limit, reserve, offset,
+  seen_day, seen_used, rest = unpack('<ddddddddddd', ARGV[1])
+
+-- kept is how long state that nobody uses stays, ms. A day must be over by then;
+-- buckets would be empty after it, and a window block. It is set anew with the first
+-- write of an hour; with each, it would cost more than the write.
+local kept, hour = 172800000, 3600000000
