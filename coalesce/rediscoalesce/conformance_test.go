@@ -2,7 +2,6 @@ package rediscoalesce_test
 
 import (
 	"context"
-	"crypto/rand"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/coalesce/internal/coalescemodel"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
@@ -55,34 +55,6 @@ func eachServer(t *testing.T, run func(t *testing.T, url string)) {
 	for name, url := range servers {
 		t.Run(name, func(t *testing.T) { run(t, url(t)) })
 	}
-}
-
-// prefix is a place of the test's own in a shared keyspace, emptied at its end.
-func prefix(t testing.TB, client redis.UniversalClient) string {
-	t.Helper()
-	p := "t_" + strings.ToLower(rand.Text()) + ":"
-	t.Cleanup(func() {
-		empty := func(ctx context.Context, node redis.UniversalClient) error {
-			keys := node.Scan(ctx, 0, p+"*", 1000).Iterator()
-			for keys.Next(ctx) {
-				if err := client.Del(ctx, keys.Val()).Err(); err != nil {
-					return err
-				}
-			}
-			return keys.Err()
-		}
-		ctx := context.Background()
-		var err error
-		if cluster, ok := client.(*redis.ClusterClient); ok {
-			err = cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error { return empty(ctx, node) })
-		} else {
-			err = empty(ctx, client)
-		}
-		if err != nil {
-			t.Errorf("empty %s: %v", p, err)
-		}
-	})
-	return p
 }
 
 func newStore(t testing.TB, client redis.UniversalClient, prefix string) *rediscoalesce.Store {
@@ -132,7 +104,7 @@ func TestConformance(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
 		client, peer := open(t, url), open(t, url)
 		coalescetest.Run(t, func(t *testing.T) coalescetest.Harness {
-			p := prefix(t, client)
+			p := redistest.Prefix(t, client)
 			return coalescetest.Harness{
 				Store: newStore(t, client, p), Peer: newStore(t, peer, p), Backdate: backdate(client, p), Lose: lose(client, p),
 			}
@@ -143,7 +115,7 @@ func TestConformance(t *testing.T) {
 func TestLinearizable(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
 		coalescemodel.Check(t, func(t testing.TB, n int) []coalesce.Store {
-			p := prefix(t, open(t, url))
+			p := redistest.Prefix(t, open(t, url))
 			var all []coalesce.Store
 			for range n {
 				all = append(all, newStore(t, open(t, url), p))

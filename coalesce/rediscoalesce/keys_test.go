@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
@@ -96,7 +97,7 @@ func TestSlots(t *testing.T) {
 func TestCounters(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
 		client := open(t, url)
-		p := prefix(t, client)
+		p := redistest.Prefix(t, client)
 		s := newStore(t, client, p)
 		ahead := time.Now().Add(time.Hour).UnixMicro()
 		if err := client.Set(t.Context(), p+"{42}:ver", ahead, time.Hour).Err(); err != nil {
@@ -130,7 +131,7 @@ func TestCounters(t *testing.T) {
 func TestForeignKeys(t *testing.T) {
 	for _, url := range []string{servicetest.Redis(t), "redis://" + servicetest.RedisCluster(t)} {
 		client := open(t, url)
-		p := prefix(t, client)
+		p := redistest.Prefix(t, client)
 		s := newStore(t, client, p)
 		ctx := t.Context()
 		if err := errors.Join(client.Set(ctx, p+"{a}:lock", "something", time.Hour).Err(),

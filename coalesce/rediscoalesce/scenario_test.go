@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/redistest"
 )
 
 const instances = 10
@@ -77,7 +78,7 @@ func herd(t *testing.T, all []*coalesce.Coalescer, key string, requests int) (pu
 func TestHerd(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
 		client := open(t, url)
-		p := prefix(t, client)
+		p := redistest.Prefix(t, client)
 		all := fleet(t, url, p)
 		published := herd(t, all, "artist-7", 1000)
 		if len(published) != 1 {
@@ -92,7 +93,7 @@ func TestHerd(t *testing.T) {
 // Ten instances, one request each, again and again: one publish each time.
 func TestTenInstancesOneKey(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
-		all := fleet(t, url, prefix(t, open(t, url)))
+		all := fleet(t, url, redistest.Prefix(t, open(t, url)))
 		for round := range 30 {
 			published := herd(t, all, "artist-7", instances)
 			if len(published) != 1 {
@@ -156,7 +157,7 @@ func growing(t *testing.T, versions []int64) {
 func TestVersionsOverInstances(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
 		client := open(t, url)
-		p := prefix(t, client)
+		p := redistest.Prefix(t, client)
 		all := fleet(t, url, p)
 		versions := issue(t, all, 3)
 		for range 3 {
@@ -189,7 +190,7 @@ func TestVersionsOverInstances(t *testing.T) {
 // the lock, and when the low event comes at last it is skipped.
 func TestPriorityInversion(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
-		all := fleet(t, url, prefix(t, open(t, url)))
+		all := fleet(t, url, redistest.Prefix(t, open(t, url)))
 		c := all[0]
 		b, err := bus.NewOpener(membus.Scheme()).Open(t.Context(), "mem://")
 		if err != nil {
@@ -264,7 +265,7 @@ func TestPriorityInversion(t *testing.T) {
 // Of twenty workers that release one ticket, through ten instances, one does.
 func TestConcurrentRelease(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
-		all := fleet(t, url, prefix(t, open(t, url)))
+		all := fleet(t, url, redistest.Prefix(t, open(t, url)))
 		for round := range 20 {
 			d, err := all[round%instances].Request(t.Context(), "artist-7", coalesce.Low)
 			if err != nil || d.Outcome != coalesce.Published {

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/redisidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
@@ -31,7 +32,7 @@ func BenchmarkPrecheck(b *testing.B) {
 		if err := truth.Migrate(b.Context()); err != nil {
 			b.Fatal(err)
 		}
-		layered, err := idempotency.NewLayered(newStore(b, client, redisidempotency.Config{Prefix: prefix(b, client)}), truth,
+		layered, err := idempotency.NewLayered(newStore(b, client, redisidempotency.Config{Prefix: redistest.Prefix(b, client)}), truth,
 			idempotency.LayeredConfig{Timeout: time.Second, OnError: func(err error) { b.Error(err) }})
 		if err != nil {
 			b.Fatal(err)

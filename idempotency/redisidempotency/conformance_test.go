@@ -2,10 +2,8 @@ package redisidempotency_test
 
 import (
 	"context"
-	"crypto/rand"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency/internal/leasemodel"
 	"github.com/millrace-go/millrace/idempotency/redisidempotency"
 	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
@@ -68,34 +67,6 @@ func eachServer(t *testing.T, run func(t *testing.T, client redis.UniversalClien
 	}
 }
 
-// prefix is a place of the test's own in a shared keyspace, emptied at its end.
-func prefix(t testing.TB, client redis.UniversalClient) string {
-	t.Helper()
-	p := "t_" + strings.ToLower(rand.Text()) + ":"
-	t.Cleanup(func() {
-		empty := func(ctx context.Context, node redis.UniversalClient) error {
-			keys := node.Scan(ctx, 0, p+"*", 1000).Iterator()
-			for keys.Next(ctx) {
-				if err := client.Del(ctx, keys.Val()).Err(); err != nil {
-					return err
-				}
-			}
-			return keys.Err()
-		}
-		ctx := context.Background()
-		var err error
-		if cluster, ok := client.(*redis.ClusterClient); ok {
-			err = cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error { return empty(ctx, node) })
-		} else {
-			err = empty(ctx, client)
-		}
-		if err != nil {
-			t.Errorf("empty %s: %v", p, err)
-		}
-	})
-	return p
-}
-
 func newStore(t testing.TB, client redis.UniversalClient, cfg redisidempotency.Config) *redisidempotency.Store {
 	t.Helper()
 	s, err := redisidempotency.New(client, cfg)
@@ -121,7 +92,7 @@ func TestConformance(t *testing.T) {
 }
 
 func harness(t testing.TB, client redis.UniversalClient) idempotencytest.Harness {
-	cfg := redisidempotency.Config{Prefix: prefix(t, client)}
+	cfg := redisidempotency.Config{Prefix: redistest.Prefix(t, client)}
 	return idempotencytest.Harness{Store: newStore(t, client, cfg), Peer: newStore(t, client, cfg), Expires: true}
 }
 
@@ -155,7 +126,7 @@ func TestNotApplicable(t *testing.T) {
 func TestLeaseConformance(t *testing.T) {
 	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
 		idempotencytest.RunLeases(t, func(t *testing.T) idempotencytest.LeaseHarness {
-			cfg := redisidempotency.LeaseConfig{Prefix: prefix(t, client)}
+			cfg := redisidempotency.LeaseConfig{Prefix: redistest.Prefix(t, client)}
 			return idempotencytest.LeaseHarness{
 				Store: newLeases(t, client, cfg), Peer: newLeases(t, client, cfg), Expires: true,
 				Backdate: backdate(client, cfg.Prefix),
@@ -181,7 +152,7 @@ func backdate(client redis.UniversalClient, prefix string) func(context.Context,
 func TestLeaseModel(t *testing.T) {
 	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
 		leasemodel.Check(t, func(t testing.TB) (idempotency.LeaseStore, leasemodel.Backdate) {
-			cfg := redisidempotency.LeaseConfig{Prefix: prefix(t, client)}
+			cfg := redisidempotency.LeaseConfig{Prefix: redistest.Prefix(t, client)}
 			return newLeases(t, client, cfg), backdate(client, cfg.Prefix)
 		})
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
 	"github.com/millrace-go/millrace/idempotency/redisidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
@@ -26,7 +27,7 @@ func nothing(context.Context) error { return nil }
 // with the lease, so that a crash does not block it for a week.
 func TestTTL(t *testing.T) {
 	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
-		p := prefix(t, client)
+		p := redistest.Prefix(t, client)
 		s := newStore(t, client, redisidempotency.Config{Prefix: p})
 		ttl := func(key string) time.Duration { return client.PTTL(t.Context(), p+key).Val() }
 		_, err := s.Once(t.Context(), record("g:1"), func(context.Context) error {
@@ -64,7 +65,7 @@ func TestTTL(t *testing.T) {
 // leaves the other's key alone.
 func TestLeaseRunsOut(t *testing.T) {
 	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
-		p := prefix(t, client)
+		p := redistest.Prefix(t, client)
 		s := newStore(t, client, redisidempotency.Config{Prefix: p})
 		for _, result := range []error{nil, errFailed} {
 			fresh, err := s.Once(t.Context(), record("g:1"), func(ctx context.Context) error {
@@ -94,7 +95,7 @@ var errFailed = errors.New("the handler failed")
 // A worker that crashed blocks its key until the lease ends.
 func TestCrash(t *testing.T) {
 	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
-		p := prefix(t, client)
+		p := redistest.Prefix(t, client)
 		s := newStore(t, client, redisidempotency.Config{Prefix: p, Lease: 200 * time.Millisecond})
 		began := time.Now()
 		if err := client.Set(t.Context(), p+"g:1", "crashed", 200*time.Millisecond).Err(); err != nil {
@@ -213,7 +214,7 @@ func TestLayeredConformance(t *testing.T) {
 			if err := truth.Migrate(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			layered, err := idempotency.NewLayered(newStore(t, client, redisidempotency.Config{Prefix: prefix(t, client)}), truth,
+			layered, err := idempotency.NewLayered(newStore(t, client, redisidempotency.Config{Prefix: redistest.Prefix(t, client)}), truth,
 				idempotency.LayeredConfig{Timeout: time.Second})
 			if err != nil {
 				t.Fatal(err)

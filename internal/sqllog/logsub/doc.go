@@ -31,6 +31,8 @@
 //	an idle or slow holder keeps its lease                          TestIdleHolderKeepsItsLease
 //	cursors are written at once, at most every CommitInterval, and
 //	all of a process in one transaction                             TestCursorWritesCoalesce, TestCursorWritesOfLanesShareATransaction
+//	partitions are given back in one transaction, and taken in one
+//	where writers take turns                                        TestClosingPartitionsShareATransaction, TestPartitionsAreTakenTogether
 //	trouble with the database loses nothing                         TestDatabaseTrouble, TestCloseWithoutDatabase
 //	what a crash repeats is bounded                                 TestSpan
 //	a new group starts at the earliest retained message             TestGroupsAreIndependent

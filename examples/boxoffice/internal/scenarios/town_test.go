@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,11 +121,11 @@ func (w *town) serve(t *testing.T, latency time.Duration) func(event.Priority) h
 	}); err != nil {
 		t.Fatal(err)
 	}
-	door := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+	door := boxtest.NewPipes()
 	start(t, "upstream", func(ctx context.Context) error { return w.api.Serve(ctx, door) })
 	of := func(p ratelimit.Priority) *ratelimit.Transport {
 		transport, err := ratelimit.NewTransport(w.limiter, ratelimit.TransportConfig{
-			Base:     &http.Transport{DialContext: door.dial, MaxIdleConns: 512, MaxIdleConnsPerHost: 512, ResponseHeaderTimeout: time.Minute},
+			Base:     &http.Transport{DialContext: door.Dial, MaxIdleConns: 512, MaxIdleConnsPerHost: 512, ResponseHeaderTimeout: time.Minute},
 			Priority: func(*http.Request) ratelimit.Priority { return p },
 			Logger:   quiet,
 		})
@@ -143,38 +141,6 @@ func (w *town) serve(t *testing.T, latency time.Duration) func(event.Priority) h
 			return high
 		}
 		return low
-	}
-}
-
-// pipes are a network without a network.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error { p.once.Do(func() { close(p.closed) }); return nil }
-
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "artists", Net: "pipe"} }
-
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	ours, theirs := net.Pipe()
-	select {
-	case p.conns <- theirs:
-		return ours, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"io"
 	"strconv"
 	"testing"
@@ -254,7 +255,7 @@ func TestSlowBody(t *testing.T) {
 // of it is sent at once.
 func TestEndHurriesSlowBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u, p := open(t, Config{}), newPipes()
+		u, p := open(t, Config{}), boxtest.NewPipes()
 		fault(t, u, `{"kind":"slow","bytesPerSecond":1}`)
 		ctx, stop := context.WithCancel(t.Context())
 		served := make(chan error, 1)
@@ -271,7 +272,7 @@ func TestEndHurriesSlowBodies(t *testing.T) {
 		if err := <-served; err != nil {
 			t.Error(err)
 		}
-		if _, err := p.dial(t.Context(), "", ""); err == nil {
+		if _, err := p.Dial(t.Context(), "", ""); err == nil {
 			t.Error("the listener is still open")
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream/window"
 )
 
@@ -24,9 +25,9 @@ type wire struct {
 	r *bufio.Reader
 }
 
-func dialWire(t *testing.T, p *pipes) *wire {
+func dialWire(t *testing.T, p *boxtest.Pipes) *wire {
 	t.Helper()
-	c, err := p.dial(t.Context(), "", "")
+	c, err := p.Dial(t.Context(), "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,12 +56,12 @@ func (w *wire) read(status int) {
 }
 
 // bubble serves on a network in memory, with the bubble's clock.
-func bubble(t *testing.T, cfg Config) (*Upstream, *pipes, *http.Client) {
+func bubble(t *testing.T, cfg Config) (*Upstream, *boxtest.Pipes, *http.Client) {
 	t.Helper()
 	start := time.Now()
 	cfg.Clock = func() time.Duration { return time.Since(start) }
-	u, p := open(t, cfg), newPipes()
-	return u, p, serveOn(t, u, p, p.dial)
+	u, p := open(t, cfg), boxtest.NewPipes()
+	return u, p, serveOn(t, u, p, p.Dial)
 }
 
 func calls(t *testing.T, u *Upstream) []Call {

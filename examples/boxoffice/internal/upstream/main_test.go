@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -31,29 +31,10 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// firstLine hands over the first line written to it.
-type firstLine struct {
-	mu   sync.Mutex
-	buf  bytes.Buffer
-	line chan string
-}
-
-func (f *firstLine) Write(p []byte) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.buf.Write(p)
-	if line, _, ok := strings.Cut(f.buf.String(), "\n"); ok && f.line != nil {
-		f.line <- line
-		f.line = nil
-	}
-	return len(p), nil
-}
-
 func TestMainServesAndDrains(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	out := &firstLine{line: make(chan string, 1)}
-	line := out.line
+	out := boxtest.NewFirstLine()
 	var stderr bytes.Buffer
 	exit := make(chan int, 1)
 	go func() {
@@ -61,7 +42,7 @@ func TestMainServesAndDrains(t *testing.T) {
 	}()
 	var url string
 	select {
-	case url = <-line:
+	case url = <-out.Line:
 	case code := <-exit:
 		t.Fatalf("exit %d: %s", code, &stderr)
 	}

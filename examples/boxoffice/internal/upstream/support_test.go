@@ -92,38 +92,6 @@ type document struct {
 	} `json:"history"`
 }
 
-// pipes is a network in memory, which a synctest bubble can wait for.
-type pipes struct {
-	conns  chan net.Conn
-	once   sync.Once
-	closed chan struct{}
-}
-
-func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes", Net: "unix"} }
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	mine, theirs := net.Pipe()
-	select {
-	case p.conns <- theirs:
-		return mine, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // serveOn serves on ln and returns a client of it. The test ends both.
 func serveOn(t testing.TB, u *Upstream, ln net.Listener, dial func(context.Context, string, string) (net.Conn, error)) *http.Client {
 	t.Helper()
