@@ -1,0 +1,223 @@
+package queue
+
+import (
+	"context"
+	"time"
+)
+
+// Store keeps the lines of all events. Each call is one atomic step of one
+// event, by the store's own clock, and its cost is bounded whatever the length
+// of the line: Visit by what it is given, the others by MaxChunk.
+//
+// An event has an epoch, which is new when the store has lost its state or the
+// room was cleared, and an arrival number for each who waits, its order. The
+// first order of an epoch is the time of its start in µs since 1970, so that
+// whoever arrives after a loss is behind all who had arrived before it. Orders
+// are at most 2^53.
+//
+// Errors say whether asking again may help by package fault's classes.
+type Store interface {
+	// Visit serves up to MaxVisits visits, in their order, and marks up to
+	// MaxBeats waiting orders of the epoch as alive. Beats of another epoch, and
+	// of orders that do not wait, do nothing.
+	Visit(ctx context.Context, event string, r Rules, b Beats, visits []Visit) (Visited, error)
+	// Look says how the line stands, and which of its blocks have changed since
+	// version of epoch; zero asks for all of them. At most MaxBlocks blocks come
+	// at a time: the caller goes on from the version of the answer while
+	// View.More. An event that nobody has used has an epoch as well.
+	Look(ctx context.Context, event string, r Rules, epoch, version uint64) (View, error)
+	// Admit takes those whose time is over out, and lets in who is first while
+	// there are places, at most MaxChunk. Of the instances that call it, all
+	// together admit at most Rules.Batch in each Rules.Tick.
+	Admit(ctx context.Context, event string, r Rules) (Admission, error)
+	// Sweep removes those who wait and were not alive for Rules.Seen, of the
+	// blocks from the given number on; zero begins. Beginning again within
+	// Rules.SweepEvery of the last beginning, by whichever instance, is done at
+	// once. It also forgets the event when nobody has waited or been active for
+	// as long.
+	Sweep(ctx context.Context, event string, r Rules, from int64) (Swept, error)
+	// Change carries out what an operator wants, and says how the room stands.
+	Change(ctx context.Context, event string, r Rules, c Change) (State, error)
+	// Events lists the events where somebody may wait or be active.
+	Events(ctx context.Context) ([]string, error)
+}
+
+// Bounds of a call.
+const (
+	MaxVisits = 500
+	MaxBeats  = 500
+	MaxChunk  = 500
+	MaxBlocks = 256
+)
+
+// Rules are a room's, and come with each call. All who share a store should
+// bring the same.
+type Rules struct {
+	Threshold  int           // how many may be active where the operator has set nothing
+	Active     time.Duration // how long an active user has, from when they were first seen
+	Seen       time.Duration // who is not heard of for longer is removed
+	NoShow     time.Duration // how long a place is kept for who was admitted and not seen yet
+	Tick       time.Duration // Batch may enter from the line in each Tick
+	Batch      int
+	SweepEvery time.Duration
+	Settle     time.Duration // how long a room that lost its state gathers those with a ticket before it admits
+}
+
+// Beats are orders whose owners were heard of.
+type Beats struct {
+	Epoch  uint64
+	Orders []int64
+}
+
+// Kind of a visit.
+type Kind uint8
+
+const (
+	// Check lets in, lines up, or says where the user stands.
+	Check Kind = iota
+	// Heartbeat says where the user stands, and lines nobody up.
+	Heartbeat
+	// Leave takes the user out, from the line or from inside.
+	Leave
+	// Done gives the place of an active user back, and touches nobody who waits.
+	Done
+	// Verify asks whether the user is active by the admission Visit.Entry.
+	Verify
+)
+
+// Visit is one user's call. Check, Heartbeat and Verify are signs of life.
+type Visit struct {
+	Kind Kind
+	User string // 1 to 256 bytes
+	// Position is that of a front gate, from 1; zero without. It counts once, when
+	// the user lines up, and only while nobody has used it: see [Change.Gate].
+	Position int64
+	// Epoch and Order are those of the user's ticket, zero without. A Check with a
+	// ticket of an epoch that was lost lines up by its order, once.
+	Epoch uint64
+	Order int64
+	// Entry is the order by which a user was admitted; for Verify.
+	Entry int64
+}
+
+// Status of a user.
+type Status uint8
+
+const (
+	// None is neither waiting nor active.
+	None Status = iota
+	// Waiting is in line.
+	Waiting
+	// Active may be inside.
+	Active
+	// Gated was not let into the line: a front gate is on, and the visit has no
+	// position of it.
+	Gated
+)
+
+// Outcome of a visit.
+type Outcome struct {
+	Status Status
+	Order  int64         // waiting: the arrival number; active: that of the admission
+	Ahead  int           // waiting: how many are before, exactly
+	Left   time.Duration // active: until the place ends
+	New    bool          // by this visit: lined up, let in, taken out, or seen inside for the first time
+}
+
+// Visited answers Visit: an outcome for each visit, and how the room stands
+// after the last of them.
+type Visited struct {
+	State
+	Outcomes []Outcome
+}
+
+// State of a room. The counts since the epoch began are for rates and metrics.
+type State struct {
+	Epoch     uint64
+	Now       time.Time // the store's clock
+	Threshold int
+	Paused    bool
+	Gated     bool          // a front gate is on
+	Settling  time.Duration // until admission begins, after a loss
+	Waiting   int
+	Active    int // places taken: inside, and reserved
+	Reserved  int // of Active: admitted, not seen yet
+	Rate      Rate
+
+	Joined   int64 // lined up or let in at once
+	Entered  int64 // let in, from the line or at once
+	NoShows  int64 // were admitted and did not come in time
+	Expired  int64 // were inside until their time was over, or were not heard of
+	Departed int64 // left or were done, from the line or from inside
+	Swept    int64 // were removed from the line
+}
+
+// Rate of admissions from the line within the last minute: zero Over means that
+// there is no data.
+type Rate struct {
+	Admitted int
+	Over     time.Duration
+}
+
+// BlockSize is how many orders a block has.
+const BlockSize = 1024
+
+// Block says which of the orders from Number*BlockSize on wait: bit i%64 of
+// Bits[i/64] is that of order Number*BlockSize+i.
+type Block struct {
+	Number int64
+	Bits   [BlockSize / 64]uint64
+}
+
+// View is what Look sees. Blocks are in order of their numbers within an answer;
+// those without a bit have to be forgotten. Full says that blocks which are not
+// in this answer, and those that follow it, have to be forgotten too.
+type View struct {
+	State
+	Version uint64
+	Blocks  []Block
+	Full    bool
+	More    bool
+}
+
+// Admitted is a user whose turn it is.
+type Admitted struct {
+	User  string
+	Order int64
+}
+
+// Admission answers Admit. More says that more could enter in this tick; Next is
+// when the next tick begins.
+type Admission struct {
+	State
+	Admitted []Admitted
+	More     bool
+	Next     time.Duration
+}
+
+// Swept answers Sweep. The sweep goes on at Next unless it is Done.
+type Swept struct {
+	State
+	Removed int
+	Next    int64
+	Done    bool
+}
+
+// Change is what an operator wants; nil and false change nothing.
+type Change struct {
+	Threshold *int  // 0 lets nobody in
+	Paused    *bool // while paused nobody enters; those inside stay
+	Clear     bool  // everybody out, from the line and from inside; their tickets are worth nothing
+	Gate      *Gate
+}
+
+// Gate switches a front gate on or off. While it is on, a Check of a user who is
+// not in the room and brings no position is Gated, and a position is the order:
+// all positions above Positions at the moment of switching on are behind those
+// who wait already. When it is switched off the orders go on above that of
+// Positions, the highest that was given out. Switching on what is on changes
+// nothing, and so for off.
+type Gate struct {
+	On        bool
+	Positions int64
+}
