@@ -1,0 +1,72 @@
+// Package token signs what a waiting room hands out, and checks what comes back:
+// who has which place in the line, who may be inside, who passed the front gate,
+// and which requests a trusted edge lets through. It asks no store.
+//
+//	ring, err := token.NewRing(newSecret, oldSecret) // the first signs, all verify
+//	…
+//	entries, err := token.NewEntries(ring, token.Config{})
+//	…
+//	text, err := entries.Issue(token.EntryClaims{Event: "show-1", User: "42", ID: "1.77"})
+//	…
+//	claims, err := entries.Verify(text)
+//	if err == nil {
+//		err = claims.For("show-1", "42")
+//	}
+//
+// There are five kinds:
+//
+//	kind                  says                                     bound to      lasts     form
+//	[Tickets]             a place in line: epoch and order         event, user   as the    48 characters
+//	                                                                             epoch
+//	[Requests]            a position given out by a front gate     event         caller's  56 characters
+//	[Entries]             who may be inside, by which admission    event, user   600 s     JWT, entry+jwt
+//	[Gates]               who passed the front gate, with which    event         600 s     JWT, gate+jwt
+//	                      position
+//	[Passes]              a request needs no entry token           event, user,  ± 30 s    key id.time.MAC
+//	                                                               method, path
+//
+// The key of a kind is HMAC-SHA256(secret, "millrace/queue/" + kind), with the
+// kind being "ticket", "request", "entry", "gate" or "pass": one secret serves
+// all of them, and nothing of one kind is valid as another. Each text names its
+// key by an id that tells nothing of it. JWTs are HS256 and nothing else: a token
+// that names another algorithm is refused before its signature is looked at. A
+// token is valid from 5 s before its iat, for clocks that differ, and not a
+// moment after its exp.
+//
+// # Guarantees
+//
+//	property                                                  proven by
+//	a secret under 32 bytes is refused, and not told          TestShortSecrets
+//	what holds keys can be printed                            TestPrintingTellsNoKey
+//	keys rotate without refusing what was signed before       TestRotation
+//	a ticket opens for its event and user only                TestTicketIsThatOfItsUserAndEvent,
+//	                                                          TestTicketNamesDoNotRunTogether
+//	any bit changed in a ticket or a request id makes it      TestTamperedTicket, TestTamperedRequest
+//	invalid
+//	a request id opens for its event only                     TestRequestRoundTrip
+//	any bit changed in a JWT makes it invalid                 TestTamperedJWT
+//	none, RS256 and HS384 are refused by name                 TestAlgorithm
+//	a kind never passes for another                           TestKindsAreNotInterchangeable,
+//	                                                          TestSealedTextsAreNotInterchangeable
+//	expired, early, foreign and incomplete tokens             TestRefusals
+//	are told apart
+//	two users never have one token                            TestIssueRefusesWhatJSONChanges
+//	a pass is for one request, near its time                  TestPass
+//	no text makes a parser panic, or passes by chance         FuzzTicketOpen, FuzzRequestOpen, FuzzEntryVerify,
+//	                                                          FuzzGateVerify, FuzzPassCheck
+//
+// # Failure modes
+//
+// Whoever has a secret can make any token: keep it as a password is kept, and
+// take a leaked one out of the ring, which ends everything it has signed.
+//
+// Tickets, entry tokens and request ids can be copied by whoever has them. The
+// first two are worth something for their own user only; a request id, which
+// names nobody, for everybody who knows it.
+//
+// An entry token is valid until its exp, also after its user has left: what must
+// not happen twice asks the room as well, with [EntryClaims].ID.
+//
+// A machine whose clock is wrong by more than 5 s has its new tokens refused as
+// not yet valid by the others (ahead), or ends them early (behind).
+package token

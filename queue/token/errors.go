@@ -1,0 +1,31 @@
+package token
+
+import "errors"
+
+// Why a token, a ticket or a pass is refused. All of them are states to test
+// for with errors.Is; [Reason] gives the word that answers carry.
+var (
+	ErrMissing   error = refusal("missing")
+	ErrMalformed error = refusal("malformed")       // not what a token looks like, or too large
+	ErrAlgorithm error = refusal("wrong_algorithm") // another one than HS256, "none" included
+	ErrType      error = refusal("wrong_type")      // a token of another kind, issuer or audience
+	ErrSignature error = refusal("bad_signature")   // changed, forged, or of a key that is not in the ring
+	ErrExpired   error = refusal("expired")
+	ErrNotYet    error = refusal("not_yet_valid")
+	ErrEvent     error = refusal("wrong_event")
+	ErrUser      error = refusal("wrong_user")
+)
+
+type refusal string
+
+func (r refusal) Error() string { return "token: " + string(r) }
+
+// Reason is the word for a refusal, such as "expired"; empty for other errors.
+// It holds nothing that a client could not know.
+func Reason(err error) string {
+	var r refusal
+	if errors.As(err, &r) {
+		return string(r)
+	}
+	return ""
+}

@@ -1,0 +1,74 @@
+package token
+
+import (
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// GateClaims are what the token of a front gate says: that its holder has passed
+// the gate of the event with a position.
+type GateClaims struct {
+	Event     string    // sub
+	Position  int64     // pos, from 1
+	ID        string    // jti; empty in Issue: random
+	IssuedAt  time.Time // zero in Issue: now
+	ExpiresAt time.Time // zero in Issue: Config.Lasts later
+}
+
+// Gates issues and verifies the tokens of a front gate: JWTs by HS256 with the
+// header typ "gate+jwt" and the claim tier, which is 1.
+type Gates struct{ signer *signer }
+
+// NewGates makes a Gates with the keys of a ring.
+func NewGates(ring *Ring, cfg Config) (*Gates, error) {
+	s, err := newSigner(ring, "gate", cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Gates{signer: s}, nil
+}
+
+const gateTier = 1
+
+type gateJWT struct {
+	Tier     int   `json:"tier"`
+	Position int64 `json:"pos"`
+	jwt.RegisteredClaims
+}
+
+// Issue makes a token. Event and Position are required.
+func (g *Gates) Issue(c GateClaims) (string, error) {
+	if err := checkName("event", c.Event); err != nil {
+		return "", err
+	}
+	if c.Position < 1 {
+		return "", fmt.Errorf("token: the position is %d; positions count from 1", c.Position)
+	}
+	if c.ID == "" {
+		c.ID = rand.Text()
+	}
+	return g.signer.sign(gateJWT{Tier: gateTier, Position: c.Position, RegisteredClaims: g.signer.registered(c.Event, c.ID, c.IssuedAt, c.ExpiresAt)})
+}
+
+// Lasts is how long a token is valid unless it says otherwise.
+func (g *Gates) Lasts() time.Duration { return g.signer.cfg.Lasts }
+
+// Verify reads a token for an event. Errors are the sentinels of this package.
+func (g *Gates) Verify(text, event string) (GateClaims, error) {
+	var c gateJWT
+	if err := g.signer.verify(text, &c); err != nil {
+		return GateClaims{}, err
+	}
+	switch {
+	case c.Tier != gateTier:
+		return GateClaims{}, ErrType
+	case c.Subject == "" || c.Position < 1:
+		return GateClaims{}, ErrMalformed
+	case c.Subject != event:
+		return GateClaims{}, ErrEvent
+	}
+	return GateClaims{Event: c.Subject, Position: c.Position, ID: c.ID, IssuedAt: date(c.IssuedAt), ExpiresAt: date(c.ExpiresAt)}, nil
+}

@@ -1,0 +1,160 @@
+package token
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+const (
+	// MaxToken is the longest token that is looked at, in bytes: what a cookie can
+	// carry.
+	MaxToken = 4096
+	// Skew is how far the clocks of two machines may be apart: a token is valid
+	// from that long before it was issued. It never lives longer for it.
+	Skew = 5 * time.Second
+)
+
+// Config is that of [Entries] and of [Gates].
+type Config struct {
+	// Issuer is the claim iss; "millrace" by default. A token of another issuer is
+	// refused.
+	Issuer string
+	// Lasts is how long a token is valid that does not say so itself; 600 s by
+	// default. Tokens count whole seconds, and are never valid for longer.
+	Lasts time.Duration
+}
+
+func (c Config) complete() (Config, error) {
+	if c.Issuer == "" {
+		c.Issuer = "millrace"
+	}
+	if c.Lasts == 0 {
+		c.Lasts = 600 * time.Second
+	}
+	if c.Lasts < time.Second {
+		return c, fmt.Errorf("token: Config.Lasts is %s; give at least a second, or 0 for 600 s", c.Lasts)
+	}
+	return c, nil
+}
+
+// signer signs and verifies JWTs of one kind.
+type signer struct {
+	keys     []*key
+	typ      string
+	audience string
+	cfg      Config
+	parser   *jwt.Parser
+}
+
+func newSigner(ring *Ring, purpose string, cfg Config) (*signer, error) {
+	if ring == nil {
+		return nil, errors.New("token: the ring is nil; make one with NewRing")
+	}
+	cfg, err := cfg.complete()
+	if err != nil {
+		return nil, err
+	}
+	s := &signer{keys: ring.keys(purpose), typ: purpose + "+jwt", audience: "millrace-queue-" + purpose, cfg: cfg}
+	s.parser = jwt.NewParser(
+		jwt.WithIssuer(cfg.Issuer), jwt.WithAudience(s.audience), jwt.WithStrictDecoding(),
+		jwt.WithExpirationRequired(), jwt.WithNotBeforeRequired(),
+	)
+	return s, nil
+}
+
+// registered fills the claims that all kinds have in common.
+func (s *signer) registered(event, id string, issued, expires time.Time) jwt.RegisteredClaims {
+	if issued.IsZero() {
+		issued = time.Now()
+	}
+	if expires.IsZero() {
+		expires = issued.Add(s.cfg.Lasts)
+	}
+	return jwt.RegisteredClaims{
+		Issuer: s.cfg.Issuer, Audience: jwt.ClaimStrings{s.audience}, Subject: event, ID: id,
+		IssuedAt: jwt.NewNumericDate(issued), NotBefore: jwt.NewNumericDate(issued.Add(-Skew)), ExpiresAt: jwt.NewNumericDate(expires),
+	}
+}
+
+func (s *signer) sign(claims jwt.Claims) (string, error) {
+	t := jwt.NewWithClaims(jwt.SigningMethodHS256, claims)
+	t.Header["typ"], t.Header["kid"] = s.typ, s.keys[0].name
+	text, err := t.SignedString(s.keys[0].secret())
+	if err != nil {
+		return "", fmt.Errorf("token: sign: %w", err)
+	}
+	if len(text) > MaxToken {
+		return "", fmt.Errorf("token: the token would have %d bytes, of which %d can be carried; use shorter names", len(text), MaxToken)
+	}
+	return text, nil
+}
+
+// verify reads a token into claims, or says why not.
+func (s *signer) verify(text string, claims jwt.Claims) error {
+	switch {
+	case text == "":
+		return ErrMissing
+	case len(text) > MaxToken, strings.ContainsAny(text, "\r\n"): // the decoder passes over line breaks
+		return ErrMalformed
+	}
+	t, err := s.parser.ParseWithClaims(text, claims, s.keyOf)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrAlgorithm):
+		return ErrAlgorithm
+	case errors.Is(err, ErrType), errors.Is(err, jwt.ErrTokenInvalidAudience), errors.Is(err, jwt.ErrTokenInvalidIssuer):
+		return ErrType
+	case errors.Is(err, ErrSignature), errors.Is(err, jwt.ErrTokenSignatureInvalid):
+		return ErrSignature
+	case errors.Is(err, jwt.ErrTokenExpired):
+		return ErrExpired
+	case errors.Is(err, jwt.ErrTokenNotValidYet):
+		return ErrNotYet
+	case errors.Is(err, jwt.ErrTokenUnverifiable) && t != nil:
+		// An algorithm that the library does not know has no method to ask for a key.
+		if alg, ok := t.Header["alg"].(string); ok && alg != jwt.SigningMethodHS256.Alg() {
+			return ErrAlgorithm
+		}
+	}
+	return ErrMalformed
+}
+
+func (s *signer) keyOf(t *jwt.Token) (any, error) {
+	if t.Method != jwt.SigningMethodHS256 {
+		return nil, ErrAlgorithm
+	}
+	if t.Header["typ"] != s.typ {
+		return nil, ErrType
+	}
+	for _, k := range s.keys {
+		if t.Header["kid"] == k.name {
+			return k.secret(), nil
+		}
+	}
+	return nil, ErrSignature
+}
+
+// checkName refuses what JSON would change on the way: two users must never have
+// the same token.
+func checkName(what, name string) error {
+	if name == "" {
+		return fmt.Errorf("token: the %s is empty", what)
+	}
+	if !utf8.ValidString(name) {
+		return fmt.Errorf("token: the %s is not UTF-8", what)
+	}
+	return nil
+}
+
+func date(d *jwt.NumericDate) time.Time {
+	if d == nil {
+		return time.Time{}
+	}
+	return d.Time
+}

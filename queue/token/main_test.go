@@ -1,0 +1,44 @@
+package token_test
+
+import (
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/queue/token"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var (
+	oldSecret = strings.Repeat("o", token.MinSecret)
+	newSecret = strings.Repeat("n", token.MinSecret)
+)
+
+func ring(t testing.TB, secrets ...string) *token.Ring {
+	t.Helper()
+	r, err := token.NewRing(secrets...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func entries(t testing.TB, secrets ...string) *token.Entries {
+	t.Helper()
+	e, err := token.NewEntries(ring(t, secrets...), token.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func gates(t testing.TB, secrets ...string) *token.Gates {
+	t.Helper()
+	g, err := token.NewGates(ring(t, secrets...), token.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}

@@ -1,0 +1,207 @@
+package token_test
+
+import (
+	"encoding/base64"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/millrace-go/millrace/queue/token"
+)
+
+func TestTicketIsThatOfItsUserAndEvent(t *testing.T) {
+	tickets := token.NewTickets(ring(t, newSecret))
+	rapid.Check(t, func(t *rapid.T) {
+		want := token.Ticket{
+			Event: rapid.String().Draw(t, "event"), User: rapid.String().Draw(t, "user"),
+			Epoch: rapid.Uint64().Draw(t, "epoch"), Order: rapid.Int64().Draw(t, "order"),
+		}
+		text := tickets.Seal(want)
+		epoch, order, err := tickets.Open(text, want.Event, want.User)
+		if err != nil || epoch != want.Epoch || order != want.Order {
+			t.Fatalf("%+v came back as %d, %d, %v", want, epoch, order, err)
+		}
+		event, user := rapid.String().Draw(t, "other event"), rapid.String().Draw(t, "other user")
+		if event == want.Event && user == want.User {
+			return
+		}
+		if _, _, err := tickets.Open(text, event, user); !errors.Is(err, token.ErrSignature) {
+			t.Fatalf("the ticket of %q, %q opened for %q, %q: %v", want.Event, want.User, event, user, err)
+		}
+	})
+}
+
+// Names that read the same when they are written one after the other are not.
+func TestTicketNamesDoNotRunTogether(t *testing.T) {
+	tickets := token.NewTickets(ring(t, newSecret))
+	text := tickets.Seal(token.Ticket{Event: "show", User: "1alice"})
+	for _, other := range [][2]string{{"show1", "alice"}, {"", "show1alice"}, {"show1alice", ""}, {"sho", "w1alice"}} {
+		if _, _, err := tickets.Open(text, other[0], other[1]); !errors.Is(err, token.ErrSignature) {
+			t.Errorf("%q: %v", other, err)
+		}
+	}
+}
+
+// everyBit opens texts that differ from a sealed one in one bit.
+func everyBit(t *testing.T, text string, open func(string) error) {
+	t.Helper()
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range raw {
+		for bit := range 8 {
+			raw[i] ^= 1 << bit
+			if err := open(base64.RawURLEncoding.EncodeToString(raw)); !errors.Is(err, token.ErrSignature) {
+				t.Errorf("bit %d of byte %d changed: %v", bit, i, err)
+			}
+			raw[i] ^= 1 << bit
+		}
+	}
+}
+
+func TestTamperedRequest(t *testing.T) {
+	requests := token.NewRequests(ring(t, newSecret, oldSecret))
+	text := requests.Seal(token.Request{Event: "e", Position: 7, Epoch: 9, Issued: time.Now()})
+	everyBit(t, text, func(text string) error { _, err := requests.Open(text, "e"); return err })
+}
+
+func TestTamperedTicket(t *testing.T) {
+	tickets := token.NewTickets(ring(t, newSecret, oldSecret))
+	text := tickets.Seal(token.Ticket{Event: "e", User: "u", Epoch: 7, Order: 9})
+	if len(text) != 48 {
+		t.Fatalf("a ticket has %d characters", len(text))
+	}
+	everyBit(t, text, func(text string) error { _, _, err := tickets.Open(text, "e", "u"); return err })
+	for name, text := range map[string]string{
+		"short": text[:47], "long": text + "A", "line feed within": text[:20] + "\n" + text[21:], "padding": text[:47] + "=",
+		"not base64url": strings.Replace(text, text[3:4], "+", 1), "a million bytes": strings.Repeat("A", 1<<20),
+	} {
+		if _, _, err := tickets.Open(text, "e", "u"); !errors.Is(err, token.ErrMalformed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, _, err := tickets.Open("", "e", "u"); !errors.Is(err, token.ErrMissing) {
+		t.Errorf("none: %v", err)
+	}
+}
+
+func TestRequestRoundTrip(t *testing.T) {
+	requests := token.NewRequests(ring(t, newSecret))
+	rapid.Check(t, func(t *rapid.T) {
+		want := token.Request{
+			Event: rapid.String().Draw(t, "event"), Position: rapid.Int64().Draw(t, "position"), Epoch: rapid.Uint64().Draw(t, "epoch"),
+			Issued: time.UnixMilli(rapid.Int64Range(0, 1<<48-1).Draw(t, "issued")),
+		}
+		text := requests.Seal(want)
+		if len(text) != 56 {
+			t.Fatalf("a request id has %d characters", len(text))
+		}
+		got, err := requests.Open(text, want.Event)
+		if err != nil || got != want {
+			t.Fatalf("%+v came back as %+v, %v", want, got, err)
+		}
+		if _, err := requests.Open(text, want.Event+"2"); !errors.Is(err, token.ErrSignature) {
+			t.Fatalf("another event: %v", err)
+		}
+	})
+}
+
+// The keys of two purposes differ, also when everything else is the same.
+func TestSealedTextsAreNotInterchangeable(t *testing.T) {
+	r := ring(t, newSecret)
+	ticket := token.NewTickets(r).Seal(token.Ticket{Event: "e", Epoch: 1, Order: 2})
+	request := token.NewRequests(r).Seal(token.Request{Event: "e", Epoch: 1, Position: 2})
+	if ticket[:6] == request[:6] {
+		t.Error("two purposes have one key id")
+	}
+	if _, err := token.NewRequests(r).Open(ticket, "e"); !errors.Is(err, token.ErrMalformed) {
+		t.Errorf("a ticket as a request id: %v", err)
+	}
+	if _, _, err := token.NewTickets(r).Open(request, "e", ""); !errors.Is(err, token.ErrMalformed) {
+		t.Errorf("a request id as a ticket: %v", err)
+	}
+}
+
+func TestTicketsOfManyGoroutines(t *testing.T) {
+	tickets := token.NewTickets(ring(t, newSecret, oldSecret))
+	old := token.NewTickets(ring(t, oldSecret))
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			by := tickets
+			if g%2 == 0 {
+				by = old
+			}
+			user := strings.Repeat("u", g+1)
+			for i := range int64(500) {
+				epoch, order, err := tickets.Open(by.Seal(token.Ticket{Event: "e", User: user, Epoch: uint64(g), Order: i}), "e", user)
+				if err != nil || epoch != uint64(g) || order != i {
+					t.Errorf("goroutine %d: %d, %d, %v", g, epoch, order, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func FuzzTicketOpen(f *testing.F) {
+	tickets := token.NewTickets(ring(f, newSecret, oldSecret))
+	f.Add(tickets.Seal(token.Ticket{Event: "e", User: "u", Epoch: 1, Order: 2}), "e", "u")
+	f.Add(strings.Repeat("A", 48), "e", "u")
+	f.Add("", "", "")
+	f.Fuzz(func(t *testing.T, text, event, user string) {
+		epoch, order, err := tickets.Open(text, event, user)
+		if err != nil {
+			if token.Reason(err) == "" || epoch != 0 || order != 0 {
+				t.Fatalf("%d, %d, %v", epoch, order, err)
+			}
+			return
+		}
+		if again := tickets.Seal(token.Ticket{Event: event, User: user, Epoch: epoch, Order: order}); again != text {
+			t.Fatalf("%q opened, and is %q", text, again)
+		}
+	})
+}
+
+func FuzzRequestOpen(f *testing.F) {
+	requests := token.NewRequests(ring(f, newSecret))
+	f.Add(requests.Seal(token.Request{Event: "e", Position: 3, Epoch: 1, Issued: time.UnixMilli(5)}), "e")
+	f.Add(strings.Repeat("_", 56), "")
+	f.Fuzz(func(t *testing.T, text, event string) {
+		request, err := requests.Open(text, event)
+		if err != nil {
+			if token.Reason(err) == "" || request != (token.Request{}) {
+				t.Fatalf("%+v, %v", request, err)
+			}
+			return
+		}
+		if again := requests.Seal(request); again != text {
+			t.Fatalf("%q opened, and is %q", text, again)
+		}
+	})
+}
+
+func BenchmarkTicketOpen(b *testing.B) {
+	tickets := token.NewTickets(ring(b, newSecret))
+	text := tickets.Seal(token.Ticket{Event: "show-1", User: "member-123456", Epoch: 1, Order: 2})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := tickets.Open(text, "show-1", "member-123456"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkTicketSeal(b *testing.B) {
+	tickets := token.NewTickets(ring(b, newSecret))
+	b.ReportAllocs()
+	for b.Loop() {
+		tickets.Seal(token.Ticket{Event: "show-1", User: "member-123456", Epoch: 1, Order: 2})
+	}
+}
