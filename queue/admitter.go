@@ -1,0 +1,215 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// AdmitterConfig is the configuration of an [Admitter]. The zero value works.
+type AdmitterConfig struct {
+	// Concurrency is how many calls of the store are under way at a time, over all
+	// events; 64 by default. It is also how many slow calls it takes to hold up the
+	// others, for Config.Timeout.
+	Concurrency int
+	// Notify is told of everybody who was let in from the line, in their order, by
+	// the goroutine that let them in, which it holds up: it should only put the
+	// notice somewhere. What it panics with is caught. Package queuenotice has one
+	// for publishers.
+	Notify func(Notice)
+}
+
+// Notice says that a user's turn has come.
+type Notice struct {
+	Event string
+	User  string
+	// Entry is the admission. Its Left is how long a place lasts from when the user
+	// is first seen, within Config.NoShow.
+	Entry Entry
+	Time  time.Time // of the admission, on the store's clock
+}
+
+// Admitter lets people in from the lines of all events, and removes from them
+// those who are not heard of. It takes one in some process; with several, whose
+// work the store divides, none is missed when one ends.
+type Admitter struct {
+	room *Room
+	cfg  AdmitterConfig
+}
+
+// NewAdmitter makes an admitter with the pace of the room.
+func NewAdmitter(room *Room, cfg AdmitterConfig) (*Admitter, error) {
+	if room == nil {
+		return nil, errors.New("queue: the room is nil; make one with New")
+	}
+	if cfg.Concurrency < 0 {
+		return nil, fmt.Errorf("queue: AdmitterConfig.Concurrency is %d; give at least 1, or 0 for 64", cfg.Concurrency)
+	}
+	def(&cfg.Concurrency, 64)
+	return &Admitter{room: room, cfg: cfg}, nil
+}
+
+// Run works until the context ends, and then returns nil when the calls that are
+// under way have ended. Failures of the store are logged when they begin and when
+// they end; what failed is tried again in the next tick.
+func (a *Admitter) Run(ctx context.Context) error {
+	rota := newRota()
+	done := make(chan finished)
+	running := 0
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		for running < a.cfg.Concurrency && ctx.Err() == nil {
+			duty := rota.take(a.room.now())
+			if duty == nil {
+				break
+			}
+			running++
+			go func() { done <- a.work(ctx, duty) }()
+		}
+		if next, ok := rota.next(); ok && running < a.cfg.Concurrency {
+			timer.Reset(max(0, next-a.room.now()))
+		} else {
+			timer.Stop()
+		}
+		select {
+		case <-ctx.Done():
+			for ; running > 0; running-- {
+				<-done
+			}
+			return nil
+		case f := <-done:
+			running--
+			rota.put(f, a.room.now())
+		case <-timer.C:
+		}
+	}
+}
+
+// work does a duty once.
+func (a *Admitter) work(ctx context.Context, d *duty) (f finished) {
+	f = finished{duty: d, again: a.room.cfg.Tick}
+	err := a.try(ctx, &f)
+	if failed := err != nil; failed != d.failing {
+		d.failing = failed
+		level, text := slog.LevelInfo, "queue: the admitter works again"
+		if failed {
+			level, text = slog.LevelWarn, "queue: the admitter cannot do its work, and goes on trying"
+		}
+		a.room.cfg.Logger.LogAttrs(ctx, level, text, slog.String("duty", d.kind.String()), slog.String("event", d.event()), slog.Any("error", err))
+	}
+	return f
+}
+
+// try makes what a store panics with an error.
+func (a *Admitter) try(ctx context.Context, f *finished) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			a.room.panics.Add(1)
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	switch f.duty.kind {
+	case listing:
+		return a.list(ctx, f)
+	case sweeping:
+		return a.sweep(ctx, f)
+	default:
+		return a.admit(ctx, f)
+	}
+}
+
+func (a *Admitter) list(ctx context.Context, f *finished) (err error) {
+	ctx, cancel := a.room.bounded(ctx)
+	defer cancel()
+	f.again = max(f.again, time.Second)
+	a.room.others.calls.Add(1)
+	if f.events, err = a.room.store.Events(ctx); err != nil {
+		a.room.others.failed.Add(1)
+		return err
+	}
+	f.listed = true
+	return nil
+}
+
+// admit lets in who may enter in this tick.
+func (a *Admitter) admit(ctx context.Context, f *finished) error {
+	l := a.room.line(f.duty.event(), a.room.now())
+	// The store counts what a tick has left; the bound here is for one that does not.
+	for range a.room.cfg.Batch/MaxChunk + 2 {
+		start := a.room.now()
+		admission, err := a.admitOnce(ctx, l)
+		if err != nil {
+			return err
+		}
+		l.learn(admission.State)
+		a.room.admitted.Add(int64(len(admission.Admitted)))
+		a.notify(l.event, admission)
+		// The next tick is the store's, and counts from the beginning of the call, so
+		// that the way there and back costs nothing of the pace.
+		if admission.Next > 0 {
+			f.again = min(max(admission.Next-(a.room.now()-start), time.Millisecond), a.room.cfg.Tick)
+		}
+		if !admission.More || ctx.Err() != nil {
+			break
+		}
+	}
+	return nil
+}
+
+func (a *Admitter) admitOnce(ctx context.Context, l *line) (admission Admission, err error) {
+	ctx, cancel := a.room.bounded(ctx)
+	defer cancel()
+	err = l.ask(func() (err error) {
+		admission, err = a.room.store.Admit(ctx, l.event, a.room.rules)
+		return err
+	})
+	return admission, err
+}
+
+// sweep makes one step, so that admissions come between the steps of a long line.
+func (a *Admitter) sweep(ctx context.Context, f *finished) error {
+	l := a.room.line(f.duty.event(), a.room.now())
+	ctx, cancel := a.room.bounded(ctx)
+	defer cancel()
+	return l.ask(func() error {
+		swept, err := a.room.store.Sweep(ctx, l.event, a.room.rules, f.duty.from)
+		if err != nil {
+			return err
+		}
+		l.learn(swept.State)
+		if !swept.Done && swept.Removed == 0 && swept.Next == f.duty.from {
+			return errors.New("the sweep does not get on")
+		}
+		if f.again, f.duty.from = 0, swept.Next; swept.Done {
+			// A little later than the store asks for, or every other one would come just
+			// before its time.
+			f.again, f.duty.from = a.room.cfg.SweepEvery+a.room.cfg.SweepEvery/32, 0
+		}
+		return nil
+	})
+}
+
+// notify tells of the admitted. Its failure never touches the admission.
+func (a *Admitter) notify(event string, admission Admission) {
+	if a.cfg.Notify == nil {
+		return
+	}
+	for _, one := range admission.Admitted {
+		a.notifyOne(Notice{
+			Event: event, User: one.User, Time: admission.Now,
+			Entry: Entry{ID: entryID(admission.Epoch, one.Order), Left: a.room.cfg.Active},
+		})
+	}
+}
+
+func (a *Admitter) notifyOne(n Notice) {
+	defer func() {
+		if p := recover(); p != nil && a.room.panics.Add(1) == 1 {
+			a.room.cfg.Logger.Error("queue: AdmitterConfig.Notify panicked; the notice is lost, the admission stands", slog.Any("panic", p))
+		}
+	}()
+	a.cfg.Notify(n)
+}

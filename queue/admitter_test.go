@@ -1,0 +1,280 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// run runs an admitter until the returned function, which waits for its end.
+func run(t testing.TB, room *queue.Room, cfg queue.AdmitterConfig) (stop func()) {
+	t.Helper()
+	admitter, err := queue.NewAdmitter(room, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- admitter.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// register notes who was let in.
+type register struct {
+	mu      sync.Mutex
+	notices []queue.Notice
+}
+
+func (r *register) note(n queue.Notice) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.notices = append(r.notices, n)
+}
+
+// users are those let in since the last time it was asked.
+func (r *register) users(event string) (users []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.notices = slices.DeleteFunc(r.notices, func(n queue.Notice) bool {
+		if n.Event == event {
+			users = append(users, n.User)
+		}
+		return n.Event == event
+	})
+	return users
+}
+
+func TestAdmissionInOrderAtThePace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		room := open(t, newSpy(t), queue.Config{Batch: 3})
+		users, _ := line(t, room, 10)
+		if _, err := room.SetThreshold(context.Background(), "show-1", 9); err != nil {
+			t.Fatal(err)
+		}
+		var let register
+		defer run(t, room, queue.AdmitterConfig{Notify: let.note})()
+		for second, want := range [][]string{users[:3], users[3:6], users[6:8], nil} {
+			synctest.Wait()
+			if got := let.users("show-1"); !slices.Equal(got, want) {
+				t.Errorf("second %d: %v, want %v", second, got, want)
+			}
+			time.Sleep(time.Second)
+		}
+		if err := room.Leave(context.Background(), "show-1", "inside"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := let.users("show-1"); !slices.Equal(got, users[8:9]) {
+			t.Errorf("after one has left: %v", got)
+		}
+		if n := room.Stats().Admitted; n != 9 {
+			t.Errorf("%d counted", n)
+		}
+	})
+}
+
+func TestANotice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		room := open(t, newSpy(t), queue.Config{})
+		fill(t, room, "a")
+		if _, err := room.SetThreshold(context.Background(), "show-1", 2); err != nil {
+			t.Fatal(err)
+		}
+		var let register
+		now := time.Now()
+		stop := run(t, room, queue.AdmitterConfig{Notify: func(n queue.Notice) {
+			let.note(n)
+			panic("broken")
+		}})
+		synctest.Wait()
+		stop()
+		place := check(t, room, "a", "")
+		if len(let.notices) != 1 || place.Status != queue.Active {
+			t.Fatalf("%v, %+v", let.notices, place)
+		}
+		n := let.notices[0]
+		if n.Event != "show-1" || n.User != "a" || n.Entry.ID != place.Entry.ID || n.Entry.Left != 600*time.Second || n.Time.Sub(now).Abs() > time.Millisecond {
+			t.Errorf("%+v", n)
+		}
+		if room.Stats().Panics != 1 {
+			t.Errorf("%d panics counted", room.Stats().Panics)
+		}
+	})
+}
+
+func TestABatchOfManyCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		room := open(t, newSpy(t), queue.Config{Batch: 2000})
+		users, _ := line(t, room, 1800)
+		if _, err := room.SetThreshold(context.Background(), "show-1", 5000); err != nil {
+			t.Fatal(err)
+		}
+		var let register
+		stop := run(t, room, queue.AdmitterConfig{Notify: let.note})
+		synctest.Wait()
+		if got := let.users("show-1"); !slices.Equal(got, users) {
+			t.Errorf("%d in the first tick", len(got))
+		}
+		stop()
+	})
+}
+
+// Several instances, none of which knows of the others, keep the pace of one.
+func TestSeveralAdmitters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSpy(t)
+		var let register
+		rooms := make([]*queue.Room, 4)
+		for i := range rooms {
+			rooms[i] = open(t, store, queue.Config{Batch: 5})
+		}
+		users, _ := line(t, rooms[0], 100)
+		if _, err := rooms[0].SetThreshold(context.Background(), "show-1", 50); err != nil {
+			t.Fatal(err)
+		}
+		for _, room := range rooms {
+			defer run(t, room, queue.AdmitterConfig{Notify: let.note})()
+			time.Sleep(130 * time.Millisecond)
+		}
+		time.Sleep(5*time.Second - 4*130*time.Millisecond - time.Millisecond)
+		synctest.Wait()
+		if got := let.users("show-1"); !slices.Equal(got, users[:25]) {
+			t.Errorf("in five ticks of 5: %d, %v", len(got), got)
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if got := let.users("show-1"); !slices.Equal(got, users[25:49]) {
+			t.Errorf("up to the threshold: %d more", len(got))
+		}
+	})
+}
+
+// A store that is slow to answer slows nobody down who could be let in.
+func TestASlowStoreKeepsThePace(t *testing.T) {
+	for name, slow := range map[string]func(*spy) queue.Store{
+		"on the way there": func(s *spy) queue.Store {
+			s.fails(func(context.Context, string, string) error { time.Sleep(200 * time.Millisecond); return nil })
+			return s
+		},
+		"on the way back": func(s *spy) queue.Store { return lateAnswers{s} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := newSpy(t)
+				quick := open(t, store, queue.Config{Batch: 1})
+				users, _ := line(t, quick, 20)
+				if _, err := quick.SetThreshold(context.Background(), "show-1", 50); err != nil {
+					t.Fatal(err)
+				}
+				var let register
+				stop := run(t, open(t, slow(store), queue.Config{Batch: 1}), queue.AdmitterConfig{Notify: let.note})
+				time.Sleep(10*time.Second + 800*time.Millisecond)
+				stop()
+				if got := let.users("show-1"); !slices.Equal(got, users[:11]) {
+					t.Errorf("in eleven ticks of one: %v", got)
+				}
+			})
+		})
+	}
+}
+
+// lateAnswers answers Admit late.
+type lateAnswers struct{ *spy }
+
+func (s lateAnswers) Admit(ctx context.Context, event string, r queue.Rules) (queue.Admission, error) {
+	a, err := s.spy.Admit(ctx, event, r)
+	time.Sleep(200 * time.Millisecond)
+	return a, err
+}
+
+// An event whose calls hang, panic or fail holds up no other.
+func TestOneBadEventHoldsUpNoOther(t *testing.T) {
+	for name, bad := range map[string]func(ctx context.Context) error{
+		"hangs":  func(ctx context.Context) error { return hang(ctx, "", "") },
+		"panics": func(context.Context) error { panic("broken") },
+		"fails":  func(context.Context) error { return errors.New("no") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := newSpy(t)
+				room := open(t, store, queue.Config{Batch: 1})
+				users, _ := line(t, room, 20)
+				ctx := context.Background()
+				if _, err := room.SetThreshold(ctx, "show-1", 50); err != nil {
+					t.Fatal(err)
+				}
+				for i := range 10 {
+					if _, err := room.Check(ctx, fmt.Sprint("bad-", i), queue.Visitor{User: "x"}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				store.fails(func(ctx context.Context, call, event string) error {
+					if strings.HasPrefix(event, "bad-") {
+						return bad(ctx)
+					}
+					return nil
+				})
+				var let register
+				stop := run(t, room, queue.AdmitterConfig{Notify: let.note})
+				time.Sleep(10*time.Second - time.Millisecond)
+				synctest.Wait()
+				if got := let.users("show-1"); !slices.Equal(got, users[:10]) {
+					t.Errorf("in ten ticks of one: %v", got)
+				}
+				stop()
+			})
+		})
+	}
+}
+
+func TestAdmissionGoesOnAfterTheStoreWasAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSpy(t)
+		room := open(t, store, queue.Config{Batch: 1})
+		users, _ := line(t, room, 20)
+		if _, err := room.SetThreshold(context.Background(), "show-1", 50); err != nil {
+			t.Fatal(err)
+		}
+		var let register
+		defer run(t, room, queue.AdmitterConfig{Notify: let.note})()
+		for i := range 3 {
+			store.fails(away)
+			time.Sleep(5 * time.Second)
+			synctest.Wait()
+			let.users("show-1")
+			store.fails(nil)
+			time.Sleep(3 * time.Second)
+			synctest.Wait()
+			if got := let.users("show-1"); len(got) < 2 {
+				t.Errorf("round %d: %v", i, got)
+			}
+		}
+		if place := check(t, room, users[19], ""); place.Status != queue.Waiting {
+			t.Errorf("%+v", place)
+		}
+	})
+}
+
+func TestAdmitterConfig(t *testing.T) {
+	if _, err := queue.NewAdmitter(nil, queue.AdmitterConfig{}); err == nil {
+		t.Error("a nil room was taken")
+	}
+	room := open(t, newSpy(t), queue.Config{})
+	if _, err := queue.NewAdmitter(room, queue.AdmitterConfig{Concurrency: -1}); err == nil || !strings.Contains(err.Error(), "Concurrency") {
+		t.Errorf("%v", err)
+	}
+}

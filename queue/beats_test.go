@@ -1,0 +1,183 @@
+package queue_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// line lines up n users, and returns them with their tickets.
+func line(t testing.TB, room *queue.Room, n int) (users []string, tickets map[string]string) {
+	t.Helper()
+	for i := range n {
+		users = append(users, fmt.Sprintf("u%04d", i))
+	}
+	return users, fill(t, room, users...)
+}
+
+func TestBeatsAreToldOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSpy(t)
+		room := open(t, store, queue.Config{})
+		users, tickets := line(t, room, 10)
+		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)))
+		store.heard()
+		for minute := range 3 {
+			// Twenty polls of each in a minute, a beat for each.
+			for range 20 {
+				for _, user := range users {
+					check(t, room, user, tickets[user])
+				}
+				time.Sleep(2 * time.Second)
+			}
+			if err := room.Flush(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			orders := store.heard()
+			slices.Sort(orders)
+			if n := len(slices.Compact(slices.Clone(orders))); n != 10 || len(orders) != 10 {
+				t.Errorf("minute %d: %d beats of %d", minute, len(orders), n)
+			}
+			time.Sleep(20 * time.Second)
+		}
+		if n := room.Stats().Beats; n != 30 {
+			t.Errorf("%d beats counted", n)
+		}
+	})
+}
+
+func TestACrowdOfBeatsGoesAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSpy(t)
+		room := open(t, store, queue.Config{})
+		users, tickets := line(t, room, 1200)
+		check(t, room, users[0], tickets[users[0]])
+		store.heard()
+		store.count("visit")
+		for _, user := range users[1:] { // within the second of the snapshot
+			check(t, room, user, tickets[user])
+		}
+		if calls, orders := store.count("visit"), store.heard(); calls != 2 || len(orders) != 1000 {
+			t.Errorf("%d calls with %d beats", calls, len(orders))
+		}
+		// The others ride along with a visit.
+		check(t, room, "new", "")
+		if calls, orders := store.count("visit"), store.heard(); calls != 1 || len(orders) != 199 {
+			t.Errorf("%d calls with %d beats", calls, len(orders))
+		}
+	})
+}
+
+func TestALonelyPollIsHeardOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSpy(t)
+		room := open(t, store, queue.Config{})
+		tickets := fill(t, room, "a")
+		for range 3 {
+			store.heard()
+			time.Sleep(time.Minute)
+			check(t, room, "a", tickets["a"])
+			if orders := store.heard(); len(orders) != 1 {
+				t.Errorf("beats %v", orders)
+			}
+		}
+	})
+}
+
+func TestLostBeatsAreToldAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSpy(t)
+		room := open(t, store, queue.Config{})
+		users, tickets := line(t, room, 600)
+		check(t, room, users[0], tickets[users[0]])
+		store.heard()
+		store.fails(away)
+		for _, user := range users[1:] {
+			check(t, room, user, tickets[user])
+		}
+		if stats := room.Stats(); stats.BeatsLost != 500 {
+			t.Errorf("%d beats lost", stats.BeatsLost)
+		}
+		store.fails(nil)
+		time.Sleep(time.Second)
+		for _, user := range users[1:] {
+			check(t, room, user, tickets[user])
+		}
+		if err := room.Flush(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		orders := store.heard()
+		slices.Sort(orders)
+		if n := len(slices.Compact(orders)); n != 599 {
+			t.Errorf("the store has heard of %d of 599", n)
+		}
+	})
+}
+
+func TestFlush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSpy(t)
+		room := open(t, store, queue.Config{})
+		users, tickets := line(t, room, 30)
+		for _, user := range users {
+			check(t, room, user, tickets[user])
+		}
+		store.heard()
+		store.fails(away)
+		if err := room.Flush(context.Background()); err == nil {
+			t.Error("no error of a store that is away")
+		}
+		store.fails(nil)
+		time.Sleep(time.Minute)
+		for _, user := range users {
+			check(t, room, user, tickets[user])
+		}
+		store.heard()
+		if err := room.Flush(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if orders := store.heard(); len(orders) != 29 {
+			t.Errorf("%d beats", len(orders))
+		}
+		if err := room.Flush(context.Background()); err != nil || len(store.heard()) != 0 {
+			t.Errorf("an empty flush: %v", err)
+		}
+	})
+}
+
+// What polls mean: who polls stays in line, who does not is swept.
+func TestWhoPollsStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSpy(t)
+		room := open(t, store, queue.Config{Active: time.Hour})
+		tickets := fill(t, room, "gone", "polls")
+		ctx, cancel := context.WithCancel(context.Background())
+		admitter, err := queue.NewAdmitter(room, queue.AdmitterConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error)
+		go func() { ended <- admitter.Run(ctx) }()
+		for range 15 {
+			time.Sleep(time.Minute)
+			check(t, room, "inside", "")
+			check(t, room, "polls", tickets["polls"])
+		}
+		state, err := room.State(ctx, "show-1")
+		if err != nil || state.Waiting != 1 || state.Swept != 1 {
+			t.Errorf("%+v, %v", state, err)
+		}
+		if place := check(t, room, "polls", tickets["polls"]); place.Position != 1 {
+			t.Errorf("%+v", place)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,135 @@
+package queue
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// Config is the configuration of a [Room]. The zero value works. All processes
+// that share a store should have the same.
+type Config struct {
+	// Threshold is how many may be active in an event whose operator has set
+	// nothing; 1000 by default.
+	Threshold int
+	// Active is how long an admitted user has, from when they were first seen;
+	// 600 s by default.
+	Active time.Duration
+	// Seen is how long who is not heard of keeps a place; 600 s by default. At
+	// least 150 s, since hidden tabs poll once a minute, and three times the
+	// longest interval.
+	Seen time.Duration
+	// NoShow is how long a place is kept for who was admitted and does not come;
+	// 150 s by default.
+	NoShow time.Duration
+	// Tick and Batch bound the pace of admission from the line: Batch in each Tick
+	// and event, over all processes; 1 s and 100 by default.
+	Tick  time.Duration
+	Batch int
+	// SweepEvery is how often those who are not heard of are removed; 30 s by
+	// default.
+	SweepEvery time.Duration
+	// Settle is how long a room whose store lost its data gathers those with a
+	// ticket before it admits; 70 s by default, which is the longest interval with
+	// its jitter and a little more.
+	Settle time.Duration
+	// Intervals is how often visitors are to come, by position; DefaultIntervals
+	// by default. Shorter ones cost polls.
+	Intervals []Interval
+	// Refresh is how old a snapshot of the line may be before one of those who poll
+	// asks the store for what has changed; 1 s by default. It costs a call of the
+	// store for each event and process.
+	Refresh time.Duration
+	// MaxStale is how old a snapshot may be to answer at all, while the store is
+	// away; 3 s by default.
+	MaxStale time.Duration
+	// Timeout bounds a call of the store; 1 s by default. A visitor is answered
+	// within two of them: one that is under way, and its own.
+	Timeout time.Duration
+	// MaxEvents is of how many events a process keeps a snapshot and counts; 10,000
+	// by default. Beyond it those that were not used for longest are forgotten,
+	// which costs a call of the store when they are used again: event ids may come
+	// from who means ill.
+	MaxEvents int
+	// Random is chance in [0, 1) for the jitter; math/rand/v2's by default.
+	Random func() float64
+	// Logger gets what cannot be returned; slog.Default() when nil.
+	Logger *slog.Logger
+}
+
+// leastSeen is the shortest grace: two and a half polls of a hidden tab.
+const leastSeen = 150 * time.Second
+
+func (c Config) withDefaults() Config {
+	def(&c.Threshold, 1000)
+	def(&c.Active, 600*time.Second)
+	def(&c.Seen, 600*time.Second)
+	def(&c.NoShow, 150*time.Second)
+	def(&c.Tick, time.Second)
+	def(&c.Batch, 100)
+	def(&c.SweepEvery, 30*time.Second)
+	def(&c.Settle, 70*time.Second)
+	def(&c.Refresh, time.Second)
+	def(&c.MaxStale, 3*time.Second)
+	def(&c.Timeout, time.Second)
+	def(&c.MaxEvents, 10_000)
+	if c.Intervals = slices.Clone(c.Intervals); len(c.Intervals) == 0 {
+		c.Intervals = DefaultIntervals()
+	}
+	if c.Random == nil {
+		c.Random = rand.Float64
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}
+
+// def sets what is zero.
+func def[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// validate judges a config with its defaults.
+func (c Config) validate() error {
+	for _, f := range [...]struct {
+		name         string
+		value, least time.Duration
+	}{
+		{"Active", c.Active, time.Second}, {"NoShow", c.NoShow, time.Second}, {"Tick", c.Tick, time.Millisecond},
+		{"SweepEvery", c.SweepEvery, time.Second}, {"Settle", c.Settle, time.Millisecond},
+		{"Refresh", c.Refresh, time.Millisecond}, {"Timeout", c.Timeout, time.Millisecond},
+	} {
+		if f.value < f.least {
+			return fmt.Errorf("queue: Config.%s is %s; give at least %s, or 0 for the default", f.name, f.value, f.least)
+		}
+	}
+	if err := checkIntervals(c.Intervals); err != nil {
+		return err
+	}
+	switch least := max(leastSeen, 3*longest(c.Intervals)); {
+	case c.Threshold < 0:
+		return fmt.Errorf("queue: Config.Threshold is %d; give at least 1, or 0 for 1000; to let nobody in, pause the room or set the event's threshold to 0", c.Threshold)
+	case c.Batch < 0:
+		return fmt.Errorf("queue: Config.Batch is %d; give at least 1, or 0 for 100", c.Batch)
+	case c.MaxEvents < 0:
+		return fmt.Errorf("queue: Config.MaxEvents is %d; give at least 1, or 0 for 10,000", c.MaxEvents)
+	case c.MaxStale < c.Refresh:
+		return fmt.Errorf("queue: Config.MaxStale is %s, below Config.Refresh, %s; raise it, or polls would all cost a call of the store", c.MaxStale, c.Refresh)
+	case c.Seen < least:
+		return fmt.Errorf("queue: Config.Seen is %s; give at least %s, which is three of the longest poll intervals with their jitter and no less than %s", c.Seen, least, leastSeen)
+	}
+	return nil
+}
+
+func (c Config) rules() Rules {
+	return Rules{
+		Threshold: c.Threshold, Active: c.Active, Seen: c.Seen, NoShow: c.NoShow, Tick: c.Tick, Batch: c.Batch,
+		SweepEvery: c.SweepEvery, Settle: c.Settle,
+	}
+}

@@ -1,0 +1,172 @@
+package queue_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// Those who come while a call is under way share the next, in the order in which
+// they came.
+func TestACrowdSharesCallsInItsOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSpy(t)
+		room := open(t, store, queue.Config{})
+		fill(t, room)
+		store.count("visit")
+		store.fails(func(context.Context, string, string) error { time.Sleep(10 * time.Millisecond); return nil })
+		places := make([]queue.Place, 1201)
+		var all sync.WaitGroup
+		for i := range places {
+			all.Go(func() { places[i] = check(t, room, fmt.Sprint(i), "") })
+			synctest.Wait()
+		}
+		all.Wait()
+		for i, place := range places {
+			if place.Ahead != i || place.Behind < 0 {
+				t.Fatalf("the %d. has %d ahead and %d behind", i+1, place.Ahead, place.Behind)
+			}
+		}
+		// One alone, two full calls, and the rest.
+		if calls := store.count("visit"); calls != 4 {
+			t.Errorf("%d calls for 1,201", calls)
+		}
+	})
+}
+
+// Many callers, several processes, and an operator: under the race detector.
+func TestManyAtOnce(t *testing.T) {
+	store := newSpy(t)
+	rooms := make([]*queue.Room, 3)
+	for i := range rooms {
+		rooms[i] = open(t, store, queue.Config{Refresh: time.Millisecond, MaxEvents: 4, Threshold: 5, Timeout: time.Minute})
+	}
+	const users = 40
+	ctx := context.Background()
+	var all sync.WaitGroup
+	for worker := range 16 {
+		all.Go(func() {
+			chance := rand.New(rand.NewPCG(uint64(worker), 1))
+			tickets := map[string]string{}
+			for range 400 {
+				room, event := rooms[chance.IntN(len(rooms))], fmt.Sprint("show-", chance.IntN(8))
+				user := fmt.Sprint("u", chance.IntN(users))
+				key := event + " " + user
+				var err error
+				switch chance.IntN(20) {
+				case 0:
+					err = room.Leave(ctx, event, user)
+				case 1:
+					_, err = room.SetThreshold(ctx, event, chance.IntN(10))
+				case 2:
+					err = room.Flush(ctx)
+				case 3:
+					room.Stats()
+				default:
+					var place queue.Place
+					place, err = room.Check(ctx, event, queue.Visitor{User: user, Ticket: tickets[key]})
+					tickets[key] = place.Ticket
+					if err == nil && (place.Behind < 0 || place.Status == queue.Waiting && place.Position+place.Behind != place.Waiting || place.NextPoll <= 0) {
+						t.Errorf("%+v", place)
+					}
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	for _, room := range rooms {
+		if n := len(room.Stats().Events); n > 8 {
+			t.Errorf("%d events are kept", n)
+		}
+	}
+}
+
+// At any moment of any history those who wait have the positions 1 to n, in the
+// order in which they came, whichever process they ask; nobody's goes back.
+func TestPositionsAreThoseOfTheLine(t *testing.T) {
+	for seed := range uint64(8) {
+		synctest.Test(t, func(t *testing.T) {
+			chance := rand.New(rand.NewPCG(seed, 7))
+			store := newSpy(t)
+			rooms := []*queue.Room{open(t, store, queue.Config{}), open(t, store, queue.Config{})}
+			ctx := context.Background()
+			tickets := fill(t, rooms[0])
+			var line []string
+			told := map[string]int{}
+			var let register
+			defer run(t, rooms[0], queue.AdmitterConfig{Notify: let.note})()
+			// rest waits until the admitter has nothing to do, and takes those it let in
+			// out of the line.
+			rest := func() {
+				t.Helper()
+				synctest.Wait()
+				for _, user := range let.users("show-1") {
+					if len(line) == 0 || line[0] != user {
+						t.Fatalf("seed %d: %s was let in before %v", seed, user, line)
+					}
+					line = line[1:]
+				}
+			}
+			for step := range 300 {
+				rest()
+				room := rooms[chance.IntN(len(rooms))]
+				switch chance.IntN(8) {
+				case 0, 1, 2:
+					user := fmt.Sprint("u", step)
+					place := check(t, room, user, "")
+					if tickets[user] = place.Ticket; place.Status == queue.Waiting {
+						line, told[user] = append(line, user), place.Position
+					}
+				case 3:
+					if len(line) > 0 {
+						i := chance.IntN(len(line))
+						if err := room.Leave(ctx, "show-1", line[i]); err != nil {
+							t.Fatal(err)
+						}
+						line = slices.Delete(line, i, i+1)
+					}
+				case 4:
+					if _, err := room.SetThreshold(ctx, "show-1", chance.IntN(step/4+2)); err != nil {
+						t.Fatal(err)
+					}
+				default:
+					time.Sleep(time.Duration(chance.IntN(1500)) * time.Millisecond)
+				}
+				rest()
+				for i, user := range line {
+					// Positions of a snapshot are up to a second old: not before their time,
+					// and exact once it is.
+					for _, room := range rooms {
+						place := check(t, room, user, tickets[user])
+						if place.Status != queue.Waiting || place.Position < i+1 || place.Position > told[user] {
+							t.Fatalf("seed %d, step %d: %s is %+v; %d. in line, and was told %d", seed, step, user, place, i+1, told[user])
+						}
+					}
+				}
+				if chance.IntN(10) == 0 {
+					time.Sleep(1001 * time.Millisecond)
+					rest()
+					for i, user := range line {
+						for _, room := range rooms {
+							place := check(t, room, user, tickets[user])
+							if told[user] = place.Position; place.Position != i+1 {
+								t.Fatalf("seed %d, step %d: %s is %d., told %d", seed, step, user, i+1, place.Position)
+							}
+						}
+					}
+				}
+			}
+		})
+	}
+}

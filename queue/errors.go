@@ -1,0 +1,47 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/millrace-go/millrace/fault"
+)
+
+// The states that a caller can test for. Waiting, paused and full are none of
+// them: they are a [Place].
+var (
+	// ErrUnavailable says that the store cannot be asked, and hence that nobody
+	// enters. Its class is [fault.Infrastructure], unless the store says that
+	// asking again cannot help. It wraps the cause.
+	ErrUnavailable = errors.New("queue: the store cannot be asked; nobody enters")
+	// ErrNotActive is the answer of [Room.Verify] for a user who is not inside by
+	// that admission, or not any more.
+	ErrNotActive = errors.New("queue: the user is not inside by this admission")
+	// ErrInvalid says that an event id, a user id or an operator's number cannot
+	// be. Its class is [fault.Permanent].
+	ErrInvalid = errors.New("queue: invalid")
+)
+
+// errPause stands for a store that has just failed and is not asked for a while.
+var errPause = errors.New("it failed a moment ago")
+
+func unavailable(cause error) error {
+	err := fmt.Errorf("%w: %w", ErrUnavailable, cause)
+	if fault.Of(cause) == fault.Permanent {
+		return fault.MarkPermanent(err)
+	}
+	return fault.MarkInfrastructure(err)
+}
+
+// refused classifies why a call has no answer: the caller left, or the store.
+func refused(ctx context.Context, cause error) error {
+	if ctx.Err() != nil && errors.Is(cause, context.Cause(ctx)) {
+		return fmt.Errorf("queue: the caller left before it was answered: %w", cause)
+	}
+	return unavailable(cause)
+}
+
+func invalid(format string, args ...any) error {
+	return fault.MarkPermanent(fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, args...)...))
+}

@@ -1,0 +1,37 @@
+package queue
+
+import "sync/atomic"
+
+// heard is who of a block was heard of in a minute of the store's clock, so that
+// the store is told once a minute however often they poll.
+type heard struct{ minute atomic.Pointer[heardMinute] }
+
+type heardMinute struct {
+	number int64
+	bits   [words]atomic.Uint64
+}
+
+// first says whether an order is heard of for the first time in a minute. A beat
+// too many at the turn of the minute does no harm.
+func (h *heard) first(minute, order int64) bool {
+	m := h.minute.Load()
+	if m == nil || m.number != minute {
+		fresh := &heardMinute{number: minute}
+		if h.minute.CompareAndSwap(m, fresh) {
+			m = fresh
+		} else {
+			m = h.minute.Load()
+		}
+	}
+	at := order % BlockSize
+	word, bit := &m.bits[at/64], uint64(1)<<(at%64)
+	return word.Load()&bit == 0 && word.Or(bit)&bit == 0
+}
+
+// forget takes back that an order was heard of.
+func (h *heard) forget(order int64) {
+	if m := h.minute.Load(); m != nil {
+		at := order % BlockSize
+		m.bits[at/64].And(^(uint64(1) << (at % 64)))
+	}
+}

@@ -1,0 +1,35 @@
+package queue
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+func TestNextPoll(t *testing.T) {
+	table := DefaultIntervals()
+	for _, tc := range []struct {
+		position int
+		want     time.Duration
+	}{
+		{-1, 3 * time.Second}, {0, 3 * time.Second},
+		{1, time.Second}, {1_000, time.Second},
+		{1_001, 5 * time.Second}, {5_000, 5 * time.Second},
+		{5_001, 10 * time.Second}, {10_000, 10 * time.Second},
+		{10_001, 30 * time.Second}, {100_000, 30 * time.Second},
+		{100_001, time.Minute}, {math.MaxInt, time.Minute},
+	} {
+		if got := nextPoll(table, tc.position, 0); got != tc.want {
+			t.Errorf("position %d: %v, want %v", tc.position, got, tc.want)
+		}
+		if got, most := nextPoll(table, tc.position, 0.5), tc.want+tc.want/20; got != most {
+			t.Errorf("position %d, half of the jitter: %v, want %v", tc.position, got, most)
+		}
+		if got, most := nextPoll(table, tc.position, math.Nextafter(1, 0)), tc.want+tc.want/10; got > most {
+			t.Errorf("position %d, all of the jitter: %v, more than %v", tc.position, got, most)
+		}
+	}
+	if got := longest(table); got != 66*time.Second {
+		t.Errorf("the longest is %v", got)
+	}
+}

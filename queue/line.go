@@ -1,0 +1,183 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/gather"
+	"github.com/millrace-go/millrace/queue/token"
+)
+
+// line is what a process knows of an event. All of it can be asked for again.
+type line struct {
+	room   *Room
+	event  string
+	visits *gather.Calls[Visit, answer]
+
+	snap       atomic.Pointer[snapshot]
+	due        atomic.Int64 // on the room's clock: when the snapshot is to be refreshed
+	refreshing sync.Mutex   // held by the one who does it
+	failing    atomic.Bool  // whether the last refresh failed
+
+	pause atomic.Int64 // on the room's clock: until when the store is not asked
+	used  atomic.Int64 // on the room's clock: the last use, to about a second
+	state atomic.Pointer[State]
+
+	beats  beats
+	told   told
+	counts counts
+}
+
+// answer is an outcome with how the room stood after it.
+type answer struct {
+	Outcome
+	state *State
+}
+
+// pauseAfterFailure is for how long a store that failed is not asked for an
+// event: those who come meanwhile are refused at once, instead of queueing for
+// one timeout after another.
+const pauseAfterFailure = 250 * time.Millisecond
+
+func newLine(r *Room, event string) *line {
+	l := &line{room: r, event: strings.Clone(event)} // an event id may be part of a large request
+	l.visits = gather.New(MaxVisits, r.cfg.Timeout, l.call)
+	return l
+}
+
+// touch notes a use, without a write by each of many.
+func (l *line) touch(now time.Duration) {
+	if last := l.used.Load(); int64(now)-last >= int64(time.Second) {
+		l.used.Store(int64(now))
+	}
+}
+
+func (l *line) pausing() bool { return int64(l.room.now()) < l.pause.Load() }
+
+// call makes a call of the store for visits and the beats that were gathered.
+func (l *line) call(ctx context.Context, visits []Visit) ([]answer, error) {
+	if l.pausing() {
+		return nil, errPause
+	}
+	taken := l.beats.take()
+	if len(visits) == 0 && len(taken.Orders) == 0 {
+		return nil, nil
+	}
+	var seen Visited
+	err := l.ask(func() (err error) {
+		seen, err = l.room.store.Visit(ctx, l.event, l.room.rules, taken, visits)
+		if err == nil && len(seen.Outcomes) != len(visits) {
+			err = fmt.Errorf("%d outcomes of %d visits", len(seen.Outcomes), len(visits))
+		}
+		return err
+	})
+	if err != nil {
+		l.unheard(taken)
+		return nil, err
+	}
+	l.counts.beats.Add(int64(len(taken.Orders)))
+	l.learn(seen.State)
+	answers := make([]answer, len(visits))
+	for i, outcome := range seen.Outcomes {
+		answers[i] = answer{Outcome: outcome, state: &seen.State}
+	}
+	return answers, nil
+}
+
+// ask makes a call of the store, counts it, and has the store left alone for a
+// while after a failure that a pause may help. What the store panics with is a
+// failure as well.
+func (l *line) ask(call func() error) (err error) {
+	l.counts.calls.Add(1)
+	defer func() {
+		if p := recover(); p != nil {
+			l.room.panics.Add(1)
+			err = fmt.Errorf("the store panicked: %v", p)
+		}
+		if err == nil {
+			l.pause.Store(0)
+			return
+		}
+		l.counts.failed.Add(1)
+		if fault.Of(err) != fault.Permanent && !errors.Is(err, context.Canceled) {
+			l.pause.Store(int64(l.room.now() + pauseAfterFailure))
+		}
+	}()
+	return call()
+}
+
+// learn keeps the state for the metrics, and has a snapshot of a lost epoch
+// replaced.
+func (l *line) learn(state State) {
+	old := l.state.Load()
+	if old == nil || old.Epoch != state.Epoch || !old.Now.After(state.Now) {
+		l.state.Store(&state)
+	}
+	if s := l.snap.Load(); s != nil && s.state.Epoch != state.Epoch {
+		l.due.Store(0)
+	}
+}
+
+// visit asks the store where a visitor stands.
+func (l *line) visit(ctx context.Context, v Visit, ticket string) (Place, error) {
+	a, err := l.visits.Do(ctx, v)
+	if err != nil {
+		l.counts.refused.Add(1)
+		return Place{}, refused(ctx, err)
+	}
+	l.counts.store.Add(1)
+	place := l.room.place(a.Outcome, *a.state)
+	if place.Status == Waiting && !a.New {
+		l.tell(a)
+	}
+	place.Ticket = l.ticket(v, a, ticket)
+	return place, nil
+}
+
+// ticket is what a visitor is to bring along, which may be what was brought.
+func (l *line) ticket(v Visit, a answer, brought string) string {
+	known := brought != "" && v.Epoch == a.state.Epoch
+	switch {
+	case a.Status == None && !known:
+		// After a loss only a Check lines up by the ticket of before.
+		return brought
+	case a.Status != Waiting && a.Status != Active:
+		return ""
+	case known && v.Order == a.Order:
+		return brought
+	}
+	return l.room.tickets.Seal(token.Ticket{Event: l.event, User: v.User, Epoch: a.state.Epoch, Order: a.Order})
+}
+
+// tell remembers what the store said when the snapshot says worse.
+func (l *line) tell(a answer) {
+	if s := l.snap.Load(); s != nil {
+		ahead, found := s.find(a.Order)
+		if s.state.Epoch != a.state.Epoch || found == nil || ahead <= a.Ahead {
+			return
+		}
+	}
+	l.told.remember(a.Order, sight{epoch: a.state.Epoch, ahead: a.Ahead, at: a.state.Now})
+}
+
+// stand says where an order stands by the snapshot; false when it does not wait
+// there, or there is none.
+func (l *line) stand(ctx context.Context, s *snapshot, now time.Duration, epoch uint64, order int64) (Place, bool) {
+	if s == nil || s.state.Epoch != epoch {
+		return Place{}, false
+	}
+	ahead, b := s.find(order)
+	if b == nil {
+		return Place{}, false
+	}
+	age := now - s.at
+	l.heardOf(ctx, s, b, order, s.state.Now.Add(age).Unix()/60)
+	l.counts.snapshot.Add(1)
+	return l.room.place(Outcome{Status: Waiting, Order: order, Ahead: l.told.ahead(order, ahead, s)}, s.after(age)), true
+}

@@ -1,0 +1,76 @@
+package queue
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// idleAfter is after how long without a use an event is forgotten.
+const idleAfter = 10 * time.Minute
+
+// line is what is known of an event.
+func (r *Room) line(event string, now time.Duration) *line {
+	if known, ok := r.lines.Load(event); ok {
+		l := known.(*line)
+		l.touch(now)
+		return l
+	}
+	l := newLine(r, event)
+	l.used.Store(int64(now))
+	if known, ok := r.lines.LoadOrStore(l.event, l); ok {
+		return known.(*line)
+	}
+	if r.count.Add(1) > int64(r.cfg.MaxEvents) || int64(now) >= r.evict.Load() {
+		r.forget(now, l)
+	}
+	return l
+}
+
+// forget drops the events that were not used for long, and an eighth of all when
+// there are too many: those where nobody waits first, then by their last use, and
+// never the newest. Who uses one at the moment finishes with it, uncounted.
+func (r *Room) forget(now time.Duration, newest *line) {
+	if !r.evicting.TryLock() {
+		return
+	}
+	defer r.evicting.Unlock()
+	r.evict.Store(int64(now + idleAfter/10))
+	type candidate struct {
+		*line
+		busy bool
+		used int64
+	}
+	var all []candidate
+	r.lines.Range(func(_, value any) bool {
+		l := value.(*line)
+		if l == newest {
+			return true
+		}
+		state := l.state.Load()
+		all = append(all, candidate{l, state != nil && state.Waiting+state.Active > 0, l.used.Load()})
+		return true
+	})
+	slices.SortFunc(all, func(a, b candidate) int {
+		if a.busy != b.busy {
+			if b.busy {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.used, b.used)
+	})
+	excess := 0
+	if len(all) >= r.cfg.MaxEvents {
+		excess = len(all) - r.cfg.MaxEvents*7/8
+	}
+	for i, c := range all {
+		if i >= excess && now-time.Duration(c.used) < idleAfter {
+			continue
+		}
+		if r.lines.CompareAndDelete(c.event, c.line) {
+			r.count.Add(-1)
+			r.others.add(&c.counts)
+		}
+	}
+}

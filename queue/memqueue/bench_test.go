@@ -1,0 +1,95 @@
+package memqueue_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/memqueue"
+)
+
+var rules = queue.Rules{
+	Active: 600 * time.Second, Seen: 600 * time.Second, NoShow: 150 * time.Second,
+	Tick: time.Second, Batch: 1 << 30, SweepEvery: 30 * time.Second, Settle: 70 * time.Second,
+}
+
+// crowd lines up a million, in calls of MaxVisits.
+func crowd(b *testing.B, s *memqueue.Store) (users []string) {
+	b.Helper()
+	for i := range 1_000_000 {
+		users = append(users, fmt.Sprintf("user-%09d", i))
+	}
+	visits := make([]queue.Visit, queue.MaxVisits)
+	for at := 0; at < len(users); at += len(visits) {
+		for i := range visits {
+			visits[i].User = users[at+i]
+		}
+		if _, err := s.Visit(b.Context(), "event", rules, queue.Beats{}, visits); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return users
+}
+
+func million(b *testing.B) (*memqueue.Store, []string) {
+	b.Helper()
+	s, err := memqueue.New(memqueue.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s, crowd(b, s)
+}
+
+// BenchmarkJoinMillion lines a million up, over and over.
+func BenchmarkJoinMillion(b *testing.B) {
+	for b.Loop() {
+		million(b)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1e6, "ns/join")
+}
+
+// BenchmarkPoll asks where somebody stands among a million.
+func BenchmarkPoll(b *testing.B) {
+	s, users := million(b)
+	visits := make([]queue.Visit, 1)
+	i := 0
+	for b.Loop() {
+		i = (i + 7919) % len(users)
+		visits[0] = queue.Visit{Kind: queue.Heartbeat, User: users[i]}
+		if _, err := s.Visit(b.Context(), "event", rules, queue.Beats{}, visits); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkSweep looks through a million who are all alive, a call at a time.
+func BenchmarkSweep(b *testing.B) {
+	s, _ := million(b)
+	from := int64(0)
+	for b.Loop() {
+		swept, err := s.Sweep(b.Context(), "event", rules, max(1, from))
+		if err != nil {
+			b.Fatal(err)
+		}
+		from = swept.Next
+	}
+}
+
+// BenchmarkAdmit lets chunks of MaxChunk in.
+func BenchmarkAdmit(b *testing.B) {
+	s, _ := million(b)
+	r := rules
+	r.Threshold = 1 << 30
+	admitted := 0
+	for b.Loop() {
+		a, err := s.Admit(b.Context(), "event", r)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if admitted += len(a.Admitted); a.Waiting == 0 {
+			break
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(max(1, admitted)), "ns/admission")
+}

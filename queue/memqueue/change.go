@@ -1,0 +1,37 @@
+package memqueue
+
+import "github.com/millrace-go/millrace/queue"
+
+func (m *room) change(c queue.Change, now int64, epoch func() uint64) {
+	if c.Threshold != nil {
+		n := *c.Threshold
+		m.threshold = &n
+	}
+	if c.Paused != nil {
+		m.paused = *c.Paused
+	}
+	if c.Clear {
+		m.clear(now, epoch())
+	}
+	if c.Gate != nil && c.Gate.On != m.gate.on {
+		if c.Gate.On {
+			m.gate = gate{known: true, on: true, base: m.top - c.Gate.Positions}
+		} else {
+			m.gate.on, m.gate.positions = false, c.Gate.Positions
+			m.top = max(m.top, m.gate.base+c.Gate.Positions)
+		}
+	}
+}
+
+// clear begins another epoch. Positions that were used stay so, and the gate
+// stays where it is.
+func (m *room) clear(now int64, epoch uint64) {
+	m.epoch, m.begun, m.settled, m.floor = epoch, now, 0, m.top
+	m.top = max(m.top, now)
+	m.line = newLine(m.line.version)
+	m.position = map[string]int64{}
+	m.inside = newInside()
+	m.tick, m.admitted, m.rate = 0, 0, rate{}
+	m.told, m.idle = m.line.version, false
+	m.joined, m.entered, m.noShows, m.expired, m.departed, m.removed = 0, 0, 0, 0, 0, 0
+}

@@ -1,0 +1,58 @@
+package memqueue
+
+import (
+	"context"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// maxUser is how many bytes a user may have.
+const maxUser = 256
+
+func check(ctx context.Context, event string, r queue.Rules) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	switch {
+	case event == "":
+		return bad("the event has no name")
+	case r.Threshold < 0:
+		return bad("Rules.Threshold is %d: it must not be negative", r.Threshold)
+	case r.Batch <= 0:
+		return bad("Rules.Batch is %d: it must be positive", r.Batch)
+	case r.Active <= 0 || r.Seen <= 0 || r.NoShow <= 0 || r.Tick <= 0 || r.SweepEvery <= 0 || r.Settle < 0:
+		return bad("a duration of the Rules is missing or negative: %+v", r)
+	}
+	return nil
+}
+
+func checkVisits(b queue.Beats, visits []queue.Visit) error {
+	if len(visits) > queue.MaxVisits {
+		return bad("%d visits: a call takes at most %d", len(visits), queue.MaxVisits)
+	}
+	if len(b.Orders) > queue.MaxBeats {
+		return bad("%d beats: a call takes at most %d", len(b.Orders), queue.MaxBeats)
+	}
+	for _, v := range visits {
+		if len(v.User) == 0 || len(v.User) > maxUser {
+			return bad("a user of %d bytes: it must be of 1 to %d", len(v.User), maxUser)
+		}
+		if v.Kind > queue.Verify {
+			return bad("visit of kind %d: there is no such kind", v.Kind)
+		}
+		if v.Position < 0 {
+			return bad("position %d: positions count from 1", v.Position)
+		}
+	}
+	return nil
+}
+
+func checkChange(c queue.Change) error {
+	if c.Threshold != nil && *c.Threshold < 0 {
+		return bad("threshold %d: it must not be negative", *c.Threshold)
+	}
+	if c.Gate != nil && (c.Gate.Positions < 0 || c.Gate.Positions > maxOrder) {
+		return bad("%d positions of the gate: it must be of 0 to 2^53", c.Gate.Positions)
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package memqueue
+
+import "container/heap"
+
+// inside holds who is active or has a place reserved, and who missed their turn.
+type inside struct {
+	users    map[string]*guest
+	ends     byEnd
+	reserved int
+
+	missed map[string]turn
+	recent []string // keys of missed, by the end of their turns
+}
+
+// guest is an active user.
+type guest struct {
+	user     string
+	order    int64 // of the admission
+	admitted int64
+	expires  int64
+	seen     bool
+	end      int64 // the earlier of expires and of not being heard of
+	index    int   // in ends
+}
+
+// turn is one that was missed.
+type turn struct {
+	order, until int64
+}
+
+func newInside() inside {
+	return inside{users: map[string]*guest{}, missed: map[string]turn{}}
+}
+
+func (in *inside) add(g *guest) {
+	in.users[g.user] = g
+	if !g.seen {
+		in.reserved++
+	}
+	heap.Push(&in.ends, g)
+}
+
+func (in *inside) remove(g *guest) {
+	delete(in.users, g.user)
+	if !g.seen {
+		in.reserved--
+	}
+	heap.Remove(&in.ends, g.index)
+}
+
+// hear notes a sign of life, and says whether it is the first.
+func (in *inside) hear(g *guest, now, active, seen int64) (first bool) {
+	if first = !g.seen; first {
+		g.seen = true
+		g.expires = now + active
+		in.reserved--
+	}
+	g.end = min(g.expires, now+seen)
+	heap.Fix(&in.ends, g.index)
+	return first
+}
+
+// miss keeps a turn that nobody took.
+func (in *inside) miss(user string, t turn) {
+	in.missed[user] = t
+	in.recent = append(in.recent, user)
+}
+
+// lapse forgets the turns that are over. Those that were taken up or left are
+// still in recent, and go with their neighbours.
+func (in *inside) lapse(now int64) {
+	n := 0
+	for _, user := range in.recent {
+		if t, ok := in.missed[user]; ok {
+			if t.until > now {
+				break
+			}
+			delete(in.missed, user)
+		}
+		n++
+	}
+	if in.recent = in.recent[n:]; len(in.recent) == 0 {
+		in.recent = nil
+	}
+}
+
+// byEnd is a heap of guests.
+type byEnd []*guest
+
+func (h byEnd) Len() int           { return len(h) }
+func (h byEnd) Less(i, j int) bool { return h[i].end < h[j].end }
+func (h byEnd) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+
+func (h *byEnd) Push(x any) {
+	g := x.(*guest)
+	g.index = len(*h)
+	*h = append(*h, g)
+}
+
+func (h *byEnd) Pop() any {
+	last := len(*h) - 1
+	g := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return g
+}

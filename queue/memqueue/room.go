@@ -1,0 +1,115 @@
+package memqueue
+
+import (
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// room is one event. Times are µs since 1970.
+type room struct {
+	mu sync.Mutex
+
+	epoch   uint64
+	begun   int64
+	settled int64 // nobody enters before
+	floor   int64 // tickets up to this order were cleared
+	top     int64 // the highest order so far
+	used    map[int64]*[queue.BlockSize / 64]uint64
+
+	line     line
+	position map[string]int64 // the orders of those who wait
+	inside   inside
+
+	threshold *int
+	paused    bool
+	gate      gate
+
+	tick     int64 // when it began
+	admitted int   // in it
+	rate     rate
+
+	swept  int64  // when the last sweep began
+	told   uint64 // the version then
+	idle   bool   // nobody waited or was active then
+	listed bool   // somebody may wait or be active
+
+	joined, entered, noShows, expired, departed, removed int64
+}
+
+// gate is the front gate. Base is the order of position zero.
+type gate struct {
+	known, on       bool
+	base, positions int64
+}
+
+func newRoom(epoch uint64, begun, now int64) *room {
+	return &room{
+		epoch: epoch, begun: begun, top: now,
+		used: map[int64]*[queue.BlockSize / 64]uint64{},
+		line: newLine(0), position: map[string]int64{}, inside: newInside(),
+	}
+}
+
+// take marks an order, the only way to get one, and says whether it was free.
+func (m *room) take(order int64) bool {
+	number, bit := place(order)
+	b := m.used[number]
+	if b == nil {
+		b = new([queue.BlockSize / 64]uint64)
+		m.used[number] = b
+	}
+	if b[bit/64]&(1<<(bit%64)) != 0 {
+		return false
+	}
+	b[bit/64] |= 1 << (bit % 64)
+	m.top = max(m.top, order)
+	return true
+}
+
+// expire takes those out whose time is over: everyone once, whoever calls first.
+func (m *room) expire(now int64, r queue.Rules) {
+	for len(m.inside.ends) > 0 && m.inside.ends[0].end <= now {
+		g := m.inside.ends[0]
+		m.inside.remove(g)
+		if g.seen {
+			m.expired++
+			continue
+		}
+		m.noShows++
+		if until := g.admitted + r.Seen.Microseconds(); until > now {
+			m.inside.miss(g.user, turn{g.order, until})
+		}
+	}
+	m.inside.lapse(now)
+}
+
+// limit is how many may be active.
+func (m *room) limit(r queue.Rules) int {
+	if m.threshold != nil {
+		return *m.threshold
+	}
+	return r.Threshold
+}
+
+// open says how many may enter now.
+func (m *room) open(now int64, r queue.Rules) int {
+	if m.paused || now < m.settled {
+		return 0
+	}
+	return max(0, m.limit(r)-len(m.inside.users))
+}
+
+func (m *room) state(now int64, r queue.Rules) queue.State {
+	return queue.State{
+		Epoch: m.epoch, Now: time.UnixMicro(now),
+		Threshold: m.limit(r), Paused: m.paused, Gated: m.gate.on,
+		Settling: span(max(0, m.settled-now)),
+		Waiting:  m.line.waiting, Active: len(m.inside.users), Reserved: m.inside.reserved,
+		Rate:   m.rate.over(now),
+		Joined: m.joined, Entered: m.entered, NoShows: m.noShows, Expired: m.expired, Departed: m.departed, Swept: m.removed,
+	}
+}
+
+func span(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

@@ -1,0 +1,135 @@
+package memqueue_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/memqueue"
+)
+
+func newStore(t testing.TB) *memqueue.Store {
+	t.Helper()
+	s, err := memqueue.New(memqueue.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestBadRules(t *testing.T) {
+	s := newStore(t)
+	join := func(event string, alter func(r *queue.Rules)) error {
+		r := rules
+		alter(&r)
+		_, err := s.Visit(t.Context(), event, r, queue.Beats{}, []queue.Visit{{User: "a", Position: 1}})
+		return err
+	}
+	for what, err := range map[string]error{
+		"the event has no name": join("", func(*queue.Rules) {}),
+		"Rules.Threshold is -1": join("e", func(r *queue.Rules) { r.Threshold = -1 }),
+		"Rules.Batch is 0":      join("e", func(r *queue.Rules) { r.Batch = 0 }),
+		"a duration":            join("e", func(r *queue.Rules) { r.Seen = 0 }),
+		"position -1": func() error {
+			_, err := s.Visit(t.Context(), "e", rules, queue.Beats{}, []queue.Visit{{User: "a", Position: -1}})
+			return err
+		}(),
+		"from is -1": func() error {
+			_, err := s.Sweep(t.Context(), "e", rules, -1)
+			return err
+		}(),
+		"-1 positions": func() error {
+			_, err := s.Change(t.Context(), "e", rules, queue.Change{Gate: &queue.Gate{Positions: -1}})
+			return err
+		}(),
+	} {
+		if err == nil || !strings.Contains(err.Error(), what) || fault.Of(err) != fault.Permanent {
+			t.Errorf("want a permanent error with %q: %v", what, err)
+		}
+	}
+	if events, err := s.Events(t.Context()); err != nil || len(events) > 0 {
+		t.Errorf("events %v, %v", events, err)
+	}
+	if err := join("e", func(*queue.Rules) {}); err != nil {
+		t.Errorf("good rules: %v", err)
+	}
+}
+
+// Positions and tickets out of range go to the end of the line.
+func TestOrdersStayInRange(t *testing.T) {
+	s := newStore(t)
+	if _, err := s.Change(t.Context(), "e", rules, queue.Change{Gate: &queue.Gate{On: true}}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Visit(t.Context(), "e", rules, queue.Beats{}, []queue.Visit{
+		{User: "a", Position: 1}, {User: "b", Position: 1 << 53}, {User: "c", Position: 1<<63 - 1},
+		{User: "d", Position: 5, Epoch: 1, Order: 1<<53 + 1}, {User: "e", Position: 6, Epoch: 1, Order: -7},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := got.Outcomes[0].Order
+	for i, want := range []int64{0, 1, 2, 4, 5} {
+		if o := got.Outcomes[i]; o.Status != queue.Waiting || o.Order != first+want {
+			t.Errorf("visit %d is answered %+v, want order %d", i, o, first+want)
+		}
+	}
+	beats := queue.Beats{Epoch: got.Epoch, Orders: []int64{-1, 0, 1<<63 - 1, -1 << 63}}
+	if _, err := s.Visit(t.Context(), "e", rules, beats, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNobodyLeavesNothing(t *testing.T) {
+	s := newStore(t)
+	first, err := s.Look(t.Context(), "e", rules, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Visit(t.Context(), "e", rules, queue.Beats{}, []queue.Visit{{Kind: queue.Heartbeat, User: "a"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Admit(t.Context(), "e", rules); err != nil {
+		t.Fatal(err)
+	}
+	if swept, err := s.Sweep(t.Context(), "e", rules, 0); err != nil || !swept.Done {
+		t.Fatal(swept, err)
+	}
+	if n := memqueue.Rooms(s); n != 0 {
+		t.Errorf("%d rooms of nobody", n)
+	}
+	got, err := s.Visit(t.Context(), "e", rules, queue.Beats{}, []queue.Visit{{User: "a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := memqueue.Rooms(s); n != 1 || got.Epoch != first.Epoch {
+		t.Errorf("%d rooms; epoch %d before somebody came and %d after", n, first.Epoch, got.Epoch)
+	}
+}
+
+// By default a store counts the time that passes.
+func TestClockIsMonotonic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		r := rules
+		r.Threshold = 1
+		visit := []queue.Visit{{User: "a"}}
+		got, err := s.Visit(t.Context(), "e", r, queue.Beats{}, visit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !got.Now.Equal(time.Now()) || got.Outcomes[0].Left != r.Active {
+			t.Errorf("at %s: %+v", time.Now(), got)
+		}
+		time.Sleep(70 * time.Millisecond)
+		if got, err = s.Visit(t.Context(), "e", r, queue.Beats{}, visit); err != nil {
+			t.Fatal(err)
+		}
+		if left := r.Active - 70*time.Millisecond; got.Outcomes[0].Left != left {
+			t.Errorf("70 ms later %s are left, want %s", got.Outcomes[0].Left, left)
+		}
+	})
+}

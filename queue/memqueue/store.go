@@ -1,0 +1,174 @@
+package memqueue
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/queue"
+)
+
+// Config of a [Store]. The zero value works.
+type Config struct {
+	// Now is the clock; by default the time at which the store was made and what
+	// has passed since then, so that setting the wall clock changes nothing.
+	Now func() time.Time
+}
+
+// Store is a [queue.Store] in memory. All who use it are one process, whatever
+// they take themselves for.
+type Store struct {
+	now   func() time.Time
+	epoch uint64 // of all rooms that were not cleared
+	begun int64
+
+	mu    sync.RWMutex
+	rooms map[string]*room
+}
+
+var _ queue.Store = (*Store)(nil)
+
+// New returns a store without any events.
+func New(cfg Config) (*Store, error) {
+	if cfg.Now == nil {
+		start := time.Now()
+		cfg.Now = func() time.Time { return start.Add(time.Since(start)) }
+	}
+	s := &Store{now: cfg.Now, epoch: newEpoch(), rooms: map[string]*room{}}
+	s.begun = s.clock()
+	return s, nil
+}
+
+// newEpoch is not zero, which is no epoch.
+func newEpoch() uint64 { return rand.Uint64N(1<<53-1) + 1 }
+
+func (s *Store) clock() int64 { return s.now().UnixMicro() }
+
+// enter locks the event's room. A room that is not there is made, and kept only
+// if it is to be.
+func (s *Store) enter(event string, keep bool) (*room, int64) {
+	s.mu.RLock()
+	m := s.rooms[event]
+	s.mu.RUnlock()
+	if m == nil {
+		m = newRoom(s.epoch, s.begun, s.clock())
+		if keep {
+			s.mu.Lock()
+			if other := s.rooms[event]; other != nil {
+				m = other
+			} else {
+				s.rooms[event] = m
+			}
+			s.mu.Unlock()
+		}
+	}
+	m.mu.Lock()
+	return m, s.clock()
+}
+
+// Visit serves visits and beats; see [queue.Store].
+func (s *Store) Visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+	if err := check(ctx, event, r); err != nil {
+		return queue.Visited{}, fmt.Errorf("memqueue: visit: %w", err)
+	}
+	if err := checkVisits(b, visits); err != nil {
+		return queue.Visited{}, fmt.Errorf("memqueue: visit: %w", err)
+	}
+	joins := slices.ContainsFunc(visits, func(v queue.Visit) bool { return v.Kind == queue.Check })
+	m, now := s.enter(event, joins)
+	defer m.mu.Unlock()
+	if joins {
+		m.listed, m.idle = true, false
+	}
+	m.expire(now, r)
+	m.beat(b, now)
+	outcomes := make([]queue.Outcome, len(visits))
+	for i, v := range visits {
+		outcomes[i] = m.visit(v, now, r)
+	}
+	return queue.Visited{State: m.state(now, r), Outcomes: outcomes}, nil
+}
+
+// Look says how the line stands; see [queue.Store].
+func (s *Store) Look(ctx context.Context, event string, r queue.Rules, epoch, version uint64) (queue.View, error) {
+	if err := check(ctx, event, r); err != nil {
+		return queue.View{}, fmt.Errorf("memqueue: look: %w", err)
+	}
+	m, now := s.enter(event, false)
+	defer m.mu.Unlock()
+	m.expire(now, r)
+	full := version == 0 || epoch != m.epoch || version < m.line.floor || version > m.line.version
+	if full {
+		version = 0
+	}
+	blocks, upto, more := m.line.since(version, !full)
+	slices.SortFunc(blocks, func(a, b queue.Block) int { return int(min(1, max(-1, a.Number-b.Number))) })
+	return queue.View{State: m.state(now, r), Version: upto, Blocks: blocks, Full: full, More: more}, nil
+}
+
+// Admit lets in who is first; see [queue.Store].
+func (s *Store) Admit(ctx context.Context, event string, r queue.Rules) (queue.Admission, error) {
+	if err := check(ctx, event, r); err != nil {
+		return queue.Admission{}, fmt.Errorf("memqueue: admit: %w", err)
+	}
+	m, now := s.enter(event, false)
+	defer m.mu.Unlock()
+	m.expire(now, r)
+	return m.admit(now, r), nil
+}
+
+// Sweep removes who was not alive; see [queue.Store].
+func (s *Store) Sweep(ctx context.Context, event string, r queue.Rules, from int64) (queue.Swept, error) {
+	if err := check(ctx, event, r); err != nil {
+		return queue.Swept{}, fmt.Errorf("memqueue: sweep: %w", err)
+	}
+	if from < 0 {
+		return queue.Swept{}, fmt.Errorf("memqueue: sweep: %w", bad("from is %d, and blocks are numbered from 0", from))
+	}
+	m, now := s.enter(event, false)
+	defer m.mu.Unlock()
+	m.expire(now, r)
+	return m.sweep(from, now, r), nil
+}
+
+// Change carries out what an operator wants; see [queue.Store].
+func (s *Store) Change(ctx context.Context, event string, r queue.Rules, c queue.Change) (queue.State, error) {
+	if err := check(ctx, event, r); err != nil {
+		return queue.State{}, fmt.Errorf("memqueue: change: %w", err)
+	}
+	if err := checkChange(c); err != nil {
+		return queue.State{}, fmt.Errorf("memqueue: change: %w", err)
+	}
+	m, now := s.enter(event, true)
+	defer m.mu.Unlock()
+	m.expire(now, r)
+	m.change(c, now, newEpoch)
+	return m.state(now, r), nil
+}
+
+// Events lists the events, by name; see [queue.Store].
+func (s *Store) Events(ctx context.Context) ([]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("memqueue: events: %w", err)
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	events := make([]string, 0, len(s.rooms))
+	for event, m := range s.rooms {
+		m.mu.Lock()
+		if m.listed {
+			events = append(events, event)
+		}
+		m.mu.Unlock()
+	}
+	slices.Sort(events)
+	return events, nil
+}
+
+func bad(format string, args ...any) error {
+	return fault.MarkPermanent(fmt.Errorf(format, args...))
+}

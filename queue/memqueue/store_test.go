@@ -1,0 +1,108 @@
+package memqueue_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/memqueue"
+	"github.com/millrace-go/millrace/queue/queuetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fragile is a store that can be lost, on a clock that stands still unless time
+// passes.
+type fragile struct {
+	mu     sync.Mutex
+	now    time.Time
+	passes func() time.Duration
+	store  *memqueue.Store
+}
+
+func (f *fragile) current() *memqueue.Store {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.store
+}
+
+func (f *fragile) Visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, v []queue.Visit) (queue.Visited, error) {
+	return f.current().Visit(ctx, event, r, b, v)
+}
+
+func (f *fragile) Look(ctx context.Context, event string, r queue.Rules, epoch, version uint64) (queue.View, error) {
+	return f.current().Look(ctx, event, r, epoch, version)
+}
+
+func (f *fragile) Admit(ctx context.Context, event string, r queue.Rules) (queue.Admission, error) {
+	return f.current().Admit(ctx, event, r)
+}
+
+func (f *fragile) Sweep(ctx context.Context, event string, r queue.Rules, from int64) (queue.Swept, error) {
+	return f.current().Sweep(ctx, event, r, from)
+}
+
+func (f *fragile) Change(ctx context.Context, event string, r queue.Rules, c queue.Change) (queue.State, error) {
+	return f.current().Change(ctx, event, r, c)
+}
+
+func (f *fragile) Events(ctx context.Context) ([]string, error) { return f.current().Events(ctx) }
+
+func (f *fragile) clock() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.passes != nil {
+		return f.now.Add(f.passes())
+	}
+	return f.now
+}
+
+func (f *fragile) advance(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.now = f.now.Add(d)
+}
+
+func (f *fragile) lose(context.Context) error {
+	s, err := memqueue.New(memqueue.Config{Now: f.clock})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.store = s
+	return err
+}
+
+func harness(t testing.TB) queuetest.Harness {
+	t.Helper()
+	f := &fragile{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	if err := f.lose(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return queuetest.Harness{Store: f, Advance: f.advance, Lose: f.lose}
+}
+
+func TestConformance(t *testing.T) {
+	queuetest.Run(t, func(t *testing.T) queuetest.Harness { return harness(t) })
+}
+
+// The suite holds on a clock that goes on by itself, too.
+func TestConformanceWhileTimePasses(t *testing.T) {
+	queuetest.Run(t, func(t *testing.T) queuetest.Harness {
+		h, start := harness(t), time.Now()
+		f := h.Store.(*fragile)
+		f.passes = func() time.Duration { return time.Since(start) }
+		return h
+	})
+}
+
+// A case may not drop out of the suite unnoticed.
+func TestNothingIsMissing(t *testing.T) {
+	for _, c := range queuetest.Cases() {
+		if missing := c.Missing(harness(t)); missing != "" {
+			t.Errorf("%s: n/a for %q", c.Name, missing)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package memqueue
+
+import (
+	"math/bits"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// sweepBlocks is how many blocks one call looks at: less than a millisecond.
+const sweepBlocks = 16
+
+// sweep removes who was not alive. When it begins, and nobody is there as at the
+// last time, the event is listed no more. The room stays: its counts are those of
+// the epoch.
+func (m *room) sweep(from, now int64, r queue.Rules) queue.Swept {
+	if from == 0 {
+		if m.swept != 0 && now >= m.swept && now-m.swept < r.SweepEvery.Microseconds() {
+			return queue.Swept{State: m.state(now, r), Done: true}
+		}
+		m.line.forget(m.told)
+		m.swept, m.told = now, m.line.version
+		empty := m.line.waiting == 0 && len(m.inside.users) == 0
+		m.listed = m.listed && !(empty && m.idle)
+		m.idle = empty
+	}
+	i, _ := m.line.find(from)
+	removed := 0
+	for range sweepBlocks {
+		if i >= len(m.line.ordered) || removed == queue.MaxChunk {
+			break
+		}
+		e := m.line.ordered[i]
+		removed += m.sweepBlock(e.block, now-r.Seen.Microseconds(), queue.MaxChunk-removed)
+		from = e.number
+		if e.block.members != nil {
+			i++ // an empty one has left its place to the next
+			from++
+		}
+	}
+	swept := queue.Swept{Removed: removed, Done: i >= len(m.line.ordered)}
+	if removed == queue.MaxChunk {
+		from-- // it may have more of them
+		swept.Done = m.line.waiting == 0
+	}
+	if !swept.Done {
+		swept.Next = max(1, from)
+	}
+	swept.State = m.state(now, r)
+	return swept
+}
+
+// sweepBlock removes at most most of those who were not alive since then.
+func (m *room) sweepBlock(b *block, since int64, most int) (removed int) {
+	for w, word := range b.bits {
+		for ; word != 0; word &= word - 1 {
+			bit := w*64 + bits.TrailingZeros64(word)
+			who := b.members[bit]
+			if who.alive >= since {
+				continue
+			}
+			if removed == most {
+				return removed
+			}
+			m.line.remove(b.number*queue.BlockSize + int64(bit))
+			delete(m.position, who.user)
+			m.removed++
+			removed++
+		}
+	}
+	return removed
+}

@@ -1,0 +1,114 @@
+package memqueue
+
+import "github.com/millrace-go/millrace/queue"
+
+// maxOrder is the highest that keeps its value as a float64.
+const maxOrder = 1 << 53
+
+func (m *room) beat(b queue.Beats, now int64) {
+	if b.Epoch != m.epoch {
+		return
+	}
+	for _, order := range b.Orders {
+		if order <= 0 {
+			continue
+		}
+		if who := m.line.at(order); who != nil {
+			who.alive = now
+		}
+	}
+}
+
+func (m *room) visit(v queue.Visit, now int64, r queue.Rules) queue.Outcome {
+	if g := m.inside.users[v.User]; g != nil {
+		return m.visitInside(g, v, now, r)
+	}
+	if order, ok := m.position[v.User]; ok {
+		return m.visitLine(order, v, now)
+	}
+	switch v.Kind {
+	case queue.Check:
+		return m.arrive(v, now, r)
+	case queue.Leave:
+		delete(m.inside.missed, v.User)
+	}
+	return queue.Outcome{}
+}
+
+func (m *room) visitInside(g *guest, v queue.Visit, now int64, r queue.Rules) queue.Outcome {
+	switch v.Kind {
+	case queue.Leave, queue.Done:
+		m.inside.remove(g)
+		m.departed++
+		return queue.Outcome{New: true}
+	case queue.Verify:
+		if v.Entry != g.order {
+			return queue.Outcome{}
+		}
+	}
+	first := m.inside.hear(g, now, r.Active.Microseconds(), r.Seen.Microseconds())
+	return queue.Outcome{Status: queue.Active, Order: g.order, Left: span(g.expires - now), New: first}
+}
+
+func (m *room) visitLine(order int64, v queue.Visit, now int64) queue.Outcome {
+	switch v.Kind {
+	case queue.Leave:
+		m.line.remove(order)
+		delete(m.position, v.User)
+		m.departed++
+		return queue.Outcome{New: true}
+	case queue.Verify:
+		return queue.Outcome{}
+	case queue.Check, queue.Heartbeat:
+		m.line.at(order).alive = now
+	}
+	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: m.line.ahead(order)}
+}
+
+// arrive serves a Check of a user who is not in the room.
+func (m *room) arrive(v queue.Visit, now int64, r queue.Rules) queue.Outcome {
+	order := m.order(v, now, r)
+	if order == 0 {
+		return queue.Outcome{Status: queue.Gated}
+	}
+	m.joined++
+	if m.line.waiting == 0 && m.open(now, r) > 0 {
+		m.entered++
+		expires := now + r.Active.Microseconds()
+		m.inside.add(&guest{
+			user: v.User, order: order, admitted: now, seen: true,
+			expires: expires, end: min(expires, now+r.Seen.Microseconds()),
+		})
+		return queue.Outcome{Status: queue.Active, Order: order, Left: r.Active, New: true}
+	}
+	m.line.add(order, v.User, now)
+	m.position[v.User] = order
+	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: m.line.ahead(order), New: true}
+}
+
+// order is where the user lines up; zero when the gate is closed to them.
+func (m *room) order(v queue.Visit, now int64, r queue.Rules) int64 {
+	if t, ok := m.inside.missed[v.User]; ok {
+		delete(m.inside.missed, v.User)
+		return t.order
+	}
+	if v.Epoch != 0 && v.Epoch != m.epoch && v.Order > m.floor && v.Order <= maxOrder {
+		if until := m.begun + r.Settle.Microseconds(); until > now {
+			m.settled = until
+		}
+		if m.take(v.Order) {
+			return v.Order
+		}
+	}
+	if m.gate.on && v.Position == 0 {
+		return 0
+	}
+	if m.gate.on || m.gate.known && v.Position <= m.gate.positions {
+		if at := m.gate.base + v.Position; v.Position > 0 && v.Position <= maxOrder && at > 0 && at <= maxOrder && m.take(at) {
+			return at
+		}
+	}
+	end := m.top + 1
+	m.take(end)
+	return end
+}

@@ -1,0 +1,65 @@
+package queue
+
+import "context"
+
+// SetThreshold sets how many may be active in an event; 0 lets nobody in. Those
+// inside stay when it is lowered: their number only falls until there are places
+// again.
+func (r *Room) SetThreshold(ctx context.Context, event string, n int) (State, error) {
+	if n < 0 {
+		return State{}, invalid("the threshold is %d; give 0 or more", n)
+	}
+	return r.change(ctx, event, Change{Threshold: &n})
+}
+
+// Pause lets nobody in until Resume; those inside stay, and the line goes on to
+// grow.
+func (r *Room) Pause(ctx context.Context, event string) (State, error) {
+	paused := true
+	return r.change(ctx, event, Change{Paused: &paused})
+}
+
+// Resume ends a pause.
+func (r *Room) Resume(ctx context.Context, event string) (State, error) {
+	paused := false
+	return r.change(ctx, event, Change{Paused: &paused})
+}
+
+// Clear takes everybody out, from the line and from inside. Their tickets are
+// worth nothing.
+func (r *Room) Clear(ctx context.Context, event string) (State, error) {
+	return r.change(ctx, event, Change{Clear: true})
+}
+
+// Gate tells the room that a front gate was switched on or off: see [Gate].
+func (r *Room) Gate(ctx context.Context, event string, g Gate) (State, error) {
+	if g.Positions < 0 {
+		return State{}, invalid("the gate has given out %d positions; give 0 or more", g.Positions)
+	}
+	return r.change(ctx, event, Change{Gate: &g})
+}
+
+// State says how an event stands. It asks the store.
+func (r *Room) State(ctx context.Context, event string) (State, error) {
+	return r.change(ctx, event, Change{})
+}
+
+func (r *Room) change(ctx context.Context, event string, c Change) (State, error) {
+	if err := checkEvent(event); err != nil {
+		return State{}, err
+	}
+	l := r.line(event, r.now())
+	bounded, cancel := r.boundedBy(ctx)
+	defer cancel()
+	var state State
+	err := l.ask(func() (err error) {
+		state, err = r.store.Change(bounded, event, r.rules, c)
+		return err
+	})
+	if err != nil {
+		return State{}, refused(ctx, err)
+	}
+	l.learn(state)
+	l.due.Store(0) // visitors of this process see it at once
+	return state, nil
+}

@@ -1,0 +1,64 @@
+package queue
+
+import "time"
+
+// Visitor is who calls.
+type Visitor struct {
+	User string // 1 to MaxUser bytes
+	// Ticket is that of an earlier Place, empty the first time. With it a poll costs
+	// no call of the store; one that is not of this user and event counts as none.
+	Ticket string
+	// Position is that of a front gate, from 1, which the caller has verified; zero
+	// without. It is the order in the line when the user lines up.
+	Position int64
+}
+
+// Place says where a visitor stands.
+type Place struct {
+	Status   Status
+	Position int // from 1; zero unless waiting
+	Ahead    int // Position - 1
+	Behind   int
+	// Wait is how long it will probably take until the visitor is let in, when
+	// WaitKnown: it is not while the room is paused or its threshold is 0.
+	Wait      time.Duration
+	WaitKnown bool
+	NextPoll  time.Duration // when to come again, with jitter
+
+	Active    int // places taken, inside and reserved
+	Threshold int
+	Waiting   int
+	Paused    bool
+	Settling  time.Duration // until admission begins again, after the store lost its data
+
+	// Ticket is for the visitor to bring along. It is the one that was brought
+	// while that is still right, or may be again after the store lost its data; it
+	// is empty for who has no place.
+	Ticket string
+	Entry  Entry // of who is active
+}
+
+// Entry is an admission.
+type Entry struct {
+	// ID is another one for each admission of a user: the jti of an entry token,
+	// see [Room.Verify].
+	ID string
+	// Left is how long the place lasts.
+	Left time.Duration
+}
+
+// String returns the status as a word: "none", "waiting", "active" or "gated".
+func (s Status) String() string {
+	switch s {
+	case None:
+		return "none"
+	case Waiting:
+		return "waiting"
+	case Active:
+		return "active"
+	case Gated:
+		return "gated"
+	default:
+		return "unknown"
+	}
+}

@@ -1,0 +1,214 @@
+package queuetest_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/memqueue"
+	"github.com/millrace-go/millrace/queue/queuetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// backend is a correct store with at most one defect, which replaces one of its
+// calls. Each is given the correct store.
+type backend struct {
+	visit  func(b *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error)
+	look   func(b *backend, c call, epoch, version uint64) (queue.View, error)
+	admit  func(b *backend, c call) (queue.Admission, error)
+	sweep  func(b *backend, c call, from int64) (queue.Swept, error)
+	change func(b *backend, c call, change queue.Change) (queue.State, error)
+	events func(b *backend, c call) ([]string, error)
+	lose   func(b *backend) error
+
+	mu      sync.Mutex
+	correct *memqueue.Store
+	now     time.Time
+	notes   map[string]int64 // what a defect has to remember
+}
+
+// call is what every call brings.
+type call struct {
+	ctx   context.Context
+	store *memqueue.Store
+	event string
+	r     queue.Rules
+}
+
+func (b *backend) call(ctx context.Context, event string, r queue.Rules) call {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return call{ctx, b.correct, event, r}
+}
+
+func (c call) visit(b queue.Beats, v ...queue.Visit) (queue.Visited, error) {
+	return c.store.Visit(c.ctx, c.event, c.r, b, v)
+}
+
+func (c call) state() queue.State {
+	got, err := c.visit(queue.Beats{})
+	if err != nil {
+		panic(err)
+	}
+	return got.State
+}
+
+func (c call) admit() (queue.Admission, error) { return c.store.Admit(c.ctx, c.event, c.r) }
+
+func (c call) sweep(from int64) (queue.Swept, error) { return c.store.Sweep(c.ctx, c.event, c.r, from) }
+
+func (c call) change(change queue.Change) (queue.State, error) {
+	return c.store.Change(c.ctx, c.event, c.r, change)
+}
+
+func (c call) look(epoch, version uint64) (queue.View, error) {
+	return c.store.Look(c.ctx, c.event, c.r, epoch, version)
+}
+
+func (b *backend) Visit(ctx context.Context, event string, r queue.Rules, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+	c := b.call(ctx, event, r)
+	if b.visit != nil {
+		return b.visit(b, c, beats, visits)
+	}
+	return c.visit(beats, visits...)
+}
+
+func (b *backend) Look(ctx context.Context, event string, r queue.Rules, epoch, version uint64) (queue.View, error) {
+	c := b.call(ctx, event, r)
+	if b.look != nil {
+		return b.look(b, c, epoch, version)
+	}
+	return c.look(epoch, version)
+}
+
+func (b *backend) Admit(ctx context.Context, event string, r queue.Rules) (queue.Admission, error) {
+	c := b.call(ctx, event, r)
+	if b.admit != nil {
+		return b.admit(b, c)
+	}
+	return c.admit()
+}
+
+func (b *backend) Sweep(ctx context.Context, event string, r queue.Rules, from int64) (queue.Swept, error) {
+	c := b.call(ctx, event, r)
+	if b.sweep != nil {
+		return b.sweep(b, c, from)
+	}
+	return c.sweep(from)
+}
+
+func (b *backend) Change(ctx context.Context, event string, r queue.Rules, change queue.Change) (queue.State, error) {
+	c := b.call(ctx, event, r)
+	if b.change != nil {
+		return b.change(b, c, change)
+	}
+	return c.change(change)
+}
+
+func (b *backend) Events(ctx context.Context) ([]string, error) {
+	c := b.call(ctx, "", queue.Rules{})
+	if b.events != nil {
+		return b.events(b, c)
+	}
+	return c.store.Events(ctx)
+}
+
+func (b *backend) clock() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.now
+}
+
+func (b *backend) empty() error {
+	s, err := memqueue.New(memqueue.Config{Now: b.clock})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.correct = s
+	return err
+}
+
+func (b *backend) harness(t testing.TB) queuetest.Harness {
+	t.Helper()
+	b.now, b.notes = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), map[string]int64{}
+	if err := b.empty(); err != nil {
+		t.Fatal(err)
+	}
+	return queuetest.Harness{
+		Store: b,
+		Advance: func(d time.Duration) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.now = b.now.Add(d)
+		},
+		Lose: func(context.Context) error {
+			if b.lose != nil {
+				return b.lose(b)
+			}
+			return b.empty()
+		},
+	}
+}
+
+func TestTheCorrectStorePasses(t *testing.T) {
+	queuetest.Run(t, func(t *testing.T) queuetest.Harness { return (&backend{}).harness(t) })
+}
+
+// A harness that offers nothing leaves what needs nothing.
+func TestNeeds(t *testing.T) {
+	left := 0
+	for _, c := range queuetest.Cases() {
+		h := (&backend{}).harness(t)
+		h.Advance, h.Lose = nil, nil
+		if c.Missing(h) != "" {
+			continue
+		}
+		left++
+		if err := queuetest.Check(t.Context(), c, h); err != nil {
+			t.Errorf("%s: %v", c.Name, err)
+		}
+	}
+	if left < 25 || left >= len(queuetest.Cases()) {
+		t.Errorf("%d of %d cases are left", left, len(queuetest.Cases()))
+	}
+}
+
+func TestBrokenStoresAreCaught(t *testing.T) {
+	watched, cases := map[string]bool{}, queuetest.Cases()
+	for _, d := range defects() {
+		t.Run(d.name, func(t *testing.T) {
+			for _, name := range d.caught {
+				i := slices.IndexFunc(cases, func(c queuetest.Case) bool { return c.Name == name })
+				if i < 0 {
+					t.Fatalf("there is no case %s", name)
+				}
+				watched[name] = true
+				if safely(t, cases[i], d.with()) == nil {
+					t.Errorf("%s does not catch it", name)
+				}
+			}
+		})
+	}
+	for _, c := range cases {
+		if !watched[c.Name] {
+			t.Errorf("no broken store shows that %s can fail", c.Name)
+		}
+	}
+}
+
+// safely takes a panic for a failure.
+func safely(t *testing.T, c queuetest.Case, b *backend) (err error) {
+	t.Helper()
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return queuetest.Check(t.Context(), c, b.harness(t))
+}

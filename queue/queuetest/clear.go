@@ -1,0 +1,104 @@
+package queuetest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+func clearCases() []Case {
+	return []Case{
+		{Name: "clear-takes-everybody-out", Run: clearTakesEverybodyOut},
+		{Name: "cleared-tickets-are-worth-nothing", Run: clearedTicketsAreWorthNothing},
+	}
+}
+
+func clearTakesEverybodyOut(ctx context.Context, h Harness) error {
+	p := newPlayer(ctx, h, limited(2))
+	users := names("u", 30)
+	inside, err := p.enter(users[:2]...)
+	if err != nil {
+		return err
+	}
+	orders, err := p.join(users[2:]...)
+	if err != nil {
+		return err
+	}
+	var s snapshot
+	if err := s.shows(p, orders); err != nil {
+		return err
+	}
+	epoch := s.epoch
+	state, err := p.change(queue.Change{Clear: true})
+	if err != nil {
+		return err
+	}
+	if state.Epoch == epoch || state.Waiting+state.Active+state.Reserved != 0 ||
+		state.Joined+state.Entered+state.NoShows+state.Expired+state.Departed+state.Swept != 0 {
+		return fmt.Errorf("the room that was cleared in epoch %d is %+v", epoch, state)
+	}
+	if err := s.shows(p, nil); err != nil {
+		return err
+	}
+	if s.epoch != state.Epoch {
+		return fmt.Errorf("a look sees epoch %d after clearing made it %d", s.epoch, state.Epoch)
+	}
+	got, err := p.visit(append(visits(queue.Heartbeat, users...), queue.Visit{Kind: queue.Verify, User: users[0], Entry: inside[0]})...)
+	if err != nil {
+		return err
+	}
+	for i, o := range got.Outcomes {
+		if o != (queue.Outcome{}) {
+			return fmt.Errorf("visit %d after clearing is answered %+v", i, o)
+		}
+	}
+	again, err := p.enter(users[29], users[28])
+	if err != nil {
+		return err
+	}
+	if again[0] <= orders[len(orders)-1] {
+		return fmt.Errorf("order %d after clearing, and %d before", again[0], orders[len(orders)-1])
+	}
+	fresh, err := p.join(users[0])
+	if err != nil {
+		return err
+	}
+	return s.shows(p, fresh)
+}
+
+// clearedTicketsAreWorthNothing: they line up at the end, and make nobody wait
+// for others with a ticket.
+func clearedTicketsAreWorthNothing(ctx context.Context, h Harness) error {
+	p := newPlayer(ctx, h, rules)
+	users := names("u", 10)
+	orders, err := p.join(users...)
+	if err != nil {
+		return err
+	}
+	before, err := p.state()
+	if err != nil {
+		return err
+	}
+	if _, err := p.change(queue.Change{Clear: true}); err != nil {
+		return err
+	}
+	fresh, err := p.join("new")
+	if err != nil {
+		return err
+	}
+	for i, user := range users[:3] {
+		o, err := p.one(queue.Visit{Kind: queue.Check, User: user, Epoch: before.Epoch, Order: orders[i]})
+		if err != nil {
+			return err
+		}
+		if want := (queue.Outcome{Status: queue.Waiting, Order: o.Order, Ahead: 1 + i, New: true}); o != want || o.Order <= fresh[0] {
+			return fmt.Errorf("the ticket of order %d of the cleared line is answered %+v, behind order %d", orders[i], o, fresh[0])
+		}
+	}
+	s, err := p.state()
+	if err == nil && s.Settling != 0 {
+		err = fmt.Errorf("a ticket of a line that was cleared settles the room for %s", s.Settling)
+	}
+	return err
+}

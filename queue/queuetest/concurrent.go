@@ -1,0 +1,110 @@
+package queuetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+func concurrentCases() []Case {
+	return []Case{
+		{Name: "arrivals-race-for-places", Run: arrivalsRaceForPlaces},
+		{Name: "admissions-race", Run: admissionsRace},
+		{Name: "concurrent-instances", Run: concurrentInstances},
+	}
+}
+
+// instances is how many processes work at once.
+const instances = 8
+
+// together runs the instances at once, each with a player of its own.
+func together(p *player, run func(i int, p *player) error) error {
+	errs := make([]error, instances)
+	start := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range instances {
+		own := *p
+		own.store = p.h.Peers[i%len(p.h.Peers)]
+		all.Go(func() {
+			<-start
+			errs[i] = run(i, &own)
+		})
+	}
+	close(start)
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// arrivalsRaceForPlaces: eight come to five places at once, many times.
+func arrivalsRaceForPlaces(ctx context.Context, h Harness) error {
+	for round := range 20 {
+		p := newPlayer(ctx, h, limited(5))
+		var outcomes [instances]queue.Outcome
+		err := together(p, func(i int, p *player) (err error) {
+			outcomes[i], err = p.one(queue.Visit{Kind: queue.Check, User: fmt.Sprint("user", i)})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		active, ahead := 0, map[int]bool{}
+		for i, o := range outcomes {
+			switch {
+			case o.Status == queue.Active && o.New:
+				active++
+			case o.Status == queue.Waiting && o.New && !ahead[o.Ahead] && o.Ahead < instances-5:
+				ahead[o.Ahead] = true
+			default:
+				return fmt.Errorf("round %d: arrival %d is answered %+v", round, i, o)
+			}
+		}
+		if active != 5 {
+			return fmt.Errorf("round %d: of eight who came to five places at once %d entered", round, active)
+		}
+		if err := p.counts("after the race", 3, 5, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// admissionsRace: of all instances together each user is let in once, and as many
+// as there are places.
+func admissionsRace(ctx context.Context, h Harness) error {
+	p := newPlayer(ctx, h, rules)
+	users := names("u", 1000)
+	if _, err := p.join(users...); err != nil {
+		return err
+	}
+	if err := p.threshold(770); err != nil {
+		return err
+	}
+	var let [instances][]queue.Admitted
+	err := together(p, func(i int, p *player) error {
+		for range 3 {
+			a, err := p.admit()
+			if err != nil {
+				return err
+			}
+			let[i] = append(let[i], a.Admitted...)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	all := slices.Concat(let[:]...)
+	slices.SortFunc(all, func(a, b queue.Admitted) int { return int(a.Order - b.Order) })
+	got := make([]string, len(all))
+	for i, one := range all {
+		got[i] = one.User
+	}
+	if !slices.Equal(got, users[:770]) {
+		return fmt.Errorf("the first 770 of 1,000 were to enter by eight instances at once: %s", abbreviate("admitted", got))
+	}
+	return p.counts("after the race", 230, 770, 770)
+}

@@ -1,0 +1,92 @@
+package queuetest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// join checks users, and expects that all line up as new ones at the end.
+func (p *player) join(users ...string) ([]int64, error) {
+	before, err := p.state()
+	if err != nil {
+		return nil, err
+	}
+	got, err := p.visit(checks(users...)...)
+	if err != nil {
+		return nil, err
+	}
+	orders := make([]int64, len(users))
+	for i, o := range got.Outcomes {
+		if o.Status != queue.Waiting || !o.New || o.Ahead != before.Waiting+i {
+			return nil, fmt.Errorf("%s comes to %d who wait, and is answered %+v", users[i], before.Waiting+i, o)
+		}
+		if orders[i] = o.Order; i > 0 && orders[i] <= orders[i-1] {
+			return nil, fmt.Errorf("%s has order %d, and %s before them %d", users[i], orders[i], users[i-1], orders[i-1])
+		}
+	}
+	if got.Waiting != before.Waiting+len(users) {
+		return nil, fmt.Errorf("%d wait after %d joined %d", got.Waiting, len(users), before.Waiting)
+	}
+	return orders, nil
+}
+
+// enter checks users, and expects that all are let in at once.
+func (p *player) enter(users ...string) ([]int64, error) {
+	got, err := p.visit(checks(users...)...)
+	if err != nil {
+		return nil, err
+	}
+	orders := make([]int64, len(users))
+	for i, o := range got.Outcomes {
+		if o.Status != queue.Active || !o.New || o.Left != p.r.Active {
+			return nil, fmt.Errorf("%s comes to an empty room, and is answered %+v", users[i], o)
+		}
+		orders[i] = o.Order
+	}
+	return orders, nil
+}
+
+// admits expects exactly these users, in their order.
+func (p *player) admits(when string, users ...string) error {
+	a, err := p.admit()
+	if err != nil {
+		return fmt.Errorf("%s: %w", when, err)
+	}
+	got := make([]string, len(a.Admitted))
+	for i, one := range a.Admitted {
+		got[i] = one.User
+	}
+	if !slices.Equal(got, users) {
+		return fmt.Errorf("%s: %s, want %s", when, abbreviate("admitted", got), abbreviate("those", users))
+	}
+	return nil
+}
+
+func abbreviate(what string, users []string) string {
+	if len(users) > 8 {
+		return fmt.Sprintf("%s %v … %v (%d)", what, users[:4], users[len(users)-4:], len(users))
+	}
+	return fmt.Sprintf("%s %v", what, users)
+}
+
+// stands expects a user's status, and returns the outcome of the heartbeat that
+// asks for it.
+func (p *player) stands(when, user string, want queue.Status) (queue.Outcome, error) {
+	o, err := p.one(queue.Visit{Kind: queue.Heartbeat, User: user})
+	if err == nil && o.Status != want {
+		err = fmt.Errorf("%s %s has %+v, want status %d", when, user, o, want)
+	}
+	return o, err
+}
+
+// counts expects how many wait, are active, and of these not seen yet.
+func (p *player) counts(when string, waiting, active, reserved int) error {
+	s, err := p.state()
+	if err == nil && (s.Waiting != waiting || s.Active != active || s.Reserved != reserved) {
+		err = fmt.Errorf("%s %d wait and %d are active, %d of them reserved; want %d, %d, %d",
+			when, s.Waiting, s.Active, s.Reserved, waiting, active, reserved)
+	}
+	return err
+}

@@ -1,0 +1,188 @@
+package queuetest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+func gateCases() []Case {
+	return []Case{
+		{Name: "gate-lets-positions-in", Run: gateLetsPositionsIn},
+		{Name: "position-counts-once", Run: positionCountsOnce},
+		{Name: "gate-switched-off", Run: gateSwitchedOff},
+		{Name: "gate-switched-twice", Run: gateSwitchedTwice},
+	}
+}
+
+// at checks a user with a position.
+func (p *player) at(user string, position int64) (queue.Outcome, error) {
+	return p.one(queue.Visit{Kind: queue.Check, User: user, Position: position})
+}
+
+// lined expects who lines up with a position to have so many before them.
+func (p *player) lined(user string, position int64, ahead int) (int64, error) {
+	o, err := p.at(user, position)
+	if want := (queue.Outcome{Status: queue.Waiting, Order: o.Order, Ahead: ahead, New: true}); err == nil && o != want {
+		err = fmt.Errorf("%s comes with position %d, and is answered %+v, want %+v", user, position, o, want)
+	}
+	return o.Order, err
+}
+
+// gateLetsPositionsIn: behind those who wait, by their positions, whenever they
+// come; nobody else.
+func gateLetsPositionsIn(ctx context.Context, h Harness) error {
+	p := newPlayer(ctx, h, limited(1))
+	if _, err := p.enter("inside"); err != nil {
+		return err
+	}
+	orders, err := p.join("before1", "before2")
+	if err != nil {
+		return err
+	}
+	if err := p.gate(true, 7000); err != nil { // given out before, to nobody who matters
+		return err
+	}
+	gated := func(user string) error {
+		o, err := p.at(user, 0)
+		if err == nil && o != (queue.Outcome{Status: queue.Gated}) {
+			err = fmt.Errorf("%s comes without a position, and is answered %+v", user, o)
+		}
+		return err
+	}
+	var far, near int64
+	if err := steps(
+		func() error { return gated("nobody") },
+		func() (err error) { far, err = p.lined("far", 9000, 2); return err },
+		func() (err error) { near, err = p.lined("near", 7001, 2); return err },
+		func() error { _, err := p.lined("middle", 8000, 3); return err },
+		func() error { return gated("nobody") },
+		func() error { _, err := p.stands("behind the gate", "before2", queue.Waiting); return err },
+	); err != nil {
+		return err
+	}
+	if far-near != 1999 || near <= orders[1] {
+		return fmt.Errorf("positions 9,000 and 7,001 have orders %d and %d, behind order %d", far, near, orders[1])
+	}
+	for user, want := range map[string]queue.Status{"before1": queue.Waiting, "inside": queue.Active} { // who is there needs none
+		o, err := p.at(user, 0)
+		if err != nil {
+			return err
+		}
+		if o.Status != want || o.New {
+			return fmt.Errorf("%s checks behind the gate, and is answered %+v", user, o)
+		}
+	}
+	return steps(
+		func() error { return p.counts("behind the gate", 5, 1, 0) },
+		func() error { return p.threshold(6) },
+		func() error { return p.admits("five places", "before1", "before2", "near", "middle", "far") },
+		func() error { return p.threshold(7) },
+		func() error { return gated("nobody") }, // with a place, and nobody who waits
+		func() error {
+			o, err := p.at("late", 7500)
+			if want := (queue.Outcome{Status: queue.Active, Order: near + 499, Left: p.r.Active, New: true}); err == nil && o != want {
+				err = fmt.Errorf("position 7,500 comes to an empty line, and is answered %+v, want %+v", o, want)
+			}
+			return err
+		},
+	)
+}
+
+// positionCountsOnce: another user, and the same one after leaving, go to the
+// end of the line.
+func positionCountsOnce(ctx context.Context, h Harness) error {
+	p := newPlayer(ctx, h, rules)
+	if err := p.gate(true, 0); err != nil {
+		return err
+	}
+	var first, last int64
+	end := func(user string, position int64, ahead int) error {
+		o, err := p.lined(user, position, ahead)
+		if err == nil && o <= last {
+			err = fmt.Errorf("%s comes with the used position %d to the end after order %d, and has order %d", user, position, last, o)
+		}
+		last = o
+		return err
+	}
+	return steps(
+		func() (err error) { first, err = p.lined("a", 10, 0); return err },
+		func() (err error) { last, err = p.lined("b", 20, 1); return err },
+		func() error { return end("copy", 10, 2) },
+		func() error { _, err := p.one(queue.Visit{Kind: queue.Leave, User: "a"}); return err },
+		func() error { return end("a", 10, 2) },
+		func() error { return end("another", 20, 3) },
+		func() error {
+			o, err := p.lined("early", 9, 0)
+			if err == nil && o != first-1 {
+				err = fmt.Errorf("position 9 has order %d, and position 10 had %d", o, first)
+			}
+			return err
+		},
+		func() error { return p.threshold(2) },
+		func() error { return p.admits("two places", "early", "b") },
+		func() error { _, err := p.one(queue.Visit{Kind: queue.Done, User: "b"}); return err },
+		func() error { return end("b", 20, 3) },
+	)
+}
+
+// gateSwitchedOff: the orders go on above the highest position that was given
+// out, and who comes late with one of these stands where it says.
+func gateSwitchedOff(ctx context.Context, h Harness) error {
+	p := newPlayer(ctx, h, rules)
+	var first, o int64
+	return steps(
+		func() error { return p.gate(true, 100) },
+		func() (err error) { first, err = p.lined("a", 101, 0); return err },
+		func() error { return p.gate(false, 5000) },
+		func() (err error) { o, err = p.lined("new", 0, 1); return err },
+		func() error {
+			if o <= first+5000-101 {
+				return fmt.Errorf("position 101 has order %d, and who comes after position 5,000 has %d", first, o)
+			}
+			return nil
+		},
+		func() (err error) { o, err = p.lined("late", 4000, 1); return err },
+		func() error {
+			if o != first+4000-101 {
+				return fmt.Errorf("position 101 has order %d, and position 4,000 after switching off %d", first, o)
+			}
+			return nil
+		},
+		func() error { _, err := p.lined("again", 4000, 3); return err },
+		func() error { _, err := p.lined("never given out", 6000, 4); return err },
+		func() error { _, err := p.lined("newer", 0, 5); return err },
+		func() error { return p.threshold(6) },
+		func() error { return p.admits("six places", "a", "late", "new", "again", "never given out", "newer") },
+	)
+}
+
+// gateSwitchedTwice: what is on stays where it was.
+func gateSwitchedTwice(ctx context.Context, h Harness) error {
+	p := newPlayer(ctx, h, rules)
+	var first int64
+	return steps(
+		func() error { return p.gate(false, 300) }, // it is off
+		func() error { _, err := p.join("before"); return err },
+		func() error { return p.gate(true, 0) },
+		func() (err error) { first, err = p.lined("a", 50, 1); return err },
+		func() error { return p.gate(true, 9000) },
+		func() error {
+			o, err := p.lined("b", 60, 2)
+			if err == nil && o != first+10 {
+				err = fmt.Errorf("positions 50 and 60 have orders %d and %d", first, o)
+			}
+			return err
+		},
+		func() error { return p.gate(false, 60) },
+		func() error { return p.gate(false, 9000) },
+		func() error {
+			o, err := p.lined("c", 0, 3)
+			if err == nil && o > first+1000 {
+				err = fmt.Errorf("position 50 has order %d, and who comes after position 60 has %d", first, o)
+			}
+			return err
+		},
+	)
+}

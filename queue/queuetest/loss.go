@@ -1,0 +1,235 @@
+package queuetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+func lossCases() []Case {
+	loss, both := []Need{NeedLoss}, []Need{NeedLoss, NeedClock}
+	return []Case{
+		{Name: "loss-begins-an-epoch", Needs: loss, Run: lossBeginsAnEpoch},
+		{Name: "lost-line-forms-again", Needs: loss, Run: lostLineFormsAgain},
+		{Name: "lost-ticket-counts-once", Needs: loss, Run: lostTicketCountsOnce},
+		{Name: "room-settles-after-a-loss", Needs: both, Run: roomSettlesAfterALoss},
+		{Name: "ticket-to-a-settled-room", Needs: both, Run: ticketToASettledRoom},
+	}
+}
+
+// lost lines users up, has the store lose them, and returns their tickets.
+func (p *player) lost(users ...string) ([]queue.Visit, error) {
+	orders, err := p.join(users...)
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.state()
+	if err != nil {
+		return nil, err
+	}
+	if p.h.Advance != nil { // a clock that stands still has no room for the orders there were
+		p.h.Advance(time.Second)
+	}
+	if err := p.h.Lose(p.ctx); err != nil {
+		return nil, fmt.Errorf("lose: %w", err)
+	}
+	tickets := checks(users...)
+	for i := range tickets {
+		tickets[i].Epoch, tickets[i].Order = s.Epoch, orders[i]
+	}
+	return tickets, nil
+}
+
+func lossBeginsAnEpoch(ctx context.Context, h Harness) error {
+	p := newPlayer(ctx, h, rules)
+	var s snapshot
+	if _, err := p.join("before"); err != nil {
+		return err
+	}
+	if _, err := s.refresh(p); err != nil {
+		return err
+	}
+	epoch := s.epoch
+	tickets, err := p.lost("a", "b")
+	if err != nil {
+		return err
+	}
+	if err := s.shows(p, nil); err != nil {
+		return err
+	}
+	if s.epoch == epoch {
+		return fmt.Errorf("the epoch is %d before and after a loss", epoch)
+	}
+	orders, err := p.join("newcomer")
+	if err != nil {
+		return err
+	}
+	if orders[0] <= tickets[1].Order {
+		return fmt.Errorf("a newcomer has order %d after a loss, and order %d was before it", orders[0], tickets[1].Order)
+	}
+	beats := queue.Beats{Epoch: epoch, Orders: []int64{tickets[0].Order, orders[0]}}
+	if _, err := p.visitWith(beats); err != nil {
+		return err
+	}
+	return s.shows(p, orders)
+}
+
+// lostLineFormsAgain: those with a ticket stand as they stood, in whichever order
+// they come, before newcomers.
+func lostLineFormsAgain(ctx context.Context, h Harness) error {
+	p := newPlayer(ctx, h, rules)
+	users := names("u", 700)
+	tickets, err := p.lost(users...)
+	if err != nil {
+		return err
+	}
+	if _, err := p.join("newcomer"); err != nil {
+		return err
+	}
+	r := random(4)
+	r.Shuffle(len(tickets), func(i, j int) { tickets[i], tickets[j] = tickets[j], tickets[i] })
+	got, err := p.visit(tickets...)
+	if err != nil {
+		return err
+	}
+	for i, o := range got.Outcomes {
+		ahead := 0
+		for _, before := range tickets[:i] {
+			if before.Order < tickets[i].Order {
+				ahead++
+			}
+		}
+		if want := (queue.Outcome{Status: queue.Waiting, Order: tickets[i].Order, Ahead: ahead, New: true}); o != want {
+			return fmt.Errorf("the ticket of order %d is answered %+v after a loss, want %+v", tickets[i].Order, o, want)
+		}
+	}
+	if got.Settling <= 0 {
+		return fmt.Errorf("tickets came to a young room, and it does not settle")
+	}
+	var orders []int64
+	for _, ticket := range tickets {
+		orders = append(orders, ticket.Order)
+	}
+	slices.Sort(orders)
+	o, err := p.stands("at the end", "newcomer", queue.Waiting)
+	if err != nil {
+		return err
+	}
+	return new(snapshot).shows(p, append(orders, o.Order))
+}
+
+func lostTicketCountsOnce(ctx context.Context, h Harness) error {
+	p := newPlayer(ctx, h, rules)
+	tickets, err := p.lost("a", "b", "c")
+	if err != nil {
+		return err
+	}
+	got, err := p.visit(tickets[1:]...)
+	if err != nil {
+		return err
+	}
+	copied := tickets[1]
+	copied.User = "copy"
+	last := got.Outcomes[1].Order
+	for i, v := range []queue.Visit{copied, tickets[1]} {
+		if _, err := p.one(queue.Visit{Kind: queue.Leave, User: "b"}); err != nil {
+			return err
+		}
+		o, err := p.one(v)
+		if err != nil {
+			return err
+		}
+		if o.Status != queue.Waiting || o.Ahead != 1+i || o.Order <= last {
+			return fmt.Errorf("a ticket that was used is answered %+v, behind order %d", o, last)
+		}
+		last = o.Order
+	}
+	o, err := p.one(tickets[0])
+	if err == nil && (o.Order != tickets[0].Order || o.Ahead != 0) {
+		err = fmt.Errorf("the ticket of order %d is answered %+v", tickets[0].Order, o)
+	}
+	if err != nil {
+		return err
+	}
+	// Neither a heartbeat nor a ticket of this epoch lines anybody up by an order.
+	s, err := p.state()
+	if err != nil {
+		return err
+	}
+	here := queue.Visit{Kind: queue.Check, User: "forger", Epoch: s.Epoch, Order: tickets[0].Order - 5}
+	if o, err = p.one(here); err != nil || o.Order <= last {
+		return fmt.Errorf("order %d of this epoch is answered %+v, behind order %d: %w", here.Order, o, last, orNil(err))
+	}
+	return nil
+}
+
+// roomSettlesAfterALoss: nobody enters until those with a ticket had time to come.
+func roomSettlesAfterALoss(ctx context.Context, h Harness) error {
+	p := newPlayer(ctx, h, rules)
+	tickets, err := p.lost("a", "b", "c")
+	if err != nil {
+		return err
+	}
+	p.r.Threshold = 3
+	h.Advance(5 * time.Second)
+	if _, err := p.one(tickets[2]); err != nil {
+		return err
+	}
+	s, err := p.state()
+	if err != nil {
+		return err
+	}
+	if s.Settling <= 0 || s.Settling > p.r.Settle {
+		return fmt.Errorf("a ticket came to a young room, which settles for %s", s.Settling)
+	}
+	if err := steps(
+		func() error { return p.admits("while it settles") },
+		func() error { _, err := p.one(queue.Visit{Kind: queue.Leave, User: "c"}); return err },
+		func() error { _, err := p.join("newcomer"); return err }, // nobody waits, and all places are free
+		func() error { h.Advance(s.Settling / 2); return nil },
+		func() error { _, err := p.visit(tickets[1], tickets[0]); return err },
+		func() error { return p.admits("while it settles") },
+		func() error { h.Advance(s.Settling/2 + time.Second); return nil },
+		func() error { return p.admits("when it has settled", "a", "b", "newcomer") },
+	); err != nil {
+		return err
+	}
+	s, err = p.state()
+	if err == nil && s.Settling != 0 {
+		err = fmt.Errorf("it has settled, and settles for %s", s.Settling)
+	}
+	return err
+}
+
+func ticketToASettledRoom(ctx context.Context, h Harness) error {
+	p := newPlayer(ctx, h, rules)
+	tickets, err := p.lost("a", "b")
+	if err != nil {
+		return err
+	}
+	if _, err := p.join("newcomer"); err != nil {
+		return err
+	}
+	h.Advance(p.r.Settle + time.Second)
+	o, err := p.one(tickets[1])
+	if err != nil {
+		return err
+	}
+	if o.Status != queue.Waiting || o.Order != tickets[1].Order || o.Ahead != 0 {
+		return fmt.Errorf("the ticket of order %d is answered %+v", tickets[1].Order, o)
+	}
+	p.r.Threshold = 3
+	return steps(
+		func() error { return p.admits("a room that is not young", "b", "newcomer") },
+		func() error {
+			o, err := p.one(tickets[0])
+			if want := (queue.Outcome{Status: queue.Active, Order: tickets[0].Order, Left: p.r.Active, New: true}); err == nil && o != want {
+				err = fmt.Errorf("a ticket comes to an empty line, and is answered %+v, want %+v", o, want)
+			}
+			return err
+		},
+	)
+}

@@ -1,0 +1,285 @@
+package queuetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// model is a room as one would explain it: a slice of who waits, a map of who is
+// inside. It follows a store's answers and says which of them are wrong.
+type model struct {
+	r     queue.Rules
+	epoch uint64
+	begun time.Time // of the epoch
+
+	line      []waiter // by order
+	inside    map[string]*guest
+	missed    map[string]missedTurn
+	used      map[int64]bool
+	top       int64 // the highest order of the epoch
+	floor     int64
+	threshold int
+	paused    bool
+	settled   time.Time
+
+	tickEnds time.Time
+	inTick   int
+	swept    time.Time
+
+	joined, entered, noShows, expired, departed, removed int64
+}
+
+type waiter struct {
+	user  string
+	order int64
+	heard time.Time
+}
+
+type guest struct {
+	order    int64
+	admitted time.Time
+	ends     time.Time
+	seen     bool
+}
+
+type missedTurn struct {
+	order int64
+	until time.Time
+}
+
+// errTooClose ends a walk: what happens depends on less time than two clocks can
+// tell apart.
+var errTooClose = errors.New("too close to call")
+
+// near is what clocks that round may differ by; soon is what may pass between two
+// calls of a step.
+const near, soon = 5 * time.Millisecond, 400 * time.Millisecond
+
+func newModel(r queue.Rules) *model {
+	m := &model{r: r, threshold: r.Threshold}
+	m.empty()
+	return m
+}
+
+// empty is how an epoch begins.
+func (m *model) empty() {
+	m.line, m.inside, m.missed, m.used = nil, map[string]*guest{}, map[string]missedTurn{}, map[int64]bool{}
+	m.settled, m.tickEnds, m.swept, m.inTick = time.Time{}, time.Time{}, time.Time{}, 0
+	m.joined, m.entered, m.noShows, m.expired, m.departed, m.removed = 0, 0, 0, 0, 0, 0
+}
+
+func (m *model) at(user string) int {
+	return slices.IndexFunc(m.line, func(w waiter) bool { return w.user == user })
+}
+
+func (m *model) reserved() (n int) {
+	for _, g := range m.inside {
+		if !g.seen {
+			n++
+		}
+	}
+	return n
+}
+
+// pass lets the time pass that ends stays and turns.
+func (m *model) pass(now time.Time) error {
+	for user, g := range m.inside {
+		if g.ends.Sub(now).Abs() < near {
+			return errTooClose
+		}
+		if g.ends.After(now) {
+			continue
+		}
+		delete(m.inside, user)
+		if g.seen {
+			m.expired++
+			continue
+		}
+		m.noShows++
+		m.missed[user] = missedTurn{g.order, g.admitted.Add(m.r.Seen)}
+	}
+	for user, t := range m.missed {
+		if t.until.Sub(now).Abs() < near {
+			return errTooClose
+		}
+		if t.until.Before(now) {
+			delete(m.missed, user)
+		}
+	}
+	if m.settled.Sub(now).Abs() < near || m.begun.Add(m.r.Settle).Sub(now).Abs() < soon {
+		return errTooClose
+	}
+	return nil
+}
+
+func (m *model) open(now time.Time) int {
+	if m.paused || now.Before(m.settled) {
+		return 0
+	}
+	return max(0, m.threshold-len(m.inside))
+}
+
+// visited follows the answer to one visit.
+func (m *model) visited(v queue.Visit, o queue.Outcome, s queue.State) error {
+	want, err := m.expect(v, o, s)
+	if err == nil && o.Status == want.Status && o.Status == queue.Active && (o.Left-want.Left).Abs() < near {
+		want.Left = o.Left
+	}
+	if err == nil && o != want {
+		err = fmt.Errorf("it is answered %+v, want %+v", o, want)
+	}
+	return err
+}
+
+func (m *model) expect(v queue.Visit, o queue.Outcome, s queue.State) (queue.Outcome, error) {
+	if g := m.inside[v.User]; g != nil {
+		switch {
+		case v.Kind == queue.Leave || v.Kind == queue.Done:
+			delete(m.inside, v.User)
+			m.departed++
+			return queue.Outcome{New: true}, nil
+		case v.Kind == queue.Verify && v.Entry != g.order:
+			return queue.Outcome{}, nil
+		}
+		first := !g.seen
+		if first {
+			g.seen, g.ends = true, s.Now.Add(m.r.Active)
+		}
+		return queue.Outcome{Status: queue.Active, Order: g.order, Left: g.ends.Sub(s.Now), New: first}, nil
+	}
+	if i := m.at(v.User); i >= 0 {
+		if v.Kind == queue.Leave {
+			m.line = slices.Delete(m.line, i, i+1)
+			m.departed++
+			return queue.Outcome{New: true}, nil
+		}
+		m.line[i].heard = s.Now
+		return queue.Outcome{Status: queue.Waiting, Order: m.line[i].order, Ahead: i}, nil
+	}
+	if v.Kind != queue.Check {
+		if v.Kind == queue.Leave {
+			delete(m.missed, v.User)
+		}
+		return queue.Outcome{}, nil
+	}
+	return m.arrive(v, o, s)
+}
+
+// arrive follows a Check of who was not in the room.
+func (m *model) arrive(v queue.Visit, o queue.Outcome, s queue.State) (queue.Outcome, error) {
+	order, ticket := int64(0), v.Epoch != 0 && v.Epoch != m.epoch && v.Order > m.floor
+	if t, ok := m.missed[v.User]; ok {
+		delete(m.missed, v.User)
+		order, ticket = t.order, false
+	}
+	if ticket {
+		if s.Now.Before(m.begun.Add(m.r.Settle)) {
+			if s.Settling <= 0 {
+				return queue.Outcome{}, fmt.Errorf("a ticket comes to a young room, which does not settle")
+			}
+			m.settled = s.Now.Add(s.Settling)
+		}
+		if !m.used[v.Order] {
+			order = v.Order
+		}
+	}
+	if order == 0 {
+		if order = o.Order; order <= m.top {
+			return queue.Outcome{}, fmt.Errorf("the end of the line has order %d, and order %d was given out", order, m.top)
+		}
+	}
+	m.used[order] = true
+	m.top = max(m.top, order)
+	m.joined++
+	if len(m.line) == 0 && m.open(s.Now) > 0 {
+		m.entered++
+		m.inside[v.User] = &guest{order: order, admitted: s.Now, ends: s.Now.Add(m.r.Active), seen: true}
+		return queue.Outcome{Status: queue.Active, Order: order, Left: m.r.Active, New: true}, nil
+	}
+	i, _ := slices.BinarySearchFunc(m.line, order, func(w waiter, order int64) int { return int(w.order - order) })
+	m.line = slices.Insert(m.line, i, waiter{v.User, order, s.Now})
+	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: i, New: true}, nil
+}
+
+// admitted follows an admission.
+func (m *model) admitted(a queue.Admission) error {
+	if ends := a.Now.Add(a.Next); ends.Sub(m.tickEnds).Abs() > near {
+		if a.Now.Before(m.tickEnds.Add(-near)) {
+			return fmt.Errorf("a tick was to end at %s, and at %s another one ends at %s", m.tickEnds, a.Now, ends)
+		}
+		m.tickEnds, m.inTick = ends, 0
+	}
+	may := func() int { return max(0, min(m.open(a.Now), m.r.Batch-m.inTick, len(m.line))) }
+	want := may()
+	if len(a.Admitted) != want {
+		return fmt.Errorf("%d are admitted, want %d: %d wait, %d of %d are inside, %d were admitted in this tick",
+			len(a.Admitted), want, len(m.line), len(m.inside), m.threshold, m.inTick)
+	}
+	for i, one := range a.Admitted {
+		if w := m.line[i]; one.User != w.user || one.Order != w.order {
+			return fmt.Errorf("admission %d is %+v, want %s by order %d", i, one, w.user, w.order)
+		}
+		m.inside[one.User] = &guest{order: one.Order, admitted: a.Now, ends: a.Now.Add(m.r.NoShow)}
+	}
+	m.line = slices.Delete(m.line, 0, want)
+	m.inTick += want
+	m.entered += int64(want)
+	if a.More != (may() > 0) {
+		return fmt.Errorf("after an admission of %d there are more: %t", want, a.More)
+	}
+	s := a.State
+	if s.Joined != m.joined || s.Entered != m.entered || s.NoShows != m.noShows || s.Expired != m.expired || s.Departed != m.departed || s.Swept != m.removed {
+		return fmt.Errorf("%d joined, %d entered, %d did not show up, %d expired, %d departed, %d were swept; and the room is %+v",
+			m.joined, m.entered, m.noShows, m.expired, m.departed, m.removed, s)
+	}
+	return nil
+}
+
+// stays follows a sweep: these orders wait after it.
+func (m *model) stays(now time.Time, orders []int64, removed int, guarded bool) error {
+	gone := 0
+	var stay []waiter
+	for _, w := range m.line {
+		_, here := slices.BinarySearch(orders, w.order)
+		silent := now.Sub(w.heard)
+		switch {
+		case here && !guarded && silent > m.r.Seen+precision:
+			return fmt.Errorf("%s was silent for %s, and is left in the line", w.user, silent)
+		case !here && (guarded || silent < m.r.Seen-near):
+			return fmt.Errorf("%s was heard of %s ago, and is removed; too soon for a sweep: %t", w.user, silent, guarded)
+		case here:
+			stay = append(stay, w)
+		default:
+			gone++
+		}
+	}
+	if gone != removed {
+		return fmt.Errorf("%d are gone, and %d were removed", gone, removed)
+	}
+	m.line = stay
+	m.removed += int64(gone)
+	return nil
+}
+
+// state compares how the room stands.
+func (m *model) state(s queue.State) error {
+	settling := max(0, m.settled.Sub(s.Now))
+	if s.Epoch != m.epoch || s.Waiting != len(m.line) || s.Active != len(m.inside) || s.Reserved != m.reserved() ||
+		s.Threshold != m.threshold || s.Paused != m.paused || s.Gated || (s.Settling-settling).Abs() > near {
+		return fmt.Errorf("the room is %+v; want epoch %d, %d waiting, %d inside, %d reserved, threshold %d, paused %t, settling %s",
+			s, m.epoch, len(m.line), len(m.inside), m.reserved(), m.threshold, m.paused, settling)
+	}
+	return nil
+}
+
+func (m *model) orders() []int64 {
+	var all []int64
+	for _, w := range m.line {
+		all = append(all, w.order)
+	}
+	return all
+}

@@ -1,0 +1,184 @@
+package queuetest_test
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// changing is a defect of changes.
+func changing(change func(b *backend, c call, change queue.Change) (queue.State, error)) func() *backend {
+	return func() *backend { return &backend{change: change} }
+}
+
+// outsideDefects are of what comes from outside: positions, tickets, and events.
+func outsideDefects() []defect {
+	return slices.Concat(gateDefects(), lossDefects(), eventDefects())
+}
+
+func gateDefects() []defect {
+	return []defect{
+		{"lets in who has no position", []string{"gate-lets-positions-in"}, func() *backend {
+			return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+				visits = slices.Clone(visits)
+				for i := range visits {
+					if visits[i].Position == 0 {
+						visits[i].Position = 100_000
+					}
+				}
+				return c.visit(beats, visits...)
+			}}
+		}},
+		{"lines positions up as they come", []string{"gate-lets-positions-in", "look-in-pages", "gate-switched-off"}, asked(func(b *backend, _ call, v queue.Visit) queue.Visit {
+			if v.Position > 0 {
+				b.mu.Lock()
+				b.notes["position"]++
+				v.Position = 10_000 + b.notes["position"]
+				b.mu.Unlock()
+			}
+			return v
+		})},
+		{"takes a position twice", []string{"position-counts-once"}, answered(func(b *backend, c call, v queue.Visit, _ queue.State, o *queue.Outcome) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			at := fmt.Sprint(c.event, v.Position)
+			if before, ok := b.notes[at]; ok && v.Position > 0 {
+				o.Order = before
+			}
+			b.notes[at] = o.Order
+		})},
+		{"goes on below the highest position", []string{"gate-switched-off"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
+			if change.Gate != nil && !change.Gate.On {
+				change.Gate = &queue.Gate{}
+			}
+			return c.change(change)
+		})},
+		{"begins with positions before those who wait", []string{"gate-lets-positions-in"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
+			if change.Gate != nil && change.Gate.On {
+				change.Gate = &queue.Gate{On: true, Positions: change.Gate.Positions + 2000}
+			}
+			return c.change(change)
+		})},
+		{"switches on what is on", []string{"gate-switched-twice"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
+			if change.Gate != nil && change.Gate.On {
+				if _, err := c.change(queue.Change{Gate: &queue.Gate{}}); err != nil {
+					return queue.State{}, err
+				}
+			}
+			return c.change(change)
+		})},
+	}
+}
+
+func lossDefects() []defect {
+	return []defect{
+		{"keeps who is inside when cleared", []string{"clear-takes-everybody-out", "events-are-apart"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
+			s, err := c.change(change)
+			if change.Clear && err == nil {
+				_, err = c.visit(queue.Beats{}, queue.Visit{User: "u000030"})
+			}
+			return s, err
+		})},
+		{"honours tickets of what was cleared", []string{"cleared-tickets-are-worth-nothing"}, answered(func(_ *backend, _ call, v queue.Visit, s queue.State, o *queue.Outcome) {
+			if v.Epoch != 0 && v.Epoch != s.Epoch && o.New {
+				o.Order = v.Order
+			}
+		})},
+		{"settles after clearing", []string{"cleared-tickets-are-worth-nothing"}, func() *backend {
+			return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+				got, err := c.visit(beats, visits...)
+				got.Settling = c.r.Settle
+				return got, err
+			}}
+		}},
+		{"keeps its epoch when it loses its state", []string{"loss-begins-an-epoch"}, func() *backend {
+			return &backend{
+				look: func(_ *backend, c call, epoch, version uint64) (queue.View, error) {
+					v, err := c.look(0, 0)
+					v.Epoch = 7
+					return v, err
+				},
+			}
+		}},
+		{"counts on when it loses its state", []string{"loss-begins-an-epoch", "lost-line-forms-again"}, func() *backend {
+			return &backend{lose: func(b *backend) error {
+				b.mu.Lock()
+				b.now = b.now.Add(-time.Hour)
+				b.mu.Unlock()
+				return b.empty()
+			}}
+		}},
+		{"does not read tickets", []string{"lost-line-forms-again", "lost-ticket-counts-once", "room-settles-after-a-loss", "ticket-to-a-settled-room", "random-walks"},
+			asked(func(_ *backend, _ call, v queue.Visit) queue.Visit {
+				v.Epoch, v.Order = 0, 0
+				return v
+			})},
+		{"takes a ticket twice", []string{"lost-ticket-counts-once", "random-walks"}, answered(func(_ *backend, _ call, v queue.Visit, s queue.State, o *queue.Outcome) {
+			if v.Epoch != 0 && v.Epoch != s.Epoch && o.New {
+				o.Order = v.Order
+			}
+		})},
+		{"takes tickets of this epoch", []string{"lost-ticket-counts-once"}, asked(func(_ *backend, _ call, v queue.Visit) queue.Visit {
+			if v.Epoch != 0 {
+				v.Epoch = 1
+			}
+			return v
+		})},
+		{"does not settle", []string{"room-settles-after-a-loss", "lost-line-forms-again", "random-walks"}, ruled(func(r *queue.Rules) { r.Settle = 0 })},
+		{"settles whenever a ticket comes", []string{"ticket-to-a-settled-room", "random-walks"}, func() *backend {
+			return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+				settle := c.r.Settle
+				c.r.Settle = 1000 * time.Hour
+				got, err := c.visit(beats, visits...)
+				got.Settling = min(got.Settling, settle)
+				return got, err
+			}}
+		}},
+	}
+}
+
+func eventDefects() []defect {
+	return []defect{
+		{"has one room for all events", []string{"events-are-apart"}, func() *backend {
+			return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+				c.event = "room"
+				return c.visit(beats, visits...)
+			}}
+		}},
+		{"lists no event", []string{"events-are-listed", "events-are-forgotten"}, func() *backend {
+			return &backend{events: func(*backend, call) ([]string, error) { return nil, nil }}
+		}},
+		{"lists whatever it was asked about", []string{"nobody-is-nobody"}, asked(func(_ *backend, c call, v queue.Visit) queue.Visit {
+			if _, err := c.visit(queue.Beats{}, queue.Visit{User: "!"}, queue.Visit{Kind: queue.Leave, User: "!"}); err != nil {
+				panic(err)
+			}
+			return v
+		})},
+		{"lists events for ever", []string{"events-are-forgotten"}, func() *backend {
+			seen := map[string]bool{}
+			return &backend{events: func(_ *backend, c call) ([]string, error) {
+				events, err := c.store.Events(c.ctx)
+				for _, event := range events {
+					seen[event] = true
+				}
+				for event := range seen {
+					if !slices.Contains(events, event) {
+						events = append(events, event)
+					}
+				}
+				return events, err
+			}}
+		}},
+		{"forgets events where nobody waits", []string{"events-are-listed", "events-are-forgotten"}, func() *backend {
+			return &backend{events: func(_ *backend, c call) ([]string, error) {
+				events, err := c.store.Events(c.ctx)
+				return slices.DeleteFunc(events, func(event string) bool {
+					c.event, c.r = event, queue.Rules{Batch: 1, Active: 1, Seen: time.Hour, NoShow: 1, Tick: 1, SweepEvery: 1}
+					return c.state().Waiting == 0
+				}), err
+			}}
+		}},
+	}
+}

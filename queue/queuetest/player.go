@@ -1,0 +1,230 @@
+package queuetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// player plays the processes of one event.
+type player struct {
+	ctx   context.Context
+	h     Harness
+	store queue.Store
+	event string
+	r     queue.Rules
+}
+
+// rules that most cases use: nobody enters by themselves, and a tick bounds
+// nothing.
+var rules = queue.Rules{
+	Threshold: 0, Active: 600 * time.Second, Seen: 600 * time.Second, NoShow: 150 * time.Second,
+	Tick: time.Second, Batch: 1_000_000, SweepEvery: 30 * time.Second, Settle: 70 * time.Second,
+}
+
+// limited is rules with a threshold.
+func limited(threshold int) queue.Rules {
+	r := rules
+	r.Threshold = threshold
+	return r
+}
+
+func newPlayer(ctx context.Context, h Harness, r queue.Rules) *player {
+	return &player{ctx: ctx, h: h, store: h.Store, event: eventName(), r: r}
+}
+
+func eventName() string { return fmt.Sprintf("queuetest-%016x", rand.Uint64()) }
+
+// random is the same in every run.
+func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 5)) }
+
+// names are users whose ids sort against the order of their arrival.
+func names(prefix string, n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("%s%06d", prefix, n-i)
+	}
+	return all
+}
+
+func checks(users ...string) []queue.Visit { return visits(queue.Check, users...) }
+
+func visits(kind queue.Kind, users ...string) []queue.Visit {
+	all := make([]queue.Visit, len(users))
+	for i, user := range users {
+		all[i] = queue.Visit{Kind: kind, User: user}
+	}
+	return all
+}
+
+// visit makes as many calls as the visits need, and returns the last state with
+// all outcomes.
+func (p *player) visit(all ...queue.Visit) (queue.Visited, error) {
+	return p.visitWith(queue.Beats{}, all...)
+}
+
+func (p *player) visitWith(b queue.Beats, all ...queue.Visit) (queue.Visited, error) {
+	var sum queue.Visited
+	for first := true; first || len(all) > 0; first = false {
+		n := min(len(all), queue.MaxVisits)
+		got, err := p.store.Visit(p.ctx, p.event, p.r, b, all[:n])
+		if err != nil {
+			return sum, fmt.Errorf("visit: %w", err)
+		}
+		if len(got.Outcomes) != n {
+			return sum, fmt.Errorf("%d outcomes of %d visits", len(got.Outcomes), n)
+		}
+		for i, o := range got.Outcomes {
+			if err := sensible(o); err != nil {
+				return sum, fmt.Errorf("visit %+v: %w", all[i], err)
+			}
+		}
+		if err := p.sane(got.State); err != nil {
+			return sum, fmt.Errorf("visit: %w", err)
+		}
+		sum.State, sum.Outcomes = got.State, append(sum.Outcomes, got.Outcomes...)
+		all, b = all[n:], queue.Beats{}
+	}
+	return sum, nil
+}
+
+// sensible checks what holds of every outcome.
+func sensible(o queue.Outcome) error {
+	var want queue.Outcome
+	switch o.Status {
+	case queue.None, queue.Gated:
+		want = queue.Outcome{Status: o.Status, New: o.New}
+	case queue.Waiting:
+		want = queue.Outcome{Status: o.Status, New: o.New, Order: o.Order, Ahead: o.Ahead}
+	case queue.Active:
+		want = queue.Outcome{Status: o.Status, New: o.New, Order: o.Order, Left: o.Left}
+	}
+	here := o.Status == queue.Waiting || o.Status == queue.Active
+	if o != want || o.Ahead < 0 || o.Left < 0 || here != (o.Order > 0) || o.Order > 1<<53 || (o.Status == queue.Active) != (o.Left > 0) {
+		return fmt.Errorf("the outcome is %+v", o)
+	}
+	return nil
+}
+
+// sane checks what holds of every state.
+func (p *player) sane(s queue.State) error {
+	if s.Epoch == 0 || s.Now.IsZero() || s.Waiting < 0 || s.Reserved < 0 || s.Active < s.Reserved ||
+		s.Settling < 0 || s.Settling > p.r.Settle || s.Rate.Admitted < 0 || s.Rate.Over < 0 || s.Rate.Over > 62*time.Second {
+		return fmt.Errorf("the state is %+v", s)
+	}
+	return nil
+}
+
+// one makes one visit.
+func (p *player) one(v queue.Visit) (queue.Outcome, error) {
+	got, err := p.visit(v)
+	if err != nil {
+		return queue.Outcome{}, err
+	}
+	return got.Outcomes[0], nil
+}
+
+// state asks how the room stands, and changes nothing.
+func (p *player) state() (queue.State, error) {
+	got, err := p.visit()
+	return got.State, err
+}
+
+// admit admits all that can enter in this tick, in calls of at most MaxChunk.
+func (p *player) admit() (queue.Admission, error) {
+	var sum queue.Admission
+	for {
+		a, err := p.store.Admit(p.ctx, p.event, p.r)
+		if err != nil {
+			return sum, fmt.Errorf("admit: %w", err)
+		}
+		if len(a.Admitted) > queue.MaxChunk {
+			return sum, fmt.Errorf("one call admits %d, and may %d", len(a.Admitted), queue.MaxChunk)
+		}
+		if a.Next <= 0 || a.Next > p.r.Tick {
+			return sum, fmt.Errorf("the next tick of %s is to begin in %s", p.r.Tick, a.Next)
+		}
+		if err := p.sane(a.State); err != nil {
+			return sum, fmt.Errorf("admit: %w", err)
+		}
+		if len(a.Admitted) > 0 && (a.Active > a.Threshold || a.Paused || a.Settling > 0) {
+			return sum, fmt.Errorf("%d are admitted to a room that then is %+v", len(a.Admitted), a.State)
+		}
+		if a.More && len(a.Admitted) == 0 {
+			return sum, fmt.Errorf("nobody is admitted, and yet there are more: %+v", a)
+		}
+		a.Admitted = append(sum.Admitted, a.Admitted...)
+		if sum = a; !a.More {
+			return sum, nil
+		}
+	}
+}
+
+// sweep sweeps to the end, and returns how many were removed.
+func (p *player) sweep() (int, error) {
+	removed, from := 0, int64(0)
+	for {
+		s, err := p.store.Sweep(p.ctx, p.event, p.r, from)
+		if err != nil {
+			return removed, fmt.Errorf("sweep: %w", err)
+		}
+		if s.Removed < 0 || s.Removed > queue.MaxChunk {
+			return removed, fmt.Errorf("one call removes %d, and may %d", s.Removed, queue.MaxChunk)
+		}
+		if err := p.sane(s.State); err != nil {
+			return removed, fmt.Errorf("sweep: %w", err)
+		}
+		if removed += s.Removed; s.Done {
+			return removed, nil
+		}
+		if s.Next < from || s.Next == 0 || s.Next == from && s.Removed == 0 {
+			return removed, fmt.Errorf("a sweep from block %d that removed %d is to go on at block %d", from, s.Removed, s.Next)
+		}
+		from = s.Next
+	}
+}
+
+func (p *player) change(c queue.Change) (queue.State, error) {
+	s, err := p.store.Change(p.ctx, p.event, p.r, c)
+	if err != nil {
+		return s, fmt.Errorf("change: %w", err)
+	}
+	return s, p.sane(s)
+}
+
+func (p *player) threshold(n int) error {
+	s, err := p.change(queue.Change{Threshold: &n})
+	if err == nil && s.Threshold != n {
+		err = fmt.Errorf("the threshold is %d after it was set to %d", s.Threshold, n)
+	}
+	return err
+}
+
+func (p *player) pause(on bool) error {
+	s, err := p.change(queue.Change{Paused: &on})
+	if err == nil && s.Paused != on {
+		err = fmt.Errorf("paused is %t after it was set to %t", s.Paused, on)
+	}
+	return err
+}
+
+func (p *player) gate(on bool, positions int64) error {
+	s, err := p.change(queue.Change{Gate: &queue.Gate{On: on, Positions: positions}})
+	if err == nil && s.Gated != on {
+		err = fmt.Errorf("gated is %t after it was set to %t", s.Gated, on)
+	}
+	return err
+}
+
+// steps runs one after the other until one fails.
+func steps(all ...func() error) error {
+	for _, step := range all {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package queuetest_test
+
+import (
+	"sync"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// meeting lets callers go on two by two, so that what both of them have read is
+// old when they act on it.
+type meeting struct {
+	mu     sync.Mutex
+	waiter chan struct{}
+}
+
+func (m *meeting) meet() {
+	m.mu.Lock()
+	if m.waiter != nil {
+		close(m.waiter)
+		m.waiter = nil
+		m.mu.Unlock()
+		return
+	}
+	mine := make(chan struct{})
+	m.waiter = mine
+	m.mu.Unlock()
+	<-mine
+}
+
+func raceDefects() []defect {
+	return []defect{
+		{"looks for a place, and then takes it", []string{"arrivals-race-for-places"}, func() *backend {
+			var m meeting
+			return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+				if len(visits) != 1 || visits[0].Kind != queue.Check {
+					return c.visit(beats, visits...)
+				}
+				s := c.state()
+				m.meet() // the race calls in even numbers
+				if s.Active < s.Threshold {
+					c.r.Threshold = 1_000_000
+				}
+				return c.visit(beats, visits...)
+			}}
+		}},
+		{"looks who is first, and then admits them", []string{"admissions-race"}, func() *backend {
+			var mu sync.Mutex
+			last := map[string]queue.Admission{}
+			return &backend{admit: func(_ *backend, c call) (queue.Admission, error) {
+				a, err := c.admit()
+				mu.Lock()
+				defer mu.Unlock()
+				if before := last[c.event]; len(a.Admitted) == 0 && len(before.Admitted) > 0 && err == nil {
+					a.Admitted = before.Admitted // another instance has read them too
+					delete(last, c.event)
+				} else {
+					last[c.event] = a
+				}
+				return a, err
+			}}
+		}},
+	}
+}

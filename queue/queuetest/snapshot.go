@@ -1,0 +1,104 @@
+package queuetest
+
+import (
+	"fmt"
+	"maps"
+	"math/bits"
+	"slices"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// snapshot is what a process knows of the line by Look.
+type snapshot struct {
+	epoch, version uint64
+	blocks         map[int64]queue.Block
+	looks, full    int // of the last refresh
+}
+
+// refresh looks until there is no more, and returns the last state.
+func (s *snapshot) refresh(p *player) (queue.State, error) {
+	s.looks, s.full = 0, 0
+	for {
+		v, err := p.store.Look(p.ctx, p.event, p.r, s.epoch, s.version)
+		if err != nil {
+			return v.State, fmt.Errorf("look: %w", err)
+		}
+		if err := p.sane(v.State); err != nil {
+			return v.State, fmt.Errorf("look: %w", err)
+		}
+		if err := s.apply(v); err != nil {
+			return v.State, fmt.Errorf("look: %w", err)
+		}
+		if !v.More {
+			return v.State, nil
+		}
+		if s.looks > 100 {
+			return v.State, fmt.Errorf("look: after %d answers there is more: version %d", s.looks, v.Version)
+		}
+	}
+}
+
+func (s *snapshot) apply(v queue.View) error {
+	fresh := s.epoch == v.Epoch && s.version != 0
+	switch {
+	case len(v.Blocks) > queue.MaxBlocks:
+		return fmt.Errorf("%d blocks in one answer", len(v.Blocks))
+	case !fresh && !v.Full:
+		return fmt.Errorf("version %d of epoch %d is answered with changes of epoch %d", s.version, s.epoch, v.Epoch)
+	case fresh && !v.Full && v.Version < s.version:
+		return fmt.Errorf("version %d is answered with version %d", s.version, v.Version)
+	case v.More && len(v.Blocks) == 0:
+		return fmt.Errorf("no blocks, and yet more of them: version %d", v.Version)
+	case !slices.IsSortedFunc(v.Blocks, func(a, b queue.Block) int { return int(a.Number - b.Number) }):
+		return fmt.Errorf("the blocks are not in the order of their numbers")
+	}
+	s.looks++
+	if v.Full {
+		s.full++
+		s.blocks = map[int64]queue.Block{}
+	}
+	for _, b := range v.Blocks {
+		if b.Bits == [queue.BlockSize / 64]uint64{} {
+			delete(s.blocks, b.Number)
+		} else {
+			s.blocks[b.Number] = b
+		}
+	}
+	s.epoch, s.version = v.Epoch, v.Version
+	return nil
+}
+
+// orders lists who waits.
+func (s *snapshot) orders() []int64 {
+	var all []int64
+	for _, number := range slices.Sorted(maps.Keys(s.blocks)) {
+		for i, word := range s.blocks[number].Bits {
+			for ; word != 0; word &= word - 1 {
+				all = append(all, number*queue.BlockSize+int64(64*i+bits.TrailingZeros64(word)))
+			}
+		}
+	}
+	return all
+}
+
+// shows refreshes, and expects exactly these orders.
+func (s *snapshot) shows(p *player, want []int64) error {
+	state, err := s.refresh(p)
+	if err != nil {
+		return err
+	}
+	if got := s.orders(); !slices.Equal(got, want) {
+		return fmt.Errorf("look: %s", difference(got, want))
+	}
+	if state.Waiting != len(want) {
+		return fmt.Errorf("look: %d wait, want %d", state.Waiting, len(want))
+	}
+	return nil
+}
+
+func difference(got, want []int64) string {
+	extra := slices.DeleteFunc(slices.Clone(got), func(o int64) bool { _, ok := slices.BinarySearch(want, o); return ok })
+	missing := slices.DeleteFunc(slices.Clone(want), func(o int64) bool { _, ok := slices.BinarySearch(got, o); return ok })
+	return fmt.Sprintf("%d wait, want %d; too many: %v; missing: %v", len(got), len(want), extra[:min(3, len(extra))], missing[:min(3, len(missing))])
+}

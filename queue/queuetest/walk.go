@@ -1,0 +1,119 @@
+package queuetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+func walkCases() []Case {
+	return []Case{
+		{Name: "random-walks", Needs: []Need{NeedClock}, Run: randomWalks},
+	}
+}
+
+func randomWalks(ctx context.Context, h Harness) error {
+	for seed := range uint64(20) {
+		if _, err := Walk(ctx, h, random(100+seed), 150); err != nil {
+			return fmt.Errorf("walk %d: %w", seed, err)
+		}
+	}
+	return nil
+}
+
+// Source chooses what a [Walk] does next: a number of 0 to n-1. A
+// math/rand/v2.Rand is one, and so is a property test's generator.
+type Source interface {
+	IntN(n int) int
+}
+
+// walker is a crowd, and the processes it meets.
+type walker struct {
+	*player
+	m         *model
+	src       Source
+	users     []string
+	tickets   map[string]queue.Visit
+	processes [3]process
+}
+
+// process is one instance: what it has not sent yet, and what it has seen.
+type process struct {
+	epoch uint64
+	beats []int64
+	seen  snapshot
+}
+
+// Walk drives a new event of the store through steps of users who come, ask, are
+// silent and leave, processes that crash with the beats they hold and whose idea
+// of the time is off, changed thresholds, pauses, admissions, sweeps, losses and
+// time that passes, and compares each answer with a simple model. It returns how
+// many steps it took: fewer than asked for, without an error, when the clock came
+// too close to a deadline to tell what is right. The harness must have Advance.
+func Walk(ctx context.Context, h Harness, src Source, steps int) (int, error) {
+	r := limited(3)
+	// Time moves in whole seconds, so nothing ends just when it is looked at.
+	r.Active, r.NoShow, r.Seen, r.Settle = 300300*time.Millisecond, 150400*time.Millisecond, 600200*time.Millisecond, 70500*time.Millisecond
+	r.SweepEvery, r.Batch = 30500*time.Millisecond, 2
+	h = complete(h)
+	w := &walker{player: newPlayer(ctx, h, r), m: newModel(r), src: src, users: names("w", 12), tickets: map[string]queue.Visit{}}
+	if h.Skew != nil {
+		defer h.Skew(0)
+	}
+	if err := w.begin(); err != nil {
+		return 0, err
+	}
+	for i := range steps {
+		what, err := w.step()
+		if errors.Is(err, errTooClose) {
+			return i, nil
+		}
+		if err != nil {
+			return i, fmt.Errorf("step %d, %s: %w", i, what, err)
+		}
+	}
+	return steps, nil
+}
+
+// begin is the first call of an epoch.
+func (w *walker) begin() error {
+	got, err := w.visit(checks(w.users[0])...)
+	if err != nil {
+		return err
+	}
+	w.m.epoch, w.m.begun = got.Epoch, got.Now
+	return w.follow(checks(w.users[0]), got)
+}
+
+func (w *walker) step() (what string, err error) {
+	i := w.src.IntN(len(w.processes))
+	w.store = w.h.Peers[i%len(w.h.Peers)]
+	one := &w.processes[i]
+	switch n := w.src.IntN(40); {
+	case n < 14:
+		return "visit", w.come(one)
+	case n < 18:
+		return "poll", w.poll(one)
+	case n < 21:
+		return "flush", w.flush(one)
+	case n < 22:
+		*one = process{}
+		return "crash", nil
+	case n < 28:
+		w.h.Advance(time.Duration([]int{1, 5, 31, 100, 200, 300, 500}[w.src.IntN(7)]) * time.Second)
+		return "time", nil
+	case n < 32:
+		return "admission", w.admission()
+	case n < 34:
+		return "sweep", w.sweeping()
+	case n < 36:
+		return "look", w.look(one)
+	case n < 39:
+		return "change", w.operate()
+	default:
+		return "upset", w.upset()
+	}
+}

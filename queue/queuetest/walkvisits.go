@@ -1,0 +1,104 @@
+package queuetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// come makes a call of a few visits, mostly checks.
+func (w *walker) come(one *process) error {
+	var all []queue.Visit
+	for range 1 + w.src.IntN(4) {
+		user := w.users[min(w.src.IntN(len(w.users)), w.src.IntN(len(w.users)))] // some are seldom heard of
+		v := queue.Visit{Kind: queue.Kind([]int{0, 0, 0, 0, 1, 1, 2, 3, 4}[w.src.IntN(9)]), User: user}
+		switch g := w.m.inside[user]; v.Kind {
+		case queue.Check:
+			if t, ok := w.tickets[user]; ok && w.src.IntN(3) > 0 {
+				v.Epoch, v.Order = t.Epoch, t.Order
+			}
+		case queue.Verify:
+			switch {
+			case g != nil && (!g.seen || w.src.IntN(2) == 0):
+				v.Entry = g.order
+			case w.m.at(user) >= 0:
+				v.Kind = queue.Heartbeat // whether an entry that is none keeps a place in line is nobody's promise
+			}
+		}
+		all = append(all, v)
+	}
+	var b queue.Beats
+	if w.src.IntN(3) == 0 {
+		b = w.take(one)
+	}
+	got, err := w.visitWith(b, all...)
+	if err != nil {
+		return err
+	}
+	w.hear(b, got.Now)
+	return w.follow(all, got)
+}
+
+// follow has the model follow the answers to visits.
+func (w *walker) follow(all []queue.Visit, got queue.Visited) error {
+	if err := w.m.pass(got.Now); err != nil {
+		return err
+	}
+	for i, v := range all {
+		o := got.Outcomes[i]
+		if w.m.at(v.User) >= 0 && (v.Kind == queue.Done || v.Kind == queue.Verify) && (o.Status == queue.None || o.Status == queue.Waiting) && !o.New {
+			continue // what else it says of who waits is nobody's promise
+		}
+		if err := w.m.visited(v, o, got.State); err != nil {
+			return fmt.Errorf("visit %+v, %d of %d: %w", v, i+1, len(all), err)
+		}
+		if o.Status == queue.Waiting {
+			w.tickets[v.User] = queue.Visit{Epoch: got.Epoch, Order: o.Order}
+		}
+	}
+	return w.m.state(got.State)
+}
+
+// poll is answered by the process itself: the beat is all that is left of it.
+func (w *walker) poll(one *process) error {
+	if one.epoch != w.m.epoch {
+		one.epoch, one.beats = w.m.epoch, nil
+	}
+	for _, waits := range w.m.line {
+		if w.src.IntN(3) == 0 {
+			one.beats = append(one.beats, waits.order)
+		}
+	}
+	one.beats = one.beats[:min(len(one.beats), queue.MaxBeats)]
+	return nil
+}
+
+func (w *walker) take(one *process) queue.Beats {
+	b := queue.Beats{Epoch: one.epoch, Orders: one.beats}
+	one.beats = nil
+	return b
+}
+
+func (w *walker) flush(one *process) error {
+	b := w.take(one)
+	got, err := w.visitWith(b)
+	if err != nil {
+		return err
+	}
+	w.hear(b, got.Now)
+	return w.follow(nil, got)
+}
+
+func (w *walker) hear(b queue.Beats, now time.Time) {
+	if b.Epoch != w.m.epoch {
+		return
+	}
+	for _, order := range b.Orders {
+		for i := range w.m.line {
+			if w.m.line[i].order == order {
+				w.m.line[i].heard = now
+			}
+		}
+	}
+}

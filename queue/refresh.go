@@ -1,0 +1,91 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+)
+
+// Bounds of a refresh: a line of so many looks has more people than the world,
+// and one that begins again so often has no end.
+const (
+	maxLooks  = 1 << 15
+	maxStarts = 8
+)
+
+// current is the snapshot to answer from, nil when there is none that is fresh
+// enough, and the time. When it is due the caller refreshes it, unless another
+// one does: then it takes the old one.
+func (l *line) current(ctx context.Context, start time.Duration) (s *snapshot, now time.Duration, refreshed bool) {
+	now = start
+	if int64(now) >= l.due.Load() && ctx.Err() == nil && l.refreshing.TryLock() {
+		refreshed = l.refresh(ctx, now)
+		l.refreshing.Unlock()
+		now = l.room.now()
+	}
+	s = l.snap.Load()
+	if s == nil || now-s.at > l.room.cfg.MaxStale {
+		return nil, now, refreshed
+	}
+	return s, now, refreshed
+}
+
+// refresh brings the snapshot up to date. What goes wrong is logged once, and
+// tried again after Config.Refresh.
+func (l *line) refresh(ctx context.Context, now time.Duration) bool {
+	l.due.Store(int64(now + l.room.cfg.Refresh))
+	s, err := l.look(ctx, now)
+	if err != nil {
+		if !l.failing.Swap(true) {
+			l.room.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "queue: a snapshot cannot be refreshed; it answers for a while, then nobody gets in",
+				slog.String("event", l.event), slog.Duration("for", l.room.cfg.MaxStale), slog.Any("error", err))
+		}
+		return false
+	}
+	if l.failing.Swap(false) {
+		l.room.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "queue: the snapshot is refreshed again", slog.String("event", l.event))
+	}
+	l.snap.Store(s)
+	l.told.forget(s)
+	l.learn(s.state)
+	l.counts.refreshes.Add(1)
+	return true
+}
+
+// look asks for what has changed since the snapshot, in as many calls as it takes.
+func (l *line) look(ctx context.Context, now time.Duration) (*snapshot, error) {
+	s := l.snap.Load()
+	var epoch, version uint64
+	if s != nil {
+		epoch, version = s.state.Epoch, s.version
+	}
+	starts := 0
+	for range maxLooks {
+		view, err := l.lookOnce(ctx, epoch, version)
+		if err != nil {
+			return nil, err
+		}
+		s = s.with(view, now)
+		if !view.More {
+			return s, nil
+		}
+		if view.Full {
+			if starts++; starts > maxStarts {
+				break
+			}
+		}
+		epoch, version = view.Epoch, view.Version
+	}
+	return nil, errors.New("the line's blocks have no end")
+}
+
+func (l *line) lookOnce(ctx context.Context, epoch, version uint64) (view View, err error) {
+	ctx, cancel := l.room.bounded(ctx)
+	defer cancel()
+	err = l.ask(func() (err error) {
+		view, err = l.room.store.Look(ctx, l.event, l.room.rules, epoch, version)
+		return err
+	})
+	return view, err
+}

@@ -1,0 +1,175 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace-go/millrace/queue/token"
+)
+
+// Room is the waiting room of all events of a process. Its methods may be called
+// at the same time. It has no goroutine.
+type Room struct {
+	store   Store
+	tickets *token.Tickets
+	cfg     Config
+	rules   Rules
+	start   time.Time
+
+	lines    sync.Map // of *line, by event
+	count    atomic.Int64
+	evict    atomic.Int64 // on the room's clock: when to look for idle events
+	evicting sync.Mutex
+
+	others           counts // of events that were forgotten, and of none
+	panics, admitted atomic.Int64
+}
+
+// New makes a room. The keys sign its tickets, and have to be the same in all
+// processes that share the store.
+func New(store Store, keys *token.Ring, cfg Config) (*Room, error) {
+	switch {
+	case store == nil:
+		return nil, errors.New("queue: the store is nil; make one with memqueue.New or redisqueue.New")
+	case keys == nil:
+		return nil, errors.New("queue: the key ring is nil; make one with token.NewRing")
+	}
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return &Room{store: store, tickets: token.NewTickets(keys), cfg: cfg, rules: cfg.rules(), start: time.Now()}, nil
+}
+
+// now is the room's clock: how long it exists.
+func (r *Room) now() time.Duration { return time.Since(r.start) }
+
+// bounded is for a call of the store that others share, or that has to come to
+// its end: the caller's leaving does not break it off.
+func (r *Room) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), r.cfg.Timeout)
+}
+
+// boundedBy is for a call that is the caller's own.
+func (r *Room) boundedBy(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, r.cfg.Timeout)
+}
+
+// Check lets a user in who may enter, else lines the user up, and says where the
+// user stands. With a ticket of who waits it usually costs no call of the store.
+func (r *Room) Check(ctx context.Context, event string, v Visitor) (Place, error) {
+	return r.poll(ctx, event, Check, v)
+}
+
+// Heartbeat says where a user stands and lines nobody up; it is a sign of life
+// like the other polls.
+func (r *Room) Heartbeat(ctx context.Context, event string, v Visitor) (Place, error) {
+	return r.poll(ctx, event, Heartbeat, v)
+}
+
+// Status says where a user stands; it is a sign of life as well.
+func (r *Room) Status(ctx context.Context, event string, v Visitor) (Place, error) {
+	return r.poll(ctx, event, Heartbeat, v)
+}
+
+func (r *Room) poll(ctx context.Context, event string, kind Kind, v Visitor) (Place, error) {
+	if err := checkEvent(event); err != nil {
+		return Place{}, err
+	}
+	if err := checkUser(v.User); err != nil {
+		return Place{}, err
+	}
+	now := r.now()
+	l := r.line(event, now)
+	visit := Visit{Kind: kind, User: v.User, Position: max(0, v.Position)}
+	if v.Ticket != "" {
+		epoch, order, err := r.tickets.Open(v.Ticket, event, v.User)
+		if err != nil {
+			// The visitor may have one of another room, or of keys that are gone: the
+			// store knows them by name.
+			l.counts.tickets.Add(1)
+			return l.visit(ctx, visit, "")
+		}
+		visit.Epoch, visit.Order = epoch, order
+		s, now, refreshed := l.current(ctx, now)
+		place, ok := l.stand(ctx, s, now, epoch, order)
+		if ok {
+			if refreshed {
+				l.send(ctx)
+			}
+			place.Ticket = v.Ticket
+			return place, nil
+		}
+	}
+	return l.visit(ctx, visit, v.Ticket)
+}
+
+// Leave takes a user out, from the line or from inside. Who is neither may leave.
+func (r *Room) Leave(ctx context.Context, event, user string) error {
+	_, err := r.once(ctx, event, Visit{Kind: Leave, User: user})
+	return err
+}
+
+// Done gives the place of a user who is inside back early, and touches nobody who
+// waits.
+func (r *Room) Done(ctx context.Context, event, user string) error {
+	_, err := r.once(ctx, event, Visit{Kind: Done, User: user})
+	return err
+}
+
+// Verify says whether a user is inside by the admission with this Entry.ID: nil,
+// or [ErrNotActive]. It always asks the store.
+func (r *Room) Verify(ctx context.Context, event, user, entry string) error {
+	epoch, order, ok := parseEntry(entry)
+	if !ok {
+		return ErrNotActive
+	}
+	a, err := r.once(ctx, event, Visit{Kind: Verify, User: user, Entry: order})
+	if err != nil {
+		return err
+	}
+	if a.Status != Active || a.Order != order || a.state.Epoch != epoch {
+		return ErrNotActive
+	}
+	return nil
+}
+
+// once makes a visit that is no poll.
+func (r *Room) once(ctx context.Context, event string, v Visit) (answer, error) {
+	if err := checkEvent(event); err != nil {
+		return answer{}, err
+	}
+	if err := checkUser(v.User); err != nil {
+		return answer{}, err
+	}
+	l := r.line(event, r.now())
+	a, err := l.visits.Do(ctx, v)
+	if err != nil {
+		l.counts.refused.Add(1)
+		return answer{}, refused(ctx, err)
+	}
+	l.counts.store.Add(1)
+	return a, nil
+}
+
+// place is what a visitor is told.
+func (r *Room) place(o Outcome, s State) Place {
+	p := Place{
+		Status: o.Status, Active: s.Active, Threshold: s.Threshold, Waiting: s.Waiting,
+		Paused: s.Paused, Settling: s.Settling,
+	}
+	switch o.Status {
+	case Waiting:
+		p.Ahead, p.Position = o.Ahead, o.Ahead+1
+		p.Waiting = max(p.Waiting, p.Position)
+		p.Behind = p.Waiting - p.Position
+		p.Wait, p.WaitKnown = estimate(p.Position, s)
+	case Active:
+		p.Entry = Entry{ID: entryID(s.Epoch, o.Order), Left: o.Left}
+	}
+	p.NextPoll = nextPoll(r.cfg.Intervals, p.Position, r.cfg.Random())
+	return p
+}

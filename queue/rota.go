@@ -1,0 +1,124 @@
+package queue
+
+import (
+	"container/heap"
+	"time"
+)
+
+// dutyKind is what an admitter does.
+type dutyKind uint8
+
+const (
+	listing   dutyKind = iota // asks which events there are
+	admitting                 // of an event
+	sweeping                  // of an event
+)
+
+func (k dutyKind) String() string { return [...]string{"list events", "admit", "sweep"}[k] }
+
+// duty is something an admitter does again and again.
+type duty struct {
+	kind    dutyKind
+	of      *served       // nil of listing
+	due     time.Duration // on the room's clock
+	from    int64         // sweeping: where it goes on
+	failing bool          // whether it failed the last time
+}
+
+// served is an event that an admitter serves.
+type served struct {
+	event string
+	list  int  // the last one it was in
+	gone  bool // it is not listed any more: its duties end when they are due
+}
+
+func (d *duty) event() string {
+	if d.of == nil {
+		return ""
+	}
+	return d.of.event
+}
+
+// finished is a duty that was done, with when it is to be done again and what it
+// brought.
+type finished struct {
+	duty   *duty
+	again  time.Duration
+	events []string
+	listed bool
+}
+
+// rota is the duties of an admitter by when they are due. Those under way are not
+// in it, so that what takes long is never done twice at a time.
+type rota struct {
+	waiting heapOfDuties
+	serves  map[string]*served
+	lists   int
+}
+
+func newRota() *rota {
+	return &rota{waiting: heapOfDuties{{kind: listing}}, serves: make(map[string]*served)}
+}
+
+// take takes the duty that is due for longest; nil when none is.
+func (r *rota) take(now time.Duration) *duty {
+	for len(r.waiting) > 0 && r.waiting[0].due <= now {
+		d := heap.Pop(&r.waiting).(*duty)
+		if d.of == nil || !d.of.gone {
+			return d
+		}
+	}
+	return nil
+}
+
+// next is when a duty is due.
+func (r *rota) next() (time.Duration, bool) {
+	if len(r.waiting) == 0 {
+		return 0, false
+	}
+	return r.waiting[0].due, true
+}
+
+// put takes a duty back that was done.
+func (r *rota) put(f finished, now time.Duration) {
+	if f.listed {
+		r.list(f.events, now)
+	}
+	f.duty.due = now + f.again
+	heap.Push(&r.waiting, f.duty)
+}
+
+// list adds the duties of new events, and ends those of events that are gone.
+func (r *rota) list(events []string, now time.Duration) {
+	r.lists++
+	for _, event := range events {
+		s := r.serves[event]
+		if s == nil {
+			s = &served{event: event}
+			r.serves[event] = s
+			heap.Push(&r.waiting, &duty{kind: admitting, of: s, due: now})
+			heap.Push(&r.waiting, &duty{kind: sweeping, of: s, due: now})
+		}
+		s.list = r.lists
+	}
+	for event, s := range r.serves {
+		if s.list != r.lists {
+			s.gone = true
+			delete(r.serves, event)
+		}
+	}
+}
+
+type heapOfDuties []*duty
+
+func (h heapOfDuties) Len() int           { return len(h) }
+func (h heapOfDuties) Less(i, j int) bool { return h[i].due < h[j].due }
+func (h heapOfDuties) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *heapOfDuties) Push(d any)        { *h = append(*h, d.(*duty)) }
+func (h *heapOfDuties) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	return last
+}

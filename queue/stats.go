@@ -1,0 +1,80 @@
+package queue
+
+import "sync/atomic"
+
+// Stats is what a room knows without asking its store.
+type Stats struct {
+	// Events are those that this process serves, at most Config.MaxEvents.
+	Events map[string]EventStats
+	// Counts are of all events since the room was made.
+	Counts
+	// Threshold is that of an event whose operator has set nothing.
+	Threshold int
+	// Panics are those of stores and notices that an Admitter has caught.
+	Panics int64
+	// Admitted are those that an Admitter of this process has let in.
+	Admitted int64
+}
+
+// EventStats is an event as it was last seen, and what this process did for it
+// since it serves it. The counts of the State are of all processes together.
+type EventStats struct {
+	State State
+	Counts
+}
+
+// Counts of a process.
+type Counts struct {
+	Snapshot  int64 // polls answered from a snapshot
+	Store     int64 // visits answered by the store
+	Refused   int64 // visits that got no answer
+	Tickets   int64 // tickets that were not of their user and event, or not of our keys
+	Calls     int64 // of the store
+	Failed    int64 // of these
+	Refreshes int64 // of the snapshot
+	Beats     int64 // signs of life that the store was told
+	BeatsLost int64 // that did not reach it; the next poll tells them again
+}
+
+type counts struct {
+	snapshot, store, refused, tickets, calls, failed, refreshes, beats, beatsLost atomic.Int64
+}
+
+func (c *counts) read() Counts {
+	return Counts{
+		Snapshot: c.snapshot.Load(), Store: c.store.Load(), Refused: c.refused.Load(), Tickets: c.tickets.Load(),
+		Calls: c.calls.Load(), Failed: c.failed.Load(), Refreshes: c.refreshes.Load(), Beats: c.beats.Load(), BeatsLost: c.beatsLost.Load(),
+	}
+}
+
+func (c *counts) add(other *counts) {
+	n := other.read()
+	c.snapshot.Add(n.Snapshot)
+	c.store.Add(n.Store)
+	c.refused.Add(n.Refused)
+	c.tickets.Add(n.Tickets)
+	c.calls.Add(n.Calls)
+	c.failed.Add(n.Failed)
+	c.refreshes.Add(n.Refreshes)
+	c.beats.Add(n.Beats)
+	c.beatsLost.Add(n.BeatsLost)
+}
+
+// Stats reads the counts.
+func (r *Room) Stats() Stats {
+	var total counts
+	total.add(&r.others)
+	s := Stats{Events: make(map[string]EventStats), Threshold: r.cfg.Threshold, Panics: r.panics.Load(), Admitted: r.admitted.Load()}
+	r.lines.Range(func(key, value any) bool {
+		l := value.(*line)
+		event := EventStats{State: State{Threshold: r.cfg.Threshold}, Counts: l.counts.read()}
+		if state := l.state.Load(); state != nil {
+			event.State = *state
+		}
+		s.Events[key.(string)] = event
+		total.add(&l.counts)
+		return true
+	})
+	s.Counts = total.read()
+	return s
+}

@@ -1,0 +1,165 @@
+package queue_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/memqueue"
+	"github.com/millrace-go/millrace/queue/token"
+)
+
+func ring(t testing.TB) *token.Ring {
+	t.Helper()
+	r, err := token.NewRing(strings.Repeat("s", 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func open(t testing.TB, store queue.Store, cfg queue.Config) *queue.Room {
+	t.Helper()
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	room, err := queue.New(store, ring(t), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return room
+}
+
+// spy is a store before which something can go wrong, and that counts.
+type spy struct {
+	queue.Store
+	mu     sync.Mutex
+	calls  map[string]int
+	beats  []queue.Beats
+	visits [][]queue.Visit
+	before func(ctx context.Context, call, event string) error
+}
+
+func newSpy(t testing.TB) *spy {
+	t.Helper()
+	store, err := memqueue.New(memqueue.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &spy{Store: store, calls: map[string]int{}}
+}
+
+func (s *spy) called(ctx context.Context, call, event string) error {
+	s.mu.Lock()
+	s.calls[call]++
+	before := s.before
+	s.mu.Unlock()
+	if before != nil {
+		return before(ctx, call, event)
+	}
+	return nil
+}
+
+func (s *spy) fails(before func(ctx context.Context, call, event string) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before = before
+}
+
+// count is how often a call was made since the last time it was asked.
+func (s *spy) count(call string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.calls[call]
+	delete(s.calls, call)
+	return n
+}
+
+// heard is the beats that the store was told since the last time it was asked.
+func (s *spy) heard() (orders []int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.beats {
+		orders = append(orders, b.Orders...)
+	}
+	s.beats = nil
+	return orders
+}
+
+func (s *spy) Visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, v []queue.Visit) (queue.Visited, error) {
+	if err := s.called(ctx, "visit", event); err != nil {
+		return queue.Visited{}, err
+	}
+	s.mu.Lock()
+	s.beats, s.visits = append(s.beats, b), append(s.visits, v)
+	s.mu.Unlock()
+	return s.Store.Visit(ctx, event, r, b, v)
+}
+
+func (s *spy) Look(ctx context.Context, event string, r queue.Rules, epoch, version uint64) (queue.View, error) {
+	if err := s.called(ctx, "look", event); err != nil {
+		return queue.View{}, err
+	}
+	return s.Store.Look(ctx, event, r, epoch, version)
+}
+
+func (s *spy) Admit(ctx context.Context, event string, r queue.Rules) (queue.Admission, error) {
+	if err := s.called(ctx, "admit", event); err != nil {
+		return queue.Admission{}, err
+	}
+	return s.Store.Admit(ctx, event, r)
+}
+
+func (s *spy) Sweep(ctx context.Context, event string, r queue.Rules, from int64) (queue.Swept, error) {
+	if err := s.called(ctx, "sweep", event); err != nil {
+		return queue.Swept{}, err
+	}
+	return s.Store.Sweep(ctx, event, r, from)
+}
+
+func (s *spy) Change(ctx context.Context, event string, r queue.Rules, c queue.Change) (queue.State, error) {
+	if err := s.called(ctx, "change", event); err != nil {
+		return queue.State{}, err
+	}
+	return s.Store.Change(ctx, event, r, c)
+}
+
+func (s *spy) Events(ctx context.Context) ([]string, error) {
+	if err := s.called(ctx, "events", ""); err != nil {
+		return nil, err
+	}
+	return s.Store.Events(ctx)
+}
+
+// check checks a user in, who must not fail.
+func check(t testing.TB, r *queue.Room, user, ticket string) queue.Place {
+	t.Helper()
+	place, err := r.Check(context.Background(), "show-1", queue.Visitor{User: user, Ticket: ticket})
+	if err != nil {
+		t.Fatalf("%s: %v", user, err)
+	}
+	return place
+}
+
+// fill lets one in, and lines users up; it returns their tickets.
+func fill(t testing.TB, r *queue.Room, users ...string) (tickets map[string]string) {
+	t.Helper()
+	if _, err := r.SetThreshold(context.Background(), "show-1", 1); err != nil {
+		t.Fatal(err)
+	}
+	if place := check(t, r, "inside", ""); place.Status != queue.Active {
+		t.Fatalf("the first is %v", place.Status)
+	}
+	tickets = make(map[string]string)
+	for i, user := range users {
+		place := check(t, r, user, "")
+		if place.Status != queue.Waiting || place.Ahead != i {
+			t.Fatalf("%s is %v with %d ahead", user, place.Status, place.Ahead)
+		}
+		tickets[user] = place.Ticket
+	}
+	return tickets
+}

@@ -1,0 +1,121 @@
+package queue_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// Who asks the store hears of a better place than the snapshot's, and does not
+// hear of the older one afterwards.
+func TestAPositionDoesNotGoBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		room := open(t, newSpy(t), queue.Config{Refresh: time.Minute, MaxStale: time.Hour})
+		users, tickets := line(t, room, 10)
+		last, seventh := users[9], users[6]
+		if place := check(t, room, last, tickets[last]); place.Position != 10 {
+			t.Fatalf("%+v", place)
+		}
+		time.Sleep(time.Millisecond)
+		for _, user := range users[:4] {
+			if err := room.Leave(context.Background(), "show-1", user); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if place := check(t, room, last, ""); place.Position != 6 || place.Behind != 0 {
+			t.Fatalf("without the ticket: %+v", place)
+		}
+		if place := check(t, room, last, tickets[last]); place.Position != 6 {
+			t.Errorf("with the ticket again: position %d", place.Position)
+		}
+		if place := check(t, room, seventh, tickets[seventh]); place.Position != 7 {
+			t.Errorf("one who was told nothing else: position %d", place.Position)
+		}
+		time.Sleep(time.Minute)
+		if err := room.Leave(context.Background(), "show-1", users[4]); err != nil {
+			t.Fatal(err)
+		}
+		if place := check(t, room, last, tickets[last]); place.Position != 5 {
+			t.Errorf("by the next snapshot: position %d", place.Position)
+		}
+	})
+}
+
+// A snapshot that was asked for before somebody was told of a better place, and
+// came after it, does not take that back.
+func TestASnapshotThatComesLateTakesNothingBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSpy(t)
+		room := open(t, store, queue.Config{})
+		users, tickets := line(t, room, 3)
+		last := users[2]
+		late := &lateLook{spy: store, gate: make(chan struct{})}
+		other := open(t, late, queue.Config{})
+		refreshed := make(chan queue.Place)
+		go func() { refreshed <- check(t, other, users[1], tickets[users[1]]) }()
+		synctest.Wait()
+		time.Sleep(time.Millisecond)
+		if err := room.Leave(context.Background(), "show-1", users[0]); err != nil {
+			t.Fatal(err)
+		}
+		if place := check(t, other, last, ""); place.Position != 2 {
+			t.Fatalf("%+v", place)
+		}
+		close(late.gate)
+		<-refreshed
+		if place := check(t, other, last, tickets[last]); place.Position != 2 {
+			t.Errorf("position %d", place.Position)
+		}
+	})
+}
+
+// lateLook keeps an answer of Look for a while.
+type lateLook struct {
+	*spy
+	gate chan struct{}
+}
+
+func (l *lateLook) Look(ctx context.Context, event string, r queue.Rules, epoch, version uint64) (queue.View, error) {
+	v, err := l.spy.Look(ctx, event, r, epoch, version)
+	select {
+	case <-l.gate:
+	case <-ctx.Done():
+	}
+	return v, err
+}
+
+// Who was told by the store while there was no room to remember it is told by the
+// snapshot again, and the memory stays bounded.
+func TestWhatIsRememberedIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		room := open(t, newSpy(t), queue.Config{Refresh: time.Minute, MaxStale: time.Hour})
+		users, tickets := line(t, room, 4200)
+		check(t, room, users[1], tickets[users[1]])
+		time.Sleep(time.Millisecond)
+		if err := room.Leave(context.Background(), "show-1", users[0]); err != nil {
+			t.Fatal(err)
+		}
+		kept := 0
+		for i, user := range users[1:] {
+			if place := check(t, room, user, ""); place.Ahead != i {
+				t.Fatalf("%s: %+v", user, place)
+			}
+		}
+		for i, user := range users[1:] {
+			switch place := check(t, room, user, tickets[user]); place.Ahead {
+			case i:
+				kept++
+			case i + 1:
+			default:
+				t.Fatal(fmt.Sprint(user, place))
+			}
+		}
+		if kept != 4096 {
+			t.Errorf("%d places were remembered", kept)
+		}
+	})
+}
