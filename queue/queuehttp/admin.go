@@ -1,0 +1,90 @@
+package queuehttp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+const (
+	maxBody      = 4 << 10
+	maxThreshold = math.MaxInt32
+)
+
+// Threshold sets how many may be active in the event: {"threshold": n}, from 0.
+// Like all of the operator's it answers how the room stands, and asks nobody who
+// they are: wrap it.
+func (h *Handlers) Threshold(w http.ResponseWriter, r *http.Request) {
+	n, p := h.threshold(w, r)
+	if p != nil {
+		h.refuse(w, r, p)
+		return
+	}
+	h.operate(w, r, func(ctx context.Context, event string) (queue.State, error) {
+		return h.room.SetThreshold(ctx, event, n)
+	})
+}
+
+// Pause lets nobody in until Resume.
+func (h *Handlers) Pause(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.Pause) }
+
+// Resume ends a pause.
+func (h *Handlers) Resume(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.Resume) }
+
+// Clear takes everybody out, from the line and from inside. Entry tokens stay
+// valid until they expire, except for writes that ask the room.
+func (h *Handlers) Clear(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.Clear) }
+
+// State answers how the room of the event stands.
+func (h *Handlers) State(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.State) }
+
+func (h *Handlers) operate(w http.ResponseWriter, r *http.Request, do func(context.Context, string) (queue.State, error)) {
+	event := h.cfg.Event(r)
+	if err := h.known(r, event, false); err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	s, err := do(r.Context(), event)
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	h.answer(w, func(b []byte) []byte { return appendState(b, s) })
+}
+
+func (h *Handlers) threshold(w http.ResponseWriter, r *http.Request) (int, *Problem) {
+	const name = "threshold"
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return 0, h.problem(http.StatusRequestEntityTooLarge, "too-large", "The body is too large", fmt.Sprintf("a body may have %d bytes at most", maxBody), err)
+	case err != nil:
+		return 0, h.invalid("", "the body ended early", err)
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return 0, h.invalid("", `the body is not a JSON object; send {"threshold": 1000}`, err)
+	}
+	for field := range fields {
+		if field != name {
+			return 0, h.invalid(field, fmt.Sprintf("the body has the field %.40q, which this route does not know; it takes threshold alone", field), nil)
+		}
+	}
+	var n *int64
+	if raw, ok := fields[name]; !ok {
+		return 0, h.invalid(name, "threshold is missing; give a whole number from 0", nil)
+	} else if err := json.Unmarshal(raw, &n); err != nil || n == nil {
+		return 0, h.invalid(name, "threshold is not a whole number", err)
+	}
+	if *n < 0 || *n > maxThreshold {
+		return 0, h.invalid(name, fmt.Sprintf("threshold is %d; give 0 to %d", *n, maxThreshold), nil)
+	}
+	return int(*n), nil
+}

@@ -1,0 +1,112 @@
+package queuehttp
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// appendPlace appends what a visitor is told, as JSON. ticket, entry and gate are
+// of base64url or of an escaped path, in which JSON has nothing to escape. It is
+// the answer of every poll: reflection would cost more than all the rest.
+func appendPlace(b []byte, p queue.Place, ticket, entry, gate string) []byte {
+	b = append(b, `{"status":"`...)
+	switch p.Status {
+	case queue.Active:
+		b = append(b, `active","queued":false`...)
+	case queue.Waiting:
+		b = append(b, `queued","queued":true`...)
+	default:
+		b = append(b, `none","queued":false`...)
+	}
+	b = number(b, `,"position":`, int64(p.Position))
+	b = number(b, `,"peopleAhead":`, int64(p.Ahead))
+	b = number(b, `,"peopleBehind":`, int64(p.Behind))
+	switch {
+	case p.Status == queue.Active:
+		b = append(b, `,"estimatedWait":0`...)
+	case p.WaitKnown:
+		b = number(b, `,"estimatedWait":`, up(p.Wait))
+	default:
+		b = append(b, `,"estimatedWait":null`...)
+	}
+	b = append(b, `,"nextPoll":`...)
+	b = strconv.AppendFloat(b, float64(p.NextPoll.Milliseconds())/1000, 'f', -1, 64)
+	b = number(b, `,"currentUsers":`, int64(p.Active))
+	b = number(b, `,"threshold":`, int64(p.Threshold))
+	b = number(b, `,"queueSize":`, int64(p.Waiting))
+	b = text(b, `,"entryToken":`, entry)
+	if p.Status == queue.Active {
+		b = number(b, `,"expiresIn":`, int64(p.Entry.Left/time.Second))
+	}
+	if ticket != "" {
+		b = text(b, `,"ticket":`, ticket)
+	}
+	b = append(b, `,"paused":`...)
+	b = strconv.AppendBool(b, p.Paused)
+	b = number(b, `,"settling":`, up(p.Settling))
+	if gate != "" {
+		b = append(b, `,"gated":true`...)
+		b = text(b, `,"redirectTo":`, gate)
+	}
+	return append(b, '}', '\n')
+}
+
+// appendState appends what an operator is told, as JSON.
+func appendState(b []byte, s queue.State) []byte {
+	b = number(b, `{"threshold":`, int64(s.Threshold))
+	b = append(b, `,"paused":`...)
+	b = strconv.AppendBool(b, s.Paused)
+	b = append(b, `,"gated":`...)
+	b = strconv.AppendBool(b, s.Gated)
+	b = number(b, `,"settling":`, up(s.Settling))
+	b = number(b, `,"currentUsers":`, int64(s.Active))
+	b = number(b, `,"reserved":`, int64(s.Reserved))
+	b = number(b, `,"queueSize":`, int64(s.Waiting))
+	b = append(b, `,"admittedPerSecond":`...)
+	if s.Rate.Over > 0 {
+		b = strconv.AppendFloat(b, float64(s.Rate.Admitted)/s.Rate.Over.Seconds(), 'f', 2, 64)
+	} else {
+		b = append(b, `null`...)
+	}
+	b = number(b, `,"joined":`, s.Joined)
+	b = number(b, `,"entered":`, s.Entered)
+	b = number(b, `,"noShows":`, s.NoShows)
+	b = number(b, `,"expired":`, s.Expired)
+	b = number(b, `,"departed":`, s.Departed)
+	b = number(b, `,"swept":`, s.Swept)
+	return append(b, '}', '\n')
+}
+
+func number(b []byte, name string, n int64) []byte {
+	return strconv.AppendInt(append(b, name...), n, 10)
+}
+
+func text(b []byte, name, s string) []byte {
+	b = append(b, name...)
+	if s == "" {
+		return append(b, `null`...)
+	}
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"')
+}
+
+// up counts whole seconds, and begun ones as whole.
+func up(d time.Duration) int64 {
+	n := int64(d / time.Second)
+	if d%time.Second > 0 {
+		n++
+	}
+	return n
+}
+
+// answer writes JSON that grow makes, with a buffer that is used again.
+func (h *Handlers) answer(w http.ResponseWriter, grow func([]byte) []byte) {
+	b := h.buffers.Get().(*[]byte)
+	*b = grow((*b)[:0])
+	write(w, http.StatusOK, "application/json", *b)
+	h.buffers.Put(b)
+}

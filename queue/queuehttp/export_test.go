@@ -1,0 +1,6 @@
+package queuehttp
+
+var (
+	AppendPlace = appendPlace
+	AppendState = appendState
+)

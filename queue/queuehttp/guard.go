@@ -1,0 +1,156 @@
+package queuehttp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/token"
+)
+
+// NotActive is the reason of a [Refusal] for who has a valid token and is not
+// inside by it any more.
+const NotActive = "not_active"
+
+// Refusal is why a request may not pass the guard.
+type Refusal struct {
+	// Reason is a word of [token.Reason] or [NotActive]; empty when there is no token.
+	Reason string
+}
+
+func (r *Refusal) Error() string {
+	if r.Reason == "" {
+		return "queuehttp: an entry token is required"
+	}
+	return "queuehttp: the entry token is refused: " + r.Reason
+}
+
+// GuardConfig is the configuration of [Handlers.Guard]. The zero value guards
+// reads of the event that Config.Event names.
+type GuardConfig struct {
+	// Event says which event a request is about; Config.Event by default.
+	Event func(*http.Request) string
+	// Writes asks the room as well, at the cost of a call of the store: for what must
+	// not be done with the token of somebody who has left. Passes of an edge do not
+	// stand in for it.
+	Writes bool
+}
+
+// Guard lets requests pass whose user has an entry token for the event. The
+// others are answered with 403:
+//
+//	{"error":"Queue entry token required","redirectTo":"/queue"}
+//	{"error":"Queue entry token invalid","reason":"expired","redirectTo":"/queue"}
+func (h *Handlers) Guard(cfg GuardConfig) func(http.Handler) http.Handler {
+	if cfg.Event == nil {
+		cfg.Event = h.cfg.Event
+	}
+	admit := h.Admit
+	if cfg.Writes {
+		admit = h.AdmitWrite
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			user, p := h.user(r)
+			if p != nil {
+				h.refuse(w, r, p)
+				return
+			}
+			if err := admit(r, user, cfg.Event(r)); err != nil {
+				h.Refuse(w, r, err)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// Admit is the guard for who learns the event from the request's body: nil when
+// the request's entry token, or an edge's pass, admits the user to the event;
+// else a [*Refusal] for [Handlers.Refuse].
+func (h *Handlers) Admit(r *http.Request, user, event string) error {
+	if h.passes(r, user, event) {
+		return nil
+	}
+	_, err := h.claims(r, user, event)
+	return err
+}
+
+// AdmitWrite is like Admit, needs the token itself, and asks the room whether the
+// user is still inside by the admission that the token was made for. Other errors
+// than a [*Refusal] say that the room could not be asked.
+func (h *Handlers) AdmitWrite(r *http.Request, user, event string) error {
+	c, err := h.claims(r, user, event)
+	if err != nil {
+		return err
+	}
+	return h.inside(r.Context(), c)
+}
+
+func (h *Handlers) inside(ctx context.Context, c token.EntryClaims) error {
+	err := h.room.Verify(ctx, c.Event, c.User, c.ID)
+	if errors.Is(err, queue.ErrNotActive) {
+		return &Refusal{Reason: NotActive}
+	}
+	return err
+}
+
+func (h *Handlers) claims(r *http.Request, user, event string) (token.EntryClaims, error) {
+	c, err := h.entries.Verify(h.carried(r, EntryHeader, h.cfg.EntryCookie, event))
+	if err == nil {
+		err = c.For(event, user)
+	}
+	switch {
+	case err == nil:
+		return c, nil
+	case errors.Is(err, token.ErrMissing):
+		return c, &Refusal{}
+	}
+	return c, &Refusal{Reason: token.Reason(err)}
+}
+
+// passes says whether a trusted edge has signed this very request. A header that
+// is no such pass changes nothing.
+func (h *Handlers) passes(r *http.Request, user, event string) bool {
+	if h.cfg.Passes == nil || user == "" {
+		return false
+	}
+	pass := r.Header.Get(PassHeader)
+	return pass != "" && h.cfg.Passes.Check(pass, token.Pass{Method: r.Method, Path: wirePath(r), Event: event, User: user}) == nil
+}
+
+// wirePath is the path as the client sent it: a mux may have stripped a part of
+// r.URL since.
+func wirePath(r *http.Request) string {
+	if strings.HasPrefix(r.RequestURI, "/") {
+		path, _, _ := strings.Cut(r.RequestURI, "?")
+		return path
+	}
+	return r.URL.EscapedPath()
+}
+
+// Refuse answers an error of Admit or AdmitWrite: 403 for a [*Refusal], 503 with
+// Retry-After when the room could not be asked.
+func (h *Handlers) Refuse(w http.ResponseWriter, r *http.Request, err error) {
+	var refusal *Refusal
+	if !errors.As(err, &refusal) {
+		h.fail(w, r, err)
+		return
+	}
+	body := struct {
+		Error    string `json:"error"`
+		Reason   string `json:"reason,omitempty"`
+		Redirect string `json:"redirectTo"`
+	}{"Queue entry token required", refusal.Reason, h.cfg.Redirect}
+	if refusal.Reason != "" {
+		body.Error = "Queue entry token invalid"
+	}
+	text, err := json.Marshal(body)
+	if err != nil { // strings always can be
+		text = []byte("{}")
+	}
+	write(w, http.StatusForbidden, "application/json", text)
+}

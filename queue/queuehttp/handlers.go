@@ -1,0 +1,210 @@
+package queuehttp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/token"
+)
+
+// Handlers serve a waiting room over HTTP. Each is an http.HandlerFunc, and
+// [Handlers.Mount] puts them on a mux.
+type Handlers struct {
+	room       *queue.Room
+	entries    *token.Entries
+	cfg        Config
+	catalog    catalog
+	buffers    sync.Pool // of *[]byte
+	complaints complaints
+	start      time.Time
+}
+
+// New makes the handlers of a room, which sign entry tokens with entries.
+func New(room *queue.Room, entries *token.Entries, cfg Config) (*Handlers, error) {
+	switch {
+	case room == nil:
+		return nil, errors.New("queuehttp: the room is nil; make one with queue.New")
+	case entries == nil:
+		return nil, errors.New("queuehttp: the entries are nil; make them with token.NewEntries")
+	}
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return &Handlers{
+		room: room, entries: entries, cfg: cfg, start: time.Now(),
+		catalog: catalog{ask: cfg.Known, every: cfg.KnownFor},
+		buffers: sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }},
+	}, nil
+}
+
+// Mount puts the handlers on a mux below a path, such as "/api/queue". admin
+// wraps the operator's, and has to refuse everybody else; when it is nil they are
+// not mounted.
+//
+//	POST /check/{eventId}              PUT  /admin/threshold/{eventId}
+//	POST /heartbeat/{eventId}          POST /admin/pause/{eventId}
+//	GET  /status/{eventId}             POST /admin/resume/{eventId}
+//	POST /leave/{eventId}              POST /admin/clear/{eventId}
+//	POST /done/{eventId}               GET  /admin/status/{eventId}
+func (h *Handlers) Mount(mux *http.ServeMux, below string, admin func(http.Handler) http.Handler) {
+	below = strings.TrimSuffix(below, "/")
+	mux.HandleFunc("POST "+below+"/check/{eventId}", h.Check)
+	mux.HandleFunc("POST "+below+"/heartbeat/{eventId}", h.Heartbeat)
+	mux.HandleFunc("GET "+below+"/status/{eventId}", h.Status)
+	mux.HandleFunc("POST "+below+"/leave/{eventId}", h.Leave)
+	mux.HandleFunc("POST "+below+"/done/{eventId}", h.Done)
+	if admin == nil {
+		return
+	}
+	mux.Handle("PUT "+below+"/admin/threshold/{eventId}", admin(http.HandlerFunc(h.Threshold)))
+	mux.Handle("POST "+below+"/admin/pause/{eventId}", admin(http.HandlerFunc(h.Pause)))
+	mux.Handle("POST "+below+"/admin/resume/{eventId}", admin(http.HandlerFunc(h.Resume)))
+	mux.Handle("POST "+below+"/admin/clear/{eventId}", admin(http.HandlerFunc(h.Clear)))
+	mux.Handle("GET "+below+"/admin/status/{eventId}", admin(http.HandlerFunc(h.State)))
+}
+
+// Check lets the user in who may enter, else lines the user up, and answers where
+// the user stands.
+func (h *Handlers) Check(w http.ResponseWriter, r *http.Request) { h.poll(w, r, h.room.Check, true) }
+
+// Heartbeat answers where the user stands, and lines nobody up.
+func (h *Handlers) Heartbeat(w http.ResponseWriter, r *http.Request) {
+	h.poll(w, r, h.room.Heartbeat, false)
+}
+
+// Status answers where the user stands. It is a sign of life as well.
+func (h *Handlers) Status(w http.ResponseWriter, r *http.Request) { h.poll(w, r, h.room.Status, false) }
+
+// Leave takes the user out, from the line or from inside: 204, also for who is in
+// neither.
+func (h *Handlers) Leave(w http.ResponseWriter, r *http.Request) { h.depart(w, r, h.room.Leave) }
+
+// Done gives the place of a user who is inside back, and touches nobody who
+// waits: 204.
+func (h *Handlers) Done(w http.ResponseWriter, r *http.Request) { h.depart(w, r, h.room.Done) }
+
+func (h *Handlers) poll(w http.ResponseWriter, r *http.Request, ask func(context.Context, string, queue.Visitor) (queue.Place, error), joins bool) {
+	event := h.cfg.Event(r)
+	user, p := h.user(r)
+	if p != nil {
+		h.refuse(w, r, p)
+		return
+	}
+	if err := h.known(r, event, joins); err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	v := queue.Visitor{User: user, Ticket: h.carried(r, TicketHeader, h.cfg.TicketCookie, event)}
+	if joins && h.cfg.Gate != nil {
+		var err error
+		if v.Position, err = h.position(r, event); err != nil {
+			h.fail(w, r, err)
+			return
+		}
+	}
+	place, err := ask(r.Context(), event, v)
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	h.tell(w, r, event, v, place)
+}
+
+// position is that of the front gate; zero for who did not pass it.
+func (h *Handlers) position(r *http.Request, event string) (int64, error) {
+	position, err := h.cfg.Gate(r, event)
+	switch {
+	case err == nil:
+		return position, nil
+	case h.ours(err), r.Context().Err() != nil:
+		return 0, err
+	case token.Reason(err) == "":
+		h.complain(r, "queuehttp: the position of the front gate could not be read; the visitor has none", err)
+	}
+	return 0, nil
+}
+
+// tell answers where a visitor stands, and leaves the browser with the cookies
+// that go with it.
+func (h *Handlers) tell(w http.ResponseWriter, r *http.Request, event string, v queue.Visitor, place queue.Place) {
+	var ticket, entry, gate string
+	switch place.Status {
+	case queue.Active:
+		left := min(place.Entry.Left, h.entries.Lasts())
+		var err error
+		entry, err = h.entries.Issue(token.EntryClaims{Event: event, User: v.User, ID: place.Entry.ID, ExpiresAt: time.Now().Add(left)})
+		if err != nil {
+			h.fail(w, r, fmt.Errorf("queuehttp: %w", err))
+			return
+		}
+		h.setCookie(w, r, h.cfg.EntryCookie, event, entry, left)
+	case queue.Gated:
+		gate = strings.Replace(h.cfg.GatePath, "{eventId}", url.PathEscape(event), 1)
+	}
+	if entry == "" && h.cookie(r, h.cfg.EntryCookie, event) != "" {
+		h.setCookie(w, r, h.cfg.EntryCookie, event, "", 0)
+	}
+	// A ticket that the room knows nothing of stays: after a loss of the store it is
+	// worth its place at the next Check.
+	if place.Ticket != "" && place.Ticket != v.Ticket {
+		ticket = place.Ticket
+		h.setCookie(w, r, h.cfg.TicketCookie, event, ticket, h.cfg.TicketLasts)
+	}
+	h.answer(w, func(b []byte) []byte { return appendPlace(b, place, ticket, entry, gate) })
+}
+
+func (h *Handlers) depart(w http.ResponseWriter, r *http.Request, take func(context.Context, string, string) error) {
+	event := h.cfg.Event(r)
+	user, p := h.user(r)
+	if p != nil {
+		h.refuse(w, r, p)
+		return
+	}
+	if err := h.known(r, event, false); err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	if err := take(r.Context(), event, user); err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	h.setCookie(w, r, h.cfg.EntryCookie, event, "", 0)
+	h.setCookie(w, r, h.cfg.TicketCookie, event, "", 0)
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// user says who is signed in, or what to answer.
+func (h *Handlers) user(r *http.Request) (string, *Problem) {
+	user, err := h.cfg.User(r)
+	switch {
+	case err != nil && h.ours(err):
+		return "", h.problemOf(err)
+	case err != nil:
+		return "", h.signIn(err)
+	case user == "":
+		return "", h.signIn(token.ErrMissing)
+	case len(user) > queue.MaxUser || !utf8.ValidString(user):
+		return "", h.invalid("", fmt.Sprintf("a user id is at most %d bytes of UTF-8", queue.MaxUser), nil)
+	}
+	return user, nil
+}
+
+// known refuses an event that is not real; and, for who would join, one that is
+// over.
+func (h *Handlers) known(r *http.Request, event string, joins bool) error {
+	err := h.catalog.check(r.Context(), event)
+	if !joins && (errors.Is(err, ErrEnded) || errors.Is(err, ErrSoldOut)) {
+		return nil
+	}
+	return err
+}

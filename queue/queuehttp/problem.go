@@ -1,0 +1,141 @@
+package queuehttp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/queue"
+)
+
+// Problem is an answer to a request that could not be served, as RFC 9457 has it.
+// The names are:
+//
+//	401 sign-in-required    Config.User knows nobody
+//	404 event-not-found     ErrUnknownEvent
+//	410 event-ended         ErrEnded
+//	410 sold-out            ErrSoldOut
+//	400 invalid-request     an id or a field that cannot be
+//	413 too-large           a body of more than 4 KB
+//	503 unavailable         the store or another dependency is away; Retry-After
+//	500 internal            anything else
+type Problem struct {
+	Status     int
+	Type       string // Config.Problems and the name
+	Title      string
+	Detail     string
+	Field      string        // of the request's body; empty when it is about none
+	RetryAfter time.Duration // zero: not told
+	Err        error         // the cause, which is not written
+}
+
+// Write answers with the problem.
+func (p *Problem) Write(w http.ResponseWriter) {
+	body := struct {
+		Type   string `json:"type"`
+		Title  string `json:"title"`
+		Status int    `json:"status"`
+		Detail string `json:"detail"`
+		Field  string `json:"field,omitempty"`
+	}{p.Type, p.Title, p.Status, p.Detail, p.Field}
+	text, err := json.Marshal(body)
+	if err != nil { // strings and a number always can be
+		text = []byte("{}")
+	}
+	if p.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.FormatInt(int64((p.RetryAfter+time.Second-1)/time.Second), 10))
+	}
+	if p.Status == http.StatusUnauthorized && w.Header().Get("WWW-Authenticate") == "" {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	write(w, p.Status, "application/problem+json", append(text, '\n'))
+}
+
+func write(w http.ResponseWriter, status int, kind string, body []byte) {
+	to := w.Header()
+	to.Set("Content-Type", kind)
+	to.Set("Cache-Control", "no-store")
+	to.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client may be gone; there is nobody to tell
+}
+
+func (h *Handlers) problem(status int, name, title, detail string, err error) *Problem {
+	return &Problem{Status: status, Type: h.cfg.Problems + name, Title: title, Detail: detail, Err: err}
+}
+
+func (h *Handlers) invalid(field, detail string, err error) *Problem {
+	p := h.problem(http.StatusBadRequest, "invalid-request", "The request is not what this route takes", detail, err)
+	p.Field = field
+	return p
+}
+
+func (h *Handlers) signIn(err error) *Problem {
+	return h.problem(http.StatusUnauthorized, "sign-in-required", "Sign in first", "the waiting room keeps places for those who are signed in", err)
+}
+
+// problemOf finds the answer to an error.
+func (h *Handlers) problemOf(err error) *Problem {
+	switch {
+	case errors.Is(err, ErrUnknownEvent):
+		return h.problem(http.StatusNotFound, "event-not-found", "No such event", "there is no event with this id", err)
+	case errors.Is(err, ErrEnded):
+		return h.problem(http.StatusGone, "event-ended", "The event has ended", "nobody can line up for this event any more", err)
+	case errors.Is(err, ErrSoldOut):
+		return h.problem(http.StatusGone, "sold-out", "Sold out", "there is nothing left to line up for", err)
+	case errors.Is(err, queue.ErrInvalid):
+		_, why, _ := strings.Cut(err.Error(), queue.ErrInvalid.Error()+": ")
+		return h.invalid("", why, err)
+	case errors.Is(err, queue.ErrUnavailable), h.ours(err),
+		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		p := h.problem(http.StatusServiceUnavailable, "unavailable", "Not available at the moment",
+			"the waiting room cannot be asked at the moment; who has a place keeps it, ask again", err)
+		p.RetryAfter = h.cfg.RetryAfter
+		return p
+	}
+	return h.problem(http.StatusInternalServerError, "internal", "Something went wrong here", "something went wrong; it was written to the log", err)
+}
+
+// ours says whether a dependency of ours is away.
+func (h *Handlers) ours(err error) bool {
+	return fault.Of(err, h.cfg.Classify) == fault.Infrastructure
+}
+
+// fail answers an error.
+func (h *Handlers) fail(w http.ResponseWriter, r *http.Request, err error) {
+	h.refuse(w, r, h.problemOf(err))
+}
+
+func (h *Handlers) refuse(w http.ResponseWriter, r *http.Request, p *Problem) {
+	if p.Status >= http.StatusInternalServerError && r.Context().Err() == nil {
+		h.complain(r, "queuehttp: a request could not be served", p.Err)
+	}
+	h.cfg.Fail(w, r, p)
+}
+
+// complain logs what clients don't see.
+func (h *Handlers) complain(r *http.Request, what string, err error) {
+	if silent, ok := h.complaints.speak(time.Since(h.start)); ok {
+		h.cfg.Logger.ErrorContext(r.Context(), what, slog.Any("error", err), slog.Int64("not_logged", silent))
+	}
+}
+
+// complaints bounds what is logged while a store is away and a crowd polls.
+type complaints struct{ next, silent atomic.Int64 }
+
+// speak says whether a line may be logged, and how many were not before it.
+func (c *complaints) speak(at time.Duration) (silent int64, ok bool) {
+	next := c.next.Load()
+	if int64(at) < next || !c.next.CompareAndSwap(next, int64(at+time.Second)) {
+		c.silent.Add(1)
+		return 0, false
+	}
+	return c.silent.Swap(0), true
+}

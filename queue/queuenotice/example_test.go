@@ -1,0 +1,32 @@
+package queuenotice_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/membus"
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/queuenotice"
+)
+
+func ExampleNew() {
+	ctx, cancel := context.WithCancel(context.Background())
+	b, err := bus.NewOpener(membus.Scheme()).Open(ctx, "mem://")
+	if err != nil {
+		panic(err)
+	}
+	defer b.Close()
+	notices, err := queuenotice.New(b.Publisher(), queuenotice.Config{})
+	if err != nil {
+		panic(err)
+	}
+	// An admitter with AdmitterConfig{Notify: notices.Notify} does this.
+	notices.Notify(queue.Notice{Event: "show-1", User: "ada"})
+	cancel()
+	if err := notices.Run(ctx); err != nil { // publishes what is there, and ends
+		panic(err)
+	}
+	fmt.Println(notices.Published(), notices.Dropped())
+	// Output: 1 0
+}

@@ -1,0 +1,167 @@
+package queueprom
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// Config is the configuration of a [Collector]. The zero value works.
+type Config struct {
+	// Labels are on every series; none by default. Two rooms in one registry need a
+	// label that tells them apart.
+	Labels prometheus.Labels
+	// Events have their series from the start, at 0, before anybody comes.
+	Events []string
+	// MaxEvents is how many events have series of their own, those with the most
+	// people; 100 by default. Each costs 12 series.
+	MaxEvents int
+	// Notices counts what is published of admissions, such as a
+	// queuenotice.Notices; none by default, which shows 0.
+	Notices Notices
+}
+
+// Notices is what publishes admissions.
+type Notices interface {
+	Published() int64
+	Dropped() int64
+}
+
+// Collector is a [prometheus.Collector] of one room. A scrape reads what the room
+// knows, and does not ask its store.
+type Collector struct {
+	room *queue.Room
+	cfg  Config
+
+	polls, tickets, calls, errs, refreshes, beats, admitted, notices, panics, events *prometheus.Desc
+	waiting, active, reserved, threshold, paused, settling                           *prometheus.Desc
+	joined, entered, noShows, expired, departed, swept                               *prometheus.Desc
+}
+
+var _ prometheus.Collector = (*Collector)(nil)
+
+// New makes a collector, to be registered by the caller.
+func New(room *queue.Room, cfg Config) (*Collector, error) {
+	switch {
+	case room == nil:
+		return nil, errors.New("queueprom: the room is nil; make one with queue.New")
+	case cfg.MaxEvents < 0:
+		return nil, fmt.Errorf("queueprom: Config.MaxEvents is %d; give at least 1, or 0 for 100", cfg.MaxEvents)
+	}
+	cfg.Labels, cfg.Events = maps.Clone(cfg.Labels), slices.Clone(cfg.Events)
+	if cfg.MaxEvents == 0 {
+		cfg.MaxEvents = 100
+	}
+	desc := func(name, help string, variable ...string) *prometheus.Desc {
+		return prometheus.NewDesc("queue_"+name, help, variable, cfg.Labels)
+	}
+	return &Collector{
+		room: room, cfg: cfg,
+		polls:     desc("polls_total", "Visits of this process, by what answered them.", "source"),
+		tickets:   desc("foreign_tickets_total", "Tickets that were not of who brought them, or not of our keys."),
+		calls:     desc("store_calls_total", "Calls of the store by this process."),
+		errs:      desc("store_errors_total", "Calls of the store by this process that failed."),
+		refreshes: desc("snapshot_refreshes_total", "Snapshots of lines that this process brought up to date."),
+		beats:     desc("beats_total", "Signs of life that this process gathered from polls.", "outcome"),
+		admitted:  desc("admitted_total", "People that this process let in from lines."),
+		notices:   desc("notices_total", "Notices of admissions by this process.", "outcome"),
+		panics:    desc("panics_total", "Panics of a store or of a notice that were caught."),
+		events:    desc("events", "Events that this process serves."),
+
+		waiting:   desc("waiting", "People in line.", "event"),
+		active:    desc("active", "Places taken: inside, or reserved.", "event"),
+		reserved:  desc("reserved", "Places of people who were let in and not seen yet.", "event"),
+		threshold: desc("threshold", "How many may be active.", "event"),
+		paused:    desc("paused", "Whether an operator has paused the room: 1, else 0.", "event"),
+		settling:  desc("settling_seconds", "How long a room that lost its data gathers its line before it admits.", "event"),
+
+		joined:   desc("joined_total", "People who lined up or were let in at once, in all processes.", "event"),
+		entered:  desc("entered_total", "People who were let in, in all processes.", "event"),
+		noShows:  desc("no_shows_total", "People who were let in and did not come, in all processes.", "event"),
+		expired:  desc("expired_total", "People whose time inside was over, in all processes.", "event"),
+		departed: desc("departed_total", "People who left, in all processes.", "event"),
+		swept:    desc("swept_total", "People who were removed from the line, not heard of, in all processes.", "event"),
+	}, nil
+}
+
+// Describe implements [prometheus.Collector].
+func (c *Collector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		c.polls, c.tickets, c.calls, c.errs, c.refreshes, c.beats, c.admitted, c.notices, c.panics, c.events,
+		c.waiting, c.active, c.reserved, c.threshold, c.paused, c.settling,
+		c.joined, c.entered, c.noShows, c.expired, c.departed, c.swept,
+	} {
+		out <- d
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (c *Collector) Collect(out chan<- prometheus.Metric) {
+	s := c.room.Stats()
+	send := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, kind, value, labels...)
+	}
+	count := func(d *prometheus.Desc, n int64, labels ...string) {
+		send(d, prometheus.CounterValue, float64(n), labels...)
+	}
+	gauge := func(d *prometheus.Desc, n float64, labels ...string) {
+		send(d, prometheus.GaugeValue, n, labels...)
+	}
+	count(c.polls, s.Snapshot, "snapshot")
+	count(c.polls, s.Store, "store")
+	count(c.polls, s.Refused, "refused")
+	count(c.tickets, s.Tickets)
+	count(c.calls, s.Calls)
+	count(c.errs, s.Failed)
+	count(c.refreshes, s.Refreshes)
+	count(c.beats, s.Beats, "sent")
+	count(c.beats, s.BeatsLost, "lost")
+	count(c.admitted, s.Admitted)
+	var published, dropped int64
+	if c.cfg.Notices != nil {
+		published, dropped = c.cfg.Notices.Published(), c.cfg.Notices.Dropped()
+	}
+	count(c.notices, published, "published")
+	count(c.notices, dropped, "dropped")
+	count(c.panics, s.Panics)
+	gauge(c.events, float64(len(s.Events)))
+	for _, event := range c.shown(s) {
+		state := queue.State{Threshold: s.Threshold}
+		if served, ok := s.Events[event]; ok {
+			state = served.State
+		}
+		gauge(c.waiting, float64(state.Waiting), event)
+		gauge(c.active, float64(state.Active), event)
+		gauge(c.reserved, float64(state.Reserved), event)
+		gauge(c.threshold, float64(state.Threshold), event)
+		gauge(c.paused, map[bool]float64{true: 1}[state.Paused], event)
+		gauge(c.settling, state.Settling.Seconds(), event)
+		count(c.joined, state.Joined, event)
+		count(c.entered, state.Entered, event)
+		count(c.noShows, state.NoShows, event)
+		count(c.expired, state.Expired, event)
+		count(c.departed, state.Departed, event)
+		count(c.swept, state.Swept, event)
+	}
+}
+
+// shown are the events that have series: those that were named, then those with
+// the most people.
+func (c *Collector) shown(s queue.Stats) []string {
+	shown := slices.Compact(slices.Sorted(slices.Values(c.cfg.Events)))
+	rest := slices.DeleteFunc(slices.Collect(maps.Keys(s.Events)), func(event string) bool {
+		_, named := slices.BinarySearch(shown, event)
+		return named
+	})
+	people := func(event string) int { return s.Events[event].State.Waiting + s.Events[event].State.Active }
+	slices.SortFunc(rest, func(a, b string) int {
+		return cmp.Or(cmp.Compare(people(b), people(a)), cmp.Compare(a, b))
+	})
+	return append(shown, rest[:max(0, min(len(rest), c.cfg.MaxEvents-len(shown)))]...)
+}

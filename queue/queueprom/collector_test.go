@@ -1,0 +1,212 @@
+package queueprom_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/memqueue"
+	"github.com/millrace-go/millrace/queue/queueprom"
+	"github.com/millrace-go/millrace/queue/token"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newRoom(t testing.TB) *queue.Room {
+	t.Helper()
+	store, err := memqueue.New(memqueue.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := token.NewRing(strings.Repeat("s", 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	room, err := queue.New(store, keys, queue.Config{Threshold: 2, Timeout: time.Minute, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return room
+}
+
+// scrape returns each series with its value.
+func scrape(t testing.TB, room *queue.Room, cfg queueprom.Config) map[string]float64 {
+	t.Helper()
+	cfg.Labels = prometheus.Labels{"room": "box"}
+	c, err := queueprom.New(room, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(c)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			labels := []string{family.GetName()}
+			for _, pair := range m.GetLabel() {
+				if pair.GetName() != "room" {
+					labels = append(labels, pair.GetValue())
+				} else if pair.GetValue() != "box" {
+					t.Errorf("label %s", pair)
+				}
+			}
+			got[strings.Join(labels, " ")] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		}
+	}
+	return got
+}
+
+func TestEverySeriesFromTheStart(t *testing.T) {
+	got := scrape(t, newRoom(t), queueprom.Config{Events: []string{"show-1", "show-1"}})
+	want := map[string]float64{"queue_threshold show-1": 2}
+	for _, name := range []string{
+		"polls_total snapshot", "polls_total store", "polls_total refused", "foreign_tickets_total", "store_calls_total",
+		"store_errors_total", "snapshot_refreshes_total", "beats_total sent", "beats_total lost", "admitted_total",
+		"notices_total published", "notices_total dropped", "panics_total", "events",
+		"waiting show-1", "active show-1", "reserved show-1", "paused show-1", "settling_seconds show-1", "joined_total show-1",
+		"entered_total show-1", "no_shows_total show-1", "expired_total show-1", "departed_total show-1", "swept_total show-1",
+	} {
+		want["queue_"+name] = 0
+	}
+	for name, value := range want {
+		if is, ok := got[name]; !ok || is != value {
+			t.Errorf("%s is %v, there: %v; want %v", name, is, ok, value)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d series, want %d: %v", len(got), len(want), got)
+	}
+}
+
+type notices struct{}
+
+func (notices) Published() int64 { return 7 }
+func (notices) Dropped() int64   { return 3 }
+
+func TestCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		room := newRoom(t)
+		ctx := context.Background()
+		check := func(user, ticket string) queue.Place {
+			t.Helper()
+			place, err := room.Check(ctx, "show-1", queue.Visitor{User: user, Ticket: ticket})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return place
+		}
+		for _, user := range []string{"a", "b", "c", "d", "e"} {
+			check(user, "")
+		}
+		last := check("e", "forged").Ticket
+		if _, err := room.SetThreshold(ctx, "show-1", 3); err != nil {
+			t.Fatal(err)
+		}
+		admitter, err := queue.NewAdmitter(room, queue.AdmitterConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		running, stop := context.WithCancel(ctx)
+		ended := make(chan error, 1)
+		go func() { ended <- admitter.Run(running) }()
+		synctest.Wait() // c is let in
+		stop()
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		if err := room.Leave(ctx, "show-1", "d"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := room.Pause(ctx, "show-1"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		check("e", last)
+		check("e", last)
+		got := scrape(t, room, queueprom.Config{Notices: notices{}})
+		for name, want := range map[string]float64{
+			"queue_waiting show-1": 1, "queue_active show-1": 3, "queue_reserved show-1": 1, "queue_threshold show-1": 3,
+			"queue_paused show-1": 1, "queue_joined_total show-1": 5, "queue_entered_total show-1": 3, "queue_departed_total show-1": 1,
+			"queue_admitted_total": 1, "queue_polls_total snapshot": 2, "queue_polls_total store": 7, "queue_foreign_tickets_total": 1,
+			"queue_snapshot_refreshes_total": 1, "queue_beats_total sent": 1, "queue_events": 1, "queue_store_errors_total": 0,
+			"queue_notices_total published": 7, "queue_notices_total dropped": 3,
+		} {
+			if got[name] != want {
+				t.Errorf("%s is %v, want %v", name, got[name], want)
+			}
+		}
+	})
+}
+
+func TestEventsAreBounded(t *testing.T) {
+	room := newRoom(t)
+	ctx := context.Background()
+	for i := range 50 {
+		if _, err := room.Heartbeat(ctx, fmt.Sprintf("made-up-%02d", i), queue.Visitor{User: "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := room.Check(ctx, "show-7", queue.Visitor{User: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	got := scrape(t, room, queueprom.Config{MaxEvents: 3, Events: []string{"show-1"}})
+	shown := 0
+	for name := range got {
+		if strings.HasPrefix(name, "queue_waiting ") {
+			shown++
+		}
+	}
+	if shown != 3 || got["queue_events"] != 51 {
+		t.Errorf("%d events shown of %v", shown, got["queue_events"])
+	}
+	for _, event := range []string{"show-1", "show-7", "made-up-00"} {
+		if _, ok := got["queue_waiting "+event]; !ok {
+			t.Errorf("%s is not shown", event)
+		}
+	}
+}
+
+func TestConfig(t *testing.T) {
+	if _, err := queueprom.New(nil, queueprom.Config{}); err == nil {
+		t.Error("a nil room was taken")
+	}
+	if _, err := queueprom.New(newRoom(t), queueprom.Config{MaxEvents: -1}); err == nil || !strings.Contains(err.Error(), "Config.MaxEvents") {
+		t.Errorf("%v", err)
+	}
+}
+
+func ExampleNew() {
+	store, err := memqueue.New(memqueue.Config{})
+	if err != nil {
+		panic(err)
+	}
+	keys, err := token.NewRing("0123456789abcdef0123456789abcdef")
+	if err != nil {
+		panic(err)
+	}
+	room, err := queue.New(store, keys, queue.Config{})
+	if err != nil {
+		panic(err)
+	}
+	collector, err := queueprom.New(room, queueprom.Config{Events: []string{"show-1"}})
+	if err != nil {
+		panic(err)
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collector)
+	families, err := registry.Gather()
+	fmt.Println(len(families), err)
+	// Output: 22 <nil>
+}
