@@ -1,0 +1,209 @@
+package queuepage
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Kind of a waiting page.
+type Kind uint8
+
+const (
+	// Room is the page of a waiting room, package queue.
+	Room Kind = iota
+	// Gate is the page of a front gate, package queue/frontgate.
+	Gate
+)
+
+// Config of a page. Paths are local: they begin with one slash, and stand for the
+// site that serves the page. {eventId} in a path is where the event goes. The zero
+// Config is a room's, at the paths of package queue/queuehttp.
+type Config struct {
+	Kind Kind
+
+	// Path is where the page is mounted, from which it reads the event; a page that
+	// is mounted elsewhere reads ?event=. Default /queue/{eventId}, of a gate
+	// /vwr/{eventId}.
+	Path string
+
+	// Check is what the page polls: by POST of a room, by GET of a gate, with
+	// {requestId} in it. Default /api/queue/check/{eventId}, of a gate
+	// /vwr/check/{eventId}/{requestId}.
+	Check string
+	// Heartbeat keeps the place of who may enter and has not; of a room only. Default
+	// /api/queue/heartbeat/{eventId}.
+	Heartbeat string
+	// Leave gives the place back; of a room only. Default /api/queue/leave/{eventId}.
+	Leave string
+	// Assign gives out a number; of a gate only. Default /vwr/assign/{eventId}.
+	Assign string
+
+	// Admitted is where to go when it is one's turn, unless the page's own address
+	// has a local path in ?next=. Default /events/{eventId}, of a gate
+	// /queue/{eventId}.
+	Admitted string
+	// MoveOn is how long who has waited is shown their turn before the page enters by
+	// itself, in steps of 1 s; only while somebody looks at it. Negative: never. Default 5 s.
+	MoveOn time.Duration
+
+	// Bearer says where this site keeps a bearer token. The zero value sends what the
+	// browser sends anyway: cookies.
+	Bearer Bearer
+	// SignIn is where who is not known signs in; {here} is the address to come back
+	// to, escaped. Empty shows no link.
+	SignIn string
+	// EntryKey is under what key of sessionStorage the entry token is kept, for a site
+	// that sends it in a header: {eventId} is the event. Empty keeps none, and its
+	// cookie is what counts.
+	EntryKey string
+
+	// Show is asked once for JSON whose title is shown above the line. It costs each
+	// visitor a request; empty shows none.
+	Show string
+	// Keep is for how long a closed page keeps its place: what the line says, which the
+	// page only tells. In steps of 1 min. Default 10 min, of a gate 24 h.
+	Keep time.Duration
+	// Language is for browsers that want neither English nor Korean: en or ko.
+	// Default en.
+	Language string
+	// MaxAge is for how long browsers and caches take the page without asking, in
+	// steps of 1 s. After a change of the page some visitors have the old one for as
+	// long. Default 60 s; at most 1 h.
+	MaxAge time.Duration
+
+	Brand Brand
+}
+
+// Bearer says where in localStorage a bearer token is.
+type Bearer struct {
+	// Key of localStorage.
+	Key string
+	// Field of the JSON that is kept there; empty: what is kept is the token.
+	Field string
+}
+
+func (c Config) withDefaults() Config {
+	gate := c.Kind == Gate
+	set := func(field *string, room, atGate string) {
+		switch {
+		case *field != "":
+		case gate:
+			*field = atGate
+		default:
+			*field = room
+		}
+	}
+	set(&c.Path, "/queue/{eventId}", "/vwr/{eventId}")
+	set(&c.Check, "/api/queue/check/{eventId}", "/vwr/check/{eventId}/{requestId}")
+	set(&c.Heartbeat, "/api/queue/heartbeat/{eventId}", "")
+	set(&c.Leave, "/api/queue/leave/{eventId}", "")
+	set(&c.Assign, "", "/vwr/assign/{eventId}")
+	set(&c.Admitted, "/events/{eventId}", "/queue/{eventId}")
+	set(&c.Language, "en", "en")
+	if c.MoveOn == 0 {
+		c.MoveOn = 5 * time.Second
+	}
+	if c.Keep == 0 {
+		c.Keep = 10 * time.Minute
+		if gate {
+			c.Keep = 24 * time.Hour
+		}
+	}
+	if c.MaxAge == 0 {
+		c.MaxAge = time.Minute
+	}
+	c.Brand = c.Brand.withDefaults()
+	return c
+}
+
+func (c Config) validate() error {
+	if c.Kind > Gate {
+		return fmt.Errorf("Kind is %d: set Room or Gate", c.Kind)
+	}
+	paths := []struct {
+		name, value string
+		holes       []string
+	}{
+		{"Path", c.Path, []string{"{eventId}"}},
+		{"Check", c.Check, []string{"{eventId}"}},
+		{"Heartbeat", c.Heartbeat, []string{"{eventId}"}},
+		{"Leave", c.Leave, []string{"{eventId}"}},
+		{"Assign", c.Assign, []string{"{eventId}"}},
+		{"Admitted", c.Admitted, nil},
+		{"SignIn", c.SignIn, nil},
+		{"Show", c.Show, []string{"{eventId}"}},
+		{"Brand.Home", c.Brand.Home, nil},
+		{"Brand.HeadingsFile", c.Brand.HeadingsFile, nil},
+	}
+	if c.Kind == Gate {
+		paths[1].holes = append(paths[1].holes, "{requestId}")
+		if c.Heartbeat != "" || c.Leave != "" {
+			return errors.New("Heartbeat and Leave are a room's: leave them empty for a gate")
+		}
+		if c.EntryKey != "" {
+			return errors.New("EntryKey is a room's: leave it empty for a gate")
+		}
+	} else if c.Assign != "" {
+		return errors.New("Assign is a gate's: leave it empty for a room")
+	}
+	for _, p := range paths {
+		if p.value == "" {
+			continue
+		}
+		if err := localPath(p.value); err != nil {
+			return fmt.Errorf("%s %q %w", p.name, p.value, err)
+		}
+		for _, hole := range p.holes {
+			if strings.Count(p.value, hole) != 1 {
+				return fmt.Errorf("%s %q needs %s once", p.name, p.value, hole)
+			}
+		}
+	}
+	switch {
+	case strings.ContainsAny(c.Path, "?#"):
+		return fmt.Errorf("Path %q is where the page is mounted: leave its query out", c.Path)
+	case c.MoveOn > 0 && (c.MoveOn < time.Second || c.MoveOn > 5*time.Minute):
+		return fmt.Errorf("MoveOn %v: set 1 s to 5 min, or less than 0 for never", c.MoveOn)
+	case c.Keep < time.Minute:
+		return fmt.Errorf("Keep %v: set what the line keeps a place for, at least 1 min", c.Keep)
+	case c.MaxAge < time.Second || c.MaxAge > time.Hour:
+		return fmt.Errorf("MaxAge %v: set 1 s to 1 h", c.MaxAge)
+	case c.Bearer.Field != "" && c.Bearer.Key == "":
+		return errors.New("Bearer.Field without Bearer.Key: name the key of localStorage")
+	case !slices.Contains([]string{"en", "ko"}, c.Language):
+		return fmt.Errorf("Language %q: set en or ko", c.Language)
+	}
+	return c.Brand.validate()
+}
+
+// pathText is what a path may be made of: nothing that means something to HTML,
+// to CSS or to a browser that mends addresses.
+var pathText = regexp.MustCompile(`^/[A-Za-z0-9._~!$&*+,;=:@%/?#{}-]*$`)
+
+// localPath refuses what would lead to another site, or that a browser reads in
+// another way than we do.
+func localPath(path string) error {
+	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") {
+		return errors.New("is not local: begin it with one slash")
+	}
+	if !pathText.MatchString(path) {
+		return errors.New("has a character that does not belong in a path: escape it")
+	}
+	bare := strings.NewReplacer("{eventId}", "e", "{requestId}", "r", "{here}", "h").Replace(path)
+	if strings.ContainsAny(bare, "{}") {
+		return errors.New("has a brace that is no {eventId}, {requestId} or {here}")
+	}
+	u, err := url.Parse(bare)
+	if err != nil || u.Host != "" || u.Scheme != "" {
+		return errors.New("is no path")
+	}
+	if slices.ContainsFunc(strings.Split(u.Path, "/"), func(part string) bool { return part == "." || part == ".." }) {
+		return errors.New("has a step of dots: write it out")
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+// Package queuepage is the page on which people wait: for their turn in a waiting
+// room (package queue), or at a front gate (package queue/frontgate). It is one
+// document without assets or a framework, so it works on a machine that serves
+// nothing else, and from caches: the page is the same for every event and visitor.
+//
+//	page, err := queuepage.New(queuepage.Config{
+//		SignIn: "/login?next={here}",
+//		Brand:  queuepage.Brand{Title: "Paper Lantern Tickets", Home: "/"},
+//	})
+//	…
+//	mux.Handle("GET /queue/{eventId}", page)
+//
+// # What it asks, and what it understands
+//
+// A room: POST Config.Check, and while it is the visitor's turn Config.Heartbeat,
+// every nextPoll:
+//
+//	{status: "queued"|"active"|"none", position, peopleAhead, peopleBehind, estimatedWait, nextPoll,
+//	 paused, settling, ticket, expiresIn, entryToken}
+//
+// Times are in seconds; estimatedWait is null when it is not known. What is ticket
+// comes back in the header x-queue-ticket. POST Config.Leave takes the visitor out.
+//
+// A gate: POST Config.Assign, once for a browser, and GET Config.Check:
+//
+//	{requestId, position}
+//	{admitted, position, servingCounter, nextPoll, estimatedWait, paused}
+//
+// Without estimatedWait the page measures how fast the counter moves. A check that
+// is answered with 400, 403, 404 or 410 is asked with a new number.
+//
+// Any answer may have redirectTo: a local path to go on at. Else:
+//
+//	401                                     sign in
+//	a type that ends with sold-out          sold out
+//	404 with JSON, 410                      no such event, the sale has ended
+//	408, 429, 5xx, no JSON, no answer       the page keeps what it shows, says so, and tries again
+//	anything else                           that did not work, with a button to try again
+//
+// ?next= in the page's own address is where to enter, ?lang= the language, ?event=
+// the event where the page is mounted without it in the path.
+//
+// # Guarantees
+//
+//	property                                                  proven by
+//	one document, the same bytes for all, cacheable           TestPageIsTheSameForAll, TestHeaders, TestRevalidation, TestGzip
+//	runs and loads nothing but what is its own                TestPolicyMatches, TestBrowserPolicy
+//	at most 40 KB, and 14 KB packed: the first flight of TCP  TestFootprint
+//	names and brands are text, never markup                   TestBrandIsText, TestBrowserEventNames
+//	a brand that cannot be read is refused                    TestConfigErrorsNameTheFieldAndTheFix
+//	goes on within this site only, never in circles           TestBrowserStraightIn, TestBrowserEnds, TestBrowserToAndFro
+//	reload keeps place, bar and estimate                      TestBrowserReload, TestBrowserGate
+//	the bar never goes back, but for a new place              TestBrowserReload, TestBrowserNewPlace
+//	the estimate is a calm range                              TestBrowserCalmEstimate
+//	never polls faster than it is told, hidden once a
+//	minute, at once when it is due and seen again             TestBrowserHidden, TestBrowserLine
+//	without an answer: says so, keeps the place, backs off
+//	with jitter, honours Retry-After, recovers by itself      TestBrowserBusy, TestBrowserAnswersThatAreNone, TestBrowserOffline
+//	enters by itself only while somebody looks                TestBrowserTurn, TestBrowserTurnByHand
+//	a turn that has passed is said                            TestBrowserTurnPassed
+//	understands a room and a gate as they are                 TestBrowserTwoPeopleOnePlace, TestBrowserThroughTheGate
+//	leaving is asked twice and is not undone by a reload      TestBrowserLeave, TestBrowserGateLeave
+//	one number for a browser; a lost one is replaced          TestBrowserGate, TestBrowserGateLost
+//	a screen reader hears milestones, each once               TestBrowserLine, TestBrowserReload, TestBrowserPause
+//	axe finds nothing in any state, nothing is cut off from
+//	320 px on, light and dark                                 TestBrowserGallery, TestBrowserPlainBrand,
+//	                                                          TestBrowserAxeFinds
+//	English and Korean are complete                           TestLanguagesSayTheSame, TestTextsAreUsed, TestBrowserLanguages
+//	works in a browser that keeps nothing; says what is
+//	missing without scripts                                   TestBrowserWithoutStorage, TestBrowserWithoutScript
+//
+// # Failure modes
+//
+// A browser that refuses storage forgets the bar and a gate's number at reload; the
+// room knows its user. One that refuses cookies is sent to and fro between gate and
+// room, which the page ends after six times in 20 s.
+//
+// A new place shows when the position is a quarter, and 50, above where the way
+// began: the visitor was away for too long, or the room was cleared.
+//
+// A closed page keeps its place for as long as the line does, which Config.Keep
+// only tells.
+//
+// # Tests
+//
+// The tests named TestBrowser… drive headless Chromium, of CHROMIUM or in PATH.
+// MILLRACE_REQUIRE_BROWSER=1 fails where there is none, instead of skipping.
+// MILLRACE_SCREENSHOTS names a folder for pictures of all states, and
+// MILLRACE_GALLERY=all takes them on six devices each. testdata/axe is axe-core
+// 4.14.1 as npm pack axe-core@4.14.1 gives it, under the Mozilla Public License
+// 2.0; it is part of the tests only.
+package queuepage

@@ -1,0 +1,127 @@
+package queuepage_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/queue/queuepage"
+)
+
+// TestBrowserGate asks for a number once, waits for it, and goes on into the line.
+func TestBrowserGate(t *testing.T) {
+	f := start(t, queuepage.Config{}, queuepage.Config{})
+	f.is("assign", answer{status: 200, body: map[string]any{"requestId": "r/1", "position": 5001}})
+	f.is("turn", atGate(5001, 1000))
+	f.is("check", queued(31))
+	tb := open(t, f.URL, phone())
+	tb.visit("/vwr/e?next=/seats")
+	tb.says("position", "4,001")
+	if text := tb.text("ahead"); text != "4,000" {
+		t.Errorf("ahead are %q", text)
+	}
+	if !eval[bool](tb, "document.getElementById('behind').parentNode.hidden") {
+		t.Error("the gate does not know who is behind")
+	}
+	if text := tb.text("wait"); text != "not known yet" {
+		t.Errorf("the wait is %q before anything is known", text)
+	}
+	f.is("turn", atGate(5001, 1500))
+	for range 3 {
+		tb.poll()
+		tb.says("position", "3,501")
+		tb.next()
+	}
+	// 500 in 6 s: the rest takes 42 s.
+	tb.says("wait", "under a minute")
+	tb.reload()
+	tb.says("position", "3,501")
+	if heard := f.heard("assign"); len(heard) != 1 {
+		t.Errorf("asked for a number %d times", len(heard))
+	}
+	for _, heard := range f.heard("turn") {
+		if heard != "turn e r/1" {
+			t.Errorf("asked %q", heard)
+		}
+	}
+	f.is("turn", busy(0))
+	tb.poll()
+	tb.until("document.body.dataset.trouble === 'busy'")
+	f.is("turn", atGate(5001, 6000))
+	tb.poll()
+	tb.until("location.pathname === '/queue/e'")
+	tb.says("position", "31")
+	if where := eval[string](tb, "location.search"); where != "?next=%2Fseats" {
+		t.Errorf("went on with %q", where)
+	}
+}
+
+// TestBrowserGateLost asks for a new number when the gate does not know the old
+// one any more, and says so.
+func TestBrowserGateLost(t *testing.T) {
+	f := start(t, queuepage.Config{}, queuepage.Config{})
+	f.is("assign", answer{status: 200, body: map[string]any{"requestId": "r1", "position": 100}})
+	f.is("turn", atGate(100, 10))
+	tb := open(t, f.URL, phone())
+	tb.visit("/vwr/e")
+	tb.says("position", "90")
+	f.is("assign", answer{status: 200, body: map[string]any{"requestId": "r2", "position": 200}})
+	f.is("turn", problem(410, "position-lost"))
+	tb.poll()
+	if next := tb.next(); next < time.Second {
+		t.Errorf("a new number is asked for in %v", next)
+	}
+	f.is("turn", atGate(200, 10))
+	tb.poll()
+	tb.says("position", "190")
+	tb.says("renewed", "You have a new place: the earlier one is no longer there.")
+	if heard := f.heard("turn"); heard[len(heard)-1] != "turn e r2" || len(f.heard("assign")) != 2 {
+		t.Errorf("asked %q and %q", heard, f.heard("assign"))
+	}
+}
+
+// TestBrowserGateEnds shows what the gate says instead of a number.
+func TestBrowserGateEnds(t *testing.T) {
+	f := start(t, queuepage.Config{}, queuepage.Config{})
+	f.is("check", queued(4))
+	tb := open(t, f.URL, phone())
+	for view, a := range map[string]answer{
+		"soldout": problem(410, "sold-out"),
+		"ended":   problem(410, "ended"),
+		"unknown": problem(404, "unknown-event"),
+	} {
+		f.is("assign", a)
+		tb.visit("/vwr/" + view)
+		tb.in(view)
+	}
+	// A gate that is off sends on.
+	f.is("assign", answer{status: 409, body: map[string]any{"type": "/problems/gate-off", "redirectTo": "/queue/off"}})
+	tb.visit("/vwr/off")
+	tb.until("location.pathname === '/queue/off'")
+	tb.says("position", "4")
+	// So does a guard that answers with another page.
+	f.is("assign", answer{status: 303, location: "/queue/guarded"})
+	tb.visit("/vwr/guarded")
+	tb.until("location.pathname === '/queue/guarded'")
+	tb.says("position", "4")
+}
+
+// TestBrowserGateLeave forgets the number.
+func TestBrowserGateLeave(t *testing.T) {
+	f := start(t, queuepage.Config{}, queuepage.Config{})
+	f.is("assign", answer{status: 200, body: map[string]any{"requestId": "r1", "position": 100}})
+	f.is("turn", atGate(100, 10))
+	tb := open(t, f.URL, phone())
+	tb.visit("/vwr/e")
+	tb.says("position", "90")
+	if text := tb.text("promise"); !strings.Contains(text, "kept for 24 hours") {
+		t.Errorf("the gate promises %q", text)
+	}
+	eval[bool](tb, "(document.getElementById('leave').click(), document.getElementById('yes').click(), true)")
+	tb.in("left")
+	eval[bool](tb, "(document.getElementById('again').click(), true)")
+	tb.in("waiting")
+	if n := len(f.heard("assign")); n != 2 {
+		t.Errorf("asked for a number %d times, want 2", n)
+	}
+}

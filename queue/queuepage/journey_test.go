@@ -1,0 +1,207 @@
+package queuepage_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/memgate"
+	"github.com/millrace-go/millrace/queue/memqueue"
+	"github.com/millrace-go/millrace/queue/queuehttp"
+	"github.com/millrace-go/millrace/queue/queuepage"
+	"github.com/millrace-go/millrace/queue/token"
+)
+
+// store is one that a test can take away.
+type store struct {
+	queue.Store
+	away atomic.Bool
+}
+
+var errAway = fault.MarkInfrastructure(errors.New("the store is away"))
+
+func (s *store) Visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+	if s.away.Load() {
+		return queue.Visited{}, errAway
+	}
+	return s.Store.Visit(ctx, event, r, b, visits)
+}
+
+func (s *store) Look(ctx context.Context, event string, r queue.Rules, epoch, version uint64) (queue.View, error) {
+	if s.away.Load() {
+		return queue.View{}, errAway
+	}
+	return s.Store.Look(ctx, event, r, epoch, version)
+}
+
+// site is a room with one place and a gate, as an application has them. Who a
+// visitor is stands in the bearer token.
+type site struct {
+	url   string
+	store *store
+	gate  *frontgate.Gate
+}
+
+func openSite(t *testing.T) *site {
+	t.Helper()
+	browser(t) // skip before anything is started
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	memory, err := memqueue.New(memqueue.Config{})
+	must(err)
+	s := &site{store: &store{Store: memory}}
+	ring, err := token.NewRing("a secret of this test that is long enough")
+	must(err)
+	quiet := slog.New(slog.DiscardHandler)
+	room, err := queue.New(s.store, ring, queue.Config{Threshold: 1, Tick: 100 * time.Millisecond, Refresh: 50 * time.Millisecond, MaxStale: 300 * time.Millisecond, Logger: quiet})
+	must(err)
+	admitter, err := queue.NewAdmitter(room, queue.AdmitterConfig{})
+	must(err)
+	counters, err := memgate.New(memgate.Config{})
+	must(err)
+	s.gate, err = frontgate.New(counters, ring, frontgate.Config{Line: room, Step: 1, Refresh: 10 * time.Millisecond})
+	must(err)
+	gates, err := frontgate.NewHandlers(s.gate, frontgate.HTTPConfig{})
+	must(err)
+	entries, err := token.NewEntries(ring, token.Config{})
+	must(err)
+	rooms, err := queuehttp.New(room, entries, queuehttp.Config{
+		User: func(r *http.Request) (string, error) {
+			user, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+			return user, nil
+		},
+		Gate:   gates.Position,
+		Logger: quiet,
+	})
+	must(err)
+	waiting, err := queuepage.New(queuepage.Config{Bearer: queuepage.Bearer{Key: "member"}})
+	must(err)
+	before, err := queuepage.New(queuepage.Config{Kind: queuepage.Gate})
+	must(err)
+
+	mux := http.NewServeMux()
+	rooms.Mount(mux, "/api/queue", nil)
+	mux.HandleFunc("POST /vwr/assign/{eventId}", gates.Assign)
+	mux.HandleFunc("GET /vwr/check/{eventId}/{requestId}", gates.Check)
+	mux.Handle("GET /queue/{eventId}", waiting)
+	mux.Handle("GET /vwr/{eventId}", before)
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, "<!doctype html><title>elsewhere</title><link rel=icon href=data:,><body data-view=elsewhere>")
+	})
+	server := httptest.NewServer(mux)
+	s.url = server.URL
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := admitter.Run(ctx); err != nil {
+			t.Errorf("the admitter ended: %v", err)
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+		server.Close()
+	})
+	return s
+}
+
+// visitor opens a browser for somebody.
+func (s *site) visitor(t *testing.T, name string) *tab {
+	t.Helper()
+	tb := open(t, s.url, phone())
+	tb.visit("/start")
+	eval[bool](tb, fmt.Sprintf("(localStorage.setItem('member', %q), true)", name))
+	return tb
+}
+
+// pollUntil polls until an expression is true.
+func (tb *tab) pollUntil(expression string) {
+	tb.Helper()
+	for end := time.Now().Add(patience); !eval[bool](tb, expression); {
+		if time.Now().After(end) {
+			tb.until(expression)
+		}
+		tb.until("clock.idle() && (clock.delays().length > 0 || " + expression + ")")
+		if !eval[bool](tb, expression) {
+			eval[bool](tb, "clock.advance(clock.delays()[0])")
+		}
+	}
+}
+
+// TestBrowserTwoPeopleOnePlace goes through a real room: the second waits at
+// position 1, keeps it while the store is away, and enters when the first leaves.
+func TestBrowserTwoPeopleOnePlace(t *testing.T) {
+	s := openSite(t)
+	first := s.visitor(t, "first")
+	first.visit("/queue/show-1")
+	first.until("location.pathname === '/events/show-1'")
+
+	second := s.visitor(t, "second")
+	second.visit("/queue/show-1")
+	second.says("position", "1")
+	third := s.visitor(t, "third")
+	third.visit("/queue/show-1")
+	third.says("position", "2")
+	second.pollUntil("document.getElementById('behind').textContent === '1'")
+
+	s.store.away.Store(true)
+	second.pollUntil("document.body.dataset.trouble === 'busy'")
+	second.says("position", "1")
+	s.store.away.Store(false)
+	second.pollUntil("document.body.dataset.trouble === ''")
+	second.says("position", "1")
+
+	eval[bool](first, `(fetch("/api/queue/leave/show-1", { method: "POST", headers: { Authorization: "Bearer first" } }), true)`)
+	second.pollUntil("document.body.dataset.view === 'turn'")
+	third.pollUntil("document.getElementById('position').textContent === '1'")
+	eval[bool](second, "(document.getElementById('leave').click(), document.getElementById('yes').click(), true)")
+	second.in("left")
+	third.pollUntil("document.body.dataset.view === 'turn'")
+	third.focus("enter-now")
+	third.press("\r")
+	third.until("location.pathname === '/events/show-1'")
+}
+
+// TestBrowserThroughTheGate is sent to a real gate, waits there, and comes into the
+// line with its position.
+func TestBrowserThroughTheGate(t *testing.T) {
+	s := openSite(t)
+	if _, err := s.gate.Activate(t.Context(), "show-1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.gate.Assign(t.Context(), "show-1"); err != nil { // somebody is before
+		t.Fatal(err)
+	}
+	tb := s.visitor(t, "second")
+	tb.visit("/queue/show-1")
+	tb.until("location.pathname === '/vwr/show-1'")
+	tb.says("position", "2")
+	advance := func() {
+		t.Helper()
+		if _, err := s.gate.Advance(t.Context(), "show-1", 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	advance()
+	tb.pollUntil("document.getElementById('position').textContent === '1'")
+	advance()
+	tb.pollUntil("location.pathname !== '/vwr/show-1'")
+	// The room is empty, so the line is no longer than the way in.
+	tb.until("location.pathname === '/events/show-1'")
+}

@@ -1,0 +1,192 @@
+package queuepage
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"maps"
+	"strings"
+	"time"
+)
+
+//go:embed page
+var files embed.FS
+
+// scripts make one program, in this order; %s is the kind.
+var scripts = []string{"words.js", "memory.js", "estimate.js", "ask.js", "view.js", "steps.js", "%s.js", "start.js"}
+
+// Page is a waiting page: an [http.Handler] that answers with the same bytes for
+// every event. It is safe for concurrent use.
+type Page struct {
+	plain, packed variant
+	policy        string
+	cacheControl  string
+}
+
+// variant is the document in one encoding.
+type variant struct {
+	body []byte
+	etag string
+}
+
+// New renders a page.
+func New(cfg Config) (*Page, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("queuepage: Config.%w", err)
+	}
+	document, policy, err := render(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("queuepage: render: %w", err)
+	}
+	var packed bytes.Buffer
+	zip, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		return nil, fmt.Errorf("queuepage: compress: %w", err)
+	}
+	if _, err := zip.Write(document); err != nil {
+		return nil, fmt.Errorf("queuepage: compress: %w", err)
+	}
+	if err := zip.Close(); err != nil {
+		return nil, fmt.Errorf("queuepage: compress: %w", err)
+	}
+	sum := sha256.Sum256(append([]byte(policy), document...))
+	tag := base64.RawURLEncoding.EncodeToString(sum[:12])
+	return &Page{
+		plain:        variant{body: document, etag: `"` + tag + `"`},
+		packed:       variant{body: packed.Bytes(), etag: `"` + tag + `-gzip"`},
+		policy:       policy,
+		cacheControl: fmt.Sprintf("public, max-age=%d, must-revalidate", int(cfg.MaxAge/time.Second)),
+	}, nil
+}
+
+// settings are what the page's script is told.
+type settings struct {
+	Kind        string                                `json:"kind"`
+	Path        string                                `json:"path"`
+	Check       string                                `json:"check"`
+	Heartbeat   string                                `json:"heartbeat,omitempty"`
+	Leave       string                                `json:"leave,omitempty"`
+	Assign      string                                `json:"assign,omitempty"`
+	Admitted    string                                `json:"admitted"`
+	SignIn      string                                `json:"signIn,omitempty"`
+	Show        string                                `json:"show,omitempty"`
+	EntryKey    string                                `json:"entryKey,omitempty"`
+	BearerKey   string                                `json:"bearerKey,omitempty"`
+	BearerField string                                `json:"bearerField,omitempty"`
+	MoveOn      int                                   `json:"moveOn"`
+	Keep        int                                   `json:"keep"`
+	Language    string                                `json:"language"`
+	Title       string                                `json:"title"`
+	Home        string                                `json:"home,omitempty"`
+	Texts       map[string]map[string]json.RawMessage `json:"texts"`
+}
+
+// render returns the document, and the content security policy that lets it run
+// what is in it and nothing else.
+func render(cfg Config) (document []byte, policy string, err error) {
+	source, err := files.ReadFile("page/texts.json")
+	if err != nil {
+		return nil, "", err
+	}
+	set := settings{
+		Kind: "room", Path: cfg.Path, Check: cfg.Check, Heartbeat: cfg.Heartbeat, Leave: cfg.Leave, Assign: cfg.Assign, Admitted: cfg.Admitted,
+		SignIn: cfg.SignIn, Show: cfg.Show, EntryKey: cfg.EntryKey, BearerKey: cfg.Bearer.Key, BearerField: cfg.Bearer.Field,
+		MoveOn: int(cfg.MoveOn / time.Second), Keep: int(cfg.Keep / time.Second), Language: cfg.Language, Title: cfg.Brand.Title, Home: cfg.Brand.Home,
+	}
+	if cfg.Kind == Gate {
+		set.Kind = "gate"
+	}
+	if cfg.MoveOn < 0 {
+		set.MoveOn = -1
+	}
+	if err := json.Unmarshal(source, &set.Texts); err != nil {
+		return nil, "", fmt.Errorf("texts: %w", err)
+	}
+	for _, texts := range set.Texts {
+		maps.DeleteFunc(texts, func(key string, _ json.RawMessage) bool {
+			return cfg.Kind == Room && (strings.HasSuffix(key, ".gate") || strings.HasPrefix(key, "opening."))
+		})
+	}
+	style, err := files.ReadFile("page/page.css")
+	if err != nil {
+		return nil, "", err
+	}
+	css := cfg.Brand.css() + tight.Replace(compact(string(style)))
+	var program strings.Builder
+	program.WriteString("(() => {\n'use strict';\n")
+	for _, name := range scripts {
+		part, err := files.ReadFile("page/" + strings.ReplaceAll(name, "%s", set.Kind))
+		if err != nil {
+			return nil, "", err
+		}
+		program.WriteString(compact(string(part)))
+	}
+	program.WriteString("})();\n")
+
+	page, err := template.ParseFS(files, "page/page.html")
+	if err != nil {
+		return nil, "", err
+	}
+	var out bytes.Buffer
+	err = page.Execute(&out, map[string]any{
+		"Language": cfg.Language, "Title": cfg.Brand.Title, "Home": cfg.Brand.Home, "Mark": cfg.Brand.Mark, "Icon": template.URL(cfg.Brand.icon()),
+		"LightPaper": cfg.Brand.Light.Paper, "DarkPaper": cfg.Brand.Dark.Paper,
+		"Style": template.CSS(css), "Config": set, "Script": template.JS(program.String()),
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return out.Bytes(), contentSecurityPolicy(css, program.String(), cfg.Brand.HeadingsFile != ""), nil
+}
+
+// tight drops spaces that mean nothing to CSS.
+var tight = strings.NewReplacer(": ", ":", " {", "{", "{ ", "{", "; }", "}", ";\n}", "}", "; ", ";", ", ", ",", "{\n", "{", "\n", "")
+
+// compact drops indentation, empty lines, and comments that have lines of their
+// own.
+func compact(source string) string {
+	var out strings.Builder
+	within := false
+	for line := range strings.Lines(source) {
+		line = strings.TrimSpace(line)
+		switch {
+		case within:
+			within = !strings.HasSuffix(line, "*/")
+		case strings.HasPrefix(line, "/*"):
+			within = !strings.HasSuffix(line, "*/")
+		case line == "", strings.HasPrefix(line, "//"):
+		default:
+			out.WriteString(line + "\n")
+		}
+	}
+	return out.String()
+}
+
+func contentSecurityPolicy(style, script string, font bool) string {
+	hash := func(text string) string {
+		sum := sha256.Sum256([]byte(text))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	policy := []string{
+		"default-src 'none'",
+		"script-src " + hash(script),
+		"style-src " + hash(style),
+		"connect-src 'self'",
+		"img-src data:",
+		"base-uri 'none'",
+		"form-action 'none'",
+		"frame-ancestors 'none'",
+		"require-trusted-types-for 'script'",
+		"trusted-types 'none'",
+	}
+	if font {
+		policy = append(policy, "font-src 'self'")
+	}
+	return strings.Join(policy, "; ")
+}

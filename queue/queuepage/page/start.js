@@ -1,0 +1,101 @@
+// The visitor's hands, and the beginning.
+
+const leftKey = `${drawerKey}:left`;
+
+function begin() {
+  tab.drop(leftKey);
+  Object.assign(state, { view: journey.last ? 'waiting' : 'joining', trouble: '', stay: false, warned: false, moveAt: 0, deadline: 0, updated: 0 }, journey.last);
+  render();
+  loop.run(step);
+}
+
+async function leave() {
+  $('yes').disabled = true;
+  loop.stop();
+  // A check that arrives after the leave would line up again.
+  await loop.current;
+  const { ticket } = place.get();
+  const answer = config.leave ? await ask('POST', address(config.leave), ticket ? { 'x-queue-ticket': ticket } : {}) : { status: 204 };
+  $('yes').disabled = false;
+  // Who is not known has no place either.
+  if (answer.status >= 200 && answer.status < 300 || answer.status === 401 || answer.status === 404) {
+    forget();
+    tab.set(leftKey, '1');
+    end('left');
+    return;
+  }
+  $('failed').hidden = false;
+  loop.task = step;
+  loop.again(Math.max(3, answer.retryAfter || 0));
+}
+
+function look() {
+  // Somebody who has signed in meanwhile, here or in another tab, goes on.
+  if (state.view === 'signin' && !document.hidden && (!config.bearerKey || bearer() !== '')) begin();
+  loop.arm();
+}
+
+function listen() {
+  $('lang').addEventListener('click', () => {
+    local.set('queuepage:lang', $('lang').dataset.lang);
+    speak($('lang').dataset.lang);
+    renderFixed();
+  });
+  $('leave').addEventListener('click', () => {
+    $('failed').hidden = true;
+    $('confirm').showModal();
+  });
+  $('no').addEventListener('click', () => $('confirm').close());
+  $('yes').addEventListener('click', leave);
+  $('again').addEventListener('click', begin);
+  document.addEventListener('visibilitychange', look);
+  addEventListener('pageshow', (shown) => {
+    if (shown.persisted) look();
+  });
+  addEventListener('storage', (change) => {
+    if (change.key === config.bearerKey) look();
+  });
+  addEventListener('offline', () => {
+    if (loop.task === null || state.trouble === 'offline') return;
+    state.trouble = 'offline';
+    say(t('trouble.offline'));
+    render();
+  });
+  addEventListener('online', () => {
+    if (!state.trouble) return;
+    loop.fails = 0;
+    loop.again(0.5 + 2 * Math.random());
+  });
+}
+
+async function nameOfShow() {
+  if (!config.show) return;
+  const { status, body } = await ask('GET', address(config.show));
+  if (status !== 200 || !body || typeof body.title !== 'string') return;
+  setText($('show'), body.title);
+  $('show').hidden = false;
+}
+
+function start() {
+  $('enter-now').href = destination()?.href || '';
+  $('signin').href = localURL(address(config.signIn || ''))?.href || '';
+  speak(wanted());
+  renderFixed();
+  $('main').hidden = false;
+  listen();
+  if (event === '') {
+    end('unknown');
+    return;
+  }
+  nameOfShow();
+  const came = performance.getEntriesByType('navigation')[0]?.type;
+  if (tab.get(leftKey) && came !== 'navigate') {
+    end('left');
+    return;
+  }
+  // A browser that loads the page in case it is wanted is not in line yet.
+  if (document.prerendering) document.addEventListener('prerenderingchange', begin, { once: true });
+  else begin();
+}
+
+start();

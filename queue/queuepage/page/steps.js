@@ -1,0 +1,84 @@
+// What the answers mean, at the room and at the gate. Each of them has a step that
+// asks, and makes of the answer what is shown and when to ask again.
+
+const kindOf = (body) => String((body && body.type) || '').toLowerCase();
+
+// trouble keeps what was shown, says that it is old, and tries again by itself.
+function trouble(answer) {
+  const name = navigator.onLine === false ? 'offline' : 'busy';
+  if (state.trouble !== name) {
+    state.trouble = name;
+    say(t(`trouble.${name}`));
+  }
+  loop.failed(answer.retryAfter);
+  render();
+}
+
+function calm() {
+  loop.fails = 0;
+  loop.earliest = 0;
+  if (state.trouble) {
+    state.trouble = '';
+    say(t('trouble.over'));
+  }
+}
+
+function end(view) {
+  loop.stop();
+  state.trouble = '';
+  state.moveAt = 0;
+  if ($('confirm').open) $('confirm').close();
+  show(view);
+  render();
+  return true;
+}
+
+// refused handles every answer that does not say where we stand.
+function refused(answer) {
+  const { status, body } = answer;
+  if (body && body.redirectTo) return goOn(body.redirectTo) || end('failed');
+  if (status >= 200 && status < 300 && body !== null) return false;
+  if (status === 401) end('signin');
+  else if (/sold-?out/.test(kindOf(body))) end('soldout');
+  else if (status === 404 && body !== null) end('unknown');
+  else if (status === 410) end('ended');
+  else if (status === 0 || status === 404 || status === 408 || status === 429 || status >= 500 || (status < 300 && body === null)) trouble(answer);
+  else end('failed');
+  return true;
+}
+
+// goOn leaves this page, for a place on this site only. Two pages that send the
+// visitor to and fro, as happens without cookies, are stopped. What is next after
+// the page to come goes along.
+function goOn(where, next = localURL(query.get('next'))) {
+  const url = localURL(where);
+  if (url === null || url.pathname === location.pathname) return false;
+  const now = Date.now();
+  const jumps = (read(tab, 'queuepage:jumps').at || []).filter((at) => now - at < 20000);
+  if (jumps.length >= 6) return false;
+  tab.set('queuepage:jumps', JSON.stringify({ at: [...jumps, now] }));
+  if (next !== null && !url.searchParams.has('next')) url.searchParams.set('next', next.pathname + next.search + next.hash);
+  if (known(query.get('lang'))) url.searchParams.set('lang', lang);
+  loop.stop();
+  location.replace(url.href);
+  return true;
+}
+
+function destination() {
+  const next = localURL(query.get('next'));
+  return next !== null && next.pathname !== location.pathname ? next : localURL(address(config.admitted));
+}
+
+function lineUp(body, ahead, wait) {
+  state.position = ahead + 1;
+  state.ahead = ahead;
+  state.updated = Date.now();
+  Object.assign(state, { moveAt: 0, deadline: 0, stay: false, warned: false });
+  advance(state.position);
+  if (wait !== undefined) estimate(body.paused ? null : wait);
+  remember({ last: { position: state.position, ahead, behind: state.behind, updated: state.updated } });
+  show(body.paused ? 'paused' : body.settling ? 'settling' : 'waiting');
+  milestones();
+  render();
+  loop.again(pollAfter(body));
+}

@@ -1,0 +1,154 @@
+// The page shows what is in state, and nothing else.
+
+const $ = (id) => document.getElementById(id);
+
+const state = {
+  view: 'joining', // a key of views
+  trouble: '', // '', 'offline' or 'busy': shown above what was last known
+  position: 0,
+  ahead: 0,
+  behind: null, // null: not known
+  updated: 0,
+  deadline: 0, // of entering
+  warned: false, // that it is near
+  moveAt: 0, // when to enter by itself; 0: not
+  stay: false, // the visitor would rather enter by hand
+};
+
+// What each view shows besides its heading and its text.
+const views = {
+  joining: ['pool'],
+  waiting: ['pool', 'place', 'line', 'leave', 'promise'],
+  paused: ['pool', 'place', 'line', 'leave', 'promise'],
+  settling: ['pool', 'place', 'line', 'leave', 'promise'],
+  turn: ['pool', 'timer', 'enter', 'leave'],
+  opening: ['pool'],
+  passed: ['emblem', 'again', 'home'],
+  left: ['emblem', 'again', 'home'],
+  signin: ['emblem', 'signin', 'home'],
+  soldout: ['emblem', 'home'],
+  ended: ['emblem', 'home'],
+  unknown: ['emblem', 'home'],
+  failed: ['emblem', 'again', 'home'],
+};
+
+const parts = ['emblem', 'pool', 'place', 'timer', 'line', 'enter', 'leave', 'promise', 'again', 'signin', 'home'];
+
+function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+const inLine = () => views[state.view].includes('line');
+
+function render() {
+  const shown = views[state.view];
+  const held = document.activeElement;
+  for (const part of parts) $(part).hidden = !shown.includes(part);
+  if (!config.home) $('home').hidden = true;
+  if (!config.signIn) $('signin').hidden = true;
+  document.body.dataset.view = state.view;
+  document.body.dataset.trouble = state.trouble;
+  // Whoever stood on a button that is gone would be lost.
+  if (held && held.closest('main') && held.getClientRects().length === 0) $('title').focus();
+
+  setText($('title'), t(`${state.view}.title`));
+  setText($('text'), t(textKey(), { keep: span(config.keep) }));
+  setText($('again'), t(state.view === 'failed' ? 'retry' : 'again'));
+  $('trouble').hidden = state.trouble === '';
+  if (state.trouble) setText($('trouble'), t(`trouble.${state.trouble}`));
+  $('renewed').hidden = !(journey.renewed && inLine());
+
+  setText($('position'), t('n', { n: state.position }));
+  setText($('ahead'), t('n', { n: state.ahead }));
+  $('behind').parentNode.hidden = state.behind === null;
+  setText($('behind'), t('n', { n: state.behind || 0 }));
+  setText($('wait'), waitText() || t(state.view === 'paused' ? 'wait.paused' : 'wait.unknown'));
+  setText($('updated'), state.updated ? t('updated', { time: clockTime(state.updated) }) : '');
+
+  const percent = inLine() ? Math.floor(100 * (journey.best || 0)) : 0;
+  const bar = $('bar');
+  bar.setAttribute('aria-valuenow', percent);
+  bar.setAttribute('aria-valuetext', t('percent', { n: percent }));
+  const level = state.view === 'turn' || state.view === 'opening' ? 1 : inLine() ? journey.best || 0 : 0;
+  $('pool').style.setProperty('--level', level.toFixed(4));
+  bar.style.setProperty('--level', level.toFixed(4));
+  renderTimer();
+  renderTitle();
+}
+
+// A text may be of the kind of the page.
+function textKey() {
+  const own = `${state.view}.text.${config.kind}`;
+  return texts[own] === undefined ? `${state.view}.text` : own;
+}
+
+function renderTimer() {
+  if (state.view !== 'turn') return;
+  const left = (state.deadline - Date.now()) / 1000;
+  setText($('left'), state.deadline ? minutes(left) : '');
+  $('timer').hidden = !state.deadline;
+  const moves = state.moveAt > 0 && !state.trouble;
+  setText($('moving'), moves ? t('turn.moving', { n: Math.max(0, Math.ceil((state.moveAt - Date.now()) / 1000)) }) : t('turn.stay'));
+  $('stay').hidden = !moves;
+}
+
+function renderTitle() {
+  let title = t(`${state.view}.title`);
+  if (state.trouble) title = `${t(`trouble.${state.trouble}.short`)} · ${title}`;
+  if (inLine()) title = `${t('n', { n: state.position })} · ${title}`;
+  if (document.title !== `${title} · ${config.title}`) document.title = `${title} · ${config.title}`;
+}
+
+// renderFixed sets the texts that belong to no state.
+function renderFixed() {
+  for (const node of document.querySelectorAll('[data-t]')) {
+    setText(node, t(node.dataset.t, { keep: span(config.keep) }));
+  }
+  for (const node of document.querySelectorAll('[data-label]')) node.setAttribute('aria-label', t(node.dataset.label));
+  const other = Object.keys(config.texts).find((name) => name !== lang);
+  $('lang').hidden = other === undefined;
+  if (other !== undefined) {
+    $('lang').lang = other;
+    $('lang').dataset.lang = other;
+    setText($('lang'), config.texts[other].name);
+  }
+  render();
+}
+
+const saying = [];
+
+// say tells a screen reader, at once what belongs together.
+function say(text) {
+  if (saying.push(text) > 1) return;
+  queueMicrotask(() => {
+    const words = saying.splice(0).join(' ');
+    // The same words twice are heard twice only if the text changes.
+    $('live').textContent = $('live').textContent === words ? `${words}\u00a0` : words;
+  });
+}
+
+const aheadText = () => t('ahead.n', { n: state.ahead });
+
+// milestones says where we are when it matters, each once.
+function milestones() {
+  const said = journey.said || [];
+  const marks = [['half', state.position <= journey.start / 2 && journey.start > 3], ['1000', state.ahead <= 1000], ['100', state.ahead <= 100], ['10', state.ahead <= 10], ['next', state.ahead === 0]];
+  const reached = marks.filter(([, there]) => there).map(([name]) => name);
+  const fresh = reached.filter((name) => !said.includes(name));
+  if (said.includes('joined')) {
+    if (fresh.length === 0) return;
+    const lead = fresh.includes('next') ? t('say.next') : [fresh.includes('half') ? t('say.half') : '', aheadText()].join(' ');
+    say([lead, waitText()].join(' ').trim());
+  } else {
+    say([t('waiting.title') + '.', state.ahead === 0 ? t('say.next') : aheadText(), waitText()].join(' ').trim());
+  }
+  remember({ said: ['joined', ...new Set([...said.filter((name) => name !== 'joined'), ...reached])] });
+}
+
+// show changes the view, and says so.
+function show(view) {
+  if (state.view === view) return;
+  if (view === 'waiting' && (state.view === 'paused' || state.view === 'settling')) say(t('say.resumed'));
+  state.view = view;
+  if (view !== 'joining' && view !== 'waiting' && view !== 'opening') say(`${t(`${view}.title`)}. ${t(textKey(), { keep: span(config.keep) })}`);
+}

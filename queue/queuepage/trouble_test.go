@@ -1,0 +1,210 @@
+package queuepage_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/network"
+
+	"github.com/millrace-go/millrace/queue/queuepage"
+)
+
+// TestBrowserBusy has the room refuse: the page says so, keeps what it showed,
+// waits as long as it is told and longer each time, and recovers by itself.
+func TestBrowserBusy(t *testing.T) {
+	f := start(t, queuepage.Config{}, queuepage.Config{})
+	f.is("check", queued(77))
+	tb := open(t, f.URL, phone())
+	tb.visit("/queue/e")
+	tb.says("position", "77")
+	f.is("check", busy(20))
+	tb.poll()
+	tb.until("document.body.dataset.trouble === 'busy'")
+	if next := tb.next(); next < 20*time.Second || next > 26*time.Second {
+		t.Errorf("after Retry-After: 20 the page asks in %v", next)
+	}
+	if text := tb.text("position"); text != "77" {
+		t.Errorf("the place is shown as %q", text)
+	}
+	if title := eval[string](tb, "document.title"); !strings.HasPrefix(title, "77 · Reconnecting · ") {
+		t.Errorf("the tab is called %q", title)
+	}
+	tb.hide(true)
+	tb.hide(false) // whoever looks again is no reason to ask sooner, nor is a network that is back
+	eval[bool](tb, "dispatchEvent(new Event('online'))")
+	if next := tb.next(); next < 20*time.Second {
+		t.Errorf("Retry-After is forgotten: %v", next)
+	}
+	f.is("check", busy(0))
+	tb.poll()
+	var waits []time.Duration
+	for range 6 {
+		waits = append(waits, tb.next())
+		tb.poll()
+	}
+	for i, least := range []time.Duration{2, 4, 8, 16, 30, 30} {
+		if waits[i] < least*time.Second || waits[i] > least*time.Second*3/2 {
+			t.Errorf("wait %d is %v, want %d s and up to half as much more: %v", i, waits[i], least, waits)
+		}
+	}
+	tb.next()
+	f.is("check", queued(60))
+	tb.poll()
+	tb.says("position", "60")
+	if next := tb.next(); next != 2*time.Second {
+		t.Errorf("after the recovery the page polls in %v", next)
+	}
+	said := tb.said()
+	if len(said) != 3 || !strings.HasPrefix(said[1], "We cannot reach the waiting room") || !strings.HasPrefix(said[2], "The connection is back.") {
+		t.Errorf("announced %q", said)
+	}
+	if heard := f.heard("check"); heard[len(heard)-1] != "check e ticket-77" {
+		t.Errorf("the ticket was lost: %q", heard[len(heard)-1])
+	}
+}
+
+// TestBrowserAnswersThatAreNone has something between the page and the room answer
+// in its place, or nothing.
+func TestBrowserAnswersThatAreNone(t *testing.T) {
+	f := start(t, queuepage.Config{}, queuepage.Config{})
+	tb := open(t, f.URL, phone())
+	for i, a := range []answer{{status: 502}, {status: 200}, {status: 404}, {status: 429, retryAfter: 9}, {status: 500}, {status: 408}} {
+		f.is("check", a)
+		tb.visit(fmt.Sprintf("/queue/e-%d", i))
+		tb.until("document.body.dataset.trouble === 'busy' && document.body.dataset.view === 'joining'")
+		if next := tb.next(); next < 2*time.Second || a.retryAfter > 0 && next < 9*time.Second {
+			t.Errorf("after %d the page asks in %v", a.status, next)
+		}
+	}
+	f.is("check", answer{hang: true})
+	tb.visit("/queue/slow")
+	tb.until("!clock.idle() && clock.delays().length === 1")
+	tb.advance(15 * time.Second)
+	tb.until("document.body.dataset.trouble === 'busy'")
+	f.is("check", queued(3))
+	tb.poll()
+	tb.says("position", "3")
+}
+
+// TestBrowserOffline notices, and goes on as soon as the network is back.
+func TestBrowserOffline(t *testing.T) {
+	f := start(t, queuepage.Config{}, queuepage.Config{})
+	f.is("check", queued(5))
+	tb := open(t, f.URL, phone())
+	tb.visit("/queue/e")
+	tb.says("position", "5")
+	offline := func(off bool) {
+		set(tb, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: off, DownloadThroughput: -1, UploadThroughput: -1})
+	}
+	set(tb, network.Enable, network.EnableParams{})
+	f.is("check", answer{drop: true})
+	offline(true)
+	tb.until("document.body.dataset.trouble === 'offline'")
+	tb.poll()
+	tb.next()
+	tb.until("document.body.dataset.trouble === 'offline'")
+	if text := tb.text("position"); text != "5" {
+		t.Errorf("the place is shown as %q", text)
+	}
+	f.is("check", queued(4))
+	offline(false)
+	tb.until("clock.delays()[0] <= 2500")
+	tb.poll()
+	tb.says("position", "4")
+	tb.until("document.body.dataset.trouble === ''")
+}
+
+// TestBrowserEnds shows each end, and asks no more.
+func TestBrowserEnds(t *testing.T) {
+	f := start(t, queuepage.Config{Brand: queuepage.Brand{Home: "/start"}}, queuepage.Config{})
+	tb := open(t, f.URL, phone())
+	for _, c := range []struct {
+		a    answer
+		path string
+		view string
+	}{
+		{problem(410, "sold-out"), "/queue/a", "soldout"},
+		{problem(409, "soldout"), "/queue/b", "soldout"},
+		{problem(410, "gone"), "/queue/c", "ended"},
+		{problem(404, "unknown-event"), "/queue/d", "unknown"},
+		{problem(400, "bad"), "/queue/e", "failed"},
+		{answer{status: 403, body: map[string]any{"error": "no", "redirectTo": "https://evil.example/"}}, "/queue/f", "failed"},
+		{answer{status: 403, body: map[string]any{"error": "no", "redirectTo": "//evil.example/"}}, "/queue/g", "failed"},
+		{answer{status: 403, body: map[string]any{"error": "no", "redirectTo": `/\evil.example`}}, "/queue/h", "failed"},
+		{answer{status: 403, body: map[string]any{"error": "no", "redirectTo": "/queue/i"}}, "/queue/i", "failed"},
+		{gone(), "/queue/j", "passed"},
+		{problem(500, "unused"), "/queue/a%2Fb", "unknown"},
+		{problem(500, "unused"), "/queue", "unknown"},
+	} {
+		f.is("check", c.a)
+		tb.visit(c.path)
+		tb.in(c.view)
+		tb.until("clock.idle()")
+		if n := eval[int](tb, "clock.delays().length"); n != 0 {
+			t.Errorf("%s: still polling", c.path)
+		}
+		if href := eval[string](tb, "document.getElementById('home').href"); href != f.URL+"/start" {
+			t.Errorf("%s: home is %q", c.path, href)
+		}
+	}
+	for _, heard := range f.heard("check") {
+		if strings.Contains(heard, "/") {
+			t.Errorf("asked for %q", heard)
+		}
+	}
+	// A path that would be a host, taken by itself, is one of this site.
+	f.is("check", answer{status: 403, body: map[string]any{"error": "no", "redirectTo": "/.//evil.example/"}})
+	tb.visit("/queue/k")
+	tb.in("elsewhere")
+	if origin := eval[string](tb, "location.origin"); origin != f.URL {
+		t.Errorf("went to %s", origin)
+	}
+	// Who tries again after a failure is in line.
+	f.is("check", problem(400, "bad"))
+	tb.visit("/queue?event=plain")
+	tb.in("failed")
+	f.is("check", queued(2))
+	eval[bool](tb, "(document.getElementById('again').click(), true)")
+	tb.says("position", "2")
+}
+
+// TestBrowserSignIn leads to the sign-in and back, and goes on when somebody has
+// signed in meanwhile, with the token of this site.
+func TestBrowserSignIn(t *testing.T) {
+	f := start(t, queuepage.Config{SignIn: "/login?next={here}", Bearer: queuepage.Bearer{Key: "shop.session", Field: "token"}}, queuepage.Config{})
+	f.is("check", problem(401, "unauthorized"))
+	tb := open(t, f.URL, phone())
+	tb.visit("/queue/e?next=%2Fseats%3Fa%3D1")
+	tb.in("signin")
+	if href := eval[string](tb, "document.getElementById('signin').href"); href != f.URL+"/login?next=%2Fqueue%2Fe%3Fnext%3D%252Fseats%253Fa%253D1" {
+		t.Errorf("the sign-in is at %q", href)
+	}
+	f.is("check", queued(9))
+	eval[bool](tb, `(localStorage.setItem("shop.session", "{broken"), dispatchEvent(new StorageEvent("storage", { key: "shop.session" })), true)`)
+	tb.in("signin")
+	eval[bool](tb, `(localStorage.setItem("shop.session", JSON.stringify({ token: "t0ken" })), dispatchEvent(new StorageEvent("storage", { key: "shop.session" })), true)`)
+	tb.says("position", "9")
+	if heard := f.heard("check"); heard[len(heard)-1] != "check e Bearer t0ken" {
+		t.Errorf("asked %q", heard[len(heard)-1])
+	}
+}
+
+// TestBrowserWithoutStorage works in a browser that keeps nothing.
+func TestBrowserWithoutStorage(t *testing.T) {
+	f := start(t, queuepage.Config{}, queuepage.Config{})
+	f.is("check", queued(9))
+	tb := open(t, f.URL, phone())
+	tb.before(`for (const name of ["localStorage", "sessionStorage"]) {
+		Object.defineProperty(globalThis, name, { get() { throw new DOMException("no", "SecurityError"); } });
+	}`)
+	tb.visit("/queue/e")
+	tb.says("position", "9")
+	f.is("check", queued(8))
+	tb.poll()
+	tb.says("position", "8")
+	if heard := f.heard("check"); heard[1] != "check e ticket-9" {
+		t.Errorf("asked %q", heard[1])
+	}
+}
