@@ -7,12 +7,12 @@
 #   services.sh restart NAME end a server as a crash would (kill -9) and start it again;
 #                            kafka3-1, kafka3-2 and kafka3-3 are one broker each
 #
-# Without a NAME: postgres mariadb redis rediscluster rabbitmq kafka elasticmq.
+# Without a NAME: postgres mariadb redis rediscluster rabbitmq kafka elasticmq dynamodb.
 # On request: kafka3 (three brokers), connect (Kafka Connect with Debezium).
 #
 # Where a Docker daemon answers, compose.yaml serves them. Elsewhere they are
-# Debian packages (installed by apt-get where it may) and, for Kafka and
-# ElasticMQ, jars from Maven Central. MILLRACE_SERVICES=compose or =native
+# Debian packages (installed by apt-get where it may) and, for Kafka, ElasticMQ
+# and DynamoDB Local, jars from Maven Central. MILLRACE_SERVICES=compose or =native
 # decides it. Both use the same ports and credentials.
 #
 # Data and logs live in $MILLRACE_SERVICES_DIR (default /var/tmp/millrace-services);
@@ -21,7 +21,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 dir=${MILLRACE_SERVICES_DIR:-/var/tmp/millrace-services}
-everything=(postgres mariadb redis rediscluster rabbitmq kafka elasticmq)
+everything=(postgres mariadb redis rediscluster rabbitmq kafka elasticmq dynamodb)
 on_request=(kafka3 connect)
 
 say() { printf '%s\n' "$*" >&2; }

@@ -110,6 +110,13 @@ func SQS(t testing.TB) string {
 	return Env(t, "MILLRACE_SQS_ENDPOINT", "a server that speaks SQS, such as ElasticMQ", "http://127.0.0.1:9324")
 }
 
+// DynamoDB returns the URL of a server that speaks Amazon DynamoDB, DynamoDB
+// Local for one. Its tables are shared: a test makes tables of its own.
+func DynamoDB(t testing.TB) string {
+	t.Helper()
+	return Env(t, "MILLRACE_DYNAMODB_URL", "a server that speaks DynamoDB, such as DynamoDB Local", "http://127.0.0.1:8000")
+}
+
 // admin runs one statement on a connection of its own. The timeout turns a
 // transaction that a test left open into an error instead of a hang.
 func admin(t testing.TB, base, statement string) {

@@ -1,0 +1,130 @@
+package frontgate
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// Run makes the rounds of all gates: it raises their serving counters by
+// Config.Step every Config.Every, and brings the lines behind them in step, which
+// repairs what a crash in the middle of [Gate.Activate] or [Gate.Deactivate] has
+// left. A gate whose counters the store has lost is switched on again, with new
+// ones. Run returns nil when the context ends.
+//
+// Several processes may run it: the store lets only one of them make a round. A
+// gate that was switched on is found within Config.Every.
+func (g *Gate) Run(ctx context.Context) error {
+	a := advancer{gate: g, open: map[string]seen{}}
+	for ctx.Err() == nil {
+		next, err := a.round(ctx)
+		if err != nil && ctx.Err() == nil {
+			g.cfg.Logger.ErrorContext(ctx, "a round of the front gates failed; it is made again", "error", err)
+		}
+		timer := time.NewTimer(next)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+	}
+	return nil
+}
+
+// advancer is one Run.
+type advancer struct {
+	gate *Gate
+	open map[string]seen // the gates that are on
+}
+
+type seen struct {
+	state State
+	at    time.Time
+}
+
+// round makes a round of each gate that it is time for, and says when to come
+// again.
+func (a *advancer) round(ctx context.Context) (time.Duration, error) {
+	g := a.gate
+	events, err := a.events(ctx)
+	if err != nil {
+		return min(time.Second, g.cfg.Every), refused(ctx, err)
+	}
+	next := g.cfg.Every
+	var failed []error
+	for _, event := range events {
+		in, err := a.advance(ctx, event)
+		if err != nil {
+			failed = append(failed, err)
+			in = min(time.Second, g.cfg.Every)
+		}
+		next = min(next, in)
+	}
+	// Processes that ask at once would ask at once again.
+	return max(next, time.Millisecond) + time.Duration(rand.Int64N(int64(g.cfg.Every/100)+1)), errors.Join(failed...)
+}
+
+// events lists the gates that there are, and those that were on until now.
+func (a *advancer) events(ctx context.Context) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.gate.cfg.Timeout)
+	defer cancel()
+	events, err := a.gate.store.Events(ctx)
+	for event := range a.open {
+		if !slices.Contains(events, event) {
+			events = append(events, event)
+		}
+	}
+	return events, err
+}
+
+// advance makes a round of a gate, and says when the next one is.
+func (a *advancer) advance(ctx context.Context, event string) (time.Duration, error) {
+	g := a.gate
+	ctx, cancel := context.WithTimeout(ctx, 6*g.cfg.Timeout) // a call each of store and line, and what repairs them
+	defer cancel()
+	round, err := g.store.Advance(ctx, event, g.cfg.Step, g.cfg.Every)
+	if err != nil {
+		return 0, refused(ctx, err)
+	}
+	state, before := round.State, a.open[event]
+	if lost := state.Epoch == 0 && before.state.On; lost {
+		if time.Since(before.at) > forgotten(g.cfg.Every) {
+			delete(a.open, event) // who knows what an operator did since
+			return g.cfg.Every, nil
+		}
+		if state, err = g.store.Switch(ctx, event, true); err != nil {
+			return 0, refused(ctx, err)
+		}
+		g.cfg.Logger.ErrorContext(ctx, "the counters of a front gate were lost; it is on with new ones, and who waits asks for a new position", "event", event)
+	}
+	if state.Epoch == 0 {
+		return g.cfg.Every, nil // its time was over since it was listed
+	}
+	if err := a.reconcile(ctx, event, state, before.state); err != nil {
+		return 0, err
+	}
+	if !state.On {
+		delete(a.open, event)
+		return g.cfg.Every, nil
+	}
+	a.open[event] = seen{state: state, at: time.Now()}
+	return min(g.cfg.Every, round.Next), nil
+}
+
+// forgotten is from when on a gate that was on may have been switched off and
+// forgotten since.
+func forgotten(every time.Duration) time.Duration { return max(time.Minute, 3*every) }
+
+// reconcile brings the line in step. A line whose gate is on by counters that
+// were lost begins anew, above the last position that is known of them.
+func (a *advancer) reconcile(ctx context.Context, event string, state, before State) error {
+	g := a.gate
+	if g.cfg.Line != nil && state.On && before.On && state.Epoch != before.Epoch {
+		if err := g.tellOnce(ctx, event, State{Assigned: before.Assigned}); err != nil {
+			return err
+		}
+	}
+	return g.tell(ctx, event, state)
+}

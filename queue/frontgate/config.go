@@ -1,0 +1,85 @@
+package frontgate
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/token"
+)
+
+// Line is what stands behind the gate and has to keep its order; a *queue.Room is
+// one. While its gate is on, it takes only who brings a position.
+type Line interface {
+	Gate(ctx context.Context, event string, g queue.Gate) (queue.State, error)
+}
+
+// Config of a [Gate]. The zero value works.
+type Config struct {
+	// Line behind the gate, which is told when it is switched; none by default.
+	Line Line
+	// Step is by how much a round raises the serving counter; 500 by default. It
+	// bounds how fast the crowd reaches what is behind.
+	Step int64
+	// Every is the time between two rounds, in whole milliseconds; 10 s by default.
+	Every time.Duration
+	// Refresh is how old the counters may be by which a poll is answered; 1 s by
+	// default. Each event in use costs a process one call of the store each time.
+	Refresh time.Duration
+	// Stale is from which age on they count as unknown, so that polls are answered
+	// ErrUnavailable; 3 s by default, and never below Refresh.
+	Stale time.Duration
+	// Timeout of a call of the store; 2 s by default.
+	Timeout time.Duration
+	// Lasts is how long a token opens the way; 600 s by default.
+	Lasts time.Duration
+	// Issuer is the claim iss of the tokens; "millrace" by default.
+	Issuer string
+	// MaxEvents is of how many events the counters are known at once; 1,000 by
+	// default, about 1 KB each. What is asked beyond costs more calls of the store.
+	MaxEvents int
+	// Logger is told of rounds that failed; slog.Default() when nil.
+	Logger *slog.Logger
+}
+
+func (c Config) complete() (Config, error) {
+	for _, d := range [...]struct {
+		name  string
+		value *time.Duration
+		usual time.Duration
+	}{
+		{"Every", &c.Every, 10 * time.Second}, {"Refresh", &c.Refresh, time.Second},
+		{"Stale", &c.Stale, max(3*time.Second, 3*c.Refresh)}, {"Timeout", &c.Timeout, 2 * time.Second},
+	} {
+		if *d.value == 0 {
+			*d.value = d.usual
+		}
+		if *d.value < 0 {
+			return c, fmt.Errorf("frontgate: Config.%s is %s; give a positive duration, or 0 for %s", d.name, *d.value, d.usual)
+		}
+	}
+	if c.Step == 0 {
+		c.Step = 500
+	}
+	if c.MaxEvents == 0 {
+		c.MaxEvents = 1000
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	switch {
+	case c.Step < 1 || c.Step > MaxAdvance:
+		return c, fmt.Errorf("frontgate: Config.Step is %d; give 1 to %d, or 0 for 500", c.Step, MaxAdvance)
+	case c.Every > Kept || c.Every%time.Millisecond != 0:
+		return c, fmt.Errorf("frontgate: Config.Every is %s; give whole milliseconds up to %s", c.Every, Kept)
+	case c.Stale < c.Refresh:
+		return c, fmt.Errorf("frontgate: Config.Stale is %s and below Refresh, %s; make it a few times as long", c.Stale, c.Refresh)
+	case c.MaxEvents < 1:
+		return c, fmt.Errorf("frontgate: Config.MaxEvents is %d; give at least 1, or 0 for 1,000", c.MaxEvents)
+	}
+	return c, nil
+}
+
+func (c Config) tokens() token.Config { return token.Config{Issuer: c.Issuer, Lasts: c.Lasts} }

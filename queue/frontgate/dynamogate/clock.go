@@ -1,0 +1,36 @@
+package dynamogate
+
+import (
+	"sync/atomic"
+	"time"
+
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/smithy-go/middleware"
+)
+
+// clock is DynamoDB's own, as far as the Date of its answers tells, which counts
+// whole seconds.
+type clock struct {
+	ahead atomic.Int64 // of this process' clock, in ns
+	fixed func() time.Time
+}
+
+// hear learns from an answer.
+func (c *clock) hear(answer middleware.Metadata) {
+	server, told := awsmiddleware.GetServerTime(answer)
+	at, known := awsmiddleware.GetResponseAt(answer)
+	if told && known {
+		c.ahead.Store(int64(server.Add(time.Second / 2).Sub(at)))
+	}
+}
+
+// now is the time after an answer was heard.
+func (c *clock) now() time.Time {
+	if c.fixed != nil {
+		return c.fixed()
+	}
+	return time.Now().Round(0).Add(time.Duration(c.ahead.Load()))
+}
+
+// blur is how far apart two processes may take the time to be.
+const blur = 5 * time.Second

@@ -1,0 +1,9 @@
+package dynamogate
+
+import "time"
+
+// Clocked makes the store take the time from now instead of DynamoDB's answers.
+func Clocked(s *Store, now func() time.Time) { s.clock.fixed = now }
+
+// Blur is how far apart two processes may take the time to be.
+const Blur = blur

@@ -1,0 +1,75 @@
+package dynamogate
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/millrace-go/millrace/queue/frontgate"
+)
+
+// counters are an event's item.
+type counters struct {
+	there                           bool // there is an item
+	over                            bool // which has expired, and counts as none
+	epoch                           int64
+	on                              bool
+	assigned, serving, opened, last int64
+	expires                         int64
+}
+
+// countersOf reads an item; an empty one is none.
+func countersOf(item map[string]types.AttributeValue) (counters, error) {
+	c := counters{there: len(item) > 0}
+	if !c.there {
+		return c, nil
+	}
+	active, ok := item[attrActive].(*types.AttributeValueMemberBOOL)
+	if !ok {
+		return c, fmt.Errorf("%w: %s is no boolean", errItem, attrActive)
+	}
+	c.on = active.Value
+	for _, n := range [...]struct {
+		name     string
+		into     *int64
+		optional bool
+	}{
+		{attrEpoch, &c.epoch, false}, {attrNext, &c.assigned, false}, {attrServing, &c.serving, false},
+		{attrOpened, &c.opened, false}, {attrAdvanced, &c.last, true}, {attrExpires, &c.expires, true},
+	} {
+		v, ok := item[n.name].(*types.AttributeValueMemberN)
+		if !ok && n.optional && item[n.name] == nil {
+			continue
+		}
+		if !ok {
+			return c, fmt.Errorf("%w: %s is no number", errItem, n.name)
+		}
+		var err error
+		if *n.into, err = strconv.ParseInt(v.Value, 10, 64); err != nil {
+			return c, fmt.Errorf("%w: %s is no whole number", errItem, n.name)
+		}
+	}
+	return c, nil
+}
+
+// state of the counters; none has the epoch 0.
+func (c counters) state(now time.Time) frontgate.State {
+	if !c.there || c.over {
+		return frontgate.State{Now: now}
+	}
+	return frontgate.State{
+		Epoch: uint64(c.epoch), On: c.on, Assigned: c.assigned, Serving: c.serving, Opened: c.opened, Now: now,
+	}
+}
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+func boolean(b bool) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: b} }
+
+func keyOf(event string) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{attrEvent: text(event)}
+}

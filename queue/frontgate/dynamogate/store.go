@@ -1,0 +1,257 @@
+package dynamogate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/millrace-go/millrace/queue/frontgate"
+)
+
+// Store is a [frontgate.Store] in DynamoDB.
+type Store struct {
+	client *dynamodb.Client
+	cfg    Config
+	clock  clock
+}
+
+var _ frontgate.Store = (*Store)(nil)
+
+// New makes a store on a client. Its tables have to be there: see
+// [Store.CreateTables].
+func New(client *dynamodb.Client, cfg Config) (*Store, error) {
+	if client == nil {
+		return nil, errors.New("dynamogate: the client is nil; make one with dynamodb.New or dynamodb.NewFromConfig")
+	}
+	cfg, err := cfg.complete()
+	if err != nil {
+		return nil, err
+	}
+	return &Store{client: client, cfg: cfg}, nil
+}
+
+// Assign gives positions out; see [frontgate.Store]. It writes the counter, and
+// then the range that was given out.
+func (s *Store) Assign(ctx context.Context, event string, n int) (frontgate.State, error) {
+	if err := frontgate.CheckAssign(ctx, event, n); err != nil {
+		return frontgate.State{}, fmt.Errorf("dynamogate: assign: %w", err)
+	}
+	c, ok, err := s.update(ctx, event, "ADD #next :n", "#active = :yes", names{"#next": attrNext, "#active": attrActive},
+		values{":n": number(int64(n)), ":yes": boolean(true)})
+	if err != nil {
+		return frontgate.State{}, failed("assign", err)
+	}
+	state := c.state(s.clock.now())
+	if !ok {
+		state.On = false
+		return state, nil
+	}
+	if err := s.record(ctx, event, state, n); err != nil {
+		return frontgate.State{}, failed("record the positions", err)
+	}
+	return state, nil
+}
+
+// record keeps which positions were given out.
+func (s *Store) record(ctx context.Context, event string, state frontgate.State, n int) error {
+	first := state.Assigned - int64(n) + 1
+	_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: &s.cfg.Positions,
+		Item: map[string]types.AttributeValue{
+			attrEvent: text(event),
+			attrRange: text(fmt.Sprintf("%016d-%016d", state.Epoch, first)), // in the order of the numbers
+			attrEpoch: number(int64(state.Epoch)), attrFirst: number(first), attrLast: number(state.Assigned),
+			attrAssigned: number(state.Now.UnixMilli()),
+			attrExpires:  number(state.Now.Add(s.cfg.Audit).Unix()),
+		},
+	})
+	return err
+}
+
+// State says how the gate stands; see [frontgate.Store].
+func (s *Store) State(ctx context.Context, event string) (frontgate.State, error) {
+	if err := frontgate.Check(ctx, event); err != nil {
+		return frontgate.State{}, fmt.Errorf("dynamogate: state: %w", err)
+	}
+	c, err := s.read(ctx, event)
+	if err != nil {
+		return frontgate.State{}, failed("state", err)
+	}
+	return c.state(s.clock.now()), nil
+}
+
+// Advance makes a round; see [frontgate.Store].
+func (s *Store) Advance(ctx context.Context, event string, by int64, every time.Duration) (frontgate.Round, error) {
+	if err := frontgate.CheckAdvance(ctx, event, by, every); err != nil {
+		return frontgate.Round{}, fmt.Errorf("dynamogate: advance: %w", err)
+	}
+	c, err := s.read(ctx, event)
+	for try := 0; err == nil && try < tries; try++ {
+		now := s.clock.now()
+		r := frontgate.Round{State: c.state(now)}
+		if !r.On {
+			return r, nil
+		}
+		// A round of the near future was made by a process with another idea of the
+		// time; one of the far future is from before the clock was set back.
+		past := now.Sub(time.UnixMilli(c.last))
+		if every > 0 && past < every && past > -blur {
+			r.Next = every - max(past, 0)
+			return r, nil
+		}
+		moved := min(by, c.assigned-c.serving)
+		if every == 0 && moved == 0 {
+			return r, nil
+		}
+		var ok bool
+		seen := c
+		if c, ok, err = s.raise(ctx, event, seen, moved, now, every > 0); ok {
+			return frontgate.Round{State: c.state(now), Moved: moved, Next: every}, nil
+		}
+	}
+	if err == nil {
+		err = errContend
+	}
+	return frontgate.Round{}, failed("advance", err)
+}
+
+// raise raises the serving counter if it and the time of the last round are as
+// they were seen.
+func (s *Store) raise(ctx context.Context, event string, seen counters, moved int64, now time.Time, round bool) (counters, bool, error) {
+	change, condition := "ADD #serving :moved", "#active = :yes AND #epoch = :epoch AND #serving = :serving"
+	n := names{"#serving": attrServing, "#active": attrActive, "#epoch": attrEpoch}
+	v := values{":moved": number(moved), ":yes": boolean(true), ":epoch": number(seen.epoch), ":serving": number(seen.serving)}
+	if round {
+		change += " SET #last = :now"
+		condition += " AND #last = :last"
+		n["#last"], v[":now"], v[":last"] = attrAdvanced, number(now.UnixMilli()), number(seen.last)
+	}
+	return s.update(ctx, event, change, condition, n, v)
+}
+
+// Switch switches the gate; see [frontgate.Store].
+func (s *Store) Switch(ctx context.Context, event string, on bool) (frontgate.State, error) {
+	if err := frontgate.Check(ctx, event); err != nil {
+		return frontgate.State{}, fmt.Errorf("dynamogate: switch: %w", err)
+	}
+	c, err := s.read(ctx, event)
+	for try := 0; err == nil && try < tries; try++ {
+		now := s.clock.now()
+		if state := c.state(now); state.On == on {
+			return state, nil
+		}
+		var ok bool
+		seen := c
+		switch {
+		case on && (!seen.there || seen.over):
+			c, ok, err = s.begin(ctx, event, seen, now)
+		case on:
+			c, ok, err = s.update(ctx, event, "SET #active = :on, #opened = #next REMOVE #expires", "#epoch = :epoch AND #active = :off",
+				names{"#active": attrActive, "#opened": attrOpened, "#next": attrNext, "#expires": attrExpires, "#epoch": attrEpoch},
+				values{":on": boolean(true), ":off": boolean(false), ":epoch": number(seen.epoch)})
+		default:
+			c, ok, err = s.update(ctx, event, "SET #active = :off, #serving = #next, #expires = :until", "#epoch = :epoch AND #active = :on",
+				names{"#active": attrActive, "#serving": attrServing, "#next": attrNext, "#expires": attrExpires, "#epoch": attrEpoch},
+				values{":on": boolean(true), ":off": boolean(false), ":epoch": number(seen.epoch), ":until": number(now.Add(frontgate.Kept).Unix() + 1)})
+		}
+		if ok {
+			return c.state(now), nil
+		}
+	}
+	if err == nil {
+		err = errContend
+	}
+	return frontgate.State{}, failed("switch", err)
+}
+
+// begin makes new counters where there are none, or none that count.
+func (s *Store) begin(ctx context.Context, event string, seen counters, now time.Time) (counters, bool, error) {
+	n := names{
+		"#epoch": attrEpoch, "#active": attrActive, "#next": attrNext, "#serving": attrServing, "#opened": attrOpened,
+		"#last": attrAdvanced, "#expires": attrExpires,
+	}
+	v := values{":epoch": number(now.UnixMicro()), ":on": boolean(true), ":none": number(0)}
+	condition := "attribute_not_exists(#epoch)"
+	if seen.there {
+		condition, v[":old"], v[":off"] = "#epoch = :old AND #active = :off", number(seen.epoch), boolean(false)
+	}
+	return s.update(ctx, event,
+		"SET #epoch = :epoch, #active = :on, #next = :none, #serving = :none, #opened = :none, #last = :none REMOVE #expires", condition, n, v)
+}
+
+// Events lists the events; see [frontgate.Store]. It reads the whole table of
+// counters, which has an item for each.
+func (s *Store) Events(ctx context.Context) ([]string, error) {
+	var events []string
+	pages := dynamodb.NewScanPaginator(s.client, &dynamodb.ScanInput{TableName: &s.cfg.Counters, ConsistentRead: aws.Bool(true)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, failed("events", err)
+		}
+		s.clock.hear(page.ResultMetadata)
+		for _, item := range page.Items {
+			c, err := s.countersOf(item)
+			if err != nil {
+				return nil, failed("events", err)
+			}
+			if event, ok := item[attrEvent].(*types.AttributeValueMemberS); ok && !c.over {
+				events = append(events, event.Value)
+			}
+		}
+	}
+	return events, nil
+}
+
+// tries is how often a change is made that others were faster with. A round that
+// another has made needs no second try.
+const tries = 8
+
+type (
+	names  = map[string]string
+	values = map[string]types.AttributeValue
+)
+
+func (s *Store) read(ctx context.Context, event string) (counters, error) {
+	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.cfg.Counters, Key: keyOf(event), ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		return counters{}, err
+	}
+	s.clock.hear(out.ResultMetadata)
+	return s.countersOf(out.Item)
+}
+
+// update changes an event's item and returns it as it is then; false when the
+// condition did not hold, with the item as it was.
+func (s *Store) update(ctx context.Context, event, change, condition string, n names, v values) (counters, bool, error) {
+	out, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &s.cfg.Counters, Key: keyOf(event),
+		UpdateExpression: &change, ConditionExpression: &condition,
+		ExpressionAttributeNames: n, ExpressionAttributeValues: v,
+		ReturnValues: types.ReturnValueAllNew, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+	if err != nil {
+		item, refused := refusedAs(err)
+		if !refused {
+			return counters{}, false, err
+		}
+		c, err := s.countersOf(item)
+		return c, false, err
+	}
+	s.clock.hear(out.ResultMetadata)
+	c, err := s.countersOf(out.Attributes)
+	return c, err == nil, err
+}
+
+// countersOf reads an item, and whether it still counts: DynamoDB removes what
+// has expired when it likes to.
+func (s *Store) countersOf(item map[string]types.AttributeValue) (counters, error) {
+	c, err := countersOf(item)
+	c.over = c.there && !c.on && c.expires > 0 && !s.clock.now().Before(time.Unix(c.expires, 0))
+	return c, err
+}

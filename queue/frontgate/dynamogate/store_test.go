@@ -1,0 +1,114 @@
+package dynamogate_test
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/queue/frontgate/dynamogate"
+	"github.com/millrace-go/millrace/queue/frontgate/frontgatetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// open makes a client of a server that speaks DynamoDB.
+func open(t testing.TB, endpoint string) *dynamodb.Client {
+	t.Helper()
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	return dynamodb.New(dynamodb.Options{
+		BaseEndpoint: &endpoint, Region: "local", HTTPClient: &http.Client{Transport: transport},
+		Credentials: credentials.NewStaticCredentialsProvider("key", "secret", ""),
+	})
+}
+
+// tables names two of the test's own, which end with it.
+func tables(t testing.TB, client *dynamodb.Client) dynamogate.Config {
+	t.Helper()
+	prefix := "t-" + strings.ToLower(rand.Text())
+	cfg := dynamogate.Config{Counters: prefix + "-counters", Positions: prefix + "-positions"}
+	t.Cleanup(func() {
+		for _, name := range []string{cfg.Counters, cfg.Positions} {
+			if _, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
+				t.Errorf("delete %s: %v", name, err)
+			}
+		}
+	})
+	return cfg
+}
+
+func newStore(t testing.TB, client *dynamodb.Client, cfg dynamogate.Config) *dynamogate.Store {
+	t.Helper()
+	s, err := dynamogate.New(client, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// fresh is a store on tables of the test's own.
+func fresh(t testing.TB) (*dynamogate.Store, *dynamodb.Client, dynamogate.Config) {
+	t.Helper()
+	client := open(t, servicetest.DynamoDB(t))
+	cfg := tables(t, client)
+	s := newStore(t, client, cfg)
+	if err := s.CreateTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s, client, cfg
+}
+
+// moment is a clock that stands still.
+type moment struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (m *moment) get() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now
+}
+
+func (m *moment) move(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now = m.now.Add(d)
+}
+
+// harness is two stores with one clock, each with a client of its own.
+func harness(t *testing.T) frontgatetest.Harness {
+	t.Helper()
+	m := &moment{now: time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)} // what DynamoDB would remove in 2026 stays
+	s, client, cfg := fresh(t)
+	peer := newStore(t, open(t, servicetest.DynamoDB(t)), cfg)
+	dynamogate.Clocked(s, m.get)
+	dynamogate.Clocked(peer, m.get)
+	return frontgatetest.Harness{Store: s, Peer: peer, Move: m.move, Expires: true, Lose: func(ctx context.Context) error {
+		if _, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &cfg.Counters}); err != nil {
+			return err
+		}
+		return s.CreateTables(ctx)
+	}}
+}
+
+func TestConformance(t *testing.T) { frontgatetest.Run(t, harness) }
+
+// Nothing in the suite is n/a.
+func TestNotApplicable(t *testing.T) {
+	h := harness(t)
+	for _, c := range frontgatetest.Cases() {
+		if missing := c.Missing(h); missing != "" {
+			t.Errorf("%s: n/a because %s", c.Name, missing)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package dynamogate_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/queue/frontgate/dynamogate"
+)
+
+func TestCreateTables(t *testing.T) {
+	s, client, cfg := fresh(t)
+	ctx := t.Context()
+	if _, err := s.Switch(ctx, "show-1", true); err != nil {
+		t.Fatal(err)
+	}
+	// Again, and by others: what is there stays.
+	for range 2 {
+		if err := newStore(t, client, cfg).CreateTables(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if state, err := s.State(ctx, "show-1"); err != nil || !state.On {
+		t.Errorf("%+v, %v", state, err)
+	}
+	for _, name := range []string{cfg.Counters, cfg.Positions} {
+		ttl, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &name})
+		if err != nil || ttl.TimeToLiveDescription.TimeToLiveStatus != types.TimeToLiveStatusEnabled || aws.ToString(ttl.TimeToLiveDescription.AttributeName) != "expiresAt" {
+			t.Errorf("%s expires by %+v, %v", name, ttl, err)
+		}
+	}
+	// The names the other way round are tables with other keys.
+	wrong := newStore(t, client, dynamogate.Config{Counters: cfg.Positions, Positions: cfg.Counters})
+	if err := wrong.CreateTables(ctx); fault.Of(err) != fault.Permanent || !strings.Contains(fmt.Sprint(err), "another key") {
+		t.Errorf("tables of others: %v", err)
+	}
+	if _, err := wrong.State(ctx, "show-1"); fault.Of(err) != fault.Permanent {
+		t.Errorf("a call on tables of others: %v", err)
+	}
+}
+
+// Tables that are missing are a set-up that is not there yet.
+func TestNoTables(t *testing.T) {
+	client := open(t, servicetest.DynamoDB(t))
+	s := newStore(t, client, dynamogate.Config{Counters: "t-not-there", Positions: "t-not-there-either"})
+	for name, err := range all(t.Context(), s) {
+		if fault.Of(err) != fault.Infrastructure {
+			t.Errorf("%s: %v is %s", name, err, fault.Of(err))
+		}
+	}
+}
+
+// Each range that was given out has one item, and together they are all positions.
+func TestAudit(t *testing.T) {
+	s, client, cfg := fresh(t)
+	ctx := t.Context()
+	if _, err := s.Switch(ctx, "show-1", true); err != nil {
+		t.Fatal(err)
+	}
+	sizes := []int{1, 999, 7, 1000, 1}
+	var last int64
+	for _, n := range sizes {
+		state, err := s.Assign(ctx, "show-1", n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = state.Assigned
+	}
+	out, err := client.Query(ctx, &dynamodb.QueryInput{
+		TableName: &cfg.Positions, KeyConditionExpression: aws.String("eventId = :e"), ConsistentRead: aws.Bool(true),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":e": &types.AttributeValueMemberS{Value: "show-1"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := func(item map[string]types.AttributeValue, name string) (n int64) {
+		t.Helper()
+		v, ok := item[name].(*types.AttributeValueMemberN)
+		if !ok {
+			t.Fatalf("%s is %v", name, item[name])
+		}
+		if _, err := fmt.Sscan(v.Value, &n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	next, got := int64(1), []int{}
+	for _, item := range out.Items { // in the order of their key
+		first, end := number(item, "firstPosition"), number(item, "lastPosition")
+		if first != next {
+			t.Errorf("a range begins at %d, want %d", first, next)
+		}
+		next, got = end+1, append(got, int(end-first)+1)
+		assigned := time.UnixMilli(number(item, "assignedAt"))
+		if kept := time.Unix(number(item, "expiresAt"), 0).Sub(assigned); kept < 24*time.Hour-time.Second || kept > 24*time.Hour {
+			t.Errorf("a range is kept for %s", kept)
+		}
+	}
+	if next != last+1 || !slices.Equal(got, sizes) {
+		t.Errorf("%d positions were given out in %v; the audit has %v up to %d", last, sizes, got, next-1)
+	}
+}
+
+// Positions that could not be recorded are given to nobody.
+func TestAuditRefused(t *testing.T) {
+	client := open(t, servicetest.DynamoDB(t))
+	cfg := tables(t, client)
+	s := newStore(t, client, cfg)
+	if err := s.CreateTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Switch(t.Context(), "show-1", true); err != nil {
+		t.Fatal(err)
+	}
+	blind := newStore(t, client, dynamogate.Config{Counters: cfg.Counters, Positions: "t-not-there"})
+	if state, err := blind.Assign(t.Context(), "show-1", 3); fault.Of(err) != fault.Infrastructure || state.On {
+		t.Errorf("without an audit: %+v, %v", state, err)
+	}
+	if state, err := s.Assign(t.Context(), "show-1", 1); err != nil || state.Assigned != 4 {
+		t.Errorf("after it: %+v, %v", state, err)
+	}
+}

@@ -1,0 +1,51 @@
+package frontgate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/millrace-go/millrace/fault"
+)
+
+// The states that a caller can test for.
+var (
+	// ErrUnavailable says that the store cannot be asked: nobody gets a position,
+	// and nobody goes on. It wraps the cause, and its class is
+	// [fault.Infrastructure] unless asking again cannot help.
+	ErrUnavailable = errors.New("frontgate: the store cannot be asked; nobody goes on")
+	// ErrOff says that the gate is off and gives no positions out: the way is open.
+	ErrOff = errors.New("frontgate: the gate is off")
+	// ErrRequest says that a request id was never given out for the event.
+	ErrRequest = errors.New("frontgate: no request id of this event")
+	// ErrLost says that a request id is worth nothing any more: it is too old, or
+	// its counter was lost. Its holder has to ask for a new one.
+	ErrLost = errors.New("frontgate: the position is lost; ask for a new one")
+	// ErrToken says that a request brings no valid token of the gate. It wraps the
+	// reason of package token.
+	ErrToken = errors.New("frontgate: no valid token of the gate")
+	// ErrInvalid says that an event id or a number cannot be. Its class is
+	// [fault.Permanent].
+	ErrInvalid = errors.New("frontgate: invalid")
+)
+
+var (
+	errOld   = errors.New("what is known of the gate is too old")
+	errPanic = errors.New("the store panicked")
+)
+
+func unavailable(cause error) error {
+	err := fmt.Errorf("%w: %w", ErrUnavailable, cause)
+	if fault.Of(cause) == fault.Permanent {
+		return fault.MarkPermanent(err)
+	}
+	return fault.MarkInfrastructure(err)
+}
+
+// refused says why a call has no answer: the caller left, or the store.
+func refused(ctx context.Context, cause error) error {
+	if ctx.Err() != nil && errors.Is(cause, context.Cause(ctx)) {
+		return fmt.Errorf("frontgate: the caller left before it was answered: %w", cause)
+	}
+	return unavailable(cause)
+}

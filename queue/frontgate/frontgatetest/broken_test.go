@@ -1,0 +1,166 @@
+package frontgatetest_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/frontgatetest"
+	"github.com/millrace-go/millrace/queue/frontgate/memgate"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// backend is a correct store with at most one defect, which replaces one of its
+// calls.
+type backend struct {
+	*memgate.Store
+	clock *clock
+
+	assign  func(ctx context.Context, event string, n int) (frontgate.State, error)
+	state   func(ctx context.Context, event string) (frontgate.State, error)
+	advance func(ctx context.Context, event string, by int64, every time.Duration) (frontgate.Round, error)
+	turn    func(ctx context.Context, event string, on bool) (frontgate.State, error)
+	events  func(ctx context.Context) ([]string, error)
+	lose    func() // beside the counters
+	peer    frontgate.Store
+}
+
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) get() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) move(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+func newBackend() *backend {
+	b := &backend{clock: &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}}
+	b.Store = empty(b.clock)
+	return b
+}
+
+func empty(c *clock) *memgate.Store {
+	s, err := memgate.New(memgate.Config{Now: c.get})
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+func (b *backend) Assign(ctx context.Context, event string, n int) (frontgate.State, error) {
+	if b.assign != nil {
+		return b.assign(ctx, event, n)
+	}
+	return b.Store.Assign(ctx, event, n)
+}
+
+func (b *backend) State(ctx context.Context, event string) (frontgate.State, error) {
+	if b.state != nil {
+		return b.state(ctx, event)
+	}
+	return b.Store.State(ctx, event)
+}
+
+func (b *backend) Advance(ctx context.Context, event string, by int64, every time.Duration) (frontgate.Round, error) {
+	if b.advance != nil {
+		return b.advance(ctx, event, by, every)
+	}
+	return b.Store.Advance(ctx, event, by, every)
+}
+
+func (b *backend) Switch(ctx context.Context, event string, on bool) (frontgate.State, error) {
+	if b.turn != nil {
+		return b.turn(ctx, event, on)
+	}
+	return b.Store.Switch(ctx, event, on)
+}
+
+func (b *backend) Events(ctx context.Context) ([]string, error) {
+	if b.events != nil {
+		return b.events(ctx)
+	}
+	return b.Store.Events(ctx)
+}
+
+func (b *backend) harness() frontgatetest.Harness {
+	h := frontgatetest.Harness{Store: b, Peer: b.peer, Move: b.clock.move, Expires: true}
+	h.Lose = func(context.Context) error {
+		b.Store = empty(b.clock)
+		if b.lose != nil {
+			b.lose()
+		}
+		return nil
+	}
+	return h
+}
+
+func TestTheCorrectStorePasses(t *testing.T) {
+	frontgatetest.Run(t, func(*testing.T) frontgatetest.Harness { return newBackend().harness() })
+}
+
+func TestBrokenStoresAreCaught(t *testing.T) {
+	watched := map[string]bool{}
+	for _, d := range defects() {
+		t.Run(d.name, func(t *testing.T) {
+			var failed []string
+			for _, c := range frontgatetest.Cases() {
+				if d.only && !slices.Contains(d.caught, c.Name) {
+					continue
+				}
+				b := newBackend()
+				d.with(b)
+				if err := safely(t.Context(), c, b); err != nil {
+					failed = append(failed, c.Name)
+				}
+			}
+			for _, name := range d.caught {
+				watched[name] = true
+				if !slices.Contains(failed, name) {
+					t.Errorf("%s does not catch it; caught by %v", name, failed)
+				}
+			}
+		})
+	}
+	for _, c := range frontgatetest.Cases() {
+		if !watched[c.Name] {
+			t.Errorf("no broken store shows that %s can fail", c.Name)
+		}
+	}
+}
+
+// A case that needs what a backend does not have is named.
+func TestMissing(t *testing.T) {
+	for _, c := range frontgatetest.Cases() {
+		h := newBackend().harness()
+		h.Expires = false
+		if missing := c.Missing(h); (missing != "") != (c.Name == "kept-after-off") {
+			t.Errorf("%s: %q", c.Name, missing)
+		}
+	}
+}
+
+// safely takes a panic for a failure.
+func safely(ctx context.Context, c frontgatetest.Case, b *backend) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return frontgatetest.Check(ctx, c, b.harness())
+}

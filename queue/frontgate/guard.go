@@ -1,0 +1,78 @@
+package frontgate
+
+import (
+	"errors"
+	"net/http"
+)
+
+// Guard sends a visitor of an event where they belong, with 302:
+//
+//	the gate is off                        /queue/{eventId}
+//	it is on, and there is no valid token  /vwr/{eventId}
+//	it is on, and there is one             /events/{eventId}
+//
+// It is for the way in, such as the link of an event; its answer to who has passed
+// leads to a page, which [Handlers.Protect] guards. Without a store it is 503.
+func (h *Handlers) Guard(w http.ResponseWriter, r *http.Request) {
+	event := h.cfg.Event(r)
+	way, _, err := h.gate.Decide(r.Context(), event, h.token(r, event))
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	switch way {
+	case Open:
+		redirect(w, r, pathTo(h.cfg.QueuePath, event))
+	case Closed:
+		redirect(w, r, pathTo(h.cfg.GatePath, event))
+	case Passed:
+		redirect(w, r, pathTo(h.cfg.EventPath, event))
+	}
+}
+
+// Protect lets requests pass while the gate is off, and those with a valid token
+// while it is on; it sends others to /vwr/{eventId} with 302. Without a store it
+// is 503, and nobody passes.
+func (h *Handlers) Protect(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		event := h.cfg.Event(r)
+		way, _, err := h.gate.Decide(r.Context(), event, h.token(r, event))
+		switch {
+		case err != nil:
+			h.fail(w, r, err)
+		case way == Closed:
+			redirect(w, r, pathTo(h.cfg.GatePath, event))
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// Position is the position that a request has by its verified token, from 1, and 0
+// without a valid one; it fails when the store cannot be asked for the counter of
+// the token, with [ErrUnavailable]. It is what package queuehttp takes as
+// Config.Gate.
+func (h *Handlers) Position(r *http.Request, event string) (int64, error) {
+	position, err := h.gate.Position(r.Context(), event, h.token(r, event))
+	if errors.Is(err, ErrToken) {
+		return 0, nil
+	}
+	return position, err
+}
+
+// token is that of the header, else of the cookie, else "".
+func (h *Handlers) token(r *http.Request, event string) string {
+	if values := r.Header.Values(TokenHeader); len(values) > 0 {
+		return values[0]
+	}
+	c, err := r.Cookie(h.cfg.cookie(event))
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+func redirect(w http.ResponseWriter, r *http.Request, path string) {
+	w.Header().Set("Cache-Control", "no-store")
+	http.Redirect(w, r, path, http.StatusFound)
+}

@@ -1,0 +1,177 @@
+package frontgate
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+)
+
+// Handlers are a gate's on HTTP:
+//
+//	mux.HandleFunc("POST /vwr/assign/{eventId}", h.Assign)
+//	mux.HandleFunc("GET /vwr/check/{eventId}/{requestId}", h.Check)
+//	mux.HandleFunc("GET /enter/{eventId}", h.Guard)
+//	mux.Handle("GET /events/{eventId}", h.Protect(page))
+//	mux.Handle("POST /api/admin/vwr/activate/{eventId}", admin(h.Activate))
+//	mux.Handle("POST /api/admin/vwr/deactivate/{eventId}", admin(h.Deactivate))
+//	mux.Handle("POST /api/admin/vwr/advance/{eventId}", admin(h.Advance))
+//	mux.Handle("GET /api/admin/vwr/status/{eventId}", admin(h.Status))
+//
+// Who may use the last four is for the application to say. Assign and Check are
+// for anybody, without a sign-in: a bot that takes many positions holds up who
+// comes after it by that much, and so bound requests by address, with package
+// ratelimit or at the edge. Everything is answered with Cache-Control: no-store.
+type Handlers struct {
+	gate  *Gate
+	cfg   HTTPConfig
+	quiet complaints
+}
+
+// NewHandlers makes the handlers of a gate.
+func NewHandlers(gate *Gate, cfg HTTPConfig) (*Handlers, error) {
+	if gate == nil {
+		return nil, errors.New("frontgate: the gate is nil; make one with frontgate.New")
+	}
+	cfg, err := cfg.complete()
+	if err != nil {
+		return nil, err
+	}
+	return &Handlers{gate: gate, cfg: cfg, quiet: complaints{start: time.Now()}}, nil
+}
+
+// MaxBody is the longest body of a request, in bytes.
+const MaxBody = 1 << 10
+
+// Assign gives a position out; a body is ignored.
+//
+//	200 {requestId, position, nextPoll}
+//	409 gate-off, with redirectTo: the way is open
+//	503 unavailable, with Retry-After
+func (h *Handlers) Assign(w http.ResponseWriter, r *http.Request) {
+	if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, MaxBody)); err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	place, err := h.gate.Assign(r.Context(), h.cfg.Event(r))
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	h.write(w, r, struct {
+		RequestID string  `json:"requestId"`
+		Position  int64   `json:"position"`
+		NextPoll  float64 `json:"nextPoll"`
+	}{place.RequestID, place.Position, place.NextPoll.Seconds()})
+}
+
+// Check says whether it is the turn of the path's {requestId}. When it is, the
+// answer has the token and sets its cookie.
+//
+//	200 {admitted, position, servingCounter, nextPoll, token, estimatedWait}
+//	404 request-not-found: there is no such request id
+//	410 position-lost: ask for a new one
+//	503 unavailable, with Retry-After
+//
+// Times are in seconds; token is null and estimatedWait above 0 until admitted.
+func (h *Handlers) Check(w http.ResponseWriter, r *http.Request) {
+	event := h.cfg.Event(r)
+	turn, err := h.gate.Check(r.Context(), event, r.PathValue("requestId"))
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	answer := struct {
+		Admitted bool    `json:"admitted"`
+		Position int64   `json:"position"`
+		Serving  int64   `json:"servingCounter"`
+		NextPoll float64 `json:"nextPoll"`
+		Token    *string `json:"token"`
+		Wait     float64 `json:"estimatedWait"`
+	}{turn.Admitted, turn.Position, turn.Serving, turn.NextPoll.Seconds(), nil, turn.Wait.Seconds()}
+	if turn.Admitted {
+		answer.Token = &turn.Token
+		http.SetCookie(w, &http.Cookie{
+			Name: h.cfg.cookie(event), Value: turn.Token, Path: "/", MaxAge: int(h.gate.tokens.Lasts() / time.Second),
+			HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: h.cfg.Secure(r),
+		})
+	}
+	h.write(w, r, answer)
+}
+
+// Activate switches the gate on: 200, as [Handlers.Status].
+func (h *Handlers) Activate(w http.ResponseWriter, r *http.Request) {
+	state, err := h.gate.Activate(r.Context(), h.cfg.Event(r))
+	h.standing(w, r, Round{State: state}, err)
+}
+
+// Deactivate switches the gate off: 200, as [Handlers.Status].
+func (h *Handlers) Deactivate(w http.ResponseWriter, r *http.Request) {
+	state, err := h.gate.Deactivate(r.Context(), h.cfg.Event(r))
+	h.standing(w, r, Round{State: state}, err)
+}
+
+// Status says how the gate stands:
+//
+//	200 {eventId, active, nextPosition, servingCounter, waiting, advanced}
+//
+// nextPosition is the last position given out, of which waiting are not served.
+func (h *Handlers) Status(w http.ResponseWriter, r *http.Request) {
+	state, err := h.gate.Status(r.Context(), h.cfg.Event(r))
+	h.standing(w, r, Round{State: state}, err)
+}
+
+// Advance raises the serving counter at once: by {by} of the body, or by
+// Config.Step without one. 200, as [Handlers.Status], where advanced says by how
+// much it was.
+func (h *Handlers) Advance(w http.ResponseWriter, r *http.Request) {
+	var ask struct {
+		By int64 `json:"by"`
+	}
+	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, MaxBody))
+	body.DisallowUnknownFields()
+	if err := body.Decode(&ask); err != nil && !errors.Is(err, io.EOF) {
+		var large *http.MaxBytesError
+		if !errors.As(err, &large) {
+			err = invalid("the body is not {\"by\": a number}")
+		}
+		h.fail(w, r, err)
+		return
+	}
+	round, err := h.gate.Advance(r.Context(), h.cfg.Event(r), ask.By)
+	h.standing(w, r, round, err)
+}
+
+func (h *Handlers) standing(w http.ResponseWriter, r *http.Request, round Round, err error) {
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	h.write(w, r, struct {
+		Event    string `json:"eventId"`
+		Active   bool   `json:"active"`
+		Assigned int64  `json:"nextPosition"`
+		Serving  int64  `json:"servingCounter"`
+		Waiting  int64  `json:"waiting"`
+		Moved    int64  `json:"advanced"`
+	}{h.cfg.Event(r), round.On, round.Assigned, round.Serving, round.Assigned - round.Serving, round.Moved})
+}
+
+func (h *Handlers) write(w http.ResponseWriter, r *http.Request, v any) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	send(w, http.StatusOK, "application/json", text)
+}
+
+func send(w http.ResponseWriter, status int, kind string, body []byte) {
+	to := w.Header()
+	to.Set("Content-Type", kind)
+	to.Set("Cache-Control", "no-store")
+	to.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // the client may be gone; there is nobody to tell
+}

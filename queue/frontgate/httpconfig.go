@@ -1,0 +1,109 @@
+package frontgate
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// TokenHeader carries the token of the gate for clients without cookies. It wins
+// over the cookie: a request that has it is judged by it alone.
+const TokenHeader = "x-vwr-token"
+
+// HTTPConfig is the configuration of [Handlers]. The zero value works.
+type HTTPConfig struct {
+	// Event says which event a request is about; the path's {eventId} by default.
+	Event func(*http.Request) string
+	// GatePath, EventPath and QueuePath are where visitors are sent; the event goes
+	// where {eventId} is. /vwr/{eventId}, /events/{eventId} and /queue/{eventId} by
+	// default.
+	GatePath  string
+	EventPath string
+	QueuePath string
+	// Cookie is the name of the token's cookie; "urr-vwr-token" by default.
+	Cookie string
+	// PerEvent puts a hyphen and the event after the name of the cookie, so that a
+	// browser can have passed the gates of several events.
+	PerEvent bool
+	// Secure says whether a request came over https, and hence whether the cookie is
+	// Secure; by default whether it has TLS. Behind a proxy that ends TLS let it
+	// return true.
+	Secure func(*http.Request) bool
+	// RetryAfter is what clients are told while the store is away; 3 s by default.
+	RetryAfter time.Duration
+	// Problems is what the types of problems begin with; "/problems/" by default.
+	Problems string
+	// Logger gets the causes of 5xx answers, at most one a second; slog.Default()
+	// when nil.
+	Logger *slog.Logger
+}
+
+const placeholder = "{eventId}"
+
+var cookieName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
+func (c HTTPConfig) complete() (HTTPConfig, error) {
+	for _, field := range [...]struct {
+		value *string
+		usual string
+	}{
+		{&c.GatePath, "/vwr/" + placeholder}, {&c.EventPath, "/events/" + placeholder}, {&c.QueuePath, "/queue/" + placeholder},
+		{&c.Cookie, "urr-vwr-token"}, {&c.Problems, "/problems/"},
+	} {
+		if *field.value == "" {
+			*field.value = field.usual
+		}
+	}
+	if c.RetryAfter == 0 {
+		c.RetryAfter = 3 * time.Second
+	}
+	if c.Event == nil {
+		c.Event = func(r *http.Request) string { return r.PathValue("eventId") }
+	}
+	if c.Secure == nil {
+		c.Secure = func(r *http.Request) bool { return r.TLS != nil }
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	for _, p := range [...]struct{ field, path string }{{"GatePath", c.GatePath}, {"EventPath", c.EventPath}, {"QueuePath", c.QueuePath}} {
+		if err := checkPath(p.path); err != nil {
+			return c, fmt.Errorf("frontgate: HTTPConfig.%s is %q: %w", p.field, p.path, err)
+		}
+	}
+	switch {
+	case !cookieName.MatchString(c.Cookie):
+		return c, fmt.Errorf("frontgate: HTTPConfig.Cookie is %q; use 1 to 64 letters, digits, dots, hyphens and underscores", c.Cookie)
+	case c.RetryAfter < time.Second:
+		return c, fmt.Errorf("frontgate: HTTPConfig.RetryAfter is %s; give at least 1 s, or 0 for 3 s", c.RetryAfter)
+	}
+	return c, nil
+}
+
+// checkPath refuses what a browser could take for another site.
+func checkPath(path string) error {
+	bad := func(r rune) bool { return r == '\\' || r <= ' ' || r == 0x7f }
+	switch {
+	case !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsFunc(path, bad):
+		return errors.New("give a path of this site, such as /vwr/{eventId}")
+	case strings.Count(path, placeholder) != 1 || strings.HasPrefix(path, "/"+placeholder):
+		return errors.New("write {eventId} once, and not first, where the event goes")
+	}
+	return nil
+}
+
+func pathTo(path, event string) string {
+	return strings.Replace(path, placeholder, url.PathEscape(event), 1)
+}
+
+func (c HTTPConfig) cookie(event string) string {
+	if c.PerEvent {
+		return c.Cookie + "-" + url.QueryEscape(event)
+	}
+	return c.Cookie
+}

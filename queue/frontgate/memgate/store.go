@@ -1,0 +1,154 @@
+package memgate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/queue/frontgate"
+)
+
+// Config of a [Store]. The zero value works.
+type Config struct {
+	// Now is the clock; by default the time at which the store was made and what
+	// has passed since then, so that setting the wall clock changes nothing.
+	Now func() time.Time
+}
+
+// Store is a [frontgate.Store] in memory.
+type Store struct {
+	now func() time.Time
+
+	mu    sync.Mutex
+	gates map[string]*gate
+}
+
+var _ frontgate.Store = (*Store)(nil)
+
+type gate struct {
+	epoch                     uint64
+	on                        bool
+	assigned, serving, opened int64
+	advanced                  time.Time
+	until                     time.Time // while it is off
+}
+
+// New returns a store without counters.
+func New(cfg Config) (*Store, error) {
+	if cfg.Now == nil {
+		start := time.Now()
+		cfg.Now = func() time.Time { return start.Add(time.Since(start)) }
+	}
+	return &Store{now: cfg.Now, gates: map[string]*gate{}}, nil
+}
+
+// Assign gives positions out; see [frontgate.Store].
+func (s *Store) Assign(ctx context.Context, event string, n int) (frontgate.State, error) {
+	if err := frontgate.CheckAssign(ctx, event, n); err != nil {
+		return frontgate.State{}, fmt.Errorf("memgate: assign: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g, now := s.gate(event)
+	if g.on {
+		g.assigned += int64(n)
+	}
+	return g.state(now), nil
+}
+
+// State says how the gate stands; see [frontgate.Store].
+func (s *Store) State(ctx context.Context, event string) (frontgate.State, error) {
+	if err := frontgate.Check(ctx, event); err != nil {
+		return frontgate.State{}, fmt.Errorf("memgate: state: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g, now := s.gate(event)
+	return g.state(now), nil
+}
+
+// Advance makes a round; see [frontgate.Store].
+func (s *Store) Advance(ctx context.Context, event string, by int64, every time.Duration) (frontgate.Round, error) {
+	if err := frontgate.CheckAdvance(ctx, event, by, every); err != nil {
+		return frontgate.Round{}, fmt.Errorf("memgate: advance: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g, now := s.gate(event)
+	if !g.on {
+		return frontgate.Round{State: g.state(now)}, nil
+	}
+	r := frontgate.Round{Next: every}
+	// A round of the future is from before the clock was set back.
+	past := now.Sub(g.advanced)
+	if every > 0 && past >= 0 && past < every {
+		r.Next = every - past
+		r.State = g.state(now)
+		return r, nil
+	}
+	if every > 0 {
+		g.advanced = now
+	}
+	r.Moved = min(by, g.assigned-g.serving)
+	g.serving += r.Moved
+	r.State = g.state(now)
+	return r, nil
+}
+
+// Switch switches the gate; see [frontgate.Store].
+func (s *Store) Switch(ctx context.Context, event string, on bool) (frontgate.State, error) {
+	if err := frontgate.Check(ctx, event); err != nil {
+		return frontgate.State{}, fmt.Errorf("memgate: switch: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g, now := s.gate(event)
+	switch {
+	case on == g.on:
+	case on:
+		if g.epoch == 0 {
+			g.epoch = uint64(now.UnixMicro())
+			s.gates[event] = g
+		}
+		g.on, g.opened = true, g.assigned
+	default:
+		g.on, g.serving, g.until = false, g.assigned, now.Add(frontgate.Kept)
+	}
+	return g.state(now), nil
+}
+
+// Events lists the events; see [frontgate.Store].
+func (s *Store) Events(ctx context.Context) ([]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("memgate: events: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	maps.DeleteFunc(s.gates, func(_ string, g *gate) bool { return g.over(now) })
+	return slices.Collect(maps.Keys(s.gates)), nil
+}
+
+// gate returns what is kept of an event, or what a new one begins with. The
+// caller holds s.mu.
+func (s *Store) gate(event string) (*gate, time.Time) {
+	now := s.now()
+	g := s.gates[event]
+	if g != nil && g.over(now) {
+		delete(s.gates, event)
+		g = nil
+	}
+	if g == nil {
+		g = &gate{}
+	}
+	return g, now
+}
+
+func (g *gate) over(now time.Time) bool { return !g.on && !now.Before(g.until) }
+
+func (g *gate) state(now time.Time) frontgate.State {
+	return frontgate.State{Epoch: g.epoch, On: g.on, Assigned: g.assigned, Serving: g.serving, Opened: g.opened, Now: now}
+}

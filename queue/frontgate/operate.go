@@ -1,0 +1,115 @@
+package frontgate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// Activate switches the gate on: from now on arrivals get positions, and the line
+// takes only who brings one. When the line cannot be told, the gate is on all the
+// same and the error is returned: [Gate.Run] tells the line later, and so does
+// calling Activate again.
+func (g *Gate) Activate(ctx context.Context, event string) (State, error) {
+	return g.turn(ctx, event, true)
+}
+
+// Deactivate switches the gate off: nobody gets a position any more, those who
+// have one are admitted, and the line takes everybody again, behind them. For the
+// line the same holds as with Activate.
+func (g *Gate) Deactivate(ctx context.Context, event string) (State, error) {
+	return g.turn(ctx, event, false)
+}
+
+func (g *Gate) turn(ctx context.Context, event string, on bool) (State, error) {
+	if err := CheckEvent(event); err != nil {
+		return State{}, err
+	}
+	began := time.Now()
+	state, err := g.store.Switch(ctx, event, on)
+	if err != nil {
+		return State{}, refused(ctx, err)
+	}
+	g.event(event).learn(state, began)
+	if err := g.tell(ctx, event, state); err != nil {
+		return state, err
+	}
+	return state, nil
+}
+
+// Status says how the gate stands, as the store knows it now.
+func (g *Gate) Status(ctx context.Context, event string) (State, error) {
+	if err := CheckEvent(event); err != nil {
+		return State{}, err
+	}
+	began := time.Now()
+	state, err := g.store.State(ctx, event)
+	if err != nil {
+		return State{}, refused(ctx, err)
+	}
+	g.event(event).learn(state, began)
+	return state, nil
+}
+
+// Advance raises the serving counter at once, beside the rounds: by so many, or
+// by Config.Step when by is 0, and never above the positions given out.
+func (g *Gate) Advance(ctx context.Context, event string, by int64) (Round, error) {
+	if by == 0 {
+		by = g.cfg.Step
+	}
+	if err := CheckAdvance(ctx, event, by, 0); err != nil {
+		return Round{}, err
+	}
+	began := time.Now()
+	round, err := g.store.Advance(ctx, event, by, 0)
+	if err != nil {
+		return Round{}, refused(ctx, err)
+	}
+	g.event(event).learn(round.State, began)
+	return round, nil
+}
+
+// tell brings the line in step with the gate. A gate that somebody else switches
+// meanwhile is looked at again.
+func (g *Gate) tell(ctx context.Context, event string, state State) error {
+	if g.cfg.Line == nil {
+		return nil
+	}
+	const tries = 3
+	for range tries {
+		if err := g.tellOnce(ctx, event, state); err != nil {
+			return err
+		}
+		now, err := g.store.State(ctx, event)
+		if err != nil {
+			return refused(ctx, err)
+		}
+		if now.On == state.On && now.Epoch == state.Epoch && now.Opened == state.Opened {
+			return nil
+		}
+		state = now
+	}
+	return nil // it is switched without end; the next round tells the line
+}
+
+func (g *Gate) tellOnce(ctx context.Context, event string, state State) error {
+	positions := state.Assigned
+	if state.On {
+		// Positions above are behind those who are in the line already, also when the
+		// line is told late.
+		positions = state.Opened
+	}
+	if _, err := g.cfg.Line.Gate(ctx, event, queue.Gate{On: state.On, Positions: positions}); err != nil {
+		return fmt.Errorf("frontgate: tell the line of %q that the gate is %s: %w", event, onOff(state.On), err)
+	}
+	return nil
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}

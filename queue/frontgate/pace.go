@@ -1,0 +1,84 @@
+package frontgate
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// The bounds of Turn.NextPoll.
+const (
+	MinPoll = 2 * time.Second
+	MaxPoll = 15 * time.Second
+)
+
+// nextPoll is when who is so far from the serving counter asks again: from 2 s
+// with the distance to 13.6 s at 20 rounds, and up to a tenth more by chance, so
+// that those who came together do not stay together.
+func (g *Gate) nextPoll(distance int64) time.Duration {
+	return pollAfter(distance, g.cfg.Step, rand.Float64())
+}
+
+func pollAfter(distance, step int64, chance float64) time.Duration {
+	const far = 20 // rounds
+	share := min(1, max(0, float64(distance-1)/float64(far*step)))
+	longest := float64(MaxPoll) / 1.1
+	base := float64(MinPoll) + share*(longest-float64(MinPoll))
+	return time.Duration(base * (1 + chance/10)).Truncate(time.Millisecond)
+}
+
+// moves remembers how the serving counter rose within about the last minute, as
+// a process saw it.
+type moves struct {
+	seen [moments]moment // a ring
+	next int
+}
+
+type moment struct {
+	at      time.Time
+	serving int64
+}
+
+const (
+	moments  = 16
+	memory   = time.Minute
+	interval = memory / (moments - 1)
+)
+
+func (m *moves) add(at time.Time, serving int64) {
+	last := m.seen[(m.next+moments-1)%moments]
+	if !last.at.IsZero() && at.Sub(last.at) < interval {
+		return
+	}
+	m.seen[m.next] = moment{at, serving}
+	m.next = (m.next + 1) % moments
+}
+
+// since is the oldest moment of the last minute; false when there is none that is
+// two rounds ago, without which a rate says little.
+func (m *moves) since(now time.Time, every time.Duration) (moment, bool) {
+	for i := range moments {
+		one := m.seen[(m.next+i)%moments]
+		if age := now.Sub(one.at); !one.at.IsZero() && age <= memory+interval {
+			return one, age >= 2*every
+		}
+	}
+	return moment{}, false
+}
+
+// wait estimates how long a distance takes: at the rate of the last minute, and
+// without one as the rounds are set.
+func (k *known) wait(distance int64, cfg Config) time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := time.Now()
+	if from, ok := k.moves.since(now, cfg.Every); ok && k.state.Serving > from.serving {
+		rate := float64(k.state.Serving-from.serving) / now.Sub(from.at).Seconds()
+		return seconds(float64(distance) / rate)
+	}
+	return time.Duration((distance+cfg.Step-1)/cfg.Step) * cfg.Every
+}
+
+func seconds(s float64) time.Duration {
+	const longest = 24 * 60 * 60
+	return time.Duration(min(s, longest) * float64(time.Second)).Truncate(time.Millisecond)
+}

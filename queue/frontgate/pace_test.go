@@ -1,0 +1,65 @@
+package frontgate_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/millrace-go/millrace/queue/frontgate"
+)
+
+func TestNextPoll(t *testing.T) {
+	for _, c := range []struct {
+		distance int64
+		chance   float64
+		want     time.Duration
+	}{
+		{1, 0, 2 * time.Second}, {500, 0, 2580 * time.Millisecond}, {5_000, 0, 7817 * time.Millisecond},
+		{10_001, 0, 13_636 * time.Millisecond}, {1_000_000, 0, 13_636 * time.Millisecond}, {1_000_000, 1, 15 * time.Second}, {1, 1, 2200 * time.Millisecond},
+	} {
+		got := frontgate.PollAfter(c.distance, 500, c.chance)
+		if d := got - c.want; d < -2*time.Millisecond || d > 2*time.Millisecond {
+			t.Errorf("at a distance of %d with chance %g: %s, want %s", c.distance, c.chance, got, c.want)
+		}
+	}
+	last := time.Duration(0)
+	for distance := int64(1); distance < 30_000; distance += 7 {
+		got := frontgate.PollAfter(distance, 500, 0)
+		if got < frontgate.MinPoll || frontgate.PollAfter(distance, 500, 1) > frontgate.MaxPoll || got < last {
+			t.Fatalf("at a distance of %d: %s, after %s", distance, got, last)
+		}
+		last = got
+	}
+}
+
+// The wait is told by the rate at which the counter rises, and before there is one
+// as the rounds are set.
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory(t)
+		g := newGate(t, store, frontgate.Config{Step: 10})
+		activate(t, g)
+		if _, err := store.Assign(t.Context(), event, 999); err != nil {
+			t.Fatal(err)
+		}
+		place := assign(t, g) // 1000
+		if turn := check(t, g, place.RequestID); turn.Wait != 1000*time.Second {
+			t.Errorf("before the first round: %s, want 100 rounds of 10 s", turn.Wait)
+		}
+		// An operator adds as much as the rounds do: twice as fast.
+		stop := run(t, g)
+		defer stop()
+		for range 24 {
+			time.Sleep(5 * time.Second)
+			if _, err := g.Advance(t.Context(), event, 5); err != nil {
+				t.Fatal(err)
+			}
+			check(t, g, place.RequestID)
+		}
+		turn := check(t, g, place.RequestID)
+		distance := turn.Position - turn.Serving
+		if want := time.Duration(distance) * time.Second / 2; turn.Wait < want*8/10 || turn.Wait > want*12/10 {
+			t.Errorf("at 2 a second, %d away: %s, want about %s", distance, turn.Wait, want)
+		}
+	})
+}

@@ -1,0 +1,139 @@
+package frontgate_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/millrace-go/millrace/queue/frontgate"
+)
+
+// A poll costs no call of the store: whatever the crowd does in a second, one
+// caller asks once.
+func TestPollsCostOneRefresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &watched{Store: memory(t)}
+		g := newGate(t, store, frontgate.Config{})
+		activate(t, g)
+		place := assign(t, g)
+		time.Sleep(time.Second)
+		store.states.Store(0)
+		store.hold = make(chan struct{})
+		for second := range int64(5) {
+			var all sync.WaitGroup
+			for range 200 {
+				all.Go(func() { check(t, g, place.RequestID) })
+			}
+			// While one asks, the others are answered by what is known.
+			synctest.Wait()
+			if asked := store.states.Load(); asked != second+1 {
+				t.Fatalf("after %d bursts of 200 polls the store was asked %d times", second+1, asked)
+			}
+			store.hold <- struct{}{}
+			all.Wait()
+			for range 200 {
+				check(t, g, place.RequestID)
+			}
+			if asked := store.states.Load(); asked != second+1 {
+				t.Fatalf("after %d bursts of 400 polls the store was asked %d times", second+1, asked)
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}
+
+// A refresh that takes long holds nobody up but who makes it.
+func TestSlowRefresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &watched{Store: memory(t)}
+		g := newGate(t, store, frontgate.Config{Refresh: time.Second, Timeout: time.Minute})
+		activate(t, g)
+		place := assign(t, g)
+		time.Sleep(time.Second)
+		store.hold = make(chan struct{})
+		var all sync.WaitGroup
+		all.Go(func() { check(t, g, place.RequestID) })
+		synctest.Wait()
+		time.Sleep(1500 * time.Millisecond) // 2.5 s after the last answer
+		answered := make(chan struct{})
+		all.Go(func() {
+			check(t, g, place.RequestID)
+			close(answered)
+		})
+		synctest.Wait()
+		select {
+		case <-answered:
+		default:
+			t.Error("a poll waits for another's refresh although the counters are not stale")
+		}
+		close(store.hold)
+		all.Wait()
+	})
+}
+
+// An answer that comes late does not undo what is known since.
+func TestLateAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &lateState{Store: memory(t)}
+		g := newGate(t, store, frontgate.Config{})
+		activate(t, g)
+		place := assign(t, g)
+		time.Sleep(time.Second)
+		store.hold = make(chan struct{})
+		var all sync.WaitGroup
+		all.Go(func() { check(t, g, place.RequestID) }) // asks, and is answered of before
+		synctest.Wait()
+		time.Sleep(time.Millisecond)
+		if _, err := g.Advance(t.Context(), event, 1); err != nil {
+			t.Fatal(err)
+		}
+		close(store.hold)
+		all.Wait()
+		if turn := check(t, g, place.RequestID); !turn.Admitted {
+			t.Errorf("%+v", turn)
+		}
+	})
+}
+
+// lateState answers what was when it was asked, when hold is closed.
+type lateState struct {
+	frontgate.Store
+	hold chan struct{}
+}
+
+func (l *lateState) State(ctx context.Context, event string) (frontgate.State, error) {
+	s, err := l.Store.State(ctx, event)
+	if l.hold != nil {
+		<-l.hold
+	}
+	return s, err
+}
+
+// Events that nobody has a gate for cost a bounded memory.
+func TestEventsAreBounded(t *testing.T) {
+	store := &watched{Store: memory(t)}
+	g := newGate(t, store, frontgate.Config{MaxEvents: 10})
+	activate(t, g)
+	for i := range 1000 {
+		name := strings.Repeat("x", i%100+1)
+		if _, err := g.Assign(t.Context(), name); !errors.Is(err, frontgate.ErrOff) {
+			t.Fatal(err)
+		}
+		// What is in use stays known.
+		if way, _, err := g.Decide(t.Context(), event, ""); way != frontgate.Closed || err != nil {
+			t.Fatal(way, err)
+		}
+	}
+	// A hundred others in turn are asked for each time, and what is in use once a
+	// second at most.
+	if asked := store.states.Load(); asked > 1100 {
+		t.Errorf("the store was asked %d times for 1,000 calls of others", asked)
+	}
+	if frontgate.Known(g) > 10 {
+		t.Errorf("%d events are known", frontgate.Known(g))
+	}
+}

@@ -1,0 +1,75 @@
+package frontgate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+)
+
+// problem is an answer to a request that could not be served, as RFC 9457 has it.
+type problem struct {
+	Type       string `json:"type"`
+	Title      string `json:"title"`
+	Status     int    `json:"status"`
+	Detail     string `json:"detail"`
+	RedirectTo string `json:"redirectTo,omitempty"`
+}
+
+func problemOf(err error) problem {
+	var large *http.MaxBytesError
+	switch {
+	case errors.Is(err, ErrOff):
+		return problem{"gate-off", "The gate is off", http.StatusConflict, "no position is needed; the way is open", ""}
+	case errors.Is(err, ErrRequest):
+		return problem{"request-not-found", "No such request id", http.StatusNotFound, "the request id was never given out for this event; ask for a position", ""}
+	case errors.Is(err, ErrLost):
+		return problem{"position-lost", "The position is lost", http.StatusGone, "the request id is too old, or its counter was lost; ask for a new position", ""}
+	case errors.As(err, &large):
+		return problem{"too-large", "The body is too large", http.StatusRequestEntityTooLarge, "send at most " + strconv.Itoa(MaxBody) + " bytes", ""}
+	case errors.Is(err, ErrInvalid):
+		_, why, _ := strings.Cut(err.Error(), ErrInvalid.Error()+": ")
+		return problem{"invalid-request", "The request is not what this route takes", http.StatusBadRequest, why, ""}
+	case errors.Is(err, ErrUnavailable), fault.Of(err) == fault.Infrastructure,
+		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return problem{"unavailable", "Not available at the moment", http.StatusServiceUnavailable, "the gate cannot be asked at the moment; who has a position keeps it, ask again", ""}
+	}
+	return problem{"internal", "Something went wrong here", http.StatusInternalServerError, "something went wrong; it was written to the log", ""}
+}
+
+// fail answers an error.
+func (h *Handlers) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p := problemOf(err)
+	if p.Status >= http.StatusInternalServerError && r.Context().Err() == nil && h.quiet.speak() {
+		h.cfg.Logger.ErrorContext(r.Context(), "frontgate: a request could not be served", "status", p.Status, "error", err)
+	}
+	if errors.Is(err, ErrOff) {
+		p.RedirectTo = pathTo(h.cfg.QueuePath, h.cfg.Event(r))
+	}
+	if p.Status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", strconv.FormatInt(int64((h.cfg.RetryAfter+time.Second-1)/time.Second), 10))
+	}
+	p.Type = h.cfg.Problems + p.Type
+	text, err := json.Marshal(p)
+	if err != nil { // strings and a number always can be
+		text = []byte("{}")
+	}
+	send(w, p.Status, "application/problem+json", text)
+}
+
+// complaints bounds what is logged while a store is away and a crowd polls.
+type complaints struct {
+	start time.Time
+	next  atomic.Int64
+}
+
+func (c *complaints) speak() bool {
+	at, next := int64(time.Since(c.start)), c.next.Load()
+	return at >= next && c.next.CompareAndSwap(next, at+int64(time.Second))
+}

@@ -1,0 +1,38 @@
+// Package redisgate keeps the counters of front gates in Redis or a Redis
+// Cluster, for all processes that serve an event.
+//
+//	store, err := redisgate.New(client, redisgate.Config{})
+//
+//	property                                             proven by
+//	all that a store promises, on Redis and a Cluster    TestConformance
+//	nothing is kept for each who waits: 0 B per head     TestMemory
+//	a gate that is on stays, one that is off is kept
+//	for 24 h                                             TestExpiry
+//	a list of events that was lost comes back            TestListHeals
+//	many processes, one count                            TestManyGates
+//	a server that hangs or is away fails in time, as
+//	infrastructure                                       TestAway
+//	a client that repeats calls or waits is refused      TestNew
+//
+// Each call is one script, by Redis' own clock. A script is its file in lua/ after
+// gate.lua.
+//
+// # Keys
+//
+//	{event}:vwr  hash: epoch, on, assigned, serving, opened, advanced; under 300 B,
+//	             without an expiry while the gate is on, and for 24 h after that
+//	vwr:events   set of the events that have counters, in a slot of its own
+//
+// # Failure modes
+//
+// Redis unreachable, slow, loading, read-only or out of memory: calls fail with
+// [fault.Infrastructure]. A call without an answer may have been carried out:
+// positions given out by it are nobody's, and the serving counter goes past them.
+//
+// Lost data (a flush, a restart without a file, a promotion of a replica that
+// lagged): the epoch differs or is gone, and tickets of the old one are worth
+// nothing. A replica that lagged and has the epoch may give positions out a second
+// time, to at most as many as it missed; use appendfsync always, and WAIT or
+// min-replicas-to-write, where that matters. The line behind the gate counts each
+// position once.
+package redisgate

@@ -1,0 +1,194 @@
+package redisgate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/queue/frontgate"
+)
+
+// Config of a [Store]. The zero value works.
+type Config struct {
+	// Prefix of the keys, before the braces of their hash tag; none by default.
+	// Gates with different prefixes share a Redis without meeting. Up to 200 bytes
+	// without braces.
+	Prefix string
+}
+
+const maxPrefix = 200
+
+// Store is a [frontgate.Store] in Redis or a Redis Cluster, by Redis' own clock.
+type Store struct {
+	client   redis.UniversalClient
+	prefix   string
+	registry string
+	scripts  scripts
+	extra    func() []any // more arguments, for tests
+}
+
+var _ frontgate.Store = (*Store)(nil)
+
+// New makes a store on a client, which stays the caller's to close. It is refused
+// when it does not heed contexts, or repeats calls by itself, since positions that
+// are given out twice are nobody's:
+//
+//	redis.NewUniversalClient(&redis.UniversalOptions{
+//		Addrs: …, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
+//	})
+func New(client redis.UniversalClient, cfg Config) (*Store, error) {
+	switch {
+	case client == nil:
+		return nil, errors.New("redisgate: the client is nil; make one with redis.NewUniversalClient")
+	case len(cfg.Prefix) > maxPrefix:
+		return nil, fmt.Errorf("redisgate: Config.Prefix has %d bytes; use at most %d", len(cfg.Prefix), maxPrefix)
+	case strings.ContainsAny(cfg.Prefix, "{}"):
+		return nil, fmt.Errorf("redisgate: Config.Prefix %q has a brace; the event is the hash tag of the keys, leave braces out", cfg.Prefix)
+	}
+	if err := redisdb.CheckClient(client); err != nil {
+		return nil, fmt.Errorf("redisgate: %w", err)
+	}
+	return &Store{
+		client: client, prefix: cfg.Prefix, registry: cfg.Prefix + "vwr:events",
+		scripts: newScripts(func(text string) string { return text }),
+	}, nil
+}
+
+func (s *Store) key(event string) string { return s.prefix + "{" + event + "}:vwr" }
+
+// Assign gives positions out; see [frontgate.Store].
+func (s *Store) Assign(ctx context.Context, event string, n int) (frontgate.State, error) {
+	if err := frontgate.CheckAssign(ctx, event, n); err != nil {
+		return frontgate.State{}, fmt.Errorf("redisgate: assign: %w", err)
+	}
+	r, err := s.run(ctx, "assign", s.scripts.assign, event, n)
+	return r.State, err
+}
+
+// State says how the gate stands; see [frontgate.Store].
+func (s *Store) State(ctx context.Context, event string) (frontgate.State, error) {
+	if err := frontgate.Check(ctx, event); err != nil {
+		return frontgate.State{}, fmt.Errorf("redisgate: state: %w", err)
+	}
+	r, err := s.run(ctx, "state", s.scripts.state, event)
+	if err == nil && r.On {
+		// The list of events may have been lost without the counters; the next call
+		// makes good what this one cannot.
+		_ = s.client.SAdd(ctx, s.registry, event).Err()
+	}
+	return r.State, err
+}
+
+// Advance makes a round; see [frontgate.Store].
+func (s *Store) Advance(ctx context.Context, event string, by int64, every time.Duration) (frontgate.Round, error) {
+	if err := frontgate.CheckAdvance(ctx, event, by, every); err != nil {
+		return frontgate.Round{}, fmt.Errorf("redisgate: advance: %w", err)
+	}
+	return s.run(ctx, "advance", s.scripts.advance, event, by, every.Microseconds())
+}
+
+// Switch switches the gate; see [frontgate.Store].
+func (s *Store) Switch(ctx context.Context, event string, on bool) (frontgate.State, error) {
+	if err := frontgate.Check(ctx, event); err != nil {
+		return frontgate.State{}, fmt.Errorf("redisgate: switch: %w", err)
+	}
+	wanted := 0
+	if on {
+		wanted = 1
+		// Listed before it is on: what is listed and has no counters is harmless.
+		if err := s.client.SAdd(ctx, s.registry, event).Err(); err != nil {
+			return frontgate.State{}, failed("switch", err)
+		}
+	}
+	r, err := s.run(ctx, "switch", s.scripts.turn, event, wanted, frontgate.Kept.Milliseconds())
+	return r.State, err
+}
+
+func (s *Store) run(ctx context.Context, what string, script *redis.Script, event string, args ...any) (frontgate.Round, error) {
+	if s.extra != nil {
+		args = append(args, s.extra()...)
+	}
+	answer, err := script.Run(ctx, s.client, []string{s.key(event)}, args...).Text()
+	if err != nil {
+		return frontgate.Round{}, failed(what, err)
+	}
+	r, ok := roundOf(answer)
+	if !ok {
+		return frontgate.Round{}, failed(what, fmt.Errorf("the script answered %q", answer))
+	}
+	return r, nil
+}
+
+// Events lists the events; see [frontgate.Store]. Those whose counters have
+// expired are struck off the list.
+func (s *Store) Events(ctx context.Context) ([]string, error) {
+	listed, err := s.client.SMembers(ctx, s.registry).Result()
+	if err != nil {
+		return nil, failed("events", err)
+	}
+	there, err := s.exist(ctx, listed)
+	if err != nil {
+		return nil, failed("events", err)
+	}
+	var events, gone []string
+	for i, event := range listed {
+		if there[i] {
+			events = append(events, event)
+		} else {
+			gone = append(gone, event)
+		}
+	}
+	if len(gone) == 0 {
+		return events, nil
+	}
+	if err := s.client.SRem(ctx, s.registry, members(gone)...).Err(); err != nil {
+		return nil, failed("events", err)
+	}
+	// One of them may have been switched on meanwhile.
+	there, err = s.exist(ctx, gone)
+	if err != nil {
+		return nil, failed("events", err)
+	}
+	for i, event := range gone {
+		if !there[i] {
+			continue
+		}
+		if err := s.client.SAdd(ctx, s.registry, event).Err(); err != nil {
+			return nil, failed("events", err)
+		}
+		events = append(events, event)
+	}
+	return events, nil
+}
+
+// exist says which of the events have counters.
+func (s *Store) exist(ctx context.Context, events []string) ([]bool, error) {
+	there := make([]bool, len(events))
+	if len(events) == 0 {
+		return there, nil
+	}
+	answers := make([]*redis.IntCmd, len(events))
+	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, event := range events {
+			answers[i] = p.Exists(ctx, s.key(event))
+		}
+		return nil
+	})
+	for i, a := range answers {
+		there[i] = a.Val() == 1
+	}
+	return there, err
+}
+
+func members(events []string) []any {
+	all := make([]any, len(events))
+	for i, event := range events {
+		all[i] = event
+	}
+	return all
+}

@@ -1,0 +1,255 @@
+package redisgate_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/internal/redistest"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/frontgatetest"
+	"github.com/millrace-go/millrace/queue/frontgate/redisgate"
+)
+
+func TestMain(m *testing.M) {
+	redis.SetLogger(silence{})
+	goleak.VerifyTestMain(m)
+}
+
+// silence is for the client's own words about servers that are gone.
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
+
+func open(t testing.TB, url string, cfg redisdb.Config) redis.UniversalClient {
+	t.Helper()
+	client, err := redisdb.Open(url, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+// servers opens a client of each kind of Redis.
+var servers = map[string]func(t testing.TB) redis.UniversalClient{
+	"redis": func(t testing.TB) redis.UniversalClient {
+		t.Helper()
+		return open(t, servicetest.Redis(t), redisdb.Config{})
+	},
+	"cluster": func(t testing.TB) redis.UniversalClient {
+		t.Helper()
+		return open(t, "redis://"+servicetest.RedisCluster(t), redisdb.Config{})
+	},
+}
+
+func newStore(t testing.TB, client redis.UniversalClient, prefix string) *redisgate.Store {
+	t.Helper()
+	s, err := redisgate.New(client, redisgate.Config{Prefix: prefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// moment is a clock that stands still.
+type moment struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (m *moment) get() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now
+}
+
+func (m *moment) move(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now = m.now.Add(d)
+}
+
+// harness is two stores with one clock, each with a pool of its own. The scripts
+// are the real ones, but for the time.
+func harness(t *testing.T, connect func(t testing.TB) redis.UniversalClient) frontgatetest.Harness {
+	t.Helper()
+	client := connect(t)
+	m := &moment{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	prefix := redistest.Prefix(t, client)
+	s, peer := newStore(t, client, prefix), newStore(t, connect(t), prefix)
+	redisgate.Clocked(s, m.get)
+	redisgate.Clocked(peer, m.get)
+	return frontgatetest.Harness{Store: s, Peer: peer, Move: m.move, Lose: func(ctx context.Context) error {
+		events, err := s.Events(ctx)
+		if err != nil {
+			return err
+		}
+		for _, event := range events {
+			if err := client.Del(ctx, redisgate.Key(s, event)).Err(); err != nil {
+				return err
+			}
+		}
+		return client.Del(ctx, redisgate.Registry(s)).Err()
+	}}
+}
+
+func TestConformance(t *testing.T) {
+	for kind, connect := range servers {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			frontgatetest.Run(t, func(t *testing.T) frontgatetest.Harness { return harness(t, connect) })
+		})
+	}
+}
+
+// Expiry goes by the server's clock, which nobody can move: TestExpiry has it. A
+// case may not drop out of the suite unnoticed.
+func TestNotApplicable(t *testing.T) {
+	h := harness(t, servers["redis"])
+	for _, c := range frontgatetest.Cases() {
+		if missing := c.Missing(h); (missing != "") != (c.Name == "kept-after-off") {
+			t.Errorf("%s: n/a for %q", c.Name, missing)
+		}
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	client := servers["redis"](t)
+	s := newStore(t, client, redistest.Prefix(t, client))
+	ctx, key := t.Context(), redisgate.Key(s, "show-1")
+	turn := func(on bool) {
+		t.Helper()
+		if _, err := s.Switch(ctx, "show-1", on); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forever := func(when string) {
+		t.Helper()
+		if left := client.PTTL(ctx, key).Val(); left != -1 {
+			t.Errorf("%s the counters are kept for %s", when, left)
+		}
+	}
+	turn(true)
+	forever("while on")
+	if _, err := s.Assign(ctx, "show-1", 3); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Advance(ctx, "show-1", 1, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	forever("after calls")
+	turn(false)
+	first := client.PTTL(ctx, key).Val()
+	if first <= frontgate.Kept-time.Minute || first > frontgate.Kept {
+		t.Errorf("while off the counters are kept for %s", first)
+	}
+	// Nothing renews it.
+	if err := client.PExpire(ctx, key, time.Hour).Err(); err != nil {
+		t.Fatal(err)
+	}
+	turn(false)
+	if _, err := s.State(ctx, "show-1"); err != nil {
+		t.Fatal(err)
+	}
+	if left := client.PTTL(ctx, key).Val(); left > time.Hour {
+		t.Errorf("a call of a gate that is off renewed its time to %s", left)
+	}
+	turn(true)
+	forever("on again")
+}
+
+// A list of events that was lost comes back while the gate is on, and what has
+// expired leaves it.
+func TestListHeals(t *testing.T) {
+	for kind, connect := range servers {
+		t.Run(kind, func(t *testing.T) {
+			client := connect(t)
+			s := newStore(t, client, redistest.Prefix(t, client))
+			ctx := t.Context()
+			if _, err := s.Switch(ctx, "show-1", true); err != nil {
+				t.Fatal(err)
+			}
+			if err := client.Del(ctx, redisgate.Registry(s)).Err(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.State(ctx, "show-1"); err != nil {
+				t.Fatal(err)
+			}
+			if events, err := s.Events(ctx); err != nil || !slices.Equal(events, []string{"show-1"}) {
+				t.Errorf("after a loss of the list: %q, %v", events, err)
+			}
+			if err := client.Del(ctx, redisgate.Key(s, "show-1")).Err(); err != nil {
+				t.Fatal(err)
+			}
+			if events, err := s.Events(ctx); err != nil || len(events) != 0 {
+				t.Errorf("after a loss of the counters: %q, %v", events, err)
+			}
+			if listed := client.SCard(ctx, redisgate.Registry(s)).Val(); listed != 0 {
+				t.Errorf("%d events without counters are listed", listed)
+			}
+		})
+	}
+}
+
+// A million positions take no more than one.
+func TestMemory(t *testing.T) {
+	client := servers["redis"](t)
+	s := newStore(t, client, redistest.Prefix(t, client))
+	ctx := t.Context()
+	if _, err := s.Switch(ctx, "show-1", true); err != nil {
+		t.Fatal(err)
+	}
+	used := func() (all int64) {
+		for _, key := range []string{redisgate.Key(s, "show-1"), redisgate.Registry(s)} {
+			all += client.MemoryUsage(ctx, key).Val()
+		}
+		return all
+	}
+	const people = 1_000_000
+	before := int64(0)
+	for given := 0; given < people; given += frontgate.MaxAssign {
+		if _, err := s.Assign(ctx, "show-1", frontgate.MaxAssign); err != nil {
+			t.Fatal(err)
+		}
+		if given == 0 {
+			before = used()
+		}
+	}
+	if _, err := s.Advance(ctx, "show-1", people, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	after := used()
+	t.Logf("two keys of %d B at %d positions, %d B at %d", before, frontgate.MaxAssign, after, people)
+	if before == 0 || after > before+100 {
+		t.Errorf("they took %d B at first and take %d B", before, after)
+	}
+}
+
+func TestNew(t *testing.T) {
+	if _, err := redisgate.New(nil, redisgate.Config{}); err == nil {
+		t.Error("a nil client was accepted")
+	}
+	for _, o := range []redis.UniversalOptions{{}, {ContextTimeoutEnabled: true, MaxRetries: 2}, {IsClusterMode: true}} {
+		o.Addrs = []string{"127.0.0.1:1"}
+		c := redis.NewUniversalClient(&o)
+		if _, err := redisgate.New(c, redisgate.Config{}); err == nil {
+			t.Errorf("a client with %+v was accepted", o)
+		}
+		c.Close()
+	}
+	client := open(t, "redis://127.0.0.1:1", redisdb.Config{})
+	for _, bad := range []string{"{a}", "a}", strings.Repeat("a", 201)} {
+		if _, err := redisgate.New(client, redisgate.Config{Prefix: bad}); err == nil {
+			t.Errorf("the prefix %q was accepted", bad)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package frontgate_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/memqueue"
+)
+
+var _ frontgate.Line = (*queue.Room)(nil)
+
+// A real room behind the gate keeps the order of arrival: those who were in line, the
+// positions in their order although they come in another, and who comes after.
+func TestRoom(t *testing.T) {
+	store, err := memqueue.New(memqueue.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	room, err := queue.New(store, ring(t, secret), queue.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	if _, err := room.SetThreshold(ctx, event, 0); err != nil {
+		t.Fatal(err)
+	}
+	g := newGate(t, memory(t), frontgate.Config{Line: room})
+	come := func(user, text string, want queue.Status) {
+		t.Helper()
+		position := int64(0)
+		if text != "" {
+			if position, err = g.Position(ctx, event, text); err != nil {
+				t.Fatalf("%s: %v", user, err)
+			}
+		}
+		place, err := room.Check(ctx, event, queue.Visitor{User: user, Position: position})
+		if err != nil || place.Status != want {
+			t.Fatalf("%s with the position %d: %+v, %v, want %s", user, position, place, err, want)
+		}
+	}
+	come("before 1", "", queue.Waiting)
+	come("before 2", "", queue.Waiting)
+	activate(t, g)
+	come("without a position", "", queue.Gated)
+	var places []frontgate.Place
+	for range 5 {
+		places = append(places, assign(t, g))
+	}
+	if _, err := g.Advance(ctx, event, 2); err != nil {
+		t.Fatal(err)
+	}
+	come("position 2", check(t, g, places[1].RequestID).Token, queue.Waiting)
+	come("position 1", check(t, g, places[0].RequestID).Token, queue.Waiting)
+	if _, err := g.Deactivate(ctx, event); err != nil {
+		t.Fatal(err)
+	}
+	come("after 1", "", queue.Waiting)
+	come("position 5", check(t, g, places[4].RequestID).Token, queue.Waiting)
+	come("position 3", check(t, g, places[2].RequestID).Token, queue.Waiting)
+	// A position counts once.
+	come("a friend of position 3", check(t, g, places[2].RequestID).Token, queue.Waiting)
+	come("after 2", "", queue.Waiting)
+
+	want := []string{"before 1", "before 2", "position 1", "position 2", "position 3", "position 5", "after 1", "a friend of position 3", "after 2"}
+	got := make([]string, len(want))
+	for _, user := range want {
+		place, err := room.Status(ctx, event, queue.Visitor{User: user})
+		if err != nil || place.Position < 1 || place.Position > len(got) {
+			t.Fatalf("%s: %+v, %v", user, place, err)
+		}
+		got[place.Position-1] = user
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the line is %q\nwant        %q", got, want)
+	}
+}
