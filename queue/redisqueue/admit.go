@@ -1,0 +1,124 @@
+package redisqueue
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// What one script does at most, so that it is over within a millisecond in a line
+// of a million.
+const (
+	visitMost   = 200
+	admitMost   = 125
+	sweepMost   = 250
+	sweepBlocks = 32
+)
+
+// Admit lets in who is first; see [queue.Store]. A chunk takes several scripts, each
+// of which admits all of its own or none.
+func (s *Store) Admit(ctx context.Context, event string, r queue.Rules) (queue.Admission, error) {
+	if err := checkRules(event, r); err != nil {
+		return queue.Admission{}, wrap("admit to", event, err)
+	}
+	admission, err := s.admit(ctx, event, r, admitMost)
+	for err == nil && admission.More && len(admission.Admitted) < queue.MaxChunk {
+		next, failed := s.admit(ctx, event, r, min(admitMost, queue.MaxChunk-len(admission.Admitted)))
+		if failed != nil {
+			// Those before are in. Whoever calls again is told what is wrong.
+			break
+		}
+		if len(next.Admitted) == 0 {
+			// Others were faster, or the room was closed meanwhile.
+			admission.More = false
+			break
+		}
+		next.Admitted = append(admission.Admitted, next.Admitted...)
+		admission = next
+	}
+	if err != nil {
+		return queue.Admission{}, s.failed("admit to", event, err)
+	}
+	return admission, nil
+}
+
+func (s *Store) admit(ctx context.Context, event string, r queue.Rules, most int) (queue.Admission, error) {
+	a, state, _, err := s.run(ctx, s.scripts.admit, s.keysOf(event), rulesArgs(r, 1).doubles(float64(most)))
+	if err != nil {
+		return queue.Admission{}, err
+	}
+	admission := queue.Admission{State: state, More: a.flag(), Next: a.times(time.Microsecond)}
+	for len(a.rest) > 0 && !a.short {
+		admission.Admitted = append(admission.Admitted, a.admitted())
+	}
+	if a.short {
+		return queue.Admission{}, errShort
+	}
+	return admission, nil
+}
+
+// Sweep removes who was not heard of; see [queue.Store].
+func (s *Store) Sweep(ctx context.Context, event string, r queue.Rules, from int64) (queue.Swept, error) {
+	err := checkRules(event, r)
+	if err == nil && from < 0 {
+		err = bad("the sweep is to go on at %d; blocks are numbered from 0", from)
+	}
+	if err != nil {
+		return queue.Swept{}, wrap("sweep", event, err)
+	}
+	swept, forget, err := s.sweep(ctx, event, r, from)
+	if err == nil && forget {
+		err = s.forget(ctx, event, r)
+	}
+	if err != nil {
+		return queue.Swept{}, s.failed("sweep", event, err)
+	}
+	return swept, nil
+}
+
+func (s *Store) sweep(ctx context.Context, event string, r queue.Rules, from int64) (swept queue.Swept, forget bool, err error) {
+	for range tries {
+		now := s.clock.now()
+		oldest := (now - r.Seen.Microseconds()) / spanOf(r)
+		periods := int(now/spanOf(r)-oldest) + 2
+		args := rulesArgs(r, 4).doubles(float64(oldest), float64(from), sweepMost, sweepBlocks)
+		var a *answer
+		a, swept.State, _, err = s.run(ctx, s.scripts.sweep, s.keysSeen(event, r, oldest, periods), args)
+		if errors.Is(err, errMinute) {
+			continue
+		}
+		if err != nil {
+			return queue.Swept{}, false, err
+		}
+		swept.Removed, swept.Next, swept.Done = a.int(), a.number(), a.flag()
+		forget = a.flag()
+		if a.short || a.rest != "" {
+			return queue.Swept{}, false, errShort
+		}
+		return swept, forget, nil
+	}
+	return queue.Swept{}, false, err
+}
+
+// forget takes an event out of the registry, and puts it back when somebody came
+// before that: who comes later finds it unused, and puts it back themselves.
+func (s *Store) forget(ctx context.Context, event string, r queue.Rules) error {
+	if err := s.client.SRem(ctx, s.registry, event).Err(); err != nil {
+		return fmt.Errorf("take out of the registry: %w", err)
+	}
+	s.added.forget(event)
+	v, err := s.Look(ctx, event, r, 0, 0)
+	if err == nil && v.Waiting+v.Active > 0 {
+		err = s.register(ctx, event)
+	}
+	return err
+}
+
+func sortBlocks(blocks []queue.Block) {
+	slices.SortFunc(blocks, func(a, b queue.Block) int { return cmp.Compare(a.Number, b.Number) })
+}

@@ -1,0 +1,96 @@
+package redisqueue
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// answer is what is left to read of what a script has answered. Reading beyond its
+// end makes it short, and the rest zero.
+type answer struct {
+	rest  string
+	short bool
+}
+
+func (a *answer) take(n int) string {
+	if len(a.rest) < n {
+		a.rest, a.short = "", true
+		return ""
+	}
+	taken := a.rest[:n]
+	a.rest = a.rest[n:]
+	return taken
+}
+
+func (a *answer) float() float64 {
+	eight := a.take(double)
+	if eight == "" {
+		return 0
+	}
+	return math.Float64frombits(binary.LittleEndian.Uint64([]byte(eight)))
+}
+
+func (a *answer) number() int64 { return int64(a.float()) }
+func (a *answer) int() int      { return int(a.float()) }
+func (a *answer) flag() bool    { return a.float() != 0 }
+
+func (a *answer) small() byte {
+	one := a.take(1)
+	if one == "" {
+		return 0
+	}
+	return one[0]
+}
+
+func (a *answer) text() string {
+	two := a.take(2)
+	if two == "" {
+		return ""
+	}
+	return a.take(int(two[0]) | int(two[1])<<8)
+}
+
+func (a *answer) times(unit time.Duration) time.Duration { return time.Duration(a.number()) * unit }
+
+// state reads what every answer begins with. woke says that the event was not in
+// use before.
+func (a *answer) state() (s queue.State, woke bool) {
+	woke = a.flag()
+	s.Epoch = uint64(a.number())
+	s.Now = time.UnixMicro(a.number())
+	s.Threshold = a.int()
+	s.Paused, s.Gated = a.flag(), a.flag()
+	s.Settling = a.times(time.Millisecond)
+	s.Waiting, s.Active, s.Reserved = a.int(), a.int(), a.int()
+	s.Rate.Admitted, s.Rate.Over = a.int(), a.times(time.Millisecond)
+	s.Joined, s.Entered, s.NoShows, s.Expired, s.Departed, s.Swept =
+		a.number(), a.number(), a.number(), a.number(), a.number(), a.number()
+	return s, woke
+}
+
+func (a *answer) outcome() queue.Outcome {
+	status, isNew := queue.Status(a.small()), a.small() != 0
+	return queue.Outcome{Status: status, New: isNew, Order: a.number(), Ahead: a.int(), Left: a.times(time.Millisecond)}
+}
+
+// block reads the bits of a block, whose first is the highest of its byte in Redis.
+func (a *answer) block() queue.Block {
+	b := queue.Block{Number: a.number()}
+	words := a.take(queue.BlockSize / 8)
+	if words == "" {
+		return b
+	}
+	for i := range b.Bits {
+		b.Bits[i] = bits.Reverse64(binary.BigEndian.Uint64([]byte(words[i*8 : i*8+8])))
+	}
+	return b
+}
+
+func (a *answer) admitted() queue.Admitted {
+	order := a.number()
+	return queue.Admitted{Order: order, User: a.text()}
+}

@@ -1,0 +1,100 @@
+package redisqueue
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// packed is what scripts are told: one string costs them less than many.
+type packed []byte
+
+// doubles are the numbers of Lua, which has no others.
+func (p packed) doubles(numbers ...float64) packed {
+	for _, n := range numbers {
+		p = binary.LittleEndian.AppendUint64(p, math.Float64bits(n))
+	}
+	return p
+}
+
+const double = 8 // bytes
+
+// rulesArgs is what all scripts are told; see room.lua.
+func rulesArgs(r queue.Rules, room int) packed {
+	return make(packed, 0, (10+room)*double).doubles(
+		float64(rand.Uint64N(1<<53-1)+1), float64(r.Threshold),
+		ms(r.Active), ms(r.Seen), ms(r.NoShow), float64(r.Tick.Microseconds()), float64(r.Batch),
+		ms(r.SweepEvery), ms(r.Settle), float64(minutesOf(r)))
+}
+
+// ms rounds up, so that what is shorter than a millisecond is not nothing.
+func ms(d time.Duration) float64 { return math.Ceil(float64(d) / float64(time.Millisecond)) }
+
+func flag(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// maxOrder is the highest that a double holds exactly.
+const maxOrder = 1 << 53
+
+func beatsArgs(b queue.Beats) (n int, orders packed) {
+	orders = make(packed, 0, len(b.Orders)*double)
+	for _, order := range b.Orders {
+		if order > 0 && order <= maxOrder {
+			orders = orders.doubles(float64(order))
+		}
+	}
+	return len(orders) / double, orders
+}
+
+// What a visit brings; see visit.lua.
+const (
+	bringsPosition = 1
+	bringsTicket   = 2
+	bringsEntry    = 4
+)
+
+func visitsArgs(visits []queue.Visit) packed {
+	size := 0
+	for i := range visits {
+		size += 4 + len(visits[i].User) + 4*double
+	}
+	p := make(packed, 0, size)
+	for i := range visits {
+		p = p.visit(&visits[i])
+	}
+	return p
+}
+
+func (p packed) visit(v *queue.Visit) packed {
+	var brings byte
+	if v.Position > 0 && v.Position <= maxOrder {
+		brings |= bringsPosition
+	}
+	if v.Epoch != 0 && v.Order > 0 && v.Order <= maxOrder {
+		brings |= bringsTicket
+	}
+	if v.Kind == queue.Verify {
+		brings |= bringsEntry
+	}
+	p = append(p, byte(v.Kind), brings)
+	p = binary.LittleEndian.AppendUint16(p, uint16(len(v.User)))
+	p = append(p, v.User...)
+	if brings&bringsPosition != 0 {
+		p = p.doubles(float64(v.Position))
+	}
+	if brings&bringsTicket != 0 {
+		// An epoch above those of the scripts stays above them.
+		p = p.doubles(float64(v.Epoch), float64(v.Order))
+	}
+	if brings&bringsEntry != 0 {
+		p = p.doubles(float64(v.Entry))
+	}
+	return p
+}

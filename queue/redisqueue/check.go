@@ -1,0 +1,59 @@
+package redisqueue
+
+import (
+	"fmt"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/queue"
+)
+
+func bad(format string, args ...any) error {
+	return fault.MarkPermanent(fmt.Errorf(format, args...))
+}
+
+func checkRules(event string, r queue.Rules) error {
+	switch {
+	case event == "" || len(event) > maxEvent:
+		return bad("the event has %d bytes; it must have 1 to %d", len(event), maxEvent)
+	case unfit(event) >= 0:
+		return bad("the event has a brace, a space or what is no text at byte %d; it is the hash tag of the keys", unfit(event))
+	case r.Threshold < 0:
+		return bad("Rules.Threshold is %d; it must not be negative", r.Threshold)
+	case r.Batch <= 0:
+		return bad("Rules.Batch is %d; it must be positive", r.Batch)
+	case r.Active <= 0 || r.Seen <= 0 || r.NoShow <= 0 || r.Tick <= 0 || r.SweepEvery <= 0 || r.Settle < 0:
+		return bad("a duration of the Rules is missing or negative: %+v", r)
+	}
+	return nil
+}
+
+func checkVisits(b queue.Beats, visits []queue.Visit) error {
+	if len(visits) > queue.MaxVisits {
+		return bad("%d visits; give at most %d", len(visits), queue.MaxVisits)
+	}
+	if len(b.Orders) > queue.MaxBeats {
+		return bad("%d beats; give at most %d", len(b.Orders), queue.MaxBeats)
+	}
+	for i := range visits {
+		v := &visits[i]
+		switch {
+		case len(v.User) == 0 || len(v.User) > maxUser:
+			return bad("a user has %d bytes; it must have 1 to %d", len(v.User), maxUser)
+		case v.Kind > queue.Verify:
+			return bad("a visit of kind %d; there is no such kind", v.Kind)
+		case v.Position < 0:
+			return bad("a position is %d; they count from 1", v.Position)
+		}
+	}
+	return nil
+}
+
+func checkChange(c queue.Change) error {
+	if c.Threshold != nil && *c.Threshold < 0 {
+		return bad("Change.Threshold is %d; it must not be negative", *c.Threshold)
+	}
+	if c.Gate != nil && (c.Gate.Positions < 0 || c.Gate.Positions > maxOrder) {
+		return bad("Gate.Positions is %d; it must be 0 to 2^53", c.Gate.Positions)
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+package redisqueue
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// clock estimates the time of Redis by its last answer, for the names of the keys
+// of minutes: a script has to be told its keys before it can know the time. It
+// need not be right, as the script says so when it is not.
+type clock struct {
+	start time.Time
+	ahead atomic.Int64 // µs: Redis' time when the clock was made
+}
+
+func newClock() *clock {
+	c := &clock{start: time.Now()}
+	c.ahead.Store(c.start.UnixMicro())
+	return c
+}
+
+// set takes an answer's time.
+func (c *clock) set(now int64) { c.ahead.Store(now - time.Since(c.start).Microseconds()) }
+
+// now is Redis' time in µs since 1970, about.
+func (c *clock) now() int64 { return c.ahead.Load() + time.Since(c.start).Microseconds() }

@@ -1,0 +1,56 @@
+package redisqueue_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/internal/redistest"
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/queuetest"
+	"github.com/millrace-go/millrace/queue/redisqueue"
+)
+
+// harness is three processes with a client each. The scripts are the real ones, but
+// for the clock, which stands still between two steps.
+func harness(t *testing.T, connect func(t testing.TB) redis.UniversalClient) queuetest.Harness {
+	t.Helper()
+	client := connect(t)
+	prefix := redistest.Prefix(t, client)
+	var now atomic.Int64
+	now.Store(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).UnixMicro())
+	var stores []queue.Store
+	for range 3 {
+		s := newStore(t, connect(t), prefix)
+		redisqueue.Clocked(s, now.Load)
+		stores = append(stores, s)
+	}
+	return queuetest.Harness{
+		Store: stores[0], Peers: stores,
+		Advance: func(d time.Duration) { now.Add(d.Microseconds()) },
+		Lose:    func(ctx context.Context) error { return lose(ctx, client, prefix) },
+		Skew:    func(d time.Duration) { redisqueue.Skew(stores[0].(*redisqueue.Store), d) },
+	}
+}
+
+func TestConformance(t *testing.T) {
+	for kind, connect := range servers {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			queuetest.Run(t, func(t *testing.T) queuetest.Harness { return harness(t, connect) })
+		})
+	}
+}
+
+// Nothing in the suite is n/a.
+func TestNotApplicable(t *testing.T) {
+	h := harness(t, servers["redis"])
+	for _, c := range queuetest.Cases() {
+		if missing := c.Missing(h); missing != "" {
+			t.Errorf("%s: n/a because %s", c.Name, missing)
+		}
+	}
+}

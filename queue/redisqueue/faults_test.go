@@ -1,0 +1,147 @@
+package redisqueue_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/queue"
+)
+
+// TestFlush loses all data in the middle of a line that eight instances serve.
+// Those with a ticket stand as they stood, newcomers behind them, and nobody enters
+// while the line forms again.
+func TestFlush(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	admin := open(t, s.url())
+	r := newRoom(t, admin, "", 0)
+	const n = 200
+	tickets := make([]queue.Visit, n)
+	for i := range tickets {
+		user := fmt.Sprintf("user-%03d", n-i)
+		v := r.visit(queue.Visit{Kind: queue.Check, User: user})
+		tickets[i] = queue.Visit{Kind: queue.Check, User: user, Epoch: v.Epoch, Order: v.Outcomes[0].Order}
+	}
+	instances := make([]*room, 8)
+	for i := range instances {
+		instances[i] = newRoom(t, open(t, s.url()), "", 1000)
+		instances[i].ahead = r.ahead
+	}
+	// While it is flushed each comes again and again until all have stood in the new
+	// line, and newcomers come among them.
+	zero, all := 0, 1000
+	change := func(to *int) {
+		if _, err := r.store.Change(t.Context(), "e", r.rules, queue.Change{Threshold: to}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(&zero)
+	old := tickets[0].Epoch
+	var group sync.WaitGroup
+	for i, instance := range instances {
+		group.Go(func() {
+			for at := i; at < n; at += len(instances) {
+				for again := true; again; {
+					v, err := instance.store.Visit(t.Context(), "e", instance.rules, queue.Beats{}, []queue.Visit{
+						tickets[at], {Kind: queue.Check, User: fmt.Sprintf("newcomer-%d", at)},
+					})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if again = v.Epoch == old; again {
+						continue
+					}
+					if o := v.Outcomes[0]; o.Status != queue.Waiting || o.Order != tickets[at].Order {
+						t.Errorf("%+v is answered %+v after the loss", tickets[at], o)
+					}
+				}
+			}
+		})
+	}
+	if err := admin.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	group.Wait()
+	r.rules.Threshold, r.rules.Batch = 1000, 1000
+	if a := r.admit(); len(a.Admitted) > 0 || a.Settling <= 0 {
+		t.Fatalf("%d are admitted to a room that settles for %v", len(a.Admitted), a.Settling)
+	}
+	change(&all)
+	r.ahead.Add((2 * time.Minute).Microseconds())
+	a := r.admit()
+	if len(a.Admitted) < 2*n {
+		t.Fatalf("%d of %d are admitted", len(a.Admitted), 2*n)
+	}
+	for i, ticket := range tickets {
+		if a.Admitted[i].User != ticket.User {
+			t.Fatalf("number %d is %s, and was %s before the loss", i, a.Admitted[i].User, ticket.User)
+		}
+	}
+	if !slices.IsSortedFunc(a.Admitted, func(a, b queue.Admitted) int { return int(a.Order - b.Order) }) {
+		t.Error("they are not admitted by their orders")
+	}
+}
+
+// TestLostScripts runs each script on a server that has forgotten it.
+func TestLostScripts(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	admin := open(t, s.url())
+	r := newRoom(t, admin, "", 0)
+	forget := func() {
+		if err := admin.ScriptFlush(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 3 {
+		forget()
+		if o := r.check(fmt.Sprint(i)); o.Ahead != i {
+			t.Errorf("number %d is answered %+v", i, o)
+		}
+	}
+	forget()
+	if n := r.sweep(); n != 0 {
+		t.Errorf("%d were removed", n)
+	}
+	forget()
+	if _, err := r.store.Look(t.Context(), "e", r.rules, 0, 0); err != nil {
+		t.Error(err)
+	}
+	forget()
+	one := 1
+	if _, err := r.store.Change(t.Context(), "e", r.rules, queue.Change{Threshold: &one}); err != nil {
+		t.Error(err)
+	}
+	forget()
+	if a := r.admit(); len(a.Admitted) != 1 || a.Admitted[0].User != "0" {
+		t.Errorf("admitted %+v", a)
+	}
+}
+
+// TestDown: nobody is told anything, in a class that says that it may help to ask
+// again.
+func TestDown(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	r := newRoom(t, open(t, s.url()), "", 0)
+	r.check("a")
+	s.kill()
+	ctx, e := context.Background(), "e"
+	_, err1 := r.store.Visit(ctx, e, r.rules, queue.Beats{}, nil)
+	_, err2 := r.store.Look(ctx, e, r.rules, 0, 0)
+	_, err3 := r.store.Admit(ctx, e, r.rules)
+	_, err4 := r.store.Sweep(ctx, e, r.rules, 0)
+	_, err5 := r.store.Change(ctx, e, r.rules, queue.Change{})
+	_, err6 := r.store.Events(ctx)
+	for i, err := range []error{err1, err2, err3, err4, err5, err6} {
+		if fault.Of(err) != fault.Infrastructure {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+}

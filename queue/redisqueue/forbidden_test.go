@@ -1,0 +1,82 @@
+package redisqueue_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/queue"
+)
+
+// TestForbidden: a user who may not is told what to allow, and may all with it.
+func TestForbidden(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	admin := open(t, s.url())
+	as := func(user string, may ...any) *room {
+		if err := admin.Do(t.Context(), append([]any{"ACL", "SETUSER", user, "on", ">secret"}, may...)...).Err(); err != nil {
+			t.Fatal(err)
+		}
+		client := redis.NewClient(&redis.Options{
+			Addr: s.address, Username: user, Password: "secret", ContextTimeoutEnabled: true, MaxRetries: -1,
+		})
+		t.Cleanup(func() {
+			if err := client.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return newRoom(t, client, "", 1)
+	}
+	little := as("little", "~*", "+evalsha", "+eval", "+sadd")
+	_, err := little.store.Visit(t.Context(), "e", little.rules, queue.Beats{}, nil)
+	if fault.Of(err) != fault.Infrastructure {
+		t.Fatalf("a visit without permission: %v", err)
+	}
+	_, list, found := strings.Cut(err.Error(), "allow it ")
+	list, rest, _ := strings.Cut(list, " on the keys ")
+	if !found || !strings.Contains(rest, "{*}:*") {
+		t.Fatalf("a user without permission is told %v", err)
+	}
+	may := []any{"~{*}:*", "~queue:active-events", "+sadd", "+srem", "+smembers"}
+	for _, one := range strings.Fields(list) {
+		may = append(may, one)
+	}
+	r := as("enough", may...)
+	r.check("inside")
+	r.check("a")
+	r.check("b")
+	r.visit(queue.Visit{Kind: queue.Leave, User: "inside"})
+	on, off, paused := queue.Gate{On: true}, queue.Gate{}, true
+	for _, c := range []queue.Change{{Gate: &on}, {Gate: &off}, {Paused: &paused}} {
+		if _, err := r.store.Change(t.Context(), "e", r.rules, c); err != nil {
+			t.Error(err)
+		}
+	}
+	paused = false
+	if _, err := r.store.Change(t.Context(), "e", r.rules, queue.Change{Paused: &paused}); err != nil {
+		t.Error(err)
+	}
+	if a := r.admit(); len(a.Admitted) != 1 {
+		t.Errorf("admitted %+v", a)
+	}
+	if _, err := r.store.Look(t.Context(), "e", r.rules, 0, 0); err != nil {
+		t.Error(err)
+	}
+	r.ahead.Add((20 * time.Minute).Microseconds())
+	if n := r.sweep(); n != 1 {
+		t.Errorf("%d were removed, want 1", n)
+	}
+	if _, err := r.store.Change(t.Context(), "e", r.rules, queue.Change{Clear: true}); err != nil {
+		t.Error(err)
+	}
+	for range 3 {
+		r.ahead.Add(time.Minute.Microseconds())
+		r.sweep()
+	}
+	if events, err := r.store.Events(t.Context()); err != nil || len(events) != 0 {
+		t.Errorf("the events are %v, %v", events, err)
+	}
+}

@@ -1,0 +1,39 @@
+package redisqueue
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// names of the keys that all scripts declare, in their order in room.lua.
+var names = [...]string{
+	"room", "threshold", "queue", "waiting", "versions", "slots", "used", "runs",
+	"active", "active-seen", "reserved", "entry", "missed",
+}
+
+// minutesOf is for how many minutes a key of liveness is: one, unless Rules.Seen is
+// above an hour, and a sweep would have too many of them to look at.
+func minutesOf(r queue.Rules) int64 {
+	return int64((max(r.Seen, 1) + time.Hour - 1) / time.Hour)
+}
+
+// spanOf is the same in µs.
+func spanOf(r queue.Rules) int64 { return minutesOf(r) * time.Minute.Microseconds() }
+
+// keysOf are the keys of an event, which all have one slot of a Cluster.
+func (s *Store) keysOf(event string) []string { return s.keysSeen(event, queue.Rules{}, 0, 0) }
+
+// keysSeen are these, and those of liveness of n periods from the first on.
+func (s *Store) keysSeen(event string, r queue.Rules, first int64, n int) []string {
+	tag := s.prefix + "{" + event + "}:"
+	keys := make([]string, 0, len(names)+n)
+	for _, name := range names {
+		keys = append(keys, tag+name)
+	}
+	for i := range int64(n) {
+		keys = append(keys, tag+"seen:"+strconv.FormatInt((first+i)*minutesOf(r), 10))
+	}
+	return keys
+}

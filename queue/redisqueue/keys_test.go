@@ -1,0 +1,229 @@
+package redisqueue_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/internal/redistest"
+	"github.com/millrace-go/millrace/queue"
+)
+
+// ttls of all keys with a prefix, by what stands behind the event.
+func ttls(t *testing.T, client redis.UniversalClient, prefix string) map[string]time.Duration {
+	t.Helper()
+	keys, err := keysAt(t.Context(), client, prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]time.Duration{}
+	for _, key := range keys {
+		ttl, err := client.PTTL(t.Context(), key).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, name, _ := strings.Cut(key, "}:")
+		found[name] = ttl
+	}
+	return found
+}
+
+// TestKeys has a room use all its keys: they have the names that others rely on,
+// go by themselves after a day, and not before.
+func TestKeys(t *testing.T) {
+	for kind, connect := range servers {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			client := connect(t)
+			prefix := redistest.Prefix(t, client)
+			r := newRoom(t, client, prefix, 1)
+			on, zero, two := queue.Gate{On: true}, 0, 2
+			change := func(c queue.Change) {
+				if _, err := r.store.Change(t.Context(), "e", r.rules, c); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.check("inside")
+			r.check("missing")
+			r.check("waits")
+			change(queue.Change{Threshold: &two, Gate: &on})
+			r.visit(queue.Visit{Kind: queue.Check, User: "gated", Position: 5})
+			r.admit() // the one who will be missing
+			r.ahead.Add(r.rules.NoShow.Microseconds())
+			change(queue.Change{Threshold: &zero})
+			r.ahead.Add((3 * time.Hour).Microseconds()) // all is renewed
+			r.visit(queue.Visit{Kind: queue.Heartbeat, User: "waits"})
+			off := queue.Gate{}
+			change(queue.Change{Gate: &off})
+			r.ahead.Add((2 * time.Hour).Microseconds())
+			r.visit(queue.Visit{Kind: queue.Heartbeat, User: "waits"})
+
+			found := ttls(t, client, prefix)
+			for name, ttl := range found {
+				low, high := 24*time.Hour, 25*time.Hour
+				switch {
+				case name == "threshold":
+					low, high = -1, -1 // what an operator has set is for a day to come
+				case name == "":
+					continue // the registry
+				case strings.HasPrefix(name, "seen:"):
+					low, high = r.rules.Seen, r.rules.Seen+3*time.Minute
+				}
+				if ttl < low || ttl > high {
+					t.Errorf("%s is kept for %v, want %v to %v", name, ttl, low, high)
+				}
+			}
+			for _, name := range []string{"queue", "threshold", "room", "waiting", "versions", "slots", "used", "runs"} {
+				if _, ok := found[name]; !ok {
+					t.Errorf("there is no key %s: %v", name, found)
+				}
+			}
+			if n, err := client.ZCard(t.Context(), prefix+"{e}:queue").Result(); err != nil || n != 2 {
+				t.Errorf("the queue holds %d, %v; want 2", n, err)
+			}
+		})
+	}
+}
+
+// TestActiveKeys looks at the keys of those inside as other programs may.
+func TestActiveKeys(t *testing.T) {
+	t.Parallel()
+	client := servers["redis"](t)
+	prefix := redistest.Prefix(t, client)
+	r := newRoom(t, client, prefix, 1)
+	r.check("inside")
+	r.check("reserved")
+	r.rules.Threshold = 2
+	r.admit()
+	now := r.visit().Now
+	for key, want := range map[string]map[string]time.Duration{
+		"active":      {"inside": r.rules.Active, "reserved": r.rules.NoShow},
+		"active-seen": {"inside": 0},
+	} {
+		all, err := client.ZRangeWithScores(t.Context(), prefix+"{e}:"+key, 0, -1).Result()
+		if err != nil || len(all) != len(want) {
+			t.Errorf("%s is %v, %v; want %v", key, all, err, want)
+		}
+		for _, z := range all {
+			off := time.UnixMilli(int64(z.Score)).Sub(now.Add(want[z.Member.(string)]))
+			if off < -time.Minute || off > time.Second {
+				t.Errorf("%s: %v is %v off", key, z.Member, off)
+			}
+		}
+	}
+	for name, ttl := range ttls(t, client, prefix) {
+		if slices.Contains([]string{"active", "active-seen", "reserved", "entry"}, name) && ttl < 24*time.Hour {
+			t.Errorf("%s is kept for %v", name, ttl)
+		}
+	}
+}
+
+// TestPausedStays keeps a room that an operator has closed, and lets go of one that
+// somebody has only looked at.
+func TestPausedStays(t *testing.T) {
+	t.Parallel()
+	client := servers["redis"](t)
+	prefix := redistest.Prefix(t, client)
+	r := newRoom(t, client, prefix, 1)
+	if _, err := r.store.Look(t.Context(), "e", r.rules, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	if ttl := ttls(t, client, prefix)["room"]; ttl < 24*time.Hour {
+		t.Errorf("a room that was looked at is kept for %v", ttl)
+	}
+	if events, err := r.store.Events(t.Context()); err != nil || len(events) != 0 {
+		t.Errorf("the events are %v, %v, after a look at one", events, err)
+	}
+	for _, paused := range []bool{true, false} {
+		if _, err := r.store.Change(t.Context(), "e", r.rules, queue.Change{Paused: &paused}); err != nil {
+			t.Fatal(err)
+		}
+		if ttl := ttls(t, client, prefix)["room"]; (ttl == -1) != paused {
+			t.Errorf("a room is kept for %v; paused: %t", ttl, paused)
+		}
+	}
+}
+
+// TestRegistry takes an event out of the registry while it is in use, as a sweep that
+// was overtaken does: whoever finds it unused puts it back.
+func TestRegistry(t *testing.T) {
+	for kind, connect := range servers {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			client := connect(t)
+			prefix := redistest.Prefix(t, client)
+			r := newRoom(t, client, prefix, 1)
+			listed := func() bool {
+				events, err := r.store.Events(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				return slices.Equal(events, []string{"e"})
+			}
+			for i := range 3 {
+				user := fmt.Sprint(i)
+				if r.check(user); !listed() {
+					t.Fatalf("the event is not listed after visit %d", i)
+				}
+				r.visit(queue.Visit{Kind: queue.Leave, User: user})
+				if err := client.SRem(t.Context(), prefix+"queue:active-events", "e").Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// TestOlderData restarts a server with data that is older than what it has told: who
+// has looked since sees all that is there now, and nothing that was lost.
+func TestOlderData(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	admin := open(t, s.url())
+	r := newRoom(t, admin, "", 0)
+	r.check("kept")
+	if err := admin.Save(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	r.check("lost")
+	r.check("lost too")
+	before, err := r.store.Look(t.Context(), "e", r.rules, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.kill()
+	s.start()
+	eventually(t, "the server has its data", func() error { return admin.Ping(t.Context()).Err() })
+	for i := range 5 {
+		r.check(fmt.Sprint("new", i))
+	}
+	after, err := r.store.Look(t.Context(), "e", r.rules, before.Epoch, before.Version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after.Epoch != before.Epoch || !after.Full || after.Waiting != 6 || after.Version <= before.Version {
+		t.Errorf("epoch %d, version %d became %+v", before.Epoch, before.Version, after)
+	}
+	again, err := r.store.Look(t.Context(), "e", r.rules, after.Epoch, after.Version)
+	if err != nil || again.Full || len(again.Blocks) != 0 {
+		t.Errorf("nothing happened, and a look sees %+v, %v", again, err)
+	}
+}
+
+// eventually waits for what a server is about to do.
+func eventually(t *testing.T, what string, try func() error) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		err := try()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+}

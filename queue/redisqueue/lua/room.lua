@@ -1,0 +1,140 @@
+-- Begins every script: whose clock decides, the rules, and the room. Nothing is
+-- read or written before open() is called.
+-- KEYS[1] room      STRING  40 packed doubles, as numbered below
+-- KEYS[2] threshold STRING  what the operator has set; decimal
+-- KEYS[3] queue     ZSET    order -> user: all who wait
+-- KEYS[4] waiting   STRING  bitmap: which orders wait; see line.lua
+-- KEYS[5] versions  ZSET    version of the last change -> block of 1,024 orders
+-- KEYS[6] slots     HASH    where the bits of a segment of 65,536 orders are; see line.lua
+-- KEYS[7] used      STRING  bitmap: which orders from outside were taken
+-- KEYS[8] runs      ZSET    last -> first order of what the room itself has given out
+-- KEYS[9] active    ZSET    expiry in ms -> user: inside or admitted
+-- KEYS[10] active-seen ZSET last sign of life in ms -> user: inside
+-- KEYS[11] reserved ZSET    expiry in ms -> user: admitted and not seen yet
+-- KEYS[12] entry    HASH    user -> packed: order, and when the time inside ends in ms
+--                           (reserved and missed: when they were admitted)
+-- KEYS[13] missed   ZSET    until when in ms -> user: no-shows who may have their order back
+-- ARGV[1] packed doubles: an epoch in case a new one begins, threshold, then in ms
+--   active, seen, no-show, then tick in µs, batch, then in ms sweep-every, settle,
+--   and how many minutes a key seen:<minute> is for
+-- Cost: one MGET, a ZCARD and two ZCOUNT; at the end one SET where something changed.
+local call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, unpack
+local floor, min, max, rep = math.floor, math.min, math.max, string.rep
+local ROOM, THRESHOLD, QUEUE, WAITING, VERSIONS, SLOTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
+
+local EPOCH, STARTED, FLOOR, HIGHEST, SOLID, VERSION, OLDEST = 1, 2, 3, 4, 5, 6, 7
+local SETTLED, PAUSED, GATE, GATEBASE, NEXT, BASE = 8, 9, 10, 11, 12, 13
+local JOINED, ENTERED, NOSHOWS, EXPIRED, DEPARTED, SWEPT = 14, 15, 16, 17, 18, 19
+local TICK, TAKEN, SWEPT_AT, EMPTY_AT, RENEWED, RATE_SINCE, RATE_LAST, RATES = 20, 21, 22, 23, 24, 25, 26, 27
+local HELD, SERVER = 39, 40
+-- EPOCH random; STARTED ms. FLOOR: tickets up to this order are worth nothing.
+-- HIGHEST order given out or taken; the room gave out all from SOLID to HIGHEST.
+-- VERSION of the last change; a look from below OLDEST starts again.
+-- SETTLED: ms, until when nobody enters. GATE: 0 never on, 1 on, 2 was on.
+-- NEXT slot to give out, BASE the first in the bitmap of the waiting. Then the
+-- counts of queue.State. TICK: its start in µs, with TAKEN admissions. SWEPT_AT: ms,
+-- the last beginning. EMPTY_AT: ms, since when a sweep has found nobody, or 0.
+-- RENEWED: ms, when all keys' expiry was. RATES: admissions of the last 12 periods
+-- of 5 s, RATE_LAST the newest of them, RATE_SINCE in ms when they began. HELD: ms,
+-- until when no sweep removes anybody. SERVER: the first 48 bits of the replication id
+-- of the server that the last look was at.
+local FIELDS, SHAPE = 40, '<' .. rep('d', 40)
+local PERIOD, PERIODS = 5000, 12
+local RENEWAL = 3600000
+
+local time = call('TIME')
+local clock = time[1] * 1000000 + time[2]
+local now = floor(clock / 1000)
+local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, rest = unpack('<dddddddddd', ARGV[1])
+local span = minutes * 60000
+
+local room, threshold, waiting, active, reserved
+local changed, fresh, woke = false, false, 0
+
+-- begin makes a new room. What an earlier one left behind belongs to nobody.
+local function begin()
+  call('UNLINK', QUEUE, WAITING, VERSIONS, SLOTS, USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED)
+  room = {}
+  for i = 1, FIELDS do room[i] = 0 end
+  room[EPOCH], room[STARTED], room[HIGHEST], room[SOLID] = new_epoch, now, clock - 1, clock
+  room[VERSION], room[OLDEST] = 1, 1
+  changed, fresh = true, true
+end
+
+-- count makes waiting, active and reserved what they are. Whose time is over does
+-- not count, cleaned or not.
+local function count()
+  waiting = call('ZCARD', QUEUE)
+  active = call('ZCOUNT', ACTIVE, '(' .. now, '+inf')
+  reserved = 0
+  if active > 0 then reserved = call('ZCOUNT', RESERVED, '(' .. now, '+inf') end
+end
+
+local function open()
+  local stored = call('MGET', ROOM, THRESHOLD)
+  if stored[1] and #stored[1] == FIELDS * 8 then
+    room = {unpack(SHAPE, stored[1])}
+  else
+    begin()
+  end
+  threshold = tonumber(stored[2]) or usual
+  count()
+end
+
+local function add(field, n)
+  room[field] = room[field] + n
+  changed = true
+end
+
+-- admitted counts n admissions from the line for the rate.
+local function admitted(n)
+  local period, last = floor(now / PERIOD), room[RATE_LAST]
+  if period < last or period >= last + PERIODS then
+    for i = 0, PERIODS - 1 do room[RATES + i] = 0 end
+    room[RATE_SINCE] = now
+  else
+    for i = last + 1, period do room[RATES + i % PERIODS] = 0 end
+  end
+  room[RATE_LAST] = period
+  add(RATES + period % PERIODS, n)
+end
+
+-- rate returns how many were admitted within the last minute, and over how many ms:
+-- a tick for the first, and never more than those periods that lie in the minute.
+local function rate()
+  local period, last, sum = floor(now / PERIOD), room[RATE_LAST], 0
+  for i = max(period, last) - PERIODS + 1, min(period, last) do sum = sum + room[RATES + i % PERIODS] end
+  if sum == 0 then return 0, 0 end
+  return sum, min(now - room[RATE_SINCE] + floor(tick / 1000), now - (period - PERIODS + 1) * PERIOD)
+end
+
+-- settling is for how many ms nobody enters: not longer after a step of the clock.
+local function settling()
+  local left = room[SETTLED] - now
+  if left > 0 and left <= settle then return left end
+  return 0
+end
+
+local function state()
+  local sum, over = rate()
+  return pack('<ddddddddddddddddd', woke, room[EPOCH], clock, threshold, room[PAUSED], room[GATE] == 1 and 1 or 0,
+    settling(), waiting, active, reserved, sum, over,
+    room[JOINED], room[ENTERED], room[NOSHOWS], room[EXPIRED], room[DEPARTED]) .. pack('<d', room[SWEPT])
+end
+
+-- close writes the room back. All keys expire when nobody asks for a day, but for
+-- what an operator has set, which may be for a day to come.
+local function close()
+  local renew = fresh or now - room[RENEWED] > RENEWAL or now < room[RENEWED]
+  if renew then room[RENEWED] = now end
+  if changed or renew then call('SET', ROOM, pack(SHAPE, spread(room)), 'KEEPTTL') end
+  if not renew then return end
+  local kept = 24 * RENEWAL + max(grace, RENEWAL)
+  for i = 3, 13 do call('PEXPIRE', KEYS[i], kept) end
+  if room[PAUSED] == 1 or room[GATE] == 1 then
+    call('PERSIST', ROOM)
+  else
+    call('PEXPIRE', ROOM, kept)
+  end
+end

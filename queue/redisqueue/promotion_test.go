@@ -1,0 +1,93 @@
+package redisqueue_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// TestClusterPromotion has a replica of a Cluster take the slots of its master, which
+// is gone; the client of the Cluster finds it, and the line stands.
+func TestClusterPromotion(t *testing.T) {
+	t.Parallel()
+	options := []string{"--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--repl-diskless-sync-delay", "0"}
+	old, next := newServer(t, options...), newServer(t, options...)
+	master, replica := open(t, old.url()), open(t, next.url())
+	host, port, _ := strings.Cut(old.address, ":")
+	id, err := master.Do(t.Context(), "CLUSTER", "MYID").Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{
+		master.Do(t.Context(), "CLUSTER", "ADDSLOTSRANGE", 0, 16383).Err(),
+		replica.Do(t.Context(), "CLUSTER", "MEET", host, port).Err(),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the nodes know each other", func() error { return replica.Do(t.Context(), "CLUSTER", "REPLICATE", id).Err() })
+	eventually(t, "replication", func() error {
+		info, err := replica.Info(t.Context(), "replication").Result()
+		if err == nil && !strings.Contains(info, "master_link_status:up") {
+			err = fmt.Errorf("not linked: %s", info)
+		}
+		return err
+	})
+	eventually(t, "the cluster serves", func() error { return master.Set(t.Context(), "x", 1, 0).Err() })
+
+	client := redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs: []string{old.address, next.address}, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
+		ClusterStateReloadInterval: 50 * time.Millisecond,
+		PoolSize:                   10_000, // after so many failures the pool itself tries for ever
+	})
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	r := newRoom(t, client, "", 0)
+	const n = 50
+	for i := range n {
+		r.check(fmt.Sprint("user", i))
+	}
+	before, err := r.store.Look(t.Context(), "e", r.rules, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if replicas, err := master.Do(t.Context(), "WAIT", 1, 0).Int(); err != nil || replicas != 1 {
+		t.Fatalf("%d replicas have all: %v", replicas, err)
+	}
+	old.kill()
+	if err := replica.Do(t.Context(), "CLUSTER", "FAILOVER", "TAKEOVER").Err(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the client finds the new master", func() error {
+		_, err := r.store.Visit(t.Context(), "e", r.rules, queue.Beats{}, nil)
+		return err
+	})
+	for i := range n {
+		if o := r.check(fmt.Sprint("user", i)); o.Status != queue.Waiting || o.New || o.Ahead != i {
+			t.Errorf("number %d is answered %+v after the promotion", i, o)
+		}
+	}
+	after, err := r.store.Look(t.Context(), "e", r.rules, before.Epoch, before.Version)
+	if err != nil || after.Epoch != before.Epoch || after.Waiting != n || !after.Full {
+		t.Errorf("a look after the promotion sees %+v, %v", after.State, err)
+	}
+	r.rules.Threshold = n
+	a := r.admit()
+	for i, one := range a.Admitted {
+		if one.User != fmt.Sprint("user", i) {
+			t.Errorf("%s is admitted as number %d", one.User, i)
+		}
+	}
+	if len(a.Admitted) != n {
+		t.Errorf("%d of %d are admitted", len(a.Admitted), n)
+	}
+}

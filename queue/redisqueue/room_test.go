@@ -1,0 +1,102 @@
+package redisqueue_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/redisqueue"
+)
+
+// room is an event of a store whose clock can be moved.
+type room struct {
+	t     *testing.T
+	store *redisqueue.Store
+	rules queue.Rules
+	ahead *atomic.Int64 // µs
+}
+
+func newRoom(t *testing.T, client redis.UniversalClient, prefix string, threshold int) *room {
+	t.Helper()
+	r := &room{t: t, store: newStore(t, client, prefix), rules: rulesOf(threshold), ahead: new(atomic.Int64)}
+	redisqueue.Clocked(r.store, func() int64 { return time.Now().UnixMicro() + r.ahead.Load() })
+	return r
+}
+
+func (r *room) visit(visits ...queue.Visit) queue.Visited {
+	r.t.Helper()
+	v, err := r.store.Visit(r.t.Context(), "e", r.rules, queue.Beats{}, visits)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return v
+}
+
+func (r *room) check(user string) queue.Outcome {
+	r.t.Helper()
+	return r.visit(queue.Visit{Kind: queue.Check, User: user}).Outcomes[0]
+}
+
+func (r *room) admit() queue.Admission {
+	r.t.Helper()
+	a, err := r.store.Admit(r.t.Context(), "e", r.rules)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return a
+}
+
+func (r *room) sweep() (removed int) {
+	r.t.Helper()
+	for from := int64(0); ; {
+		s, err := r.store.Sweep(r.t.Context(), "e", r.rules, from)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if removed += s.Removed; s.Done {
+			return removed
+		}
+		from = s.Next
+	}
+}
+
+// TestPlacesWithinACall has many ask for their place in a call that changes the line.
+func TestPlacesWithinACall(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	r := newRoom(t, open(t, s.url()), "", 0)
+	const n = 100
+	user := func(i int) string { return fmt.Sprint("user", i) }
+	for i := range n {
+		r.check(user(i))
+	}
+	var visits []queue.Visit
+	var want []int
+	add := func(kind queue.Kind, who string, ahead int) {
+		visits, want = append(visits, queue.Visit{Kind: kind, User: who}), append(want, ahead)
+	}
+	for i := range 40 {
+		add(queue.Heartbeat, user(i), i)
+	}
+	add(queue.Leave, user(0), 0)
+	add(queue.Heartbeat, user(50), 49)
+	add(queue.Check, "new", n-1)
+	add(queue.Heartbeat, "new", n-1)
+	add(queue.Leave, user(1), 0)
+	add(queue.Heartbeat, "new", n-2)
+	visits, want = append(visits, queue.Visit{Kind: queue.Check, User: "old", Epoch: 1, Order: 5}), append(want, 0)
+	add(queue.Heartbeat, user(50), 49)
+	add(queue.Check, "newer", n)
+	add(queue.Heartbeat, "newer", n)
+	add(queue.Leave, "old", 0)
+	add(queue.Heartbeat, "newer", n-1)
+	for i, o := range r.visit(visits...).Outcomes {
+		if o.Ahead != want[i] || (o.Status == queue.None) != (visits[i].Kind == queue.Leave) {
+			t.Errorf("visit %d, %+v, is answered %+v, want %d ahead", i, visits[i], o, want[i])
+		}
+	}
+}

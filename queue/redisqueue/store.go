@@ -1,0 +1,137 @@
+package redisqueue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/queue"
+)
+
+// Store is a [queue.Store] in Redis or a Redis Cluster, by Redis' own clock.
+type Store struct {
+	client   redis.UniversalClient
+	prefix   string
+	registry string
+	scripts  scripts
+	clock    *clock
+	added    registered
+	extra    func() []any // more arguments, for tests
+}
+
+var _ queue.Store = (*Store)(nil)
+
+// New makes a store on a client, which stays the caller's to close. A client is
+// refused that does not heed contexts (a server that hangs would hold callers
+// beyond theirs) or repeats calls (an admission that is carried out twice and
+// answered once tells nobody of the first):
+//
+//	redis.NewUniversalClient(&redis.UniversalOptions{
+//		Addrs: …, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
+//	})
+func New(client redis.UniversalClient, cfg Config) (*Store, error) {
+	if client == nil {
+		return nil, errors.New("redisqueue: the client is nil; make one with redis.NewUniversalClient")
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	if err := redisdb.CheckClient(client); err != nil {
+		return nil, fmt.Errorf("redisqueue: %w", err)
+	}
+	return &Store{
+		client: client, prefix: cfg.Prefix, registry: cfg.Prefix + "queue:active-events",
+		scripts: newScripts(func(text string) string { return text }),
+		clock:   newClock(), added: registered{at: map[string]time.Time{}},
+	}, nil
+}
+
+// run runs a script, and reads the state that its answer begins with.
+func (s *Store) run(ctx context.Context, script *redis.Script, keys []string, args ...[]byte) (a *answer, state queue.State, woke bool, err error) {
+	all := make([]any, 0, len(args)+1)
+	for _, arg := range args {
+		all = append(all, arg)
+	}
+	if s.extra != nil {
+		all = append(all, s.extra()...)
+	}
+	text, err := script.Run(ctx, s.client, keys, all...).Text()
+	if err != nil {
+		return nil, state, false, err
+	}
+	a = &answer{rest: text}
+	if len(text) == double {
+		s.clock.set(a.number())
+		return nil, state, false, errMinute
+	}
+	if state, woke = a.state(); a.short {
+		return nil, state, false, fmt.Errorf("the script answered %d bytes", len(text))
+	}
+	s.clock.set(state.Now.UnixMicro())
+	return a, state, woke, nil
+}
+
+// errMinute says that the script needs the keys of other minutes, and the clock
+// knows by now of which.
+var errMinute = errors.New("the clock of Redis differs at each look")
+
+// tries of a call whose keys are those of minutes: the first after a step of the
+// clock is in vain, and one may be as the minute ends.
+const tries = 4
+
+// Look says how the line stands; see [queue.Store].
+func (s *Store) Look(ctx context.Context, event string, r queue.Rules, epoch, version uint64) (queue.View, error) {
+	if err := checkRules(event, r); err != nil {
+		return queue.View{}, wrap("look at", event, err)
+	}
+	args := rulesArgs(r, 3).doubles(float64(epoch), float64(version), queue.MaxBlocks)
+	a, state, _, err := s.run(ctx, s.scripts.look, s.keysOf(event), args)
+	if err != nil {
+		return queue.View{}, s.failed("look at", event, err)
+	}
+	v := queue.View{State: state, Version: uint64(a.number()), Full: a.flag(), More: a.flag()}
+	for len(a.rest) > 0 && !a.short {
+		v.Blocks = append(v.Blocks, a.block())
+	}
+	if a.short {
+		return queue.View{}, s.failed("look at", event, errShort)
+	}
+	sortBlocks(v.Blocks)
+	if state.Waiting+state.Active > 0 {
+		s.again(ctx, event)
+	}
+	return v, nil
+}
+
+var errShort = errors.New("the script's answer ends too soon")
+
+// Change carries out what an operator wants; see [queue.Store].
+func (s *Store) Change(ctx context.Context, event string, r queue.Rules, c queue.Change) (queue.State, error) {
+	err := checkRules(event, r)
+	if err == nil {
+		err = checkChange(c)
+	}
+	if err != nil {
+		return queue.State{}, wrap("change", event, err)
+	}
+	threshold, paused, gate, positions := -1.0, -1.0, -1.0, 0.0
+	if c.Threshold != nil {
+		threshold = float64(*c.Threshold)
+	}
+	if c.Paused != nil {
+		paused = flag(*c.Paused)
+	}
+	if c.Gate != nil {
+		gate, positions = flag(c.Gate.On), float64(c.Gate.Positions)
+	}
+	args := rulesArgs(r, 5).doubles(threshold, paused, flag(c.Clear), gate, positions)
+	_, state, _, err := s.run(ctx, s.scripts.change, s.keysOf(event), args)
+	if err != nil {
+		return queue.State{}, s.failed("change", event, err)
+	}
+	return state, nil
+}

@@ -1,0 +1,107 @@
+package redisqueue_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/redisqueue"
+)
+
+func TestMain(m *testing.M) {
+	redis.SetLogger(silence{})
+	goleak.VerifyTestMain(m)
+}
+
+// silence is for the client's own words about servers that are gone.
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
+
+func open(t testing.TB, url string) redis.UniversalClient {
+	t.Helper()
+	client, err := redisdb.Open(url, redisdb.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Errorf("close the client: %v", err)
+		}
+	})
+	return client
+}
+
+// servers opens a client of each kind of Redis.
+var servers = map[string]func(t testing.TB) redis.UniversalClient{
+	"redis": func(t testing.TB) redis.UniversalClient { t.Helper(); return open(t, servicetest.Redis(t)) },
+	"cluster": func(t testing.TB) redis.UniversalClient {
+		t.Helper()
+		return open(t, "redis://"+servicetest.RedisCluster(t))
+	},
+}
+
+func newStore(t testing.TB, client redis.UniversalClient, prefix string) *redisqueue.Store {
+	t.Helper()
+	s, err := redisqueue.New(client, redisqueue.Config{Prefix: prefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// every calls do with a client of each server that has keys of its own.
+func every(ctx context.Context, client redis.UniversalClient, do func(ctx context.Context, node *redis.Client) error) error {
+	switch c := client.(type) {
+	case *redis.ClusterClient:
+		return c.ForEachMaster(ctx, do)
+	case *redis.Client:
+		return do(ctx, c)
+	}
+	panic("a client of another type")
+}
+
+// keysAt are all keys with a prefix.
+func keysAt(ctx context.Context, client redis.UniversalClient, prefix string) (keys []string, err error) {
+	found := make(chan string)
+	done := make(chan error, 1)
+	go func() {
+		defer close(found)
+		done <- every(ctx, client, func(ctx context.Context, node *redis.Client) error {
+			all := node.Scan(ctx, 0, prefix+"*", 1000).Iterator()
+			for all.Next(ctx) {
+				found <- all.Val()
+			}
+			return all.Err()
+		})
+	}()
+	for key := range found {
+		keys = append(keys, key)
+	}
+	return keys, <-done
+}
+
+// lose removes all keys with a prefix.
+func lose(ctx context.Context, client redis.UniversalClient, prefix string) error {
+	keys, err := keysAt(ctx, client, prefix)
+	for _, key := range keys {
+		if err == nil {
+			err = client.Del(ctx, key).Err()
+		}
+	}
+	return err
+}
+
+// rulesOf are the defaults of a room.
+func rulesOf(threshold int) queue.Rules {
+	return queue.Rules{
+		Threshold: threshold, Active: 10 * time.Minute, Seen: 10 * time.Minute, NoShow: 150 * time.Second,
+		Tick: time.Second, Batch: 100, SweepEvery: 30 * time.Second, Settle: 70 * time.Second,
+	}
+}

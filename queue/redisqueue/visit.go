@@ -1,0 +1,88 @@
+package redisqueue
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// Visit serves visits and beats; see [queue.Store]. Those of many users are one
+// script for each visitMost of them. The event is in the registry before anybody can
+// join it.
+func (s *Store) Visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+	err := checkRules(event, r)
+	if err == nil {
+		err = checkVisits(b, visits)
+	}
+	if err != nil {
+		return queue.Visited{}, wrap("visit", event, err)
+	}
+	joins := slices.ContainsFunc(visits, func(v queue.Visit) bool { return v.Kind == queue.Check })
+	if _, known := s.added.due(event); joins && !known {
+		if err := s.register(ctx, event); err != nil {
+			return queue.Visited{}, s.failed("visit", event, err)
+		}
+	}
+	v, woke, err := s.visit(ctx, event, r, b, visits[:min(len(visits), visitMost)])
+	for err == nil && len(v.Outcomes) < len(visits) {
+		next := visits[len(v.Outcomes):]
+		var more queue.Visited
+		var also bool
+		more, also, err = s.visit(ctx, event, r, queue.Beats{}, next[:min(len(next), visitMost)])
+		v.State, v.Outcomes, woke = more.State, append(v.Outcomes, more.Outcomes...), woke || also
+	}
+	if err != nil {
+		return queue.Visited{}, s.failed("visit", event, err)
+	}
+	switch {
+	case woke:
+		// Whoever found the event unused may have taken it out meanwhile. It looks
+		// again after that, but perhaps before this visit. The visit is done, and an
+		// event that could not be added is with the next call.
+		if err := s.register(ctx, event); err != nil {
+			s.added.forget(event)
+		}
+	case v.Waiting+v.Active > 0:
+		s.again(ctx, event)
+	}
+	return v, nil
+}
+
+func (s *Store) visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, visits []queue.Visit) (v queue.Visited, woke bool, err error) {
+	beats, orders := beatsArgs(b)
+	all := visitsArgs(visits)
+	for range tries {
+		this := s.clock.now() / spanOf(r)
+		args := rulesArgs(r, 3).doubles(float64(this), float64(b.Epoch), float64(beats))
+		var a *answer
+		a, v.State, woke, err = s.run(ctx, s.scripts.visit, s.keysSeen(event, r, this, 2), args, orders, all)
+		if errors.Is(err, errMinute) {
+			continue
+		}
+		if err != nil {
+			return queue.Visited{}, false, err
+		}
+		v.Outcomes = make([]queue.Outcome, len(visits))
+		for i := range v.Outcomes {
+			v.Outcomes[i] = a.outcome()
+		}
+		if a.short || a.rest != "" {
+			return queue.Visited{}, false, errShort
+		}
+		return v, woke, nil
+	}
+	return queue.Visited{}, false, err
+}
+
+// again adds an event that this process serves to the registry from time to time,
+// as another may have taken it out while it was empty. What does not work now does
+// with the next call.
+func (s *Store) again(ctx context.Context, event string) {
+	if due, _ := s.added.due(event); due {
+		if err := s.register(ctx, event); err != nil {
+			s.added.forget(event)
+		}
+	}
+}
