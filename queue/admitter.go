@@ -145,6 +145,7 @@ func (a *Admitter) admit(ctx context.Context, f *finished) error {
 			return err
 		}
 		l.learn(admission.State)
+		f.duty.of.watch.answered(start, admission.Now, patience(a.room.cfg.Tick))
 		a.room.admitted.Add(int64(len(admission.Admitted)))
 		a.notify(l.event, admission)
 		// The next tick is the store's, and counts from the beginning of the call, so
@@ -171,6 +172,10 @@ func (a *Admitter) admitOnce(ctx context.Context, l *line) (admission Admission,
 
 // sweep makes one step, so that admissions come between the steps of a long line.
 func (a *Admitter) sweep(ctx context.Context, f *finished) error {
+	if wait := f.duty.of.watch.wait(a.room.now(), patience(a.room.cfg.Tick)); wait > 0 {
+		f.again = wait
+		return nil
+	}
 	l := a.room.line(f.duty.event(), a.room.now())
 	ctx, cancel := a.room.bounded(ctx)
 	defer cancel()

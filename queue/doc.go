@@ -32,6 +32,7 @@
 //	a crowd of newcomers shares calls, in its order       TestACrowdSharesCallsInItsOrder
 //	a ticket is of one user and one event                 TestATicketThatIsNotTheVisitorsCountsAsNone
 //	who polls stays in line, who does not is removed      TestWhoPollsStays, sweep-removes-the-silent
+//	nobody is removed because polls could not arrive      TestNobodyIsRemovedForAnOutage
 //	signs of life are told once a minute, those lost
 //	again, and the last by Flush                          TestBeatsAreToldOnceAMinute, TestLostBeatsAreToldAgain, TestFlush
 //	an admission is worth nothing after leaving           TestAnEntryIsWorthNothingAfterLeaving, verify-by-entry
@@ -95,6 +96,9 @@
 // old. A call that failed keeps the process from the next for 250 ms and event, so
 // that a crowd does not queue for timeouts. A visit without an answer may have
 // been carried out: who comes again finds the place by name.
+// An admitter removes nobody from a line before the store has been there for
+// 150 s without a break, so that an outage longer than Config.Seen costs nobody
+// the place.
 //
 // The store has lost its data: the room begins another epoch, behind all numbers
 // that were given before. Who comes back with a ticket, from the line or from
@@ -120,7 +124,8 @@
 //
 // Clocks: those of the processes do not matter. Times are the store's, and what a
 // process measures of them it measures by its monotonic clock. A step of the
-// store's clock ends places or keeps them by that much.
+// store's clock ends places or keeps them by that much; it removes nobody from the
+// line who polls within 150 s.
 //
 // A user who leaves, and comes back with the old ticket before the process has
 // refreshed its snapshot, is told the old place once more; the next poll lines

@@ -30,6 +30,7 @@ type served struct {
 	event string
 	list  int  // the last one it was in
 	gone  bool // it is not listed any more: its duties end when they are due
+	watch watch
 }
 
 func (d *duty) event() string {

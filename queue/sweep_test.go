@@ -35,11 +35,91 @@ func TestASweepGoesOnWhereItWas(t *testing.T) {
 		room := open(t, store, queue.Config{})
 		fill(t, room)
 		stop := run(t, room, queue.AdmitterConfig{})
-		time.Sleep(35 * time.Second)
+		time.Sleep(149 * time.Second)
+		if n := store.begun(); n > 0 {
+			t.Errorf("%d sweeps began before all had the time to poll", n)
+		}
+		time.Sleep(36 * time.Second)
 		stop()
 		if want := []int64{0, 1, 2, 2, 3, 4, 0, 1, 2, 3, 4}; !slices.Equal(store.froms, want) {
 			t.Errorf("swept from %v, want %v", store.froms, want)
 		}
+	})
+}
+
+// moody is a store that cannot be reached at times, and whose clock jumps.
+type moody struct {
+	*stepped
+	mu   sync.Mutex
+	down bool
+	jump time.Duration
+}
+
+func (a *moody) set(down bool, jump time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.down, a.jump = down, a.jump+jump
+}
+
+func (a *moody) Admit(ctx context.Context, event string, r queue.Rules) (queue.Admission, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.down {
+		return queue.Admission{}, errors.New("away")
+	}
+	admission, err := a.spy.Admit(ctx, event, r)
+	admission.Now = admission.Now.Add(a.jump)
+	return admission, err
+}
+
+// begun says how many sweeps have begun since the last time.
+func (s *stepped) begun() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, from := range s.froms {
+		if from == 0 {
+			n++
+		}
+	}
+	s.froms = nil
+	return n
+}
+
+// Who could not poll is not removed for it: after the store was away, or its clock
+// has jumped, nobody is for as long as a hidden tab may take.
+func TestNobodyIsRemovedForAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &moody{stepped: &stepped{spy: newSpy(t)}}
+		room := open(t, store, queue.Config{})
+		fill(t, room)
+		defer run(t, room, queue.AdmitterConfig{})()
+		pass := func(after time.Duration, what string, want bool) {
+			t.Helper()
+			time.Sleep(after)
+			synctest.Wait()
+			if n := store.begun(); n > 0 != want {
+				t.Errorf("%s: %d sweeps began", what, n)
+			}
+		}
+		pass(155*time.Second, "at first", true)
+		store.set(true, 0)
+		pass(20*time.Second, "away for a moment", false)
+		store.set(false, 0)
+		pass(35*time.Second, "back after a moment", true)
+		store.set(true, 0)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		store.begun()
+		store.set(false, 0)
+		pass(149*time.Second, "back", false)
+		pass(10*time.Second, "back for long enough", true)
+		store.set(false, time.Hour)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		store.begun()
+		pass(145*time.Second, "after a step of the clock", false)
+		pass(10*time.Second, "long after it", true)
 	})
 }
 
