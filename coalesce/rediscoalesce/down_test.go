@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
-	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -16,80 +14,8 @@ import (
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redisdb"
-	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/redistest"
 )
-
-// server is a redis-server of the test's own.
-type server struct {
-	url  string
-	proc *exec.Cmd
-	once sync.Once
-}
-
-// end kills the server, also a stopped one, and returns when it is gone.
-func (s *server) end(t *testing.T) {
-	t.Helper()
-	s.once.Do(func() {
-		killed := s.proc.Process.Kill()
-		var exit *exec.ExitError
-		if err := s.proc.Wait(); err != nil && !errors.As(err, &exit) {
-			t.Error(errors.Join(killed, err))
-		}
-	})
-}
-
-func (s *server) signal(t *testing.T, sig syscall.Signal) {
-	t.Helper()
-	if err := s.proc.Process.Signal(sig); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// ownServer starts a server that ends with the test.
-func ownServer(t *testing.T) *server {
-	t.Helper()
-	program, err := exec.LookPath("redis-server")
-	if err != nil {
-		servicetest.Missing(t, "needs redis-server in PATH (Debian: redis-server)")
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
-	_, port, _ := strings.Cut(address, ":")
-	s := &server{
-		url:  "redis://" + address,
-		proc: exec.Command(program, "--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", ""),
-	}
-	if err := s.proc.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.end(t) })
-	s.await(t)
-	return s
-}
-
-// await returns when the server answers.
-func (s *server) await(t *testing.T) {
-	t.Helper()
-	client, err := redisdb.Open(s.url, redisdb.Config{Timeout: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	for deadline := time.Now().Add(time.Minute); ; {
-		err := client.Ping(t.Context()).Err()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("redis-server does not answer: %v", err)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-}
 
 // A server that hangs, and one that is gone: every call is refused within its
 // time, then at once by the breaker, and when the server is back so is the
@@ -97,21 +23,21 @@ func (s *server) await(t *testing.T) {
 func TestRedisDown(t *testing.T) {
 	const patience = 30 * time.Second // against a call without any bound, on a busy machine
 	for name, tc := range map[string]struct {
-		down func(t *testing.T, s *server)
-		up   func(t *testing.T, s *server)
+		down func(t *testing.T, s *redistest.Server)
+		up   func(t *testing.T, s *redistest.Server)
 	}{
 		"stopped": {
-			func(t *testing.T, s *server) { t.Helper(); s.signal(t, syscall.SIGSTOP) },
-			func(t *testing.T, s *server) { t.Helper(); s.signal(t, syscall.SIGCONT) },
+			func(t *testing.T, s *redistest.Server) { t.Helper(); s.Signal(syscall.SIGSTOP) },
+			func(t *testing.T, s *redistest.Server) { t.Helper(); s.Signal(syscall.SIGCONT) },
 		},
 		"killed": {
-			func(t *testing.T, s *server) { t.Helper(); s.end(t) },
+			func(t *testing.T, s *redistest.Server) { t.Helper(); s.Kill() },
 			nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := ownServer(t)
-			client := open(t, s.url)
+			s := redistest.StartServer(t)
+			client := open(t, s.URL())
 			c := newCoalescer(t, newStore(t, client, ""), coalesce.Config{
 				Timeout: 500 * time.Millisecond, HighTTL: 2 * time.Second, LowTTL: 2 * time.Second,
 				Breaker: coalesce.Breaker{Calls: 4, Window: time.Hour, Open: time.Second},

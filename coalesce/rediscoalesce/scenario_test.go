@@ -172,9 +172,9 @@ func TestVersionsOverInstances(t *testing.T) {
 		growing(t, versions)
 	})
 	t.Run("FLUSHALL", func(t *testing.T) {
-		s := ownServer(t)
-		all := fleet(t, s.url, "upd:")
-		client := open(t, s.url)
+		s := redistest.StartServer(t)
+		all := fleet(t, s.URL(), "upd:")
+		client := open(t, s.URL())
 		versions := issue(t, all, 3)
 		for range 3 {
 			if err := client.FlushAll(t.Context()).Err(); err != nil {

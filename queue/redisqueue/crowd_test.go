@@ -250,8 +250,8 @@ func TestCrowd(t *testing.T) {
 // TestCrowdOverRestarts kills the server in the middle, and starts it with its data.
 func TestCrowdOverRestarts(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, "--appendonly", "yes", "--appendfsync", "always")
-	c := newCrowd(t, func() redis.UniversalClient { return open(t, s.url()) }, "")
+	s := redistest.StartServer(t, "--appendonly", "yes", "--appendfsync", "always")
+	c := newCrowd(t, func() redis.UniversalClient { return open(t, s.URL()) }, "")
 	c.away = true
 	var crowd sync.WaitGroup
 	crowd.Go(c.run)
@@ -262,8 +262,8 @@ func TestCrowdOverRestarts(t *testing.T) {
 			t.Fatal("the crowd stands still")
 		}
 		if i%80 == 40 {
-			s.kill()
-			s.start()
+			s.Kill()
+			s.Start()
 		}
 	}
 	crowd.Wait()

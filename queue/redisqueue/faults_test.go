@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/queue"
 )
 
@@ -17,8 +18,8 @@ import (
 // while the line forms again.
 func TestFlush(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	admin := open(t, s.url())
+	s := redistest.StartServer(t)
+	admin := open(t, s.URL())
 	r := newRoom(t, admin, "", 0)
 	const n = 200
 	tickets := make([]queue.Visit, n)
@@ -29,7 +30,7 @@ func TestFlush(t *testing.T) {
 	}
 	instances := make([]*room, 8)
 	for i := range instances {
-		instances[i] = newRoom(t, open(t, s.url()), "", 1000)
+		instances[i] = newRoom(t, open(t, s.URL()), "", 1000)
 		instances[i].ahead = r.ahead
 	}
 	// While it is flushed each comes again and again until all have stood in the new
@@ -91,8 +92,8 @@ func TestFlush(t *testing.T) {
 // TestLostScripts runs each script on a server that has forgotten it.
 func TestLostScripts(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	admin := open(t, s.url())
+	s := redistest.StartServer(t)
+	admin := open(t, s.URL())
 	r := newRoom(t, admin, "", 0)
 	forget := func() {
 		if err := admin.ScriptFlush(t.Context()).Err(); err != nil {
@@ -128,10 +129,10 @@ func TestLostScripts(t *testing.T) {
 // again.
 func TestDown(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	r := newRoom(t, open(t, s.url()), "", 0)
+	s := redistest.StartServer(t)
+	r := newRoom(t, open(t, s.URL()), "", 0)
 	r.check("a")
-	s.kill()
+	s.Kill()
 	ctx, e := context.Background(), "e"
 	_, err1 := r.store.Visit(ctx, e, r.rules, queue.Beats{}, nil)
 	_, err2 := r.store.Look(ctx, e, r.rules, 0, 0)

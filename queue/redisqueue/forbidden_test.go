@@ -8,20 +8,21 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/queue"
 )
 
 // TestForbidden: a user who may not is told what to allow, and may all with it.
 func TestForbidden(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	admin := open(t, s.url())
+	s := redistest.StartServer(t)
+	admin := open(t, s.URL())
 	as := func(user string, may ...any) *room {
 		if err := admin.Do(t.Context(), append([]any{"ACL", "SETUSER", user, "on", ">secret"}, may...)...).Err(); err != nil {
 			t.Fatal(err)
 		}
 		client := redis.NewClient(&redis.Options{
-			Addr: s.address, Username: user, Password: "secret", ContextTimeoutEnabled: true, MaxRetries: -1,
+			Addr: s.Address, Username: user, Password: "secret", ContextTimeoutEnabled: true, MaxRetries: -1,
 		})
 		t.Cleanup(func() {
 			if err := client.Close(); err != nil {

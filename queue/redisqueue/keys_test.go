@@ -182,8 +182,8 @@ func TestRegistry(t *testing.T) {
 // has looked since sees all that is there now, and nothing that was lost.
 func TestOlderData(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	admin := open(t, s.url())
+	s := redistest.StartServer(t)
+	admin := open(t, s.URL())
 	r := newRoom(t, admin, "", 0)
 	r.check("kept")
 	if err := admin.Save(t.Context()).Err(); err != nil {
@@ -195,8 +195,8 @@ func TestOlderData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.kill()
-	s.start()
+	s.Kill()
+	s.Start()
 	eventually(t, "the server has its data", func() error { return admin.Ping(t.Context()).Err() })
 	for i := range 5 {
 		r.check(fmt.Sprint("new", i))

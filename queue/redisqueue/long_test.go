@@ -15,6 +15,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/redisqueue"
 )
@@ -34,8 +35,8 @@ type long struct {
 // newLong makes a line for n users of 16 bytes.
 func newLong(t testing.TB, n int) *long {
 	l := &long{t: t, rules: rulesOf(0)}
-	s := newServer(t, "--slowlog-log-slower-than", "200", "--slowlog-max-len", "4096")
-	l.admin = open(t, s.url())
+	s := redistest.StartServer(t, "--slowlog-log-slower-than", "200", "--slowlog-max-len", "4096")
+	l.admin = open(t, s.URL())
 	l.store = newStore(t, l.admin, "")
 	redisqueue.Clocked(l.store, func() int64 { return time.Now().UnixMicro() + l.ahead.Load() })
 	l.order = make([]int64, n)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/queue"
 )
 
@@ -16,9 +17,9 @@ import (
 func TestClusterPromotion(t *testing.T) {
 	t.Parallel()
 	options := []string{"--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--repl-diskless-sync-delay", "0"}
-	old, next := newServer(t, options...), newServer(t, options...)
-	master, replica := open(t, old.url()), open(t, next.url())
-	host, port, _ := strings.Cut(old.address, ":")
+	old, next := redistest.StartServer(t, options...), redistest.StartServer(t, options...)
+	master, replica := open(t, old.URL()), open(t, next.URL())
+	host, port, _ := strings.Cut(old.Address, ":")
 	id, err := master.Do(t.Context(), "CLUSTER", "MYID").Text()
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +43,7 @@ func TestClusterPromotion(t *testing.T) {
 	eventually(t, "the cluster serves", func() error { return master.Set(t.Context(), "x", 1, 0).Err() })
 
 	client := redis.NewClusterClient(&redis.ClusterOptions{
-		Addrs: []string{old.address, next.address}, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
+		Addrs: []string{old.Address, next.Address}, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
 		ClusterStateReloadInterval: 50 * time.Millisecond,
 		PoolSize:                   10_000, // after so many failures the pool itself tries for ever
 	})
@@ -63,7 +64,7 @@ func TestClusterPromotion(t *testing.T) {
 	if replicas, err := master.Do(t.Context(), "WAIT", 1, 0).Int(); err != nil || replicas != 1 {
 		t.Fatalf("%d replicas have all: %v", replicas, err)
 	}
-	old.kill()
+	old.Kill()
 	if err := replica.Do(t.Context(), "CLUSTER", "FAILOVER", "TAKEOVER").Err(); err != nil {
 		t.Fatal(err)
 	}

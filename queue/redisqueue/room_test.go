@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/redisqueue"
 )
@@ -67,8 +68,8 @@ func (r *room) sweep() (removed int) {
 // TestPlacesWithinACall has many ask for their place in a call that changes the line.
 func TestPlacesWithinACall(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	r := newRoom(t, open(t, s.url()), "", 0)
+	s := redistest.StartServer(t)
+	r := newRoom(t, open(t, s.URL()), "", 0)
 	const n = 100
 	user := func(i int) string { return fmt.Sprint("user", i) }
 	for i := range n {

@@ -51,8 +51,8 @@ func TestClockSteps(t *testing.T) {
 // heard of again, and is then removed; so at the next step.
 func TestStepBackHoldsTheSweep(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	r := newRoom(t, open(t, s.url()), "", 0)
+	s := redistest.StartServer(t)
+	r := newRoom(t, open(t, s.URL()), "", 0)
 	for _, step := range []time.Duration{time.Hour, 2 * time.Minute} {
 		r.check("silent")
 		r.check("alive")
@@ -79,8 +79,8 @@ func TestStepBackHoldsTheSweep(t *testing.T) {
 // TestStepBackWhileSettling: a room does not settle for longer than it should.
 func TestStepBackWhileSettling(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	r := newRoom(t, open(t, s.url()), "", 1)
+	s := redistest.StartServer(t)
+	r := newRoom(t, open(t, s.URL()), "", 1)
 	v := r.visit(queue.Visit{Kind: queue.Check, User: "a", Epoch: 1, Order: 1000})
 	if v.Settling <= 0 || v.Settling > r.rules.Settle {
 		t.Fatalf("a ticket comes to a young room, which settles for %v", v.Settling)

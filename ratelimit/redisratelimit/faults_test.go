@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
@@ -24,13 +25,13 @@ var modes = map[string]struct {
 // victim is a server with a budget in use.
 type victim struct {
 	t      *testing.T
-	server *server
+	server *redistest.Server
 	admin  redis.UniversalClient
 	store  *redisratelimit.Store
 	usage  *usage
 }
 
-func (v *victim) restart() { v.server.kill(); v.server.start() }
+func (v *victim) restart() { v.server.Kill(); v.server.Start() }
 
 // TestFaults takes all that it can just before and just after each of the faults:
 // a whole window of the strict mode, and what buckets have that begin empty.
@@ -53,7 +54,7 @@ func TestFaults(t *testing.T) {
 			}
 		}, true, true},
 		{"stopped and gone on", nil, func(v *victim) {
-			v.server.stop()
+			v.server.Stop()
 			// What is asked of it meanwhile it decides later, and charges for nobody.
 			for range 3 {
 				ctx, cancel := context.WithTimeout(v.t.Context(), 20*time.Millisecond)
@@ -63,7 +64,7 @@ func TestFaults(t *testing.T) {
 					v.t.Error("a server that is stopped has answered")
 				}
 			}
-			v.server.signal(syscall.SIGCONT)
+			v.server.Signal(syscall.SIGCONT)
 		}, true, true},
 		{"crash", nil, (*victim).restart, false, false},
 		{"crash with AOF", []string{"--appendonly", "yes", "--appendfsync", "always"}, (*victim).restart, true, false},
@@ -79,8 +80,8 @@ func TestFaults(t *testing.T) {
 		for _, f := range faults {
 			t.Run(mode+"/"+f.name, func(t *testing.T) {
 				t.Parallel() // a window takes a second
-				s := newServer(t, f.options...)
-				v := &victim{t: t, server: s, admin: open(t, s.url()), usage: &usage{t: t, plan: planOfLimits(t, m.limits)}}
+				s := redistest.StartServer(t, f.options...)
+				v := &victim{t: t, server: s, admin: open(t, s.URL()), usage: &usage{t: t, plan: planOfLimits(t, m.limits)}}
 				v.store = newStore(t, v.admin, "rate")
 				v.usage.must(v.store)
 				v.usage.gain(v.store)

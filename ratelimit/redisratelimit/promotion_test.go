@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
@@ -16,9 +17,9 @@ func TestPromotion(t *testing.T) {
 	for mode, m := range modes {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel() // a window takes a second
-			old, next := newServer(t, "--repl-diskless-sync-delay", "0"), newServer(t)
-			master, replica := open(t, old.url()), open(t, next.url())
-			host, port, _ := strings.Cut(old.address, ":")
+			old, next := redistest.StartServer(t, "--repl-diskless-sync-delay", "0"), redistest.StartServer(t)
+			master, replica := open(t, old.URL()), open(t, next.URL())
+			host, port, _ := strings.Cut(old.Address, ":")
 			if err := replica.SlaveOf(t.Context(), host, port).Err(); err != nil {
 				t.Fatal(err)
 			}
@@ -36,7 +37,7 @@ func TestPromotion(t *testing.T) {
 				t.Fatal(err)
 			}
 			u.gain(before)
-			old.kill()
+			old.Kill()
 			// What was replicated is there, and is not believed.
 			if got, err := replica.Get(t.Context(), m.key).Bytes(); err != nil || string(got) != string(value) {
 				t.Fatalf("the replica has %x, %v; want %x", got, err, value)
@@ -55,9 +56,9 @@ func TestPromotion(t *testing.T) {
 // which is gone; the client of the Cluster finds it.
 func TestClusterPromotion(t *testing.T) {
 	options := []string{"--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--repl-diskless-sync-delay", "0"}
-	old, next := newServer(t, options...), newServer(t, options...)
-	master, replica := open(t, old.url()), open(t, next.url())
-	host, port, _ := strings.Cut(old.address, ":")
+	old, next := redistest.StartServer(t, options...), redistest.StartServer(t, options...)
+	master, replica := open(t, old.URL()), open(t, next.URL())
+	host, port, _ := strings.Cut(old.Address, ":")
 	id, err := master.Do(t.Context(), "CLUSTER", "MYID").Text()
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +75,7 @@ func TestClusterPromotion(t *testing.T) {
 	eventually(t, "replication", func() error { return linked(t, replica) })
 
 	client := redis.NewClusterClient(&redis.ClusterOptions{
-		Addrs: []string{old.address, next.address}, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
+		Addrs: []string{old.Address, next.Address}, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
 		ClusterStateReloadInterval: 50 * time.Millisecond,
 		PoolSize:                   10_000, // after so many failures the pool itself tries for ever
 	})
@@ -84,7 +85,7 @@ func TestClusterPromotion(t *testing.T) {
 	u.must(cluster)
 	u.gain(cluster)
 	replicated(t, master)
-	old.kill()
+	old.Kill()
 	if err := replica.Do(t.Context(), "CLUSTER", "FAILOVER", "TAKEOVER").Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
@@ -31,8 +32,8 @@ func away(t *testing.T, s *redisratelimit.Store, p *ratelimit.Plan, reason strin
 // A server that hangs is left when the context ends, long before the client's own
 // timeout.
 func TestHungServer(t *testing.T) {
-	s := newServer(t)
-	client, err := redisdb.Open(s.url(), redisdb.Config{Timeout: 5 * time.Minute})
+	s := redistest.StartServer(t)
+	client, err := redisdb.Open(s.URL(), redisdb.Config{Timeout: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,8 +44,8 @@ func TestHungServer(t *testing.T) {
 	if _, err := store.Acquire(t.Context(), plan, ask); err != nil {
 		t.Fatal(err)
 	}
-	s.stop()
-	defer s.signal(syscall.SIGCONT)
+	s.Stop()
+	defer s.Signal(syscall.SIGCONT)
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -59,7 +60,7 @@ func TestHungServer(t *testing.T) {
 
 // A replica is no place for a budget.
 func TestReadOnly(t *testing.T) {
-	client := open(t, newServer(t).url())
+	client := open(t, redistest.StartServer(t).URL())
 	if err := client.SlaveOf(t.Context(), "127.0.0.1", "1").Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -68,12 +69,12 @@ func TestReadOnly(t *testing.T) {
 
 // A user who may not run INFO is told what to allow, without a password.
 func TestForbidden(t *testing.T) {
-	s := newServer(t)
-	admin := open(t, s.url())
+	s := redistest.StartServer(t)
+	admin := open(t, s.URL())
 	if err := admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">geheim", "~*", "+@all", "-info").Err(); err != nil {
 		t.Fatal(err)
 	}
-	client := open(t, "redis://app:geheim@"+s.address+"/0")
+	client := open(t, "redis://app:geheim@"+s.Address+"/0")
 	_, err := newStore(t, client, "rate").Acquire(t.Context(), planOfLimits(t, ratelimit.Limits{HardLimit: 500, Rate: 450}),
 		ratelimit.Ask{Runs: []ratelimit.Run{{Priority: ratelimit.High, Size: 1, Count: 1}}})
 	if err == nil || !strings.Contains(err.Error(), "+info") || strings.Contains(err.Error(), "geheim") || fault.Of(err) != fault.Infrastructure {
@@ -86,8 +87,8 @@ func TestOutOfMemory(t *testing.T) {
 	for mode, m := range modes {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel() // a window takes a second
-			s := newServer(t)
-			client := open(t, s.url())
+			s := redistest.StartServer(t)
+			client := open(t, s.URL())
 			store := newStore(t, client, "rate")
 			u := &usage{t: t, plan: planOfLimits(t, m.limits)}
 			u.must(store)
@@ -122,8 +123,8 @@ func TestOutOfMemory(t *testing.T) {
 
 // A server that loads its data says so, and is believed to be away.
 func TestLoading(t *testing.T) {
-	s := newServer(t, "--rdbcompression", "no")
-	client := open(t, s.url())
+	s := redistest.StartServer(t, "--rdbcompression", "no")
+	client := open(t, s.URL())
 	for i := range 300 {
 		if err := client.Set(t.Context(), fmt.Sprint("key", i), strings.Repeat("x", 2000), 0).Err(); err != nil {
 			t.Fatal(err)
@@ -132,8 +133,8 @@ func TestLoading(t *testing.T) {
 	if err := client.Save(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	s.kill()
+	s.Kill()
 	// A key takes 300 ms now, after each of which it answers. It is not waited for.
-	s.start("--key-load-delay", "300000", "--loading-process-events-interval-bytes", "1024")
+	s.Start("--key-load-delay", "300000", "--loading-process-events-interval-bytes", "1024")
 	away(t, newStore(t, client, "rate"), planOfLimits(t, ratelimit.Limits{HardLimit: 500, Rate: 450}), "LOADING")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
@@ -72,7 +73,7 @@ func (s *still) writes(do func()) int {
 }
 
 func TestRefusalsWriteNothing(t *testing.T) {
-	client := open(t, newServer(t).url())
+	client := open(t, redistest.StartServer(t).URL())
 	for mode, strict := range map[string]bool{"buckets": false, "strict": true} {
 		t.Run(mode, func(t *testing.T) {
 			s := stillIn(t, client, "rate", strict)
@@ -135,7 +136,7 @@ func (s *still) one(p ratelimit.Priority) ratelimit.Grant {
 // TestExpiry has days pass in which each kind of write is the first of an hour, and
 // looks at all keys that it used.
 func TestExpiry(t *testing.T) {
-	client := open(t, newServer(t).url())
+	client := open(t, redistest.StartServer(t).URL())
 	for mode, strict := range map[string]bool{"buckets": false, "strict": true} {
 		t.Run(mode, func(t *testing.T) {
 			s := stillIn(t, client, "rate_"+mode, strict)
@@ -176,7 +177,7 @@ func TestExpiry(t *testing.T) {
 
 // A script that the server has lost is sent again, and charges once.
 func TestLostScriptChargesOnce(t *testing.T) {
-	client := open(t, newServer(t).url())
+	client := open(t, redistest.StartServer(t).URL())
 	for mode, strict := range map[string]bool{"buckets": false, "strict": true} {
 		t.Run(mode, func(t *testing.T) {
 			s := stillIn(t, client, "rate", strict)

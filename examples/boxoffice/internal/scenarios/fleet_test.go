@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
+	"github.com/millrace-go/millrace/internal/redistest"
 )
 
 // ask sends requests for one key from all instances at once, and returns what
@@ -168,8 +169,8 @@ func TestScenario13Versions(t *testing.T) {
 		growing(t, versions(t, all, each), each*len(all))
 	})
 	t.Run("FLUSHALL", func(t *testing.T) {
-		server := newRedis(t)
-		all, client := redisFleet(t, server.url, "upd:"), openRedis(t, server.url)
+		server := redistest.StartServer(t)
+		all, client := redisFleet(t, server.URL(), "upd:"), openRedis(t, server.URL())
 		var list []int64
 		for round := range 4 {
 			if round > 0 {

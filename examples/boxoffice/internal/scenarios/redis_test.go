@@ -3,9 +3,6 @@ package scenarios
 import (
 	"context"
 	"crypto/rand"
-	"errors"
-	"net"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -90,61 +87,6 @@ func fleet(t *testing.T, store func() coalesce.Store) []*coalesce.Coalescer {
 		all = append(all, c)
 	}
 	return all
-}
-
-// ownRedis is a redis-server of the test's own, which may be hurt.
-type ownRedis struct {
-	t       *testing.T
-	args    []string
-	url     string
-	process *exec.Cmd
-}
-
-func newRedis(t *testing.T) *ownRedis {
-	t.Helper()
-	program, err := exec.LookPath("redis-server")
-	if err != nil {
-		servicetest.Missing(t, "needs redis-server in PATH (Debian: redis-server)")
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	check(t, "give the port back", l.Close())
-	s := &ownRedis{
-		t: t, url: "redis://127.0.0.1:" + port + "/0",
-		args: []string{program, "--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", ""},
-	}
-	s.start()
-	t.Cleanup(s.kill)
-	return s
-}
-
-func (s *ownRedis) start() {
-	s.t.Helper()
-	s.process = exec.Command(s.args[0], s.args[1:]...)
-	if err := s.process.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	client := openRedis(s.t, s.url)
-	eventually(s.t, "redis-server answers", func() bool { return client.Ping(s.t.Context()).Err() == nil })
-}
-
-// kill ends it at once; it forgets everything.
-func (s *ownRedis) kill() {
-	if s.process == nil {
-		return
-	}
-	check(s.t, "kill redis-server", s.process.Process.Kill())
-	var killed *exec.ExitError
-	if err := s.process.Wait(); err != nil && !errors.As(err, &killed) {
-		s.t.Error(err)
-	}
-	s.process = nil
 }
 
 // newBudget makes a limiter on Redis, and returns its store.

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream"
+	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
@@ -21,7 +22,7 @@ import (
 // promise nothing; requests and permits are refused with an error that says so;
 // nothing is published, given up or called. With Redis back, all goes on.
 func TestScenario10RedisDown(t *testing.T) {
-	server := newRedis(t)
+	server := redistest.StartServer(t)
 	w := &town{box: boxtest.Open(t, "sqlite://"+freshFile(t))}
 	var err error
 	if w.bus, err = bus.NewOpener(membus.Scheme()).Open(t.Context(), "mem://"); err != nil {
@@ -29,7 +30,7 @@ func TestScenario10RedisDown(t *testing.T) {
 	}
 	t.Cleanup(func() { check(t, "close the bus", w.bus.Close()) })
 	check(t, "declare topics", w.bus.Declare(t.Context(), artist.Topics()...))
-	client := openRedis(t, server.url)
+	client := openRedis(t, server.URL())
 	locks, err := rediscoalesce.New(client, rediscoalesce.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +57,7 @@ func TestScenario10RedisDown(t *testing.T) {
 	eventually(t, "it is there", func() bool { return w.get(t, "1").Freshness == artist.Fresh })
 	eventually(t, "its request is acknowledged", func() bool { return w.behind(t, artist.TopicHigh) == 0 })
 	w.age(t, "1", 2*time.Hour)
-	server.kill()
+	server.Kill()
 	w.get(t, "1") // finds it out, in the background
 	eventually(t, "it is known that Redis is away", func() bool { return w.mirror.Stats().Away })
 	calls := w.api.Stats(0).Calls
@@ -85,7 +86,7 @@ func TestScenario10RedisDown(t *testing.T) {
 		t.Errorf("%d calls of the upstream without a budget", n-calls)
 	}
 
-	server.start()
+	server.Start()
 	eventually(t, "it was refreshed", func() bool { return w.get(t, "1").Freshness == artist.Fresh })
 	if st := r.Status()[0]; st.DeadLettered != 0 {
 		t.Errorf("%+v", st)

@@ -1,7 +1,8 @@
-package redisqueue_test
+package redistest
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -15,18 +16,21 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// server is a redis-server of the test's own, which may be hurt.
-type server struct {
+// Server is a redis-server of the test's own, which may be hurt.
+type Server struct {
+	Address string // host:port
+
 	t       testing.TB
 	program string
 	args    []string
-	address string
 	process *exec.Cmd
 	ended   chan struct{}
 }
 
-// newServer starts one; its data stays over a restart.
-func newServer(t testing.TB, options ...string) *server {
+// StartServer starts one, which ends with the test. Its data is the test's, and stays
+// over a restart as far as the options have it written. Without redis-server the
+// test is skipped, or fails where servers are required.
+func StartServer(t testing.TB, options ...string) *Server {
 	t.Helper()
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -36,10 +40,10 @@ func newServer(t testing.TB, options ...string) *server {
 	for range 50 {
 		// Below the ports that connections get, so that it is free for a restart too.
 		port := strconv.Itoa(12_000 + rand.IntN(3000))
-		s := &server{t: t, program: program, address: net.JoinHostPort("127.0.0.1", port)}
+		s := &Server{t: t, program: program, Address: net.JoinHostPort("127.0.0.1", port)}
 		s.args = append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", dir, "--save", ""}, options...)
 		if s.run() {
-			t.Cleanup(s.kill)
+			t.Cleanup(s.Kill)
 			return s
 		}
 	}
@@ -47,10 +51,11 @@ func newServer(t testing.TB, options ...string) *server {
 	return nil
 }
 
-func (s *server) url() string { return "redis://" + s.address + "/0" }
+// URL is that of its database 0.
+func (s *Server) URL() string { return "redis://" + s.Address + "/0" }
 
-// start has it run again, with more options.
-func (s *server) start(options ...string) {
+// Start has it run again, with more options.
+func (s *Server) Start(options ...string) {
 	s.t.Helper()
 	s.args = append(s.args, options...)
 	if !s.run() {
@@ -60,14 +65,14 @@ func (s *server) start(options ...string) {
 
 // run returns true when it answers, which it does while it loads too, and false
 // when it ended.
-func (s *server) run() bool {
+func (s *Server) run() bool {
 	s.t.Helper()
 	process, ended := exec.Command(s.program, s.args...), make(chan struct{})
 	if err := process.Start(); err != nil {
 		s.t.Fatal(err)
 	}
 	go func() {
-		process.Wait() // with an error, as it is killed
+		_ = process.Wait() // with an error, as it is killed
 		close(ended)
 	}()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -76,14 +81,14 @@ func (s *server) run() bool {
 			return false
 		default:
 		}
-		if processOf(s.address) == process.Process.Pid {
+		if processOf(s.Address) == process.Process.Pid {
 			s.process, s.ended = process, ended
 			return true
 		}
 		if time.Now().After(deadline) {
-			process.Process.Kill()
+			killed := process.Process.Kill()
 			<-ended
-			s.t.Fatal("redis-server does not answer")
+			s.t.Fatalf("redis-server does not answer (its end: %v)", killed)
 		}
 	}
 }
@@ -94,9 +99,13 @@ func processOf(address string) (pid int) {
 	if err != nil {
 		return 0
 	}
-	defer c.Close()
-	c.SetDeadline(time.Now().Add(5 * time.Second))
-	fmt.Fprint(c, "INFO server\r\n")
+	defer c.Close() //nolint:errcheck // nothing is written that could be lost
+	if err := c.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
+		return 0
+	}
+	if _, err := fmt.Fprint(c, "INFO server\r\n"); err != nil {
+		return 0
+	}
 	for lines := bufio.NewScanner(c); lines.Scan(); {
 		if id, ok := strings.CutPrefix(lines.Text(), "process_id:"); ok {
 			pid, _ = strconv.Atoi(id)
@@ -106,18 +115,36 @@ func processOf(address string) (pid int) {
 	return 0
 }
 
-// kill ends it at once, as kill -9 does.
-func (s *server) kill() {
+// Kill ends it at once, as kill -9 does, also when it is stopped.
+func (s *Server) Kill() {
 	s.t.Helper()
 	if s.process == nil {
 		return
 	}
-	s.signal(syscall.SIGKILL)
+	s.Signal(syscall.SIGKILL)
 	<-s.ended
 	s.process = nil
 }
 
-func (s *server) signal(sig syscall.Signal) {
+// Stop has it stand still, and returns when it does.
+func (s *Server) Stop() {
+	s.t.Helper()
+	s.Signal(syscall.SIGSTOP)
+	var status syscall.WaitStatus
+	for {
+		_, err := syscall.Wait4(s.process.Process.Pid, &status, syscall.WUNTRACED, nil)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil || !status.Stopped() {
+			s.t.Fatalf("redis-server is not stopped, but %v: %v", status, err)
+		}
+		return
+	}
+}
+
+// Signal sends it a signal.
+func (s *Server) Signal(sig syscall.Signal) {
 	s.t.Helper()
 	if err := s.process.Process.Signal(sig); err != nil {
 		s.t.Error(err)
