@@ -16,6 +16,10 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/queuehttp"
+	"github.com/millrace-go/millrace/queue/token"
 )
 
 const (
@@ -50,21 +54,20 @@ type Artists interface {
 	Get(ctx context.Context, id string) (artist.View, error)
 }
 
-// Config of an [API]; all of it is required but Artists, Threshold, Writers, Wait
-// and Logger.
+// Config of an [API]; all of it is required but Artists, Writers, Wait and Logger.
 type Config struct {
 	Store      *store.Store
 	Catalog    *catalog.Catalog
 	Booking    *booking.Booking
 	Payments   *payment.Payments
 	Login      *auth.Login
-	Entry      *auth.Entry
+	Room       *queue.Room
+	Entries    *token.Entries
+	Gate       *frontgate.Gate
 	AdminToken string
 	Operator   Operator
 	// Artists is nil where artists are not mirrored.
 	Artists Artists
-	// Threshold is what the waiting room reports as its limit.
-	Threshold int
 	// Writers is how many writing requests are at work at once, 256 when zero,
 	// and Wait how long others wait for their turn, 10 s when zero.
 	Writers int
@@ -75,17 +78,20 @@ type Config struct {
 
 func (c Config) validate() error {
 	if c.Store == nil || c.Catalog == nil || c.Booking == nil || c.Payments == nil ||
-		c.Login == nil || c.Entry == nil || c.Operator == nil || c.AdminToken == "" {
-		return errors.New("api: Config is not complete; only Artists, Threshold, Writers, Wait and Logger may be left out")
+		c.Login == nil || c.Room == nil || c.Entries == nil || c.Gate == nil || c.Operator == nil || c.AdminToken == "" {
+		return errors.New("api: Config is not complete; only Artists, Writers, Wait and Logger may be left out")
 	}
 	return nil
 }
 
-// API serves the routes under /api. It is safe for concurrent use.
+// API serves the routes under /api, and those of the front gate under /vwr/assign
+// and /vwr/check. It is safe for concurrent use.
 type API struct {
 	cfg     Config
 	log     *slog.Logger
 	writers *semaphore.Weighted
+	gate    *frontgate.Handlers
+	queue   *queuehttp.Handlers
 	mux     *http.ServeMux
 }
 
@@ -104,6 +110,13 @@ func New(cfg Config) (*API, error) {
 		cfg.Wait = maxWait
 	}
 	a := &API{cfg: cfg, log: cfg.Logger, writers: semaphore.NewWeighted(int64(cfg.Writers)), mux: http.NewServeMux()}
+	var err error
+	if a.gate, err = a.newGate(); err != nil {
+		return nil, err
+	}
+	if a.queue, err = a.newQueue(); err != nil {
+		return nil, err
+	}
 	a.routes()
 	return a, nil
 }
@@ -125,10 +138,18 @@ func (a *API) routes() {
 	public("GET /api/shows/{id}", a.show)
 	public("GET /api/artists/{id}", a.artist)
 
-	member("POST /api/queue/check/{eventId}", a.queueCheck)
-	member("POST /api/queue/heartbeat/{eventId}", a.queueCheck)
-	member("GET /api/queue/status/{eventId}", a.queueStatus)
-	member("POST /api/queue/leave/{eventId}", a.queueLeave)
+	a.queue.Mount(a.mux, "/api/queue", func(next http.Handler) http.Handler {
+		return a.handle(a.admin(func(w http.ResponseWriter, r *http.Request) error {
+			next.ServeHTTP(w, r)
+			return nil
+		}))
+	})
+	public("POST /vwr/assign/{eventId}", a.ofShow(a.gate.Assign))
+	public("GET /vwr/check/{eventId}/{requestId}", a.ofShow(a.gate.Check))
+	admin("POST /api/admin/vwr/activate/{eventId}", a.ofShow(a.gate.Activate))
+	admin("POST /api/admin/vwr/deactivate/{eventId}", a.ofShow(a.gate.Deactivate))
+	admin("POST /api/admin/vwr/advance/{eventId}", a.ofShow(a.gate.Advance))
+	admin("GET /api/admin/vwr/status/{eventId}", a.ofShow(a.gate.Status))
 
 	member("GET /api/seats/{eventId}", a.seats)
 	writes("POST /api/seats/reserve", a.reserve)
@@ -152,7 +173,7 @@ func (a *API) routes() {
 	admin("POST /api/admin/dead-letters/{topic}/drop", a.dropDeadLetters)
 }
 
-// ServeHTTP answers what is under /api/; what it does not know is a problem
+// ServeHTTP answers what is under these; what it does not know is a problem
 // document too.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h, pattern := a.mux.Handler(r)

@@ -52,6 +52,8 @@ type office struct {
 	box *boxtest.Box
 	api *api.API
 	log *bytes.Buffer
+	// lines are those of the waiting room.
+	lines *lines
 }
 
 func newOffice(t *testing.T, change func(*api.Config)) *office {
@@ -61,14 +63,12 @@ func newOffice(t *testing.T, change func(*api.Config)) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entry, err := auth.NewEntry([]string{secret}, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
 	cfg := api.Config{
-		Store: o.box.Store, Catalog: o.box.Catalog, Booking: o.box.Booking, Payments: o.box.Payments, Login: login, Entry: entry,
-		AdminToken: adminToken, Operator: operator{deadLetters: deadLetters{new([]string)}}, Threshold: 1000, Logger: slog.New(slog.NewTextHandler(o.log, nil)),
+		Store: o.box.Store, Catalog: o.box.Catalog, Booking: o.box.Booking, Payments: o.box.Payments, Login: login,
+		AdminToken: adminToken, Operator: operator{deadLetters: deadLetters{new([]string)}}, Logger: slog.New(slog.NewTextHandler(o.log, nil)),
 	}
+	o.lines = &lines{Store: newLines(t)}
+	cfg.Room, cfg.Entries, cfg.Gate = newRoom(t, o.lines)
 	if change != nil {
 		change(&cfg)
 	}
@@ -80,9 +80,9 @@ func newOffice(t *testing.T, change func(*api.Config)) *office {
 
 // call is one request. body may be text or something to marshal.
 type call struct {
-	method, path, token, entry, key string
-	body                            any
-	cookies                         []*http.Cookie
+	method, path, token, entry, ticket, key string
+	body                                    any
+	cookies                                 []*http.Cookie
 }
 
 type reply struct {
@@ -109,7 +109,7 @@ func (o *office) do(c call) reply {
 		body = bytes.NewReader(text)
 	}
 	r := httptest.NewRequest(c.method, c.path, body)
-	for name, value := range map[string]string{"x-queue-entry-token": c.entry, "Idempotency-Key": c.key} {
+	for name, value := range map[string]string{"x-queue-entry-token": c.entry, "x-queue-ticket": c.ticket, "Idempotency-Key": c.key} {
 		if value != "" {
 			r.Header.Set(name, value)
 		}
@@ -259,38 +259,6 @@ func TestRefundTransferMembership(t *testing.T) {
 	}
 	if r, _ = pay("/api/memberships", "4", map[string]any{"amount": 30000}); r.body["membershipId"] == nil || r.body["reservationId"] != nil {
 		t.Errorf("membership: %s", r.text)
-	}
-}
-
-func TestQueue(t *testing.T) {
-	o := newOffice(t, nil)
-	token, _ := o.member("ann", "show-1")
-	r := o.do(call{method: "GET", path: "/api/queue/status/show-2", token: token})
-	if r.status != 200 || r.body["status"] != "none" || r.body["entryToken"] != nil {
-		t.Errorf("before the check: %d %s", r.status, r.text)
-	}
-	for _, path := range []string{"/api/queue/check/show-2", "/api/queue/heartbeat/show-2"} {
-		r = o.do(call{method: "POST", path: path, token: token})
-		for _, name := range []string{"status", "queued", "position", "peopleAhead", "peopleBehind", "estimatedWait", "nextPoll", "currentUsers", "threshold", "queueSize", "entryToken"} {
-			if _, ok := r.body[name]; !ok {
-				t.Errorf("%s lacks %s", path, name)
-			}
-		}
-		if r.body["status"] != "active" || r.body["queued"] != false || len(r.cookies) != 1 || r.cookies[0].Name != "urr-entry-token-show-2" {
-			t.Errorf("%s: %s, cookies %v", path, r.text, r.cookies)
-		}
-	}
-	// The cookie alone opens the way, as in a browser.
-	cookies := r.cookies
-	if r = o.do(call{method: "GET", path: "/api/seats/show-2", token: token, cookies: cookies}); r.status != 200 {
-		t.Errorf("with the cookie: %d %s", r.status, r.text)
-	}
-	if r = o.do(call{method: "GET", path: "/api/queue/status/show-2", token: token, cookies: cookies}); r.body["status"] != "active" {
-		t.Errorf("status: %s", r.text)
-	}
-	r = o.do(call{method: "POST", path: "/api/queue/leave/show-2", token: token})
-	if r.status != 204 || len(r.cookies) != 1 || r.cookies[0].MaxAge >= 0 {
-		t.Errorf("leave: %d, %v", r.status, r.cookies)
 	}
 }
 

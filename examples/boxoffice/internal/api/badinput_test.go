@@ -144,7 +144,7 @@ func TestWhoMay(t *testing.T) {
 	}
 	for _, c := range guarded {
 		c.token = ann
-		if r := o.do(c); r.status != 403 || r.text != `{"error":"Queue entry token required","redirectTo":"/queue"}`+"\n" || r.header.Get("Content-Type") != "application/json" {
+		if r := o.do(c); r.status != 403 || strings.TrimSpace(r.text) != `{"error":"Queue entry token required","redirectTo":"/queue"}` || r.header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s %s: %d %s", c.method, c.path, r.status, r.text)
 		}
 		for token, reason := range map[string]string{bobs: "wrong_user", elsewhere: "wrong_event", "x": "malformed", ann: "wrong_type", entry[:len(entry)-3] + "abc": "bad_signature"} {

@@ -10,13 +10,27 @@
 //	403 {"error": "Queue entry token invalid", "reason": "expired", "redirectTo": "/queue"}
 //
 // with the reasons malformed, wrong_algorithm, wrong_type, bad_signature,
-// expired, wrong_event and wrong_user.
+// expired, not_yet_valid, wrong_event, wrong_user and, where something is changed,
+// not_active: its owner has left the room since.
 //
 // A body is one JSON object of known fields and at most 1 MB. A payment needs
 // an Idempotency-Key header of 1 to 128 letters, digits and -_.: characters.
 //
-// The waiting room admits everybody at once here: it issues the entry token
-// that the guarded routes ask for, behind the HTTP contract of a real queue.
+// The waiting room is package queue's, its routes queue/queuehttp's, and those of
+// the gate before it queue/frontgate's:
+//
+//	POST /api/queue/{check|heartbeat|leave|done}/{eventId}     a member's; GET …/status/{eventId}
+//	PUT  /api/queue/admin/threshold/{eventId}  {threshold}     an operator's, like the following
+//	POST /api/queue/admin/{pause|resume|clear}/{eventId}
+//	GET  /api/queue/admin/status/{eventId}
+//	POST /vwr/assign/{eventId}, GET /vwr/check/{eventId}/{requestId}     anybody's
+//	POST /api/admin/vwr/{activate|deactivate|advance}/{eventId}          an operator's
+//	GET  /api/admin/vwr/status/{eventId}
+//
+// A check is 410 sold-out when every seat is sold: while some are held they may come
+// back. An entry token is asked for by /api/seats and /api/reservations; what holds or
+// gives back seats there asks the room as well whether its owner is still inside.
+// Without the room's store nobody enters and these are 503; reading goes on.
 //
 // What writes is bounded: at most 256 such requests are at work, the others
 // wait in order of arrival for up to 10 s and are then answered 503 with
@@ -39,7 +53,13 @@
 //	property                                                        proven by
 //	every kind of bad input has its own clear answer                TestBadInput
 //	a body over 1 MB is refused, on every route                     TestLargeBody
-//	routes ask for sign-in, entry token and admin token             TestWhoMay
+//	routes ask for sign-in, entry token and admin token             TestWhoMay, TestGateBadInput
+//	the line: its order, threshold, pause, clear                    TestLine
+//	a token is worth nothing for writes after leaving               TestReplayAfterLeave
+//	the room is away: 503 and Retry-After, reading goes on          TestRoomAway
+//	sold out: nobody lines up, those inside go on                   TestSoldOut
+//	no room and no gate is opened for an event that is not          TestQueueOfAnUnknownShow, TestGateBadInput
+//	the gate's positions are the order of the line                  TestGate
 //	a payment's key: repeated, reused, missing                      TestPaymentKey
 //	an error never shows what is inside                             TestInternalError
 //	too many writers wait, then are sent away                       TestBusy

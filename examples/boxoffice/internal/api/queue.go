@@ -1,78 +1,70 @@
 package api
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"time"
 
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
+	"github.com/millrace-go/millrace/queue/queuehttp"
 )
 
-// nextPoll is when an admitted client should ask again, in seconds.
-const nextPoll = 3
+// knownFor is how long the waiting room relies on what it was told of a show:
+// whether there is anything left changes while people wait.
+const knownFor = time.Second
 
-// place is where a member stands; times are seconds.
-type place struct {
-	Status        string `json:"status"` // active, queued, none
-	Queued        bool   `json:"queued"`
-	Position      int    `json:"position"`
-	PeopleAhead   int    `json:"peopleAhead"`
-	PeopleBehind  int    `json:"peopleBehind"`
-	EstimatedWait int    `json:"estimatedWait"`
-	NextPoll      int    `json:"nextPoll"`
-	CurrentUsers  int    `json:"currentUsers"`
-	Threshold     int    `json:"threshold"`
-	QueueSize     int    `json:"queueSize"`
-	EntryToken    string `json:"entryToken,omitempty"`
+// newQueue makes the handlers of the waiting room.
+func (a *API) newQueue() (*queuehttp.Handlers, error) {
+	return queuehttp.New(a.cfg.Room, a.cfg.Entries, queuehttp.Config{
+		User: a.cfg.Login.Member, Known: a.onSale, KnownFor: knownFor, Gate: a.gate.Position, EntryCookie: entryCookie,
+		Fail: a.queueProblem, Logger: a.log,
+	})
 }
 
-// queueCheck admits at once.
-func (a *API) queueCheck(w http.ResponseWriter, r *http.Request, member string) error {
-	event := r.PathValue("eventId")
-	if err := a.cfg.Catalog.Exists(r.Context(), event); err != nil {
+// onSale says whether anybody may line up for a show. Held seats come back when a
+// payment fails, so as long as there are some it is worth it.
+func (a *API) onSale(ctx context.Context, event string) error {
+	show, err := a.cfg.Catalog.Show(ctx, event)
+	switch {
+	case errors.Is(err, catalog.ErrNoShow):
+		return fmt.Errorf("%w: %w", queuehttp.ErrUnknownEvent, err)
+	case err != nil:
 		return err
+	case show.Seats.Total > 0 && show.Seats.Sold == show.Seats.Total:
+		return queuehttp.ErrSoldOut
 	}
-	token, err := a.cfg.Entry.Issue(member, event)
-	if err != nil {
-		return err
-	}
-	a.cfg.Entry.SetCookie(w, r, event, token)
-	answer(w, http.StatusOK, place{Status: "active", NextPoll: nextPoll, Threshold: a.cfg.Threshold, EntryToken: token})
 	return nil
 }
 
-// queueStatus tells the members who were admitted from those who were not.
-func (a *API) queueStatus(w http.ResponseWriter, r *http.Request, member string) error {
-	event := r.PathValue("eventId")
-	if err := a.cfg.Catalog.Exists(r.Context(), event); err != nil {
-		return err
+// queueProblem answers as the other routes do.
+func (a *API) queueProblem(w http.ResponseWriter, _ *http.Request, p *queuehttp.Problem) {
+	switch {
+	case p.Status == http.StatusUnauthorized:
+		signIn(p.Err).write(w)
+	case p.Status == http.StatusNotFound:
+		problemOf(p.Err, a.cfg.Store.Classify).write(w)
+	default:
+		p.Write(w)
 	}
-	if a.cfg.Entry.Check(r, member, event) == nil {
-		return a.queueCheck(w, r, member)
-	}
-	answer(w, http.StatusOK, place{Status: "none", NextPoll: nextPoll, Threshold: a.cfg.Threshold})
-	return nil
 }
 
-func (a *API) queueLeave(w http.ResponseWriter, r *http.Request, _ string) error {
-	event := r.PathValue("eventId")
-	if err := a.cfg.Catalog.Exists(r.Context(), event); err != nil {
-		return err
-	}
-	a.cfg.Entry.ClearCookie(w, r, event)
-	w.WriteHeader(http.StatusNoContent)
-	return nil
-}
-
-// admitted guards a route of an event. It reports false after it has answered.
+// admitted guards what is read of an event. It reports false after it has
+// answered.
 func (a *API) admitted(w http.ResponseWriter, r *http.Request, member, event string) bool {
-	err := a.cfg.Entry.Check(r, member, event)
-	if err == nil {
-		return true
+	return a.passed(w, r, a.queue.Admit(r, member, event))
+}
+
+// inside guards what is changed: the token alone is not enough when its owner has
+// left the room since.
+func (a *API) inside(w http.ResponseWriter, r *http.Request, member, event string) bool {
+	return a.passed(w, r, a.queue.AdmitWrite(r, member, event))
+}
+
+func (a *API) passed(w http.ResponseWriter, r *http.Request, err error) bool {
+	if err != nil {
+		a.queue.Refuse(w, r, err)
 	}
-	body := map[string]string{"error": "Queue entry token required", "redirectTo": "/queue"}
-	if !errors.Is(err, auth.ErrMissing) {
-		body["error"], body["reason"] = "Queue entry token invalid", err.Error()
-	}
-	answer(w, http.StatusForbidden, body)
-	return false
+	return err == nil
 }

@@ -62,7 +62,7 @@ func (a *API) reserve(w http.ResponseWriter, r *http.Request, member string) err
 	if err := a.cfg.Catalog.Exists(r.Context(), body.EventID); err != nil {
 		return err
 	}
-	if !a.admitted(w, r, member, body.EventID) {
+	if !a.inside(w, r, member, body.EventID) {
 		return nil
 	}
 	held, err := a.cfg.Booking.Reserve(r.Context(), member, body.EventID, body.SeatIDs)
@@ -90,7 +90,7 @@ func (a *API) cancelReservation(w http.ResponseWriter, r *http.Request, member s
 	if err != nil {
 		return err
 	}
-	if !a.admitted(w, r, member, found.ShowID) {
+	if !a.inside(w, r, member, found.ShowID) {
 		return nil
 	}
 	return a.cancelTicket(w, r, member)

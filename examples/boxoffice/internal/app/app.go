@@ -52,6 +52,10 @@ type Options struct {
 	WrapArtists func(message.Publisher) message.Publisher
 	// WrapRelay stands between the relay and the transport; nothing when nil.
 	WrapRelay func(message.Publisher) (message.Publisher, error)
+	// Settle is how long a waiting room in memory gathers those who were in line
+	// before a restart; 5 s when zero: its lines are short, and who is near the front
+	// comes every second.
+	Settle time.Duration
 	// Drain bounds each step of the shutdown; 15 s when zero.
 	Drain time.Duration
 }
@@ -87,6 +91,7 @@ type App struct {
 	commands  *commands
 	shared    shared
 	artists   *artists // nil when this process has no part in the mirror
+	waiting   *waiting // nil when it has none in the waiting room
 }
 
 // New makes an App. It does no I/O.
@@ -102,6 +107,9 @@ func New(cfg config.Config, opt Options) (*App, error) {
 	}
 	if opt.Drain == 0 {
 		opt.Drain = 15 * time.Second
+	}
+	if opt.Settle == 0 {
+		opt.Settle = 5 * time.Second
 	}
 	if opt.GatewayTimeout == 0 {
 		opt.GatewayTimeout = 2 * time.Second
@@ -155,6 +163,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 	if err := a.serve(run, ln); err != nil {
 		return errors.Join(err, run.stop())
 	}
+	a.startAdmission(run)
 	a.announce(ln)
 	close(a.ready)
 

@@ -37,9 +37,11 @@ func (a *App) transports() *bus.Opener {
 	return transports(t)
 }
 
-// transports shares the database's pools with the transport that lives in the
+func transports(t transport) *bus.Opener { return bus.NewOpener(transportSchemes(t)...) }
+
+// transportSchemes shares the database's pools with the transport that lives in the
 // same database, so that publishing can be part of a transaction there.
-func transports(t transport) *bus.Opener {
+func transportSchemes(t transport) []bus.Scheme {
 	lite := sqlitebus.Config{LeaseTTL: leaseTTL, Holder: t.holder, Logger: t.log}
 	pg := pgbus.Config{LeaseTTL: leaseTTL, Holder: t.holder, Logger: t.log}
 	my := mysqlbus.Config{LeaseTTL: leaseTTL, Holder: t.holder, Logger: t.log}
@@ -53,7 +55,7 @@ func transports(t transport) *bus.Opener {
 			my.DB = t.store.DB()
 		}
 	}
-	return bus.NewOpener(slices.Concat(
+	return slices.Concat(
 		[]bus.Scheme{
 			membus.Scheme(),
 			sqlitebus.Scheme(lite),
@@ -63,7 +65,7 @@ func transports(t transport) *bus.Opener {
 		pgbus.Schemes(pg),
 		amqpbus.Schemes(amqpbus.Config{Logger: t.log}),
 		redisbus.Schemes(redisbus.Config{LeaseTTL: leaseTTL, Logger: t.log}),
-	)...)
+	)
 }
 
 // outboxIn is the outbox in the database of the box office.

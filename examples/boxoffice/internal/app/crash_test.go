@@ -53,17 +53,17 @@ func TestCrashes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	step("api", func(p *process) {
+	step("api,admitter", func(p *process) {
 		for _, o := range orders {
 			o.held = p.fan("ann").hold(o.seat)
 		}
 	})
-	step("api", func(p *process) {
+	step("api,admitter", func(p *process) {
 		for _, o := range orders {
 			o.payment = p.fan("ann").pay(o.held, o.card)
 		}
 	})
-	step("api", func(p *process) {
+	step("api,admitter", func(p *process) {
 		f := p.fan("ann")
 		for _, o := range orders {
 			if again := f.pay(o.held, o.card); again != o.payment {
@@ -83,12 +83,12 @@ func TestCrashes(t *testing.T) {
 		step("worker", func(p *process) { rest(t, p, func() (int, error) { return openWork(t.Context(), p) }) })
 		step("relay", func(p *process) { rest(t, p, func() (int, error) { return backlog(t.Context(), p) }) })
 		settled := false
-		step("api", func(p *process) { settled = p.audit().Quiescent })
+		step("api,admitter", func(p *process) { settled = p.audit().Quiescent })
 		if settled {
 			break
 		}
 	}
-	step("api", func(p *process) {
+	step("api,admitter", func(p *process) {
 		f := p.fan("ann")
 		for _, o := range orders {
 			f.await(o.held.ReservationID, o.payment, o.seat, o.want)

@@ -3,15 +3,26 @@
 // and ends them in order.
 //
 //	role       runs
-//	api        the site and the JSON API, with the reads of artists
+//	api        the site and the JSON API, with the waiting room and the reads of artists
 //	relay      the outbox's relay
 //	worker     the consumers, the payment executor, the singleton that ends unpaid holds,
 //	           and the simulated payment gateway unless another one is configured; the artists'
 //	           refreshes, their prefetch and archive, and the simulated API of the artists
-//	           unless another one is configured
-//	admitter   nothing yet to admit from: the waiting room lets everybody in at once
+//	           unless another one is configured; the rounds of the front gates
+//	admitter   lets people in from the lines, and takes out those who are not heard of any more;
+//	           tells others of it on the transport BOXOFFICE_NOTICE_URL, topic queue.admitted
 //
 // Every process answers /healthz, /readyz and /metrics.
+//
+// The waiting room is in Redis, where any number of processes serve it and let people
+// in. With BOXOFFICE_REDIS_URL=embedded:// it is in the memory of the one process that
+// has the roles api, worker and admitter, with off in that of the one that has api and
+// admitter: it ends with the process, and those who were in line line up again by
+// their tickets, in their old order, for which the room waits 5 s. Redis is not asked at
+// the start. While it is away nobody enters, and seats can neither be held nor given
+// back through the guarded routes, for which clients are told 503 with Retry-After;
+// seats are shown to those who are inside, and payments go on. The transport of the
+// notices may be away as well: notices are dropped and counted.
 //
 // Artists need what the API and the workers share: Redis, or memory while they are
 // one process. Redis is not asked at the start, and no read waits for it. Workers
@@ -20,8 +31,8 @@
 // and a limit, of its own. The archive is in the data folder: a process that does
 // not find an artist there has it fetched again.
 //
-// When its context ends, the process first stops taking requests and lets those
-// under way finish, then the calls to the gateway, the handlers and the relay,
+// When its context ends, the process first lets nobody in any more from the lines, then
+// stops taking requests and lets those under way finish, then the calls to the gateway, the handlers and the relay,
 // each of which commits what it did. What is left in the database is taken up
 // by the next start, or by another process.
 //
@@ -30,6 +41,14 @@
 //	a crash between any two steps loses and doubles nothing        TestCrashes
 //	a duplicate of every message changes nothing                   TestDuplicates
 //	a malformed message becomes a dead letter, others go on        TestMalformedMessage
+//	one place, three fans: in their order, and no token after leaving
+//	                                                               TestWaitingRoom
+//	a line in memory forms again after a restart, in its order     TestRoomInMemoryRestarts
+//	several processes serve a line, another one lets in            TestRoomOfSplitProcesses
+//	a gate is served by a worker, and leads into the line          TestGateOfSplitProcesses
+//	without Redis nobody enters, and the site is there             TestRoomWhileRedisDown
+//	notices; a transport that is away keeps nobody out             TestNotices, TestNoticesAway
+//	every series of the waiting room is there from the start       TestRoomMetrics
 //	an artist turns from UPDATING to FRESH by itself               TestArtistTurnsFresh, TestArtistOfSplitProcesses
 //	without Redis artists are read from the database               TestArtistsWhileRedisDown
 //	without artists everything else works                          TestArtistsOff

@@ -141,6 +141,9 @@ func (a *App) build(artistAPI string, opened *closers) error {
 	if err := a.buildBudget(); err != nil {
 		return err
 	}
+	if err := a.buildWaiting(opened); err != nil {
+		return err
+	}
 	if err := a.buildOps(); err != nil {
 		return err
 	}
@@ -158,6 +161,7 @@ func (a *App) buildOps() (err error) {
 		cfg.Consumers = append(cfg.Consumers, operated(c))
 	}
 	a.operatedArtists(&cfg)
+	a.operatedRooms(&cfg)
 	if a.cfg.Has(config.RoleWorker) {
 		cfg.Status = func() []bus.ConsumerStatus { return a.runner.Status() }
 		cfg.Executor, cfg.Duplicates = a.executor.Status, a.duplicates

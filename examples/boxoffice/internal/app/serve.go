@@ -23,6 +23,7 @@ import (
 func (a *App) startParts(run *stages) {
 	run.start("figures", a.ops.Run)
 	a.startArtists(run)
+	a.startWaiting(run)
 	if a.cfg.Has(config.RoleRelay) {
 		run.start("published", a.published.Run)
 		run.start("relay", a.relay.Run)
@@ -45,8 +46,7 @@ func (a *App) prune(ctx context.Context) error {
 	return p.Run(ctx)
 }
 
-// serve starts the HTTP server. It is the last part to start and the first to
-// end.
+// serve starts the HTTP server. Only the admission starts after it.
 func (a *App) serve(run *stages, ln net.Listener) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok") })
@@ -61,7 +61,9 @@ func (a *App) serve(run *stages, ln net.Listener) error {
 		if err != nil {
 			return err
 		}
-		mux.Handle("/api/", routes)
+		for _, below := range []string{"/api/", "/vwr/assign/", "/vwr/check/"} {
+			mux.Handle(below, routes)
+		}
 		mux.Handle("/", pages)
 	}
 	run.serveHTTP("http", &http.Server{
@@ -82,23 +84,19 @@ func (a *App) web() (routes, pages http.Handler, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	entry, err := auth.NewEntry(a.cfg.EntrySecrets, a.cfg.QueueActiveTTL)
-	if err != nil {
-		return nil, nil, err
-	}
 	cfg := api.Config{
-		Store: a.store, Catalog: a.catalog, Booking: a.booking, Payments: a.payments, Login: login, Entry: entry,
-		AdminToken: a.cfg.AdminToken, Operator: a.ops, Threshold: a.cfg.QueueThreshold, Logger: a.log,
+		Store: a.store, Catalog: a.catalog, Booking: a.booking, Payments: a.payments, Login: login,
+		Room: a.waiting.room, Entries: a.waiting.entries, Gate: a.waiting.gate, AdminToken: a.cfg.AdminToken, Operator: a.ops, Logger: a.log,
 	}
 	if a.artists != nil {
 		cfg.Artists = a.artists.mirror
 	}
-	routes, err = api.New(cfg)
+	answers, err := api.New(cfg)
 	if err != nil {
 		return nil, nil, err
 	}
-	pages, err = site.New(site.Config{Backend: shows{a.catalog}, Version: a.opt.Version, Logger: a.log})
-	return routes, pages, err
+	pages, err = site.New(site.Config{Backend: shows{a.catalog}, Edge: answers.Edge, Version: a.opt.Version, Logger: a.log})
+	return answers, pages, err
 }
 
 // shows is what the site renders on the server.

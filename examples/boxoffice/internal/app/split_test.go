@@ -16,7 +16,7 @@ func TestPublishedByAnotherProcess(t *testing.T) {
 		return start(t, "--data-dir", t.TempDir(), "--db-url", db, "--gateway-url", bank, "--roles", name, "--redis-url", "off",
 			"--secret", "a-secret-that-both-processes-share", "--admin-token", "admin-token-of-the-test")
 	}
-	api := role("api")
+	api := role("api,admitter")
 	admin := &fan{p: api, token: api.app.AdminToken()}
 	var seen struct {
 		Outbox struct{ Backlog, Published int }

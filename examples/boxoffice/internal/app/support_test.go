@@ -63,14 +63,19 @@ func start(t *testing.T, args ...string) *process {
 // startWith is start with a simulated gateway of its own kind.
 func startWith(t *testing.T, bank gateway.Config, args ...string) *process {
 	t.Helper()
+	return startAs(t, Options{Gateway: bank}, args...)
+}
+
+// startAs is start with options.
+func startAs(t *testing.T, opt Options, args ...string) *process {
+	t.Helper()
 	out := &bytes.Buffer{}
 	cfg := settings(t, args...)
 	if file := filepath.Join(cfg.DataDir, "boxoffice.db"); !exists(file) {
 		boxtest.Copy(t, file) // a first start, only quicker
 	}
-	a, err := New(cfg, Options{
-		Out: out, Logger: slog.New(slog.DiscardHandler), Gateway: bank, GatewayTimeout: 300 * time.Millisecond,
-	})
+	opt.Out, opt.Logger, opt.GatewayTimeout = out, slog.New(slog.DiscardHandler), 300*time.Millisecond
+	a, err := New(cfg, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,6 +135,8 @@ type fan struct {
 	p            *process
 	member       string
 	token, entry string
+	pass         string // of the front gate
+	inLine       string // the ticket of the place in line
 }
 
 func (p *process) fan(member string) *fan {
@@ -158,6 +165,11 @@ func (f *fan) call(method, path, key string, body any, want int, into any) {
 	r.Header.Set("Authorization", "Bearer "+f.token)
 	if f.entry != "" {
 		r.Header.Set("x-queue-entry-token", f.entry)
+	}
+	for name, value := range map[string]string{"x-vwr-token": f.pass, "x-queue-ticket": f.inLine} {
+		if value != "" {
+			r.Header.Set(name, value)
+		}
 	}
 	if key != "" {
 		r.Header.Set("Idempotency-Key", key)

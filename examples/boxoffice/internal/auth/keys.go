@@ -29,8 +29,6 @@ var (
 	ErrType      = errors.New("wrong_type")
 	ErrSignature = errors.New("bad_signature")
 	ErrExpired   = errors.New("expired")
-	ErrEvent     = errors.New("wrong_event")
-	ErrUser      = errors.New("wrong_user")
 )
 
 // CheckSecret refuses a secret that is too short.
@@ -57,27 +55,10 @@ func derive(secret, purpose string) key {
 	return key{id: hex.EncodeToString(id[:6]), secret: k}
 }
 
-// ring signs with its first key and verifies with all.
-type ring []key
-
-func newRing(purpose string, secrets []string) (ring, error) {
-	if len(secrets) == 0 {
-		return nil, fmt.Errorf("auth: no secret for the %s token", purpose)
-	}
-	r := make(ring, len(secrets))
-	for i, s := range secrets {
-		if err := CheckSecret(s); err != nil {
-			return nil, fmt.Errorf("auth: secret %d of the %s token: %w", i+1, purpose, err)
-		}
-		r[i] = derive(s, purpose)
-	}
-	return r, nil
-}
-
-func (r ring) sign(typ string, claims jwt.Claims) (string, error) {
+func (k key) sign(typ string, claims jwt.Claims) (string, error) {
 	t := jwt.NewWithClaims(jwt.SigningMethodHS256, claims)
-	t.Header["typ"], t.Header["kid"] = typ, r[0].id
-	s, err := t.SignedString(r[0].secret)
+	t.Header["typ"], t.Header["kid"] = typ, k.id
+	s, err := t.SignedString(k.secret)
 	if err != nil {
 		return "", fmt.Errorf("auth: sign: %w", err)
 	}
@@ -85,7 +66,7 @@ func (r ring) sign(typ string, claims jwt.Claims) (string, error) {
 }
 
 // verify reads a token into claims, or returns one of the errors above.
-func (r ring) verify(token, typ, audience string, claims jwt.Claims) error {
+func (k key) verify(token, typ, audience string, claims jwt.Claims) error {
 	if token == "" {
 		return ErrMissing
 	}
@@ -100,12 +81,10 @@ func (r ring) verify(token, typ, audience string, claims jwt.Claims) error {
 		if t.Header["typ"] != typ {
 			return nil, ErrType
 		}
-		for _, k := range r {
-			if t.Header["kid"] == k.id {
-				return k.secret, nil
-			}
+		if t.Header["kid"] != k.id {
+			return nil, ErrSignature
 		}
-		return nil, ErrSignature
+		return k.secret, nil
 	})
 	switch {
 	case err == nil:

@@ -3,6 +3,7 @@ package auth
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -19,22 +20,21 @@ const (
 )
 
 // Login issues and checks the tokens of signed-in members.
-type Login struct{ keys ring }
+type Login struct{ key key }
 
 // NewLogin makes a Login; the secret needs at least 32 bytes.
 func NewLogin(secret string) (*Login, error) {
-	keys, err := newRing("login", []string{secret})
-	if err != nil {
-		return nil, err
+	if err := CheckSecret(secret); err != nil {
+		return nil, fmt.Errorf("auth: %w", err)
 	}
-	return &Login{keys: keys}, nil
+	return &Login{key: derive(secret, "login")}, nil
 }
 
 // Issue signs a member in.
 func (l *Login) Issue(member string) (token string, expires time.Time, err error) {
 	now := time.Now()
 	expires = now.Add(LoginLasts).Truncate(time.Second).UTC()
-	token, err = l.keys.sign(loginType, jwt.RegisteredClaims{
+	token, err = l.key.sign(loginType, jwt.RegisteredClaims{
 		Issuer: issuer, Audience: jwt.ClaimStrings{loginAudience}, Subject: member,
 		IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(expires), ID: uuid.NewString(),
 	})
@@ -48,7 +48,7 @@ func (l *Login) Member(r *http.Request) (string, error) {
 		return "", ErrMissing
 	}
 	var claims jwt.RegisteredClaims
-	if err := l.keys.verify(token, loginType, loginAudience, &claims); err != nil {
+	if err := l.key.verify(token, loginType, loginAudience, &claims); err != nil {
 		return "", err
 	}
 	if claims.Subject == "" {

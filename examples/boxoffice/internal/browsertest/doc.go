@@ -1,7 +1,8 @@
 // Package browsertest drives the box office through a real browser, headless
 // Chromium: booking, a declined card, cancelling, booking by keyboard alone,
 // both languages, a kill -9 in the middle of a payment, an artist that becomes
-// fresh by itself, and the plot of the budget. It has tests only.
+// fresh by itself, the plot of the budget, and waiting rooms under an operator's
+// hand. It has tests only.
 //
 // The tests named TestOffice… build and start examples/boxoffice with a fresh
 // data folder. Those named TestPages… use a box office in memory, which can be

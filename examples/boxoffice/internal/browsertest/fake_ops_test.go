@@ -62,10 +62,17 @@ func opsAnswer(n, backlog int, letters []map[string]any) any {
 			{"topic": "dlq.payment", "count": len(letters), "recent": letters},
 			{"topic": "dlq.reservation", "count": 0, "recent": []any{}},
 		},
+		"rooms":   roomsAnswer(n),
 		"budget":  budgetAnswer(n),
 		"stats":   map[string]any{"reservations_created": 812, "reservations_confirmed": 655, "reservations_cancelled": 149, "refund_amount": 4320000, "memberships": 31},
 		"gateway": map[string]any{"reachable": true, "charges": 804, "approved": 702, "declined": 96, "pending": 6, "refunded": 47},
 	}
+}
+
+// roomsAnswer is waiting rooms that nobody changes.
+func roomsAnswer(n int) map[string]any {
+	rooms := busyRooms()
+	return rooms.report(n)
 }
 
 // budgetAnswer is a minute under a flood of low priority with bursts of high. The

@@ -21,7 +21,18 @@ func (f *fake) check(r *http.Request, member string) (int, any) {
 		}
 		return 200, map[string]any{"status": "queued", "queued": true, "position": ahead + 1, "peopleAhead": ahead, "peopleBehind": 87, "estimatedWait": ahead / 2, "nextPoll": 1, "queueSize": ahead + 88}
 	}
-	return 200, map[string]any{"status": "active", "entryToken": "entry:" + id + ":" + member, "nextPoll": 3}
+	return 200, f.inside(id, member)
+}
+
+func (f *fake) inside(id, member string) any {
+	return map[string]any{"status": "active", "entryToken": "entry:" + id + ":" + member, "nextPoll": 1, "expiresIn": 600}
+}
+
+func (f *fake) heartbeat(r *http.Request, member string) (int, any) {
+	if f.over {
+		return 200, map[string]any{"status": "none", "nextPoll": 1}
+	}
+	return 200, f.inside(r.PathValue("id"), member)
 }
 
 func (f *fake) plan(r *http.Request, member string) (int, any) {
@@ -33,6 +44,10 @@ func (f *fake) plan(r *http.Request, member string) (int, any) {
 }
 
 func (f *fake) reserve(r *http.Request, member string) (int, any) {
+	if f.stale > 0 {
+		f.stale--
+		return 403, fault{"Queue entry token invalid", ""}
+	}
 	var in struct {
 		EventID string
 		SeatIDs []string

@@ -36,6 +36,8 @@ type fake struct {
 	keysSeen     []string          // every key that was sent, with repeats
 	waiting      int               // people ahead of everybody, when above 0
 	still        bool              // the line does not move by itself
+	over         bool              // places in the house have ended
+	stale        int               // how many holds are refused because of the entry token
 	broken       error             // what the site's backend answers
 	cancels      int               // requests to cancel a reservation
 	loseAnswers  bool              // what is posted takes effect and its answer is lost
@@ -44,6 +46,7 @@ type fake struct {
 	looks        int
 	letters      fakeLetters
 	artists      fakeArtists
+	rooms        fakeRooms // as an operator sees them
 }
 
 type fakeSeat struct {
@@ -154,15 +157,16 @@ func (f *fake) routes(pages http.Handler) http.Handler {
 		"GET /api/artists/{id}": f.artist,
 	}
 	members := map[string]func(*http.Request, string) (int, any){
-		"POST /api/queue/check/{id}":  f.check,
-		"POST /api/queue/leave/{id}":  func(*http.Request, string) (int, any) { return 204, nil },
-		"POST /api/seats/reserve":     f.reserve,
-		"GET /api/reservations/{id}":  f.reservation,
-		"GET /api/me/tickets":         f.tickets,
-		"DELETE /api/me/tickets/{id}": f.cancel,
-		"POST /api/payments":          f.pay,
-		"GET /api/payments/{id}":      f.payment,
-		"GET /api/seats/{id}":         f.plan,
+		"POST /api/queue/check/{id}":     f.check,
+		"POST /api/queue/heartbeat/{id}": f.heartbeat,
+		"POST /api/queue/leave/{id}":     func(*http.Request, string) (int, any) { return 204, nil },
+		"POST /api/seats/reserve":        f.reserve,
+		"GET /api/reservations/{id}":     f.reservation,
+		"GET /api/me/tickets":            f.tickets,
+		"DELETE /api/me/tickets/{id}":    f.cancel,
+		"POST /api/payments":             f.pay,
+		"GET /api/payments/{id}":         f.payment,
+		"GET /api/seats/{id}":            f.plan,
 	}
 	handle := func(pattern string, fn func(*http.Request, string) (int, any), open bool) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -216,6 +220,7 @@ func (f *fake) routes(pages http.Handler) http.Handler {
 	mux.HandleFunc("GET /api/admin/ops", admin(func(a, _ any) any { return a }, 1))
 	mux.HandleFunc("GET /api/admin/invariants", admin(func(_, b any) any { return b }, 0))
 	f.letterRoutes(mux)
+	f.roomRoutes(mux)
 	return mux
 }
 

@@ -73,7 +73,7 @@ func gallery(t *testing.T, d device, name string) {
 	tb.visit("/tickets")
 	tb.until(visible("#signed-out"))
 	take("tickets-signed-out")
-	tb.visit("/queue?event=show-1")
+	tb.visit("/events/show-1")
 	tb.until(visible("#signin"))
 	take("sign-in-dialog")
 	tb.signIn("mina.kim")
@@ -84,7 +84,7 @@ func gallery(t *testing.T, d device, name string) {
 	f.waiting = 1284
 	f.mu.Unlock()
 	tb.visit("/queue?event=show-1")
-	tb.until(visible("#line") + " && document.querySelector('#progress').value > 0.05")
+	tb.until(visible("#line") + " && Number(document.querySelector('#ahead').textContent.replace(/\\D/g, '')) < 1283")
 	take("queue")
 	f.mu.Lock()
 	f.waiting = 0

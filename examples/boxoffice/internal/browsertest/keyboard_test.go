@@ -28,6 +28,7 @@ func (tb *tab) tabTo(selector string) {
 func TestOfficeKeyboard(t *testing.T) {
 	o := startOffice(t)
 	tb := open(t, o.url(), desktop())
+	tb.expect("401") // who comes to the waiting room without a name
 	tb.visit("/")
 	tb.tabTo(".skip")
 	tb.press(kb.Enter)
@@ -36,7 +37,11 @@ func TestOfficeKeyboard(t *testing.T) {
 	tb.at("/shows/show-4")
 	tb.tabTo("#get-seats")
 	tb.press(kb.Enter)
-	tb.until("document.activeElement.matches('#signin input')") // the dialog puts the focus where it is needed
+	tb.until(visible("#signin"))
+	tb.tabTo("#signin")
+	tb.press(kb.Enter)
+	tb.at("/login")
+	tb.until("document.activeElement.matches('main input')") // the page puts the focus where it is needed
 	tb.press("keyboard-only", kb.Enter)
 	tb.at("/events/show-4")
 	tb.until("!document.querySelector('#pick-go').disabled")

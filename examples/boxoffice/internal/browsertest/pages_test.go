@@ -87,18 +87,73 @@ func TestPagesWaitingRoom(t *testing.T) {
 		t.Errorf("%q are ahead, want 2", text)
 	}
 	tb.until("document.querySelector('#live').textContent !== ''")
-	before := eval[float64](tb, "document.querySelector('#progress').value")
+	const bar = "Number(document.querySelector('#bar').getAttribute('aria-valuenow'))"
+	before := eval[float64](tb, bar)
 	f.mu.Lock()
 	f.waiting = 40 // the line seems to have grown
 	f.mu.Unlock()
 	tb.until("document.querySelector('#ahead').textContent > '10'")
-	if after := eval[float64](tb, "document.querySelector('#progress').value"); after < before {
+	if after := eval[float64](tb, bar); after < before {
 		t.Errorf("the bar went back from %v to %v", before, after)
 	}
 	f.mu.Lock()
 	f.waiting = 0
 	f.mu.Unlock()
 	tb.at("/events/show-1")
+}
+
+// TestPagesPlaceEnds says how long the place in the house lasts, and that it is
+// over.
+func TestPagesPlaceEnds(t *testing.T) {
+	f := startFake(t)
+	tb := open(t, f.url(), phone())
+	tb.signIn("mina")
+	tb.visit("/queue/show-1")
+	tb.at("/events/show-1")
+	tb.until(visible("#stay") + " && /^9:\\d\\d$|^10:00$/.test(document.querySelector('#stay-left').textContent)")
+	tb.until("!document.querySelector('#pick-go').disabled")
+	tb.click("#pick-go")
+	tb.until("!document.querySelector('#hold').disabled")
+	f.mu.Lock()
+	f.over = true
+	f.mu.Unlock()
+	tb.until(visible("#over") + " && !(" + visible("#stay") + ") && document.querySelector('#hold').disabled")
+	tb.until("document.querySelector('#live').textContent.includes('ended')")
+	f.mu.Lock()
+	f.over = false
+	f.mu.Unlock()
+	tb.click("#over a")
+	tb.at("/events/show-1")
+	tb.until(visible("#stay"))
+	tb.click("#stay-leave")
+	tb.until(visible("#confirm"))
+	tb.click("#confirm-yes")
+	tb.at("/shows/show-1")
+}
+
+// TestPagesPlaceRenewed holds with an entry token that is worth nothing any more:
+// the page gets a new one and holds again, without a word.
+func TestPagesPlaceRenewed(t *testing.T) {
+	f := startFake(t)
+	tb := open(t, f.url(), desktop())
+	tb.expect("403")
+	tb.signIn("mina")
+	tb.visit("/queue/show-1")
+	tb.at("/events/show-1")
+	tb.until("!document.querySelector('#pick-go').disabled")
+	tb.click("#pick-go")
+	tb.until("!document.querySelector('#hold').disabled")
+	f.mu.Lock()
+	f.stale = 1
+	f.mu.Unlock()
+	tb.click("#hold")
+	tb.at("/checkout/")
+	tb.until(view("pay"))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.stale != 0 || len(f.reservations) != 1 {
+		t.Errorf("%d refusals were left, %d reservations were made", f.stale, len(f.reservations))
+	}
 }
 
 // TestPagesHoldRunsOut lets the time to pay pass.

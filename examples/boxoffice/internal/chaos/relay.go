@@ -16,7 +16,7 @@ const diesWithin = time.Minute
 // every time at another publish; then it leaves a sound one
 // running.
 func killRelay(ctx context.Context, s *stage) error {
-	main, err := s.launch.StartServe(ctx, "api and worker", "api,worker", s.addr, readyWithin, s.shared())
+	main, err := s.launch.StartServe(ctx, "all but the relay", "api,worker,admitter", s.addr, readyWithin, s.shared())
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func killRelay(ctx context.Context, s *stage) error {
 		}
 		select {
 		case <-main.Done():
-			return fmt.Errorf("the API and worker process ended by itself (%s):\n%s", main.End(), main.Tail())
+			return fmt.Errorf("the process of the API ended by itself (%s):\n%s", main.End(), main.Tail())
 		default:
 		}
 	}

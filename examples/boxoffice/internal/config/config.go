@@ -52,8 +52,10 @@ type Config struct {
 	UpstreamURL string // of the artists; "" means the simulated one in this process
 	Workers     int    // processes that share the upstream's limit
 
-	QueueThreshold int
-	QueueActiveTTL time.Duration
+	// Queue is how the waiting room goes.
+	Queue Queue
+	// NoticeURL is the transport that tells others who was admitted; "" for none.
+	NoticeURL string
 }
 
 // Has reports whether this process has a role.
@@ -72,17 +74,17 @@ type setting struct {
 
 type raw struct {
 	addr, dataDir, dbURL, busURL, redisURL, roles, secret, adminToken, gatewayURL, hold string
-	threshold, activeTTL, entrySecret                                                   string
-	redisPrefix, upstreamURL, workers                                                   string
+	redisPrefix, upstreamURL, workers, noticeURL                                        string
+	queue                                                                               rawQueue
 }
 
 func (r *raw) settings() []setting {
-	return []setting{
+	return append([]setting{
 		{"BOXOFFICE_ADDR", "addr", "127.0.0.1:8080", "host:port to serve on", &r.addr},
 		{"BOXOFFICE_DATA_DIR", "data-dir", ".boxoffice", "folder for the database, the secrets and the simulated gateway's ledger", &r.dataDir},
 		{"BOXOFFICE_DB_URL", "db-url", "", "database: sqlite://path, postgres://user:password@host/name or mysql://…; default: a SQLite file in the data folder, for one process", &r.dbURL},
 		{"BOXOFFICE_BUS_URL", "bus-url", "", "transport; default: the database's own", &r.busURL},
-		{"BOXOFFICE_REDIS_URL", "redis-url", EmbeddedRedis, "Redis: redis://host:6379/0, rediss://…, several hosts separated by commas (or ?cluster=true) for a Redis Cluster; embedded:// keeps its data in this process; off: artists are not mirrored", &r.redisURL},
+		{"BOXOFFICE_REDIS_URL", "redis-url", EmbeddedRedis, "Redis: redis://host:6379/0, rediss://…, several hosts separated by commas (or ?cluster=true) for a Redis Cluster; embedded:// keeps its data, and the waiting room, in this process, which then has the roles api, worker and admitter; off: artists are not mirrored, and the waiting room is in the memory of the one process that has the roles api and admitter", &r.redisURL},
 		{"BOXOFFICE_REDIS_PREFIX", "redis-prefix", "", "stands before every key in Redis, so that several box offices can share one", &r.redisPrefix},
 		{"BOXOFFICE_ROLES", "roles", "all", "api, relay, worker, admitter, separated by commas, or all", &r.roles},
 		{"BOXOFFICE_SECRET", "secret", "", "signs sign-ins, at least 32 bytes; default: made and kept in the data folder (other users can see a flag; prefer the variable)", &r.secret},
@@ -91,14 +93,12 @@ func (r *raw) settings() []setting {
 		{"BOXOFFICE_UPSTREAM_URL", "upstream-url", "", "API of the artists; default: a simulated one in this process", &r.upstreamURL},
 		{"BOXOFFICE_WORKERS", "workers", "1", "how many processes with the role worker share the artist API's limit, those that are about to end included", &r.workers},
 		{"BOXOFFICE_HOLD_SECONDS", "hold-seconds", "300", "how long seats are held for payment", &r.hold},
-		{"QUEUE_THRESHOLD", "queue-threshold", "1000", "how many may be inside an event's sale at once, as the waiting room reports it", &r.threshold},
-		{"QUEUE_ACTIVE_TTL_SECONDS", "queue-active-ttl-seconds", "600", "how long an entry token is valid", &r.activeTTL},
-		{"QUEUE_ENTRY_TOKEN_SECRET", "queue-entry-token-secret", "", "signs entry tokens, at least 32 bytes; several separated by commas: the first signs, all verify; default: made and kept in the data folder", &r.entrySecret},
-	}
+		{"BOXOFFICE_NOTICE_URL", "notice-url", "", "transport, such as sqs://region, that tells others whom the waiting room admitted, on the topic queue.admitted; default: nobody is told", &r.noticeURL},
+	}, r.queue.settings()...)
 }
 
 // Parse reads the settings from args and the environment. schemes are the
-// transports that the program knows. It writes usage and flag errors to stderr;
+// transports that the program knows; notices can go by sqs:// too. It writes usage and flag errors to stderr;
 // flag.ErrHelp means that help was asked for. Parse makes no file; [Config.Fill]
 // does.
 func Parse(args []string, getenv func(string) string, schemes Schemes, stderr io.Writer) (Config, error) {
@@ -126,7 +126,7 @@ func Parse(args []string, getenv func(string) string, schemes Schemes, stderr io
 func usage(w io.Writer, settings []setting) {
 	text := "Usage: boxoffice [serve] [flags]\n\nEach flag can be set by the environment variable beside it.\n\n"
 	for _, s := range settings {
-		text += fmt.Sprintf("  --%-26s %s\n      %s", s.flag, s.env, s.help)
+		text += fmt.Sprintf("  --%-32s %s\n      %s", s.flag, s.env, s.help)
 		if s.def != "" {
 			text += " (default " + s.def + ")"
 		}
@@ -137,7 +137,7 @@ func usage(w io.Writer, settings []setting) {
 
 // check turns the texts into a Config, and returns all that is wrong.
 func (r *raw) check(schemes Schemes) (Config, error) {
-	c := Config{Addr: r.addr, DataDir: r.dataDir, DBURL: r.dbURL, BusURL: r.busURL, GatewayURL: r.gatewayURL, UpstreamURL: r.upstreamURL, RedisURL: r.redisURL, RedisPrefix: r.redisPrefix, Secret: r.secret, AdminToken: r.adminToken}
+	c := Config{Addr: r.addr, DataDir: r.dataDir, DBURL: r.dbURL, BusURL: r.busURL, GatewayURL: r.gatewayURL, UpstreamURL: r.upstreamURL, RedisURL: r.redisURL, RedisPrefix: r.redisPrefix, NoticeURL: r.noticeURL, Secret: r.secret, AdminToken: r.adminToken}
 	var errs []error
 	bad := func(env, format string, args ...any) {
 		errs = append(errs, fmt.Errorf("%s (--%s): "+format, append([]any{env, r.flagOf(env)}, args...)...))
@@ -164,7 +164,7 @@ func (r *raw) check(schemes Schemes) (Config, error) {
 	}
 	if c.BusURL == "" {
 		c.BusURL = c.DBURL
-	} else if err := checkBus(c.BusURL, schemes); err != nil {
+	} else if err := checkBus(c.BusURL, schemes.Schemes()); err != nil {
 		bad("BOXOFFICE_BUS_URL", "%v", err)
 	}
 	if missing := c.missingRoles(); len(missing) > 0 && len(c.Roles) > 0 {
@@ -189,12 +189,9 @@ func (r *raw) check(schemes Schemes) (Config, error) {
 	if c.AdminToken != "" && len(c.AdminToken) < 16 {
 		bad("BOXOFFICE_ADMIN_TOKEN", "the token is %d characters long; use at least 16", len(c.AdminToken))
 	}
-	if r.entrySecret != "" {
-		c.EntrySecrets = strings.Split(r.entrySecret, ",")
-		for _, s := range c.EntrySecrets {
-			if err := auth.CheckSecret(s); err != nil {
-				bad("QUEUE_ENTRY_TOKEN_SECRET", "%v", err)
-			}
+	if c.NoticeURL != "" {
+		if err := checkNotices(c.NoticeURL, schemes); err != nil {
+			bad("BOXOFFICE_NOTICE_URL", "%v", err)
 		}
 	}
 	number := func(env, text string, low, high int) int {
@@ -207,8 +204,7 @@ func (r *raw) check(schemes Schemes) (Config, error) {
 	c.Workers = number("BOXOFFICE_WORKERS", r.workers, 1, MaxWorkers)
 	c.checkRedis(bad)
 	c.Hold = time.Duration(number("BOXOFFICE_HOLD_SECONDS", r.hold, 1, 86_400)) * time.Second
-	c.QueueThreshold = number("QUEUE_THRESHOLD", r.threshold, 1, 100_000_000)
-	c.QueueActiveTTL = time.Duration(number("QUEUE_ACTIVE_TTL_SECONDS", r.activeTTL, 1, 86_400)) * time.Second
+	r.queue.check(&c, number, bad)
 	return c, errors.Join(errs...)
 }
 
@@ -224,9 +220,7 @@ func (r *raw) flagOf(env string) string {
 func (c Config) missingRoles() []string {
 	var missing []string
 	for _, role := range allRoles() {
-		// The waiting room admits at once, so nothing is missing without its
-		// admitter.
-		if !c.Has(role) && role != RoleAdmitter {
+		if !c.Has(role) {
 			missing = append(missing, role)
 		}
 	}
@@ -249,13 +243,13 @@ func parseRoles(text string) ([]string, error) {
 	return slices.Compact(roles), nil
 }
 
-func checkBus(raw string, schemes Schemes) error {
+func checkBus(raw string, known []string) error {
 	scheme, _, ok := strings.Cut(raw, "://")
 	if !ok {
-		return fmt.Errorf("the URL has no scheme; write for example %s://…", schemes.Schemes()[0])
+		return fmt.Errorf("the URL has no scheme; write for example %s://…", known[0])
 	}
-	if !slices.Contains(schemes.Schemes(), strings.ToLower(scheme)) {
-		return fmt.Errorf("unknown scheme %q; known are: %s", scheme, strings.Join(schemes.Schemes(), ", "))
+	if !slices.Contains(known, strings.ToLower(scheme)) {
+		return fmt.Errorf("unknown scheme %q; known are: %s", scheme, strings.Join(known, ", "))
 	}
 	return nil
 }

@@ -30,7 +30,8 @@ func TestDefaults(t *testing.T) {
 	}
 	if c.Addr != "127.0.0.1:8080" || filepath.Base(c.DataDir) != ".boxoffice" || !filepath.IsAbs(c.DataDir) || !c.Embedded ||
 		c.BusURL != c.DBURL || !strings.HasPrefix(c.DBURL, "sqlite:///") || len(c.Roles) != 4 || c.Hold != 5*time.Minute ||
-		c.GatewayURL != "" || c.UpstreamURL != "" || c.RedisURL != EmbeddedRedis || c.Workers != 1 || !c.Mirrors() || c.QueueThreshold != 1000 || c.QueueActiveTTL != 10*time.Minute {
+		c.GatewayURL != "" || c.UpstreamURL != "" || c.RedisURL != EmbeddedRedis || c.Workers != 1 || !c.Mirrors() || c.NoticeURL != "" || !c.RoomInMemory() ||
+		c.Queue != (Queue{Threshold: 1000, Active: 10 * time.Minute, Seen: 10 * time.Minute, Tick: time.Second, Batch: 100, SweepEvery: 30 * time.Second}) {
 		t.Errorf("%+v", c)
 	}
 }
@@ -79,6 +80,14 @@ func TestMistakes(t *testing.T) {
 		"entry secret":     {env: map[string]string{"QUEUE_ENTRY_TOKEN_SECRET": secret + ",hunter2"}, want: []string{"QUEUE_ENTRY_TOKEN_SECRET", "32"}},
 		"hold":             {args: []string{"--hold-seconds", "5m"}, want: []string{"BOXOFFICE_HOLD_SECONDS", "whole number"}},
 		"threshold":        {args: []string{"--queue-threshold", "0"}, want: []string{"QUEUE_THRESHOLD"}},
+		"active":           {args: []string{"--queue-active-ttl-seconds", "0"}, want: []string{"QUEUE_ACTIVE_TTL_SECONDS", "1 to"}},
+		"seen":             {args: []string{"--queue-seen-ttl-seconds", "197"}, want: []string{"QUEUE_SEEN_TTL_SECONDS", "198"}},
+		"tick":             {args: []string{"--queue-admission-interval-ms", "1s"}, want: []string{"QUEUE_ADMISSION_INTERVAL_MS", "whole number"}},
+		"batch":            {args: []string{"--queue-admission-batch-size", "0"}, want: []string{"QUEUE_ADMISSION_BATCH_SIZE"}},
+		"sweep":            {args: []string{"--queue-stale-cleanup-interval-ms", "999"}, want: []string{"QUEUE_STALE_CLEANUP_INTERVAL_MS", "1000"}},
+		"notices":          {args: []string{"--notice-url", "pigeon://u:hunter2@x"}, want: []string{"BOXOFFICE_NOTICE_URL", `"pigeon"`, "sqs"}},
+		"notices, mem":     {args: []string{"--notice-url", "mem://"}, want: []string{"BOXOFFICE_NOTICE_URL", "stays inside"}},
+		"notices, scheme":  {args: []string{"--notice-url", "hunter2@x"}, want: []string{"BOXOFFICE_NOTICE_URL", "no scheme"}},
 		"data dir":         {args: []string{"--data-dir", ""}, want: []string{"BOXOFFICE_DATA_DIR"}},
 		"argument":         {args: []string{"now"}, want: []string{`"now"`}},
 		"several at once":  {args: []string{"--addr", "x", "--roles", "y", "--hold-seconds", "z"}, want: []string{"BOXOFFICE_ADDR", "BOXOFFICE_ROLES", "BOXOFFICE_HOLD_SECONDS"}},
@@ -114,21 +123,28 @@ func TestSplitRoles(t *testing.T) {
 	if _, err := parse(nil, "--roles", "worker,relay", "--db-url", "sqlite:///x.db", "--bus-url", "mem://"); err == nil || !strings.Contains(err.Error(), "BOXOFFICE_BUS_URL") {
 		t.Errorf("a part of the roles on an in-process transport: %v", err)
 	}
-	// What the API and the workers share cannot be in each of them.
-	for _, roles := range []string{"api", "worker,relay"} {
+	// What the API, the workers and the admitter share cannot be in each of them.
+	for _, roles := range []string{"api", "worker,relay", "admitter", "api,worker,relay", "api,admitter", "worker,admitter"} {
 		_, err := parse(nil, "--roles", roles, "--db-url", "sqlite:///x.db")
 		if err == nil || !strings.Contains(err.Error(), "BOXOFFICE_REDIS_URL") || !strings.Contains(err.Error(), "redis://") {
 			t.Errorf("%s with a Redis of its own: %v", roles, err)
 		}
-		for _, redis := range []string{"off", "redis://a:6379/1", "rediss://a", "redis://a,b,c", "redis://a/?cluster=true"} {
-			if _, err := parse(nil, "--roles", roles, "--db-url", "sqlite:///x.db", "--redis-url", redis); err != nil {
+		for _, redis := range []string{"redis://a:6379/1", "rediss://a", "redis://a,b,c", "redis://a/?cluster=true"} {
+			if c, err := parse(nil, "--roles", roles, "--db-url", "sqlite:///x.db", "--redis-url", redis); err != nil || c.RoomInMemory() {
 				t.Errorf("%s on %s: %v", roles, redis, err)
 			}
 		}
 	}
-	for _, roles := range []string{"relay", "api,worker"} {
+	for _, roles := range []string{"relay", "api,worker,admitter"} {
 		if c, err := parse(nil, "--roles", roles, "--db-url", "sqlite:///x.db"); err != nil || !c.Mirrors() {
 			t.Errorf("%s need no Redis that others have too: %v", roles, err)
+		}
+	}
+	// Without Redis the room is where it is served.
+	for roles, ok := range map[string]bool{"api": false, "admitter,worker": false, "api,worker,relay": false, "api,admitter": true, "relay,worker": true, "all": true} {
+		c, err := parse(nil, "--roles", roles, "--db-url", "sqlite:///x.db", "--redis-url", "off")
+		if ok && (err != nil || !c.RoomInMemory()) || !ok && (err == nil || !strings.Contains(err.Error(), "BOXOFFICE_REDIS_URL") || !strings.Contains(err.Error(), "redis://")) {
+			t.Errorf("%s without Redis: %v", roles, err)
 		}
 	}
 	c, err := parse(nil, "--roles", " relay , worker,worker", "--db-url", "sqlite:///x.db", "--redis-url", "off")
@@ -138,8 +154,11 @@ func TestSplitRoles(t *testing.T) {
 	if c, err := parse(nil, "--workers", "16", "--redis-url", "redis://a", "--redis-prefix", "box-1:"); err != nil || c.Workers != 16 || c.RedisPrefix != "box-1:" {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if _, err := parse(nil, "--roles", "api,relay,worker"); err != nil {
-		t.Errorf("all that works today: %v", err)
+	if _, err := parse(nil, "--roles", "api,relay,worker"); err == nil || !strings.Contains(err.Error(), "BOXOFFICE_DB_URL") {
+		t.Errorf("nobody to admit, on the default database: %v", err)
+	}
+	if c, err := parse(nil, "--notice-url", "sqs://eu-central-1"); err != nil || c.NoticeURL != "sqs://eu-central-1" {
+		t.Errorf("notices: %+v, %v", c, err)
 	}
 	if _, err := parse(nil, "--bus-url", "mem://"); err != nil {
 		t.Errorf("all roles on mem: %v", err)

@@ -10,6 +10,8 @@ const (
 	// EmbeddedRedis keeps in the process what Redis keeps for several.
 	EmbeddedRedis = "embedded://"
 	// NoRedis goes without, and without what needs it: artists are not mirrored.
+	// The waiting room is then in the memory of the one process that has the roles
+	// api and admitter.
 	NoRedis = "off"
 
 	// MaxWorkers is how many processes can share the limit of the artists' API:
@@ -22,6 +24,9 @@ const (
 // Mirrors reports whether artists are mirrored.
 func (c Config) Mirrors() bool { return c.RedisURL != NoRedis }
 
+// RoomInMemory reports whether the waiting room is in this process alone.
+func (c Config) RoomInMemory() bool { return c.RedisURL == NoRedis || c.RedisURL == EmbeddedRedis }
+
 // checkRedis finds what is wrong with the settings of Redis.
 func (c Config) checkRedis(bad func(env, format string, args ...any)) {
 	const env = "BOXOFFICE_REDIS_URL"
@@ -30,11 +35,15 @@ func (c Config) checkRedis(bad func(env, format string, args ...any)) {
 	}
 	switch c.RedisURL {
 	case NoRedis:
+		if c.Has(RoleAPI) != c.Has(RoleAdmitter) {
+			bad(env, "this process has only the roles %s, and without Redis the waiting room is in the memory of the process that serves it; use one redis:// URL for all processes, or give one process, and no other, both roles api and admitter",
+				strings.Join(c.Roles, ", "))
+		}
 		return
 	case EmbeddedRedis:
-		// The API and the workers meet there; nobody else needs it.
-		if c.Has(RoleAPI) != c.Has(RoleWorker) {
-			bad(env, "this process has only the roles %s, and %s keeps in each process what the API and the workers share; use one redis:// URL for all of them, or set BOXOFFICE_ROLES=all, or %s=%s to do without artists",
+		// They meet there; nobody else needs it.
+		if c.Has(RoleAPI) != c.Has(RoleWorker) || c.Has(RoleAPI) != c.Has(RoleAdmitter) {
+			bad(env, "this process has only the roles %s, and %s keeps in each process what the roles api, worker and admitter share; use one redis:// URL for all of them, or set BOXOFFICE_ROLES=all, or %s=%s with the roles api and admitter in one process, to do without artists",
 				strings.Join(c.Roles, ", "), EmbeddedRedis, env, NoRedis)
 		}
 		if c.Workers > 1 {

@@ -24,8 +24,9 @@ type config struct {
 	keep        bool
 
 	// What the new office runs on, and in how many processes.
-	dbURL, busURL string
-	split         bool
+	dbURL, busURL, redisURL string
+	split                   bool
+	threshold               int
 
 	// An office that runs already, instead of a new one.
 	url, admin, gateway string
@@ -61,7 +62,9 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	flags.BoolVar(&c.keep, "keep", false, "keep the data folder and its logs")
 	flags.StringVar(&c.dbURL, "db-url", "", "an empty database for the new box office; default: a SQLite file of its own")
 	flags.StringVar(&c.busURL, "bus-url", "", "transport of the new box office; default: the database's own")
-	flags.BoolVar(&c.split, "split", false, "run two processes of each role: api, relay, worker")
+	flags.StringVar(&c.redisURL, "redis-url", "", "Redis of the new box office; default: its waiting room is in one process")
+	flags.IntVar(&c.threshold, "threshold", 0, "how many fans may be inside a show's sale at once; default: so few that a line forms")
+	flags.BoolVar(&c.split, "split", false, "run two processes of each role; api and admitter are one without --redis-url")
 	flags.StringVar(&c.url, "url", "", "use the box office that runs there instead of starting one")
 	flags.StringVar(&c.admin, "admin-token", "", "admin token for --url (or BOXOFFICE_ADMIN_TOKEN)")
 	flags.StringVar(&c.gateway, "gateway", "", "URL of the gateway that the box office of --url uses, to compare its ledger")
@@ -72,6 +75,15 @@ func parse(args []string, stderr io.Writer) (config, error) {
 		c.admin = os.Getenv("BOXOFFICE_ADMIN_TOKEN")
 	}
 	return c, c.validate(flags.Args())
+}
+
+// places is how many may be inside a show's sale at once: by default three for each
+// eight of those who come at a time to one of the five shows.
+func (c config) places() int {
+	if c.threshold > 0 {
+		return c.threshold
+	}
+	return max(1, min(c.fans, c.concurrency)*3/(5*8))
 }
 
 func (c config) validate(rest []string) error {
@@ -88,8 +100,10 @@ func (c config) validate(rest []string) error {
 		return errors.New("--think, --patience and --drain must be positive")
 	case c.url != "" && c.admin == "":
 		return errors.New("--url needs --admin-token (or BOXOFFICE_ADMIN_TOKEN): only an operator sees the invariants")
-	case c.url != "" && (c.dbURL != "" || c.busURL != "" || c.split):
-		return errors.New("--db-url, --bus-url and --split are for a new box office; --url names one that runs")
+	case c.url != "" && (c.dbURL != "" || c.busURL != "" || c.redisURL != "" || c.threshold != 0 || c.split):
+		return errors.New("--db-url, --bus-url, --redis-url, --threshold and --split are for a new box office; --url names one that runs")
+	case c.threshold < 0:
+		return fmt.Errorf("--threshold %d: use 1 or more", c.threshold)
 	case c.split && strings.HasPrefix(c.busURL, "mem://"):
 		return errors.New("--split needs a transport that processes share; mem:// stays inside one")
 	case c.url == "" && c.gateway != "":

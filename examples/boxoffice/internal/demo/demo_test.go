@@ -157,7 +157,7 @@ func TestRealBoxOffice(t *testing.T) {
 		t.Parallel()
 		cfg, out, stdout, stderr := started(t, 40, program)
 		code := run(t.Context(), cfg, out, stderr)
-		if code != 0 || stderr.Len() > 0 || !strings.Contains(stdout.String(), "OK: all") {
+		if code != 0 || stderr.Len() > 0 || !strings.Contains(stdout.String(), "OK: all 25 checks hold") || !strings.Contains(stdout.String(), "stood in line before") {
 			t.Errorf("exit %d %s\n%s", code, stderr, stdout)
 		}
 		if left, _ := filepath.Glob(filepath.Join(cfg.temp, "*")); len(left) != 0 {
@@ -235,6 +235,13 @@ func TestDemoUsage(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	if code := Main(t.Context(), nil, &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), "FANS") {
 		t.Errorf("FANS=many: exit %d %q", code, stderr.String())
+	}
+	for want, c := range map[int]config{
+		15: {fans: 200, concurrency: 256}, 19: {fans: 100_000, concurrency: 256}, 1: {fans: 3, concurrency: 256}, 7: {fans: 200, concurrency: 256, threshold: 7},
+	} {
+		if got := c.places(); got != want {
+			t.Errorf("%+v: %d places, want %d", c, got, want)
+		}
 	}
 	t.Setenv("FANS", "77")
 	if cfg, err := parse(nil, &stderr); err != nil || cfg.fans != 77 {

@@ -18,6 +18,12 @@
 //	exit 1 when the box office ends in the middle                TestDemoNoticesACrash
 //	Ctrl-C: a partial report, no process left, exit 130          TestDemoStopsOnInterrupt
 //	exit 2 for wrong usage                                       TestDemoUsage
+//	a line forms, and fans are let in from it in their order     TestRealBoxOffice
+//	two processes of each role, every transport and database, and
+//	a waiting room that lets in three at a time                  TestBookingFlow
+//
+// A new box office has so few places for each show that a line forms, and lets
+// people in ten times a second.
 //
 // The same seed gives the same fans with the same plans, seats wished for and
 // payment keys; which of two fans gets a seat depends on timing.

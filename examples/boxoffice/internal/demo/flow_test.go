@@ -10,34 +10,40 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// TestBookingFlow sends a crowd through a box office of seven processes, two of
-// each role and the gateway, on every transport. Each database carries some.
+// TestBookingFlow sends a crowd through a box office of many processes, two of
+// each role and the gateway, on every transport. Each database carries some. The
+// waiting room is in Redis, in a Redis Cluster, or in the one process that serves
+// it, and lets in a few at a time.
 func TestBookingFlow(t *testing.T) {
 	program, err := built.Boxoffice(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := func(testing.TB) string { return "" } // the database's own transport
+	own := func(testing.TB) string { return "" } // the database's own transport; a room in memory
+	cluster := func(t testing.TB) string { return "redis://" + servicetest.RedisCluster(t) + "/" }
 	for _, on := range []struct {
-		name    string
-		db, bus func(testing.TB) string
+		name          string
+		db, bus, room func(testing.TB) string
 	}{
-		{"SQLite", own, own},
-		{"PostgreSQL", servicetest.PostgresURL, own},
-		{"MariaDB", servicetest.MariaDBURL, own},
-		{"Kafka", servicetest.PostgresURL, func(t testing.TB) string { return "kafka://" + servicetest.Kafka(t) + "/" }},
-		{"RabbitMQ", servicetest.MariaDBURL, servicetest.RabbitMQ},
-		{"Redis", servicetest.PostgresURL, servicetest.Redis},
-		{"RedisCluster", servicetest.MariaDBURL, func(t testing.TB) string { return "redis://" + servicetest.RedisCluster(t) + "/" }},
-		{"RabbitMQ and SQLite", own, servicetest.RabbitMQ},
+		{"SQLite", own, own, own},
+		{"PostgreSQL", servicetest.PostgresURL, own, servicetest.Redis},
+		{"MariaDB", servicetest.MariaDBURL, own, cluster},
+		{"Kafka", servicetest.PostgresURL, func(t testing.TB) string { return "kafka://" + servicetest.Kafka(t) + "/" }, own},
+		{"RabbitMQ", servicetest.MariaDBURL, servicetest.RabbitMQ, own},
+		{"Redis", servicetest.PostgresURL, servicetest.Redis, servicetest.Redis},
+		{"RedisCluster", servicetest.MariaDBURL, cluster, cluster},
+		{"RabbitMQ and SQLite", own, servicetest.RabbitMQ, servicetest.Redis},
 	} {
 		t.Run(on.name, func(t *testing.T) {
-			cfg := []string{"--split", "--plain", "--fans", "25", "--think", "20ms", "--hold", "3s"}
+			cfg := []string{"--split", "--plain", "--fans", "25", "--think", "20ms", "--hold", "3s", "--threshold", "3"}
 			if url := on.db(t); url != "" {
 				cfg = append(cfg, "--db-url", url)
 			}
 			if url := on.bus(t); url != "" {
 				cfg = append(cfg, "--bus-url", url)
+			}
+			if url := on.room(t); url != "" {
+				cfg = append(cfg, "--redis-url", url)
 			}
 			c, err := parse(cfg, &bytes.Buffer{})
 			if err != nil {
@@ -46,7 +52,7 @@ func TestBookingFlow(t *testing.T) {
 			c.program, c.temp = program, t.TempDir()
 			var out, errs bytes.Buffer
 			code := run(t.Context(), c, screen.New(&out, true), &errs)
-			if code != 0 || !strings.Contains(out.String(), "OK: all 23 checks hold") {
+			if code != 0 || !strings.Contains(out.String(), "OK: all 25 checks hold") {
 				t.Errorf("exit %d\n%s\n%s", code, out.String(), errs.String())
 			}
 		})

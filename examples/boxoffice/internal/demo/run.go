@@ -2,12 +2,15 @@ package demo
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/audit"
@@ -54,7 +57,8 @@ type place struct {
 	kept                bool
 	log                 *os.File
 	processes           []*launch.Process // the last one was started last
-	ended               chan error        // a process ended by itself
+	ended               chan error        // a process ended by itself; room for all
+	forget              func() error      // what was left in Redis; nil when that is nothing
 }
 
 // open starts a box office and its gateway, unless one is named.
@@ -62,7 +66,7 @@ func open(ctx context.Context, cfg config) (_ *place, err error) {
 	if cfg.url != "" {
 		return &place{url: cfg.url, admin: cfg.admin, gateway: cfg.gateway}, nil
 	}
-	p := &place{admin: launch.NewAdminToken(), ended: make(chan error, 8)}
+	p := &place{admin: launch.NewAdminToken(), ended: make(chan error, 16)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close(false))
@@ -84,6 +88,9 @@ func open(ctx context.Context, cfg config) (_ *place, err error) {
 	return p, p.serve(ctx, cfg, office)
 }
 
+// process is one of the box office.
+type process struct{ name, roles string }
+
 // serve starts the box office: one process, or two of each role.
 func (p *place) serve(ctx context.Context, cfg config, office *launch.Office) error {
 	office.Env = map[string]string{}
@@ -92,21 +99,21 @@ func (p *place) serve(ctx context.Context, cfg config, office *launch.Office) er
 		file := url.URL{Path: filepath.Join(p.dir, "boxoffice.db")}
 		cfg.dbURL = "sqlite://" + file.EscapedPath()
 	}
-	for name, value := range map[string]string{"BOXOFFICE_DB_URL": cfg.dbURL, "BOXOFFICE_BUS_URL": cfg.busURL} {
+	for name, value := range map[string]string{"BOXOFFICE_DB_URL": cfg.dbURL, "BOXOFFICE_BUS_URL": cfg.busURL, "BOXOFFICE_REDIS_URL": cfg.redisURL} {
 		if value != "" {
 			office.Env[name] = value
 		}
 	}
-	processes := []struct{ name, roles string }{{"box office", "all"}}
+	if cfg.redisURL != "" {
+		prefix := fmt.Sprintf("demo-%s:", strings.ToLower(rand.Text()[:8])) // somebody may have been there before
+		office.Env["BOXOFFICE_REDIS_PREFIX"] = prefix
+		p.forget = func() error { return forget(cfg.redisURL, prefix) }
+	}
+	office.Env["QUEUE_THRESHOLD"] = strconv.Itoa(cfg.places())
+	office.Env["QUEUE_ADMISSION_INTERVAL_MS"] = "100"
+	processes := []process{{"box office", "all"}}
 	if cfg.split {
-		// The crowd asks for no artists, whose processes would have to share Redis.
-		office.Env["BOXOFFICE_REDIS_URL"] = "off"
-		processes = processes[:0]
-		for _, role := range []string{"api", "relay", "worker"} {
-			for n := 1; n <= 2; n++ {
-				processes = append(processes, struct{ name, roles string }{fmt.Sprintf("%s %d", role, n), role})
-			}
-		}
+		processes = split(cfg, office.Env)
 	}
 	for _, each := range processes {
 		addr, err := launch.FreeAddr()
@@ -119,7 +126,7 @@ func (p *place) serve(ctx context.Context, cfg config, office *launch.Office) er
 		}
 		p.watch("the "+each.name, process)
 		switch {
-		case each.roles != "all" && each.roles != "api":
+		case each.roles != "all" && !strings.HasPrefix(each.roles, "api"):
 		case p.url == "":
 			p.url = "http://" + addr
 		default:
@@ -127,6 +134,25 @@ func (p *place) serve(ctx context.Context, cfg config, office *launch.Office) er
 		}
 	}
 	return nil
+}
+
+// split names two processes of each role.
+func split(cfg config, env map[string]string) (all []process) {
+	roles := []string{"api", "admitter", "relay", "worker"}
+	if cfg.redisURL == "" {
+		// Without Redis the waiting room is in the process that serves it. The crowd
+		// asks for no artists, which would need Redis too.
+		env["BOXOFFICE_REDIS_URL"] = "off"
+		roles, all = []string{"relay", "worker"}, []process{{"api and admitter", "api,admitter"}}
+	} else {
+		env["BOXOFFICE_WORKERS"] = "2"
+	}
+	for _, role := range roles {
+		for n := 1; n <= 2; n++ {
+			all = append(all, process{fmt.Sprintf("%s %d", role, n), role})
+		}
+	}
+	return all
 }
 
 func (p *place) watch(name string, process *launch.Process) {
@@ -146,6 +172,9 @@ func (p *place) close(keep bool) (err error) {
 		default:
 			err = errors.Join(err, p.processes[i].Stop(20*time.Second))
 		}
+	}
+	if p.forget != nil {
+		err = errors.Join(err, p.forget())
 	}
 	if p.log != nil {
 		err = errors.Join(err, p.log.Close())
@@ -189,7 +218,7 @@ func visit(ctx context.Context, cfg config, p *place, out *screen.Screen) (int, 
 	stop()
 	<-left
 	elapsed := time.Since(start)
-	tables := report.Crowd(out, fans.Progress(), fans.Meter().Steps(), elapsed)
+	tables := report.Crowd(out, fans.Progress(), fans.Meter().Steps(), elapsed) + report.Rooms(out, fans.Rooms())
 	switch {
 	case ctx.Err() != nil:
 		out.Print("%s\nInterrupted: the invariants were not judged.\n", tables)
@@ -200,7 +229,7 @@ func visit(ctx context.Context, cfg config, p *place, out *screen.Screen) (int, 
 	}
 	out.Print("The crowd has left after %.1f s. Waiting until nothing moves any more …\n", elapsed.Seconds())
 	result, err := audit.Run(ctx, audit.Subject{
-		Office: office, GatewayURL: p.gateway, Patience: cfg.drain, Crowd: fans, Foreign: cfg.url != "",
+		Office: office, GatewayURL: p.gateway, Patience: cfg.drain, Crowd: fans, Foreign: cfg.url != "", Lines: cfg.url == "",
 	})
 	if err != nil {
 		out.Print("%s\nInterrupted: the invariants were not judged.\n", tables)

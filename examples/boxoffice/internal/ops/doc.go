@@ -44,6 +44,13 @@
 // are apart from the books ([Consumer].Apart): they are always at work, and each
 // artist that the upstream does not have leaves a dead letter.
 //
+// The report's rooms are the waiting rooms of the shows, and the gates before them,
+// as they were told last: they are asked once a second while somebody asks for
+// reports. What a store says too late stands with its age, and is no zero. Each
+// room has the admissions of the last two minutes by the second, spread between
+// two looks at it; where nobody looked, and where the room began anew, they are
+// null.
+//
 // Dead letters are listed, shown, edited, redriven and dropped by package
 // redrive. A call that changes a topic works for Config.PassTime at most and
 // then says how far it came, so that an HTTP request can carry it; repeated with
@@ -60,6 +67,11 @@
 //	every metric is there from the start                          TestMetrics
 //	the budget is told, and what is not known is null             TestBudget, TestBudgetUnknown
 //	consumers apart from the books break none                     TestConsumersApart
+//	the rooms are told, and what is not known is null             TestRooms, TestRoomsUnknown
+//	admissions by the second add up to what the room counts       TestRoomsAdmissions
+//	a room that began anew, or was not looked at, shows no rate   TestRoomsBeginAnew, TestRoomsNotLookedAt
+//	what is kept of a room is bounded                             TestAdmissionsAreBounded
+//	rooms that do not answer delay no report                      TestNobodyWaitsForTheRooms
 //	what was redriven or dropped counts no more                   TestDeadLetters
 //	a dry run changes nothing                                     TestDeadLetters
 //	an edit keeps the event's id and key                          TestEditDeadLetter

@@ -50,6 +50,8 @@ type Config struct {
 	Published *Published
 	// Budget is that of the upstream of the artists; nil leaves it out of reports.
 	Budget *BudgetConfig
+	// Rooms are the waiting rooms of the shows; nil leaves them out of reports.
+	Rooms *RoomsConfig
 	// Every is how often the transport is asked in the background, 5 s when zero.
 	// That costs it a query per group and one per topic with dead letters, or a
 	// round trip to the broker.
@@ -90,6 +92,7 @@ type Ops struct {
 	letters map[string]*letters
 	lags    *bus.LagMonitor
 	plan    *ratelimit.Plan // of the budget; nil without one
+	rooms   *rooms          // nil without waiting rooms
 	books   *books
 	look    chan struct{} // somebody wants to see the letters
 	asked   atomic.Int64  // when somebody last did, in Unix nanoseconds
@@ -130,6 +133,12 @@ func New(cfg Config) (*Ops, error) {
 		if o.plan, err = cfg.Budget.validate(cfg.Consumers); err != nil {
 			return nil, err
 		}
+	}
+	if cfg.Rooms != nil {
+		if err := cfg.Rooms.validate(); err != nil {
+			return nil, err
+		}
+		o.rooms = newRooms(cfg.Rooms)
 	}
 	for _, topic := range o.topics {
 		l, err := redrive.New(cfg.Bus, topic, redrive.Config{Window: maxDeadSeen})

@@ -9,13 +9,17 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Run keeps at hand what the transport says, until ctx ends: lags and dead
-// letters every Config.Every, and an audit while somebody asks for the last
-// one. A request that is content with these never waits for the transport.
+// Run keeps at hand what the transport and the waiting rooms say, until ctx ends:
+// lags and dead letters every Config.Every, an audit while somebody asks for the
+// last one, and the rooms every second while somebody asks for reports. A request
+// that is content with these never waits for any of them.
 func (o *Ops) Run(ctx context.Context) error {
 	var parts sync.WaitGroup
 	parts.Go(func() { o.watchLetters(ctx) })
 	parts.Go(func() { o.watchBooks(ctx) })
+	if o.rooms != nil {
+		parts.Go(func() { o.watchRooms(ctx) })
+	}
 	err := o.lags.Run(ctx)
 	parts.Wait()
 	return err
@@ -64,8 +68,8 @@ func seconds(d time.Duration) *float64 {
 }
 
 const (
-	// watchedFor is how long after somebody asked for a report the letters are
-	// looked at, and not only counted.
+	// watchedFor is how long after somebody asked for a report the rooms are looked
+	// at, and the letters, and not only counted.
 	watchedFor = 30 * time.Second
 	// lookFor bounds a look at the letters of one topic: a transport that shows
 	// them only to a reader of the group takes 15 s to be sure of the last.
@@ -92,14 +96,25 @@ func (o *Ops) watchLetters(ctx context.Context) {
 	}
 }
 
-// watched notes that somebody sees the letters; the first to do so after a
-// while has them looked at.
+// watched notes that somebody sees the letters and the rooms; the first to do so
+// after a while has them looked at.
 func (o *Ops) watched() {
 	if now := time.Now().UnixNano(); now-o.asked.Swap(now) > int64(watchedFor) {
-		select {
-		case o.look <- struct{}{}:
-		default:
+		signal(o.look)
+		if o.rooms != nil {
+			signal(o.rooms.wake)
 		}
+	}
+}
+
+// isWatched reports whether somebody asked for a report of late.
+func (o *Ops) isWatched() bool { return time.Now().UnixNano()-o.asked.Load() <= int64(watchedFor) }
+
+// signal wakes who waits for it; a signal that nobody has seen yet is enough.
+func signal(to chan<- struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
 	}
 }
 
@@ -120,7 +135,7 @@ func (o *Ops) awaitLags(ctx context.Context) {
 // lookAtLetters looks at each topic in turn.
 func (o *Ops) lookAtLetters(ctx context.Context) {
 	seen := o.lags.Snapshot()
-	watched := time.Now().UnixNano()-o.asked.Load() <= int64(watchedFor)
+	watched := o.isWatched()
 	for _, topic := range o.topics {
 		n, counted := buried(seen.Lags, topic)
 		switch {
@@ -199,10 +214,7 @@ func (b *books) note(a Audit, err error) {
 // RecentInvariants is the last audit and its age, and has the next one made. It
 // waits a moment for the first one alone, and never for the transport.
 func (o *Ops) RecentInvariants(ctx context.Context) (any, error) {
-	select {
-	case o.books.wanted <- struct{}{}:
-	default:
-	}
+	signal(o.books.wanted)
 	wait, cancel := context.WithTimeout(ctx, firstAudit)
 	defer cancel()
 	select {

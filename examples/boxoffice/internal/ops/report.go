@@ -17,6 +17,7 @@ type report struct {
 	Stats       map[string]int64 `json:"stats"`
 	Gateway     gatewayReport    `json:"gateway"`
 	Budget      *budgetReport    `json:"budget,omitempty"`
+	Rooms       *roomsReport     `json:"rooms,omitempty"`
 }
 
 type outboxReport struct {
@@ -56,14 +57,18 @@ type gatewayReport struct {
 }
 
 // Report says how everything stands, in the form of GET /api/admin/ops. What the
-// transport said is as old as the report says: nobody waits for it.
+// transport and the waiting rooms said is as old as the report says: nobody waits
+// for them.
 func (o *Ops) Report(ctx context.Context) (any, error) {
 	o.watched()
 	return o.report(ctx, o.recentFlow)
 }
 
-// ReportNow is Report, and asks the transport.
+// ReportNow is Report, and asks the transport and the waiting rooms.
 func (o *Ops) ReportNow(ctx context.Context) (any, error) {
+	if o.rooms != nil {
+		o.rooms.look(ctx)
+	}
 	return o.report(ctx, func(ctx context.Context) (flow, error) {
 		f, err := o.flowNow(ctx)
 		if err == nil {
@@ -94,6 +99,7 @@ func (o *Ops) report(ctx context.Context, look func(context.Context) (flow, erro
 		Stats:       map[string]int64{},
 		Gateway:     o.gateway(ctx),
 		Budget:      o.budget(ctx, f),
+		Rooms:       o.rooms.report(),
 	}
 	if !f.oldest.IsZero() {
 		r.Outbox.OldestAgeSeconds = max(0, time.Since(f.oldest).Seconds())

@@ -11,6 +11,13 @@
 // state, and it repeats a payment only under the idempotency key that it used
 // the first time.
 //
+// The waiting room, /queue/{eventId}, and the page of the gate before it,
+// /vwr/{eventId}, are package queue/queuepage's: the same bytes for everybody, in the
+// site's colours. The page of the seats says how long the place in the house lasts,
+// keeps it while it is open, also in a hidden tab, and gives it back on request; so
+// does the checkout once there is a ticket. A page that is closed gives nothing back,
+// since a reload looks the same: the place ends by itself.
+//
 // The page of an artist is rendered with a number alone, since whether there is
 // such an artist is known only after a while. Its script asks /api/artists/{id}
 // until the artist is fresh, less and less often and not at all in a hidden tab,
@@ -25,6 +32,11 @@
 //	a static file is cached for ever under its content's hash,
 //	and a page never                                           TestStaticFiles, TestCacheHeaders
 //	text has a contrast of at least 4.5 in both themes         TestContrast
+//	the waiting pages: static, in the site's colours, and they
+//	know where the site keeps sign-in and entry token          TestWaitingPages, TestBrand
+//	/queue?event= leads to the room, and nowhere else          TestQueueLeadsToTheRoom
+//	the seats are behind the gate; a gate that is away is a
+//	page, and lets nobody pass                                 TestEdge, TestEdgeAway
 //	a number leads to its artist without a script, and no
 //	other address does                                         TestFindArtist, TestArtistPage
 //	booking, decline, cancel, keyboard, language, kill -9 in

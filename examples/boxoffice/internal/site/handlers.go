@@ -27,15 +27,9 @@ func (s *site) show(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *site) seats(w http.ResponseWriter, r *http.Request) {
-	s.withShow(w, r, "seats", r.PathValue("id"), func(v *view) {
+	s.withShow(w, r, "seats", r.PathValue("eventId"), func(v *view) {
 		v.Heading = v.T("seats.title") + " · " + v.Show.Title
 		v.Rows = hall()
-	})
-}
-
-func (s *site) queue(w http.ResponseWriter, r *http.Request) {
-	s.withShow(w, r, "queue", r.URL.Query().Get("event"), func(v *view) {
-		v.Heading = v.T("queue.title") + " · " + v.Show.Title
 	})
 }
 

@@ -104,7 +104,7 @@ func TestHostileTitle(t *testing.T) {
 	const hostile = `</title><script>alert(1)</script><img src=x onerror=alert(2)>"'{{.Static}}`
 	backend := &programme{shows: []Show{{ID: `x"><svg onload=alert(3)>`, Title: hostile, Seats: Seats{Total: 1, Available: 1}}}}
 	h := handler(t, backend)
-	for _, target := range []string{"/", `/shows/x%22%3E%3Csvg%20onload=alert(3)%3E`, `/events/x%22%3E%3Csvg%20onload=alert(3)%3E`, `/queue?event=x%22%3E%3Csvg%20onload=alert(3)%3E`} {
+	for _, target := range []string{"/", `/shows/x%22%3E%3Csvg%20onload=alert(3)%3E`, `/events/x%22%3E%3Csvg%20onload=alert(3)%3E`} {
 		w := get(h, target)
 		if w.Code != http.StatusOK {
 			t.Fatalf("%s: status %d", target, w.Code)
@@ -143,7 +143,7 @@ func TestSoldOutAndFew(t *testing.T) {
 	if show := get(h, "/shows/show-3").Body.String(); strings.Contains(show, "get-seats") {
 		t.Error("a sold out show still offers its seats")
 	}
-	if show := get(h, "/shows/show-2").Body.String(); !strings.Contains(show, `href="/queue?event=show-2"`) {
+	if show := get(h, "/shows/show-2", "Accept-Language", "ko").Body.String(); !strings.Contains(show, `href="/queue/show-2?lang=ko"`) {
 		t.Error("the way to the seats does not lead through the waiting room")
 	}
 }
@@ -168,7 +168,7 @@ func TestNoShows(t *testing.T) {
 
 func TestBackendFails(t *testing.T) {
 	h := handler(t, &programme{err: errors.New("disk is full of secrets")})
-	for _, target := range []string{"/", "/shows/show-1", "/events/show-1", "/queue?event=show-1"} {
+	for _, target := range []string{"/", "/shows/show-1", "/events/show-1"} {
 		w := get(h, target)
 		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
 			t.Errorf("%s: status %d, Retry-After %q", target, w.Code, w.Header().Get("Retry-After"))

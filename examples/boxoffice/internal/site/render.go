@@ -21,7 +21,6 @@ type pages map[string]*template.Template
 var pageStyles = map[string][]string{
 	"home":     {"shows"},
 	"show":     {"shows"},
-	"queue":    {"queue"},
 	"seats":    {"seats"},
 	"checkout": {"checkout"},
 	"tickets":  {"tickets"},

@@ -10,6 +10,9 @@ import (
 type Config struct {
 	// Backend answers what pages render on the server. Required.
 	Backend Backend
+	// Edge stands before the pages of the seats, as the front gate does; nil lets
+	// everybody look. Its 503 is shown as a page.
+	Edge func(http.Handler) http.Handler
 	// Version is shown in the footer; empty shows none.
 	Version string
 	// Logger gets one line for each page that the backend failed to serve.
@@ -53,6 +56,10 @@ func New(cfg Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	line, gate, err := waitingPages(files.base() + "/font/fraunces.woff2")
+	if err != nil {
+		return nil, err
+	}
 	s := &site{
 		backend:  cfg.Backend,
 		version:  cfg.Version,
@@ -68,8 +75,14 @@ func New(cfg Config) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.home)
 	mux.HandleFunc("GET /shows/{id}", s.show)
-	mux.HandleFunc("GET /queue", s.queue)
-	mux.HandleFunc("GET /events/{id}", s.seats)
+	mux.HandleFunc("GET /queue", s.room)
+	mux.Handle("GET /queue/{eventId}", line)
+	mux.Handle("GET /vwr/{eventId}", gate)
+	var seats http.Handler = http.HandlerFunc(s.seats)
+	if cfg.Edge != nil {
+		seats = s.behind(cfg.Edge, seats)
+	}
+	mux.Handle("GET /events/{eventId}", seats)
 	mux.HandleFunc("GET /checkout/{id}", s.checkout)
 	mux.HandleFunc("GET /tickets", s.plain("tickets", "tickets.title"))
 	mux.HandleFunc("GET /artists", s.findArtist)

@@ -20,6 +20,9 @@ type Subject struct {
 	// Foreign says that others use the box office too: charges and tickets
 	// that no fan knows are then not judged.
 	Foreign bool
+	// Lines has the waiting rooms judged: while the crowd was there nobody changed
+	// how many may be inside, and no waiting room was lost.
+	Lines bool
 }
 
 // Result of an audit.
@@ -47,6 +50,8 @@ const (
 	checkKeys         = "gateway's ledger, one charge per key"
 	checkGivenUp      = "nothing was dead-lettered or parked"
 	checkOdd          = "fans saw nothing odd"
+	checkPlaces       = "nobody inside beyond the places"
+	checkOrder        = "let in in order of arrival"
 )
 
 // audit is one run.
@@ -75,6 +80,7 @@ func Run(ctx context.Context, s Subject) (Result, error) {
 	a.judgeSeats(ctx)
 	a.judgeLedger(ctx)
 	a.judgeOps(ctx)
+	a.judgeRooms()
 	if ctx.Err() != nil {
 		return Result{}, ctx.Err()
 	}

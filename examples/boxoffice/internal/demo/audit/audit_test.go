@@ -63,7 +63,7 @@ func visit(ctx context.Context, o *officetest.Office, fault officetest.Fault) (a
 		patience = 300 * time.Millisecond
 	}
 	return audit.Run(ctx, audit.Subject{
-		Office: audit.Office{Client: client, Admin: officetest.Admin}, GatewayURL: o.GatewayURL, Patience: patience, Crowd: fans,
+		Office: audit.Office{Client: client, Admin: officetest.Admin}, GatewayURL: o.GatewayURL, Patience: patience, Crowd: fans, Lines: true,
 	})
 }
 
@@ -72,7 +72,7 @@ func TestAuditPassesARightOffice(t *testing.T) {
 	if r.err != nil || !r.OK() {
 		t.Errorf("a right box office was found wrong: %+v", r)
 	}
-	if len(r.Own) != 2 || len(r.Outside) != 11 {
+	if len(r.Own) != 2 || len(r.Outside) != 13 {
 		t.Errorf("%d own and %d outside checks: %+v", len(r.Own), len(r.Outside), r)
 	}
 }
@@ -92,8 +92,10 @@ func TestAuditFindsWhatIsBroken(t *testing.T) {
 		officetest.DoubleCharge:    "gateway's ledger, one charge per key",
 		officetest.StuckHold:       "nothing is left open",
 		officetest.UnsoldSeat:      "the seat plan is the fans' tickets",
+		officetest.FalseSoldOut:    "the seat plan is the fans' tickets",
 		officetest.DeadLetter:      "nothing was dead-lettered or parked",
 		officetest.ServerError:     "fans saw nothing odd",
+		officetest.Overfull:        "nobody inside beyond the places",
 	}
 	for fault, r := range inspect(t, slices.Collect(maps.Keys(want))...) {
 		if r.err != nil || r.OK() {

@@ -58,7 +58,8 @@ type Call struct {
 	Step         string // what the meter calls it
 	Method, Path string
 	Token        string // sign-in
-	Entry        string // waiting room
+	Entry        string // that the waiting room has let in
+	Ticket       string // of the place in its line
 	Key          string // Idempotency-Key
 	Body         any
 	Once         bool  // do not repeat when the answer was lost
@@ -131,7 +132,7 @@ func (c *Client) once(ctx context.Context, call Call, body []byte) (code int, re
 		return 0, 0, nil, err
 	}
 	for name, value := range map[string]string{
-		"Content-Type": "application/json", "x-queue-entry-token": call.Entry, "Idempotency-Key": call.Key,
+		"Content-Type": "application/json", "x-queue-entry-token": call.Entry, "x-queue-ticket": call.Ticket, "Idempotency-Key": call.Key,
 	} {
 		if value != "" {
 			req.Header.Set(name, value)

@@ -11,9 +11,14 @@ type Login struct {
 
 // Place is the answer of POST /api/queue/check/{eventId}.
 type Place struct {
-	Status     string  `json:"status"`
-	NextPoll   float64 `json:"nextPoll"`
-	EntryToken string  `json:"entryToken"`
+	Status       string  `json:"status"`
+	Position     int     `json:"position"` // from 1; 0 when active
+	NextPoll     float64 `json:"nextPoll"`
+	EntryToken   string  `json:"entryToken"`
+	Ticket       string  `json:"ticket"`
+	QueueSize    int     `json:"queueSize"`
+	CurrentUsers int     `json:"currentUsers"` // inside, or about to be
+	Threshold    int     `json:"threshold"`    // how many that may be
 }
 
 // Show is one of GET /api/shows.

@@ -82,6 +82,7 @@ type Crowd struct {
 	cfg    Config
 	client *Client
 	meter  *Meter
+	rooms  rooms
 
 	last     chan struct{}
 	lastOnce sync.Once
@@ -142,7 +143,7 @@ func (c *Crowd) visit(ctx context.Context, i int) {
 	c.records = append(c.records, rec)
 	c.mu.Unlock()
 
-	f := &fan{crowd: c, client: c.client, rec: rec, index: i, chance: chance(c.cfg.Seed, i), entry: map[string]string{}}
+	f := &fan{crowd: c, client: c.client, rec: rec, index: i, chance: chance(c.cfg.Seed, i), entry: map[string]string{}, inside: map[string]bool{}}
 	end, err := f.visit(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:

@@ -83,6 +83,43 @@ func TestSoldOut(t *testing.T) {
 	}
 }
 
+// Fans wait for their turn, and leave no place behind.
+func TestWaitingRoom(t *testing.T) {
+	o := officetest.Start(t, officetest.Config{Seats: 100, Threshold: 2})
+	c := run(t, o, crowd.Config{Fans: 60, Concurrency: 30})
+	if text := wrong(c); text != "" {
+		t.Errorf("a box office with a line was found wrong:\n%s", text)
+	}
+	if p := c.Progress(); p.Done != 60 || p.Ends[crowd.EndConfirmed] == 0 {
+		t.Errorf("%+v", p)
+	}
+	rooms := c.Rooms()
+	waited := 0
+	for _, p := range rooms.Passages {
+		if p.Waited() {
+			waited++
+		}
+		if p.Asked.IsZero() || p.Told.Before(p.Asked) || p.Waited() && p.Queued.Before(p.Asked) || p.Entered.Before(p.Told) || p.Entered.Before(p.Queued) {
+			t.Errorf("somebody passed out of order: %+v", p)
+		}
+	}
+	if waited == 0 || rooms.Longest == 0 || rooms.Longest > 28 || rooms.Fullest != 2 || rooms.Places != 2 || rooms.Beyonds != 0 {
+		t.Errorf("of %d passages %d waited; at most %d in line, %d of %d inside, %d answers of more", len(rooms.Passages), waited, rooms.Longest, rooms.Fullest, rooms.Places, rooms.Beyonds)
+	}
+	if now, most := o.Inside(); now != 0 || most != 2 {
+		t.Errorf("%d places were never given back; at most %d were inside, want 2", now, most)
+	}
+}
+
+// A line that does not move is a fault.
+func TestLineStands(t *testing.T) {
+	o := officetest.Start(t, officetest.Config{Seats: 100, Threshold: -1})
+	c := run(t, o, crowd.Config{Fans: 3, Patience: 200 * time.Millisecond})
+	if p := c.Progress(); p.Ends[crowd.EndGaveUp] == 0 || !strings.Contains(wrong(c), "position 1") {
+		t.Errorf("%+v %s", p, wrong(c))
+	}
+}
+
 func TestFansSurviveLostAnswers(t *testing.T) {
 	var mu sync.Mutex
 	lottery := rand.New(rand.NewPCG(1, 2))

@@ -12,6 +12,9 @@
 //	property                                                         proven by
 //	a crowd of one seed has the same plans and payment keys          TestPlansAreDeterministic
 //	every plan occurs in a crowd of 100                              TestEveryPlanOccurs
+//	a fan waits for its turn, and gives its place back               TestWaitingRoom
+//	a line that does not move is a fault                             TestLineStands
+//	what waiting rooms tell is kept                                  TestWaitingRoom
 //	a lost answer is asked for again, not booked twice               TestFansSurviveLostAnswers
 //	a payment key that gives two payments is noticed                 TestFanNoticesASecondPayment
 //	a fan that is told nonsense is counted, not ignored              TestUnexpectedAnswersAreCounted

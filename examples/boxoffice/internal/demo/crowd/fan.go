@@ -24,9 +24,22 @@ type fan struct {
 	index  int
 	chance *rand.Rand
 	entry  map[string]string // entry token by event
+	inside map[string]bool   // or in line, by event
 }
 
-func (f *fan) visit(ctx context.Context) (_ End, err error) {
+// visit is all that a fan does. It leaves no place behind that others wait for.
+func (f *fan) visit(ctx context.Context) (End, error) {
+	end, err := f.carryOut(ctx)
+	for event := range f.inside {
+		if left := f.leave(ctx, event); err == nil {
+			err = left
+		}
+	}
+	return end, err
+}
+
+// carryOut does what the plan says.
+func (f *fan) carryOut(ctx context.Context) (_ End, err error) {
 	if f.rec.Token, err = f.signIn(ctx, f.rec.Member); err != nil {
 		return "", err
 	}

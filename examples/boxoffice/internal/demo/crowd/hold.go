@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -20,31 +21,69 @@ func (f *fan) signIn(ctx context.Context, member string) (token string, err erro
 	return login.Token, err
 }
 
-// enter passes the waiting room of a show.
+// errSoldOut means that nobody else is let in, since there is nothing left.
+var errSoldOut = errors.New("the show is sold out")
+
+// enter passes the waiting room of a show. It comes again when it is told to, and
+// gives up when it has not come nearer for as long as a fan is patient.
 func (f *fan) enter(ctx context.Context, event string) error {
 	start := time.Now()
-	for {
+	nearest, since := math.MaxInt, start
+	passage, fresh := Passage{Event: event, Asked: start}, !f.inside[event]
+	for ticket := ""; ; {
 		var place Place
-		_, err := f.client.Do(ctx, Call{Step: "", Method: http.MethodPost, Path: "/api/queue/check/" + url.PathEscape(event), Token: f.rec.Token}, &place)
+		asked := time.Now()
+		code, err := f.client.Do(ctx, Call{Method: http.MethodPost, Path: "/api/queue/check/" + url.PathEscape(event), Token: f.rec.Token,
+			Ticket: ticket, Accept: []int{http.StatusGone}}, &place)
 		if err != nil {
 			return err
 		}
+		if code == http.StatusGone {
+			return errSoldOut
+		}
+		f.crowd.rooms.answered(event, place)
+		if passage.Told.IsZero() {
+			passage.Told = time.Now()
+		}
+		ticket = place.Ticket
+		f.inside[event] = true // or in line, which is left in the same way
 		if place.Status == "active" {
 			if place.EntryToken == "" {
 				return fmt.Errorf("the waiting room of %s admits without an entry token", event)
 			}
 			f.entry[event] = place.EntryToken
-			f.crowd.meter.Observe("waiting room", time.Since(start))
+			passage.Entered = time.Now()
+			f.crowd.meter.Observe("waiting room", passage.Entered.Sub(start))
+			if fresh { // who was inside already passes nobody by
+				f.crowd.rooms.passed(passage)
+			}
 			return nil
 		}
-		if time.Since(start) > f.crowd.cfg.Patience {
-			return fmt.Errorf("waiting room of %s: %w of %v", event, errStuck, f.crowd.cfg.Patience)
+		passage.Queued = asked
+		if place.Position < nearest {
+			nearest, since = place.Position, time.Now()
+		}
+		if time.Since(since) > f.crowd.cfg.Patience {
+			return fmt.Errorf("waiting room of %s, position %d: %w of %v", event, place.Position, errStuck, f.crowd.cfg.Patience)
 		}
 		wait := time.Duration(place.NextPoll * float64(time.Second))
-		if err := Sleep(ctx, min(max(wait, 50*time.Millisecond), 10*time.Second)); err != nil {
+		if err := Sleep(ctx, max(wait, 50*time.Millisecond)); err != nil {
 			return err
 		}
 	}
+}
+
+// leave gives the place in a show back, so that the next fan comes in. The entry
+// token still opens what only reads.
+func (f *fan) leave(ctx context.Context, event string) error {
+	if !f.inside[event] {
+		return nil
+	}
+	_, err := f.client.Do(ctx, Call{Method: http.MethodPost, Path: "/api/queue/leave/" + url.PathEscape(event), Token: f.rec.Token}, nil)
+	if err == nil {
+		delete(f.inside, event)
+	}
+	return err
 }
 
 // guarded sends a call that needs the entry token of a show, and passes the
@@ -89,6 +128,11 @@ func (f *fan) holdSeats(ctx context.Context) (*Reservation, error) {
 				return nil, err
 			}
 			held, err := f.holdIn(ctx, show.ID, want)
+			if err == nil {
+				// A fan who waits for another show while it keeps its place here
+				// could wait for one who does the opposite.
+				err = f.leave(ctx, show.ID)
+			}
 			if held != nil || err != nil {
 				return held, err
 			}
@@ -102,7 +146,11 @@ func (f *fan) holdIn(ctx context.Context, event string, want int) (*Reservation,
 	for try := range 6 {
 		var plan Seats
 		call := Call{Step: "seats", Method: http.MethodGet, Path: "/api/seats/" + url.PathEscape(event)}
-		if err := f.guarded(ctx, event, call, &plan, nil); err != nil {
+		err := f.guarded(ctx, event, call, &plan, nil)
+		if errors.Is(err, errSoldOut) {
+			return nil, nil
+		}
+		if err != nil {
 			return nil, err
 		}
 		seats, amount := f.pick(plan.Seats, want, try)
@@ -145,6 +193,9 @@ func (f *fan) reserve(ctx context.Context, event string, seats []string, amount 
 	var code int
 	err := f.guarded(ctx, event, Call{Step: "hold", Method: http.MethodPost, Path: "/api/seats/reserve", Once: true,
 		Body: map[string]any{"eventId": event, "seatIds": seats}, Accept: []int{http.StatusConflict}}, &hold, &code)
+	if errors.Is(err, errSoldOut) {
+		return nil, nil
+	}
 	if errors.Is(err, errLost) {
 		return f.findHold(ctx, event, seats, amount)
 	}

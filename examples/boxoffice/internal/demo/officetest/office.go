@@ -37,7 +37,9 @@ const (
 	DeadLetter      Fault = "an event is dead-lettered"
 	WrongAmount     Fault = "a hold costs more than its seats"
 	ServerError     Fault = "a request is answered 500"
+	FalseSoldOut    Fault = "a show with free seats lets nobody in"
 	Silent          Fault = "operators get no answer"
+	Overfull        Fault = "more are inside than may be"
 )
 
 // Admin is the admin token.
@@ -52,7 +54,12 @@ type Office struct {
 	drop   func(*http.Request) bool
 	ledger *ledger
 
+	threshold int
+
 	mu           sync.Mutex
+	inside       map[string]map[string]bool // members by event
+	line         map[string][]string
+	most         int                // there ever were inside an event
 	seats        map[string][]*seat // by event
 	reservations map[string]*reservation
 	payments     map[string]*payment // by id
@@ -81,6 +88,9 @@ type Config struct {
 	Fault Fault
 	Seats int           // per show; 0 means 40
 	Hold  time.Duration // 0 means 1 s
+	// Threshold is how many may be inside an event at once; 0 means everybody,
+	// -1 nobody.
+	Threshold int
 	// Drop chooses requests whose answer gets lost after they took effect.
 	Drop func(*http.Request) bool
 }
@@ -97,7 +107,8 @@ func Start(t *testing.T, cfg Config) *Office {
 	money := newLedger()
 	gs := httptest.NewServer(money)
 	o := &Office{
-		GatewayURL: gs.URL, ledger: money, fault: cfg.Fault, hold: cfg.Hold, drop: cfg.Drop, seats: map[string][]*seat{},
+		GatewayURL: gs.URL, ledger: money, fault: cfg.Fault, hold: cfg.Hold, drop: cfg.Drop,
+		threshold: cfg.Threshold, inside: map[string]map[string]bool{}, line: map[string][]string{}, seats: map[string][]*seat{},
 		reservations: map[string]*reservation{}, payments: map[string]*payment{}, keys: map[string]*payment{},
 	}
 	for show := 1; show <= 2; show++ {
@@ -121,6 +132,7 @@ func (o *Office) handler() http.Handler {
 	for pattern, handle := range map[string]func(r *http.Request) (int, any){
 		"POST /api/login":                o.login,
 		"POST /api/queue/check/{event}":  o.check,
+		"POST /api/queue/leave/{event}":  o.leave,
 		"GET /api/shows":                 o.shows,
 		"GET /api/seats/{event}":         o.plan,
 		"POST /api/seats/reserve":        o.reserve,
@@ -168,13 +180,6 @@ func (o *Office) login(r *http.Request) (int, any) {
 	var in struct{ MemberID string }
 	_ = json.NewDecoder(r.Body).Decode(&in)
 	return 200, crowd.Login{Token: "member:" + in.MemberID}
-}
-
-func (o *Office) check(r *http.Request) (int, any) {
-	if o.strikes(ServerError) {
-		return problem(500, "something broke")
-	}
-	return 200, crowd.Place{Status: "active", EntryToken: "entry:" + r.PathValue("event") + ":" + member(r)}
 }
 
 func (o *Office) shows(*http.Request) (int, any) {

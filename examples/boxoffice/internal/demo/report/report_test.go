@@ -100,3 +100,22 @@ func TestThousands(t *testing.T) {
 		}
 	}
 }
+
+func TestRooms(t *testing.T) {
+	out := screen.New(&bytes.Buffer{}, true)
+	start := time.Now()
+	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
+	r := crowd.Rooms{Longest: 1234, Passages: []crowd.Passage{
+		{Asked: at(0), Told: at(0), Entered: at(1)}, {Asked: at(0), Told: at(1), Queued: at(2), Entered: at(3)},
+		{Asked: at(1), Told: at(1), Queued: at(4), Entered: at(6)}, {Asked: at(2), Told: at(3), Queued: at(9), Entered: at(10)},
+	}}
+	for want, r := range map[string]crowd.Rooms{
+		"3 of 4 stood in line before they were let in; the longest line had 1,234 people; waits: median 5.0 s, longest 8.0 s; 0.4 let in per second": r,
+		"1 let in at once; nobody stood in line": {Passages: r.Passages[:1]},
+		"0 let in at once":                       {},
+	} {
+		if got := strings.Join(strings.Fields(Rooms(out, r)), " "); !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -2,7 +2,7 @@
 // what the API says about the reservation and its payment.
 
 import './site.js';
-import { Problem, get, now, post, remove } from './api.js';
+import { Problem, Unreachable, get, now, post, remove } from './api.js';
 import { bySeat, loadCheckout, saveCheckout } from './booking.js';
 import { confirmed } from './confirm.js';
 import { $, $$, announce, h, setText, show, tell } from './dom.js';
@@ -106,6 +106,7 @@ function render() {
     if (!first) scrollTo({ top: 0 });
     announce(heading.textContent);
   }
+  if (view === 'done') makeRoom(reservation.eventId);
   renderReceipt();
   const { sent, test } = loadCheckout(id);
   if (view === 'pay') show($('#unsure'), Boolean(sent) && !test);
@@ -116,6 +117,17 @@ function render() {
     setText($('#failed-reason'), t('checkout.failed.reason', { reason }));
   }
   return pace[view] ?? false;
+}
+
+// makeRoom gives the place in the house back once there is a ticket: others wait
+// for it. It ends by itself too, so a failure is nobody's trouble.
+async function makeRoom(event) {
+  if (!entry.known(event)) return;
+  try {
+    await entry.leave(event);
+  } catch (error) {
+    if (!(error instanceof Problem) && !(error instanceof Unreachable)) throw error;
+  }
 }
 
 function renderReceipt() {

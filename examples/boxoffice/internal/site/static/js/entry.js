@@ -2,6 +2,7 @@
 // that comes with it is the browser's business; the header is ours.
 
 import { post } from './api.js';
+import { lang } from './i18n.js';
 
 const key = (event) => `boxoffice.entry.${event}`;
 
@@ -22,10 +23,17 @@ export const entry = {
     return answer;
   },
 
+  // heartbeat says that we are still there, and lines nobody up.
+  async heartbeat(event) {
+    const answer = await post(`/api/queue/heartbeat/${encodeURIComponent(event)}`, {});
+    if (answer.status === 'active' && answer.entryToken) sessionStorage.setItem(key(event), answer.entryToken);
+    return answer;
+  },
+
   async leave(event) {
     this.forget(event);
     await post(`/api/queue/leave/${encodeURIComponent(event)}`, {});
   },
 };
 
-export const roomAddress = (event) => `/queue?event=${encodeURIComponent(event)}`;
+export const roomAddress = (event) => `/queue/${encodeURIComponent(event)}?lang=${lang}`;

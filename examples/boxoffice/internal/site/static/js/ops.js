@@ -8,6 +8,7 @@ import { $, h, setText, show, tell } from './dom.js';
 import { facts } from './facts.js';
 import { number, t, time } from './i18n.js';
 import { poll } from './poll.js';
+import { RoomsPanel } from './rooms.js';
 import { Sparkline } from './sparkline.js';
 
 const KEY = 'boxoffice.admin';
@@ -18,10 +19,13 @@ let token = sessionStorage.getItem(KEY) ?? '';
 let polling = null;
 let paused = false;
 let last = null; // the sample before, for rates
-const dead = new DeadLetters({ token: () => token, changed: () => { if (!paused) polling?.now(); } });
+const desk = { token: () => token, changed: () => { if (!paused) polling?.now(); } };
+const dead = new DeadLetters(desk);
+const rooms = new RoomsPanel(desk);
 
 async function look() {
   if (paused) return 1000;
+  const asked = performance.now();
   let ops;
   let invariants;
   try {
@@ -41,6 +45,7 @@ async function look() {
   show($('#pause'));
   pulse('live', t('ops.live', { time: time(new Date()) }));
   outbox(ops.outbox);
+  rooms.update(ops.rooms, asked);
   budget.update(ops.budget);
   verdict(invariants);
   consumers(ops.consumers ?? [], ops.lag);

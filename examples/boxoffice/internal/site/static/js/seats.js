@@ -4,17 +4,19 @@ import './site.js';
 import { Problem, Unreachable, call, get, post } from './api.js';
 import { bestSeats } from './bestseats.js';
 import { bySeat, saveCheckout } from './booking.js';
+import { confirmed } from './confirm.js';
 import { whenUp } from './connection.js';
 import { $, announce, h, setText, show, tell } from './dom.js';
 import { entry, roomAddress } from './entry.js';
-import { money, number, t, tn } from './i18n.js';
+import { clock, money, number, t, tn } from './i18n.js';
 import { Minimap } from './minimap.js';
+import { keepPlace } from './place.js';
 import { poll } from './poll.js';
 import { LIMIT, SeatMap, legend, tooltip } from './seatmap.js';
 import { signedIn } from './session.js';
 
 const EVERY = 2000;
-const RENEW = 120000; // how often the place in the house is confirmed
+const MILESTONES = [300, 120, 60, 30]; // seconds left that are announced
 
 const event = document.body.dataset.event;
 const path = `/api/seats/${encodeURIComponent(event)}`;
@@ -27,15 +29,16 @@ new Minimap($('#minimap'), $('#scroller'), map);
 tooltip(map, $('#tip'));
 
 let etag = '';
-let checked = 0; // when the waiting room was last asked
 let refused = false; // a fresh entry token was refused
 let opened = false;
 let polling = null;
+let place = null; // ends the signs of life
+let announced = Infinity;
 
 async function load() {
-  if (Date.now() - checked > RENEW && !(await admitted())) return false;
   let answer;
   try {
+    if (!entry.known(event) && !(await admitted())) return false;
     const headers = entry.headers(event);
     if (etag) headers['If-None-Match'] = etag;
     answer = await call('GET', path, { repeat: true, headers });
@@ -59,7 +62,8 @@ async function stopped(error) {
   }
   if (error.status === 403 && !refused) {
     refused = true;
-    return (await admitted()) ? 0 : false;
+    entry.forget(event);
+    return 0;
   }
   tell(problem, error);
   return 5000;
@@ -68,15 +72,49 @@ async function stopped(error) {
 // admitted makes sure of an entry token; without one the way leads back to the
 // waiting room.
 async function admitted() {
-  const place = await entry.check(event);
-  checked = Date.now();
-  if (place.status === 'active') return true;
+  const { status } = await entry.check(event);
+  if (status === 'active') return true;
   location.replace(roomAddress(event));
   return false;
 }
 
+function timeLeft(ms) {
+  setText($('#stay-left'), clock(ms));
+  show($('#stay'));
+  $('#stay').classList.toggle('soon', ms < 60000);
+  const mark = MILESTONES.findLast((seconds) => ms <= seconds * 1000);
+  if (mark !== undefined && mark < announced && ms > 0) {
+    if (announced !== Infinity || mark < MILESTONES[0]) announce(t('seats.stay.left', { time: clock(ms) }));
+    announced = mark;
+  }
+}
+
+// timeOver shows that the place is gone: its time was over, it was given up in
+// another tab, or the room was lost. What is held already stays held.
+function timeOver() {
+  polling.stop();
+  entry.forget(event);
+  show($('#stay'), false);
+  show($('#over'));
+  holdButton.disabled = true;
+  announce(t('seats.over'));
+}
+
+$('#stay-leave').addEventListener('click', async () => {
+  const sure = await confirmed({ title: t('seats.leave'), text: t('seats.leave.text'), yes: t('seats.leave.yes'), no: t('seats.leave.no') });
+  if (!sure) return;
+  place?.();
+  polling.stop();
+  try {
+    await entry.leave(event);
+  } finally {
+    location.assign(`/shows/${encodeURIComponent(event)}`);
+  }
+});
+
 function open() {
   opened = true;
+  place = keepPlace(event, { left: timeLeft, gone: timeOver });
   $('#plan').classList.remove('loading');
   legend($('#legend'), map.prices);
   $('#pick-go').disabled = false;
@@ -169,7 +207,8 @@ function goToCheckout({ reservationId }) {
   location.assign(`/checkout/${encodeURIComponent(reservationId)}`);
 }
 
-async function hold() {
+// hold tries once more with a new entry token when the one at hand is refused.
+async function hold(again = true) {
   const seatIds = map.chosenSeats().map((seat) => seat.id);
   tell(problem, null);
   holdButton.disabled = true;
@@ -180,8 +219,17 @@ async function hold() {
     goToCheckout(reservation);
     return;
   } catch (error) {
-    if (error instanceof Unreachable) await holdMaybe(seatIds);
-    else await holdRefused(error);
+    let why = error;
+    if (why instanceof Problem && why.status === 403 && again) {
+      try {
+        if (await admitted()) await hold(false);
+        return;
+      } catch (refusal) {
+        why = refusal;
+      }
+    }
+    if (why instanceof Unreachable) await holdMaybe(seatIds);
+    else await holdRefused(why);
   }
   holdButton.classList.remove('busy');
   holdButton.disabled = map.chosen.size === 0;
@@ -204,12 +252,11 @@ async function holdRefused(error) {
     await signedIn();
     return;
   }
-  if (error.status === 403 && !(await admitted())) return;
   tell(problem, error);
   polling.now();
 }
 
-holdButton.addEventListener('click', hold);
+holdButton.addEventListener('click', () => hold());
 
 async function start() {
   polling?.stop();
@@ -217,7 +264,6 @@ async function start() {
     location.assign(`/shows/${encodeURIComponent(event)}`);
     return;
   }
-  checked = entry.known(event) ? Date.now() : 0;
   polling = poll(load, EVERY);
   showPending();
 }

@@ -1,0 +1,43 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/millrace-go/millrace/queue/frontgate"
+)
+
+// entryCookie is the name of the entry token's cookie, before the event.
+const entryCookie = "urr-entry-token-"
+
+// newGate makes the handlers of the front gate.
+func (a *API) newGate() (*frontgate.Handlers, error) {
+	return frontgate.NewHandlers(a.cfg.Gate, frontgate.HTTPConfig{Logger: a.log})
+}
+
+// ofShow refuses what is about a show that there is not, so that nobody opens a
+// gate under any name.
+func (a *API) ofShow(h http.HandlerFunc) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := a.cfg.Catalog.Exists(r.Context(), r.PathValue("eventId")); err != nil {
+			return err
+		}
+		h(w, r)
+		return nil
+	}
+}
+
+// Edge stands before the pages of an event's sale: while the front gate is on, it
+// sends who has neither passed it nor is inside already to the gate.
+func (a *API) Edge(next http.Handler) http.Handler {
+	guarded := a.gate.Protect(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		event := r.PathValue("eventId")
+		for _, c := range r.CookiesNamed(entryCookie + event) {
+			if claims, err := a.cfg.Entries.Verify(c.Value); err == nil && claims.Event == event {
+				next.ServeHTTP(w, r)
+				return
+			}
+		}
+		guarded.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,158 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/memgate"
+	"github.com/millrace-go/millrace/queue/frontgate/redisgate"
+	"github.com/millrace-go/millrace/queue/memqueue"
+	"github.com/millrace-go/millrace/queue/queuenotice"
+	"github.com/millrace-go/millrace/queue/redisqueue"
+	"github.com/millrace-go/millrace/queue/token"
+)
+
+// waiting is the waiting room and the gate before it, as far as this process has a part in it.
+type waiting struct {
+	room    *queue.Room
+	entries *token.Entries
+	gate    *frontgate.Gate
+	// What follows is nil in a process that lets nobody in.
+	admitter *queue.Admitter
+	// And this one where nobody is told.
+	notices   *queuenotice.Notices
+	transport *noticeTransport
+}
+
+// flushTimeout bounds the last call of the room.
+const flushTimeout = 2 * time.Second
+
+// waits reports whether this process has a part in the waiting room.
+func (a *App) waits() bool {
+	if a.cfg.RoomInMemory() {
+		return a.cfg.Has(config.RoleAPI)
+	}
+	return a.cfg.Has(config.RoleAPI) || a.cfg.Has(config.RoleAdmitter) || a.cfg.Has(config.RoleWorker)
+}
+
+// buildWaiting makes the waiting room. It connects to nothing: without Redis
+// nobody enters, and the rest goes on.
+func (a *App) buildWaiting(opened *closers) error {
+	if !a.waits() {
+		return nil
+	}
+	keys, err := token.NewRing(a.cfg.EntrySecrets...)
+	if err != nil {
+		return fmt.Errorf("QUEUE_ENTRY_TOKEN_SECRET (--queue-entry-token-secret): %w", err)
+	}
+	w := &waiting{}
+	if w.entries, err = token.NewEntries(keys, token.Config{Issuer: "boxoffice", Lasts: a.cfg.Queue.Active}); err != nil {
+		return err
+	}
+	store, counters, err := a.waitingStores(opened)
+	if err != nil {
+		return err
+	}
+	if w.room, err = queue.New(store, keys, a.roomConfig()); err != nil {
+		return err
+	}
+	if w.gate, err = frontgate.New(counters, keys, frontgate.Config{Line: w.room, Logger: a.log}); err != nil {
+		return err
+	}
+	a.waiting = w
+	if !a.cfg.Has(config.RoleAdmitter) {
+		return nil
+	}
+	var admits queue.AdmitterConfig
+	if a.cfg.NoticeURL != "" {
+		w.transport = a.newNoticeTransport()
+		if w.notices, err = queuenotice.New(w.transport, queuenotice.Config{Topic: noticeTopic, Token: w.issue, Logger: a.log}); err != nil {
+			return err
+		}
+		admits.Notify = w.notices.Notify
+	}
+	w.admitter, err = queue.NewAdmitter(w.room, admits)
+	return err
+}
+
+func (a *App) roomConfig() queue.Config {
+	q := a.cfg.Queue
+	c := queue.Config{
+		Threshold: q.Threshold, Active: q.Active, Seen: q.Seen, Tick: q.Tick, Batch: q.Batch, SweepEvery: q.SweepEvery,
+		Timeout: redisTimeout, Logger: a.log,
+	}
+	if a.cfg.RoomInMemory() {
+		c.Settle = a.opt.Settle
+	}
+	return c
+}
+
+// waitingStores keep the lines and the counters of the gates: in Redis, or in this
+// process when the room is its own.
+func (a *App) waitingStores(opened *closers) (queue.Store, frontgate.Store, error) {
+	if a.cfg.RoomInMemory() {
+		lines, err := memqueue.New(memqueue.Config{})
+		if err != nil {
+			return nil, nil, err
+		}
+		counters, err := memgate.New(memgate.Config{})
+		return lines, counters, err
+	}
+	// A crowd's polls queue behind nobody else's calls for a connection.
+	client, err := a.openRedis(opened)
+	if err != nil {
+		return nil, nil, err
+	}
+	lines, err := redisqueue.New(client, redisqueue.Config{Prefix: a.cfg.RedisPrefix})
+	if err != nil {
+		return nil, nil, err
+	}
+	counters, err := redisgate.New(client, redisgate.Config{Prefix: a.cfg.RedisPrefix})
+	return lines, counters, err
+}
+
+// issue makes the entry token that a notice carries.
+func (w *waiting) issue(event, user string, e queue.Entry) (string, error) {
+	return w.entries.Issue(token.EntryClaims{Event: event, User: user, ID: e.ID})
+}
+
+// flush is a part that, at its end, tells the store who was heard of last.
+func (w *waiting) flush(ctx context.Context) error {
+	<-ctx.Done()
+	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+	defer cancel()
+	// Who was not told of keeps the place for longer than a restart takes.
+	_ = w.room.Flush(ctx)
+	return nil
+}
+
+// startWaiting starts what the API stands on, and ends after it.
+func (a *App) startWaiting(run *stages) {
+	w := a.waiting
+	if w == nil {
+		return
+	}
+	run.start("waiting room", w.flush)
+	// In memory the gates are where the room is.
+	if a.cfg.Has(config.RoleWorker) || a.cfg.RoomInMemory() {
+		run.start("front gates", w.gate.Run)
+	}
+}
+
+// startAdmission lets people in. It is the last to start and the first to end:
+// whom it lets in as the process ends could find the door closed.
+func (a *App) startAdmission(run *stages) {
+	w := a.waiting
+	if w == nil || w.admitter == nil {
+		return
+	}
+	if w.notices != nil {
+		run.start("transport of the notices", w.transport.Run)
+		run.start("notices", w.notices.Run)
+	}
+	run.start("admitter", w.admitter.Run)
+}

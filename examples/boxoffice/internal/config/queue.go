@@ -1,0 +1,75 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
+)
+
+// Queue is how the waiting room goes.
+type Queue struct {
+	Threshold  int           // how many may be inside an event's sale at once
+	Active     time.Duration // how long each of them has
+	Seen       time.Duration // who waits and is not heard of for longer is taken out of the line
+	Tick       time.Duration // how often the line moves
+	Batch      int           // how many enter at each of these moments
+	SweepEvery time.Duration // how often those who are gone are looked for
+}
+
+// minSeen is three of the longest intervals at which the room asks a person to
+// come again, which are a minute and a tenth of it more.
+const minSeen = 198
+
+// rawQueue is what the settings of the waiting room say.
+type rawQueue struct {
+	threshold, active, seen, tick, batch, sweepEvery, entrySecret string
+}
+
+func (r *rawQueue) settings() []setting {
+	return []setting{
+		{"QUEUE_THRESHOLD", "queue-threshold", "1000", "how many may be inside an event's sale at once, unless an operator says otherwise", &r.threshold},
+		{"QUEUE_ACTIVE_TTL_SECONDS", "queue-active-ttl-seconds", "600", "how long each of them has, and an entry token is valid", &r.active},
+		{"QUEUE_SEEN_TTL_SECONDS", "queue-seen-ttl-seconds", "600", "who waits and is not heard of for longer loses the place in line", &r.seen},
+		{"QUEUE_ADMISSION_INTERVAL_MS", "queue-admission-interval-ms", "1000", "how often those who are first in line enter", &r.tick},
+		{"QUEUE_ADMISSION_BATCH_SIZE", "queue-admission-batch-size", "100", "how many of an event's line enter each time, at most, over all processes", &r.batch},
+		{"QUEUE_STALE_CLEANUP_INTERVAL_MS", "queue-stale-cleanup-interval-ms", "30000", "how often those who are not heard of any more are taken out of the line", &r.sweepEvery},
+		{"QUEUE_ENTRY_TOKEN_SECRET", "queue-entry-token-secret", "", "signs entry tokens and places in line, at least 32 bytes; several separated by commas: the first signs, all verify; default: made and kept in the data folder", &r.entrySecret},
+	}
+}
+
+// check puts the settings into c.
+func (r *rawQueue) check(c *Config, number func(env, text string, low, high int) int, bad func(env, format string, args ...any)) {
+	seconds := func(env, text string, low int) time.Duration {
+		return time.Duration(number(env, text, low, 86_400)) * time.Second
+	}
+	ms := func(env, text string, low int) time.Duration {
+		return time.Duration(number(env, text, low, 3_600_000)) * time.Millisecond
+	}
+	c.Queue = Queue{
+		Threshold:  number("QUEUE_THRESHOLD", r.threshold, 1, 100_000_000),
+		Active:     seconds("QUEUE_ACTIVE_TTL_SECONDS", r.active, 1),
+		Seen:       seconds("QUEUE_SEEN_TTL_SECONDS", r.seen, minSeen),
+		Tick:       ms("QUEUE_ADMISSION_INTERVAL_MS", r.tick, 10),
+		Batch:      number("QUEUE_ADMISSION_BATCH_SIZE", r.batch, 1, 1_000_000),
+		SweepEvery: ms("QUEUE_STALE_CLEANUP_INTERVAL_MS", r.sweepEvery, 1000),
+	}
+	if r.entrySecret == "" {
+		return
+	}
+	c.EntrySecrets = strings.Split(r.entrySecret, ",")
+	for _, s := range c.EntrySecrets {
+		if err := auth.CheckSecret(s); err != nil {
+			bad("QUEUE_ENTRY_TOKEN_SECRET", "%v", err)
+		}
+	}
+}
+
+// checkNotices finds what is wrong with the URL of the notices.
+func checkNotices(raw string, schemes Schemes) error {
+	if strings.HasPrefix(strings.ToLower(raw), "mem://") {
+		return errors.New("mem:// stays inside this process, where nobody listens; use a transport that others read, or leave it out")
+	}
+	return checkBus(raw, append(schemes.Schemes(), "sqs"))
+}

@@ -1,0 +1,72 @@
+package crowd
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Passage is how a fan got into the sale of a show that it was not inside of.
+type Passage struct {
+	Event string
+	// Asked is when the fan came, and Told when it had the first answer: somewhere
+	// between it was let in, or lined up.
+	Asked, Told time.Time
+	// Queued is when it last asked and was told to wait; zero when it never was.
+	Queued time.Time
+	// Entered is when it knew that it was inside.
+	Entered time.Time
+}
+
+// Waited reports whether the fan stood in line.
+func (p Passage) Waited() bool { return !p.Queued.IsZero() }
+
+// Rooms is what fans saw of the waiting rooms.
+type Rooms struct {
+	Passages []Passage // of those who got inside
+	Longest  int       // the most people in one line, in any answer
+	Fullest  int       // the most places taken in one show
+	Places   int       // that there were then
+	// Beyond are answers by which more places were taken than there are: the first
+	// few, and how many there were.
+	Beyond  []string
+	Beyonds int
+}
+
+// rooms gathers it. It is safe for concurrent use.
+type rooms struct {
+	mu   sync.Mutex
+	seen Rooms
+}
+
+// answered takes over what a room told anybody.
+func (r *rooms) answered(event string, p Place) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen.Longest = max(r.seen.Longest, p.QueueSize)
+	if p.CurrentUsers > r.seen.Fullest {
+		r.seen.Fullest, r.seen.Places = p.CurrentUsers, p.Threshold
+	}
+	if p.CurrentUsers > p.Threshold {
+		r.seen.Beyonds++
+		if len(r.seen.Beyond) < 3 {
+			r.seen.Beyond = append(r.seen.Beyond, fmt.Sprintf("%d inside %s, where %d may be", p.CurrentUsers, event, p.Threshold))
+		}
+	}
+}
+
+func (r *rooms) passed(p Passage) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen.Passages = append(r.seen.Passages, p)
+}
+
+// Rooms returns what fans saw of the waiting rooms. Call it after Run.
+func (c *Crowd) Rooms() Rooms {
+	c.rooms.mu.Lock()
+	defer c.rooms.mu.Unlock()
+	out := c.rooms.seen
+	out.Passages = append([]Passage(nil), out.Passages...)
+	out.Beyond = append([]string(nil), out.Beyond...)
+	return out
+}

@@ -1,0 +1,226 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/frontgate"
+)
+
+// RoomsConfig is where a report learns how the waiting rooms of the shows stand.
+// Room and Shows are required. They are asked in the background, once a second
+// while somebody asks for reports: each time a call of Shows, and for each show
+// one of Room and one of Gate.
+type RoomsConfig struct {
+	// Room is a [queue.Room].
+	Room interface {
+		State(ctx context.Context, event string) (queue.State, error)
+	}
+	// Gate is a [frontgate.Gate]; nil where there is none.
+	Gate interface {
+		Status(ctx context.Context, event string) (frontgate.State, error)
+	}
+	// Shows lists the shows in their order. A report has the first 50.
+	Shows func(ctx context.Context) ([]RoomShow, error)
+}
+
+// RoomShow is a show that has a waiting room.
+type RoomShow struct{ ID, Title string }
+
+func (c *RoomsConfig) validate() error {
+	if c.Room == nil || c.Shows == nil {
+		return errors.New("ops: Config.Rooms is not complete: Room and Shows are required")
+	}
+	return nil
+}
+
+const (
+	maxRooms = 50
+	// roomsEvery is how often the rooms are looked at, and roomsFor how long that may
+	// take.
+	roomsEvery = time.Second
+	roomsFor   = 5 * time.Second
+	// roomsAtOnce is how many shows are asked for at a time.
+	roomsAtOnce = 8
+)
+
+// rooms is how the waiting rooms stood when they were last asked.
+type rooms struct {
+	cfg  *RoomsConfig
+	wake chan struct{} // somebody looks again, after a while
+
+	mu    sync.Mutex
+	shows []RoomShow
+	err   error // why the shows are not known
+	seen  map[string]*room
+}
+
+// room is what is known of one. What was seen last stands when an answer fails.
+type room struct {
+	state    *queue.State // nil: no answer yet
+	at       time.Time    // when it was asked
+	err      error
+	gate     *frontgate.State
+	gateErr  error
+	admitted admissions
+}
+
+func newRooms(cfg *RoomsConfig) *rooms {
+	return &rooms{cfg: cfg, wake: make(chan struct{}, 1), seen: map[string]*room{}}
+}
+
+// watchRooms looks at the rooms while somebody asks for reports.
+func (o *Ops) watchRooms(ctx context.Context) {
+	for {
+		var pause <-chan time.Time
+		if o.isWatched() {
+			pause = time.After(roomsEvery)
+			o.rooms.look(ctx)
+		}
+		select {
+		case <-pause:
+		case <-o.rooms.wake:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// look asks all rooms.
+func (r *rooms) look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, roomsFor)
+	defer cancel()
+	shows, err := r.cfg.Shows(ctx)
+	if r.list(shows, err); err != nil {
+		return
+	}
+	var all errgroup.Group
+	all.SetLimit(roomsAtOnce)
+	for _, show := range shows[:min(len(shows), maxRooms)] {
+		all.Go(func() error {
+			r.ask(ctx, show.ID)
+			return nil // what went wrong is in the report
+		})
+	}
+	_ = all.Wait()
+}
+
+// list takes over which shows there are, and forgets the others.
+func (r *rooms) list(shows []RoomShow, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err = err; err != nil {
+		return
+	}
+	r.shows = shows[:min(len(shows), maxRooms)]
+	before := r.seen
+	r.seen = make(map[string]*room, len(r.shows))
+	for _, show := range r.shows {
+		if r.seen[show.ID] = before[show.ID]; before[show.ID] == nil {
+			r.seen[show.ID] = &room{}
+		}
+	}
+}
+
+func (r *rooms) ask(ctx context.Context, event string) {
+	began := time.Now()
+	var gate frontgate.State
+	var gateErr error
+	var both sync.WaitGroup
+	if r.cfg.Gate != nil {
+		both.Go(func() { gate, gateErr = r.cfg.Gate.Status(ctx, event) })
+	}
+	state, err := r.cfg.Room.State(ctx, event)
+	both.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	seen := r.seen[event]
+	if seen == nil || began.Before(seen.at) {
+		return // somebody else was told something newer
+	}
+	if seen.err = err; err == nil {
+		seen.state, seen.at = &state, began
+		seen.admitted.add(state)
+	}
+	if seen.gateErr = gateErr; gateErr == nil && r.cfg.Gate != nil {
+		seen.gate = &gate
+	}
+}
+
+// roomsReport is how the waiting rooms stand.
+type roomsReport struct {
+	Shows []roomReport `json:"shows"`
+	Error string       `json:"error"` // why the shows are not known
+}
+
+type roomReport struct {
+	EventID    string         `json:"eventId"`
+	Title      string         `json:"title"`
+	AgeSeconds *float64       `json:"ageSeconds"` // of the state; null when there was no answer yet
+	Error      string         `json:"error"`      // why the latest question had no answer
+	State      *roomState     `json:"state"`
+	Gate       *gateState     `json:"gate"` // null when there is none, or no answer yet
+	GateError  string         `json:"gateError"`
+	Admitted   admittedReport `json:"admitted"`
+}
+
+// roomState is what package queue says. The counts are since the epoch began.
+type roomState struct {
+	Threshold int     `json:"threshold"`
+	Paused    bool    `json:"paused"`
+	Gated     bool    `json:"gated"`
+	Settling  float64 `json:"settlingSeconds"`
+	Waiting   int     `json:"waiting"`
+	Active    int     `json:"active"` // the reserved ones too
+	Reserved  int     `json:"reserved"`
+	Joined    int64   `json:"joined"`
+	Entered   int64   `json:"entered"`
+	NoShows   int64   `json:"noShows"`
+	Expired   int64   `json:"expired"`
+	Departed  int64   `json:"departed"`
+	Swept     int64   `json:"swept"`
+}
+
+type gateState struct {
+	On       bool  `json:"on"`
+	Assigned int64 `json:"assigned"` // positions given out
+	Serving  int64 `json:"serving"`  // who has a position up to it may go on
+}
+
+// report reads what was seen last; nil without rooms.
+func (r *rooms) report() *roomsReport {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := &roomsReport{Shows: make([]roomReport, 0, len(r.shows)), Error: text(r.err)}
+	for _, show := range r.shows {
+		seen := r.seen[show.ID]
+		one := roomReport{EventID: show.ID, Title: show.Title, Error: text(seen.err), GateError: text(seen.gateErr), Admitted: seen.admitted.perSecond()}
+		if s := seen.state; s != nil {
+			one.AgeSeconds = seconds(time.Since(seen.at))
+			one.State = &roomState{
+				Threshold: s.Threshold, Paused: s.Paused, Gated: s.Gated, Settling: s.Settling.Seconds(), Waiting: s.Waiting, Active: s.Active,
+				Reserved: s.Reserved, Joined: s.Joined, Entered: s.Entered, NoShows: s.NoShows, Expired: s.Expired, Departed: s.Departed, Swept: s.Swept,
+			}
+		}
+		if g := seen.gate; g != nil {
+			one.Gate = &gateState{On: g.On, Assigned: g.Assigned, Serving: g.Serving}
+		}
+		out.Shows = append(out.Shows, one)
+	}
+	return out
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

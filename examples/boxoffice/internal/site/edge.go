@@ -1,0 +1,48 @@
+package site
+
+import (
+	"errors"
+	"net/http"
+)
+
+var errEdge = errors.New("the gate before the page can't be asked")
+
+// behind puts a page behind a gate. A gate that can't be asked lets nobody pass,
+// and answers in the words of a program; people are shown the page that looks
+// again by itself.
+func (s *site) behind(edge func(http.Handler) http.Handler, page http.Handler) http.Handler {
+	guarded := edge(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if e, ok := w.(*edgeWriter); ok {
+			w = e.ResponseWriter // what the page answers is its own
+		}
+		page.ServeHTTP(w, r)
+	}))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e := &edgeWriter{ResponseWriter: w}
+		guarded.ServeHTTP(e, r)
+		if e.away {
+			s.unavailable(w, r, errEdge)
+		}
+	})
+}
+
+// edgeWriter passes on what a gate answers, except that it is away.
+type edgeWriter struct {
+	http.ResponseWriter
+	away bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (e *edgeWriter) WriteHeader(status int) {
+	if e.away = status == http.StatusServiceUnavailable; !e.away {
+		e.ResponseWriter.WriteHeader(status)
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (e *edgeWriter) Write(b []byte) (int, error) {
+	if e.away {
+		return len(b), nil
+	}
+	return e.ResponseWriter.Write(b)
+}
