@@ -55,7 +55,7 @@ type site struct {
 
 func openSite(t *testing.T) *site {
 	t.Helper()
-	browser(t) // skip before anything is started
+	chromium.Context(t) // skip before anything is started
 	must := func(err error) {
 		t.Helper()
 		if err != nil {

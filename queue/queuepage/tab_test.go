@@ -46,7 +46,7 @@ type tab struct {
 
 func open(t *testing.T, base string, d device) *tab {
 	t.Helper()
-	ctx, cancel := chromedp.NewContext(browser(t), chromedp.WithNewBrowserContext())
+	ctx, cancel := chromedp.NewContext(chromium.Context(t), chromedp.WithNewBrowserContext())
 	tb := &tab{T: t, ctx: ctx, base: base}
 	t.Cleanup(func() {
 		if t.Failed() {

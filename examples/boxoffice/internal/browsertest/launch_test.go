@@ -41,7 +41,7 @@ type office struct {
 
 func startOffice(t *testing.T) *office {
 	t.Helper()
-	browser(t) // skip before anything is built
+	chromium.Context(t) // skip before anything is built
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)

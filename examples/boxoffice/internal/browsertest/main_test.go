@@ -4,14 +4,23 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/internal/chromiumtest"
 )
+
+// chromium is the browser of all tests; each gets a profile of its own inside it.
+var chromium chromiumtest.Browser
+
+// patience is how long a page may take to reach a state. It is generous: the
+// tests run beside others on small machines.
+const patience = 40 * time.Second
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if chromium.stop != nil {
-		chromium.stop()
+	if chromium.Close() {
 		fmt.Println("screenshots:", pictures())
 	}
 	if built != "" {

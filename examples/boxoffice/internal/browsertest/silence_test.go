@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -106,7 +107,7 @@ func TestPagesHoldLost(t *testing.T) {
 // TestPagesUnavailable comes back by itself when the backend does.
 func TestPagesUnavailable(t *testing.T) {
 	f := startFake(t)
-	f.broken = errNoBrowser // any error
+	f.broken = errors.New("away")
 	tb := open(t, f.url(), phone())
 	tb.expect("503")
 	tb.visit("/")

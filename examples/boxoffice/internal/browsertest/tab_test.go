@@ -41,7 +41,7 @@ type tab struct {
 
 func open(t *testing.T, base string, d device) *tab {
 	t.Helper()
-	root := browser(t)
+	root := chromium.Context(t)
 	ctx, cancel := chromedp.NewContext(root, chromedp.WithNewBrowserContext())
 	tb := &tab{T: t, ctx: ctx, base: base}
 	t.Cleanup(func() {

@@ -1,0 +1,91 @@
+// Package chromiumtest starts the Chromium that browser tests look at pages with.
+package chromiumtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+var errNone = errors.New("no browser: set CHROMIUM, or put chromium, chromium-browser, google-chrome or chrome in PATH")
+
+// Browser is the one Chromium process of a package's tests. The zero value is
+// ready: the first test that wants it starts it.
+type Browser struct {
+	once sync.Once
+	ctx  context.Context
+	err  error
+	stop func()
+}
+
+// Context is chromedp's of the process; give each test a browser context of its
+// own in it. Without a browser the test is skipped, or fails where
+// MILLRACE_REQUIRE_BROWSER is 1.
+func (b *Browser) Context(t testing.TB) context.Context {
+	t.Helper()
+	path, err := find()
+	if err != nil {
+		if os.Getenv("MILLRACE_REQUIRE_BROWSER") == "1" || !errors.Is(err, errNone) {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	b.once.Do(func() { b.start(path) })
+	if b.err != nil {
+		t.Fatalf("start %s: %v", path, b.err)
+	}
+	return b.ctx
+}
+
+// Close ends the process, and says whether there was one. It is for TestMain.
+func (b *Browser) Close() bool {
+	if b.stop == nil {
+		return false
+	}
+	b.stop()
+	return true
+}
+
+func (b *Browser) start(path string) {
+	allocator, release := chromedp.NewExecAllocator(context.Background(),
+		chromedp.ExecPath(path), chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-sync", true),
+		chromedp.Flag("disable-background-timer-throttling", true),
+		chromedp.Flag("disable-renderer-backgrounding", true),
+		chromedp.Flag("disable-backgrounding-occluded-windows", true),
+		chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.Flag("lang", "en-US"),
+		chromedp.Flag("force-color-profile", "srgb"))
+	ctx, cancel := chromedp.NewContext(allocator)
+	b.ctx, b.err = ctx, chromedp.Do(ctx)
+	b.stop = func() {
+		_ = chromedp.Cancel(ctx) // it is ended for good by the next two
+		cancel()
+		release()
+	}
+}
+
+func find() (string, error) {
+	if path := os.Getenv("CHROMIUM"); path != "" {
+		found, err := exec.LookPath(path)
+		if err != nil {
+			return "", fmt.Errorf("CHROMIUM: %w", err)
+		}
+		return found, nil
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errNone
+}
