@@ -3,21 +3,25 @@ package queue
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 )
 
 // beats are orders that were heard of and of which the store does not know yet.
 // They ride along with visits; a crowd of them goes alone.
 type beats struct {
-	mu      sync.Mutex
-	epoch   uint64
-	orders  []int64
-	sending atomic.Bool
+	mu     sync.Mutex
+	epoch  uint64
+	orders []int64
+	calls  chan struct{} // one for each that is under way
 }
 
-// maxPending bounds the beats of an event that wait to be sent: what comes while
-// it is full is heard of at the next poll.
+// maxPending bounds the beats of an event that wait to be sent. Who polls when half
+// of it is full sends a call's worth first, so that a crowd is no faster than the
+// store is told of it; what comes while the store is away is heard of at the next
+// poll.
 const maxPending = 32 * MaxBeats
+
+// maxSending bounds the calls that tell of an event's beats at once.
+const maxSending = 4
 
 // add gathers a beat, and says whether there was room and how many there are.
 func (b *beats) add(epoch uint64, order int64) (n int, ok bool) {
@@ -64,18 +68,31 @@ func (l *line) heardOf(ctx context.Context, s *snapshot, b *block, order, minute
 		b.heard.forget(order)
 	}
 	if n >= MaxBeats {
-		l.send(ctx)
+		l.send(ctx, n >= maxPending/2)
 	}
 }
 
-// send makes one call for what was gathered, unless another caller does or the
-// store has just failed. A beat that is lost is told again by the next poll.
-func (l *line) send(ctx context.Context) {
-	if l.pausing() || !l.beats.sending.CompareAndSwap(false, true) {
+// send makes one call for what was gathered, unless the store has just failed. When
+// enough others do it waits for one of them, or leaves it to them. A beat that is
+// lost is told again by the next poll.
+func (l *line) send(ctx context.Context, wait bool) {
+	if l.pausing() {
 		return
 	}
-	defer l.beats.sending.Store(false)
-	if l.beats.pending() == 0 {
+	select {
+	case l.beats.calls <- struct{}{}:
+	default:
+		if !wait {
+			return
+		}
+		select {
+		case l.beats.calls <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+	}
+	defer func() { <-l.beats.calls }()
+	if l.pausing() || l.beats.pending() == 0 {
 		return
 	}
 	ctx, cancel := l.room.bounded(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -69,6 +70,40 @@ func TestACrowdOfBeatsGoesAlone(t *testing.T) {
 		check(t, room, "new", "")
 		if calls, orders := store.count("visit"), store.heard(); calls != 1 || len(orders) != 199 {
 			t.Errorf("%d calls with %d beats", calls, len(orders))
+		}
+	})
+}
+
+// Polls are faster than any store: a crowd waits for it rather than not being
+// heard of, and be removed for it.
+func TestACrowdIsNoFasterThanTheStoreHearsOfIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSpy(t)
+		room := open(t, store, queue.Config{})
+		const callers = 64
+		users, tickets := line(t, room, 400*callers)
+		check(t, room, users[0], tickets[users[0]])
+		store.heard()
+		store.fails(func(context.Context, string, string) error {
+			time.Sleep(10 * time.Millisecond)
+			return nil
+		})
+		var crowd sync.WaitGroup
+		for of := range slices.Chunk(users[1:], 400) {
+			crowd.Go(func() {
+				for _, user := range of {
+					check(t, room, user, tickets[user])
+				}
+			})
+		}
+		crowd.Wait()
+		if err := room.Flush(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		orders := store.heard()
+		slices.Sort(orders)
+		if n := len(slices.Compact(orders)); n != len(users)-1 {
+			t.Errorf("the store has heard of %d of %d", n, len(users)-1)
 		}
 	})
 }

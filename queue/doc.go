@@ -35,6 +35,7 @@
 //	nobody is removed because polls could not arrive      TestNobodyIsRemovedForAnOutage
 //	signs of life are told once a minute, those lost
 //	again, and the last by Flush                          TestBeatsAreToldOnceAMinute, TestLostBeatsAreToldAgain, TestFlush
+//	a crowd is no faster than the store hears of it       TestACrowdIsNoFasterThanTheStoreHearsOfIt
 //	an admission is worth nothing after leaving           TestAnEntryIsWorthNothingAfterLeaving, verify-by-entry
 //	without its store nobody enters, within two timeouts  TestStoreAway, TestWhileTheStoreHangsACrowdIsRefusedSoon
 //	… and all goes on when it is back                     TestStoreAway, TestAdmissionGoesOnAfterTheStoreWasAway
@@ -60,7 +61,8 @@
 // next, up to 500. Who has just lined up is a visit until a snapshot knows them.
 //
 // The room has no goroutine. Who refreshes a snapshot, or sends the signs of life
-// of 500 others, is a visitor who waits for that call.
+// of 500 others, is a visitor who waits for that call. When 8,000 are not told of,
+// all who poll wait until the store has heard of some.
 //
 // # Poll intervals, signs of life and the grace
 //

@@ -47,6 +47,7 @@ const pauseAfterFailure = 250 * time.Millisecond
 
 func newLine(r *Room, event string) *line {
 	l := &line{room: r, event: strings.Clone(event)} // an event id may be part of a large request
+	l.beats.calls = make(chan struct{}, maxSending)
 	l.visits = gather.New(MaxVisits, r.cfg.Timeout, l.call)
 	return l
 }

@@ -98,7 +98,7 @@ func (r *Room) poll(ctx context.Context, event string, kind Kind, v Visitor) (Pl
 		place, ok := l.stand(ctx, s, now, epoch, order)
 		if ok {
 			if refreshed {
-				l.send(ctx)
+				l.send(ctx, false)
 			}
 			place.Ticket = v.Ticket
 			return place, nil

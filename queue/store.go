@@ -7,7 +7,10 @@ import (
 
 // Store keeps the lines of all events. Each call is one atomic step of one
 // event, by the store's own clock, and its cost is bounded whatever the length
-// of the line: Visit by what it is given, the others by MaxChunk.
+// of the line: Visit by what it is given, the others by MaxChunk. A store may
+// make several steps of a call, in order, so as to hold up nobody for long: then
+// calls of others come between them, and what the answer says of the room is as of
+// the last.
 //
 // An event has an epoch, which is new when the store has lost its state or the
 // room was cleared, and an arrival number for each who waits, its order. The
