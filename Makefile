@@ -15,7 +15,7 @@ export CGO_ENABLED = 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check fmt services services-down matrix stress chaos limit-proof mirror bench browser fuzz
+.PHONY: help run demo test check fmt services services-down matrix stress chaos limit-proof mirror bench onsale browser fuzz
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -61,6 +61,9 @@ mirror: ## the artist mirror at its budget for SECONDS (60), on embedded default
 
 bench: ## the benchmarks beside their peers, in one run, with ratios
 	./scripts/with-services.sh -- $(GO) run ./bench/cmd/bench
+
+onsale: ## 200,000 people in ten seconds at four instances of the waiting room, every promise judged (FLAGS="-memory": without Redis)
+	$(GO) run ./bench/cmd/onsale $(FLAGS)
 
 browser: ## book, decline and cancel in a headless Chromium
 	MILLRACE_REQUIRE_BROWSER=1 MILLRACE_GALLERY=all MILLRACE_SCREENSHOTS=$(CURDIR)/build/screenshots $(GO) test -count=1 -v ./examples/boxoffice/internal/browsertest

@@ -11,6 +11,7 @@ import (
 	"github.com/ulule/limiter/v3"
 	limiterredis "github.com/ulule/limiter/v3/drivers/store/redis"
 
+	"github.com/millrace-go/millrace/bench/redisserver"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
@@ -60,7 +61,7 @@ type decide func(ctx context.Context) (allowed bool, err error)
 type contender struct {
 	name string
 	// open makes it on a key of its own. What is denied has used up its budget.
-	open func(ctx context.Context, s *server, key string, pool int, denied bool) (decide, func() error, error)
+	open func(ctx context.Context, s *redisserver.Server, key string, pool int, denied bool) (decide, func() error, error)
 }
 
 const (
@@ -74,8 +75,8 @@ func contenders() []contender {
 	return []contender{{millrace, openMillrace}, {redisRate, openRedisRate}, {ulule, openUlule}, {plain, openPlain}}
 }
 
-func openMillrace(_ context.Context, s *server, key string, pool int, denied bool) (decide, func() error, error) {
-	client, err := redisdb.Open(s.url, redisdb.Config{PoolSize: pool})
+func openMillrace(_ context.Context, s *redisserver.Server, key string, pool int, denied bool) (decide, func() error, error) {
+	client, err := redisdb.Open(s.URL, redisdb.Config{PoolSize: pool})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,8 +104,8 @@ func openMillrace(_ context.Context, s *server, key string, pool int, denied boo
 	}, client.Close, nil
 }
 
-func openRedisRate(_ context.Context, s *server, key string, pool int, denied bool) (decide, func() error, error) {
-	client := s.peer(pool)
+func openRedisRate(_ context.Context, s *redisserver.Server, key string, pool int, denied bool) (decide, func() error, error) {
+	client := s.Client(pool)
 	l, limit := redisrate.NewLimiter(client), redisrate.PerSecond(rate)
 	if denied {
 		limit = redisrate.Limit{Rate: 1, Burst: 1, Period: scarce * time.Second}
@@ -115,8 +116,8 @@ func openRedisRate(_ context.Context, s *server, key string, pool int, denied bo
 	}, client.Close, nil
 }
 
-func openUlule(_ context.Context, s *server, key string, pool int, denied bool) (decide, func() error, error) {
-	client := s.peer(pool)
+func openUlule(_ context.Context, s *redisserver.Server, key string, pool int, denied bool) (decide, func() error, error) {
+	client := s.Client(pool)
 	store, err := limiterredis.NewStore(client)
 	if err != nil {
 		return nil, nil, errors.Join(err, client.Close())
@@ -134,8 +135,8 @@ func openUlule(_ context.Context, s *server, key string, pool int, denied bool) 
 //go:embed lua/plain.lua
 var plainText string
 
-func openPlain(_ context.Context, s *server, key string, pool int, denied bool) (decide, func() error, error) {
-	client, script := s.peer(pool), redis.NewScript(plainText)
+func openPlain(_ context.Context, s *redisserver.Server, key string, pool int, denied bool) (decide, func() error, error) {
+	client, script := s.Client(pool), redis.NewScript(plainText)
 	keys, args := []string{"{" + key + "-plain}:global", "{" + key + "-plain}:low_cap"}, []any{rate, rate, hardLimit - rate, hardLimit - rate}
 	if denied {
 		args = []any{1.0 / scarce, 1.0 / scarce, 1, 1}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/millrace-go/millrace/bench/redisserver"
 	"github.com/millrace-go/millrace/bench/report"
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
@@ -18,7 +19,7 @@ import (
 type herd struct {
 	name     string
 	commands []string // that its client sends
-	open     func(s *server, pool int) (request func(ctx context.Context, key string) (mine bool, err error), done func() error, err error)
+	open     func(s *redisserver.Server, pool int) (request func(ctx context.Context, key string) (mine bool, err error), done func() error, err error)
 }
 
 const (
@@ -28,8 +29,8 @@ const (
 
 func herds() []herd {
 	return []herd{
-		{coalescer, scripted, func(s *server, pool int) (func(context.Context, string) (bool, error), func() error, error) {
-			client, err := redisdb.Open(s.url, redisdb.Config{PoolSize: pool})
+		{coalescer, scripted, func(s *redisserver.Server, pool int) (func(context.Context, string) (bool, error), func() error, error) {
+			client, err := redisdb.Open(s.URL, redisdb.Config{PoolSize: pool})
 			if err != nil {
 				return nil, nil, err
 			}
@@ -46,8 +47,8 @@ func herds() []herd {
 				return d.Mine(), err
 			}, client.Close, nil
 		}},
-		{setNX, []string{"set", "setnx"}, func(s *server, pool int) (func(context.Context, string) (bool, error), func() error, error) {
-			client := s.peer(pool)
+		{setNX, []string{"set", "setnx"}, func(s *redisserver.Server, pool int) (func(context.Context, string) (bool, error), func() error, error) {
+			client := s.Client(pool)
 			return func(ctx context.Context, key string) (bool, error) {
 				return client.SetNX(ctx, "bench:nx:"+key, 1, 30*time.Second).Result()
 			}, client.Close, nil
@@ -56,7 +57,7 @@ func herds() []herd {
 }
 
 // run sends herds of so many requests, each for a key of its own.
-func (h herd) run(ctx context.Context, s *server, pool, herds, requests int, prefix string) (_ result, err error) {
+func (h herd) run(ctx context.Context, s *redisserver.Server, pool, herds, requests int, prefix string) (_ result, err error) {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	request, done, err := h.open(s, pool)
@@ -90,7 +91,7 @@ func (h herd) run(ctx context.Context, s *server, pool, herds, requests int, pre
 	if err := gather(prefix + "warm"); err != nil {
 		return result{}, err
 	}
-	before, err := s.used(ctx)
+	before, err := s.Used(ctx)
 	if err != nil {
 		return result{}, err
 	}
@@ -102,12 +103,12 @@ func (h herd) run(ctx context.Context, s *server, pool, herds, requests int, pre
 	}
 	took := time.Since(start)
 	cpu = report.CPU() - cpu
-	after, err := s.used(ctx)
+	after, err := s.Used(ctx)
 	if err != nil {
 		return result{}, err
 	}
 	n := herds * requests
-	redis, calls := after.since(before, h.commands)
+	redis, calls := after.Since(before, h.commands)
 	return result{
 		rate: float64(n) / took.Seconds(), redis: redis / time.Duration(n), process: cpu / time.Duration(n),
 		calls: float64(calls) / float64(n), total: calls,

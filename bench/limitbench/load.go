@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/millrace-go/millrace/bench/redisserver"
 	"github.com/millrace-go/millrace/bench/report"
 )
 
@@ -27,10 +28,10 @@ const deadline = time.Minute
 
 // load has callers ask as fast as they are answered, for a time. Counted are the
 // decisions that were allowed, or refused when denied.
-func load(ctx context.Context, s *server, callers int, span time.Duration, denied bool, ask decide) (result, error) {
+func load(ctx context.Context, s *redisserver.Server, callers int, span time.Duration, denied bool, ask decide) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, span+deadline)
 	defer cancel()
-	before, err := s.used(ctx)
+	before, err := s.Used(ctx)
 	if err != nil {
 		return result{}, err
 	}
@@ -56,7 +57,7 @@ func load(ctx context.Context, s *server, callers int, span time.Duration, denie
 	}
 	took := time.Since(start)
 	cpu = report.CPU() - cpu
-	after, err := s.used(ctx)
+	after, err := s.Used(ctx)
 	if err != nil {
 		return result{}, err
 	}
@@ -64,7 +65,7 @@ func load(ctx context.Context, s *server, callers int, span time.Duration, denie
 	if n == 0 {
 		return result{}, fmt.Errorf("none of %d decisions came out as was to be", others.Load())
 	}
-	redis, calls := after.since(before, scripted)
+	redis, calls := after.Since(before, scripted)
 	return result{
 		rate: float64(n) / took.Seconds(), others: float64(others.Load()) / float64(n+others.Load()),
 		redis: redis / time.Duration(n), process: cpu / time.Duration(n), calls: float64(calls) / float64(n), total: calls,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bench/place"
+	"github.com/millrace-go/millrace/bench/redisserver"
 	"github.com/millrace-go/millrace/bench/report"
 )
 
@@ -75,12 +76,12 @@ type figures struct {
 // Run measures and writes the report. It leaves nothing behind.
 func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 	cfg = cfg.withDefaults()
-	s, err := open(ctx, cfg.URL)
+	s, err := redisserver.Open(ctx, cfg.URL)
 	if err != nil {
 		return fmt.Errorf("open Redis: %w", err)
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	if !s.own {
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if !s.Own {
 		fmt.Fprintln(out, "there is no redis-server in PATH: figures of Redis count what others do with the given one")
 		defer func() {
 			for _, prefix := range []string{"{" + cfg.Prefix + "-", "rate:" + cfg.Prefix + "-", "limiter:" + cfg.Prefix + "-", "bench:{" + cfg.Prefix + "-", "bench:nx:" + cfg.Prefix + "-"} {
@@ -100,7 +101,7 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 }
 
 // round measures everything once.
-func (f *figures) round(ctx context.Context, s *server, cfg Config, round int, out io.Writer) error {
+func (f *figures) round(ctx context.Context, s *redisserver.Server, cfg Config, round int, out io.Writer) error {
 	for _, l := range lines() {
 		if err := inTurn(ctx, s, cfg, l.name, fmt.Sprintf("%s-%s-%d-%d", cfg.Prefix, l.what, l.n, round), l.what == "denied", func(ask decide) error {
 			if err := warm(ctx, l.n, l.what == "denied", ask); err != nil {
@@ -132,7 +133,7 @@ func (f *figures) round(ctx context.Context, s *server, cfg Config, round int, o
 }
 
 // alone measures a lone caller of each contender.
-func (f *figures) alone(ctx context.Context, s *server, cfg Config, round int) (err error) {
+func (f *figures) alone(ctx context.Context, s *redisserver.Server, cfg Config, round int) (err error) {
 	var asks []decide
 	for _, c := range contenders() {
 		ask, done, failed := c.open(ctx, s, fmt.Sprintf("%s-lone-%d", cfg.Prefix, round), cfg.PoolSize, false)
@@ -156,7 +157,7 @@ func (f *figures) alone(ctx context.Context, s *server, cfg Config, round int) (
 }
 
 // inTurn opens a contender for fn.
-func inTurn(ctx context.Context, s *server, cfg Config, name, key string, denied bool, fn func(decide) error) (err error) {
+func inTurn(ctx context.Context, s *redisserver.Server, cfg Config, name, key string, denied bool, fn func(decide) error) (err error) {
 	for _, c := range contenders() {
 		if c.name != name {
 			continue

@@ -28,7 +28,8 @@ var beside = []string{
 	"./internal/sqllog/logbus", "./internal/sqllog/sqllogtest", "./internal/txbus",
 	"./examples/boxoffice/internal/ops", "./examples/boxoffice/internal/store",
 	"./examples/boxoffice/internal/limitproof", "./examples/boxoffice/internal/meter", "./examples/boxoffice/internal/scenarios",
-	"./bench/batchbench", "./bench/busbench", "./bench/kafkabench", "./bench/limitbench", "./bench/outboxbench", "./bench/place",
+	"./bench/batchbench", "./bench/busbench", "./bench/kafkabench", "./bench/limitbench",
+	"./bench/onsale", "./bench/outboxbench", "./bench/place", "./bench/queuebench", "./bench/redisserver",
 }
 
 // alone are packages that kill servers, or want a transport to themselves.

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/bench/kafkabench"
 	"github.com/millrace-go/millrace/bench/limitbench"
 	"github.com/millrace-go/millrace/bench/outboxbench"
+	"github.com/millrace-go/millrace/bench/queuebench"
 )
 
 // The servers, by the environment variables that find them.
@@ -78,6 +79,9 @@ func sections() []section {
 		}},
 		{"limit", "rate limiters and coalescers on one hot key of Redis", []string{redis}, func(ctx context.Context, servers map[string]string, s sizes, out io.Writer) error {
 			return limitbench.Run(ctx, limitbench.Config{URL: servers[redis], Rounds: s.rounds}, out)
+		}},
+		{"queue", "the waiting room at a million people on Redis", []string{redis}, func(ctx context.Context, servers map[string]string, s sizes, out io.Writer) error {
+			return queuebench.Run(ctx, queuebench.Config{URL: servers[redis], Rounds: s.rounds}, out)
 		}},
 	}
 }

@@ -1,0 +1,76 @@
+package onsale
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// Config of an on-sale. The zero value is the published one.
+type Config struct {
+	People    int           // who want tickets; 200,000
+	Arrive    time.Duration // within which all of them come; 10 s
+	Window    time.Duration // from the first arrival to the end; 75 s
+	Instances int           // that serve them; 4
+	Threshold int           // who may be inside at once; 1,000
+	Batch     int           // admissions in a tick of a second, over all instances; 500
+	Hold      time.Duration // how long people stay inside: from half to one and a half; 4 s
+	NoShow    time.Duration // how long a place is kept for who does not come; 20 s
+	Crash     float64       // share of people who go away without a word; 0.02
+	Leave     float64       // share of people who leave the line; 0.01
+	Workers   int           // calls at once; 1,024
+	Seed      uint64        // of what chance decides; 1
+
+	Event  string // what all come for; "on-sale"
+	Memory bool   // keep the line in this process and not in Redis
+	URL    string // of Redis, when there is no redis-server to start
+
+	wrap func(queue.Store) queue.Store // breaks it, for tests
+}
+
+func (c Config) withDefaults() Config {
+	def(&c.People, 200_000)
+	def(&c.Arrive, 10*time.Second)
+	def(&c.Window, 75*time.Second)
+	def(&c.Instances, 4)
+	def(&c.Threshold, 1000)
+	def(&c.Batch, 500)
+	def(&c.Hold, 4*time.Second)
+	def(&c.NoShow, 20*time.Second)
+	def(&c.Crash, 0.02)
+	def(&c.Leave, 0.01)
+	def(&c.Workers, 1024)
+	def(&c.Seed, 1)
+	def(&c.Event, "on-sale")
+	return c
+}
+
+// def sets what is zero.
+func def[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+func (c Config) validate() error {
+	for _, n := range []struct {
+		name  string
+		value int
+	}{{"people", c.People}, {"instances", c.Instances}, {"threshold", c.Threshold}, {"batch", c.Batch}, {"workers", c.Workers}} {
+		if n.value < 1 {
+			return fmt.Errorf("%s: %d; give at least 1", n.name, n.value)
+		}
+	}
+	switch {
+	case c.Arrive <= 0 || c.Hold <= 0 || c.NoShow < time.Second:
+		return errors.New("arrive and hold have to be positive, and noshow at least 1 s")
+	case c.Window <= c.Arrive:
+		return fmt.Errorf("window: %s is not longer than the arrivals, %s", c.Window, c.Arrive)
+	case c.Crash < 0 || c.Leave < 0 || c.Crash+c.Leave > 1:
+		return fmt.Errorf("crash and leave: %g and %g are no shares of the people", c.Crash, c.Leave)
+	}
+	return nil
+}

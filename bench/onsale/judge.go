@@ -1,0 +1,267 @@
+package onsale
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// finding is one of the invariants.
+type finding struct {
+	what string
+	saw  string
+	ok   bool
+}
+
+func found(what string, ok bool, format string, args ...any) finding {
+	return finding{what, fmt.Sprintf(format, args...), ok}
+}
+
+// standing is what the store says of a person at the end.
+type standing struct {
+	status queue.Status
+	order  int64
+}
+
+// census asks the store itself where everybody is, by name.
+func census(ctx context.Context, store queue.Store, event string, rules queue.Rules, people int) (all []standing, state queue.State, err error) {
+	for from := 0; from < people; from += queue.MaxVisits {
+		visits := make([]queue.Visit, min(queue.MaxVisits, people-from))
+		for i := range visits {
+			visits[i] = queue.Visit{Kind: queue.Heartbeat, User: user(int32(from + i))}
+		}
+		v, err := store.Visit(ctx, event, rules, queue.Beats{}, visits)
+		if err != nil {
+			return nil, state, err
+		}
+		for _, o := range v.Outcomes {
+			all = append(all, standing{o.Status, o.Order})
+		}
+		state = v.State
+	}
+	return all, state, nil
+}
+
+// evidence is what a verdict is made of.
+type evidence struct {
+	cfg    Config
+	people []person
+	last   []standing // of each
+	state  queue.State
+
+	entries    []admission // in order
+	answers    int
+	unanswered int
+	over       int
+	orders     []int64
+	moved      int
+
+	forgotten, unsealed int64
+}
+
+// judge looks at the whole on-sale.
+func judge(e evidence) []finding {
+	right, inverted, example := fairness(e.turns())
+	twice := e.twice()
+	known := crowded(e.known())
+	taken := crowded(e.taken())
+	unheard := e.unheard()
+	lost, back, waits := e.missing()
+	return []finding{
+		found("places taken beyond the threshold, by each answer of the store", e.over <= 0, "%d in %d answers (at most %d of %d taken)", max(0, e.over), e.answers, e.cfg.Threshold+e.over, e.cfg.Threshold),
+		found("people inside beyond the threshold, by what they were told", known <= e.cfg.Threshold, "%d (at most %d at once)", max(0, known-e.cfg.Threshold), known),
+		found("inside and reserved beyond it, by who was admitted when", taken <= e.cfg.Threshold, "%d (at most %d at once)", max(0, taken-e.cfg.Threshold), taken),
+		found("admissions in the order of arrival", inverted == 0, "Kendall tau %.6f: %d of %d pairs that did not overlap are inverted%s", tau(right, inverted), inverted, right+inverted, e.pair(inverted, example)),
+		found("inside without an admission", unheard == 0 || e.unanswered > 0, "%d, and %d calls of the store that got no answer", unheard, e.unanswered),
+		found("admitted twice", twice == 0, "%d of %d admissions", twice, len(e.entries)),
+		found("lost: alive, and neither in line nor inside at the end", lost == 0, "%d", lost),
+		found("still there although they have left", back == 0, "%d", back),
+		found("places in line that changed, or were forgotten", e.moved == 0 && e.forgotten == 0 && waits == 0, "%d changed, %d answers forgot somebody, %d stand elsewhere at the end", e.moved, e.forgotten, waits),
+		found("the length of the line is how many stand in it", e.state.Waiting == e.standing(queue.Waiting), "%d and %d", e.state.Waiting, e.standing(queue.Waiting)),
+		found("inside without an entry token", e.unsealed == 0, "%d", e.unsealed),
+	}
+}
+
+func (e evidence) standing(status queue.Status) (n int) {
+	for _, s := range e.last {
+		if s.status == status {
+			n++
+		}
+	}
+	return n
+}
+
+// turns of those who came and stayed: who leaves the line is nobody's precedent,
+// and neither is who crashed, whose place may pass. Whose admission got lost on its
+// way from the store cannot be compared.
+func (e evidence) turns() []turn {
+	ranks := map[int32]int64{}
+	for i, a := range e.entries {
+		if _, again := ranks[a.person]; !again {
+			ranks[a.person] = int64(i)
+		}
+	}
+	var turns []turn
+	for i, p := range e.people {
+		rank, admitted := ranks[int32(i)]
+		if p.first.to == 0 || !admitted && (p.stage == left || p.stage == crashed || e.was(i)) {
+			continue
+		}
+		if !admitted {
+			rank = never
+		}
+		turns = append(turns, turn{int64(p.first.from), int64(p.first.to), rank, int32(i)})
+	}
+	return turns
+}
+
+// pair describes an example of what is inverted.
+func (e evidence) pair(inverted int64, example [2]turn) string {
+	if inverted == 0 {
+		return ""
+	}
+	text := ", such as"
+	for _, t := range example {
+		text += fmt.Sprintf(" %s, lined up within %s and %s as %d,", user(t.person), time.Duration(t.from), time.Duration(t.to), e.orders[t.person])
+		if t.rank == never {
+			text += " not admitted;"
+			continue
+		}
+		a := e.entries[t.rank]
+		text += fmt.Sprintf(" admitted within %s and %s as %d;", a.began, a.heard, a.order)
+	}
+	return strings.TrimSuffix(text, ";")
+}
+
+// was says whether a person has been inside, whoever let them in.
+func (e evidence) was(i int) bool {
+	return e.people[i].stay.from > 0 || e.last[i].status == queue.Active
+}
+
+// unheard counts people who were inside without an admission.
+func (e evidence) unheard() (n int) {
+	admitted := e.admitted()
+	for i := range e.people {
+		if e.was(i) && !admitted[int32(i)] {
+			n++
+		}
+	}
+	return n
+}
+
+func (e evidence) admitted() map[int32]bool {
+	admitted := map[int32]bool{}
+	for _, a := range e.entries {
+		admitted[a.person] = true
+	}
+	return admitted
+}
+
+// twice counts admissions of who had been admitted, unless as a no-show whose
+// place had been given up in between.
+func (e evidence) twice() (n int) {
+	last := map[int32]admission{}
+	for _, a := range e.entries {
+		if before, again := last[a.person]; again && a.heard-before.began < e.cfg.NoShow {
+			n++
+		}
+		last[a.person] = a
+	}
+	return n
+}
+
+// known is when people were inside by their own account, which is within when the
+// store thinks so: from the answer that says so to the call that ends it.
+func (e evidence) known() []span {
+	var stays []span
+	for _, p := range e.people {
+		if p.stay.from > 0 {
+			stays = append(stays, p.stay)
+		}
+	}
+	return stays
+}
+
+// taken is when a place was somebody's: from the answer that admits, to the call
+// that ends it, or until the place of who did not come is given up.
+func (e evidence) taken() []span {
+	latest := map[int32]int{}
+	for i, a := range e.entries {
+		latest[a.person] = i
+	}
+	var spans []span
+	for i, a := range e.entries {
+		p := e.people[a.person]
+		// The store counts in milliseconds, from the beginning of one.
+		s := span{a.heard, a.began + e.cfg.NoShow - time.Millisecond}
+		switch {
+		case latest[a.person] != i || p.stay.from > s.to: // this one was missed
+		case p.stay.from > 0:
+			s.to = p.stay.to
+		case p.stay.to > 0: // left the line without knowing it
+			s.to = min(s.to, p.stay.to)
+		}
+		spans = append(spans, s)
+	}
+	return spans
+}
+
+// crowded is the most spans at once. Those without an end go on.
+func crowded(spans []span) (most int) {
+	type step struct {
+		at time.Duration
+		by int
+	}
+	var all []step
+	for _, s := range spans {
+		if s.to != 0 && s.to <= s.from {
+			continue // it was over before the answer that began it came
+		}
+		all = append(all, step{s.from, 1})
+		if s.to != 0 {
+			all = append(all, step{s.to, -1})
+		}
+	}
+	// At the same moment who leaves comes first: a moment has no length.
+	slices.SortFunc(all, func(a, b step) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.by, b.by)) })
+	n := 0
+	for _, s := range all {
+		n += s.by
+		most = max(most, n)
+	}
+	return most
+}
+
+// missing counts the living who are nowhere, those who are somewhere although they
+// have gone, and those who wait at another place than before.
+func (e evidence) missing() (lost, back, elsewhere int) {
+	admitted := e.admitted()
+	for i, p := range e.people {
+		n, now := int32(i), e.last[i]
+		switch p.stage {
+		case waiting:
+			// Whose turn came is inside, or missed it and may come back to the place.
+			if now.status == queue.None && !admitted[n] {
+				lost++
+			}
+		case inside:
+			if now.status != queue.Active {
+				lost++
+			}
+		case done, left:
+			// Whose call to leave was carried out without an answer is gone as well.
+			if now.status != queue.None {
+				back++
+			}
+		}
+		if now.status == queue.Waiting && e.orders[i] > 0 && e.orders[i] != now.order {
+			elsewhere++
+		}
+	}
+	return lost, back, elsewhere
+}

@@ -1,0 +1,80 @@
+package onsale
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// told answers as it is told.
+type told struct {
+	queue.Store
+	admission queue.Admission
+	visited   queue.Visited
+	err       error
+	took      func() // when it answers
+}
+
+func (t *told) Admit(context.Context, string, queue.Rules) (queue.Admission, error) {
+	t.took()
+	return t.admission, t.err
+}
+
+func (t *told) Visit(context.Context, string, queue.Rules, queue.Beats, []queue.Visit) (queue.Visited, error) {
+	return t.visited, t.err
+}
+
+// Admissions are in the order of the calls, and within one in that of its list.
+// Calls at the same time may have taken turns.
+func TestInOrder(t *testing.T) {
+	store, now := &told{}, time.Duration(0)
+	r := newRecord(30, number, func() time.Duration { return now })
+	s := recorded{store, r}
+	admit := func(from, to time.Duration, people ...int32) {
+		store.admission = queue.Admission{State: queue.State{Threshold: 9, Active: len(people)}}
+		for _, n := range people {
+			store.admission.Admitted = append(store.admission.Admitted, queue.Admitted{User: user(n), Order: 100 + int64(n)})
+		}
+		now, store.took = from, func() { now = to }
+		if _, err := s.Admit(t.Context(), "on-sale", queue.Rules{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	admit(50, 60, 20, 2) // is wrong, and stays so
+	admit(10, 20, 8, 11, 13)
+	admit(15, 30, 9, 12, 10) // is wrong from 12 to 10
+	admit(25, 40, 14)
+	admit(41, 42)
+	now, store.took = 1, func() {}
+	store.visited = queue.Visited{State: queue.State{Threshold: 9}, Outcomes: []queue.Outcome{
+		{Status: queue.Waiting, Order: 109, New: true}, {Status: queue.Active, Order: 101, New: true}, {Status: queue.Active, Order: 102},
+	}}
+	visits := []queue.Visit{{User: user(9)}, {User: user(1)}, {User: user(2)}}
+	if _, err := s.Visit(t.Context(), "on-sale", queue.Rules{}, queue.Beats{}, visits); err != nil {
+		t.Fatal(err)
+	}
+	var got []int32
+	for _, a := range r.inOrder() {
+		got = append(got, a.person)
+	}
+	if want := []int32{1, 8, 9, 11, 12, 10, 13, 14, 20, 2}; !slices.Equal(got, want) {
+		t.Errorf("the order is %v, want %v", got, want)
+	}
+	if r.answers != 6 || r.over != -6 || r.orders[9] != 109 || r.lost != 0 {
+		t.Errorf("%+v", r)
+	}
+
+	store.visited.Outcomes[0].Order = 110
+	if _, err := s.Visit(t.Context(), "on-sale", queue.Rules{}, queue.Beats{}, visits); err != nil || r.moved != 1 {
+		t.Errorf("%d moved, %v", r.moved, err)
+	}
+	store.err = errors.New("no answer")
+	_, err := s.Visit(t.Context(), "on-sale", queue.Rules{}, queue.Beats{}, visits)
+	if _, also := s.Admit(t.Context(), "on-sale", queue.Rules{}); err == nil || also == nil || r.lost != 2 || r.answers != 7 {
+		t.Errorf("%v, %v: %d of %d without an answer", err, also, r.lost, r.answers)
+	}
+}

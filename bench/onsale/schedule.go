@@ -1,0 +1,108 @@
+package onsale
+
+import (
+	"container/heap"
+	"context"
+	"sync"
+	"time"
+)
+
+// schedule has people act when they are due: a few workers stand for hundreds of
+// thousands who wait most of the time.
+type schedule struct {
+	start time.Time
+	mu    sync.Mutex
+	due   deeds
+	late  time.Duration // the longest that somebody waited for a worker
+}
+
+// deed is due at a time since the start.
+type deed struct {
+	at     time.Duration
+	person int32
+}
+
+// deeds is a heap, the earliest first.
+type deeds []deed
+
+func (d deeds) Len() int           { return len(d) }
+func (d deeds) Less(i, j int) bool { return d[i].at < d[j].at }
+func (d deeds) Swap(i, j int)      { d[i], d[j] = d[j], d[i] }
+func (d *deeds) Push(x any)        { *d = append(*d, x.(deed)) }
+func (d *deeds) Pop() any {
+	old := *d
+	last := old[len(old)-1]
+	*d = old[:len(old)-1]
+	return last
+}
+
+func (s *schedule) now() time.Duration { return time.Since(s.start) }
+
+func (s *schedule) put(at time.Duration, person int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	heap.Push(&s.due, deed{at, person})
+}
+
+// take removes the first who is due.
+func (s *schedule) take() (deed, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.due) == 0 || s.due[0].at > s.now() {
+		return deed{}, false
+	}
+	return heap.Pop(&s.due).(deed), true
+}
+
+// lateness is the longest since it was last asked for.
+func (s *schedule) lateness() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	late := s.late
+	s.late = 0
+	return late
+}
+
+// resolution is how often it looks who is due.
+const resolution = time.Millisecond
+
+// run has so many workers act until ctx ends, and waits for them. act says when
+// the person is due again, or a negative time for never.
+func (s *schedule) run(ctx context.Context, workers int, act func(person int32) (again time.Duration)) {
+	ready := make(chan deed)
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for d := range ready {
+				if late := s.now() - d.at; late > resolution {
+					s.mu.Lock()
+					s.late = max(s.late, late)
+					s.mu.Unlock()
+				}
+				if again := act(d.person); again >= 0 {
+					s.put(again, d.person)
+				}
+			}
+		})
+	}
+	defer wg.Wait()
+	defer close(ready)
+	tick := time.NewTicker(resolution)
+	defer tick.Stop()
+	for {
+		d, ok := s.take()
+		if !ok {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+			continue
+		}
+		select {
+		case ready <- d:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
