@@ -37,6 +37,7 @@
 //	/queue?event= leads to the room, and nowhere else          TestQueueLeadsToTheRoom
 //	the seats are behind the gate; a gate that is away is a
 //	page, and lets nobody pass                                 TestEdge, TestEdgeAway
+//	the operator's page has what its scripts look for          TestOpsHasPlaces
 //	a number leads to its artist without a script, and no
 //	other address does                                         TestFindArtist, TestArtistPage
 //	booking, decline, cancel, keyboard, language, kill -9 in

@@ -36,7 +36,11 @@ func inspect(t *testing.T, faults ...officetest.Fault) map[officetest.Fault]verd
 		if fault == officetest.SellTwice {
 			seats = 8 // so that fans meet
 		}
-		o := officetest.Start(t, officetest.Config{Fault: fault, Seats: seats})
+		threshold := 0
+		if fault == officetest.PushIn {
+			threshold = 1 // so that a line forms
+		}
+		o := officetest.Start(t, officetest.Config{Fault: fault, Seats: seats, Threshold: threshold})
 		wg.Go(func() {
 			r, err := visit(t.Context(), o, fault)
 			mu.Lock()
@@ -96,6 +100,7 @@ func TestAuditFindsWhatIsBroken(t *testing.T) {
 		officetest.DeadLetter:      "nothing was dead-lettered or parked",
 		officetest.ServerError:     "fans saw nothing odd",
 		officetest.Overfull:        "nobody inside beyond the places",
+		officetest.PushIn:          "let in in order of arrival",
 	}
 	for fault, r := range inspect(t, slices.Collect(maps.Keys(want))...) {
 		if r.err != nil || r.OK() {

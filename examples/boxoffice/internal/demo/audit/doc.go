@@ -17,7 +17,7 @@
 //	nothing was dead-lettered or parked     an event was given up                             same
 //	fans saw nothing odd                    a fan met an answer that must not be              same
 //	nobody inside beyond the places         an answer tells of more inside than may be        same
-//	let in in order of arrival              one still waited after a later one was inside     same, TestOvertaken
+//	let in in order of arrival              one moved back, or a later one was inside before  same, TestOvertaken
 //
 // A witness that cannot be heard is a broken check, not a skipped one.
 package audit

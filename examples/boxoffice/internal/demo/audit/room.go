@@ -30,6 +30,9 @@ func (a *audit) judgeRooms() {
 		}
 	}
 	a.find.announce(checkOrder, "%d let in, %d of them from a line", len(rooms.Passages), waited)
+	if rooms.Backs > 0 {
+		a.find.found(checkOrder, "%s%s", strings.Join(rooms.Back, "; "), more(rooms.Backs-len(rooms.Back)))
+	}
 	for _, pair := range overtaken(rooms.Passages) {
 		a.find.found(checkOrder, "somebody who came to %s was inside after %.1f s, and somebody who stood in line before them still waited %.1f s later",
 			pair[0].Event, pair[1].Entered.Sub(pair[1].Asked).Seconds(), pair[0].Queued.Sub(pair[1].Entered).Seconds())

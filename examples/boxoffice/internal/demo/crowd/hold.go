@@ -30,6 +30,7 @@ func (f *fan) enter(ctx context.Context, event string) error {
 	start := time.Now()
 	nearest, since := math.MaxInt, start
 	passage, fresh := Passage{Event: event, Asked: start}, !f.inside[event]
+	position := 0 // that it was told last
 	for ticket := ""; ; {
 		var place Place
 		asked := time.Now()
@@ -59,7 +60,10 @@ func (f *fan) enter(ctx context.Context, event string) error {
 			}
 			return nil
 		}
-		passage.Queued = asked
+		if passage.Waited() && len(f.crowd.cfg.Others) == 0 {
+			f.crowd.rooms.moved(event, position, place.Position)
+		}
+		passage.Queued, position = asked, place.Position
 		if place.Position < nearest {
 			nearest, since = place.Position, time.Now()
 		}

@@ -31,6 +31,11 @@ type Rooms struct {
 	// few, and how many there were.
 	Beyond  []string
 	Beyonds int
+	// Back are answers that moved somebody further back in the line: the first few,
+	// and how many there were. Processes that took turns may know the line of another
+	// moment; then none is noted.
+	Back  []string
+	Backs int
 }
 
 // rooms gathers it. It is safe for concurrent use.
@@ -55,6 +60,19 @@ func (r *rooms) answered(event string, p Place) {
 	}
 }
 
+// moved takes over where somebody stood who had been told of another position.
+func (r *rooms) moved(event string, from, to int) {
+	if to <= from {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen.Backs++
+	if len(r.seen.Back) < 3 {
+		r.seen.Back = append(r.seen.Back, fmt.Sprintf("position %d in the line of %s became %d", from, event, to))
+	}
+}
+
 func (r *rooms) passed(p Passage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,6 +85,6 @@ func (c *Crowd) Rooms() Rooms {
 	defer c.rooms.mu.Unlock()
 	out := c.rooms.seen
 	out.Passages = append([]Passage(nil), out.Passages...)
-	out.Beyond = append([]string(nil), out.Beyond...)
+	out.Beyond, out.Back = append([]string(nil), out.Beyond...), append([]string(nil), out.Back...)
 	return out
 }

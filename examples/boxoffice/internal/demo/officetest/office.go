@@ -40,6 +40,7 @@ const (
 	FalseSoldOut    Fault = "a show with free seats lets nobody in"
 	Silent          Fault = "operators get no answer"
 	Overfull        Fault = "more are inside than may be"
+	PushIn          Fault = "who comes later stands before those who wait"
 )
 
 // Admin is the admin token.

@@ -22,7 +22,11 @@ func (o *Office) check(r *http.Request) (int, any) {
 		o.inside[event] = map[string]bool{}
 	}
 	if !o.inside[event][who] && !slices.Contains(o.line[event], who) {
-		o.line[event] = append(o.line[event], who)
+		at := len(o.line[event])
+		if o.fault == PushIn {
+			at = 0
+		}
+		o.line[event] = slices.Insert(o.line[event], at, who)
 	}
 	for len(o.line[event]) > 0 && (o.threshold == 0 || len(o.inside[event]) < o.threshold) {
 		o.inside[event][o.line[event][0]] = true

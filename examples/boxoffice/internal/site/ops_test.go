@@ -1,0 +1,36 @@
+package site
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestOpsHasPlaces: what the operator's scripts look for by its id is on the page,
+// in both languages, and so are the waiting rooms' heading and the dialog that asks.
+func TestOpsHasPlaces(t *testing.T) {
+	h := handler(t, tonight())
+	wanted := regexp.MustCompile(`\$\('#([\w-]+)'`)
+	for lang, heading := range map[string]string{"en": "Waiting rooms", "ko": "대기실"} {
+		page := get(h, "/ops", "Accept-Language", lang).Body.String()
+		if !strings.Contains(page, `<h2 id="rooms-title">`+heading+`</h2>`) {
+			t.Errorf("in %s the waiting rooms have no heading %q", lang, heading)
+		}
+		seen := 0
+		for _, name := range []string{"ops", "rooms", "budget", "deadletters", "letter", "confirm"} {
+			source, err := staticFiles.ReadFile("static/js/" + name + ".js")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range wanted.FindAllSubmatch(source, -1) {
+				seen++
+				if !strings.Contains(page, `id="`+string(m[1])+`"`) {
+					t.Errorf("in %s the page has no #%s, which %s.js looks for", lang, m[1], name)
+				}
+			}
+		}
+		if seen < 60 {
+			t.Errorf("only %d places were found: the test no longer reads the scripts", seen)
+		}
+	}
+}
