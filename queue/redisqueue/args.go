@@ -60,6 +60,26 @@ const (
 	bringsEntry    = 4
 )
 
+// plainArgs are the users of visits that are all checks of different users who bring
+// nothing, as in a rush most are: the script need not unpack them. They are none
+// when there is any other.
+func plainArgs(visits []queue.Visit) (n int, users [][]byte) {
+	users = make([][]byte, 0, len(visits))
+	known := make(map[string]struct{}, len(visits))
+	for i := range visits {
+		v := &visits[i]
+		if v.Kind != queue.Check || v.Position > 0 || v.Epoch != 0 {
+			return 0, nil
+		}
+		if _, twice := known[v.User]; twice {
+			return 0, nil
+		}
+		known[v.User] = struct{}{}
+		users = append(users, []byte(v.User))
+	}
+	return len(visits), users
+}
+
 func visitsArgs(visits []queue.Visit) packed {
 	size := 0
 	for i := range visits {

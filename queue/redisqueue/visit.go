@@ -52,12 +52,15 @@ func (s *Store) Visit(ctx context.Context, event string, r queue.Rules, b queue.
 
 func (s *Store) visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, visits []queue.Visit) (v queue.Visited, woke bool, err error) {
 	beats, orders := beatsArgs(b)
-	all := visitsArgs(visits)
+	plain, all := plainArgs(visits)
+	if plain == 0 {
+		all = [][]byte{visitsArgs(visits)}
+	}
 	for range tries {
 		this := s.clock.now() / spanOf(r)
-		args := rulesArgs(r, 3).doubles(float64(this), float64(b.Epoch), float64(beats))
+		args := rulesArgs(r, 4).doubles(float64(this), float64(b.Epoch), float64(beats), float64(plain))
 		var a *answer
-		a, v.State, woke, err = s.run(ctx, s.scripts.visit, s.keysSeen(event, r, this, 2), args, orders, all)
+		a, v.State, woke, err = s.run(ctx, s.scripts.visit, s.keysSeen(event, r, this, 2), append([][]byte{args, orders}, all...)...)
 		if errors.Is(err, errMinute) {
 			continue
 		}
@@ -65,6 +68,13 @@ func (s *Store) visit(ctx context.Context, event string, r queue.Rules, b queue.
 			return queue.Visited{}, false, err
 		}
 		v.Outcomes = make([]queue.Outcome, len(visits))
+		if plain > 0 && len(a.rest) == double {
+			first := a.number()
+			for i := range v.Outcomes {
+				v.Outcomes[i] = queue.Outcome{Status: queue.Waiting, Order: first + int64(i), Ahead: v.Waiting - plain + i, New: true}
+			}
+			return v, woke, nil
+		}
 		for i := range v.Outcomes {
 			v.Outcomes[i] = a.outcome()
 		}

@@ -1,39 +1,12 @@
--- Serves visits in their order, and marks those as alive who were heard of.
--- KEYS as in room.lua, and KEYS[14] and KEYS[15]: seen:<minute> STRING, bitmap of who
---   was heard of from then on, of the time that it is for the caller, and the next
--- ARGV[1] as in room.lua, then packed doubles: number of the period of KEYS[14], and
---   of the beats epoch and how many
--- ARGV[2] orders of the beats, packed doubles
--- ARGV[3] for each visit packed: kind (0 check, 1 heartbeat, 2 leave, 3 done, 4 verify)
---   and what it brings (1 position + 2 ticket + 4 entry), a byte each; length of the
---   user, 2 bytes; user; then doubles: position; epoch and order; entry
--- returns the clock in µs alone, a double, when another period is on, else
---   packed doubles as in state() of room.lua, and for each visit packed
---   status (0 none, 1 waiting, 2 active, 3 gated) and new, a byte each, and doubles
---   order, ahead, ms left
--- Cost: joins at the end two lookups and a ZADD each, others of the line a ZRANK or
---   ZREM, O(log n) of those who wait; at 1,000,000 waiting about 4 µs a join.
-local first, beats_epoch, beats = unpack('<ddd', ARGV[1], rest)
-local this = floor(now / span)
-if this < first or this > first + 1 then return pack('<d', clock) end
-open()
+-- Goes on where arrive.lua has not answered.
 clean_some()
-
-if beats > 0 and beats_epoch == room[EPOCH] then
-  local at = 1
-  for from = 1, beats, 100 do
-    local n = min(100, beats - from + 1)
-    local orders = {unpack('<' .. rep('d', n), ARGV[2], at)}
-    at = orders[n + 1]
-    all_alive(orders, n, first)
-  end
-end
 
 -- What the visits are, and where each user is: read once for all, and kept up to
 -- date here.
 local kinds, users, positions, epochs, tickets, entries = {}, {}, {}, {}, {}, {}
-local n = 0
-do
+local n = plain
+for i = 1, n do kinds[i], users[i] = 0, ARGV[i + 2] end
+if n == 0 then
   local at, text, last = 1, ARGV[3], #ARGV[3]
   while at <= last do
     n = n + 1

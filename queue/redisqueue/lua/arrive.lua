@@ -1,0 +1,62 @@
+-- Serves visits in their order, and marks those as alive who were heard of. It
+-- follows bits.lua, and visit.lua follows it by way of line.lua and inside.lua: what
+-- a rush mostly is, newcomers at the end of a line, needs none of their functions,
+-- which take Lua longer to make than to line up ten.
+-- KEYS as in room.lua, and KEYS[14] and KEYS[15]: seen:<minute> STRING, bitmap of who
+--   was heard of from then on, of the time that it is for the caller, and the next
+-- ARGV[1] as in room.lua, then packed doubles: number of the period of KEYS[14], and
+--   of the beats epoch and how many; then how many plain visits there are: checks of
+--   as many users, who bring nothing
+-- ARGV[2] orders of the beats, packed doubles
+-- ARGV[3] and on the users of plain visits; without those ARGV[3] for each visit packed: kind (0 check, 1 heartbeat, 2 leave, 3 done, 4 verify)
+--   and what it brings (1 position + 2 ticket + 4 entry), a byte each; length of the
+--   user, 2 bytes; user; then doubles: position; epoch and order; entry
+-- returns the clock in µs alone, a double, when another period is on, else
+--   packed doubles as in state() of room.lua, and the order of the first when all are
+--   plain and have joined at the end, a double; else for each visit packed
+--   status (0 none, 1 waiting, 2 active, 3 gated) and new, a byte each, and doubles
+--   order, ahead, ms left
+-- Cost: joins at the end two lookups and a ZADD each, others of the line a ZRANK or
+--   ZREM, O(log n) of those who wait; at 1,000,000 waiting about 4 µs a join.
+local first, beats_epoch, beats, plain = unpack('<dddd', ARGV[1], rest)
+local this = floor(now / span)
+if this < first or this > first + 1 then return pack('<d', clock) end
+open()
+
+if beats > 0 and beats_epoch == room[EPOCH] then
+  local at = 1
+  for from = 1, beats, 100 do
+    local n = min(100, beats - from + 1)
+    local orders = {unpack('<' .. rep('d', n), ARGV[2], at)}
+    at = orders[n + 1]
+    all_alive(orders, n, first)
+  end
+end
+
+-- newcomers lines the users up who visit plainly, unless somebody could enter or is
+-- known. It returns the first order.
+local function newcomers()
+  if plain == 0 or waiting == 0 or room[GATE] == 1 then return nil end
+  local from, to = room[HIGHEST] + 1, room[HIGHEST] + plain
+  local lined, known = call('ZMSCORE', QUEUE, spread(ARGV, 3, plain + 2)), call('HMGET', ENTRY, spread(ARGV, 3, plain + 2))
+  for i = 1, plain do
+    if lined[i] or known[i] then return nil end
+  end
+  local joining = {}
+  for i = 1, plain do joining[2 * i - 1], joining[2 * i] = from + i - 1, ARGV[i + 2] end
+  call('ZADD', QUEUE, spread(joining))
+  mark(from, to, 1)
+  alive(from, to, first)
+  stamp_all()
+  waiting = waiting + plain
+  add(HIGHEST, plain)
+  add(JOINED, plain)
+  return from
+end
+
+local joined = newcomers()
+if joined then
+  local answer = state() .. pack('<d', joined)
+  close()
+  return answer
+end

@@ -1,0 +1,80 @@
+package redisqueue_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/millrace-go/millrace/internal/redistest"
+	"github.com/millrace-go/millrace/queue"
+)
+
+// Crowds of newcomers at, before and over the end of a segment of the bitmaps.
+func TestNewcomersOverSegments(t *testing.T) {
+	const segment = 65536
+	for kind, connect := range servers {
+		t.Run(kind, func(t *testing.T) {
+			client := connect(t)
+			store, ctx, rules := newStore(t, client, redistest.Prefix(t, client)), context.Background(), rulesOf(1)
+			line := 0
+			crowd := func(n int) []queue.Outcome {
+				t.Helper()
+				visits := make([]queue.Visit, n)
+				for i := range visits {
+					visits[i].User = fmt.Sprintf("u%d", line+i)
+				}
+				v, err := store.Visit(ctx, "e", rules, queue.Beats{}, visits)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, o := range v.Outcomes {
+					if o.Status != queue.Waiting || !o.New || o.Ahead != line+i || o.Order != v.Outcomes[0].Order+int64(i) {
+						t.Fatalf("newcomer %d: %+v", i, o)
+					}
+				}
+				line += n
+				return v.Outcomes
+			}
+			if _, err := store.Visit(ctx, "e", rules, queue.Beats{}, []queue.Visit{{User: "inside"}}); err != nil {
+				t.Fatal(err)
+			}
+			last := crowd(1)[0].Order
+			for _, before := range []int64{2, 0, 5} { // of five: over the end, from the beginning of one, up to the end
+				end := (last/segment+1)*segment - 1 - before
+				for _, gate := range []queue.Gate{{On: true}, {Positions: end - last}} {
+					if _, err := store.Change(ctx, "e", rules, queue.Change{Gate: &gate}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				crowd5 := crowd(5)
+				if got := crowd5[0].Order; got != end+1 {
+					t.Fatalf("the next order after %d is %d", end, got)
+				}
+				last = crowd5[4].Order
+			}
+			// All are where they were told, and in the bits that processes look at.
+			view, err := store.Look(ctx, "e", rules, 0, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bits := 0
+			for _, b := range view.Blocks {
+				for i := range int64(queue.BlockSize) {
+					bits += int(b.Bits[i/64] >> (i % 64) & 1)
+				}
+			}
+			if bits != line || view.Waiting != line {
+				t.Errorf("%d bits and %d in line, want %d", bits, view.Waiting, line)
+			}
+			for i := range line {
+				v, err := store.Visit(ctx, "e", rules, queue.Beats{}, []queue.Visit{{User: fmt.Sprintf("u%d", i)}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if o := v.Outcomes[0]; o.New || o.Ahead != i {
+					t.Errorf("u%d: %+v", i, o)
+				}
+			}
+		})
+	}
+}
