@@ -65,8 +65,8 @@ bench: ## the benchmarks beside their peers, in one run, with ratios
 onsale: ## 200,000 people in ten seconds at four instances of the waiting room, every promise judged (FLAGS="-memory": without Redis)
 	$(GO) run ./bench/cmd/onsale $(FLAGS)
 
-browser: ## book, decline and cancel in a headless Chromium
-	MILLRACE_REQUIRE_BROWSER=1 MILLRACE_GALLERY=all MILLRACE_SCREENSHOTS=$(CURDIR)/build/screenshots $(GO) test -count=1 -v ./examples/boxoffice/internal/browsertest
+browser: ## book, decline, cancel and wait in line in a headless Chromium
+	MILLRACE_REQUIRE_BROWSER=1 MILLRACE_GALLERY=all MILLRACE_SCREENSHOTS=$(CURDIR)/build/screenshots $(GO) test -count=1 -v ./examples/boxoffice/internal/browsertest ./queue/queuepage
 
 fuzz: ## every fuzz target for FUZZTIME (10s)
 	./scripts/fuzz.sh $(or $(FUZZTIME),10s)
