@@ -13,21 +13,15 @@ import (
 
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/queue/frontgate"
 	"github.com/millrace-go/millrace/queue/frontgate/frontgatetest"
 	"github.com/millrace-go/millrace/queue/frontgate/redisgate"
 )
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(silence{})
+	redis.SetLogger(redistest.Silence{})
 	goleak.VerifyTestMain(m)
 }
-
-// silence is for the client's own words about servers that are gone.
-type silence struct{}
-
-func (silence) Printf(context.Context, string, ...any) {}
 
 func open(t testing.TB, url string, cfg redisdb.Config) redis.UniversalClient {
 	t.Helper()
@@ -39,17 +33,7 @@ func open(t testing.TB, url string, cfg redisdb.Config) redis.UniversalClient {
 	return client
 }
 
-// servers opens a client of each kind of Redis.
-var servers = map[string]func(t testing.TB) redis.UniversalClient{
-	"redis": func(t testing.TB) redis.UniversalClient {
-		t.Helper()
-		return open(t, servicetest.Redis(t), redisdb.Config{})
-	},
-	"cluster": func(t testing.TB) redis.UniversalClient {
-		t.Helper()
-		return open(t, "redis://"+servicetest.RedisCluster(t), redisdb.Config{})
-	},
-}
+var servers = redistest.Servers
 
 func newStore(t testing.TB, client redis.UniversalClient, prefix string) *redisgate.Store {
 	t.Helper()
