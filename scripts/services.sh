@@ -16,6 +16,7 @@
 # decides it. Both use the same ports and credentials.
 #
 # Data and logs live in $MILLRACE_SERVICES_DIR (default /var/tmp/millrace-services);
+# `up` starts a server that does not run with empty data, `restart` kills it and keeps them;
 # every server listens on 127.0.0.1 only, on a port of its own.
 set -euo pipefail
 
@@ -178,13 +179,19 @@ up() {
 		return
 	fi
 	for name in "${names[@]}"; do
-		"${name}_up" &
+		{ "${name}_running" || forget "$name"; } && "${name}_up" &
 		pids+=($!)
 	done
 	for name in "${!pids[@]}"; do
 		wait "${pids[$name]}" || { say "${names[$name]} did not start"; failed=1; }
 	done
 	[ $failed = 0 ] || exit 1
+}
+
+# forget NAME ends what is left of a server and deletes its data: each start but
+# a restart is the first one, whatever earlier runs left behind.
+forget() {
+	"${1}_down" && rm -rf "${dir:?}/$1" "${dir:?}/$1"-*/
 }
 
 down() {

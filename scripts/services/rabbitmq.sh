@@ -32,8 +32,11 @@ rabbitmq_up() {
 	CONF
 	echo '[].' >"$dir/rabbitmq/plugins"
 	mapfile -t settings < <(rabbitmq_settings)
-	launch rabbitmq ${become[@]+"${become[@]}"} env "${settings[@]}" /usr/lib/rabbitmq/bin/rabbitmq-server
-	await rabbitmq 90 answers "$rabbitmq_port"
+	# With the usual 1,024 open files it greets nobody once it has 460 quorum queues.
+	# shellcheck disable=SC2016
+	launch rabbitmq ${become[@]+"${become[@]}"} env "${settings[@]}" \
+		sh -c 'ulimit -Sn "$(ulimit -Hn)" && exec /usr/lib/rabbitmq/bin/rabbitmq-server'
+	await rabbitmq 90 rabbitmq_greets
 	say "started RabbitMQ on port $rabbitmq_port"
 }
 
@@ -51,6 +54,14 @@ rabbitmq_down() {
 	if [ "${1:-}" != KILL ] && command -v epmd >/dev/null && [ -d "$dir/rabbitmq" ]; then
 		ERL_EPMD_PORT=$rabbitmq_epmd_port epmd -kill >/dev/null 2>&1 || true
 	fi
+}
+# rabbitmq_greets: it answers the header of the protocol, as a client needs it to.
+rabbitmq_greets() {
+	(
+		exec 3<>"/dev/tcp/127.0.0.1/$rabbitmq_port"
+		printf 'AMQP\0\0\11\1' >&3
+		[ -n "$(timeout 10 head -c 1 <&3 | tr '\0' 1)" ]
+	) 2>/dev/null
 }
 rabbitmq_running() { answers "$rabbitmq_port"; }
 rabbitmq_env() { echo "export MILLRACE_RABBITMQ_URL='amqp://millrace:millrace@127.0.0.1:$rabbitmq_port/'"; }

@@ -29,12 +29,12 @@ rediscluster_up() {
 	if rediscluster_running && rediscluster_ready; then return; fi
 	for port in "${rediscluster_ports[@]}"; do
 		nodes+=("127.0.0.1:$port")
-		alive "redis-$port" || redis_launch "redis-$port" "$port" --cluster-enabled yes --cluster-node-timeout 2000
+		alive "rediscluster-$port" || redis_launch "rediscluster-$port" "$port" --cluster-enabled yes --cluster-node-timeout 2000
 	done
 	if ! rediscluster_ready; then
 		redis-cli -p "${rediscluster_ports[0]}" cluster info | grep -q 'cluster_known_nodes:1' &&
-			redis-cli --cluster create "${nodes[@]}" --cluster-yes >>"$dir/redis-${rediscluster_ports[0]}.log"
-		await "redis-${rediscluster_ports[0]}" 30 rediscluster_ready
+			redis-cli --cluster create "${nodes[@]}" --cluster-yes >>"$dir/rediscluster-${rediscluster_ports[0]}.log"
+		await "rediscluster-${rediscluster_ports[0]}" 30 rediscluster_ready
 	fi
 	say "started a Redis Cluster on ports ${rediscluster_ports[*]}"
 }
@@ -48,7 +48,7 @@ rediscluster_ready() {
 rediscluster_down() {
 	local port stopped=''
 	for port in "${rediscluster_ports[@]}"; do
-		if alive "redis-$port"; then halt "redis-$port" "${1:-TERM}" && stopped=1; fi
+		if alive "rediscluster-$port"; then halt "rediscluster-$port" "${1:-TERM}" && stopped=1; fi
 	done
 	[ -z "$stopped" ] || say 'stopped the Redis Cluster'
 }
