@@ -1,0 +1,59 @@
+package counter_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/memcounter"
+)
+
+// A round is bounded, and keeps the deltas until all their rows are applied; a
+// flusher that runs goes on at once.
+func TestBacklog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, applier, log := memcounter.New(), memcounter.NewApplier(), memcounter.NewLog()
+		f := newFlusher(t, store, applier, counter.FlusherConfig{Source: log, Batch: 1})
+		write := func() {
+			t.Helper()
+			for range 300 {
+				if err := log.Append(counter.Change{Key: "post-1", N: 1}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := store.Add(t.Context(), "comment", "post-1", 300); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write()
+		if r := flush(t, f); !r.More || len(r.Batches) != 256 || len(r.Discarded) != 0 {
+			t.Errorf("more %t, %d batches, discarded %v", r.More, len(r.Batches), r.Discarded)
+		}
+		if r := flush(t, f); r.More || len(r.Batches) != 44 || len(r.Discarded) != 1 {
+			t.Errorf("more %t, %d batches, discarded %v", r.More, len(r.Batches), r.Discarded)
+		}
+		write()
+		stop := start(t, f)
+		synctest.Wait()
+		wantTotals(t, applier, map[string]int64{"post-1": 600})
+		stop()
+	})
+}
+
+// Without a source as well.
+func TestBacklogOfDeltas(t *testing.T) {
+	store, applier := memcounter.New(), memcounter.NewApplier()
+	f := newFlusher(t, store, applier, counter.FlusherConfig{Batch: 1})
+	for i := range 65 {
+		if err := store.Add(t.Context(), "comment", fmt.Sprint("post-", i), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := flush(t, f); !r.More || len(r.Batches) != 64 {
+		t.Errorf("more %t, %d batches", r.More, len(r.Batches))
+	}
+	if r := flush(t, f); r.More || len(r.Batches) != 1 {
+		t.Errorf("more %t, %d batches", r.More, len(r.Batches))
+	}
+}

@@ -1,0 +1,163 @@
+package counter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+)
+
+// Config of a [Counter]. The zero value works.
+type Config struct {
+	// Timeout bounds one call of the store; 250 ms by default. It is what a store
+	// that hangs costs a request.
+	Timeout time.Duration
+	// Rest is for how long a store that could not be reached is left alone: calls fail
+	// at once; 1 s by default. Longer, and counts come back later.
+	Rest time.Duration
+	// Totals is asked by Counts for what is applied, usually the [Applier]; required
+	// by Counts alone.
+	Totals Totals
+}
+
+// Totals returns what is applied of a counter; an [Applier] does.
+type Totals interface {
+	Totals(ctx context.Context, counter string, keys []string) (map[string]int64, error)
+}
+
+// ErrResting is returned while a store that could not be reached is left alone.
+var ErrResting = errors.New("counter: the store could not be reached a moment ago and is left alone")
+
+func (c Config) validate() error {
+	switch {
+	case c.Timeout < 0:
+		return fmt.Errorf("counter: Config.Timeout is %s; give a positive duration, or 0 for 250 ms", c.Timeout)
+	case c.Rest < 0:
+		return fmt.Errorf("counter: Config.Rest is %s; give a positive duration, or 0 for 1 s", c.Rest)
+	}
+	return nil
+}
+
+// Counter counts, say, the comments of each post.
+type Counter struct {
+	name  string
+	store Store
+	cfg   Config
+
+	rests         atomic.Pointer[time.Time] // until when the store is left alone
+	added, failed atomic.Int64
+}
+
+// New makes a counter. Its name is a part of keys and rows: processes that count
+// the same thing give the same one.
+func New(name string, store Store, cfg Config) (*Counter, error) {
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	if store == nil {
+		return nil, errors.New("counter: the store is nil; make one with memcounter.New or rediscounter.New")
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 250 * time.Millisecond
+	}
+	if cfg.Rest == 0 {
+		cfg.Rest = time.Second
+	}
+	return &Counter{name: name, store: store, cfg: cfg}, nil
+}
+
+// Name returns the counter's name.
+func (c *Counter) Name() string { return c.name }
+
+// Add changes the count of a key by n. Call it after the commit of what it counts,
+// and fail nothing for its error: with a [Source] the next flush makes up for it.
+func (c *Counter) Add(ctx context.Context, key string, n int64) error {
+	if err := CheckChange(key, n); err != nil {
+		return err
+	}
+	if n == 0 {
+		return nil
+	}
+	err := c.call(ctx, func(ctx context.Context) error { return c.store.Add(ctx, c.name, key, n) })
+	if err != nil {
+		c.failed.Add(1)
+		return fmt.Errorf("counter: add to %q of %s: %w", key, c.name, err)
+	}
+	c.added.Add(1)
+	return nil
+}
+
+// Pending returns what was added to the keys and is not in the totals yet.
+func (c *Counter) Pending(ctx context.Context, keys ...string) (map[string]int64, error) {
+	for _, key := range keys {
+		if err := CheckChange(key, 0); err != nil {
+			return nil, err
+		}
+	}
+	if len(keys) == 0 {
+		return map[string]int64{}, nil
+	}
+	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
+	var out map[string]int64
+	err := c.call(ctx, func(ctx context.Context) (err error) {
+		out, err = c.store.Pending(ctx, c.name, keys)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("counter: pending of %s: %w", c.name, err)
+	}
+	return out, nil
+}
+
+// Counts returns the totals of the keys with what is pending, for those who read.
+// When the store cannot be reached it is the totals alone. For an instant around a
+// flush it can be off by what was just added.
+func (c *Counter) Counts(ctx context.Context, keys ...string) (map[string]int64, error) {
+	if c.cfg.Totals == nil {
+		return nil, errors.New("counter: Config.Totals is nil; give the applier to read counts")
+	}
+	pending, err := c.Pending(ctx, keys...)
+	if err != nil && fault.Of(err) == fault.Permanent {
+		return nil, err
+	}
+	totals, err := c.cfg.Totals.Totals(ctx, c.name, keys)
+	if err != nil {
+		return nil, fmt.Errorf("counter: totals of %s: %w", c.name, err)
+	}
+	out := make(map[string]int64, len(keys))
+	for _, key := range keys {
+		out[key] = totals[key] + pending[key]
+	}
+	return out, nil
+}
+
+// call calls the store, unless it is left alone.
+func (c *Counter) call(ctx context.Context, do func(ctx context.Context) error) error {
+	if until := c.rests.Load(); until != nil && time.Now().Before(*until) {
+		return fault.MarkInfrastructure(ErrResting)
+	}
+	bounded, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	defer cancel()
+	err := do(bounded)
+	if err != nil && ctx.Err() == nil && (fault.Of(err) == fault.Infrastructure || bounded.Err() != nil) {
+		until := time.Now().Add(c.cfg.Rest)
+		c.rests.Store(&until)
+	}
+	return err
+}
+
+// Stats is what a counter has done in this process.
+type Stats struct {
+	Added  int64 // calls of Add that succeeded
+	Failed int64 // calls of Add that did not
+}
+
+// Stats returns what the counter has done so far.
+func (c *Counter) Stats() Stats { return Stats{Added: c.added.Load(), Failed: c.failed.Load()} }

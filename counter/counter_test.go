@@ -1,0 +1,94 @@
+package counter_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/memcounter"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// A store that is away costs one call its time, and those that follow nothing.
+func TestRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := &hangingStore{Store: memcounter.New(), hangs: true}
+		applier := memcounter.NewApplier()
+		c := newCounter(t, hang, counter.Config{Totals: applier})
+		began := time.Now()
+		if err := c.Add(t.Context(), "a", 1); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a store that hangs: %v", err)
+		}
+		for range 10 {
+			if err := c.Add(t.Context(), "a", 1); !errors.Is(err, counter.ErrResting) || fault.Of(err) != fault.Infrastructure {
+				t.Errorf("after that: %v", err)
+			}
+		}
+		if got, err := c.Counts(t.Context(), "a"); err != nil || got["a"] != 0 {
+			t.Errorf("counts without the store: %v (%v)", got, err)
+		}
+		if took := time.Since(began); took != 250*time.Millisecond {
+			t.Errorf("11 additions and a look took %s", took)
+		}
+		hang.hangs = false
+		time.Sleep(time.Second)
+		if err := c.Add(t.Context(), "a", 1); err != nil {
+			t.Error(err)
+		}
+		if s := c.Stats(); s.Added != 1 || s.Failed != 11 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// The end of one request's context says nothing about the store.
+func TestCancelledIsNoRest(t *testing.T) {
+	c := newCounter(t, memcounter.New(), counter.Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.Add(ctx, "a", 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if err := c.Add(t.Context(), "a", 1); err != nil {
+		t.Error(err)
+	}
+}
+
+type hangingStore struct {
+	counter.Store
+	hangs bool
+}
+
+func (s *hangingStore) Add(ctx context.Context, name, key string, n int64) error {
+	if s.hangs {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return s.Store.Add(ctx, name, key, n)
+}
+
+func TestChangesAreChecked(t *testing.T) {
+	c := newCounter(t, memcounter.New(), counter.Config{})
+	for want, err := range map[string]error{
+		"is empty":           c.Add(t.Context(), "", 1),
+		"has 201 bytes":      c.Add(t.Context(), strings.Repeat("x", 201), 1),
+		"no UTF-8":           c.Add(t.Context(), "\xff", 1),
+		"control characters": c.Add(t.Context(), "a\n", 1),
+		"too much at once":   c.Add(t.Context(), "a", counter.MaxN+1),
+		"key is empty":       second(c.Pending(t.Context(), "")),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) || fault.Of(err) != fault.Permanent {
+			t.Errorf("%v; want a permanent error about %s", err, want)
+		}
+	}
+	if err := c.Add(t.Context(), "a", 0); err != nil {
+		t.Error(err)
+	}
+	if got, err := c.Pending(t.Context()); err != nil || len(got) != 0 {
+		t.Errorf("pending of no key: %v (%v)", got, err)
+	}
+}

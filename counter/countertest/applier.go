@@ -1,0 +1,290 @@
+package countertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/counter"
+)
+
+// ApplierHarness is an applier under test.
+type ApplierHarness struct {
+	Applier counter.Applier
+	// Peer is the same applier as another process sees it; Applier when nil.
+	Peer counter.Applier
+}
+
+func (h ApplierHarness) peer() counter.Applier {
+	if h.Peer == nil {
+		return h.Applier
+	}
+	return h.Peer
+}
+
+// RunApplier runs every case as a subtest on a harness of its own.
+func RunApplier(t *testing.T, open func(t *testing.T) ApplierHarness) {
+	t.Helper()
+	run(t, ApplierCases(), open)
+}
+
+// ApplierCases returns the promises of an applier.
+func ApplierCases() []Case[ApplierHarness] {
+	return []Case[ApplierHarness]{
+		{Name: "LeaseHeld", Run: leaseHeld},
+		{Name: "LeaseEnds", Run: leaseEnds},
+		{Name: "LeaseLost", Run: leaseLost},
+		{Name: "ReleaseOld", Run: releaseOld},
+		{Name: "AppliedOnce", Run: appliedOnce},
+		{Name: "Interval", Run: intervals},
+		{Name: "EmptyInterval", Run: emptyInterval},
+		{Name: "Totals", Run: totals},
+		{Name: "CountersApart", Run: totalsApart},
+		{Name: "Prune", Run: prune},
+		{Name: "Concurrent", Run: concurrentApplies},
+	}
+}
+
+const long = time.Hour
+
+func one(id string, deltas ...counter.Delta) counter.Batch {
+	return counter.Batch{ID: id, Rows: len(deltas), Deltas: deltas}
+}
+
+func apply(ctx context.Context, a counter.Applier, l counter.Lease, b counter.Batch, want bool) error {
+	fresh, err := a.Apply(ctx, l, b)
+	if err != nil {
+		return fmt.Errorf("apply %s: %w", b.ID, err)
+	}
+	if fresh != want {
+		return fmt.Errorf("apply %s: applied %t, want %t", b.ID, fresh, want)
+	}
+	return nil
+}
+
+func total(ctx context.Context, a counter.Applier, name, key string, want int64) error {
+	got, err := a.Totals(ctx, name, []string{key})
+	if err != nil {
+		return err
+	}
+	if got[key] != want {
+		return fmt.Errorf("total of %q: %d, want %d", key, got[key], want)
+	}
+	return nil
+}
+
+func appliedOnce(ctx context.Context, h ApplierHarness) error {
+	name := fresh()
+	l, err := h.Applier.Lease(ctx, name, "one", long)
+	if err != nil {
+		return err
+	}
+	b := one(fresh(), counter.Delta{Key: "a", N: 3}, counter.Delta{Key: "b", N: -1})
+	if err := apply(ctx, h.Applier, l, b, true); err != nil {
+		return err
+	}
+	if err := apply(ctx, h.peer(), l, b, false); err != nil {
+		return err
+	}
+	if err := total(ctx, h.peer(), name, "a", 3); err != nil {
+		return err
+	}
+	if err := apply(ctx, h.Applier, l, one(fresh(), counter.Delta{Key: "a", N: -5}), true); err != nil {
+		return err
+	}
+	return total(ctx, h.peer(), name, "a", -2)
+}
+
+func intervals(ctx context.Context, h ApplierHarness) error {
+	name := fresh()
+	l, err := h.Applier.Lease(ctx, name, "one", long)
+	if err != nil {
+		return err
+	}
+	step := func(id, from, to string) counter.Batch {
+		return counter.Batch{ID: id, From: from, To: to, Rows: 1, Deltas: []counter.Delta{{Key: "a", N: 1}}}
+	}
+	first := fresh()
+	if err := apply(ctx, h.Applier, l, step(first, "", "p1"), true); err != nil {
+		return err
+	}
+	if err := apply(ctx, h.Applier, l, step(first, "", "p1"), false); err != nil {
+		return err
+	}
+	for _, from := range []string{"", "p0"} {
+		if _, err := h.peer().Apply(ctx, l, step(fresh(), from, "p9")); !errors.Is(err, counter.ErrMoved) {
+			return fmt.Errorf("an interval from %q at p1: %v, want %v", from, err, counter.ErrMoved)
+		}
+	}
+	// Deltas have no interval, and do not move it.
+	if err := apply(ctx, h.Applier, l, one(fresh(), counter.Delta{Key: "b", N: 1}), true); err != nil {
+		return err
+	}
+	if err := apply(ctx, h.peer(), l, step(fresh(), "p1", "p2"), true); err != nil {
+		return err
+	}
+	if err := total(ctx, h.Applier, name, "a", 2); err != nil {
+		return err
+	}
+	again, err := h.Applier.Lease(ctx, name, "one", long)
+	if err != nil {
+		return err
+	}
+	return expect("position", again.Position, "p2")
+}
+
+func emptyInterval(ctx context.Context, h ApplierHarness) error {
+	name := fresh()
+	l, err := h.Applier.Lease(ctx, name, "one", long)
+	if err != nil {
+		return err
+	}
+	if err := apply(ctx, h.Applier, l, counter.Batch{ID: fresh(), To: "p1"}, true); err != nil {
+		return err
+	}
+	// Rows that cancel each other out.
+	if err := apply(ctx, h.Applier, l, counter.Batch{ID: fresh(), From: "p1", To: "p2", Rows: 2}, true); err != nil {
+		return err
+	}
+	again, err := h.Applier.Lease(ctx, name, "one", long)
+	if err != nil {
+		return err
+	}
+	if err := expect("position", again.Position, "p2"); err != nil {
+		return err
+	}
+	n, err := h.Applier.Prune(ctx, name, 0, 10)
+	if err != nil {
+		return err
+	}
+	return expect("batches noted", n, 1)
+}
+
+func totals(ctx context.Context, h ApplierHarness) error {
+	name := fresh()
+	l, err := h.Applier.Lease(ctx, name, "one", long)
+	if err != nil {
+		return err
+	}
+	want := map[string]int64{}
+	var deltas []counter.Delta
+	for i, key := range odd {
+		want[key] = int64(1<<53 + 1 + i)
+		deltas = append(deltas, counter.Delta{Key: key, N: want[key]})
+	}
+	if err := apply(ctx, h.Applier, l, one(fresh(), deltas...), true); err != nil {
+		return err
+	}
+	got, err := h.peer().Totals(ctx, name, append([]string{"never"}, odd...))
+	if err != nil {
+		return err
+	}
+	for key, n := range want {
+		if got[key] != n {
+			return fmt.Errorf("total of %q: %d, want %d", key, got[key], n)
+		}
+	}
+	if got["never"] != 0 {
+		return fmt.Errorf("a key that was never counted has %d", got["never"])
+	}
+	got, err = h.Applier.Totals(ctx, name, nil)
+	if err == nil && len(got) != 0 {
+		err = fmt.Errorf("totals of no key: %v", got)
+	}
+	return err
+}
+
+func totalsApart(ctx context.Context, h ApplierHarness) error {
+	name, other := fresh(), fresh()
+	l, err := h.Applier.Lease(ctx, name, "one", long)
+	if err != nil {
+		return err
+	}
+	if err := apply(ctx, h.Applier, l, counter.Batch{ID: fresh(), To: "p1", Rows: 1, Deltas: []counter.Delta{{Key: "a", N: 1}}}, true); err != nil {
+		return err
+	}
+	m, err := h.Applier.Lease(ctx, other, "other", long)
+	if err != nil {
+		return err
+	}
+	if err := expect("position of another counter", m.Position, ""); err != nil {
+		return err
+	}
+	if n, err := h.Applier.Prune(ctx, other, 0, 10); err != nil || n != 0 {
+		return fmt.Errorf("%d batches of another counter pruned (%w)", n, err)
+	}
+	return total(ctx, h.Applier, other, "a", 0)
+}
+
+func prune(ctx context.Context, h ApplierHarness) error {
+	name := fresh()
+	l, err := h.Applier.Lease(ctx, name, "one", long)
+	if err != nil {
+		return err
+	}
+	for range 3 {
+		if err := apply(ctx, h.Applier, l, one(fresh(), counter.Delta{Key: "a", N: 1}), true); err != nil {
+			return err
+		}
+	}
+	for _, step := range []struct {
+		age         time.Duration
+		limit, want int
+	}{{time.Hour, 10, 0}, {0, 2, 2}, {0, 2, 1}, {0, 2, 0}} {
+		n, err := h.Applier.Prune(ctx, name, step.age, step.limit)
+		if err != nil {
+			return err
+		}
+		if n != step.want {
+			return fmt.Errorf("pruned %d older than %s, at most %d; want %d", n, step.age, step.limit, step.want)
+		}
+	}
+	return total(ctx, h.Applier, name, "a", 3)
+}
+
+// concurrentApplies has flushers that all believe to have the lease.
+func concurrentApplies(ctx context.Context, h ApplierHarness) error {
+	const flushers, batches = 4, 20
+	name := fresh()
+	l, err := h.Applier.Lease(ctx, name, "one", long)
+	if err != nil {
+		return err
+	}
+	ids := make([]string, batches)
+	for i := range ids {
+		ids[i] = fresh()
+	}
+	var applied atomic.Int64
+	errs := make([]error, flushers)
+	var wg sync.WaitGroup
+	for f := range flushers {
+		a := []counter.Applier{h.Applier, h.peer()}[f%2]
+		wg.Go(func() {
+			for i := range ids {
+				fresh, err := a.Apply(ctx, l, one(ids[(i+f*5)%batches], counter.Delta{Key: "a", N: 1}, counter.Delta{Key: "b", N: 2}))
+				if err != nil {
+					errs[f] = err
+					return
+				}
+				if fresh {
+					applied.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if err := expect("batches applied", applied.Load(), batches); err != nil {
+		return err
+	}
+	if err := total(ctx, h.Applier, name, "a", batches); err != nil {
+		return err
+	}
+	return total(ctx, h.Applier, name, "b", 2*batches)
+}

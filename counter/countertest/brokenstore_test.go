@@ -1,0 +1,157 @@
+package countertest_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/countertest"
+	"github.com/millrace-go/millrace/counter/memcounter"
+)
+
+// store is a correct store with one call replaced.
+type store struct {
+	*memcounter.Store
+	add     func(ctx context.Context, s *memcounter.Store, name, key string, n int64) error
+	pending func(ctx context.Context, s *memcounter.Store, name string, keys []string) (map[string]int64, error)
+	take    func(ctx context.Context, s *memcounter.Store, name string, limit int) ([]counter.Taken, error)
+	aside   func(ctx context.Context, s *memcounter.Store, name string) ([]counter.Taken, error)
+	forget  func(ctx context.Context, s *memcounter.Store, name string, ids []string) error
+}
+
+func (s store) Add(ctx context.Context, name, key string, n int64) error {
+	if s.add != nil {
+		return s.add(ctx, s.Store, name, key, n)
+	}
+	return s.Store.Add(ctx, name, key, n)
+}
+
+func (s store) Pending(ctx context.Context, name string, keys []string) (map[string]int64, error) {
+	if s.pending != nil {
+		return s.pending(ctx, s.Store, name, keys)
+	}
+	return s.Store.Pending(ctx, name, keys)
+}
+
+func (s store) Take(ctx context.Context, name string, limit int) ([]counter.Taken, error) {
+	if s.take != nil {
+		return s.take(ctx, s.Store, name, limit)
+	}
+	return s.Store.Take(ctx, name, limit)
+}
+
+func (s store) Aside(ctx context.Context, name string) ([]counter.Taken, error) {
+	if s.aside != nil {
+		return s.aside(ctx, s.Store, name)
+	}
+	return s.Store.Aside(ctx, name)
+}
+
+func (s store) Forget(ctx context.Context, name string, ids []string) error {
+	if s.forget != nil {
+		return s.forget(ctx, s.Store, name, ids)
+	}
+	return s.Store.Forget(ctx, name, ids)
+}
+
+func TestBrokenStores(t *testing.T) {
+	adding := func(change func(name, key string, n int64) (string, string, int64)) store {
+		return store{add: func(ctx context.Context, s *memcounter.Store, name, key string, n int64) error {
+			name, key, n = change(name, key, n)
+			return s.Add(ctx, name, key, n)
+		}}
+	}
+	taking := func(change func(taken []counter.Taken) []counter.Taken) store {
+		return store{take: func(ctx context.Context, s *memcounter.Store, name string, limit int) ([]counter.Taken, error) {
+			taken, err := s.Take(ctx, name, limit)
+			return change(taken), err
+		}}
+	}
+	var calls atomic.Int64
+	defects := map[[2]string]store{
+		{"drops what it takes", "TakenAndForgotten"}: {aside: func(context.Context, *memcounter.Store, string) ([]counter.Taken, error) { return nil, nil }},
+		{"hides what lies aside", "TakenAndForgotten"}: {pending: func(ctx context.Context, s *memcounter.Store, name string, keys []string) (map[string]int64, error) {
+			aside, err := s.Aside(ctx, name)
+			if err != nil || len(aside) > 0 {
+				return nil, err
+			}
+			return s.Pending(ctx, name, keys)
+		}},
+		{"forgets nothing", "TakenAndForgotten"}: {forget: func(ctx context.Context, s *memcounter.Store, name string, ids []string) error {
+			return s.Add(ctx, name, "a", 1)
+		}},
+		{"takes what is zero", "ZeroIsNotTaken"}: func() store {
+			once := false
+			return taking(func(taken []counter.Taken) []counter.Taken {
+				if once || len(taken) > 0 {
+					return taken
+				}
+				once = true
+				return []counter.Taken{{ID: "zero", Deltas: []counter.Delta{{Key: "a"}}}}
+			})
+		}(),
+		{"cuts spaces off keys", "Keys"}: adding(func(name, key string, n int64) (string, string, int64) { return name, strings.TrimSpace(key), n }),
+		{"folds keys", "Keys"}:           adding(func(name, key string, n int64) (string, string, int64) { return name, strings.ToLower(key), n }),
+		{"mixes counters", "CountersApart"}: {
+			add: func(ctx context.Context, s *memcounter.Store, _, key string, n int64) error {
+				return s.Add(ctx, "all", key, n)
+			},
+			take: func(ctx context.Context, s *memcounter.Store, _ string, limit int) ([]counter.Taken, error) {
+				return s.Take(ctx, "all", limit)
+			},
+		},
+		{"takes all at once", "Bounded"}: {take: func(ctx context.Context, s *memcounter.Store, name string, _ int) ([]counter.Taken, error) {
+			return s.Take(ctx, name, 1000)
+		}},
+		{"gives ids twice", "Bounded"}: taking(func(taken []counter.Taken) []counter.Taken {
+			for i := range taken {
+				taken[i].ID = "the same"
+			}
+			return taken
+		}),
+		{"takes a key twice in a batch", "Bounded"}: taking(func(taken []counter.Taken) []counter.Taken {
+			for i := range taken {
+				taken[i].Deltas = append(taken[i].Deltas[:1:1], taken[i].Deltas[0])
+			}
+			return taken
+		}),
+		{"forgets what was added since", "AddedLater"}: {forget: func(ctx context.Context, s *memcounter.Store, name string, ids []string) error {
+			s.Lose()
+			return nil
+		}},
+		{"counts in floats", "LargeSums"}: adding(func(name, key string, n int64) (string, string, int64) {
+			return name, key, int64(float64(n))
+		}),
+		{"forgets all for one", "ForgetOne"}: {forget: func(ctx context.Context, s *memcounter.Store, name string, _ []string) error {
+			aside, err := s.Aside(ctx, name)
+			for _, a := range aside {
+				err = errors.Join(err, s.Forget(ctx, name, []string{a.ID}))
+			}
+			return err
+		}},
+		{"refuses unknown ids", "ForgetTwice"}: {forget: func(ctx context.Context, s *memcounter.Store, name string, ids []string) error {
+			if slices.Contains(ids, "never-was") {
+				return errors.New("unknown")
+			}
+			return s.Forget(ctx, name, ids)
+		}},
+		{"loses an addition in a hundred", "Concurrent"}: {add: func(ctx context.Context, s *memcounter.Store, name, key string, n int64) error {
+			if calls.Add(1)%100 == 0 {
+				return nil
+			}
+			return s.Add(ctx, name, key, n)
+		}},
+	}
+	var all []defect[countertest.StoreHarness]
+	for names, s := range defects {
+		all = append(all, defect[countertest.StoreHarness]{names[0], names[1], func() countertest.StoreHarness {
+			s.Store = memcounter.New()
+			return countertest.StoreHarness{Store: s}
+		}})
+	}
+	broken(t, countertest.StoreCases(), all)
+}

@@ -1,0 +1,99 @@
+package countertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/counter"
+)
+
+func leaseHeld(ctx context.Context, h ApplierHarness) error {
+	name := fresh()
+	first, err := h.Applier.Lease(ctx, name, "one", long)
+	if err != nil {
+		return err
+	}
+	if first.Counter != name || first.Holder != "one" || first.Position != "" {
+		return fmt.Errorf("the lease is %+v", first)
+	}
+	if _, err := h.peer().Lease(ctx, name, "other", long); !errors.Is(err, counter.ErrLeaseHeld) {
+		return fmt.Errorf("a second holder got %v, want %v", err, counter.ErrLeaseHeld)
+	}
+	again, err := h.Applier.Lease(ctx, name, "one", long)
+	if err != nil {
+		return err
+	}
+	if again.Token <= first.Token {
+		return fmt.Errorf("token %d follows %d", again.Token, first.Token)
+	}
+	if err := h.Applier.Release(ctx, again); err != nil {
+		return err
+	}
+	other, err := h.peer().Lease(ctx, name, "other", long)
+	if err == nil && other.Token <= again.Token {
+		err = fmt.Errorf("token %d follows %d", other.Token, again.Token)
+	}
+	return err
+}
+
+func leaseEnds(ctx context.Context, h ApplierHarness) error {
+	name := fresh()
+	if _, err := h.Applier.Lease(ctx, name, "one", 10*time.Millisecond); err != nil {
+		return err
+	}
+	for {
+		_, err := h.peer().Lease(ctx, name, "other", long)
+		if !errors.Is(err, counter.ErrLeaseHeld) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return errors.New("a lease of 10 ms does not end")
+		}
+	}
+}
+
+func leaseLost(ctx context.Context, h ApplierHarness) error {
+	name := fresh()
+	stale, err := h.Applier.Lease(ctx, name, "one", 0)
+	if err != nil {
+		return err
+	}
+	if err := leaseEndedTo(ctx, h, name); err != nil {
+		return err
+	}
+	_, err = h.Applier.Apply(ctx, stale, one(fresh(), counter.Delta{Key: "a", N: 1}))
+	if !errors.Is(err, counter.ErrLeaseLost) {
+		return fmt.Errorf("a stale flusher got %v, want %v", err, counter.ErrLeaseLost)
+	}
+	return total(ctx, h.peer(), name, "a", 0)
+}
+
+// leaseEndedTo gives the counter to another holder.
+func leaseEndedTo(ctx context.Context, h ApplierHarness, name string) error {
+	for {
+		_, err := h.peer().Lease(ctx, name, "other", long)
+		if !errors.Is(err, counter.ErrLeaseHeld) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+func releaseOld(ctx context.Context, h ApplierHarness) error {
+	name := fresh()
+	stale, err := h.Applier.Lease(ctx, name, "one", 0)
+	if err != nil {
+		return err
+	}
+	if err := leaseEndedTo(ctx, h, name); err != nil {
+		return err
+	}
+	if err := h.Applier.Release(ctx, stale); err != nil {
+		return fmt.Errorf("release of a lost lease: %w", err)
+	}
+	if _, err := h.Applier.Lease(ctx, name, "one", long); !errors.Is(err, counter.ErrLeaseHeld) {
+		return fmt.Errorf("a lost lease was released, and ended the other's: %v", err)
+	}
+	return nil
+}

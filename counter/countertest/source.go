@@ -1,0 +1,180 @@
+package countertest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/millrace-go/millrace/counter"
+)
+
+// SourceHarness is a source under test.
+type SourceHarness struct {
+	Source counter.Source
+	// Append commits change rows.
+	Append func(ctx context.Context, changes ...counter.Change) error
+	// Begin writes a change row in a transaction, and returns how to end it; nil
+	// where one at a time can write.
+	Begin func(ctx context.Context, c counter.Change) (commit, rollback func() error, err error)
+}
+
+// RunSource runs every case as a subtest on a harness of its own.
+func RunSource(t *testing.T, open func(t *testing.T) SourceHarness) {
+	t.Helper()
+	run(t, SourceCases(), open)
+}
+
+// SourceCases returns the promises of a source.
+func SourceCases() []Case[SourceHarness] {
+	begins := func(h SourceHarness) string {
+		if h.Begin == nil {
+			return "one at a time can write (SourceHarness.Begin is nil)"
+		}
+		return ""
+	}
+	trims := func(h SourceHarness) string {
+		if _, ok := h.Source.(counter.Trimmer); !ok {
+			return "the source is no Trimmer"
+		}
+		return ""
+	}
+	return []Case[SourceHarness]{
+		{Name: "Empty", Run: emptySource},
+		{Name: "InOrder", Run: inOrder},
+		{Name: "LateCommit", Needs: begins, Run: lateCommit},
+		{Name: "RolledBack", Needs: begins, Run: rolledBack},
+		{Name: "Trim", Needs: trims, Run: trim},
+	}
+}
+
+// most is more than any case appends.
+const most = 1000
+
+// read reads to the end, and returns the keys.
+func read(ctx context.Context, s counter.Source, at *string, limit int) ([]string, error) {
+	var keys []string
+	for {
+		changes, next, err := s.Read(ctx, *at, limit)
+		if err != nil {
+			return keys, err
+		}
+		if len(changes) > limit {
+			return keys, fmt.Errorf("%d changes, want at most %d", len(changes), limit)
+		}
+		for _, c := range changes {
+			keys = append(keys, fmt.Sprint(c.Key, c.N))
+		}
+		if len(keys) > most {
+			return keys[:10], fmt.Errorf("more than %d changes, where there are a few; it begins with %q", most, keys[:10])
+		}
+		if *at = next; len(changes) < limit {
+			return keys, nil
+		}
+	}
+}
+
+func readIs(ctx context.Context, s counter.Source, at *string, limit int, want ...string) error {
+	got, err := read(ctx, s, at, limit)
+	if err != nil {
+		return err
+	}
+	return expect("read", got, want)
+}
+
+func emptySource(ctx context.Context, h SourceHarness) error {
+	at := ""
+	for range 2 {
+		if err := readIs(ctx, h.Source, &at, 10); err != nil {
+			return err
+		}
+	}
+	if err := h.Append(ctx, counter.Change{Key: "a", N: 1}); err != nil {
+		return err
+	}
+	return readIs(ctx, h.Source, &at, 10, "a1")
+}
+
+func inOrder(ctx context.Context, h SourceHarness) error {
+	var want []string
+	for i := range 7 {
+		c := counter.Change{Key: fmt.Sprint("k", i, "-"), N: int64(1 - 2*(i%2))}
+		want = append(want, fmt.Sprint(c.Key, c.N))
+		if err := h.Append(ctx, c); err != nil {
+			return err
+		}
+	}
+	for _, limit := range []int{1, 3, 7, 100} {
+		at := ""
+		if err := readIs(ctx, h.Source, &at, limit, want...); err != nil {
+			return fmt.Errorf("%d at a time: %w", limit, err)
+		}
+		if err := readIs(ctx, h.Source, &at, limit); err != nil {
+			return fmt.Errorf("%d at a time, once more: %w", limit, err)
+		}
+	}
+	return nil
+}
+
+func lateCommit(ctx context.Context, h SourceHarness) error {
+	commit, rollback, err := h.Begin(ctx, counter.Change{Key: "late", N: 1})
+	if err != nil {
+		return err
+	}
+	at := ""
+	early := func() error {
+		if err := h.Append(ctx, counter.Change{Key: "early", N: 1}); err != nil {
+			return err
+		}
+		return readIs(ctx, h.Source, &at, 10, "early1")
+	}
+	if err := early(); err != nil {
+		rollback() //nolint:errcheck // the case has failed
+		return err
+	}
+	if err := commit(); err != nil {
+		return err
+	}
+	return readIs(ctx, h.Source, &at, 10, "late1")
+}
+
+func rolledBack(ctx context.Context, h SourceHarness) error {
+	_, rollback, err := h.Begin(ctx, counter.Change{Key: "never", N: 1})
+	if err != nil {
+		return err
+	}
+	if err := rollback(); err != nil {
+		return err
+	}
+	if err := h.Append(ctx, counter.Change{Key: "a", N: 1}); err != nil {
+		return err
+	}
+	at := ""
+	return readIs(ctx, h.Source, &at, 10, "a1")
+}
+
+func trim(ctx context.Context, h SourceHarness) error {
+	for i := range 5 {
+		if err := h.Append(ctx, counter.Change{Key: "a", N: int64(i + 1)}); err != nil {
+			return err
+		}
+	}
+	changes, at, err := h.Source.Read(ctx, "", 3)
+	if err != nil || len(changes) != 3 {
+		return fmt.Errorf("read %d changes (%w), want 3", len(changes), err)
+	}
+	trimmer := h.Source.(counter.Trimmer)
+	if n, err := trimmer.Trim(ctx, at, long, 1000); err != nil || n != 0 {
+		return fmt.Errorf("dropped %d young changes (%w)", n, err)
+	}
+	if _, err := trimmer.Trim(ctx, at, 0, 1000); err != nil {
+		return err
+	}
+	rest := at
+	if err := readIs(ctx, h.Source, &rest, 10, "a4", "a5"); err != nil {
+		return err
+	}
+	if _, err := trimmer.Trim(ctx, rest, 0, 1000); err != nil {
+		return err
+	}
+	return readIs(ctx, h.Source, &rest, 10)
+}

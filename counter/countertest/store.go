@@ -1,0 +1,271 @@
+package countertest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/millrace-go/millrace/counter"
+)
+
+// StoreHarness is a store under test.
+type StoreHarness struct {
+	Store counter.Store
+	// Peer is the same store as another process sees it; Store when nil.
+	Peer counter.Store
+}
+
+func (h StoreHarness) peer() counter.Store {
+	if h.Peer == nil {
+		return h.Store
+	}
+	return h.Peer
+}
+
+// RunStore runs every case as a subtest on a harness of its own.
+func RunStore(t *testing.T, open func(t *testing.T) StoreHarness) {
+	t.Helper()
+	run(t, StoreCases(), open)
+}
+
+// StoreCases returns the promises of a store.
+func StoreCases() []Case[StoreHarness] {
+	return []Case[StoreHarness]{
+		{Name: "TakenAndForgotten", Run: takenAndForgotten},
+		{Name: "ZeroIsNotTaken", Run: zeroIsNotTaken},
+		{Name: "Keys", Run: keysApart},
+		{Name: "CountersApart", Run: countersApart},
+		{Name: "Bounded", Run: bounded},
+		{Name: "AddedLater", Run: addedLater},
+		{Name: "LargeSums", Run: largeSums},
+		{Name: "ForgetOne", Run: forgetOne},
+		{Name: "ForgetTwice", Run: forgetTwice},
+		{Name: "Concurrent", Run: concurrentAdds},
+	}
+}
+
+// takeAll takes until nothing is left and adds up by key; a key may be in several
+// batches.
+func takeAll(ctx context.Context, s counter.Store, name string, limit int) (map[string]int64, []string, error) {
+	sums := map[string]int64{}
+	var ids []string
+	for {
+		taken, err := s.Take(ctx, name, limit)
+		if err != nil || len(taken) == 0 {
+			return sums, ids, err
+		}
+		if err := addUp(taken, limit, sums, &ids); err != nil {
+			return sums, ids, err
+		}
+	}
+}
+
+func addUp(taken []counter.Taken, limit int, sums map[string]int64, ids *[]string) error {
+	for _, t := range taken {
+		if t.ID == "" || slices.Contains(*ids, t.ID) {
+			return fmt.Errorf("the id %q is none of its own", t.ID)
+		}
+		*ids = append(*ids, t.ID)
+		if n := len(t.Deltas); n == 0 || n > limit {
+			return fmt.Errorf("a batch has %d keys; want 1 to %d", n, limit)
+		}
+		seen := map[string]bool{}
+		for _, d := range t.Deltas {
+			if d.N == 0 || seen[d.Key] {
+				return fmt.Errorf("%q with %d is zero, or twice in its batch", d.Key, d.N)
+			}
+			seen[d.Key] = true
+			sums[d.Key] += d.N
+		}
+	}
+	return nil
+}
+
+func pending(ctx context.Context, s counter.Store, name, key string, want int64) error {
+	got, err := s.Pending(ctx, name, []string{key, "never-" + key})
+	if err != nil {
+		return err
+	}
+	if got[key] != want || got["never-"+key] != 0 {
+		return fmt.Errorf("pending of %q: got %v, want %d of it alone", key, got, want)
+	}
+	return nil
+}
+
+func add(ctx context.Context, s counter.Store, name string, deltas ...counter.Delta) error {
+	for _, d := range deltas {
+		if err := s.Add(ctx, name, d.Key, d.N); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func takenAndForgotten(ctx context.Context, h StoreHarness) error {
+	name := fresh()
+	if err := add(ctx, h.Store, name, counter.Delta{Key: "a", N: 5}, counter.Delta{Key: "a", N: -7}, counter.Delta{Key: "b", N: 1}); err != nil {
+		return err
+	}
+	if err := pending(ctx, h.peer(), name, "a", -2); err != nil {
+		return err
+	}
+	sums, ids, err := takeAll(ctx, h.Store, name, 10)
+	if err != nil {
+		return err
+	}
+	if err := expect("taken", sums, map[string]int64{"a": -2, "b": 1}); err != nil {
+		return err
+	}
+	if err := pending(ctx, h.peer(), name, "a", -2); err != nil {
+		return fmt.Errorf("aside: %w", err)
+	}
+	// Another process finds what was taken, when this one has died.
+	aside := map[string]int64{}
+	var again []string
+	for {
+		batches, err := h.peer().Aside(ctx, name)
+		if err != nil {
+			return err
+		}
+		if len(batches) == 0 {
+			break
+		}
+		if err := addUp(batches, 10, aside, &again); err != nil {
+			return err
+		}
+		for _, b := range batches {
+			if err := h.peer().Forget(ctx, name, []string{b.ID}); err != nil {
+				return err
+			}
+		}
+	}
+	if err := expect("aside", aside, sums); err != nil {
+		return err
+	}
+	slices.Sort(ids)
+	slices.Sort(again)
+	if err := expect("ids aside", again, ids); err != nil {
+		return err
+	}
+	if err := pending(ctx, h.Store, name, "a", 0); err != nil {
+		return fmt.Errorf("forgotten: %w", err)
+	}
+	sums, _, err = takeAll(ctx, h.Store, name, 10)
+	if err != nil {
+		return err
+	}
+	return expect("taken after all", sums, map[string]int64{})
+}
+
+func zeroIsNotTaken(ctx context.Context, h StoreHarness) error {
+	name := fresh()
+	if err := add(ctx, h.Store, name, counter.Delta{Key: "a", N: 2}, counter.Delta{Key: "a", N: -2}); err != nil {
+		return err
+	}
+	sums, ids, err := takeAll(ctx, h.Store, name, 10)
+	if err != nil {
+		return err
+	}
+	return expect("taken", fmt.Sprint(sums, ids), "map[] []")
+}
+
+func keysApart(ctx context.Context, h StoreHarness) error {
+	name := fresh()
+	want := map[string]int64{}
+	for i, key := range odd {
+		want[key] = int64(i + 1)
+		if err := h.Store.Add(ctx, name, key, int64(i+1)); err != nil {
+			return fmt.Errorf("%q: %w", key, err)
+		}
+	}
+	for key, n := range want {
+		if err := pending(ctx, h.Store, name, key, n); err != nil {
+			return err
+		}
+	}
+	sums, _, err := takeAll(ctx, h.Store, name, 100)
+	if err != nil {
+		return err
+	}
+	return expect("taken", sums, want)
+}
+
+func countersApart(ctx context.Context, h StoreHarness) error {
+	one, other := fresh(), fresh()
+	if err := add(ctx, h.Store, one, counter.Delta{Key: "a", N: 1}); err != nil {
+		return err
+	}
+	sums, _, err := takeAll(ctx, h.Store, other, 10)
+	if err != nil {
+		return err
+	}
+	if err := expect("taken of another counter", sums, map[string]int64{}); err != nil {
+		return err
+	}
+	if err := pending(ctx, h.Store, other, "a", 0); err != nil {
+		return err
+	}
+	return pending(ctx, h.Store, one, "a", 1)
+}
+
+func bounded(ctx context.Context, h StoreHarness) error {
+	name := fresh()
+	want := map[string]int64{}
+	for i := range 100 {
+		key := fmt.Sprintf("key-%d", i)
+		want[key] = 1
+		if err := h.Store.Add(ctx, name, key, 1); err != nil {
+			return err
+		}
+	}
+	sums, _, err := takeAll(ctx, h.Store, name, 3)
+	if err != nil {
+		return err
+	}
+	return expect("taken", sums, want)
+}
+
+func addedLater(ctx context.Context, h StoreHarness) error {
+	name := fresh()
+	if err := add(ctx, h.Store, name, counter.Delta{Key: "a", N: 1}); err != nil {
+		return err
+	}
+	_, first, err := takeAll(ctx, h.Store, name, 10)
+	if err != nil {
+		return err
+	}
+	if err := add(ctx, h.Store, name, counter.Delta{Key: "a", N: 10}); err != nil {
+		return err
+	}
+	if err := pending(ctx, h.Store, name, "a", 11); err != nil {
+		return err
+	}
+	if err := h.Store.Forget(ctx, name, first); err != nil {
+		return err
+	}
+	if err := pending(ctx, h.Store, name, "a", 10); err != nil {
+		return err
+	}
+	sums, _, err := takeAll(ctx, h.Store, name, 10)
+	if err != nil {
+		return err
+	}
+	return expect("taken later", sums, map[string]int64{"a": 10})
+}
+
+func largeSums(ctx context.Context, h StoreHarness) error {
+	name := fresh()
+	const large = 1<<53 + 1
+	if err := add(ctx, h.Store, name, counter.Delta{Key: "a", N: large}, counter.Delta{Key: "b", N: -large}); err != nil {
+		return err
+	}
+	if err := pending(ctx, h.Store, name, "a", large); err != nil {
+		return err
+	}
+	sums, _, err := takeAll(ctx, h.Store, name, 10)
+	if err != nil {
+		return err
+	}
+	return expect("taken", sums, map[string]int64{"a": large, "b": -large})
+}

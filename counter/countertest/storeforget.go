@@ -1,0 +1,122 @@
+package countertest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/millrace-go/millrace/counter"
+)
+
+// forgetOne leaves what another batch holds, of the same key.
+func forgetOne(ctx context.Context, h StoreHarness) error {
+	name := fresh()
+	var first []string
+	for i := range 2 {
+		if err := add(ctx, h.Store, name, counter.Delta{Key: "a", N: int64(1 + i)}); err != nil {
+			return err
+		}
+		_, ids, err := takeAll(ctx, h.Store, name, 10)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			first = ids
+		}
+	}
+	if err := pending(ctx, h.Store, name, "a", 3); err != nil {
+		return err
+	}
+	if err := h.Store.Forget(ctx, name, first); err != nil {
+		return err
+	}
+	if err := pending(ctx, h.Store, name, "a", 2); err != nil {
+		return err
+	}
+	aside, err := h.peer().Aside(ctx, name)
+	if err == nil && (len(aside) != 1 || len(aside[0].Deltas) != 1 || aside[0].Deltas[0].N != 2) {
+		err = fmt.Errorf("aside %v, want the second batch", aside)
+	}
+	return err
+}
+
+func forgetTwice(ctx context.Context, h StoreHarness) error {
+	name := fresh()
+	if err := add(ctx, h.Store, name, counter.Delta{Key: "a", N: 1}); err != nil {
+		return err
+	}
+	_, ids, err := takeAll(ctx, h.Store, name, 10)
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		if err := h.Store.Forget(ctx, name, append(ids, "never-was")); err != nil {
+			return fmt.Errorf("forget: %w", err)
+		}
+	}
+	return nil
+}
+
+// concurrentAdds has writers and flushers at once: each addition is in one batch.
+func concurrentAdds(ctx context.Context, h StoreHarness) error {
+	const writers, each = 8, 100
+	name := fresh()
+	stores := []counter.Store{h.Store, h.peer()}
+	errs := make(chan error, writers+len(stores))
+	written := make(chan struct{})
+	var adding, taking sync.WaitGroup
+	for w := range writers {
+		adding.Go(func() {
+			for i := range each {
+				if err := stores[w%2].Add(ctx, name, fmt.Sprint("key-", i%5), 1); err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	var mu sync.Mutex
+	sums := map[string]int64{}
+	var ids []string
+	for _, s := range stores {
+		taking.Go(func() {
+			for last := false; !last; {
+				select {
+				case <-written:
+					last = true
+				default:
+				}
+				for {
+					taken, err := s.Take(ctx, name, 2)
+					if err != nil {
+						errs <- err
+						return
+					}
+					if len(taken) == 0 {
+						break
+					}
+					mu.Lock()
+					err = addUp(taken, 2, sums, &ids)
+					mu.Unlock()
+					if err != nil {
+						errs <- err
+						return
+					}
+				}
+			}
+		})
+	}
+	adding.Wait()
+	close(written)
+	taking.Wait()
+	select {
+	case err := <-errs:
+		return err
+	default:
+	}
+	want := map[string]int64{}
+	for i := range 5 {
+		want[fmt.Sprint("key-", i)] = writers * each / 5
+	}
+	return expect("taken by all", sums, want)
+}

@@ -1,0 +1,172 @@
+package counter_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/memcounter"
+)
+
+// A flusher dies at each of its calls in turn, before and after the call is carried
+// out, while deltas go on coming; the next one finds what it left.
+func TestCrashAtEveryCall(t *testing.T) {
+	for _, sourced := range []bool{false, true} {
+		for _, after := range []bool{false, true} {
+			for at := 1; ; at++ {
+				if !crashAt(t, sourced, &crash{at: at, after: after}) {
+					if at < 5 {
+						t.Errorf("only %d calls to die at", at-1)
+					}
+					break
+				}
+			}
+		}
+	}
+}
+
+// crashAt reports whether there was a call to die at.
+func crashAt(t *testing.T, sourced bool, c *crash) bool {
+	t.Helper()
+	name := fmt.Sprintf("source %t, call %d, carried out %t", sourced, c.at, c.after)
+	store, applier, log := memcounter.New(), memcounter.NewApplier(), memcounter.NewLog()
+	want := map[string]int64{}
+	write := func(key string, n int64) {
+		want[key] += n
+		if err := log.Append(counter.Change{Key: key, N: n}); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Add(t.Context(), "comment", key, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg := func(s counter.Source) counter.FlusherConfig {
+		out := counter.FlusherConfig{Batch: 3, Every: time.Nanosecond, Lease: time.Nanosecond * 2}
+		if sourced {
+			out.Source = s
+		}
+		return out
+	}
+	for i := range 7 {
+		write(fmt.Sprint("post-", i), int64(i+1))
+	}
+	dying := newFlusher(t, crashStore{store, c}, crashApplier{applier, c}, cfg(crashSource{log, c}))
+	_, err := dying.Flush(t.Context())
+	if c.dead != errors.Is(err, errCrash) {
+		t.Fatalf("%s: died %t, error %v", name, c.dead, err)
+	}
+	for i := range 4 {
+		write(fmt.Sprint("post-", i*2), -1)
+	}
+	flush(t, newFlusher(t, store, applier, cfg(log)))
+	wantTotals(t, applier, want)
+	if t.Failed() {
+		t.Fatal(name)
+	}
+	pending, err := newCounter(t, store, counter.Config{}).Pending(t.Context(), "post-0", "post-1", "post-6")
+	if err != nil || pending["post-0"]+pending["post-1"]+pending["post-6"] != 0 {
+		t.Fatalf("%s: pending %v (%v)", name, pending, err)
+	}
+	return c.dead
+}
+
+// What Redis never heard of, heard twice or lost is right after the next flush,
+// which reads no row that was read before.
+func TestRowsAreTheTruth(t *testing.T) {
+	store, applier, log := memcounter.New(), memcounter.NewApplier(), memcounter.NewLog()
+	f := newFlusher(t, store, applier, counter.FlusherConfig{Source: log, Batch: 2})
+	add := func(key string, rows, adds int) {
+		t.Helper()
+		for range rows {
+			if err := log.Append(counter.Change{Key: key, N: 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range adds {
+			if err := store.Add(t.Context(), "comment", key, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	add("normal", 5, 5)
+	add("died", 3, 2) // between its commit and the addition
+	add("twice", 2, 3)
+	r := flush(t, f)
+	wantTotals(t, applier, map[string]int64{"normal": 5, "died": 3, "twice": 2})
+	if rows(r) != 10 || discarded(r)["died"] != 2 || discarded(r)["twice"] != 3 {
+		t.Errorf("read %d rows, discarded %v", rows(r), discarded(r))
+	}
+	add("lost", 4, 4)
+	store.Lose()
+	add("late", 1, 0)
+	r = flush(t, f)
+	wantTotals(t, applier, map[string]int64{"normal": 5, "lost": 4, "late": 1})
+	if rows(r) != 5 || len(discarded(r)) != 0 {
+		t.Errorf("read %d rows of 15, want the 5 of the interval; discarded %v", rows(r), discarded(r))
+	}
+	// The addition of a row that is applied comes late.
+	add("late", 0, 1)
+	r = flush(t, f)
+	wantTotals(t, applier, map[string]int64{"late": 1})
+	if rows(r) != 0 || discarded(r)["late"] != 1 {
+		t.Errorf("read %d rows, discarded %v", rows(r), discarded(r))
+	}
+}
+
+// hookedSource calls a function once, after its first reading.
+type hookedSource struct {
+	counter.Source
+	hook func()
+}
+
+func (s *hookedSource) Read(ctx context.Context, after string, limit int) ([]counter.Change, string, error) {
+	out, next, err := s.Source.Read(ctx, after, limit)
+	if s.hook != nil {
+		s.hook()
+		s.hook = nil
+	}
+	return out, next, err
+}
+
+// What is added while rows are read is not dropped with what was added before.
+func TestLaterDeltasStay(t *testing.T) {
+	store, applier, log := memcounter.New(), memcounter.NewApplier(), memcounter.NewLog()
+	write := func() {
+		if err := log.Append(counter.Change{Key: "post-1", N: 1}); err != nil {
+			t.Error(err)
+		}
+		if err := store.Add(t.Context(), "comment", "post-1", 1); err != nil {
+			t.Error(err)
+		}
+	}
+	f := newFlusher(t, store, applier, counter.FlusherConfig{Source: &hookedSource{log, write}})
+	c := newCounter(t, store, counter.Config{Totals: applier})
+	write()
+	for _, total := range []int64{1, 2} {
+		flush(t, f)
+		wantTotals(t, applier, map[string]int64{"post-1": total})
+		if got, err := c.Counts(t.Context(), "post-1"); err != nil || got["post-1"] != 2 {
+			t.Errorf("readers see %v (%v), want 2", got, err)
+		}
+	}
+}
+
+func rows(r counter.Round) (n int) {
+	for _, b := range r.Batches {
+		n += b.Rows
+	}
+	return n
+}
+
+func discarded(r counter.Round) map[string]int64 {
+	out := map[string]int64{}
+	for _, taken := range r.Discarded {
+		for _, d := range taken.Deltas {
+			out[d.Key] += d.N
+		}
+	}
+	return out
+}

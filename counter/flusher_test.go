@@ -1,0 +1,265 @@
+package counter_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/memcounter"
+)
+
+// start runs a flusher until the function that it returns is called.
+func start(t *testing.T, f *counter.Flusher) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- f.Run(ctx) }()
+	return func() {
+		t.Helper()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Run ended with %v", err)
+		}
+	}
+}
+
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, applier := memcounter.New(), memcounter.NewApplier()
+		c := newCounter(t, store, counter.Config{Totals: applier})
+		add := func() {
+			t.Helper()
+			if err := c.Add(t.Context(), "post-1", 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		counts := func(total, all int64) {
+			t.Helper()
+			synctest.Wait()
+			wantTotals(t, applier, map[string]int64{"post-1": total})
+			if got, err := c.Counts(t.Context(), "post-1", "post-1"); err != nil || got["post-1"] != all {
+				t.Errorf("counts %v (%v), want %d", got, err, all)
+			}
+		}
+		add()
+		stop := start(t, newFlusher(t, store, applier, counter.FlusherConfig{}))
+		counts(1, 1) // at once
+		add()
+		counts(1, 2)
+		time.Sleep(2900 * time.Millisecond)
+		counts(1, 2)
+		time.Sleep(100 * time.Millisecond)
+		counts(2, 2)
+		stop()
+	})
+}
+
+func TestOneAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, applier := memcounter.New(), memcounter.NewApplier()
+		first := newFlusher(t, store, applier, counter.FlusherConfig{})
+		second := newFlusher(t, store, applier, counter.FlusherConfig{})
+		stopFirst := start(t, first)
+		synctest.Wait()
+		stopSecond := start(t, second)
+		time.Sleep(31 * time.Second)
+		synctest.Wait()
+		if a, b := first.Stats(), second.Stats(); a.Rounds != 11 || a.Standby != 0 || b.Rounds != 0 || b.Standby != 11 || b.Failed != 0 {
+			t.Errorf("first %+v, second %+v", a, b)
+		}
+		// The lease is given back, so the second has it at its next round.
+		stopFirst()
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if b := second.Stats(); b.Rounds != 1 {
+			t.Errorf("second %+v", b)
+		}
+		stopSecond()
+	})
+}
+
+// A flusher that was stopped in the middle of its round finds out that another one
+// has gone on, and adds nothing.
+func TestStaleFlusher(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, log := range []*memcounter.Log{nil, memcounter.NewLog()} {
+			store, applier := memcounter.New(), memcounter.NewApplier()
+			cfg := counter.FlusherConfig{}
+			if log != nil {
+				cfg.Source = log
+				if err := log.Append(counter.Change{Key: "post-1", N: 5}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := store.Add(t.Context(), "comment", "post-1", 5); err != nil {
+				t.Fatal(err)
+			}
+			stall := &stallingApplier{Applier: applier, reached: make(chan struct{}), goOn: make(chan struct{})}
+			stale := newFlusher(t, store, stall, cfg)
+			ended := make(chan error, 1)
+			go func() {
+				_, err := stale.Flush(t.Context())
+				ended <- err
+			}()
+			<-stall.reached
+			time.Sleep(31 * time.Second)
+			flush(t, newFlusher(t, store, applier, cfg))
+			close(stall.goOn)
+			if err := <-ended; !errors.Is(err, counter.ErrLeaseLost) {
+				t.Errorf("the stale flusher got %v", err)
+			}
+			wantTotals(t, applier, map[string]int64{"post-1": 5})
+		}
+	})
+}
+
+type stallingApplier struct {
+	counter.Applier
+	reached, goOn chan struct{}
+	once          sync.Once
+}
+
+func (a *stallingApplier) Apply(ctx context.Context, l counter.Lease, b counter.Batch) (bool, error) {
+	a.once.Do(func() { close(a.reached) })
+	<-a.goOn
+	return a.Applier.Apply(ctx, l, b)
+}
+
+// failingStore fails as long as it is told.
+type failingStore struct {
+	counter.Store
+	mu  sync.Mutex
+	err error
+}
+
+func (s *failingStore) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+func (s *failingStore) now() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+func (s *failingStore) Add(ctx context.Context, name, key string, n int64) error {
+	if err := s.now(); err != nil {
+		return err
+	}
+	return s.Store.Add(ctx, name, key, n)
+}
+
+func (s *failingStore) Pending(ctx context.Context, name string, keys []string) (map[string]int64, error) {
+	if err := s.now(); err != nil {
+		return nil, err
+	}
+	return s.Store.Pending(ctx, name, keys)
+}
+
+func (s *failingStore) Aside(ctx context.Context, name string) ([]counter.Taken, error) {
+	if err := s.now(); err != nil {
+		return nil, err
+	}
+	return s.Store.Aside(ctx, name)
+}
+
+// Without its store a flusher with a source goes on, and says once that it fails.
+func TestStoreAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said strings.Builder
+		away := errors.New("away")
+		store := &failingStore{Store: memcounter.New(), err: away}
+		applier, log := memcounter.NewApplier(), memcounter.NewLog()
+		f := newFlusher(t, store, applier, counter.FlusherConfig{Source: log, Logger: slog.New(slog.NewTextHandler(&said, nil))})
+		stop := start(t, f)
+		if err := log.Append(counter.Change{Key: "post-1", N: 1}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		wantTotals(t, applier, map[string]int64{"post-1": 1})
+		if s := f.Stats(); s.Failed != 4 || s.Rounds != 0 {
+			t.Errorf("%+v", s)
+		}
+		store.fail(nil)
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		stop()
+		if n := strings.Count(said.String(), "flushing fails"); n != 1 || strings.Count(said.String(), "works again") != 1 {
+			t.Errorf("said:\n%s", said.String())
+		}
+	})
+}
+
+// What is old goes: batches and change rows that are applied.
+func TestOldGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, applier, log := memcounter.New(), memcounter.NewApplier(), memcounter.NewLog()
+		f := newFlusher(t, store, applier, counter.FlusherConfig{Source: log, Keep: time.Hour})
+		for range 3 {
+			if err := log.Append(counter.Change{Key: "post-1", N: 1}); err != nil {
+				t.Fatal(err)
+			}
+			flush(t, f)
+			time.Sleep(50 * time.Minute)
+		}
+		flush(t, f)
+		// Two of three are older than an hour, of rows and of batches.
+		changes, _, err := log.Read(t.Context(), "", 10)
+		if err != nil || len(changes) != 1 {
+			t.Errorf("%d change rows are left (%v), want 1", len(changes), err)
+		}
+		if n, err := applier.Prune(t.Context(), "comment", 0, 10); err != nil || n != 1 {
+			t.Errorf("%d batches are left (%v), want 1", n, err)
+		}
+		wantTotals(t, applier, map[string]int64{"post-1": 3})
+	})
+}
+
+func TestObserve(t *testing.T) {
+	store, applier := memcounter.New(), memcounter.NewApplier()
+	var seen []counter.Round
+	f := newFlusher(t, store, applier, counter.FlusherConfig{Observe: func(r counter.Round) { seen = append(seen, r) }})
+	flush(t, f)
+	if err := store.Add(t.Context(), "comment", "post-1", 2); err != nil {
+		t.Fatal(err)
+	}
+	flush(t, f)
+	if len(seen) != 1 || seen[0].Counter != "comment" || len(seen[0].Batches) != 1 || seen[0].Batches[0].Deltas[0].N != 2 {
+		t.Errorf("observed %+v", seen)
+	}
+	if s := f.Stats(); s.Rounds != 2 || s.Batches != 1 || s.Rows != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestFlusherChecks(t *testing.T) {
+	c, a := newCounter(t, memcounter.New(), counter.Config{}), memcounter.NewApplier()
+	for want, err := range map[string]error{
+		"the counter is nil":   second(counter.NewFlusher(nil, a, counter.FlusherConfig{})),
+		"the applier is nil":   second(counter.NewFlusher(c, nil, counter.FlusherConfig{})),
+		"FlusherConfig.Every":  second(counter.NewFlusher(c, a, counter.FlusherConfig{Every: -1})),
+		"FlusherConfig.Batch":  second(counter.NewFlusher(c, a, counter.FlusherConfig{Batch: counter.MaxBatch + 1})),
+		"FlusherConfig.Lease":  second(counter.NewFlusher(c, a, counter.FlusherConfig{Lease: time.Second})),
+		"FlusherConfig.Keep":   second(counter.NewFlusher(c, a, counter.FlusherConfig{Keep: time.Minute})),
+		"the name":             second(counter.New("Comment", memcounter.New(), counter.Config{})),
+		"the store is nil":     second(counter.New("comment", nil, counter.Config{})),
+		"Config.Timeout":       second(counter.New("comment", memcounter.New(), counter.Config{Timeout: -1})),
+		"Config.Rest":          second(counter.New("comment", memcounter.New(), counter.Config{Rest: -1})),
+		"Config.Totals is nil": second(c.Counts(t.Context(), "a")),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want an error about %s", err, want)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }

@@ -1,0 +1,128 @@
+package memcounter
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/counter"
+)
+
+// Applier is a [counter.Applier] in memory. Use NewApplier.
+type Applier struct {
+	mu       sync.Mutex
+	counters map[string]*totals
+}
+
+type totals struct {
+	lease  counter.Lease
+	until  time.Time
+	totals map[string]int64
+	notes  map[string]time.Time // batch id → when it was applied
+}
+
+var _ counter.Applier = (*Applier)(nil)
+
+// NewApplier makes an applier without totals.
+func NewApplier() *Applier { return &Applier{counters: map[string]*totals{}} }
+
+// of returns what is known of a counter; the lock is held.
+func (a *Applier) of(name string) *totals {
+	t := a.counters[name]
+	if t == nil {
+		t = &totals{lease: counter.Lease{Counter: name}, totals: map[string]int64{}, notes: map[string]time.Time{}}
+		a.counters[name] = t
+	}
+	return t
+}
+
+// Lease implements [counter.Applier].
+func (a *Applier) Lease(ctx context.Context, name, holder string, ttl time.Duration) (counter.Lease, error) {
+	if err := ctx.Err(); err != nil {
+		return counter.Lease{}, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t := a.of(name)
+	now := time.Now()
+	if t.lease.Holder != holder && now.Before(t.until) {
+		return counter.Lease{}, counter.ErrLeaseHeld
+	}
+	t.lease.Holder, t.until = holder, now.Add(ttl)
+	t.lease.Token++
+	return t.lease, nil
+}
+
+// Release implements [counter.Applier].
+func (a *Applier) Release(ctx context.Context, l counter.Lease) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if t := a.of(l.Counter); t.lease.Token == l.Token {
+		t.until = time.Time{}
+	}
+	return nil
+}
+
+// Apply implements [counter.Applier].
+func (a *Applier) Apply(ctx context.Context, l counter.Lease, b counter.Batch) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t := a.of(l.Counter)
+	if t.lease.Token != l.Token {
+		return false, counter.ErrLeaseLost
+	}
+	if _, applied := t.notes[b.ID]; applied {
+		return false, nil
+	}
+	if b.Interval() {
+		if t.lease.Position != b.From {
+			return false, counter.ErrMoved
+		}
+		t.lease.Position = b.To
+	}
+	for _, d := range b.Deltas {
+		t.totals[d.Key] += d.N
+	}
+	if b.Rows > 0 {
+		t.notes[b.ID] = time.Now()
+	}
+	return true, nil
+}
+
+// Totals implements [counter.Applier].
+func (a *Applier) Totals(ctx context.Context, name string, keys []string) (map[string]int64, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t := a.of(name)
+	out := make(map[string]int64, len(keys))
+	for _, key := range keys {
+		out[key] = t.totals[key]
+	}
+	return out, nil
+}
+
+// Prune implements [counter.Applier].
+func (a *Applier) Prune(ctx context.Context, name string, age time.Duration, limit int) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t, n := a.of(name), 0
+	for id, at := range t.notes {
+		if n < limit && time.Since(at) >= age {
+			delete(t.notes, id)
+			n++
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,8 @@
+// Package memcounter keeps deltas, totals and change rows in memory: for tests, and
+// for programs of one process that can count anew when they start.
+//
+//	property                                       proven by
+//	Store, Applier and Log keep the contracts      TestConformance
+//
+// Failure modes: everything ends with the process.
+package memcounter

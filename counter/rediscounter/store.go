@@ -1,0 +1,72 @@
+package rediscounter
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/redisdb"
+)
+
+var (
+	//go:embed lua/add.lua
+	addText string
+	//go:embed lua/take.lua
+	takeText string
+	//go:embed lua/forget.lua
+	forgetText string
+)
+
+// Store is a [counter.Store] in Redis. Use New.
+type Store struct {
+	client            redis.UniversalClient
+	prefix            string
+	add, take, forget *redis.Script
+}
+
+var _ counter.Store = (*Store)(nil)
+
+// New makes a store on a client, which stays the caller's to close. It sends nothing.
+func New(client redis.UniversalClient, cfg Config) (*Store, error) {
+	if client == nil {
+		return nil, errors.New("rediscounter: the client is nil; make one with redis.NewUniversalClient")
+	}
+	if err := redisdb.CheckClient(client); err != nil {
+		return nil, fmt.Errorf("rediscounter: %w", err)
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return &Store{
+		client: client, prefix: cfg.Prefix,
+		add: redis.NewScript(addText), take: redis.NewScript(takeText), forget: redis.NewScript(forgetText),
+	}, nil
+}
+
+// Classify judges Redis errors: unreachable, slow beyond the timeout, loading,
+// out of memory or read-only is infrastructure.
+func Classify(err error) fault.Class { return redisdb.Classify(err) }
+
+func failed(what, name string, err error) error {
+	if Classify(err) == fault.Infrastructure {
+		err = fault.MarkInfrastructure(err)
+	}
+	return fmt.Errorf("rediscounter: %s %s: %w", what, name, err)
+}
+
+func (s *Store) at(name string, part int) place { return place{s.prefix, name, part} }
+
+// Add implements [counter.Store].
+func (s *Store) Add(ctx context.Context, name, key string, n int64) error {
+	p := s.at(name, partOf(key))
+	err := s.add.Run(ctx, s.client, []string{p.keys(), p.delta(key)}, n, key).Err()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return failed("add to", name, err)
+	}
+	return nil
+}

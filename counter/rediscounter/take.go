@@ -1,0 +1,149 @@
+package rediscounter
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/counter"
+)
+
+// Take implements [counter.Store]: one batch of each part that has deltas.
+func (s *Store) Take(ctx context.Context, name string, limit int) ([]counter.Taken, error) {
+	keys, err := s.registered(ctx, name, limit)
+	if err != nil {
+		return nil, failed("take from", name, err)
+	}
+	var out []counter.Taken
+	for part, names := range keys {
+		if len(names) == 0 {
+			continue
+		}
+		t, err := s.takePart(ctx, s.at(name, part), names, limit)
+		if err != nil {
+			return nil, failed("take from", name, err)
+		}
+		if len(t.Deltas) > 0 {
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}
+
+// registered returns up to limit keys of each part that have deltas.
+func (s *Store) registered(ctx context.Context, name string, limit int) ([parts][]string, error) {
+	var keys [parts][]string
+	var asked [parts]*redis.StringSliceCmd
+	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for part := range parts {
+			asked[part] = p.SRandMemberN(ctx, s.at(name, part).keys(), int64(limit))
+		}
+		return nil
+	})
+	if err != nil {
+		return keys, err
+	}
+	for part := range parts {
+		keys[part] = asked[part].Val()
+	}
+	return keys, nil
+}
+
+// takePart moves the deltas of the named keys, which are of one part, aside. When
+// none of them is a delta it goes on with others, of which there are ever fewer.
+func (s *Store) takePart(ctx context.Context, p place, names []string, limit int) (t counter.Taken, err error) {
+	for len(names) > 0 {
+		if t, err = s.move(ctx, p, names); err != nil || len(t.Deltas) > 0 {
+			break
+		}
+		if names, err = s.client.SRandMemberN(ctx, p.keys(), int64(limit)).Result(); err != nil {
+			break
+		}
+	}
+	return t, err
+}
+
+// move runs the script for the named keys.
+func (s *Store) move(ctx context.Context, p place, names []string) (counter.Taken, error) {
+	t := counter.Taken{ID: fmt.Sprintf("%02d-%s", p.part, strings.ToLower(rand.Text()))}
+	keys := []string{p.keys(), p.asides(), p.aside(t.ID)}
+	args := []any{t.ID}
+	for _, name := range names {
+		keys, args = append(keys, p.delta(name)), append(args, name)
+	}
+	got, err := s.take.Run(ctx, s.client, keys, args...).StringSlice()
+	if err != nil {
+		return t, err
+	}
+	for pair := range slices.Chunk(got, 2) {
+		d, err := delta(pair[0], pair[1])
+		if err != nil {
+			return t, err
+		}
+		t.Deltas = append(t.Deltas, d)
+	}
+	return t, nil
+}
+
+func delta(key, text string) (counter.Delta, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return counter.Delta{}, fmt.Errorf("the delta of %q is no 64-bit number", key)
+	}
+	return counter.Delta{Key: key, N: n}, nil
+}
+
+// Aside implements [counter.Store]: all that lies aside.
+func (s *Store) Aside(ctx context.Context, name string) ([]counter.Taken, error) {
+	var lists [parts]*redis.StringSliceCmd
+	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for part := range parts {
+			lists[part] = p.SMembers(ctx, s.at(name, part).asides())
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, failed("list", name, err)
+	}
+	var out []counter.Taken
+	for part := range parts {
+		for _, id := range lists[part].Val() {
+			held, err := s.client.HGetAll(ctx, s.at(name, part).aside(id)).Result()
+			if err != nil {
+				return nil, failed("list", name, err)
+			}
+			t := counter.Taken{ID: id}
+			for key, text := range held {
+				d, err := delta(key, text)
+				if err != nil {
+					return nil, failed("list", name, err)
+				}
+				t.Deltas = append(t.Deltas, d)
+			}
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}
+
+// Forget implements [counter.Store].
+func (s *Store) Forget(ctx context.Context, name string, ids []string) error {
+	for _, id := range ids {
+		part, ok := partOfBatch(id)
+		if !ok {
+			continue // none of ours
+		}
+		p := s.at(name, part)
+		err := s.forget.Run(ctx, s.client, []string{p.asides(), p.aside(id)}, id).Err()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return failed("forget of", name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package counter
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Round is what one flush did.
+type Round struct {
+	Counter string
+	// Batches were applied, in this order.
+	Batches []Batch
+	// Repeated are batches that lay aside although they were applied already, by a
+	// flusher that died before it forgot them.
+	Repeated []string
+	// Discarded are deltas of the store that were dropped, because the rows they
+	// stand for are in the totals by the [Source].
+	Discarded []Taken
+	// More says that the round ended at its bound, with work left: Run goes on at once.
+	More bool
+}
+
+// What a round does at most: how often it takes deltas aside, and how many batches
+// of change rows it applies.
+const (
+	takes   = 64
+	follows = 256
+)
+
+// Flush does one round: it brings the totals up to date, and returns what it did,
+// also when it failed on the way. It fails with [ErrLeaseHeld] when another flusher
+// is at work.
+func (f *Flusher) Flush(ctx context.Context) (Round, error) {
+	r := Round{Counter: f.counter}
+	select {
+	case f.turn <- struct{}{}:
+	case <-ctx.Done():
+		f.stats.count(&r, ctx.Err())
+		return r, ctx.Err()
+	}
+	defer func() { <-f.turn }()
+	l, err := f.applier.Lease(ctx, f.counter, f.holder, f.cfg.Lease)
+	if err == nil {
+		if f.cfg.Source != nil {
+			err = f.settle(ctx, l, &r)
+		} else {
+			err = f.drain(ctx, l, &r)
+		}
+		if err == nil {
+			err = f.care(ctx, l)
+		}
+	}
+	f.stats.count(&r, err)
+	if f.cfg.Observe != nil && len(r.Batches)+len(r.Repeated)+len(r.Discarded) > 0 {
+		f.cfg.Observe(r)
+	}
+	if err != nil {
+		return r, fmt.Errorf("counter: flush %s: %w", f.counter, err)
+	}
+	return r, nil
+}
+
+// drain applies the store's deltas, those that lie aside first.
+func (f *Flusher) drain(ctx context.Context, l Lease, r *Round) error {
+	for {
+		aside, err := f.store.Aside(ctx, f.counter)
+		if err != nil {
+			return err
+		}
+		if len(aside) == 0 {
+			break
+		}
+		if err := f.applyAll(ctx, l, aside, r); err != nil {
+			return err
+		}
+	}
+	for range takes {
+		taken, err := f.store.Take(ctx, f.counter, f.cfg.Batch)
+		if err != nil || len(taken) == 0 {
+			return err
+		}
+		if err := f.applyAll(ctx, l, taken, r); err != nil {
+			return err
+		}
+	}
+	r.More = true
+	return nil
+}
+
+// applyAll applies batches of the store's deltas and forgets each once it is
+// applied, by whomever.
+func (f *Flusher) applyAll(ctx context.Context, l Lease, taken []Taken, r *Round) error {
+	for _, t := range taken {
+		slices.SortFunc(t.Deltas, func(a, b Delta) int { return cmp.Compare(a.Key, b.Key) })
+		b := Batch{ID: t.ID, Rows: len(t.Deltas), Deltas: t.Deltas}
+		fresh, err := f.applier.Apply(ctx, l, b)
+		if err != nil {
+			return err
+		}
+		if fresh {
+			r.Batches = append(r.Batches, b)
+		} else {
+			r.Repeated = append(r.Repeated, b.ID)
+		}
+		if err := f.store.Forget(ctx, f.counter, []string{t.ID}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle applies the change rows, and then drops the deltas that were taken before
+// they were read: a writer adds after its commit, so their rows have been read.
+func (f *Flusher) settle(ctx context.Context, l Lease, r *Round) error {
+	taken, lost := f.gather(ctx)
+	if err := f.follow(ctx, l, r); err != nil {
+		return errors.Join(err, lost)
+	}
+	if len(taken) == 0 || r.More {
+		return lost
+	}
+	ids := make([]string, len(taken))
+	for i := range taken {
+		ids[i] = taken[i].ID
+	}
+	if err := f.store.Forget(ctx, f.counter, ids); err != nil {
+		return errors.Join(err, lost)
+	}
+	r.Discarded = taken
+	return lost
+}
+
+// gather takes deltas aside. A store that fails does not keep the rows from being
+// applied: what lies aside then is dropped in a later round.
+func (f *Flusher) gather(ctx context.Context) ([]Taken, error) {
+	taken, err := f.store.Aside(ctx, f.counter)
+	if err != nil {
+		return nil, err
+	}
+	for range takes {
+		more, err := f.store.Take(ctx, f.counter, f.cfg.Batch)
+		if err != nil || len(more) == 0 {
+			return taken, err
+		}
+		taken = append(taken, more...)
+	}
+	return taken, nil
+}
+
+// savePosition is how often a position that moved over no rows of ours is saved.
+const savePosition = time.Minute
+
+// follow applies the change rows up to those that were committed when it began.
+func (f *Flusher) follow(ctx context.Context, l Lease, r *Round) error {
+	at := l.Position
+	for range follows {
+		changes, next, err := f.cfg.Source.Read(ctx, at, f.cfg.Batch)
+		if err != nil {
+			return err
+		}
+		if len(changes) > 0 || next != at && time.Since(f.saved) >= savePosition {
+			b := Batch{ID: strings.ToLower(rand.Text()), From: at, To: next, Rows: len(changes), Deltas: sums(changes)}
+			if _, err := f.applier.Apply(ctx, l, b); err != nil {
+				return err
+			}
+			f.saved = time.Now()
+			if len(changes) > 0 {
+				r.Batches = append(r.Batches, b)
+			}
+		}
+		if at = next; len(changes) < f.cfg.Batch {
+			return nil
+		}
+	}
+	r.More = true
+	return nil
+}
+
+// sums adds changes up, by key.
+func sums(changes []Change) []Delta {
+	total := make(map[string]int64, len(changes))
+	for _, c := range changes {
+		total[c.Key] += c.N
+	}
+	out := make([]Delta, 0, len(total))
+	for _, key := range slices.Sorted(maps.Keys(total)) {
+		if n := total[key]; n != 0 {
+			out = append(out, Delta{key, n})
+		}
+	}
+	return out
+}
+
+// How often, and how much at once, what is old is dropped.
+const (
+	careEvery = time.Minute
+	careLimit = 1000
+)
+
+func (f *Flusher) care(ctx context.Context, l Lease) error {
+	if time.Since(f.cared) < careEvery {
+		return nil
+	}
+	if _, err := f.applier.Prune(ctx, f.counter, f.cfg.Keep, careLimit); err != nil {
+		return err
+	}
+	// The lease's position is from before this round, hence surely applied.
+	if t, ok := f.cfg.Source.(Trimmer); ok && l.Position != "" {
+		if _, err := t.Trim(ctx, l.Position, f.cfg.Keep, careLimit); err != nil {
+			return err
+		}
+	}
+	f.cared = time.Now()
+	return nil
+}

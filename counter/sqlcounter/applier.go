@@ -1,0 +1,226 @@
+package sqlcounter
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// Applier is a [counter.Applier] in SQL tables. Use New.
+type Applier struct {
+	db      *sql.DB
+	dialect Dialect
+	also    func(ctx context.Context, tx *sql.Tx, name string, deltas []counter.Delta) error
+
+	create, lease, state, release string
+	lock, noted, note, add, move  string
+	totals, prune                 string
+}
+
+var _ counter.Applier = (*Applier)(nil)
+
+// New makes an applier on db, which stays the caller's to close. It does not touch
+// the database; [Applier.Migrate] makes the tables.
+func New(db *sql.DB, cfg Config) (*Applier, error) {
+	if db == nil {
+		return nil, errors.New("sqlcounter: db is nil; open the database that has the totals")
+	}
+	if err := cfg.Dialect.validate("Config"); err != nil {
+		return nil, err
+	}
+	a := &Applier{db: db, dialect: cfg.Dialect, also: cfg.Also}
+	for name, text := range map[string]*string{
+		"create": &a.create, "lease": &a.lease, "state": &a.state, "release": &a.release,
+		"lock": &a.lock, "noted": &a.noted, "note": &a.note, "add": &a.add, "move": &a.move,
+		"totals": &a.totals, "prune": &a.prune,
+	} {
+		var err error
+		if *text, err = cfg.Dialect.statement(name); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+func failed(what, name string, err error) error {
+	return fmt.Errorf("sqlcounter: %s %s: %w", what, name, err)
+}
+
+// Lease implements [counter.Applier].
+func (a *Applier) Lease(ctx context.Context, name, holder string, ttl time.Duration) (counter.Lease, error) {
+	l, err := a.take(ctx, name, holder, ttl)
+	if errors.Is(err, sql.ErrNoRows) { // the first time
+		if _, err = a.db.ExecContext(ctx, a.create, name); err == nil {
+			l, err = a.take(ctx, name, holder, ttl)
+		}
+	}
+	if err != nil {
+		return counter.Lease{}, failed("lease", name, err)
+	}
+	return l, nil
+}
+
+func (a *Applier) take(ctx context.Context, name, holder string, ttl time.Duration) (counter.Lease, error) {
+	if _, err := a.db.ExecContext(ctx, a.lease, holder, ttl.Microseconds(), name, holder); err != nil {
+		return counter.Lease{}, err
+	}
+	l := counter.Lease{Counter: name}
+	if err := a.db.QueryRowContext(ctx, a.state, name).Scan(&l.Holder, &l.Token, &l.Position); err != nil {
+		return counter.Lease{}, err
+	}
+	if l.Holder != holder {
+		return counter.Lease{}, counter.ErrLeaseHeld
+	}
+	return l, nil
+}
+
+// Release implements [counter.Applier].
+func (a *Applier) Release(ctx context.Context, l counter.Lease) error {
+	if _, err := a.db.ExecContext(ctx, a.release, l.Counter, l.Token); err != nil {
+		return failed("release", l.Counter, err)
+	}
+	return nil
+}
+
+// Apply implements [counter.Applier]. It joins a transaction on the same database
+// that the context carries.
+func (a *Applier) Apply(ctx context.Context, l counter.Lease, b counter.Batch) (fresh bool, err error) {
+	err = sqltx.Do(ctx, a.db, func(ctx context.Context, tx *sql.Tx) (err error) {
+		fresh, err = a.apply(ctx, tx, l, b)
+		return err
+	})
+	if err != nil {
+		return false, failed("apply a batch of", l.Counter, err)
+	}
+	return fresh, nil
+}
+
+func (a *Applier) apply(ctx context.Context, tx *sql.Tx, l counter.Lease, b counter.Batch) (bool, error) {
+	if _, err := tx.ExecContext(ctx, a.lock, l.Counter); err != nil {
+		return false, err
+	}
+	var now counter.Lease
+	err := tx.QueryRowContext(ctx, a.state, l.Counter).Scan(&now.Holder, &now.Token, &now.Position)
+	switch {
+	case errors.Is(err, sql.ErrNoRows), err == nil && now.Token != l.Token:
+		return false, counter.ErrLeaseLost
+	case err != nil:
+		return false, err
+	}
+	if there, err := a.isNoted(ctx, tx, b.ID); err != nil || there {
+		return false, err
+	}
+	if b.Interval() && now.Position != b.From {
+		return false, counter.ErrMoved
+	}
+	return true, a.write(ctx, tx, l.Counter, b)
+}
+
+func (a *Applier) isNoted(ctx context.Context, tx *sql.Tx, id string) (bool, error) {
+	var n int
+	err := tx.QueryRowContext(ctx, a.noted, id).Scan(&n)
+	return n > 0, err
+}
+
+// write is the part of a transaction that changes something.
+func (a *Applier) write(ctx context.Context, tx *sql.Tx, name string, b counter.Batch) error {
+	if b.Rows > 0 {
+		if _, err := tx.ExecContext(ctx, a.note, b.ID, name, b.From, b.To, b.Rows); err != nil {
+			return err
+		}
+	}
+	if len(b.Deltas) > 0 {
+		if err := a.addUp(ctx, tx, name, b); err != nil {
+			return err
+		}
+	}
+	if !b.Interval() {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, a.move, b.To, name)
+	return err
+}
+
+// errLost is the error of an Also that went on after the server had ended its
+// transaction.
+var errLost = errors.New("the server rolled the transaction back while Config.Also ran, most likely to end a deadlock, and it ignored that error; return errors of statements from it")
+
+func (a *Applier) addUp(ctx context.Context, tx *sql.Tx, name string, b counter.Batch) error {
+	pairs := make([][2]any, len(b.Deltas))
+	for i, d := range b.Deltas {
+		pairs[i] = [2]any{d.Key, d.N}
+	}
+	text, err := json.Marshal(pairs)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, a.add, name, string(text)); err != nil || a.also == nil {
+		return err
+	}
+	if err := a.also(ctx, tx, name, b.Deltas); err != nil {
+		return err
+	}
+	// MySQL ends a deadlock by rolling one transaction back and lets its session go
+	// on outside any.
+	if there, err := a.isNoted(ctx, tx, b.ID); err != nil || there {
+		return err
+	}
+	return errLost
+}
+
+// Totals implements [counter.Applier]. Inside a transaction on the same database it
+// sees what that has done.
+func (a *Applier) Totals(ctx context.Context, name string, keys []string) (map[string]int64, error) {
+	if len(keys) == 0 {
+		return map[string]int64{}, nil
+	}
+	text, err := json.Marshal(keys)
+	if err != nil {
+		return nil, failed("read totals of", name, err)
+	}
+	args := []any{name, string(text)}
+	if a.dialect == MySQL {
+		args[0], args[1] = args[1], args[0] // its parameters have no numbers
+	}
+	query := a.db.QueryContext
+	if tx, ok := sqltx.On(ctx, a.db); ok {
+		query = tx.QueryContext
+	}
+	rows, err := query(ctx, a.totals, args...)
+	if err != nil {
+		return nil, failed("read totals of", name, err)
+	}
+	defer rows.Close() //nolint:errcheck // Err is checked below
+	out := make(map[string]int64, len(keys))
+	for rows.Next() {
+		var key string
+		var total int64
+		if err := rows.Scan(&key, &total); err != nil {
+			return nil, failed("read totals of", name, err)
+		}
+		out[key] = total
+	}
+	if err := rows.Err(); err != nil {
+		return nil, failed("read totals of", name, err)
+	}
+	return out, nil
+}
+
+// Prune implements [counter.Applier].
+func (a *Applier) Prune(ctx context.Context, name string, age time.Duration, limit int) (int, error) {
+	res, err := a.db.ExecContext(ctx, a.prune, name, age.Microseconds(), limit)
+	if err != nil {
+		return 0, failed("prune batches of", name, err)
+	}
+	n, err := res.RowsAffected()
+	if err != nil {
+		return 0, failed("prune batches of", name, err)
+	}
+	return int(n), nil
+}

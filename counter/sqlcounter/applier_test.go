@@ -1,0 +1,173 @@
+package sqlcounter_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/sqlcounter"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+func TestNewChecks(t *testing.T) {
+	_, db := servicetest.SQLite(t)
+	for want, err := range map[string]error{
+		"db is nil":         second(sqlcounter.New(nil, sqlcounter.Config{Dialect: sqlcounter.SQLite})),
+		"Config.Dialect":    second(sqlcounter.New(db, sqlcounter.Config{})),
+		"db is nil; open":   second(sqlcounter.NewLog(nil, "comment", sqlcounter.LogConfig{Dialect: sqlcounter.SQLite})),
+		"the name":          second(sqlcounter.NewLog(db, "a:b", sqlcounter.LogConfig{Dialect: sqlcounter.SQLite})),
+		"LogConfig.Dialect": second(sqlcounter.NewLog(db, "comment", sqlcounter.LogConfig{Dialect: "oracle"})),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want an error about %s", err, want)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// The names are a contract: other programs read these tables.
+func TestColumns(t *testing.T) {
+	each(t, func(t *testing.T, dialect sqlcounter.Dialect) {
+		db, _ := pools(t, dialect)
+		a, ctx := migrated(t, db, dialect), t.Context()
+		l, err := a.Lease(ctx, "comment", "me", time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := counter.Batch{ID: "b1", To: "p1", Rows: 7, Deltas: []counter.Delta{{Key: "post-1", N: 5}}}
+		if _, err := a.Apply(ctx, l, b); err != nil {
+			t.Fatal(err)
+		}
+		var texts [5]string
+		var total, rows int64
+		var updated, applied any
+		err = db.QueryRowContext(ctx, `SELECT counter, counter_key, total, updated_at FROM count_totals`).Scan(&texts[0], &texts[1], &total, &updated)
+		if err != nil || texts[0] != "comment" || texts[1] != "post-1" || total != 5 {
+			t.Errorf("count_totals: %q %d (%v)", texts, total, err)
+		}
+		err = db.QueryRowContext(ctx, `SELECT batch_id, counter, processed_from, processed_to, row_count, applied_at FROM count_batches`).
+			Scan(&texts[0], &texts[1], &texts[2], &texts[3], &rows, &applied)
+		if err != nil || strings.Join(texts[:4], "|") != "b1|comment||p1" || rows != 7 {
+			t.Errorf("count_batches: %q %d (%v)", texts, rows, err)
+		}
+	})
+}
+
+func TestMigrations(t *testing.T) {
+	each(t, func(t *testing.T, dialect sqlcounter.Dialect) {
+		db, _ := pools(t, dialect)
+		a, l := migrated(t, db, dialect), newLog(t, db, "comment", dialect)
+		for range 2 { // again
+			if err := a.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for table, m := range map[string]interface {
+			PrintMigrations(w *bytes.Buffer) error
+			Migrations() (fs.FS, error)
+		}{"count_batches": printer{a.Migrations, func(w *bytes.Buffer) error { return a.PrintMigrations(w) }},
+			"count_changes": printer{l.Migrations, func(w *bytes.Buffer) error { return l.PrintMigrations(w) }}} {
+			var script bytes.Buffer
+			if err := m.PrintMigrations(&script); err != nil || !strings.Contains(script.String(), table) {
+				t.Errorf("script without %s (%v)", table, err)
+			}
+			files, err := m.Migrations()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if names, err := fs.Glob(files, "0001_*.sql"); err != nil || len(names) != 1 {
+				t.Errorf("files %q (%v)", names, err)
+			}
+		}
+	})
+}
+
+type printer struct {
+	files func() (fs.FS, error)
+	print func(w *bytes.Buffer) error
+}
+
+func (p printer) PrintMigrations(w *bytes.Buffer) error { return p.print(w) }
+func (p printer) Migrations() (fs.FS, error)            { return p.files() }
+
+// What runs with the totals commits with them, or not at all.
+func TestAlso(t *testing.T) {
+	each(t, func(t *testing.T, dialect sqlcounter.Dialect) {
+		db, _ := pools(t, dialect)
+		migrated(t, db, dialect)
+		ctx := t.Context()
+		if _, err := db.ExecContext(ctx, `CREATE TABLE posts (id VARCHAR(20) PRIMARY KEY, comments BIGINT NOT NULL)`); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.ExecContext(ctx, `INSERT INTO posts VALUES ('post-1', 0)`); err != nil {
+			t.Fatal(err)
+		}
+		refuse := errors.New("refused")
+		var fail error
+		a := newApplier(t, db, sqlcounter.Config{Dialect: dialect,
+			Also: func(ctx context.Context, tx *sql.Tx, name string, deltas []counter.Delta) error {
+				if name != "comment" || len(deltas) != 1 {
+					t.Errorf("called with %s, %v", name, deltas)
+				}
+				_, err := tx.ExecContext(ctx, `UPDATE posts SET comments = comments + 3 WHERE id = 'post-1'`)
+				return errors.Join(err, fail)
+			}})
+		l, err := a.Lease(ctx, "comment", "me", time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := counter.Batch{ID: "b1", Rows: 1, Deltas: []counter.Delta{{Key: "post-1", N: 3}}}
+		want := int64(0)
+		for _, fail = range []error{refuse, nil, nil} {
+			if _, err := a.Apply(ctx, l, b); !errors.Is(err, fail) {
+				t.Fatalf("Apply = %v, want %v", err, fail)
+			}
+			if fail == nil {
+				want = 3
+			}
+			var column int64
+			if err := db.QueryRowContext(ctx, `SELECT comments FROM posts`).Scan(&column); err != nil {
+				t.Fatal(err)
+			}
+			totals, err := a.Totals(ctx, "comment", []string{"post-1"})
+			if err != nil || column != want || totals["post-1"] != want {
+				t.Errorf("column %d, total %d (%v); want %d", column, totals["post-1"], err, want)
+			}
+		}
+	})
+}
+
+// A deadlock that an Also ignored leaves nothing of the batch on MySQL.
+func TestIgnoredDeadlock(t *testing.T) {
+	db, _ := pools(t, sqlcounter.MySQL)
+	migrated(t, db, sqlcounter.MySQL)
+	ctx := t.Context()
+	a := newApplier(t, db, sqlcounter.Config{Dialect: sqlcounter.MySQL,
+		// A ROLLBACK behind the driver's back is what the server does to a victim.
+		Also: func(ctx context.Context, tx *sql.Tx, _ string, _ []counter.Delta) error {
+			_, err := tx.ExecContext(ctx, `ROLLBACK`)
+			return err
+		}})
+	l, err := a.Lease(ctx, "comment", "me", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = a.Apply(ctx, l, counter.Batch{ID: "b1", To: "p1", Rows: 1, Deltas: []counter.Delta{{Key: "a", N: 1}}})
+	if err == nil || !strings.Contains(err.Error(), "rolled the transaction back") {
+		t.Errorf("Apply = %v", err)
+	}
+	again, err := a.Lease(ctx, "comment", "me", time.Hour)
+	if err != nil || again.Position != "" {
+		t.Errorf("position %q (%v)", again.Position, err)
+	}
+}

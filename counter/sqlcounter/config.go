@@ -1,0 +1,36 @@
+package sqlcounter
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/millrace-go/millrace/counter"
+)
+
+// Dialect is the SQL that the database speaks.
+type Dialect string
+
+// The dialects.
+const (
+	Postgres Dialect = "postgres"
+	SQLite   Dialect = "sqlite"
+	MySQL    Dialect = "mysql" // MySQL 8 and MariaDB 10.6 or newer
+)
+
+func (d Dialect) validate(config string) error {
+	if d != Postgres && d != SQLite && d != MySQL {
+		return fmt.Errorf("sqlcounter: %s.Dialect is %q; use sqlcounter.Postgres, sqlcounter.MySQL or sqlcounter.SQLite", config, string(d))
+	}
+	return nil
+}
+
+// Config of an [Applier].
+type Config struct {
+	// Dialect of the database; required, since a *sql.DB does not tell.
+	Dialect Dialect
+	// Also runs in the transaction that adds deltas to the totals, so that other rows
+	// (a column of a post, say) change with them; nothing by default. It holds up
+	// all others who apply the same counter, and its error takes all of it back.
+	Also func(ctx context.Context, tx *sql.Tx, name string, deltas []counter.Delta) error
+}

@@ -1,0 +1,154 @@
+package sqlcounter_test
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/countertest"
+	"github.com/millrace-go/millrace/counter/sqlcounter"
+	"github.com/millrace-go/millrace/internal/mysqldb"
+	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sqlitedb"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+func TestMain(m *testing.M) {
+	redis.SetLogger(silence{})
+	child()
+	goleak.VerifyTestMain(m)
+}
+
+// silence is for the client's own words about servers that are not up yet.
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
+
+var dialects = []sqlcounter.Dialect{sqlcounter.SQLite, sqlcounter.Postgres, sqlcounter.MySQL}
+
+// address is where the tables of a test are: a URL, or a file.
+func address(t testing.TB, dialect sqlcounter.Dialect) string {
+	t.Helper()
+	switch dialect {
+	case sqlcounter.Postgres:
+		return servicetest.PostgresURL(t)
+	case sqlcounter.MySQL:
+		return servicetest.MariaDBURL(t)
+	}
+	path, _ := servicetest.SQLite(t)
+	return path
+}
+
+func connect(dialect sqlcounter.Dialect, address string) (*sql.DB, error) {
+	switch dialect {
+	case sqlcounter.Postgres:
+		return pgdb.Open(address)
+	case sqlcounter.MySQL:
+		return mysqldb.Open(address)
+	}
+	return sqlitedb.Open(address, sqlitedb.Config{Synchronous: sqlitedb.Normal})
+}
+
+// pools opens two pools on one fresh database, as two processes would.
+func pools(t testing.TB, dialect sqlcounter.Dialect) (a, b *sql.DB) {
+	t.Helper()
+	at := address(t, dialect)
+	for _, db := range []**sql.DB{&a, &b} {
+		var err error
+		if *db, err = connect(dialect, at); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := (*db).Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	return a, b
+}
+
+func newApplier(t testing.TB, db *sql.DB, cfg sqlcounter.Config) *sqlcounter.Applier {
+	t.Helper()
+	a, err := sqlcounter.New(db, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func migrated(t testing.TB, db *sql.DB, dialect sqlcounter.Dialect) *sqlcounter.Applier {
+	t.Helper()
+	a := newApplier(t, db, sqlcounter.Config{Dialect: dialect})
+	if err := a.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func newLog(t testing.TB, db *sql.DB, name string, dialect sqlcounter.Dialect) *sqlcounter.Log {
+	t.Helper()
+	l, err := sqlcounter.NewLog(db, name, sqlcounter.LogConfig{Dialect: dialect})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// each runs a test on every database.
+func each(t *testing.T, run func(t *testing.T, dialect sqlcounter.Dialect)) {
+	t.Helper()
+	for _, dialect := range dialects {
+		t.Run(string(dialect), func(t *testing.T) { run(t, dialect) })
+	}
+}
+
+func TestConformance(t *testing.T) {
+	each(t, func(t *testing.T, dialect sqlcounter.Dialect) {
+		countertest.RunApplier(t, func(t *testing.T) countertest.ApplierHarness {
+			db, peer := pools(t, dialect)
+			return countertest.ApplierHarness{
+				Applier: migrated(t, db, dialect), Peer: newApplier(t, peer, sqlcounter.Config{Dialect: dialect}),
+			}
+		})
+	})
+}
+
+func TestLogConformance(t *testing.T) {
+	each(t, func(t *testing.T, dialect sqlcounter.Dialect) {
+		countertest.RunSource(t, func(t *testing.T) countertest.SourceHarness {
+			db, writer := pools(t, dialect)
+			log := newLog(t, db, "comment", dialect)
+			other := newLog(t, db, "like", dialect)
+			h := countertest.SourceHarness{Source: log, Append: func(ctx context.Context, changes ...counter.Change) error {
+				return sqltx.Do(ctx, writer, func(ctx context.Context, tx *sql.Tx) error {
+					// What another counter writes is between, and never seen.
+					if err := other.Append(ctx, tx, counter.Change{Key: "other", N: 1}); err != nil {
+						return err
+					}
+					if err := log.Append(ctx, tx, changes...); err != nil {
+						return err
+					}
+					return other.Append(ctx, tx, counter.Change{Key: "other", N: 1})
+				})
+			}}
+			if dialect != sqlcounter.SQLite {
+				h.Begin = func(ctx context.Context, c counter.Change) (commit, rollback func() error, err error) {
+					tx, err := writer.BeginTx(ctx, nil)
+					if err != nil {
+						return nil, nil, err
+					}
+					return tx.Commit, tx.Rollback, log.Append(ctx, tx, c)
+				}
+			}
+			return h
+		})
+	})
+}

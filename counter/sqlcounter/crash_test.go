@@ -1,0 +1,275 @@
+package sqlcounter_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/internal/ownredis"
+	"github.com/millrace-go/millrace/counter/rediscounter"
+	"github.com/millrace-go/millrace/counter/sqlcounter"
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+const (
+	writers = 50
+	posts   = 20
+)
+
+// kills is how many flushers die in each crash test: MILLRACE_KILLS, or a few.
+func kills(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("MILLRACE_KILLS")
+	if text == "" {
+		return 10
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("MILLRACE_KILLS is %q; give a number of flushers to kill", text)
+	}
+	return n
+}
+
+// Flushers are killed at random points while 50 writers comment: the totals are the
+// rows.
+func TestKilledFlushers(t *testing.T) {
+	each(t, func(t *testing.T, dialect sqlcounter.Dialect) {
+		s := newScene(t, dialect, false)
+		s.play(t, kills(t), nil)
+		s.settle(t)
+		s.check(t)
+	})
+}
+
+// Writers die between commit and addition, or add twice, or roll back; Redis is
+// flushed in the middle; flushers are killed. The totals are the rows, each of which
+// was read once.
+func TestEverythingBreaks(t *testing.T) {
+	each(t, func(t *testing.T, dialect sqlcounter.Dialect) {
+		s := newScene(t, dialect, true)
+		s.play(t, kills(t), func() {
+			if err := s.redis.FlushAll(t.Context()).Err(); err != nil {
+				t.Error(err)
+			}
+		})
+		s.settle(t)
+		s.check(t)
+		var read, written int
+		if err := s.db.QueryRowContext(t.Context(), `SELECT sum(row_count) FROM count_batches`).Scan(&read); err != nil {
+			t.Fatal(err)
+		}
+		if written = changes(t, s.db); read != written || written == 0 {
+			t.Errorf("%d change rows were read, of %d", read, written)
+		}
+		// A last round touches nothing of what is done, whatever lies in Redis.
+		if err := s.store.Add(t.Context(), "comment", "post-1", 100); err != nil {
+			t.Fatal(err)
+		}
+		r := s.settle(t)
+		if len(r.Batches) != 0 || len(r.Discarded) != 1 || r.Discarded[0].Deltas[0] != (counter.Delta{Key: "post-1", N: 100}) {
+			t.Errorf("a round without changes: %+v", r)
+		}
+		s.check(t)
+	})
+}
+
+// scene is a database with comments, and who writes them.
+type scene struct {
+	setup
+	db      *sql.DB
+	redis   redis.UniversalClient
+	store   *rediscounter.Store
+	applier *sqlcounter.Applier
+	log     *sqlcounter.Log
+	last    *counter.Flusher
+	next    atomic.Int64 // the next comment's id
+}
+
+var errRollback = errors.New("the writer has changed its mind")
+
+// comment writes a comment, and sometimes deletes it again; what it adds to the
+// store is what a correct writer adds, unless faulty.
+func (s *scene) comment(ctx context.Context, faulty bool) error {
+	id, post := s.next.Add(1), fmt.Sprint("post-", rand.IntN(posts))
+	if err := s.change(ctx, faulty, counter.Change{Key: post, N: 1},
+		fmt.Sprintf(`INSERT INTO comments (id, post, deleted) VALUES (%d, '%s', 0)`, id, post)); err != nil {
+		if errors.Is(err, errRollback) {
+			return nil
+		}
+		return err
+	}
+	if rand.IntN(4) > 0 {
+		return nil
+	}
+	err := s.change(ctx, faulty, counter.Change{Key: post, N: -1}, fmt.Sprintf(`UPDATE comments SET deleted = 1 WHERE id = %d`, id))
+	if errors.Is(err, errRollback) {
+		return nil
+	}
+	return err
+}
+
+func (s *scene) change(ctx context.Context, faulty bool, c counter.Change, query string) error {
+	err := sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, query); err != nil {
+			return err
+		}
+		if s.Sourced {
+			if err := s.log.Append(ctx, tx, c); err != nil {
+				return err
+			}
+		}
+		if faulty && rand.IntN(20) == 0 {
+			return errRollback
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	adds := 1
+	if faulty {
+		adds = []int{1, 1, 1, 1, 1, 1, 1, 1, 0, 2}[rand.IntN(10)] // died, or repeated
+	}
+	for range adds {
+		if err := s.store.Add(ctx, "comment", c.Key, c.N); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// play has writers at work while n flushers are started and killed, with an
+// incident in the middle.
+func (s *scene) play(t *testing.T, n int, incident func()) {
+	t.Helper()
+	ended := make(chan struct{})
+	errs := make([]error, writers)
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for {
+				if errs[w] = s.comment(t.Context(), incident != nil); errs[w] != nil {
+					return
+				}
+				select {
+				case <-ended:
+					return
+				case <-time.After(rand.N(20 * time.Millisecond)): // who writes, thinks
+				}
+			}
+		})
+	}
+	for i := range n {
+		kill := startChild(t, s.setup)
+		time.Sleep(rand.N(100 * time.Millisecond)) // a random point of its work
+		kill()
+		if incident != nil && i == n/2 {
+			incident()
+		}
+	}
+	close(ended)
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d flushers killed during %d comments", n, s.next.Load())
+}
+
+// settle flushes once the last lease is over, until nothing is left.
+func (s *scene) settle(t *testing.T) counter.Round {
+	t.Helper()
+	for {
+		r, err := s.last.Flush(t.Context())
+		if errors.Is(err, counter.ErrLeaseHeld) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !r.More {
+			return r
+		}
+	}
+}
+
+func (s *scene) check(t *testing.T) {
+	t.Helper()
+	ctx := t.Context()
+	var keys []string
+	for i := range posts {
+		keys = append(keys, fmt.Sprint("post-", i))
+	}
+	totals, err := s.applier.Totals(ctx, "comment", keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pending, err := s.store.Pending(ctx, "comment", keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range keys {
+		var rows int64
+		if err := s.db.QueryRowContext(ctx, `SELECT count(*) FROM comments WHERE deleted = 0 AND post = '`+key+`'`).Scan(&rows); err != nil {
+			t.Fatal(err)
+		}
+		if totals[key] != rows || pending[key] != 0 {
+			t.Errorf("%s: total %d, pending %d, %d rows", key, totals[key], pending[key], rows)
+		}
+	}
+	var batches int
+	if err := s.db.QueryRowContext(ctx, `SELECT count(*) FROM count_batches`).Scan(&batches); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d batches", batches)
+	if aside, err := s.store.Aside(ctx, "comment"); err != nil || len(aside) > 0 {
+		t.Errorf("aside %v (%v)", aside, err)
+	}
+}
+
+func newScene(t *testing.T, dialect sqlcounter.Dialect, sourced bool) *scene {
+	t.Helper()
+	s := &scene{setup: setup{Dialect: dialect, Database: address(t, dialect), Redis: ownredis.Start(t), Sourced: sourced}}
+	var err error
+	if s.db, err = connect(dialect, s.Database); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	client, err := redisdb.Open(s.Redis, redisdb.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s.redis = client
+	if s.store, err = rediscounter.New(client, rediscounter.Config{}); err != nil {
+		t.Fatal(err)
+	}
+	if s.last, err = s.flusherOn(s.db, s.store); err != nil {
+		t.Fatal(err)
+	}
+	s.applier = migrated(t, s.db, dialect)
+	s.log = newLog(t, s.db, "comment", dialect)
+	if _, err := s.db.ExecContext(t.Context(), `CREATE TABLE comments (id BIGINT PRIMARY KEY, post VARCHAR(40) NOT NULL, deleted INTEGER NOT NULL)`); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

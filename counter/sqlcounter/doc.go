@@ -1,0 +1,45 @@
+// Package sqlcounter keeps the totals of counters in SQL tables ([Applier]), and
+// their change rows ([Log]). It links no driver: hand it a *sql.DB that you opened.
+//
+//	property                                          PostgreSQL  MariaDB  SQLite  proven by
+//	Applier's contract                                yes         yes      yes     TestConformance
+//	Source's contract                                 yes         yes      yes     TestLogConformance
+//	flushers killed at random points, 50 writers      yes         yes      yes     TestKilledFlushers
+//	… and writers killed, Redis flushed: totals are
+//	the rows, each change row was read once           yes         yes      yes     TestEverythingBreaks
+//	counters share a log and do not see each other    yes         yes      yes     TestLogConformance, TestReadGoesOnBehindOthers
+//	rows go when all counters are done with them      yes         yes      yes     TestTrim
+//	further rows change with the totals, or nothing   yes         yes      yes     TestAlso, TestIgnoredDeadlock
+//	the tables look as documented                     yes         yes      yes     TestColumns
+//	migrations can be run, printed or embedded        yes         yes      yes     TestMigrations
+//	positions of another database are refused         yes         n/a      n/a     TestRestoredElsewhere
+//
+// PostgreSQL 13, MySQL 8, MariaDB 10.6 and SQLite 3.42 or newer. The MySQL dialect is
+// tested on MariaDB. PostgreSQL is used through pgx.
+//
+// # Tables
+//
+//	count_totals     counter, counter_key, total, updated_at
+//	count_batches    batch_id, counter, processed_from, processed_to, row_count, applied_at
+//	count_flushers   counter, processed_to, holder, token, leased_until, applied
+//	count_changes    the change rows of all counters, and count_cursors, how far they are trimmed
+//
+// Migrations keep their versions in millrace_counter_version, and those of the log
+// in millrace_counter_log_version. Totals and log may be in different databases.
+//
+// # Positions
+//
+// The log is read in the order of commits as the cursor outbox reads its own: by
+// windows between snapshots on PostgreSQL, by places given after the commit on
+// MySQL and MariaDB, by ids on SQLite. So a transaction that commits late is read
+// late, and not skipped. On MariaDB a change that commits at the very moment of a
+// look can be left to the next round.
+//
+// # Failure modes
+//
+// All who apply batches of one counter wait for each other at its row of
+// count_flushers; writers never wait for them. A PostgreSQL restored elsewhere has
+// positions that mean nothing there: Read refuses them. Then empty count_changes,
+// count_cursors and count_flushers, and set count_totals to the counted rows, while
+// nobody writes. A proxy that sends reads to replicas must not stand before it.
+package sqlcounter

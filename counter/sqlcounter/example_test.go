@@ -1,0 +1,66 @@
+package sqlcounter_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/memcounter"
+	"github.com/millrace-go/millrace/counter/sqlcounter"
+	"github.com/millrace-go/millrace/internal/sqlitedb"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+func ExampleNew() {
+	dir, err := os.MkdirTemp("", "sqlcounter")
+	check(err)
+	defer os.RemoveAll(dir)
+	db, err := sqlitedb.Open(filepath.Join(dir, "app.db"), sqlitedb.Config{})
+	check(err)
+	defer db.Close()
+
+	applier, err := sqlcounter.New(db, sqlcounter.Config{Dialect: sqlcounter.SQLite})
+	check(err)
+	ctx := context.Background()
+	check(applier.Migrate(ctx))
+	views, err := counter.New("view", memcounter.New(), counter.Config{Totals: applier})
+	check(err)
+	flusher, err := counter.NewFlusher(views, applier, counter.FlusherConfig{})
+	check(err)
+	check(views.Add(ctx, "show-1", 3))
+	_, err = flusher.Flush(ctx)
+	check(err)
+	totals, err := applier.Totals(ctx, "view", []string{"show-1"})
+	fmt.Println(totals, err)
+	// Output: map[show-1:3] <nil>
+}
+
+func ExampleNewLog() {
+	dir, err := os.MkdirTemp("", "sqlcounter")
+	check(err)
+	defer os.RemoveAll(dir)
+	db, err := sqlitedb.Open(filepath.Join(dir, "app.db"), sqlitedb.Config{})
+	check(err)
+	defer db.Close()
+
+	log, err := sqlcounter.NewLog(db, "comment", sqlcounter.LogConfig{Dialect: sqlcounter.SQLite})
+	check(err)
+	ctx := context.Background()
+	check(log.Migrate(ctx))
+	check(sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
+		// … and the comment itself, in the same transaction.
+		return log.Append(ctx, tx, counter.Change{Key: "post-1", N: 1})
+	}))
+	changes, _, err := log.Read(ctx, "", 10)
+	fmt.Println(changes, err)
+	// Output: [{post-1 1}] <nil>
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

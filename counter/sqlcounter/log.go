@@ -1,0 +1,251 @@
+package sqlcounter
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/mysqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/pglog"
+	"github.com/millrace-go/millrace/internal/sqllog/sqlitelog"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// LogConfig of a [Log].
+type LogConfig struct {
+	// Dialect of the database; required. PostgreSQL needs pgx's database/sql driver.
+	Dialect Dialect
+}
+
+// Log is the change rows of one counter, in the table count_changes, where writers
+// put them in the transactions of what they count. It is a [counter.Source]. Use
+// NewLog.
+type Log struct {
+	db      *sql.DB
+	name    string
+	log     backendLog
+	cursor  sqllog.Cursor
+	holder  string
+	checked atomic.Bool // the cursor is there, and of this database
+}
+
+type backendLog interface {
+	sqllog.Log
+	Migrations() (migrate.Set, error)
+}
+
+var (
+	_ counter.Source  = (*Log)(nil)
+	_ counter.Trimmer = (*Log)(nil)
+)
+
+// NewLog makes the log of a counter on db, which stays the caller's to close. It does
+// not touch the database; [Log.Migrate] makes the tables.
+func NewLog(db *sql.DB, name string, cfg LogConfig) (*Log, error) {
+	if db == nil {
+		return nil, errors.New("sqlcounter: db is nil; open the database that has what is counted")
+	}
+	if err := counter.CheckName(name); err != nil {
+		return nil, err
+	}
+	if err := cfg.Dialect.validate("LogConfig"); err != nil {
+		return nil, err
+	}
+	tables := sqllog.Tables{Messages: "count_changes", Cursors: "count_cursors", Package: "counter"}
+	var log backendLog
+	var err error
+	switch cfg.Dialect {
+	case Postgres:
+		log, err = pglog.New(db, tables)
+	case MySQL:
+		log, err = mysqllog.New(db, tables)
+	default:
+		log, err = sqlitelog.New(db, tables)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sqlcounter: %w", err)
+	}
+	return &Log{
+		db: db, name: name, log: log, cursor: sqllog.Cursor{Consumer: name, Lane: lane},
+		holder: strings.ToLower(rand.Text()),
+	}, nil
+}
+
+// lane is the only lane: one reader takes all changes anyway, in the order of all
+// commits.
+const lane = 0
+
+// Migrate makes or updates the log's tables. Several processes may do so at once.
+// The version is kept in millrace_counter_log_version. From then on no change of
+// the counter is trimmed before it is applied.
+func (l *Log) Migrate(ctx context.Context) error {
+	set, err := l.log.Migrations()
+	if err == nil {
+		err = set.Up(ctx, l.db)
+	}
+	if err == nil {
+		err = l.check(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("sqlcounter: %w", err)
+	}
+	return nil
+}
+
+// PrintMigrations writes the migrations as one SQL script for an empty database.
+func (l *Log) PrintMigrations(w io.Writer) error {
+	set, err := l.log.Migrations()
+	if err != nil {
+		return fmt.Errorf("sqlcounter: %w", err)
+	}
+	return set.Print(w)
+}
+
+// Migrations returns the migration files in goose's format.
+func (l *Log) Migrations() (fs.FS, error) {
+	set, err := l.log.Migrations()
+	return set.FS, err
+}
+
+// Append writes change rows in x, the transaction of what they count: a comment that
+// is created is 1 for its post, one that is soft-deleted -1. It is one statement.
+func (l *Log) Append(ctx context.Context, x sqltx.Execer, changes ...counter.Change) error {
+	entries := make([]sqllog.Entry, len(changes))
+	for i, c := range changes {
+		if err := counter.CheckChange(c.Key, c.N); err != nil {
+			return err
+		}
+		entries[i] = sqllog.Entry{
+			Lane: lane, Topic: l.name, MessageID: strings.ToLower(rand.Text()), Key: c.Key,
+			Payload: strconv.AppendInt(nil, c.N, 10),
+		}
+	}
+	if err := l.log.Append(ctx, x, entries); err != nil {
+		return failed("append changes of", l.name, err)
+	}
+	return nil
+}
+
+// Read implements [counter.Source].
+func (l *Log) Read(ctx context.Context, after string, limit int) ([]counter.Change, string, error) {
+	at, err := position(after)
+	if err == nil {
+		err = l.check(ctx)
+	}
+	if err != nil {
+		return nil, after, failed("read changes of", l.name, err)
+	}
+	var out []counter.Change
+	for {
+		want := limit - len(out)
+		entries, next, err := l.log.Read(ctx, lane, at, want)
+		if err != nil {
+			return nil, after, failed("read changes of", l.name, err)
+		}
+		for i := range entries {
+			if entries[i].Topic != l.name {
+				continue
+			}
+			c, err := change(&entries[i])
+			if err != nil {
+				return nil, after, failed("read changes of", l.name, err)
+			}
+			out = append(out, c)
+		}
+		// Behind the rest of an open window there may be another one.
+		windowed := at.To != ""
+		if at = next; len(out) == limit || len(entries) < want && !windowed {
+			return out, text(at), nil
+		}
+	}
+}
+
+func change(e *sqllog.Entry) (counter.Change, error) {
+	n, err := strconv.ParseInt(string(e.Payload), 10, 64)
+	if err != nil {
+		return counter.Change{}, fault.MarkPermanent(fmt.Errorf("the payload of row %d of count_changes is no number", e.ID))
+	}
+	return counter.Change{Key: e.Key, N: n}, nil
+}
+
+// check makes the cursor, which keeps changes from being trimmed, and refuses
+// positions of another database.
+func (l *Log) check(ctx context.Context) error {
+	if l.checked.Load() {
+		return nil
+	}
+	lease, err := l.log.Lease(ctx, l.cursor, l.holder, time.Second)
+	switch {
+	case errors.Is(err, sqllog.ErrLeaseHeld): // by another process that does the same
+	case err != nil:
+		return err
+	default:
+		if err := l.log.Release(ctx, lease); err != nil {
+			return err
+		}
+	}
+	l.checked.Store(true)
+	return nil
+}
+
+// Trim implements [counter.Trimmer]. While another process trims it does nothing.
+func (l *Log) Trim(ctx context.Context, applied string, age time.Duration, limit int) (int, error) {
+	const ttl = 10 * time.Second
+	at, err := position(applied)
+	if err != nil {
+		return 0, failed("trim changes of", l.name, err)
+	}
+	lease, err := l.log.Lease(ctx, l.cursor, l.holder, ttl)
+	if errors.Is(err, sqllog.ErrLeaseHeld) {
+		return 0, nil
+	}
+	if err == nil {
+		err = l.log.Advance(ctx, lease, at, ttl, nil)
+	}
+	if err == nil {
+		err = l.log.Release(ctx, lease)
+	}
+	if err != nil {
+		return 0, failed("trim changes of", l.name, err)
+	}
+	n, err := l.log.Prune(ctx, lane, time.Now().Add(-age), limit)
+	if err != nil {
+		return n, failed("trim changes of", l.name, err)
+	}
+	return n, nil
+}
+
+// text is a position as others keep it.
+func text(p sqllog.Position) string {
+	if p == (sqllog.Position{}) {
+		return ""
+	}
+	out, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // it is three texts and numbers
+	}
+	return string(out)
+}
+
+func position(text string) (p sqllog.Position, err error) {
+	if text == "" {
+		return p, nil
+	}
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return p, fault.MarkPermanent(errors.New("the position is not one of this log"))
+	}
+	return p, nil
+}

@@ -1,0 +1,62 @@
+package sqlcounter
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/millrace-go/millrace/internal/migrate"
+)
+
+//go:embed sql
+var embedded embed.FS
+
+func (d Dialect) statement(name string) (string, error) {
+	text, err := embedded.ReadFile("sql/" + string(d) + "/" + name + ".sql")
+	if err != nil {
+		return "", fmt.Errorf("sqlcounter: %w", err)
+	}
+	return string(text), nil
+}
+
+func (d Dialect) migrations() (migrate.Set, error) {
+	sub, err := fs.Sub(embedded, "sql/"+string(d)+"/migrations")
+	if err != nil {
+		return migrate.Set{}, fmt.Errorf("sqlcounter: %w", err)
+	}
+	name := map[Dialect]string{Postgres: migrate.Postgres, SQLite: migrate.SQLite, MySQL: migrate.MySQL}[d]
+	return migrate.Set{Package: "counter", Dialect: name, FS: sub}, nil
+}
+
+// Migrate makes or updates the tables of totals and batches. Several processes may
+// do so at once. The version is kept in millrace_counter_version.
+func (a *Applier) Migrate(ctx context.Context) error {
+	set, err := a.dialect.migrations()
+	if err != nil {
+		return err
+	}
+	if err := set.Up(ctx, a.db); err != nil {
+		return fmt.Errorf("sqlcounter: %w", err)
+	}
+	return nil
+}
+
+// PrintMigrations writes the migrations as one SQL script for an empty database,
+// for teams that run such scripts by themselves. Migrate then adds only what is
+// newer.
+func (a *Applier) PrintMigrations(w io.Writer) error {
+	set, err := a.dialect.migrations()
+	if err != nil {
+		return err
+	}
+	return set.Print(w)
+}
+
+// Migrations returns the migration files in goose's format, for teams that embed
+// them among their own.
+func (a *Applier) Migrations() (fs.FS, error) {
+	set, err := a.dialect.migrations()
+	return set.FS, err
+}

@@ -1,0 +1,2 @@
+-- ? to, ? counter
+UPDATE count_flushers SET processed_to = ? WHERE counter = ?

@@ -1,0 +1,2 @@
+-- ? batch id
+SELECT count(*) FROM count_batches WHERE batch_id = ?

@@ -1,0 +1,2 @@
+-- ? counter
+SELECT holder, token, processed_to FROM count_flushers WHERE counter = ?

@@ -1,0 +1,52 @@
+package counter
+
+import (
+	"errors"
+	"sync/atomic"
+)
+
+// FlusherStats is what a flusher has done in this process.
+type FlusherStats struct {
+	Rounds    int64 // that did their work
+	Standby   int64 // that found another flusher at work
+	Failed    int64 // that failed
+	Batches   int64 // transactions that changed totals, or read rows
+	Rows      int64 // change rows, or deltas, in these
+	Repeated  int64 // batches found applied already
+	Discarded int64 // deltas whose rows were applied
+}
+
+type flusherStats struct {
+	rounds, standby, failed, batches, rows, repeated, discarded atomic.Int64
+}
+
+func (s *flusherStats) count(r *Round, err error) {
+	switch {
+	case err == nil:
+		s.rounds.Add(1)
+	case errors.Is(err, ErrLeaseHeld):
+		s.standby.Add(1)
+	default:
+		s.failed.Add(1)
+	}
+	s.batches.Add(int64(len(r.Batches)))
+	for i := range r.Batches {
+		s.rows.Add(int64(r.Batches[i].Rows))
+	}
+	s.repeated.Add(int64(len(r.Repeated)))
+	for i := range r.Discarded {
+		s.discarded.Add(int64(len(r.Discarded[i].Deltas)))
+	}
+}
+
+// Stats returns what the flusher has done so far.
+func (f *Flusher) Stats() FlusherStats {
+	s := &f.stats
+	return FlusherStats{
+		Rounds: s.rounds.Load(), Standby: s.standby.Load(), Failed: s.failed.Load(), Batches: s.batches.Load(),
+		Rows: s.rows.Load(), Repeated: s.repeated.Load(), Discarded: s.discarded.Load(),
+	}
+}
+
+// Counter returns the name of the counter that is flushed.
+func (f *Flusher) Counter() string { return f.counter }

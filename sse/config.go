@@ -1,0 +1,196 @@
+package sse
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Config is the configuration of a [Hub]. The zero value works. All processes
+// that share a [Cap] should have the same.
+type Config struct {
+	// Max is how many streams a member may have, over all processes; 3 by default.
+	// Who opens one more ends the oldest.
+	Max int
+	// Lifetime is how long a stream lives at most; 30 min by default. Each ends
+	// after nine tenths of it and a random part of the rest, and its client comes
+	// back: so load moves to new processes, and a member who was locked out is.
+	Lifetime time.Duration
+	// Ping is how often each stream gets a `ping` event, and is looked up in the
+	// Cap; 20 s by default. It costs a write for each stream, and a call of the Cap
+	// for each 500.
+	Ping time.Duration
+	// WriteTimeout is how long one write to a client may take before it is cut;
+	// 10 s by default. The server's own WriteTimeout does not apply to streams.
+	WriteTimeout time.Duration
+	// MaxFrames and MaxBytes bound what waits for one client; 256 frames and
+	// 256 KiB by default. A client with more is cut. As much again may be in the
+	// write that is under way.
+	MaxFrames int
+	MaxBytes  int
+	// Lean serves HTTP/1.1 over TCP without a goroutine for each stream; false by
+	// default. See the package's documentation for what it changes.
+	Lean bool
+	// Coalesce is how long a lean stream's first frame waits for more to share its
+	// write; 2 ms by default, at most 5 ms.
+	Coalesce time.Duration
+	// Lease is how long an instance that is not heard of counts as alive; 15 s by
+	// default. It is renewed every third of it. An instance that could not renew
+	// it ends its streams when five sixths of it are over.
+	Lease time.Duration
+	// Timeout bounds a call of the Cap and the Broker; 1 s by default, at most a
+	// third of the Lease.
+	Timeout time.Duration
+	// ReplayTimeout bounds a call of a Replayer; 5 s by default.
+	ReplayTimeout time.Duration
+	// Resyncs is how many streams are brought up to date at a time after the broker
+	// was away; 4 by default.
+	Resyncs int
+	// Retry is after how long a client comes back to a stream that was cut; 3 s by
+	// default.
+	Retry time.Duration
+	// Spread is within how long clients come back that were all sent away at once;
+	// 10 s by default. Longer is gentler to the others and leaves clients without
+	// a stream for longer.
+	Spread time.Duration
+	// Inbox is the address where a client reads what it misses while there are no
+	// streams; "/" by default.
+	Inbox string
+	// Cursors are the names of the events that have an id, each with a place of its
+	// own in a client's Last-Event-ID; "notification" and "chat" by default. A plain
+	// id is one of the first.
+	Cursors []string
+	// Muted are the names of the events that a muted member does not get;
+	// "notification" by default.
+	Muted []string
+	// Browser says whether a request comes from an EventSource, which gives up for
+	// good when it is answered 503. By default those that accept text/event-stream
+	// and have a Sec-Fetch-Mode.
+	Browser func(*http.Request) bool
+	// Random is chance in [0, 1) for what is spread; math/rand/v2's by default.
+	Random func() float64
+	// Logger gets what cannot be returned; slog.Default() when nil.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	def(&c.Max, 3)
+	def(&c.Lifetime, 30*time.Minute)
+	def(&c.Ping, 20*time.Second)
+	def(&c.WriteTimeout, 10*time.Second)
+	def(&c.MaxFrames, 256)
+	def(&c.MaxBytes, 256<<10)
+	def(&c.Coalesce, 2*time.Millisecond)
+	def(&c.Lease, 15*time.Second)
+	def(&c.Timeout, min(time.Second, c.Lease/3))
+	def(&c.ReplayTimeout, 5*time.Second)
+	def(&c.Resyncs, 4)
+	def(&c.Retry, 3*time.Second)
+	def(&c.Spread, 10*time.Second)
+	def(&c.Inbox, "/")
+	if c.Cursors = slices.Clone(c.Cursors); len(c.Cursors) == 0 {
+		c.Cursors = []string{"notification", "chat"}
+	}
+	if c.Muted = slices.Clone(c.Muted); len(c.Muted) == 0 {
+		c.Muted = []string{"notification"}
+	}
+	if c.Browser == nil {
+		c.Browser = isEventSource
+	}
+	if c.Random == nil {
+		c.Random = rand.Float64
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}
+
+// def sets what is zero.
+func def[T comparable](v *T, to T) {
+	var zero T
+	if *v == zero {
+		*v = to
+	}
+}
+
+func (c Config) validate() error {
+	for _, f := range []struct {
+		name string
+		v    time.Duration
+		min  time.Duration
+		max  time.Duration
+	}{
+		{"Lifetime", c.Lifetime, 10 * time.Millisecond, 30 * 24 * time.Hour},
+		{"Ping", c.Ping, 10 * time.Millisecond, time.Hour},
+		{"WriteTimeout", c.WriteTimeout, time.Millisecond, time.Hour},
+		{"Coalesce", c.Coalesce, time.Microsecond, 5 * time.Millisecond},
+		{"Lease", c.Lease, 100 * time.Millisecond, time.Hour},
+		{"Timeout", c.Timeout, time.Millisecond, c.Lease / 3},
+		{"ReplayTimeout", c.ReplayTimeout, time.Millisecond, time.Hour},
+		{"Retry", c.Retry, time.Millisecond, time.Hour},
+		{"Spread", c.Spread, time.Millisecond, time.Hour},
+	} {
+		if f.v < f.min || f.v > f.max {
+			return fmt.Errorf("sse: Config.%s is %v; give %v to %v, or 0 for the default", f.name, f.v, f.min, f.max)
+		}
+	}
+	for _, f := range []struct {
+		name     string
+		v        int
+		min, max int
+	}{
+		{"Max", c.Max, 1, 1000},
+		{"MaxFrames", c.MaxFrames, 1, 1 << 20},
+		{"MaxBytes", c.MaxBytes, 1, 1 << 30},
+		{"Resyncs", c.Resyncs, 1, 1000},
+	} {
+		if f.v < f.min || f.v > f.max {
+			return fmt.Errorf("sse: Config.%s is %d; give %d to %d, or 0 for the default", f.name, f.v, f.min, f.max)
+		}
+	}
+	if len(c.Cursors) > 4 {
+		return fmt.Errorf("sse: Config.Cursors has %d names; give at most 4, so that all fit a header", len(c.Cursors))
+	}
+	for i, name := range c.Cursors {
+		if !validID(name) || slices.Contains(c.Cursors[:i], name) {
+			return fmt.Errorf("sse: Config.Cursors has %q; give each name once, of visible ASCII without ; and =", name)
+		}
+	}
+	return nil
+}
+
+// isEventSource knows a browser's EventSource by what scripts do not send by
+// themselves.
+func isEventSource(r *http.Request) bool {
+	return r.Header.Get("Sec-Fetch-Mode") != "" && strings.Contains(r.Header.Get("Accept"), "text/event-stream")
+}
+
+// rules are those of the Cap. A stream that is to end is written to for the last
+// time, and until then it is none of the ghosts.
+func (c Config) rules() Rules {
+	return Rules{Max: c.Max, Lifetime: c.Lifetime + c.Ping + 2*c.WriteTimeout}
+}
+
+// spread is a moment for one of many clients.
+func (c Config) spread() time.Duration {
+	return c.Retry + time.Duration(c.Random()*float64(c.Spread))
+}
+
+// lifetime is that of one stream.
+func (c Config) lifetime() time.Duration {
+	return c.Lifetime - time.Duration(c.Random()*float64(c.Lifetime/10))
+}
+
+func quote(s string) []byte {
+	b, err := json.Marshal(s)
+	if err != nil { // strings always marshal
+		return []byte(`""`)
+	}
+	return b
+}

@@ -1,0 +1,121 @@
+// Package sse sends live events to browsers as server-sent events: to a member,
+// to a room, or to all, over any number of processes, with a cap on how many
+// streams a member has.
+//
+//	hub, err := sse.New(store, broker, sse.Config{Inbox: "/api/notifications"})
+//	…
+//	go hub.Run(ctx)
+//	…
+//	err := hub.Serve(w, r, sse.Stream{Member: member, Token: tab, Replay: inbox})
+//	…
+//	err = hub.ToMember(ctx, member, sse.Event{Name: "notification", ID: id, Data: body})
+//
+// A live event is sent at most once, and is never worth waiting for: what must not
+// be missed is stored first, and a stream reads it from there when it opens, by
+// its [Replayer]. Package memsse has a cap and a broker for one process, redissse
+// for many; sseprom has the metrics.
+//
+// # Guarantees
+//
+//	property                                              proven by
+//	a frame says what the event says, and nothing else    FuzzEncode, TestEncode, TestEncodeRefusesFieldsThatWouldInject
+//	never more streams registered than allowed, over
+//	all processes, and the oldest goes                    TestTheCapHoldsOverFourHubs, openings-race
+//	a victim's socket is closed, within a ping where the
+//	message was lost                                      TestVictimsSocketsAreClosed, TestLostEvictionsAreFoundByThePing
+//	an evicted tab stays away                             TestOneTooManyEndsTheOldest
+//	a tab that comes back takes no other tab's place      TestATabThatComesBackTakesItsOwnPlace
+//	every way out removes the entry                       TestTheCapHoldsOverFourHubs, TestAClientThatLeavesIsForgotten
+//	places of a dead process are free after its lease     of-a-dead-instance-is-a-ghost
+//	… and a process that is cut off is done by then       TestAnInstanceThatIsCutOffEndsItsStreamsWithinItsLease
+//	ghosts of who does not come back are swept            TestGhostsOfMembersWhoDoNotComeBackAreSwept
+//	a slow client is cut, and nobody waits for it         TestAStalledReaderIsCutAndTheOthersDoNotNotice, TestAWriteHasADeadline
+//	what waits for a client is bounded                    TestTheBacklogIsBounded, TestTooMuchWhileAStreamOpensEndsIt
+//	after a cut nothing is missing and nothing twice      TestAfterACutNothingIsMissingAndNothingTwice, TestClientsThatComeAndGoSeeEachEventOnce
+//	… nor while a stream opens                            TestEventsWhileAStreamOpensComeAfterTheReplay
+//	… nor after the broker was away                       TestWhatTheBrokerLostIsReadFromTheTable
+//	ids of one event name leave the others' alone         TestOneEventNameLeavesTheOthersCursor, TestBothCursorsResume
+//	muted members still get chat                          TestMuteStopsNotificationsOnly
+//	without its cap there is no new stream, browsers come
+//	back by themselves                                    TestWithoutTheCapThereIsNoNewStream, TestALeaseThatCannotBeRenewedEndsTheStreams
+//	an end sends the clients away with a spread           TestDrainSendsAllAwayWithASpread
+//	the server's timeouts do not end streams              TestStreamsOutliveTheServersTimeouts, TestOverHTTP2
+//	no goroutine is left                                  every test of the package
+//
+// Names in lower case are cases of package ssetest. What is proven of streams
+// here is proven in the portable and in the lean mode.
+//
+// # What a client sees
+//
+// A stream begins with `retry`, and has a `ping` event without data every 20 s, so
+// that a page can tell a dead connection from a quiet one. It is ended by the
+// server with
+//
+//	event: evicted     the member opened more than are allowed: do not come back
+//	event: fallback    no streams at present: read {"inbox":…}; come back after retry
+//	retry              after a lifetime, or when the process ends: come back after it
+//
+// A page closes its EventSource at `evicted`. One that does not is answered 204
+// when it comes back with the same token, which ends it. The token is the page's
+// own: for EventSource, which sends no header of choice, one that the server
+// finds in a cookie on the stream's path, or in the ticket in its address.
+// Whoever opens a page anew gets a new token, and a stream.
+//
+// The id of an event of the first name in Config.Cursors is the event's own. Once
+// the client has seen others too, an id is "<notification>;chat=<chat>": each
+// event moves its own part and repeats the others, so that whatever came last, a
+// client comes back with all places. A plain id is one of the first name. What
+// cannot be read so is ignored. A page that has stored where it was may give it
+// as the query parameter lastEventId.
+//
+// # Portable and lean
+//
+// By default the handler's goroutine writes, over HTTP/1.1 and HTTP/2 and through
+// any middleware. With Config.Lean a stream over plain HTTP/1.1 is taken over from
+// net/http: no goroutine waits for it, its frames are written without waiting by
+// as many goroutines as there are CPUs, and what comes within Config.Coalesce
+// shares a write. All else is served in the portable way. What changes:
+//
+//   - Serve returns when the stream is open, and a middleware sees the request end
+//     with it. Headers set before Serve are sent.
+//   - A client that left is noticed by the next write or ping.
+//   - http.Server.Shutdown does not wait for the stream; Run does.
+//
+// # Failure modes
+//
+// The cap is away: new streams are refused, an EventSource with a 200 stream of one
+// `fallback` event, since it gives up for good at a 503. Streams that are open go on
+// until the lease cannot be renewed in time, and are then ended with `fallback`,
+// before another process may count them as ghosts. All clients come back within
+// Config.Spread of Config.Retry.
+//
+// The cap has lost its data: each stream is ended at its next ping and comes back.
+// Until then a member may have more streams than are allowed. Who was evicted is
+// forgotten, and may come back once.
+//
+// The broker is away: live events are dropped and counted, and ToMember and the
+// others return an error. When it is back every stream with a Replayer reads what it
+// has missed. Join, Leave and Mute that were lost take effect when a stream opens
+// again. An eviction that was lost is found by the next ping.
+//
+// A process is killed: its clients come back after Config.Retry to another one. Its
+// entries take places until its lease ends, and may make a member's oldest stream
+// go; a tab that comes back with its token takes its own place.
+//
+// A client does not read: it is cut when Config.MaxFrames or MaxBytes wait for it,
+// or a write takes longer than Config.WriteTimeout, and gets the rest by its cursors
+// when it comes back. With HTTP/1.1 a process holds in memory what waits, and once
+// as much in the write that is under way.
+//
+// The Replayer fails: the stream is ended with `fallback`, since a stream with a gap
+// would not be noticed.
+//
+// An event that is stored late, after one with a higher id was seen, is missed by a
+// client that was away meanwhile if the Replayer goes by id alone: ids should grow in
+// the order of commits. An event that comes live more than 64 events after it was
+// replayed comes twice.
+//
+// Clocks: ages are by the cap's clock, and what a process measures it measures by
+// its monotonic clock. A process that was suspended ends its streams when it wakes
+// if its lease is over; until then its sockets are open, and its places are others'.
+package sse

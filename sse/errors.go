@@ -1,0 +1,34 @@
+package sse
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/millrace-go/millrace/fault"
+)
+
+var (
+	// ErrEvicted says that the tab had its stream ended because the member opened
+	// more than are allowed. It is not to come back by itself: answer 204.
+	ErrEvicted = errors.New("sse: the stream was evicted")
+	// ErrUnavailable says that streams cannot be opened or kept now.
+	ErrUnavailable = errors.New("sse: streams are not available")
+	// ErrDraining says that the hub is not running, or that it is ending.
+	ErrDraining = errors.New("sse: the hub takes no streams")
+)
+
+// ErrInvalid says that an event, a name or a stream cannot be. Its class is
+// [fault.Permanent].
+var ErrInvalid = errors.New("sse: invalid")
+
+func invalid(format string, args ...any) error {
+	return fault.MarkPermanent(fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, args...)...))
+}
+
+func unavailable(cause error) error {
+	err := fmt.Errorf("%w: %w", ErrUnavailable, cause)
+	if fault.Of(cause) == fault.Permanent {
+		return fault.MarkPermanent(err)
+	}
+	return fault.MarkInfrastructure(err)
+}

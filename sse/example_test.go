@@ -1,0 +1,93 @@
+package sse_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
+
+	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/memsse"
+)
+
+func ExampleNew() {
+	store, err := memsse.NewCap(memsse.Config{})
+	if err != nil {
+		panic(err)
+	}
+	broker, err := memsse.NewBroker()
+	if err != nil {
+		panic(err)
+	}
+	hub, err := sse.New(store, broker, sse.Config{Retry: time.Second, Spread: time.Millisecond})
+	if err != nil {
+		panic(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- hub.Run(ctx) }()
+	if err := hub.Ready(ctx); err != nil {
+		panic(err)
+	}
+
+	// What is stored comes first, and then what happens.
+	inbox := sse.ReplayFunc(func(_ context.Context, since sse.Cursors) ([]sse.Event, error) {
+		if since["notification"] == "1" {
+			return nil, nil
+		}
+		return []sse.Event{{Name: "notification", ID: "1", Data: []byte(`{"id":"1","message":"bob follows you"}`)}}, nil
+	})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// The member is who signed in, and the token is of the tab.
+		_ = hub.Serve(w, r, sse.Stream{Member: "ann", Token: "tab-1", Rooms: []string{"show-1"}, Replay: inbox})
+	}))
+	defer server.Close()
+	response, err := http.Get(server.URL)
+	if err != nil {
+		panic(err)
+	}
+	if err := hub.ToRoom(ctx, "show-1", sse.Event{Name: "chat", ID: "7", Data: []byte(`{"message":"hi"}`)}); err != nil {
+		panic(err)
+	}
+	fmt.Println(response.Header.Get("Content-Type"))
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() && !strings.Contains(lines.Text(), "chat=7") {
+		fmt.Println(lines.Text())
+	}
+	fmt.Println(lines.Text())
+
+	cancel() // sends the clients away
+	if err := <-done; err != nil {
+		panic(err)
+	}
+	if err := response.Body.Close(); err != nil {
+		panic(err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	// Output:
+	// text/event-stream
+	// retry: 1000
+	//
+	// event: notification
+	// data: {"id":"1","message":"bob follows you"}
+	// id: 1
+	//
+	// event: chat
+	// data: {"message":"hi"}
+	// id: 1;chat=7
+}
+
+func ExampleEncode() {
+	frame, err := sse.Encode(sse.Event{Name: "note", ID: "1", Data: []byte("two\r\nlines")})
+	fmt.Printf("%s%v", frame, err)
+	// Output:
+	// event: note
+	// data: two
+	// data: lines
+	// id: 1
+	//
+	// <nil>
+}

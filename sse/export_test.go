@@ -1,0 +1,25 @@
+package sse
+
+// Cut says whether the streams of a member were given up.
+func (h *Hub) Cut(member string) bool {
+	cut := true
+	h.audience.each(ToMember, member, func(s *stream) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		cut = cut && s.ended == Slow
+	})
+	return cut
+}
+
+// Backlog is how many bytes wait for the clients of the hub.
+func (h *Hub) Backlog() int {
+	n := 0
+	for _, s := range h.audience.all() {
+		s.mu.Lock()
+		for _, p := range s.pending {
+			n += len(p)
+		}
+		s.mu.Unlock()
+	}
+	return n
+}

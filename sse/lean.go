@@ -1,0 +1,292 @@
+package sse
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// leanConn is a connection that was taken over from net/http. Nobody waits at it.
+type leanConn struct {
+	net.Conn
+	raw   syscall.RawConn
+	rest  []byte    // of a write that was cut short
+	since time.Time // when it was
+	probe bool      // see whether the client is there
+}
+
+// stalledEvery is how often clients that did not take all are tried again.
+const stalledEvery = 20 * time.Millisecond
+
+// flusher writes to lean streams. A stream with something to write is queued
+// once; until its turn more may come, which then shares the write.
+type flusher struct {
+	hub  *Hub
+	wake chan struct{}
+
+	mu      sync.Mutex
+	queue   []*stream
+	stalled []*stream
+	closed  bool
+}
+
+func newFlusher(h *Hub) *flusher {
+	return &flusher{hub: h, wake: make(chan struct{}, 1)}
+}
+
+func (f *flusher) add(s *stream) {
+	f.mu.Lock()
+	f.queue = append(f.queue, s)
+	first := len(f.queue) == 1
+	f.mu.Unlock()
+	if first {
+		notify(f.wake)
+	}
+}
+
+// run writes in rounds, of all that is queued, with a goroutine for each CPU.
+func (f *flusher) run(ctx context.Context) {
+	if !f.hub.cfg.Lean {
+		return
+	}
+	linger := time.NewTimer(0)
+	defer linger.Stop()
+	again := time.NewTimer(stalledEvery)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			f.abandon()
+			return
+		case <-again.C:
+		case <-f.wake:
+			linger.Reset(f.hub.cfg.Coalesce)
+			select {
+			case <-ctx.Done():
+				f.abandon()
+				return
+			case <-linger.C:
+			}
+		}
+		f.round()
+		f.mu.Lock()
+		more := len(f.stalled) > 0
+		f.mu.Unlock()
+		if more {
+			again.Reset(stalledEvery)
+		}
+	}
+}
+
+func (f *flusher) round() {
+	f.mu.Lock()
+	queue := append(f.queue, f.stalled...)
+	f.queue, f.stalled = nil, nil
+	f.mu.Unlock()
+	if len(queue) == 0 {
+		return
+	}
+	each := (len(queue) + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0)
+	var writers sync.WaitGroup
+	for len(queue) > 0 {
+		part := queue[:min(each, len(queue))]
+		queue = queue[len(part):]
+		writers.Go(func() {
+			buf := make([]byte, 0, largeBuffer)
+			for _, s := range part {
+				buf = f.flush(s, buf[:0])
+			}
+		})
+	}
+	writers.Wait()
+}
+
+// abandon closes what is left when the hub ends.
+func (f *flusher) abandon() {
+	f.mu.Lock()
+	f.closed = true
+	f.mu.Unlock()
+	for _, s := range f.hub.audience.all() {
+		s.mu.Lock()
+		lean := s.lean != nil
+		s.mu.Unlock()
+		if lean {
+			f.finish(s)
+		}
+	}
+}
+
+// ended says whether nobody writes any more.
+func (f *flusher) ended() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.closed
+}
+
+// flush writes what a stream has. It returns the buffer for the next.
+func (f *flusher) flush(s *stream, buf []byte) []byte {
+	c := s.lean
+	buf = append(buf, c.rest...)
+	var ended Reason
+	if len(c.rest) > 0 { // as much as is left is enough for a client that stalls
+		s.mu.Lock()
+		ended = s.ended
+		s.mu.Unlock()
+	} else {
+		buf, ended = s.take(buf)
+	}
+	if len(buf) > 0 {
+		f.hub.stats.writes.Add(1)
+		n, err := c.writeNow(buf)
+		f.hub.stats.written.Add(int64(max(n, 0)))
+		switch {
+		case err != nil:
+			s.end(Gone, nil)
+			f.finish(s)
+			return buf
+		case n < len(buf):
+			f.stall(s, buf[n:], ended)
+			return buf
+		}
+		c.rest = nil
+	}
+	s.mu.Lock()
+	probe := c.probe
+	c.probe = false
+	more := len(s.pending) > 0
+	if ended = s.ended; ended == 0 && !more {
+		s.sched = false
+	}
+	s.mu.Unlock()
+	switch {
+	case more:
+		f.add(s)
+	case ended != 0:
+		f.finish(s)
+	case probe && !c.alive():
+		s.end(Gone, nil) // queues it, to be finished
+	}
+	return buf
+}
+
+// stall keeps what a client did not take, for a while.
+func (f *flusher) stall(s *stream, rest []byte, ended Reason) {
+	c, now := s.lean, time.Now()
+	if len(c.rest) == 0 {
+		c.since = now
+	}
+	if ended == Slow || now.Sub(c.since) >= f.hub.cfg.WriteTimeout {
+		s.end(Slow, nil)
+		f.finish(s)
+		return
+	}
+	if len(rest) != len(c.rest) {
+		c.rest = append([]byte(nil), rest...)
+	}
+	f.mu.Lock()
+	f.stalled = append(f.stalled, s)
+	f.mu.Unlock()
+}
+
+// finish closes a stream for good. Its sched stays set, so that nobody queues it.
+func (f *flusher) finish(s *stream) {
+	s.mu.Lock()
+	s.sched = true
+	s.mu.Unlock()
+	// What was written is written; there is nobody to tell otherwise.
+	_ = s.lean.Close()
+	f.hub.close(s, true)
+}
+
+// serveLean takes the connection over, if it can be.
+func (h *Hub) serveLean(w http.ResponseWriter, r *http.Request, s *stream) (taken bool, err error) {
+	if !leanWorks || r.ProtoMajor != 1 || r.TLS != nil {
+		return false, nil
+	}
+	rc := http.NewResponseController(w)
+	header := w.Header().Clone()
+	conn, _, err := rc.Hijack()
+	if err != nil {
+		return false, nil // a wrapped ResponseWriter, which the portable mode can do with
+	}
+	// From here on the connection is ours, and so is its end.
+	out := &hijacked{conn: conn, hub: h}
+	handed := false
+	defer func() {
+		if !handed {
+			_ = conn.Close()
+			h.close(s, true)
+		}
+	}()
+	if conn.SetDeadline(time.Time{}) != nil || !s.write(out, append(leanHead(header), retryFrame(h.cfg.Retry)...)) {
+		return true, nil
+	}
+	if h.catchUp(r.Context(), s, true) == nil {
+		h.wheel.add(s, 1+int(h.cfg.Random()*wheelSlots))
+	}
+	raw := rawConn(conn)
+	if raw == nil || conn.SetDeadline(time.Time{}) != nil { // wrapped: somebody has to wait at it
+		s.follow(r.Context(), out)
+		return true, nil
+	}
+	handed = true
+	s.mu.Lock()
+	s.lean = &leanConn{Conn: conn, raw: raw}
+	s.unlockAndSignal()
+	if h.flusher.ended() {
+		h.flusher.finish(s)
+	}
+	return true, nil
+}
+
+// rawConn is the connection's file descriptor, or nil.
+func rawConn(conn net.Conn) syscall.RawConn {
+	c, ok := conn.(syscall.Conn)
+	if !ok {
+		return nil
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// hijacked writes to a connection that was taken over, and waits.
+type hijacked struct {
+	conn net.Conn
+	hub  *Hub
+}
+
+func (w *hijacked) write(b []byte) error {
+	if err := w.conn.SetWriteDeadline(time.Now().Add(w.hub.cfg.WriteTimeout)); err != nil {
+		return err
+	}
+	w.hub.stats.writes.Add(1)
+	w.hub.stats.written.Add(int64(len(b)))
+	_, err := w.conn.Write(b)
+	return err
+}
+
+// leanHead is the answer's head: the body has no length and ends with the
+// connection.
+func leanHead(header http.Header) []byte {
+	streamHeader(header)
+	header.Set("Connection", "close")
+	header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
+	header.Del("Content-Length")
+	header.Del("Transfer-Encoding")
+	var b headBuffer
+	b = append(b, "HTTP/1.1 200 OK\r\n"...)
+	// A headBuffer cannot fail.
+	_ = header.Write(&b)
+	return append(b, "\r\n"...)
+}
+
+type headBuffer []byte
+
+func (b *headBuffer) Write(p []byte) (int, error) { *b = append(*b, p...); return len(p), nil }

@@ -1,0 +1,257 @@
+package memsse
+
+import (
+	"context"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/sse"
+)
+
+// Config is the configuration of a [Cap]. The zero value works.
+type Config struct {
+	// Now is the clock; time.Now by default.
+	Now func() time.Time
+}
+
+// Cap is an [sse.Cap] in memory.
+type Cap struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	leases  map[string]time.Time // instance → end
+	members map[string]*member
+	order   []*member // by number; those that were forgotten are taken out in time
+	number  uint64
+}
+
+var _ sse.Cap = (*Cap)(nil)
+
+type member struct {
+	name      string
+	number    uint64
+	entries   []entry // by time
+	evicted   []token // by the end of their time
+	forgotten bool
+}
+
+type entry struct {
+	sse.Conn
+	at time.Time
+}
+
+type token struct {
+	id    string
+	until time.Time
+}
+
+// remembered bounds the evicted tokens of a member.
+const remembered = 64
+
+// NewCap makes a Cap with nobody in it.
+func NewCap(cfg Config) (*Cap, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Cap{now: cfg.Now, leases: map[string]time.Time{}, members: map[string]*member{}}, nil
+}
+
+// Renew implements [sse.Cap].
+func (c *Cap) Renew(ctx context.Context, instance string, lease time.Duration) (sse.Live, error) {
+	if err := ctx.Err(); err != nil {
+		return sse.Live{}, unasked(err)
+	}
+	if instance == "" || lease <= 0 {
+		return sse.Live{}, invalid("a lease needs an instance and a time")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	c.leases[instance] = now.Add(lease)
+	live := sse.Live{At: now}
+	for name, until := range c.leases {
+		if until.Before(now) {
+			delete(c.leases, name)
+			continue
+		}
+		live.Instances = append(live.Instances, name)
+	}
+	slices.Sort(live.Instances)
+	return live, nil
+}
+
+// Resign implements [sse.Cap].
+func (c *Cap) Resign(ctx context.Context, instance string) error {
+	if err := ctx.Err(); err != nil {
+		return unasked(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.leases, instance)
+	return nil
+}
+
+// Open implements [sse.Cap].
+func (c *Cap) Open(ctx context.Context, r sse.Rules, live sse.Live, conn sse.Conn) (sse.Opened, error) {
+	if err := ctx.Err(); err != nil {
+		return sse.Opened{}, unasked(err)
+	}
+	if err := check(r, conn); err != nil {
+		return sse.Opened{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	m := c.member(conn.Member)
+	m.forget(now)
+	if slices.ContainsFunc(m.evicted, func(t token) bool { return t.id == conn.Token }) {
+		return sse.Opened{}, fault.MarkPermanent(sse.ErrEvicted)
+	}
+	if slices.ContainsFunc(m.entries, func(e entry) bool { return e.ID == conn.ID }) {
+		return sse.Opened{}, nil
+	}
+	opened := sse.Opened{Ghosts: m.bury(now, r, live)}
+	m.entries = slices.DeleteFunc(m.entries, func(e entry) bool {
+		if e.Token == conn.Token {
+			opened.Replaced = append(opened.Replaced, e.Conn)
+		}
+		return e.Token == conn.Token
+	})
+	at := now
+	if n := len(m.entries); n > 0 && !m.entries[n-1].at.Before(at) {
+		at = m.entries[n-1].at.Add(time.Nanosecond)
+	}
+	m.entries = append(m.entries, entry{conn, at})
+	for over := len(m.entries) - r.Max; over > 0; over-- {
+		victim := m.entries[0].Conn
+		m.entries = m.entries[1:]
+		opened.Evicted = append(opened.Evicted, victim)
+		m.evicted = append(m.evicted, token{victim.Token, now.Add(r.Lifetime)})
+	}
+	m.evicted = m.evicted[max(0, len(m.evicted)-remembered):]
+	return opened, nil
+}
+
+// Gone implements [sse.Cap].
+func (c *Cap) Gone(ctx context.Context, conns []sse.Conn) ([]sse.Missing, error) {
+	if err := some(ctx, conns); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	var missing []sse.Missing
+	for _, conn := range conns {
+		m := c.members[conn.Member]
+		if m == nil {
+			missing = append(missing, sse.Missing{Conn: conn})
+			continue
+		}
+		m.forget(now)
+		if slices.ContainsFunc(m.entries, func(e entry) bool { return e.ID == conn.ID }) {
+			continue
+		}
+		evicted := slices.ContainsFunc(m.evicted, func(t token) bool { return t.id == conn.Token }) ||
+			slices.ContainsFunc(m.entries, func(e entry) bool { return e.Token == conn.Token })
+		missing = append(missing, sse.Missing{Conn: conn, Evicted: evicted})
+	}
+	return missing, nil
+}
+
+// Close implements [sse.Cap].
+func (c *Cap) Close(ctx context.Context, conns []sse.Conn) error {
+	if err := some(ctx, conns); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, conn := range conns {
+		if m := c.members[conn.Member]; m != nil {
+			m.entries = slices.DeleteFunc(m.entries, func(e entry) bool { return e.ID == conn.ID })
+			m.forget(c.now())
+			c.leave(m)
+		}
+	}
+	return nil
+}
+
+// member returns a member, new or not.
+func (c *Cap) member(name string) *member {
+	m := c.members[name]
+	if m == nil {
+		c.number++
+		m = &member{name: name, number: c.number}
+		c.members[name] = m
+		c.order = append(c.order, m)
+	}
+	return m
+}
+
+// leave forgets a member of whom nothing is kept.
+func (c *Cap) leave(m *member) {
+	if m.forgotten || len(m.entries) > 0 || len(m.evicted) > 0 {
+		return
+	}
+	m.forgotten = true
+	delete(c.members, m.name)
+	if len(c.order) > 2*len(c.members)+16 {
+		c.order = slices.DeleteFunc(c.order, func(m *member) bool { return m.forgotten })
+	}
+}
+
+// bury removes the ghosts.
+func (m *member) bury(now time.Time, r sse.Rules, live sse.Live) int {
+	before := len(m.entries)
+	m.entries = slices.DeleteFunc(m.entries, func(e entry) bool {
+		if e.at.Add(r.Lifetime).Before(now) {
+			return true
+		}
+		return e.at.Before(live.At) && !slices.Contains(live.Instances, sse.Instance(e.ID))
+	})
+	return before - len(m.entries)
+}
+
+// forget drops the tokens whose time is over.
+func (m *member) forget(now time.Time) {
+	m.evicted = slices.DeleteFunc(m.evicted, func(t token) bool { return t.until.Before(now) })
+}
+
+// sweepStep is how many members a Sweep looks at.
+const sweepStep = 256
+
+// Sweep implements [sse.Cap].
+func (c *Cap) Sweep(ctx context.Context, r sse.Rules, live sse.Live, from string) (sse.Swept, error) {
+	if err := ctx.Err(); err != nil {
+		return sse.Swept{}, unasked(err)
+	}
+	after, err := parseCursor(from)
+	if err != nil {
+		return sse.Swept{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	i := sort.Search(len(c.order), func(i int) bool { return c.order[i].number > after })
+	step := slices.Clone(c.order[i:min(i+sweepStep, len(c.order))])
+	if len(step) == 0 {
+		return sse.Swept{Done: true}, nil
+	}
+	last := step[len(step)-1]
+	swept := sse.Swept{Next: formatCursor(last.number), Done: last == c.order[len(c.order)-1]}
+	for _, m := range step {
+		swept.Removed += m.bury(now, r, live)
+		m.forget(now)
+		c.leave(m)
+	}
+	return swept, nil
+}
+
+// Members is how many members have an entry, or a token that is remembered.
+func (c *Cap) Members() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.members)
+}

@@ -1,0 +1,87 @@
+package sse_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/millrace-go/millrace/sse"
+)
+
+// opening lets a test act while a stream is being registered.
+type opening struct {
+	sse.Cap
+	during func(c sse.Conn)
+}
+
+func (o *opening) Open(ctx context.Context, r sse.Rules, live sse.Live, c sse.Conn) (sse.Opened, error) {
+	got, err := o.Cap.Open(ctx, r, live, c)
+	if o.during != nil {
+		o.during(c)
+	}
+	return got, err
+}
+
+// What comes live while a stream opens waits for what is older.
+func TestEventsWhileAStreamOpensComeAfterTheReplay(t *testing.T) {
+	both(t, func(t *testing.T, lean bool) {
+		c, table := &opening{Cap: newCap(t)}, &stored{}
+		s := start(t, c, newBroker(t), sse.Config{Lean: lean})
+		s.replay = table
+		table.add("notification", 1)
+		c.during = func(sse.Conn) {
+			if err := s.ToMember(t.Context(), "ann", table.add("notification", 2)); err != nil {
+				t.Error(err)
+			}
+		}
+		dial(t, s.url+"?member=ann").gets("notification1", "notification2")
+	})
+}
+
+// A stream that is evicted before its process knows that it is registered.
+func TestAnEvictionWhileAStreamOpensIsHeard(t *testing.T) {
+	both(t, func(t *testing.T, lean bool) {
+		c, b := &opening{Cap: newCap(t)}, newBroker(t)
+		s := start(t, c, b, sse.Config{Lean: lean})
+		c.during = func(conn sse.Conn) {
+			if err := b.Publish(t.Context(), sse.Message{Kind: sse.Disconnect, To: conn.Member, Arg: conn.ID}); err != nil {
+				t.Error(err)
+			}
+		}
+		tab := dial(t, s.url+"?member=ann")
+		if e := tab.next(); e.Name != "evicted" {
+			t.Errorf("it is told %+v", e)
+		}
+		tab.over()
+	})
+}
+
+// More than a client may have waiting comes while it opens: it is cut, as any
+// client that is too slow, and nobody else notices.
+func TestTooMuchWhileAStreamOpensEndsIt(t *testing.T) {
+	both(t, func(t *testing.T, lean bool) {
+		c := &opening{Cap: newCap(t)}
+		s := start(t, c, newBroker(t), sse.Config{Lean: lean, MaxFrames: 50, MaxBytes: 100})
+		c.during = func(sse.Conn) {
+			for range 30 { // fewer frames than allowed, and more bytes
+				if err := s.ToMember(t.Context(), "ann", text("ten bytes.")); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		tab := dial(t, s.url+"?member=ann")
+		tab.over()
+		c.during = func(sse.Conn) {
+			for range 60 {
+				if err := s.ToMember(t.Context(), "ann", text("")); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		dial(t, s.url+"?member=ann").over()
+		eventually(t, "both are counted", func() bool { return s.Stats().Ended[sse.Slow] == 2 })
+		c.during = nil
+		tab = dial(t, s.url+"?member=ann")
+		must(t, s.ToMember(t.Context(), "ann", text("x")))
+		tab.gets("x")
+	})
+}

@@ -1,0 +1,108 @@
+package sse
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+)
+
+// writer is a client, as who writes to it sees it.
+type writer interface{ write(b []byte) error }
+
+// buffers are for what is written at once; those that grew large are dropped.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
+
+const largeBuffer = 64 << 10
+
+func putBuffer(b *[]byte) {
+	if cap(*b) <= largeBuffer {
+		*b = (*b)[:0]
+		buffers.Put(b)
+	}
+}
+
+// servePortable writes a stream in the handler's goroutine. It works over
+// whatever net/http speaks.
+func (h *Hub) servePortable(w http.ResponseWriter, r *http.Request, s *stream) error {
+	defer h.close(s, true)
+	rc := http.NewResponseController(w)
+	// The server's ReadTimeout would end the stream when the request is long over.
+	// Writers that have no deadlines are bounded by the backlog alone.
+	_ = rc.SetReadDeadline(time.Time{})
+	header := w.Header()
+	streamHeader(header)
+	if r.ProtoMajor == 1 {
+		header.Set("Connection", "keep-alive")
+	}
+	w.WriteHeader(http.StatusOK)
+	out := &portable{w: w, rc: rc, hub: h, http2: r.ProtoMajor >= 2}
+	if !s.write(out, retryFrame(h.cfg.Retry)) {
+		return nil
+	}
+	if h.catchUp(r.Context(), s, true) == nil {
+		h.wheel.add(s, 1+int(h.cfg.Random()*wheelSlots))
+	}
+	s.follow(r.Context(), out)
+	return nil
+}
+
+// follow writes what comes until the stream ends.
+func (s *stream) follow(ctx context.Context, out writer) {
+	for {
+		buf := buffers.Get().(*[]byte)
+		b, ended := s.take(*buf)
+		ok := len(b) == 0 || s.write(out, b)
+		*buf = b
+		putBuffer(buf)
+		if ended != 0 || !ok {
+			return
+		}
+		select {
+		case <-s.wake:
+		case <-ctx.Done():
+			s.end(Gone, nil)
+			return
+		}
+	}
+}
+
+// write writes to the client, and ends the stream when that fails.
+func (s *stream) write(out writer, b []byte) bool {
+	err := out.write(b)
+	switch {
+	case err == nil:
+		return true
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		s.end(Slow, nil)
+	default:
+		s.end(Gone, nil)
+	}
+	return false
+}
+
+type portable struct {
+	w     http.ResponseWriter
+	rc    *http.ResponseController
+	hub   *Hub
+	http2 bool
+}
+
+func (p *portable) write(b []byte) error {
+	// Not every ResponseWriter has deadlines.
+	_ = p.rc.SetWriteDeadline(time.Now().Add(p.hub.cfg.WriteTimeout))
+	if p.http2 { // an HTTP/2 stream is reset by a deadline that passes while it is idle
+		defer func() { _ = p.rc.SetWriteDeadline(time.Time{}) }()
+	}
+	p.hub.stats.writes.Add(1)
+	p.hub.stats.written.Add(int64(len(b)))
+	if _, err := p.w.Write(b); err != nil {
+		return err
+	}
+	if err := p.rc.Flush(); err != nil {
+		return err
+	}
+	return nil
+}

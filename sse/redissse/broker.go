@@ -1,0 +1,131 @@
+package redissse
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"hash/fnv"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/sse"
+)
+
+// Broker is an [sse.Broker] by Pub/Sub of Redis, sharded on a Redis Cluster.
+type Broker struct {
+	client   redis.UniversalClient
+	cfg      BrokerConfig
+	sharded  bool
+	channels []string // those of addresses, and then disconnect
+}
+
+var _ sse.Broker = (*Broker)(nil)
+
+// channels is how many there are for addresses. On a Cluster they spread what is
+// published over its nodes, and cost every instance a connection each.
+const channels = 16
+
+// NewBroker makes a broker on a client, which stays the caller's to close. It may be
+// that of a [Cap], and is refused for the same reasons: a call that is repeated is a
+// message that is heard twice.
+func NewBroker(client redis.UniversalClient, cfg BrokerConfig) (*Broker, error) {
+	if err := checkClient(client); err != nil {
+		return nil, err
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	b := &Broker{client: client, cfg: cfg, sharded: sharded(client) && !cfg.Plain}
+	for i := range channels {
+		b.channels = append(b.channels, cfg.Prefix+"sse:events:"+strconv.Itoa(i))
+	}
+	b.channels = append(b.channels, cfg.Prefix+"sse:notification:disconnect")
+	return b, nil
+}
+
+func sharded(client redis.UniversalClient) bool {
+	_, cluster := client.(*redis.ClusterClient)
+	return cluster
+}
+
+// disconnect is what stands in a message about a victim, by which other programs
+// may be told too.
+type disconnect struct {
+	Member     string `json:"memberId"`
+	Connection string `json:"connectionId"`
+}
+
+// Publish hands a message to all who listen; see [sse.Broker].
+func (b *Broker) Publish(ctx context.Context, m sse.Message) error {
+	const what = "publish"
+	channel, payload, err := b.encode(m)
+	if err != nil {
+		return bad(what, "%w", err)
+	}
+	send := b.client.Publish
+	if b.sharded {
+		send = b.client.SPublish
+	}
+	if err := send(ctx, channel, payload).Err(); err != nil {
+		return b.failed(what, b.advise(err))
+	}
+	return nil
+}
+
+func (b *Broker) encode(m sse.Message) (channel string, payload []byte, err error) {
+	switch {
+	case m.Kind < sse.ToMember || m.Kind > sse.Unmute:
+		return "", nil, errors.New("the message is of no kind there is")
+	case len(m.To) > sse.MaxMember || len(m.Arg) > sse.MaxMember:
+		return "", nil, errors.New("a name in the message is too long; see sse.MaxMember")
+	}
+	// What JSON cannot carry goes the way of all others.
+	if m.Kind == sse.Disconnect && utf8.ValidString(m.To) && utf8.ValidString(m.Arg) {
+		payload, err = json.Marshal(disconnect{m.To, m.Arg})
+		return b.channels[channels], payload, err
+	}
+	payload = m.Append(nil)
+	if len(payload) > sse.MaxMessage {
+		return "", nil, errors.New("the message is too long; see sse.MaxMessage")
+	}
+	hash := fnv.New32a()
+	hash.Write([]byte(m.To)) //nolint:errcheck // never fails
+	return b.channels[hash.Sum32()%channels], payload, nil
+}
+
+// decode reads what was published. What is none of ours says nothing to anybody.
+func (b *Broker) decode(channel, payload string) (m sse.Message, ok bool) {
+	if channel != b.channels[channels] {
+		m, err := sse.ParseMessage([]byte(payload))
+		return m, err == nil
+	}
+	var d disconnect
+	if err := json.Unmarshal([]byte(payload), &d); err != nil || d.Member == "" || d.Connection == "" {
+		return m, false
+	}
+	return sse.Message{Kind: sse.Disconnect, To: d.Member, Arg: d.Connection}, true
+}
+
+func (b *Broker) failed(what string, err error) error {
+	p := b.cfg.Prefix
+	return failed(what, "+publish +subscribe +spublish +ssubscribe +ping on the channels &"+
+		p+"sse:events:* and &"+p+"sse:notification:disconnect", err)
+}
+
+// advise says what to do on a Cluster without sharded Pub/Sub.
+func (b *Broker) advise(err error) error {
+	if b.sharded && redis.HasErrorPrefix(err, "unknown command") {
+		return &plainly{err}
+	}
+	return err
+}
+
+// plainly is the error of a server that has no sharded Pub/Sub.
+type plainly struct{ err error }
+
+func (p *plainly) Error() string {
+	return "the Cluster has no sharded Pub/Sub, which came with Redis 7; set BrokerConfig.Plain: " + p.err.Error()
+}
+func (p *plainly) Unwrap() error { return p.err }

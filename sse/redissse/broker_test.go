@@ -1,0 +1,263 @@
+package redissse_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/redistest"
+	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/redissse"
+)
+
+func publish(t *testing.T, b *redissse.Broker, m sse.Message) {
+	t.Helper()
+	if err := b.Publish(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func brokerPrefix(t *testing.T, client redis.UniversalClient) redissse.BrokerConfig {
+	t.Helper()
+	return redissse.BrokerConfig{Prefix: redistest.Prefix(t, client)}
+}
+
+// TestMessages carries each kind, to any address, as it was.
+func TestMessages(t *testing.T) {
+	for kind, connect := range servers {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			client := connect(t)
+			cfg := brokerPrefix(t, client)
+			a, b := newBroker(t, client, cfg), newBroker(t, connect(t), cfg)
+			at, there := listen(t, a), listen(t, b)
+			var want []sse.Message
+			for i := range 64 { // addresses of all channels
+				to := fmt.Sprint("to-", i)
+				want = append(want,
+					sse.Message{Kind: sse.ToMember, To: to, Event: "notification", ID: "7", Frame: []byte("id: 7\ndata: \x00\xff\n\n")},
+					sse.Message{Kind: sse.ToRoom, To: to, Event: "chat", Frame: []byte("data: a\n\n")},
+					sse.Message{Kind: sse.Join, To: to, Arg: "room"}, sse.Message{Kind: sse.Leave, To: to, Arg: "room"},
+					sse.Message{Kind: sse.Mute, To: to}, sse.Message{Kind: sse.Unmute, To: to},
+					sse.Message{Kind: sse.Disconnect, To: to, Arg: "instance.1"},
+				)
+			}
+			want = append(want, sse.Message{Kind: sse.ToAll, Frame: []byte(strings.Repeat("data: long\n", 10_000) + "\n")})
+			want = append(want, sse.Message{Kind: sse.Disconnect, To: "no text \xff", Arg: "\xfe.1"})
+			for _, m := range want {
+				publish(t, a, m)
+			}
+			for _, h := range []*heard{at, there} {
+				var got []sse.Message
+				for range want {
+					got = append(got, wait(t, "message", h.messages))
+				}
+				if !sameMessages(got, want) {
+					t.Errorf("heard other messages than were published: %d of %d", len(got), len(want))
+				}
+			}
+		})
+	}
+}
+
+// sameMessages is whether both are the same, those to one address of one kind in the
+// same order.
+func sameMessages(got, want []sse.Message) bool {
+	texts := func(all []sse.Message) []string {
+		of := map[string]string{}
+		for _, m := range all {
+			of[fmt.Sprint(m.Kind, " ", m.To)] += fmt.Sprintf("%+v", m)
+		}
+		var texts []string
+		for to, text := range of {
+			texts = append(texts, to+text)
+		}
+		slices.Sort(texts)
+		return texts
+	}
+	return slices.Equal(texts(got), texts(want))
+}
+
+// TestOrder has what one publisher says to an address be heard in order.
+func TestOrder(t *testing.T) {
+	for kind, connect := range servers {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			client := connect(t)
+			cfg := brokerPrefix(t, client)
+			b := newBroker(t, client, cfg)
+			h := listen(t, newBroker(t, connect(t), cfg))
+			const publishers, each = 20, 50
+			var all sync.WaitGroup
+			for p := range publishers {
+				all.Go(func() {
+					for i := range each {
+						m := sse.Message{Kind: sse.ToMember, To: fmt.Sprint("member-", p), ID: fmt.Sprint(i), Frame: []byte("data\n\n")}
+						if err := b.Publish(t.Context(), m); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			all.Wait()
+			next := map[string]int{}
+			for range publishers * each {
+				m := wait(t, "message", h.messages)
+				if m.ID != fmt.Sprint(next[m.To]) {
+					t.Fatalf("%s hears %s after %d", m.To, m.ID, next[m.To]-1)
+				}
+				next[m.To]++
+			}
+		})
+	}
+}
+
+// TestDisconnectFormat is what other programs say and are told about victims.
+func TestDisconnectFormat(t *testing.T) {
+	for kind, connect := range servers {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			client := connect(t)
+			cfg := brokerPrefix(t, client)
+			b := newBroker(t, client, cfg)
+			h := listen(t, b)
+			channel := cfg.Prefix + "sse:notification:disconnect"
+			other, say := client.Subscribe(t.Context(), channel), client.Publish
+			if kind == "cluster" {
+				other.Close()
+				other, say = client.SSubscribe(t.Context(), channel), client.SPublish
+			}
+			defer other.Close()
+			if _, err := other.Receive(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			publish(t, b, sse.Message{Kind: sse.Disconnect, To: "42", Arg: "i.7"})
+			m, err := other.ReceiveMessage(t.Context())
+			if err != nil || m.Payload != `{"memberId":"42","connectionId":"i.7"}` {
+				t.Errorf("another program is told %v, %v", m, err)
+			}
+			wait(t, "message of our own", h.messages)
+			// What is no message says nothing to anybody, and the next is heard.
+			for _, text := range []string{"", "{", "[]", `{"memberId":"42"}`, `{"connectionId":"x"}`, `{"memberId":"1","connectionId":"i.8"}`} {
+				if err := say(t.Context(), channel, text).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := wait(t, "message of another", h.messages); got.Kind != sse.Disconnect || got.To != "1" || got.Arg != "i.8" {
+				t.Errorf("heard %+v", got)
+			}
+			channel = redissse.Channels(b)[3]
+			for _, text := range []string{"", "\x01", "\x01\x01\xff", "nothing", string(sse.Message{Kind: sse.Mute, To: "1"}.Append(nil))} {
+				if err := say(t.Context(), channel, text).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := wait(t, "message", h.messages); got.Kind != sse.Mute {
+				t.Errorf("heard %+v", got)
+			}
+		})
+	}
+}
+
+// TestSharded asks the nodes of a Cluster who listens: by shards, and plainly where
+// that is configured.
+func TestSharded(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		t.Run(fmt.Sprint("plain ", plain), func(t *testing.T) {
+			t.Parallel()
+			cluster := servers["cluster"](t).(*redis.ClusterClient)
+			cfg := brokerPrefix(t, cluster)
+			cfg.Plain = plain
+			b := newBroker(t, cluster, cfg)
+			h := listen(t, b)
+			var mu sync.Mutex
+			sharded, plainly, nodes := int64(0), int64(0), 0
+			err := cluster.ForEachMaster(t.Context(), func(ctx context.Context, node *redis.Client) error {
+				byShard, err := node.PubSubShardNumSub(ctx, redissse.Channels(b)...).Result()
+				if err != nil {
+					return err
+				}
+				all, err := node.PubSubNumSub(ctx, redissse.Channels(b)...).Result()
+				if err != nil {
+					return err
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				here := int64(0)
+				for _, n := range byShard {
+					here += n
+				}
+				if sharded += here; here > 0 {
+					nodes++
+				}
+				for _, n := range all {
+					plainly += n
+				}
+				return nil
+			})
+			channels := int64(len(redissse.Channels(b)))
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case plain && (sharded != 0 || plainly != channels):
+				t.Errorf("%d sharded and %d plain subscriptions", sharded, plainly)
+			case !plain && (sharded != channels || plainly != 0 || nodes < 2):
+				t.Errorf("%d sharded and %d plain subscriptions, on %d nodes", sharded, plainly, nodes)
+			}
+			publish(t, b, sse.Message{Kind: sse.Mute, To: "m"})
+			if m := wait(t, "message", h.messages); m.To != "m" {
+				t.Errorf("heard %+v", m)
+			}
+		})
+	}
+}
+
+// TestOldServer uses a single server without the commands of Redis 7, and a Cluster
+// without them, where it says what to do.
+func TestOldServer(t *testing.T) {
+	t.Parallel()
+	old := []string{"--rename-command", "SSUBSCRIBE", "", "--rename-command", "SPUBLISH", ""}
+	single := redistest.StartServer(t, old...)
+	b := newBroker(t, open(t, single.URL()), redissse.BrokerConfig{})
+	h := listen(t, b)
+	publish(t, b, sse.Message{Kind: sse.Mute, To: "m"})
+	wait(t, "message", h.messages)
+
+	node := redistest.StartServer(t, append(old, "--cluster-enabled", "yes")...)
+	serveAll(t, node)
+	cluster := open(t, "redis://"+node.Address+"/?cluster=true")
+	b = newBroker(t, cluster, redissse.BrokerConfig{})
+	nothing := sse.Listener{Hear: func(sse.Message) {}, Up: func() {}, Down: func() {}}
+	for _, err := range []error{b.Listen(t.Context(), nothing), b.Publish(t.Context(), sse.Message{Kind: sse.Mute, To: "m"})} {
+		if err == nil || !strings.Contains(err.Error(), "BrokerConfig.Plain") {
+			t.Errorf("a Cluster without sharded Pub/Sub: %v", err)
+		}
+	}
+	b = newBroker(t, cluster, redissse.BrokerConfig{Plain: true})
+	h = listen(t, b)
+	publish(t, b, sse.Message{Kind: sse.Mute, To: "m"})
+	wait(t, "message", h.messages)
+}
+
+// TestRefusedMessages says what is wrong with a message, and does not send it.
+func TestRefusedMessages(t *testing.T) {
+	b := newBroker(t, open(t, "redis://127.0.0.1:1"), redissse.BrokerConfig{})
+	long := strings.Repeat("a", sse.MaxMember+1)
+	for name, m := range map[string]sse.Message{
+		"no kind": {To: "a"}, "another kind": {Kind: sse.Unmute + 1}, "a long address": {Kind: sse.ToRoom, To: long},
+		"a long argument": {Kind: sse.Join, To: "a", Arg: long}, "a long frame": {Kind: sse.ToAll, Frame: make([]byte, sse.MaxMessage)},
+	} {
+		if err := b.Publish(t.Context(), m); fault.Of(err) != fault.Permanent {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := b.Listen(t.Context(), sse.Listener{}); fault.Of(err) != fault.Permanent {
+		t.Errorf("an empty listener: %v", err)
+	}
+}

@@ -1,0 +1,105 @@
+package redissse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/internal/gather"
+	"github.com/millrace-go/millrace/sse"
+)
+
+// Cap is an [sse.Cap] in Redis or a Redis Cluster, by Redis' own clock.
+type Cap struct {
+	client   redis.UniversalClient
+	keys     keys
+	skew     time.Duration
+	scripts  scripts
+	register *gather.Calls[string, struct{}]
+	extra    func() []any // more arguments, for tests
+}
+
+var _ sse.Cap = (*Cap)(nil)
+
+// NewCap makes a cap on a client, which stays the caller's to close. A client is
+// refused that does not heed contexts (a server that hangs would hold whoever opens
+// a stream beyond theirs) or repeats calls (an eviction that is carried out twice is
+// told to nobody):
+//
+//	redis.NewUniversalClient(&redis.UniversalOptions{
+//		Addrs: …, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
+//	})
+func NewCap(client redis.UniversalClient, cfg CapConfig) (*Cap, error) {
+	if err := checkClient(client); err != nil {
+		return nil, err
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	skew := cfg.Skew
+	if _, cluster := client.(*redis.ClusterClient); cluster && skew == 0 {
+		skew = time.Second
+	}
+	c := &Cap{client: client, keys: keys{cfg.Prefix}, skew: skew, scripts: newScripts(func(text string) string { return text })}
+	c.register = gather.New(sse.MaxConns, registerWithin, c.add)
+	return c, nil
+}
+
+// Renew keeps the lease of an instance; see [sse.Cap].
+func (c *Cap) Renew(ctx context.Context, instance string, lease time.Duration) (sse.Live, error) {
+	const what = "renew the lease"
+	if err := checkInstance(what, instance); err != nil {
+		return sse.Live{}, err
+	}
+	if lease < time.Millisecond {
+		return sse.Live{}, bad(what, "the lease is %v; give at least 1 ms", lease)
+	}
+	answer, err := c.run(ctx, c.scripts.renew, []string{c.keys.instances()}, instance, ms(lease)).Slice()
+	if err != nil {
+		return sse.Live{}, c.failed(what, err)
+	}
+	if len(answer) == 2 {
+		now, ok := answer[0].(int64)
+		names, listed := answer[1].([]any)
+		if ok && listed {
+			return live(time.UnixMilli(now-c.skew.Milliseconds()), names), nil
+		}
+	}
+	return sse.Live{}, c.failed(what, errAnswer)
+}
+
+func live(at time.Time, names []any) sse.Live {
+	l := sse.Live{At: at, Instances: make([]string, 0, len(names))}
+	for _, name := range names {
+		l.Instances = append(l.Instances, fmt.Sprint(name))
+	}
+	return l
+}
+
+// Resign ends the lease of an instance; see [sse.Cap].
+func (c *Cap) Resign(ctx context.Context, instance string) error {
+	const what = "resign"
+	if err := checkInstance(what, instance); err != nil {
+		return err
+	}
+	if err := c.client.ZRem(ctx, c.keys.instances(), instance).Err(); err != nil {
+		return c.failed(what, err)
+	}
+	return nil
+}
+
+var errAnswer = errors.New("the script's answer is not as expected; is it of another version?")
+
+func (c *Cap) failed(what string, err error) error {
+	p := c.keys.prefix
+	return failed(what, "+evalsha +eval +time +exists +pexpire +zadd +zrem +zcard +zscore +zrange +zrevrange +zrangebylex +zremrangebyscore +zremrangebyrank +hset +hget +hdel +hgetall +hvals on the keys "+
+		p+"sse:notification:{*, "+p+"sse:instances and "+p+"sse:members", err)
+}
+
+// ms rounds up, so that what is shorter than a millisecond is not nothing.
+func ms(d time.Duration) int64 {
+	return int64((d + time.Millisecond - 1) / time.Millisecond)
+}

@@ -1,0 +1,85 @@
+package redissse
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/internal/redisdb"
+)
+
+// CapConfig of a [Cap]. The zero value works.
+type CapConfig struct {
+	// Prefix stands before all keys: nothing by default. Caps with one prefix on one
+	// Redis are one cap. Up to 100 bytes without braces, spaces or control characters.
+	Prefix string
+	// Skew is by how much the clocks of a Cluster's nodes may differ: 1 s by default
+	// on a Cluster, none on a single server. A lease is on one node and a member on
+	// another, so an instance that begins might be taken for dead by a node whose clock
+	// is behind. It costs that the entries of an instance that died within its last
+	// Skew are ghosts for as much longer.
+	Skew time.Duration
+}
+
+func (c CapConfig) validate() error {
+	if c.Skew < 0 {
+		return errors.New("redissse: CapConfig.Skew is negative; give a positive duration, or 0 for the default")
+	}
+	return checkPrefix("CapConfig.Prefix", c.Prefix)
+}
+
+// BrokerConfig of a [Broker]. The zero value works.
+type BrokerConfig struct {
+	// Prefix stands before all channels: nothing by default. Brokers with one prefix
+	// on one Redis hear each other. Pub/Sub knows no databases: two apps that share a
+	// server, each in a database of its own, need a prefix each. Up to 100 bytes
+	// without braces, spaces or control characters.
+	Prefix string
+	// Plain uses plain Pub/Sub on a Cluster too, which is needed below Redis 7: each
+	// node then passes each message on to all others, and may lose it on the way
+	// without anybody noticing. All instances must agree. A single server is always
+	// asked plainly.
+	Plain bool
+	// Silence is after how long without a word a connection is asked whether it is
+	// alive; 5 s by default. It is given up when it says nothing for as long again.
+	// Shorter finds a server that hangs sooner, and costs a PING per connection.
+	Silence time.Duration
+}
+
+func (c BrokerConfig) validate() error {
+	if c.Silence < 0 {
+		return errors.New("redissse: BrokerConfig.Silence is negative; give a positive duration, or 0 for 5 s")
+	}
+	return checkPrefix("BrokerConfig.Prefix", c.Prefix)
+}
+
+func (c BrokerConfig) silence() time.Duration { return cmp.Or(c.Silence, 5*time.Second) }
+
+const maxPrefix = 100
+
+func checkPrefix(field, prefix string) error {
+	if len(prefix) > maxPrefix {
+		return fmt.Errorf("redissse: %s has %d bytes; use at most %d", field, len(prefix), maxPrefix)
+	}
+	unfit := func(r rune) bool { return r == '{' || r == '}' || r <= ' ' || r == 0x7f || r == '\uFFFD' }
+	if i := strings.IndexFunc(prefix, unfit); i >= 0 {
+		return fmt.Errorf("redissse: %s %q has a brace, a space or what is no text at byte %d; it stands before the hash tag of the keys, leave it out", field, prefix, i)
+	}
+	return nil
+}
+
+// checkClient refuses a client with which a call outlasts its context, or is made
+// twice.
+func checkClient(client redis.UniversalClient) error {
+	if client == nil {
+		return errors.New("redissse: the client is nil; make one with redis.NewUniversalClient")
+	}
+	if err := redisdb.CheckClient(client); err != nil {
+		return fmt.Errorf("redissse: %w", err)
+	}
+	return nil
+}

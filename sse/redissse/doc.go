@@ -1,0 +1,109 @@
+// Package redissse caps live streams across instances, and carries messages between
+// them, by Redis or a Redis Cluster.
+//
+//	streams, err := redissse.NewCap(client, redissse.CapConfig{})
+//	broker, err := redissse.NewBroker(client, redissse.BrokerConfig{})
+//	hub, err := sse.New(streams, broker, sse.Config{})
+//
+//	property                                             proven by
+//	all that a cap and a broker promise, on Redis and a
+//	Cluster                                              TestConformance
+//	tabs open and drop streams at random at four
+//	instances: never more than three are registered of
+//	a member, whoever looks and whenever; the oldest is
+//	the one evicted; each that ended is gone             TestCrowd
+//	entries of an instance that died are ghosts when its
+//	lease lapses, and not before                         TestLease
+//	an instance that begins is not taken for dead by one
+//	that does not know it yet, also when the clocks of
+//	two nodes differ                                     TestYoungInstance, TestSkew
+//	what an instance had before a pause beyond its lease
+//	does not come back                                   TestFenced
+//	an instance that ends leaves its places at once      TestResign
+//	four tabs at four processes with hubs: the oldest is
+//	told and ends, also when the message is lost, and is
+//	answered 204 when it comes back                      TestHubs
+//	Redis away: streams point to the inbox and end, and
+//	open again when it is back                           TestHubOutage
+//	after a flush nothing that was registered counts,
+//	each instance is told, and the cap holds             TestFlush
+//	members of any name have keys of one slot            TestNames
+//	a sweep takes bounded steps, sees all, and forgets
+//	those without a stream                               TestSweep, TestRegistry
+//	messages arrive as they were, in order per address   TestMessages, TestOrder
+//	a Cluster is asked by shards, an older one plainly   TestSharded, TestOldServer
+//	other programs may say and hear who was evicted      TestDisconnectFormat
+//	a connection that is killed, a restart, a server that
+//	hangs, a slot that moves: the loss is said, and what
+//	comes after it is heard                              TestReconnects, TestSilence, TestMovedSlot
+//	a connection on which nothing happens is kept        TestQuiet
+//	while Redis is away every call fails, as
+//	infrastructure                                       TestDown
+//	a lost script is sent again                          TestLostScripts
+//	a user who may not is told what to allow             TestForbidden
+//	keys have the names below and go by themselves       TestKeys
+//	a client that repeats calls or waits is refused      TestNew
+//
+// One script makes each change of a member, by Redis' own clock, with declared keys of
+// one slot; open and sweep are their files in lua/ after ghosts.lua. They are proven
+// on Redis 7.0. A call for many members is a pipeline, with a script for each of them.
+//
+// # Keys
+//
+//	key                                 type    what
+//	sse:notification:{member}           ZSET    connection id -> connected at, in ms
+//	sse:notification:{member}:tabs      HASH    connection id -> token of its tab
+//	sse:notification:{member}:evicted   ZSET    token -> until when it is remembered as
+//	                                            evicted, in ms; the newest 32
+//	sse:instances                       ZSET    instance -> end of its lease, in ms
+//	sse:members                         ZSET    members to sweep, each with 0
+//
+// The braces are a hash tag, so those of a member's name are written %7B and %7D, and
+// its % is %25. What is of a member goes by itself a minute after Rules.Lifetime from
+// the last Open, or eviction; sse:instances a minute after the last lease; sse:members
+// is emptied by sweeps. A connected-at is at least a millisecond above the one before
+// it, so that who came first is known also within a millisecond, and when the clock
+// was set back.
+//
+// # Channels
+//
+//	channel                        what
+//	sse:notification:disconnect    {"memberId": "…", "connectionId": "…"}: who was evicted
+//	sse:events:0 … :15             everything else, by a hash of the address, in the form
+//	                               of [sse.Message.Append]
+//
+// Every instance listens to all. On a single server that is one connection and plain
+// Pub/Sub. On a Cluster it is sharded Pub/Sub (SSUBSCRIBE, Redis 7): one connection per
+// channel, to the node that has its slot, so that a message goes through one node and
+// not through all. Messages to an address are in order, but for Disconnect on a
+// Cluster, which has a channel, and so a node, of its own.
+//
+// # Failure modes
+//
+// Redis unreachable, slow, loading, read-only or out of memory: every call fails with
+// [fault.Infrastructure], and whether it was carried out is unknown. Asking again is
+// safe: a connection that is registered stays so. Whom the lost call has evicted is
+// not told by it, and finds out by Gone. The client of a Cluster sends a call again
+// when its connection broke: there a message may be heard twice.
+//
+// What Redis loses is lost: a flush, a restart without data, the last second before a
+// replica takes over. A stream whose entry was lost is no longer registered, which
+// Gone says, and it ends; until then it runs beside those that were registered since.
+// A list of leases that was lost is whole again when each instance has renewed. Until
+// then an entry that was made after the loss may be taken for a ghost, and its stream
+// ends and comes again.
+//
+// Pub/Sub forgets what nobody hears. While a connection is broken, and for up to twice
+// BrokerConfig.Silence while a server hangs, messages are lost: Down and the Up after
+// it say so, and streams read again what they may have missed. An instance that is so
+// slow that the server's client-output-buffer-limit for Pub/Sub is reached is cut off
+// by it, which is such a loss.
+//
+// The clock of Redis set forward by more than a lease, or a Cluster whose nodes' clocks
+// differ by more than CapConfig.Skew: entries of living instances are taken for ghosts,
+// and their streams end and come again. Set back: ghosts stay for as much longer.
+//
+// Set maxmemory-policy noeviction: an eviction takes members' entries away. While two
+// masters answer for one slot, on the two sides of a broken network, each has a cap:
+// bound that with min-replicas-to-write.
+package redissse

@@ -1,0 +1,57 @@
+package redissse_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/redissse"
+)
+
+// One client serves both: it neither tries again nor waits beyond a context.
+func Example() {
+	client := redis.NewUniversalClient(&redis.UniversalOptions{
+		Addrs: []string{"127.0.0.1:6379"}, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
+	})
+	defer client.Close() //nolint:errcheck // at the end
+	streams, err := redissse.NewCap(client, redissse.CapConfig{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	broker, err := redissse.NewBroker(client, redissse.BrokerConfig{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	hub, err := sse.New(streams, broker, sse.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stop() // an app runs it until it is told to end
+	fmt.Println(hub.Run(ctx))
+}
+
+func ExampleNewCap() {
+	client := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{"127.0.0.1:6379"}, MaxRetries: -1})
+	defer client.Close() //nolint:errcheck // at the end
+	_, err := redissse.NewCap(client, redissse.CapConfig{})
+	fmt.Println(err)
+	// Output:
+	// redissse: the client does not heed the deadline of a context; make it with ContextTimeoutEnabled: true
+}
+
+func ExampleNewBroker() {
+	client := redis.NewUniversalClient(&redis.UniversalOptions{
+		Addrs: []string{"127.0.0.1:6379"}, ContextTimeoutEnabled: true, MaxRetries: -1,
+	})
+	defer client.Close() //nolint:errcheck // at the end
+	_, err := redissse.NewBroker(client, redissse.BrokerConfig{Prefix: "{shop}:"})
+	fmt.Println(err)
+	// Output:
+	// redissse: BrokerConfig.Prefix "{shop}:" has a brace, a space or what is no text at byte 0; it stands before the hash tag of the keys, leave it out
+}

@@ -1,0 +1,170 @@
+package redissse_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/redistest"
+	"github.com/millrace-go/millrace/sse/redissse"
+)
+
+// TestLease has an instance die: its entries are ghosts when its lease lapses, and
+// not before.
+func TestLease(t *testing.T) {
+	for kind, connect := range servers {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			client := connect(t)
+			prefix := redistest.Prefix(t, client)
+			now := newClock()
+			dies := newInstance(t, newCap(t, client, prefix), "dies", now)
+			stays := newInstance(t, newCap(t, connect(t), prefix), "stays", now)
+			first, _ := dies.open("opens")
+			second, _ := dies.open("is swept")
+
+			now.advance(lease - time.Millisecond)
+			if live := stays.renew(); !slices.Contains(live.Instances, "dies") {
+				t.Fatalf("the leases are %+v before the first ends", live)
+			}
+			if _, o := stays.open("opens"); o.Ghosts != 0 {
+				t.Errorf("%d ghosts while the lease lasts", o.Ghosts)
+			}
+			if n := stays.sweep(); n != 0 {
+				t.Errorf("%d swept while the lease lasts", n)
+			}
+			if gone := stays.missing(first, second); len(gone) != 0 {
+				t.Errorf("%v are gone while the lease lasts", gone)
+			}
+
+			now.advance(time.Millisecond)
+			if live := stays.renew(); slices.Contains(live.Instances, "dies") {
+				t.Fatalf("the leases are %+v after the first ended", live)
+			}
+			if _, o := stays.open("opens"); o.Ghosts != 1 {
+				t.Errorf("%d ghosts after the lease, want 1", o.Ghosts)
+			}
+			if gone := stays.missing(first, second); !gone[first.ID] || gone[second.ID] {
+				t.Errorf("%v are gone after a member of one of them opened", gone)
+			}
+			if n := stays.sweep(); n != 1 {
+				t.Errorf("%d swept after the lease, want 1", n)
+			}
+			if gone := stays.missing(first, second); len(gone) != 2 {
+				t.Errorf("%v are gone after the sweep", gone)
+			}
+		})
+	}
+}
+
+// TestYoungInstance has an instance begin that is not in the list of another yet.
+func TestYoungInstance(t *testing.T) {
+	for kind, connect := range servers {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			client := connect(t)
+			prefix := redistest.Prefix(t, client)
+			now := newClock()
+			old := newInstance(t, newCap(t, client, prefix), "old", now)
+			young := newInstance(t, newCap(t, connect(t), prefix), "young", now)
+			if slices.Contains(old.live.Instances, "young") {
+				t.Fatal("the list of the old instance is not old")
+			}
+			c, _ := young.open("m")
+			if _, o := old.open("m"); o.Ghosts != 0 {
+				t.Errorf("%d ghosts", o.Ghosts)
+			}
+			if n := old.sweep(); n != 0 || len(old.missing(c)) != 0 {
+				t.Errorf("%d were swept, gone %v", n, old.missing(c))
+			}
+		})
+	}
+}
+
+// TestSkew has the node of the members be behind that of the leases: within Skew the
+// entries of a young instance are not taken for ghosts, and beyond it they are.
+func TestSkew(t *testing.T) {
+	t.Parallel()
+	client := servers["cluster"](t)
+	for behind, ghosts := range map[time.Duration]int{900 * time.Millisecond: 0, 1100 * time.Millisecond: 1} {
+		prefix := redistest.Prefix(t, client)
+		now := newClock()
+		instanceOf := func(name string) *instance {
+			c, err := redissse.NewCap(client, redissse.CapConfig{Prefix: prefix})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return newInstance(t, c, name, now)
+		}
+		old, young := instanceOf("old"), instanceOf("young")
+		young.behind = behind
+		young.open("m")
+		if _, o := old.open("m"); o.Ghosts != ghosts {
+			t.Errorf("clocks %v apart: %d ghosts, want %d", behind, o.Ghosts, ghosts)
+		}
+	}
+}
+
+// TestFenced has an instance stop for longer than its lease and go on: what it had is
+// gone, which it is told, and what it opens from then on counts for those too who
+// have not heard of its return.
+func TestFenced(t *testing.T) {
+	for kind, connect := range servers {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			client := connect(t)
+			prefix := redistest.Prefix(t, client)
+			now := newClock()
+			stops := newInstance(t, newCap(t, client, prefix), "stops", now)
+			other := newInstance(t, newCap(t, connect(t), prefix), "other", now)
+			before, _ := stops.open("m")
+			now.advance(lease)
+			other.renew()
+			for range 3 {
+				if _, o := other.open("m"); len(o.Evicted) != 0 {
+					t.Errorf("a ghost had a place: %+v", o.Evicted)
+				}
+			}
+			now.advance(time.Millisecond)
+			if live := stops.renew(); !slices.Contains(live.Instances, "stops") {
+				t.Errorf("the instance is not back: %+v", live)
+			}
+			if gone := stops.missing(before); !gone[before.ID] {
+				t.Error("what was registered before the pause is registered after it")
+			}
+			after, o := stops.open("m")
+			if len(o.Evicted) != 1 || o.Evicted[0].ID != "other.1" {
+				t.Errorf("evicted %+v, want the oldest of the others", o.Evicted)
+			}
+			if _, o := other.open("m"); o.Ghosts != 0 || len(o.Evicted) != 1 || o.Evicted[0].ID != "other.2" {
+				t.Errorf("by an older list: %+v", o)
+			}
+			if gone := stops.missing(after); len(gone) != 0 {
+				t.Error("what was opened after the pause is gone")
+			}
+		})
+	}
+}
+
+// TestResign has an instance end in order: others count on its places at once.
+func TestResign(t *testing.T) {
+	for kind, connect := range servers {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			client := connect(t)
+			prefix := redistest.Prefix(t, client)
+			now := newClock()
+			ends := newInstance(t, newCap(t, client, prefix), "ends", now)
+			other := newInstance(t, newCap(t, connect(t), prefix), "other", now)
+			ends.open("m")
+			if err := ends.cap.Resign(t.Context(), "ends"); err != nil {
+				t.Fatal(err)
+			}
+			now.advance(time.Millisecond)
+			other.renew()
+			if _, o := other.open("m"); o.Ghosts != 1 {
+				t.Errorf("%d ghosts, want 1", o.Ghosts)
+			}
+		})
+	}
+}

@@ -1,0 +1,91 @@
+package redissse_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/redissse"
+)
+
+// heard is what a listener is told. Nothing is heard beyond what a test expects, so
+// that no channel of it is ever full.
+type heard struct {
+	t        *testing.T
+	messages chan sse.Message
+	ups      chan struct{}
+	downs    chan struct{}
+	stop     context.CancelFunc
+	ended    chan error
+}
+
+// listen begins to hear, and returns when it does. It ends with the test.
+func listen(t *testing.T, b *redissse.Broker) *heard {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	h := &heard{
+		t: t, stop: stop, ended: make(chan error, 1),
+		messages: make(chan sse.Message, 10_000), ups: make(chan struct{}, 100), downs: make(chan struct{}, 100),
+	}
+	var over sync.WaitGroup
+	over.Go(func() {
+		h.ended <- b.Listen(ctx, sse.Listener{
+			Hear: func(m sse.Message) { h.messages <- m },
+			Up:   func() { h.ups <- struct{}{} },
+			Down: func() { h.downs <- struct{}{} },
+		})
+	})
+	t.Cleanup(func() {
+		stop()
+		over.Wait()
+	})
+	wait(t, "up", h.ups)
+	return h
+}
+
+// wait takes what must come. It is far longer than it takes.
+func wait[T any](t *testing.T, what string, from <-chan T) (got T) {
+	t.Helper()
+	select {
+	case got = <-from:
+	case <-time.After(30 * time.Second):
+		t.Fatalf("no %s", what)
+	}
+	return got
+}
+
+// TestListenEnds returns nil when its context ends, and an error when the client does.
+func TestListenEnds(t *testing.T) {
+	for kind, connect := range servers {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			client := connect(t)
+			h := listen(t, newBroker(t, client, brokerPrefix(t, client)))
+			h.stop()
+			if err := wait(t, "end", h.ended); err != nil {
+				t.Errorf("ended with %v", err)
+			}
+			if len(h.downs) != 0 {
+				t.Error("its end was said to be a loss")
+			}
+		})
+	}
+	t.Run("closed client", func(t *testing.T) {
+		t.Parallel()
+		client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1})
+		if err := client.Close(); err != nil {
+			t.Fatal(err)
+		}
+		err := newBroker(t, client, redissse.BrokerConfig{}).Listen(t.Context(), sse.Listener{
+			Hear: func(sse.Message) {}, Up: func() {}, Down: func() {},
+		})
+		if !errors.Is(err, redis.ErrClosed) {
+			t.Errorf("ended with %v", err)
+		}
+	})
+}

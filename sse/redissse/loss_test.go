@@ -1,0 +1,224 @@
+package redissse_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/redistest"
+	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/redissse"
+)
+
+func contains(text string, all ...string) bool {
+	for _, one := range all {
+		if !strings.Contains(text, one) {
+			return false
+		}
+	}
+	return true
+}
+
+// TestFlush loses all data: what was registered is known to be gone, instances come
+// back with their leases, and the cap holds for what opens from then on.
+func TestFlush(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartServer(t)
+	admin := open(t, s.URL())
+	now := newClock()
+	var all []*instance
+	for n := range 3 {
+		all = append(all, newInstance(t, newCap(t, open(t, s.URL()), ""), fmt.Sprint("i", n), now))
+	}
+	var before []sse.Conn
+	for n := range 30 {
+		c, _ := all[n%3].open(fmt.Sprint("m", n%10))
+		before = append(before, c)
+	}
+	if gone := all[0].missing(before...); len(gone) != 0 {
+		t.Fatalf("%v are gone before the flush", gone)
+	}
+	if err := admin.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	missing, err := all[0].cap.Gone(t.Context(), before)
+	if err != nil || len(missing) != len(before) {
+		t.Fatalf("%d of %d are gone, %v", len(missing), len(before), err)
+	}
+	for _, m := range missing {
+		if m.Evicted {
+			t.Errorf("%s is said to be evicted", m.ID)
+		}
+	}
+	now.advance(lease / 3)
+	for range 2 { // the first does not know the others yet
+		for _, i := range all {
+			i.renew()
+		}
+	}
+	if len(all[0].live.Instances) != 3 {
+		t.Errorf("the leases after the flush are %+v", all[0].live)
+	}
+	for n := range 60 {
+		_, o := all[n%3].open(fmt.Sprint("m", n%10))
+		if o.Ghosts != 0 {
+			t.Errorf("%d ghosts after the flush", o.Ghosts)
+		}
+	}
+	for n := range 10 {
+		if c, err := admin.ZCard(t.Context(), fmt.Sprintf("sse:notification:{m%d}", n)).Result(); err != nil || c != 3 {
+			t.Errorf("%d are registered of a member, %v", c, err)
+		}
+	}
+	if err := all[0].cap.Close(t.Context(), before); err != nil {
+		t.Error(err)
+	}
+	if n := all[0].sweep(); n != 0 {
+		t.Errorf("%d ghosts are left", n)
+	}
+}
+
+// TestLostScripts runs each script on a server that has forgotten it.
+func TestLostScripts(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartServer(t)
+	admin := open(t, s.URL())
+	i := newInstance(t, newCap(t, open(t, s.URL()), ""), "i", nil)
+	forget := func() {
+		if err := admin.ScriptFlush(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forget()
+	i.renew()
+	forget()
+	var conns []sse.Conn
+	for n := range 5 {
+		c, _ := i.open(fmt.Sprint("m", n))
+		conns = append(conns, c)
+	}
+	forget()
+	if gone := i.missing(conns...); len(gone) != 0 {
+		t.Errorf("gone: %v", gone)
+	}
+	forget()
+	if n := i.sweep(); n != 0 {
+		t.Errorf("%d were swept", n)
+	}
+	forget()
+	if err := i.cap.Close(t.Context(), conns[:3]); err != nil {
+		t.Error(err)
+	}
+	if gone := i.missing(conns...); len(gone) != 3 {
+		t.Errorf("gone after three were closed: %v", gone)
+	}
+}
+
+// TestDown: no call succeeds, in a class that says that it may help to ask again.
+func TestDown(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartServer(t)
+	client := open(t, s.URL())
+	c, b := newCap(t, client, ""), newBroker(t, client, redissse.BrokerConfig{})
+	s.Kill()
+	for name, err := range callAll(t.Context(), c, b) {
+		if fault.Of(err) != fault.Infrastructure {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// callAll makes each call there is.
+func callAll(ctx context.Context, c *redissse.Cap, b *redissse.Broker) map[string]error {
+	conn := sse.Conn{Member: "m", ID: "i.1", Token: "t"}
+	live, err := c.Renew(ctx, "i", lease)
+	_, open := c.Open(ctx, rules, live, conn)
+	_, gone := c.Gone(ctx, []sse.Conn{conn})
+	closed := c.Close(ctx, []sse.Conn{conn})
+	_, swept := c.Sweep(ctx, rules, live, "")
+	return map[string]error{
+		"renew": err, "open": open, "gone": gone, "close": closed, "sweep": swept,
+		"resign": c.Resign(ctx, "i"), "publish": b.Publish(ctx, sse.Message{Kind: sse.Mute, To: "m"}),
+	}
+}
+
+// TestForbidden: a user who may not is told what to allow, and may all with it.
+func TestForbidden(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartServer(t)
+	admin := open(t, s.URL())
+	as := func(user string, may ...string) (*redissse.Cap, *redissse.Broker) {
+		t.Helper()
+		args := []any{"ACL", "SETUSER", user, "on", ">secret", "resetchannels"}
+		for _, one := range may {
+			args = append(args, one)
+		}
+		if err := admin.Do(t.Context(), args...).Err(); err != nil {
+			t.Fatal(err)
+		}
+		client := redis.NewClient(&redis.Options{
+			Addr: s.Address, Username: user, Password: "secret", ContextTimeoutEnabled: true, MaxRetries: -1,
+		})
+		t.Cleanup(func() {
+			if err := client.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return newCap(t, client, ""), newBroker(t, client, redissse.BrokerConfig{})
+	}
+	little, whisper := as("little", "~*", "+evalsha", "+eval", "+publish", "+subscribe")
+	told := func(err error, on string) []string {
+		t.Helper()
+		if fault.Of(err) != fault.Infrastructure {
+			t.Fatalf("without permission: %v", err)
+		}
+		_, list, found := strings.Cut(err.Error(), "allow it ")
+		list, rest, on2 := strings.Cut(list, on)
+		if !found || !on2 || strings.Contains(err.Error(), "secret") {
+			t.Fatalf("a user without permission is told %v", err)
+		}
+		may := strings.Fields(list)
+		for _, word := range strings.Fields(strings.TrimSuffix(rest, ":")) {
+			if word = strings.Trim(word, ",:"); strings.HasPrefix(word, "sse:") || strings.HasPrefix(word, "&sse:") {
+				may = append(may, word)
+			}
+		}
+		return may
+	}
+	_, err := little.Renew(t.Context(), "i", lease)
+	may := told(err, " on the keys ")
+	for i, word := range may {
+		if strings.HasPrefix(word, "sse:") {
+			may[i] = "~" + word
+		}
+	}
+	err = whisper.Listen(t.Context(), sse.Listener{Hear: func(sse.Message) {}, Up: func() {}, Down: func() {}})
+	may = append(may, told(err, " on the channels ")...)
+
+	c, b := as("enough", may...)
+	for name, err := range callAll(t.Context(), c, b) {
+		if err != nil {
+			t.Errorf("%s by a user with %v: %v", name, may, err)
+		}
+	}
+	i := newInstance(t, c, "i", nil)
+	for range 5 { // evictions
+		i.open("m")
+	}
+	again := sse.Conn{Member: "m", ID: "i.9", Token: "tab of i.5"}
+	if o, err := c.Open(t.Context(), rules, i.live, again); err != nil || len(o.Replaced) != 1 {
+		t.Errorf("the same tab again: %+v, %v", o, err)
+	}
+	i.missing(again, sse.Conn{Member: "m", ID: "i.1", Token: "tab of i.1"})
+	if err := c.Close(t.Context(), []sse.Conn{again, {Member: "m", ID: "i.3", Token: "x"}, {Member: "m", ID: "i.4", Token: "x"}}); err != nil {
+		t.Error(err)
+	}
+	i.sweep()
+	h := listen(t, b)
+	publish(t, b, sse.Message{Kind: sse.Disconnect, To: "m", Arg: "i.1"})
+	wait(t, "message", h.messages)
+}

@@ -1,0 +1,79 @@
+package redissse
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/sse"
+)
+
+// remembered is how many evicted tabs of a member are at least.
+const remembered = 32
+
+// Open registers a connection; see [sse.Cap].
+func (c *Cap) Open(ctx context.Context, r sse.Rules, live sse.Live, conn sse.Conn) (sse.Opened, error) {
+	const what = "open a stream"
+	err := checkRules(what, r)
+	if err == nil {
+		err = checkConn(what, conn)
+	}
+	if err != nil {
+		return sse.Opened{}, err
+	}
+	args := append(ghostArgs(r, live), conn.ID, conn.Token, r.Max, remembered)
+	answer, err := c.run(ctx, c.scripts.open, c.keys.of(conn.Member), args...).Slice()
+	if err != nil {
+		return sse.Opened{}, c.failed(what, err)
+	}
+	if len(answer) > 0 && answer[0] == "evicted" {
+		return sse.Opened{}, fmt.Errorf("redissse: %s: %w", what, fault.MarkPermanent(sse.ErrEvicted))
+	}
+	opened, ok := readOpened(conn.Member, answer)
+	if !ok {
+		return sse.Opened{}, c.failed(what, errAnswer)
+	}
+	// After the script, so that a sweep which forgets the member at this moment
+	// either looks again and finds the entry, or is overtaken by this.
+	if _, err := c.register.Do(ctx, conn.Member); err != nil {
+		return sse.Opened{}, c.failed(what, err)
+	}
+	return opened, nil
+}
+
+// ghostArgs is what ghosts.lua is told.
+func ghostArgs(r sse.Rules, live sse.Live) []any {
+	args := make([]any, 0, 8+len(live.Instances))
+	args = append(args, ms(r.Lifetime), live.At.UnixMilli(), len(live.Instances))
+	for _, instance := range live.Instances {
+		args = append(args, instance)
+	}
+	return args
+}
+
+func readOpened(member string, answer []any) (o sse.Opened, ok bool) {
+	if len(answer) == 1 && answer[0] == "known" {
+		return o, true
+	}
+	if len(answer) < 3 || answer[0] != "opened" {
+		return o, false
+	}
+	ghosts, ok1 := answer[1].(int64)
+	replaced, ok2 := answer[2].(int64)
+	rest := answer[3:]
+	if !ok1 || !ok2 || len(rest)%2 != 0 || int(replaced) > len(rest)/2 {
+		return o, false
+	}
+	conns := make([]sse.Conn, 0, len(rest)/2)
+	for i := 0; i < len(rest); i += 2 {
+		conns = append(conns, sse.Conn{Member: member, ID: fmt.Sprint(rest[i]), Token: fmt.Sprint(rest[i+1])})
+	}
+	o.Ghosts = int(ghosts)
+	if replaced > 0 {
+		o.Replaced = conns[:replaced:replaced]
+	}
+	if len(conns) > int(replaced) {
+		o.Evicted = conns[replaced:]
+	}
+	return o, true
+}

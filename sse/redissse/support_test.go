@@ -1,0 +1,171 @@
+package redissse_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/redissse"
+)
+
+func TestMain(m *testing.M) {
+	redis.SetLogger(silence{})
+	goleak.VerifyTestMain(m)
+}
+
+// silence is for the client's own words about servers that are gone.
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
+
+func open(t testing.TB, url string) redis.UniversalClient {
+	t.Helper()
+	client, err := redisdb.Open(url, redisdb.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Errorf("close the client: %v", err)
+		}
+	})
+	return client
+}
+
+// servers opens a client of each kind of Redis.
+var servers = map[string]func(t testing.TB) redis.UniversalClient{
+	"redis": func(t testing.TB) redis.UniversalClient { t.Helper(); return open(t, servicetest.Redis(t)) },
+	"cluster": func(t testing.TB) redis.UniversalClient {
+		t.Helper()
+		return open(t, "redis://"+servicetest.RedisCluster(t))
+	},
+}
+
+func newCap(t testing.TB, client redis.UniversalClient, prefix string) *redissse.Cap {
+	t.Helper()
+	// The nodes of the Cluster of the tests are on one machine.
+	c, err := redissse.NewCap(client, redissse.CapConfig{Prefix: prefix, Skew: time.Nanosecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func newBroker(t testing.TB, client redis.UniversalClient, cfg redissse.BrokerConfig) *redissse.Broker {
+	t.Helper()
+	b, err := redissse.NewBroker(client, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+const lease = 15 * time.Second
+
+var rules = sse.Rules{Max: 3, Lifetime: 30 * time.Minute}
+
+// clock is the time of Redis, for all instances of a test.
+type clock struct{ µs atomic.Int64 }
+
+func newClock() *clock {
+	c := &clock{}
+	c.µs.Store(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).UnixMicro())
+	return c
+}
+
+func (c *clock) advance(d time.Duration) { c.µs.Add(d.Microseconds()) }
+
+// instance is a process with streams.
+type instance struct {
+	t      *testing.T
+	cap    *redissse.Cap
+	name   string
+	live   sse.Live
+	behind time.Duration // by how much the nodes of members are behind that of leases
+	opened int
+}
+
+func newInstance(t *testing.T, c *redissse.Cap, name string, time *clock) *instance {
+	t.Helper()
+	i := &instance{t: t, cap: c, name: name}
+	if time != nil {
+		redissse.Clocked(c, func() int64 { return time.µs.Load() - i.behind.Microseconds() })
+	}
+	i.renew()
+	return i
+}
+
+func (i *instance) renew() sse.Live {
+	i.t.Helper()
+	live, err := i.cap.Renew(i.t.Context(), i.name, lease)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	i.live = live
+	return live
+}
+
+// open opens a stream in a new tab.
+func (i *instance) open(member string) (sse.Conn, sse.Opened) {
+	i.t.Helper()
+	i.opened++
+	id := fmt.Sprintf("%s.%d", i.name, i.opened)
+	c := sse.Conn{Member: member, ID: id, Token: "tab of " + id}
+	o, err := i.cap.Open(i.t.Context(), rules, i.live, c)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	return c, o
+}
+
+// missing returns which of some connections are not registered, by their ids.
+func (i *instance) missing(conns ...sse.Conn) map[string]bool {
+	i.t.Helper()
+	gone, err := i.cap.Gone(i.t.Context(), conns)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	ids := map[string]bool{}
+	for _, m := range gone {
+		ids[m.ID] = true
+	}
+	return ids
+}
+
+// sweep sweeps once over all.
+func (i *instance) sweep() (removed int) {
+	i.t.Helper()
+	for from := ""; ; {
+		s, err := i.cap.Sweep(i.t.Context(), rules, i.live, from)
+		if err != nil {
+			i.t.Fatal(err)
+		}
+		removed += s.Removed
+		if s.Done {
+			return removed
+		}
+		from = s.Next
+	}
+}
+
+// eventually waits for what a server is about to do.
+func eventually(t *testing.T, what string, try func() error) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		err := try()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+}

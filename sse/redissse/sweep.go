@@ -1,0 +1,136 @@
+package redissse
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/sse"
+)
+
+const (
+	// page is how many members one call of Sweep looks at.
+	page = 100
+	// registerWithin bounds the call that puts members into the registry.
+	registerWithin = 2 * time.Second
+	// cursor begins Swept.Next, before the member who was the last.
+	cursor = "after "
+)
+
+// add puts members into the registry, which is a sorted set with equal scores: it is
+// read in the order of names, so that a sweep can go on where it was, also at a
+// replica that has taken over.
+func (c *Cap) add(ctx context.Context, members []string) ([]struct{}, error) {
+	all := make([]redis.Z, len(members))
+	for i, member := range members {
+		all[i].Member = member
+	}
+	return make([]struct{}, len(members)), c.client.ZAdd(ctx, c.keys.members(), all...).Err()
+}
+
+// Sweep removes the ghosts of up to a hundred members; see [sse.Cap].
+func (c *Cap) Sweep(ctx context.Context, r sse.Rules, live sse.Live, from string) (sse.Swept, error) {
+	const what = "sweep"
+	if err := checkRules(what, r); err != nil {
+		return sse.Swept{}, err
+	}
+	after := "-"
+	if from != "" {
+		name, ok := strings.CutPrefix(from, cursor)
+		if !ok || name == "" {
+			return sse.Swept{}, bad(what, "it is to go on at %.20q, where no other has ended; give Swept.Next", from)
+		}
+		after = "(" + name
+	}
+	members, err := c.client.ZRangeByLex(ctx, c.keys.members(), &redis.ZRangeBy{Min: after, Max: "+", Count: page}).Result()
+	if err != nil {
+		return sse.Swept{}, c.failed(what, err)
+	}
+	removed, err := c.sweep(ctx, r, live, members)
+	if err != nil {
+		return sse.Swept{}, c.failed(what, err)
+	}
+	swept := sse.Swept{Removed: removed, Done: len(members) < page}
+	if !swept.Done {
+		swept.Next = cursor + members[len(members)-1]
+	}
+	return swept, nil
+}
+
+func (c *Cap) sweep(ctx context.Context, r sse.Rules, live sse.Live, members []string) (removed int, err error) {
+	counts, err := c.purge(ctx, r, live, members)
+	if err != nil {
+		return 0, err
+	}
+	var empty []string
+	for i, member := range members {
+		removed += int(counts[i][0])
+		if counts[i][1] == 0 {
+			empty = append(empty, member)
+		}
+	}
+	if len(empty) > 0 {
+		err = c.forget(ctx, r, live, empty)
+	}
+	return removed, err
+}
+
+// purge removes ghosts, and returns for each member how many there were, and how
+// many entries are left.
+func (c *Cap) purge(ctx context.Context, r sse.Rules, live sse.Live, members []string) ([][]int64, error) {
+	if len(members) == 0 {
+		return nil, nil
+	}
+	asks := make([]ask, len(members))
+	for i, member := range members {
+		asks[i] = ask{c.keys.of(member), ghostArgs(r, live)}
+	}
+	answers, err := c.runAll(ctx, c.scripts.sweep, asks)
+	if err != nil {
+		return nil, err
+	}
+	counts := make([][]int64, len(members))
+	for i, answer := range answers {
+		if counts[i], err = answer.Int64Slice(); err == nil && len(counts[i]) != 2 {
+			err = errAnswer
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return counts, nil
+}
+
+// forget takes members out of the registry, and puts those back who have opened a
+// stream before that. Who opens one later registers after it.
+func (c *Cap) forget(ctx context.Context, r sse.Rules, live sse.Live, members []string) error {
+	all := make([]any, len(members))
+	for i, member := range members {
+		all[i] = member
+	}
+	if err := c.client.ZRem(ctx, c.keys.members(), all...).Err(); err != nil {
+		return err
+	}
+	counts, err := c.purge(ctx, r, live, members)
+	if err != nil {
+		// Who has streams may be among them.
+		_, added := c.add(ctx, members)
+		if added == nil {
+			added = err
+		}
+		return added
+	}
+	var back []string
+	for i, member := range members {
+		if counts[i][1] > 0 {
+			back = append(back, member)
+		}
+	}
+	if len(back) == 0 {
+		return nil
+	}
+	_, err = c.add(ctx, back)
+	return err
+}

@@ -1,0 +1,158 @@
+package sse
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Replayer reads what a client has missed from where events are stored.
+type Replayer interface {
+	// Replay returns the events after those of the cursors, oldest first: of each
+	// name that has a cursor those that come after it, and of the others what a
+	// new client is to see. It bounds itself, by its own idea of what is worth
+	// showing, such as the newest 10; a client gets all of what it returns.
+	Replay(ctx context.Context, since Cursors) ([]Event, error)
+}
+
+// ReplayFunc is a function that is a [Replayer].
+type ReplayFunc func(ctx context.Context, since Cursors) ([]Event, error)
+
+// Replay calls f.
+func (f ReplayFunc) Replay(ctx context.Context, since Cursors) ([]Event, error) { return f(ctx, since) }
+
+// missed reads what a stream has missed.
+func (h *Hub) missed(ctx context.Context, s *stream, since []string) (frames []frame, err error) {
+	if s.replay == nil {
+		return nil, nil
+	}
+	defer func() { // it may run in a goroutine of ours
+		if p := recover(); p != nil {
+			frames, err = nil, fmt.Errorf("sse: the Replayer panicked: %v", p)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, h.cfg.ReplayTimeout)
+	defer cancel()
+	events, err := s.replay.Replay(ctx, cursors(h.cfg.Cursors, since))
+	if err != nil {
+		return nil, fmt.Errorf("sse: replay: %w", err)
+	}
+	frames = make([]frame, 0, len(events))
+	for _, e := range events {
+		id := e.ID
+		if cursor := slices.Index(h.cfg.Cursors, e.Name); id != "" {
+			if cursor < 0 || !validID(id) {
+				return nil, invalid("the replayed event %q has the id %q, which is no cursor", e.Name, id)
+			}
+			id = h.plainID(cursor, id)
+		}
+		b, err := encode(e.Name, id, e.Data)
+		if err != nil {
+			return nil, err
+		}
+		frames = append(frames, h.frame(e.Name, e.ID, b))
+	}
+	return frames, nil
+}
+
+// catchUp reads what a stream has missed since its mark, or from where its client
+// stands when it opens, and lets it go on.
+func (h *Hub) catchUp(ctx context.Context, s *stream, opens bool) error {
+	since, ok := s.hold(opens)
+	if !ok {
+		return nil
+	}
+	frames, err := h.missed(ctx, s, since)
+	if err != nil {
+		h.cfg.Logger.Warn("sse: what a stream has missed could not be read", "error", err)
+		s.end(Unsynced, fallbackFrame(h.cfg.spread(), h.cfg.Inbox))
+	}
+	h.stats.replayed.Add(int64(len(frames)))
+	s.release(frames)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case s.replay == nil:
+	case !h.brokerUp:
+		s.mark()
+	case s.marked(): // while it was catching up
+		h.resyncer.add([]*stream{s})
+	}
+	return err
+}
+
+// up and down are told by the broker. Streams note where they stood when events
+// began to be lost, and are brought up to date from there.
+func (h *Hub) up() {
+	h.mu.Lock()
+	h.brokerUp = true
+	h.settle()
+	h.mu.Unlock()
+	h.resyncer.add(h.audience.all())
+}
+
+func (h *Hub) down() {
+	h.mu.Lock()
+	h.brokerUp = false
+	h.settle()
+	h.mu.Unlock()
+	h.stats.gaps.Add(1)
+	for _, s := range h.audience.all() {
+		if s.replay != nil {
+			s.mark()
+		}
+	}
+}
+
+// resyncer brings streams up to date, a few at a time.
+type resyncer struct {
+	mu    sync.Mutex
+	queue []*stream
+	wake  chan struct{}
+}
+
+func (r *resyncer) add(streams []*stream) {
+	r.mu.Lock()
+	for _, s := range streams {
+		if s.replay != nil {
+			r.queue = append(r.queue, s)
+		}
+	}
+	r.mu.Unlock()
+	notify(r.wake)
+}
+
+func (r *resyncer) next() *stream {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.queue) == 0 {
+		r.queue = nil
+		return nil
+	}
+	s := r.queue[0]
+	r.queue = r.queue[1:]
+	return s
+}
+
+func (r *resyncer) run(h *Hub) func(context.Context) {
+	return func(ctx context.Context) {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-r.wake:
+			}
+			var workers sync.WaitGroup
+			for range h.cfg.Resyncs {
+				workers.Go(func() {
+					for s := r.next(); s != nil && ctx.Err() == nil; s = r.next() {
+						// The stream ends by itself when this fails.
+						_ = h.catchUp(ctx, s, false)
+					}
+				})
+			}
+			workers.Wait()
+		}
+	}
+}

@@ -1,0 +1,269 @@
+package sse_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/memsse"
+)
+
+// stored is a table of events, as an app has it.
+type stored struct {
+	mu     sync.Mutex
+	events []sse.Event
+	during func() // called while the first Replay is under way
+}
+
+func (s *stored) add(name string, id int) sse.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := sse.Event{Name: name, ID: strconv.Itoa(id), Data: fmt.Appendf(nil, "%s%d", name, id)}
+	s.events = append(s.events, e)
+	return e
+}
+
+func (s *stored) Replay(_ context.Context, since sse.Cursors) ([]sse.Event, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.during != nil {
+		during := s.during
+		s.during = nil
+		s.mu.Unlock()
+		during()
+		s.mu.Lock()
+	}
+	var missed []sse.Event
+	for _, e := range s.events {
+		id, err := strconv.Atoi(e.ID)
+		if err != nil {
+			return nil, err
+		}
+		if last, err := strconv.Atoi(since[e.Name]); err != nil || id > last {
+			missed = append(missed, e)
+		}
+	}
+	return missed, nil
+}
+
+func TestAfterACutNothingIsMissingAndNothingTwice(t *testing.T) {
+	both(t, func(t *testing.T, lean bool) {
+		for _, many := range []int{20, 200} { // fewer and more than a stream remembers
+			s, table := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean}), &stored{}
+			s.replay = table
+			ctx := t.Context()
+			var want []string
+			n := 0
+			commit := func(publish bool) {
+				n++
+				e := table.add("notification", n)
+				want = append(want, string(e.Data))
+				if publish {
+					must(t, s.ToMember(ctx, "ann", e))
+				}
+			}
+			for range many {
+				commit(true) // nobody is there
+			}
+			// While the replay is read some are stored and sent, and others are only
+			// stored: those are sent when the stream is live.
+			var late []sse.Event
+			during := make(chan struct{})
+			table.during = func() {
+				defer close(during)
+				for range 5 {
+					commit(true)
+				}
+				commit(false)
+				late = append(late, table.events[len(table.events)-1])
+			}
+			c := dial(t, s.url+"?member=ann", "Last-Event-ID", "5;chat=3")
+			<-during
+			for _, data := range want[5:many] {
+				c.gets(data)
+			}
+			c.gets(want[many:]...)
+			for _, e := range late {
+				must(t, s.ToMember(ctx, "ann", e))
+			}
+			commit(true)
+			c.gets(want[len(want)-1])
+			last := fmt.Sprintf("%d;chat=3", n)
+			must(t, s.ToMember(ctx, "ann", text("end")))
+			if e := c.next(); e.Data != "end" || e.LastID != last {
+				t.Errorf("at the end there is %+v, want the id %q", e, last)
+			}
+			s.end()
+		}
+	})
+}
+
+func TestBothCursorsResume(t *testing.T) {
+	both(t, func(t *testing.T, lean bool) {
+		s, table := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean}), &stored{}
+		s.replay = table
+		for i := 1; i <= 4; i++ {
+			table.add("notification", i)
+			table.add("chat", i)
+		}
+		c := dial(t, s.url+"?member=ann", "Last-Event-ID", "3;chat=1")
+		c.gets("chat2", "chat3", "notification4")
+		if e := c.next(); e.Data != "chat4" || e.LastID != "4;chat=4" {
+			t.Errorf("at the end there is %+v", e)
+		}
+		// A client that cannot set the header, and one that made it up.
+		query := dial(t, s.url+"?member=bob&lastEventId=4%3Bchat%3D3")
+		query.gets("chat4")
+		madeUp := dial(t, s.url+"?member=eve", "Last-Event-ID", "4;chat=4;chat=4")
+		madeUp.gets("notification1", "chat1")
+	})
+}
+
+// broken lets a test cut a broker.
+type broken struct {
+	*memsse.Broker
+	mu  sync.Mutex
+	l   []sse.Listener
+	cut atomic.Bool
+}
+
+func (b *broken) Listen(ctx context.Context, l sse.Listener) error {
+	hear := l.Hear
+	l.Hear = func(m sse.Message) {
+		if !b.cut.Load() {
+			hear(m)
+		}
+	}
+	b.mu.Lock()
+	b.l = append(b.l, l)
+	b.mu.Unlock()
+	return b.Broker.Listen(ctx, l)
+}
+
+func (b *broken) set(down bool) {
+	b.cut.Store(down)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, l := range b.l {
+		if down {
+			l.Down()
+		} else {
+			l.Up()
+		}
+	}
+}
+
+func TestWhatTheBrokerLostIsReadFromTheTable(t *testing.T) {
+	both(t, func(t *testing.T, lean bool) {
+		b, table := &broken{Broker: newBroker(t)}, &stored{}
+		s := start(t, newCap(t), b, sse.Config{Lean: lean})
+		s.replay = table
+		ctx := t.Context()
+		send := func(id int) { t.Helper(); must(t, s.ToMember(ctx, "ann", table.add("notification", id))) }
+		c := dial(t, s.url+"?member=ann")
+		send(1)
+		c.gets("notification1")
+		b.set(true)
+		send(2)
+		send(3)
+		late := dial(t, s.url+"?member=ann", "Last-Event-ID", "2") // comes while the broker is away
+		late.gets("notification3")
+		send(4)
+		b.set(false)
+		c.gets("notification2", "notification3", "notification4")
+		late.gets("notification4")
+		send(5)
+		c.gets("notification5")
+		late.gets("notification5")
+		if n := s.Stats().Gaps; n != 1 {
+			t.Errorf("%d gaps", n)
+		}
+	})
+}
+
+func TestAReplayThatFailsEndsTheStream(t *testing.T) {
+	both(t, func(t *testing.T, lean bool) {
+		s := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean, Inbox: "/inbox"})
+		for i, replay := range []sse.ReplayFunc{
+			func(context.Context, sse.Cursors) ([]sse.Event, error) { return nil, errors.New("no table") },
+			func(context.Context, sse.Cursors) ([]sse.Event, error) { panic("a bug") },
+			func(context.Context, sse.Cursors) ([]sse.Event, error) {
+				return []sse.Event{{Name: "chat", ID: "a b"}}, nil
+			},
+		} {
+			s.replay = replay
+			c := dial(t, s.url+"?member=ann")
+			if e := c.next(); e.Name != "fallback" || e.Data != `{"inbox":"/inbox"}` {
+				t.Errorf("it ends with %+v", e)
+			}
+			c.over()
+			eventually(t, "it is counted", func() bool { return s.Stats().Ended[sse.Unsynced] == int64(i+1) })
+		}
+	})
+}
+
+// Many streams, an event each millisecond, and clients that are cut and come
+// back all the time: each sees each event once, in order.
+func TestClientsThatComeAndGoSeeEachEventOnce(t *testing.T) {
+	both(t, func(t *testing.T, lean bool) {
+		const clients, events = 6, 300
+		s, table := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean}), &stored{}
+		s.replay = table
+		var all sync.WaitGroup
+		var cuts atomic.Int64
+		for i := range clients {
+			all.Go(func() {
+				var seen []string
+				last := ""
+				for len(seen) < events {
+					c := dial(t, fmt.Sprintf("%s?member=m%d&token=t", s.url, i), "Last-Event-ID", last)
+					for range 7 + 5*i {
+						e, ok := c.comes()
+						if !ok || e.Name != "notification" { // too much came at once, and it was cut
+							break
+						}
+						seen, last = append(seen, e.Data), e.LastID
+						if len(seen) == events {
+							break
+						}
+					}
+					c.close()
+					<-c.ended
+					cuts.Add(1)
+				}
+				for n, data := range seen {
+					if want := fmt.Sprintf("notification%d", n+1); data != want {
+						t.Errorf("client %d sees %q as event %d", i, data, n+1)
+						return
+					}
+				}
+			})
+		}
+		for n := 1; n <= events; n++ {
+			must(t, s.ToAll(t.Context(), table.add("notification", n)))
+		}
+		all.Wait()
+		if cuts.Load() < clients*2 {
+			t.Errorf("%d cuts", cuts.Load())
+		}
+	})
+}
+
+func TestCursorsAreGivenToTheReplayer(t *testing.T) {
+	s := start(t, newCap(t), newBroker(t), sse.Config{})
+	given := make(chan []string, 1)
+	s.replay = sse.ReplayFunc(func(_ context.Context, since sse.Cursors) ([]sse.Event, error) {
+		given <- []string{since["notification"], since["chat"]}
+		return nil, nil
+	})
+	dial(t, s.url+"?member=ann", "Last-Event-ID", ";chat=9")
+	if got := <-given; !slices.Equal(got, []string{"", "9"}) {
+		t.Errorf("given are %q", got)
+	}
+}

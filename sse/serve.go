@@ -1,0 +1,181 @@
+package sse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Stream is what a request is to be given.
+type Stream struct {
+	// Member is who it is for; 1 to 256 bytes. It has to be proven by the caller.
+	Member string
+	// Token is an opaque id of the tab, the same when it comes back; at most 128
+	// bytes. A tab that was evicted gets no stream by its token for a lifetime, and
+	// one that comes back before its old connection was noticed to be dead takes
+	// its place. Without one, each request counts as another tab, and the client
+	// has to heed the `evicted` event.
+	Token string
+	// Rooms are those that the member is in.
+	Rooms []string
+	// Muted keeps the events of Config.Muted back.
+	Muted bool
+	// Replay reads what the client has missed; nil when nothing is kept.
+	Replay Replayer
+}
+
+// Serve answers a request with a stream. It returns when the stream has ended,
+// or with Config.Lean when the stream goes on without it. The request was
+// answered in any case: what Serve returns says why there was no stream, and is
+// nil for one that has ended in whichever way.
+//
+// A tab that was evicted is answered 204, after which an EventSource stops. While
+// the Cap cannot be asked an EventSource gets a stream of one `fallback` event
+// with Config.Inbox and comes back by itself, and others get 503 with Retry-After.
+func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, st Stream) error {
+	if err := st.validate(); err != nil {
+		http.Error(w, "the stream cannot be opened", http.StatusBadRequest)
+		return err
+	}
+	s, err := h.open(r, st)
+	switch {
+	case errors.Is(err, ErrEvicted):
+		h.stats.evictions.Add(1)
+		w.WriteHeader(http.StatusNoContent)
+		return err
+	case err != nil:
+		h.stats.outages.Add(1)
+		h.refuse(w, r)
+		return err
+	}
+	if h.cfg.Lean {
+		if taken, err := h.serveLean(w, r, s); taken {
+			return err
+		}
+	}
+	return h.servePortable(w, r, s)
+}
+
+func (st Stream) validate() error {
+	if err := checkName("member", st.Member); err != nil {
+		return err
+	}
+	if len(st.Token) > MaxToken {
+		return invalid("a stream's token has %d bytes; give at most %d", len(st.Token), MaxToken)
+	}
+	for _, room := range st.Rooms {
+		if err := checkName("room", room); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open registers a stream: first with this process, holding back what it hears,
+// and then in the Cap, so that it misses neither an event nor its own eviction.
+func (h *Hub) open(r *http.Request, st Stream) (*stream, error) {
+	held, err := h.leased()
+	if err != nil {
+		return nil, err
+	}
+	id := held.instance + "." + strconv.FormatInt(h.number.Add(1), 36)
+	if st.Token == "" {
+		st.Token = id
+	}
+	rooms := slices.Clone(st.Rooms)
+	slices.Sort(rooms)
+	s := &stream{
+		hub:    h,
+		conn:   Conn{Member: st.Member, ID: id, Token: st.Token},
+		replay: st.Replay, rooms: slices.Compact(rooms), muted: st.Muted,
+		expires: time.Now().Add(h.cfg.lifetime()),
+		wake:    make(chan struct{}, 1),
+		wheelAt: -1,
+		holding: true,
+	}
+	s.since = h.cursorsOf(r)
+	s.cursors = slices.Clone(s.since)
+	if !h.audience.add(s, held.generation) {
+		return nil, ErrUnavailable // the lease or the hub has just ended
+	}
+	h.stats.opened.Add(1)
+	ctx, cancel := context.WithTimeout(r.Context(), h.cfg.Timeout)
+	defer cancel()
+	opened, err := h.cap.Open(ctx, h.cfg.rules(), held.live, s.conn)
+	if err != nil {
+		s.end(Refused, nil)
+		h.close(s, !errors.Is(err, ErrEvicted))
+		if errors.Is(err, ErrEvicted) {
+			return nil, ErrEvicted
+		}
+		h.stats.storeErrors.Add(1)
+		return nil, unavailable(fmt.Errorf("open: %w", err))
+	}
+	h.stats.ghosts.Add(int64(opened.Ghosts))
+	h.stats.victims.Add(int64(len(opened.Evicted)))
+	h.disconnect(ctx, opened)
+	return s, nil
+}
+
+// disconnect tells the instances of the victims. One that does not hear of it
+// finds out with the next ping.
+func (h *Hub) disconnect(ctx context.Context, opened Opened) {
+	for _, victims := range [...][]Conn{opened.Replaced, opened.Evicted} {
+		for _, victim := range victims {
+			if s := h.audience.connection(victim.ID); s != nil {
+				s.end(Evicted, []byte(evictedFrame))
+				continue
+			}
+			if err := h.publish(ctx, Message{Kind: Disconnect, To: victim.Member, Arg: victim.ID}); err != nil {
+				h.cfg.Logger.Warn("sse: an eviction could not be told", "error", err)
+			}
+		}
+	}
+}
+
+// close lets a stream go; every way out comes here. registered says that there
+// may be an entry in the Cap.
+func (h *Hub) close(s *stream, registered bool) {
+	s.mu.Lock()
+	if s.ended == 0 {
+		s.ended = Gone
+	}
+	why := s.ended
+	s.pending, s.held, s.recent = nil, nil, nil
+	s.mu.Unlock()
+	h.wheel.remove(s)
+	if registered {
+		h.closer.add(h, s.conn)
+	}
+	if h.audience.remove(s) {
+		h.stats.ended[why].Add(1)
+	}
+}
+
+// refuse answers while there are no streams.
+func (h *Hub) refuse(w http.ResponseWriter, r *http.Request) {
+	after := h.cfg.spread()
+	header := w.Header()
+	if h.cfg.Browser(r) {
+		streamHeader(header)
+		w.WriteHeader(http.StatusOK)
+		// A client that is gone by now needs no answer.
+		_, _ = w.Write(fallbackFrame(after, h.cfg.Inbox))
+		return
+	}
+	header.Set("Retry-After", strconv.Itoa(int((after+time.Second-1)/time.Second)))
+	header.Set("Cache-Control", "no-store")
+	header.Set("Content-Type", "application/problem+json")
+	w.WriteHeader(http.StatusServiceUnavailable)
+	_, _ = fmt.Fprintf(w, `{"type":"about:blank","title":"Streams are not available","status":503,"inbox":%s}`+"\n", quote(h.cfg.Inbox))
+}
+
+func streamHeader(header http.Header) {
+	header.Set("Content-Type", "text/event-stream")
+	header.Set("Cache-Control", "no-cache, no-transform")
+	header.Set("X-Accel-Buffering", "no")
+}

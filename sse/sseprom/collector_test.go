@@ -1,0 +1,131 @@
+package sseprom_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/memsse"
+	"github.com/millrace-go/millrace/sse/sseprom"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newHub(t testing.TB) *sse.Hub {
+	t.Helper()
+	c, err := memsse.NewCap(memsse.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := memsse.NewBroker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hub, err := sse.New(c, b, sse.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hub
+}
+
+// scrape returns each series with its value.
+func scrape(t testing.TB, hub *sse.Hub) map[string]float64 {
+	t.Helper()
+	c, err := sseprom.New(hub, sseprom.Config{Labels: prometheus.Labels{"site": "box"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(c)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			name := []string{family.GetName()}
+			for _, pair := range m.GetLabel() {
+				if pair.GetName() != "site" {
+					name = append(name, pair.GetValue())
+				}
+			}
+			got[strings.Join(name, " ")] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
+		}
+	}
+	return got
+}
+
+func TestAllSeriesAreThereFromTheStart(t *testing.T) {
+	got := scrape(t, newHub(t))
+	for name, value := range got {
+		if value != 0 {
+			t.Errorf("%s is %v", name, value)
+		}
+	}
+	if len(got) != 5+1+9+1+2+4+2+2+1+1+1+1 {
+		t.Errorf("%d series: %v", len(got), got)
+	}
+}
+
+func TestWhatAHubDoes(t *testing.T) {
+	hub := newHub(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- hub.Run(ctx) }()
+	if err := hub.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	request, leave := context.WithCancel(t.Context())
+	opened, served := make(chan struct{}), make(chan error, 1)
+	replay := sse.ReplayFunc(func(context.Context, sse.Cursors) ([]sse.Event, error) {
+		close(opened)
+		return []sse.Event{{Name: "notification", ID: "1"}}, nil
+	})
+	go func() {
+		r := httptest.NewRequestWithContext(request, http.MethodGet, "/", nil)
+		served <- hub.Serve(httptest.NewRecorder(), r, sse.Stream{Member: "ann", Rooms: []string{"r"}, Replay: replay})
+	}()
+	<-opened
+	if err := hub.ToMember(t.Context(), "ann", sse.Event{Data: []byte("x")}); err != nil {
+		t.Fatal(err)
+	}
+	got := scrape(t, hub)
+	for name, want := range map[string]float64{
+		"sse_streams": 1, "sse_members": 1, "sse_rooms": 1, "sse_leased": 1, "sse_hearing": 1, "sse_opened_total": 1, "sse_published_total published": 1,
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %v, want %v", name, got[name], want)
+		}
+	}
+	leave()
+	if err := <-served; err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	got = scrape(t, hub)
+	for name, want := range map[string]float64{"sse_streams": 0, "sse_leased": 0, "sse_ended_total gone": 1, "sse_events_total replayed": 1} {
+		if got[name] != want {
+			t.Errorf("at the end %s is %v, want %v", name, got[name], want)
+		}
+	}
+	if got["sse_writes_total"] < 1 || got["sse_written_bytes_total"] < 10 {
+		t.Errorf("written are %v bytes in %v writes", got["sse_written_bytes_total"], got["sse_writes_total"])
+	}
+}
+
+func TestNewRefusesNoHub(t *testing.T) {
+	if c, err := sseprom.New(nil, sseprom.Config{}); err == nil {
+		t.Errorf("a collector of nothing: %v", c)
+	}
+}

@@ -1,0 +1,71 @@
+package ssetest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/millrace-go/millrace/sse"
+)
+
+func callCases() []CapCase {
+	return []CapCase{
+		capCase("calls-that-cannot-be", func(p *player) error {
+			good := p.conn("1")
+			with := func(change func(c *sse.Conn)) sse.Conn { c := good; change(&c); return c }
+			for what, c := range map[string]sse.Conn{
+				"no member":     with(func(c *sse.Conn) { c.Member = "" }),
+				"a long member": with(func(c *sse.Conn) { c.Member = strings.Repeat("m", sse.MaxMember+1) }),
+				"no instance":   with(func(c *sse.Conn) { c.ID = "1" }),
+				"a long id":     with(func(c *sse.Conn) { c.ID = strings.Repeat("i", sse.MaxToken) + ".1" }),
+				"no token":      with(func(c *sse.Conn) { c.Token = "" }),
+				"a long token":  with(func(c *sse.Conn) { c.Token = strings.Repeat("t", sse.MaxToken+1) }),
+			} {
+				if got, err := p.Cap.Open(p.ctx, three, p.live, c); err == nil {
+					return fmt.Errorf("%s: opened, %+v", what, got)
+				}
+			}
+			if _, err := p.Cap.Open(p.ctx, sse.Rules{Lifetime: long}, p.live, good); err == nil {
+				return fmt.Errorf("a cap of 0 is taken")
+			}
+			many := make([]sse.Conn, sse.MaxConns+1)
+			for i := range many {
+				many[i] = good
+			}
+			if _, err := p.Cap.Gone(p.ctx, many); err == nil {
+				return fmt.Errorf("%d connections are looked up in a call", len(many))
+			}
+			if err := p.Cap.Close(p.ctx, many); err == nil {
+				return fmt.Errorf("%d connections are closed in a call", len(many))
+			}
+			if _, err := p.Cap.Sweep(p.ctx, three, p.live, "\x00no cursor"); err == nil {
+				return fmt.Errorf("a sweep goes on from anywhere")
+			}
+			return nil
+		}),
+		capCase("ended-context", func(p *player) error {
+			ctx, cancel := context.WithCancel(p.ctx)
+			cancel()
+			c := p.conn("1")
+			if _, err := p.Cap.Open(ctx, three, p.live, c); err == nil {
+				return fmt.Errorf("open does not heed its context")
+			}
+			if _, err := p.Cap.Renew(ctx, p.instance, long); err == nil {
+				return fmt.Errorf("renew does not heed its context")
+			}
+			if _, err := p.Cap.Gone(ctx, []sse.Conn{c}); err == nil {
+				return fmt.Errorf("gone does not heed its context")
+			}
+			if err := p.Cap.Close(ctx, []sse.Conn{c}); err == nil {
+				return fmt.Errorf("close does not heed its context")
+			}
+			if _, err := p.Cap.Sweep(ctx, three, p.live, ""); err == nil {
+				return fmt.Errorf("sweep does not heed its context")
+			}
+			if err := p.Cap.Resign(ctx, p.instance); err == nil {
+				return fmt.Errorf("resign does not heed its context")
+			}
+			return nil
+		}),
+	}
+}

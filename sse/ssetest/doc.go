@@ -1,0 +1,49 @@
+// Package ssetest is the conformance suite of [sse.Cap] and [sse.Broker]. Run it
+// on a backend of your own:
+//
+//	func TestCap(t *testing.T) {
+//		ssetest.RunCap(t, func(t *testing.T) ssetest.CapHarness {
+//			return ssetest.CapHarness{Cap: New(…)}
+//		})
+//	}
+//
+//	func TestBroker(t *testing.T) {
+//		ssetest.RunBroker(t, func(t *testing.T) ssetest.BrokerHarness {
+//			return ssetest.BrokerHarness{Broker: NewBroker(…), Cut: …}
+//		})
+//	}
+//
+// Each case returns an error that says which promise was broken and how, so the
+// suite can be run on a broken backend too; this package's own tests do that and
+// show that every case can fail:
+//
+//	broken Cap                                     caught by
+//	has no cap, or one less                        one-too-many-evicts-the-oldest, up-to-the-cap-nobody-goes
+//	evicts the youngest, or by name                one-too-many-evicts-the-oldest, times-are-distinct
+//	names victims in another order                 a-lower-cap-evicts-several
+//	makes young who opens again                    opening-again-changes-nothing
+//	mixes members, or cuts their names             members-are-apart, odd-names
+//	closes nothing, or remembers it as evicted     close-gives-the-place-back, gone-of-many
+//	looks first, and then acts                     openings-race
+//	forgets who was evicted, too soon or never     an-evicted-tab-gets-no-stream, many-evicted-tabs-are-remembered, an-evicted-tab-is-forgotten-in-time
+//	knows no tabs, or evicts those it replaces     a-tab-takes-its-own-place
+//	misses nobody, or says why wrongly             gone-says-why, gone-of-many
+//	has leases that do not end, or does not resign leases-end-unless-they-are-renewed, of-a-dead-instance-is-a-ghost
+//	has a clock that stands                        leases-end-unless-they-are-renewed
+//	keeps ghosts, or names them as victims         too-old-is-a-ghost, of-a-dead-instance-is-a-ghost
+//	takes the young for ghosts                     newer-than-the-list-is-no-ghost
+//	sweeps nothing, or everybody                   sweep-removes-ghosts-only
+//	takes any call, or heeds no context            calls-that-cannot-be, ended-context
+//
+//	broken Broker                                  caught by
+//	loses, doubles or mixes up messages            everybody-hears-everything
+//	changes their order                            order-by-address
+//	cuts frames                                    large-and-binary-frames
+//	needs a listener                               nobody-listens
+//	takes anything                                 messages-that-cannot-be
+//	answers that its context ended                 listening-ends
+//	does not tell a cut, or when it is over        a-cut-is-told
+//
+// Rules come with each call, so that nothing has to be waited for longer than
+// some tens of milliseconds, and no case depends on being fast.
+package ssetest

@@ -1,0 +1,87 @@
+package ssetest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/millrace-go/millrace/sse"
+)
+
+func evictedCases() []CapCase {
+	return []CapCase{
+		capCase("an-evicted-tab-gets-no-stream", func(p *player) error {
+			if err := first(p.opens("1", "2", "3"), p.expect(three, "4", "1")); err != nil {
+				return err
+			}
+			back := p.conn("5")
+			back.Token = p.conn("1").Token
+			if err := first(p.refused(back), p.refused(p.conn("1"))); err != nil {
+				return err
+			}
+			if err := p.registered("2", "3", "4"); err != nil {
+				return fmt.Errorf("after a refusal: %w", err)
+			}
+			// The same token of somebody else is another tab.
+			p.member, p.opened = name("member"), nil
+			if _, err := p.open(three, sse.Conn{Member: p.member, ID: p.conn("6").ID, Token: back.Token}); err != nil {
+				return fmt.Errorf("another member's tab with the token of an evicted one: %w", err)
+			}
+			return p.registered("6")
+		}),
+		capCase("an-evicted-tab-is-forgotten-in-time", func(p *player) error {
+			brief := sse.Rules{Max: 1, Lifetime: short}
+			if err := first(p.opens("1"), p.expect(brief, "2", "1")); err != nil {
+				return err
+			}
+			p.Advance(pause)
+			back := p.conn("3")
+			back.Token = p.conn("1").Token
+			if _, err := p.open(three, back); err != nil {
+				return fmt.Errorf("a tab comes back after the time for which it is remembered: %w", err)
+			}
+			return nil
+		}),
+		capCase("many-evicted-tabs-are-remembered", func(p *player) error {
+			const many = 33
+			one := sse.Rules{Max: 1, Lifetime: long}
+			for i := range many {
+				if _, err := p.open(one, p.conn(fmt.Sprint(i))); err != nil {
+					return err
+				}
+			}
+			for i := range many - 1 {
+				if err := p.refused(p.conn(fmt.Sprint(i))); err != nil {
+					return err
+				}
+			}
+			return p.registered(fmt.Sprint(many - 1))
+		}),
+		capCase("a-tab-takes-its-own-place", func(p *player) error {
+			if err := p.opens("1", "2", "3"); err != nil {
+				return err
+			}
+			back := p.conn("4")
+			back.Token = p.conn("2").Token
+			got, err := p.open(three, back)
+			if err != nil {
+				return fmt.Errorf("open: %w", err)
+			}
+			if len(got.Evicted) != 0 || !slices.Equal(got.Replaced, []sse.Conn{p.conn("2")}) {
+				return fmt.Errorf("a tab that comes back is answered %+v; want its former connection as replaced", got)
+			}
+			if err := p.registered("1", "3", "4"); err != nil {
+				return err
+			}
+			// It was not evicted by that, and it is the youngest now.
+			if err := p.expect(three, "5", "1"); err != nil {
+				return err
+			}
+			again := p.conn("6")
+			again.Token = back.Token
+			if _, err := p.open(three, again); err != nil {
+				return fmt.Errorf("it comes back once more: %w", err)
+			}
+			return p.registered("3", "5", "6")
+		}),
+	}
+}

@@ -1,0 +1,164 @@
+package ssetest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/millrace-go/millrace/sse"
+)
+
+func ghostCases() []CapCase {
+	return []CapCase{
+		capCase("leases-end-unless-they-are-renewed", func(p *player) error {
+			dead, back, resigned := name("instance"), name("instance"), name("instance")
+			for _, i := range []string{dead, back, resigned} {
+				lease := short
+				if i == resigned {
+					lease = long
+				}
+				if live, err := p.Cap.Renew(p.ctx, i, lease); err != nil || !slices.Contains(live.Instances, i) {
+					return fmt.Errorf("%s renews its lease and is not alive: %+v, %v", i, live, err)
+				}
+			}
+			if err := p.Cap.Resign(p.ctx, resigned); err != nil {
+				return fmt.Errorf("resign: %w", err)
+			}
+			p.Advance(pause)
+			if _, err := p.Cap.Renew(p.ctx, back, long); err != nil {
+				return fmt.Errorf("renew a lease that ended: %w", err)
+			}
+			live, err := p.Cap.Renew(p.ctx, p.instance, long)
+			if err != nil {
+				return fmt.Errorf("renew: %w", err)
+			}
+			for i, want := range map[string]bool{dead: false, back: true, resigned: false, p.instance: true} {
+				if slices.Contains(live.Instances, i) != want {
+					return fmt.Errorf("%s is alive: %v (%+v)", i, !want, live)
+				}
+			}
+			if !live.At.After(p.live.At) {
+				return fmt.Errorf("the store's clock went from %v to %v", p.live.At, live.At)
+			}
+			return nil
+		}),
+		capCase("too-old-is-a-ghost", func(p *player) error {
+			if err := p.opens("1", "2", "3"); err != nil {
+				return err
+			}
+			p.Advance(pause)
+			got, err := p.open(sse.Rules{Max: 3, Lifetime: short}, p.conn("4"))
+			if err != nil || len(got.Evicted) != 0 || got.Ghosts != 3 {
+				return fmt.Errorf("to three ghosts comes a fourth, and is answered %+v, %v", got, err)
+			}
+			if err := p.registered("4"); err != nil {
+				return err
+			}
+			// Nobody was evicted by that.
+			if _, err := p.open(three, p.conn("1")); err != nil {
+				return fmt.Errorf("the tab of a ghost comes back: %w", err)
+			}
+			return nil
+		}),
+		capCase("of-a-dead-instance-is-a-ghost", deadInstance),
+		capCase("newer-than-the-list-is-no-ghost", func(p *player) error {
+			// An instance that began after the list was read is not on it.
+			p.Advance(pause)
+			young := name("instance")
+			if _, err := p.Cap.Renew(p.ctx, young, long); err != nil {
+				return err
+			}
+			mine := p.instance
+			p.instance = young
+			if err := p.opens("1", "2", "3"); err != nil {
+				return err
+			}
+			victim := p.conn("1")
+			p.instance = mine
+			got, err := p.open(three, p.conn("4"))
+			if err != nil || got.Ghosts != 0 || !slices.Equal(got.Evicted, []sse.Conn{victim}) {
+				return fmt.Errorf("the entries of an instance younger than the list: %+v, %v", got, err)
+			}
+			return nil
+		}),
+		capCase("sweep-removes-ghosts-only", sweep),
+	}
+}
+
+// deadInstance has two instances, of which one does not renew its lease.
+func deadInstance(p *player) error {
+	mine, dead := p.instance, name("instance")
+	if _, err := p.Cap.Renew(p.ctx, dead, short); err != nil {
+		return err
+	}
+	p.instance = dead
+	if err := p.opens("1", "2"); err != nil {
+		return err
+	}
+	p.instance = mine
+	if err := p.opens("3"); err != nil {
+		return err
+	}
+	p.Advance(pause + p.Margin)
+	live, err := p.Cap.Renew(p.ctx, mine, long)
+	if err != nil {
+		return err
+	}
+	p.live = live
+	got, err := p.open(three, p.conn("4"))
+	if err != nil || got.Ghosts != 2 || len(got.Evicted) != 0 {
+		return fmt.Errorf("two are of a dead instance, and opening another answers %+v, %v", got, err)
+	}
+	if err := first(p.opens("5"), p.expect(three, "6", "3")); err != nil {
+		return fmt.Errorf("after the ghosts: %w", err)
+	}
+	return p.registered("4", "5", "6")
+}
+
+// sweep has many members with ghosts, and some without.
+func sweep(p *player) error {
+	const members = 40
+	mine, dead, base := p.instance, name("instance"), p.member
+	if _, err := p.Cap.Renew(p.ctx, dead, short); err != nil {
+		return err
+	}
+	var ghosts, others []sse.Conn
+	for i := range members {
+		p.member = fmt.Sprint(base, i)
+		p.instance = dead
+		ghosts = append(ghosts, p.conn("1"))
+		p.instance = mine
+		others = append(others, p.conn("2"))
+		for _, c := range []sse.Conn{ghosts[i], others[i]} {
+			if _, err := p.Cap.Open(p.ctx, three, p.live, c); err != nil {
+				return err
+			}
+		}
+	}
+	p.Advance(pause + p.Margin)
+	live, err := p.Cap.Renew(p.ctx, mine, long)
+	if err != nil {
+		return err
+	}
+	removed, from := 0, ""
+	for {
+		swept, err := p.Cap.Sweep(p.ctx, three, live, from)
+		if err != nil {
+			return fmt.Errorf("sweep from %q: %w", from, err)
+		}
+		removed += swept.Removed
+		if swept.Done {
+			break
+		}
+		from = swept.Next
+	}
+	if removed < members { // others may have ghosts on the same server
+		return fmt.Errorf("%d ghosts of %d were removed", removed, members)
+	}
+	if missing, err := p.Cap.Gone(p.ctx, ghosts); err != nil || len(missing) != members {
+		return fmt.Errorf("%d ghosts of %d are gone after a sweep, %v", len(missing), members, err)
+	}
+	if missing, err := p.Cap.Gone(p.ctx, others); err != nil || len(missing) != 0 {
+		return fmt.Errorf("a sweep took %v, who live, %v", missing, err)
+	}
+	return p.Cap.Close(p.ctx, others)
+}

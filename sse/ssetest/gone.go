@@ -1,0 +1,69 @@
+package ssetest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/millrace-go/millrace/sse"
+)
+
+func goneCases() []CapCase {
+	return []CapCase{
+		capCase("gone-says-why", func(p *player) error {
+			if err := first(p.opens("1", "2", "3"), p.expect(three, "4", "1")); err != nil {
+				return err
+			}
+			back := p.conn("5")
+			back.Token = p.conn("2").Token
+			if _, err := p.open(three, back); err != nil {
+				return err
+			}
+			if err := p.Cap.Close(p.ctx, []sse.Conn{p.conn("3")}); err != nil {
+				return err
+			}
+			stranger := sse.Conn{Member: name("nobody"), ID: "x.1", Token: "t"}
+			got, err := p.Cap.Gone(p.ctx, []sse.Conn{p.conn("4"), p.conn("1"), p.conn("2"), stranger, p.conn("3"), back})
+			if err != nil {
+				return fmt.Errorf("gone: %w", err)
+			}
+			want := []sse.Missing{
+				{Conn: p.conn("1"), Evicted: true}, {Conn: p.conn("2"), Evicted: true},
+				{Conn: stranger}, {Conn: p.conn("3")},
+			}
+			for _, w := range want {
+				if !slices.Contains(got, w) {
+					return fmt.Errorf("gone are %+v; want %+v among them", got, w)
+				}
+			}
+			if len(got) != len(want) {
+				return fmt.Errorf("gone are %+v; want %+v", got, want)
+			}
+			return nil
+		}),
+		capCase("gone-of-many", func(p *player) error {
+			var conns []sse.Conn
+			for i := range sse.MaxConns {
+				c := sse.Conn{Member: fmt.Sprint(p.member, i), ID: p.conn(fmt.Sprint(i)).ID, Token: "t"}
+				if conns = append(conns, c); i%2 == 0 {
+					if _, err := p.Cap.Open(p.ctx, three, p.live, c); err != nil {
+						return err
+					}
+				}
+			}
+			missing := func() (int, error) { m, err := p.Cap.Gone(p.ctx, conns); return len(m), err }
+			if n, err := missing(); err != nil || n != sse.MaxConns/2 {
+				return fmt.Errorf("%d of %d are gone, %v; want every other", n, len(conns), err)
+			}
+			if err := p.Cap.Close(p.ctx, conns); err != nil {
+				return fmt.Errorf("close: %w", err)
+			}
+			if n, err := missing(); err != nil || n != sse.MaxConns {
+				return fmt.Errorf("after all were closed %d of %d are gone, %v", n, len(conns), err)
+			}
+			if got, err := p.Cap.Gone(p.ctx, nil); err != nil || len(got) != 0 {
+				return fmt.Errorf("of nobody %v are gone, %v", got, err)
+			}
+			return p.Cap.Close(p.ctx, nil)
+		}),
+	}
+}

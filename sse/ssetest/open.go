@@ -1,0 +1,154 @@
+package ssetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/millrace-go/millrace/sse"
+)
+
+func openCases() []CapCase {
+	return []CapCase{
+		capCase("up-to-the-cap-nobody-goes", func(p *player) error {
+			if err := p.opens("1", "2", "3"); err != nil {
+				return err
+			}
+			return p.registered("1", "2", "3")
+		}),
+		capCase("one-too-many-evicts-the-oldest", func(p *player) error {
+			// Names are in another order than time.
+			if err := p.opens("9", "5", "7"); err != nil {
+				return err
+			}
+			for _, step := range []struct{ opens, evicts string }{{"1", "9"}, {"8", "5"}, {"2", "7"}, {"3", "1"}} {
+				if err := p.expect(three, step.opens, step.evicts); err != nil {
+					return err
+				}
+			}
+			return p.registered("8", "2", "3")
+		}),
+		capCase("times-are-distinct", func(p *player) error {
+			// Many within a millisecond, in an order that names do not have.
+			last := ""
+			for i := range 40 {
+				n := fmt.Sprint(1000 - 7*i%40)
+				var victims []string
+				if last != "" {
+					victims = []string{last}
+				}
+				if err := p.expect(sse.Rules{Max: 1, Lifetime: long}, n, victims...); err != nil {
+					return err
+				}
+				last = n
+			}
+			return p.registered(last)
+		}),
+		capCase("a-lower-cap-evicts-several", func(p *player) error {
+			if err := p.opens("3", "1", "2"); err != nil {
+				return err
+			}
+			if err := p.expect(sse.Rules{Max: 1, Lifetime: long}, "4", "3", "1", "2"); err != nil {
+				return err
+			}
+			return p.registered("4")
+		}),
+		capCase("opening-again-changes-nothing", func(p *player) error {
+			if err := p.opens("1", "2", "3", "1"); err != nil {
+				return err
+			}
+			if err := p.expect(three, "4", "1"); err != nil {
+				return fmt.Errorf("a connection that was opened again is not as old as it was: %w", err)
+			}
+			return p.registered("2", "3", "4")
+		}),
+		capCase("members-are-apart", func(p *player) error {
+			if err := p.opens("1", "2", "3"); err != nil {
+				return err
+			}
+			mine := p.member
+			p.member = mine + "2"
+			if err := p.opens("1", "4"); err != nil {
+				return err
+			}
+			if err := p.Cap.Close(p.ctx, []sse.Conn{p.conn("1")}); err != nil {
+				return err
+			}
+			p.member = mine
+			p.opened = p.opened[:3]
+			return p.registered("1", "2", "3")
+		}),
+		capCase("odd-names", func(p *player) error {
+			mine := p.member
+			for _, odd := range []string{"{a}", "}{", "a b", "ü:*?[x]", "a\x00b", "a\nb", `"'\`} {
+				p.member, p.opened = odd+mine, nil
+				if err := first(p.opens("1", "2", "3"), p.expect(three, "4", "1"), p.registered("2", "3", "4")); err != nil {
+					return fmt.Errorf("member %q: %w", p.member, err)
+				}
+			}
+			return nil
+		}),
+		capCase("close-gives-the-place-back", func(p *player) error {
+			if err := p.opens("1", "2", "3"); err != nil {
+				return err
+			}
+			if err := p.Cap.Close(p.ctx, []sse.Conn{p.conn("2"), p.conn("never"), {Member: name("nobody"), ID: "x.1", Token: "t"}}); err != nil {
+				return fmt.Errorf("close: %w", err)
+			}
+			if err := first(p.registered("1", "3"), p.opens("4"), p.registered("1", "3", "4")); err != nil {
+				return err
+			}
+			// A tab that closed its stream was not evicted.
+			again := p.conn("5")
+			again.Token = p.conn("2").Token
+			if _, err := p.open(three, again); err != nil {
+				return fmt.Errorf("a tab that closed its stream opens another: %w", err)
+			}
+			return p.registered("3", "4", "5")
+		}),
+		capCase("openings-race", raceToOpen),
+	}
+}
+
+// raceToOpen opens from all peers at once: afterwards each is either registered
+// or somebody's victim.
+func raceToOpen(p *player) error {
+	const many = 60
+	var mu sync.Mutex
+	var conns []sse.Conn
+	victims := map[string]int{}
+	var failed error
+	var all sync.WaitGroup
+	for i := range many {
+		c := p.conn(fmt.Sprint(i))
+		conns = append(conns, c)
+		all.Go(func() {
+			got, err := p.Peers[i%len(p.Peers)].Open(p.ctx, three, p.live, c)
+			mu.Lock()
+			defer mu.Unlock()
+			failed = errors.Join(failed, err)
+			for _, v := range got.Evicted {
+				victims[v.ID]++
+			}
+		})
+	}
+	all.Wait()
+	if failed != nil {
+		return fmt.Errorf("open: %w", failed)
+	}
+	missing, err := p.Cap.Gone(p.ctx, conns)
+	if err != nil {
+		return fmt.Errorf("gone: %w", err)
+	}
+	if left := many - len(missing); left != three.Max {
+		return fmt.Errorf("%d are registered", left)
+	}
+	for _, c := range conns {
+		gone := slices.ContainsFunc(missing, func(m sse.Missing) bool { return m.Conn == c })
+		if n := victims[c.ID]; gone && n != 1 || !gone && n != 0 {
+			return fmt.Errorf("%s is gone: %v, and was named %d times", c.ID, gone, n)
+		}
+	}
+	return nil
+}

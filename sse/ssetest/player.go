@@ -1,0 +1,118 @@
+package ssetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/millrace-go/millrace/sse"
+)
+
+// long is a time that does not pass while the suite runs, short one that has
+// passed after a pause.
+const (
+	long  = time.Hour
+	short = 20 * time.Millisecond
+	pause = 60 * time.Millisecond
+)
+
+var three = sse.Rules{Max: 3, Lifetime: long}
+
+// player is one member with one instance.
+type player struct {
+	CapHarness
+	ctx      context.Context
+	member   string
+	instance string
+	live     sse.Live
+	opened   []sse.Conn
+}
+
+func play(ctx context.Context, h CapHarness) (*player, error) {
+	p := &player{CapHarness: h, ctx: ctx, member: name("member"), instance: name("instance")}
+	live, err := h.Cap.Renew(ctx, p.instance, long)
+	p.live = live
+	return p, err
+}
+
+// conn is a connection of the player's instance, with a tab of its own.
+func (p *player) conn(n string) sse.Conn {
+	return sse.Conn{Member: p.member, ID: p.instance + "." + n, Token: p.instance + "-tab-" + n}
+}
+
+func (p *player) open(r sse.Rules, c sse.Conn) (sse.Opened, error) {
+	p.opened = append(p.opened, c)
+	return p.Cap.Open(p.ctx, r, p.live, c)
+}
+
+// opens opens connections, and expects that nobody has to go.
+func (p *player) opens(numbers ...string) error {
+	for _, n := range numbers {
+		if err := p.expect(three, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// expect opens a connection, and expects exactly these victims.
+func (p *player) expect(r sse.Rules, n string, victims ...string) error {
+	got, err := p.open(r, p.conn(n))
+	if err != nil {
+		return fmt.Errorf("open %s: %w", n, err)
+	}
+	var want []sse.Conn
+	for _, v := range victims {
+		want = append(want, p.conn(v))
+	}
+	if !slices.Equal(got.Evicted, want) || len(got.Replaced) != 0 {
+		return fmt.Errorf("opening %s answers %+v; want the victims %+v", n, got, want)
+	}
+	return nil
+}
+
+// registered expects that of all that were opened exactly these are registered.
+func (p *player) registered(numbers ...string) error {
+	missing, err := p.Cap.Gone(p.ctx, p.opened)
+	if err != nil {
+		return fmt.Errorf("gone: %w", err)
+	}
+	for _, c := range p.opened {
+		want := slices.ContainsFunc(numbers, func(n string) bool { return p.conn(n).ID == c.ID })
+		is := !slices.ContainsFunc(missing, func(m sse.Missing) bool { return m.Conn == c })
+		if is != want {
+			return fmt.Errorf("%s is registered: %v; want exactly %v", c.ID, is, numbers)
+		}
+	}
+	return nil
+}
+
+// refused expects that a tab gets no stream.
+func (p *player) refused(c sse.Conn) error {
+	if got, err := p.open(three, c); !errors.Is(err, sse.ErrEvicted) {
+		return fmt.Errorf("a tab that was evicted opens %s and is answered %+v, %v; want ErrEvicted", c.ID, got, err)
+	}
+	return nil
+}
+
+// first returns the first of what went wrong.
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func capCase(name string, run func(p *player) error) CapCase {
+	return CapCase{Name: name, Run: func(ctx context.Context, h CapHarness) error {
+		p, err := play(ctx, h)
+		if err != nil {
+			return fmt.Errorf("renew: %w", err)
+		}
+		return run(p)
+	}}
+}

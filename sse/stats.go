@@ -1,0 +1,68 @@
+package sse
+
+import "sync/atomic"
+
+type counters struct {
+	opened, victims, ghosts, outages, evictions, leftOver atomic.Int64
+	sent, muted, duplicates, writes, written              atomic.Int64
+	published, unpublished, replayed, gaps, storeErrors   atomic.Int64
+	ended                                                 [reasons + 1]atomic.Int64
+}
+
+// Stats are of this process. Those in Totals only grow.
+type Stats struct {
+	Streams int  // open
+	Members int  // who have one
+	Rooms   int  // with somebody in
+	Leased  bool // streams can be opened, as far as the Cap goes
+	Hearing bool // events of all processes are heard
+
+	Opened     int64            // streams
+	Ended      map[Reason]int64 // streams, for each reason
+	Victims    int64            // streams, of any process, that gave way to one opened here
+	Outages    int64            // requests that got no stream because the Cap could not be asked, or while draining
+	Evictions  int64            // requests of evicted tabs, answered 204
+	Ghosts     int64            // entries without a stream that were removed
+	LeftOver   int64            // entries that could not be removed and wait for the end of their lifetime
+	Sent       int64            // events given to streams
+	Muted      int64            // events that muted members did not get
+	Duplicates int64            // events that a stream had already, not sent again
+	Replayed   int64            // events read from a Replayer
+	Writes     int64            // to clients
+	Written    int64            // bytes
+	Published  int64            // messages to the broker
+	Dropped    int64            // messages that the broker did not take
+	Gaps       int64            // times the broker may have lost messages
+	Errors     int64            // calls of the Cap that failed
+}
+
+// Stats reads the counts. It asks nobody.
+func (h *Hub) Stats() Stats {
+	c := &h.stats
+	s := Stats{
+		Opened: c.opened.Load(), Victims: c.victims.Load(), Outages: c.outages.Load(), Evictions: c.evictions.Load(),
+		Ghosts: c.ghosts.Load(), LeftOver: c.leftOver.Load(), Sent: c.sent.Load(), Muted: c.muted.Load(),
+		Duplicates: c.duplicates.Load(), Replayed: c.replayed.Load(), Writes: c.writes.Load(), Written: c.written.Load(),
+		Published: c.published.Load(), Dropped: c.unpublished.Load(), Gaps: c.gaps.Load(), Errors: c.storeErrors.Load(),
+		Ended: map[Reason]int64{},
+	}
+	for r := Gone; r <= reasons; r++ {
+		s.Ended[r] = c.ended[r].Load()
+	}
+	s.Streams, s.Members, s.Rooms = h.audience.size()
+	_, err := h.leased()
+	s.Leased = err == nil
+	h.mu.Lock()
+	s.Hearing = h.brokerUp
+	h.mu.Unlock()
+	return s
+}
+
+// Reasons lists all reasons, for those who show each from the start.
+func Reasons() []Reason {
+	all := make([]Reason, 0, reasons)
+	for r := Gone; r <= reasons; r++ {
+		all = append(all, r)
+	}
+	return all
+}

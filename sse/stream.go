@@ -1,0 +1,244 @@
+package sse
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// Reason why a stream ended.
+type Reason uint8
+
+// Reasons, and how metrics name them.
+const (
+	Gone     Reason = 1 + iota // "gone": the client left
+	Slow                       // "slow": the client did not read what was sent to it
+	Evicted                    // "evicted": the member opened more than are allowed
+	Expired                    // "expired": its lifetime was over
+	Drained                    // "drained": the hub ended
+	Outage                     // "outage": the lease could not be renewed
+	Lost                       // "lost": the Cap did not know it any more
+	Unsynced                   // "unsynced": what it had missed could not be read
+	Refused                    // "refused": it was never opened
+	reasons  = Refused
+)
+
+func (r Reason) String() string {
+	names := [...]string{"open", "gone", "slow", "evicted", "expired", "drained", "outage", "lost", "unsynced", "refused"}
+	return names[min(int(r), len(names)-1)]
+}
+
+// frame is an event as all connections share it.
+type frame struct {
+	bytes  []byte
+	body   int    // where the id field begins
+	cursor int    // which cursor the id moves; -1 without
+	id     string // the event's own
+	key    uint64 // of name and id
+	mutes  bool   // muted members do not get it
+}
+
+// recall is how many events a stream remembers, so as not to send them twice.
+const recall = 64
+
+// stream is one open connection. What waits for it is in pending; who writes
+// takes all of it at once.
+type stream struct {
+	hub      *Hub
+	conn     Conn
+	replay   Replayer
+	rooms    []string // guarded by the audience
+	expires  time.Time
+	wake     chan struct{}
+	lean     *leanConn // set under mu, once it is without a handler
+	wheelAt  int       // slot and place in the wheel, guarded by it
+	wheelPos int
+
+	mu       sync.Mutex
+	pending  [][]byte
+	frames   int // of pending, those that count
+	bytes    int
+	held     []frame // live events that wait for a replay to end
+	holding  bool
+	muted    bool
+	checking bool // is on its way to the Cap
+	ended    Reason
+	sched    bool // lean: a writer has it or will
+	cursors  []string
+	since    []string // cursors at the time when events may have been lost
+	recent   []uint64 // a ring of keys of what was sent
+	oldest   int
+}
+
+// push gives the stream an event.
+func (s *stream) push(f *frame) {
+	s.mu.Lock()
+	switch {
+	case s.ended != 0:
+	case f.mutes && s.muted:
+		s.hub.stats.muted.Add(1)
+	case s.holding:
+		if len(s.held) >= s.hub.cfg.MaxFrames {
+			s.cut()
+			break
+		}
+		s.held = append(s.held, *f)
+	default:
+		s.add(f, true)
+	}
+	s.unlockAndSignal()
+}
+
+// add appends an event to what is pending, once. Live events are bounded; what a
+// replay brings is not the client's fault.
+func (s *stream) add(f *frame, live bool) {
+	if f.cursor >= 0 {
+		if slices.Contains(s.recent, f.key) {
+			s.hub.stats.duplicates.Add(1)
+			return
+		}
+		if len(s.recent) < recall {
+			s.recent = append(s.recent, f.key)
+		} else {
+			s.recent[s.oldest%len(s.recent)] = f.key
+			s.oldest++
+		}
+	}
+	if live {
+		if s.frames++; s.frames > s.hub.cfg.MaxFrames || s.bytes+len(f.bytes) > s.hub.cfg.MaxBytes {
+			s.cut()
+			return
+		}
+		s.bytes += len(f.bytes)
+	}
+	s.hub.stats.sent.Add(1)
+	if f.cursor < 0 {
+		s.pending = append(s.pending, f.bytes)
+		return
+	}
+	s.cursors[f.cursor] = f.id
+	for i, id := range s.cursors {
+		if id != "" && i != f.cursor {
+			tail := append(appendID(nil, formatID(s.hub.cfg.Cursors, s.cursors)), '\n')
+			s.pending = append(s.pending, f.bytes[:f.body], tail)
+			return
+		}
+	}
+	s.pending = append(s.pending, f.bytes)
+}
+
+// ping adds a sign of life, unless something is on its way anyway.
+func (s *stream) ping() {
+	s.mu.Lock()
+	if s.ended == 0 && len(s.pending) == 0 {
+		s.pending = append(s.pending, s.hub.pingFrame)
+		if s.lean != nil {
+			s.lean.probe = true
+		}
+	}
+	s.unlockAndSignal()
+}
+
+// cut ends a stream whose client does not read. What waits for it is dropped: the
+// client gets it by its cursor, when it comes back.
+func (s *stream) cut() {
+	s.pending, s.held, s.frames, s.bytes = nil, nil, 0, 0
+	s.ended = Slow
+}
+
+// end lets the stream end with a last frame. The first reason counts.
+func (s *stream) end(why Reason, last []byte) {
+	s.mu.Lock()
+	if s.ended == 0 {
+		s.ended = why
+		s.held = nil
+		if len(last) > 0 {
+			s.pending = append(s.pending, last)
+		}
+	}
+	s.unlockAndSignal()
+}
+
+// unlockAndSignal wakes whoever writes, when there is anything to do.
+func (s *stream) unlockAndSignal() {
+	work := len(s.pending) > 0 || s.ended != 0
+	lean := s.lean != nil
+	queue := lean && work && !s.sched
+	if queue {
+		s.sched = true
+	}
+	s.mu.Unlock()
+	switch {
+	case queue:
+		s.hub.flusher.add(s)
+	case !lean && work:
+		notify(s.wake)
+	}
+}
+
+// take appends what is pending to b.
+func (s *stream) take(b []byte) ([]byte, Reason) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, p := range s.pending {
+		b = append(b, p...)
+		s.pending[i] = nil
+	}
+	if s.pending = s.pending[:0]; cap(s.pending) > 4 {
+		s.pending = nil
+	}
+	s.frames, s.bytes = 0, 0
+	return b, s.ended
+}
+
+// hold keeps live events back until release. A stream that opens holds them from
+// the start.
+func (s *stream) hold(opens bool) (since []string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended != 0 || s.holding != opens || s.since == nil {
+		return nil, false
+	}
+	s.holding = true
+	since, s.since = s.since, nil
+	return since, true
+}
+
+// mark notes from where on events may have been lost.
+func (s *stream) mark() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.since == nil {
+		s.since = slices.Clone(s.cursors)
+	}
+}
+
+func (s *stream) marked() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.since != nil && s.ended == 0
+}
+
+// release adds what was missed, and then what has come in the meantime.
+func (s *stream) release(missed []frame) {
+	s.mu.Lock()
+	known := make(map[uint64]struct{}, len(missed))
+	for i := range missed {
+		f := &missed[i]
+		known[f.key] = struct{}{}
+		if s.ended == 0 && !(f.mutes && s.muted) {
+			s.add(f, false)
+		}
+	}
+	held := s.held
+	s.holding, s.held = false, nil
+	for i := range held {
+		f := &held[i]
+		if _, again := known[f.key]; again && f.cursor >= 0 {
+			s.hub.stats.duplicates.Add(1)
+		} else if s.ended == 0 {
+			s.add(f, true)
+		}
+	}
+	s.unlockAndSignal()
+}
