@@ -13,9 +13,9 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// Those who come while a call is under way share the next, in the order in which
-// they came.
-func TestACrowdSharesCallsInItsOrder(t *testing.T) {
+// Those who come while calls are under way share the next, each of which has them in
+// the order in which they came.
+func TestACrowdSharesCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSpy(t)
 		room := open(t, store, queue.Config{})
@@ -29,14 +29,21 @@ func TestACrowdSharesCallsInItsOrder(t *testing.T) {
 			synctest.Wait()
 		}
 		all.Wait()
+		// One alone, 24 abreast, two full calls, and the rest: each call in its order.
+		if calls := store.count("visit"); calls != 5 {
+			t.Errorf("%d calls for 1,201", calls)
+		}
+		taken := make([]bool, len(places))
+		last := 0
 		for i, place := range places {
-			if place.Ahead != i || place.Behind < 0 {
+			if place.Ahead < 0 || place.Ahead >= len(places) || taken[place.Ahead] || place.Behind < 0 {
 				t.Fatalf("the %d. has %d ahead and %d behind", i+1, place.Ahead, place.Behind)
 			}
-		}
-		// One alone, two full calls, and the rest.
-		if calls := store.count("visit"); calls != 4 {
-			t.Errorf("%d calls for 1,201", calls)
+			taken[place.Ahead] = true
+			if newCall := i == 1 || i == 25 || i == 525 || i == 1025; !newCall && i > 0 && place.Ahead != last+1 {
+				t.Fatalf("the %d. has %d ahead, who came before has %d", i+1, place.Ahead, last)
+			}
+			last = place.Ahead
 		}
 	})
 }

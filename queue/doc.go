@@ -29,7 +29,7 @@
 //	… and never goes back within a process                TestAPositionDoesNotGoBack, TestASnapshotThatComesLateTakesNothingBack
 //	a poll with a ticket costs the store nothing          TestAPollWithATicketCostsNoCall
 //	a crowd asks for a snapshot once a second             TestOneOfACrowdRefreshesOnceASecond
-//	a crowd of newcomers shares calls, in its order       TestACrowdSharesCallsInItsOrder
+//	a crowd of newcomers shares calls, each in its order  TestACrowdSharesCalls
 //	a ticket is of one user and one event                 TestATicketThatIsNotTheVisitorsCountsAsNone
 //	who polls stays in line, who does not is removed      TestWhoPollsStays, sweep-removes-the-silent
 //	nobody is removed because polls could not arrive      TestNobodyIsRemovedForAnOutage
@@ -58,7 +58,9 @@
 //
 // Everybody else is a visit: who has no ticket, whose bit is not set (any more),
 // who is inside, who leaves. Visits that come while a call is under way share the
-// next, up to 500. Who has just lined up is a visit until a snapshot knows them.
+// next, up to 500, in the order in which they came; when 24 wait, that call is not
+// waited for, and the two may overtake each other. Who has just lined up is a visit
+// until a snapshot knows them.
 //
 // The room has no goroutine. Who refreshes a snapshot, or sends the signs of life
 // of 500 others, is a visitor who waits for that call. When 8,000 are not told of,

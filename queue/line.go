@@ -48,7 +48,8 @@ const pauseAfterFailure = 250 * time.Millisecond
 func newLine(r *Room, event string) *line {
 	l := &line{room: r, event: strings.Clone(event)} // an event id may be part of a large request
 	l.beats.calls = make(chan struct{}, maxSending)
-	l.visits = gather.New(MaxVisits, r.cfg.Timeout, l.call)
+	// A crowd's next call is on its way while the store is at work on the one before.
+	l.visits = gather.New(MaxVisits, r.cfg.Timeout, l.call).Overlap(2, 24)
 	return l
 }
 

@@ -74,6 +74,47 @@ func TestThoseWhoComeMeanwhileShareTheNextCall(t *testing.T) {
 	})
 }
 
+func TestCallsOverlapForEnoughCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &double{}
+		start := time.Now()
+		for i, err := range crowd(t, gather.New(3, time.Minute, d.call).Overlap(2, 2), 7, background) {
+			if err != nil {
+				t.Errorf("caller %d: %v", i, err)
+			}
+		}
+		// 1 alone; 2 and 3 are enough for a second call, and there is no third. The
+		// call that ends first takes three at once, the other the last alone.
+		slices.SortFunc(d.calls, slices.Compare)
+		if want := [][]int{{1}, {2, 3}, {4, 5, 6}, {7}}; !slices.EqualFunc(d.calls, want, slices.Equal) {
+			t.Errorf("calls %v, want %v", d.calls, want)
+		}
+		if took := time.Since(start); took > 3*time.Second {
+			t.Errorf("%v", took)
+		}
+	})
+}
+
+func TestALeaderThatLeavesHandsItsBatchOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &double{}
+		// 2 leads a second call at the moment when its context ends.
+		exactly := func(i int) context.Context {
+			if i != 2 {
+				return context.Background()
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			t.Cleanup(cancel)
+			return ctx
+		}
+		for i, err := range crowd(t, gather.New(2, time.Minute, d.call).Overlap(2, 4), 4, exactly) {
+			if err != nil && i != 2 {
+				t.Errorf("caller %d: %v", i, err)
+			}
+		}
+	})
+}
+
 func TestWhoLeavesTakesNobodyAlong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &double{}

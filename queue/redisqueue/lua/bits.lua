@@ -7,7 +7,7 @@
 --   m<minute>  -> the first slot in the bitmap of seen:<minute>
 --   u<segment> -> slot of the bitmap used
 -- A bit of an order has the same offset in its slot everywhere, first bit highest.
-local SEGMENT, BLOCK, MOST = 65536, 1024, 2 ^ 53 - 2 ^ 32
+local SEGMENT, BLOCK, MOST = 65536, 1024, (2 ^ 53 - 2 ^ 32)
 local cached = {}
 
 -- slot_of returns the slot of an order, or false; it makes one when asked.

@@ -39,9 +39,10 @@ local HELD, SERVER = 39, 40
 -- of 5 s, RATE_LAST the newest of them, RATE_SINCE in ms when they began. HELD: ms,
 -- until when no sweep removes anybody. SERVER: the first 48 bits of the replication id
 -- of the server that the last look was at.
-local FIELDS, SHAPE = 40, '<' .. rep('d', 40)
+local FIELDS = 40
 local PERIOD, PERIODS = 5000, 12
 local RENEWAL = 3600000
+local shape = '<' .. rep('d', FIELDS)
 
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -74,7 +75,7 @@ end
 local function open()
   local stored = call('MGET', ROOM, THRESHOLD)
   if stored[1] and #stored[1] == FIELDS * 8 then
-    room = {unpack(SHAPE, stored[1])}
+    room = {unpack(shape, stored[1])}
   else
     begin()
   end
@@ -128,7 +129,7 @@ end
 local function close()
   local renew = fresh or now - room[RENEWED] > RENEWAL or now < room[RENEWED]
   if renew then room[RENEWED] = now end
-  if changed or renew then call('SET', ROOM, pack(SHAPE, spread(room)), 'KEEPTTL') end
+  if changed or renew then call('SET', ROOM, pack(shape, spread(room)), 'KEEPTTL') end
   if not renew then return end
   local kept = 24 * RENEWAL + max(grace, RENEWAL)
   for i = 3, 13 do call('PEXPIRE', KEYS[i], kept) end
