@@ -15,7 +15,7 @@ export CGO_ENABLED = 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check fmt services services-down matrix stress chaos limit-proof mirror bench onsale browser fuzz
+.PHONY: help run demo test check fmt services services-down matrix stress chaos limit-proof mirror bench onsale browser clients fuzz
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -67,6 +67,9 @@ onsale: ## 200,000 people in ten seconds at four instances of the waiting room, 
 
 browser: ## book, decline, cancel and wait in line in a headless Chromium
 	MILLRACE_REQUIRE_BROWSER=1 MILLRACE_GALLERY=all MILLRACE_SCREENSHOTS=$(CURDIR)/build/screenshots $(GO) test -count=1 -v ./examples/boxoffice/internal/browsertest ./queue/queuepage
+
+clients: ## live streams as Chromium, the npm package eventsource and curl read them (needs npm)
+	eventsource=$$(./scripts/clients.sh) && MILLRACE_REQUIRE_BROWSER=1 MILLRACE_NPM_EVENTSOURCE=$$eventsource $(GO) test -count=1 -v -run '^TestPrograms' ./sse
 
 fuzz: ## every fuzz target for FUZZTIME (10s)
 	./scripts/fuzz.sh $(or $(FUZZTIME),10s)

@@ -1,6 +1,8 @@
 package counter_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -39,6 +41,34 @@ func TestBacklog(t *testing.T) {
 		wantTotals(t, applier, map[string]int64{"post-1": 600})
 		stop()
 	})
+}
+
+// busyStore is one to which somebody adds whenever it is looked at.
+type busyStore struct {
+	counter.Store
+	takes int
+}
+
+func (s *busyStore) Take(ctx context.Context, name string, limit int) ([]counter.Taken, error) {
+	s.takes++
+	taken, err := s.Store.Take(ctx, name, limit)
+	return taken, errors.Join(err, s.Store.Add(ctx, name, "post-1", 1))
+}
+
+// What is added during a round is for the next one, however much goes on.
+func TestRoundsEnd(t *testing.T) {
+	for _, source := range []counter.Source{nil, memcounter.NewLog()} {
+		store, applier := &busyStore{Store: memcounter.New()}, memcounter.NewApplier()
+		f := newFlusher(t, store, applier, counter.FlusherConfig{Source: source})
+		if err := store.Add(t.Context(), "comment", "post-1", 1); err != nil {
+			t.Fatal(err)
+		}
+		for round := 1; round <= 3; round++ {
+			if r := flush(t, f); r.More || len(r.Batches)+len(r.Discarded) != 1 || store.takes != round {
+				t.Errorf("round %d took %d times in all: %+v", round, store.takes, r)
+			}
+		}
+	}
 }
 
 // Without a source as well.

@@ -53,7 +53,9 @@
 //	a store that is away costs a request 250 ms once a second   TestRest
 //	… and keeps no change row from the totals                   TestStoreAway
 //	a backlog is worked off without a pause, in bounded rounds  TestBacklog
-//	what is old goes                                            TestOldGoes
+//	… and what comes during a round is for the next one        TestRoundsEnd
+//	a call that hangs is given up after 30 s                    TestCallThatHangs
+//	what is old goes, however much it is                        TestOldGoes, TestMuchThatIsOldGoes
 //
 // # Exactly once
 //

@@ -99,7 +99,7 @@ func NewFlusher(c *Counter, applier Applier, cfg FlusherConfig) (*Flusher, error
 		return nil, err
 	}
 	return &Flusher{
-		counter: c.name, store: c.store, applier: applier, cfg: cfg,
+		counter: c.name, store: limitedStore{c.store}, applier: limitedApplier{applier}, cfg: cfg,
 		holder: strings.ToLower(rand.Text()), turn: make(chan struct{}, 1),
 	}, nil
 }

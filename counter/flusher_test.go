@@ -128,7 +128,7 @@ type stallingApplier struct {
 func (a *stallingApplier) Apply(ctx context.Context, l counter.Lease, b counter.Batch) (bool, error) {
 	a.once.Do(func() { close(a.reached) })
 	<-a.goOn
-	return a.Applier.Apply(ctx, l, b)
+	return a.Applier.Apply(context.WithoutCancel(ctx), l, b) // it has not noticed how late it is
 }
 
 // failingStore fails as long as it is told.
@@ -199,6 +199,45 @@ func TestStoreAway(t *testing.T) {
 	})
 }
 
+// hangingApplier never answers the first Apply.
+type hangingApplier struct {
+	counter.Applier
+	once sync.Once
+}
+
+func (a *hangingApplier) Apply(ctx context.Context, l counter.Lease, b counter.Batch) (fresh bool, err error) {
+	a.once.Do(func() {
+		<-ctx.Done()
+		err = ctx.Err()
+	})
+	if err != nil {
+		return false, err
+	}
+	return a.Applier.Apply(ctx, l, b)
+}
+
+// A call that hangs is given up after 30 s, and the next round does its work.
+func TestCallThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, applier := memcounter.New(), memcounter.NewApplier()
+		if err := store.Add(t.Context(), "comment", "post-1", 5); err != nil {
+			t.Fatal(err)
+		}
+		f := newFlusher(t, store, &hangingApplier{Applier: applier}, counter.FlusherConfig{})
+		stop := start(t, f)
+		time.Sleep(29 * time.Second)
+		synctest.Wait()
+		wantTotals(t, applier, map[string]int64{"post-1": 0})
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		wantTotals(t, applier, map[string]int64{"post-1": 5})
+		if s := f.Stats(); s.Failed != 1 || s.Batches != 1 {
+			t.Errorf("%+v", s)
+		}
+		stop()
+	})
+}
+
 // What is old goes: batches and change rows that are applied.
 func TestOldGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -221,6 +260,29 @@ func TestOldGoes(t *testing.T) {
 			t.Errorf("%d batches are left (%v), want 1", n, err)
 		}
 		wantTotals(t, applier, map[string]int64{"post-1": 3})
+	})
+}
+
+// However much is old, it goes faster than it came.
+func TestMuchThatIsOldGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, applier, log := memcounter.New(), memcounter.NewApplier(), memcounter.NewLog()
+		f := newFlusher(t, store, applier, counter.FlusherConfig{Source: log, Keep: time.Hour})
+		for range 25_000 {
+			if err := log.Append(counter.Change{Key: "post-1", N: 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		flush(t, f)
+		time.Sleep(2 * time.Hour)
+		for _, want := range []int{15_000, 5000, 0} {
+			flush(t, f)
+			changes, _, err := log.Read(t.Context(), "", 25_000)
+			if err != nil || len(changes) != want {
+				t.Errorf("%d change rows are left (%v), want %d", len(changes), err, want)
+			}
+		}
+		wantTotals(t, applier, map[string]int64{"post-1": 25_000})
 	})
 }
 

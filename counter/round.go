@@ -83,15 +83,24 @@ func (f *Flusher) drain(ctx context.Context, l Lease, r *Round) error {
 	}
 	for range takes {
 		taken, err := f.store.Take(ctx, f.counter, f.cfg.Batch)
-		if err != nil || len(taken) == 0 {
+		if err != nil {
 			return err
 		}
 		if err := f.applyAll(ctx, l, taken, r); err != nil {
 			return err
 		}
+		if !f.full(taken) {
+			return nil
+		}
 	}
 	r.More = true
 	return nil
+}
+
+// full reports whether one of the batches is, so that there may be more. What is added
+// while a round is at work is for the next one, or a busy counter's would never end.
+func (f *Flusher) full(taken []Taken) bool {
+	return slices.ContainsFunc(taken, func(t Taken) bool { return len(t.Deltas) >= f.cfg.Batch })
 }
 
 // applyAll applies batches of the store's deltas and forgets each once it is
@@ -146,10 +155,12 @@ func (f *Flusher) gather(ctx context.Context) ([]Taken, error) {
 	}
 	for range takes {
 		more, err := f.store.Take(ctx, f.counter, f.cfg.Batch)
-		if err != nil || len(more) == 0 {
+		if err != nil {
 			return taken, err
 		}
-		taken = append(taken, more...)
+		if taken = append(taken, more...); !f.full(more) {
+			return taken, nil
+		}
 	}
 	return taken, nil
 }
@@ -161,7 +172,7 @@ const savePosition = time.Minute
 func (f *Flusher) follow(ctx context.Context, l Lease, r *Round) error {
 	at := l.Position
 	for range follows {
-		changes, next, err := f.cfg.Source.Read(ctx, at, f.cfg.Batch)
+		changes, next, err := f.read(ctx, at)
 		if err != nil {
 			return err
 		}
@@ -198,25 +209,32 @@ func sums(changes []Change) []Delta {
 	return out
 }
 
-// How often, and how much at once, what is old is dropped.
+// How often what is old is dropped, how much at once, and how often so in one
+// round: as long as there is more, every round goes on with it.
 const (
 	careEvery = time.Minute
 	careLimit = 1000
+	careSteps = 10
 )
 
 func (f *Flusher) care(ctx context.Context, l Lease) error {
 	if time.Since(f.cared) < careEvery {
 		return nil
 	}
-	if _, err := f.applier.Prune(ctx, f.counter, f.cfg.Keep, careLimit); err != nil {
-		return err
-	}
-	// The lease's position is from before this round, hence surely applied.
-	if t, ok := f.cfg.Source.(Trimmer); ok && l.Position != "" {
-		if _, err := t.Trim(ctx, l.Position, f.cfg.Keep, careLimit); err != nil {
+	for range careSteps {
+		batches, err := f.applier.Prune(ctx, f.counter, f.cfg.Keep, careLimit)
+		if err != nil {
 			return err
 		}
+		// The lease's position is from before this round, hence surely applied.
+		rows, err := f.trim(ctx, l.Position)
+		if err != nil {
+			return err
+		}
+		if batches < careLimit && rows < careLimit {
+			f.cared = time.Now()
+			return nil
+		}
 	}
-	f.cared = time.Now()
 	return nil
 }

@@ -27,8 +27,8 @@ type Store interface {
 	Pending(ctx context.Context, counter string, keys []string) (map[string]int64, error)
 	// Take moves deltas that are not zero aside, in batches of at most max keys each,
 	// and returns these. A delta is either moved with all that was added to it or
-	// stays, and goes into one batch. It returns nothing only when all that was added
-	// before the call began has been moved. It forgets keys whose delta is zero.
+	// stays, and goes into one batch. When none of the batches has max keys, all that
+	// was added before the call began has been moved. It forgets keys whose delta is zero.
 	Take(ctx context.Context, counter string, max int) ([]Taken, error)
 	// Aside returns batches that were taken and not forgotten, at least one when
 	// there are any, and all of them in calls between which those are forgotten.

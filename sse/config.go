@@ -26,7 +26,8 @@ type Config struct {
 	// for each 500.
 	Ping time.Duration
 	// WriteTimeout is how long one write to a client may take before it is cut;
-	// 10 s by default. The server's own WriteTimeout does not apply to streams.
+	// 10 s by default. One that comes soon after another may have a quarter less. The
+	// server's own WriteTimeout does not apply to streams.
 	WriteTimeout time.Duration
 	// MaxFrames and MaxBytes bound what waits for one client; 256 frames and
 	// 256 KiB by default. A client with more is cut. As much again may be in the
@@ -36,8 +37,8 @@ type Config struct {
 	// Lean serves HTTP/1.1 over TCP without a goroutine for each stream; false by
 	// default. See the package's documentation for what it changes.
 	Lean bool
-	// Coalesce is how long a lean stream's first frame waits for more to share its
-	// write; 2 ms by default, at most 5 ms.
+	// Coalesce is how long a stream's first frame waits for more to share its write;
+	// 2 ms by default, at most 5 ms.
 	Coalesce time.Duration
 	// Lease is how long an instance that is not heard of counts as alive; 15 s by
 	// default. It is renewed every third of it. An instance that could not renew

@@ -70,7 +70,8 @@ func parseID(names []string, s string) ([]string, bool) {
 }
 
 // cursorsOf reads where a client stands: by the header, or for the first request
-// of a client that cannot set it, by the query parameter lastEventId.
+// of a client that cannot set it, by the query parameter lastEventId. It is nil for
+// one that has seen nothing.
 func (h *Hub) cursorsOf(r *http.Request) []string {
 	last := r.Header.Get("Last-Event-ID")
 	if last == "" {
@@ -78,7 +79,7 @@ func (h *Hub) cursorsOf(r *http.Request) []string {
 	}
 	ids, ok := parseID(h.cfg.Cursors, last)
 	if !ok {
-		return make([]string, len(h.cfg.Cursors))
+		return nil
 	}
 	return ids
 }

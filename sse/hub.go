@@ -28,6 +28,8 @@ type Hub struct {
 	stats     counters
 	seed      maphash.Seed
 	pingFrame []byte
+	nothing   []string // the cursors of who has seen nothing
+	made      time.Time
 	number    atomic.Int64
 	started   atomic.Bool
 
@@ -57,6 +59,8 @@ func New(c Cap, b Broker, cfg Config) (*Hub, error) {
 		resyncer:  &resyncer{wake: make(chan struct{}, 1)},
 		seed:      maphash.MakeSeed(),
 		pingFrame: []byte(pingFrame),
+		nothing:   make([]string, len(cfg.Cursors)),
+		made:      time.Now(),
 		ready:     make(chan struct{}),
 	}
 	h.flusher = newFlusher(h)

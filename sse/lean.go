@@ -14,19 +14,26 @@ import (
 type leanConn struct {
 	net.Conn
 	raw   syscall.RawConn
-	rest  []byte    // of a write that was cut short
-	since time.Time // when it was
-	probe bool      // see whether the client is there
+	left  *left // nil when all was written
+	probe bool  // see whether the client is there
+}
+
+// left is what a client did not take.
+type left struct {
+	rest  []byte
+	since time.Time
 }
 
 // stalledEvery is how often clients that did not take all are tried again.
 const stalledEvery = 20 * time.Millisecond
 
-// flusher writes to lean streams. A stream with something to write is queued
-// once; until its turn more may come, which then shares the write.
+// flusher writes to lean streams, and wakes the handlers of the others. A stream
+// with something to write is queued once; until its turn more may come, which then
+// shares the write.
 type flusher struct {
-	hub  *Hub
-	wake chan struct{}
+	hub   *Hub
+	wake  chan struct{}
+	hurry chan struct{}
 
 	mu      sync.Mutex
 	queue   []*stream
@@ -35,11 +42,16 @@ type flusher struct {
 }
 
 func newFlusher(h *Hub) *flusher {
-	return &flusher{hub: h, wake: make(chan struct{}, 1)}
+	return &flusher{hub: h, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1)}
 }
 
 func (f *flusher) add(s *stream) {
 	f.mu.Lock()
+	if f.closed {
+		f.mu.Unlock()
+		notify(s.wake)
+		return
+	}
 	f.queue = append(f.queue, s)
 	first := len(f.queue) == 1
 	f.mu.Unlock()
@@ -50,9 +62,6 @@ func (f *flusher) add(s *stream) {
 
 // run writes in rounds, of all that is queued, with a goroutine for each CPU.
 func (f *flusher) run(ctx context.Context) {
-	if !f.hub.cfg.Lean {
-		return
-	}
 	linger := time.NewTimer(0)
 	defer linger.Stop()
 	again := time.NewTimer(stalledEvery)
@@ -70,6 +79,7 @@ func (f *flusher) run(ctx context.Context) {
 				f.abandon()
 				return
 			case <-linger.C:
+			case <-f.hurry:
 			}
 		}
 		f.round()
@@ -96,20 +106,29 @@ func (f *flusher) round() {
 		part := queue[:min(each, len(queue))]
 		queue = queue[len(part):]
 		writers.Go(func() {
-			buf := make([]byte, 0, largeBuffer)
+			var buf []byte
 			for _, s := range part {
-				buf = f.flush(s, buf[:0])
+				if s.lean == nil {
+					notify(s.wake)
+				} else {
+					buf = f.flush(s, buf[:0])
+				}
 			}
 		})
 	}
 	writers.Wait()
 }
 
-// abandon closes what is left when the hub ends.
+// abandon closes what is left when the hub ends. Handlers end by themselves.
 func (f *flusher) abandon() {
 	f.mu.Lock()
 	f.closed = true
+	queue := f.queue
+	f.queue = nil
 	f.mu.Unlock()
+	for _, s := range queue {
+		notify(s.wake)
+	}
 	for _, s := range f.hub.audience.all() {
 		s.mu.Lock()
 		lean := s.lean != nil
@@ -130,9 +149,9 @@ func (f *flusher) ended() bool {
 // flush writes what a stream has. It returns the buffer for the next.
 func (f *flusher) flush(s *stream, buf []byte) []byte {
 	c := s.lean
-	buf = append(buf, c.rest...)
 	var ended Reason
-	if len(c.rest) > 0 { // as much as is left is enough for a client that stalls
+	if c.left != nil { // as much as is left is enough for a client that stalls
+		buf = append(buf, c.left.rest...)
 		s.mu.Lock()
 		ended = s.ended
 		s.mu.Unlock()
@@ -152,7 +171,7 @@ func (f *flusher) flush(s *stream, buf []byte) []byte {
 			f.stall(s, buf[n:], ended)
 			return buf
 		}
-		c.rest = nil
+		c.left = nil
 	}
 	s.mu.Lock()
 	probe := c.probe
@@ -176,16 +195,16 @@ func (f *flusher) flush(s *stream, buf []byte) []byte {
 // stall keeps what a client did not take, for a while.
 func (f *flusher) stall(s *stream, rest []byte, ended Reason) {
 	c, now := s.lean, time.Now()
-	if len(c.rest) == 0 {
-		c.since = now
+	if c.left == nil {
+		c.left = &left{since: now}
 	}
-	if ended == Slow || now.Sub(c.since) >= f.hub.cfg.WriteTimeout {
+	if ended == Slow || now.Sub(c.left.since) >= f.hub.cfg.WriteTimeout {
 		s.end(Slow, nil)
 		f.finish(s)
 		return
 	}
-	if len(rest) != len(c.rest) {
-		c.rest = append([]byte(nil), rest...)
+	if len(rest) != len(c.left.rest) {
+		c.left.rest = append([]byte(nil), rest...)
 	}
 	f.mu.Lock()
 	f.stalled = append(f.stalled, s)
@@ -208,7 +227,7 @@ func (h *Hub) serveLean(w http.ResponseWriter, r *http.Request, s *stream) (take
 		return false, nil
 	}
 	rc := http.NewResponseController(w)
-	header := w.Header().Clone()
+	head := leanHead(w.Header().Clone())
 	conn, _, err := rc.Hijack()
 	if err != nil {
 		return false, nil // a wrapped ResponseWriter, which the portable mode can do with
@@ -222,7 +241,7 @@ func (h *Hub) serveLean(w http.ResponseWriter, r *http.Request, s *stream) (take
 			h.close(s, true)
 		}
 	}()
-	if conn.SetDeadline(time.Time{}) != nil || !s.write(out, append(leanHead(header), retryFrame(h.cfg.Retry)...)) {
+	if conn.SetDeadline(time.Time{}) != nil || !s.write(out, append(head, retryFrame(h.cfg.Retry)...)) {
 		return true, nil
 	}
 	if h.catchUp(r.Context(), s, true) == nil {
@@ -235,7 +254,7 @@ func (h *Hub) serveLean(w http.ResponseWriter, r *http.Request, s *stream) (take
 	}
 	handed = true
 	s.mu.Lock()
-	s.lean = &leanConn{Conn: conn, raw: raw}
+	s.lean, s.awaited = &leanConn{Conn: conn, raw: raw}, true
 	s.unlockAndSignal()
 	if h.flusher.ended() {
 		h.flusher.finish(s)

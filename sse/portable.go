@@ -35,7 +35,7 @@ func (h *Hub) servePortable(w http.ResponseWriter, r *http.Request, s *stream) e
 	header := w.Header()
 	streamHeader(header)
 	if r.ProtoMajor == 1 {
-		header.Set("Connection", "keep-alive")
+		header["Connection"] = keepAlive
 	}
 	w.WriteHeader(http.StatusOK)
 	out := &portable{w: w, rc: rc, hub: h, http2: r.ProtoMajor >= 2}
@@ -49,8 +49,13 @@ func (h *Hub) servePortable(w http.ResponseWriter, r *http.Request, s *stream) e
 	return nil
 }
 
-// follow writes what comes until the stream ends.
+// follow writes what comes until the stream ends. The flusher wakes it, when more
+// of a burst has had the time to come.
 func (s *stream) follow(ctx context.Context, out writer) {
+	s.mu.Lock()
+	s.wake = make(chan struct{}, 1)
+	s.awaited = true
+	s.mu.Unlock()
 	for {
 		buf := buffers.Get().(*[]byte)
 		b, ended := s.take(*buf)
@@ -88,11 +93,16 @@ type portable struct {
 	rc    *http.ResponseController
 	hub   *Hub
 	http2 bool
+	until time.Time // the deadline that is set
 }
 
 func (p *portable) write(b []byte) error {
-	// Not every ResponseWriter has deadlines.
-	_ = p.rc.SetWriteDeadline(time.Now().Add(p.hub.cfg.WriteTimeout))
+	// A deadline costs more than to see that there is one. Not every ResponseWriter
+	// has them.
+	if now := time.Now(); p.http2 || p.until.Sub(now) < p.hub.cfg.WriteTimeout/4*3 {
+		p.until = now.Add(p.hub.cfg.WriteTimeout)
+		_ = p.rc.SetWriteDeadline(p.until)
+	}
 	if p.http2 { // an HTTP/2 stream is reset by a deadline that passes while it is idle
 		defer func() { _ = p.rc.SetWriteDeadline(time.Time{}) }()
 	}

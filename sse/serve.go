@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -83,27 +84,29 @@ func (h *Hub) open(r *http.Request, st Stream) (*stream, error) {
 		return nil, err
 	}
 	id := held.instance + "." + strconv.FormatInt(h.number.Add(1), 36)
-	if st.Token == "" {
-		st.Token = id
+	token := id
+	if st.Token != "" { // a part of the request, as the member is, of which the rest is not kept
+		token = strings.Clone(st.Token)
 	}
 	rooms := slices.Clone(st.Rooms)
 	slices.Sort(rooms)
 	s := &stream{
 		hub:    h,
-		conn:   Conn{Member: st.Member, ID: id, Token: st.Token},
+		conn:   Conn{Member: strings.Clone(st.Member), ID: id, Token: token},
 		replay: st.Replay, rooms: slices.Compact(rooms), muted: st.Muted,
-		expires: time.Now().Add(h.cfg.lifetime()),
-		wake:    make(chan struct{}, 1),
+		expires: time.Since(h.made) + h.cfg.lifetime(),
 		wheelAt: -1,
 		holding: true,
+		cursors: h.cursorsOf(r),
 	}
-	s.since = h.cursorsOf(r)
-	s.cursors = slices.Clone(s.since)
+	s.since = s.stands()
 	if !h.audience.add(s, held.generation) {
 		return nil, ErrUnavailable // the lease or the hub has just ended
 	}
 	h.stats.opened.Add(1)
-	ctx, cancel := context.WithTimeout(r.Context(), h.cfg.Timeout)
+	// A client that leaves by now is waited for no longer than that. The request's
+	// context would keep what it needs to cancel others as long as the stream lives.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), h.cfg.Timeout)
 	defer cancel()
 	opened, err := h.cap.Open(ctx, h.cfg.rules(), held.live, s.conn)
 	if err != nil {
@@ -174,8 +177,16 @@ func (h *Hub) refuse(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"type":"about:blank","title":"Streams are not available","status":503,"inbox":%s}`+"\n", quote(h.cfg.Inbox))
 }
 
+// The values of what all streams say.
+var (
+	contentType  = []string{"text/event-stream"}
+	cacheControl = []string{"no-cache, no-transform"}
+	noBuffering  = []string{"no"}
+	keepAlive    = []string{"keep-alive"}
+)
+
 func streamHeader(header http.Header) {
-	header.Set("Content-Type", "text/event-stream")
-	header.Set("Cache-Control", "no-cache, no-transform")
-	header.Set("X-Accel-Buffering", "no")
+	header["Content-Type"] = contentType
+	header["Cache-Control"] = cacheControl
+	header["X-Accel-Buffering"] = noBuffering
 }

@@ -47,12 +47,12 @@ type stream struct {
 	hub      *Hub
 	conn     Conn
 	replay   Replayer
-	rooms    []string // guarded by the audience
-	expires  time.Time
-	wake     chan struct{}
-	lean     *leanConn // set under mu, once it is without a handler
-	wheelAt  int       // slot and place in the wheel, guarded by it
-	wheelPos int
+	rooms    []string      // guarded by the audience
+	expires  time.Duration // after the hub was made
+	wake     chan struct{} // for the handler, set before it waits
+	lean     *leanConn     // set under mu, once it is without a handler
+	wheelAt  int32         // slot and place in the wheel, guarded by it
+	wheelPos int32
 
 	mu       sync.Mutex
 	pending  [][]byte
@@ -63,8 +63,9 @@ type stream struct {
 	muted    bool
 	checking bool // is on its way to the Cap
 	ended    Reason
-	sched    bool // lean: a writer has it or will
-	cursors  []string
+	awaited  bool     // somebody writes to it by signal
+	sched    bool     // a writer has it or will
+	cursors  []string // nil when nothing was seen
 	since    []string // cursors at the time when events may have been lost
 	recent   []uint64 // a ring of keys of what was sent
 	oldest   int
@@ -116,6 +117,9 @@ func (s *stream) add(f *frame, live bool) {
 		s.pending = append(s.pending, f.bytes)
 		return
 	}
+	if s.cursors == nil {
+		s.cursors = make([]string, len(s.hub.cfg.Cursors))
+	}
 	s.cursors[f.cursor] = f.id
 	for i, id := range s.cursors {
 		if id != "" && i != f.cursor {
@@ -161,22 +165,27 @@ func (s *stream) end(why Reason, last []byte) {
 
 // unlockAndSignal wakes whoever writes, when there is anything to do.
 func (s *stream) unlockAndSignal() {
-	work := len(s.pending) > 0 || s.ended != 0
-	lean := s.lean != nil
-	queue := lean && work && !s.sched
+	queue := s.awaited && !s.sched && (len(s.pending) > 0 || s.ended != 0)
 	if queue {
 		s.sched = true
 	}
+	// With half of a backlog it does not wait for more.
+	hurry := s.awaited && (s.frames > s.hub.cfg.MaxFrames/2 || s.bytes > s.hub.cfg.MaxBytes/2)
+	lean := s.lean != nil
 	s.mu.Unlock()
-	switch {
-	case queue:
+	if queue {
 		s.hub.flusher.add(s)
-	case !lean && work:
+	}
+	switch {
+	case !hurry:
+	case lean:
+		notify(s.hub.flusher.hurry)
+	default:
 		notify(s.wake)
 	}
 }
 
-// take appends what is pending to b.
+// take appends what is pending to b. A handler that has taken is to be woken again.
 func (s *stream) take(b []byte) ([]byte, Reason) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,6 +197,9 @@ func (s *stream) take(b []byte) ([]byte, Reason) {
 		s.pending = nil
 	}
 	s.frames, s.bytes = 0, 0
+	if s.lean == nil {
+		s.sched = false
+	}
 	return b, s.ended
 }
 
@@ -209,8 +221,16 @@ func (s *stream) mark() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.since == nil {
-		s.since = slices.Clone(s.cursors)
+		s.since = s.stands()
 	}
+}
+
+// stands is where the client stands, in a slice that is not nil.
+func (s *stream) stands() []string {
+	if s.cursors == nil {
+		return s.hub.nothing
+	}
+	return slices.Clone(s.cursors)
 }
 
 func (s *stream) marked() bool {

@@ -29,8 +29,8 @@ func (w *wheel) add(s *stream, ticks int) {
 }
 
 func (w *wheel) put(s *stream, ticks int) {
-	s.wheelAt = (w.now + min(max(ticks, 1), wheelSlots)) % len(w.slots)
-	s.wheelPos = len(w.slots[s.wheelAt])
+	s.wheelAt = int32((w.now + min(max(ticks, 1), wheelSlots)) % len(w.slots))
+	s.wheelPos = int32(len(w.slots[s.wheelAt]))
 	w.slots[s.wheelAt] = append(w.slots[s.wheelAt], s)
 }
 
@@ -42,7 +42,7 @@ func (w *wheel) remove(s *stream) {
 		return
 	}
 	slot := w.slots[s.wheelAt]
-	if s.wheelPos >= len(slot) || slot[s.wheelPos] != s {
+	if int(s.wheelPos) >= len(slot) || slot[s.wheelPos] != s {
 		return
 	}
 	last := len(slot) - 1
@@ -52,15 +52,15 @@ func (w *wheel) remove(s *stream) {
 	w.slots[s.wheelAt] = slot[:last]
 }
 
-// turn goes on by a tick. Who is due and lives longer is put in again.
-func (w *wheel) turn(now time.Time) (due, over []*stream) {
+// turn goes on by a tick. Who is due and lives longer than now is put in again.
+func (w *wheel) turn(now time.Duration) (due, over []*stream) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = (w.now + 1) % len(w.slots)
 	slot := w.slots[w.now]
 	w.slots[w.now] = nil
 	for _, s := range slot {
-		left := s.expires.Sub(now)
+		left := s.expires - now
 		if left <= 0 {
 			over = append(over, s)
 			continue
@@ -81,7 +81,7 @@ func (h *Hub) turnWheel(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-ticker.C:
-			due, over := h.wheel.turn(now)
+			due, over := h.wheel.turn(now.Sub(h.made))
 			for _, s := range over {
 				s.end(Expired, retryFrame(h.cfg.Retry))
 			}

@@ -2,7 +2,7 @@
 // packages, looks into the outbox, looks after dead letters on any transport,
 // and says what is wrong with a server.
 //
-//	millrace migrate print|up|status    the tables of outbox, bus, idempotency and leases
+//	millrace migrate print|up|status    the tables of outbox, bus, idempotency, leases and counters
 //	millrace outbox status|failed|retry|rebase|debezium
 //	millrace dlq list|show|edit|redrive|drop TOPIC
 //	millrace doctor [URL…]              what is wrong with these servers, and what to do
@@ -35,7 +35,7 @@
 //	an interrupted redrive loses nothing, says how far it came,
 //	and ends with 130                                             TestInterrupted, TestCtrlC
 //	nothing is dropped without --yes or an answer                 TestDropAsks
-//	migrations: print equals up, status makes nothing             TestMigrate, TestMigratePrint
+//	migrations: print equals up, status makes nothing             TestMigrate, TestMigratePrint, TestMigrateCounters
 //	the outbox is found with its own number of shards             TestOutbox
 //	doctor tells what is wrong, and the fix                       TestUnreachable, TestRefused, TestSettings
 //	doctor changes nothing                                        TestDoctorChangesNothing

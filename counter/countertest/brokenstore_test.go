@@ -119,6 +119,9 @@ func TestBrokenStores(t *testing.T) {
 			}
 			return taken
 		}),
+		{"takes less than it could", "NoneIsLeft"}: {take: func(ctx context.Context, s *memcounter.Store, name string, limit int) ([]counter.Taken, error) {
+			return s.Take(ctx, name, limit-1)
+		}},
 		{"forgets what was added since", "AddedLater"}: {forget: func(ctx context.Context, s *memcounter.Store, name string, ids []string) error {
 			s.Lose()
 			return nil

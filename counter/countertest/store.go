@@ -37,6 +37,7 @@ func StoreCases() []Case[StoreHarness] {
 		{Name: "Keys", Run: keysApart},
 		{Name: "CountersApart", Run: countersApart},
 		{Name: "Bounded", Run: bounded},
+		{Name: "NoneIsLeft", Run: noneIsLeft},
 		{Name: "AddedLater", Run: addedLater},
 		{Name: "LargeSums", Run: largeSums},
 		{Name: "ForgetOne", Run: forgetOne},
@@ -222,6 +223,32 @@ func bounded(ctx context.Context, h StoreHarness) error {
 	sums, _, err := takeAll(ctx, h.Store, name, 3)
 	if err != nil {
 		return err
+	}
+	return expect("taken", sums, want)
+}
+
+// noneIsLeft takes as flushers do, who stop when no batch is full.
+func noneIsLeft(ctx context.Context, h StoreHarness) error {
+	name := fresh()
+	want, sums := map[string]int64{}, map[string]int64{}
+	for i := range 100 {
+		key := fmt.Sprintf("key-%d", i)
+		want[key] = 1
+		if err := h.Store.Add(ctx, name, key, 1); err != nil {
+			return err
+		}
+	}
+	var ids []string
+	for full := true; full; {
+		const limit = 7
+		taken, err := h.Store.Take(ctx, name, limit)
+		if err != nil {
+			return err
+		}
+		if err := addUp(taken, limit, sums, &ids); err != nil {
+			return err
+		}
+		full = slices.ContainsFunc(taken, func(t counter.Taken) bool { return len(t.Deltas) == limit })
 	}
 	return expect("taken", sums, want)
 }

@@ -31,7 +31,7 @@ type place struct {
 }
 
 func (p place) key(kind string) string {
-	return fmt.Sprintf("%scount:%s:%s:{%02d}", p.prefix, p.counter, kind, p.part)
+	return fmt.Sprintf("%scount:%s:%s:{%s:%02d}", p.prefix, p.counter, kind, p.counter, p.part)
 }
 func (p place) keys() string            { return p.key("keys") }
 func (p place) asides() string          { return p.key("asides") }

@@ -40,11 +40,9 @@ func (s *Store) Pending(ctx context.Context, name string, keys []string) (map[st
 				if !ok {
 					continue
 				}
-				d, err := delta(a.keys[i], text)
-				if err != nil {
-					return nil, failed("look up", name, err)
+				if d, err := delta(a.keys[i], text); err == nil {
+					out[d.Key] += d.N // what is no number is none of ours
 				}
-				out[d.Key] += d.N
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package rediscounter_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/counter/countertest"
-	"github.com/millrace-go/millrace/counter/internal/ownredis"
 	"github.com/millrace-go/millrace/counter/rediscounter"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -52,7 +50,7 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys := keysAt(t, client, prefix)
-	if len(keys) != 2 || !strings.HasPrefix(keys[0], "count:comment:delta:{") || !strings.HasSuffix(keys[0], "}:post-1") {
+	if len(keys) != 2 || !strings.HasPrefix(keys[0], "count:comment:delta:{comment:") || !strings.HasSuffix(keys[0], "}:post-1") {
 		t.Fatalf("keys %q", keys)
 	}
 	tag := strings.TrimSuffix(strings.TrimPrefix(keys[0], "count:comment:delta:"), ":post-1")
@@ -115,6 +113,9 @@ func TestForeignValue(t *testing.T) {
 			if err := put(ctx, foreign); err != nil {
 				t.Fatal(err)
 			}
+			if got, err := s.Pending(ctx, "comment", []string{"post-6", "post-7"}); err != nil || got["post-6"] != 1 {
+				t.Errorf("pending beside it: %v (%v)", got, err)
+			}
 			sum := int64(0)
 			for {
 				taken, err := s.Take(ctx, "comment", 1)
@@ -140,6 +141,21 @@ func TestForeignValue(t *testing.T) {
 	}
 }
 
+// Ids that no store has given are not taken for batches, which could never be forgotten.
+func TestForeignBatch(t *testing.T) {
+	client := servers["redis"](t)
+	prefix := redistest.Prefix(t, client)
+	s, ctx := newStore(t, client, prefix), t.Context()
+	for _, id := range []string{"x", "99-x", "01-x"} {
+		if err := client.SAdd(ctx, prefix+"count:comment:asides:{comment:00}", id).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if aside, err := s.Aside(ctx, "comment"); err != nil || len(aside) > 0 {
+		t.Errorf("aside %v (%v)", aside, err)
+	}
+}
+
 // TestLargeSums goes beyond what Lua's numbers hold, by steps.
 func TestLargeSums(t *testing.T) {
 	client := servers["redis"](t)
@@ -156,7 +172,7 @@ func TestLargeSums(t *testing.T) {
 }
 
 func TestLostRedis(t *testing.T) {
-	client := open(t, ownredis.Start(t))
+	client := open(t, redistest.StartServer(t).URL())
 	s, ctx := newStore(t, client, ""), t.Context()
 	for _, lose := range []func() error{
 		func() error { return client.FlushAll(ctx).Err() },
@@ -182,14 +198,7 @@ func TestLostRedis(t *testing.T) {
 }
 
 func TestAway(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s, ctx := newStore(t, open(t, "redis://"+l.Addr().String()), ""), t.Context()
+	s, ctx := newStore(t, open(t, "redis://127.0.0.1:1"), ""), t.Context()
 	_, taken := s.Take(ctx, "comment", 1)
 	_, aside := s.Aside(ctx, "comment")
 	_, pending := s.Pending(ctx, "comment", []string{"a"})

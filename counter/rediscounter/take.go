@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/counter"
 )
 
-// Take implements [counter.Store]: one batch of each part that has deltas.
+// Take implements [counter.Store]: a batch of each part that has deltas.
 func (s *Store) Take(ctx context.Context, name string, limit int) ([]counter.Taken, error) {
 	keys, err := s.registered(ctx, name, limit)
 	if err != nil {
@@ -22,16 +22,11 @@ func (s *Store) Take(ctx context.Context, name string, limit int) ([]counter.Tak
 	}
 	var out []counter.Taken
 	for part, names := range keys {
-		if len(names) == 0 {
-			continue
-		}
-		t, err := s.takePart(ctx, s.at(name, part), names, limit)
+		taken, err := s.takePart(ctx, s.at(name, part), names, limit)
 		if err != nil {
 			return nil, failed("take from", name, err)
 		}
-		if len(t.Deltas) > 0 {
-			out = append(out, t)
-		}
+		out = append(out, taken...)
 	}
 	return out, nil
 }
@@ -55,18 +50,26 @@ func (s *Store) registered(ctx context.Context, name string, limit int) ([parts]
 	return keys, nil
 }
 
-// takePart moves the deltas of the named keys, which are of one part, aside. When
-// none of them is a delta it goes on with others, of which there are ever fewer.
-func (s *Store) takePart(ctx context.Context, p place, names []string, limit int) (t counter.Taken, err error) {
+// takePart moves the deltas of the named keys, which are of one part, aside. Where some
+// of them were no deltas, or were moved by another process, it goes on with others, of
+// which there are ever fewer, until a batch is full or none can be left.
+func (s *Store) takePart(ctx context.Context, p place, names []string, limit int) (out []counter.Taken, err error) {
 	for len(names) > 0 {
-		if t, err = s.move(ctx, p, names); err != nil || len(t.Deltas) > 0 {
+		t, err := s.move(ctx, p, names)
+		if err != nil {
+			return nil, err
+		}
+		if len(t.Deltas) > 0 {
+			out = append(out, t)
+		}
+		if len(names) < limit || len(t.Deltas) == limit {
 			break
 		}
 		if names, err = s.client.SRandMemberN(ctx, p.keys(), int64(limit)).Result(); err != nil {
-			break
+			return nil, err
 		}
 	}
-	return t, err
+	return out, nil
 }
 
 // move runs the script for the named keys.
@@ -114,6 +117,9 @@ func (s *Store) Aside(ctx context.Context, name string) ([]counter.Taken, error)
 	var out []counter.Taken
 	for part := range parts {
 		for _, id := range lists[part].Val() {
+			if at, ok := partOfBatch(id); !ok || at != part {
+				continue // none of ours: Forget would not find it either
+			}
 			held, err := s.client.HGetAll(ctx, s.at(name, part).aside(id)).Result()
 			if err != nil {
 				return nil, failed("list", name, err)

@@ -4,11 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
-	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,7 +32,7 @@ type setup struct {
 }
 
 // flusher makes the flusher of a setup.
-func (s setup) flusher() (*counter.Flusher, error) {
+func (s setup) flusher(applied func()) (*counter.Flusher, error) {
 	db, err := connect(s.Dialect, s.Database)
 	if err != nil {
 		return nil, err
@@ -42,10 +45,10 @@ func (s setup) flusher() (*counter.Flusher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.flusherOn(db, store)
+	return s.flusherOn(db, store, applied)
 }
 
-func (s setup) flusherOn(db *sql.DB, store counter.Store) (*counter.Flusher, error) {
+func (s setup) flusherOn(db *sql.DB, store counter.Store, applied func()) (*counter.Flusher, error) {
 	c, err := counter.New("comment", store, counter.Config{})
 	if err != nil {
 		return nil, err
@@ -61,8 +64,26 @@ func (s setup) flusherOn(db *sql.DB, store counter.Store) (*counter.Flusher, err
 			return nil, err
 		}
 	}
-	return counter.NewFlusher(c, applier, cfg)
+	return counter.NewFlusher(c, tellingApplier{applier, applied}, cfg)
 }
+
+// tellingApplier tells of each batch that it has applied.
+type tellingApplier struct {
+	counter.Applier
+	applied func()
+}
+
+func (a tellingApplier) Apply(ctx context.Context, l counter.Lease, b counter.Batch) (bool, error) {
+	fresh, err := a.Applier.Apply(ctx, l, b)
+	if err == nil {
+		a.applied()
+	}
+	return fresh, err
+}
+
+// atWork is what a flusher says when it has applied its first batch, in the middle of a
+// round.
+const atWork = "flushing\n"
 
 // child is what the test's binary does when it is started as a flusher: it flushes
 // until it is killed.
@@ -75,8 +96,9 @@ func child() {
 	err := json.Unmarshal([]byte(text), &s)
 	if err == nil {
 		var f *counter.Flusher
-		if f, err = s.flusher(); err == nil {
-			fmt.Println("flushing")
+		var once sync.Once
+		say := func() { once.Do(func() { fmt.Print(atWork) }) }
+		if f, err = s.flusher(say); err == nil {
 			err = f.Run(context.Background())
 		}
 	}
@@ -84,8 +106,9 @@ func child() {
 	os.Exit(1)
 }
 
-// startChild starts a flusher and waits until it works.
-func startChild(t *testing.T, s setup) (kill func()) {
+// startChild starts a flusher and waits until it has applied something. It ends with
+// the context.
+func startChild(ctx context.Context, t *testing.T, s setup) (kill func()) {
 	t.Helper()
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -95,7 +118,7 @@ func startChild(t *testing.T, s setup) (kill func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self)
+	cmd := exec.CommandContext(ctx, self)
 	cmd.Env = append(os.Environ(), childVariable+"="+string(text))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -105,13 +128,20 @@ func startChild(t *testing.T, s setup) (kill func()) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	word := make([]byte, len("flushing\n"))
-	n, err := out.Read(word)
-	if err != nil || strings.TrimSpace(string(word[:n])) != "flushing" {
-		t.Fatalf("the flusher says %q (%v)", word[:n], err)
+	kill = func() {
+		t.Helper()
+		if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			t.Errorf("kill the flusher: %v", err)
+		}
+		err := cmd.Wait()
+		if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() {
+			t.Errorf("the flusher ended by itself: %v", err)
+		}
 	}
-	return func() {
-		cmd.Process.Kill() //nolint:errcheck // SIGKILL; it may have ended
-		cmd.Wait()         //nolint:errcheck // killed
+	word := make([]byte, len(atWork))
+	if n, err := io.ReadFull(out, word); err != nil || string(word) != atWork {
+		kill()
+		t.Fatalf("the flusher says %q (%v, %v)", word[:n], err, context.Cause(ctx))
 	}
+	return kill
 }

@@ -13,21 +13,17 @@ import (
 	"github.com/millrace-go/millrace/counter/sqlcounter"
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(silence{})
+	redis.SetLogger(redistest.Silence{})
 	child()
 	goleak.VerifyTestMain(m)
 }
-
-// silence is for the client's own words about servers that are not up yet.
-type silence struct{}
-
-func (silence) Printf(context.Context, string, ...any) {}
 
 var dialects = []sqlcounter.Dialect{sqlcounter.SQLite, sqlcounter.Postgres, sqlcounter.MySQL}
 

@@ -32,13 +32,17 @@
 // The log is read in the order of commits as the cursor outbox reads its own: by
 // windows between snapshots on PostgreSQL, by places given after the commit on
 // MySQL and MariaDB, by ids on SQLite. So a transaction that commits late is read
-// late, and not skipped. On MariaDB a change that commits at the very moment of a
-// look can be left to the next round.
+// late, and not skipped. On MariaDB a round can leave a change to the next one when
+// another, appended before it, commits at the very moment of the look; readers then
+// see it 3 s later.
 //
 // # Failure modes
 //
 // All who apply batches of one counter wait for each other at its row of
-// count_flushers; writers never wait for them. A PostgreSQL restored elsewhere has
+// count_flushers; writers never wait for them. A counter that nobody flushes any more
+// keeps the change rows of all from being trimmed: delete its row of count_cursors. One
+// whose tables were not made by [Log.Migrate] keeps its rows from its first round on:
+// begin to flush within Keep of beginning to write. A PostgreSQL restored elsewhere has
 // positions that mean nothing there: Read refuses them. Then empty count_changes,
 // count_cursors and count_flushers, and set count_totals to the counted rows, while
 // nobody writes. A proxy that sends reads to replicas must not stand before it.

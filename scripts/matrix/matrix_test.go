@@ -102,7 +102,8 @@ func TestNoPackageIsForgotten(t *testing.T) {
 	for line := range strings.Lines(string(out)) {
 		pkg, imports, _ := strings.Cut(line, " ")
 		if !slices.ContainsFunc(strings.Fields(strings.NewReplacer("[", " ", "]", " ").Replace(imports)), func(name string) bool {
-			return name == module+"/internal/servicetest" || name == module+"/internal/transporttest"
+			helper, ok := strings.CutPrefix(name, module+"/internal/")
+			return ok && slices.Contains([]string{"servicetest", "redistest", "transporttest"}, helper)
 		}) {
 			continue
 		}

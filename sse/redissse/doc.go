@@ -12,8 +12,12 @@
 //	instances: never more than three are registered of
 //	a member, whoever looks and whenever; the oldest is
 //	the one evicted; each that ended is gone             TestCrowd
+//	… and at four hubs, by every command that Redis
+//	carries out; victims' sockets are closed within a
+//	ping, though messages are lost; nothing is left      TestFleet
 //	entries of an instance that died are ghosts when its
 //	lease lapses, and not before                         TestLease
+//	after kill -9 its places are free then               TestFleet
 //	an instance that begins is not taken for dead by one
 //	that does not know it yet, also when the clocks of
 //	two nodes differ                                     TestYoungInstance, TestSkew

@@ -1,8 +1,8 @@
 package redissse_test
 
 import (
-	"context"
 	"fmt"
+	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -10,44 +10,27 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
-	"github.com/millrace-go/millrace/internal/redisdb"
-	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(silence{})
+	redis.SetLogger(redistest.Silence{})
+	if url := os.Getenv(instanceEnv); url != "" {
+		if err := beInstance(url); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	goleak.VerifyTestMain(m)
 }
 
-// silence is for the client's own words about servers that are gone.
-type silence struct{}
-
-func (silence) Printf(context.Context, string, ...any) {}
-
-func open(t testing.TB, url string) redis.UniversalClient {
-	t.Helper()
-	client, err := redisdb.Open(url, redisdb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Errorf("close the client: %v", err)
-		}
-	})
-	return client
-}
-
-// servers opens a client of each kind of Redis.
-var servers = map[string]func(t testing.TB) redis.UniversalClient{
-	"redis": func(t testing.TB) redis.UniversalClient { t.Helper(); return open(t, servicetest.Redis(t)) },
-	"cluster": func(t testing.TB) redis.UniversalClient {
-		t.Helper()
-		return open(t, "redis://"+servicetest.RedisCluster(t))
-	},
-}
+var (
+	open    = redistest.Open
+	servers = redistest.Servers
+)
 
 func newCap(t testing.TB, client redis.UniversalClient, prefix string) *redissse.Cap {
 	t.Helper()

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/millrace-go/millrace/bench/outboxbench"
+	"github.com/millrace-go/millrace/bench/ssebench"
 )
 
 func main() {
@@ -30,6 +31,9 @@ func run(ctx context.Context) error {
 	s := servers()
 	if len(os.Args) > 1 && os.Args[1] == "appender" {
 		return outboxbench.Appender(ctx, outboxbench.Config{URL: s[postgres], MariaDB: s[mariadb]}, os.Args[2:], os.Stdout)
+	}
+	if len(os.Args) > 1 && os.Args[1] == ssebench.Part {
+		return ssebench.Take(ctx, os.Args[2:], os.Stdin, os.Stdout)
 	}
 	var size sizes
 	flag.IntVar(&size.rounds, "rounds", 5, "interleaved rounds")

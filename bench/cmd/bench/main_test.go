@@ -11,7 +11,7 @@ import (
 
 func TestChoose(t *testing.T) {
 	for only, want := range map[string]string{
-		"":              "outbox,status,mariadb,kafka,batch,bus,limit,queue",
+		"":              "outbox,status,mariadb,kafka,batch,bus,limit,queue,streams",
 		"kafka":         "kafka",
 		"bus,outbox":    "outbox,bus",
 		"status,status": "status",

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/bench/limitbench"
 	"github.com/millrace-go/millrace/bench/outboxbench"
 	"github.com/millrace-go/millrace/bench/queuebench"
+	"github.com/millrace-go/millrace/bench/ssebench"
 )
 
 // The servers, by the environment variables that find them.
@@ -82,6 +83,9 @@ func sections() []section {
 		}},
 		{"queue", "the waiting room at a million people on Redis", []string{redis}, func(ctx context.Context, servers map[string]string, s sizes, out io.Writer) error {
 			return queuebench.Run(ctx, queuebench.Config{URL: servers[redis], Rounds: s.rounds}, out)
+		}},
+		{"streams", "server-sent events to 10,000 streams", nil, func(ctx context.Context, _ map[string]string, s sizes, out io.Writer) error {
+			return ssebench.Run(ctx, ssebench.Config{Rounds: s.rounds}, out)
 		}},
 	}
 }

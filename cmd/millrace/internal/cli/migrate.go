@@ -37,9 +37,10 @@ func (a *app) migrateCommand() *cobra.Command {
 		Use: "up", Short: "Make the tables, or bring them up to date",
 		Long: "up applies what is pending, each migration in its own transaction where the database can. Several may run it at once. " +
 			"How many shards an outbox has is left to the application, which stores it on first use.",
-		Example: "  millrace migrate up --db postgres://app:secret@db/shop --package outbox,idempotency",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.migrateUp(cmd, m) },
+		Example: "  millrace migrate up --db postgres://app:secret@db/shop --package outbox,idempotency\n" +
+			"  millrace migrate up --db postgres://app:secret@db/shop --package counter,counter-log",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.migrateUp(cmd, m) },
 	})
 	status := flags(&cobra.Command{
 		Use: "status", Short: "Say which migrations were applied",

@@ -3,6 +3,8 @@ package cli_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/millrace-go/millrace/counter/sqlcounter"
 )
 
 type part struct {
@@ -41,7 +43,8 @@ func TestMigrate(t *testing.T) {
 
 		tool(t, "migrate", "up", "--db", p.url, "--package", "outbox,idempotency").want(t, 0, "applied")
 		got := states(t, tool(t, "migrate", "status", "--db", p.url, "--json").want(t, 0))
-		if got["outbox"] != "current" || got["idempotency"] != "current" || got["bus"] != "missing" || got["leases"] != "missing" {
+		if got["outbox"] != "current" || got["idempotency"] != "current" || got["bus"] != "missing" || got["leases"] != "missing" ||
+			got["counter"] != "missing" || got["counter-log"] != "missing" {
 			t.Errorf("after a part of them: %v", got)
 		}
 		tool(t, "migrate", "up", "--db", p.url).want(t, 0, "applied", "up to date")
@@ -65,6 +68,52 @@ func TestMigrate(t *testing.T) {
 		exec(`INSERT INTO millrace_outbox_version (version_id, is_applied) VALUES (1, ` + truth(p) + `), (9999, ` + truth(p) + `)`)
 		tool(t, "migrate", "status", "--db", p.url).want(t, 0, "of a newer Millrace")
 		exec(`DELETE FROM millrace_outbox_version WHERE version_id = 9999`)
+	})
+}
+
+// The tool and the application keep the versions of a counter's tables in one place:
+// what either has made, the other finds up to date.
+func TestMigrateCounters(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, p place) {
+		db := p.open(t)
+		dialect := map[string]sqlcounter.Dialect{
+			"sqlite": sqlcounter.SQLite, "postgres": sqlcounter.Postgres, "mariadb": sqlcounter.MySQL,
+		}[p.name]
+		applier, err := sqlcounter.New(db, sqlcounter.Config{Dialect: dialect})
+		if err != nil {
+			t.Fatal(err)
+		}
+		log, err := sqlcounter.NewLog(db, "comment", sqlcounter.LogConfig{Dialect: dialect})
+		if err != nil {
+			t.Fatal(err)
+		}
+		are := func(counter, counterLog string) {
+			t.Helper()
+			got := states(t, tool(t, "migrate", "status", "--db", p.url, "--json").want(t, 0))
+			if got["counter"] != counter || got["counter-log"] != counterLog {
+				t.Errorf("%v, want counter %s and counter-log %s", got, counter, counterLog)
+			}
+		}
+		tool(t, "migrate", "up", "--db", p.url, "--package", "counter").want(t, 0, "1 migration applied")
+		are("current", "missing")
+		n := p.tables(t, db)
+		if err := applier.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if m := p.tables(t, db); m != n {
+			t.Errorf("the application made %d tables more", m-n)
+		}
+		if err := log.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		are("current", "current")
+		tool(t, "migrate", "up", "--db", p.url, "--package", "counter-log").want(t, 0, "up to date")
+		for _, table := range []string{"millrace_counter_version", "millrace_counter_log_version"} {
+			var versions int
+			if err := db.QueryRow(`SELECT count(*) FROM ` + table + ` WHERE version_id > 0`).Scan(&versions); err != nil || versions != 1 {
+				t.Errorf("%s has %d versions: %v", table, versions, err)
+			}
+		}
 	})
 }
 

@@ -40,7 +40,7 @@ func TestOpenErrors(t *testing.T) {
 			t.Errorf("%s: %v", raw, err)
 		}
 	}
-	for _, name := range []string{"outbox", "outbox-status", "bus", "idempotency", "leases"} {
+	for _, name := range []string{"outbox", "outbox-status", "bus", "idempotency", "leases", "counter", "counter-log"} {
 		for _, d := range database.Dialects() {
 			parts, err := database.Parts(database.Dialect(d), "", name)
 			if err != nil || len(parts) != 1 || len(parts[0].Sets) == 0 {

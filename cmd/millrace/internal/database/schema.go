@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-go/millrace/bus/mysqlbus"
 	"github.com/millrace-go/millrace/bus/pgbus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
+	"github.com/millrace-go/millrace/counter/sqlcounter"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/migrate"
 )
@@ -28,11 +29,13 @@ const (
 	PartBus         = "bus"
 	PartIdempotency = "idempotency"
 	PartLeases      = "leases"
+	PartCounter     = "counter"
+	PartCounterLog  = "counter-log"
 )
 
 // PartNames are all parts, in the order of [Parts].
 func PartNames() []string {
-	return []string{PartOutbox, PartStatus, PartBus, PartIdempotency, PartLeases}
+	return []string{PartOutbox, PartStatus, PartBus, PartIdempotency, PartLeases, PartCounter, PartCounterLog}
 }
 
 // Layouts are the names of the idempotency table's layouts.
@@ -89,6 +92,20 @@ func sets(d Dialect, part, layout string) ([]migrate.Set, error) {
 		}
 		files, err := s.Migrations()
 		return []migrate.Set{{Package: "idempotency_idempotency_leases", Dialect: d.migrations(), FS: files}}, err
+	case PartCounter:
+		a, err := sqlcounter.New(none, sqlcounter.Config{Dialect: sqlcounter.Dialect(d)})
+		if err != nil {
+			return nil, err
+		}
+		files, err := a.Migrations()
+		return []migrate.Set{{Package: "counter", Dialect: d.migrations(), FS: files}}, err
+	case PartCounterLog:
+		l, err := sqlcounter.NewLog(none, "any", sqlcounter.LogConfig{Dialect: sqlcounter.Dialect(d)}) // one log for all counters
+		if err != nil {
+			return nil, err
+		}
+		files, err := l.Migrations()
+		return []migrate.Set{{Package: "counter_log", Dialect: d.migrations(), FS: files}}, err
 	}
 	return nil, fmt.Errorf("%q is no package with tables; use %s or all", part, strings.Join(PartNames(), ", "))
 }

@@ -175,9 +175,14 @@ func TestTables(t *testing.T) {
 		up("processed_events", "outbox", "idempotency")
 		r := examine(t, doctor.Database, raw, "outbox", "idempotency")
 		healthy(t, r)
-		want(t, r, doctor.OK, "migrations", "up to date: outbox, idempotency; not there: outbox-status, leases")
+		want(t, r, doctor.OK, "migrations", "up to date: outbox, idempotency; not there: outbox-status, leases, counter, counter-log")
 		up("", "bus", "outbox-status")
 		healthy(t, examine(t, doctor.Any, raw, "bus", "outbox", "outbox-status"))
+		want(t, examine(t, doctor.Database, raw, "counter"), doctor.Error, "migrations", "tables of counter are missing")
+		up("", "counter", "counter-log")
+		r = examine(t, doctor.Database, raw, "counter", "counter-log")
+		healthy(t, r)
+		want(t, r, doctor.OK, "migrations", "counter, counter-log; not there: leases")
 
 		execute(t, db, `DELETE FROM millrace_outbox_version WHERE version_id = 1`)
 		want(t, examine(t, doctor.Database, raw), doctor.Error, "migrations", "tables of outbox are behind")
@@ -186,7 +191,9 @@ func TestTables(t *testing.T) {
 			yes = "true"
 		}
 		execute(t, db, `INSERT INTO millrace_outbox_version (version_id, is_applied) VALUES (1, `+yes+`), (9999, `+yes+`)`)
-		want(t, examine(t, doctor.Database, raw), doctor.Warning, "migrations", "newer Millrace")
+		want(t, examine(t, doctor.Database, raw), doctor.Warning, "migrations", "tables of outbox were made by a newer Millrace")
+		execute(t, db, `INSERT INTO millrace_counter_log_version (version_id, is_applied) VALUES (9999, `+yes+`)`)
+		want(t, examine(t, doctor.Database, raw), doctor.Warning, "migrations", "tables of counter-log were made by a newer Millrace")
 	})
 }
 

@@ -14,9 +14,9 @@ import (
 func (e *examination) tables(ctx context.Context, d *database.Database) {
 	names := []string{database.PartBus}
 	if e.forDatabase() {
-		names = []string{database.PartOutbox, database.PartStatus, database.PartIdempotency, database.PartLeases}
-		if e.forTransport() {
-			names = database.PartNames()
+		names = database.PartNames()
+		if !e.forTransport() {
+			names = slices.DeleteFunc(names, func(name string) bool { return name == database.PartBus })
 		}
 	}
 	var current, missing []string

@@ -1,0 +1,325 @@
+package sse_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/millrace-go/millrace/internal/chromiumtest"
+)
+
+var chromium chromiumtest.Browser
+
+// report is what a client of another author says about its stream.
+type report struct {
+	What   string // open, error or event
+	State  int    // after an error: 0 it comes back, 2 it does not
+	Name   string
+	Data   string
+	LastID string
+}
+
+const (
+	comesBack = 0
+	gaveUp    = 2
+)
+
+// program is a client of another author.
+type program struct {
+	name string
+	// start makes it ready for a server. What it returns follows a stream of it.
+	start func(t *testing.T, base string) func(path string, names ...string) *watcher
+	// read reads streams that end. Programs that are no EventSource have none.
+	read func(t *testing.T, base string, paths, names []string) [][]told
+}
+
+var allPrograms = []program{
+	{"chromium", startChromium, readByChromium},
+	{"npm", startNode, readByNode},
+	{"curl", startCurl, nil},
+}
+
+// programs runs a test with each.
+func programs(t *testing.T, run func(t *testing.T, p program)) {
+	t.Helper()
+	for _, p := range allPrograms {
+		t.Run(p.name, func(t *testing.T) { run(t, p) })
+	}
+}
+
+// watcher collects what one stream's client says.
+type watcher struct {
+	t    *testing.T
+	poll func(have int) []report // nil where they come by themselves
+
+	mu   sync.Mutex
+	seen []report
+}
+
+func (w *watcher) add(r ...report) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen = append(w.seen, r...)
+}
+
+func (w *watcher) reports() []report {
+	w.mu.Lock()
+	have := len(w.seen)
+	w.mu.Unlock()
+	if w.poll != nil {
+		w.add(w.poll(have)...)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seen[:len(w.seen):len(w.seen)]
+}
+
+// until waits for reports.
+func (w *watcher) until(what string, is func([]report) bool) {
+	w.t.Helper()
+	deadline := time.Now().Add(patience)
+	for !is(w.reports()) {
+		if time.Now().After(deadline) {
+			seen := w.reports()
+			w.t.Fatalf("%s: not after %v; of %d reports the last are %.1000s", what, patience, len(seen), fmt.Sprintf("%+v", seen[max(0, len(seen)-5):]))
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func (w *watcher) opened() {
+	w.t.Helper()
+	w.until("the stream opens", func(seen []report) bool { return len(seen) > 0 && seen[0].What == "open" })
+}
+
+// events are those of the stream, but for pings.
+func events(seen []report) (all []told) {
+	for _, r := range seen {
+		if r.What == "event" && r.Name != "ping" {
+			all = append(all, told{r.Name, r.Data, r.LastID})
+		}
+	}
+	return all
+}
+
+// errorsOf counts errors after which a client was in a state.
+func errorsOf(seen []report, state int) (n int) {
+	for _, r := range seen {
+		if r.What == "error" && r.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+// page opens the door's page in a profile of its own.
+func page(t *testing.T, base string) context.Context {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(chromium.Context(t), chromedp.WithNewBrowserContext())
+	t.Cleanup(func() {
+		_ = chromedp.Cancel(ctx) // a tab that is gone already is as good
+		cancel()
+	})
+	must(t, chromedp.Do(ctx)) // opens the tab, which would end with a limit of this call
+	limited, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	must(t, chromedp.Do(limited, chromedp.Navigate(base+"/")))
+	eventually(t, "the page is ready", func() bool { return eval[bool](t, ctx, "globalThis.ready === true") })
+	return ctx
+}
+
+func eval[T any](t *testing.T, ctx context.Context, expression string) T {
+	t.Helper()
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	value, err := chromedp.Run(limited, chromedp.Evaluate[T](expression))
+	if err != nil {
+		t.Fatalf("%.200s: %v", expression, err)
+	}
+	return value
+}
+
+func startChromium(t *testing.T, base string) func(string, ...string) *watcher {
+	t.Helper()
+	ctx := page(t, base)
+	return func(path string, names ...string) *watcher {
+		t.Helper()
+		n := eval[int](t, ctx, fmt.Sprintf("watch(%s, %s)", inJSON(path), inJSON(names)))
+		return &watcher{t: t, poll: func(have int) (more []report) {
+			t.Helper()
+			fromJSON(t, []byte(eval[string](t, ctx, fmt.Sprintf("JSON.stringify(watched[%d].reports.slice(%d))", n, have))), &more)
+			return more
+		}}
+	}
+}
+
+func readByChromium(t *testing.T, base string, paths, names []string) (all [][]told) {
+	t.Helper()
+	ctx := page(t, base)
+	eval[bool](t, ctx, fmt.Sprintf("readAll(%s, %s), true", inJSON(paths), inJSON(names)))
+	eventually(t, "all is read", func() bool { return eval[bool](t, ctx, "typeof readings === 'string'") })
+	fromJSON(t, []byte(eval[string](t, ctx, "readings")), &all)
+	return all
+}
+
+// requireProgram finds a program, or skips the test where browsers may be missing.
+func requireProgram(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		missing(t, err.Error())
+	}
+	return path
+}
+
+func missing(t *testing.T, what string) {
+	t.Helper()
+	if os.Getenv("MILLRACE_REQUIRE_BROWSER") == "1" {
+		t.Fatal(what)
+	}
+	t.Skip(what)
+}
+
+// node starts the npm package, and returns what it prints. It ends with the test.
+func node(t *testing.T, what string, urls, names []string) io.Reader {
+	t.Helper()
+	program := requireProgram(t, "node")
+	module := os.Getenv("MILLRACE_NPM_EVENTSOURCE")
+	if module == "" {
+		missing(t, "set MILLRACE_NPM_EVENTSOURCE to the folder of the npm package eventsource (scripts/clients.sh installs it)")
+	}
+	module, err := filepath.Abs(module)
+	must(t, err)
+	cmd := exec.Command(program, "testdata/clients/node.mjs", module, what, inJSON(urls), inJSON(names))
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	must(t, err)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	t.Cleanup(func() {
+		must(t, in.Close())
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("node: %v", err)
+		}
+	})
+	return out
+}
+
+func startNode(t *testing.T, base string) func(string, ...string) *watcher {
+	t.Helper()
+	return func(path string, names ...string) *watcher {
+		t.Helper()
+		out, w := node(t, "follow", []string{base + ticketFor(path)}, names), &watcher{t: t}
+		var reading sync.WaitGroup
+		reading.Go(func() {
+			for all := json.NewDecoder(out); ; {
+				var r report
+				if all.Decode(&r) != nil {
+					return // it has ended
+				}
+				w.add(r)
+			}
+		})
+		return w
+	}
+}
+
+func readByNode(t *testing.T, base string, paths, names []string) (all [][]told) {
+	t.Helper()
+	urls := make([]string, len(paths))
+	for i, path := range paths {
+		urls[i] = base + path
+	}
+	must(t, json.NewDecoder(node(t, "read", urls, names)).Decode(&all))
+	return all
+}
+
+// ticketFor has who has no cookies bring a ticket.
+func ticketFor(path string) string { return strings.Replace(path, "?tab=", "?ticket=ann.", 1) }
+
+// startCurl follows as a script would: curl again, with the last id, until the
+// server says that nothing comes.
+func startCurl(t *testing.T, base string) func(string, ...string) *watcher {
+	t.Helper()
+	program := requireProgram(t, "curl")
+	return func(path string, _ ...string) *watcher {
+		t.Helper()
+		w := &watcher{t: t}
+		ctx, cancel := context.WithCancel(context.Background())
+		var following sync.WaitGroup
+		t.Cleanup(func() { cancel(); following.Wait() })
+		following.Go(func() {
+			last := ""
+			for state := comesBack; ctx.Err() == nil && state == comesBack; {
+				state = curl(ctx, w, program, base+path, &last)
+				if ctx.Err() == nil {
+					w.add(report{What: "error", State: state})
+				}
+			}
+		})
+		return w
+	}
+}
+
+// curl follows one stream to its end.
+func curl(ctx context.Context, w *watcher, program, url string, last *string) (state int) {
+	cmd := exec.CommandContext(ctx, program, "--no-buffer", "--silent", "--fail", "--retry", "20",
+		"--cookie", "session=ann", "--header", "Accept: text/event-stream", "--header", "Last-Event-ID: "+*last,
+		"--write-out", "%{stderr}%{http_code}", url)
+	var status bytes.Buffer
+	cmd.Stderr = &status
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		w.t.Error(err)
+		return gaveUp
+	}
+	in := bufio.NewReader(out)
+	if _, err := in.Peek(1); err == nil {
+		w.add(report{What: "open"})
+	}
+	p := parser{dispatch: func(e told) {
+		*last = e.LastID
+		w.add(report{What: "event", Name: e.Name, Data: e.Data, LastID: e.LastID})
+	}}
+	p.lastID, p.block = *last, *last
+	if err := p.read(in); !errors.Is(err, io.EOF) && ctx.Err() == nil {
+		w.t.Errorf("curl: %v", err)
+	}
+	_ = cmd.Wait() // with an error when the connection was cut
+	if s := status.String(); s == "204" || s == "401" {
+		return gaveUp
+	}
+	return comesBack
+}
+
+func inJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	return string(b)
+}
+
+func fromJSON(t *testing.T, b []byte, v any) {
+	t.Helper()
+	if err := json.Unmarshal(b, v); err != nil {
+		t.Fatalf("%.200q: %v", b, err)
+	}
+}

@@ -1,0 +1,157 @@
+package redissse_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/redissse"
+)
+
+// instanceEnv has the test's program be an instance of a fleet instead, on the
+// Redis of this URL.
+const instanceEnv = "REDISSSE_INSTANCE"
+
+// fleetConfig is that of all instances. A lease of some seconds holds on a busy
+// machine, and is over soon after a kill.
+func fleetConfig() sse.Config {
+	return sse.Config{
+		Max: 3, Ping: 1500 * time.Millisecond, Lease: 6 * time.Second, Timeout: 2 * time.Second, Lifetime: time.Hour,
+		Retry: time.Second, Logger: slog.New(slog.DiscardHandler),
+	}
+}
+
+// lossy loses every other message that says who was evicted.
+type lossy struct {
+	sse.Broker
+	told atomic.Int64
+}
+
+func (l *lossy) Publish(ctx context.Context, m sse.Message) error {
+	if m.Kind == sse.Disconnect && l.told.Add(1)%2 == 0 {
+		return nil
+	}
+	return l.Broker.Publish(ctx, m)
+}
+
+// serveHub answers with streams of a hub.
+func serveHub(hub *sse.Hub) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		_ = hub.Serve(w, r, sse.Stream{Member: q.Get("member"), Token: q.Get("tab")}) // it has answered
+	})
+}
+
+// beInstance is the program that is killed: a hub and a server, whose address it
+// prints. It ends with its standard input, if nobody kills it before.
+func beInstance(url string) error {
+	client, err := redisdb.Open(url, redisdb.Config{})
+	if err != nil {
+		return err
+	}
+	streams, err := redissse.NewCap(client, redissse.CapConfig{})
+	if err != nil {
+		return err
+	}
+	broker, err := redissse.NewBroker(client, redissse.BrokerConfig{})
+	if err != nil {
+		return err
+	}
+	hub, err := sse.New(streams, &lossy{Broker: broker}, fleetConfig())
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // to its end
+		stop()
+	}()
+	running := make(chan error, 1)
+	go func() { running <- hub.Run(ctx) }()
+	if err := hub.Ready(ctx); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: serveHub(hub)}
+	go func() { _ = server.Serve(listener) }() // until the process ends
+	if _, err := fmt.Println("http://" + listener.Addr().String()); err != nil {
+		return err
+	}
+	return <-running
+}
+
+// remote is an instance in a process of its own.
+type remote struct {
+	at     string
+	cmd    *exec.Cmd
+	in     io.Closer // kept open, for it ends with that
+	killed atomic.Bool
+}
+
+func startRemote(t *testing.T, url string) *remote {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), instanceEnv+"="+url)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	at, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the instance does not begin: %v, %v", err, cmd.Wait())
+	}
+	return &remote{at: strings.TrimSpace(at), cmd: cmd, in: in}
+}
+
+// kill ends it as kill -9 does.
+func (r *remote) kill(t *testing.T) {
+	t.Helper()
+	r.killed.Store(true)
+	if err := r.cmd.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = r.cmd.Wait() // with the signal
+}
+
+// local is an instance in this process. Its messages pass a proxy that may be cut.
+type local struct {
+	*process
+	lossy *lossy
+}
+
+func startLocal(t *testing.T, client, messages redis.UniversalClient) *local {
+	t.Helper()
+	l := &local{}
+	broker := newBroker(t, messages, redissse.BrokerConfig{})
+	l.process = startProcess(t, client, "", func(sse.Broker) sse.Broker {
+		l.lossy = &lossy{Broker: broker}
+		return l.lossy
+	}, fleetConfig())
+	return l
+}
