@@ -1,6 +1,8 @@
 # Redis: one server, and a cluster of three masters. shellcheck shell=bash disable=SC2154
 redis_port=${MILLRACE_REDIS_PORT:-25379}
-rediscluster_ports=(25381 25382 25383)
+# The nodes talk to each other on ports 10,000 higher, which must not be among those
+# that the system gives to outgoing connections (from 32,768 on).
+rediscluster_ports=(15381 15382 15383)
 
 redis_launch() { # NAME PORT OPTION…
 	local name=$1 port=$2
