@@ -11,47 +11,76 @@ type audience struct {
 	generation int // grows when all streams are ended
 	closed     bool
 	conns      map[string]*stream
+	crowd      []*stream // all of conns
 	members    map[string][]*stream
-	rooms      map[string]map[*stream]struct{}
+	rooms      map[string][]*stream
 	empty      chan struct{} // closed when closed and nobody is left
+}
+
+// Who came together is told together: streams lie in slices in their order, since
+// neighbours in time are neighbours in memory, and a map visits them at random. Each
+// knows its places, so that it leaves without being looked for.
+
+// seat is where a stream is in a room.
+type seat struct {
+	room string
+	at   int
 }
 
 func newAudience() *audience {
 	return &audience{
 		conns:   map[string]*stream{},
 		members: map[string][]*stream{},
-		rooms:   map[string]map[*stream]struct{}{},
+		rooms:   map[string][]*stream{},
 		empty:   make(chan struct{}),
 	}
 }
 
 // add takes a stream in, if it belongs to the generation.
-func (a *audience) add(s *stream, generation int) bool {
+func (a *audience) add(s *stream, rooms []string, generation int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed || a.generation != generation {
 		return false
 	}
 	a.conns[s.conn.ID] = s
+	s.at, a.crowd = len(a.crowd), append(a.crowd, s)
 	a.members[s.conn.Member] = append(a.members[s.conn.Member], s)
-	for _, room := range s.rooms {
+	for _, room := range rooms {
 		a.enter(s, room)
 	}
 	return true
 }
 
+// enter seats a stream in a room, once.
 func (a *audience) enter(s *stream, room string) {
-	if a.rooms[room] == nil {
-		a.rooms[room] = map[*stream]struct{}{}
+	if seated(s, room) < 0 {
+		s.seats = append(s.seats, seat{room, len(a.rooms[room])})
+		a.rooms[room] = append(a.rooms[room], s)
 	}
-	a.rooms[room][s] = struct{}{}
 }
 
+// exit gives the seat of a stream to the last one of the room.
 func (a *audience) exit(s *stream, room string) {
-	delete(a.rooms[room], s)
-	if len(a.rooms[room]) == 0 {
-		delete(a.rooms, room)
+	i := seated(s, room)
+	if i < 0 {
+		return
 	}
+	in, at := a.rooms[room], s.seats[i].at
+	last := in[len(in)-1]
+	last.seats[seated(last, room)].at = at
+	in[at], in[len(in)-1] = last, nil
+	if in = in[:len(in)-1]; len(in) == 0 {
+		delete(a.rooms, room)
+	} else {
+		a.rooms[room] = in
+	}
+	s.seats = slices.Delete(s.seats, i, i+1)
+}
+
+// seated is which of its seats a stream has in a room; -1 when none.
+func seated(s *stream, room string) int {
+	return slices.IndexFunc(s.seats, func(t seat) bool { return t.room == room })
 }
 
 // remove lets a stream go, and says whether it was there.
@@ -62,6 +91,9 @@ func (a *audience) remove(s *stream) bool {
 		return false
 	}
 	delete(a.conns, s.conn.ID)
+	last := a.crowd[len(a.crowd)-1]
+	a.crowd[s.at], last.at, a.crowd[len(a.crowd)-1] = last, s.at, nil
+	a.crowd = a.crowd[:len(a.crowd)-1]
 	member := s.conn.Member
 	if of := a.members[member]; len(of) == 1 {
 		delete(a.members, member)
@@ -69,8 +101,8 @@ func (a *audience) remove(s *stream) bool {
 		i := slices.Index(of, s)
 		a.members[member] = slices.Delete(of, i, i+1)
 	}
-	for _, room := range s.rooms {
-		a.exit(s, room)
+	for len(s.seats) > 0 {
+		a.exit(s, s.seats[len(s.seats)-1].room)
 	}
 	if a.closed && len(a.conns) == 0 {
 		close(a.empty)
@@ -83,10 +115,7 @@ func (a *audience) join(member, room string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, s := range a.members[member] {
-		if !slices.Contains(s.rooms, room) {
-			s.rooms = append(s.rooms, room)
-			a.enter(s, room)
-		}
+		a.enter(s, room)
 	}
 }
 
@@ -94,10 +123,7 @@ func (a *audience) leave(member, room string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, s := range a.members[member] {
-		if i := slices.Index(s.rooms, room); i >= 0 {
-			s.rooms = slices.Delete(s.rooms, i, i+1)
-			a.exit(s, room)
-		}
+		a.exit(s, room)
 	}
 }
 
@@ -118,11 +144,11 @@ func (a *audience) each(kind Kind, to string, do func(*stream)) {
 			do(s)
 		}
 	case ToRoom:
-		for s := range a.rooms[to] {
+		for _, s := range a.rooms[to] {
 			do(s)
 		}
 	case ToAll:
-		for _, s := range a.conns {
+		for _, s := range a.crowd {
 			do(s)
 		}
 	}
@@ -131,11 +157,7 @@ func (a *audience) each(kind Kind, to string, do func(*stream)) {
 func (a *audience) all() []*stream {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	all := make([]*stream, 0, len(a.conns))
-	for _, s := range a.conns {
-		all = append(all, s)
-	}
-	return all
+	return slices.Clone(a.crowd)
 }
 
 func (a *audience) size() (streams, members, rooms int) {

@@ -8,35 +8,21 @@ import (
 
 // checker asks the Cap which streams are still registered: a message that one
 // was evicted may have been lost.
-type checker struct {
-	mu    sync.Mutex
-	queue []*stream
-	wake  chan struct{}
-}
+type checker struct{ backlog[*stream] }
 
-// add has streams looked up, each once at a time.
-func (c *checker) add(streams []*stream) {
-	c.mu.Lock()
+// look has streams looked up, each once at a time, so that they are never more than
+// there are.
+func (c *checker) look(streams []*stream) {
+	var due []*stream
 	for _, s := range streams {
 		s.mu.Lock()
 		if !s.checking && s.ended == 0 {
 			s.checking = true
-			c.queue = append(c.queue, s)
+			due = append(due, s)
 		}
 		s.mu.Unlock()
 	}
-	c.mu.Unlock()
-	notify(c.wake)
-}
-
-func (c *checker) next() []*stream {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	batch := c.queue[:min(len(c.queue), MaxConns)]
-	if c.queue = c.queue[len(batch):]; len(c.queue) == 0 {
-		c.queue = nil
-	}
-	return batch
+	c.add(due...)
 }
 
 func (c *checker) run(h *Hub) func(context.Context) {
@@ -91,32 +77,8 @@ const maxCloses = 100_000
 
 // closer removes the entries of streams that ended, many in a call.
 type closer struct {
-	mu    sync.Mutex
-	queue []Conn
-	wake  chan struct{}
-
+	backlog[Conn]
 	flushing sync.Mutex // who flushes last waits for a flush that is under way
-}
-
-func (c *closer) add(h *Hub, conns ...Conn) {
-	c.mu.Lock()
-	c.queue = append(c.queue, conns...)
-	if over := len(c.queue) - maxCloses; over > 0 {
-		c.queue = append([]Conn(nil), c.queue[over:]...)
-		h.stats.leftOver.Add(int64(over))
-	}
-	c.mu.Unlock()
-	notify(c.wake)
-}
-
-func (c *closer) next() []Conn {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	batch := c.queue[:min(len(c.queue), MaxConns)]
-	if c.queue = c.queue[len(batch):]; len(c.queue) == 0 {
-		c.queue = nil
-	}
-	return batch
 }
 
 func (c *closer) run(h *Hub) func(context.Context) {
@@ -147,18 +109,9 @@ func (c *closer) flush(ctx context.Context, h *Hub) bool {
 		cancel()
 		if err != nil {
 			h.failed("remove streams that ended", err)
-			c.mu.Lock()
-			c.queue = append(append([]Conn(nil), batch...), c.queue...)
-			c.mu.Unlock()
+			c.back(batch)
 			return false
 		}
 	}
 	return true
-}
-
-func notify(wake chan<- struct{}) {
-	select {
-	case wake <- struct{}{}:
-	default:
-	}
 }

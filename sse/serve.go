@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -88,19 +87,17 @@ func (h *Hub) open(r *http.Request, st Stream) (*stream, error) {
 	if st.Token != "" { // a part of the request, as the member is, of which the rest is not kept
 		token = strings.Clone(st.Token)
 	}
-	rooms := slices.Clone(st.Rooms)
-	slices.Sort(rooms)
 	s := &stream{
 		hub:    h,
 		conn:   Conn{Member: strings.Clone(st.Member), ID: id, Token: token},
-		replay: st.Replay, rooms: slices.Compact(rooms), muted: st.Muted,
+		replay: st.Replay, muted: st.Muted,
 		expires: time.Since(h.made) + h.cfg.lifetime(),
 		wheelAt: -1,
 		holding: true,
 		cursors: h.cursorsOf(r),
 	}
 	s.since = s.stands()
-	if !h.audience.add(s, held.generation) {
+	if !h.audience.add(s, st.Rooms, held.generation) {
 		return nil, ErrUnavailable // the lease or the hub has just ended
 	}
 	h.stats.opened.Add(1)
@@ -152,7 +149,7 @@ func (h *Hub) close(s *stream, registered bool) {
 	s.mu.Unlock()
 	h.wheel.remove(s)
 	if registered {
-		h.closer.add(h, s.conn)
+		h.stats.leftOver.Add(int64(h.closer.add(s.conn)))
 	}
 	if h.audience.remove(s) {
 		h.stats.ended[why].Add(1)

@@ -47,7 +47,8 @@ type stream struct {
 	hub      *Hub
 	conn     Conn
 	replay   Replayer
-	rooms    []string      // guarded by the audience
+	at       int           // in the audience, and guarded by it
+	seats    []seat        // in rooms, guarded by the audience
 	expires  time.Duration // after the hub was made
 	wake     chan struct{} // for the handler, set before it waits
 	lean     *leanConn     // set under mu, once it is without a handler

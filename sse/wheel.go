@@ -88,7 +88,7 @@ func (h *Hub) turnWheel(ctx context.Context) {
 			for _, s := range due {
 				s.ping()
 			}
-			h.checker.add(due)
+			h.checker.look(due)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/redisbus"
+	"github.com/millrace-go/millrace/internal/redistest"
 )
 
 const crashTTL = 600 * time.Millisecond
@@ -132,7 +133,7 @@ func killedConsumers(t *testing.T, p place) {
 	if err := <-published; err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "everything is handled", func() bool {
+	redistest.Until(t, "everything is handled", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		done := 0

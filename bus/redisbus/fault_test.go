@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/tcpproxy"
 )
 
@@ -111,7 +112,7 @@ func (x *traffic) handled() (n int) {
 func (x *traffic) more(n int) {
 	x.t.Helper()
 	want := x.handled() + n
-	eventually(x.t, fmt.Sprint(n, " more messages"), func() bool { return x.handled() >= want })
+	redistest.Until(x.t, fmt.Sprint(n, " more messages"), func() bool { return x.handled() >= want })
 }
 
 // recovered waits until something published from now on is handled.
@@ -121,7 +122,7 @@ func (x *traffic) recovered() time.Duration {
 	x.mu.Lock()
 	want := x.sent["key0"] + 2
 	x.mu.Unlock()
-	eventually(x.t, "a new message", func() bool {
+	redistest.Until(x.t, "a new message", func() bool {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		return slices.Contains(x.got["key0"], want)
@@ -134,7 +135,7 @@ func (x *traffic) recovered() time.Duration {
 func (x *traffic) finish(buses ...*bus.Bus) {
 	x.t.Helper()
 	x.cancel()
-	eventually(x.t, "everything is handled", func() bool {
+	redistest.Until(x.t, "everything is handled", func() bool {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		for key, n := range x.sent {
@@ -263,7 +264,7 @@ func TestFlushAll(t *testing.T) {
 	x.cancel()
 	// From another process, which knows nothing but what Redis does.
 	other := open(t, cfg, s.url())
-	eventually(t, "the topic and its group are known again, and all is done", func() bool {
+	redistest.Until(t, "the topic and its group are known again, and all is done", func() bool {
 		lags, err := other.Lag(t.Context())
 		return err == nil && len(lags) == 1 && lags[0] == bus.Lag{Topic: "topic", Group: "group"}
 	})

@@ -145,18 +145,3 @@ func receive(t testing.TB, ch <-chan *message.Message) *message.Message {
 		return nil
 	}
 }
-
-// eventually waits for something that Redis can only be asked about.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(15 * time.Second)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("not within 15s: %s", what)
-		}
-	}
-}

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/redistest"
 )
 
 // groupOf is what Redis's own tools show of a group.
@@ -48,7 +49,7 @@ func TestNativeLag(t *testing.T) {
 	for n := range messages {
 		receive(t, ch).Ack()
 		want := int64(len(messages) - 1 - n)
-		eventually(t, fmt.Sprint("lag ", want), func() bool { return groupOf(t, p, p.stream("topic", "0"), "group").Lag == want })
+		redistest.Until(t, fmt.Sprint("lag ", want), func() bool { return groupOf(t, p, p.stream("topic", "0"), "group").Lag == want })
 	}
 	if lag := groupOf(t, p, p.stream("topic", "0"), "other").Lag; lag != 10 {
 		t.Errorf("the other group's lag is %d, want 10", lag)
@@ -128,7 +129,7 @@ func TestPendingIsReclaimed(t *testing.T) {
 		}
 		m.Ack()
 	}
-	eventually(t, "all is done", func() bool {
+	redistest.Until(t, "all is done", func() bool {
 		g := groupOf(t, p, stream, "group")
 		return g.Pending == 0 && g.Lag == 0
 	})
@@ -161,7 +162,7 @@ func TestPendingIsShown(t *testing.T) {
 		publish(t, b, "topic", m)
 		// Ids of different partitions are in the order of milliseconds only.
 		published := p.client.Time(t.Context()).Val().UnixMilli()
-		eventually(t, "the next millisecond", func() bool { return p.client.Time(t.Context()).Val().UnixMilli() > published })
+		redistest.Until(t, "the next millisecond", func() bool { return p.client.Time(t.Context()).Val().UnixMilli() > published })
 	}
 	show("nobody", 10, "0", "1", "2", "3", "4", "5")
 	ch := subscribe(t, b, "group", "topic", 100)
@@ -170,7 +171,7 @@ func TestPendingIsShown(t *testing.T) {
 			m.Ack()
 		}
 	}
-	eventually(t, "two are done", func() bool {
+	redistest.Until(t, "two are done", func() bool {
 		return groupOf(t, p, p.stream("topic", "0"), "group").Lag == 2 && groupOf(t, p, p.stream("topic", "1"), "group").Lag == 2
 	})
 	show("group", 10, "2", "3", "4", "5")
@@ -225,7 +226,7 @@ func TestWatermillReadsAndWrites(t *testing.T) {
 	}
 
 	// A group that was ours goes on with Watermill where it stood.
-	eventually(t, "our group has done all", func() bool { return groupOf(t, p, topic, "group").Lag == 0 })
+	redistest.Until(t, "our group has done all", func() bool { return groupOf(t, p, topic, "group").Lag == 0 })
 }
 
 // An entry that is no message of Watermill's arrives as far as it is one.
@@ -265,7 +266,7 @@ func TestDestroyedGroup(t *testing.T) {
 	publish(t, b, "topic", keyed("k", "1"), keyed("k", "2"))
 	receive(t, ch).Ack()
 	stream := p.prefix + "topic"
-	eventually(t, "the first is done", func() bool { return groupOf(t, p, stream, "group").Lag == 1 })
+	redistest.Until(t, "the first is done", func() bool { return groupOf(t, p, stream, "group").Lag == 1 })
 	if err := p.client.XGroupDestroy(t.Context(), stream, "group").Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +277,7 @@ func TestDestroyedGroup(t *testing.T) {
 	} else {
 		m.Ack()
 	}
-	eventually(t, "the group is there again, and all is done", func() bool {
+	redistest.Until(t, "the group is there again, and all is done", func() bool {
 		all, err := p.client.XInfoGroups(t.Context(), stream).Result()
 		return err == nil && len(all) == 1 && all[0].Lag == 0
 	})

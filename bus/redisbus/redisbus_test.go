@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/redistest"
 )
 
 // What another process publishes arrives by a wake-up, long before the next poll.
@@ -91,7 +92,7 @@ func TestPartitionsSpreadOverCluster(t *testing.T) {
 		if slot(stream) != slot(p.prefix+"millrace:lease:"+stream+":group") {
 			t.Errorf("the lease of %s is in another slot", stream)
 		}
-		eventually(t, "a lease of "+stream, func() bool {
+		redistest.Until(t, "a lease of "+stream, func() bool {
 			return p.client.Exists(t.Context(), p.prefix+"millrace:lease:"+stream+":group").Val() == 1
 		})
 		node, err := p.client.(*redis.ClusterClient).MasterForKey(t.Context(), stream)
@@ -132,13 +133,13 @@ func TestMaxLen(t *testing.T) {
 		receive(t, fast).Ack()
 	}
 	stream := p.prefix + "topic"
-	eventually(t, "fast has done all", func() bool { return groupOf(t, p, stream, "fast").Lag == 0 })
+	redistest.Until(t, "fast has done all", func() bool { return groupOf(t, p, stream, "fast").Lag == 0 })
 	full()
 	slow := subscribe(t, b, "slow", "topic", 100)
 	for range 5 {
 		receive(t, slow).Ack()
 	}
-	eventually(t, "slow has done five", func() bool { return groupOf(t, p, stream, "slow").Lag == 5 })
+	redistest.Until(t, "slow has done five", func() bool { return groupOf(t, p, stream, "slow").Lag == 5 })
 	// The newest acknowledged message stays, so there is room for four.
 	for n := 10; n < 14; n++ {
 		publish(t, b, "topic", keyed("k", fmt.Sprint(n)))
@@ -162,7 +163,7 @@ func TestWait(t *testing.T) {
 		t.Errorf("publishing without a replica: %v (%v)", err, fault.Of(err))
 	}
 	replica := startServer(t, "--replicaof", "127.0.0.1 "+fmt.Sprint(s.port))
-	eventually(t, "the replica follows", func() bool {
+	redistest.Until(t, "the replica follows", func() bool {
 		return s.client.Wait(t.Context(), 1, time.Second).Val() == 1
 	})
 	for n := range 20 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
@@ -65,7 +66,7 @@ func (s *server) start() {
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	eventually(s.t, "redis-server answers", func() bool {
+	redistest.Until(s.t, "redis-server answers", func() bool {
 		err := s.client.Ping(context.Background()).Err()
 		return err == nil || strings.HasPrefix(err.Error(), "NOAUTH")
 	})

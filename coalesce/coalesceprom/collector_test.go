@@ -12,24 +12,10 @@ import (
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/coalesceprom"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
+	"github.com/millrace-go/millrace/internal/promtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func gather(t *testing.T, r *prometheus.Registry) map[string]float64 {
-	t.Helper()
-	families, err := r.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]float64{}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			got[f.GetName()] = m.GetCounter().GetValue()
-		}
-	}
-	return got
-}
 
 func TestCollector(t *testing.T) {
 	c, err := coalesce.New(memcoalesce.New(), coalesce.Config{})
@@ -40,14 +26,10 @@ func TestCollector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := prometheus.NewPedanticRegistry()
-	if err := r.Register(collector); err != nil {
-		t.Fatal(err)
-	}
 	wanted := map[string]float64{
 		"dedup_coalesce_hit_total": 0, "dedup_upgrade_total": 0, "dedup_lock_conflict_total": 0, "obsolete_event_skipped_total": 0,
 	}
-	if got := gather(t, r); !maps.Equal(got, wanted) {
+	if got := promtest.Read(t, nil, collector); !maps.Equal(got, wanted) {
 		t.Errorf("at the start: %v, want %v", got, wanted)
 	}
 	ctx := context.Background()
@@ -71,7 +53,7 @@ func TestCollector(t *testing.T) {
 	wanted = map[string]float64{
 		"dedup_coalesce_hit_total": 3, "dedup_upgrade_total": 1, "dedup_lock_conflict_total": 4, "obsolete_event_skipped_total": 5,
 	}
-	if got := gather(t, r); !maps.Equal(got, wanted) {
+	if got := promtest.Read(t, nil, collector); !maps.Equal(got, wanted) {
 		t.Errorf("%v, want %v", got, wanted)
 	}
 	if _, err := coalesceprom.New(nil); err == nil {

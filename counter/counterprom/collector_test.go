@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/counterprom"
 	"github.com/millrace-go/millrace/counter/memcounter"
+	"github.com/millrace-go/millrace/internal/promtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -29,32 +30,18 @@ func pair(t testing.TB, log counter.Source) (*counter.Counter, *counter.Flusher)
 	return c, f
 }
 
+var labels = prometheus.Labels{"app": "box"}
+
 // scrape returns each series with its value.
 func scrape(t testing.TB, c *counter.Counter, f *counter.Flusher) map[string]float64 {
 	t.Helper()
 	collector, err := counterprom.New(counterprom.Config{
-		Labels: prometheus.Labels{"app": "box"}, Counters: []*counter.Counter{c}, Flushers: []*counter.Flusher{f},
+		Labels: labels, Counters: []*counter.Counter{c}, Flushers: []*counter.Flusher{f},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(collector)
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]float64{}
-	for _, family := range families {
-		for _, m := range family.GetMetric() {
-			labels := []string{family.GetName()}
-			for _, pair := range m.GetLabel() {
-				labels = append(labels, pair.GetValue())
-			}
-			got[strings.Join(labels, " ")] = m.GetCounter().GetValue()
-		}
-	}
-	return got
+	return promtest.Read(t, labels, collector)
 }
 
 func expect(t *testing.T, got, want map[string]float64) {
@@ -72,11 +59,11 @@ func expect(t *testing.T, got, want map[string]float64) {
 func TestEverySeriesFromTheStart(t *testing.T) {
 	c, f := pair(t, nil)
 	expect(t, scrape(t, c, f), map[string]float64{
-		"counter_adds_total box comment ok": 0, "counter_adds_total box comment failed": 0,
-		"counter_rounds_total box comment ok": 0, "counter_rounds_total box comment standby": 0,
-		"counter_rounds_total box comment failed": 0, "counter_batches_total box comment": 0,
-		"counter_rows_total box comment": 0, "counter_repeated_batches_total box comment": 0,
-		"counter_discarded_deltas_total box comment": 0,
+		"counter_adds_total comment ok": 0, "counter_adds_total comment failed": 0,
+		"counter_rounds_total comment ok": 0, "counter_rounds_total comment standby": 0,
+		"counter_rounds_total comment failed": 0, "counter_batches_total comment": 0,
+		"counter_rows_total comment": 0, "counter_repeated_batches_total comment": 0,
+		"counter_discarded_deltas_total comment": 0,
 	})
 }
 
@@ -105,11 +92,11 @@ func TestCounts(t *testing.T) {
 		}
 	}
 	expect(t, scrape(t, c, f), map[string]float64{
-		"counter_adds_total box comment ok": 3, "counter_adds_total box comment failed": 1,
-		"counter_rounds_total box comment ok": 2, "counter_rounds_total box comment standby": 0,
-		"counter_rounds_total box comment failed": 1, "counter_batches_total box comment": 1,
-		"counter_rows_total box comment": 3, "counter_repeated_batches_total box comment": 0,
-		"counter_discarded_deltas_total box comment": 1,
+		"counter_adds_total comment ok": 3, "counter_adds_total comment failed": 1,
+		"counter_rounds_total comment ok": 2, "counter_rounds_total comment standby": 0,
+		"counter_rounds_total comment failed": 1, "counter_batches_total comment": 1,
+		"counter_rows_total comment": 3, "counter_repeated_batches_total comment": 0,
+		"counter_discarded_deltas_total comment": 1,
 	})
 }
 

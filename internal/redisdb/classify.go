@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -22,6 +23,10 @@ var away = []string{
 
 // wrong are the answers to what can never work.
 var wrong = []string{"WRONGTYPE", "CROSSSLOT", "INVALIDOBJ", "NOTBUSY"}
+
+// rules are the words in which servers say that the ACL stops a command, or a script
+// at one.
+var rules = []string{"NOPERM", "can't run this command", "can't access", "No permissions", "has no permissions"}
 
 // Classify implements [fault.Classifier] for the errors of go-redis. What it
 // does not know it leaves unclassified.
@@ -63,4 +68,11 @@ func classifyAnswer(text string) fault.Class {
 func starts(text, prefix string) bool {
 	rest, ok := strings.CutPrefix(text, prefix)
 	return ok && (rest == "" || rest[0] == ' ')
+}
+
+// Forbidden says whether a server refused because its user may not do what was
+// asked: nothing that another try mends.
+func Forbidden(err error) bool {
+	var answer redis.Error
+	return errors.As(err, &answer) && slices.ContainsFunc(rules, func(words string) bool { return strings.Contains(answer.Error(), words) })
 }

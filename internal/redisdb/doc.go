@@ -13,6 +13,7 @@
 //	a client that waits or repeats is told apart        TestCheckClient
 //	a context's deadline ends a call                    TestDeadline
 //	errors have a class                                 TestClassify
+//	what the ACL stops is told apart                    TestForbidden
 //
 // Failure modes: a call that gets no answer within Config.Timeout fails, and
 // whether the server has carried it out is unknown. On a Cluster go-redis

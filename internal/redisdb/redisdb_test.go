@@ -163,6 +163,26 @@ func TestClassify(t *testing.T) {
 	}
 }
 
+func TestForbidden(t *testing.T) {
+	for _, tc := range []struct {
+		err  error
+		want bool
+	}{
+		{fmt.Errorf("publish: %w", answer("NOPERM User box has no permissions to run the 'publish' command")), true},
+		{answer("ERR The user executing the script can't run this command or subcommand script: 1"), true},
+		{answer("ERR The user executing the script can't access at least one of the keys mentioned in the command"), true},
+		{answer("No permissions to access a key"), true},
+		{answer("ERR ACL failure in script: User box has no permissions to run the 'set' command"), true},
+		{answer("WRONGTYPE Operation against a key holding the wrong kind of value"), false},
+		{errors.New("NOPERM, and no answer of a server"), false},
+		{nil, false},
+	} {
+		if got := redisdb.Forbidden(tc.err); got != tc.want {
+			t.Errorf("%v: %t", tc.err, got)
+		}
+	}
+}
+
 // The same classes from a real server, which words its errors itself.
 func TestClassifyAnswers(t *testing.T) {
 	c := open(t, servicetest.Redis(t), redisdb.Config{})

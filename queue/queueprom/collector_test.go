@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/internal/promtest"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/memqueue"
 	"github.com/millrace-go/millrace/queue/queueprom"
@@ -37,35 +38,17 @@ func newRoom(t testing.TB) *queue.Room {
 	return room
 }
 
+var labels = prometheus.Labels{"room": "box"}
+
 // scrape returns each series with its value.
 func scrape(t testing.TB, room *queue.Room, cfg queueprom.Config) map[string]float64 {
 	t.Helper()
-	cfg.Labels = prometheus.Labels{"room": "box"}
+	cfg.Labels = labels
 	c, err := queueprom.New(room, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(c)
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]float64{}
-	for _, family := range families {
-		for _, m := range family.GetMetric() {
-			labels := []string{family.GetName()}
-			for _, pair := range m.GetLabel() {
-				if pair.GetName() != "room" {
-					labels = append(labels, pair.GetValue())
-				} else if pair.GetValue() != "box" {
-					t.Errorf("label %s", pair)
-				}
-			}
-			got[strings.Join(labels, " ")] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
-		}
-	}
-	return got
+	return promtest.Read(t, labels, c)
 }
 
 func TestEverySeriesFromTheStart(t *testing.T) {

@@ -197,7 +197,7 @@ func TestOlderData(t *testing.T) {
 	}
 	s.Kill()
 	s.Start()
-	eventually(t, "the server has its data", func() error { return admin.Ping(t.Context()).Err() })
+	redistest.Eventually(t, "the server has its data", func() error { return admin.Ping(t.Context()).Err() })
 	for i := range 5 {
 		r.check(fmt.Sprint("new", i))
 	}
@@ -211,19 +211,5 @@ func TestOlderData(t *testing.T) {
 	again, err := r.store.Look(t.Context(), "e", r.rules, after.Epoch, after.Version)
 	if err != nil || again.Full || len(again.Blocks) != 0 {
 		t.Errorf("nothing happened, and a look sees %+v, %v", again, err)
-	}
-}
-
-// eventually waits for what a server is about to do.
-func eventually(t *testing.T, what string, try func() error) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		err := try()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: %v", what, err)
-		}
 	}
 }

@@ -32,15 +32,15 @@ func TestClusterPromotion(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "the nodes know each other", func() error { return replica.Do(t.Context(), "CLUSTER", "REPLICATE", id).Err() })
-	eventually(t, "replication", func() error {
+	redistest.Eventually(t, "the nodes know each other", func() error { return replica.Do(t.Context(), "CLUSTER", "REPLICATE", id).Err() })
+	redistest.Eventually(t, "replication", func() error {
 		info, err := replica.Info(t.Context(), "replication").Result()
 		if err == nil && !strings.Contains(info, "master_link_status:up") {
 			err = fmt.Errorf("not linked: %s", info)
 		}
 		return err
 	})
-	eventually(t, "the cluster serves", func() error { return master.Set(t.Context(), "x", 1, 0).Err() })
+	redistest.Eventually(t, "the cluster serves", func() error { return master.Set(t.Context(), "x", 1, 0).Err() })
 
 	client := redis.NewClusterClient(&redis.ClusterOptions{
 		Addrs: []string{old.Address, next.Address}, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
@@ -68,7 +68,7 @@ func TestClusterPromotion(t *testing.T) {
 	if err := replica.Do(t.Context(), "CLUSTER", "FAILOVER", "TAKEOVER").Err(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the client finds the new master", func() error {
+	redistest.Eventually(t, "the client finds the new master", func() error {
 		_, err := r.store.Visit(t.Context(), "e", r.rules, queue.Beats{}, nil)
 		return err
 	})

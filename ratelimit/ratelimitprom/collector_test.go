@@ -3,12 +3,12 @@ package ratelimitprom_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/internal/promtest"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 	"github.com/millrace-go/millrace/ratelimit/ratelimitprom"
@@ -34,36 +34,16 @@ func (o *once) Acquire(_ context.Context, _ *ratelimit.Plan, ask ratelimit.Ask) 
 
 func (o *once) Return(context.Context, *ratelimit.Plan, ratelimit.Returned) error { return nil }
 
+var labels = prometheus.Labels{"limiter": "artists"}
+
 // scrape returns each series with its value, except the rate of the second.
 func scrape(t *testing.T, l *ratelimit.Limiter) map[string]float64 {
 	t.Helper()
-	c, err := ratelimitprom.New(l, ratelimitprom.Config{Labels: prometheus.Labels{"limiter": "artists"}})
+	c, err := ratelimitprom.New(l, ratelimitprom.Config{Labels: labels})
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(c)
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]float64{}
-	for _, family := range families {
-		for _, m := range family.GetMetric() {
-			labels := []string{}
-			for _, pair := range m.GetLabel() {
-				if pair.GetName() == "limiter" {
-					if pair.GetValue() != "artists" {
-						t.Errorf("label %s", pair)
-					}
-					continue
-				}
-				labels = append(labels, pair.GetValue())
-			}
-			got[strings.Join(append([]string{family.GetName()}, labels...), " ")] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
-		}
-	}
-	return got
+	return promtest.Read(t, labels, c)
 }
 
 func limiter(t *testing.T, store ratelimit.Store) *ratelimit.Limiter {

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redisdb"
@@ -18,10 +15,9 @@ func Classify(err error) fault.Class { return redisdb.Classify(err) }
 
 // failed wraps an error of a script. Whether the calls were charged is unknown.
 func failed(what, name string, err error) error {
-	var answer redis.Error
 	switch {
 	case errors.Is(err, context.Canceled):
-	case errors.As(err, &answer) && forbidden(answer.Error()):
+	case redisdb.Forbidden(err):
 		// A rule of the server, as NOPERM is: nothing that another try mends.
 		err = fmt.Errorf("the Redis user may not run what the script needs; allow it +evalsha +eval +info +time +mget +get +set +getrange +setrange +pexpire on the keys {%s}:*: %w", name, err)
 		err = fault.MarkInfrastructure(err)
@@ -29,14 +25,4 @@ func failed(what, name string, err error) error {
 		err = fault.MarkInfrastructure(err)
 	}
 	return fmt.Errorf("redisratelimit: %s %q: %w", what, name, err)
-}
-
-// forbidden recognises what servers answer when an ACL stops a script.
-func forbidden(text string) bool {
-	for _, words := range []string{"NOPERM", "can't run this command", "can't access", "No permissions", "has no permissions"} {
-		if strings.Contains(text, words) {
-			return true
-		}
-	}
-	return false
 }

@@ -103,24 +103,10 @@ func TestFaults(t *testing.T) {
 func exists(t *testing.T, admin redis.UniversalClient, key string) bool {
 	t.Helper()
 	var there bool
-	eventually(t, key+" can be looked at", func() error {
+	redistest.Eventually(t, key+" can be looked at", func() error {
 		n, err := admin.Exists(t.Context(), key).Result()
 		there = n == 1
 		return err
 	})
 	return there
-}
-
-// eventually waits for what a server is about to do.
-func eventually(t *testing.T, what string, try func() error) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		err := try()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: %v", what, err)
-		}
-	}
 }

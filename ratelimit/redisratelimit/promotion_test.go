@@ -25,7 +25,7 @@ func TestPromotion(t *testing.T) {
 			}
 			u := &usage{t: t, plan: planOfLimits(t, m.limits)}
 			before := newStore(t, master, "rate")
-			eventually(t, "replication", func() error { return linked(t, replica) })
+			redistest.Eventually(t, "replication", func() error { return linked(t, replica) })
 			u.must(before) // begins to fill
 			replicated(t, master)
 			value, err := master.Get(t.Context(), m.key).Bytes()
@@ -71,8 +71,8 @@ func TestClusterPromotion(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "the nodes know each other", func() error { return replica.Do(t.Context(), "CLUSTER", "REPLICATE", id).Err() })
-	eventually(t, "replication", func() error { return linked(t, replica) })
+	redistest.Eventually(t, "the nodes know each other", func() error { return replica.Do(t.Context(), "CLUSTER", "REPLICATE", id).Err() })
+	redistest.Eventually(t, "replication", func() error { return linked(t, replica) })
 
 	client := redis.NewClusterClient(&redis.ClusterOptions{
 		Addrs: []string{old.Address, next.Address}, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,

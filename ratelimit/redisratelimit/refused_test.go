@@ -109,7 +109,7 @@ func TestOutOfMemory(t *testing.T) {
 				}
 				return errors.New("it was not refused")
 			}
-			eventually(t, "a grant fails", refused)
+			redistest.Eventually(t, "a grant fails", refused)
 			away(t, store, u.plan, "OOM")
 			if after, err := client.Get(t.Context(), m.key).Result(); err != nil || after != before {
 				t.Errorf("the state is %x, and was %x: %v", after, before, err)

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redisdb"
@@ -22,24 +19,13 @@ func bad(what, format string, args ...any) error {
 
 // failed wraps an error of Redis. Whether the call was carried out is unknown.
 func failed(what, allow string, err error) error {
-	var answer redis.Error
 	switch {
 	case errors.Is(err, context.Canceled):
-	case errors.As(err, &answer) && forbidden(answer.Error()):
+	case redisdb.Forbidden(err):
 		// A rule of the server, as NOPERM is: nothing that another try mends.
 		err = fault.MarkInfrastructure(fmt.Errorf("the Redis user may not do what is needed; allow it %s: %w", allow, err))
 	case Classify(err) == fault.Infrastructure:
 		err = fault.MarkInfrastructure(err)
 	}
 	return fmt.Errorf("redissse: %s: %w", what, err)
-}
-
-// forbidden recognises what servers answer when an ACL stops a script.
-func forbidden(text string) bool {
-	for _, words := range []string{"NOPERM", "can't run this command", "can't access", "No permissions", "has no permissions"} {
-		if strings.Contains(text, words) {
-			return true
-		}
-	}
-	return false
 }

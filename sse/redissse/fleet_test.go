@@ -87,7 +87,7 @@ func TestFleet(t *testing.T) {
 	f.killed(&visits)
 	cancel()
 	visits.Wait()
-	eventually(t, "nothing is left", func() error {
+	redistest.Eventually(t, "nothing is left", func() error {
 		if _, _, _, left := f.ledger.seen(); left > 0 {
 			return fmt.Errorf("%d entries", left)
 		}
@@ -225,7 +225,7 @@ func (f *fleet) closed() {
 		}
 		return nil
 	}
-	eventually(f.t, "all victims are closed", func() error {
+	redistest.Eventually(f.t, "all victims are closed", func() error {
 		victims, _, _, _ = f.ledger.seen()
 		told, late, worst, forgotten = 0, 0, 0, 0
 		for _, v := range victims {
@@ -274,7 +274,7 @@ func (f *fleet) killed(visits *sync.WaitGroup) {
 	f.mu.Unlock()
 	killed := time.Now()
 	asked := killed.Add(fleetConfig().Lease)
-	eventually(t, "the lease is over, and all others know", func() error {
+	redistest.Eventually(t, "the lease is over, and all others know", func() error {
 		sure := 0
 		for _, renewals := range f.ledger.instances(asked) {
 			if renewals >= 2 { // who asks again has the answer to the first
@@ -304,7 +304,7 @@ func (f *fleet) killed(visits *sync.WaitGroup) {
 	}
 	fill(func(m int) int { return m % len(f.locals) }, dying, "dying-", rules.Max)
 	fill(func(m int) int { return m % len(f.locals) }, fleetMembers, "member-", 1)
-	eventually(t, "no place is leaked", func() error { // as the ledger comes to know
+	redistest.Eventually(t, "no place is leaked", func() error { // as the ledger comes to know
 		if n := left(); n > 0 {
 			return fmt.Errorf("the dead have %d places", n)
 		}

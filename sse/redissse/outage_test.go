@@ -25,7 +25,7 @@ func (h *heard) loses(b *redissse.Broker, why string, do func()) {
 	wait(h.t, "up after "+why, h.ups)
 	for i := range 64 { // of all channels
 		to := fmt.Sprint(why, " ", i)
-		eventually(h.t, "a call succeeds after "+why, func() error {
+		redistest.Eventually(h.t, "a call succeeds after "+why, func() error {
 			return b.Publish(h.t.Context(), sse.Message{Kind: sse.Mute, To: to})
 		})
 		if m := wait(h.t, "message after "+why, h.messages); m.To != to {
@@ -120,7 +120,7 @@ func serveAll(t *testing.T, s *redistest.Server) {
 	if err := node.Do(t.Context(), "CLUSTER", "ADDSLOTSRANGE", 0, 16383).Err(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the cluster serves", func() error { return node.Set(t.Context(), "x", 1, time.Minute).Err() })
+	redistest.Eventually(t, "the cluster serves", func() error { return node.Set(t.Context(), "x", 1, time.Minute).Err() })
 }
 
 // join makes one Cluster of two nodes.
@@ -134,7 +134,7 @@ func join(t *testing.T, first, second redis.UniversalClient, at *redistest.Serve
 		t.Fatal(err)
 	}
 	for _, node := range []redis.UniversalClient{first, second} {
-		eventually(t, "the nodes know each other", func() error {
+		redistest.Eventually(t, "the nodes know each other", func() error {
 			info, err := node.ClusterInfo(t.Context()).Result()
 			if err == nil && !contains(info, "cluster_state:ok", "cluster_known_nodes:2", "cluster_size:1") {
 				err = fmt.Errorf("%s", info)

@@ -138,17 +138,3 @@ func (i *instance) sweep() (removed int) {
 		from = s.Next
 	}
 }
-
-// eventually waits for what a server is about to do.
-func eventually(t *testing.T, what string, try func() error) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		err := try()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: %v", what, err)
-		}
-	}
-}

@@ -5,12 +5,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/internal/promtest"
 	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/memsse"
 	"github.com/millrace-go/millrace/sse/sseprom"
@@ -35,32 +35,16 @@ func newHub(t testing.TB) *sse.Hub {
 	return hub
 }
 
+var labels = prometheus.Labels{"site": "box"}
+
 // scrape returns each series with its value.
 func scrape(t testing.TB, hub *sse.Hub) map[string]float64 {
 	t.Helper()
-	c, err := sseprom.New(hub, sseprom.Config{Labels: prometheus.Labels{"site": "box"}})
+	c, err := sseprom.New(hub, sseprom.Config{Labels: labels})
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(c)
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]float64{}
-	for _, family := range families {
-		for _, m := range family.GetMetric() {
-			name := []string{family.GetName()}
-			for _, pair := range m.GetLabel() {
-				if pair.GetName() != "site" {
-					name = append(name, pair.GetValue())
-				}
-			}
-			got[strings.Join(name, " ")] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
-		}
-	}
-	return got
+	return promtest.Read(t, labels, c)
 }
 
 func TestAllSeriesAreThereFromTheStart(t *testing.T) {

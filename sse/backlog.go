@@ -1,0 +1,55 @@
+package sse
+
+import "sync"
+
+// backlog is what waits for the one who does it, MaxConns at a time.
+type backlog[T any] struct {
+	wake chan struct{}
+	most int // of what waits; no bound when zero
+
+	mu    sync.Mutex
+	queue []T
+}
+
+func newBacklog[T any](most int) backlog[T] {
+	return backlog[T]{wake: make(chan struct{}, 1), most: most}
+}
+
+// add puts more behind what waits, and returns how much of the oldest had to go for
+// it.
+func (b *backlog[T]) add(more ...T) (over int) {
+	b.mu.Lock()
+	b.queue = append(b.queue, more...)
+	if over = len(b.queue) - b.most; b.most > 0 && over > 0 {
+		b.queue = append([]T(nil), b.queue[over:]...)
+	} else {
+		over = 0
+	}
+	b.mu.Unlock()
+	notify(b.wake)
+	return over
+}
+
+func (b *backlog[T]) next() []T {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	batch := b.queue[:min(len(b.queue), MaxConns)]
+	if b.queue = b.queue[len(batch):]; len(b.queue) == 0 {
+		b.queue = nil
+	}
+	return batch
+}
+
+// back has a batch wait again, before the others. Nobody is woken for it.
+func (b *backlog[T]) back(batch []T) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.queue = append(append([]T(nil), batch...), b.queue...)
+}
+
+func notify(wake chan<- struct{}) {
+	select {
+	case wake <- struct{}{}:
+	default:
+	}
+}
