@@ -15,6 +15,8 @@
 //	any path works: spaces, ?, #, %, relative                 TestOddPaths
 //	a folder or file that cannot be used is a clear error     TestOpenErrors
 //	driver errors have a class                                TestClassify
+//	what was parsed is kept, for as long as it is right       TestOneTextTwiceAtOnce, TestStatementsOutliveChanges,
+//	                                                          TestManyStatements
 //
 // Failure modes: another process that holds the write lock for longer than
 // BusyTimeout makes writes fail with a transient error; such a wait does not

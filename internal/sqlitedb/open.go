@@ -121,10 +121,11 @@ func open(path string, cfg Config, params url.Values) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", name)
+	connector, err := sqlite.NewConnector(name)
 	if err != nil {
 		return nil, fmt.Errorf("sqlitedb: open %s: %w", path, err)
 	}
+	db := sql.OpenDB(keeping{connector})
 	db.SetMaxOpenConns(cfg.MaxOpenConns)
 	db.SetMaxIdleConns(cfg.MaxOpenConns)
 	if err := connect(db, cfg.BusyTimeout); err != nil {

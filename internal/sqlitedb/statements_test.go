@@ -1,0 +1,148 @@
+package sqlitedb_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/millrace-go/millrace/internal/sqlitedb"
+)
+
+// A statement that is at work is not run again: the second of a text has its own, and
+// both are right, in any order of their ends.
+func TestOneTextTwiceAtOnce(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "a.db"), sqlitedb.Config{})
+	mustExec(t, db, `CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (1), (2), (3);`)
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback() //nolint:errcheck // nothing was written
+	const query = "SELECT n FROM t WHERE n >= ? ORDER BY n;\n"
+	for range 3 {
+		first, err := tx.Query(query, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int
+		for first.Next() {
+			var n, below int
+			if err := first.Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			if err := tx.QueryRow(query, 3).Scan(&below); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, n, below)
+		}
+		if err := errors.Join(first.Err(), first.Close(), first.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, []int{1, 3, 2, 3, 3, 3}) {
+			t.Fatalf("read %v", got)
+		}
+	}
+}
+
+// A statement outlives changes of what it is about, and errors, its own included.
+func TestStatementsOutliveChanges(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "a.db"), sqlitedb.Config{})
+	columns := func() int {
+		t.Helper()
+		rows, err := db.Query(`SELECT * FROM t`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close() //nolint:errcheck // Err tells
+		names, err := rows.Columns()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			into := make([]any, len(names))
+			for i := range into {
+				into[i] = new(any)
+			}
+			if err := rows.Scan(into...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if rows.Err() != nil {
+			t.Fatal(rows.Err())
+		}
+		return len(names)
+	}
+	const insert = `INSERT INTO t (id) VALUES (?)`
+	mustExec(t, db, `CREATE TABLE t (id INTEGER PRIMARY KEY)`)
+	mustExec(t, db, insert, 1)
+	if n := columns(); n != 1 {
+		t.Fatalf("%d columns", n)
+	}
+	for range 2 {
+		if _, err := db.Exec(insert, 1); !sqlitedb.IsUnique(err) {
+			t.Fatalf("the same once more: %v", err)
+		}
+	}
+	mustExec(t, db, `ALTER TABLE t ADD COLUMN text TEXT`)
+	if n := columns(); n != 2 {
+		t.Fatalf("%d columns after one was added", n)
+	}
+	mustExec(t, db, `DROP TABLE t`)
+	if _, err := db.Exec(insert, 2); err == nil {
+		t.Fatal("a table that is gone was written")
+	}
+	mustExec(t, db, `CREATE TABLE t (id INTEGER PRIMARY KEY, a, b)`)
+	mustExec(t, db, insert, 2)
+	if n := columns(); n != 3 {
+		t.Fatalf("%d columns of the new table", n)
+	}
+	// A run that is broken off leaves a statement that works.
+	ctx, cancel := context.WithCancel(t.Context())
+	rows, err := db.QueryContext(ctx, `WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows.Next()
+	cancel()
+	for rows.Next() {
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); !errors.Is(err, context.Canceled) {
+		t.Errorf("broken off: %v", err)
+	}
+	mustExec(t, db, insert, 3)
+}
+
+// More texts than a connection keeps all work, and again.
+func TestManyStatements(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "a.db"), sqlitedb.Config{})
+	for range 2 {
+		for i := range 500 {
+			var n int
+			if err := db.QueryRow(fmt.Sprintf(`SELECT %d + ?`, i), 1).Scan(&n); err != nil || n != i+1 {
+				t.Fatalf("%d and 1 are %d (%v)", i, n, err)
+			}
+		}
+	}
+}
+
+func BenchmarkShortStatement(b *testing.B) {
+	db, err := sqlitedb.Open(filepath.Join(b.TempDir(), "a.db"), sqlitedb.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(`CREATE TABLE t (id INTEGER PRIMARY KEY, consumer TEXT, lane INTEGER, holder TEXT, UNIQUE (consumer, lane))`); err != nil {
+		b.Fatal(err)
+	}
+	var holder sql.NullString
+	for b.Loop() {
+		err := db.QueryRow(`SELECT max(holder) FROM t WHERE consumer = ? AND lane = ? AND holder <> ?`, "c", 1, "h").Scan(&holder)
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
