@@ -13,8 +13,12 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/inbox"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/live"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/social"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/frontgate"
@@ -54,7 +58,8 @@ type Artists interface {
 	Get(ctx context.Context, id string) (artist.View, error)
 }
 
-// Config of an [API]; all of it is required but Artists, Writers, Wait and Logger.
+// Config of an [API]; all of it is required but Artists, Social, Inbox, Live, Chat,
+// Writers, Wait and Logger.
 type Config struct {
 	Store      *store.Store
 	Catalog    *catalog.Catalog
@@ -68,6 +73,14 @@ type Config struct {
 	Operator   Operator
 	// Artists is nil where artists are not mirrored.
 	Artists Artists
+	// Social is nil where members only book.
+	Social *social.Social
+	// Inbox is nil where nobody is notified.
+	Inbox *inbox.Inbox
+	// Live is nil where there are no live streams.
+	Live *live.Live
+	// Chat is nil where there is none.
+	Chat *chat.Chat
 	// Writers is how many writing requests are at work at once, 256 when zero,
 	// and Wait how long others wait for their turn, 10 s when zero.
 	Writers int
@@ -79,7 +92,7 @@ type Config struct {
 func (c Config) validate() error {
 	if c.Store == nil || c.Catalog == nil || c.Booking == nil || c.Payments == nil ||
 		c.Login == nil || c.Room == nil || c.Entries == nil || c.Gate == nil || c.Operator == nil || c.AdminToken == "" {
-		return errors.New("api: Config is not complete; only Artists, Writers, Wait and Logger may be left out")
+		return errors.New("api: Config is not complete; only Artists, Social, Inbox, Live, Chat, Writers, Wait and Logger may be left out")
 	}
 	return nil
 }
@@ -163,6 +176,20 @@ func (a *API) routes() {
 	writes("POST /api/payments/{id}/refund", a.refund)
 	writes("POST /api/transfers", a.transfer)
 	writes("POST /api/memberships", a.membership)
+
+	if a.cfg.Inbox != nil {
+		a.inboxRoutes(member, writes)
+	}
+	if a.cfg.Live != nil {
+		a.liveRoutes(public, member)
+	}
+
+	if a.cfg.Social != nil {
+		a.socialRoutes(public, member, writes, admin)
+	}
+	if a.cfg.Chat != nil {
+		a.chatRoutes(public, member, writes)
+	}
 
 	admin("GET /api/admin/ops", a.ops)
 	admin("GET /api/admin/invariants", a.invariants)

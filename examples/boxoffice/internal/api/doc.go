@@ -39,6 +39,39 @@
 // GET /api/artists/{id} answers at once with what the mirror has, needs no sign-in,
 // and is 503 where artists are not mirrored.
 //
+// Members like, comment, follow and vote; each of these may be repeated but the
+// comment, and all answer 204 that say nothing else. Lists and polls need no sign-in:
+//
+//	POST|DELETE /api/shows/{id}/like, GET /api/me/likes        {shows}
+//	GET    /api/shows/{id}/comments?before=&limit=50           {comments: [{id, memberId, text, createdAt}]}, newest first
+//	POST   /api/shows/{id}/comments                            {text}, 1 to 1,000 characters; 201 with the comment
+//	DELETE /api/comments/{id}                                  one's own only
+//	POST|DELETE /api/members/{id}/follow, GET /api/me/follows  {members}
+//	GET    /api/shows/{id}/vote                                {open, options, counts, choice, closesAt, closedAt}
+//	POST   /api/shows/{id}/vote                                {option}; again, to change it
+//	POST   /api/shows/{id}/vote/close                          an operator's
+//	POST   /api/shows/{id}/view                                anybody's: counts a visit; 202
+//
+// Live streams are package live's. A browser opens one by a ticket, a program by its
+// sign-in; a program that comes back by itself names its tab, to be known again:
+//
+//	POST /api/notifications/ticket                 a member's: {ticket, expiresAt}, for 30 s and one use
+//	GET  /api/notifications/stream?ticket=         401 ticket-refused with a reason, such as expired or spent
+//	GET  /api/notifications/stream?tab=            with the sign-in; the tab as it likes, 1 to 64 characters
+//
+// What happened to a member is in the inbox; a room of the chat is a show's. Messages
+// come by the socket in their order, each once: the number seq of the last one says
+// where to go on:
+//
+//	GET  /api/notifications?unread=&before=&limit=50  {notifications: [{id, type, message, refId, readAt, createdAt}], unreadCount, muted}
+//	POST /api/notifications/{id}/read                 one's own; again is harmless
+//	POST /api/notifications/read                      {upTo}: this one and all that came before it; 204
+//	PUT  /api/notifications/settings                  {muted}
+//	GET  /api/rooms/{id}/messages?after=|before=&limit=50  {joined, messages: [{id, seq, senderId, message, sentAt}]}
+//	POST /api/rooms/{id}/messages                     {text}, 1 to 1,000 characters; 202 {id}
+//	POST|DELETE /api/rooms/{id}/join
+//	GET  /api/rooms/{id}/ws?after=                    a WebSocket, with the sign-in or ?ticket=
+//
 // An operator looks after dead letters:
 //
 //	GET  /api/admin/dead-letters/{topic}          the letters, oldest first (?limit=100)
@@ -63,6 +96,13 @@
 //	a payment's key: repeated, reused, missing                      TestPaymentKey
 //	an error never shows what is inside                             TestInternalError
 //	too many writers wait, then are sent away                       TestBusy
+//	who may have a stream, and why somebody may not                 TestStream, TestStreamRefused
+//	the inbox: one's own only, pages, what cannot be asked          TestRead, TestInbox, TestInboxBadInput
+//	the chat: who has joined, pages, tickets of sockets             TestChat, TestRoomSocket
 //	artists: bad ids, and no mirror, have their answers             TestArtistBadInput, TestArtistsOff (package app)
 //	dead letters: every bad request has its own answer              TestDeadLetterErrors
+//	comments: length, pages, one's own only                         TestCommentRoutes
+//	likes, follows and votes have clear answers, and may be repeated
+//	                                                                TestLikeAndFollowRoutes, TestVoteRoutes
+//	a visit is counted when it says so, signed in or not            TestViewRoute
 package api

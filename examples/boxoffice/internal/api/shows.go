@@ -16,7 +16,7 @@ type showJSON struct {
 	CommentCount int64      `json:"commentCount"`
 	LikeCount    int64      `json:"likeCount"`
 	ViewCount    int64      `json:"viewCount"`
-	SalesCount   int        `json:"salesCount"`
+	SalesCount   int64      `json:"salesCount"`
 	Seats        countsJSON `json:"seats"`
 }
 
@@ -29,7 +29,7 @@ type countsJSON struct {
 
 func presentShow(s catalog.Show) showJSON {
 	return showJSON{
-		ID: s.ID, Title: s.Title, CommentCount: s.Comments, LikeCount: s.Likes, ViewCount: s.Views, SalesCount: s.Seats.Sold,
+		ID: s.ID, Title: s.Title, CommentCount: s.Comments, LikeCount: s.Likes, ViewCount: s.Views, SalesCount: s.Sales,
 		Seats: countsJSON{s.Seats.Total, s.Seats.Available, s.Seats.Held, s.Seats.Sold},
 	}
 }

@@ -19,10 +19,14 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/inbox"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/live"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/social"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/stats"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream"
@@ -90,8 +94,13 @@ type App struct {
 	skipped   map[ops.Consumer]*atomic.Int64 // duplicates, by consumer
 	commands  *commands
 	shared    shared
+	social    *social.Social
 	artists   *artists // nil when this process has no part in the mirror
+	chat      *chat.Chat
 	waiting   *waiting // nil when it has none in the waiting room
+	inbox     *inbox.Inbox
+	live      *live.Live
+	streams   *streams // nil when it serves none
 }
 
 // New makes an App. It does no I/O.

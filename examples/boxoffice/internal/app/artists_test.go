@@ -187,13 +187,7 @@ func TestArtistsWhileRedisDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := start(t, "--data-dir", dir, "--redis-url", "redis://:hunter2@"+closedPort(t))
-	ready, err := p.http.Get(p.app.URL() + "/readyz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if ready.Body.Close(); ready.StatusCode != http.StatusOK {
-		t.Errorf("readyz answers %d", ready.StatusCode)
-	}
+	p.ready()
 	if v := p.look("7"); v.Freshness != artist.Fresh || string(v.Snapshot) != string(fresh.Snapshot) {
 		t.Errorf("a fresh artist: %+v", v)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-go/millrace/bus/pgbus"
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
@@ -63,9 +64,23 @@ func transportSchemes(t transport) []bus.Scheme {
 			kafkabus.Scheme(kafkabus.Config{ClientID: "boxoffice", Logger: t.log}),
 		},
 		pgbus.Schemes(pg),
-		amqpbus.Schemes(amqpbus.Config{Logger: t.log}),
+		amqpbus.Schemes(amqpbus.Config{Bindings: bindings(), Logger: t.log}),
 		redisbus.Schemes(redisbus.Config{LeaseTTL: leaseTTL, Logger: t.log}),
 	)
+}
+
+// bindings are the types of events that each queue of domain_events takes on
+// RabbitMQ, where that topic is the exchange itself and other programs may share
+// its queues.
+func bindings() map[string][]string {
+	return map[string][]string{
+		events.GroupChatPersist: {events.ChatMessageSent},
+		events.GroupChatFanout:  {events.ChatMessageSent},
+		events.GroupCounts:      {events.CommentCountDeltaPublished},
+		events.GroupNotifications: {
+			events.MemberFollowed, events.PostLiked, events.CommentCreated, events.VoteClosed, events.ReservationNotice,
+		},
+	}
 }
 
 // outboxIn is the outbox in the database of the box office.

@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/fault"
@@ -24,7 +25,8 @@ const partitions = 3
 
 // consumers are all groups of all parts of the business.
 func (a *App) consumers() []store.Consumer {
-	return slices.Concat(a.booking.Consumers(), a.catalog.Consumers(), a.payments.Consumers(), a.stats.Consumers())
+	return slices.Concat(a.booking.Consumers(), a.catalog.Consumers(), a.payments.Consumers(), a.stats.Consumers(),
+		a.social.Consumers(), a.inbox.Consumers(), a.chat.Consumers())
 }
 
 // topics declares what must exist before the first publish: a group that is
@@ -59,9 +61,29 @@ func topics(consumers []store.Consumer) []bus.Topic {
 	return all
 }
 
-// deadLetters names dlq.payment for payment.events, and so on.
+// deadLetters names dlq.payment for payment.events, like-events.DLT for
+// like-events, and for the queues of domain_events notification_dlq and so on.
 func deadLetters(topic string) bus.DeadLetterPolicy {
+	switch {
+	case topic == events.Domain:
+		return bus.QueueDLQ()
+	case figuresOf(topic):
+		return bus.DLT()
+	}
 	return bus.DLQ(strings.TrimSuffix(topic, ".events"))
+}
+
+// retry is 1, 2 and 4 s, and 1 s once for what only counts.
+func retry(topic string) bus.RetryPolicy {
+	if figuresOf(topic) {
+		return bus.FixedRetry(time.Second, 1)
+	}
+	return bus.DefaultRetry()
+}
+
+// figuresOf says whether a show's figures are made of a topic.
+func figuresOf(topic string) bool {
+	return slices.Contains([]string{events.Likes, events.Orders, events.Products, events.Stock}, topic)
 }
 
 // operated is the consumer as the operator knows it.
@@ -85,22 +107,12 @@ func (a *App) buildRunner() error {
 		skipped := &atomic.Int64{}
 		a.skipped[operated(c)] = skipped
 		guard, err := idempotency.New(keys, idempotency.Config{
-			Group: c.Group, OnDuplicate: func(context.Context, event.Event) { skipped.Add(1) },
+			Group: c.Group, Key: c.Key, OnDuplicate: func(context.Context, event.Event) { skipped.Add(1) },
 		})
 		if err != nil {
 			return err
 		}
-		handlers := make(map[string]bus.EventHandler, len(c.Handlers))
-		for typ, h := range c.Handlers {
-			handlers[typ] = a.guarded(guard, c.Group, h)
-		}
-		err = a.runner.Add(bus.Consumer{
-			Topic: c.Topic, Group: c.Group, Handler: bus.ByType(handlers),
-			Retry:       bus.DefaultRetry(), // 1, 2 and 4 s
-			DeadLetter:  deadLetters(c.Topic),
-			Classifiers: []fault.Classifier{a.store.Classify},
-		})
-		if err != nil {
+		if err := a.runner.Add(a.consumer(c, guard)); err != nil {
 			return err
 		}
 	}
@@ -108,6 +120,29 @@ func (a *App) buildRunner() error {
 		return a.runner.Add(m.worker.Pair(a.ops.Lags()))
 	}
 	return nil
+}
+
+// consumer is a consumer as the runner takes it.
+func (a *App) consumer(c store.Consumer, guard *idempotency.Guard) bus.AnyConsumer {
+	if c.Batch != nil {
+		return a.batchConsumer(c, guard)
+	}
+	handlers := make(map[string]bus.EventHandler, len(c.Handlers))
+	for typ, h := range c.Handlers {
+		handlers[typ] = a.guarded(guard, c.Group, h)
+	}
+	return bus.Consumer{
+		Topic: c.Topic, Group: c.Group, Handler: bus.ByType(handlers),
+		Retry: retry(c.Topic), DeadLetter: deadLetters(c.Topic),
+		Classifiers: []fault.Classifier{a.store.Classify}, Hooks: hooks(c),
+	}
+}
+
+func hooks(c store.Consumer) (h bus.Hooks) {
+	if c.GaveUp != nil {
+		h.OnDeadLetter = func(bus.DeadLetter) { c.GaveUp() }
+	}
+	return h
 }
 
 // duplicates counts what a consumer skipped because it had handled it before;

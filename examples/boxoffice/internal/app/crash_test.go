@@ -232,6 +232,7 @@ func TestShutdown(t *testing.T) {
 
 func TestHealth(t *testing.T) {
 	p := start(t, "--data-dir", t.TempDir())
+	p.ready()
 	for path, want := range map[string]string{"/healthz": "ok", "/readyz": "ready", "/metrics": `kafka_consumer_lag{group=`, "/": "<html"} {
 		res, err := p.http.Get(p.app.URL() + path)
 		if err != nil {

@@ -3,10 +3,12 @@
 // and ends them in order.
 //
 //	role       runs
-//	api        the site and the JSON API, with the waiting room and the reads of artists
+//	api        the site and the JSON API, with the waiting room, the live streams, the chat's
+//	           sockets and the reads of artists
 //	relay      the outbox's relay
-//	worker     the consumers, the payment executor, the singleton that ends unpaid holds,
-//	           and the simulated payment gateway unless another one is configured; the artists'
+//	worker     the consumers, the payment executor, the singletons that end unpaid holds and
+//	           votes, count comments, send notifications and forget old ones, and the
+//	           simulated payment gateway unless another one is configured; the artists'
 //	           refreshes, their prefetch and archive, and the simulated API of the artists
 //	           unless another one is configured; the rounds of the front gates
 //	admitter   lets people in from the lines, and takes out those who are not heard of any more;
@@ -31,8 +33,15 @@
 // and a limit, of its own. The archive is in the data folder: a process that does
 // not find an artist there has it fetched again.
 //
+// Live streams are served by the role api; every process with the role worker sends to
+// them. They meet in Redis. With embedded:// and with off they are in the memory of the
+// process that serves them: a worker apart from it, which off allows, reaches nobody, and
+// streams then show what is stored when they open. While Redis is away, at the start too,
+// there are no streams: pages are sent to the inbox, and come back by themselves.
+//
 // When its context ends, the process first lets nobody in any more from the lines, then
-// stops taking requests and lets those under way finish, then the calls to the gateway, the handlers and the relay,
+// sends the live streams away, spread over ten seconds, then stops taking requests and
+// lets those under way finish, then the calls to the gateway, the handlers and the relay,
 // each of which commits what it did. What is left in the database is taken up
 // by the next start, or by another process.
 //
@@ -49,6 +58,15 @@
 //	without Redis nobody enters, and the site is there             TestRoomWhileRedisDown
 //	notices; a transport that is away keeps nobody out             TestNotices, TestNoticesAway
 //	every series of the waiting room is there from the start       TestRoomMetrics
+//	a live stream, what an operator sees of it, and its end        TestStreams
+//	what an operator and the metrics are told of the chat          TestChatFigures
+//	two processes serve streams, a third sends, the cap is one     TestStreamsOfSplitProcesses
+//	without Redis pages are sent to the inbox, and come back       TestStreamsWhileRedisDown
+//	handlers flush, set deadlines and take connections over        TestObserveLetsThrough
+//	the life of a stream or a socket is not how long its request took
+//	                                                               TestObserveWhatGoesOn
+//	a notice that is replayed and live at once comes once, however much is said in the rooms
+//	                                                               TestReplayedAndLive
 //	an artist turns from UPDATING to FRESH by itself               TestArtistTurnsFresh, TestArtistOfSplitProcesses
 //	without Redis artists are read from the database               TestArtistsWhileRedisDown
 //	without artists everything else works                          TestArtistsOff
@@ -58,6 +76,10 @@
 //	the limit holds with as many workers as can be configured      TestLimits
 //	the meter counts the calls that go out                         TestCountedCalls
 //	artists leave the books alone                                  TestArtistsAndTheBooks
+//	likes, comments, views and sales move a show's figures         TestFigures
+//	… each event once, whatever comes again                        TestFiguresOnce
+//	… and what is malformed in a batch goes alone                  TestMalformedView
+//	… each group's dead letters, and on RabbitMQ its plain queue    TestDeadLetterNames, TestRoutes, TestPlainQueues
 //	the process ends in order and leaves no goroutine              TestShutdown, TestArtistsShutdown, TestMain
 //	a port in use, a folder in use: clear errors                   TestStartErrors
 package app

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -44,6 +45,11 @@ func (a *App) metrics() (http.Handler, error) {
 // there from the start.
 func (a *App) collectors() ([]prometheus.Collector, error) {
 	all, err := a.waitingCollectors()
+	if err != nil {
+		return nil, err
+	}
+	streams, err := a.liveCollectors()
+	all = slices.Concat(all, streams, a.inboxCollectors(), a.chatCollectors())
 	m := a.artists
 	if m == nil || err != nil {
 		return all, err

@@ -80,6 +80,16 @@ func route(e event.Event) (string, error) {
 		return events.Transfers, nil
 	case "membership":
 		return events.Memberships, nil
+	case "like":
+		return events.Likes, nil
+	case "order":
+		return events.Orders, nil
+	case "product":
+		return events.Products, nil
+	case "stock":
+		return events.Stock, nil
+	case "chat", "comment", "notice": // keyed by the room, the show, the member
+		return events.Domain, nil
 	}
 	return "", fmt.Errorf("app: no topic for a %s about %q", e.Type, e.AggregateType)
 }
@@ -108,7 +118,7 @@ func (a *App) startGateway(run *stages, opened *closers) error {
 // build makes the parts of the business and what this process runs of them.
 func (a *App) build(artistAPI string, opened *closers) error {
 	var err error
-	if a.catalog, err = catalog.New(a.store); err != nil {
+	if a.catalog, err = catalog.New(a.store, a.outbox); err != nil {
 		return err
 	}
 	if a.payments, err = payment.New(a.store, a.outbox); err != nil {
@@ -138,10 +148,23 @@ func (a *App) build(artistAPI string, opened *closers) error {
 	if a.relay, err = outbox.NewRelay(a.events, transport, a.relayConfig()); err != nil {
 		return err
 	}
+	if err := a.buildSocial(opened); err != nil {
+		return err
+	}
 	if err := a.buildBudget(); err != nil {
 		return err
 	}
 	if err := a.buildWaiting(opened); err != nil {
+		return err
+	}
+	if err := a.buildInbox(); err != nil {
+		return err
+	}
+	if err := a.buildLive(opened); err != nil {
+		return err
+	}
+	a.joinInbox()
+	if err := a.buildChat(opened); err != nil {
 		return err
 	}
 	if err := a.buildOps(); err != nil {
@@ -162,6 +185,7 @@ func (a *App) buildOps() (err error) {
 	}
 	a.operatedArtists(&cfg)
 	a.operatedRooms(&cfg)
+	cfg.Streams, cfg.Chat = a.liveStats(), a.chatStats()
 	if a.cfg.Has(config.RoleWorker) {
 		cfg.Status = func() []bus.ConsumerStatus { return a.runner.Status() }
 		cfg.Executor, cfg.Duplicates = a.executor.Status, a.duplicates

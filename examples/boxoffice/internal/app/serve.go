@@ -5,8 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/api"
@@ -24,6 +22,8 @@ func (a *App) startParts(run *stages) {
 	run.start("figures", a.ops.Run)
 	a.startArtists(run)
 	a.startWaiting(run)
+	a.startLive(run)
+	a.startChat(run)
 	if a.cfg.Has(config.RoleRelay) {
 		run.start("published", a.published.Run)
 		run.start("relay", a.relay.Run)
@@ -33,6 +33,8 @@ func (a *App) startParts(run *stages) {
 		run.start("pruner", a.prune)
 		run.start("hold timeout", a.booking.Run)
 		run.start("payments", a.executor.Run)
+		a.startSocial(run)
+		a.startInbox(run)
 		a.startArtistSingletons(run)
 	}
 }
@@ -46,7 +48,8 @@ func (a *App) prune(ctx context.Context) error {
 	return p.Run(ctx)
 }
 
-// serve starts the HTTP server. Only the admission starts after it.
+// serve starts the HTTP server. Only the drain of the streams and the admission
+// start after it.
 func (a *App) serve(run *stages, ln net.Listener) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok") })
@@ -75,6 +78,7 @@ func (a *App) serve(run *stages, ln net.Listener) error {
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slogErrors(a.log),
 	}, ln)
+	a.startDrain(run)
 	return nil
 }
 
@@ -87,6 +91,7 @@ func (a *App) web() (routes, pages http.Handler, err error) {
 	cfg := api.Config{
 		Store: a.store, Catalog: a.catalog, Booking: a.booking, Payments: a.payments, Login: login,
 		Room: a.waiting.room, Entries: a.waiting.entries, Gate: a.waiting.gate, AdminToken: a.cfg.AdminToken, Operator: a.ops, Logger: a.log,
+		Social: a.social, Inbox: a.inbox, Live: a.live, Chat: a.chat,
 	}
 	if a.artists != nil {
 		cfg.Artists = a.artists.mirror
@@ -154,58 +159,3 @@ func plain(w http.ResponseWriter, status int, text string) {
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(text + "\n")) // the client may be gone
 }
-
-// observe counts requests and turns a panic into an answer.
-func (a *App) observe(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began := time.Now()
-		seen := &recorder{ResponseWriter: w}
-		defer func() {
-			if v := recover(); v != nil {
-				if v == http.ErrAbortHandler { //nolint:errorlint // the very value, by contract
-					panic(v)
-				}
-				a.log.Error("request panicked", "method", r.Method, "route", r.Pattern, "panic", v, "stack", string(debug.Stack()))
-				if seen.status == 0 {
-					http.Error(seen, "something went wrong in the box office", http.StatusInternalServerError)
-				}
-			}
-			if seen.status == 0 {
-				seen.status = http.StatusOK
-			}
-			a.requests.Observe(routeOf(r), r.Method, seen.status, time.Since(began))
-		}()
-		next.ServeHTTP(seen, r)
-	})
-}
-
-// routeOf is the pattern that matched, without its method.
-func routeOf(r *http.Request) string {
-	if _, path, ok := strings.Cut(r.Pattern, " "); ok {
-		return path
-	}
-	return r.Pattern
-}
-
-// recorder remembers the status.
-type recorder struct {
-	http.ResponseWriter
-	status int
-}
-
-func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status = status
-	}
-	r.ResponseWriter.WriteHeader(status)
-}
-
-func (r *recorder) Write(b []byte) (int, error) {
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
-	return r.ResponseWriter.Write(b)
-}
-
-// Unwrap lets http.ResponseController through.
-func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

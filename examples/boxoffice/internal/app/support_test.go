@@ -66,6 +66,21 @@ func startWith(t *testing.T, bank gateway.Config, args ...string) *process {
 	return startAs(t, Options{Gateway: bank}, args...)
 }
 
+// ready waits until the process says that it is: it answers before the last of its
+// consumers has started.
+func (p *process) ready() {
+	p.t.Helper()
+	var answer string
+	boxtest.WaitFor(p.t, "readiness", func() bool {
+		res, err := p.http.Get(p.app.URL() + "/readyz")
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		answer = res.Status + " " + readAll(p.t, res)
+		return res.StatusCode == http.StatusOK
+	}, func() string { return answer })
+}
+
 // startAs is start with options.
 func startAs(t *testing.T, opt Options, args ...string) *process {
 	t.Helper()
@@ -82,7 +97,7 @@ func startAs(t *testing.T, opt Options, args ...string) *process {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- a.Run(ctx) }()
-	p := &process{t: t, app: a, out: out, http: &http.Client{Transport: &http.Transport{}, Timeout: 20 * time.Second}}
+	p := &process{t: t, app: a, out: out, http: &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}}
 	p.stop = sync.OnceValue(func() error {
 		p.http.CloseIdleConnections()
 		cancel()

@@ -143,11 +143,12 @@ func lastAt(t time.Time, zone *time.Location) time.Time {
 // Archive does the whole job once, now. It fails with store.ErrLeaseHeld when
 // another process is at it.
 func (a *Archiver) Archive(ctx context.Context) error {
-	lease, err := a.m.store.TakeLease(ctx, archiveLease, a.cfg.Holder, a.cfg.LeaseTTL)
+	job := a.m.store.NewJob(archiveLease, a.cfg.Holder, a.cfg.LeaseTTL, a.cfg.Logger)
+	lease, err := job.Take(ctx)
 	if err != nil {
 		return err
 	}
-	defer giveBack(ctx, &lease, a.cfg.Logger)
+	defer job.GiveBack(ctx)
 	if err := a.exec(ctx, lease, a.sql.Interrupted); err != nil {
 		return err
 	}

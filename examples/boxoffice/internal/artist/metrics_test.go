@@ -6,36 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/promtest"
 )
 
 // Every series is there from the start, at 0, and counts.
 func TestCollector(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
-	registry := prometheus.NewRegistry()
-	if err := registry.Register(r.mirror.Collector(r.worker)); err != nil {
-		t.Fatal(err)
-	}
-	gather := func() map[string]float64 {
-		t.Helper()
-		families, err := registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		all := map[string]float64{}
-		for _, f := range families {
-			for _, m := range f.GetMetric() {
-				name := f.GetName()
-				for _, l := range m.GetLabel() {
-					name += " " + l.GetValue()
-				}
-				all[name] = m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
-			}
-		}
-		return all
-	}
+	gather := func() map[string]float64 { t.Helper(); return promtest.Read(t, nil, r.mirror.Collector(r.worker)) }
 	got := gather()
 	want := []string{
 		"artist_archived_total", "artist_ask_total asked", "artist_ask_total dropped", "artist_ask_total refused", "artist_ask_waiting",

@@ -98,10 +98,10 @@ func (c PrefetchConfig) withDefaults() PrefetchConfig {
 // Prefetch asks for refreshes before somebody has to wait for one. Many
 // processes may run it; the lease lets one of them do it.
 type Prefetch struct {
-	m     *Mirror
-	cfg   PrefetchConfig
-	sql   struct{ Due, Taken, GivenBack string }
-	lease *store.Lease
+	m   *Mirror
+	cfg PrefetchConfig
+	sql struct{ Due, Taken, GivenBack string }
+	job *store.Job
 	// What a round does, each second.
 	take func(ctx context.Context, limit int) ([]string, error)
 	ask  func(ctx context.Context, ids []string) (asked int, err error)
@@ -115,7 +115,8 @@ func NewPrefetch(m *Mirror, cfg PrefetchConfig) (*Prefetch, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	p := &Prefetch{m: m, cfg: cfg.withDefaults()}
+	cfg = cfg.withDefaults()
+	p := &Prefetch{m: m, cfg: cfg, job: m.store.NewJob(prefetchLease, cfg.Holder, cfg.LeaseTTL, cfg.Logger)}
 	p.take, p.ask = p.takeDue, p.askFor
 	return p, loadSQL(m.store, prefetchSQL, &p.sql)
 }
@@ -125,10 +126,10 @@ func NewPrefetch(m *Mirror, cfg PrefetchConfig) (*Prefetch, error) {
 func (p *Prefetch) Run(ctx context.Context) error {
 	round := time.NewTicker(p.cfg.Every)
 	defer round.Stop()
-	defer func() { giveBack(ctx, p.lease, p.cfg.Logger) }()
+	defer p.job.GiveBack(ctx)
 	for {
 		if err := p.round(ctx); err != nil && ctx.Err() == nil {
-			p.lease = nil // lost, or of unknown state: take it anew
+			p.job.Lost()
 			if !errors.Is(err, store.ErrLeaseHeld) {
 				p.cfg.Logger.Warn("prefetch stopped, will go on with the next round", "error", err)
 			}
@@ -180,20 +181,17 @@ func (p *Prefetch) round(ctx context.Context) error {
 // takeDue returns up to limit artists that are due, the hot ones first, and notes
 // that they were asked for.
 func (p *Prefetch) takeDue(ctx context.Context, limit int) (ids []string, err error) {
-	if p.lease == nil {
-		l, err := p.m.store.TakeLease(ctx, prefetchLease, p.cfg.Holder, p.cfg.LeaseTTL)
-		if err != nil {
-			return nil, err
-		}
-		p.lease = &l
+	lease, err := p.job.Take(ctx)
+	if err != nil {
+		return nil, err
 	}
 	err = p.m.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		ids = nil
-		if err := p.lease.Keep(ctx, tx, p.cfg.LeaseTTL); err != nil {
+		if err := lease.Keep(ctx, tx, p.cfg.LeaseTTL); err != nil {
 			return err
 		}
 		for _, t := range Tiers() {
-			due, err := column(ctx, tx, p.sql.Due, t.ReadBefore.Milliseconds(), t.ReadWithin.Milliseconds(),
+			due, err := store.Column(ctx, tx, p.sql.Due, t.ReadBefore.Milliseconds(), t.ReadWithin.Milliseconds(),
 				t.Every.Milliseconds(), p.cfg.AskedFor.Milliseconds(), limit-len(ids))
 			if err != nil {
 				return err
@@ -257,35 +255,4 @@ func (p *Prefetch) request(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, p.m.cfg.AskTimeout)
 	defer cancel()
 	return p.m.request(ctx, id, event.Low, Prefetched)
-}
-
-// column reads a query's only column.
-func column(ctx context.Context, tx *sql.Tx, query string, args ...any) ([]string, error) {
-	found, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer found.Close() //nolint:errcheck // found.Err says what went wrong
-	var all []string
-	for found.Next() {
-		var s string
-		if err := found.Scan(&s); err != nil {
-			return nil, err
-		}
-		all = append(all, s)
-	}
-	return all, found.Err()
-}
-
-// giveBack releases a lease after ctx has ended, so that another process need
-// not wait for it to run out.
-func giveBack(ctx context.Context, l *store.Lease, log *slog.Logger) {
-	if l == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	if err := l.Drop(ctx); err != nil {
-		log.Warn("a lease was not given back; it runs out by itself", "error", err)
-	}
 }

@@ -79,7 +79,11 @@ func TestPrefetchLease(t *testing.T) {
 	if _, err := b.takeDue(t.Context(), 1); !errors.Is(err, store.ErrLeaseHeld) {
 		t.Errorf("while another has it: %v", err)
 	}
-	if err := a.lease.Drop(t.Context()); err != nil {
+	lease, err := a.job.Take(t.Context()) // which it has
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lease.Drop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.takeDue(t.Context(), 1); err != nil {

@@ -234,22 +234,22 @@ func (b *Booking) cancel(ctx context.Context, tx *sql.Tx, id, statement string, 
 	if err != nil {
 		return false, fmt.Errorf("booking: cancel %s: %w", id, err)
 	}
-	e, err := b.cancelled(ctx, tx, id, show, member, reason, at)
+	seats, err := b.seatsOf(ctx, tx, id)
+	if err != nil {
+		return false, err
+	}
+	e, err := events.New(events.ReservationCancelled, "reservation", id, member, true, events.Cancelled{
+		ScheduleID: show, SeatIDs: seats, CancelledAt: events.Time(at), Reason: reason,
+	})
+	if err != nil {
+		return false, err
+	}
+	notice, err := b.notice(ctx, tx, id, show, member, seats, "cancelled: "+why[reason], at)
 	if err != nil {
 		return false, err
 	}
 	if parent.ID != "" {
-		e = e.CausedBy(parent)
+		e, notice = e.CausedBy(parent), notice.CausedBy(parent)
 	}
-	return true, b.outbox.Append(ctx, tx, e)
-}
-
-func (b *Booking) cancelled(ctx context.Context, tx *sql.Tx, id, show, member, reason string, at int64) (event.Event, error) {
-	seats, err := b.seatsOf(ctx, tx, id)
-	if err != nil {
-		return event.Event{}, err
-	}
-	return events.New(events.ReservationCancelled, "reservation", id, member, true, events.Cancelled{
-		ScheduleID: show, SeatIDs: seats, CancelledAt: events.Time(at), Reason: reason,
-	})
+	return true, b.outbox.Append(ctx, tx, e, notice)
 }

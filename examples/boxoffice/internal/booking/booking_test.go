@@ -104,9 +104,27 @@ func TestSuccessConfirms(t *testing.T) {
 	success := b.Paid(t, b.Pay(t, r, boxtest.Approve))
 	b.Outbox.Take()
 	b.Must(t, events.GroupReservation, success, "confirmed")
-	done := only(t, b, events.ReservationConfirmed)
-	if done.CausationID != success.ID || done.Key() != "ann" {
-		t.Errorf("cause %q, key %q", done.CausationID, done.Key())
+	told := b.Outbox.Take()
+	if len(told) != 3 {
+		t.Fatalf("events: %v", told)
+	}
+	for i, want := range []struct{ typ, key string }{
+		{events.ReservationConfirmed, "ann"}, {events.OrderCompleted, "show-1"}, {events.ReservationNotice, "ann"},
+	} {
+		if e := told[i]; e.Type != want.typ || e.Key() != want.key || e.CausationID != success.ID {
+			t.Errorf("event %d: %s with key %q by %q", i, e.Type, e.Key(), e.CausationID)
+		}
+	}
+	var order events.Ordered
+	var notice events.Noticed
+	if err := errors.Join(told[1].UnmarshalData(&order), told[2].UnmarshalData(&notice)); err != nil {
+		t.Fatal(err)
+	}
+	if order.ReservationID != r.ID || order.Seats != 1 || order.Amount != r.Amount || order.OrderedAt.IsZero() {
+		t.Errorf("%+v", order)
+	}
+	if notice.MemberID != "ann" || notice.RefID != r.ID || notice.Message != "Your seat A-1 for Moonlight Parade is booked" {
+		t.Errorf("%+v", notice)
 	}
 	if got := b.Status(t, r.ID); got != "CONFIRMED" {
 		t.Error(got)
@@ -320,7 +338,12 @@ func TestSweep(t *testing.T) {
 		t.Error(got)
 	}
 	all := b.Outbox.Take()
-	if len(all) != 2 || reason(t, all[0]) != booking.HoldTimeout {
+	var types []string
+	for _, e := range all {
+		types = append(types, e.Type)
+	}
+	want := []string{events.ReservationCancelled, events.ReservationNotice, events.ReservationCancelled, events.ReservationNotice}
+	if !slices.Equal(types, want) || reason(t, all[0]) != booking.HoldTimeout {
 		t.Errorf("events: %v", all)
 	}
 	b.Deliver(t, all...)
@@ -401,5 +424,24 @@ func TestConfigErrors(t *testing.T) {
 		if _, err := booking.New(b.Store, b.Catalog, b.Outbox, b.Payments, cfg); err == nil {
 			t.Errorf("%+v was accepted", cfg)
 		}
+	}
+}
+
+// The member is told in the words of a person how a hold ended.
+func TestCancelledNotice(t *testing.T) {
+	b := boxtest.New(t)
+	r := b.Reserve(t, "ann", "A-1", "A-2")
+	b.Outbox.Take()
+	if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
+		t.Fatal(err)
+	}
+	e := only(t, b, events.ReservationNotice)
+	var notice events.Noticed
+	if err := e.UnmarshalData(&notice); err != nil {
+		t.Fatal(err)
+	}
+	const want = "Your seats A-1, A-2 for Moonlight Parade are cancelled: as you asked"
+	if notice.Message != want || notice.RefID != r.ID || notice.MemberID != "ann" || e.Key() != "ann" {
+		t.Errorf("%+v with key %s", notice, e.Key())
 	}
 }

@@ -48,7 +48,17 @@ func (b *Booking) confirm(ctx context.Context, tx *sql.Tx, e event.Event) (strin
 	if err != nil {
 		return "", err
 	}
-	return "confirmed", b.outbox.Append(ctx, tx, done.CausedBy(e))
+	order, err := events.New(events.OrderCompleted, "order", show, member, false, events.Ordered{
+		ReservationID: paid.ReservationID, Seats: len(seats), Amount: paid.Amount, OrderedAt: events.Time(at),
+	})
+	if err != nil {
+		return "", err
+	}
+	notice, err := b.notice(ctx, tx, paid.ReservationID, show, member, seats, "booked", at)
+	if err != nil {
+		return "", err
+	}
+	return "confirmed", b.outbox.Append(ctx, tx, done.CausedBy(e), order.CausedBy(e), notice.CausedBy(e))
 }
 
 // tooLate gives the money back that came for a reservation which is no longer

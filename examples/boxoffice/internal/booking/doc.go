@@ -41,4 +41,5 @@
 //	unpaid holds end, paid ones do not                             TestSweep
 //	a sweeper that lost its lease moves nothing                    TestSweepFenced
 //	an event about an unknown reservation is a permanent error     TestUnknownReservation
+//	the member is told how it ended                                TestSuccessConfirms, TestCancelledNotice
 package booking

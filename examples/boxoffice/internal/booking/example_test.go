@@ -29,12 +29,12 @@ func ExampleNew() {
 		return
 	}
 	defer s.Close()
-	seats, err := catalog.New(s)
+	outbox := &boxtest.Outbox{} // an *outbox.Outbox in the program
+	seats, err := catalog.New(s, outbox)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	outbox := &boxtest.Outbox{} // an *outbox.Outbox in the program
 	payments, err := payment.New(s, outbox)
 	if err != nil {
 		fmt.Println(err)
@@ -65,4 +65,5 @@ func ExampleNew() {
 	// CANCELLED USER_REQUEST <nil>
 	// ReservationCreated ann
 	// ReservationCancelled ann
+	// ReservationNotice ann
 }

@@ -9,15 +9,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/counter/memcounter"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/social"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/stats"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -40,6 +43,9 @@ type Box struct {
 	Booking  *booking.Booking
 	Payments *payment.Payments
 	Stats    *stats.Stats
+	Social   *social.Social
+	// Deltas are the comments that Social has not counted yet.
+	Deltas *memcounter.Store
 }
 
 // New opens a fresh database: a SQLite file, or what BOXOFFICE_TEST_DB names. It
@@ -113,7 +119,7 @@ func Open(t testing.TB, url string) *Box {
 		}
 	})
 	b := &Box{URL: url, Store: s, Outbox: &Outbox{}}
-	if b.Catalog, err = catalog.New(s); err != nil {
+	if b.Catalog, err = catalog.New(s, b.Outbox); err != nil {
 		t.Fatal(err)
 	}
 	if b.Payments, err = payment.New(s, b.Outbox); err != nil {
@@ -126,6 +132,17 @@ func Open(t testing.TB, url string) *Box {
 	if b.Stats, err = stats.New(s); err != nil {
 		t.Fatal(err)
 	}
+	b.Deltas = memcounter.New()
+	if b.Social, err = social.New(s, b.Catalog, b.Outbox, b.Deltas, social.Config{Holder: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Social.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Social.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.Catalog.SetPending(b.Social.Pending)
 	return b
 }
 
@@ -182,7 +199,8 @@ func (b *Box) Consumers() []store.Consumer {
 	all := b.Booking.Consumers()
 	all = append(all, b.Catalog.Consumers()...)
 	all = append(all, b.Payments.Consumers()...)
-	return append(all, b.Stats.Consumers()...)
+	all = append(all, b.Stats.Consumers()...)
+	return append(all, b.Social.Consumers()...)
 }
 
 // Topic is where an event goes.
@@ -190,6 +208,8 @@ func Topic(e event.Event) string {
 	return map[string]string{
 		"payment": events.Payments, "reservation": events.Reservations,
 		"transfer": events.Transfers, "membership": events.Memberships,
+		"like": events.Likes, "order": events.Orders, "product": events.Products, "stock": events.Stock,
+		"chat": events.Domain, "comment": events.Domain, "notice": events.Domain,
 	}[e.AggregateType]
 }
 
@@ -198,6 +218,9 @@ func Topic(e event.Event) string {
 func (b *Box) Handle(ctx context.Context, group string, e event.Event) (effect string, err error) {
 	for _, c := range b.Consumers() {
 		h, ok := c.Handlers[e.Type]
+		if c.Batch != nil && slices.Contains(c.BatchTypes, e.Type) {
+			h, ok = alone(c), true
+		}
 		if c.Group != group || c.Topic != Topic(e) || !ok {
 			continue
 		}
@@ -209,6 +232,18 @@ func (b *Box) Handle(ctx context.Context, group string, e event.Event) (effect s
 		})
 	}
 	return effect, err
+}
+
+// alone is a batch of one.
+func alone(c store.Consumer) store.Handler {
+	return func(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
+		if c.Check != nil {
+			if err := c.Check(e); err != nil {
+				return "", err
+			}
+		}
+		return c.Batch(ctx, tx, []event.Event{e})
+	}
 }
 
 // Must is Handle for a test that wants a certain effect.
@@ -353,4 +388,13 @@ func (b *Box) event(t testing.TB, typ string, p payment.Payment, data any) event
 func (b *Box) Refund(t testing.TB, p payment.Payment) string {
 	t.Helper()
 	return b.Query(t, `SELECT refund_state || CASE WHEN refund_reason IS NULL THEN '' ELSE ' ' || refund_reason END FROM payments WHERE payment_id = $1`, p.ID)
+}
+
+// In runs a handler in a transaction.
+func (b *Box) In(t testing.TB, h store.Handler, e event.Event) error {
+	t.Helper()
+	return b.Store.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		_, err := h(ctx, tx, e)
+		return err
+	})
 }

@@ -2,12 +2,15 @@ package catalog
 
 import (
 	"context"
+	"database/sql"
 	_ "embed"
 	"errors"
 	"fmt"
 	"sync"
 
+	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 //go:embed sql/catalog.sql
@@ -23,6 +26,7 @@ type Show struct {
 	Comments int64
 	Likes    int64
 	Views    int64
+	Sales    int64 // seats of completed orders, as their consumer counted them
 	Seats    Counts
 }
 
@@ -50,28 +54,43 @@ type Seat struct {
 
 type statements struct {
 	Shows, Seats, Hold, Asked, Keep, Price, Sell, Release string
+	Title, SoldOf, AnyAvailable, LockShow, AnyUnsold      string
 }
+
+// Appender writes events in the caller's transaction: the outbox.
+type Appender interface {
+	Append(ctx context.Context, tx sqltx.Execer, events ...event.Event) error
+}
+
+// Pending says what is still to be added to the comment counts of shows.
+type Pending func(ctx context.Context, shows ...string) (map[string]int64, error)
 
 // Catalog reads and moves seats. It is safe for concurrent use.
 type Catalog struct {
-	store *store.Store
-	sql   statements
-	shows *snapshot[[]Show]
-	known sync.Map // ids that were seen; shows do not go away
+	store   *store.Store
+	outbox  Appender
+	sql     statements
+	pending Pending // nil for none
+	shows   *snapshot[[]Show]
+	known   sync.Map // titles by the ids that were seen; shows do not go away
 
 	mu    sync.Mutex
 	seats map[string]*snapshot[[]Seat]
 }
 
 // New makes a Catalog on an open store.
-func New(s *store.Store) (*Catalog, error) {
-	c := &Catalog{store: s, seats: map[string]*snapshot[[]Seat]{}}
+func New(s *store.Store, outbox Appender) (*Catalog, error) {
+	c := &Catalog{store: s, outbox: outbox, seats: map[string]*snapshot[[]Seat]{}}
 	if err := s.Load(catalogSQL, &c.sql); err != nil {
 		return nil, fmt.Errorf("catalog: %w", err)
 	}
 	c.shows = newSnapshot(c.readShows)
 	return c, nil
 }
+
+// SetPending has the comment counts include what is pending. It is called before
+// anybody reads.
+func (c *Catalog) SetPending(p Pending) { c.pending = p }
 
 // Shows lists all shows in their order.
 func (c *Catalog) Shows(ctx context.Context) ([]Show, error) { return c.shows.get(ctx) }
@@ -99,6 +118,24 @@ func (c *Catalog) Exists(ctx context.Context, id string) error {
 	return err
 }
 
+// Title returns a show's title, or ErrNoShow. Inside a transaction it waits for
+// nobody: it reads in tx what is not known yet.
+func (c *Catalog) Title(ctx context.Context, tx *sql.Tx, id string) (string, error) {
+	if title, ok := c.known.Load(id); ok {
+		return title.(string), nil
+	}
+	var title string
+	err := tx.QueryRowContext(ctx, c.sql.Title, id).Scan(&title)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", ErrNoShow
+	}
+	if err != nil {
+		return "", fmt.Errorf("catalog: title of %s: %w", id, err)
+	}
+	c.known.Store(id, title)
+	return title, nil
+}
+
 // Seats returns a show's seats row by row, or ErrNoShow. The caller must not
 // change them.
 func (c *Catalog) Seats(ctx context.Context, show string) ([]Seat, error) {
@@ -113,6 +150,21 @@ func (c *Catalog) Seats(ctx context.Context, show string) ([]Seat, error) {
 	}
 	c.mu.Unlock()
 	return plan.get(ctx)
+}
+
+// Evict makes readers of a show look again, once ctx's transaction is committed.
+func (c *Catalog) Evict(ctx context.Context, show string) {
+	evict := func() {
+		c.shows.invalidate()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if plan := c.seats[show]; plan != nil {
+			plan.invalidate()
+		}
+	}
+	if !sqltx.AfterCommit(ctx, evict) {
+		evict()
+	}
 }
 
 // changed makes readers look again. It is called after commits.
@@ -136,19 +188,40 @@ func (c *Catalog) readShows(ctx context.Context) ([]Show, error) {
 		var s Show
 		var status string
 		var n int
-		if err := rows.Scan(&s.ID, &s.Title, &s.Comments, &s.Likes, &s.Views, &status, &n); err != nil {
+		if err := rows.Scan(&s.ID, &s.Title, &s.Comments, &s.Likes, &s.Views, &s.Sales, &status, &n); err != nil {
 			return nil, fmt.Errorf("catalog: read shows: %w", err)
 		}
 		if len(shows) == 0 || shows[len(shows)-1].ID != s.ID {
 			shows = append(shows, s)
-			c.known.Store(s.ID, true)
+			c.known.Store(s.ID, s.Title)
 		}
 		shows[len(shows)-1].Seats.add(status, n)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("catalog: read shows: %w", err)
 	}
+	c.addPending(ctx, shows)
 	return shows, nil
+}
+
+// addPending leaves the counts as they are while what is pending is not known:
+// they are a few seconds old then.
+func (c *Catalog) addPending(ctx context.Context, shows []Show) {
+	if c.pending == nil {
+		return
+	}
+	ids := make([]string, len(shows))
+	for i, s := range shows {
+		ids[i] = s.ID
+	}
+	more, err := c.pending(ctx, ids...)
+	if err != nil {
+		return
+	}
+	for i := range shows {
+		// An addition can be there before the one it takes back.
+		shows[i].Comments = max(0, shows[i].Comments+more[shows[i].ID])
+	}
 }
 
 func (c *Catalog) readSeats(ctx context.Context, show string) ([]Seat, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"time"
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
@@ -39,7 +40,38 @@ func (c *Catalog) sell(ctx context.Context, tx *sql.Tx, e event.Event) (string, 
 	if n == 0 {
 		return "none left", nil // the reservation ended before its payment came
 	}
-	return "sold", nil
+	return "sold", c.tellSoldOut(ctx, tx, paid.ReservationID, e)
+}
+
+// tellSoldOut publishes ShowSoldOut when the reservation took the last seats. Sales
+// of one show that happen at the same time each see the other's seats as held: they
+// look once more one after the other, behind the show's row.
+func (c *Catalog) tellSoldOut(ctx context.Context, tx *sql.Tx, reservation string, e event.Event) error {
+	var show string
+	if err := tx.QueryRowContext(ctx, c.sql.SoldOf, reservation).Scan(&show); err != nil {
+		return fmt.Errorf("catalog: seats of %s: %w", reservation, err)
+	}
+	var left bool
+	look := func(statement string) error {
+		if err := tx.QueryRowContext(ctx, statement, show).Scan(&left); err != nil {
+			return fmt.Errorf("catalog: seats left of %s: %w", show, err)
+		}
+		return nil
+	}
+	if err := look(c.sql.AnyAvailable); err != nil || left {
+		return err
+	}
+	if err := tx.QueryRowContext(ctx, c.sql.LockShow, show).Scan(&show); err != nil {
+		return fmt.Errorf("catalog: lock %s: %w", show, err)
+	}
+	if err := look(c.sql.AnyUnsold); err != nil || left {
+		return err
+	}
+	gone, err := events.New(events.ShowSoldOut, "stock", show, e.ActorID, false, events.SoldOut{SoldOutAt: time.Now().UTC()})
+	if err != nil {
+		return err
+	}
+	return c.outbox.Append(ctx, tx, gone.CausedBy(e))
 }
 
 func (c *Catalog) release(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {

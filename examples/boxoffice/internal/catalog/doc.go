@@ -30,6 +30,7 @@
 //	a sale after the cancellation sells nothing           TestSoldAfterCancel
 //	a release frees sold seats too                        TestReleaseAfterSold
 //	a late release leaves the next holder's seat alone    TestReleaseLeavesOthers
+//	the sale of the last seats is told, once              TestSoldOut, TestLastSeatsAtOnce
 //	readers see their own writes, and share the reading   TestSnapshot
 //
 // Seat plans and counts are read at most once per 20 ms and show, however many

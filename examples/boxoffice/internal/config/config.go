@@ -25,6 +25,12 @@ const (
 	RoleAdmitter = "admitter" // admits from the waiting room
 )
 
+// The ways to serve live streams; see package sse.
+const (
+	StreamsPortable = "portable"
+	StreamsLean     = "lean"
+)
+
 func allRoles() []string { return []string{RoleAPI, RoleRelay, RoleWorker, RoleAdmitter} }
 
 // Config is what the box office runs with.
@@ -52,6 +58,9 @@ type Config struct {
 	UpstreamURL string // of the artists; "" means the simulated one in this process
 	Workers     int    // processes that share the upstream's limit
 
+	// LeanStreams serves live streams without a goroutine for each.
+	LeanStreams bool
+
 	// Queue is how the waiting room goes.
 	Queue Queue
 	// NoticeURL is the transport that tells others who was admitted; "" for none.
@@ -74,7 +83,7 @@ type setting struct {
 
 type raw struct {
 	addr, dataDir, dbURL, busURL, redisURL, roles, secret, adminToken, gatewayURL, hold string
-	redisPrefix, upstreamURL, workers, noticeURL                                        string
+	redisPrefix, upstreamURL, workers, noticeURL, streams                               string
 	queue                                                                               rawQueue
 }
 
@@ -94,6 +103,7 @@ func (r *raw) settings() []setting {
 		{"BOXOFFICE_WORKERS", "workers", "1", "how many processes with the role worker share the artist API's limit, those that are about to end included", &r.workers},
 		{"BOXOFFICE_HOLD_SECONDS", "hold-seconds", "300", "how long seats are held for payment", &r.hold},
 		{"BOXOFFICE_NOTICE_URL", "notice-url", "", "transport, such as sqs://region, that tells others whom the waiting room admitted, on the topic queue.admitted; default: nobody is told", &r.noticeURL},
+		{"BOXOFFICE_STREAMS", "streams", StreamsPortable, "how live streams are served: portable works over everything; lean takes connections of plain HTTP/1.1 over from the server and keeps no goroutine for each", &r.streams},
 	}, r.queue.settings()...)
 }
 
@@ -203,6 +213,9 @@ func (r *raw) check(schemes Schemes) (Config, error) {
 	}
 	c.Workers = number("BOXOFFICE_WORKERS", r.workers, 1, MaxWorkers)
 	c.checkRedis(bad)
+	if c.LeanStreams = r.streams == StreamsLean; !c.LeanStreams && r.streams != StreamsPortable {
+		bad("BOXOFFICE_STREAMS", "unknown way %q; known are: %s, %s", r.streams, StreamsPortable, StreamsLean)
+	}
 	c.Hold = time.Duration(number("BOXOFFICE_HOLD_SECONDS", r.hold, 1, 86_400)) * time.Second
 	r.queue.check(&c, number, bad)
 	return c, errors.Join(errs...)

@@ -30,7 +30,7 @@ func TestDefaults(t *testing.T) {
 	}
 	if c.Addr != "127.0.0.1:8080" || filepath.Base(c.DataDir) != ".boxoffice" || !filepath.IsAbs(c.DataDir) || !c.Embedded ||
 		c.BusURL != c.DBURL || !strings.HasPrefix(c.DBURL, "sqlite:///") || len(c.Roles) != 4 || c.Hold != 5*time.Minute ||
-		c.GatewayURL != "" || c.UpstreamURL != "" || c.RedisURL != EmbeddedRedis || c.Workers != 1 || !c.Mirrors() || c.NoticeURL != "" || !c.RoomInMemory() ||
+		c.GatewayURL != "" || c.UpstreamURL != "" || c.RedisURL != EmbeddedRedis || c.Workers != 1 || !c.Mirrors() || c.NoticeURL != "" || !c.RoomInMemory() || c.LeanStreams ||
 		c.Queue != (Queue{Threshold: 1000, Active: 10 * time.Minute, Seen: 10 * time.Minute, Tick: time.Second, Batch: 100, SweepEvery: 30 * time.Second}) {
 		t.Errorf("%+v", c)
 	}
@@ -40,6 +40,9 @@ func TestPrecedence(t *testing.T) {
 	c, err := parse(map[string]string{"BOXOFFICE_ADDR": "127.0.0.1:1", "BOXOFFICE_HOLD_SECONDS": "7", "BOXOFFICE_ROLES": "all"}, "--addr", "127.0.0.1:2")
 	if err != nil || c.Addr != "127.0.0.1:2" || c.Hold != 7*time.Second {
 		t.Errorf("%+v, %v", c, err)
+	}
+	if c, err := parse(map[string]string{"BOXOFFICE_STREAMS": "lean"}); err != nil || !c.LeanStreams {
+		t.Errorf("lean streams: %+v, %v", c, err)
 	}
 	// Every setting has its variable and its flag.
 	var r raw
@@ -85,6 +88,7 @@ func TestMistakes(t *testing.T) {
 		"tick":             {args: []string{"--queue-admission-interval-ms", "1s"}, want: []string{"QUEUE_ADMISSION_INTERVAL_MS", "whole number"}},
 		"batch":            {args: []string{"--queue-admission-batch-size", "0"}, want: []string{"QUEUE_ADMISSION_BATCH_SIZE"}},
 		"sweep":            {args: []string{"--queue-stale-cleanup-interval-ms", "999"}, want: []string{"QUEUE_STALE_CLEANUP_INTERVAL_MS", "1000"}},
+		"streams":          {args: []string{"--streams", "thin"}, want: []string{"BOXOFFICE_STREAMS", `"thin"`, "portable, lean"}},
 		"notices":          {args: []string{"--notice-url", "pigeon://u:hunter2@x"}, want: []string{"BOXOFFICE_NOTICE_URL", `"pigeon"`, "sqs"}},
 		"notices, mem":     {args: []string{"--notice-url", "mem://"}, want: []string{"BOXOFFICE_NOTICE_URL", "stays inside"}},
 		"notices, scheme":  {args: []string{"--notice-url", "hunter2@x"}, want: []string{"BOXOFFICE_NOTICE_URL", "no scheme"}},

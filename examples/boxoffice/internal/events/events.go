@@ -9,6 +9,14 @@
 //	reservation.events  ReservationCreated, -Confirmed, -Cancelled (member)       event-reservation-consumer, stats-service-group
 //	transfer.events     TransferCompleted, TransferCancelled (transfer)           stats-service-group
 //	membership.events   MembershipActivated (membership)                          stats-service-group
+//	like-events         ShowLiked, ShowUnliked (show)                             like-service-group
+//	order-events        OrderCompleted (show)                                     order-service-group
+//	product-events      ShowViewed (show)                                         product-service-group, in batches
+//	stock-events        ShowSoldOut (show)                                        stock-service-group
+//	domain_events       ChatMessageSent (room)                                    chat_persist_queue, chat_fanout_queue
+//	                    CommentCountDeltaPublished (show)                         aggregate_queue
+//	                    MemberFollowed, PostLiked, CommentCreated, VoteClosed,
+//	                    ReservationNotice (member; VoteClosed: show)              notification_queue
 //
 // Every event is keyed, so what happens to one member's payments and
 // reservations is handled in the order in which it was committed.
@@ -29,6 +37,11 @@ const (
 	Reservations = "reservation.events"
 	Transfers    = "transfer.events"
 	Memberships  = "membership.events"
+	Likes        = "like-events"
+	Orders       = "order-events"
+	Products     = "product-events"
+	Stock        = "stock-events"
+	Domain       = "domain_events"
 )
 
 // Consumer groups.
@@ -38,6 +51,16 @@ const (
 	GroupTickets     = "ticket-service-group"         // transfers and memberships
 	GroupRelease     = "event-reservation-consumer"   // frees the seats of cancelled reservations
 	GroupStats       = "stats-service-group"
+	GroupLikes       = "like-service-group"
+	GroupOrders      = "order-service-group"
+	GroupViews       = "product-service-group" // in batches
+	GroupStock       = "stock-service-group"   // evicts the cached show
+
+	// The queues of domain_events.
+	GroupNotifications = "notification_queue"
+	GroupCounts        = "aggregate_queue"
+	GroupChatPersist   = "chat_persist_queue"
+	GroupChatFanout    = "chat_fanout_queue"
 )
 
 // Types of events.
@@ -51,6 +74,19 @@ const (
 	TransferCompleted    = "TransferCompleted"
 	TransferCancelled    = "TransferCancelled"
 	MembershipActivated  = "MembershipActivated"
+	ShowLiked            = "ShowLiked"
+	ShowUnliked          = "ShowUnliked"
+	OrderCompleted       = "OrderCompleted"
+	ShowViewed           = "ShowViewed"
+	ShowSoldOut          = "ShowSoldOut"
+
+	ChatMessageSent            = "ChatMessageSent"
+	CommentCountDeltaPublished = "CommentCountDeltaPublished"
+	MemberFollowed             = "MemberFollowed"
+	PostLiked                  = "PostLiked"
+	CommentCreated             = "CommentCreated"
+	VoteClosed                 = "VoteClosed"
+	ReservationNotice          = "ReservationNotice"
 )
 
 // Types of payments.
@@ -144,6 +180,64 @@ type Activated struct {
 	Amount       int64     `json:"amount"`
 	ActivatedAt  time.Time `json:"activatedAt"`
 	ExpiresAt    time.Time `json:"expiresAt"`
+}
+
+// Liked is the data of ShowLiked and ShowUnliked; the show is the event's
+// aggregate, as in the next four.
+type Liked struct {
+	MemberID string    `json:"memberId"`
+	LikedAt  time.Time `json:"likedAt"`
+}
+
+// Ordered is the data of OrderCompleted.
+type Ordered struct {
+	ReservationID string    `json:"reservationId"`
+	Seats         int       `json:"seats"`
+	Amount        int64     `json:"amount"`
+	OrderedAt     time.Time `json:"orderedAt"`
+}
+
+// Viewed is the data of ShowViewed: MemberID is empty for who is not signed in.
+type Viewed struct {
+	MemberID string    `json:"memberId,omitempty"`
+	ViewedAt time.Time `json:"viewedAt"`
+}
+
+// SoldOut is the data of ShowSoldOut.
+type SoldOut struct {
+	SoldOutAt time.Time `json:"soldOutAt"`
+}
+
+// Counted is the data of CommentCountDeltaPublished: Delta is 1 or -1.
+type Counted struct {
+	CommentID string `json:"commentId"`
+	Delta     int64  `json:"delta"`
+}
+
+// Sent is the data of ChatMessageSent; the room is the event's aggregate, and the
+// event's id that of the message.
+type Sent struct {
+	RoomID   string    `json:"roomId"`
+	SenderID string    `json:"senderId"`
+	Message  string    `json:"message"`
+	SentAt   time.Time `json:"sentAt"`
+}
+
+// Noticed is the data of the events that members are notified of. MemberID is who
+// acted, or whose reservation it is; empty for VoteClosed. RefID is what it is about:
+// the member followed, the show (of a comment, too), the reservation. Message is for people.
+//
+//	type                notification  who is told
+//	MemberFollowed      FOLLOW        the member followed
+//	PostLiked           POST_LIKE     the followers of who liked
+//	CommentCreated      COMMENT       the followers of who commented
+//	VoteClosed          VOTE_CLOSED   all who voted on the show RefID
+//	ReservationNotice   RESERVATION   the member
+type Noticed struct {
+	MemberID string    `json:"memberId,omitempty"`
+	RefID    string    `json:"refId"`
+	Message  string    `json:"message"`
+	At       time.Time `json:"at"`
 }
 
 // New makes an event about an aggregate of a member. It is ordered by the

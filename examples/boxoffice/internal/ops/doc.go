@@ -4,7 +4,7 @@
 // [Ops.Invariants] reads the tables in one snapshot and asks the gateway for
 // its own ledger. Each check lists what breaks it. While something is under way
 // (not Quiescent) a check may fail for a moment; once everything is quiet, each
-// failure is an error in the books.
+// failure is an error in the books. A comment that is not counted yet is under way.
 //
 //	check                       broken when
 //	sold-seats                  a sold seat is not of a CONFIRMED reservation, or the other way round
@@ -17,6 +17,8 @@
 //	handled-once                a consumer group took effect twice for one event
 //	nothing-lost                a consumer group has not handled an event that the rows say happened
 //	nothing-stuck               a hold, a payment or a refund is open long past its time
+//	comment-counts              a show counts other comments than it has, long after the last one
+//	chat-places                 the places of a chat room have a gap, or are not those of its messages
 //	outbox-drained              events wait, or were parked
 //	consumers-drained           messages wait
 //	no-dead-letters             messages were given up, and nobody has redriven or dropped them
@@ -51,6 +53,11 @@
 // two looks at it; where nobody looked, and where the room began anew, they are
 // null.
 //
+// The report's streams are the live streams of the process that is asked, since
+// its start; each process with the role api has its own. Nobody is asked for them.
+// So is the chat of the process: the role api has sockets and accepts messages, the
+// role worker stores them and tells the live streams.
+//
 // Dead letters are listed, shown, edited, redriven and dropped by package
 // redrive. A call that changes a topic works for Config.PassTime at most and
 // then says how far it came, so that an HTTP request can carry it; repeated with
@@ -72,6 +79,7 @@
 //	a room that began anew, or was not looked at, shows no rate   TestRoomsBeginAnew, TestRoomsNotLookedAt
 //	what is kept of a room is bounded                             TestAdmissionsAreBounded
 //	rooms that do not answer delay no report                      TestNobodyWaitsForTheRooms
+//	the live streams and the chat are told                        TestStreams, TestChat
 //	what was redriven or dropped counts no more                   TestDeadLetters
 //	a dry run changes nothing                                     TestDeadLetters
 //	an edit keeps the event's id and key                          TestEditDeadLetter

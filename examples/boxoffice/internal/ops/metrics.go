@@ -10,8 +10,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Requests counts HTTP requests by route, method and status, and how long they
-// took.
+// Requests is a prometheus.Collector that counts HTTP requests by route, method and status, and how long they took:
+// live streams and WebSockets until their answer began, since they go on for as long as
+// the page is open.
 type Requests struct {
 	counts *prometheus.CounterVec
 	times  *prometheus.HistogramVec
@@ -24,12 +25,24 @@ func NewRequests() *Requests {
 			Name: "http_requests_total", Help: "Requests by route, method and status.",
 		}, []string{"route", "method", "code"}),
 		times: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "http_request_duration_seconds", Help: "How long requests took, by route.", Buckets: prometheus.DefBuckets,
+			Name: "http_request_duration_seconds", Help: "How long requests took, by route; streams and sockets until they began.", Buckets: prometheus.DefBuckets,
 		}, []string{"route"}),
 	}
 }
 
-// Observe counts one request. The route is a pattern, never a path, so that
+// Describe implements prometheus.Collector.
+func (r *Requests) Describe(ch chan<- *prometheus.Desc) {
+	r.counts.Describe(ch)
+	r.times.Describe(ch)
+}
+
+// Collect implements prometheus.Collector.
+func (r *Requests) Collect(ch chan<- prometheus.Metric) {
+	r.counts.Collect(ch)
+	r.times.Collect(ch)
+}
+
+// Observe counts one request, which took so long. The route is a pattern, never a path, so that
 // the number of series is bounded.
 func (r *Requests) Observe(route, method string, status int, took time.Duration) {
 	if route == "" {
@@ -46,7 +59,7 @@ func (o *Ops) Metrics(requests *Requests) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A registry for each scrape lets the scrape's context reach the database.
 		registry := prometheus.NewRegistry()
-		registry.MustRegister(requests.counts, requests.times, &standing{ops: o, ctx: r.Context()})
+		registry.MustRegister(requests, &standing{ops: o, ctx: r.Context()})
 		promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(w, r)
 	})
 }

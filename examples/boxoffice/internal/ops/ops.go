@@ -12,11 +12,13 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/redrive"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/stats"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/sse"
 )
 
 //go:embed sql/checks.sql
@@ -52,6 +54,11 @@ type Config struct {
 	Budget *BudgetConfig
 	// Rooms are the waiting rooms of the shows; nil leaves them out of reports.
 	Rooms *RoomsConfig
+	// Streams are the live streams of this process, an [sse.Hub]'s; nil leaves them
+	// out of reports.
+	Streams func() sse.Stats
+	// Chat is what the chat of this process does; nil leaves it out of reports.
+	Chat func() chat.Stats
 	// Every is how often the transport is asked in the background, 5 s when zero.
 	// That costs it a query per group and one per topic with dead letters, or a
 	// round trip to the broker.
@@ -63,6 +70,9 @@ type Config struct {
 	// HoldGrace is how long after its end a hold may still be PENDING, 30 s when
 	// zero; OpenFor how long a payment or refund may be under way, 2 min when zero.
 	HoldGrace, OpenFor time.Duration
+	// CountGrace is how long after the last comment on a show its count may be
+	// wrong, 30 s when zero.
+	CountGrace time.Duration
 	// Logger is slog.Default() when nil.
 	Logger *slog.Logger
 }
@@ -79,6 +89,7 @@ func (c Config) validate() error {
 
 type statements struct {
 	SoldSeats, SeatSoldOnce, HeldSeats, Money, Statistics, HandledOnce, NothingLost, NothingStuck string
+	CommentCounts, ChatPlaces                                                                     string
 	Moving, Balance, Payments                                                                     string
 }
 
@@ -114,6 +125,9 @@ func New(cfg Config) (*Ops, error) {
 	}
 	if cfg.OpenFor == 0 {
 		cfg.OpenFor = 2 * time.Minute
+	}
+	if cfg.CountGrace == 0 {
+		cfg.CountGrace = 30 * time.Second
 	}
 	if cfg.Every == 0 {
 		cfg.Every = 5 * time.Second

@@ -215,6 +215,29 @@ func (d *desk) history(t *testing.T) {
 
 	d.Reserve(t, "fay", "F-1")
 	d.Deliver(t, d.Outbox.Take()...)
+
+	// Three comments, one of them deleted, all counted; and two messages in a room.
+	d.comment(t, "ann", "show-1")
+	d.comment(t, "bob", "show-1")
+	if err := d.Social.DeleteComment(t.Context(), "cid", d.comment(t, "cid", "show-1")); err != nil {
+		t.Fatal(err)
+	}
+	d.Deliver(t, d.Outbox.Take()...)
+	if _, err := d.Social.FlushCounts(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d.Exec(t, `UPDATE comments SET created_at = 1, deleted_at = CASE WHEN deleted_at IS NULL THEN NULL ELSE 1 END`)
+	d.Exec(t, `INSERT INTO chat_rooms (room_id, last_seq) VALUES ('show-1', 2), ('show-2', 0)`)
+	d.Exec(t, `INSERT INTO chat_messages (room_id, seq, message_id, sender_id, message, sent_at) VALUES ('show-1', 1, 'm1', 'ann', 'hi', 1), ('show-1', 2, 'm2', 'bob', 'hi', 2)`)
+}
+
+func (d *desk) comment(t *testing.T, member, show string) (id string) {
+	t.Helper()
+	c, err := d.Social.Comment(t.Context(), member, show, "I was there")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.ID
 }
 
 func (d *desk) audit(t *testing.T) ops.Audit {
@@ -238,7 +261,7 @@ func broken(a ops.Audit) (names []string) {
 
 func TestSound(t *testing.T) {
 	d := newDesk(t, nil)
-	if a := d.audit(t); !a.OK || !a.Quiescent || len(a.Checks) != 12 {
+	if a := d.audit(t); !a.OK || !a.Quiescent || len(a.Checks) != 14 {
 		t.Errorf("an empty box office: %+v", a)
 	}
 	d.history(t)
@@ -281,6 +304,21 @@ func TestEachCheckCanFail(t *testing.T) {
 		"a missing count":             {run(`UPDATE stats SET value = value - 1 WHERE name = 'reservations_created'`), []string{"statistics"}, false},
 		"an effect twice":             {run(`INSERT INTO effects (consumer_group, event_id, event_type, aggregate_id, effect, handled_at) SELECT consumer_group, event_id, event_type, aggregate_id, effect, 1 FROM effects LIMIT 1`), []string{"handled-once"}, false},
 		"an effect lost":              {run(`DELETE FROM effects WHERE effect_id = (SELECT MIN(effect_id) FROM effects WHERE consumer_group = 'event-payment-consumer')`), []string{"nothing-lost"}, false},
+		"a sale that is not counted":  {run(`DELETE FROM effects WHERE effect_id = (SELECT MIN(effect_id) FROM effects WHERE consumer_group = 'order-service-group')`), []string{"nothing-lost"}, false},
+		"a comment that no one heard": {run(`DELETE FROM effects WHERE effect_id = (SELECT MIN(effect_id) FROM effects WHERE consumer_group = 'aggregate_queue')`), []string{"nothing-lost"}, false},
+		"a comment too many":          {run(`UPDATE shows SET comment_count = comment_count + 1 WHERE show_id = 'show-1'`), []string{"comment-counts"}, false},
+		"comments of nobody":          {run(`UPDATE shows SET comment_count = 1 WHERE show_id = 'show-2'`), []string{"comment-counts"}, false},
+		"a deleted comment counted":   {run(`UPDATE comments SET deleted_at = NULL`), []string{"nothing-lost", "comment-counts"}, false},
+		"a comment not yet counted": {func(t *testing.T, d *desk) {
+			d.comment(t, "guy", "show-2")
+			d.Deliver(t, d.Outbox.Take()...)
+		}, nil, true},
+		"a comment not yet uncounted": {run(`UPDATE comments SET deleted_at = (SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER)) WHERE member_id = 'ann'`), []string{"nothing-lost"}, true},
+		"a message that is gone":      {run(`DELETE FROM chat_messages WHERE seq = 1`), []string{"chat-places"}, false},
+		"the last message gone":       {run(`DELETE FROM chat_messages WHERE seq = 2`), []string{"chat-places"}, false},
+		"a place left out":            {run(`UPDATE chat_messages SET seq = 3 WHERE seq = 2`), []string{"chat-places"}, false},
+		"a place before the first":    {run(`UPDATE chat_messages SET seq = 0 WHERE seq = 1`), []string{"chat-places"}, false},
+		"messages of no room":         {run(`DELETE FROM chat_rooms WHERE room_id = 'show-1'`), []string{"chat-places"}, false},
 		"a hold that nobody ends":     {run(`UPDATE reservations SET hold_expires_at = 1 WHERE status = 'PENDING'`), []string{"nothing-stuck"}, true},
 		"a payment that nobody settles": {func(t *testing.T, d *desk) {
 			p := d.Pay(t, d.Reserve(t, "guy", "G-1"), boxtest.Approve)
@@ -311,7 +349,7 @@ func TestEachCheckCanFail(t *testing.T) {
 			d := sound(t)
 			c.breaks(t, d)
 			a := d.audit(t)
-			if got := broken(a); !slices.Equal(got, c.want) || a.OK {
+			if got := broken(a); !slices.Equal(got, c.want) || a.OK != (c.want == nil) {
 				t.Errorf("broken are %v, want %v: %+v", got, c.want, a)
 			}
 			if a.Quiescent == c.moving {

@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -118,18 +119,32 @@ func signal(to chan<- struct{}) {
 	}
 }
 
-// awaitLags waits for the first word about the lags, because it says in which
-// topics there is nothing to look at.
+// awaitLags waits for the first word about the lags that names all topics, because it
+// says in which of them there is nothing to look at, and a look asks for all lags again.
+// A transport that tells of its own groups alone may never name them: it waits for two
+// answers at most.
 func (o *Ops) awaitLags(ctx context.Context) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for s := o.lags.Snapshot(); !s.Known && s.Err == nil; s = o.lags.Snapshot() {
+	second := time.NewTimer(o.cfg.Every + time.Second)
+	defer second.Stop()
+	for s := o.lags.Snapshot(); s.Err == nil && !o.counted(s); s = o.lags.Snapshot() {
 		select {
 		case <-tick.C:
+		case <-second.C:
+			return
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// counted reports whether the lags say how many letters each topic has.
+func (o *Ops) counted(s bus.LagSnapshot) bool {
+	return s.Known && !slices.ContainsFunc(o.topics, func(topic string) bool {
+		_, known := buried(s.Lags, topic)
+		return !known
+	})
 }
 
 // lookAtLetters looks at each topic in turn.

@@ -206,11 +206,11 @@ func TestRecentInvariants(t *testing.T) {
 		}
 		return last.AgeSeconds != nil
 	}
-	boxtest.WaitFor(t, "an audit", func() bool { return ask() && last.OK && len(last.Checks) == 12 })
+	boxtest.WaitFor(t, "an audit", func() bool { return ask() && last.OK && len(last.Checks) == 14 })
 	d.Exec(t, `UPDATE stats SET value = 1 WHERE name = 'memberships'`)
 	boxtest.WaitFor(t, "an audit of the broken books", func() bool { return ask() && !last.OK })
 	d.Exec(t, `ALTER TABLE effects RENAME TO lost`)
-	boxtest.WaitFor(t, "the reason why there is no audit", func() bool { return ask() && strings.Contains(last.Error, "effects") && len(last.Checks) == 12 })
+	boxtest.WaitFor(t, "the reason why there is no audit", func() bool { return ask() && strings.Contains(last.Error, "effects") && len(last.Checks) == 14 })
 	d.Exec(t, `ALTER TABLE lost RENAME TO effects`)
 	boxtest.WaitFor(t, "the next audit", func() bool { return ask() && last.Error == "" })
 }

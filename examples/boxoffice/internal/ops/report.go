@@ -18,6 +18,8 @@ type report struct {
 	Gateway     gatewayReport    `json:"gateway"`
 	Budget      *budgetReport    `json:"budget,omitempty"`
 	Rooms       *roomsReport     `json:"rooms,omitempty"`
+	Streams     *streamsReport   `json:"streams,omitempty"` // of this process
+	Chat        *chatReport      `json:"chat,omitempty"`    // of this process
 }
 
 type outboxReport struct {
@@ -100,6 +102,8 @@ func (o *Ops) report(ctx context.Context, look func(context.Context) (flow, erro
 		Gateway:     o.gateway(ctx),
 		Budget:      o.budget(ctx, f),
 		Rooms:       o.rooms.report(),
+		Streams:     o.streams(),
+		Chat:        o.chat(),
 	}
 	if !f.oldest.IsZero() {
 		r.Outbox.OldestAgeSeconds = max(0, time.Since(f.oldest).Seconds())

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
 // maxShown bounds how many breaches a check lists; the rest are counted.
@@ -42,10 +44,10 @@ func (o *Ops) readTables(ctx context.Context) (t tables, err error) {
 	if err := tx.QueryRowContext(ctx, o.sql.Balance).Scan(&successes, &refunds, &confirmed, &sold); err != nil {
 		return t, err
 	}
-	if err := tx.QueryRowContext(ctx, o.sql.Moving).Scan(&t.moving); err != nil {
+	grace, open, late := o.cfg.HoldGrace.Milliseconds(), o.cfg.OpenFor.Milliseconds(), o.cfg.CountGrace.Milliseconds()
+	if err := tx.QueryRowContext(ctx, o.sql.Moving, late).Scan(&t.moving); err != nil {
 		return t, err
 	}
-	grace, open := o.cfg.HoldGrace.Milliseconds(), o.cfg.OpenFor.Milliseconds()
 	for _, c := range []struct {
 		name, query, sound string
 		args               []any
@@ -58,8 +60,10 @@ func (o *Ops) readTables(ctx context.Context) (t tables, err error) {
 		{"handled-once", o.sql.HandledOnce, "", nil},
 		{"nothing-lost", o.sql.NothingLost, "", nil},
 		{"nothing-stuck", o.sql.NothingStuck, "", []any{grace, open}},
+		{"comment-counts", o.sql.CommentCounts, "", []any{late}},
+		{"chat-places", o.sql.ChatPlaces, "", nil},
 	} {
-		breaches, err := texts(ctx, tx, c.query, c.args...)
+		breaches, err := store.Column(ctx, tx, c.query, c.args...)
 		if err != nil {
 			return t, fmt.Errorf("%s: %w", c.name, err)
 		}
@@ -79,23 +83,6 @@ func check(name, sound string, breaches []string) Check {
 		detail += fmt.Sprintf("; and %d more", more)
 	}
 	return Check{Name: name, Detail: detail}
-}
-
-func texts(ctx context.Context, tx *sql.Tx, query string, args ...any) ([]string, error) {
-	rows, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	var all []string
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
-			return nil, err
-		}
-		all = append(all, s)
-	}
-	return all, rows.Err()
 }
 
 func readPayments(ctx context.Context, tx *sql.Tx, query string) (map[string]paid, error) {

@@ -23,6 +23,22 @@
 // until the artist is fresh, less and less often and not at all in a hidden tab,
 // and says each change to screen readers.
 //
+// Whoever is signed in has a bell on every page. The page reads the inbox first and
+// then opens one EventSource on /api/notifications/stream, by a ticket, so that what
+// the stream repeats is not taken for news; the place where it was goes along to the
+// next page. A tab that the office has evicted says so and stays away until somebody
+// wants it there; one that is hidden for half a minute gives its place back. Without a
+// stream the inbox is asked now and then. News is said politely and can be read in
+// the panel afterwards; muted, nothing pops up. All is marked as read in one request, up
+// to the newest that the panel shows; the member's other tabs follow.
+//
+// The page of a show has likes, comments, a vote and a chat, and its numbers move. The
+// chat is joined by opening it, and left by a button, in all tabs at once. Its messages
+// come by a WebSocket, each once and in order: what is missing is asked for by the
+// number of the last one, and while no socket opens everything is asked for every few
+// seconds. A message that got no answer is not sent again: it may have arrived. While
+// the chat is closed chat events of the stream mark what is unread.
+//
 //	property                                                   proven by
 //	every page renders in every language                       TestPagesRender
 //	every text exists in every language, with the same
@@ -40,8 +56,11 @@
 //	the operator's page has what its scripts look for          TestOpsHasPlaces
 //	a number leads to its artist without a script, and no
 //	other address does                                         TestFindArtist, TestArtistPage
+//	every page has the bell, and a show's page what its
+//	scripts look for                                           TestBellEverywhere, TestShowHasPlaces
 //	booking, decline, cancel, keyboard, language, kill -9 in
-//	the middle of a payment                                    package browsertest
+//	the middle of a payment; notifications in every tab,
+//	eviction, chat, comments, likes, votes                     package browsertest
 //
 // What fails, and what is seen then:
 //
@@ -53,6 +72,10 @@
 //   - The server is gone when a page is loaded: the service worker (sw.js, only
 //     on https and on localhost) shows a waiting page that reloads the wanted
 //     one when the server is back.
+//   - There are no live streams: the panel says so, the inbox is read every 15 s and
+//     when the tab is looked at, and the stream comes back by itself.
+//   - A stream is silent for three pings: it is opened anew.
+//   - No WebSocket gets through: the chat says that messages come every few seconds.
 //   - A page of an older version asks for a static file: it is redirected to
 //     the current one.
 package site

@@ -17,7 +17,7 @@ func TestOpsHasPlaces(t *testing.T) {
 			t.Errorf("in %s the waiting rooms have no heading %q", lang, heading)
 		}
 		seen := 0
-		for _, name := range []string{"ops", "rooms", "budget", "deadletters", "letter", "confirm"} {
+		for _, name := range []string{"ops", "rooms", "budget", "livepanels", "deadletters", "letter", "confirm"} {
 			source, err := staticFiles.ReadFile("static/js/" + name + ".js")
 			if err != nil {
 				t.Fatal(err)

@@ -20,7 +20,7 @@ type pages map[string]*template.Template
 // pageStyles lists what a page's own look needs beside the shared sheets.
 var pageStyles = map[string][]string{
 	"home":     {"shows"},
-	"show":     {"shows"},
+	"show":     {"shows", "community"},
 	"seats":    {"seats"},
 	"checkout": {"checkout"},
 	"tickets":  {"tickets"},

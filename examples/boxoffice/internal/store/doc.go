@@ -9,6 +9,7 @@
 //	a nested transaction that fails spoils nobody else's            TestDoomedBatchIsRunOneByOne
 //	a writer that gives up while it waits writes nothing            TestCancelledWriter
 //	one holder of a lease at a time, and a late one is fenced off   TestLease
+//	what falls due is done by one process, whatever fails           TestJob
 //	one process per data folder with embedded defaults              TestFolderLock
 //	opening twice changes nothing                                   TestOpenTwice
 //

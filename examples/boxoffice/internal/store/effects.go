@@ -13,11 +13,25 @@ import (
 // event that changes nothing has an effect too, such as "late".
 type Handler func(ctx context.Context, tx *sql.Tx, e event.Event) (effect string, err error)
 
-// Consumer is a group's handlers by type of event. Other types are none of its
-// business.
+// BatchHandler is a Handler of many events at once, of which none was handled
+// before. They share their effect.
+type BatchHandler func(ctx context.Context, tx *sql.Tx, all []event.Event) (effect string, err error)
+
+// Consumer is a group's handlers by type of event, or its handler of batches. Other
+// types are none of its business.
 type Consumer struct {
 	Topic, Group string
 	Handlers     map[string]Handler
+	// Batch, when set, handles events of the BatchTypes instead of Handlers. Check says
+	// which of them can never be handled; nothing is checked when it is nil.
+	Batch      BatchHandler
+	BatchTypes []string
+	Check      func(e event.Event) error
+	// Key names the effect of an event: what has one key is handled once. The event's
+	// id is it when nil.
+	Key func(group string, e event.Event) (string, error)
+	// GaveUp, when set, is called for each message that became a dead letter.
+	GaveUp func()
 }
 
 // RecordEffect writes a line of the audit trail inside tx.

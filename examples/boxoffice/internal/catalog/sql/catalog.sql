@@ -1,6 +1,6 @@
 -- name: Shows
 -- One row for each show and state of seats. The inner query reads an index only.
-SELECT s.show_id, s.title, s.comment_count, s.like_count, s.view_count, c.status, c.n
+SELECT s.show_id, s.title, s.comment_count, s.like_count, s.view_count, s.sales_count, c.status, c.n
 FROM shows s JOIN (SELECT show_id, status, COUNT(*) AS n FROM seats GROUP BY show_id, status) c ON c.show_id = s.show_id
 ORDER BY s.position
 
@@ -33,3 +33,19 @@ WHERE reservation_id = $1 AND status = 'HOLD'
 -- name: Release
 UPDATE seats SET status = 'AVAILABLE', reservation_id = NULL, hold_expires_at = NULL
 WHERE reservation_id = $1
+
+
+-- name: Title
+SELECT title FROM shows WHERE show_id = $1
+
+-- name: SoldOf
+SELECT show_id FROM seats WHERE reservation_id = $1 AND status = 'SOLD' ORDER BY position LIMIT 1
+
+-- name: AnyAvailable
+SELECT EXISTS (SELECT 1 FROM seats WHERE show_id = $1 AND status = 'AVAILABLE')
+
+-- name: LockShow
+SELECT show_id FROM shows WHERE show_id = $1 FOR UPDATE
+
+-- name: AnyUnsold
+SELECT EXISTS (SELECT 1 FROM seats WHERE show_id = $1 AND status <> 'SOLD')

@@ -97,10 +97,36 @@ FROM (
   UNION ALL SELECT 'stats-service-group', 'TransferCompleted', COUNT(*) FROM transfers WHERE status = 'COMPLETED'
   UNION ALL SELECT 'stats-service-group', 'TransferCancelled', COUNT(*) FROM transfers WHERE status = 'CANCELLED'
   UNION ALL SELECT 'stats-service-group', 'MembershipActivated', COUNT(*) FROM memberships WHERE activated_at IS NOT NULL
+  UNION ALL SELECT 'order-service-group', 'OrderCompleted', COUNT(*) FROM reservations WHERE confirmed_at IS NOT NULL
+  UNION ALL SELECT 'aggregate_queue', 'CommentCountDeltaPublished', COUNT(*) + COUNT(deleted_at) FROM comments
 ) e
 LEFT JOIN (SELECT consumer_group, event_type, COUNT(DISTINCT event_id) AS n FROM effects GROUP BY consumer_group, event_type) d
   ON d.consumer_group = e.consumer_group AND d.event_type = e.event_type
 WHERE COALESCE(d.n, 0) <> e.expected
+
+-- name: CommentCounts
+-- A count may be late for as long as $1 says; then it is wrong.
+SELECT 'show ' || s.show_id || ' counts ' || s.comment_count || ' comments, the rows say ' || COALESCE(c.visible, 0)
+FROM shows s LEFT JOIN (
+  SELECT show_id, COUNT(*) - COUNT(deleted_at) AS visible, MAX(created_at) AS written, MAX(deleted_at) AS deleted
+  FROM comments GROUP BY show_id
+) c ON c.show_id = s.show_id
+WHERE s.comment_count <> COALESCE(c.visible, 0)
+  AND COALESCE(c.written, 0) <= now_ms() - $1 AND COALESCE(c.deleted, 0) <= now_ms() - $1
+
+-- name: ChatPlaces
+-- The places of a room are 1 to the last one that was given out.
+SELECT 'room ' || r.room_id || ' has given out ' || r.last_seq || ' places and has ' || COALESCE(m.stored, 0)
+       || ' messages, from ' || COALESCE(m.lowest, 0) || ' to ' || COALESCE(m.highest, 0)
+FROM chat_rooms r LEFT JOIN (
+  SELECT room_id, COUNT(*) AS stored, MIN(seq) AS lowest, MAX(seq) AS highest FROM chat_messages GROUP BY room_id
+) m ON m.room_id = r.room_id
+WHERE COALESCE(m.stored, 0) <> r.last_seq OR COALESCE(m.highest, 0) <> r.last_seq OR COALESCE(m.lowest, 1) <> 1
+UNION ALL
+SELECT 'room ' || m.room_id || ' has ' || COUNT(*) || ' messages and gives out no places'
+FROM chat_messages m
+WHERE NOT EXISTS (SELECT 1 FROM chat_rooms r WHERE r.room_id = m.room_id)
+GROUP BY m.room_id
 
 -- name: NothingStuck
 SELECT 'reservation ' || reservation_id || ' is PENDING though its hold is over'
@@ -113,9 +139,15 @@ SELECT 'the refund of payment ' || payment_id || ' was asked for ' || (now_ms() 
 FROM payments WHERE refund_state = 'REQUESTED' AND refund_asked_at <= now_ms() - $2
 
 -- name: Moving
--- What is under way in the tables: holds that are over, payments, refunds.
+-- What is under way in the tables: holds that are over, payments, refunds, comments
+-- that were written or deleted since $1 ms ago and are not counted.
 SELECT (SELECT COUNT(*) FROM reservations WHERE status = 'PENDING' AND hold_expires_at <= now_ms())
      + (SELECT COUNT(*) FROM payments WHERE status = 'PROCESSING' OR refund_state = 'REQUESTED')
+     + (SELECT COUNT(*) FROM shows s JOIN (
+          SELECT show_id, COUNT(*) - COUNT(deleted_at) AS visible, MAX(created_at) AS written, MAX(deleted_at) AS deleted
+          FROM comments GROUP BY show_id
+        ) c ON c.show_id = s.show_id
+        WHERE s.comment_count <> c.visible AND (c.written > now_ms() - $1 OR c.deleted > now_ms() - $1))
 
 -- name: Balance
 -- Kept payments of reservations, and confirmed reservations: equal numbers.

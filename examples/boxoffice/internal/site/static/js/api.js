@@ -44,8 +44,8 @@ function learnClock(response, sent) {
   skew = date + 500 - (sent + took / 2);
 }
 
-async function once(method, path, { body, headers = {}, signal, token = session.token, patience = 15000 } = {}) {
-  const init = { method, headers: { Accept: 'application/json', ...headers }, cache: 'no-store' };
+async function once(method, path, { body, headers = {}, signal, token = session.token, patience = 15000, keepalive = false } = {}) {
+  const init = { method, headers: { Accept: 'application/json', ...headers }, cache: 'no-store', keepalive };
   if (token) init.headers.Authorization = `Bearer ${token}`;
   if (body !== undefined) {
     init.headers['Content-Type'] = 'application/json';

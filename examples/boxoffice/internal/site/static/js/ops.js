@@ -7,13 +7,16 @@ import { DeadLetters } from './deadletters.js';
 import { $, h, setText, show, tell } from './dom.js';
 import { facts } from './facts.js';
 import { number, t, time } from './i18n.js';
+import { ChatPanel, StreamsPanel } from './livepanels.js';
 import { poll } from './poll.js';
 import { RoomsPanel } from './rooms.js';
 import { Sparkline } from './sparkline.js';
 
 const KEY = 'boxoffice.admin';
-const spark = new Sparkline($('#spark'), 120);
+const spark = new Sparkline($('#spark'), 120, (now) => t('ops.spark.now', now));
 const budget = new BudgetPanel();
+const streams = new StreamsPanel();
+const talk = new ChatPanel();
 
 let token = sessionStorage.getItem(KEY) ?? '';
 let polling = null;
@@ -47,6 +50,8 @@ async function look() {
   outbox(ops.outbox);
   rooms.update(ops.rooms, asked);
   budget.update(ops.budget);
+  streams.update(ops.streams);
+  talk.update(ops.chat);
   verdict(invariants);
   consumers(ops.consumers ?? [], ops.lag);
   dead.update(ops.deadLetters ?? []);

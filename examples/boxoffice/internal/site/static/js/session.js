@@ -89,15 +89,17 @@ export function handleForm(form, done) {
 let asking = null;
 
 // signedIn resolves to true when the visitor is signed in, after asking in a
-// dialog if need be, and to false when the visitor would rather not.
-export function signedIn() {
+// dialog if need be, and to false when the visitor would rather not. why says what
+// the name is for.
+export function signedIn(why = t('signin.why')) {
   if (session.signedIn) return Promise.resolve(true);
-  asking ??= ask().finally(() => { asking = null; });
+  asking ??= ask(why).finally(() => { asking = null; });
   return asking;
 }
 
-function ask() {
+function ask(why) {
   const dialog = $('#signin');
+  $('#signin-why').textContent = why;
   const form = $('form', dialog);
   return new Promise((resolve) => {
     if (!dialog.dataset.ready) {

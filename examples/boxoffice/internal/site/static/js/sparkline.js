@@ -1,15 +1,17 @@
 // The last samples of a number as a small curve.
 
 import { $ } from './dom.js';
-import { number, t } from './i18n.js';
+import { number } from './i18n.js';
 
 const WIDTH = 240;
 const HEIGHT = 60;
 
 export class Sparkline {
-  constructor(picture, samples) {
+  // label makes the words of the picture from the newest value and the highest.
+  constructor(picture, samples, label) {
     this.picture = picture;
     this.samples = samples;
+    this.label = label;
     this.values = [];
   }
 
@@ -23,6 +25,6 @@ export class Sparkline {
     const curve = `M${points.join('L')}`;
     $('.curve', this.picture).setAttribute('d', curve);
     $('.area', this.picture).setAttribute('d', `${curve}V${HEIGHT}H${start.toFixed(1)}Z`);
-    this.picture.setAttribute('aria-label', t('ops.spark.now', { n: number(value), max: number(Math.max(...this.values)) }));
+    this.picture.setAttribute('aria-label', this.label({ n: number(value), max: number(Math.max(...this.values)) }));
   }
 }

@@ -1,0 +1,81 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/live"
+	"github.com/millrace-go/millrace/fault"
+)
+
+func (a *API) liveRoutes(public func(string, handler), member func(string, memberHandler)) {
+	member("POST /api/notifications/ticket", a.ticket)
+	public("GET "+live.Path, a.stream)
+}
+
+// ticket is what a browser's EventSource puts into its address, and a WebSocket
+// into its own.
+func (a *API) ticket(w http.ResponseWriter, _ *http.Request, member string) error {
+	ticket, expires, err := a.cfg.Live.Ticket(member)
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, map[string]any{"ticket": ticket, "expiresAt": expires})
+	return nil
+}
+
+// stream is open for as long as the client stays, which no other request is.
+func (a *API) stream(w http.ResponseWriter, r *http.Request) error {
+	if r.Method != http.MethodGet { // the pattern takes HEAD too
+		return newProblem(http.StatusMethodNotAllowed, "method-not-allowed", "Not with this method", "a stream has no head alone; use GET").withHeader("Allow", http.MethodGet)
+	}
+	tab, err := a.tab(w, r)
+	if err != nil {
+		return err
+	}
+	_ = a.cfg.Live.Serve(w, r, tab) // it has answered
+	return nil
+}
+
+// tab is who asks: by the sign-in, or by a ticket.
+func (a *API) tab(w http.ResponseWriter, r *http.Request) (live.Tab, error) {
+	query := r.URL.Query()
+	if r.Header.Get("Authorization") == "" && query.Has("ticket") {
+		tab, err := a.cfg.Live.Tab(w, r)
+		return tab, badTicket(err)
+	}
+	member, err := a.cfg.Login.Member(r)
+	if err != nil {
+		return live.Tab{}, signIn(err)
+	}
+	token := query.Get("tab")
+	if token != "" && !identifier.MatchString(token) {
+		return live.Tab{}, invalid("tab", "tab must be 1 to 64 letters, digits, dots, dashes and underscores")
+	}
+	if token != "" {
+		token = "tab:" + token // no ticket's
+	}
+	return live.Tab{Member: member, Token: token}, nil
+}
+
+// badTicket says why a ticket is refused. What is no fault of the ticket goes
+// through.
+func badTicket(err error) error {
+	if err == nil || fault.Of(err) == fault.Infrastructure {
+		return err
+	}
+	for _, why := range []error{auth.ErrMissing, auth.ErrMalformed, auth.ErrSignature, auth.ErrExpired, live.ErrSpent} {
+		if !errors.Is(err, why) {
+			continue
+		}
+		said := words(why)
+		if errors.Is(why, live.ErrSpent) {
+			said = "used already, and by another browser"
+		}
+		return newProblem(http.StatusUnauthorized, "ticket-refused", "Another ticket is needed",
+			"the ticket is %s; POST /api/notifications/ticket gives one for 30 s", said).
+			with("reason", why.Error()).with("field", "ticket").withHeader("WWW-Authenticate", `Bearer realm="boxoffice"`)
+	}
+	return err
+}

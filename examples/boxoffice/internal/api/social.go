@@ -1,0 +1,258 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/social"
+)
+
+const (
+	maxComment   = 1000 // characters
+	commentsPage = 50
+	maxPage      = 100
+)
+
+func (a *API) socialRoutes(public func(string, handler), member, writes func(string, memberHandler), admin func(string, handler)) {
+	writes("POST /api/shows/{id}/like", a.like)
+	writes("DELETE /api/shows/{id}/like", a.unlike)
+	member("GET /api/me/likes", a.likes)
+
+	public("GET /api/shows/{id}/comments", a.comments)
+	writes("POST /api/shows/{id}/comments", a.comment)
+	writes("DELETE /api/comments/{id}", a.deleteComment)
+
+	writes("POST /api/members/{id}/follow", a.follow)
+	writes("DELETE /api/members/{id}/follow", a.unfollow)
+	member("GET /api/me/follows", a.follows)
+
+	public("GET /api/shows/{id}/vote", a.poll)
+	writes("POST /api/shows/{id}/vote", a.vote)
+	admin("POST /api/shows/{id}/vote/close", a.closeVote)
+
+	public("POST /api/shows/{id}/view", a.bounded(a.view))
+}
+
+func done(w http.ResponseWriter) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// after ends a request that answers nothing but its success.
+func after(w http.ResponseWriter, err error) error {
+	if err != nil {
+		return socialProblem(err)
+	}
+	done(w)
+	return nil
+}
+
+// socialProblem finds the answer to an error of package social; others stay as they are.
+func socialProblem(err error) error {
+	switch {
+	case errors.Is(err, social.ErrNoComment):
+		return newProblem(http.StatusNotFound, "comment-not-found", "No such comment", "there is no comment with this id")
+	case errors.Is(err, social.ErrNotYours):
+		return newProblem(http.StatusForbidden, "not-your-comment", "Not your comment", "only who wrote a comment can delete it")
+	case errors.Is(err, social.ErrNoMember):
+		return newProblem(http.StatusNotFound, "member-not-found", "No such member", "nobody with this id has signed in yet")
+	case errors.Is(err, social.ErrSelf):
+		return newProblem(http.StatusUnprocessableEntity, "self-follow", "That is you", "nobody follows themselves; name another member")
+	case errors.Is(err, social.ErrNoVote):
+		return newProblem(http.StatusNotFound, "vote-not-found", "No such vote", "the show has no vote")
+	case errors.Is(err, social.ErrNoOption):
+		return newProblem(http.StatusUnprocessableEntity, "unknown-option", "No such option",
+			"there is no such option; the answer of GET lists them").with("field", "option").with("options", social.Options())
+	case errors.Is(err, social.ErrVoteClosed):
+		return newProblem(http.StatusConflict, "vote-closed", "The vote is over", "the vote is over; your choice was not changed")
+	}
+	return err
+}
+
+func (a *API) like(w http.ResponseWriter, r *http.Request, member string) error {
+	return after(w, a.cfg.Social.Like(r.Context(), member, r.PathValue("id")))
+}
+
+func (a *API) unlike(w http.ResponseWriter, r *http.Request, member string) error {
+	return after(w, a.cfg.Social.Unlike(r.Context(), member, r.PathValue("id")))
+}
+
+func (a *API) likes(w http.ResponseWriter, r *http.Request, member string) error {
+	shows, err := a.cfg.Social.Liked(r.Context(), member)
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, map[string]any{"shows": shows})
+	return nil
+}
+
+func (a *API) follow(w http.ResponseWriter, r *http.Request, member string) error {
+	return after(w, a.cfg.Social.Follow(r.Context(), member, r.PathValue("id")))
+}
+
+func (a *API) unfollow(w http.ResponseWriter, r *http.Request, member string) error {
+	return after(w, a.cfg.Social.Unfollow(r.Context(), member, r.PathValue("id")))
+}
+
+func (a *API) follows(w http.ResponseWriter, r *http.Request, member string) error {
+	members, err := a.cfg.Social.Follows(r.Context(), member)
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, map[string]any{"members": members})
+	return nil
+}
+
+type commentJSON struct {
+	ID        string    `json:"id"`
+	MemberID  string    `json:"memberId"`
+	Text      string    `json:"text"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+func presentComment(c social.Comment) commentJSON {
+	return commentJSON{ID: c.ID, MemberID: c.MemberID, Text: c.Text, CreatedAt: c.CreatedAt}
+}
+
+// comments lists them newest first; before is the id of the last one of the page
+// before.
+func (a *API) comments(w http.ResponseWriter, r *http.Request) error {
+	before := r.URL.Query().Get("before")
+	if before != "" {
+		if err := required("before", before); err != nil {
+			return err
+		}
+	}
+	limit, err := pageSize(r)
+	if err != nil {
+		return err
+	}
+	all, err := a.cfg.Social.Comments(r.Context(), r.PathValue("id"), before, limit)
+	if err != nil {
+		return err
+	}
+	out := make([]commentJSON, len(all))
+	for i, c := range all {
+		out[i] = presentComment(c)
+	}
+	answer(w, http.StatusOK, map[string]any{"comments": out})
+	return nil
+}
+
+// pageSize is how much of a list a request wants.
+func pageSize(r *http.Request) (int, error) {
+	text := r.URL.Query().Get("limit")
+	if text == "" {
+		return commentsPage, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxPage {
+		return 0, invalid("limit", "limit must be 1 to %d", maxPage)
+	}
+	return n, nil
+}
+
+func (a *API) comment(w http.ResponseWriter, r *http.Request, member string) error {
+	var body struct {
+		Text string `json:"text"`
+	}
+	if err := decode(w, r, &body); err != nil {
+		return err
+	}
+	text := strings.TrimSpace(body.Text)
+	if n := utf8.RuneCountInString(text); n == 0 || n > maxComment {
+		return invalid("text", "text has %d characters; write 1 to %d", n, maxComment)
+	}
+	if strings.ContainsRune(text, 0) {
+		return invalid("text", "text holds a character that is no text")
+	}
+	written, err := a.cfg.Social.Comment(r.Context(), member, r.PathValue("id"), text)
+	if err != nil {
+		return socialProblem(err)
+	}
+	answer(w, http.StatusCreated, presentComment(written))
+	return nil
+}
+
+func (a *API) deleteComment(w http.ResponseWriter, r *http.Request, member string) error {
+	return after(w, a.cfg.Social.DeleteComment(r.Context(), member, r.PathValue("id")))
+}
+
+type pollJSON struct {
+	Open     bool             `json:"open"`
+	Options  []string         `json:"options"`
+	Counts   map[string]int64 `json:"counts"`
+	Choice   string           `json:"choice"` // the member's own; "" for none
+	ClosesAt time.Time        `json:"closesAt"`
+	ClosedAt *time.Time       `json:"closedAt"` // null until those who voted were told
+}
+
+// poll says how a vote stands, and to who is signed in what they chose.
+func (a *API) poll(w http.ResponseWriter, r *http.Request) error {
+	member, err := a.maybeMember(r)
+	if err != nil {
+		return err
+	}
+	p, err := a.cfg.Social.Poll(r.Context(), member, r.PathValue("id"))
+	if err != nil {
+		return socialProblem(err)
+	}
+	out := pollJSON{Open: p.Open, Counts: map[string]int64{}, Choice: p.Choice, ClosesAt: p.ClosesAt}
+	for _, t := range p.Tally {
+		out.Options = append(out.Options, t.Option)
+		out.Counts[t.Option] = t.Votes
+	}
+	if !p.ClosedAt.IsZero() {
+		out.ClosedAt = &p.ClosedAt
+	}
+	answer(w, http.StatusOK, out)
+	return nil
+}
+
+func (a *API) vote(w http.ResponseWriter, r *http.Request, member string) error {
+	var body struct {
+		Option string `json:"option"`
+	}
+	if err := decode(w, r, &body); err != nil {
+		return err
+	}
+	if body.Option == "" {
+		return invalid("option", `the field "option" is missing`)
+	}
+	return after(w, a.cfg.Social.Vote(r.Context(), member, r.PathValue("id"), body.Option))
+}
+
+func (a *API) closeVote(w http.ResponseWriter, r *http.Request) error {
+	return after(w, a.cfg.Social.Close(r.Context(), r.PathValue("id")))
+}
+
+// view counts a visit, soon.
+func (a *API) view(w http.ResponseWriter, r *http.Request) error {
+	member, err := a.maybeMember(r)
+	if err != nil {
+		return err
+	}
+	if err := a.cfg.Social.View(r.Context(), member, r.PathValue("id")); err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusAccepted)
+	return nil
+}
+
+// maybeMember is the member who asks, or "" for who is not signed in.
+func (a *API) maybeMember(r *http.Request) (string, error) {
+	member, err := a.cfg.Login.Member(r)
+	if errors.Is(err, auth.ErrMissing) {
+		return "", nil
+	}
+	if err != nil {
+		return "", signIn(err)
+	}
+	return member, nil
+}

@@ -1,0 +1,70 @@
+package app
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
+	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/memsse"
+	"github.com/millrace-go/millrace/sse/redissse"
+)
+
+// buildChat makes the chat, after the live streams that hear of it. It connects to
+// nothing.
+func (a *App) buildChat(opened *closers) error {
+	broker, err := a.chatBroker(opened)
+	if err != nil {
+		return err
+	}
+	if a.chat, err = chat.New(a.store, a.catalog, a.outbox, broker, chat.Config{NoRoom: catalog.ErrNoShow, Logger: a.log}); err != nil {
+		return err
+	}
+	if a.live != nil {
+		a.chat.SetSender(a.live.Hub())
+	}
+	return nil
+}
+
+// chatBroker carries the bells of the rooms. In memory they reach this process only;
+// the sockets of others then find by looking what is new.
+func (a *App) chatBroker(opened *closers) (sse.Broker, error) {
+	if a.cfg.RoomInMemory() {
+		return memsse.NewBroker()
+	}
+	client, err := a.openRedis(opened)
+	if err != nil {
+		return nil, err
+	}
+	return redissse.NewBroker(client, redissse.BrokerConfig{Prefix: a.cfg.RedisPrefix + "chat:"})
+}
+
+// startChat starts what sockets and workers stand on: before both, so that it ends
+// after them.
+func (a *App) startChat(run *stages) {
+	if a.chats() {
+		run.start("chat", a.chat.Run)
+	}
+}
+
+// chats says whether this process has a part in the chat.
+func (a *App) chats() bool {
+	return a.chat != nil && (a.cfg.Has(config.RoleAPI) || a.cfg.Has(config.RoleWorker))
+}
+
+// chatCollectors are the metrics of the chat.
+func (a *App) chatCollectors() []prometheus.Collector {
+	if !a.chats() {
+		return nil
+	}
+	return []prometheus.Collector{a.chat.Collector()}
+}
+
+// chatStats is what an operator is told; nil where there is no chat.
+func (a *App) chatStats() func() chat.Stats {
+	if !a.chats() {
+		return nil
+	}
+	return a.chat.Stats
+}

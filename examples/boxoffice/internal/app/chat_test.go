@@ -1,0 +1,63 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+)
+
+// The operator and the metrics are told of messages from who sends to the live
+// streams, also of one that cannot be stored.
+func TestChatFigures(t *testing.T) {
+	t.Parallel()
+	p := start(t, "--data-dir", t.TempDir())
+	p.ready()
+	type figures struct{ Sockets, Rooms, Backlog, Sent, Stored, ToldLive, Dropped, Failed, DeadLettered int }
+	shows := func(want figures) {
+		t.Helper()
+		var report struct{ Chat *figures }
+		boxtest.WaitFor(t, "the figures", func() bool {
+			(&fan{p: p, token: p.app.AdminToken()}).call(http.MethodGet, "/api/admin/ops", "", nil, 200, &report)
+			return report.Chat != nil && *report.Chat == want
+		}, func() string { return fmt.Sprintf("%+v, want %+v", report.Chat, want) })
+	}
+	shows(figures{})
+	if err := p.app.chat.Join(t.Context(), "ann", "show-1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.app.chat.Send(t.Context(), "ann", "show-1", "hello"); err != nil {
+		t.Fatal(err)
+	}
+	shows(figures{Sent: 1, Stored: 1, ToldLive: 1})
+
+	stray, err := events.New(events.ChatMessageSent, "chat", "room-9", "ann", false, events.Sent{
+		RoomID: "room-9", SenderID: "ann", Message: "hello?", SentAt: time.Now(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := event.Structured{}.Encode(stray)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.app.bus.Publisher().Publish(events.Domain, made); err != nil {
+		t.Fatal(err)
+	}
+	shows(figures{Sent: 1, Stored: 1, ToldLive: 2, Failed: 1, DeadLettered: 1})
+	metrics := p.text("/metrics")
+	for _, line := range []string{
+		"chat_sockets 0", "chat_rooms 0", "chat_live_backlog 0", `chat_live_total{result="sent"} 2`, `chat_live_total{result="dropped"} 0`,
+		`chat_messages_total{result="accepted"} 1`, `chat_messages_total{result="stored"} 1`,
+		`chat_messages_total{result="failed"} 1`, `chat_messages_total{result="dead_lettered"} 1`,
+	} {
+		if !strings.Contains(metrics, "\n"+line+"\n") {
+			t.Errorf("%s is missing", line)
+		}
+	}
+}

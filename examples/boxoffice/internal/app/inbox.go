@@ -1,0 +1,38 @@
+package app
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/inbox"
+)
+
+// buildInbox makes the members' inbox. The streams read from it what was missed, so
+// it is made before them.
+func (a *App) buildInbox() (err error) {
+	a.inbox, err = inbox.New(a.store, inbox.Config{Holder: a.holder, Logger: a.log})
+	return err
+}
+
+// joinInbox lets the inbox send to the streams, once these are made.
+func (a *App) joinInbox() {
+	if a.live != nil {
+		a.inbox.SetSender(a.live.Hub())
+	}
+}
+
+// startInbox starts what the inbox does by itself: it fans out, sends live and
+// forgets.
+func (a *App) startInbox(run *stages) {
+	if a.cfg.Has(config.RoleWorker) {
+		run.start("notifications", a.inbox.Run)
+	}
+}
+
+// inboxCollectors are the metrics of the inbox, where it sends and forgets.
+func (a *App) inboxCollectors() []prometheus.Collector {
+	if !a.cfg.Has(config.RoleWorker) {
+		return nil
+	}
+	return []prometheus.Collector{a.inbox.Collector()}
+}

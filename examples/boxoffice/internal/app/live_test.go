@@ -1,0 +1,327 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/live"
+	"github.com/millrace-go/millrace/internal/redistest"
+	"github.com/millrace-go/millrace/sse"
+)
+
+// page is an EventSource: it comes back to its address, with its cookies.
+type page struct {
+	fan     *fan
+	browser *http.Client
+	ticket  string
+}
+
+func (f *fan) page() *page {
+	f.p.t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		f.p.t.Fatal(err)
+	}
+	transport := &http.Transport{DisableKeepAlives: true}
+	f.p.t.Cleanup(transport.CloseIdleConnections)
+	w := &page{fan: f, browser: &http.Client{Jar: jar, Transport: transport}}
+	var answer struct{ Ticket string }
+	f.call(http.MethodPost, "/api/notifications/ticket", "", nil, 200, &answer)
+	w.ticket = answer.Ticket
+	return w
+}
+
+// feed is an open stream.
+type feed struct {
+	t      *testing.T
+	status int
+	lines  *bufio.Scanner
+	close  func()
+}
+
+func (w *page) open() *feed {
+	t := w.fan.p.t
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.fan.p.app.URL()+live.Path+"?ticket="+url.QueryEscape(w.ticket), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	r.Header.Set("Sec-Fetch-Mode", "cors")
+	answer, err := w.browser.Do(r) //nolint:bodyclose // the end of the stream or of the test does it
+	if err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	f := &feed{t: t, status: answer.StatusCode, lines: bufio.NewScanner(answer.Body)}
+	f.close = func() {
+		cancel()
+		answer.Body.Close() //nolint:errcheck // of a request that was cancelled
+	}
+	t.Cleanup(f.close)
+	return f
+}
+
+// event is the next event's name, but for pings; "" at the end.
+func (f *feed) event() string {
+	for f.lines.Scan() {
+		if name, ok := strings.CutPrefix(f.lines.Text(), "event: "); ok && name != "ping" {
+			return name
+		}
+	}
+	return ""
+}
+
+func (f *feed) wants(event string) {
+	f.t.Helper()
+	if got := f.event(); got != event {
+		f.t.Fatalf("the stream (%d) brings %q (%v), want %q", f.status, got, f.lines.Err(), event)
+	}
+}
+
+// stays asks as often as it is told to, until it has a stream that stays.
+func (w *page) stays() *feed {
+	w.fan.p.t.Helper()
+	hub, t := w.fan.p.app.live.Hub(), w.fan.p.t
+	var f *feed
+	boxtest.WaitFor(t, "a stream that stays", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := hub.Ready(ctx); err != nil {
+			t.Fatal(err)
+		}
+		f = w.open()
+		// It has begun when it hears what is sent to it.
+		if hub.ToMember(ctx, w.fan.member, sse.Event{Name: "probe"}) == nil && f.status == http.StatusOK && f.event() == "probe" {
+			return true
+		}
+		f.close()
+		return false
+	})
+	return f
+}
+
+// TestStreams: a stream by a ticket, what an operator sees of it, and its end
+// before that of the server.
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"portable", "lean"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			p := start(t, "--data-dir", t.TempDir(), "--streams", how)
+			ann := p.visitor("ann")
+			mine := ann.page()
+			feed := mine.stays()
+			send := func(name string) {
+				t.Helper()
+				if err := p.app.live.Hub().ToMember(t.Context(), "ann", sse.Event{Name: name}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			send("one")
+			for got := feed.event(); got != "one"; got = feed.event() {
+				if got != "probe" {
+					t.Fatalf("the stream brings %q (%v)", got, feed.lines.Err())
+				}
+			}
+			var report struct {
+				Streams struct {
+					Open, Members, Opened, Dropped int
+					Leased, Hearing                bool
+				}
+			}
+			(&fan{p: p, token: p.app.AdminToken()}).call(http.MethodGet, "/api/admin/ops", "", nil, 200, &report)
+			if s := report.Streams; s.Open != 1 || s.Members != 1 || s.Opened < 1 || !s.Leased || !s.Hearing {
+				t.Errorf("the operator sees %+v", s)
+			}
+			metrics := p.text("/metrics")
+			for _, line := range []string{"sse_streams 1", `sse_ended_total{reason="evicted"} 0`, `stream_tickets_total{outcome="issued"} 1`, "sse_leased 1"} {
+				if !strings.Contains(metrics, "\n"+line+"\n") {
+					t.Errorf("%s is missing", line)
+				}
+			}
+			if err := p.stop(); err != nil { // with an error if the server had to cut it
+				t.Error(err)
+			}
+			feed.wants("")
+			if err := feed.lines.Err(); err != nil {
+				t.Errorf("the stream was cut: %v", err)
+			}
+		})
+	}
+}
+
+func (p *process) text(path string) string {
+	p.t.Helper()
+	answer, err := p.http.Get(p.app.URL() + path)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestStreamsOfSplitProcesses: two serve, a worker sends, and the cap is one.
+func TestStreamsOfSplitProcesses(t *testing.T) {
+	t.Parallel()
+	server, db, bank := redistest.StartServer(t), boxtest.URL(t), bank(t)
+	role := func(roles string) *process {
+		return start(t, "--data-dir", t.TempDir(), "--db-url", db, "--gateway-url", bank, "--roles", roles, "--redis-url", server.URL(), "--redis-prefix", "box:",
+			"--secret", "a-secret-that-the-processes-share", "--admin-token", "admin-token-of-the-test")
+	}
+	one, two, worker := role("api"), role("api"), role("worker")
+	ann := one.visitor("ann")
+	mine := ann.page()
+	feed := mine.stays()
+	if err := worker.app.live.Hub().ToMember(t.Context(), "ann", sse.Event{Name: "from-a-worker"}); err != nil {
+		t.Fatal(err)
+	}
+	for got := feed.event(); got != "from-a-worker"; got = feed.event() {
+		if got != "probe" {
+			t.Fatalf("the stream brings %q (%v)", got, feed.lines.Err())
+		}
+	}
+	(&fan{p: worker}).call(http.MethodGet, live.Path, "", nil, 404, nil)
+	if text := worker.text("/metrics"); !strings.Contains(text, "\nsse_published_total{outcome=\"published\"} 1\n") {
+		t.Error("the worker's metrics do not tell of what it sent")
+	}
+
+	// The same address at another process: with the cookie the same tab, else nobody.
+	ann.p = two
+	stolen := ann.page()
+	stolen.ticket = mine.ticket
+	if f := stolen.open(); f.status != http.StatusUnauthorized {
+		t.Errorf("a used ticket at the other process: %d", f.status)
+	}
+	// A cookie jar knows hosts, and both are at 127.0.0.1.
+	mine.stays()
+	for got := feed.event(); got != "evicted"; got = feed.event() { // its place was taken by itself
+		if got != "probe" {
+			t.Fatalf("the former stream of the tab brings %q (%v)", got, feed.lines.Err())
+		}
+	}
+	for i := range 3 {
+		ann.p = []*process{one, two}[i%2]
+		other := ann.page()
+		other.stays()
+	}
+	ann.p = one
+	if f := mine.open(); f.status != http.StatusNoContent {
+		t.Errorf("the evicted tab is answered %d", f.status)
+	}
+	boxtest.WaitFor(t, "three streams, over both processes", func() bool {
+		return one.app.live.Hub().Stats().Streams+two.app.live.Hub().Stats().Streams == 3
+	})
+}
+
+// TestStreamsWhileRedisDown: the office begins without Redis, and pages are sent to
+// the inbox; once it is there, a page has its stream without doing anything.
+func TestStreamsWhileRedisDown(t *testing.T) {
+	t.Parallel()
+	server := redistest.StartServer(t)
+	server.Kill()
+	p := start(t, "--data-dir", t.TempDir(), "--redis-url", server.URL())
+	ann := p.visitor("ann")
+	ann.page().open().wants("fallback")
+	server.Start()
+	mine := ann.page()
+	feed := mine.stays()
+	server.Kill()
+	for got := feed.event(); got != "fallback"; got = feed.event() {
+		if got != "probe" {
+			t.Fatalf("the stream brings %q (%v)", got, feed.lines.Err())
+		}
+	}
+	feed.wants("")
+	server.Start()
+	mine.stays()
+}
+
+// TestObserveLetsThrough: a handler behind it flushes, sets deadlines and takes the
+// connection over.
+func TestObserveLetsThrough(t *testing.T) {
+	t.Parallel()
+	a, err := New(settings(t), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go_on, failed := make(chan struct{}), make(chan error, 1)
+	server := httptest.NewServer(a.observe(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		failed <- func() error {
+			rc := http.NewResponseController(w)
+			if err := rc.SetReadDeadline(time.Time{}); err != nil {
+				return fmt.Errorf("a deadline for reading: %w", err)
+			}
+			if r.URL.Path == "/flush" {
+				if _, err := io.WriteString(w, "first"); err != nil {
+					return err
+				}
+				if err := rc.Flush(); err != nil {
+					return fmt.Errorf("flush: %w", err)
+				}
+				<-go_on
+				if err := rc.SetWriteDeadline(time.Now().Add(-time.Second)); err != nil {
+					return fmt.Errorf("a deadline for writing: %w", err)
+				}
+				if _, err := w.Write(make([]byte, 1<<20)); err == nil {
+					return fmt.Errorf("a write after its deadline went well")
+				}
+				return nil
+			}
+			conn, _, err := rc.Hijack()
+			if err != nil {
+				return fmt.Errorf("hijack: %w", err)
+			}
+			_, err = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\ntaken")
+			if err != nil {
+				return err
+			}
+			return conn.Close()
+		}()
+	})))
+	t.Cleanup(server.Close)
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() }) //nolint:errcheck // nothing is lost
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, "GET /flush HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(conn); lines.Scan() && lines.Text() != "first"; {
+	}
+	close(go_on)
+	if err := <-failed; err != nil {
+		t.Error(err)
+	}
+	answer, err := server.Client().Get(server.URL + "/hijack")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if text, err := io.ReadAll(answer.Body); err != nil || string(text) != "taken" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if err := <-failed; err != nil {
+		t.Error(err)
+	}
+}

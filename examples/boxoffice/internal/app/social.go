@@ -1,0 +1,118 @@
+package app
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/memcounter"
+	"github.com/millrace-go/millrace/counter/rediscounter"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/social"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// buildSocial makes what members do around a show.
+func (a *App) buildSocial(opened *closers) error {
+	deltas, err := a.deltas(opened)
+	if err != nil {
+		return err
+	}
+	a.social, err = social.New(a.store, a.catalog, a.outbox, deltas, social.Config{Holder: a.holder, Logger: a.log})
+	if err != nil {
+		return err
+	}
+	a.catalog.SetPending(a.social.Pending)
+	if err := a.social.Migrate(context.Background()); err != nil {
+		return err
+	}
+	return a.social.Open(context.Background())
+}
+
+// deltas has the comments that were not counted yet: in Redis, for all processes, or
+// in this one: only those of the workers then show what is counted next.
+func (a *App) deltas(opened *closers) (counter.Store, error) {
+	if a.cfg.RoomInMemory() || !a.cfg.Has(config.RoleAPI) && !a.cfg.Has(config.RoleWorker) {
+		return memcounter.New(), nil
+	}
+	client, err := a.openRedis(opened)
+	if err != nil {
+		return nil, err
+	}
+	return rediscounter.New(client, rediscounter.Config{Prefix: a.cfg.RedisPrefix})
+}
+
+func (a *App) startSocial(run *stages) {
+	run.start("votes", a.social.Run)
+	run.start("comment counts", a.social.RunCounts)
+}
+
+// batchConsumer makes one transaction of a batch: its idempotency keys, its effect
+// and its lines in the audit trail.
+func (a *App) batchConsumer(c store.Consumer, guard *idempotency.Guard) bus.BatchConsumer {
+	handle := func(ctx context.Context, all []event.Event) error {
+		good, places, refused := checked(c, all)
+		if len(good) == 0 {
+			return refused.OrNil()
+		}
+		err := a.store.Write(ctx, func(ctx context.Context, _ *sql.Tx) error {
+			_, err := guard.DoBatch(ctx, good, func(ctx context.Context, fresh []event.Event) error {
+				return a.effectOf(ctx, c, fresh)
+			})
+			return err
+		})
+		if err != nil && len(places) < len(all) {
+			// What can never be handled is not tried again with the rest.
+			for _, i := range places {
+				refused.Add(i, err)
+			}
+			return refused
+		}
+		if err != nil {
+			return err
+		}
+		return refused.OrNil()
+	}
+	return bus.BatchConsumer{
+		Topic: c.Topic, Group: c.Group, Handler: bus.HandleBatch(handle, c.BatchTypes...),
+		Retry: retry(c.Topic), DeadLetter: deadLetters(c.Topic),
+		Classifiers: []fault.Classifier{a.store.Classify}, Hooks: hooks(c),
+	}
+}
+
+// checked picks the events that can be handled, and says where they stood.
+func checked(c store.Consumer, all []event.Event) (good []event.Event, places []int, refused *bus.BatchError) {
+	refused = &bus.BatchError{}
+	for i, e := range all {
+		if c.Check != nil {
+			if err := c.Check(e); err != nil {
+				refused.Add(i, err)
+				continue
+			}
+		}
+		good, places = append(good, e), append(places, i)
+	}
+	return good, places, refused
+}
+
+func (a *App) effectOf(ctx context.Context, c store.Consumer, fresh []event.Event) error {
+	tx, ok := sqltx.From(ctx)
+	if !ok {
+		return errNoTransaction
+	}
+	effect, err := c.Batch(ctx, tx, fresh)
+	if err != nil {
+		return err
+	}
+	for _, e := range fresh {
+		if err := a.store.RecordEffect(ctx, tx, c.Group, e, effect); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/sqltx"
+	"github.com/millrace-go/millrace/sse"
+)
+
+//go:embed sql/chat.sql
+var chatSQL string
+
+// MaxText is the longest message, in characters.
+const MaxText = 1000
+
+var (
+	// ErrNoRoom is returned for an id that names no room.
+	ErrNoRoom = errors.New("chat: no such room")
+	// ErrNotJoined is returned to who sends to a room without having joined it.
+	ErrNotJoined = errors.New("chat: the member has not joined the room")
+	// ErrText is returned for a message that is empty, too long, or no text.
+	ErrText = fmt.Errorf("chat: a message is 1 to %d characters of text", MaxText)
+	// ErrClosed says that no sockets are taken: the process begins or ends, or has
+	// as many as it may.
+	ErrClosed = errors.New("chat: no sockets are taken now")
+)
+
+// Appender writes events in the caller's transaction: the outbox.
+type Appender interface {
+	Append(ctx context.Context, tx sqltx.Execer, events ...event.Event) error
+}
+
+// Shows knows which rooms there are: one for each show. It fails where there is none.
+type Shows interface {
+	Exists(ctx context.Context, id string) error
+}
+
+// Sender is the live streams' side of the chat: an [sse.Hub].
+type Sender interface {
+	ToRoom(ctx context.Context, room string, e sse.Event) error
+	Join(ctx context.Context, member, room string) error
+	Leave(ctx context.Context, member, room string) error
+}
+
+// Message is a stored message. Seq is its place in the room, from 1 without a gap.
+type Message struct {
+	ID       string
+	Room     string
+	Seq      int64
+	SenderID string
+	Text     string
+	SentAt   time.Time
+}
+
+// Config of a [Chat]. The zero value works.
+type Config struct {
+	// NoRoom is the error by which Shows says that there is none; every error of it
+	// when nil.
+	NoRoom error
+	// Origins are the hosts whose pages may open a socket, beside the one that
+	// serves it.
+	Origins []string
+	// Backlog is how many frames wait for a socket before it is cut; 256 when zero.
+	Backlog int
+	// Sockets is how many a process takes; 10,000 when zero.
+	Sockets int
+	// WriteTimeout bounds each write to a socket, and how long a ping may go without
+	// its answer; 10 s when zero.
+	WriteTimeout time.Duration
+	// Ping is how often a socket is asked for a sign of life; 20 s when zero.
+	Ping time.Duration
+	// Lifetime is how long a socket lives, give or take a tenth; 30 min when zero.
+	Lifetime time.Duration
+	// Look is how often the rooms with open sockets are looked at although nobody
+	// rang; 2 s when zero. It is how late messages are while the broker is away.
+	Look time.Duration
+	// Alerts is how many events wait for the live streams before further ones are
+	// dropped; 1024 when zero.
+	Alerts int
+	// Logger is slog.Default() when nil.
+	Logger *slog.Logger
+}
+
+func (c Config) validate() error {
+	if min(c.Backlog, c.Sockets, c.Alerts) < 0 || min(c.WriteTimeout, c.Ping, c.Lifetime, c.Look) < 0 {
+		return errors.New("chat: a number or duration of Config is negative; use 0 for the default")
+	}
+	return nil
+}
+
+func (c Config) withDefaults() Config {
+	c.Backlog = cmp.Or(c.Backlog, 256)
+	c.Sockets = cmp.Or(c.Sockets, 10_000)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, 10*time.Second)
+	c.Ping = cmp.Or(c.Ping, 20*time.Second)
+	c.Lifetime = cmp.Or(c.Lifetime, 30*time.Minute)
+	c.Look = cmp.Or(c.Look, 2*time.Second)
+	c.Alerts = cmp.Or(c.Alerts, 1024)
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}
+
+type statements struct {
+	AddRoom, AddMember, RemoveMember, IsMember, RoomsOf string
+	Lock, Last, Stored, Next, Keep                      string
+	After, Before, Place                                string
+}
+
+// Chat is the rooms. It is safe for concurrent use.
+type Chat struct {
+	store  *store.Store
+	shows  Shows
+	outbox Appender
+	broker sse.Broker
+	sender Sender // nil where there are no live streams
+	cfg    Config
+	sql    statements
+
+	started atomic.Bool
+	feeds   *feeds
+	bells   *bells
+	alerts  *alerts
+	counts  counts
+}
+
+// New makes a Chat on an open store. The broker carries the bells of the rooms
+// between the processes, and nothing else.
+func New(s *store.Store, shows Shows, outbox Appender, broker sse.Broker, cfg Config) (*Chat, error) {
+	if s == nil || shows == nil || outbox == nil || broker == nil {
+		return nil, errors.New("chat: the store, the shows, the outbox or the broker is nil; give all four")
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	c := &Chat{store: s, shows: shows, outbox: outbox, broker: broker, cfg: cfg}
+	if err := s.Load(chatSQL, &c.sql); err != nil {
+		return nil, fmt.Errorf("chat: %w", err)
+	}
+	c.feeds = newFeeds(cfg.Sockets)
+	c.bells = newBells()
+	c.alerts = newAlerts(cfg.Alerts)
+	return c, nil
+}
+
+// SetSender names the live streams, which know the chat as well. It is called
+// before anything else.
+func (c *Chat) SetSender(s Sender) { c.sender = s }

@@ -1,0 +1,124 @@
+package chat
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/sqltx"
+	"github.com/millrace-go/millrace/sse"
+)
+
+// EventName is that of the events on the live streams.
+const EventName = "chat"
+
+// Consumers are the worker that stores and the one that hands on. Each has a queue
+// of its own, so that neither waits for the other.
+func (c *Chat) Consumers() []store.Consumer {
+	gaveUp := func() { c.counts.deadLettered.Add(1) }
+	return []store.Consumer{
+		{Topic: events.Domain, Group: events.GroupChatPersist, GaveUp: gaveUp, Handlers: map[string]store.Handler{
+			events.ChatMessageSent: c.persist,
+		}},
+		{Topic: events.Domain, Group: events.GroupChatFanout, GaveUp: gaveUp, Handlers: map[string]store.Handler{
+			events.ChatMessageSent: c.fanOut,
+		}},
+	}
+}
+
+// persist stores the message, and counts what comes of it.
+func (c *Chat) persist(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
+	effect, err := c.keep(ctx, tx, e)
+	if err != nil {
+		c.counts.failed.Add(1)
+	}
+	return effect, err
+}
+
+// keep gives the message the next place in its room. The room's row is locked
+// by that until the commit, so whoever sees a place sees all before it.
+func (c *Chat) keep(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
+	sent, err := sentBy(e)
+	if err != nil {
+		return "", err
+	}
+	var n int
+	if err := tx.QueryRowContext(ctx, c.sql.Stored, e.ID).Scan(&n); err != nil {
+		return "", fmt.Errorf("chat: store %s: %w", e.ID, err)
+	}
+	if n > 0 {
+		return "already stored", nil // and its key was forgotten since
+	}
+	var seq int64
+	err = c.store.Update(ctx, tx, c.sql.Next, []any{sent.RoomID}, &seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", fault.MarkPermanent(fmt.Errorf("%w: %s of %s", ErrNoRoom, sent.RoomID, e.ID))
+	}
+	if err != nil {
+		return "", fmt.Errorf("chat: store %s: %w", e.ID, err)
+	}
+	if _, err := tx.ExecContext(ctx, c.sql.Keep, sent.RoomID, seq, e.ID, sent.SenderID, sent.Message, sent.SentAt.UnixMilli()); err != nil {
+		return "", fmt.Errorf("chat: store %s: %w", e.ID, err)
+	}
+	c.afterCommit(ctx, func() {
+		c.counts.stored.Add(1)
+		c.bells.ring(sent.RoomID)
+	})
+	return "stored", nil
+}
+
+// fanOut hands the message to the live streams of who joined, and rings for the
+// sockets once more.
+func (c *Chat) fanOut(ctx context.Context, _ *sql.Tx, e event.Event) (string, error) {
+	sent, err := sentBy(e)
+	if err != nil {
+		return "", err
+	}
+	alert, err := alertOf(e.ID, sent.RoomID, sent.SenderID, sent.Message)
+	if err != nil {
+		return "", fault.MarkPermanent(err)
+	}
+	c.afterCommit(ctx, func() {
+		c.bells.ring(sent.RoomID)
+		if c.sender != nil && !c.alerts.add(sent.RoomID, alert) {
+			c.counts.dropped.Add(1)
+		}
+	})
+	return "handed on", nil
+}
+
+// sentBy reads what a sender wrote, and trusts it no further.
+func sentBy(e event.Event) (events.Sent, error) {
+	var sent events.Sent
+	if err := e.UnmarshalData(&sent); err != nil {
+		return sent, fault.MarkPermanent(err)
+	}
+	if sent.RoomID == "" || sent.RoomID != e.AggregateID || sent.SenderID == "" || !isText(sent.Message) {
+		return sent, fault.MarkPermanent(fmt.Errorf("chat: %s %s is no message of a room", e.Type, e.ID))
+	}
+	return sent, nil
+}
+
+func alertOf(id, room, sender, text string) (sse.Event, error) {
+	body, err := json.Marshal(struct {
+		RoomID   string `json:"roomId"`
+		SenderID string `json:"senderId"`
+		Message  string `json:"message"`
+	}{room, sender, text})
+	if err != nil {
+		return sse.Event{}, fmt.Errorf("chat: %w", err)
+	}
+	return sse.Event{Name: EventName, ID: id, Data: body}, nil
+}
+
+func (c *Chat) afterCommit(ctx context.Context, fn func()) {
+	if !sqltx.AfterCommit(ctx, fn) {
+		fn() // no commit to wait for
+	}
+}

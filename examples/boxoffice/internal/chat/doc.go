@@ -1,0 +1,87 @@
+// Package chat is the rooms, one for each show.
+//
+//	sender ── Send ──▶ outbox ──▶ domain_events ─┬─▶ chat_persist_queue ── chat_messages ──┐ bell
+//	                   (key: the room)           │                                         ▼
+//	                                             │                            feed of the room ──▶ open sockets
+//	                                             └─▶ chat_fanout_queue ──┬── bell ─────────▲
+//	                                                                     └── live streams of who joined
+//
+// Two workers with queues of their own read the same messages. One stores: it
+// gives each message the next place in its room. The other hands on: it sends a
+// `chat` event to the live streams of everybody who joined the room. Neither waits
+// for the other, so an alert may be there a moment before its message is stored,
+// and a message that cannot be stored has been announced.
+//
+// An open socket shows what is stored, in the order of the places, and is told by
+// no worker what that is: a bell only says that a room has something new. Each
+// process reads a room with open sockets once for all of them, from the place up
+// to which it has handed everything on. The place is given out under a lock on the
+// room that lasts until the commit, so whoever sees a place sees all before it.
+// So it does not matter which worker comes first, nor whether a bell is lost, rung
+// twice or late: the next one, or a look every Config.Look, finds what is there.
+// A socket that opens reads from its place on until it is where the feed is, and
+// follows the feed from there.
+//
+// A sender holds the room's row until the commit, so of two messages of a room one
+// is committed first, and that is the order in which the outbox has them.
+//
+//	property                                                  proven by
+//	in each room the order of the commits is that in which
+//	messages are stored, alerts are sent and sockets read,
+//	on each transport                                         TestOrder
+//	a message that comes twice is stored and handed on once   TestOrder, TestPlacesHaveNoGap
+//	places have no gap, whatever failed                       TestPlacesHaveNoGap, TestDeadLetters
+//	what cannot be stored is a dead letter; redriven, it is
+//	stored once, behind those that passed it                  TestDeadLetters
+//	only who joined sends                                     TestOnlyWhoJoinedSends
+//	a message is text, and not too long                       TestText, TestNoMessage
+//	sockets that come and go have everything once, also
+//	when all bells are lost                                   TestNoGapAndNothingTwice
+//	a client that does not read is cut, and nobody waits      TestStalledSocketHurtsNobody, TestAWriteHasADeadline
+//	a client that is gone is noticed                          TestSilentSocketIsFound
+//	pages of other sites open no socket                       TestWhoMayOpenASocket
+//	an end says why, and from where to go on                  TestGoodbyes
+//	processes hear of each other's messages by Redis, and
+//	without it a look later                                   TestTwoProcesses, TestRedisAway
+//	alerts wait in a bounded queue, which is emptied at the
+//	end                                                       TestAlertsAreBounded, TestAlertsAtTheEnd
+//	every metric is there from the start, and moves           TestCollector, TestCollectorOfRefusals,
+//	                                                          TestAlertsAreBounded
+//	a stream that comes back has what it missed, in order
+//	by room                                                   TestReplay, TestReplayKeepsTheOrder
+//
+// # A socket
+//
+// It is opened with ?after=, the place up to which the client has everything, or
+// without for what comes from now on. Frames are JSON text:
+//
+//	{"type":"message","id":…,"seq":…,"senderId":…,"message":…,"sentAt":…}
+//	{"type":"ready","after":…}        all that was stored has been sent; now as it happens
+//	{"type":"accepted","id":…}        the answer to {"text":…}; the message itself follows
+//	{"type":"refused","problem":{…}}  the other answer
+//
+// Answers come in the order of the posts, and a client that posts much waits for
+// them. The server closes with the reason and the place to come back with, as in
+// "the server ends; after=57":
+//
+//	1003  a frame that is no text             1011  the room cannot be read
+//	1009  a frame that is too long            1012  the process ends, or the socket is old: come back
+//	                                          1013  too slow: come back
+//
+// A client whose connection does not even take that is cut without a word.
+//
+// # Failure modes
+//
+// The database is away: nothing is accepted, sockets wait, and those that open are
+// closed with 1011. Redis is away: sockets of other processes than the one that
+// stores are late by Config.Look, and alerts are dropped and counted.
+//
+// An alert is sent at most once: a process that is killed after the commit sends
+// it no more. A stream that comes back is sent, of the room of its cursor, exactly
+// what came after, and of the member's other rooms what was sent since a few
+// seconds before the cursor, since their workers are not in step: an alert may come
+// twice, with the same id. Who stores and who hands on lag by more than that only
+// while something is broken; what is missed then is in the room.
+//
+// A redriven message comes behind newer ones, and is not announced again.
+package chat

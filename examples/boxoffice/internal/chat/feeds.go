@@ -1,0 +1,235 @@
+package chat
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// page is how many messages are read at once.
+const page = 100
+
+// feeds are the rooms with open sockets. Each is read once for all its sockets.
+type feeds struct {
+	limit int
+	wake  chan struct{} // a feed is to be looked at
+
+	mu    sync.Mutex
+	takes bool          // whether sockets are taken
+	ended bool          // for good
+	empty chan struct{} // closed when ended and without sockets
+	all   map[*socket]struct{}
+	rooms map[string]*feed
+	rung  map[string]struct{}
+}
+
+// feed is a room. Its sockets have been given all up to at.
+type feed struct {
+	room    string
+	at      int64
+	sockets map[*socket]struct{}
+}
+
+func newFeeds(limit int) *feeds {
+	return &feeds{
+		limit: limit, wake: make(chan struct{}, 1), empty: make(chan struct{}),
+		all: map[*socket]struct{}{}, rooms: map[string]*feed{}, rung: map[string]struct{}{},
+	}
+}
+
+// open counts what is open, and the rooms with somebody in.
+func (f *feeds) open() (sockets, rooms int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.all), len(f.rooms)
+}
+
+// begin takes sockets from now on.
+func (f *feeds) begin() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.takes = true
+}
+
+// end sends all sockets away and takes no more.
+func (f *feeds) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.takes, f.ended = false, true
+	for s := range f.all {
+		s.cut(leaving)
+	}
+	f.settle()
+}
+
+func (f *feeds) settle() {
+	if !f.ended || len(f.all) > 0 {
+		return
+	}
+	select {
+	case <-f.empty:
+	default:
+		close(f.empty)
+	}
+}
+
+// enter takes a socket, which is not in its room yet.
+func (f *feeds) enter(s *socket) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.takes || len(f.all) >= f.limit {
+		return false
+	}
+	f.all[s] = struct{}{}
+	return true
+}
+
+// follow gives a socket everything after seq, which it has all up to, when the feed
+// still has that to give. Otherwise there is more to be read.
+func (f *feeds) follow(s *socket, seq int64) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	room, ok := f.rooms[s.room]
+	if !ok {
+		room = &feed{room: s.room, at: seq, sockets: map[*socket]struct{}{}}
+		f.rooms[s.room] = room
+	}
+	if seq < room.at {
+		return false
+	}
+	s.at = seq
+	room.sockets[s] = struct{}{}
+	f.rung[s.room] = struct{}{} // what was stored since it was read
+	nudge(f.wake)
+	return true
+}
+
+// leave forgets a socket that is closed.
+func (f *feeds) leave(s *socket) {
+	f.unfollow(s)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.all, s)
+	f.settle()
+}
+
+// unfollow gives a socket nothing more.
+func (f *feeds) unfollow(s *socket) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	room, ok := f.rooms[s.room]
+	if !ok {
+		return
+	}
+	delete(room.sockets, s)
+	if len(room.sockets) == 0 {
+		delete(f.rooms, s.room)
+	}
+}
+
+// heard says that there is something new in a room.
+func (f *feeds) heard(room string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.rooms[room]; ok {
+		f.rung[room] = struct{}{}
+		nudge(f.wake)
+	}
+}
+
+func (f *feeds) heardAll() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for room := range f.rooms {
+		f.rung[room] = struct{}{}
+	}
+	nudge(f.wake)
+}
+
+// due are the feeds to look at. Only who looks moves their at.
+func (f *feeds) due() []*feed {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var due []*feed
+	for _, room := range slices.Sorted(maps.Keys(f.rung)) {
+		if feed, ok := f.rooms[room]; ok {
+			due = append(due, feed)
+		}
+	}
+	clear(f.rung)
+	return due
+}
+
+// give hands on messages that follow the feed's place, and moves it. It waits for
+// nobody: a socket that has no room for them is cut. It returns how many were.
+func (f *feeds) give(to *feed, messages []Message) (cut int) {
+	frames := make([]frame, len(messages))
+	for i, m := range messages {
+		frames[i] = frameOf(m)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for s := range to.sockets {
+		if !s.give(frames) {
+			s.cut(slow)
+			delete(to.sockets, s)
+			cut++
+		}
+	}
+	if len(to.sockets) == 0 && f.rooms[to.room] == to {
+		delete(f.rooms, to.room)
+	}
+	to.at = messages[len(messages)-1].Seq
+	return cut
+}
+
+func (f *feeds) placeOf(to *feed) int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return to.at
+}
+
+// look reads what is new in the rooms that were rung, and now and then in all:
+// a bell can be lost.
+func (c *Chat) look(ctx context.Context) {
+	tick := time.NewTicker(c.cfg.Look)
+	defer tick.Stop()
+	failing := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			c.feeds.heardAll()
+			continue
+		case <-c.feeds.wake:
+		}
+		for _, feed := range c.feeds.due() {
+			err := c.lookAt(ctx, feed)
+			if err != nil && ctx.Err() == nil && !failing {
+				c.cfg.Logger.WarnContext(ctx, "chat: a room cannot be read, its sockets wait", "room", feed.room, "error", err)
+			}
+			failing = err != nil
+		}
+	}
+}
+
+// lookAt reads a room to its end.
+func (c *Chat) lookAt(ctx context.Context, feed *feed) error {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	for {
+		messages, err := c.After(ctx, feed.room, c.feeds.placeOf(feed), page)
+		if err != nil {
+			return err
+		}
+		if len(messages) > 0 {
+			c.counts.slow.Add(int64(c.feeds.give(feed, messages)))
+		}
+		if len(messages) < page {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// frame is what a socket is to write. The bytes are shared by all who get them.
+type frame struct {
+	seq  int64 // of a message; 0 of anything else
+	body []byte
+}
+
+// MessageJSON is a message as clients see it, by a read and on a socket alike.
+type MessageJSON struct {
+	ID       string    `json:"id"`
+	Seq      int64     `json:"seq"`
+	SenderID string    `json:"senderId"`
+	Message  string    `json:"message"`
+	SentAt   time.Time `json:"sentAt"`
+}
+
+// JSON is the message as clients see it.
+func (m Message) JSON() MessageJSON {
+	return MessageJSON{ID: m.ID, Seq: m.Seq, SenderID: m.SenderID, Message: m.Text, SentAt: m.SentAt}
+}
+
+func frameOf(m Message) frame {
+	return frame{seq: m.Seq, body: encode(struct {
+		Type string `json:"type"`
+		MessageJSON
+	}{"message", m.JSON()})}
+}
+
+// readyFrame says that everything after seq comes as it happens.
+func readyFrame(seq int64) frame {
+	return frame{body: encode(struct {
+		Type  string `json:"type"`
+		After int64  `json:"after"`
+	}{"ready", seq})}
+}
+
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil { // only values of this package are marshaled
+		panic(fmt.Sprintf("chat: marshal a frame: %v", err))
+	}
+	return b
+}

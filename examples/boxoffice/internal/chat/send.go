@@ -1,0 +1,74 @@
+package chat
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+)
+
+// Send accepts a message and returns its id. It is stored and handed on later, in
+// the order in which the messages of the room were committed.
+func (c *Chat) Send(ctx context.Context, member, room, text string) (id string, err error) {
+	if err := c.Exists(ctx, room); err != nil {
+		return "", err
+	}
+	text = strings.TrimSpace(text)
+	if !isText(text) {
+		return "", ErrText
+	}
+	err = c.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		id, err = c.send(ctx, tx, member, room, text)
+		return err
+	})
+	switch {
+	case errors.Is(err, ErrNotJoined):
+		return "", err
+	case err != nil:
+		return "", fmt.Errorf("chat: send to %s: %w", room, err)
+	}
+	c.counts.sent.Add(1)
+	return id, nil
+}
+
+// send has the room to itself: two messages of one room are never committed at
+// once, so that the outbox has no choice about their order.
+func (c *Chat) send(ctx context.Context, tx *sql.Tx, member, room, text string) (string, error) {
+	var last int64
+	err := tx.QueryRowContext(ctx, c.sql.Lock, room).Scan(&last)
+	if errors.Is(err, sql.ErrNoRows) { // nobody ever joined
+		return "", ErrNotJoined
+	}
+	if err != nil {
+		return "", err
+	}
+	var in int
+	if err := tx.QueryRowContext(ctx, c.sql.IsMember, room, member).Scan(&in); err != nil {
+		return "", err
+	}
+	if in == 0 {
+		return "", ErrNotJoined
+	}
+	e, err := events.New(events.ChatMessageSent, "chat", room, member, false, events.Sent{
+		RoomID: room, SenderID: member, Message: text, SentAt: time.Now().UTC().Truncate(time.Millisecond),
+	})
+	if err != nil {
+		return "", err
+	}
+	return e.ID, c.outbox.Append(ctx, tx, e)
+}
+
+// isText reports whether it is something to say. Of control characters, databases
+// refuse some and pages show none.
+func isText(s string) bool {
+	if s == "" || !utf8.ValidString(s) || utf8.RuneCountInString(s) > MaxText {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' })
+}

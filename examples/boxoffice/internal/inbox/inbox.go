@@ -1,0 +1,176 @@
+package inbox
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/internal/pulse"
+	"github.com/millrace-go/millrace/sse"
+)
+
+//go:embed sql/inbox.sql
+var inboxSQL string
+
+// The kinds of notifications.
+const (
+	Follow      = "FOLLOW"
+	PostLike    = "POST_LIKE"
+	Comment     = "COMMENT"
+	VoteClosed  = "VOTE_CLOSED"
+	Reservation = "RESERVATION"
+)
+
+// maxPage bounds Config.Page.
+const maxPage = 1000
+
+// Keep is how long a notification is kept, read or not.
+const Keep = 30 * 24 * time.Hour
+
+// ErrNotFound is returned for a notification that does not exist or is somebody
+// else's; the two are not told apart.
+var ErrNotFound = errors.New("inbox: no such notification")
+
+// Sender sends to the live streams of members: an *sse.Hub. A send is tried once.
+type Sender interface {
+	ToMember(ctx context.Context, member string, e sse.Event) error
+	// Mute stops notifications on the streams that a member has now, or lets them
+	// through again.
+	Mute(ctx context.Context, member string, muted bool) error
+}
+
+// Notification is one of a member's; ReadAt is zero while it is unread.
+type Notification struct {
+	ID, Type, Message, RefID string
+	CreatedAt, ReadAt        time.Time
+}
+
+type statements struct {
+	Position, StoreOne                                                  string
+	FollowersPage, StoreFollowers, VotersPage, StoreVoters              string
+	AddFanout, NextFanout, MoveFanout, EndFanout                        string
+	Inbox, Unread, Missed, UnreadCount, PlaceOf, MarkRead, MarkReadUpTo string
+	AddSettings, SetMuted, IsMuted                                      string
+	Places, ToSend, MarkSent                                            string
+	LastOfStep, DeleteUpTo                                              string
+}
+
+// Config of an [Inbox].
+type Config struct {
+	// Holder names this process in the leases of the singletons; required.
+	Holder string
+	// LeaseTTL is how long such a lease lasts without a sign of life; 10 s when zero.
+	// A crash delays live sends by as much, unless the same Holder comes back.
+	LeaseTTL time.Duration
+	// Page is how many recipients of an event are stored in one transaction; 500 when
+	// zero.
+	Page int
+	// SendTimeout bounds how long one batch of live sends takes, half of LeaseTTL when
+	// zero: what was not sent by then is dropped.
+	SendTimeout time.Duration
+	// Logger is slog.Default() when nil.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.LeaseTTL == 0 {
+		c.LeaseTTL = 10 * time.Second
+	}
+	if c.Page == 0 {
+		c.Page = 500
+	}
+	if c.SendTimeout == 0 {
+		c.SendTimeout = c.LeaseTTL / 2
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	switch {
+	case c.Holder == "":
+		return errors.New("inbox: Holder is empty; name this process")
+	case c.LeaseTTL < 0 || c.SendTimeout < 0:
+		return errors.New("inbox: LeaseTTL and SendTimeout must not be negative; use 0 for the defaults")
+	case c.SendTimeout >= c.LeaseTTL:
+		return fmt.Errorf("inbox: SendTimeout is %v; give less than LeaseTTL, %v, so that one process sends at a time", c.SendTimeout, c.LeaseTTL)
+	case c.Page < 0 || c.Page > maxPage:
+		return fmt.Errorf("inbox: Page is %d; give 1 to %d, or 0 for 500", c.Page, maxPage)
+	}
+	return nil
+}
+
+// Inbox keeps what members are notified of. It is safe for concurrent use.
+type Inbox struct {
+	store  *store.Store
+	cfg    Config
+	sql    statements
+	sender Sender // nil where nothing is sent live
+	counts counts
+
+	stored pulse.Pulse // notifications were committed
+	begun  pulse.Pulse // and more of the same event are to be
+}
+
+// New makes an Inbox on an open store.
+func New(s *store.Store, cfg Config) (*Inbox, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	i := &Inbox{store: s, cfg: cfg}
+	if err := s.Load(inboxSQL, &i.sql); err != nil {
+		return nil, fmt.Errorf("inbox: %w", err)
+	}
+	return i, nil
+}
+
+// SetSender says where notifications are sent live, before Run: the streams replay
+// from the Inbox, so either has to be made first. Where no process has one nothing is
+// sent, and nothing replayed.
+func (i *Inbox) SetSender(s Sender) { i.sender = s }
+
+// Run does what goes on by itself until ctx ends: it stores the rest of events with
+// many recipients, sends live what was committed, and deletes what is too old. The
+// last two are done by one process at a time. A database that fails is tried again.
+func (i *Inbox) Run(ctx context.Context) error {
+	var parts sync.WaitGroup
+	parts.Go(func() { i.fanOut(ctx) })
+	parts.Go(func() { i.retain(ctx) })
+	if i.sender != nil {
+		parts.Go(func() { i.send(ctx) })
+	}
+	parts.Wait()
+	return nil
+}
+
+// retryAfter is how long a part waits after the database has failed it.
+const retryAfter = time.Second
+
+// repeat does step when it is woken and when the time has come that the step before
+// named, until ctx ends.
+func (i *Inbox) repeat(ctx context.Context, wake <-chan struct{}, failed string, step func(ctx context.Context) (time.Duration, error)) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-wake:
+		case <-timer.C:
+		}
+		next, err := step(ctx)
+		if err != nil && ctx.Err() == nil {
+			i.cfg.Logger.Warn(failed+", will try again", "error", err)
+			next = retryAfter
+		}
+		timer.Reset(next)
+	}
+}

@@ -1,0 +1,248 @@
+package inbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/inbox"
+	"github.com/millrace-go/millrace/sse"
+)
+
+func TestPagesAtEqualTimes(t *testing.T) {
+	o := newOffice(t, inbox.Config{})
+	mine := o.reserved("ann", 11)
+	o.reserved("bob", 3)
+	o.Exec(t, `UPDATE notifications SET created_at = 1000`)
+	for _, i := range []int{0, 4, 5, 10} {
+		if err := o.inbox.Read(t.Context(), "ann", mine[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	unread := slices.DeleteFunc(slices.Clone(mine), func(id string) bool {
+		return slices.Contains([]string{mine[0], mine[4], mine[5], mine[10]}, id)
+	})
+	for _, only := range []bool{false, true} {
+		want := reversed(mine)
+		if only {
+			want = reversed(unread)
+		}
+		for _, limit := range []int{1, 3, 4, 100} {
+			var got []string
+			for before := ""; ; before = got[len(got)-1] {
+				page, err := o.inbox.List(t.Context(), "ann", inbox.Query{Unread: only, Before: before, Limit: limit})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(page) == 0 {
+					break
+				}
+				if len(page) > limit {
+					t.Fatalf("a page of %d has %d", limit, len(page))
+				}
+				got = append(got, ids(page)...)
+				if before == "" {
+					// What comes while one pages is on no later page.
+					id := o.reserved("ann", 1)[0]
+					defer o.inbox.Read(t.Context(), "ann", id) //nolint:errcheck // the next round asks for what was there
+					mine = append(mine, id)
+					unread = append(unread, id)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("unread %v in pages of %d: %v, want %v", only, limit, got, want)
+			}
+			want = reversed(mine)
+			if only {
+				want = reversed(unread)
+			}
+		}
+	}
+	// A page behind one that is not the member's, or was deleted, is the end.
+	for _, before := range []string{"gone", o.list("bob")[0].ID} {
+		if page, err := o.inbox.List(t.Context(), "ann", inbox.Query{Before: before, Limit: 10}); err != nil || len(page) != 0 {
+			t.Errorf("before %s: %v, %v", before, page, err)
+		}
+	}
+}
+
+func TestRead(t *testing.T) {
+	o := newOffice(t, inbox.Config{})
+	mine := o.reserved("ann", 3)
+	theirs := o.reserved("bob", 1)
+	unread := func(member string, want int64) {
+		t.Helper()
+		if n, err := o.inbox.UnreadCount(t.Context(), member); n != want || err != nil {
+			t.Errorf("%s has %d unread, %v; want %d", member, n, err, want)
+		}
+	}
+	unread("ann", 3)
+	if err := o.inbox.Read(t.Context(), "ann", mine[1]); err != nil {
+		t.Fatal(err)
+	}
+	first := o.list("ann")[1]
+	if first.ReadAt.IsZero() || first.ReadAt.Before(first.CreatedAt) {
+		t.Errorf("read at %v, created at %v", first.ReadAt, first.CreatedAt)
+	}
+	o.Exec(t, `UPDATE notifications SET read_at = 1000 WHERE notification_id = $1`, mine[1])
+	if err := o.inbox.Read(t.Context(), "ann", mine[1]); err != nil || o.list("ann")[1].ReadAt.UnixMilli() != 1000 {
+		t.Errorf("again: %v, read at %v", err, o.list("ann")[1].ReadAt)
+	}
+	for _, id := range []string{theirs[0], "nothing", ""} {
+		if err := o.inbox.Read(t.Context(), "ann", id); !errors.Is(err, inbox.ErrNotFound) {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	unread("ann", 2)
+	unread("bob", 1)
+	unread("nobody", 0)
+}
+
+func TestReadUpTo(t *testing.T) {
+	o := newOffice(t, inbox.Config{})
+	mine := o.reserved("ann", 6)
+	theirs := o.reserved("bob", 2)
+	if err := o.inbox.Read(t.Context(), "ann", mine[2]); err != nil {
+		t.Fatal(err)
+	}
+	o.Exec(t, `UPDATE notifications SET read_at = 1000 WHERE notification_id = $1`, mine[2])
+	for _, id := range []string{theirs[1], "nothing", ""} {
+		if err := o.inbox.ReadUpTo(t.Context(), "ann", id); !errors.Is(err, inbox.ErrNotFound) {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	for round := range 2 { // again is harmless
+		if err := o.inbox.ReadUpTo(t.Context(), "ann", mine[3]); err != nil {
+			t.Fatal(err)
+		}
+		var unread []string
+		for _, n := range o.list("ann") {
+			if n.ReadAt.IsZero() {
+				unread = append(unread, n.ID)
+			}
+			if n.ID == mine[2] && n.ReadAt.UnixMilli() != 1000 {
+				t.Errorf("round %d: what was read before is read at %v now", round, n.ReadAt)
+			}
+		}
+		if want := []string{mine[5], mine[4]}; !slices.Equal(unread, want) {
+			t.Errorf("round %d: unread %v, want %v", round, unread, want)
+		}
+	}
+	if n, err := o.inbox.UnreadCount(t.Context(), "bob"); n != 2 || err != nil {
+		t.Errorf("bob has %d unread, %v", n, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := o.inbox.ReadUpTo(ctx, "ann", mine[5]); err == nil || errors.Is(err, inbox.ErrNotFound) {
+		t.Errorf("a database that does not answer: %v", err)
+	}
+}
+
+func TestReplay(t *testing.T) {
+	o := newOffice(t, inbox.Config{})
+	ask := func(member string, since sse.Cursors) []string {
+		t.Helper()
+		all, err := o.inbox.Replay(t.Context(), member, since)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range all {
+			got = append(got, e.ID)
+		}
+		return got
+	}
+	same := func(what string, got, want []string) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	same("an empty inbox", ask("ann", nil), nil)
+	mine := o.reserved("ann", 70)
+	theirs := o.reserved("bob", 1)
+	same("what is to come live", ask("ann", nil), nil)
+	out := &wire{}
+	o.inbox.SetSender(out)
+	stop := o.run()
+	out.wait(t, 71)
+	stop()
+	coming := o.reserved("ann", 1)
+	if err := o.inbox.Read(t.Context(), "ann", mine[65]); err != nil {
+		t.Fatal(err)
+	}
+	last := append(slices.Clone(mine[59:65]), mine[66:]...)
+	same("the newest ten unread, oldest first", ask("ann", sse.Cursors{"chat": "room:7"}), last)
+	same("after a cursor", ask("ann", sse.Cursors{"notification": mine[62]}), append(slices.Clone(mine[63:65]), mine[66:]...))
+	same("after one that was read", ask("ann", sse.Cursors{"notification": mine[65]}), mine[66:])
+	same("after the last", ask("ann", sse.Cursors{"notification": mine[69]}), nil)
+	same("bounded", ask("ann", sse.Cursors{"notification": mine[0]}), append(slices.Clone(mine[19:65]), mine[66:]...))
+	same("after one that is another's", ask("ann", sse.Cursors{"notification": theirs[0]}), last)
+	same("after one that is gone", ask("ann", sse.Cursors{"notification": "gone"}), last)
+
+	o.run()
+	out.wait(t, 72)
+	same("what came live", ask("ann", sse.Cursors{"notification": mine[69]}), coming)
+	all, err := o.inbox.Replay(t.Context(), "bob", nil)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	var data map[string]string
+	if err := json.Unmarshal(all[0].Data, &data); err != nil {
+		t.Fatal(err)
+	}
+	if all[0].Name != "notification" || len(data) != 4 || data["id"] != theirs[0] || data["type"] != "RESERVATION" || data["refId"] != "r-0" || data["message"] == "" {
+		t.Errorf("%s %v", all[0].Name, data)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := o.inbox.Replay(ctx, "ann", nil); err == nil {
+		t.Error("a database that does not answer is an empty inbox")
+	}
+}
+
+func TestMuted(t *testing.T) {
+	o := newOffice(t, inbox.Config{})
+	out := &wire{}
+	o.inbox.SetSender(out)
+	muted := func(member string, want bool) {
+		t.Helper()
+		if got, err := o.inbox.Muted(t.Context(), member); got != want || err != nil {
+			t.Errorf("%s is muted: %v, %v", member, got, err)
+		}
+	}
+	muted("ann", false)
+	for _, m := range []bool{false, true, true} {
+		if err := o.inbox.Mute(t.Context(), "ann", m); err != nil {
+			t.Fatal(err)
+		}
+		muted("ann", m)
+	}
+	muted("bob", false)
+	o.run()
+	quiet := o.reserved("ann", 2)
+	loud := o.reserved("bob", 1)
+	if got := out.wait(t, 1); !slices.Equal(got, loud) {
+		t.Errorf("sent %v", got)
+	}
+	if got := ids(o.list("ann")); !slices.Equal(got, reversed(quiet)) {
+		t.Errorf("stored %v", got)
+	}
+	if err := o.inbox.Mute(t.Context(), "ann", false); err != nil {
+		t.Fatal(err)
+	}
+	muted("ann", false)
+	loud = append(loud, o.reserved("ann", 1)...)
+	if got := out.wait(t, 2); !slices.Equal(got, loud) {
+		t.Errorf("sent %v, want %v", got, loud)
+	}
+	if got := fmt.Sprint(out.mutes); got != "[ann false ann true ann true ann false]" {
+		t.Errorf("the streams heard %s", got)
+	}
+	if s := o.inbox.Stats(); s.Dropped != 0 || s.Failed != 0 || s.Sent != 2 {
+		t.Errorf("%+v", s)
+	}
+}

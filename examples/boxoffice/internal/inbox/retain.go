@@ -1,0 +1,81 @@
+package inbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+)
+
+const (
+	retainLease = "notification-retention"
+	retainLook  = 10 * time.Minute
+	retainBatch = 500
+	// retainPause between steps leaves the database to others.
+	retainPause = 100 * time.Millisecond
+)
+
+// retain deletes what is too old, step by step, while this process has the lease of
+// that job.
+func (i *Inbox) retain(ctx context.Context) {
+	job := i.store.NewJob(retainLease, i.cfg.Holder, i.cfg.LeaseTTL, i.cfg.Logger)
+	defer job.GiveBack(ctx)
+	i.repeat(ctx, nil, "old notifications could not be deleted", func(ctx context.Context) (time.Duration, error) {
+		lease, err := job.Take(ctx)
+		if errors.Is(err, store.ErrLeaseHeld) {
+			return retainLook, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		n, err := i.Retain(ctx, lease, retainBatch)
+		switch {
+		case errors.Is(err, store.ErrLeaseLost):
+			job.Lost()
+			return retainLook, nil
+		case err != nil:
+			job.Lost()
+			return 0, err
+		case n == retainBatch:
+			return retainPause, nil
+		}
+		job.GiveBack(ctx) // the next look is far away
+		return retainLook, nil
+	})
+}
+
+// Retain deletes up to limit notifications that are older than [Keep], read or not,
+// oldest first, and returns how many. It fails with store.ErrLeaseLost, and then has
+// done nothing.
+func (i *Inbox) Retain(ctx context.Context, lease store.Lease, limit int) (int, error) {
+	var n int64
+	err := i.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		n = 0
+		if err := lease.Keep(ctx, tx, i.cfg.LeaseTTL); err != nil {
+			return err
+		}
+		var created int64
+		var id string
+		err := tx.QueryRowContext(ctx, i.sql.LastOfStep, Keep.Milliseconds(), limit).Scan(&created, &id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		res, err := tx.ExecContext(ctx, i.sql.DeleteUpTo, created, id)
+		if err != nil {
+			return err
+		}
+		n, err = res.RowsAffected()
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("inbox: delete what is too old: %w", err)
+	}
+	i.counts.deleted.Add(n)
+	return int(n), nil
+}

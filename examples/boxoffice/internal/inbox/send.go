@@ -1,0 +1,153 @@
+package inbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+)
+
+const (
+	sendLease = "notification-send"
+	// sendLook is how often a process looks for what others have committed; its own
+	// wakes it.
+	sendLook = 250 * time.Millisecond
+	// maxBatch bounds what is taken up at once. Two pages of recipients fit, so that
+	// there is always one of which nothing is cut off.
+	maxBatch = 2 * maxPage
+	// fresh is how old a notification may be to be news.
+	fresh = time.Minute
+)
+
+// outgoing is a notification that was committed and is to be sent live.
+type outgoing struct {
+	Notification
+	member   string
+	position int64
+	age      time.Duration
+	wanted   bool // neither read already nor muted
+}
+
+// send sends what was committed to the streams, in the order of commits, while this
+// process has the lease of that job.
+func (i *Inbox) send(ctx context.Context) {
+	stored, cancel := i.stored.Subscribe()
+	defer cancel()
+	job := i.store.NewJob(sendLease, i.cfg.Holder, i.cfg.LeaseTTL, i.cfg.Logger)
+	defer job.GiveBack(ctx)
+	i.repeat(ctx, stored, "notifications could not be sent live", func(ctx context.Context) (time.Duration, error) {
+		for ctx.Err() == nil {
+			if more, err := i.sendSome(ctx, job); err != nil || !more {
+				return sendLook, err
+			}
+		}
+		return sendLook, nil
+	})
+}
+
+// sendSome sends the next batch, and reports whether there was one for this process.
+func (i *Inbox) sendSome(ctx context.Context, job *store.Job) (bool, error) {
+	var sent, stored int64
+	if err := i.store.Reader().QueryRowContext(ctx, i.sql.Places).Scan(&sent, &stored); err != nil {
+		return false, fmt.Errorf("inbox: look for what to send: %w", err)
+	}
+	if sent >= stored {
+		return false, nil
+	}
+	lease, err := job.Take(ctx)
+	if errors.Is(err, store.ErrLeaseHeld) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	batch, err := i.takeUp(ctx, lease)
+	if err != nil {
+		job.Lost()
+		if errors.Is(err, store.ErrLeaseLost) {
+			return true, nil
+		}
+		return false, err
+	}
+	i.deliver(ctx, batch)
+	return true, nil
+}
+
+// takeUp moves the mark of what was sent over the next batch and returns it. The mark
+// moves first: a process that dies behind it leaves the batch unsent, and nobody
+// sends it twice.
+func (i *Inbox) takeUp(ctx context.Context, lease store.Lease) (batch []outgoing, err error) {
+	err = i.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := lease.Keep(ctx, tx, i.cfg.LeaseTTL); err != nil {
+			return err
+		}
+		var sent, stored int64
+		if err := tx.QueryRowContext(ctx, i.sql.Places).Scan(&sent, &stored); err != nil {
+			return err
+		}
+		var err error
+		if batch, err = i.toSend(ctx, tx, sent, stored); err != nil {
+			return err
+		}
+		if len(batch) == maxBatch { // the last position may have more than was read
+			last := batch[len(batch)-1].position
+			for len(batch) > 0 && batch[len(batch)-1].position == last {
+				batch = batch[:len(batch)-1]
+			}
+			stored = last - 1
+		}
+		_, err = tx.ExecContext(ctx, i.sql.MarkSent, stored)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("inbox: take up what to send: %w", err)
+	}
+	return batch, nil
+}
+
+func (i *Inbox) toSend(ctx context.Context, tx *sql.Tx, after, upTo int64) ([]outgoing, error) {
+	rows, err := tx.QueryContext(ctx, i.sql.ToSend, after, upTo, maxBatch)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
+	var batch []outgoing
+	for rows.Next() {
+		var o outgoing
+		var age int64
+		if err := rows.Scan(&o.ID, &o.member, &o.Type, &o.Message, &o.RefID, &o.position, &age, &o.wanted); err != nil {
+			return nil, err
+		}
+		o.age = time.Duration(age) * time.Millisecond
+		batch = append(batch, o)
+	}
+	return batch, rows.Err()
+}
+
+// deliver sends a batch, each once. What fails, is no news any more, or was not sent
+// in time is counted and left to the inbox.
+func (i *Inbox) deliver(ctx context.Context, batch []outgoing) {
+	ctx, cancel := context.WithTimeout(ctx, i.cfg.SendTimeout)
+	defer cancel()
+	for _, o := range batch {
+		switch {
+		case !o.wanted:
+			continue
+		case o.age > fresh || ctx.Err() != nil:
+			i.counts.dropped.Add(1)
+			continue
+		}
+		e, err := live(o.Notification)
+		if err == nil {
+			err = i.sender.ToMember(ctx, o.member, e)
+		}
+		if err != nil {
+			i.counts.failed.Add(1)
+		} else {
+			i.counts.sent.Add(1)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
+	"github.com/millrace-go/millrace/sse"
+)
+
+// Replayer reads what a member has missed; see [sse.Replayer].
+type Replayer interface {
+	Replay(ctx context.Context, member string, since sse.Cursors) ([]sse.Event, error)
+}
+
+// Config of a [Live]. The zero value works.
+type Config struct {
+	// Replayers read what a stream begins with, one after the other.
+	Replayers []Replayer
+	// Rooms are those that a member is in; none when nil.
+	Rooms func(ctx context.Context, member string) ([]string, error)
+	// Muted says whether a member wants no notifications; nobody when nil.
+	Muted func(ctx context.Context, member string) (bool, error)
+	// Streams is how streams go. Its Inbox is /api/notifications when empty, and its
+	// Logger is Logger when nil.
+	Streams sse.Config
+	// Secure says whether a cookie is for HTTPS only. By default when the request
+	// came by it; behind a proxy that ends TLS say so here.
+	Secure func(*http.Request) bool
+	// Logger is slog.Default() when nil.
+	Logger *slog.Logger
+}
+
+// Live has the streams of one process.
+type Live struct {
+	cfg      Config
+	hub      *sse.Hub
+	spent    Spent
+	timeout  time.Duration // of a call of spent
+	tickets  seal
+	cookies  seal
+	outcomes *prometheus.CounterVec
+}
+
+// New makes a Live; the secret needs at least 32 bytes, and is the same in all
+// processes. It does no I/O.
+func New(secret string, shared Shared, cfg Config) (*Live, error) {
+	if err := auth.CheckSecret(secret); err != nil {
+		return nil, fmt.Errorf("live: %w", err)
+	}
+	if err := shared.validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	if cfg.Secure == nil {
+		cfg.Secure = func(r *http.Request) bool { return r.TLS != nil }
+	}
+	if cfg.Streams.Inbox == "" {
+		cfg.Streams.Inbox = "/api/notifications"
+	}
+	if cfg.Streams.Logger == nil {
+		cfg.Streams.Logger = cfg.Logger
+	}
+	hub, err := sse.New(shared.Cap, shared.Broker, cfg.Streams)
+	if err != nil {
+		return nil, fmt.Errorf("live: %w", err)
+	}
+	l := &Live{
+		cfg: cfg, hub: hub, spent: shared.Spent, timeout: time.Second,
+		tickets: newSeal(secret, "ticket"), cookies: newSeal(secret, "cookie"), outcomes: newOutcomes(),
+	}
+	if cfg.Streams.Timeout > 0 {
+		l.timeout = cfg.Streams.Timeout
+	}
+	return l, nil
+}
+
+// Hub sends events to the streams of all processes.
+func (l *Live) Hub() *sse.Hub { return l.hub }
+
+// Run serves streams until ctx ends, and then sends all tabs away and waits for
+// their streams to end.
+func (l *Live) Run(ctx context.Context) error { return l.hub.Run(ctx) }
+
+// Serve answers with a stream, or says to the client why there is none; see
+// [sse.Hub.Serve].
+func (l *Live) Serve(w http.ResponseWriter, r *http.Request, tab Tab) error {
+	missed := &missed{live: l, member: tab.Member, failed: tab.unknown}
+	if missed.failed == nil {
+		missed.rooms, missed.muted, missed.failed = l.standing(r.Context(), tab.Member)
+	}
+	return l.hub.Serve(w, r, sse.Stream{
+		Member: tab.Member, Token: tab.Token, Rooms: missed.rooms, Muted: missed.muted, Replay: missed,
+	})
+}
+
+// standing is what a member has joined, and whether notifications are muted.
+func (l *Live) standing(ctx context.Context, member string) (rooms []string, muted bool, err error) {
+	if l.cfg.Rooms != nil {
+		if rooms, err = l.cfg.Rooms(ctx, member); err != nil {
+			return nil, false, fmt.Errorf("live: the rooms of a member: %w", err)
+		}
+	}
+	if l.cfg.Muted != nil {
+		if muted, err = l.cfg.Muted(ctx, member); err != nil {
+			return nil, false, fmt.Errorf("live: whether a member is muted: %w", err)
+		}
+	}
+	return rooms, muted, nil
+}

@@ -1,0 +1,67 @@
+package live
+
+import (
+	"context"
+	"slices"
+
+	"github.com/millrace-go/millrace/sse"
+)
+
+// missed reads what a stream has missed: when it opens, and after the broker was
+// away.
+type missed struct {
+	live   *Live
+	member string
+	failed error // why the stream cannot be; it ends with the inbox's address
+
+	// What its stream was told. A stream has one of these calls at a time.
+	rooms []string
+	muted bool
+}
+
+// Replay implements [sse.Replayer].
+func (m *missed) Replay(ctx context.Context, since sse.Cursors) ([]sse.Event, error) {
+	if m.failed != nil {
+		return nil, m.failed
+	}
+	// The rooms come first, so that what is said in them since is either replayed or
+	// heard.
+	if err := m.settle(ctx); err != nil {
+		return nil, err
+	}
+	var all []sse.Event
+	for _, r := range m.live.cfg.Replayers {
+		events, err := r.Replay(ctx, m.member, since)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, events...)
+	}
+	return all, nil
+}
+
+// settle tells the member's streams what they may not have heard of their rooms
+// and of being muted. What cannot be told now is told when the broker is back.
+func (m *missed) settle(ctx context.Context) error {
+	rooms, muted, err := m.live.standing(ctx, m.member)
+	if err != nil {
+		return err
+	}
+	hub := m.live.hub
+	var told []string
+	for _, room := range rooms {
+		if slices.Contains(m.rooms, room) || hub.Join(ctx, m.member, room) == nil {
+			told = append(told, room)
+		}
+	}
+	for _, room := range m.rooms {
+		if !slices.Contains(rooms, room) && hub.Leave(ctx, m.member, room) != nil {
+			told = append(told, room)
+		}
+	}
+	m.rooms = told
+	if muted != m.muted && hub.Mute(ctx, m.member, muted) == nil {
+		m.muted = muted
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/memsse"
+	"github.com/millrace-go/millrace/sse/redissse"
+)
+
+// Spent knows which tickets were used.
+type Spent interface {
+	// Spend notes for a while that a ticket was used, and says whether it was noted
+	// for the first time: of many who ask at once, one is told so.
+	Spend(ctx context.Context, id string, keep time.Duration) (first bool, err error)
+}
+
+// Shared is what all processes of a box office have in common. All of it is
+// required.
+type Shared struct {
+	Cap    sse.Cap
+	Broker sse.Broker
+	Spent  Spent
+}
+
+func (s Shared) validate() error {
+	if s.Cap == nil || s.Broker == nil || s.Spent == nil {
+		return errors.New("live: Shared is not complete; make it with Memory or Redis")
+	}
+	return nil
+}
+
+// Memory is for one process.
+func Memory() (Shared, error) {
+	streams, err := memsse.NewCap(memsse.Config{})
+	if err != nil {
+		return Shared{}, err
+	}
+	broker, err := memsse.NewBroker()
+	return Shared{streams, broker, &memory{used: map[string]bool{}}}, err
+}
+
+// Redis is for all processes with one prefix on one Redis. The client stays the
+// caller's to close.
+func Redis(client redis.UniversalClient, prefix string) (Shared, error) {
+	streams, err := redissse.NewCap(client, redissse.CapConfig{Prefix: prefix})
+	if err != nil {
+		return Shared{}, err
+	}
+	broker, err := redissse.NewBroker(client, redissse.BrokerConfig{Prefix: prefix})
+	return Shared{streams, broker, onRedis{client, prefix}}, err
+}
+
+type onRedis struct {
+	client redis.UniversalClient
+	prefix string
+}
+
+// Spend implements [Spent].
+func (s onRedis) Spend(ctx context.Context, id string, keep time.Duration) (bool, error) {
+	return s.client.SetNX(ctx, s.prefix+"sse:ticket:{"+id+"}", 1, keep).Result()
+}
+
+type memory struct {
+	mu   sync.Mutex
+	used map[string]bool
+	ends []note // in the order of their ends
+}
+
+type note struct {
+	id string
+	at time.Time
+}
+
+// Spend implements [Spent]. All notes are kept for as long.
+func (m *memory) Spend(_ context.Context, id string, keep time.Duration) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Now()
+	for len(m.ends) > 0 && m.ends[0].at.Before(now) {
+		delete(m.used, m.ends[0].id)
+		m.ends = m.ends[1:]
+	}
+	if m.used[id] {
+		return false, nil
+	}
+	m.used[id] = true
+	m.ends = append(m.ends, note{id, now.Add(keep)})
+	return true, nil
+}

@@ -1,0 +1,35 @@
+package ops
+
+import "github.com/millrace-go/millrace/sse"
+
+// streamsReport is how the live streams of this process do. The counts are since
+// its start.
+type streamsReport struct {
+	Open    int  `json:"open"`
+	Members int  `json:"members"` // who have one
+	Rooms   int  `json:"rooms"`   // with somebody in
+	Leased  bool `json:"leased"`  // streams can be opened
+	Hearing bool `json:"hearing"` // events of all processes are heard
+
+	Opened  int64 `json:"opened"`
+	Evicted int64 `json:"evicted"` // ended because the member opened too many
+	Slow    int64 `json:"slow"`    // ended because the client did not read
+	Outage  int64 `json:"outage"`  // ended because Redis was away
+	Refused int64 `json:"refused"` // requests that got none because it was
+	Away    int64 `json:"away"`    // requests of tabs that had been evicted
+	Sent    int64 `json:"sent"`    // events
+	Dropped int64 `json:"dropped"` // events that nobody could be told of
+}
+
+// streams reads the figures of this process; nil in one without streams.
+func (o *Ops) streams() *streamsReport {
+	if o.cfg.Streams == nil {
+		return nil
+	}
+	s := o.cfg.Streams()
+	return &streamsReport{
+		Open: s.Streams, Members: s.Members, Rooms: s.Rooms, Leased: s.Leased, Hearing: s.Hearing,
+		Opened: s.Opened, Evicted: s.Ended[sse.Evicted], Slow: s.Ended[sse.Slow], Outage: s.Ended[sse.Outage],
+		Refused: s.Outages, Away: s.Evictions, Sent: s.Sent, Dropped: s.Dropped,
+	}
+}

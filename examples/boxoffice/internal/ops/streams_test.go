@@ -1,0 +1,69 @@
+package ops_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
+	"github.com/millrace-go/millrace/sse"
+)
+
+// TestStreams: the report has the figures of the process's streams, and nothing
+// where it has none.
+func TestStreams(t *testing.T) {
+	d := newDesk(t, func(cfg *ops.Config) {
+		cfg.Streams = func() sse.Stats {
+			return sse.Stats{
+				Streams: 1, Members: 2, Rooms: 3, Leased: true, Opened: 4, Outages: 5, Evictions: 6, Sent: 7, Dropped: 8,
+				Ended: map[sse.Reason]int64{sse.Evicted: 9, sse.Slow: 10, sse.Outage: 11, sse.Gone: 12},
+			}
+		}
+	})
+	got := d.reported(t)["streams"]
+	want := `{"open":1,"members":2,"rooms":3,"leased":true,"hearing":false,"opened":4,"evicted":9,"slow":10,"outage":11,"refused":5,"away":6,"sent":7,"dropped":8}`
+	if string(got) != want {
+		t.Errorf("the streams are %s, want %s", got, want)
+	}
+	if got, there := newDesk(t, nil).reported(t)["streams"]; there {
+		t.Errorf("without streams: %s", got)
+	}
+}
+
+// TestChat: the report has the figures of the process's chat, and nothing where it
+// has none.
+func TestChat(t *testing.T) {
+	d := newDesk(t, func(cfg *ops.Config) {
+		cfg.Chat = func() chat.Stats {
+			return chat.Stats{
+				Sockets: 1, Rooms: 2, Waiting: 3, Sent: 4, Stored: 5, ToldLive: 6, Dropped: 7, Failed: 8, DeadLettered: 9,
+				Unsent: 10, Slow: 11, Unrung: 12,
+			}
+		}
+	})
+	got := d.reported(t)["chat"]
+	want := `{"sockets":1,"rooms":2,"backlog":3,"sent":4,"stored":5,"toldLive":6,"dropped":7,"failed":8,"deadLettered":9}`
+	if string(got) != want {
+		t.Errorf("the chat is %s, want %s", got, want)
+	}
+	if got, there := newDesk(t, nil).reported(t)["chat"]; there {
+		t.Errorf("without a chat: %s", got)
+	}
+}
+
+// reported is the report by its parts.
+func (d *desk) reported(t *testing.T) (parts map[string]json.RawMessage) {
+	t.Helper()
+	report, err := d.ops.Report(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &parts); err != nil {
+		t.Fatal(err)
+	}
+	return parts
+}

@@ -1,0 +1,53 @@
+// Short news at the edge of the page: said politely, gone after a while unless
+// somebody is at it, and never the only place where something can be read.
+
+import { $, h } from './dom.js';
+import { t } from './i18n.js';
+
+const STAYS = 9000; // ms
+const MOST = 3; // at a time
+
+const shown = new Map(); // key → element
+
+// toast shows a text with what leads on: an address, or something to do. News
+// with the key of earlier news takes its place; what stays waits to be closed.
+export function toast({ key, title, text, href = '', action = null, stays = false, kind = '' }) {
+  shown.get(key)?.leave();
+  const element = h('div', { class: `toast ${kind}${stays ? ' stays' : ''}` },
+    h('p', {}, h('strong', {}, title), h('span', {}, text)),
+    href && h('a', { class: 'button small', href }, t('toast.show')),
+    action && h('button', {
+      type: 'button', class: 'button small',
+      onclick: () => {
+        element.leave();
+        action.run();
+      },
+    }, action.label),
+    h('button', { type: 'button', class: 'button quiet small close', 'aria-label': t('toast.close', { title }), onclick: () => element.leave() }, '×'));
+  let timer = 0;
+  element.leave = () => {
+    clearTimeout(timer);
+    element.remove();
+    if (shown.get(key) === element) shown.delete(key);
+  };
+  const wait = () => {
+    clearTimeout(timer);
+    if (!stays) timer = setTimeout(element.leave, STAYS);
+  };
+  for (const name of ['pointerenter', 'focusin']) element.addEventListener(name, () => clearTimeout(timer));
+  for (const name of ['pointerleave', 'focusout']) element.addEventListener(name, wait);
+  wait();
+  shown.set(key, element);
+  $('#toasts').append(element);
+  const fleeting = [...shown.values()].filter((other) => other !== element && !other.classList.contains('stays'));
+  while (fleeting.length >= MOST) fleeting.shift().leave();
+  return element;
+}
+
+export const untoast = (key) => shown.get(key)?.leave();
+
+// hush is for where the news can be read: all of it leaves but what waits for an
+// answer.
+export function hush() {
+  for (const element of [...shown.values()]) if (!element.classList.contains('stays')) element.leave();
+}

@@ -1,0 +1,47 @@
+// Package social is what members do around a show: comments, likes, follows, and the
+// vote on the setlist. What they do is in the database when they are answered, and
+// the events that follow from it are in the outbox, in the same transaction.
+//
+//	table     what changes it                     events
+//	comments  Comment, DeleteComment (soft)       CommentCreated, CommentCountDeltaPublished
+//	likes     Like, Unlike                        ShowLiked and PostLiked, ShowUnliked
+//	follows   Follow, Unfollow                    MemberFollowed
+//	votes,    Open, Vote (and again, to change),  VoteClosed
+//	ballots   Close, and Run at the deadline
+//	          View                                ShowViewed
+//
+// # Counts
+//
+// The groups of like-events and order-events add to like_count and sales_count of a
+// show one event at a time, that of product-events adds view_count in batches, each
+// in the transaction that notes the events' keys: each event counts once. A sale is
+// an order by its reservation, so a second event of one order counts nothing; a sale
+// whose money is given back stays one.
+//
+// Comments are counted by package counter: a change row in the comment's transaction
+// is the truth, and [Social.RunCounts] adds the rows to comment_count every few
+// seconds. The consumer of CommentCountDeltaPublished adds to the store of deltas,
+// after the commit of its own key, so that readers see a comment before that: it was
+// published by the comment's commit, which is the order that package counter asks
+// for. An addition that is lost with its process, or that comes after its row was
+// counted, makes the number that readers see wrong until the next round; the total
+// never is.
+//
+//	property                                                  proven by
+//	a comment, its change row and its events are one          TestComment, TestNothingIsHalfDone
+//	a comment is deleted by its author alone, and counts once TestDeleteComment
+//	likes and follows asked twice happen once                 TestLike, TestFollow
+//	… also at the same moment                                 TestOneLikeOfMany
+//	counts follow the events, each once                       TestCounts
+//	… views in batches, what is malformed alone               TestViews
+//	comment counts are exact after the rounds                 TestCommentCounts
+//	a vote ends once, at its deadline or before               TestVote, TestVoteEnds
+//	… by one process of many, while it has the lease          TestOneSweeper
+//	a sold-out show is read anew                              TestSoldOut
+//
+// # Failure modes
+//
+// The database away: nothing can be done, and nothing is. Redis away: comments are
+// written as ever, and comment counts are as late as the round. No worker: counts
+// stand still and votes end late, but no ballot is taken after the deadline.
+package social

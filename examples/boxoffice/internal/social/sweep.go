@@ -1,0 +1,52 @@
+package social
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+)
+
+const (
+	sweepLease = "vote-close"
+	sweepBatch = 100
+)
+
+// Run ends votes at their deadlines, while it has the lease of that job, until ctx
+// ends. A database that fails is tried again.
+func (x *Social) Run(ctx context.Context) error {
+	return x.store.NewJob(sweepLease, x.cfg.Holder, x.cfg.LeaseTTL, x.cfg.Logger).Run(ctx, store.Work{
+		Next: x.sql.NextVote,
+		Do: func(ctx context.Context, lease store.Lease) error {
+			_, err := x.Sweep(ctx, lease, sweepBatch)
+			return err
+		},
+	})
+}
+
+// Sweep ends up to limit votes whose time is over and returns how many. It fails with
+// store.ErrLeaseLost, and then has done nothing.
+func (x *Social) Sweep(ctx context.Context, lease store.Lease, limit int) (n int, err error) {
+	err = x.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		n = 0
+		if err := lease.Keep(ctx, tx, x.cfg.LeaseTTL); err != nil {
+			return err
+		}
+		shows, err := store.Column(ctx, tx, x.sql.DueVotes, limit)
+		if err != nil {
+			return err
+		}
+		for _, show := range shows {
+			if err := x.close(ctx, tx, show); err != nil {
+				return err
+			}
+		}
+		n = len(shows)
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("social: sweep: %w", err)
+	}
+	return n, nil
+}

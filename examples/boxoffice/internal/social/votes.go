@@ -1,0 +1,200 @@
+package social
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+)
+
+// Options are the songs that a vote on a setlist is about.
+func Options() []string {
+	return []string{"First Light", "Paper Lanterns", "Northbound", "Slow Tide", "One More Song"}
+}
+
+// Poll is how a vote stands. ClosedAt is zero until those who voted were told.
+type Poll struct {
+	ShowID             string
+	Open               bool
+	ClosesAt, ClosedAt time.Time
+	Choice             string // the member's own; "" for none
+	Tally              []Tally
+}
+
+// Tally is how many voted for an option.
+type Tally struct {
+	Option string
+	Votes  int64
+}
+
+// Vote casts the member's ballot for one of the [Options], or changes it while the
+// vote is open.
+func (x *Social) Vote(ctx context.Context, member, show, option string) error {
+	if !slices.Contains(Options(), option) {
+		return ErrNoOption
+	}
+	cast := func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := x.catalog.Title(ctx, tx, show); err != nil {
+			return err
+		}
+		over, at, err := x.lockVote(ctx, tx, show)
+		if err != nil {
+			return err
+		}
+		if over {
+			return ErrVoteClosed
+		}
+		n, err := changed(ctx, tx, x.sql.ChangeBallot, show, member, option)
+		if err != nil || n > 0 {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, x.sql.AddBallot, show, member, option, at)
+		return err
+	}
+	return x.write(ctx, "vote", cast)
+}
+
+// lockVote finds a vote: ballots of one show are cast one after the other, and none
+// while it ends.
+func (x *Social) lockVote(ctx context.Context, tx *sql.Tx, show string) (over bool, at int64, err error) {
+	err = tx.QueryRowContext(ctx, x.sql.LockVote, show).Scan(&over, &at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, 0, ErrNoVote
+	}
+	return over, at, err
+}
+
+// Open begins the vote of each show that never had one.
+func (x *Social) Open(ctx context.Context) error {
+	shows, err := x.catalog.Shows(ctx)
+	if err != nil {
+		return err
+	}
+	return x.write(ctx, "open votes", func(ctx context.Context, tx *sql.Tx) error {
+		for _, show := range shows {
+			if _, err := tx.ExecContext(ctx, x.sql.OpenVote, show.ID, x.cfg.Vote.Milliseconds()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Close ends a vote before its time, and has those who voted told. Closing it twice is
+// harmless.
+func (x *Social) Close(ctx context.Context, show string) error {
+	return x.write(ctx, "close the vote", func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := x.catalog.Title(ctx, tx, show); err != nil {
+			return err
+		}
+		if _, _, err := x.lockVote(ctx, tx, show); err != nil {
+			return err
+		}
+		return x.close(ctx, tx, show)
+	})
+}
+
+// close ends a vote that is locked.
+func (x *Social) close(ctx context.Context, tx *sql.Tx, show string) error {
+	var at int64
+	err := x.store.Update(ctx, tx, x.sql.CloseVote, []any{show}, &at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil // it is over
+	}
+	if err != nil {
+		return err
+	}
+	title, err := x.catalog.Title(ctx, tx, show)
+	if err != nil {
+		return err
+	}
+	tally, err := x.tally(ctx, tx, show)
+	if err != nil {
+		return err
+	}
+	closed, err := notice(events.VoteClosed, show, "", show, "The setlist vote for "+title+" is over"+won(tally), at)
+	if err != nil {
+		return err
+	}
+	return x.outbox.Append(ctx, tx, closed)
+}
+
+// won names what most voted for.
+func won(tally []Tally) string {
+	var most int64
+	var first []string
+	for _, t := range tally {
+		switch {
+		case t.Votes > most:
+			most, first = t.Votes, []string{t.Option}
+		case t.Votes == most:
+			first = append(first, t.Option)
+		}
+	}
+	if most == 0 {
+		return ""
+	}
+	return ": " + strings.Join(first, " and ") + " won"
+}
+
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// tally counts the ballots, for all options in their order.
+func (x *Social) tally(ctx context.Context, q querier, show string) ([]Tally, error) {
+	rows, err := q.QueryContext(ctx, x.sql.Tally, show)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
+	votes := map[string]int64{}
+	for rows.Next() {
+		var option string
+		var n int64
+		if err := rows.Scan(&option, &n); err != nil {
+			return nil, err
+		}
+		votes[option] = n
+	}
+	all := make([]Tally, len(Options()))
+	for i, option := range Options() {
+		all[i] = Tally{Option: option, Votes: votes[option]}
+	}
+	return all, rows.Err()
+}
+
+// Poll says how a show's vote stands; member may be "".
+func (x *Social) Poll(ctx context.Context, member, show string) (Poll, error) {
+	if err := x.catalog.Exists(ctx, show); err != nil {
+		return Poll{}, err
+	}
+	p := Poll{ShowID: show}
+	var closes, closed int64
+	var over bool
+	db := x.store.Reader()
+	switch err := db.QueryRowContext(ctx, x.sql.VoteOf, show).Scan(&closes, &closed, &over); {
+	case errors.Is(err, sql.ErrNoRows):
+		return Poll{}, ErrNoVote
+	case err != nil:
+		return Poll{}, fmt.Errorf("social: read the vote on %s: %w", show, err)
+	default:
+		p.Open, p.ClosesAt = !over, events.Time(closes)
+	}
+	if closed > 0 {
+		p.ClosedAt = events.Time(closed)
+	}
+	err := db.QueryRowContext(ctx, x.sql.Choice, show, member).Scan(&p.Choice)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return Poll{}, fmt.Errorf("social: read the vote on %s: %w", show, err)
+	}
+	if p.Tally, err = x.tally(ctx, db, show); err != nil {
+		return Poll{}, fmt.Errorf("social: read the vote on %s: %w", show, err)
+	}
+	return p, nil
+}

@@ -1,0 +1,162 @@
+package social_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/counter/memcounter"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/social"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+)
+
+func vote(t *testing.T, b *boxtest.Box, member, option string) {
+	t.Helper()
+	if err := b.Social.Vote(t.Context(), member, "show-1", option); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func poll(t *testing.T, b *boxtest.Box, member string) social.Poll {
+	t.Helper()
+	p, err := b.Social.Poll(t.Context(), member, "show-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// closed are the messages of the votes that ended since the last look.
+func closed(t *testing.T, b *boxtest.Box) (all []string) {
+	t.Helper()
+	for _, e := range b.Outbox.Take() {
+		var n events.Noticed
+		if err := e.UnmarshalData(&n); err != nil || e.Type != events.VoteClosed || n.MemberID != "" || e.Key() != n.RefID {
+			t.Errorf("%s %s %+v %v", e.Type, e.Key(), n, err)
+		}
+		all = append(all, n.RefID+": "+n.Message)
+	}
+	return all
+}
+
+func TestVote(t *testing.T) {
+	b := boxtest.New(t)
+	options := social.Options()
+	vote(t, b, "ann", options[0])
+	vote(t, b, "bob", options[0])
+	vote(t, b, "cid", options[1])
+	vote(t, b, "bob", options[1]) // changes the ballot
+	vote(t, b, "bob", options[1])
+	p := poll(t, b, "bob")
+	if !p.Open || p.Choice != options[1] || !p.ClosedAt.IsZero() || len(p.Tally) != len(options) ||
+		p.Tally[0] != (social.Tally{Option: options[0], Votes: 1}) || p.Tally[1].Votes != 2 {
+		t.Errorf("%+v", p)
+	}
+	if left := time.Until(p.ClosesAt); left < 6*24*time.Hour || left > 8*24*time.Hour {
+		t.Errorf("it closes in %s", left)
+	}
+	if err := b.Social.Vote(t.Context(), "ann", "show-1", "Whatever"); !errors.Is(err, social.ErrNoOption) {
+		t.Error(err)
+	}
+	if poll(t, b, "").Choice != "" {
+		t.Error("nobody has a choice")
+	}
+
+	for range 2 {
+		if err := b.Social.Close(t.Context(), "show-1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "show-1: The setlist vote for Moonlight Parade is over: " + options[1] + " won"
+	if got := closed(t, b); len(got) != 1 || got[0] != want {
+		t.Errorf("%q", got)
+	}
+	if err := b.Social.Vote(t.Context(), "dan", "show-1", options[0]); !errors.Is(err, social.ErrVoteClosed) {
+		t.Error(err)
+	}
+	if p := poll(t, b, "ann"); p.Open || p.ClosedAt.IsZero() || p.Choice != options[0] || p.Tally[0].Votes != 1 {
+		t.Errorf("%+v", p)
+	}
+	if err := b.Social.Open(t.Context()); err != nil { // a later start
+		t.Fatal(err)
+	}
+	if poll(t, b, "").Open {
+		t.Error("a vote that is over was opened again")
+	}
+	b.Exec(t, `DELETE FROM votes WHERE show_id = 'show-2'`)
+	_, err := b.Social.Poll(t.Context(), "", "show-2")
+	for _, err := range []error{err, b.Social.Close(t.Context(), "show-2"), b.Social.Vote(t.Context(), "ann", "show-2", options[0])} {
+		if !errors.Is(err, social.ErrNoVote) {
+			t.Error(err)
+		}
+	}
+}
+
+func TestVoteEnds(t *testing.T) {
+	b := boxtest.New(t)
+	options := social.Options()
+	vote(t, b, "ann", options[2])
+	vote(t, b, "bob", options[3])
+	b.Exec(t, `UPDATE votes SET closes_at = now_ms() - 1 WHERE show_id = 'show-1'`)
+	// Over, though nobody has ended it yet.
+	if err := b.Social.Vote(t.Context(), "cid", "show-1", options[0]); !errors.Is(err, social.ErrVoteClosed) {
+		t.Error(err)
+	}
+	if p := poll(t, b, ""); p.Open || !p.ClosedAt.IsZero() {
+		t.Errorf("%+v", p)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- b.Social.Run(ctx) }()
+	boxtest.WaitFor(t, "the end of the vote", func() bool { return b.Outbox.Saw(events.VoteClosed, "show-1") })
+	b.Exec(t, `UPDATE votes SET closes_at = now_ms() + 50 WHERE show_id = 'show-3'`)
+	boxtest.WaitFor(t, "the end of another", func() bool { return b.Outbox.Saw(events.VoteClosed, "show-3") })
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	got := closed(t, b)
+	if len(got) != 2 || got[0] != "show-1: The setlist vote for Moonlight Parade is over: "+options[2]+" and "+options[3]+" won" ||
+		got[1] != "show-3: The setlist vote for Night Train to Gangneung is over" {
+		t.Errorf("%q", got)
+	}
+	// The lease was given back.
+	if _, err := b.Store.TakeLease(t.Context(), "vote-close", "another", time.Minute); err != nil {
+		t.Errorf("the lease after the end: %v", err)
+	}
+}
+
+func TestOneSweeper(t *testing.T) {
+	b := boxtest.New(t)
+	mine, err := b.Store.TakeLease(t.Context(), "vote-close", "test", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Exec(t, `UPDATE votes SET closes_at = 1`)
+	b.Exec(t, `UPDATE leases SET expires_at = 1`)
+	theirs, err := b.Store.TakeLease(t.Context(), "vote-close", "another", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := b.Social.Sweep(t.Context(), mine, 10); n != 0 || !errors.Is(err, store.ErrLeaseLost) {
+		t.Errorf("without the lease: %d, %v", n, err)
+	}
+	if got := closed(t, b); len(got) != 0 {
+		t.Error(got)
+	}
+	x, err := social.New(b.Store, b.Catalog, b.Outbox, memcounter.New(), social.Config{Holder: "another"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{3, 2, 0} {
+		if n, err := x.Sweep(t.Context(), theirs, 3); n != want || err != nil {
+			t.Errorf("with the lease: %d, %v; want %d", n, err, want)
+		}
+	}
+	if got := closed(t, b); len(got) != 5 {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,128 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// jobLook is how often a process looks at what is due next: others make work too.
+const jobLook = time.Second
+
+// Job is one that a process does at a time, while it has the job's lease. It is not
+// safe for concurrent use.
+type Job struct {
+	store        *Store
+	name, holder string
+	ttl          time.Duration
+	log          *slog.Logger
+	lease        *Lease // nil while it is not this process's
+}
+
+// NewJob makes a Job for a holder, the name of this process. Leases last for ttl.
+func (s *Store) NewJob(name, holder string, ttl time.Duration, log *slog.Logger) *Job {
+	return &Job{store: s, name: name, holder: holder, ttl: ttl, log: log}
+}
+
+// Take gets the lease, or fails with ErrLeaseHeld. One that is this process's already
+// is renewed by the job's own transactions.
+func (j *Job) Take(ctx context.Context) (Lease, error) {
+	if j.lease == nil {
+		l, err := j.store.TakeLease(ctx, j.name, j.holder, j.ttl)
+		if err != nil {
+			return Lease{}, err
+		}
+		j.lease = &l
+	}
+	return *j.lease, nil
+}
+
+// Lost forgets a lease that went to another process, or is of unknown state: Take takes
+// it anew.
+func (j *Job) Lost() { j.lease = nil }
+
+// GiveBack releases the lease, also after ctx has ended, so that another process need
+// not wait for it to run out.
+func (j *Job) GiveBack(ctx context.Context) {
+	if j.lease == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := j.lease.Drop(ctx); err != nil {
+		j.log.Warn("a lease was not given back; it runs out by itself", "lease", j.name, "error", err)
+	}
+	j.lease = nil
+}
+
+// Work is what falls due.
+type Work struct {
+	// Next is a query of how many milliseconds it is until something is due; NULL when
+	// there is nothing.
+	Next string
+	// Do does some of what is due. It may fail with ErrLeaseLost, and then has done
+	// nothing.
+	Do func(ctx context.Context, lease Lease) error
+	// Made has something when work was made in this process; may be nil.
+	Made <-chan struct{}
+}
+
+// Run does what falls due until ctx ends. What fails is tried again. It returns nil.
+func (j *Job) Run(ctx context.Context, w Work) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	defer j.GiveBack(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-w.Made:
+		case <-timer.C:
+		}
+		next, err := j.do(ctx, w)
+		if err != nil && ctx.Err() == nil {
+			j.log.Warn("a job could not be done, will try again", "job", j.name, "error", err)
+			next = jobLook
+		}
+		timer.Reset(next)
+	}
+}
+
+// do does all that is due and returns when to look again.
+func (j *Job) do(ctx context.Context, w Work) (time.Duration, error) {
+	for {
+		wait, err := j.untilDue(ctx, w)
+		if err != nil || wait > 0 {
+			return wait, err
+		}
+		lease, err := j.Take(ctx)
+		if errors.Is(err, ErrLeaseHeld) {
+			return jobLook, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		if err := w.Do(ctx, lease); err != nil {
+			j.Lost()
+			if !errors.Is(err, ErrLeaseLost) {
+				return 0, err
+			}
+		}
+	}
+}
+
+// untilDue returns how long it is until something is due, capped at jobLook; 0 when it
+// is.
+func (j *Job) untilDue(ctx context.Context, w Work) (time.Duration, error) {
+	var ms sql.NullInt64
+	if err := j.store.Reader().QueryRowContext(ctx, w.Next).Scan(&ms); err != nil {
+		return 0, fmt.Errorf("store: look when %s is due: %w", j.name, err)
+	}
+	if !ms.Valid {
+		return jobLook, nil
+	}
+	return min(max(0, time.Duration(ms.Int64)*time.Millisecond), jobLook), nil
+}

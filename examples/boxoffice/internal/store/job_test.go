@@ -1,0 +1,60 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// One of two processes does what falls due, whatever fails meanwhile, and gives its
+// lease back at the end.
+func TestJob(t *testing.T) {
+	s, _ := open(t)
+	counter(t, s)
+	ctx, stop := context.WithCancel(context.Background())
+	var tries, inside atomic.Int64
+	ended := make(chan error, 2)
+	for _, holder := range []string{"a", "b"} {
+		made := make(chan struct{}, 1)
+		work := Work{Next: `SELECT CASE WHEN COUNT(*) < 5 THEN 0 END FROM writers`, Made: made}
+		work.Do = func(ctx context.Context, lease Lease) error {
+			if inside.Add(1) > 1 {
+				t.Error("both are at it")
+			}
+			defer inside.Add(-1)
+			n := tries.Add(1)
+			switch n {
+			case 2:
+				return ErrLeaseLost
+			case 4:
+				made <- struct{}{} // so that it does not wait to try again
+				return errors.New("spoiled")
+			}
+			return s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+				if err := lease.Keep(ctx, tx, time.Minute); err != nil {
+					return err
+				}
+				return add(s, fmt.Sprint(n))(ctx, tx)
+			})
+		}
+		go func() { ended <- s.NewJob("test", holder, time.Minute, slog.New(slog.DiscardHandler)).Run(ctx, work) }()
+	}
+	wait(t, "all to be done", func() bool { return count(t, s, `SELECT COUNT(*) FROM writers`) == 5 })
+	stop()
+	for range 2 {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	if n := tries.Load(); n != 7 {
+		t.Errorf("%d tries, want 7", n)
+	}
+	if _, err := s.TakeLease(t.Context(), "test", "c", time.Minute); err != nil {
+		t.Errorf("after the end: %v", err)
+	}
+}
