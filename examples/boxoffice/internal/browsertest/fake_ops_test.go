@@ -28,6 +28,11 @@ func troubledOps(n int) (any, any) {
 		calls[30+i]["high"], calls[30+i]["low"] = 0, 0 // Redis was away
 	}
 	calls[52]["high"] = 240 // one second above the limit
+	streams, _ := answer["streams"].(map[string]any)
+	streams["open"], streams["members"], streams["leased"], streams["hearing"], streams["outage"], streams["refused"] = 0, 0, false, false, 1840, 96+n
+	chat, _ := answer["chat"].(map[string]any)
+	chat["deadLettered"], chat["backlog"] = 3, 61
+	delete(chat, "stored")
 	return answer, invariantsAnswer(false, n%2 == 0)
 }
 
@@ -62,8 +67,13 @@ func opsAnswer(n, backlog int, letters []map[string]any) any {
 			{"topic": "dlq.payment", "count": len(letters), "recent": letters},
 			{"topic": "dlq.reservation", "count": 0, "recent": []any{}},
 		},
-		"rooms":   roomsAnswer(n),
-		"budget":  budgetAnswer(n),
+		"rooms":  roomsAnswer(n),
+		"budget": budgetAnswer(n),
+		"streams": map[string]any{
+			"open": 1840 + n*13%90, "members": 1212, "rooms": 5, "leased": true, "hearing": true,
+			"opened": 20_418 + n, "evicted": 312, "slow": 4, "outage": 0, "refused": 0, "away": 77, "sent": 941_220 + 310*n, "dropped": 0,
+		},
+		"chat":    map[string]any{"sockets": 640 + n*7%40, "rooms": 5, "sent": 18_204 + 3*n, "stored": 18_204 + 3*n, "toldLive": 18_201 + 3*n, "dropped": 0, "failed": 0, "deadLettered": 0, "backlog": 0},
 		"stats":   map[string]any{"reservations_created": 812, "reservations_confirmed": 655, "reservations_cancelled": 149, "refund_amount": 4320000, "memberships": 31},
 		"gateway": map[string]any{"reachable": true, "charges": 804, "approved": 702, "declined": 96, "pending": 6, "refunded": 47},
 	}

@@ -24,7 +24,7 @@ func (f *fake) check(r *http.Request, member string) (int, any) {
 	return 200, f.inside(id, member)
 }
 
-func (f *fake) inside(id, member string) any {
+func (f *fake) inside(id, member string) map[string]any {
 	return map[string]any{"status": "active", "entryToken": "entry:" + id + ":" + member, "nextPoll": 1, "expiresIn": 600}
 }
 
@@ -32,7 +32,11 @@ func (f *fake) heartbeat(r *http.Request, member string) (int, any) {
 	if f.over {
 		return 200, map[string]any{"status": "none", "nextPoll": 1}
 	}
-	return 200, f.inside(r.PathValue("id"), member)
+	inside := f.inside(r.PathValue("id"), member)
+	if f.endless {
+		inside["expiresIn"] = 0
+	}
+	return 200, inside
 }
 
 func (f *fake) plan(r *http.Request, member string) (int, any) {

@@ -53,9 +53,12 @@ func (f *fake) getShow(r *http.Request, _ string) (int, any) {
 	for _, show := range f.shows {
 		if show.ID == r.PathValue("id") {
 			f.count(&show)
-			return 200, map[string]any{"id": show.ID, "title": show.Title, "seats": map[string]int{
+			answer := f.social.counts(show.ID)
+			answer["id"], answer["title"] = show.ID, show.Title
+			answer["seats"] = map[string]int{
 				"total": show.Seats.Total, "available": show.Seats.Available, "held": show.Seats.Held, "sold": show.Seats.Sold,
-			}}
+			}
+			return 200, answer
 		}
 	}
 	return 404, fault{"No such show", ""}

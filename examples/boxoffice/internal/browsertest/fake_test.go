@@ -37,6 +37,7 @@ type fake struct {
 	waiting      int               // people ahead of everybody, when above 0
 	still        bool              // the line does not move by itself
 	over         bool              // places in the house have ended
+	endless      bool              // nobody says when they end
 	stale        int               // how many holds are refused because of the entry token
 	broken       error             // what the site's backend answers
 	cancels      int               // requests to cancel a reservation
@@ -47,6 +48,10 @@ type fake struct {
 	letters      fakeLetters
 	artists      fakeArtists
 	rooms        fakeRooms // as an operator sees them
+	social       fakeSocial
+	inbox        fakeInbox
+	chat         fakeChat
+	streams      *fakeStreams
 }
 
 type fakeSeat struct {
@@ -79,8 +84,10 @@ type fakePayment struct {
 
 const fakeAdmin = "fake-admin-token"
 
-func startFake(t testing.TB) *fake {
+// startFake starts one for a test, which runs beside others from here on.
+func startFake(t *testing.T) *fake {
 	t.Helper()
+	t.Parallel()
 	f := &fake{
 		seats: map[string][]*fakeSeat{}, reservations: map[string]*fakeReservation{},
 		payments: map[string]*fakePayment{}, keys: map[string]string{}, hold: 5 * time.Minute, ops: calmOps,
@@ -110,6 +117,9 @@ func startFake(t testing.TB) *fake {
 			}
 		}
 	}
+	f.social.begin()
+	f.chat.begin()
+	f.streams = startStreams(t)
 	f.start(t, "127.0.0.1:0")
 	t.Cleanup(f.stop)
 	return f
@@ -135,9 +145,11 @@ func (f *fake) url() string { return "http://" + f.address }
 
 // stop ends the server without waiting for anybody, as a kill would.
 func (f *fake) stop() {
+	f.sockets(false)
 	f.server.Listener.Close()         //nolint:errcheck // Close below closes it again
 	f.server.CloseClientConnections() // what is under way breaks
 	f.server.Close()
+	f.chat.work.Wait()
 }
 
 func (f *fake) routes(pages http.Handler) http.Handler {
@@ -205,6 +217,10 @@ func (f *fake) routes(pages http.Handler) http.Handler {
 	for pattern, fn := range members {
 		handle(pattern, fn, false)
 	}
+	f.socialRoutes(handle)
+	f.inboxRoutes(handle)
+	f.chatRoutes(mux, handle)
+	f.streamRoutes(mux, handle)
 	admin := func(pick func(a, b any) any, count int) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Authorization") != "Bearer "+fakeAdmin {

@@ -39,8 +39,10 @@ type office struct {
 	process *launch.Process
 }
 
+// startOffice starts one for a test, which runs beside others from here on.
 func startOffice(t *testing.T) *office {
 	t.Helper()
+	t.Parallel()
 	chromium.Context(t) // skip before anything is built
 	path, err := program()
 	if err != nil {

@@ -1,8 +1,10 @@
 package browsertest
 
 import (
+	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -18,9 +20,18 @@ var chromium chromiumtest.Browser
 // tests run beside others on small machines.
 const patience = 40 * time.Second
 
+// together is how many tests run beside each other: a test waits for a page, or for
+// the clock of one, most of its time, and other packages are tested beside this one.
+const together = 2
+
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := runTogether(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
 	code := m.Run()
-	if chromium.Close() {
+	if chromium.Close() && (wanted || code != 0) {
 		fmt.Println("screenshots:", pictures())
 	}
 	if built != "" {
@@ -35,4 +46,14 @@ func TestMain(m *testing.M) {
 		}
 	}
 	os.Exit(code)
+}
+
+// runTogether sets -parallel, unless the command line does.
+func runTogether() error {
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given {
+		return nil
+	}
+	return flag.Set("test.parallel", strconv.Itoa(together))
 }

@@ -108,10 +108,24 @@ func TestPagesPlaceEnds(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), phone())
 	tb.signIn("mina")
+	f.mu.Lock()
+	f.endless = true
+	f.mu.Unlock()
 	tb.visit("/queue/show-1")
 	tb.at("/events/show-1")
+	tb.until("!document.querySelector('#pick-go').disabled && " + calm)
+	const top = "document.querySelector('#pick-go').getBoundingClientRect().top"
+	before := eval[float64](tb, top)
+	if eval[bool](tb, visible("#stay")) {
+		t.Error("the page says how long the place lasts before anybody has told it")
+	}
+	f.mu.Lock()
+	f.endless = false
+	f.mu.Unlock()
 	tb.until(visible("#stay") + " && /^9:\\d\\d$|^10:00$/.test(document.querySelector('#stay-left').textContent)")
-	tb.until("!document.querySelector('#pick-go').disabled")
+	if after := eval[float64](tb, top); after != before {
+		t.Errorf("the buttons move from %v to %v while somebody aims at them", before, after)
+	}
 	tb.click("#pick-go")
 	tb.until("!document.querySelector('#hold').disabled")
 	f.mu.Lock()
@@ -307,6 +321,70 @@ func TestPagesOps(t *testing.T) {
 		return report, audit
 	})
 	tb.until("document.querySelector('#budget').hidden")
+}
+
+// TestPagesOpsLive shows live streams and chat: in good order, in trouble, with figures
+// that nobody knows, and in an office that has neither.
+func TestPagesOpsLive(t *testing.T) {
+	f := startFake(t)
+	tb := open(t, f.url(), desktop())
+	answers := func(ops func(int) (any, any)) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.ops = ops
+	}
+	fact := func(list, name string) string {
+		return fmt.Sprintf("[...document.querySelectorAll('#%s div')].find(e => e.querySelector('dt').textContent === %q)?.querySelector('dd').textContent", list, name)
+	}
+	is := func(expression, want string) {
+		t.Helper()
+		tb.until(fmt.Sprintf("%s === %q", expression, want))
+	}
+	tb.visit("/ops")
+	tb.fill("#token", fakeAdmin)
+	tb.press(kb.Enter)
+	tb.until(visible("#streams") + " && " + visible("#talk"))
+	is(says("#streams-leased"), "taken")
+	is(says("#streams-hearing"), "heard")
+	is(fact("streams-facts", "Members with one"), "1,212")
+	is(fact("streams-facts", "Cut as too slow"), "4")
+	is(fact("streams-facts", "Evicted by a newer tab"), "312")
+	is(says("#talk-backlog"), "0")
+	tb.until(says("#streams-open") + ".startsWith('1,') && " + says("#talk-sockets") + " >= '640' && " + fact("talk-facts", "Stored") + ".startsWith('18,2')")
+	for _, spark := range []string{"streams-spark", "talk-spark"} {
+		tb.until(fmt.Sprintf("/now, [\\d,]+ at most$/.test(document.querySelector('#%[1]s').getAttribute('aria-label')) && document.querySelector('#%[1]s .curve').getAttribute('d').startsWith('M')", spark))
+	}
+	sound(tb, "live streams and chat")
+	tb.axe("#streams")
+	tb.axe("#talk")
+
+	answers(troubledOps)
+	is(says("#streams-leased"), "refused: Redis is away")
+	is(says("#streams-hearing"), "not heard")
+	is(says("#streams-open"), "0")
+	is(fact("streams-facts", "Cut without Redis"), "1,840")
+	is(says("#talk-dead"), "3")
+	is(fact("talk-facts", "Stored"), "–")
+	tb.until("document.querySelector('#talk-dead').classList.contains('warm')")
+	tb.axe("#streams")
+	tb.axe("#talk")
+
+	answers(func(n int) (any, any) {
+		report, audit := calmOps(n)
+		report.(map[string]any)["streams"], report.(map[string]any)["chat"] = map[string]any{}, map[string]any{"backlog": nil}
+		return report, audit
+	})
+	is(says("#streams-leased"), "–")
+	is(says("#streams-open"), "–")
+	is(says("#talk-backlog"), "–")
+	is(says("#talk-dead"), "–")
+	answers(func(n int) (any, any) {
+		report, audit := calmOps(n)
+		delete(report.(map[string]any), "streams")
+		delete(report.(map[string]any), "chat")
+		return report, audit
+	})
+	tb.until("document.querySelector('#streams').hidden && document.querySelector('#talk').hidden")
 }
 
 // TestPagesConfirmTwice says no and is asked again before the browser has told

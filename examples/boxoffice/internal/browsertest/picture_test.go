@@ -11,16 +11,24 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
+// wanted says that somebody will look at the pictures. Nothing is proven by them, and
+// they take a browser longer than all else.
+var wanted = os.Getenv("MILLRACE_SCREENSHOTS") != ""
+
 // shot writes a picture of the visible part of the page.
 func (tb *tab) shot(name string) {
 	tb.Helper()
-	tb.picture(name, false)
+	if wanted {
+		tb.picture(name, false)
+	}
 }
 
 // sheet writes a picture of the whole page.
 func (tb *tab) sheet(name string) {
 	tb.Helper()
-	tb.picture(name, true)
+	if wanted {
+		tb.picture(name, true)
+	}
 }
 
 func (tb *tab) picture(name string, whole bool) {

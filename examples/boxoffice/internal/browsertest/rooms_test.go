@@ -211,21 +211,15 @@ func TestPagesRoomsAway(t *testing.T) {
 // TestPagesRoomsLook has a picture of the rooms in both themes and languages, on a
 // phone and on a desktop, and asks axe about each.
 func TestPagesRoomsLook(t *testing.T) {
-	for _, d := range []device{phone(), desktop()} {
-		for _, dark := range []bool{false, true} {
-			d.dark = dark
-			d.lang = map[bool]string{true: "ko", false: "en"}[dark == d.phone]
-			name := fmt.Sprintf("%s-%s-%s", d.name, d.lang, map[bool]string{true: "dark", false: "light"}[dark])
-			t.Run(name, func(t *testing.T) {
-				_, tb := withRooms(t, d)
-				tb.until("document.querySelector('[data-event=show-1] .bars')?.getAttribute('d').startsWith('M') && document.fonts.status === 'loaded' && document.getAnimations().every(a => a.playState !== 'running')")
-				eval[bool](tb, `(document.querySelector("#rooms").scrollIntoView({ block: "start" }), true)`)
-				tb.shot("ops-rooms-" + name)
-				sound(tb, "the waiting rooms")
-				tb.axe("#rooms")
-			})
-		}
-	}
+	t.Parallel()
+	each(t, func(t *testing.T, d device, name string) {
+		_, tb := withRooms(t, d)
+		tb.until("document.querySelector('[data-event=show-1] .bars')?.getAttribute('d').startsWith('M') && " + calm)
+		eval[bool](tb, `(document.querySelector("#rooms").scrollIntoView({ block: "start" }), true)`)
+		tb.shot("ops-rooms-" + name)
+		sound(tb, "the waiting rooms")
+		tb.axe("#rooms")
+	})
 }
 
 // roomPlot checks the picture of the first room at hand: its bars, what is not

@@ -30,8 +30,9 @@ func phone() device {
 // tab is one page in a profile of its own, and what it complained about.
 type tab struct {
 	*testing.T
-	ctx  context.Context
-	base string
+	ctx    context.Context
+	base   string
+	device device
 
 	heard      sync.WaitGroup // the reader of the console
 	mu         sync.Mutex
@@ -41,12 +42,25 @@ type tab struct {
 
 func open(t *testing.T, base string, d device) *tab {
 	t.Helper()
-	root := chromium.Context(t)
-	ctx, cancel := chromedp.NewContext(root, chromedp.WithNewBrowserContext())
-	tb := &tab{T: t, ctx: ctx, base: base}
+	ctx, cancel := chromedp.NewContext(chromium.Context(t), chromedp.WithNewBrowserContext())
+	return begin(&tab{T: t, ctx: ctx, base: base, device: d}, cancel)
+}
+
+// another opens one more tab of the same browser, with the same sign-in.
+func (tb *tab) another(path string) *tab {
+	tb.Helper()
+	ctx, cancel := chromedp.NewContext(tb.ctx)
+	next := begin(&tab{T: tb.T, ctx: ctx, base: tb.base, device: tb.device}, cancel)
+	next.visit(path)
+	return next
+}
+
+func begin(tb *tab, cancel func()) *tab {
+	t, ctx, d := tb.T, tb.ctx, tb.device
+	t.Helper()
 	t.Cleanup(func() {
 		if t.Failed() {
-			tb.shot("failed-" + strings.ReplaceAll(t.Name(), "/", "-"))
+			tb.picture("failed-"+strings.ReplaceAll(t.Name(), "/", "-"), false)
 		}
 		_ = chromedp.Cancel(ctx) // a tab that is gone already is as good
 		cancel()
@@ -76,6 +90,8 @@ func open(t *testing.T, base string, d device) *tab {
 		{Name: "prefers-color-scheme", Value: scheme},
 		{Name: "prefers-reduced-motion", Value: "reduce"},
 	}})
+	// Tabs that are open at the same time are each in front, and have the keyboard.
+	set(tb, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	set(tb, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Accept-Language": d.lang}})
 	return tb
 }
@@ -176,8 +192,11 @@ func (tb *tab) at(prefix string) {
 
 // visible is an expression: an element is there and can be seen.
 func visible(selector string) string {
-	return fmt.Sprintf("document.querySelector(%q)?.checkVisibility()", selector)
+	return fmt.Sprintf("document.querySelector(%q)?.checkVisibility({ visibilityProperty: true })", selector)
 }
+
+// calm is an expression: nothing on the page moves any more.
+const calm = "document.fonts.status === 'loaded' && document.getAnimations().every(a => a.playState !== 'running')"
 
 // settled tells whether an element is where it was when this was last asked,
 // and the fonts are there: what still moves is missed by a pointer.

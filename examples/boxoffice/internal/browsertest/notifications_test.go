@@ -1,0 +1,264 @@
+package browsertest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
+)
+
+// badge is an expression: what the bell shows, empty for nothing.
+const badge = "(e => e && e.checkVisibility() ? e.textContent : '')(document.querySelector('#bell-count'))"
+
+// streaming is an expression: the tab has its stream.
+const streaming = "document.querySelector('#bell')?.dataset.live === 'live'"
+
+// signedIn opens a tab of somebody whose stream is open.
+func signedIn(t *testing.T, f *fake, d device, member, path string) *tab {
+	t.Helper()
+	tb := open(t, f.url(), d)
+	tb.signIn(member)
+	tb.visit(path)
+	tb.until(streaming)
+	return tb
+}
+
+// TestPagesNotifications follows notifications from the stream to the bell, the
+// panel and what is read.
+func TestPagesNotifications(t *testing.T) {
+	f := startFake(t)
+	f.mu.Lock()
+	for i := range 24 {
+		n := f.store("mina", "POST_LIKE", fmt.Sprintf("jun likes show number %d", i), "show-2", time.Now().Add(time.Duration(i-40)*time.Hour))
+		if i < 21 {
+			n.ReadAt = &n.CreatedAt
+		}
+	}
+	f.mu.Unlock()
+	tb := open(t, f.url(), desktop())
+	tb.visit("/")
+	tb.until("document.querySelector('#member [data-signed=out]').checkVisibility()")
+	if eval[bool](tb, "document.querySelector('#bell').checkVisibility()") {
+		t.Error("there is a bell for who is not signed in")
+	}
+	tb.signIn("mina")
+	tb.visit("/")
+	tb.until(streaming + " && " + badge + " === '3'")
+	if n := eval[int](tb, "document.querySelectorAll('.toast').length"); n != 0 {
+		t.Errorf("%d notifications that were there before pop up", n)
+	}
+
+	f.notify("mina", "COMMENT", "jun commented on Moonlight Parade", "show-1")
+	tb.until(badge + " === '4' && document.querySelector('.toast')?.textContent.includes('jun commented on Moonlight Parade')")
+	if role := eval[string](tb, "document.querySelector('.toast').closest('[aria-live]').getAttribute('aria-live')"); role != "polite" {
+		t.Errorf("news is said as %q", role)
+	}
+	if label := eval[string](tb, "document.querySelector('#bell').getAttribute('aria-label')"); label != "Notifications: 4 unread" {
+		t.Errorf("a screen reader hears %q", label)
+	}
+
+	tb.tabTo("#bell")
+	tb.press(kb.Enter)
+	tb.until(visible("#inbox") + " && document.activeElement.id === 'inbox-title' && document.querySelectorAll('#inbox-list li').length === 21")
+	tb.until("document.querySelectorAll('#inbox-list .unread').length === 4 && document.querySelectorAll('.toast').length === 0")
+	tb.tabTo("#inbox-list li:nth-child(2) .tick")
+	tb.press(kb.Enter)
+	tb.until("document.querySelectorAll('#inbox-list .unread').length === 3 && " + badge + " === '3' && document.activeElement.closest('#inbox-list li') !== null")
+	tb.click("#inbox-more")
+	tb.until("document.querySelectorAll('#inbox-list li').length === 25 && !(" + visible("#inbox-more") + ")")
+	f.notify("mina", "FOLLOW", "jun follows you now", "mina")
+	tb.until("document.querySelector('#inbox-list li').textContent.includes('jun follows you now') && document.querySelector('#live').textContent.includes('jun follows you now')")
+	tb.click("#inbox-all")
+	tb.until("document.querySelectorAll('#inbox-list .unread').length === 0 && " + badge + " === '' && !(" + visible("#inbox-all") + ")")
+	f.mu.Lock()
+	if n := f.unread("mina"); n != 0 || f.inbox.readAll != 1 {
+		t.Errorf("after %d requests %d are unread at the office", f.inbox.readAll, n)
+	}
+	f.mu.Unlock()
+	tb.press(kb.Escape)
+	tb.until("!(" + visible("#inbox") + ") && document.activeElement.id === 'bell'")
+
+	f.notify("mina", "RESERVATION", "Your seats A-1, A-2 are booked", "r-1")
+	tb.until(badge + " === '1'")
+	tb.click("#bell")
+	tb.click("#inbox-list li:first-child a")
+	tb.at("/tickets")
+	tb.until(streaming + " && " + badge + " === ''")
+}
+
+// TestPagesNotificationsInEveryTab reads in one tab what another one shows.
+func TestPagesNotificationsInEveryTab(t *testing.T) {
+	f := startFake(t)
+	one := signedIn(t, f, desktop(), "mina", "/")
+	two := one.another("/artists")
+	two.until(streaming)
+	f.notify("mina", "FOLLOW", "jun follows you now", "mina")
+	one.until(badge + " === '1'")
+	two.until(badge + " === '1'")
+	one.click("#bell")
+	one.click("#inbox-list .tick")
+	two.until(badge + " === ''")
+
+	// All at once, also those that are on no page, and not what nobody has seen yet.
+	f.mu.Lock()
+	for i := range 120 {
+		f.store("mina", "POST_LIKE", fmt.Sprintf("jun likes show number %d", i), "show-2", time.Now())
+	}
+	f.mu.Unlock()
+	f.notify("mina", "COMMENT", "jun wrote about Moonlight Parade", "show-1")
+	one.until("document.querySelector('#inbox-list li').textContent.includes('jun wrote')")
+	eval[bool](one, "(document.dispatchEvent(new Event('visibilitychange')), true)")
+	one.until(badge + " === '99+'")
+	f.mu.Lock()
+	unseen := f.store("mina", "FOLLOW", "soo follows you", "mina", time.Now())
+	f.mu.Unlock()
+	one.click("#inbox-all")
+	one.until(badge + " === '1' && document.querySelectorAll('#inbox-list .unread').length === 1")
+	two.until(badge + " === '1'")
+	f.mu.Lock()
+	if n := f.unread("mina"); n != 1 || unseen.ReadAt != nil || f.inbox.readAll != 1 {
+		t.Errorf("after %d requests %d are unread at the office", f.inbox.readAll, n)
+	}
+	f.mu.Unlock()
+	one.click("#inbox-all")
+	two.until(badge + " === ''")
+
+	one.click("#inbox-mute")
+	one.until("document.querySelector('#inbox-mute').checked")
+	boxtest.WaitFor(t, "the office to know that it is muted", func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.inbox.muted["mina"]
+	})
+	two.visit("/")
+	two.click("#bell")
+	two.until("document.querySelector('#inbox-mute').checked")
+
+	// Signing out ends the streams of all tabs.
+	one.press(kb.Escape)
+	one.click("#member button")
+	two.until("!(" + visible("#bell") + ") && !(" + visible("#inbox") + ")")
+	boxtest.WaitFor(t, "the streams to end", func() bool { return f.streams.streaming() == 0 })
+}
+
+// TestPagesEvicted opens a tab more than may be live: the oldest says so, stays
+// away, and takes the place back when somebody wants it.
+func TestPagesEvicted(t *testing.T) {
+	f := startFake(t)
+	first := signedIn(t, f, desktop(), "mina", "/")
+	tabs := []*tab{first}
+	for range 3 {
+		next := first.another("/")
+		next.until(streaming)
+		tabs = append(tabs, next)
+	}
+	first.until("document.querySelector('#bell').dataset.live === 'evicted' && document.querySelector('.toast.stays')?.textContent.includes('Live in another tab')")
+	asked := f.streams.asked()
+	first.click("#bell")
+	first.until(visible("#inbox-state") + " && " + visible("#inbox-here"))
+	first.shot("evicted")
+	f.notify("mina", "FOLLOW", "jun follows you now", "mina")
+	for _, other := range tabs[1:] {
+		other.until(badge + " === '1'")
+	}
+	// Looking at the tab again shows what has happened, and takes no place.
+	eval[bool](first, "(document.dispatchEvent(new Event('visibilitychange')), true)")
+	first.until(badge + " === '1'")
+	if n := f.streams.asked(); n != asked {
+		t.Errorf("the evicted tab has asked for %d streams", n-asked)
+	}
+	first.click("#inbox-here")
+	first.until(streaming + " && !document.querySelector('.toast.stays')")
+	tabs[1].until("document.querySelector('#bell').dataset.live === 'evicted'")
+	tabs[2].until(streaming)
+	tabs[3].until(streaming)
+	boxtest.WaitFor(t, "three streams", func() bool { return f.streams.streaming() == 3 })
+}
+
+// TestPagesEvictedWhileAway is answered 204 when its browser comes back: it was
+// evicted while nobody could tell it.
+func TestPagesEvictedWhileAway(t *testing.T) {
+	f := startFake(t)
+	tb := signedIn(t, f, desktop(), "mina", "/")
+	tb.expect("ERR_", "status of 401")
+	f.streams.set("gone")
+	f.server.CloseClientConnections()
+	tb.until("document.querySelector('#bell').dataset.live === 'evicted'")
+	f.streams.set("")
+	tb.click(".toast.stays .button")
+	tb.until(streaming)
+}
+
+// TestPagesWithoutStreams reads the inbox while there are no streams, and comes back
+// to them by itself.
+func TestPagesWithoutStreams(t *testing.T) {
+	f := startFake(t)
+	f.streams.set("fallback")
+	tb := open(t, f.url(), phone())
+	tb.expect("401", "ERR_")
+	tb.signIn("mina")
+	tb.visit("/")
+	tb.until("document.querySelector('#bell').dataset.live === 'fallback'")
+	tb.click("#bell")
+	tb.until(visible("#inbox-state") + " && document.querySelector('#inbox-state').textContent.includes('away for a moment')")
+	f.notify("mina", "FOLLOW", "jun follows you now", "mina")
+	eval[bool](tb, "(document.dispatchEvent(new Event('visibilitychange')), true)") // as coming back to the tab
+	tb.until(badge + " === '1'")
+	f.streams.set("")
+	tb.until(streaming + " && !(" + visible("#inbox-state") + ")")
+
+	// A ticket that the office does not know any more is no reason to stay away.
+	eval[bool](tb, "(globalThis.setTimeout = ((real) => (fn, ms) => real(fn, Math.min(ms, 300)))(setTimeout), true)")
+	f.streams.set("refuse")
+	f.server.CloseClientConnections()
+	tb.until("document.querySelector('#bell').dataset.live === 'fallback'")
+	f.streams.set("")
+	tb.until(streaming)
+}
+
+// TestPagesHiddenTab gives its place back after a while, and has what it missed when
+// it is seen again.
+func TestPagesHiddenTab(t *testing.T) {
+	f := startFake(t)
+	tb := signedIn(t, f, desktop(), "mina", "/")
+	eval[bool](tb, `(() => {
+		globalThis.setTimeout = ((real) => (fn, ms) => real(fn, ms === 30000 ? 50 : ms))(setTimeout);
+		globalThis.hide = (hidden) => { Object.defineProperty(document, "hidden", { value: hidden, configurable: true }); document.dispatchEvent(new Event("visibilitychange")); };
+		hide(true);
+		return true;
+	})()`)
+	boxtest.WaitFor(t, "the stream to end", func() bool { return f.streams.streaming() == 0 })
+	f.notify("mina", "FOLLOW", "jun follows you now", "mina")
+	eval[bool](tb, "(hide(false), true)")
+	tb.until(streaming + " && " + badge + " === '1'")
+	f.notify("mina", "FOLLOW", "soo follows you now", "mina")
+	tb.until(badge + " === '2' && [...document.querySelectorAll('.toast')].some((news) => news.textContent.includes('soo follows you'))")
+}
+
+// TestPagesResume goes from page to page without hearing anything twice, and
+// survives a restart of the office.
+func TestPagesResume(t *testing.T) {
+	f := startFake(t)
+	tb := signedIn(t, f, desktop(), "mina", "/")
+	tb.expect("ERR_")
+	f.notify("mina", "FOLLOW", "jun follows you now", "mina")
+	tb.until("document.querySelectorAll('.toast').length === 1")
+	tb.visit("/artists")
+	tb.until(streaming + " && " + badge + " === '1'")
+	f.stop()
+	tb.until("!(" + streaming + ")")
+	f.mu.Lock()
+	f.store("mina", "FOLLOW", "soo follows you now", "mina", time.Now())
+	f.mu.Unlock()
+	f.start(t, f.address)
+	f.sockets(true)
+	tb.until(streaming + " && " + badge + " === '2'")
+	f.notify("mina", "FOLLOW", "min follows you now", "mina")
+	tb.until(badge + " === '3'")
+	if n := eval[int](tb, "[...document.querySelectorAll('.toast')].filter(e => e.textContent.includes('jun')).length"); n != 0 {
+		t.Error("what was seen before pops up again")
+	}
+}
