@@ -27,6 +27,7 @@ var beside = []string{
 	"./internal/migrate", "./internal/pgdb", "./internal/mysqldb", "./internal/redisdb", "./internal/servicetest",
 	"./internal/sqllog/logbus", "./internal/sqllog/sqllogtest", "./internal/txbus",
 	"./examples/boxoffice/internal/ops", "./examples/boxoffice/internal/store",
+	"./examples/boxoffice/internal/chat", "./examples/boxoffice/internal/live",
 	"./examples/boxoffice/internal/limitproof", "./examples/boxoffice/internal/meter", "./examples/boxoffice/internal/scenarios",
 	"./bench/batchbench", "./bench/busbench", "./bench/kafkabench", "./bench/limitbench",
 	"./bench/onsale", "./bench/outboxbench", "./bench/place", "./bench/queuebench", "./bench/redisserver",
@@ -39,6 +40,7 @@ var alone = []string{"./internal/faulttest", "./examples/boxoffice/internal/mirr
 var business = []string{
 	"./examples/boxoffice/internal/catalog", "./examples/boxoffice/internal/booking",
 	"./examples/boxoffice/internal/payment", "./examples/boxoffice/internal/stats", "./examples/boxoffice/internal/artist",
+	"./examples/boxoffice/internal/social", "./examples/boxoffice/internal/inbox", "./examples/boxoffice/internal/chat",
 }
 
 func main() {

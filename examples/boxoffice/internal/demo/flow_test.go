@@ -52,7 +52,7 @@ func TestBookingFlow(t *testing.T) {
 			c.program, c.temp = program, t.TempDir()
 			var out, errs bytes.Buffer
 			code := run(t.Context(), c, screen.New(&out, true), &errs)
-			if code != 0 || !strings.Contains(out.String(), "OK: all 25 checks hold") {
+			if code != 0 || !strings.Contains(out.String(), "OK: all 34 checks hold") {
 				t.Errorf("exit %d\n%s\n%s", code, out.String(), errs.String())
 			}
 		})

@@ -92,6 +92,7 @@ func sound() *result {
 	r := &result{elapsed: time.Second, cores: 2, office: figures{}, began: figures{}, load: &readers{turned: []time.Duration{time.Second}}}
 	r.after.Classes = map[string]upstream.Class{"high": {Calls: 100}, "low": {Calls: 350}}
 	r.after.Calls, r.after.Worst.Calls = 450, 470
+	r.served.Classes = map[string]upstream.Class{"high": {Calls: 110}, "low": {Calls: 360}}
 	return r
 }
 
@@ -104,7 +105,7 @@ func TestWindowsAboveTheLimit(t *testing.T) {
 		"nothing":      {func(*result) {}, "", true},
 		"a window":     {func(r *result) { r.after.Violations = 1 }, "BROKEN  windows above 500", false},
 		"a ban":        {func(r *result) { r.after.Bans = 1 }, "BROKEN  windows above 500", false},
-		"no low":       {func(r *result) { r.after.Classes["low"] = upstream.Class{} }, "BROKEN  high and low", false},
+		"no low":       {func(r *result) { r.served.Classes["low"] = upstream.Class{} }, "BROKEN  high and low", false},
 		"never fresh":  {func(r *result) { r.load.never = 1 }, "BROKEN  every artist", false},
 		"a failure":    {func(r *result) { r.load.failed, r.load.failure = 1, io.EOF }, "BROKEN  every read was answered: 1 failed, the first with: EOF", false},
 		"slow refresh": {func(r *result) { r.load.turned[0] = 4 * time.Second }, "MISSED  high, from the read until fresh", true},

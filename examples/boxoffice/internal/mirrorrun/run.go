@@ -24,6 +24,7 @@ type result struct {
 	cfg           settings
 	elapsed       time.Duration
 	before, after upstream.Stats // the load
+	served        upstream.Stats // when all that it asked for was served or given up
 	office        figures        // at its end
 	began         figures
 	cpuUpstream   time.Duration
@@ -46,6 +47,10 @@ func measure(ctx context.Context, c settings, o *office, say func(format string,
 	r := &result{cfg: c, cores: runtime.GOMAXPROCS(0)}
 	say("The mirror works at its budget for %d s …\n", c.seconds)
 	if err := r.underLoad(ctx, c, o); err != nil {
+		return r, err
+	}
+	var err error
+	if r.served, err = witness(ctx, o.http, o.witness); err != nil {
 		return r, err
 	}
 	if err := o.demand.rest(ctx); err != nil {

@@ -52,6 +52,13 @@ const (
 	checkOdd          = "fans saw nothing odd"
 	checkPlaces       = "nobody inside beyond the places"
 	checkOrder        = "let in in order of arrival"
+	checkLikes        = "likes and follows are as told"
+	checkNotices      = "every booking is in the inbox once"
+	checkStreams      = "nothing came twice on one stream"
+	checkKept         = "what came live is kept"
+	checkComments     = "comments are as told"
+	checkCounts       = "comment counts are the comments"
+	checkChat         = "chat messages are as told, in order"
 )
 
 // audit is one run.
@@ -79,6 +86,7 @@ func Run(ctx context.Context, s Subject) (Result, error) {
 	a.judgePayments()
 	a.judgeSeats(ctx)
 	a.judgeLedger(ctx)
+	a.judgeCommunity(ctx)
 	a.judgeOps(ctx)
 	a.judgeRooms()
 	if ctx.Err() != nil {

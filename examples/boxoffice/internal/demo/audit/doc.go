@@ -12,6 +12,14 @@
 //	no seat promised to two fans            two tickets for one seat                          same
 //	the seat plan is the fans' tickets      a SOLD seat without ticket, or the reverse        same
 //	nothing is left open                    PENDING or PROCESSING at rest                     same
+//	likes and follows are as told           a fan likes or follows what it was not told         same
+//	every booking is in the inbox once      a confirmed reservation has no notice, or two       same
+//	nothing came twice on one stream        a live stream told the same twice                   same
+//	what came live is kept                  a stream or the inbox told what is not there now    same
+//	comments are as told                    one is missing, is there twice, or was deleted      same, TestPosted
+//	comment counts are the comments         a show tells another number than it lists           same
+//	chat messages are as told, in order     one is missing or there twice; two of a sender are
+//	                                        in another order; a place is left out               same, TestPosted, TestOrderOfMessages
 //	ledger: one by one                      a charge without payment, or the reverse          same
 //	ledger: one charge per key              a duplicate key or reference                      same
 //	nothing was dead-lettered or parked     an event was given up                             same

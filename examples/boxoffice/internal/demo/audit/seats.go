@@ -33,10 +33,7 @@ func (a *audit) judgeSeats(ctx context.Context) {
 // seatPlans reads every show's seats and compares them with what is promised.
 func (a *audit) seatPlans(ctx context.Context, promised map[string]string) (sold int, err error) {
 	v := visitor{client: a.s.Office.Client}
-	if err := v.signIn(ctx, "auditor"); err != nil {
-		return 0, err
-	}
-	shows, err := v.shows(ctx)
+	shows, err := v.arrive(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -18,6 +18,7 @@ func (a *audit) askFans(ctx context.Context) {
 	}
 	a.find.announce(checkReservations, "%d reservations", holds)
 	a.find.announce(checkPayments, "%d payments", payments)
+	a.announceInboxes()
 	places := make(chan struct{}, 16)
 	var wg sync.WaitGroup
 	for _, rec := range a.records {
@@ -54,6 +55,7 @@ func (a *audit) askFan(ctx context.Context, rec *crowd.Record) {
 		a.payments = append(a.payments, payment{now, rec.Member})
 		a.mu.Unlock()
 	}
+	a.askCommunity(ctx, rec)
 }
 
 func (a *audit) askTickets(ctx context.Context, member, token string) {

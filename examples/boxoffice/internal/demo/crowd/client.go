@@ -63,6 +63,7 @@ type Call struct {
 	Key          string // Idempotency-Key
 	Body         any
 	Once         bool  // do not repeat when the answer was lost
+	Sent         *int  // optional: counts how often it was sent
 	Accept       []int // statuses besides 2xx that are answers, not errors
 }
 
@@ -81,6 +82,9 @@ func (c *Client) Do(ctx context.Context, call Call, into any) (int, error) {
 	deadline := time.Now().Add(c.Patience)
 	wait := 20 * time.Millisecond
 	for {
+		if call.Sent != nil {
+			*call.Sent++
+		}
 		code, retryAfter, answer, err := c.once(ctx, call, body)
 		switch {
 		case ctx.Err() != nil:

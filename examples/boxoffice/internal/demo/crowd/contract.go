@@ -23,8 +23,9 @@ type Place struct {
 
 // Show is one of GET /api/shows.
 type Show struct {
-	ID    string `json:"id"`
-	Seats struct {
+	ID           string `json:"id"`
+	CommentCount int64  `json:"commentCount"`
+	Seats        struct {
 		Total     int `json:"total"`
 		Available int `json:"available"`
 		Held      int `json:"held"`
@@ -76,3 +77,59 @@ type PaymentAnswer struct {
 	Amount        int64  `json:"amount"`
 	FailureReason string `json:"failureReason"`
 }
+
+// Comment is the answer of POST /api/shows/{id}/comments.
+type Comment struct {
+	ID       string `json:"id"`
+	MemberID string `json:"memberId"`
+	Text     string `json:"text"`
+}
+
+// Comments is the answer of GET /api/shows/{id}/comments, newest first.
+type Comments struct {
+	Comments []Comment `json:"comments"`
+}
+
+// Liked is the answer of GET /api/me/likes.
+type Liked struct {
+	Shows []string `json:"shows"`
+}
+
+// Followed is the answer of GET /api/me/follows.
+type Followed struct {
+	Members []string `json:"members"`
+}
+
+// Accepted is the answer of POST /api/rooms/{id}/messages.
+type Accepted struct {
+	ID string `json:"id"`
+}
+
+// Messages is the answer of GET /api/rooms/{id}/messages, in order.
+type Messages struct {
+	Messages []Message `json:"messages"`
+}
+
+// Message is one of a chat room.
+type Message struct {
+	ID       string `json:"id"`
+	Seq      int64  `json:"seq"`
+	SenderID string `json:"senderId"`
+	Message  string `json:"message"`
+}
+
+// Inbox is the answer of GET /api/notifications, newest first.
+type Inbox struct {
+	Notifications []Notice `json:"notifications"`
+}
+
+// Notice is a notification, in the inbox and on a live stream.
+type Notice struct {
+	ID      string `json:"id"`
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	RefID   string `json:"refId"`
+}
+
+// NoticeBooking is the type of those about a member's own seats.
+const NoticeBooking = "RESERVATION"

@@ -17,7 +17,8 @@ type Config struct {
 	// Fans who come; 0 means they keep coming until [Crowd.LastCall].
 	Fans int
 	// Concurrency is how many fans act at a time. Default 256, and never more
-	// than Fans. Each costs a connection and a goroutine.
+	// than Fans. Each costs up to three connections and goroutines: for its plan, for
+	// what it does among the others, and for a live stream.
 	Concurrency int
 	// Seed makes plans, choices and payment keys the same in every run. What
 	// happens between fans still depends on timing.
@@ -83,6 +84,7 @@ type Crowd struct {
 	client *Client
 	meter  *Meter
 	rooms  rooms
+	alerts alerts
 
 	last     chan struct{}
 	lastOnce sync.Once
@@ -104,7 +106,7 @@ func New(cfg Config) (*Crowd, error) {
 	meter := newMeter()
 	return &Crowd{
 		cfg: cfg, meter: meter, last: make(chan struct{}), ends: map[End]int{},
-		client: &Client{URL: cfg.URL, Others: cfg.Others, HTTP: NewHTTP(cfg.Concurrency), Patience: cfg.Patience, Meter: meter},
+		client: &Client{URL: cfg.URL, Others: cfg.Others, HTTP: NewHTTP(3 * cfg.Concurrency), Patience: cfg.Patience, Meter: meter},
 	}, nil
 }
 
@@ -136,8 +138,11 @@ func (c *Crowd) Run(ctx context.Context) error {
 // LastCall lets no more fans in. Those inside finish their visits.
 func (c *Crowd) LastCall() { c.lastOnce.Do(func() { close(c.last) }) }
 
+// member is the name of a fan.
+func (c *Crowd) member(i int) string { return fmt.Sprintf("fan-%s-%d", c.cfg.Run, i) }
+
 func (c *Crowd) visit(ctx context.Context, i int) {
-	rec := &Record{Member: fmt.Sprintf("fan-%s-%d", c.cfg.Run, i), Plan: planOf(c.cfg.Seed, i)}
+	rec := &Record{Member: c.member(i), Plan: planOf(c.cfg.Seed, i)}
 	c.mu.Lock()
 	c.active++
 	c.records = append(c.records, rec)
@@ -196,6 +201,9 @@ type Progress struct {
 	Ends   map[End]int
 
 	Requests, Lost, Busy, Conflicts, PaidTwice, Violations int
+	// Comments written, chat messages accepted, notifications that came live, and live
+	// streams that broke and came back.
+	Comments, Messages, Notices, Reopened int
 }
 
 // Progress reports how far the crowd is.
@@ -206,6 +214,8 @@ func (c *Crowd) Progress() Progress {
 		Fans: c.cfg.Fans, Active: c.active, Ends: make(map[End]int, len(c.ends)), Violations: c.violated,
 		Requests: c.meter.Requests(), Lost: c.meter.Counter(countLost), Busy: c.meter.Counter(countBusy),
 		Conflicts: c.meter.Counter(countConflict), PaidTwice: c.meter.Counter(countTwice),
+		Comments: c.meter.Counter(countComment), Messages: c.meter.Counter(countMessage),
+		Notices: c.meter.Counter(countNotice), Reopened: c.meter.Counter(countReopened),
 	}
 	for end, n := range c.ends {
 		p.Ends[end] = n

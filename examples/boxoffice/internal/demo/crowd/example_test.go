@@ -14,6 +14,8 @@ func ExampleNew() {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/login", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `{"token":"t"}`) })
 	mux.HandleFunc("GET /api/shows", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `[]`) })
+	mux.HandleFunc("GET /api/notifications", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `{"notifications":[]}`) })
+	mux.HandleFunc("GET /api/notifications/stream", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "text/event-stream") })
 	server := httptest.NewServer(mux)
 	defer server.Close()
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -27,22 +28,43 @@ type fan struct {
 	inside map[string]bool   // or in line, by event
 }
 
-// visit is all that a fan does. It leaves no place behind that others wait for.
-func (f *fan) visit(ctx context.Context) (End, error) {
-	end, err := f.carryOut(ctx)
+// visit is all that a fan does: its plan, and beside it its share among the others,
+// with a live stream open. It leaves no place behind that others wait for.
+func (f *fan) visit(ctx context.Context) (end End, err error) {
+	if f.rec.Token, err = f.signIn(ctx, f.rec.Member); err != nil {
+		return "", err
+	}
+	chance := mingling(f.crowd.cfg.Seed, f.index)
+	share := shareOf(chance, f.index)
+	listening, hangUp := context.WithCancel(ctx)
+	var stream sync.WaitGroup
+	if share.Listen {
+		l := &listener{fan: f, told: &f.rec.Stream}
+		stream.Go(func() { l.listen(listening) })
+	}
+	g := &guest{fan: f, share: share, chance: chance, told: &f.rec.Community}
+	mingled := make(chan error, 1)
+	go func() { mingled <- g.mingle(ctx) }()
+
+	end, err = f.carryOut(ctx)
 	for event := range f.inside {
 		if left := f.leave(ctx, event); err == nil {
 			err = left
 		}
 	}
+	if with := <-mingled; err == nil {
+		err = with
+	}
+	if err == nil {
+		err = f.readInbox(ctx)
+	}
+	hangUp()
+	stream.Wait()
 	return end, err
 }
 
 // carryOut does what the plan says.
 func (f *fan) carryOut(ctx context.Context) (_ End, err error) {
-	if f.rec.Token, err = f.signIn(ctx, f.rec.Member); err != nil {
-		return "", err
-	}
 	if f.rec.Plan == PlanMembership {
 		return f.buyMembership(ctx)
 	}
@@ -218,11 +240,13 @@ func (f *fan) refund(ctx context.Context, held *Reservation, p *Payment) (End, e
 }
 
 // think is the pause of a person between two steps.
-func (f *fan) think(ctx context.Context) error {
-	if f.crowd.cfg.Think < 0 {
+func (f *fan) think(ctx context.Context) error { return think(ctx, f.chance, f.crowd.cfg.Think) }
+
+func think(ctx context.Context, chance *rand.Rand, longest time.Duration) error {
+	if longest < 0 {
 		return ctx.Err()
 	}
-	return Sleep(ctx, time.Duration(f.chance.Int64N(int64(f.crowd.cfg.Think)+1)))
+	return Sleep(ctx, time.Duration(chance.Int64N(int64(longest)+1)))
 }
 
 var errStuck = errors.New("nothing changed within the fan's patience")

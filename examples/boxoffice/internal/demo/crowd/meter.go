@@ -122,4 +122,8 @@ const (
 	countBusy     = "busy"          // 429, 502, 503, 504: repeated
 	countConflict = "seat conflict" // a hold that another fan was faster with
 	countTwice    = "paid twice"    // repeated payments with one key
+	countComment  = "comment"       // written
+	countMessage  = "chat message"  // accepted
+	countNotice   = "notice"        // a notification that came live
+	countReopened = "reopened"      // live streams that broke and came back
 )

@@ -48,6 +48,50 @@ func TestEveryPlanOccurs(t *testing.T) {
 	}
 }
 
+func TestSharesAreDeterministic(t *testing.T) {
+	shares := func(seed uint64) (out []Share) {
+		for i := range 300 {
+			out = append(out, shareOf(mingling(seed, i), i))
+		}
+		return out
+	}
+	if !slices.Equal(shares(7), shares(7)) {
+		t.Error("the same seed gave other shares")
+	}
+	if slices.Equal(shares(7), shares(8)) {
+		t.Error("another seed gave the same shares")
+	}
+	if slices.Equal(shares(7)[:150], shares(7)[150:]) {
+		t.Error("all fans do the same")
+	}
+}
+
+func TestEveryShareOccurs(t *testing.T) {
+	for seed := range uint64(50) {
+		seen := map[string]int{}
+		note := func(name string, is bool) {
+			if is {
+				seen[name]++
+			}
+		}
+		for i := range 200 {
+			s := shareOf(mingling(seed, i), i)
+			note("view", s.View)
+			note("like", s.Like && !s.Unlike)
+			note("unlike", s.Like && s.Unlike)
+			note("comment", s.Comment && !s.Delete)
+			note("delete", s.Comment && s.Delete)
+			note("say", s.Say > 1)
+			note("follow", s.Follow > 0)
+			note("listen", s.Listen)
+			note("nothing without", s.Unlike && !s.Like || s.Delete && !s.Comment || s.Follow > i)
+		}
+		if len(seen) != 8 || seen["nothing without"] > 0 {
+			t.Errorf("seed %d: %v", seed, seen)
+		}
+	}
+}
+
 func TestHistogram(t *testing.T) {
 	var h Histogram
 	if h.Quantile(0.5) != 0 {

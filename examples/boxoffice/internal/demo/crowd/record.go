@@ -1,6 +1,9 @@
 package crowd
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Record is what one fan asked for and was told. A record is complete once the
 // crowd has ended; nobody may change it.
@@ -13,7 +16,45 @@ type Record struct {
 	Reservations []*Reservation
 	Payments     []*Payment
 	Friend       *Friend // who got the fan's ticket, if anybody
+	Community    Community
+	Stream       Stream
 }
+
+// Community is what a fan did among the others, and was told of it.
+type Community struct {
+	Like     *Like
+	Follows  string // a member whom it follows, if any
+	Comment  *Said
+	Messages []*Said  // in the order in which it sent them
+	Read     []string // the notifications it found in its inbox at the end
+}
+
+// Like is what a fan thinks of a show.
+type Like struct {
+	Show  string
+	Told  bool // its last wish was answered
+	Likes bool // what it wished last
+}
+
+// Said is a comment on a show, or a message in its room. No two have the same text.
+type Said struct {
+	Place string // the show, or the room
+	Text  string
+	ID    string // empty when no answer ever came
+	Sent  int    // how often it was sent: each time may have made one
+	// Deleting says that the fan asked to delete it, and Deleted that this was
+	// answered.
+	Deleting, Deleted bool
+}
+
+// Stream is what a fan was told live.
+type Stream struct {
+	Opened  int      // how often: it comes back when it breaks
+	Notices []string // ids of notifications, each once
+	Twice   []string // what came twice between opening and end
+}
+
+func (s *Stream) has(notice string) bool { return slices.Contains(s.Notices, notice) }
 
 // Friend is a member whom a fan gave its ticket to.
 type Friend struct {

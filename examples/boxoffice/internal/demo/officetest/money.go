@@ -67,6 +67,7 @@ func (o *Office) charge(p *payment) {
 	case res.Status == crowd.Held:
 		res.Status = crowd.Confirmed
 		o.mark(res.ReservationID, "SOLD")
+		o.booked(res)
 		if o.strikes(TakeBack) {
 			o.later(200*time.Millisecond, func() { o.end(res.ReservationID, crowd.Confirmed) })
 		}

@@ -41,6 +41,21 @@ const (
 	Silent          Fault = "operators get no answer"
 	Overfull        Fault = "more are inside than may be"
 	PushIn          Fault = "who comes later stands before those who wait"
+	LoseComment     Fault = "a comment is forgotten"
+	DoubleComment   Fault = "a comment is written twice"
+	KeepComment     Fault = "a deleted comment stays"
+	MiscountComment Fault = "a comment is not counted"
+	LoseLike        Fault = "likes are forgotten"
+	KeepLike        Fault = "likes stay that were taken back"
+	LoseFollow      Fault = "who is followed is forgotten"
+	LoseMessage     Fault = "an accepted message is not in the room"
+	DoubleMessage   Fault = "a message is in the room twice"
+	SwapMessages    Fault = "a room tells its messages in another order"
+	LoseNotice      Fault = "a booking is in nobody's inbox"
+	DoubleNotice    Fault = "a booking is in the inbox twice"
+	StreamTwice     Fault = "streams tell everything twice"
+	StreamOnly      Fault = "streams tell what is not in the inbox"
+	StreamAlert     Fault = "streams tell of a message that is in no room"
 )
 
 // Admin is the admin token.
@@ -53,6 +68,7 @@ type Office struct {
 	fault  Fault
 	hold   time.Duration
 	drop   func(*http.Request) bool
+	cut    func(*http.Request, int) bool
 	ledger *ledger
 
 	threshold int
@@ -65,6 +81,7 @@ type Office struct {
 	reservations map[string]*reservation
 	payments     map[string]*payment // by id
 	keys         map[string]*payment
+	community    community
 	once         sync.Once // the fault happens one time
 	jobs         sync.WaitGroup
 }
@@ -94,6 +111,8 @@ type Config struct {
 	Threshold int
 	// Drop chooses requests whose answer gets lost after they took effect.
 	Drop func(*http.Request) bool
+	// Cut chooses live streams that break once they have told so many events.
+	Cut func(r *http.Request, told int) bool
 }
 
 // Start starts a fake box office and its gateway for the time of a test.
@@ -108,9 +127,9 @@ func Start(t *testing.T, cfg Config) *Office {
 	money := newLedger()
 	gs := httptest.NewServer(money)
 	o := &Office{
-		GatewayURL: gs.URL, ledger: money, fault: cfg.Fault, hold: cfg.Hold, drop: cfg.Drop,
+		GatewayURL: gs.URL, ledger: money, fault: cfg.Fault, hold: cfg.Hold, drop: cfg.Drop, cut: cfg.Cut,
 		threshold: cfg.Threshold, inside: map[string]map[string]bool{}, line: map[string][]string{}, seats: map[string][]*seat{},
-		reservations: map[string]*reservation{}, payments: map[string]*payment{}, keys: map[string]*payment{},
+		reservations: map[string]*reservation{}, payments: map[string]*payment{}, keys: map[string]*payment{}, community: newCommunity(),
 	}
 	for show := 1; show <= 2; show++ {
 		id := fmt.Sprint("show-", show)
@@ -147,6 +166,19 @@ func (o *Office) handler() http.Handler {
 		"POST /api/memberships":          o.pay,
 		"GET /api/admin/invariants":      o.invariants,
 		"GET /api/admin/ops":             o.ops,
+		"POST /api/shows/{id}/view":      o.view,
+		"POST /api/shows/{id}/like":      o.like,
+		"DELETE /api/shows/{id}/like":    o.like,
+		"GET /api/me/likes":              o.likes,
+		"POST /api/members/{id}/follow":  o.follow,
+		"GET /api/me/follows":            o.follows,
+		"POST /api/shows/{id}/comments":  o.comment,
+		"GET /api/shows/{id}/comments":   o.comments,
+		"DELETE /api/comments/{id}":      o.deleteComment,
+		"POST /api/rooms/{id}/join":      o.join,
+		"POST /api/rooms/{id}/messages":  o.say,
+		"GET /api/rooms/{id}/messages":   o.messages,
+		"GET /api/notifications":         o.inbox,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			code, body := handle(r)
@@ -158,6 +190,7 @@ func (o *Office) handler() http.Handler {
 			_ = json.NewEncoder(w).Encode(body)
 		})
 	}
+	mux.HandleFunc("GET /api/notifications/stream", o.stream)
 	return mux
 }
 
@@ -180,6 +213,9 @@ func (o *Office) strikes(f Fault) (hit bool) {
 func (o *Office) login(r *http.Request) (int, any) {
 	var in struct{ MemberID string }
 	_ = json.NewDecoder(r.Body).Decode(&in)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.community.known[in.MemberID] = true
 	return 200, crowd.Login{Token: "member:" + in.MemberID}
 }
 
@@ -188,7 +224,10 @@ func (o *Office) shows(*http.Request) (int, any) {
 	defer o.mu.Unlock()
 	var list []crowd.Show
 	for id, seats := range o.seats {
-		s := crowd.Show{ID: id}
+		s := crowd.Show{ID: id, CommentCount: int64(len(o.community.comments[id]))}
+		if o.fault == MiscountComment {
+			s.CommentCount++
+		}
 		s.Seats.Total = len(seats)
 		for _, x := range seats {
 			if x.Status == "AVAILABLE" || o.fault == SellTwice {

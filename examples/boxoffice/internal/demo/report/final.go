@@ -17,7 +17,8 @@ func Crowd(s *screen.Screen, p crowd.Progress, steps []crowd.Step, elapsed time.
 	fmt.Fprintf(&b, "\n%s\n  %s fans in %.1f s (%.1f/s); %s requests answered (%.0f/s), %d lost, %d busy\n",
 		s.Strong("The crowd"), thousands(p.Done), elapsed.Seconds(), float64(p.Done)/seconds,
 		thousands(p.Requests), float64(p.Requests)/seconds, p.Lost, p.Busy)
-	fmt.Fprintf(&b, "  %s\n  %d seat conflicts, %d repeated payments\n", screen.Wrap(ends(p), s.Width()-2, 2), p.Conflicts, p.PaidTwice)
+	fmt.Fprintf(&b, "  %s\n  %d seat conflicts, %d repeated payments\n  %s\n", screen.Wrap(ends(p), s.Width()-2, 2), p.Conflicts, p.PaidTwice,
+		screen.Wrap(talk(p), s.Width()-2, 2))
 	rows := make([][]string, 0, len(steps))
 	for _, step := range steps {
 		rows = append(rows, []string{

@@ -48,6 +48,7 @@ func Frame(p crowd.Progress, rate float64, ops audit.Ops, width int) []string {
 	add("fans", ends(p))
 	add("requests", fmt.Sprintf("%s answered, %.0f/s, %d lost, %d busy; %d seat conflicts, %d repeated payments",
 		thousands(p.Requests), rate, p.Lost, p.Busy, p.Conflicts, p.PaidTwice))
+	add("community", talk(p))
 	add("events", events(ops))
 	if p.Violations > 0 {
 		add("WRONG", fmt.Sprintf("fans met %d answers that must not be", p.Violations))
@@ -61,11 +62,20 @@ func Line(elapsed time.Duration, p crowd.Progress, rate float64, ops audit.Ops) 
 	if p.Fans > 0 {
 		done += " of " + thousands(p.Fans)
 	}
-	line := fmt.Sprintf("%4.0fs  %s fans done, %d inside: %s | %.0f requests/s | %s", elapsed.Seconds(), done, p.Active, ends(p), rate, events(ops))
+	line := fmt.Sprintf("%4.0fs  %s fans done, %d inside: %s | %s | %.0f requests/s | %s", elapsed.Seconds(), done, p.Active, ends(p), talk(p), rate, events(ops))
 	if p.Violations > 0 {
 		line += fmt.Sprintf(" | WRONG: %d", p.Violations)
 	}
 	return line
+}
+
+// talk is what fans said, and what they were told live.
+func talk(p crowd.Progress) string {
+	text := fmt.Sprintf("%s comments, %s chat messages, %s live notices", thousands(p.Comments), thousands(p.Messages), thousands(p.Notices))
+	if p.Reopened > 0 {
+		text += fmt.Sprintf(", %s streams came back", thousands(p.Reopened))
+	}
+	return text
 }
 
 func ends(p crowd.Progress) string {

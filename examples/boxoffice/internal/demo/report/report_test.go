@@ -21,6 +21,7 @@ func sample(t *testing.T) (crowd.Progress, audit.Ops) {
 		t.Fatal(err)
 	}
 	return crowd.Progress{Fans: 200, Done: 50, Active: 20, Requests: 12345, Violations: 1,
+		Comments: 1500, Messages: 60, Notices: 7, Reopened: 3,
 		Ends: map[crowd.End]int{crowd.EndConfirmed: 40, crowd.EndDeclined: 10}}, ops
 }
 
@@ -36,7 +37,7 @@ func TestFrameFitsAndTells(t *testing.T) {
 		}
 		plain := strings.Join(strings.Fields(text), " ")
 		for _, want := range []string{"50 of 200 fans", "40 confirmed, 10 declined", "12,345 answered, 321/s", "1,234 published, 5 waiting",
-			"3,000 handled, 2 waiting, 4 in flight", "3 duplicates skipped", "6 dead letters", "met 1 answers"} {
+			"3,000 handled, 2 waiting, 4 in flight", "3 duplicates skipped", "1,500 comments, 60 chat messages, 7 live notices, 3 streams came back", "6 dead letters", "met 1 answers"} {
 			if !strings.Contains(plain, want) {
 				t.Errorf("width %d lacks %q:\n%s", width, want, text)
 			}
@@ -47,10 +48,21 @@ func TestFrameFitsAndTells(t *testing.T) {
 func TestLineTells(t *testing.T) {
 	p, ops := sample(t)
 	line := Line(7*time.Second, p, 321, ops)
-	for _, want := range []string{"7s", "50 of 200 fans", "40 confirmed", "321 requests/s", "1,234 published", "WRONG: 1"} {
+	for _, want := range []string{"7s", "50 of 200 fans", "40 confirmed", "60 chat messages", "321 requests/s", "1,234 published", "WRONG: 1"} {
 		if !strings.Contains(line, want) || strings.Contains(line, "\n") {
 			t.Errorf("%q lacks %q, or is not one line", line, want)
 		}
+	}
+}
+
+func TestCrowdTells(t *testing.T) {
+	p, _ := sample(t)
+	got := Crowd(screen.New(&bytes.Buffer{}, true), p, nil, time.Second)
+	if !strings.Contains(got, "\n  1,500 comments, 60 chat messages, 7 live notices, 3 streams came back\n") {
+		t.Errorf("%s", got)
+	}
+	if p.Reopened = 0; strings.Contains(Crowd(screen.New(&bytes.Buffer{}, true), p, nil, time.Second), "came back") {
+		t.Error("streams came back, and none broke")
 	}
 }
 
