@@ -105,14 +105,13 @@ LEFT JOIN (SELECT consumer_group, event_type, COUNT(DISTINCT event_id) AS n FROM
 WHERE COALESCE(d.n, 0) <> e.expected
 
 -- name: CommentCounts
--- A count may be late for as long as $1 says; then it is wrong.
+-- A count may be late for a while; then it is wrong.
 SELECT 'show ' || s.show_id || ' counts ' || s.comment_count || ' comments, the rows say ' || COALESCE(c.visible, 0)
-FROM shows s LEFT JOIN (
+FROM shows s CROSS JOIN (SELECT now_ms() - $1 AS since) g LEFT JOIN (
   SELECT show_id, COUNT(*) - COUNT(deleted_at) AS visible, MAX(created_at) AS written, MAX(deleted_at) AS deleted
   FROM comments GROUP BY show_id
 ) c ON c.show_id = s.show_id
-WHERE s.comment_count <> COALESCE(c.visible, 0)
-  AND COALESCE(c.written, 0) <= now_ms() - $1 AND COALESCE(c.deleted, 0) <= now_ms() - $1
+WHERE s.comment_count <> COALESCE(c.visible, 0) AND COALESCE(c.written, 0) <= g.since AND COALESCE(c.deleted, 0) <= g.since
 
 -- name: ChatPlaces
 -- The places of a room are 1 to the last one that was given out.
@@ -140,14 +139,14 @@ FROM payments WHERE refund_state = 'REQUESTED' AND refund_asked_at <= now_ms() -
 
 -- name: Moving
 -- What is under way in the tables: holds that are over, payments, refunds, comments
--- that were written or deleted since $1 ms ago and are not counted.
+-- that were written or deleted a while ago and are not counted.
 SELECT (SELECT COUNT(*) FROM reservations WHERE status = 'PENDING' AND hold_expires_at <= now_ms())
      + (SELECT COUNT(*) FROM payments WHERE status = 'PROCESSING' OR refund_state = 'REQUESTED')
-     + (SELECT COUNT(*) FROM shows s JOIN (
+     + (SELECT COUNT(*) FROM shows s CROSS JOIN (SELECT now_ms() - $1 AS since) g JOIN (
           SELECT show_id, COUNT(*) - COUNT(deleted_at) AS visible, MAX(created_at) AS written, MAX(deleted_at) AS deleted
           FROM comments GROUP BY show_id
         ) c ON c.show_id = s.show_id
-        WHERE s.comment_count <> c.visible AND (c.written > now_ms() - $1 OR c.deleted > now_ms() - $1))
+        WHERE s.comment_count <> c.visible AND (c.written > g.since OR c.deleted > g.since))
 
 -- name: Balance
 -- Kept payments of reservations, and confirmed reservations: equal numbers.
