@@ -97,10 +97,12 @@ func TestPositionsUnderConcurrentWriters(t *testing.T) {
 			t.Fatal(err)
 		}
 		var left int
-		if err := db.QueryRow("SELECT COUNT(*) FROM watermill_topic WHERE position IS NULL").Scan(&left); err != nil {
+		var given int64
+		const state = "SELECT COUNT(*), (SELECT last_position FROM wm_positions) FROM watermill_topic WHERE position IS NULL"
+		if err := db.QueryRow(state).Scan(&left, &given); err != nil {
 			t.Fatal(err)
 		}
-		if n == 0 && left == 0 {
+		if n == 0 && left == 0 && dialect.last("topic") == given {
 			break
 		}
 	}
@@ -175,6 +177,25 @@ func follow(db *sql.DB, last, known int64, next map[string]int) (n, at int64, er
 		n++
 	}
 	return n, last, rows.Err()
+}
+
+// Of two that looked at the same time the one who saw less may speak last.
+func TestKnownNeverGoesBack(t *testing.T) {
+	w := newWatermillSQL()
+	for _, given := range []int64{3, 7, 5} {
+		w.learn("topic", given)
+	}
+	if got := w.last("topic"); got != 7 {
+		t.Errorf("position %d is known after 3, 7 and 5, want 7", got)
+	}
+	var wg sync.WaitGroup
+	for n := range int64(64) {
+		wg.Go(func() { w.learn("topic", 1000-n) })
+	}
+	wg.Wait()
+	if got := w.last("topic"); got != 1000 {
+		t.Errorf("position %d is known, want the highest, 1000", got)
+	}
 }
 
 func TestSure(t *testing.T) {

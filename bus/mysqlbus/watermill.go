@@ -202,10 +202,19 @@ func (w watermillSQL) Arrange(ctx context.Context, db *sql.DB, topic string) (in
 		}
 		news, given = news+n, max(given, to)
 	}
-	if given > w.last(topic) {
-		w.known.Store(topic, given)
-	}
+	w.learn(topic, given)
 	return max(news, 0), nil
+}
+
+// learn moves what is known of a topic on, never back: of two that look at the
+// same time, the one who saw less may be the last to say it.
+func (w watermillSQL) learn(topic string, given int64) {
+	for {
+		was, loaded := w.known.LoadOrStore(topic, given)
+		if n, _ := was.(int64); !loaded || n >= given || w.known.CompareAndSwap(topic, was, given) {
+			return
+		}
+	}
 }
 
 // pass gives positions to up to passSize messages. It returns how much there was

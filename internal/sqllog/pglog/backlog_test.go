@@ -73,9 +73,16 @@ func TestBacklogAroundAWindow(t *testing.T) {
 }
 
 // Looking at a backlog reads what is in it and not the log, whether the statement
-// is planned for its values or for any.
+// is planned for its values or for any, and though transactions are open that
+// began before all of it.
 func TestBacklogReadsNoMoreThanIsThere(t *testing.T) {
 	l, db := open(t)
+	db.SetMaxOpenConns(8)
+	for range 3 {
+		if _, err := begin(t, db).ExecContext(t.Context(), `SELECT pg_current_xact_id()`); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if _, err := db.Exec(`INSERT INTO log_messages (lane, topic, message_id, message_key, headers, payload)
 		SELECT 0, 't', g::text, 'k', '', 'x' FROM generate_series(1, 20000) AS g`); err != nil {
 		t.Fatal(err)

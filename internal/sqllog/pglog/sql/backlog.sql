@@ -3,7 +3,8 @@
 --
 -- Each part is a range in an index whatever the planner guesses. What it does not
 -- know it may take for most of the lane, and would rather read all of it; between
--- two bounds it expects few rows.
+-- two bounds it expects few rows. The transactions that were running are looked up
+-- one by one: between the oldest and the newest of them may lie the whole log.
 -- $1 consumer, $2 lane, $3 rows at most.
 WITH c AS MATERIALIZED (
 	SELECT window_from, window_to, window_end, last_id FROM {{.Cursors}} WHERE consumer = $1 AND lane = $2
@@ -15,10 +16,11 @@ WITH c AS MATERIALIZED (
 	WHERE lane = $2 AND xid >= (SELECT pg_snapshot_xmax(coalesce(window_to, window_from)) FROM c)
 		AND xid <= '18446744073709551615'::xid8
 	UNION ALL
-	SELECT created_at FROM {{.Messages}}
-	WHERE lane = $2 AND xid >= (SELECT pg_snapshot_xmin(coalesce(window_to, window_from)) FROM c)
-		AND xid < (SELECT pg_snapshot_xmax(coalesce(window_to, window_from)) FROM c)
-		AND xid = ANY (ARRAY(SELECT pg_snapshot_xip(coalesce(window_to, window_from)) FROM c))
+	SELECT created_at FROM c
+	CROSS JOIN LATERAL pg_snapshot_xip(coalesce(window_to, window_from)) AS running
+	CROSS JOIN LATERAL (
+		SELECT created_at FROM {{.Messages}} WHERE lane = $2 AND xid >= running AND xid <= running
+	) AS late
 	UNION ALL
 	SELECT created_at FROM {{.Messages}}
 	WHERE lane = $2 AND id > (SELECT last_id FROM c)
