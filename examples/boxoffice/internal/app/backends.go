@@ -14,7 +14,6 @@ import (
 	"github.com/millrace-go/millrace/bus/sqlitebus"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
-	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
@@ -92,14 +91,4 @@ func outboxIn(s *store.Store) (outboxStore, error) {
 		return mysqloutbox.New(s.DB(), mysqloutbox.Config{})
 	}
 	return sqliteoutbox.New(s.DB(), sqliteoutbox.Config{Reader: s.Reader()})
-}
-
-func dialectOf(s *store.Store) sqlidempotency.Dialect {
-	switch s.Dialect() {
-	case "postgres":
-		return sqlidempotency.Postgres
-	case "mysql":
-		return sqlidempotency.MySQL
-	}
-	return sqlidempotency.SQLite
 }

@@ -209,7 +209,7 @@ func (a *App) relayConfig() outbox.RelayConfig {
 }
 
 func (a *App) idempotencyStore(ctx context.Context) (*sqlidempotency.Store, error) {
-	s, err := sqlidempotency.New(a.store.DB(), sqlidempotency.Config{Dialect: dialectOf(a.store)})
+	s, err := sqlidempotency.New(a.store.DB(), sqlidempotency.Config{Dialect: sqlidempotency.Dialect(a.store.Dialect())})
 	if err != nil {
 		return nil, err
 	}

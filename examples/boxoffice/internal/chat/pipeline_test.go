@@ -24,9 +24,6 @@ import (
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
-	"github.com/millrace-go/millrace/outbox/mysqloutbox"
-	"github.com/millrace-go/millrace/outbox/pgoutbox"
-	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -68,8 +65,7 @@ func newPipeline(t *testing.T, url string, twice bool) *pipeline {
 			t.Fatal(err)
 		}
 	}
-	events, dialect := outboxIn(t, box.Store)
-	must(events.Migrate(t.Context()))
+	events := boxtest.Events(t, box.Store)
 	out, err := outbox.New(events, outbox.Config{Logger: log, Route: func(event.Event) (string, error) { return prefix + "domain_events", nil }})
 	must(err)
 	t.Cleanup(func() { must(out.Close(context.Background())) })
@@ -89,7 +85,7 @@ func newPipeline(t *testing.T, url string, twice bool) *pipeline {
 	p.bus, err = bus.NewOpener(schemes...).Open(t.Context(), url)
 	must(err)
 	t.Cleanup(func() { must(p.bus.Close()) })
-	keys, err := sqlidempotency.New(box.Store.DB(), sqlidempotency.Config{Dialect: dialect})
+	keys, err := sqlidempotency.New(box.Store.DB(), sqlidempotency.Config{Dialect: sqlidempotency.Dialect(box.Store.Dialect())})
 	must(err)
 	must(keys.Migrate(t.Context()))
 	runner, err := bus.NewRunner(p.bus, bus.RunnerConfig{Logger: log})
@@ -153,31 +149,6 @@ func (p *pipeline) guarded(s *store.Store, guard *idempotency.Guard, group strin
 			return err
 		})
 	}
-}
-
-type outboxStore interface {
-	outbox.Store
-	Migrate(ctx context.Context) error
-}
-
-func outboxIn(t *testing.T, s *store.Store) (o outboxStore, d sqlidempotency.Dialect) {
-	t.Helper()
-	var err error
-	switch s.Dialect() {
-	case "postgres":
-		d = sqlidempotency.Postgres
-		o, err = pgoutbox.New(s.DB(), pgoutbox.Config{})
-	case "mysql":
-		d = sqlidempotency.MySQL
-		o, err = mysqloutbox.New(s.DB(), mysqloutbox.Config{})
-	default:
-		d = sqlidempotency.SQLite
-		o, err = sqliteoutbox.New(s.DB(), sqliteoutbox.Config{Reader: s.Reader()})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o, d
 }
 
 // echo publishes everything twice.

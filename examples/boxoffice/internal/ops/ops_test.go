@@ -26,7 +26,6 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
 	"github.com/millrace-go/millrace/outbox"
-	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -76,10 +75,15 @@ func newDesk(t *testing.T, change func(*ops.Config)) *desk {
 	return deskOn(t, boxtest.New(t), change)
 }
 
-// sound is a box office with a history and its books in order. The history is
-// made once and copied.
+// sound is a box office with a history and its books in order. In a file the
+// history is made once and copied.
 func sound(t *testing.T) *desk {
 	t.Helper()
+	if db := os.Getenv("BOXOFFICE_TEST_DB"); db != "" && db != "sqlite" {
+		d := newDesk(t, nil)
+		d.history(t)
+		return d
+	}
 	past.once.Do(func() {
 		d := newDesk(t, nil)
 		d.history(t)
@@ -124,13 +128,7 @@ func deskOn(t *testing.T, box *boxtest.Box, change func(*ops.Config)) *desk {
 			t.Error(err)
 		}
 	})
-	events, err := sqliteoutbox.New(d.Store.DB(), sqliteoutbox.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := events.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	events := boxtest.Events(t, d.Store)
 	if d.outbox, err = outbox.New(events, outbox.Config{Topic: "payment.events"}); err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +311,7 @@ func TestEachCheckCanFail(t *testing.T) {
 			d.comment(t, "guy", "show-2")
 			d.Deliver(t, d.Outbox.Take()...)
 		}, nil, true},
-		"a comment not yet uncounted": {run(`UPDATE comments SET deleted_at = (SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER)) WHERE member_id = 'ann'`), []string{"nothing-lost"}, true},
+		"a comment not yet uncounted": {run(`UPDATE comments SET deleted_at = now_ms() WHERE member_id = 'ann'`), []string{"nothing-lost"}, true},
 		"a message that is gone":      {run(`DELETE FROM chat_messages WHERE seq = 1`), []string{"chat-places"}, false},
 		"the last message gone":       {run(`DELETE FROM chat_messages WHERE seq = 2`), []string{"chat-places"}, false},
 		"a place left out":            {run(`UPDATE chat_messages SET seq = 3 WHERE seq = 2`), []string{"chat-places"}, false},

@@ -9,14 +9,13 @@ import (
 
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/sqlcounter"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
 // comments is the name of the one counter.
 const comments = "comment"
 
 func (x *Social) makeCounter(deltas counter.Store) error {
-	dialect := dialectOf(x.store)
+	dialect := sqlcounter.Dialect(x.store.Dialect())
 	var err error
 	if x.changes, err = sqlcounter.NewLog(x.store.DB(), comments, sqlcounter.LogConfig{Dialect: dialect}); err != nil {
 		return err
@@ -68,13 +67,3 @@ func (x *Social) RunCounts(ctx context.Context) error { return x.flusher.Run(ctx
 
 // FlushCounts counts now.
 func (x *Social) FlushCounts(ctx context.Context) (counter.Round, error) { return x.flusher.Flush(ctx) }
-
-func dialectOf(s *store.Store) sqlcounter.Dialect {
-	switch s.Dialect() {
-	case "postgres":
-		return sqlcounter.Postgres
-	case "mysql":
-		return sqlcounter.MySQL
-	}
-	return sqlcounter.SQLite
-}

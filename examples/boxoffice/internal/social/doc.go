@@ -33,7 +33,7 @@
 //	likes and follows asked twice happen once                 TestLike, TestFollow
 //	… also at the same moment                                 TestOneLikeOfMany
 //	counts follow the events, each once                       TestCounts
-//	… views in batches, what is malformed alone               TestViews
+//	… views in batches, what is malformed alone               TestMalformedView (package app)
 //	comment counts are exact after the rounds                 TestCommentCounts
 //	a vote ends once, at its deadline or before               TestVote, TestVoteEnds
 //	… by one process of many, while it has the lease          TestOneSweeper

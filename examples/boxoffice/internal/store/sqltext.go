@@ -3,13 +3,15 @@ package store
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
 // Load fills the string fields of into with the statements of text, a SQL file
 // whose statements each stand below a line "-- name: Field", rewritten for the
-// database. A statement without a field, or a field without a statement, is an
-// error: it would otherwise show only when it is run.
+// database. Lines that are comments are left out, so that what looks like a
+// parameter there is none. A statement without a field, or a field without a
+// statement, is an error: it would otherwise show only when it is run.
 func (s *Store) Load(text string, into any) error {
 	return load(text, s.dialect.rewrite, into)
 }
@@ -31,7 +33,7 @@ func load(text string, rewrite func(string) string, into any) error {
 			return fmt.Errorf("store: statement %q stands twice", name)
 		}
 		seen[name] = true
-		field.SetString(strings.TrimSpace(rewrite(body)))
+		field.SetString(strings.TrimSpace(rewrite(uncommented(body))))
 	}
 	for i := range v.NumField() {
 		if name := v.Type().Field(i).Name; !seen[name] {
@@ -39,4 +41,12 @@ func load(text string, rewrite func(string) string, into any) error {
 		}
 	}
 	return nil
+}
+
+// uncommented is a statement without the lines that are comments.
+func uncommented(body string) string {
+	lines := strings.Split(body, "\n")
+	return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
+		return strings.HasPrefix(strings.TrimSpace(line), "--")
+	}), "\n")
 }

@@ -73,7 +73,8 @@ func (s *Store) DB() *sql.DB { return s.writer }
 // Reader is the pool that reads committed data without waiting for writers.
 func (s *Store) Reader() *sql.DB { return s.reader }
 
-// Dialect names the database: "sqlite", "postgres" or "mysql".
+// Dialect names the database as Millrace's packages do: "sqlite", "postgres" or
+// "mysql".
 func (s *Store) Dialect() string { return s.dialect.name }
 
 // Classify judges the driver's errors.

@@ -419,6 +419,9 @@ func TestLoad(t *testing.T) {
 	if two.B != "SELECT 2" || strings.Contains(two.A, "now_ms") || strings.Contains(two.A, "FOR UPDATE") {
 		t.Errorf("%+v", two)
 	}
+	if err := load("-- name: A\n-- rows before $1\nSELECT $2\n\t-- and after\n, $1\n-- name: B\n2", d.rewrite, &two); err != nil || two.A != "SELECT $2\n, $1" {
+		t.Errorf("with comments: %q (%v)", two.A, err)
+	}
 	for name, text := range map[string]string{
 		"missing": "-- name: A\nSELECT 1", "unknown": "-- name: A\n1\n-- name: B\n2\n-- name: C\n3", "twice": "-- name: A\n1\n-- name: A\n2\n-- name: B\n3",
 	} {
