@@ -5,5 +5,5 @@ FROM (
 	SELECT created_at FROM {{.Messages}}
 	WHERE lane = ?2
 		AND id > coalesce((SELECT last_id FROM {{.Cursors}} WHERE consumer = ?1 AND lane = ?2), 0)
-	ORDER BY id LIMIT ?3
+	ORDER BY id LIMIT ?3 + 0
 )

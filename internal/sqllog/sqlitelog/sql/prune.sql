@@ -6,7 +6,7 @@ DELETE FROM {{.Messages}} WHERE id IN (
 		SELECT id, created_at FROM {{.Messages}}
 		WHERE lane = ?1
 			AND id <= coalesce((SELECT min(last_id) FROM {{.Cursors}} WHERE lane = ?1), 9223372036854775807)
-		ORDER BY id LIMIT ?3
+		ORDER BY id LIMIT ?3 + 0
 	)
 	WHERE created_at < ?2
 )
