@@ -87,6 +87,9 @@ type Lease struct {
 	Holder   string
 	Token    int64
 	Position Position // where the cursor stood when the lease was taken
+	// Server is what the lease ends with, where positions do not outlive a server that
+	// crashes; "" where they do.
+	Server string
 }
 
 // Log is what a backend offers. All methods are safe for concurrent use; none

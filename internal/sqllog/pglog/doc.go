@@ -32,11 +32,18 @@
 // restored elsewhere; Rebase puts the lane right. A physical restore to a point
 // in time keeps the identifier, and the cursor is restored with the rows.
 //
+// Nor do they outlive a crash unless they were kept: a snapshot may show as done what
+// was not on the disk yet (a rollback, a NOTIFY), and the server then gives its
+// transaction id to another, whose rows would be taken for read. What was kept is
+// behind all that in the WAL. So a lease ends when the server recovers, though no
+// statement of its holder failed, and who takes it again begins at what was kept.
+//
 //	proven by
 //	nothing skipped, nothing twice         TestLateCommitIsReadAfterwards, TestCommitDuringDrainJoinsTheNextWindow,
 //	                                       TestSavepointsAndRollbacks, TestPreparedTransactionIsReadOnceItCommits
 //	commit order of a key                  TestKeyOrderIsCommitOrderNotTransactionOrder, suite Stress, outboxtest.Stress
 //	pruning leaves what is unread          TestRowsOfAnOpenWindowAreNotPruned
+//	positions end with a server that crashes TestPositionsEndWithTheServer (package faulttest)
 //	another system is refused              TestForeignDatabaseIsRefusedAndRebased
 //	reads use the indexes                  TestPlansUseTheIndexes, TestBacklogOfAFreshTableGetsStatistics
 //	wake-ups                               TestNotifyWakesAListener, TestListenReconnects

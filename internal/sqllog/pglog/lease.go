@@ -18,7 +18,7 @@ func (l *Log) Lease(ctx context.Context, c sqllog.Cursor, holder string, ttl tim
 		lease := sqllog.Lease{Cursor: c, Holder: holder}
 		p := &lease.Position
 		err := l.db.QueryRowContext(ctx, l.sql.lease, c.Consumer, c.Lane, holder, ttl.Seconds()).
-			Scan(&lease.Token, &p.From, &p.To, &p.End, &p.ID)
+			Scan(&lease.Token, &p.From, &p.To, &p.End, &p.ID, &lease.Server)
 		switch {
 		case err == nil:
 			return lease, nil
@@ -43,7 +43,7 @@ func (l *Log) Lease(ctx context.Context, c sqllog.Cursor, holder string, ttl tim
 
 // Renew implements [sqllog.Log].
 func (l *Log) Renew(ctx context.Context, lease sqllog.Lease, ttl time.Duration) error {
-	res, err := l.db.ExecContext(ctx, l.sql.renew, lease.Consumer, lease.Lane, lease.Token, ttl.Seconds())
+	res, err := l.db.ExecContext(ctx, l.sql.renew, lease.Consumer, lease.Lane, lease.Token, ttl.Seconds(), lease.Server)
 	if err := backend.Held(res, err); err != nil {
 		return fmt.Errorf("pglog: renew: %w", err)
 	}
@@ -64,7 +64,7 @@ func (l *Log) Advance(ctx context.Context, lease sqllog.Lease, p sqllog.Position
 ) error {
 	err := backend.Advance(ctx, l.db, func(ctx context.Context, x sqltx.Execer) (sql.Result, error) {
 		return x.ExecContext(ctx, l.sql.advance, lease.Consumer, lease.Lane, lease.Token, ttl.Seconds(),
-			covered(p), p.To, p.End, p.ID)
+			covered(p), p.To, p.End, p.ID, lease.Server)
 	}, also)
 	if err != nil {
 		return fmt.Errorf("pglog: advance: %w", err)

@@ -6,4 +6,5 @@ UPDATE {{.Cursors}} SET
 WHERE consumer = $1 AND lane = $2
 	AND (lease_holder = $3 OR lease_until <= clock_timestamp())
 	AND system_id = (SELECT system_identifier FROM pg_control_system())
-RETURNING lease_token, window_from::text, coalesce(window_to::text, ''), window_end, last_id
+RETURNING lease_token, window_from::text, coalesce(window_to::text, ''), window_end, last_id,
+	{{server}}
