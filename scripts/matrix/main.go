@@ -41,7 +41,6 @@ var business = []string{
 	"./examples/boxoffice/internal/catalog", "./examples/boxoffice/internal/booking",
 	"./examples/boxoffice/internal/payment", "./examples/boxoffice/internal/stats", "./examples/boxoffice/internal/artist",
 	"./examples/boxoffice/internal/social", "./examples/boxoffice/internal/inbox", "./examples/boxoffice/internal/chat",
-	"./examples/boxoffice/internal/ops",
 }
 
 func main() {

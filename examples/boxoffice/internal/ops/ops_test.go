@@ -25,6 +25,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
+	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -258,7 +259,15 @@ func broken(a ops.Audit) (names []string) {
 }
 
 func TestSound(t *testing.T) {
-	d := newDesk(t, nil)
+	for db, url := range map[string]func(testing.TB) string{
+		"sqlite": boxtest.URL, "postgres": servicetest.PostgresURL, "mysql": servicetest.MariaDBURL,
+	} {
+		t.Run(db, func(t *testing.T) { wantSound(t, deskOn(t, boxtest.Open(t, url(t)), nil)) })
+	}
+}
+
+func wantSound(t *testing.T, d *desk) {
+	t.Helper()
 	if a := d.audit(t); !a.OK || !a.Quiescent || len(a.Checks) != 14 {
 		t.Errorf("an empty box office: %+v", a)
 	}
