@@ -43,7 +43,7 @@
 //	                                       TestSavepointsAndRollbacks, TestPreparedTransactionIsReadOnceItCommits
 //	commit order of a key                  TestKeyOrderIsCommitOrderNotTransactionOrder, suite Stress, outboxtest.Stress
 //	pruning leaves what is unread          TestRowsOfAnOpenWindowAreNotPruned
-//	positions end with a server that crashes TestPositionsEndWithTheServer (package faulttest)
+//	a crash ends positions not kept        TestPositionsEndWithTheServer (package faulttest)
 //	another system is refused              TestForeignDatabaseIsRefusedAndRebased
 //	reads use the indexes                  TestPlansUseTheIndexes, TestBacklogOfAFreshTableGetsStatistics
 //	wake-ups                               TestNotifyWakesAListener, TestListenReconnects
