@@ -1,6 +1,7 @@
 package faulttest
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -8,12 +9,48 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/internal/sqllog/pglog"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
 // A position that was read and not yet kept may name transactions as done that a
 // crash undoes, whose ids PostgreSQL then gives to others: whoever has one has to
 // begin again from what was kept, though no statement of theirs failed.
 func TestPositionsEndWithTheServer(t *testing.T) {
+	holders := map[string]holder{"log": holdLog(t), "status": holdStatus(t)}
+	for name, h := range holders {
+		for what, do := range h.keep {
+			if err := do(t.Context()); err != nil {
+				t.Fatalf("%s: %s: %v", name, what, err)
+			}
+		}
+	}
+	restart(t, "postgres", hostOf(t, servicetest.PostgresURL(t)))
+	for name, h := range holders {
+		for what, do := range h.keep {
+			if err := answered(t.Context(), do); !errors.Is(err, h.lost) {
+				t.Errorf("%s: a lease from before the crash is %s: %v", name, what, err)
+			}
+		}
+		if err := h.again(t.Context()); err != nil {
+			t.Fatalf("%s: lease: %v", name, err)
+		}
+		for what, do := range h.keep {
+			if err := do(t.Context()); err != nil {
+				t.Errorf("%s: a lease from after the crash is not %s: %v", name, what, err)
+			}
+		}
+	}
+}
+
+// holder has a lease of something, and what may be done under it.
+type holder struct {
+	again func(context.Context) error // takes the lease
+	keep  map[string]func(context.Context) error
+	lost  error
+}
+
+func holdLog(t *testing.T) holder {
 	db := servicetest.Postgres(t)
 	log, err := pglog.New(db, sqllog.Tables{Package: "faulttest", Messages: "log_messages", Cursors: "log_cursors"})
 	if err != nil {
@@ -26,37 +63,56 @@ func TestPositionsEndWithTheServer(t *testing.T) {
 	if err := schema.Up(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
-	cursor := sqllog.Cursor{Consumer: "c"}
-	lease, err := log.Lease(t.Context(), cursor, "me", time.Hour)
+	var lease sqllog.Lease
+	h := holder{lost: sqllog.ErrLeaseLost, again: func(ctx context.Context) (err error) {
+		lease, err = log.Lease(ctx, sqllog.Cursor{Consumer: "c"}, "me", time.Hour)
+		return err
+	}}
+	h.keep = map[string]func(context.Context) error{
+		"advanced": func(ctx context.Context) error { return log.Advance(ctx, lease, lease.Position, time.Hour, nil) },
+		"renewed":  func(ctx context.Context) error { return log.Renew(ctx, lease, time.Hour) },
+	}
+	if err := h.again(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func holdStatus(t *testing.T) holder {
+	store, err := pgoutbox.NewStatus(servicetest.Postgres(t), pgoutbox.StatusConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := log.Renew(t.Context(), lease, time.Hour); err != nil {
+	if err := store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := log.Advance(t.Context(), lease, lease.Position, time.Hour, nil); err != nil {
-		t.Fatal(err)
-	}
-	restart(t, "postgres", hostOf(t, servicetest.PostgresURL(t)))
-	for what, do := range map[string]func() error{
-		"advanced": func() error { return log.Advance(t.Context(), lease, lease.Position, time.Hour, nil) },
-		"renewed":  func() error { return log.Renew(t.Context(), lease, time.Hour) },
-	} {
-		err := do()
-		for range 10 { // connections of the pool that are dead
-			if err == nil || errors.Is(err, sqllog.ErrLeaseLost) {
-				break
-			}
-			err = do()
-		}
-		if !errors.Is(err, sqllog.ErrLeaseLost) {
-			t.Errorf("a lease from before the crash is %s: %v", what, err)
+	var lease outbox.Lease
+	settle := func(items ...*outbox.Item) func(context.Context) error {
+		return func(ctx context.Context) error {
+			return store.Settle(ctx, lease, outbox.Settlement{TTL: time.Hour, Published: items})
 		}
 	}
-	if lease, err = log.Lease(t.Context(), cursor, "me", time.Hour); err != nil {
+	h := holder{lost: outbox.ErrLeaseLost, again: func(ctx context.Context) (err error) {
+		lease, err = store.Lease(ctx, 0, "me", time.Hour)
+		return err
+	}}
+	h.keep = map[string]func(context.Context) error{
+		"renewed": settle(), "settled in a row": settle(&outbox.Item{ID: 1}), "settled": settle(&outbox.Item{ID: 1}, &outbox.Item{ID: 9}),
+	}
+	if err := h.again(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := log.Advance(t.Context(), lease, lease.Position, time.Hour, nil); err != nil {
-		t.Errorf("a lease from after it: %v", err)
+	return h
+}
+
+// answered does it until a connection of the pool answers that is not dead.
+func answered(ctx context.Context, do func(context.Context) error) error {
+	err := do(ctx)
+	for range 10 {
+		if err == nil || errors.Is(err, sqllog.ErrLeaseLost) || errors.Is(err, outbox.ErrLeaseLost) {
+			break
+		}
+		err = do(ctx)
 	}
+	return err
 }

@@ -39,6 +39,7 @@
 //	relays of other processes are woken after the commit      TestStatusOtherProcessesAreWoken
 //	a row set back by hand is published again                 TestStatusByHand
 //	a restored dump is refused until it is rebased            TestStatusRebase
+//	what was read ends with a server that crashes             TestStatusLeaseEndsWithTheServer, TestPositionsEndWithTheServer (package faulttest)
 //
 // Two things slow a table down that is a queue: an index on what is pending, which
 // every mark must change and which fills with dead entries while any transaction

@@ -62,7 +62,7 @@ func NewStatus(db *sql.DB, cfg StatusConfig) (*StatusStore, error) {
 	}
 	reader := &windows{db: db, log: log}
 	store, err := statusstore.New(statusstore.Database{
-		Pool: db, Dialect: migrate.Postgres, Files: sub, Reader: reader, Append: log.Append,
+		Pool: db, Dialect: migrate.Postgres, Files: sub, Server: pglog.Server, Reader: reader, Append: log.Append,
 		IDs:   func(ids []int64) any { return ids },
 		Texts: func(texts []string) any { return texts },
 	}, cfg.Shards)

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sqllog/pglog"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
@@ -181,7 +182,7 @@ func TestStatusPlans(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			exec(`PREPARE p AS ` + string(text))
+			exec(`PREPARE p AS ` + strings.ReplaceAll(string(text), "{{server}}", pglog.Server))
 			var plan strings.Builder
 			rows, err := conn.QueryContext(t.Context(), `EXPLAIN EXECUTE p (`+args+`)`)
 			if err != nil {

@@ -2,7 +2,9 @@ package pgoutbox_test
 
 import (
 	"database/sql"
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
@@ -33,4 +35,27 @@ func TestStatusConformance(t *testing.T) {
 			},
 		}
 	})
+}
+
+// The lease of a server that crashed since is lost, for whatever is done under it.
+func TestStatusLeaseEndsWithTheServer(t *testing.T) {
+	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	for name, items := range map[string][]*outbox.Item{
+		"renewed": nil, "settled in a row": {{ID: 1}, {ID: 2}}, "settled": {{ID: 1}, {ID: 9}},
+	} {
+		lease, err := store.Lease(t.Context(), 0, "me", time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := outbox.Settlement{TTL: time.Hour, Published: items}
+		if err := store.Settle(t.Context(), lease, set); err != nil {
+			t.Errorf("%s by its server: %v", name, err)
+		}
+		if _, err := db.ExecContext(t.Context(), `UPDATE outbox_event_leases SET lease_server = lease_server || '0'`); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Settle(t.Context(), lease, set); !errors.Is(err, outbox.ErrLeaseLost) {
+			t.Errorf("a lease of another run of the server is %s: %v", name, err)
+		}
+	}
 }

@@ -68,11 +68,11 @@ func (l *Log) Migrations() (migrate.Set, error) {
 func files() backend.Files {
 	return backend.Files{FS: embedded, Dialect: migrate.Postgres, Funcs: template.FuncMap{
 		"add":    func(a, b int) int { return a + b },
-		"server": func() string { return server },
+		"server": func() string { return Server },
 	}}
 }
 
-// server is an expression that changes whenever PostgreSQL recovers from a crash:
+// Server is an expression that changes whenever PostgreSQL recovers from a crash:
 // then it starts anew, or at least begins its statistics anew.
-const server = `(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint
-		|| '/' || coalesce((extract(epoch FROM pg_stat_get_bgwriter_stat_reset_time()) * 1000000)::bigint, 0)`
+const Server = `((extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint
+		|| '/' || coalesce((extract(epoch FROM pg_stat_get_bgwriter_stat_reset_time()) * 1000000)::bigint, 0))`

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 	"github.com/millrace-go/millrace/sqltx"
@@ -31,7 +32,7 @@ type statements struct {
 	watch                statement
 }
 
-func (s *statements) load(files fs.FS, dialect string) error {
+func (s *statements) load(files fs.FS, dialect, server string) error {
 	optional := map[string]*statement{
 		"append": &s.append, "settle": &s.settle, "settle_range": &s.settleRange, "held": &s.held,
 		"read": &s.read, "late": &s.late, "read_some": &s.readSome, "watch": &s.watch,
@@ -53,7 +54,7 @@ func (s *statements) load(files fs.FS, dialect string) error {
 		if err != nil {
 			return fmt.Errorf("outbox: statements: %w", err)
 		}
-		*into = parse(string(text), dialect)
+		*into = parse(strings.ReplaceAll(string(text), "{{server}}", server), dialect)
 		return nil
 	}
 	for name, into := range needed {

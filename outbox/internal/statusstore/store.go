@@ -22,6 +22,9 @@ type Database struct {
 	Dialect string
 	// Files holds the statements and the migrations NNNN_name.sql.
 	Files fs.FS
+	// Server is the expression that {{server}} stands for in the statements, where
+	// what was read does not outlive a server that crashes.
+	Server string
 	// Reader reads what is pending; nil is one that stands on the file read.sql.
 	Reader Reader
 	// Append writes rows in one statement; nil repeats the values in append.sql.
@@ -81,7 +84,7 @@ func New(d Database, shards int) (*Store, error) {
 	if s.texts == nil {
 		s.texts = func(texts []string) any { return sqlstore.Array(texts) }
 	}
-	if err := s.sql.load(d.Files, d.Dialect); err != nil {
+	if err := s.sql.load(d.Files, d.Dialect, d.Server); err != nil {
 		return nil, err
 	}
 	if s.reader == nil {

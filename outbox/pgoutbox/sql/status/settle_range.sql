@@ -8,7 +8,7 @@ WITH held AS (
 		lease_until = clock_timestamp() + $3::bigint * interval '1 microsecond',
 		position    = coalesce(nullif($4::text, ''), position),
 		updated_at  = clock_timestamp()
-	WHERE shard = $1 AND lease_token = $2
+	WHERE shard = $1 AND lease_token = $2 AND lease_server = {{server}}
 	RETURNING 1
 ), marked AS (
 	UPDATE outbox_events SET state = 'PUBLISHED', published = true, published_at = statement_timestamp()
