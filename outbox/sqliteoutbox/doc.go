@@ -3,7 +3,7 @@
 // SQLite has one writer at a time, so the ids of outbox_messages are in commit
 // order and the relay's cursor is the last id it has finished. Transactions must
 // begin IMMEDIATE (_txlock=immediate), or two that read first and write later
-// fail busy in spite of the busy timeout.
+// fail busy in spite of the busy timeout. [Open] opens a file so.
 //
 //	property                                                  proven by
 //	everything that package outbox promises                   TestConformance, TestConformanceWithReader
@@ -11,6 +11,9 @@
 //	rollbacks and a long reader                               TestStress
 //	commits of other processes are heard within 50 ms, with
 //	Config.Reader                                             TestOtherProcessesAreHeard
+//	writers of several pools of Open wait for each other      TestOpenIsForWriters
+//	a pool that would fail busy, and tables that are missing,
+//	are errors that say what to do                            TestImpatientPoolIsRefused, TestMissingTablesAreNamed
 //
 // What survives a power cut is what SQLite has synced: with synchronous=NORMAL
 // the last commits may be gone, and their events with them; with FULL none.

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/millrace-go/millrace/event"
-	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
@@ -21,8 +20,7 @@ func ExampleNew() {
 	check(err)
 	defer os.RemoveAll(dir)
 
-	// Any pool of modernc.org/sqlite with _txlock=immediate and a busy timeout.
-	db, err := sqlitedb.Open(filepath.Join(dir, "app.db"), sqlitedb.Config{})
+	db, err := sqliteoutbox.Open(filepath.Join(dir, "app.db"))
 	check(err)
 	defer db.Close()
 

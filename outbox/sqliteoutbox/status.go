@@ -32,7 +32,7 @@ type StatusConfig struct {
 // PrintMigrations and Migrations.
 type StatusStore struct {
 	*statusstore.Store
-	reader *sql.DB
+	db, reader *sql.DB
 }
 
 var (
@@ -40,8 +40,9 @@ var (
 	_ outbox.Listener = (*StatusStore)(nil)
 )
 
-// NewStatus makes a status store over db, a pool whose transactions begin
-// IMMEDIATE (_txlock=immediate). It does no I/O; call Migrate once before use.
+// NewStatus makes a status store over db, a pool of [Open] or another whose
+// transactions begin IMMEDIATE (_txlock=immediate). It does no I/O; call Migrate
+// once before use.
 func NewStatus(db *sql.DB, cfg StatusConfig) (*StatusStore, error) {
 	if db == nil {
 		return nil, errors.New("sqliteoutbox: db is nil")
@@ -54,7 +55,7 @@ func NewStatus(db *sql.DB, cfg StatusConfig) (*StatusStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &StatusStore{Store: store, reader: cfg.Reader}, nil
+	return &StatusStore{Store: store, db: db, reader: cfg.Reader}, nil
 }
 
 // Listen implements outbox.Listener. It needs StatusConfig.Reader.

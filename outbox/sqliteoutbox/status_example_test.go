@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/event"
-	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
@@ -22,7 +21,7 @@ func ExampleNewStatus() {
 	dir, err := os.MkdirTemp("", "outbox")
 	check(err)
 	defer os.RemoveAll(dir)
-	db, err := sqlitedb.Open(filepath.Join(dir, "app.db"), sqlitedb.Config{})
+	db, err := sqliteoutbox.Open(filepath.Join(dir, "app.db"))
 	check(err)
 	defer db.Close()
 

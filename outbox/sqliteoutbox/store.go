@@ -37,7 +37,7 @@ type Config struct {
 // adds Migrate, PrintMigrations and Migrations.
 type Store struct {
 	*cursorstore.Store
-	reader *sql.DB
+	db, reader *sql.DB
 }
 
 var (
@@ -45,8 +45,8 @@ var (
 	_ outbox.Listener = (*Store)(nil)
 )
 
-// New makes a store over db, a pool whose transactions begin IMMEDIATE
-// (_txlock=immediate). It does no I/O; call Migrate once before use.
+// New makes a store over db, a pool of [Open] or another whose transactions
+// begin IMMEDIATE (_txlock=immediate). It does no I/O; call Migrate once before use.
 func New(db *sql.DB, cfg Config) (*Store, error) {
 	if db == nil {
 		return nil, errors.New("sqliteoutbox: db is nil")
@@ -63,7 +63,7 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{Store: store, reader: cfg.Reader}, nil
+	return &Store{Store: store, db: db, reader: cfg.Reader}, nil
 }
 
 // Listen implements outbox.Listener. It needs Config.Reader.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"github.com/millrace-go/millrace/outbox"
@@ -42,7 +43,7 @@ func NewShards(n int, field, table string) (*Shards, error) {
 // Store writes the number where none is stored yet, and compares it.
 func (s *Shards) Store(ctx context.Context, db sqltx.Execer) (int, error) {
 	if _, err := s.Put(ctx, db, setting, strconv.Itoa(s.N)); err != nil {
-		return 0, fmt.Errorf("outbox: store the number of shards: %w", err)
+		return 0, fmt.Errorf("outbox: store the number of shards: %w", s.withoutTables(err))
 	}
 	stored, err := s.Get(ctx, setting)
 	if err != nil {
@@ -64,7 +65,7 @@ func (s *Shards) Ensure(ctx context.Context, tx sqltx.Execer) error {
 	for range 2 {
 		n, err := s.Check(ctx, tx, setting, strconv.Itoa(s.N))
 		if err != nil {
-			return fmt.Errorf("check the number of shards: %w", err)
+			return fmt.Errorf("check the number of shards: %w", s.withoutTables(err))
 		}
 		if n > 0 {
 			s.checked.Store(true)
@@ -72,13 +73,25 @@ func (s *Shards) Ensure(ctx context.Context, tx sqltx.Execer) error {
 		}
 		n, err = s.Put(ctx, tx, setting, strconv.Itoa(s.N))
 		if err != nil {
-			return fmt.Errorf("store the number of shards: %w", err)
+			return fmt.Errorf("store the number of shards: %w", s.withoutTables(err))
 		}
 		if n > 0 {
 			return nil // ours, if this transaction commits; so the next one looks again
 		}
 	}
 	return s.mismatch("another number")
+}
+
+// withoutTables says what to do where the error is that the tables are not
+// there, by the words and codes of the three databases.
+func (s *Shards) withoutTables(err error) error {
+	text := err.Error()
+	for _, sign := range []string{"no such table", "SQLSTATE 42P01", "Error 1146"} {
+		if strings.Contains(text, sign) {
+			return fmt.Errorf("the outbox has no tables here; call its store's Migrate, or run `millrace migrate up --package outbox`: %w", err)
+		}
+	}
+	return err
 }
 
 func (s *Shards) mismatch(stored string) error {

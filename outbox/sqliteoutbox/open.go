@@ -1,0 +1,64 @@
+package sqliteoutbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/millrace-go/millrace/internal/sqlitedb"
+)
+
+// Open opens a SQLite file as the pool that [New] wants and that the
+// application uses for its own tables too; the file is made when it does not
+// exist, its folder is not. Transactions begin IMMEDIATE, the journal is a WAL,
+// commits are synced, foreign keys hold, and a lock of another process is waited
+// for up to 10 s. The pool has one connection, so writers of this process queue
+// in Go: a query whose rows are still open holds up all others. The caller
+// closes the pool.
+//
+// Any other pool of modernc.org/sqlite will do with the data source name
+//
+//	file:app.db?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)
+func Open(path string) (*sql.DB, error) {
+	db, err := sqlitedb.Open(path, sqlitedb.Config{})
+	if err != nil {
+		return nil, fmt.Errorf("sqliteoutbox: open: %w", err)
+	}
+	return db, nil
+}
+
+// Migrate brings the outbox's tables up to date and stores the number of shards.
+// Many processes may run it at once. It refuses a pool whose writers would fail
+// instead of waiting for each other.
+func (s *Store) Migrate(ctx context.Context) error {
+	if err := impatient(ctx, s.db); err != nil {
+		return err
+	}
+	return s.Store.Migrate(ctx)
+}
+
+// Migrate brings the outbox's tables up to date, as that of [Store] does.
+func (s *StatusStore) Migrate(ctx context.Context) error {
+	if err := impatient(ctx, s.db); err != nil {
+		return err
+	}
+	return s.Store.Migrate(ctx)
+}
+
+// impatient refuses a pool that is sure to fail sooner or later: one of several
+// connections of which none waits while another one writes.
+func impatient(ctx context.Context, db *sql.DB) error {
+	if db.Stats().MaxOpenConnections == 1 {
+		return nil
+	}
+	var timeout int
+	if err := db.QueryRowContext(ctx, `PRAGMA busy_timeout`).Scan(&timeout); err != nil {
+		return fmt.Errorf("sqliteoutbox: read busy_timeout: %w", err)
+	}
+	if timeout == 0 {
+		return errors.New("sqliteoutbox: the pool has several connections and no busy timeout, so writers fail with \"database is locked\"; " +
+			"open it with sqliteoutbox.Open, or add _txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL) to the data source name")
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package sqliteoutbox_test
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/outboxtest"
+	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// TestOpenIsForWriters has two pools of Open write at once: neither fails.
+func TestOpenIsForWriters(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "app.db")
+	const each = 50
+	failed := make(chan error, 2)
+	for range 2 {
+		db, err := sqliteoutbox.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		go func() { failed <- appendMany(t.Context(), db, each) }()
+	}
+	for range 2 {
+		if err := <-failed; err != nil {
+			t.Error(err)
+		}
+	}
+	db, err := sqliteoutbox.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	store, err := sqliteoutbox.New(db, sqliteoutbox.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	published := &outboxtest.Publisher{}
+	relay, err := outbox.NewRelay(store, published, outbox.RelayConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := relay.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(published.Published()); n != 2*each {
+		t.Errorf("%d events were published, want %d", n, 2*each)
+	}
+}
+
+func appendMany(ctx context.Context, db *sql.DB, n int) error {
+	store, err := sqliteoutbox.New(db, sqliteoutbox.Config{})
+	if err != nil {
+		return err
+	}
+	if err := store.Migrate(ctx); err != nil {
+		return err
+	}
+	box, err := outbox.New(store, outbox.Config{Topic: "seat.events"})
+	if err != nil {
+		return err
+	}
+	for range n {
+		sold, err := event.New("SeatSold", "boxoffice", nil)
+		if err != nil {
+			return err
+		}
+		err = sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
+			var seen int // reads before it writes, which a deferred transaction does not survive
+			if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM outbox_messages`).Scan(&seen); err != nil {
+				return err
+			}
+			return box.Append(ctx, tx, sold)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestOpenNamesThePath(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "missing", "app.db")
+	if _, err := sqliteoutbox.Open(path); err == nil || !strings.Contains(err.Error(), filepath.Dir(path)) || !strings.Contains(err.Error(), "create it") {
+		t.Errorf("Open in a folder that is not there: %v", err)
+	}
+}
+
+// TestImpatientPoolIsRefused has Migrate say what is wrong with a pool that
+// would fail with "database is locked" when the application is busy.
+func TestImpatientPoolIsRefused(t *testing.T) {
+	for _, test := range []struct {
+		name, dsn string
+		conns     int
+		refused   bool
+	}{
+		{"a bare path", "", 0, true},
+		{"one connection queues", "", 1, false},
+		{"a timeout waits", "?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)", 0, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "app.db")+test.dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			db.SetMaxOpenConns(test.conns)
+			cursor, err := sqliteoutbox.New(db, sqliteoutbox.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			status, err := sqliteoutbox.NewStatus(db, sqliteoutbox.StatusConfig{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, migrate := range []func(context.Context) error{cursor.Migrate, status.Migrate} {
+				err := migrate(t.Context())
+				if refused := err != nil && strings.Contains(err.Error(), "sqliteoutbox.Open"); refused != test.refused || !refused && err != nil {
+					t.Errorf("Migrate: %v, want a refusal: %v", err, test.refused)
+				}
+			}
+		})
+	}
+}
+
+// TestMissingTablesAreNamed has the error of who forgot Migrate say so.
+func TestMissingTablesAreNamed(t *testing.T) {
+	db, err := sqliteoutbox.Open(filepath.Join(t.TempDir(), "app.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	cursor, err := sqliteoutbox.New(db, sqliteoutbox.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := sqliteoutbox.NewStatus(db, sqliteoutbox.StatusConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sold, err := event.New("SeatSold", "boxoffice", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, store := range []outbox.Store{cursor, status} {
+		box, err := outbox.New(store, outbox.Config{Topic: "seat.events"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = sqltx.Do(t.Context(), db, func(ctx context.Context, tx *sql.Tx) error { return box.Append(ctx, tx, sold) })
+		if err == nil || !strings.Contains(err.Error(), "Migrate") || !strings.Contains(err.Error(), "millrace migrate up") {
+			t.Errorf("Append without tables: %v", err)
+		}
+	}
+}
