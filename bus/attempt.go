@@ -8,6 +8,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/millrace-go/millrace/eventlog"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -22,17 +23,18 @@ func (c *consumer) middleware(next message.HandlerFunc) message.HandlerFunc {
 			c.bury(d, msg)
 			return nil, nil
 		}
+		c.trace(d, msg)
 		guard(func() error {
 			if err := c.skips(msg); err != nil {
 				return err
 			}
-			return call(next, msg)
+			return c.timed(1, func() error { return call(next, msg) })
 		}, func(err error) {
 			switch {
 			case err == nil:
 				c.succeeded(d, msg)
 			case errors.Is(err, errObsolete):
-				c.ack(msg)
+				c.ack(d, msg, outcomeObsolete)
 			default:
 				c.failed(d, msg, err)
 			}
@@ -43,7 +45,7 @@ func (c *consumer) middleware(next message.HandlerFunc) message.HandlerFunc {
 
 func (c *consumer) succeeded(d *delivery, msg *message.Message) {
 	c.recovered(d, msg)
-	c.ack(msg)
+	c.ack(d, msg, outcomeHandled)
 }
 
 // recovered counts a message that was handled, and tells of one that had failed.
@@ -62,6 +64,7 @@ func (c *consumer) failed(d *delivery, msg *message.Message, err error) {
 		return
 	}
 	class := fault.Of(err, c.Classifiers...)
+	d.failing(err, class)
 	switch v := c.judge(d, err, class, d.held()); v {
 	case retryLater:
 		c.retrying(d, msg, err)
@@ -105,8 +108,8 @@ func (c *consumer) judge(d *delivery, err error, class fault.Class, held bool) v
 // retrying tells of a failed attempt that will be followed by another.
 func (c *consumer) retrying(d *delivery, msg *message.Message, err error) {
 	c.retried.Add(1)
-	c.log.Warn("message failed, will be retried",
-		"message_id", msg.UUID, "attempt", d.attempts, "delay", d.delay, "error", err)
+	c.log.WarnContext(msg.Context(), "message failed, will be retried",
+		eventlog.Message(d.source), "attempt", d.attempts, "delay", d.delay, "error", err)
 	if f := c.Hooks.OnRetry; f != nil {
 		f(Retry{
 			Topic: c.Topic, Group: c.Group, Message: msg.CopyWithContext(),
@@ -132,15 +135,15 @@ func (c *consumer) bury(d *delivery, msg *message.Message) {
 		return
 	}
 	c.buried(d)
-	c.ack(msg)
+	c.ack(d, msg, outcomeDeadLetter)
 }
 
 // buried tells of a dead letter that was published.
 func (c *consumer) buried(d *delivery) {
 	c.deadLettered.Add(1)
 	info := d.letterInfo
-	c.log.Error("message became a dead letter",
-		"message_id", d.source.UUID, "to", info.To, "reason", info.Reason, "class", info.Class.String(),
+	c.log.ErrorContext(d.letter.Context(), "message became a dead letter",
+		eventlog.Message(d.source), "to", info.To, "reason", info.Reason, "class", info.Class.String(),
 		"attempts", info.Attempts, "error", info.Err)
 	if f := c.Hooks.OnDeadLetter; f != nil {
 		info.Message = d.letter.CopyWithContext()
@@ -150,12 +153,14 @@ func (c *consumer) buried(d *delivery) {
 
 // ack and nack end an attempt. The message and its delivery belong to the
 // subscription again when they return.
-func (c *consumer) ack(msg *message.Message) {
+func (c *consumer) ack(d *delivery, msg *message.Message, outcome string) {
+	d.finish(outcome)
 	c.atWork.Add(-1)
 	msg.Ack()
 }
 
 func (c *consumer) nack(d *delivery, msg *message.Message, v verdict, err error) {
+	d.finish(outcomeOf(v))
 	c.atWork.Add(-1)
 	d.verdict, d.err = v, err
 	msg.Nack()

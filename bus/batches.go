@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // batching says how a subscription gathers messages; the zero value hands them
@@ -23,6 +24,7 @@ type batch struct {
 	deliveries []*delivery
 	ctx        context.Context
 	cancel     context.CancelCauseFunc
+	span       trace.Span // nil when none is made
 	probe      bool
 	epoch      int
 	answered   chan struct{} // closed when every delivery has its verdict

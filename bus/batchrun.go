@@ -26,9 +26,11 @@ func (c *consumer) batchMiddleware(message.HandlerFunc) message.HandlerFunc {
 			return nil, nil
 		}
 		messages, release := b.copies()
-		guard(func() error { return c.runBatch(carrier.Context(), b, messages) }, func(err error) {
+		ctx := c.traceBatch(carrier.Context(), b, messages)
+		guard(func() error { return c.runBatch(ctx, b, messages) }, func(err error) {
 			defer release()
 			c.settled(b, messages, err)
+			b.finish(c)
 			c.answer(b)
 		})
 		return nil, nil
@@ -88,7 +90,7 @@ func (c *consumer) runBatch(ctx context.Context, b *batch, messages []*message.M
 	if c.Current == nil {
 		c.batches.Add(1)
 		// A handler may change its slice; the verdicts go by ours.
-		return c.handleBatch(ctx, slices.Clone(messages))
+		return c.timed(len(messages), func() error { return c.handleBatch(ctx, slices.Clone(messages)) })
 	}
 	if err := c.findObsolete(ctx, b, messages); err != nil {
 		return err
@@ -104,7 +106,8 @@ func (c *consumer) runBatch(ctx context.Context, b *batch, messages []*message.M
 		return nil
 	}
 	c.batches.Add(1)
-	return translated(c.handleBatch(ctx, todo), indexes, new(BatchError))
+	err := c.timed(len(todo), func() error { return c.handleBatch(ctx, todo) })
+	return translated(err, indexes, new(BatchError))
 }
 
 // findObsolete marks the deliveries that are out of date. It asks for a key once.

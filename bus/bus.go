@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
@@ -163,10 +164,25 @@ func (b *Bus) isClosed() bool {
 	return b.closed
 }
 
+// Stats count what was published through this bus, dead letters included.
+type Stats struct {
+	Published int64 // messages that the transport took
+	// Failed are the messages of calls that failed; some of them may have been
+	// taken. What the caller cancelled itself does not count.
+	Failed int64
+}
+
+// Stats returns the counts since the bus was opened.
+func (b *Bus) Stats() Stats {
+	return Stats{Published: b.pub.published.Load(), Failed: b.pub.failed.Load()}
+}
+
 // publisher shields the driver's publisher from being closed by its users.
 type publisher struct {
 	bus  *Bus
 	next message.Publisher
+
+	published, failed atomic.Int64
 }
 
 // Publish hands all messages to the transport in one call, so that it can send
@@ -183,12 +199,14 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	}
 	err := p.next.Publish(topic, messages...)
 	if err == nil {
+		p.published.Add(int64(len(messages)))
 		return nil
 	}
 	err = fmt.Errorf("bus: publish to %s: %w", topic, err)
 	if errors.Is(err, context.Canceled) {
 		return err // the caller's own doing says nothing about the transport
 	}
+	p.failed.Add(int64(len(messages)))
 	if fault.Of(err, func(error) fault.Class { return fault.Infrastructure }) == fault.Infrastructure {
 		return fault.MarkInfrastructure(err)
 	}

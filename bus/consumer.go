@@ -10,7 +10,9 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/millrace-go/millrace/eventlog"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/otelmsg"
 )
 
 // Consumer is a topic, a group, a handler and a policy. Only Topic, Group and
@@ -104,6 +106,7 @@ type consumer struct {
 	workerID        string
 	publisher       message.Publisher
 	log             *slog.Logger
+	tracer          *otelmsg.Tracer // nil when no spans are made
 
 	running      atomic.Bool
 	paused       atomic.Bool
@@ -114,6 +117,7 @@ type consumer struct {
 	deadLettered atomic.Int64
 	obsolete     atomic.Int64
 	batches      atomic.Int64
+	pauses       atomic.Int64
 
 	mu        sync.Mutex
 	lastError string
@@ -129,6 +133,7 @@ func (c *consumer) observer(lost chan<- *consumer) observer {
 		inFlight:  &c.inFlight,
 		lost:      func() { lost <- c },
 		paused: func(err error, delay time.Duration) {
+			c.pauses.Add(1)
 			c.log.Warn("consumer paused, a dependency is down", "probe_in", delay, "error", err)
 			if f := c.Hooks.OnPause; f != nil {
 				f(Pause{Topic: c.Topic, Group: c.Group, Err: err, Delay: delay})
@@ -136,7 +141,7 @@ func (c *consumer) observer(lost chan<- *consumer) observer {
 		},
 		probed: func(d *delivery, err error, delay time.Duration) {
 			c.retried.Add(1)
-			c.log.Warn("consumer stays paused", "probe_in", delay, "error", err)
+			c.log.Warn("consumer stays paused", eventlog.Message(d.source), "probe_in", delay, "error", err)
 			if f := c.Hooks.OnRetry; f != nil {
 				f(Retry{
 					Topic: c.Topic, Group: c.Group, Message: d.source.Copy(),

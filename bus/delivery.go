@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // verdict is what a consumer asks of the dispatcher along with a nack.
@@ -57,7 +58,8 @@ type delivery struct {
 	lastFailure  time.Time
 	letter       *message.Message // the dead letter that is still to be published
 	letterInfo   DeadLetter
-	obsolete     bool // in a batch: it was skipped
+	obsolete     bool       // in a batch: it was skipped
+	span         trace.Span // of the attempt under way; nil when none is made
 }
 
 type deliveryKey struct{}

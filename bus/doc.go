@@ -59,6 +59,16 @@
 //	obsolete events are acknowledged without work, and counted    TestObsoleteEventsAreAcknowledgedWithoutWork
 //	lag is at hand without asking anybody                         TestLagMonitorRefreshesAndKeepsTheLastAnswer
 //
+//	a delivery's span is the child of its message's, each attempt
+//	a span of its own; a dead letter keeps its trace              TestADeliveryIsAChildOfItsMessage,
+//	                                                              TestEveryAttemptIsASpanAndADeadLetterKeepsItsTrace
+//	a batch's span links to its messages                          TestABatchLinksToItsMessages
+//	who publishes without an outbox hands the trace on            TestATracedPublisherInjectsAndOverwritesNothing,
+//	                                                              TestADeadLetterWithoutATraceGetsOne
+//	without a provider a trace goes on, and costs nothing         TestWithoutAProviderATraceGoesOn,
+//	                                                              TestWithoutAProviderTracesCostNothing
+//	log lines about an event have its ids                         TestLogLinesAboutAnEventHaveItsIDs
+//
 // What a transport owes is checked by package bustest. Dead letters are looked
 // after by package redrive.
 //
@@ -103,6 +113,22 @@
 // answers metrics and requests from memory.
 //
 // A consumer with [Current] skips events whose Sequence is out of date.
+//
+// # Traces and logs
+//
+// With RunnerConfig.TracerProvider each delivery is a "process" span of
+// OpenTelemetry's messaging conventions, the child of the trace context that the
+// message carries, and the one that a handler's context has: what the handler appends
+// to an outbox belongs to the same trace. Each attempt has a span, with its number
+// (millrace.delivery.attempt), what became of it (millrace.delivery.outcome: handled,
+// obsolete, retry, pause, dead_letter or hand_back), and for a failure error.type, one
+// word, and its class (millrace.fault.class). A batch has one span, linked to its
+// messages, with an event for each that failed. The text of an error is in the log
+// line only, never in a span.
+//
+// The context of a handler that [Handle] or [ByType] made knows its event: package
+// eventlog puts the ids into the handler's own log lines. The package's lines about an
+// event have event_id and correlation_id, and never its payload.
 //
 // # Failure modes
 //

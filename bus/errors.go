@@ -1,9 +1,6 @@
 package bus
 
-import (
-	"errors"
-	"strings"
-)
+import "errors"
 
 var (
 	// ErrClosed is returned by whatever is used after its Close.
@@ -20,27 +17,3 @@ var (
 	// subscription that nobody had stopped.
 	ErrSubscriptionLost = errors.New("bus: the transport ended the subscription")
 )
-
-// redacted shows an error's text without a secret that the text repeats.
-type redacted struct {
-	err    error
-	secret string
-}
-
-func (r redacted) Error() string { return strings.ReplaceAll(r.err.Error(), r.secret, "xxxxx") }
-func (r redacted) Unwrap() error { return r.err }
-
-// withoutSecrets hides the password of rawURL where err's text repeats it, as
-// the errors of some database drivers do.
-func withoutSecrets(err error, rawURL string) error {
-	_, rest, _ := strings.Cut(rawURL, "://")
-	at := strings.LastIndex(rest, "@")
-	if at < 0 {
-		return err
-	}
-	_, password, ok := strings.Cut(rest[:at], ":")
-	if !ok || password == "" {
-		return err
-	}
-	return redacted{err: err, secret: password}
-}

@@ -7,6 +7,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/eventlog"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -24,8 +25,7 @@ func Handle(fn EventHandler) message.NoPublishHandlerFunc {
 		if err != nil {
 			return fault.MarkPermanent(err)
 		}
-		ctx := context.WithValue(msg.Context(), eventKey{}, e)
-		return fn(ctx, e)
+		return fn(passOn(eventlog.With(msg.Context(), e), e), e)
 	}
 }
 
@@ -42,10 +42,7 @@ func ByType(handlers map[string]EventHandler) message.NoPublishHandlerFunc {
 	})
 }
 
-type eventKey struct{}
-
 // EventFrom returns the event that [Handle] or [ByType] is handling.
 func EventFrom(ctx context.Context) (event.Event, bool) {
-	e, ok := ctx.Value(eventKey{}).(event.Event)
-	return e, ok
+	return eventlog.From(ctx)
 }

@@ -19,6 +19,56 @@ type Hooks struct {
 	OnPause      func(Pause)      // a dependency is down; nothing is handed out but probes
 	OnResume     func(Resume)     // a probe got through
 	OnObsolete   func(Obsolete)   // an event was skipped because a newer one counts
+	OnHandled    func(Handling)   // a handler ran, whatever came of it
+}
+
+// and makes hooks that call both, h first.
+func (h Hooks) and(then Hooks) Hooks {
+	return Hooks{
+		OnRetry: both(h.OnRetry, then.OnRetry), OnRecovered: both(h.OnRecovered, then.OnRecovered),
+		OnDeadLetter: both(h.OnDeadLetter, then.OnDeadLetter), OnPause: both(h.OnPause, then.OnPause),
+		OnResume: both(h.OnResume, then.OnResume), OnObsolete: both(h.OnObsolete, then.OnObsolete),
+		OnHandled: both(h.OnHandled, then.OnHandled),
+	}
+}
+
+func both[T any](first, then func(T)) func(T) {
+	switch {
+	case first == nil:
+		return then
+	case then == nil:
+		return first
+	}
+	return func(what T) {
+		first(what)
+		then(what)
+	}
+}
+
+// Handling describes one run of a handler: one message, or one batch.
+type Handling struct {
+	Topic, Group string
+	Messages     int // of the batch; 1 for a consumer without batches
+	Took         time.Duration
+	Err          error // what the handler returned, a *[BatchError] for parts of a batch
+	Panicked     bool  // it returned nothing
+}
+
+// timed runs a handler for so many messages and tells how long it took.
+func (c *consumer) timed(messages int, run func() error) error {
+	tell := c.Hooks.OnHandled
+	if tell == nil {
+		return run()
+	}
+	h := Handling{Topic: c.Topic, Group: c.Group, Messages: messages, Panicked: true}
+	began := time.Now()
+	defer func() {
+		h.Took = time.Since(began)
+		tell(h)
+	}()
+	h.Err = run()
+	h.Panicked = false
+	return h.Err
 }
 
 // Retry describes a failed attempt that will be followed by another.

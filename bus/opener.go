@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/millrace-go/millrace/internal/rawurl"
 )
 
 // ErrUnknownScheme is wrapped by the error of Open for a URL whose scheme the
@@ -43,15 +44,13 @@ func (o *Opener) Open(ctx context.Context, rawURL string) (*Bus, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w %q; known are: %s", ErrUnknownScheme, name, o.names())
 	}
-	u, err := url.Parse(rawURL)
+	u, err := rawurl.Parse(rawURL)
 	if err != nil {
-		// The parser's errors quote parts of the URL, and a password with a
-		// stray / or % is exactly what makes it fail, so nothing is repeated.
-		return nil, fmt.Errorf("bus: open %s: the URL is malformed; percent-encode special characters in user, password and path", name)
+		return nil, fmt.Errorf("bus: open %s: %w", name, err)
 	}
 	d, err := scheme.Open(ctx, u)
 	if err != nil {
-		return nil, fmt.Errorf("bus: open %s: %w", name, withoutSecrets(err, rawURL))
+		return nil, fmt.Errorf("bus: open %s: %w", name, rawurl.Hide(err, rawURL))
 	}
 	return New(name, d), nil
 }

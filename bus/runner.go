@@ -12,6 +12,9 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/millrace-go/millrace/internal/otelmsg"
 )
 
 // RunnerConfig configures a [Runner]. The zero value works.
@@ -27,6 +30,13 @@ type RunnerConfig struct {
 	// keeps messages for a time; 7 days by default. Negative leaves it to
 	// whoever made the topics.
 	DeadLetterRetention time.Duration
+	// TracerProvider makes a "process" span for each delivery of a message, and for
+	// each batch, and a "send" span for each dead letter; no spans when nil. It costs
+	// decoding each event once more.
+	TracerProvider trace.TracerProvider
+	// Hooks are called for every consumer, each after the consumer's own: for
+	// metrics of all of them, such as those of package busprom.
+	Hooks Hooks
 }
 
 // Runner runs consumers on one bus, with one Watermill Router underneath. It is
@@ -94,7 +104,9 @@ func (r *Runner) Add(c AnyConsumer) error {
 	}
 	for _, added := range pl.consumers {
 		added.workerID = r.cfg.WorkerID
-		added.publisher = r.bus.Publisher()
+		added.publisher = r.publisher()
+		added.tracer = otelmsg.New(r.cfg.TracerProvider, "bus", r.bus.System())
+		added.Hooks = added.Hooks.and(r.cfg.Hooks)
 		added.log = r.cfg.Logger.With("topic", added.Topic, "group", added.Group)
 	}
 	r.consumers = append(r.consumers, pl.consumers...)
@@ -102,6 +114,15 @@ func (r *Runner) Add(c AnyConsumer) error {
 		r.pairs = append(r.pairs, pl.pair)
 	}
 	return nil
+}
+
+// publisher is that of the dead letters.
+func (r *Runner) publisher() message.Publisher {
+	if r.cfg.TracerProvider == nil {
+		return r.bus.Publisher()
+	}
+	traced, _ := NewTracedPublisher(r.bus.Publisher(), TraceConfig{TracerProvider: r.cfg.TracerProvider, System: r.bus.System()}) // with a publisher it cannot fail
+	return traced
 }
 
 // fits reports what keeps c from running beside those that were added before.

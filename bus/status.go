@@ -24,6 +24,7 @@ type ConsumerStatus struct {
 	Obsolete        int64  // messages skipped because a newer one counts
 	Retried         int64  // attempts that failed and were or will be repeated
 	DeadLettered    int64  // dead letters published
+	Pauses          int64  // times it paused because a dependency was down
 	LastError       string // of the latest failure of any kind; "" when none
 }
 
@@ -37,6 +38,7 @@ func (c *consumer) status() ConsumerStatus {
 		DeadLettered: c.deadLettered.Load(),
 		Batches:      c.batches.Load(),
 		Obsolete:     c.obsolete.Load(),
+		Pauses:       c.pauses.Load(),
 	}
 	held, reason := c.gate.state()
 	s.Hold = reason

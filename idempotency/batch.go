@@ -60,8 +60,11 @@ func (g *Guard) DoBatch(ctx context.Context, events []event.Event, fn func(ctx c
 		return fn(ctx, pick(positions))
 	})
 	if err != nil {
+		g.counts.failed.Add(int64(len(events)))
 		return nil, err
 	}
+	g.counts.handled.Add(int64(len(positions)))
+	g.counts.duplicates.Add(int64(len(events) - len(positions)))
 	if g.cfg.OnDuplicate != nil {
 		next := 0
 		for i, e := range events {

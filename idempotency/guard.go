@@ -36,8 +36,9 @@ func (c Config) validate() error {
 
 // Guard runs a handler once per key.
 type Guard struct {
-	store Store
-	cfg   Config
+	store  Store
+	cfg    Config
+	counts guardCounts
 }
 
 // New makes a guard for one consumer group. The store can be shared by many.
@@ -67,13 +68,19 @@ func (g *Guard) Do(ctx context.Context, e event.Event, fn func(ctx context.Conte
 	fresh, err = g.store.Once(ctx, r, func(ctx context.Context) error {
 		return fn(context.WithValue(ctx, eventKey{}, e))
 	})
-	if err != nil {
+	switch {
+	case err != nil:
+		g.counts.failed.Add(1)
 		return false, err
+	case fresh:
+		g.counts.handled.Add(1)
+		return true, nil
 	}
-	if !fresh && g.cfg.OnDuplicate != nil {
+	g.counts.duplicates.Add(1)
+	if g.cfg.OnDuplicate != nil {
 		g.cfg.OnDuplicate(ctx, e)
 	}
-	return fresh, nil
+	return false, nil
 }
 
 type eventKey struct{}

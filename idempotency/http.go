@@ -135,9 +135,8 @@ func final4xx(status int) bool {
 // HTTP gives requests that carry an Idempotency-Key one effect each, as
 // draft-ietf-httpapi-idempotency-key-header describes.
 type HTTP struct {
-	store LeaseStore
-	cfg   HTTPConfig
-	run   runner
+	cfg HTTPConfig
+	run runner
 }
 
 // NewHTTP makes the middleware on a lease store, which can be shared.
@@ -149,7 +148,7 @@ func NewHTTP(store LeaseStore, cfg HTTPConfig) (*HTTP, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	return &HTTP{store: store, cfg: cfg, run: newRunner(store, cfg.TTL, cfg.Finish, cfg.Logger)}, nil
+	return &HTTP{cfg: cfg, run: newRunner(store, cfg.TTL, cfg.Finish, cfg.Logger)}, nil
 }
 
 // errNotKept releases a key whose response is not final.
@@ -186,7 +185,7 @@ func (h *HTTP) Middleware(next http.Handler) http.Handler {
 			Fingerprint: fingerprint(r, body),
 		}
 		began := time.Now()
-		c, err := h.store.Claim(r.Context(), record, h.run.ttl)
+		c, err := h.run.claim(r.Context(), record)
 		if err != nil {
 			h.cfg.Logger.ErrorContext(r.Context(), "claiming an idempotency key failed; the request was refused", "error", err)
 			h.refuse(w, h.unavailable())

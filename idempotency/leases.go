@@ -58,9 +58,8 @@ func checkTimes(config string, ttl, finish time.Duration) error {
 // claim's token or the key to the other side, which then can refuse what is
 // stale and recognize what is repeated.
 type Leases struct {
-	store LeaseStore
-	keys  Guard // makes the records
-	run   runner
+	keys Guard // makes the records
+	run  runner
 }
 
 // NewLeases makes a runner for one consumer group. The store can be shared.
@@ -75,8 +74,8 @@ func NewLeases(store LeaseStore, cfg LeaseConfig) (*Leases, error) {
 		cfg.Key = ByEvent
 	}
 	return &Leases{
-		store: store, keys: Guard{cfg: Config{Group: cfg.Group, Key: cfg.Key}},
-		run: newRunner(store, cfg.TTL, cfg.Finish, cfg.Logger),
+		keys: Guard{cfg: Config{Group: cfg.Group, Key: cfg.Key}},
+		run:  newRunner(store, cfg.TTL, cfg.Finish, cfg.Logger),
 	}, nil
 }
 
@@ -98,7 +97,7 @@ func (l *Leases) Do(ctx context.Context, e event.Event, fn func(ctx context.Cont
 // Once is Do for a record that is no event's.
 func (l *Leases) Once(ctx context.Context, r Record, fn func(ctx context.Context, c Claim) ([]byte, error)) (result []byte, fresh bool, err error) {
 	began := time.Now()
-	c, err := l.store.Claim(ctx, r, l.run.ttl)
+	c, err := l.run.claim(ctx, r)
 	if err != nil {
 		return nil, false, err
 	}
@@ -128,6 +127,7 @@ type runner struct {
 	store       LeaseStore
 	ttl, finish time.Duration
 	log         *slog.Logger
+	counts      *leaseCounts
 }
 
 func newRunner(store LeaseStore, ttl, finish time.Duration, log *slog.Logger) runner {
@@ -140,7 +140,7 @@ func newRunner(store LeaseStore, ttl, finish time.Duration, log *slog.Logger) ru
 	if log == nil {
 		log = slog.Default()
 	}
-	return runner{store, ttl, finish, log}
+	return runner{store, ttl, finish, log, &leaseCounts{}}
 }
 
 // held runs fn under a claim asked for at the time began, and completes it, or
@@ -150,6 +150,7 @@ func (r runner) held(ctx context.Context, began time.Time, c Claim, fn func(ctx 
 		return r.store.Extend(ctx, c, r.ttl)
 	})
 	defer keeper.Stop()
+	defer func() { r.ended(err) }()
 	worked := false
 	defer func() {
 		// Not when the work was done but could not be recorded: its effect has

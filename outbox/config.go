@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/millrace-go/millrace/event"
 )
 
@@ -25,6 +27,10 @@ type Config struct {
 	// NotifyTimeout bounds one wake-up of other processes; 5 s when zero. A
 	// wake-up that fails is logged, and costs them at most their Interval.
 	NotifyTimeout time.Duration
+	// TracerProvider makes a "create" span for each event that has no trace context
+	// of its own. When nil, none is made, and such an event takes the context of the
+	// span that Append's ctx has.
+	TracerProvider trace.TracerProvider
 	// Logger receives failed wake-ups; nil is silent.
 	Logger *slog.Logger
 }

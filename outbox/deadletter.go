@@ -47,7 +47,7 @@ func (rd *round) bury(it *Item, f *failure) {
 	if rd.stop.Load() || rd.s.expired(time.Now()) {
 		return // in the next round
 	}
-	err := publish(r.pub, topic, []*message.Message{rd.deadLetter(it, f)})
+	err := r.send(rd.s.msgs, topic, []*message.Message{rd.deadLetter(it, f)})
 	class := fault.Of(err, r.cfg.Classifiers...)
 	switch {
 	case err == nil:
@@ -64,7 +64,7 @@ func (rd *round) bury(it *Item, f *failure) {
 	rd.barren = rd.barren || !tried
 	if f.spent = tried && (class == fault.Permanent || f.refused >= refusals); f.spent {
 		r.cfg.Logger.Error("outbox: the dead letter is refused; the event stays in the outbox alone",
-			"shard", rd.s.id, "topic", topic, "event", it.MessageID, "error", err)
+			"shard", rd.s.id, "topic", topic, loggedAs(it), "error", err)
 	}
 }
 

@@ -34,6 +34,11 @@
 //	what is parked has left a dead letter, if that is asked for    TestMaxRetries, TestDeadLetterIsTheBus, suite LonePoisonIsDeadLettered
 //	nothing is open in the database while messages are published   by construction: Store keeps nothing between calls
 //	an idle relay sends at most 2 statements a second per shard    TestIdleRelayAsksRarely
+//	an event takes the trace it is made in, and keeps one it has   TestAppendMakesACreateSpanPerEvent, TestAppendKeepsTheTraceOfAnEvent,
+//	                                                               TestAppendCarriesTheContextWithoutAProvider
+//	the relay's spans link to the events' traces, and overwrite
+//	none; a dead letter keeps its own                              TestRelayLinksAndOverwritesNothing, TestRelayThatFailsSaysSoInItsSpan
+//	without a provider that costs nothing                          TestWithoutAProviderTracesCostNothing
 //
 // The suite is outboxtest.Run. Parked events that are retried are the exception
 // to the order: they go behind everything that waits.
@@ -146,18 +151,20 @@
 // commits. With a bare *sql.Tx call [Outbox.Wake] after the commit, or set
 // Config.NotifyInTransaction, or let the relay's Interval do.
 //
+// # Traces
+//
+// With Config.TracerProvider each event gets a "create" span, the child of the span
+// in Append's context, and travels with its trace context (traceparent). Without, it
+// travels with that of the span in the context, if there is one. With
+// RelayConfig.TracerProvider each Publish call is a "send" span of a trace of its
+// own, linked to the events' contexts: a call has events of many traces. Failures
+// are told by error.type, the class of package fault; their texts are in the logs
+// only, with event_id and correlation_id.
+//
 // # Metrics
 //
-// [Hooks] and [Relay.Stats] feed these; the names are what a collector should use:
-//
-//	outbox_backlog{shard}                    ShardStats.Backlog
-//	outbox_oldest_age_seconds{shard}         since ShardStats.Oldest
-//	outbox_aside{shard}                      ShardStats.Aside
-//	outbox_parked{shard}                     ShardStats.Parked
-//	outbox_lease_held{shard}                 Hooks.Lease
-//	outbox_published_total{topic}            Hooks.Published
-//	outbox_publish_latency_seconds{topic}    Hooks.Published
-//	outbox_failed_total{topic}               Hooks.Failed
-//	outbox_round_duration_seconds{shard}     Hooks.Round
-//	outbox_pruned_total{shard}               Hooks.Pruned
+// [Hooks] tell what a relay does; a [Monitor] keeps at hand how the shards stand, so
+// that a scrape never waits for the database (TestMonitorKeepsTheLastAnswer). Package
+// outboxprom makes metrics of both: outbox_backlog{shard}, outbox_oldest_age_seconds{shard},
+// outbox_published_total{topic}, outbox_publish_latency_seconds{topic} and others.
 package outbox

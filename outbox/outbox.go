@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/otelmsg"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -18,6 +19,7 @@ type Outbox struct {
 	signal Signal // nil when the store has none
 	bell   *bell  // nil when the store cannot reach other processes
 	ringIn Notifier
+	tracer *otelmsg.Tracer // nil when no spans are made
 }
 
 // New makes an Outbox over store. It does no I/O.
@@ -29,7 +31,7 @@ func New(store Store, cfg Config) (*Outbox, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	o := &Outbox{store: store, cfg: cfg}
+	o := &Outbox{store: store, cfg: cfg, tracer: otelmsg.New(cfg.TracerProvider, "outbox", ownSystem)}
 	o.signal, _ = store.(Signal)
 	notifier, ok := store.(Notifier)
 	switch {
@@ -46,6 +48,9 @@ func New(store Store, cfg Config) (*Outbox, error) {
 // Append writes events inside tx, to the topic that the configuration names.
 // They are published when tx commits, and never when it rolls back. An invalid
 // event refuses all of them; the error names it.
+//
+// An event without TraceParent takes that of its "create" span, or of the span in
+// ctx; see Config.TracerProvider. One that has it keeps it.
 //
 // Call it after the aggregate's row is locked (or its version checked): the
 // events of two writers are in the order of their commits only if the writers
@@ -69,7 +74,7 @@ func (o *Outbox) topic(e event.Event) (string, error) {
 	return o.cfg.Topic, nil
 }
 
-func (o *Outbox) append(ctx context.Context, tx sqltx.Execer, topic func(event.Event) (string, error), events []event.Event) error {
+func (o *Outbox) append(ctx context.Context, tx sqltx.Execer, topic func(event.Event) (string, error), events []event.Event) (err error) {
 	switch x := tx.(type) {
 	case nil:
 		return ErrNoTransaction
@@ -83,10 +88,11 @@ func (o *Outbox) append(ctx context.Context, tx sqltx.Execer, topic func(event.E
 	if len(events) == 0 {
 		return nil
 	}
+	var made creation
+	defer func() { made.end(err) }()
 	records := make([]Record, len(events))
 	for i, e := range events {
-		var err error
-		if records[i], err = o.record(e, topic); err != nil {
+		if records[i], err = o.record(ctx, e, topic, &made); err != nil {
 			return fmt.Errorf("outbox: append event %d of %d (%q %q): %w", i+1, len(events), e.Type, e.ID, err)
 		}
 	}
@@ -104,7 +110,7 @@ func (o *Outbox) append(ctx context.Context, tx sqltx.Execer, topic func(event.E
 	return nil
 }
 
-func (o *Outbox) record(e event.Event, topic func(event.Event) (string, error)) (Record, error) {
+func (o *Outbox) record(ctx context.Context, e event.Event, topic func(event.Event) (string, error), made *creation) (Record, error) {
 	if err := e.Validate(); err != nil {
 		return Record{}, err
 	}
@@ -115,6 +121,7 @@ func (o *Outbox) record(e event.Event, topic func(event.Event) (string, error)) 
 	if name == "" {
 		return Record{}, ErrNoTopic
 	}
+	made.in(ctx, o.tracer, name, &e)
 	msg, err := o.cfg.Codec.Encode(e)
 	if err != nil {
 		return Record{}, err

@@ -198,7 +198,7 @@ func (s *sender) publish(group []int32) (outcome, error) {
 		msgs[n] = msg
 	}
 	built := time.Now()
-	err := publish(r.pub, rd.w.items[group[0]].Topic, msgs)
+	err := r.send(rd.s.msgs, rd.w.items[group[0]].Topic, msgs)
 	end := time.Now()
 	switch {
 	case err == nil:

@@ -11,6 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/internal/otelmsg"
 	"github.com/millrace-go/millrace/internal/pulse"
 )
 
@@ -18,11 +19,12 @@ import (
 // process or many: each shard is published by the one that holds its lease, and
 // the others stand by.
 type Relay struct {
-	store Store
-	pub   message.Publisher
-	cfg   RelayConfig
-	retry backoff.Policy
-	pause backoff.Policy
+	store  Store
+	pub    message.Publisher
+	cfg    RelayConfig
+	retry  backoff.Policy
+	pause  backoff.Policy
+	tracer *otelmsg.Tracer // nil when no spans are made
 
 	running atomic.Bool
 	wakes   pulse.Pulse
@@ -60,6 +62,7 @@ func NewRelay(store Store, pub message.Publisher, cfg RelayConfig) (*Relay, erro
 		cfg.Holder = name
 	}
 	r := &Relay{store: store, pub: pub, cfg: cfg, retry: cfg.Retry.policy(), pause: cfg.Pause.policy()}
+	r.tracer = otelmsg.New(cfg.TracerProvider, "outbox", cfg.System)
 	r.cost.Store(int64(time.Millisecond)) // slow until measured
 	return r, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/backoff"
@@ -115,6 +116,13 @@ type RelayConfig struct {
 
 	// Hooks report what happens, for metrics.
 	Hooks Hooks
+	// TracerProvider makes a "send" span for each Publish call, with a link to the
+	// context of each event; no spans when nil. It costs decoding the events. SDKs
+	// keep 128 links of a span by default: raise their limit to Chunk.
+	TracerProvider trace.TracerProvider
+	// System is the messaging.system of those spans, such as kafka or rabbitmq;
+	// millrace_outbox when empty.
+	System string
 	// Logger receives failures; nil is silent.
 	Logger *slog.Logger
 }
@@ -184,6 +192,9 @@ func (c RelayConfig) withDefaults() RelayConfig {
 	setTime(&c.Retention, 24*time.Hour)
 	setTime(&c.PruneInterval, time.Minute)
 	setInt(&c.PruneChunk, 1000)
+	if c.System == "" {
+		c.System = ownSystem
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

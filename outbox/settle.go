@@ -188,7 +188,7 @@ func (s *shard) remember(rd *round, settlement Settlement, now time.Time) {
 		changed = true
 		if f.State == Parked {
 			s.r.cfg.Logger.Error("outbox: parked an event that kept failing", "shard", s.id,
-				"topic", f.Item.Topic, "event", f.Item.MessageID, "attempts", f.Attempts, "error", f.Error)
+				"topic", f.Item.Topic, loggedAs(f.Item), "attempts", f.Attempts, "error", f.Error)
 			s.r.cfg.Hooks.Parked(s.id, f.Item.Topic, f.Item.MessageID, errors.New(f.Error))
 		}
 	}

@@ -28,3 +28,8 @@ func estimate(position int, s State) (time.Duration, bool) {
 	}
 	return time.Duration(wait), true
 }
+
+// Wait is how long who stands at a position, from 1, will probably wait until
+// they are let in, and whether that can be said: it cannot while the room is
+// paused or its threshold is 0. The position of who comes next is Waiting + 1.
+func (s State) Wait(position int) (time.Duration, bool) { return estimate(position, s) }

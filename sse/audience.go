@@ -15,6 +15,9 @@ type audience struct {
 	members    map[string][]*stream
 	rooms      map[string][]*stream
 	empty      chan struct{} // closed when closed and nobody is left
+
+	most, perAddress int
+	addresses        map[string]int // how many of conns have one
 }
 
 // Who came together is told together: streams lie in slices in their order, since
@@ -27,29 +30,36 @@ type seat struct {
 	at   int
 }
 
-func newAudience() *audience {
+func newAudience(most, perAddress int) *audience {
 	return &audience{
 		conns:   map[string]*stream{},
 		members: map[string][]*stream{},
 		rooms:   map[string][]*stream{},
 		empty:   make(chan struct{}),
+		most:    most, perAddress: perAddress, addresses: map[string]int{},
 	}
 }
 
-// add takes a stream in, if it belongs to the generation.
-func (a *audience) add(s *stream, rooms []string, generation int) bool {
+// add takes a stream in, if it belongs to the generation and there is room.
+func (a *audience) add(s *stream, rooms []string, generation int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.closed || a.generation != generation {
-		return false
+	switch {
+	case a.closed || a.generation != generation:
+		return ErrUnavailable // the lease or the hub has just ended
+	case len(a.conns) >= a.most || a.addresses[s.address] >= a.perAddress:
+		return ErrCrowded
 	}
 	a.conns[s.conn.ID] = s
+	if s.address != "" {
+		a.addresses[s.address]++
+	}
 	s.at, a.crowd = len(a.crowd), append(a.crowd, s)
 	a.members[s.conn.Member] = append(a.members[s.conn.Member], s)
 	for _, room := range rooms {
 		a.enter(s, room)
 	}
-	return true
+	return nil
 }
 
 // enter seats a stream in a room, once.
@@ -91,6 +101,9 @@ func (a *audience) remove(s *stream) bool {
 		return false
 	}
 	delete(a.conns, s.conn.ID)
+	if a.addresses[s.address]--; a.addresses[s.address] <= 0 {
+		delete(a.addresses, s.address)
+	}
 	last := a.crowd[len(a.crowd)-1]
 	a.crowd[s.at], last.at, a.crowd[len(a.crowd)-1] = last, s.at, nil
 	a.crowd = a.crowd[:len(a.crowd)-1]

@@ -11,7 +11,7 @@ import (
 // An audience is, to all who ask, what sets would be, whoever comes and goes.
 func TestAudienceIsSets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a := newAudience()
+		a := newAudience(1<<30, 1<<30)
 		members := map[string][]*stream{}
 		rooms := map[string][]*stream{}
 		var all []*stream
@@ -25,7 +25,7 @@ func TestAudienceIsSets(t *testing.T) {
 			case "add":
 				s := &stream{conn: Conn{ID: fmt.Sprint(step), Member: member.Draw(t, "member")}}
 				in := rapid.SliceOfN(room, 0, 4).Draw(t, "rooms")
-				if !a.add(s, in, 0) {
+				if a.add(s, in, 0) != nil {
 					t.Fatal("not taken in")
 				}
 				all, members[s.conn.Member] = append(all, s), append(members[s.conn.Member], s)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Config is the configuration of a [Hub]. The zero value works. All processes
@@ -17,6 +19,11 @@ type Config struct {
 	// Max is how many streams a member may have, over all processes; 3 by default.
 	// Who opens one more ends the oldest.
 	Max int
+	// Streams is how many a process serves at once; 100,000 by default. Beyond it a
+	// client is answered as while the Cap is away, and comes back.
+	Streams int
+	// PerAddress is how many of them may have one [Stream.Address]; 1,000 by default.
+	PerAddress int
 	// Lifetime is how long a stream lives at most; 30 min by default. Each ends
 	// after nine tenths of it and a random part of the rest, and its client comes
 	// back: so load moves to new processes, and a member who was locked out is.
@@ -75,12 +82,19 @@ type Config struct {
 	Browser func(*http.Request) bool
 	// Random is chance in [0, 1) for what is spread; math/rand/v2's by default.
 	Random func() float64
+	// TracerProvider makes a "deliver" span for each message that streams of this
+	// process get, from when the first of them has it until it was written to all: the
+	// child of the span that ToMember, ToRoom or ToAll was called with, in whichever
+	// process. No spans when nil; the context is passed on all the same.
+	TracerProvider trace.TracerProvider
 	// Logger gets what cannot be returned; slog.Default() when nil.
 	Logger *slog.Logger
 }
 
 func (c Config) withDefaults() Config {
 	def(&c.Max, 3)
+	def(&c.Streams, 100_000)
+	def(&c.PerAddress, 1000)
 	def(&c.Lifetime, 30*time.Minute)
 	def(&c.Ping, 20*time.Second)
 	def(&c.WriteTimeout, 10*time.Second)
@@ -147,6 +161,8 @@ func (c Config) validate() error {
 		min, max int
 	}{
 		{"Max", c.Max, 1, 1000},
+		{"Streams", c.Streams, 1, 1 << 30},
+		{"PerAddress", c.PerAddress, 1, 1 << 30},
 		{"MaxFrames", c.MaxFrames, 1, 1 << 20},
 		{"MaxBytes", c.MaxBytes, 1, 1 << 30},
 		{"Resyncs", c.Resyncs, 1, 1000},

@@ -45,6 +45,12 @@
 //	back by themselves, when they are told to             TestWithoutTheCapThereIsNoNewStream, TestALeaseThatCannotBeRenewedEndsTheStreams, TestProgramsComeBackAfterAnOutage
 //	an end sends the clients away with a spread           TestDrainSendsAllAwayWithASpread
 //	the server's timeouts do not end streams              TestStreamsOutliveTheServersTimeouts, TestOverHTTP2
+//	a delivery is a span of the trace of who sent it, one
+//	for each process that has streams for it              TestADeliveryIsTracedOverProcesses
+//	… which ends when it is written, and tells what is
+//	dropped                                               TestADeliveryEndsWhenItIsWritten, TestADeliveryThatIsDroppedSaysSo
+//	… and old and new processes may be mixed              TestOldAndNewInstancesUnderstandEachOther
+//	… and without a provider costs nothing                TestWithoutAProviderTracesCostNothing
 //	no goroutine is left                                  every test of the package
 //
 // Names in lower case are cases of package ssetest. What is proven of streams
@@ -89,6 +95,13 @@
 //     with it. Headers set before Serve are sent.
 //   - A client that left is noticed by the next write or ping.
 //   - http.Server.Shutdown does not wait for the stream; Run does.
+//
+// # Traces
+//
+// ToMember, ToRoom and ToAll pass the trace context of their context's span on with
+// the event, through the broker. With Config.TracerProvider a process whose streams
+// get it makes a span "deliver {name}", the child of that context, from when the first
+// stream has it until the last one's write. What a Replayer brings has no span.
 //
 // # Failure modes
 //

@@ -13,6 +13,9 @@ var (
 	ErrEvicted = errors.New("sse: the stream was evicted")
 	// ErrUnavailable says that streams cannot be opened or kept now.
 	ErrUnavailable = errors.New("sse: streams are not available")
+	// ErrCrowded says that the process serves as many streams as it may, or has as
+	// many of one address.
+	ErrCrowded = errors.New("sse: too many streams")
 	// ErrDraining says that the hub is not running, or that it is ending.
 	ErrDraining = errors.New("sse: the hub takes no streams")
 )

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/otelmsg"
 )
 
 // Hub has the streams of one process. Make one with [New]; it takes streams while
@@ -30,6 +31,7 @@ type Hub struct {
 	pingFrame []byte
 	nothing   []string // the cursors of who has seen nothing
 	made      time.Time
+	tracer    *otelmsg.Tracer // nil when no spans are made
 	number    atomic.Int64
 	started   atomic.Bool
 
@@ -52,7 +54,7 @@ func New(c Cap, b Broker, cfg Config) (*Hub, error) {
 	}
 	h := &Hub{
 		cfg: cfg, cap: c, broker: b,
-		audience:  newAudience(),
+		audience:  newAudience(cfg.Streams, cfg.PerAddress),
 		wheel:     newWheel(cfg.Ping),
 		closer:    &closer{backlog: newBacklog[Conn](maxCloses)},
 		checker:   &checker{newBacklog[*stream](0)},
@@ -62,6 +64,7 @@ func New(c Cap, b Broker, cfg Config) (*Hub, error) {
 		nothing:   make([]string, len(cfg.Cursors)),
 		made:      time.Now(),
 		ready:     make(chan struct{}),
+		tracer:    otelmsg.New(cfg.TracerProvider, "sse", "millrace_sse"),
 	}
 	h.flusher = newFlusher(h)
 	return h, nil
@@ -231,7 +234,7 @@ func (h *Hub) send(ctx context.Context, kind Kind, to string, e Event) error {
 	if len(b) > h.cfg.MaxBytes {
 		return invalid("the event has %d bytes, and Config.MaxBytes is %d", len(b), h.cfg.MaxBytes)
 	}
-	return h.publish(ctx, Message{Kind: kind, To: to, Event: e.Name, ID: e.ID, Frame: b})
+	return h.publish(ctx, Message{Kind: kind, To: to, Arg: traceOf(ctx), Event: e.Name, ID: e.ID, Frame: b})
 }
 
 // plainID is the id line for a client that has seen nothing else.
@@ -260,7 +263,9 @@ func (h *Hub) hear(m Message) {
 	switch m.Kind {
 	case ToMember, ToRoom, ToAll:
 		f := h.frame(m.Event, m.ID, m.Frame)
+		f.trace = h.follows(m)
 		h.audience.each(m.Kind, m.To, func(s *stream) { s.push(&f) })
+		f.trace.release()
 	case Disconnect:
 		if s := h.audience.connection(m.Arg); s != nil && s.conn.Member == m.To {
 			s.end(Evicted, []byte(evictedFrame))

@@ -150,18 +150,20 @@ func (f *flusher) ended() bool {
 func (f *flusher) flush(s *stream, buf []byte) []byte {
 	c := s.lean
 	var ended Reason
+	var traced *[]*delivered
 	if c.left != nil { // as much as is left is enough for a client that stalls
 		buf = append(buf, c.left.rest...)
 		s.mu.Lock()
 		ended = s.ended
 		s.mu.Unlock()
 	} else {
-		buf, ended = s.take(buf)
+		buf, ended, traced = s.take(buf)
 	}
 	if len(buf) > 0 {
 		f.hub.stats.writes.Add(1)
 		n, err := c.writeNow(buf)
 		f.hub.stats.written.Add(int64(max(n, 0)))
+		doneAll(traced, err == nil)
 		switch {
 		case err != nil:
 			s.end(Gone, nil)

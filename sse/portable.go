@@ -58,8 +58,9 @@ func (s *stream) follow(ctx context.Context, out writer) {
 	s.mu.Unlock()
 	for {
 		buf := buffers.Get().(*[]byte)
-		b, ended := s.take(*buf)
+		b, ended, traced := s.take(*buf)
 		ok := len(b) == 0 || s.write(out, b)
+		doneAll(traced, ok)
 		*buf = b
 		putBuffer(buf)
 		if ended != 0 || !ok {

@@ -20,6 +20,9 @@ type Stream struct {
 	// its place. Without one, each request counts as another tab, and the client
 	// has to heed the `evicted` event.
 	Token string
+	// Address is whom Config.PerAddress counts, such as the network that the client
+	// is in; at most 128 bytes. "" is not counted.
+	Address string
 	// Rooms are those that the member is in.
 	Rooms []string
 	// Muted keeps the events of Config.Muted back.
@@ -67,6 +70,9 @@ func (st Stream) validate() error {
 	if len(st.Token) > MaxToken {
 		return invalid("a stream's token has %d bytes; give at most %d", len(st.Token), MaxToken)
 	}
+	if len(st.Address) > MaxToken {
+		return invalid("a stream's address has %d bytes; give at most %d", len(st.Address), MaxToken)
+	}
 	for _, room := range st.Rooms {
 		if err := checkName("room", room); err != nil {
 			return err
@@ -90,15 +96,15 @@ func (h *Hub) open(r *http.Request, st Stream) (*stream, error) {
 	s := &stream{
 		hub:    h,
 		conn:   Conn{Member: strings.Clone(st.Member), ID: id, Token: token},
-		replay: st.Replay, muted: st.Muted,
+		replay: st.Replay, muted: st.Muted, address: strings.Clone(st.Address),
 		expires: time.Since(h.made) + h.cfg.lifetime(),
 		wheelAt: -1,
 		holding: true,
 		cursors: h.cursorsOf(r),
 	}
 	s.since = s.stands()
-	if !h.audience.add(s, st.Rooms, held.generation) {
-		return nil, ErrUnavailable // the lease or the hub has just ended
+	if err := h.audience.add(s, st.Rooms, held.generation); err != nil {
+		return nil, err
 	}
 	h.stats.opened.Add(1)
 	// A client that leaves by now is waited for no longer than that. The request's
@@ -145,7 +151,9 @@ func (h *Hub) close(s *stream, registered bool) {
 		s.ended = Gone
 	}
 	why := s.ended
-	s.pending, s.held, s.recent = nil, nil, nil
+	s.pending, s.recent = nil, nil
+	s.forgetHeld()
+	s.forgetTraced()
 	s.mu.Unlock()
 	h.wheel.remove(s)
 	if registered {

@@ -20,7 +20,7 @@ type Stats struct {
 	Opened     int64            // streams
 	Ended      map[Reason]int64 // streams, for each reason
 	Victims    int64            // streams, of any process, that gave way to one opened here
-	Outages    int64            // requests that got no stream because the Cap could not be asked, or while draining
+	Outages    int64            // requests that got no stream because the Cap could not be asked, while draining, or because there were too many
 	Evictions  int64            // requests of evicted tabs, answered 204
 	Ghosts     int64            // entries without a stream that were removed
 	LeftOver   int64            // entries that could not be removed and wait for the end of their lifetime

@@ -164,7 +164,7 @@ const (
 type Message struct {
 	Kind  Kind
 	To    string
-	Arg   string
+	Arg   string // of a frame: the trace context of who sent it, "" without
 	Event string // name of the event in Frame
 	ID    string // its id, "" without
 	Frame []byte

@@ -36,6 +36,7 @@ type frame struct {
 	id     string // the event's own
 	key    uint64 // of name and id
 	mutes  bool   // muted members do not get it
+	trace  *delivered
 }
 
 // recall is how many events a stream remembers, so as not to send them twice.
@@ -47,6 +48,7 @@ type stream struct {
 	hub      *Hub
 	conn     Conn
 	replay   Replayer
+	address  string
 	at       int           // in the audience, and guarded by it
 	seats    []seat        // in rooms, guarded by the audience
 	expires  time.Duration // after the hub was made
@@ -70,6 +72,7 @@ type stream struct {
 	since    []string // cursors at the time when events may have been lost
 	recent   []uint64 // a ring of keys of what was sent
 	oldest   int
+	traced   *[]*delivered // of pending; nil where there are none, to keep streams small
 }
 
 // push gives the stream an event.
@@ -85,19 +88,23 @@ func (s *stream) push(f *frame) {
 			break
 		}
 		s.held = append(s.held, *f)
+		f.trace.took()
 	default:
-		s.add(f, true)
+		if s.add(f, true) {
+			f.trace.took()
+			s.tracks(f.trace)
+		}
 	}
 	s.unlockAndSignal()
 }
 
 // add appends an event to what is pending, once. Live events are bounded; what a
-// replay brings is not the client's fault.
-func (s *stream) add(f *frame, live bool) {
+// replay brings is not the client's fault. It reports whether the event is pending.
+func (s *stream) add(f *frame, live bool) bool {
 	if f.cursor >= 0 {
 		if slices.Contains(s.recent, f.key) {
 			s.hub.stats.duplicates.Add(1)
-			return
+			return false
 		}
 		if len(s.recent) < recall {
 			s.recent = append(s.recent, f.key)
@@ -109,14 +116,14 @@ func (s *stream) add(f *frame, live bool) {
 	if live {
 		if s.frames++; s.frames > s.hub.cfg.MaxFrames || s.bytes+len(f.bytes) > s.hub.cfg.MaxBytes {
 			s.cut()
-			return
+			return false
 		}
 		s.bytes += len(f.bytes)
 	}
 	s.hub.stats.sent.Add(1)
 	if f.cursor < 0 {
 		s.pending = append(s.pending, f.bytes)
-		return
+		return true
 	}
 	if s.cursors == nil {
 		s.cursors = make([]string, len(s.hub.cfg.Cursors))
@@ -126,10 +133,11 @@ func (s *stream) add(f *frame, live bool) {
 		if id != "" && i != f.cursor {
 			tail := append(appendID(nil, formatID(s.hub.cfg.Cursors, s.cursors)), '\n')
 			s.pending = append(s.pending, f.bytes[:f.body], tail)
-			return
+			return true
 		}
 	}
 	s.pending = append(s.pending, f.bytes)
+	return true
 }
 
 // ping adds a sign of life, unless something is on its way anyway.
@@ -147,7 +155,9 @@ func (s *stream) ping() {
 // cut ends a stream whose client does not read. What waits for it is dropped: the
 // client gets it by its cursor, when it comes back.
 func (s *stream) cut() {
-	s.pending, s.held, s.frames, s.bytes = nil, nil, 0, 0
+	s.pending, s.frames, s.bytes = nil, 0, 0
+	s.forgetHeld()
+	s.forgetTraced()
 	s.ended = Slow
 }
 
@@ -156,7 +166,7 @@ func (s *stream) end(why Reason, last []byte) {
 	s.mu.Lock()
 	if s.ended == 0 {
 		s.ended = why
-		s.held = nil
+		s.forgetHeld()
 		if len(last) > 0 {
 			s.pending = append(s.pending, last)
 		}
@@ -186,8 +196,9 @@ func (s *stream) unlockAndSignal() {
 	}
 }
 
-// take appends what is pending to b. A handler that has taken is to be woken again.
-func (s *stream) take(b []byte) ([]byte, Reason) {
+// take appends what is pending to b, and says what of it is traced. A handler that
+// has taken is to be woken again.
+func (s *stream) take(b []byte) ([]byte, Reason, *[]*delivered) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, p := range s.pending {
@@ -201,7 +212,9 @@ func (s *stream) take(b []byte) ([]byte, Reason) {
 	if s.lean == nil {
 		s.sched = false
 	}
-	return b, s.ended
+	traced := s.traced
+	s.traced = nil
+	return b, s.ended, traced
 }
 
 // hold keeps live events back until release. A stream that opens holds them from
@@ -257,8 +270,11 @@ func (s *stream) release(missed []frame) {
 		f := &held[i]
 		if _, again := known[f.key]; again && f.cursor >= 0 {
 			s.hub.stats.duplicates.Add(1)
-		} else if s.ended == 0 {
-			s.add(f, true)
+			f.trace.done(true) // by the replay
+		} else if s.ended == 0 && s.add(f, true) {
+			s.tracks(f.trace)
+		} else {
+			f.trace.done(false)
 		}
 	}
 	s.unlockAndSignal()

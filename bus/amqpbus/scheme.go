@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/rawurl"
 )
 
 // Schemes returns amqp:// and amqps://: amqp://user:password@host:5672/vhost.
@@ -114,8 +114,9 @@ func endpointOf(u *url.URL, secure bool) (endpoint, error) {
 		if host == "" {
 			return endpoint{}, errors.New("the URL has an empty host; write amqp://host1,host2/vhost")
 		}
-		if _, _, err := net.SplitHostPort(host); err != nil {
-			host = net.JoinHostPort(strings.Trim(host, "[]"), port)
+		host, ok := rawurl.Address(host, port)
+		if !ok {
+			return endpoint{}, errors.New("the URL has a host that is none; write amqp://host1,host2/vhost, and version 6 in brackets")
 		}
 		to.hosts = append(to.hosts, host)
 	}

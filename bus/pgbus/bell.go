@@ -128,6 +128,7 @@ func (b *bell) hear(text string, w waker) {
 	if sender == b.id {
 		return
 	}
+	words = strings.TrimSpace(words)
 	var lanes []int
 	for _, word := range strings.Fields(words) {
 		if word == "g" {

@@ -30,9 +30,13 @@ type stored struct {
 	Retention  time.Duration `json:"retention,omitempty"` // nanoseconds
 }
 
+// maxPartitions is the most that a topic is declared with: what the hash says of
+// one is read into memory for each.
+const maxPartitions = 10_000
+
 func (d *directory) topicOf(name, text string) (logsub.Topic, error) {
 	var s stored
-	if err := json.Unmarshal([]byte(text), &s); err != nil || s.Partitions < 1 {
+	if err := json.Unmarshal([]byte(text), &s); err != nil || s.Partitions < 1 || s.Partitions > maxPartitions {
 		return logsub.Topic{}, fmt.Errorf("field %q of %s is %.80q, which describes no topic", name, d.keys.topics(), text)
 	}
 	return d.registry.number(logsub.Topic{Name: name, Partitions: s.Partitions, Retention: s.Retention}), nil

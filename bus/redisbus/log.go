@@ -43,19 +43,18 @@ func (l *log) Lease(ctx context.Context, c sqllog.Cursor, holder string, ttl tim
 	if len(answer) == 1 {
 		return sqllog.Lease{}, sqllog.ErrLeaseHeld
 	}
-	if len(answer) != 5 {
-		return sqllog.Lease{}, fmt.Errorf("the lease's script returned %v", answer)
+	got, err := leaseOf(answer)
+	if err != nil {
+		return sqllog.Lease{}, err
 	}
-	token, count, made := answer[1].(int64), answer[3].(int64), answer[4].(int64) == 1
-	id := answer[2].(string)
-	if made {
+	if got.made {
 		// A new group, or one that Redis has lost, and then perhaps more than it.
 		l.logger.Debug("bus: a consumer group was made", slog.String("stream", p.stream), slog.String("group", c.Consumer))
 		if err := l.directory.restore(ctx, p.topic); err != nil {
 			return sqllog.Lease{}, err
 		}
 	}
-	return sqllog.Lease{Cursor: c, Holder: holder, Token: token, Position: sqllog.Position{From: id, ID: count}}, nil
+	return sqllog.Lease{Cursor: c, Holder: holder, Token: got.token, Position: sqllog.Position{From: got.id, ID: got.count}}, nil
 }
 
 // Renew implements sqllog.Log.
@@ -177,11 +176,10 @@ type backlog struct {
 
 func (l *log) behind(ctx context.Context, stream, group string) (b backlog, err error) {
 	answer, err := l.scripts.backlog.Run(ctx, l.client, []string{stream}, group).Slice()
-	if err != nil || len(answer) != 4 {
+	if err != nil {
 		return b, err
 	}
-	lag, pending := answer[0].(int64), answer[1].(int64)
-	return backlog{true, int(lag), int(pending), answer[2].(string), answer[3].(string)}, nil
+	return backlogOf(answer)
 }
 
 // countChunk bounds what counting reads at once: Redis has no way to count

@@ -81,12 +81,20 @@ func read(m *message.Message) Letter {
 	return l
 }
 
+// maxCount is as far as letters are counted: anybody can write a number into one.
+const maxCount = 1_000_000_000
+
 func number(m *message.Message, name string) int {
 	n, err := strconv.Atoi(m.Metadata[name])
 	if err != nil || n < 0 {
 		return 0
 	}
-	return n
+	return min(n, maxCount)
+}
+
+// oneMore is a letter's number and one.
+func oneMore(m *message.Message, name string) string {
+	return strconv.Itoa(min(number(m, name)+1, maxCount))
 }
 
 func moment(m *message.Message, name string) time.Time {
@@ -106,7 +114,7 @@ func redriven(m *message.Message) *message.Message {
 			out.Metadata[k] = v
 		}
 	}
-	out.Metadata[bus.DLQRedrive] = strconv.Itoa(number(m, bus.DLQRedrive) + 1)
+	out.Metadata[bus.DLQRedrive] = oneMore(m, bus.DLQRedrive)
 	return out
 }
 
@@ -122,7 +130,7 @@ func moved(m *message.Message, pass string) *message.Message {
 func replaced(m *message.Message, payload []byte) (*message.Message, error) {
 	out := message.NewMessage(m.UUID, payload)
 	maps.Copy(out.Metadata, m.Metadata)
-	out.Metadata[bus.DLQEdits] = strconv.Itoa(number(m, bus.DLQEdits) + 1)
+	out.Metadata[bus.DLQEdits] = oneMore(m, bus.DLQEdits)
 	id, key := m.UUID, event.Key(m)
 	before, err := event.Decode(m)
 	switch {

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/google/uuid"
 
+	"github.com/millrace-go/millrace/eventlog"
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
@@ -173,7 +174,7 @@ func (s *subscription) receive(ctx context.Context, a ask) (int, error) {
 	for _, m := range out.Messages {
 		msg, err := decode(m)
 		if err != nil {
-			s.log.Error("bus: a message is delivered as far as it could be read", slog.String("message", msg.UUID), slog.Any("error", err))
+			s.log.Error("bus: a message is delivered as far as it could be read", eventlog.Message(msg), slog.Any("error", err))
 		}
 		batch = append(batch, newTaken(msg, aws.ToString(m.ReceiptHandle), until))
 	}

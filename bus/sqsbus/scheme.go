@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/rawurl"
 )
 
 // Config of the scheme. The zero value works.
@@ -141,7 +142,7 @@ func addressOf(u *url.URL, endpoint string) (a address, err error) {
 	}
 	a = address{region: u.Hostname(), endpoint: endpoint}
 	if endpoint != "" {
-		e, err := url.Parse(endpoint)
+		e, err := rawurl.Parse(endpoint)
 		if err != nil || (e.Scheme != "http" && e.Scheme != "https") || e.Host == "" || e.User != nil {
 			return a, errors.New("the endpoint is no URL of a server; write ?endpoint=http://host:port")
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/millrace-go/millrace/eventlog"
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
@@ -283,7 +284,7 @@ func (s *subscription) watch(t *taken, msg *message.Message) {
 	case <-msg.Nacked():
 		s.nack(t)
 	case <-t.revoked:
-		s.log.Warn("bus: SQS has taken a message back, and delivers it again", slog.String("message", t.msg.UUID))
+		s.log.Warn("bus: SQS has taken a message back, and delivers it again", eventlog.Message(t.msg))
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.settle()

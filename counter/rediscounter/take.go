@@ -84,14 +84,23 @@ func (s *Store) move(ctx context.Context, p place, names []string) (counter.Take
 	if err != nil {
 		return t, err
 	}
-	for pair := range slices.Chunk(got, 2) {
+	t.Deltas, err = deltas(got)
+	return t, err
+}
+
+// deltas reads names and numbers in turn.
+func deltas(answer []string) (all []counter.Delta, err error) {
+	if len(answer)%2 != 0 {
+		return nil, fmt.Errorf("the script answered %d names and numbers, which are no pairs", len(answer))
+	}
+	for pair := range slices.Chunk(answer, 2) {
 		d, err := delta(pair[0], pair[1])
 		if err != nil {
-			return t, err
+			return nil, err
 		}
-		t.Deltas = append(t.Deltas, d)
+		all = append(all, d)
 	}
-	return t, nil
+	return all, nil
 }
 
 func delta(key, text string) (counter.Delta, error) {

@@ -59,8 +59,17 @@ func (s *Leases) Claim(ctx context.Context, r idempotency.Record, ttl time.Durat
 	if err != nil {
 		return c, failed("claim", r.Key, err)
 	}
-	if len(answer) == 0 {
-		return c, failed("claim", r.Key, errors.New("the script answered nothing"))
+	if c, err = claimOf(r.Key, answer); err != nil {
+		return c, failed("claim", r.Key, err)
+	}
+	return c, nil
+}
+
+// claimOf reads what claim.lua answers: a word, and for most what goes with it.
+func claimOf(key string, answer []string) (c idempotency.Claim, err error) {
+	c.Key = key
+	if len(answer) == 0 || len(answer) == 1 && answer[0] != "mismatch" {
+		return c, fmt.Errorf("the script answered %q", answer)
 	}
 	switch answer[0] {
 	case "claimed":
@@ -78,10 +87,7 @@ func (s *Leases) Claim(ctx context.Context, r idempotency.Record, ttl time.Durat
 		left, err = strconv.ParseInt(answer[1], 10, 64)
 		c.State, c.Wait = idempotency.Taken, time.Duration(left)*time.Microsecond
 	}
-	if err != nil {
-		return c, failed("claim", r.Key, err)
-	}
-	return c, nil
+	return c, err
 }
 
 // Extend moves the deadline.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/millrace-go/millrace/internal/rawurl"
 )
 
 // dialTimeout bounds a connect whose context has no deadline.
@@ -70,10 +72,9 @@ func parse(rawURL string) (*mysql.Config, error) {
 	if rawURL == "" {
 		return nil, errors.New("mysqldb: the URL is empty; give one like mysql://user:password@host:3306/name")
 	}
-	u, err := url.Parse(rawURL)
+	u, err := rawurl.Parse(rawURL)
 	if err != nil {
-		// The parser's error repeats the URL, and with it the password.
-		return nil, errors.New("mysqldb: the URL cannot be parsed; give one like mysql://user:password@host:3306/name and percent-encode special characters")
+		return nil, fmt.Errorf("mysqldb: %w; it is like mysql://user:password@host:3306/name", err)
 	}
 	if u.Scheme != "mysql" && u.Scheme != "mariadb" {
 		return nil, fmt.Errorf("mysqldb: the URL's scheme is %q; use mysql://", u.Scheme)
@@ -93,7 +94,7 @@ func parse(rawURL string) (*mysql.Config, error) {
 	// The driver knows its own parameters; it reads them from a DSN.
 	cfg, err := mysql.ParseDSN("/?" + params.Encode())
 	if err != nil {
-		return nil, fmt.Errorf("mysqldb: the URL's parameters: %w", err)
+		return nil, fmt.Errorf("mysqldb: the URL's parameters: %w", rawurl.Hide(err, rawURL))
 	}
 	cfg.Net, cfg.Addr, cfg.DBName = "tcp", u.Host, name
 	if u.Port() == "" {

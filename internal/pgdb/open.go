@@ -5,11 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/millrace-go/millrace/internal/rawurl"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -21,10 +23,15 @@ func Open(url string) (*sql.DB, error) {
 	if url == "" {
 		return nil, errors.New("pgdb: the URL is empty; give one like postgres://user:password@host:5432/name")
 	}
+	if strings.Contains(url, "://") {
+		if _, err := rawurl.Parse(url); err != nil {
+			return nil, fmt.Errorf("pgdb: %w", err)
+		}
+	}
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil {
-		// pgx masks the password in the text of this error; its fields keep it.
-		return nil, fmt.Errorf("pgdb: %s", err.Error()) //nolint:errorlint // on purpose: do not hand the raw URL on
+		// The fields of this error keep the password, and so it is not wrapped.
+		return nil, fmt.Errorf("pgdb: %s", rawurl.Hide(err, url).Error()) //nolint:errorlint // on purpose: do not hand the raw URL on
 	}
 	db := stdlib.OpenDB(*cfg)
 	db.SetMaxOpenConns(16)

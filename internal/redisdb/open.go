@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/millrace-go/millrace/internal/rawurl"
 )
 
 // Config of a client. The zero value works.
@@ -40,10 +41,9 @@ func (c Config) validate() error {
 // Open makes a client of a URL; the only parameter it knows is cluster=true. It
 // connects to nothing. Close the client when done.
 func Open(rawURL string, cfg Config) (redis.UniversalClient, error) {
-	u, err := url.Parse(rawURL)
+	u, err := rawurl.Parse(rawURL)
 	if err != nil {
-		// The parser's errors quote parts of the URL, hence of a password.
-		return nil, errors.New("redisdb: the URL is malformed; percent-encode special characters in user and password")
+		return nil, fmt.Errorf("redisdb: %w", err)
 	}
 	cluster := false
 	for name, values := range u.Query() {
@@ -129,11 +129,11 @@ func addresses(u *url.URL) ([]string, error) {
 		if addr == "" {
 			return nil, errors.New("redisdb: the URL has an empty host; write redis://h1:7001,h2:7002,h3:7003/")
 		}
-		host, port, err := net.SplitHostPort(addr)
-		if err != nil {
-			host, port = strings.Trim(addr, "[]"), "6379"
+		addr, ok := rawurl.Address(addr, "6379")
+		if !ok {
+			return nil, errors.New("redisdb: the URL has a host that is none; write redis://h1:7001,h2:7002,h3:7003/, and version 6 in brackets")
 		}
-		out = append(out, net.JoinHostPort(host, cmp.Or(port, "6379")))
+		out = append(out, addr)
 	}
 	return out, nil
 }

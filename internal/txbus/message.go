@@ -17,12 +17,16 @@ func Messages(rows *sql.Rows) ([]*message.Message, error) {
 		if err := rows.Scan(&id, &payload, &metadata); err != nil {
 			return nil, err
 		}
-		m := message.NewMessage(id, payload)
-		var read message.Metadata
-		if json.Unmarshal(metadata, &read) == nil && read != nil {
-			m.Metadata = read
-		}
-		out = append(out, m)
+		out = append(out, messageOf(id, payload, metadata))
 	}
 	return out, rows.Err()
+}
+
+func messageOf(id string, payload, metadata []byte) *message.Message {
+	m := message.NewMessage(id, payload)
+	var read message.Metadata
+	if json.Unmarshal(metadata, &read) == nil && read != nil {
+		m.Metadata = read
+	}
+	return m
 }

@@ -9,6 +9,7 @@ import (
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/millrace-go/millrace/eventlog"
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
@@ -180,7 +181,7 @@ func (s *subscription) handOver(ctx context.Context, m *message.Message, r *roun
 		if committed {
 			d.committed()
 		} else {
-			s.log.Warn("bus: a transaction was not committed; its message is delivered again", slog.String("message_id", m.UUID))
+			s.log.Warn("bus: a transaction was not committed; its message is delivered again", eventlog.Message(m))
 		}
 		return true
 	case <-time.After(opTimeout):
@@ -194,6 +195,6 @@ func (s *subscription) handOver(ctx context.Context, m *message.Message, r *roun
 		case <-time.After(commitTimeout):
 		}
 	}
-	s.log.Warn("bus: a transaction could not be committed in time; its message is delivered again", slog.String("message_id", m.UUID))
+	s.log.Warn("bus: a transaction could not be committed in time; its message is delivered again", eventlog.Message(m))
 	return false
 }

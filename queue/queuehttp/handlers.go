@@ -46,6 +46,11 @@ func New(room *queue.Room, entries *token.Entries, cfg Config) (*Handlers, error
 	}, nil
 }
 
+// Mux is what Mount needs of an [http.ServeMux], or of what stands before one.
+type Mux interface {
+	Handle(pattern string, handler http.Handler)
+}
+
 // Mount puts the handlers on a mux below a path, such as "/api/queue". admin
 // wraps the operator's, and has to refuse everybody else; when it is nil they are
 // not mounted.
@@ -55,13 +60,13 @@ func New(room *queue.Room, entries *token.Entries, cfg Config) (*Handlers, error
 //	GET  /status/{eventId}             POST /admin/resume/{eventId}
 //	POST /leave/{eventId}              POST /admin/clear/{eventId}
 //	POST /done/{eventId}               GET  /admin/status/{eventId}
-func (h *Handlers) Mount(mux *http.ServeMux, below string, admin func(http.Handler) http.Handler) {
+func (h *Handlers) Mount(mux Mux, below string, admin func(http.Handler) http.Handler) {
 	below = strings.TrimSuffix(below, "/")
-	mux.HandleFunc("POST "+below+"/check/{eventId}", h.Check)
-	mux.HandleFunc("POST "+below+"/heartbeat/{eventId}", h.Heartbeat)
-	mux.HandleFunc("GET "+below+"/status/{eventId}", h.Status)
-	mux.HandleFunc("POST "+below+"/leave/{eventId}", h.Leave)
-	mux.HandleFunc("POST "+below+"/done/{eventId}", h.Done)
+	mux.Handle("POST "+below+"/check/{eventId}", http.HandlerFunc(h.Check))
+	mux.Handle("POST "+below+"/heartbeat/{eventId}", http.HandlerFunc(h.Heartbeat))
+	mux.Handle("GET "+below+"/status/{eventId}", http.HandlerFunc(h.Status))
+	mux.Handle("POST "+below+"/leave/{eventId}", http.HandlerFunc(h.Leave))
+	mux.Handle("POST "+below+"/done/{eventId}", http.HandlerFunc(h.Done))
 	if admin == nil {
 		return
 	}

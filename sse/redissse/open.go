@@ -61,7 +61,7 @@ func readOpened(member string, answer []any) (o sse.Opened, ok bool) {
 	ghosts, ok1 := answer[1].(int64)
 	replaced, ok2 := answer[2].(int64)
 	rest := answer[3:]
-	if !ok1 || !ok2 || len(rest)%2 != 0 || int(replaced) > len(rest)/2 {
+	if !ok1 || !ok2 || len(rest)%2 != 0 || replaced < 0 || replaced > int64(len(rest)/2) {
 		return o, false
 	}
 	conns := make([]sse.Conn, 0, len(rest)/2)

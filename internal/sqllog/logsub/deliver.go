@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/millrace-go/millrace/eventlog"
 	"github.com/millrace-go/millrace/internal/backoff"
 	"github.com/millrace-go/millrace/internal/sqllog"
 )
@@ -110,7 +111,7 @@ func (l *lane) full() bool {
 func (l *lane) compose(ctx context.Context, d *delivery) {
 	msg, err := decode(d.entry, l.sub.hub.b.headers())
 	if err != nil {
-		l.sub.log.Error("bus: a message is delivered without its metadata", slog.Any("error", err))
+		l.sub.log.Error("bus: a message is delivered without its metadata", eventlog.Message(msg), slog.Any("error", err))
 	}
 	ctx, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	msg.SetContext(laneContext{ctx, l.over})

@@ -1,0 +1,63 @@
+package kafkabus
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/IBM/sarama"
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/event"
+)
+
+// A record of anybody's becomes a message, and that message comes back whole.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte("user-1"), idHeader+"\tid\nce_type\tPaid", []byte("{}"))
+	f.Add([]byte(nil), "", []byte(nil))
+	f.Add([]byte("k"), event.KeyHeader+"\tother", []byte{0xff})
+	f.Add([]byte{0}, "\t\n\t\n"+idHeader+"\n"+idHeader, []byte("x"))
+	f.Fuzz(func(t *testing.T, key []byte, headers string, value []byte) {
+		var all []*sarama.RecordHeader
+		for line := range strings.SplitSeq(headers, "\n") {
+			name, text, _ := strings.Cut(line, "\t")
+			all = append(all, &sarama.RecordHeader{Key: []byte(name), Value: []byte(text)})
+		}
+		m := decode(key, all, value)
+		if string(m.Payload) != string(value) || m.Metadata[idHeader] != "" || len(key) > 0 && event.Key(m) == "" {
+			t.Fatalf("%q %q is read as %+v", key, headers, m)
+		}
+		r, size, err := record(m, string(key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := decode(r.Key, r.Headers, r.Value)
+		if again.UUID != m.UUID || !maps.Equal(again.Metadata, m.Metadata) || string(again.Payload) != string(value) {
+			t.Fatalf("%+v comes back as %+v", m, again)
+		}
+		if least := len(r.Key) + len(r.Value); size < least {
+			t.Fatalf("a record of %d bytes and more counts as %d", least, size)
+		}
+	})
+}
+
+// A message that says which record header it is takes no other's place.
+func FuzzRecord(f *testing.F) {
+	f.Add("id", "ce_type", "Paid", "key", []byte("{}"))
+	f.Add("", idHeader, "forged", "", []byte(nil))
+	f.Fuzz(func(t *testing.T, id, name, text, key string, payload []byte) {
+		m := message.NewMessage(id, payload)
+		m.Metadata[name] = text
+		r, _, err := record(m, key)
+		if (err != nil) != (name == idHeader) {
+			t.Fatalf("metadata %q: %v", name, err)
+		}
+		if err != nil {
+			return
+		}
+		again := decode(r.Key, r.Headers, r.Value)
+		if again.UUID != id || again.Metadata[name] != text || r.Value == nil {
+			t.Fatalf("%+v comes back as %+v", m, again)
+		}
+	})
+}

@@ -1,0 +1,107 @@
+package redisbus
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/redis/go-redis/v9"
+)
+
+// An entry of anybody's is delivered as far as it is a message; metadata of ours
+// comes back whole.
+func FuzzEntry(f *testing.F) {
+	f.Add("1-1", "id", "\x81\xa1a\xa1b", []byte("{}"), true)
+	f.Add("", "", "", []byte(nil), false)
+	f.Add("1-1", "id", "\xdf\xff\xff\xff\xff", []byte{0xff}, true)
+	f.Fuzz(func(t *testing.T, stream, id, metadata string, payload []byte, named bool) {
+		values := map[string]any{metadataField: metadata, payloadField: string(payload), "other": 7}
+		if named {
+			values[idField] = id
+		} else {
+			id = stream
+		}
+		e := entryOf(redis.XMessage{ID: stream, Values: values})
+		if e.MessageID != id || e.Headers != metadata || string(e.Payload) != string(payload) {
+			t.Fatalf("%v is read as %+v", values, e)
+		}
+		found, err := headers{}.Decode(e.Headers)
+		if err != nil {
+			return
+		}
+		text, err := headers{}.Encode(found)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := (headers{}).Decode(text); err != nil || !maps.Equal(again, found) {
+			t.Fatalf("%v comes back as %v, %v", found, again, err)
+		}
+	})
+}
+
+// Metadata is any text at all.
+func FuzzMetadata(f *testing.F) {
+	f.Add("ce_type", "Paid", "")
+	f.Add("", "\xff\x00", strings.Repeat("a", 300))
+	f.Fuzz(func(t *testing.T, name, text, other string) {
+		want := message.Metadata{name: text, other: name}
+		encoded, err := headers{}.Encode(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := (headers{}).Decode(encoded); err != nil || !maps.Equal(got, want) {
+			t.Fatalf("%v comes back as %v, %v", want, got, err)
+		}
+	})
+}
+
+// What the hash of topics holds is a topic within its bounds, or an error.
+func FuzzTopic(f *testing.F) {
+	f.Add("orders", `{"partitions":3,"retention":259200000000000}`)
+	f.Add("orders", `{"partitions":1000000000}`)
+	f.Add("", `{"partitions":0}`)
+	f.Add("{x}", `[]`)
+	f.Fuzz(func(t *testing.T, name, text string) {
+		d := &directory{keys: "p:", registry: newRegistry("p:")}
+		topic, err := d.topicOf(name, text)
+		if err != nil {
+			if len(d.registry.lanes) != 0 {
+				t.Fatalf("%q is refused (%v) and has %d lanes", text, err, len(d.registry.lanes))
+			}
+			return
+		}
+		if topic.Name != name || topic.Partitions < 1 || topic.Partitions > maxPartitions || len(d.registry.lanes) != topic.Partitions {
+			t.Fatalf("%q is read as %+v with %d lanes", text, topic, len(d.registry.lanes))
+		}
+	})
+}
+
+// A script's answer is what it should be, or an error.
+func FuzzAnswers(f *testing.F) {
+	f.Add("isisi", int64(1), "1-1")
+	f.Add("issii", int64(-1), "")
+	f.Add("iiss", int64(7), "0-0")
+	f.Add("n", int64(0), "")
+	f.Fuzz(func(t *testing.T, kinds string, n int64, text string) {
+		if len(kinds) > 16 {
+			t.Skip()
+		}
+		answer := make([]any, len(kinds))
+		for i, kind := range kinds {
+			switch kind {
+			case 'i':
+				answer[i] = n
+			case 's':
+				answer[i] = text
+			}
+		}
+		wellFormed := len(kinds) == 5 && kinds[1:] == "isii"
+		if g, err := leaseOf(answer); (err == nil) != wellFormed || err == nil && (g.token != n || g.id != text || g.count != n) {
+			t.Errorf("%v is the lease %+v, %v", answer, g, err)
+		}
+		if b, err := backlogOf(answer); (err == nil) != (len(answer) != 4 || kinds == "iiss") || b.group != (kinds == "iiss") {
+			t.Errorf("%v is the backlog %+v, %v", answer, b, err)
+		}
+	})
+}

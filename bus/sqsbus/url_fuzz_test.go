@@ -1,0 +1,34 @@
+package sqsbus
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/millrace-go/millrace/internal/rawurl"
+)
+
+// A URL of SQS is a region and a whole credential, or is refused without the secret.
+func FuzzAddress(f *testing.F) {
+	f.Add("", "eu-central-1", "")
+	f.Add("/x", "eu-central-1:443/q", "http://127.0.0.1:9324")
+	f.Add("+", "r", "http://u:hunter2@h")
+	f.Add("", "r", "ftp://h")
+	f.Fuzz(func(t *testing.T, secret, rest, endpoint string) {
+		const mark = "s3cr3t-9q"
+		u, err := rawurl.Parse("sqs://key:" + mark + secret + "@" + rest)
+		if err != nil || strings.Contains(rest+endpoint, mark) {
+			return
+		}
+		a, err := addressOf(u, endpoint)
+		if err != nil {
+			if strings.Contains(fmt.Sprintf("%v %+v", err, err), mark) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if a.region == "" || strings.ContainsAny(a.region, "/@") || a.key == "" || !strings.HasPrefix(a.secret, mark) || a.endpoint != endpoint {
+			t.Fatalf("%q is the region %q", rest, a.region)
+		}
+	})
+}

@@ -1,0 +1,108 @@
+package bus
+
+import (
+	"errors"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/otelmsg"
+)
+
+// TraceConfig configures a [TracedPublisher]. The zero value works.
+type TraceConfig struct {
+	// TracerProvider makes a "send" span for each Publish call. When nil no span is
+	// made, and messages get the context of the span in their own context.
+	TracerProvider trace.TracerProvider
+	// System is the messaging.system of the spans, such as [Bus.System] says; "unknown"
+	// when empty.
+	System string
+}
+
+// TracedPublisher is a publisher for what does not go through an outbox. A message
+// that has no trace context gets one, as the headers traceparent and tracestate; one
+// that has it keeps it, and the span links to it. The span is the child of that in
+// the first message's context, see message.Message.SetContext.
+type TracedPublisher struct {
+	next   message.Publisher
+	tracer *otelmsg.Tracer
+}
+
+var _ message.Publisher = (*TracedPublisher)(nil)
+
+// NewTracedPublisher makes a TracedPublisher before next. It does no I/O.
+func NewTracedPublisher(next message.Publisher, cfg TraceConfig) (*TracedPublisher, error) {
+	if next == nil {
+		return nil, errors.New("bus: NewTracedPublisher: next is nil; give the publisher to stand before")
+	}
+	if cfg.System == "" {
+		cfg.System = "unknown"
+	}
+	return &TracedPublisher{next, otelmsg.New(cfg.TracerProvider, "bus", cfg.System)}, nil
+}
+
+// System is the messaging.system of this bus by OpenTelemetry's conventions.
+func (b *Bus) System() string { return otelmsg.SystemOf(b.name) }
+
+// Close closes the publisher that this one stands before.
+func (p *TracedPublisher) Close() error { return p.next.Close() }
+
+// Publish implements message.Publisher.
+func (p *TracedPublisher) Publish(topic string, messages ...*message.Message) error {
+	if len(messages) == 0 {
+		return p.next.Publish(topic)
+	}
+	if p.tracer == nil {
+		for _, m := range messages {
+			if sc := otelmsg.From(m.Context()); sc.IsValid() {
+				if has, _, _ := otelmsg.FromMessage(m); !has.IsValid() {
+					otelmsg.Inject(m, sc)
+				}
+			}
+		}
+		return p.next.Publish(topic, messages...)
+	}
+	span := p.start(topic, messages)
+	defer span.End()
+	err := p.next.Publish(topic, messages...)
+	if err != nil {
+		class := fault.Of(err)
+		otelmsg.Fail(span, errorType(err, class))
+		span.SetAttributes(otelmsg.FaultClass.String(class.String()))
+	}
+	return err
+}
+
+// start starts the span of a call. A message of another trace than the first one's
+// keeps to its own.
+func (p *TracedPublisher) start(topic string, messages []*message.Message) trace.Span {
+	first := messages[0].Context()
+	of := otelmsg.From(first).TraceID()
+	links := make([]trace.Link, 0, len(messages))
+	var without []*message.Message
+	for _, m := range messages {
+		sc, _, _ := otelmsg.FromMessage(m)
+		if own := otelmsg.From(m.Context()); !sc.IsValid() && own.IsValid() && own.TraceID() != of {
+			otelmsg.Inject(m, own)
+			sc = own
+		}
+		if link, ok := otelmsg.Link(sc, m.UUID); ok {
+			links = append(links, link)
+		} else {
+			without = append(without, m)
+		}
+	}
+	kind, what := trace.SpanKindClient, otelmsg.BatchCount.Int(len(messages))
+	if len(without) > 0 {
+		kind = trace.SpanKindProducer
+	}
+	if len(messages) == 1 {
+		what = otelmsg.MessageID.String(messages[0].UUID)
+	}
+	ctx, span := p.tracer.Start(first, kind, otelmsg.Send, topic, links, what)
+	for _, m := range without {
+		otelmsg.Inject(m, otelmsg.From(ctx))
+	}
+	return span
+}

@@ -1,0 +1,28 @@
+package sqlcounter
+
+import (
+	"testing"
+
+	"github.com/millrace-go/millrace/fault"
+)
+
+// A position comes back the same, and what is none is refused for good.
+func FuzzPosition(f *testing.F) {
+	f.Add("")
+	f.Add(`{"From":"1:5:2","To":"1:9:","End":10,"ID":7}`)
+	f.Add(`{"id":-1}`)
+	f.Add(`[]`)
+	f.Add(`{"ID":1e400}`)
+	f.Fuzz(func(t *testing.T, s string) {
+		p, err := position(s)
+		if err != nil {
+			if fault.Of(err) != fault.Permanent {
+				t.Fatalf("%q: %v is not permanent", s, err)
+			}
+			return
+		}
+		if again, err := position(text(p)); err != nil || again != p {
+			t.Fatalf("%+v comes back as %+v, %v", p, again, err)
+		}
+	})
+}

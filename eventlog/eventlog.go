@@ -1,0 +1,83 @@
+package eventlog
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/otelmsg"
+)
+
+// Names of the attributes.
+const (
+	EventID       = "event_id"
+	CorrelationID = "correlation_id"
+	TraceID       = "trace_id"
+	SpanID        = "span_id"
+)
+
+type eventKey struct{}
+
+// With returns a context of handling e: log lines with it are about e.
+func With(ctx context.Context, e event.Event) context.Context {
+	return context.WithValue(ctx, eventKey{}, e)
+}
+
+// From returns the event that With was given.
+func From(ctx context.Context) (event.Event, bool) {
+	e, ok := ctx.Value(eventKey{}).(event.Event)
+	return e, ok
+}
+
+// Event is an attribute that puts the ids of e into a line, for where no context
+// knows them.
+func Event(e event.Event) slog.Attr {
+	return slog.Attr{Value: slog.GroupValue(eventIDs(nil, e)...)} // a group without a name is inlined
+}
+
+// Message is Event for a message that is still encoded. One that is no event is
+// told by its UUID.
+func Message(m *message.Message) slog.Attr {
+	e, err := event.Decode(m)
+	if err != nil {
+		e = event.Event{ID: m.UUID}
+	}
+	return Event(e)
+}
+
+func eventIDs(to []slog.Attr, e event.Event) []slog.Attr {
+	if e.ID == "" {
+		return to
+	}
+	return append(to, slog.String(EventID, e.ID), slog.String(CorrelationID, correlation(e)))
+}
+
+// correlation is what the children of e take for theirs; see [event.Event.CausedBy].
+func correlation(e event.Event) string {
+	if e.CorrelationID == "" {
+		return e.ID
+	}
+	return e.CorrelationID
+}
+
+// ids is what a context knows.
+func ids(ctx context.Context) (found []slog.Attr) {
+	e, about := From(ctx)
+	if about {
+		found = eventIDs(make([]slog.Attr, 0, 4), e)
+	}
+	switch sc := trace.SpanContextFromContext(ctx); {
+	case sc.IsValid() && sc.IsRemote(): // where this process makes no spans
+		return append(found, slog.String(TraceID, sc.TraceID().String()))
+	case sc.IsValid():
+		return append(found, slog.String(TraceID, sc.TraceID().String()), slog.String(SpanID, sc.SpanID().String()))
+	case about:
+		if sc = otelmsg.FromEvent(e); sc.IsValid() {
+			return append(found, slog.String(TraceID, sc.TraceID().String()))
+		}
+	}
+	return found
+}

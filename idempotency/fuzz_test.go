@@ -1,0 +1,38 @@
+package idempotency
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// What is kept of a response is one that can be sent, or an error: nothing of it
+// makes the server panic, and no header of it splits the answer.
+func FuzzParseStored(f *testing.F) {
+	f.Add([]byte(`{"status":201,"header":{"Content-Type":["application/json"]},"body":"e30="}`))
+	f.Add([]byte(`{"status":204,"body":"eA=="}`))
+	f.Add([]byte(`{"status":99}`))
+	f.Add([]byte(`{"status":200,"header":{"X":["a\r\nSet-Cookie: b"]},"tooLarge":true}`))
+	f.Add([]byte(`null`))
+	f.Fuzz(func(t *testing.T, kept []byte) {
+		s, err := parseStored(kept)
+		if err != nil {
+			return
+		}
+		w := httptest.NewRecorder()
+		s.write(w)
+		if w.Code != s.Status || w.Header().Get(Replayed) != "true" || !bytes.Equal(w.Body.Bytes(), s.Body) {
+			t.Fatalf("%q is sent as %d %v %q", kept, w.Code, w.Header(), w.Body)
+		}
+		var wire bytes.Buffer
+		if err := (http.Header(w.Header())).Write(&wire); err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(wire.Bytes()) {
+			if !bytes.Contains(line, []byte(": ")) {
+				t.Fatalf("%q sends the line %q", kept, line)
+			}
+		}
+	})
+}

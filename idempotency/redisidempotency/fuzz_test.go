@@ -1,0 +1,38 @@
+package redisidempotency
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/millrace-go/millrace/idempotency"
+)
+
+// A script's answer is a claim in one of its states, or an error: what is not
+// understood never lets a caller go on.
+func FuzzClaim(f *testing.F) {
+	f.Add("key", "claimed\x007")
+	f.Add("key", "claimed")
+	f.Add("key", "claimed\x00x")
+	f.Add("key", "done\x00{}")
+	f.Add("key", "mismatch")
+	f.Add("key", "taken\x005000")
+	f.Add("", "")
+	f.Fuzz(func(t *testing.T, key, text string) {
+		answer := strings.Split(text, "\x00")
+		c, err := claimOf(key, answer)
+		if c.Key != key {
+			t.Fatalf("%q is a claim of %q", answer, c.Key)
+		}
+		if err != nil {
+			return
+		}
+		switch {
+		case c.State == idempotency.Claimed && answer[0] == "claimed" && c.Result == nil:
+		case c.State == idempotency.Done && answer[0] == "done" && string(c.Result) == answer[1]:
+		case c.State == idempotency.Mismatch && answer[0] == "mismatch":
+		case c.State == idempotency.Taken && c.Token == 0:
+		default:
+			t.Fatalf("%q is read as %+v", answer, c)
+		}
+	})
+}

@@ -1,0 +1,192 @@
+package otelmsg_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/propagation"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/otelmsg"
+)
+
+const (
+	parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	other  = "00-11111111111111111111111111111111-2222222222222222-01"
+)
+
+func TestNamesAreThoseOfTheConventions(t *testing.T) {
+	for got, want := range map[attribute.Key]attribute.Key{
+		otelmsg.System:         semconv.MessagingSystemKey,
+		otelmsg.OperationName:  semconv.MessagingOperationNameKey,
+		otelmsg.OperationType:  semconv.MessagingOperationTypeKey,
+		otelmsg.Destination:    semconv.MessagingDestinationNameKey,
+		otelmsg.MessageID:      semconv.MessagingMessageIDKey,
+		otelmsg.ConversationID: semconv.MessagingMessageConversationIDKey,
+		otelmsg.ConsumerGroup:  semconv.MessagingConsumerGroupNameKey,
+		otelmsg.BatchCount:     semconv.MessagingBatchMessageCountKey,
+		otelmsg.ErrorType:      semconv.ErrorTypeKey,
+	} {
+		if got != want {
+			t.Errorf("%q should be %q", got, want)
+		}
+	}
+	for operation, want := range map[string]attribute.KeyValue{
+		otelmsg.Create:  semconv.MessagingOperationTypeCreate,
+		otelmsg.Send:    semconv.MessagingOperationTypeSend,
+		otelmsg.Process: semconv.MessagingOperationTypeProcess,
+	} {
+		if operation != want.Value.AsString() {
+			t.Errorf("%q should be %q", operation, want.Value.AsString())
+		}
+	}
+	for scheme, want := range map[string]attribute.KeyValue{
+		"kafka": semconv.MessagingSystemKafka,
+		"amqp":  semconv.MessagingSystemRabbitMQ,
+		"sqs":   semconv.MessagingSystemAWSSQS,
+		"mem":   semconv.MessagingSystemKey.String("mem"),
+	} {
+		if got := otelmsg.SystemOf(scheme); got != want.Value.AsString() {
+			t.Errorf("%s is %q, want %q", scheme, got, want.Value.AsString())
+		}
+	}
+}
+
+// oracle reads the headers as the OpenTelemetry propagator does.
+func oracle(parent, state string) trace.SpanContext {
+	carrier := propagation.MapCarrier{"traceparent": parent, "tracestate": state}
+	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
+}
+
+func TestContextsAgreeWithThePropagator(t *testing.T) {
+	for _, c := range [][2]string{
+		{parent, ""},
+		{parent, "vendor=a:b,other=1"},
+		{parent, "broken"},
+		{strings.TrimSuffix(parent, "1") + "0", ""},
+		{strings.TrimSuffix(parent, "1") + "3", ""},
+		{strings.TrimSuffix(parent, "01") + "ff", ""},
+		{"01" + parent[2:] + "-more", ""},
+		{"01" + parent[2:] + "more", ""},
+		{"cc" + parent[2:53] + "09", ""},
+		{"ff" + parent[2:], ""},
+		{parent + "-more", ""},
+		{strings.ToUpper(parent), ""},
+		{"00-00000000000000000000000000000000-b7ad6b7169203331-01", ""},
+		{"00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01", ""},
+		{"00-zzf7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", ""},
+		{parent[:54], ""},
+		{"", "vendor=1"},
+	} {
+		got, want := otelmsg.Parse(c[0], c[1]), oracle(c[0], c[1])
+		if !got.Equal(want) {
+			t.Errorf("%q is %+v, want %+v", c, got, want)
+		}
+		text, state := otelmsg.Format(got)
+		carrier := propagation.MapCarrier{}
+		propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), want), carrier)
+		if text != carrier["traceparent"] || state != carrier["tracestate"] {
+			t.Errorf("%q is written as %q %q, want %v", c, text, state, carrier)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(parent, "vendor=1")
+	f.Add("01"+parent[2:]+"-x", "")
+	f.Add(strings.Repeat("-", 55), "")
+	f.Fuzz(func(t *testing.T, parent, state string) {
+		got := otelmsg.Parse(parent, state)
+		if want := oracle(parent, state); !got.Equal(want) {
+			t.Errorf("%q %q is %+v, want %+v", parent, state, got, want)
+		}
+	})
+}
+
+func made(t *testing.T, traceparent string) event.Event {
+	t.Helper()
+	e, err := event.New("T", "/test", map[string]string{"traceparent": other})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.TraceParent, e.TraceState = traceparent, "vendor=1"
+	return e
+}
+
+func TestFromMessage(t *testing.T) {
+	want := otelmsg.Parse(parent, "vendor=1")
+	for name, codec := range map[string]event.Codec{
+		"structured": event.Structured{},
+		"kafka":      event.Binary{Binding: event.KafkaBinding},
+		"http":       event.Binary{Binding: event.HTTPBinding},
+		"amqp":       event.Binary{Binding: event.AMQPBinding},
+	} {
+		m, err := codec.Encode(made(t, parent))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Metadata[otelmsg.TraceParent] = other // of who carried it, and not of who made it
+		sc, e, ok := otelmsg.FromMessage(m)
+		if !ok || e.Type != "T" || !sc.Equal(want) {
+			t.Errorf("%s: %+v of %+v %v", name, sc, e, ok)
+		}
+		if m, err = codec.Encode(made(t, "")); err != nil {
+			t.Fatal(err)
+		}
+		if sc, _, _ := otelmsg.FromMessage(m); sc.IsValid() {
+			t.Errorf("%s: an event without a context has %+v", name, sc)
+		}
+		otelmsg.Inject(m, want)
+		if sc, _, _ := otelmsg.FromMessage(m); !sc.Equal(want) {
+			t.Errorf("%s: %+v by its headers", name, sc)
+		}
+	}
+	m := message.NewMessage("1", []byte("no event"))
+	m.Metadata[otelmsg.TraceParent], m.Metadata[otelmsg.TraceState] = parent, "vendor=1"
+	if sc, _, ok := otelmsg.FromMessage(m); ok || !sc.Equal(want) {
+		t.Errorf("no event: %+v %v", sc, ok)
+	}
+}
+
+func TestInjectKeepsWhatThereIs(t *testing.T) {
+	m := message.NewMessage("1", nil)
+	otelmsg.Inject(m, trace.SpanContext{})
+	if len(m.Metadata) != 0 {
+		t.Errorf("nothing was injected as %v", m.Metadata)
+	}
+	otelmsg.Inject(m, otelmsg.Parse(parent, ""))
+	otelmsg.Inject(m, otelmsg.Parse(other, "vendor=1"))
+	if len(m.Metadata) != 1 || m.Metadata[otelmsg.TraceParent] != parent {
+		t.Errorf("%v", m.Metadata)
+	}
+	bare := &message.Message{}
+	otelmsg.Inject(bare, otelmsg.Parse(parent, ""))
+	if bare.Metadata[otelmsg.TraceParent] != parent {
+		t.Error("a message without metadata got none")
+	}
+}
+
+func TestPack(t *testing.T) {
+	with, without := otelmsg.Parse(parent, "vendor=1"), otelmsg.Parse(parent, "")
+	for _, c := range []struct {
+		sc   trace.SpanContext
+		most int
+		want trace.SpanContext
+	}{
+		{with, 256, with}, {with, 64, with}, {with, 63, without}, {with, 55, without}, {with, 54, trace.SpanContext{}},
+		{without, 256, without}, {trace.SpanContext{}, 256, trace.SpanContext{}},
+	} {
+		text := otelmsg.Pack(c.sc, c.most)
+		if got := otelmsg.Unpack(text); len(text) > c.most || !got.Equal(c.want) {
+			t.Errorf("%+v in %d bytes is %q, %+v", c.sc, c.most, text, got)
+		}
+	}
+	if otelmsg.Unpack("room-1").IsValid() {
+		t.Error("a name was taken for a context")
+	}
+}

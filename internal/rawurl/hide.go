@@ -1,0 +1,125 @@
+package rawurl
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// hidden stands in the place of a secret.
+const hidden = "xxxxx"
+
+// short is the length below which a secret is hidden only where it stands alone.
+const short = 4
+
+// Hide returns err with a text that has no secret of the URL, or of libpq's
+// keywords, in it. [errors.Is] and [errors.As] find what they found before.
+func Hide(err error, raw string) error {
+	if err == nil {
+		return nil
+	}
+	all := secrets(raw)
+	if len(all) == 0 {
+		return err
+	}
+	text := err.Error()
+	for _, s := range all {
+		if len(s) < short {
+			text = replaceWords(text, s)
+		} else {
+			text = strings.ReplaceAll(text, s, hidden)
+		}
+	}
+	return redacted{text: text, err: err}
+}
+
+// redacted shows an error's text without the secrets that the text repeats. It does
+// not keep them, as %#v would show them.
+type redacted struct {
+	text string
+	err  error
+}
+
+func (r redacted) Error() string { return r.text }
+func (r redacted) Unwrap() error { return r.err }
+
+// secretName is what parameters are called that hold one.
+var secretName = regexp.MustCompile(`(?i)pass|pwd|secret|token|credential|api_?key|^key$`)
+
+// keyword is a setting of libpq's other form: password='a b'.
+var keyword = regexp.MustCompile(`(?i)(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|\S+)`)
+
+// secrets lists what is secret of a URL, as it is written and as it is meant, the
+// longest first.
+func secrets(raw string) []string {
+	var found []string
+	add := func(s string) {
+		for _, meant := range []string{s, unescaped(s, url.PathUnescape), unescaped(s, url.QueryUnescape), strings.Trim(s, "'")} {
+			for _, form := range []string{meant, url.QueryEscape(meant), url.PathEscape(meant), strings.Trim(strconv.Quote(meant), `"`)} {
+				if form != "" && !slices.Contains(found, form) {
+					found = append(found, form)
+				}
+			}
+		}
+	}
+	_, rest, isURL := strings.Cut(raw, "://")
+	if at := strings.LastIndex(rest, "@"); at >= 0 {
+		if _, password, ok := strings.Cut(rest[:at], ":"); ok {
+			add(password)
+		}
+	}
+	if u, err := url.Parse(raw); err == nil && u.User != nil {
+		password, _ := u.User.Password()
+		add(password)
+	}
+	_, query, _ := strings.Cut(rest, "?")
+	for pair := range strings.SplitSeq(query, "&") {
+		if name, value, _ := strings.Cut(pair, "="); secretName.MatchString(name) {
+			add(value)
+		}
+	}
+	if !isURL {
+		for _, m := range keyword.FindAllStringSubmatch(raw, -1) {
+			if secretName.MatchString(m[1]) {
+				add(m[2])
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b string) int { return len(b) - len(a) })
+	return found
+}
+
+func unescaped(s string, by func(string) (string, error)) string {
+	out, err := by(s)
+	if err != nil {
+		return ""
+	}
+	return out
+}
+
+// replaceWords hides s where no letter or digit stands beside it.
+func replaceWords(text, s string) string {
+	var out strings.Builder
+	for {
+		i := strings.Index(text, s)
+		if i < 0 {
+			out.WriteString(text)
+			return out.String()
+		}
+		before, _ := utf8.DecodeLastRuneInString(text[:i])
+		after, _ := utf8.DecodeRuneInString(text[i+len(s):])
+		out.WriteString(text[:i])
+		if inWord(before) || inWord(after) {
+			out.WriteString(s)
+		} else {
+			out.WriteString(hidden)
+		}
+		text = text[i+len(s):]
+	}
+}
+
+func inWord(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }

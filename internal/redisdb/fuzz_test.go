@@ -1,0 +1,43 @@
+package redisdb_test
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/internal/redisdb"
+)
+
+// Whatever stands in a URL, what is wrong with it is said without the password; and
+// what is opened goes to hosts that the URL names.
+func FuzzOpen(f *testing.F) {
+	f.Add("", "h:6379/0")
+	f.Add("/x", "h/")
+	f.Add("#", "h1,h2/?cluster=true")
+	f.Add("%zz", "[::1]:7/3")
+	f.Add("12@", "/")
+	f.Add("", "0]7")
+	f.Fuzz(func(t *testing.T, password, rest string) {
+		const mark = "s3cr3t-9q"
+		url := "redis://u:" + mark + password + "@" + rest
+		c, err := redisdb.Open(url, redisdb.Config{})
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "redisdb: ") || strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), mark) && !strings.Contains(rest, mark) {
+				t.Fatalf("%q: %v", url, err)
+			}
+			return
+		}
+		defer c.Close() //nolint:errcheck // it never connected
+		single, ok := c.(*redis.Client)
+		if !ok {
+			return
+		}
+		o := single.Options()
+		if host, _, err := net.SplitHostPort(o.Addr); err != nil || strings.Contains(host, mark) || !strings.HasPrefix(o.Password, mark) {
+			t.Fatalf("%q goes to %q (%v)", url, o.Addr, err)
+		}
+	})
+}

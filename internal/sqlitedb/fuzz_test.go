@@ -1,0 +1,31 @@
+package sqlitedb
+
+import (
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// No path becomes a parameter of the database, or another path.
+func FuzzDSN(f *testing.F) {
+	f.Add("a.db")
+	f.Add("a?mode=memory")
+	f.Add("a#b%zz&_pragma=journal_mode(OFF)")
+	f.Add("../x/./y.db")
+	f.Add("a\nb")
+	f.Fuzz(func(t *testing.T, path string) {
+		name, err := dsn(path, url.Values{"_txlock": {"immediate"}})
+		if err != nil {
+			return
+		}
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		escaped, query, ok := strings.Cut(strings.TrimPrefix(name, "file://"), "?")
+		if got, err := url.PathUnescape(escaped); err != nil || got != filepath.ToSlash(abs) || !ok || query != "_txlock=immediate" || strings.Contains(escaped, "#") {
+			t.Fatalf("%q is %q: %q, %q", path, name, got, query)
+		}
+	})
+}

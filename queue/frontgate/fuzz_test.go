@@ -1,0 +1,64 @@
+package frontgate_test
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/token"
+)
+
+// An operator's body that is none is refused and moves nothing; however the serving
+// counter is raised, it never passes the last position that was given out.
+func FuzzAdvance(f *testing.F) {
+	for _, s := range []string{``, `{"by":5}`, `{"by":-1}`, `{"by":9223372036854775807}`, `{"by":1e3}`, `{"by":1}{"by":2}`, `{"bye":1}`, `null`, `[`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		g, err := frontgate.New(memory(t), ring(t, secret), frontgate.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := frontgate.NewHandlers(g, frontgate.HTTPConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		activate(t, g)
+		for range 3 {
+			assign(t, g)
+		}
+		r := httptest.NewRequest("POST", "/api/admin/vwr/advance/"+event, strings.NewReader(body))
+		r.SetPathValue("eventId", event)
+		w := httptest.NewRecorder()
+		h.Advance(w, r)
+		state, err := g.Status(t.Context(), event)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case state.Serving < 0 || state.Serving > state.Assigned || state.Assigned != 3:
+			t.Fatalf("%q: %+v", body, state)
+		case w.Code != 200 && (w.Code < 400 || w.Code > 499 || state.Serving != 0):
+			t.Fatalf("%q: %d %s", body, w.Code, w.Body)
+		}
+	})
+}
+
+// A request id that nobody has issued is refused, whatever the event is called.
+func FuzzCheck(f *testing.F) {
+	f.Add(event, "x")
+	f.Add("{a}", strings.Repeat("_", 56))
+	f.Add("", "")
+	requests := token.NewRequests(ring(f, other))
+	f.Add(event, requests.Seal(token.Request{Event: event, Position: 1, Epoch: 1}))
+	f.Fuzz(func(t *testing.T, of, id string) {
+		g, err := frontgate.New(memory(t), ring(t, secret), frontgate.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if turn, err := g.Check(t.Context(), of, id); err == nil && turn.Admitted {
+			t.Fatalf("%q passed the gate of %q: %+v", id, of, turn)
+		}
+	})
+}

@@ -1,0 +1,23 @@
+package sse
+
+import (
+	"context"
+	"testing"
+)
+
+func TestWithoutAProviderTracesCostNothing(t *testing.T) {
+	h, s := &Hub{}, &stream{}
+	ctx := context.Background()
+	if n := testing.AllocsPerRun(100, func() {
+		m := Message{Kind: ToMember, Arg: traceOf(ctx)}
+		d := h.follows(m)
+		d.took()
+		s.tracks(d)
+		doneAll(s.traced, true)
+		d.release()
+		s.forgetHeld()
+		s.forgetTraced()
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

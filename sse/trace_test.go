@@ -1,0 +1,168 @@
+package sse_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/millrace-go/millrace/sse"
+)
+
+func attributes(s sdktrace.ReadOnlySpan) (all []string) {
+	for _, a := range s.Attributes() {
+		all = append(all, string(a.Key)+"="+a.Value.Emit())
+	}
+	slices.Sort(all)
+	return all
+}
+
+// recorded is a provider that keeps its spans.
+func recorded() (*tracetest.SpanRecorder, *sdktrace.TracerProvider) {
+	spans := tracetest.NewSpanRecorder()
+	return spans, sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
+}
+
+// ended waits for the next span.
+func ended(t *testing.T, spans *tracetest.SpanRecorder, n int) []sdktrace.ReadOnlySpan {
+	t.Helper()
+	eventually(t, fmt.Sprint(n, " spans"), func() bool { return len(spans.Ended()) >= n })
+	if all := spans.Ended(); len(all) > n {
+		t.Fatalf("%d spans, want %d", len(all), n)
+	}
+	return spans.Ended()
+}
+
+// A worker sends, and two other processes have streams: each makes one span,
+// whatever number of streams it has.
+func TestADeliveryIsTracedOverProcesses(t *testing.T) {
+	both(t, func(t *testing.T, lean bool) {
+		c, b := newCap(t), newBroker(t)
+		worker := start(t, c, b, sse.Config{})
+		spans, provider := recorded()
+		api := start(t, c, b, sse.Config{Lean: lean, TracerProvider: provider})
+		idle, none := recorded()
+		start(t, c, b, sse.Config{Lean: lean, TracerProvider: none})
+		two := []*client{dial(t, api.url+"?member=ann&token=1"), dial(t, api.url+"?member=ann&token=2")}
+		for _, c := range two {
+			must(t, api.ToMember(t.Context(), "ann", sse.Event{Name: "probe"})) // until it hears
+			c.next()
+		}
+		eventually(t, "the probes", func() bool { return len(spans.Ended()) == 2 })
+		spans.Reset()
+
+		_, tracer := recorded()
+		ctx, handling := tracer.Tracer("test").Start(t.Context(), "process domain_events")
+		must(t, worker.ToMember(ctx, "ann", sse.Event{Name: "notification", ID: "7", Data: []byte("payload-text")}))
+		s := ended(t, spans, 1)[0]
+		if s.Name() != "deliver notification" || s.SpanKind() != trace.SpanKindConsumer || s.Status().Code != codes.Unset ||
+			s.SpanContext().TraceID() != handling.SpanContext().TraceID() || s.Parent().SpanID() != handling.SpanContext().SpanID() || !s.Parent().IsRemote() {
+			t.Errorf("%s %v %v under %v", s.Name(), s.SpanKind(), s.Status(), s.Parent())
+		}
+		want := []string{
+			"messaging.destination.name=notification", "messaging.message.id=7", "messaging.operation.name=deliver",
+			"messaging.operation.type=process", "messaging.system=millrace_sse", "millrace.sse.dropped=0", "millrace.sse.streams=2",
+		}
+		if got := attributes(s); !slices.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+		if n := len(idle.Ended()); n != 0 {
+			t.Errorf("%d spans where nobody listens", n)
+		}
+	})
+}
+
+func TestADeliveryEndsWhenItIsWritten(t *testing.T) {
+	both(t, func(t *testing.T, lean bool) {
+		spans, provider := recorded()
+		release := make(chan struct{})
+		s := begin(t, newCap(t), newBroker(t), sse.Config{Lean: lean, TracerProvider: provider})
+		s.replay = sse.ReplayFunc(func(context.Context, sse.Cursors) ([]sse.Event, error) {
+			<-release
+			return []sse.Event{{Name: "notification", ID: "1", Data: []byte("one")}}, nil
+		})
+		must(t, s.Ready(t.Context()))
+		ann := dial(t, s.url+"?member=ann")
+		must(t, s.ToMember(t.Context(), "ann", sse.Event{Name: "notification", ID: "1", Data: []byte("one")}))
+		must(t, s.ToMember(t.Context(), "ann", sse.Event{Name: "notification", ID: "2", Data: []byte("two")}))
+		if n := len(spans.Ended()); n != 0 {
+			t.Errorf("%d spans ended while the stream opens", n)
+		}
+		close(release)
+		ann.gets("one", "two")
+		for _, d := range ended(t, spans, 2) {
+			if !slices.Contains(attributes(d), "millrace.sse.streams=1") || !slices.Contains(attributes(d), "millrace.sse.dropped=0") || d.Parent().IsValid() {
+				t.Errorf("%v under %v", attributes(d), d.Parent())
+			}
+		}
+	})
+}
+
+func TestADeliveryThatIsDroppedSaysSo(t *testing.T) {
+	both(t, func(t *testing.T, lean bool) {
+		spans, provider := recorded()
+		release := make(chan struct{})
+		s := begin(t, newCap(t), newBroker(t), sse.Config{Lean: lean, MaxFrames: 2, TracerProvider: provider})
+		s.replay = sse.ReplayFunc(func(context.Context, sse.Cursors) ([]sse.Event, error) { <-release; return nil, nil })
+		must(t, s.Ready(t.Context()))
+		ann := dial(t, s.url+"?member=ann")
+		for range 3 { // one too many while it opens
+			must(t, s.ToMember(t.Context(), "ann", text("late")))
+		}
+		for _, d := range ended(t, spans, 2) {
+			if d.Name() != "deliver" || d.Status().Code != codes.Error || !slices.Contains(attributes(d), "error.type=not_written") || !slices.Contains(attributes(d), "millrace.sse.dropped=1") {
+				t.Errorf("%s %v %v", d.Name(), d.Status(), attributes(d))
+			}
+		}
+		close(release)
+		ann.over()
+	})
+}
+
+// taps keeps what is published.
+type taps struct {
+	sse.Broker
+	got []sse.Message
+}
+
+func (b *taps) Publish(ctx context.Context, m sse.Message) error {
+	b.got = append(b.got, m)
+	return b.Broker.Publish(ctx, m)
+}
+
+func TestOldAndNewInstancesUnderstandEachOther(t *testing.T) {
+	broker := &taps{Broker: newBroker(t)}
+	spans, provider := recorded()
+	s := start(t, newCap(t), broker, sse.Config{TracerProvider: provider})
+	ann := dial(t, s.url+"?member=ann")
+	// As instances wrote it that knew of no traces.
+	old, err := sse.ParseMessage([]byte("\x01\x01\x03ann\x00\x03old\x00event: old\ndata: one\n\n"))
+	must(t, err)
+	must(t, broker.Publish(t.Context(), old))
+	ann.gets("one")
+	if d := ended(t, spans, 1)[0]; d.Name() != "deliver old" || d.Parent().IsValid() {
+		t.Errorf("%s under %v", d.Name(), d.Parent())
+	}
+	// What those do not know of is in a field that they do not look at for a frame.
+	ctx, sending := provider.Tracer("test").Start(t.Context(), "sending")
+	must(t, s.ToMember(ctx, "ann", sse.Event{Name: "new", Data: []byte("two")}))
+	m := broker.got[len(broker.got)-1]
+	want := fmt.Sprintf("00-%s-%s-01", sending.SpanContext().TraceID(), sending.SpanContext().SpanID())
+	if m.Arg != want || !bytes.Equal(m.Append(nil), []byte("\x01\x01\x03ann\x37"+want+"\x03new\x00event: new\ndata: two\n\n")) {
+		t.Errorf("%+v", m)
+	}
+	long, err := trace.ParseTraceState("vendor=" + strings.Repeat("x", 250))
+	must(t, err)
+	ctx = trace.ContextWithSpanContext(ctx, sending.SpanContext().WithTraceState(long))
+	must(t, s.ToMember(ctx, "ann", sse.Event{Name: "new"}))
+	if m := broker.got[len(broker.got)-1]; m.Arg != want {
+		t.Errorf("a name is longer than an old instance takes it: %d bytes", len(m.Arg))
+	}
+}
