@@ -17,7 +17,7 @@
 //	rate_limiter_circuit_breaker_state              0 closed, 1 half-open, 2 open
 //
 // Every series is there from the start, at 0 (TestEverySeriesFromTheStart), and
-// counts what happened (TestCounts). Each process counts its own; add them up.
-// Tokens and the day are as the process saw them last: one that does not call
-// shows them old.
+// counts what happened (TestCounts, TestEveryReason, TestRateAndTokens). Each process
+// counts its own; add them up. Tokens and the day are as the process saw them last:
+// one that does not call shows them old.
 package ratelimitprom

@@ -1,0 +1,366 @@
+package busprom_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/busprom"
+	"github.com/millrace-go/millrace/bus/membus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/promtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var labels = prometheus.Labels{"app": "box"}
+
+// stand is a bus in memory, its runner and their collector.
+type stand struct {
+	*testing.T
+	bus       *bus.Bus
+	lags      *bus.LagMonitor
+	runner    *bus.Runner
+	collector *busprom.Collector
+}
+
+// newStand puts a transport under it, the one in memory when over is nil.
+func newStand(t *testing.T, over func(bus.Driver) bus.Driver, cfg busprom.Config) *stand {
+	t.Helper()
+	driver, err := membus.Open(membus.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d = driver
+	if over != nil {
+		d = over(driver)
+	}
+	s := &stand{T: t, bus: bus.New("mem", d)}
+	t.Cleanup(func() {
+		if err := s.bus.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	quiet := slog.New(slog.DiscardHandler)
+	if s.lags, err = bus.NewLagMonitor(s.bus, bus.LagMonitorConfig{Every: time.Second, Logger: quiet}); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Labels, cfg.Bus, cfg.Lags = labels, s.bus, s.lags
+	if cfg.Consumers == nil {
+		cfg.Consumers = []busprom.Consumer{{Topic: "t", Group: "g"}}
+	}
+	cfg.Status = func() []bus.ConsumerStatus { return s.runner.Status() }
+	if s.collector, err = busprom.New(cfg); err != nil {
+		t.Fatal(err)
+	}
+	if s.runner, err = bus.NewRunner(s.bus, bus.RunnerConfig{Logger: quiet, Hooks: s.collector.Hooks()}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// run runs the monitor and the runner until the test ends.
+func (s *stand) run(consumers ...bus.AnyConsumer) {
+	s.Helper()
+	for _, c := range consumers {
+		if err := s.runner.Add(c); err != nil {
+			s.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 2)
+	go func() { done <- s.runner.Run(ctx) }()
+	<-s.runner.Running()
+	go func() { done <- s.lags.Run(ctx) }()
+	s.Cleanup(func() {
+		cancel()
+		for range 2 {
+			if err := <-done; err != nil {
+				s.Error(err)
+			}
+		}
+	})
+}
+
+func (s *stand) publish(topic string, keys ...string) {
+	s.Helper()
+	for _, key := range keys {
+		m := message.NewMessage(key, []byte(key))
+		m.Metadata.Set(event.KeyHeader, key)
+		if err := s.bus.Publisher().Publish(topic, m); err != nil {
+			s.Fatal(err)
+		}
+	}
+}
+
+// expect compares series with what a scrape gives.
+func (s *stand) expect(when string, want map[string]float64) {
+	s.Helper()
+	got := promtest.Read(s, labels, s.collector)
+	for name, value := range want {
+		if is, ok := got[name]; !ok || is != value {
+			s.Errorf("%s: %s is %v, there: %t; want %v", when, name, is, ok, value)
+		}
+	}
+}
+
+func TestEverySeriesFromTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStand(t, nil, busprom.Config{Consumers: []busprom.Consumer{
+			{Topic: "t", Group: "g"}, {Topic: "t", Group: "h"}, {Topic: "q", Group: "mail_queue", DeadLetters: "mail_dlq"},
+		}})
+		want := []string{
+			"kafka_consumer_lag_age_seconds", "kafka_producer_sent_total", "kafka_producer_send_failed_total",
+			"dlq_message_count t.DLT", "dlq_message_count mail_dlq",
+		}
+		for _, consumer := range []string{" g t", " h t", " mail_queue q"} {
+			for _, name := range []string{
+				"kafka_consumer_lag", "kafka_consumer_lag_seconds", "consumer_handled_total", "consumer_retried_total", "consumer_dead_lettered_total",
+				"consumer_obsolete_total", "consumer_batches_total", "consumer_pauses_total", "consumer_paused", "consumer_in_flight", "consumer_handler_duration_seconds",
+			} {
+				want = append(want, name+consumer)
+			}
+		}
+		got := promtest.Read(t, labels, s.collector)
+		for _, name := range want {
+			if value, ok := got[name]; !ok || value != 0 {
+				t.Errorf("%s is %v, there: %t", name, value, ok)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("%d series, want %d: %v", len(got), len(want), got)
+		}
+	})
+}
+
+func TestConsumersAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStand(t, nil, busprom.Config{})
+		var down atomic.Bool
+		attempts := map[string]int{}
+		s.run(bus.Consumer{Topic: "t", Group: "g", Handler: func(m *message.Message) error {
+			attempts[m.UUID]++
+			time.Sleep(100 * time.Millisecond)
+			switch {
+			case down.Load():
+				return fault.MarkInfrastructure(errors.New("the database is away"))
+			case m.UUID == "bad":
+				return fault.MarkPermanent(errors.New("no such show"))
+			case m.UUID == "late" && attempts["late"] == 1:
+				return errors.New("timeout")
+			}
+			return nil
+		}})
+		s.publish("t", "good")
+		time.Sleep(50 * time.Millisecond)
+		s.expect("while it works", map[string]float64{"consumer_in_flight g t": 1, "consumer_handled_total g t": 0})
+		s.publish("t", "bad", "late")
+		time.Sleep(20 * time.Second)
+		s.expect("when it is done", map[string]float64{
+			"consumer_in_flight g t": 0, "consumer_handled_total g t": 2, "consumer_dead_lettered_total g t": 1, "consumer_retried_total g t": 1,
+			"consumer_handler_duration_seconds g t": 4, "consumer_pauses_total g t": 0, "consumer_paused g t": 0,
+			"dlq_message_count t.DLT": 1, "kafka_producer_sent_total": 4, "kafka_consumer_lag g t": 0,
+		})
+		down.Store(true)
+		s.publish("t", "patient")
+		time.Sleep(2 * time.Second)
+		s.expect("while a dependency is down", map[string]float64{
+			"consumer_pauses_total g t": 1, "consumer_paused g t": 1, "kafka_consumer_lag g t": 1, "kafka_consumer_lag_seconds g t": 1.95,
+		})
+		down.Store(false)
+		time.Sleep(time.Minute)
+		s.expect("when it is back", map[string]float64{"consumer_pauses_total g t": 1, "consumer_paused g t": 0, "consumer_handled_total g t": 3})
+	})
+}
+
+func TestBatchesAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStand(t, nil, busprom.Config{})
+		s.run(bus.BatchConsumer{
+			Topic: "t", Group: "g", Current: func(_ context.Context, key string) (uint64, error) { return map[string]uint64{"old": 2}[key], nil },
+			Handler: func(context.Context, []*message.Message) error { return nil },
+		})
+		for _, key := range []string{"old", "new"} {
+			e, err := event.New("Asked", "test", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.AggregateID, e.Sequence = key, 1
+			m, err := event.Structured{}.Encode(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.bus.Publisher().Publish("t", m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Second)
+		s.expect("a batch", map[string]float64{
+			"consumer_handled_total g t": 1, "consumer_obsolete_total g t": 1, "consumer_batches_total g t": 1, "consumer_handler_duration_seconds g t": 1,
+		})
+	})
+}
+
+// away refuses what is published.
+type away struct{ bus.Driver }
+
+func (a away) Publisher() message.Publisher               { return a }
+func (away) Publish(string, ...*message.Message) error    { return errors.New("no broker") }
+func (a away) Lag(ctx context.Context) ([]bus.Lag, error) { return a.Driver.(bus.Lagger).Lag(ctx) }
+
+func TestFailedPublishesAreCounted(t *testing.T) {
+	s := newStand(t, func(d bus.Driver) bus.Driver { return away{d} }, busprom.Config{})
+	if err := s.bus.Publisher().Publish("t", message.NewMessage("1", nil), message.NewMessage("2", nil)); err == nil {
+		t.Error("nobody refused")
+	}
+	s.expect("refused", map[string]float64{"kafka_producer_send_failed_total": 2, "kafka_producer_sent_total": 0})
+}
+
+// parts is a transport that tells a group's lag in parts, and hangs when told to.
+type parts struct {
+	bus.Driver
+	hangs *atomic.Bool
+	asked *atomic.Int64
+}
+
+func (p parts) Lag(ctx context.Context) ([]bus.Lag, error) {
+	p.asked.Add(1)
+	if p.hangs.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	now := time.Now()
+	return []bus.Lag{
+		{Topic: "t", Group: "g", Messages: 2, Oldest: now.Add(-time.Minute)},
+		{Topic: "t", Group: "g"},
+		{Topic: "t", Group: "g", Messages: 3, Oldest: now.Add(-time.Hour)},
+		{Topic: "t", Group: "of another program", Messages: 9},
+		{Topic: "t.DLT", Group: bus.RedriveGroup, Messages: 4},
+		{Topic: "t.DLT", Group: "archive", Messages: 8},
+	}, nil
+}
+
+func newParts(t *testing.T, cfg busprom.Config) (*stand, parts) {
+	p := parts{hangs: &atomic.Bool{}, asked: &atomic.Int64{}}
+	s := newStand(t, func(d bus.Driver) bus.Driver { p.Driver = d; return p }, cfg)
+	s.run()
+	return s, p
+}
+
+func TestLagAndDeadLetters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newParts(t, busprom.Config{})
+		synctest.Wait()
+		s.expect("told in parts", map[string]float64{
+			"kafka_consumer_lag g t": 5, "kafka_consumer_lag_seconds g t": 3600, "dlq_message_count t.DLT": 4, "kafka_consumer_lag_age_seconds": 0,
+		})
+		if got := promtest.Read(t, labels, s.collector); len(got) != 15 {
+			t.Errorf("groups of other programs are shown: %v", got)
+		}
+		counted, _ := newParts(t, busprom.Config{DeadLetters: func(topic string) int { return len(topic) }})
+		synctest.Wait()
+		counted.expect("counted elsewhere", map[string]float64{"dlq_message_count t.DLT": 5})
+	})
+}
+
+func TestScrapeAsksNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, p := newParts(t, busprom.Config{})
+		synctest.Wait()
+		p.hangs.Store(true)
+		time.Sleep(20*time.Second + time.Millisecond)
+		asked, began := p.asked.Load(), time.Now()
+		s.expect("while the transport hangs", map[string]float64{
+			"kafka_consumer_lag g t": 5, "kafka_consumer_lag_seconds g t": 3600, "kafka_consumer_lag_age_seconds": 20.001,
+		})
+		if took := time.Since(began); took != 0 || p.asked.Load() != asked {
+			t.Errorf("a scrape took %v and asked the transport %d times", took, p.asked.Load()-asked)
+		}
+	})
+	// One that never answered is no fresh one with nothing to do.
+	synctest.Test(t, func(t *testing.T) {
+		s := newStand(t, nil, busprom.Config{})
+		time.Sleep(7 * time.Second)
+		s.expect("before the first answer", map[string]float64{"kafka_consumer_lag g t": 0, "kafka_consumer_lag_age_seconds": 7})
+	})
+}
+
+// blind is a transport that cannot tell its lag.
+type blind struct{ bus.Driver }
+
+func TestTransportThatCannotTell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, count := range []func(string) int{nil, func(string) int { return 6 }} {
+			s := newStand(t, func(d bus.Driver) bus.Driver { return blind{d} }, busprom.Config{DeadLetters: count})
+			s.run()
+			synctest.Wait()
+			dead := 0
+			for name, value := range promtest.Read(t, labels, s.collector) {
+				switch {
+				case strings.HasPrefix(name, "kafka_consumer_lag"):
+					t.Errorf("%s is shown", name)
+				case strings.HasPrefix(name, "dlq_"):
+					dead += int(value)
+				}
+			}
+			if want := map[bool]int{true: 0, false: 6}[count == nil]; dead != want {
+				t.Errorf("%d dead letters are shown, want %d", dead, want)
+			}
+		}
+	})
+}
+
+func TestConfig(t *testing.T) {
+	s := newStand(t, nil, busprom.Config{})
+	one := []busprom.Consumer{{Topic: "t", Group: "g"}}
+	for field, cfg := range map[string]busprom.Config{
+		"Bus": {}, "Lags": {Bus: s.bus}, "Consumers is empty": {Bus: s.bus, Lags: s.lags},
+		"Consumers[0]": {Bus: s.bus, Lags: s.lags, Consumers: []busprom.Consumer{{Topic: "t"}}},
+		"Consumers[1]": {Bus: s.bus, Lags: s.lags, Consumers: append(one, one...)},
+		"Buckets":      {Bus: s.bus, Lags: s.lags, Consumers: one, Buckets: []float64{2, 1}},
+	} {
+		if _, err := busprom.New(cfg); err == nil || !strings.Contains(err.Error(), "Config."+field) {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
+
+func ExampleNew() {
+	b, err := bus.NewOpener(membus.Scheme()).Open(context.Background(), "mem://")
+	if err != nil {
+		panic(err)
+	}
+	defer b.Close() //nolint:errcheck // an example
+	lags, err := bus.NewLagMonitor(b, bus.LagMonitorConfig{})
+	if err != nil {
+		panic(err)
+	}
+	var runner *bus.Runner
+	collector, err := busprom.New(busprom.Config{
+		Bus: b, Lags: lags, Consumers: []busprom.Consumer{{Topic: "payment.events", Group: "mailer", DeadLetters: "dlq.payment"}},
+		Status: func() []bus.ConsumerStatus { return runner.Status() },
+	})
+	if err != nil {
+		panic(err)
+	}
+	if runner, err = bus.NewRunner(b, bus.RunnerConfig{Hooks: collector.Hooks()}); err != nil {
+		panic(err)
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collector)
+	families, err := registry.Gather()
+	fmt.Println(len(families), err)
+	// Output: 15 <nil>
+}

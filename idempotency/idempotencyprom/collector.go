@@ -1,0 +1,116 @@
+package idempotencyprom
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace-go/millrace/idempotency"
+)
+
+// Config is what a [Collector] shows. At least one guard, lease runner or HTTP
+// middleware is required. Those of one group are added up.
+type Config struct {
+	// Labels are on every series; none by default.
+	Labels prometheus.Labels
+	// Guards cost 3 series per group.
+	Guards []*idempotency.Guard
+	// Leases and HTTP cost 6 series per group.
+	Leases []*idempotency.Leases
+	HTTP   []*idempotency.HTTP
+}
+
+func (c Config) validate() error {
+	if len(c.Guards)+len(c.Leases)+len(c.HTTP) == 0 {
+		return errors.New("idempotencyprom: Config has no Guards, no Leases and no HTTP; give what is to be shown")
+	}
+	for field, at := range map[string]int{
+		"Guards": slices.Index(c.Guards, nil), "Leases": slices.Index(c.Leases, nil), "HTTP": slices.Index(c.HTTP, nil),
+	} {
+		if at >= 0 {
+			return fmt.Errorf("idempotencyprom: Config.%s[%d] is nil; leave it out", field, at)
+		}
+	}
+	return nil
+}
+
+// Collector is a [prometheus.Collector] of guards, leases and HTTP middlewares.
+type Collector struct {
+	cfg                  Config
+	events, claims, lost *prometheus.Desc
+}
+
+var _ prometheus.Collector = (*Collector)(nil)
+
+// New makes a collector, to be registered by the caller.
+func New(cfg Config) (*Collector, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	cfg.Labels, cfg.Guards, cfg.Leases, cfg.HTTP = maps.Clone(cfg.Labels), slices.Clone(cfg.Guards), slices.Clone(cfg.Leases), slices.Clone(cfg.HTTP)
+	desc := func(name, help string, variable ...string) *prometheus.Desc {
+		return prometheus.NewDesc("idempotency_"+name, help, append([]string{"group"}, variable...), cfg.Labels)
+	}
+	return &Collector{
+		cfg:    cfg,
+		events: desc("events_total", "Events of guards.", "outcome"),
+		claims: desc("claims_total", "Claims of leases and of HTTP requests.", "outcome"),
+		lost:   desc("leases_lost_total", "Claims that were lost while the work went on."),
+	}, nil
+}
+
+// Describe implements [prometheus.Collector].
+func (c *Collector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{c.events, c.claims, c.lost} {
+		out <- d
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (c *Collector) Collect(out chan<- prometheus.Metric) {
+	count := func(d *prometheus.Desc, n int64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
+	}
+	guards := map[string]idempotency.Stats{}
+	for _, g := range c.cfg.Guards {
+		sum, s := guards[g.Group()], g.Stats()
+		guards[g.Group()] = idempotency.Stats{
+			Handled: sum.Handled + s.Handled, Duplicates: sum.Duplicates + s.Duplicates, Failed: sum.Failed + s.Failed,
+		}
+	}
+	for group, s := range guards {
+		count(c.events, s.Handled, group, "handled")
+		count(c.events, s.Duplicates, group, "duplicate")
+		count(c.events, s.Failed, group, "failed")
+	}
+	for group, s := range c.leases() {
+		count(c.claims, s.Claimed, group, "claimed")
+		count(c.claims, s.Done, group, "done")
+		count(c.claims, s.Taken, group, "taken")
+		count(c.claims, s.Mismatched, group, "mismatched")
+		count(c.claims, s.Failed, group, "failed")
+		count(c.lost, s.Lost, group)
+	}
+}
+
+// leases are the counts of leases and HTTP middlewares, by group.
+func (c *Collector) leases() map[string]idempotency.LeaseStats {
+	all := map[string]idempotency.LeaseStats{}
+	add := func(group string, s idempotency.LeaseStats) {
+		sum := all[group]
+		all[group] = idempotency.LeaseStats{
+			Claimed: sum.Claimed + s.Claimed, Done: sum.Done + s.Done, Taken: sum.Taken + s.Taken,
+			Mismatched: sum.Mismatched + s.Mismatched, Failed: sum.Failed + s.Failed, Lost: sum.Lost + s.Lost,
+		}
+	}
+	for _, l := range c.cfg.Leases {
+		add(l.Group(), l.Stats())
+	}
+	for _, h := range c.cfg.HTTP {
+		add(h.Group(), h.Stats())
+	}
+	return all
+}

@@ -1,0 +1,217 @@
+package idempotencyprom_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/idempotencyprom"
+	"github.com/millrace-go/millrace/idempotency/memidempotency"
+	"github.com/millrace-go/millrace/internal/promtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var labels = prometheus.Labels{"app": "box"}
+
+func newGuard(t *testing.T, store idempotency.Store) *idempotency.Guard {
+	t.Helper()
+	g, err := idempotency.New(store, idempotency.Config{Group: "stats"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func newLeases(t *testing.T, store idempotency.LeaseStore) *idempotency.Leases {
+	t.Helper()
+	l, err := idempotency.NewLeases(store, idempotency.LeaseConfig{Group: "mailer", Finish: time.Second, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func newHTTP(t *testing.T, store idempotency.LeaseStore) *idempotency.HTTP {
+	t.Helper()
+	h, err := idempotency.NewHTTP(store, idempotency.HTTPConfig{
+		Scope: func(*http.Request) string { return "ann" }, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// expect wants all series at 0, but for those given.
+func expect(t *testing.T, when string, cfg idempotencyprom.Config, but map[string]float64) {
+	t.Helper()
+	cfg.Labels = labels
+	c, err := idempotencyprom.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]float64{}
+	if len(cfg.Guards) > 0 {
+		for _, outcome := range []string{"handled", "duplicate", "failed"} {
+			want["idempotency_events_total stats "+outcome] = 0
+		}
+	}
+	for group, there := range map[string]bool{"mailer": len(cfg.Leases) > 0, "http": len(cfg.HTTP) > 0} {
+		for _, outcome := range []string{"claimed", "done", "taken", "mismatched", "failed"} {
+			if there {
+				want["idempotency_claims_total "+group+" "+outcome] = 0
+				want["idempotency_leases_lost_total "+group] = 0
+			}
+		}
+	}
+	maps.Copy(want, but)
+	if got := promtest.Read(t, labels, c); !maps.Equal(got, want) {
+		t.Errorf("%s: %v\nwant %v", when, got, want)
+	}
+}
+
+func TestEverySeriesFromTheStart(t *testing.T) {
+	store := memidempotency.NewLeases()
+	expect(t, "nothing happened", idempotencyprom.Config{
+		Guards: []*idempotency.Guard{newGuard(t, memidempotency.New())},
+		Leases: []*idempotency.Leases{newLeases(t, store)}, HTTP: []*idempotency.HTTP{newHTTP(t, store)},
+	}, nil)
+}
+
+func TestGuardsAreCounted(t *testing.T) {
+	store := memidempotency.New()
+	guards := []*idempotency.Guard{newGuard(t, store), newGuard(t, store)}
+	failed := errors.New("failed")
+	does := func(g *idempotency.Guard, id string, err error) {
+		t.Helper()
+		if _, got := g.Do(t.Context(), event.Event{ID: id}, func(context.Context) error { return err }); !errors.Is(got, err) {
+			t.Errorf("%s: %v, want %v", id, got, err)
+		}
+	}
+	does(guards[0], "1", failed)
+	does(guards[0], "1", nil)
+	does(guards[0], "1", nil)
+	does(guards[1], "2", nil)
+	batch := []event.Event{{ID: "2"}, {ID: "3"}, {ID: "4"}, {ID: "3"}}
+	for _, err := range []error{failed, nil} {
+		if _, got := guards[1].DoBatch(t.Context(), batch, func(context.Context, []event.Event) error { return err }); !errors.Is(got, err) {
+			t.Errorf("a batch: %v, want %v", got, err)
+		}
+	}
+	expect(t, "two guards of a group", idempotencyprom.Config{Guards: guards}, map[string]float64{
+		"idempotency_events_total stats handled":   4, // 1, 2, 3, 4
+		"idempotency_events_total stats duplicate": 3, // 1, 2, 3
+		"idempotency_events_total stats failed":    5, // 1, and the batch
+	})
+}
+
+// away is a lease store that cannot be reached while it is.
+type away struct {
+	idempotency.LeaseStore
+	is bool
+}
+
+func (a *away) Claim(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+	if a.is {
+		return idempotency.Claim{}, errors.New("away")
+	}
+	return a.LeaseStore.Claim(ctx, r, ttl)
+}
+
+func (a *away) Extend(ctx context.Context, c idempotency.Claim, ttl time.Duration) error {
+	if a.is {
+		return errors.New("away")
+	}
+	return a.LeaseStore.Extend(ctx, c, ttl)
+}
+
+func TestClaimsAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &away{LeaseStore: memidempotency.NewLeases()}
+		l, h := newLeases(t, store), newHTTP(t, store)
+		once := func(key, print string, fn func(context.Context, idempotency.Claim) ([]byte, error)) error {
+			_, _, err := l.Once(t.Context(), idempotency.Record{Key: key, Fingerprint: print}, fn)
+			return err
+		}
+		ok := func(context.Context, idempotency.Claim) ([]byte, error) { return nil, nil }
+		if err := once("k", "a", func(context.Context, idempotency.Claim) ([]byte, error) {
+			if err := once("k", "a", ok); err == nil {
+				t.Error("a key that is taken was given")
+			}
+			return nil, nil
+		}); err != nil {
+			t.Error(err)
+		}
+		if err := once("k", "a", ok); err != nil {
+			t.Error(err)
+		}
+		if err := once("k", "b", ok); !errors.Is(err, idempotency.ErrMismatch) {
+			t.Error(err)
+		}
+		if err := once("lost", "a", func(ctx context.Context, _ idempotency.Claim) ([]byte, error) {
+			store.is = true
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}); !errors.Is(err, idempotency.ErrLeaseLost) {
+			t.Error(err)
+		}
+		if err := once("later", "a", ok); err == nil {
+			t.Error("a store that is away gave a key")
+		}
+		store.is = false
+		send := func(body string) {
+			r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+			r.Header.Set("Idempotency-Key", "k")
+			h.Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(httptest.NewRecorder(), r)
+		}
+		send("a")
+		send("a")
+		send("b")
+		expect(t, "claims", idempotencyprom.Config{Leases: []*idempotency.Leases{l}, HTTP: []*idempotency.HTTP{h}}, map[string]float64{
+			"idempotency_claims_total mailer claimed": 2, "idempotency_claims_total mailer taken": 1, "idempotency_claims_total mailer done": 1,
+			"idempotency_claims_total mailer mismatched": 1, "idempotency_claims_total mailer failed": 1, "idempotency_leases_lost_total mailer": 1,
+			"idempotency_claims_total http claimed": 1, "idempotency_claims_total http done": 1, "idempotency_claims_total http mismatched": 1,
+		})
+	})
+}
+
+func TestConfig(t *testing.T) {
+	for want, cfg := range map[string]idempotencyprom.Config{
+		"no Guards": {}, "Guards[0]": {Guards: []*idempotency.Guard{nil}},
+		"Leases[0]": {Leases: []*idempotency.Leases{nil}}, "HTTP[0]": {HTTP: []*idempotency.HTTP{nil}},
+	} {
+		if _, err := idempotencyprom.New(cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want an error about %s", err, want)
+		}
+	}
+}
+
+func ExampleNew() {
+	guard, err := idempotency.New(memidempotency.New(), idempotency.Config{Group: "stats"})
+	if err != nil {
+		panic(err)
+	}
+	collector, err := idempotencyprom.New(idempotencyprom.Config{Guards: []*idempotency.Guard{guard}})
+	if err != nil {
+		panic(err)
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collector)
+	families, err := registry.Gather()
+	fmt.Println(len(families), err)
+	// Output: 1 <nil>
+}

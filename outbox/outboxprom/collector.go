@@ -1,0 +1,139 @@
+package outboxprom
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace-go/millrace/outbox"
+)
+
+// Config is the configuration of a [Collector]. The Monitor is required.
+type Config struct {
+	// Labels are on every series; none by default. Two outboxes in one registry need
+	// a label that tells them apart.
+	Labels prometheus.Labels
+	// Monitor says how the shards stand. The caller runs it.
+	Monitor *outbox.Monitor
+	// Shards is how many shards have series from the start; 1 by default. Each
+	// costs 8 series and a histogram.
+	Shards int
+	// Topics have their series from the start, at 0. Each costs 3 series and a
+	// histogram.
+	Topics []string
+	// MaxTopics is how many topics have series of their own; 100 by default. What
+	// goes to further ones is counted under the topic "other".
+	MaxTopics int
+	// Buckets of the histograms, in seconds; 1 ms to 5 min by default.
+	Buckets []float64
+}
+
+func (c Config) validate() error {
+	switch {
+	case c.Monitor == nil:
+		return errors.New("outboxprom: Config.Monitor is nil; make one with outbox.NewMonitor")
+	case c.Shards < 0:
+		return fmt.Errorf("outboxprom: Config.Shards is %d; give at least 1, or 0 for 1", c.Shards)
+	case c.MaxTopics < 0:
+		return fmt.Errorf("outboxprom: Config.MaxTopics is %d; give at least 1, or 0 for 100", c.MaxTopics)
+	case !slices.IsSorted(c.Buckets):
+		return fmt.Errorf("outboxprom: Config.Buckets %v do not grow; sort them", c.Buckets)
+	}
+	return nil
+}
+
+func (c Config) withDefaults() Config {
+	c.Labels, c.Topics, c.Buckets = maps.Clone(c.Labels), slices.Clone(c.Topics), slices.Clone(c.Buckets)
+	if c.Shards == 0 {
+		c.Shards = 1
+	}
+	if c.MaxTopics == 0 {
+		c.MaxTopics = 100
+	}
+	if len(c.Buckets) == 0 {
+		c.Buckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
+	}
+	return c
+}
+
+// Collector is a [prometheus.Collector] of one outbox and of the relay that has its
+// Hooks. A scrape reads what is known, and does not ask the database.
+type Collector struct {
+	cfg                                                      Config
+	backlog, oldest, aside, failing, parked, taken, statsAge *prometheus.Desc
+	relay                                                    *relay
+}
+
+var _ prometheus.Collector = (*Collector)(nil)
+
+// New makes a collector, to be registered by the caller.
+func New(cfg Config) (*Collector, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	desc := func(name, help string, variable ...string) *prometheus.Desc {
+		return prometheus.NewDesc("outbox_"+name, help, variable, cfg.Labels)
+	}
+	return &Collector{
+		cfg:      cfg,
+		backlog:  desc("backlog", "Events that wait to be published.", "shard"),
+		oldest:   desc("oldest_age_seconds", "Age of the oldest event that waits.", "shard"),
+		aside:    desc("aside", "Events that wait aside so that others pass.", "shard"),
+		failing:  desc("failing", "Events that wait and have failed at least once.", "shard"),
+		parked:   desc("parked", "Events that were given up and wait for an operator.", "shard"),
+		taken:    desc("lease_taken", "1 while some relay holds the shard.", "shard"),
+		statsAge: desc("stats_age_seconds", "How old the figures of the outbox are; it grows while the database does not answer."),
+		relay:    newRelay(cfg),
+	}, nil
+}
+
+// Describe implements [prometheus.Collector].
+func (c *Collector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{c.backlog, c.oldest, c.aside, c.failing, c.parked, c.taken, c.statsAge} {
+		out <- d
+	}
+	c.relay.each(func(r prometheus.Collector) { r.Describe(out) })
+}
+
+// Collect implements [prometheus.Collector].
+func (c *Collector) Collect(out chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	standing := c.cfg.Monitor.Standing()
+	for _, s := range c.shown(standing.Shards) {
+		shard := strconv.Itoa(s.Shard)
+		age, taken := 0.0, 0.0
+		if !s.Oldest.IsZero() {
+			// As of the answer: what nobody was asked about since does not age.
+			age = max(0, standing.At.Sub(s.Oldest).Seconds())
+		}
+		if s.Holder != "" {
+			taken = 1
+		}
+		gauge(c.backlog, float64(s.Backlog), shard)
+		gauge(c.oldest, age, shard)
+		gauge(c.aside, float64(s.Aside), shard)
+		gauge(c.failing, float64(s.Failing), shard)
+		gauge(c.parked, float64(s.Parked), shard)
+		gauge(c.taken, taken, shard)
+	}
+	gauge(c.statsAge, standing.Age.Seconds())
+	c.relay.each(func(r prometheus.Collector) { r.Collect(out) })
+}
+
+// shown are the shards that were told of, and those of the Config that were not.
+func (c *Collector) shown(told []outbox.ShardStats) []outbox.ShardStats {
+	all := slices.Clone(told)
+	for i := range c.cfg.Shards {
+		if !slices.ContainsFunc(told, func(s outbox.ShardStats) bool { return s.Shard == i }) {
+			all = append(all, outbox.ShardStats{Shard: i})
+		}
+	}
+	return all
+}

@@ -1,0 +1,317 @@
+package outboxprom_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/promtest"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/outboxprom"
+	"github.com/millrace-go/millrace/outbox/outboxtest"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var labels = prometheus.Labels{"app": "box"}
+
+// stand is an outbox in memory, its relay and their collector.
+type stand struct {
+	*testing.T
+	store     *outboxtest.Memory
+	box       *outbox.Outbox
+	pub       *outboxtest.Publisher
+	monitor   *outbox.Monitor
+	collector *outboxprom.Collector
+}
+
+func newStand(t *testing.T, store outbox.Inspector, cfg outboxprom.Config) *stand {
+	t.Helper()
+	s := &stand{T: t, store: outboxtest.NewMemory(1), pub: &outboxtest.Publisher{}}
+	if store == nil {
+		store = s.store
+	}
+	var err error
+	if s.box, err = outbox.New(s.store, outbox.Config{Topic: "t"}); err != nil {
+		t.Fatal(err)
+	}
+	if s.monitor, err = outbox.NewMonitor(store, outbox.MonitorConfig{Every: time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Labels, cfg.Monitor = labels, s.monitor
+	if s.collector, err = outboxprom.New(cfg); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// run runs the monitor, and a relay, until the function that it returns is called.
+func (s *stand) run(cfg outbox.RelayConfig) (stop func()) {
+	s.Helper()
+	cfg.Hooks = s.collector.Hooks(cfg.Hooks)
+	relay, err := outbox.NewRelay(s.store, s.pub, cfg)
+	if err != nil {
+		s.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 2)
+	go func() { done <- s.monitor.Run(ctx) }()
+	go func() { done <- relay.Run(ctx) }()
+	return func() {
+		cancel()
+		for range 2 {
+			if err := <-done; err != nil {
+				s.Error(err)
+			}
+		}
+	}
+}
+
+func (s *stand) append(keys ...string) {
+	s.Helper()
+	err := s.store.Do(context.Background(), func(ctx context.Context, tx sqltx.Execer) error {
+		for _, key := range keys {
+			e, err := outboxtest.NewEvent(key, 1)
+			if err != nil {
+				return err
+			}
+			if err := s.box.Append(ctx, tx, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// expect compares series with what a scrape gives.
+func (s *stand) expect(when string, want map[string]float64) {
+	s.Helper()
+	got := promtest.Read(s, labels, s.collector)
+	for name, value := range want {
+		if is, ok := got["outbox_"+name]; !ok || is != value {
+			s.Errorf("%s: outbox_%s is %v, there: %t; want %v", when, name, is, ok, value)
+		}
+	}
+}
+
+func TestEverySeriesFromTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStand(t, nil, outboxprom.Config{Shards: 2, Topics: []string{"t", "u"}})
+		want := []string{"stats_age_seconds", "unreachable_total"}
+		for _, shard := range []string{" 0", " 1"} {
+			for _, name := range []string{
+				"backlog", "oldest_age_seconds", "aside", "failing", "parked", "lease_taken", "lease_held", "round_duration_seconds", "pruned_total",
+			} {
+				want = append(want, name+shard)
+			}
+		}
+		for _, topic := range []string{" t", " u"} {
+			for _, name := range []string{"published_total", "failed_total", "parked_total", "publish_latency_seconds"} {
+				want = append(want, name+topic)
+			}
+		}
+		got := promtest.Read(t, labels, s.collector)
+		for _, name := range want {
+			if value, ok := got["outbox_"+name]; !ok || value != 0 {
+				t.Errorf("outbox_%s is %v, there: %t", name, value, ok)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("%d series, want %d: %v", len(got), len(want), got)
+		}
+	})
+}
+
+func TestRelayIsCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStand(t, nil, outboxprom.Config{Topics: []string{"t"}})
+		s.append("a", "b", "c")
+		time.Sleep(40 * time.Second)
+		stop := s.run(outbox.RelayConfig{Retention: 10 * time.Second})
+		synctest.Wait()
+		s.expect("published", map[string]float64{
+			"published_total t": 3, "publish_latency_seconds t": 3, "lease_held 0": 1, "failed_total t": 0,
+		})
+		if n := sum(t, s.collector, "outbox_publish_latency_seconds"); n < 120 {
+			t.Errorf("3 events that waited 40 s took %v s", n)
+		}
+		if got := promtest.Read(t, labels, s.collector); got["outbox_round_duration_seconds 0"] < 1 {
+			t.Errorf("no round was measured: %v", got)
+		}
+		time.Sleep(61 * time.Second)
+		s.expect("after a minute", map[string]float64{"pruned_total 0": 3, "backlog 0": 0, "lease_taken 0": 1, "oldest_age_seconds 0": 0})
+		stop()
+		s.expect("at the end", map[string]float64{"lease_held 0": 0})
+	})
+}
+
+func TestFailuresAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStand(t, nil, outboxprom.Config{Topics: []string{"t"}})
+		away := true
+		s.pub.Fail = func(_ string, e event.Event) error {
+			switch {
+			case away:
+				return fault.MarkInfrastructure(errors.New("no broker"))
+			case e.Key() == "bad":
+				return errors.New("refused")
+			}
+			return nil
+		}
+		s.append("bad", "good")
+		stop := s.run(outbox.RelayConfig{Ordering: outbox.ByKey, MaxAge: 3 * time.Second, Pause: outbox.Backoff{Max: 2 * time.Second}})
+		defer stop()
+		time.Sleep(4500 * time.Millisecond)
+		got := promtest.Read(t, labels, s.collector)
+		if got["outbox_unreachable_total"] < 2 || got["outbox_failed_total t"] != 0 || got["outbox_backlog 0"] != 2 || got["outbox_oldest_age_seconds 0"] != 4 {
+			t.Errorf("without a broker: %v", got)
+		}
+		away = false
+		time.Sleep(4 * time.Second)
+		s.append("more")
+		time.Sleep(time.Second)
+		got = promtest.Read(t, labels, s.collector)
+		if got["outbox_failed_total t"] < 1 || got["outbox_failing 0"] != 1 || got["outbox_aside 0"] != 1 || got["outbox_published_total t"] != 2 {
+			t.Errorf("with an event that fails: %v", got)
+		}
+		for range 30 { // others get through, so it is at fault itself
+			s.append("more")
+			time.Sleep(2 * time.Second)
+		}
+		s.expect("at last", map[string]float64{"parked 0": 1, "parked_total t": 1, "backlog 0": 0})
+	})
+}
+
+// hanging is a store that answers once, and then never.
+type hanging struct{ asked int }
+
+func (h *hanging) Stats(ctx context.Context) ([]outbox.ShardStats, error) {
+	if h.asked++; h.asked == 1 {
+		return []outbox.ShardStats{{Backlog: 7, Oldest: time.Now().Add(-3 * time.Second)}}, nil
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestScrapeAsksNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &hanging{}
+		s := newStand(t, store, outboxprom.Config{})
+		stop := s.run(outbox.RelayConfig{})
+		defer stop()
+		time.Sleep(20*time.Second + time.Millisecond)
+		asked, began := store.asked, time.Now()
+		s.expect("while the store hangs", map[string]float64{"backlog 0": 7, "oldest_age_seconds 0": 3, "stats_age_seconds": 20.001})
+		if took := time.Since(began); took != 0 || store.asked != asked {
+			t.Errorf("a scrape took %v and asked the store %d times", took, store.asked-asked)
+		}
+	})
+}
+
+func TestTopicsAreBounded(t *testing.T) {
+	s := newStand(t, nil, outboxprom.Config{Topics: []string{"t"}, MaxTopics: 3})
+	hooks := s.collector.Hooks(outbox.Hooks{})
+	for i := range 50 {
+		hooks.Published(0, fmt.Sprintf("topic-%02d", i), time.Millisecond)
+	}
+	hooks.Published(0, "t", -time.Second) // clocks differ
+	s.expect("50 topics", map[string]float64{"published_total t": 1, "published_total topic-00": 1, "published_total topic-01": 1, "published_total other": 48})
+	if n := sum(t, s.collector, "outbox_publish_latency_seconds"); n < 0.049 || n > 0.051 {
+		t.Errorf("the latencies add up to %v s, want 50 ms: none is negative", n)
+	}
+}
+
+func TestHooksAreChained(t *testing.T) {
+	s := newStand(t, nil, outboxprom.Config{})
+	var called []string
+	note := func(name string) { called = append(called, name) }
+	hooks := s.collector.Hooks(outbox.Hooks{
+		Published: func(int, string, time.Duration) { note("published") },
+		Failed:    func(int, string, int, error) { note("failed") },
+		Parked:    func(int, string, string, error) { note("parked") },
+		Round:     func(int, time.Duration, int) { note("round") },
+		Lease:     func(int, bool) { note("lease") },
+		Pruned:    func(int, int) { note("pruned") },
+	})
+	for _, h := range []outbox.Hooks{hooks, s.collector.Hooks(outbox.Hooks{})} {
+		h.Published(0, "t", 0)
+		h.Failed(0, "t", 1, nil)
+		h.Parked(0, "t", "id", nil)
+		h.Round(0, 0, 1)
+		h.Lease(0, true)
+		h.Pruned(0, 1)
+	}
+	if want := []string{"published", "failed", "parked", "round", "lease", "pruned"}; !slices.Equal(called, want) {
+		t.Errorf("called: %v, want %v", called, want)
+	}
+	s.expect("called twice", map[string]float64{"published_total t": 2, "failed_total t": 2, "parked_total t": 2, "pruned_total 0": 2})
+}
+
+func TestConfig(t *testing.T) {
+	monitor, err := outbox.NewMonitor(outboxtest.NewMemory(1), outbox.MonitorConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for field, cfg := range map[string]outboxprom.Config{
+		"Monitor": {}, "Shards": {Monitor: monitor, Shards: -1}, "MaxTopics": {Monitor: monitor, MaxTopics: -1},
+		"Buckets": {Monitor: monitor, Buckets: []float64{2, 1}},
+	} {
+		if _, err := outboxprom.New(cfg); err == nil || !strings.Contains(err.Error(), "Config."+field) {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
+
+// sum is what a histogram's observations add up to.
+func sum(t *testing.T, c prometheus.Collector, name string) (total float64) {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(c)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == name {
+				total += m.GetHistogram().GetSampleSum()
+			}
+		}
+	}
+	return total
+}
+
+func ExampleNew() {
+	store := outboxtest.NewMemory(1) // in production: pgoutbox.New or sqliteoutbox.New
+	monitor, err := outbox.NewMonitor(store, outbox.MonitorConfig{})
+	if err != nil {
+		panic(err)
+	}
+	collector, err := outboxprom.New(outboxprom.Config{Monitor: monitor, Topics: []string{"payment.events"}})
+	if err != nil {
+		panic(err)
+	}
+	relay, err := outbox.NewRelay(store, &outboxtest.Publisher{}, outbox.RelayConfig{Hooks: collector.Hooks(outbox.Hooks{})})
+	if err != nil {
+		panic(err)
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collector)
+	families, err := registry.Gather()
+	fmt.Println(relay != nil, len(families), err)
+	// Output: true 15 <nil>
+}

@@ -1,0 +1,154 @@
+package outboxprom
+
+import (
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace-go/millrace/outbox"
+)
+
+// other is the topic of what goes to more topics than have series.
+const other = "other"
+
+// relay counts what the hooks tell.
+type relay struct {
+	maxTopics int
+
+	published, failed, parked, pruned *prometheus.CounterVec
+	unreachable                       prometheus.Counter
+	latency, round                    *prometheus.HistogramVec
+	held                              *prometheus.GaugeVec
+
+	mu     sync.RWMutex
+	topics map[string]topic
+}
+
+// topic is the series of one topic, found once: the hook for what is published is
+// called for each event.
+type topic struct {
+	published, failed, parked prometheus.Counter
+	latency                   prometheus.Observer
+}
+
+func newRelay(cfg Config) *relay {
+	counter := func(name, help, label string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "outbox_" + name, Help: help, ConstLabels: cfg.Labels}, []string{label})
+	}
+	histogram := func(name, help, label string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "outbox_" + name, Help: help, ConstLabels: cfg.Labels, Buckets: cfg.Buckets,
+		}, []string{label})
+	}
+	r := &relay{
+		maxTopics: cfg.MaxTopics, topics: map[string]topic{},
+		published: counter("published_total", "Events that this process's relay published.", "topic"),
+		failed:    counter("failed_total", "Attempts at an event that failed.", "topic"),
+		parked:    counter("parked_total", "Events that this process's relay gave up.", "topic"),
+		pruned:    counter("pruned_total", "Published events that this process's relay deleted.", "shard"),
+		unreachable: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "outbox_unreachable_total", Help: "Rounds that ended because the publisher was away.", ConstLabels: cfg.Labels,
+		}),
+		latency: histogram("publish_latency_seconds", "From the append of an event to its confirmation by the publisher.", "topic"),
+		round:   histogram("round_duration_seconds", "Rounds that published or tried something.", "shard"),
+		held: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "outbox_lease_held", Help: "1 while this process's relay holds the shard.", ConstLabels: cfg.Labels,
+		}, []string{"shard"}),
+	}
+	for shard := range cfg.Shards {
+		name := strconv.Itoa(shard)
+		r.held.WithLabelValues(name)
+		r.pruned.WithLabelValues(name)
+		r.round.WithLabelValues(name)
+	}
+	for _, name := range cfg.Topics {
+		r.topic(name)
+	}
+	return r
+}
+
+func (r *relay) each(do func(prometheus.Collector)) {
+	for _, c := range []prometheus.Collector{r.published, r.failed, r.parked, r.pruned, r.unreachable, r.latency, r.round, r.held} {
+		do(c)
+	}
+}
+
+// topic is the series of a topic, or of all that are too many.
+func (r *relay) topic(name string) topic {
+	r.mu.RLock()
+	t, ok := r.topics[name]
+	r.mu.RUnlock()
+	if ok {
+		return t
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t, ok := r.topics[name]; ok {
+		return t
+	}
+	if len(r.topics) >= r.maxTopics {
+		if t, ok := r.topics[other]; ok {
+			return t
+		}
+		name = other
+	}
+	t = topic{r.published.WithLabelValues(name), r.failed.WithLabelValues(name), r.parked.WithLabelValues(name), r.latency.WithLabelValues(name)}
+	r.topics[name] = t
+	return t
+}
+
+// Hooks count what a relay does, and call next. Give them to one relay as its
+// RelayConfig.Hooks; it may be run again.
+func (c *Collector) Hooks(next outbox.Hooks) outbox.Hooks {
+	r := c.relay
+	return outbox.Hooks{
+		Published: func(shard int, name string, latency time.Duration) {
+			t := r.topic(name)
+			t.published.Inc()
+			t.latency.Observe(max(0, latency.Seconds()))
+			if next.Published != nil {
+				next.Published(shard, name, latency)
+			}
+		},
+		Failed: func(shard int, name string, attempt int, err error) {
+			if attempt == 0 {
+				r.unreachable.Inc()
+			} else {
+				r.topic(name).failed.Inc()
+			}
+			if next.Failed != nil {
+				next.Failed(shard, name, attempt, err)
+			}
+		},
+		Parked: func(shard int, name, id string, err error) {
+			r.topic(name).parked.Inc()
+			if next.Parked != nil {
+				next.Parked(shard, name, id, err)
+			}
+		},
+		Round: func(shard int, took time.Duration, published int) {
+			r.round.WithLabelValues(strconv.Itoa(shard)).Observe(took.Seconds())
+			if next.Round != nil {
+				next.Round(shard, took, published)
+			}
+		},
+		Lease: func(shard int, held bool) {
+			value := 0.0
+			if held {
+				value = 1
+			}
+			r.held.WithLabelValues(strconv.Itoa(shard)).Set(value)
+			if next.Lease != nil {
+				next.Lease(shard, held)
+			}
+		},
+		Pruned: func(shard, n int) {
+			r.pruned.WithLabelValues(strconv.Itoa(shard)).Add(float64(n))
+			if next.Pruned != nil {
+				next.Pruned(shard, n)
+			}
+		},
+	}
+}

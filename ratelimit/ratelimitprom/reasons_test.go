@@ -1,0 +1,185 @@
+package ratelimitprom_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/memratelimit"
+)
+
+// meter is a limiter whose counts a test looks at.
+type meter struct {
+	*testing.T
+	limiter *ratelimit.Limiter
+}
+
+func newMeter(t *testing.T, store ratelimit.Store, limits ratelimit.Limits) meter {
+	t.Helper()
+	if store == nil {
+		var err error
+		if store, err = memratelimit.New(memratelimit.Config{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := ratelimit.New(store, ratelimit.Config{Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return meter{t, l}
+}
+
+// full lets the buckets fill, which begin empty.
+func (m meter) full() {
+	_, _ = m.limiter.Allow(context.Background(), ratelimit.High)
+	time.Sleep(10 * time.Second)
+}
+
+// take takes calls until one is refused, and returns how many there were.
+func (m meter) take(p ratelimit.Priority) (n int) {
+	m.Helper()
+	for {
+		d, err := m.limiter.Allow(context.Background(), p)
+		if err != nil {
+			m.Fatal(err)
+		}
+		if !d.Allowed {
+			return n
+		}
+		n++
+	}
+}
+
+// refuses wants one more call to be counted as refused for the reason, and no other
+// refusal to move.
+func (m meter) refuses(p ratelimit.Priority, reason string) {
+	m.Helper()
+	before := scrape(m.T, m.limiter)
+	if d, err := m.limiter.Allow(context.Background(), p); d.Allowed || err != nil && reason != "unavailable" {
+		m.Errorf("%s: %+v, %v; want it refused because of %s", p, d, err, reason)
+	}
+	after := scrape(m.T, m.limiter)
+	for _, other := range []ratelimit.Priority{ratelimit.Low, ratelimit.High} {
+		for _, one := range []string{"global", "low_cap", "yield", "day", "unavailable"} {
+			name, want := "rate_limiter_rejected_total "+other.String()+" "+one, 0.0
+			if other == p && one == reason {
+				want = 1
+			}
+			if got := after[name] - before[name]; got != want {
+				m.Errorf("a refusal of %s because of %s moved %s by %v, want %v", p, reason, name, got, want)
+			}
+		}
+	}
+}
+
+// away is a store that nobody reaches.
+type away struct{}
+
+func (away) Acquire(context.Context, *ratelimit.Plan, ratelimit.Ask) (ratelimit.Grant, error) {
+	return ratelimit.Grant{}, errors.New("connection refused")
+}
+
+func (away) Return(context.Context, *ratelimit.Plan, ratelimit.Returned) error { return nil }
+
+var limits = ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350}
+
+// TestEveryReason causes a refusal of each priority for each reason that it can have:
+// the cap and yielding concern low priority alone.
+func TestEveryReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, err := memratelimit.New(memratelimit.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, other := newMeter(t, store, limits), newMeter(t, store, limits)
+		m.full()
+		if n := m.take(ratelimit.Low); n == 0 {
+			t.Error("low was granted nothing")
+		}
+		m.refuses(ratelimit.Low, "low_cap")
+		time.Sleep(10 * time.Second)
+		if n := m.take(ratelimit.High); n == 0 {
+			t.Error("high was granted nothing")
+		}
+		m.refuses(ratelimit.High, "global")
+		m.refuses(ratelimit.Low, "global")
+
+		// A high call of another process waits for the next one, so low lets it go first.
+		time.Sleep(10 * time.Second)
+		for left := 1; left > 0; {
+			d, err := m.limiter.Allow(context.Background(), ratelimit.High)
+			if err != nil || !d.Allowed {
+				t.Fatalf("%+v, %v", d, err)
+			}
+			left = d.Remaining
+		}
+		waited := make(chan error, 1)
+		go func() {
+			_, err := other.limiter.Wait(context.Background(), ratelimit.High)
+			waited <- err
+		}()
+		synctest.Wait()
+		m.refuses(ratelimit.Low, "yield")
+		if err := <-waited; err != nil {
+			t.Error(err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		daily := limits
+		daily.Day = ratelimit.DayLimit{Limit: 10, HighReserve: 4}
+		m := newMeter(t, nil, daily)
+		time.Sleep(10 * time.Second)
+		m.full()
+		if n := m.take(ratelimit.Low); n != 6 {
+			t.Errorf("low was granted %d of the day, want 6", n)
+		}
+		m.refuses(ratelimit.Low, "day")
+		if n := m.take(ratelimit.High); n != 4 {
+			t.Errorf("high was granted %d of the day, want 4", n)
+		}
+		m.refuses(ratelimit.High, "day")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		m := newMeter(t, away{}, limits)
+		m.refuses(ratelimit.High, "unavailable")
+		m.refuses(ratelimit.Low, "unavailable")
+		for range 20 {
+			_, _ = m.limiter.Allow(context.Background(), ratelimit.High)
+		}
+		if got := scrape(t, m.limiter)["rate_limiter_circuit_breaker_state"]; got != 2 {
+			t.Errorf("rate_limiter_circuit_breaker_state is %v when nobody reaches the store, want 2 (open)", got)
+		}
+	})
+}
+
+// TestRateAndTokens: what was granted within the last second, and what is left in both
+// buckets.
+func TestRateAndTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMeter(t, nil, limits)
+		m.full()
+		low := m.take(ratelimit.Low)
+		got := scrape(t, m.limiter)
+		if got["rate_limiter_acquired_total low"] != float64(low) || got["rate_limiter_rps"] != float64(low) {
+			t.Errorf("rate_limiter_rps is %v after %d calls: %v", got["rate_limiter_rps"], low, got)
+		}
+		left := got["rate_limiter_tokens high"]
+		if got["rate_limiter_tokens low"] != 0 || left == 0 {
+			t.Errorf("after low took all of its share, rate_limiter_tokens is %v for low and %v for high", got["rate_limiter_tokens low"], left)
+		}
+		if high := m.take(ratelimit.High); float64(high) != left {
+			t.Errorf("high was granted %d with %v tokens left", high, left)
+		}
+		got = scrape(t, m.limiter)
+		if got["rate_limiter_acquired_total high"] != left || got["rate_limiter_tokens high"] != 0 {
+			t.Errorf("when all is taken: %v", got)
+		}
+		time.Sleep(2 * time.Second)
+		if rps := scrape(t, m.limiter)["rate_limiter_rps"]; rps != 0 {
+			t.Errorf("rate_limiter_rps is %v after two quiet seconds", rps)
+		}
+	})
+}
