@@ -50,7 +50,7 @@ func tracedMessage(t *testing.T, typ, traceparent string) *message.Message {
 
 func attributes(s sdktrace.ReadOnlySpan) (all []string) {
 	for _, a := range s.Attributes() {
-		all = append(all, string(a.Key)+"="+a.Value.Emit())
+		all = append(all, string(a.Key)+"="+a.Value.String())
 	}
 	slices.Sort(all)
 	return all

@@ -2,6 +2,7 @@ package idempotency_test
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,13 +12,14 @@ import (
 	"strings"
 	"time"
 
+	_ "modernc.org/sqlite"
+
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
-	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -26,7 +28,7 @@ func ExampleGuard_Do() {
 	dir, err := os.MkdirTemp("", "idempotency")
 	check(err)
 	defer os.RemoveAll(dir)
-	db, err := sqlitedb.Open(filepath.Join(dir, "app.db"), sqlitedb.Config{})
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)")
 	check(err)
 	defer db.Close()
 	ctx := context.Background()

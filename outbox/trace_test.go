@@ -79,7 +79,7 @@ func newEvents(t *testing.T, n int) []event.Event {
 // attributes of a span as name=value, sorted.
 func attributes(s sdktrace.ReadOnlySpan) (all []string) {
 	for _, a := range s.Attributes() {
-		all = append(all, string(a.Key)+"="+a.Value.Emit())
+		all = append(all, string(a.Key)+"="+a.Value.String())
 	}
 	slices.Sort(all)
 	return all

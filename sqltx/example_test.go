@@ -7,7 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/millrace-go/millrace/internal/sqlitedb"
+	_ "modernc.org/sqlite"
+
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -17,7 +18,7 @@ func ExampleDo() {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	db, err := sqlitedb.Open(filepath.Join(dir, "app.db"), sqlitedb.Config{})
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)")
 	if err != nil {
 		panic(err)
 	}

@@ -18,7 +18,7 @@ import (
 
 func attributes(s sdktrace.ReadOnlySpan) (all []string) {
 	for _, a := range s.Attributes() {
-		all = append(all, string(a.Key)+"="+a.Value.Emit())
+		all = append(all, string(a.Key)+"="+a.Value.String())
 	}
 	slices.Sort(all)
 	return all

@@ -133,7 +133,7 @@ type address struct {
 
 func addressOf(u *url.URL, endpoint string) (a address, err error) {
 	switch {
-	case u.Host == "":
+	case u.Hostname() == "":
 		return a, errors.New("the URL names no region; write sqs://eu-central-1")
 	case u.Port() != "":
 		return a, errors.New("the URL's host is a region and has no port; name a server by ?endpoint=http://host:port")

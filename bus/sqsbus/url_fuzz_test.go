@@ -14,6 +14,7 @@ func FuzzAddress(f *testing.F) {
 	f.Add("/x", "eu-central-1:443/q", "http://127.0.0.1:9324")
 	f.Add("+", "r", "http://u:hunter2@h")
 	f.Add("", "r", "ftp://h")
+	f.Add("", ":", "")
 	f.Fuzz(func(t *testing.T, secret, rest, endpoint string) {
 		const mark = "s3cr3t-9q"
 		u, err := rawurl.Parse("sqs://key:" + mark + secret + "@" + rest)

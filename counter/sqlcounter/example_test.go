@@ -7,10 +7,11 @@ import (
 	"os"
 	"path/filepath"
 
+	_ "modernc.org/sqlite"
+
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/memcounter"
 	"github.com/millrace-go/millrace/counter/sqlcounter"
-	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -18,7 +19,7 @@ func ExampleNew() {
 	dir, err := os.MkdirTemp("", "sqlcounter")
 	check(err)
 	defer os.RemoveAll(dir)
-	db, err := sqlitedb.Open(filepath.Join(dir, "app.db"), sqlitedb.Config{})
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)")
 	check(err)
 	defer db.Close()
 
@@ -42,7 +43,7 @@ func ExampleNewLog() {
 	dir, err := os.MkdirTemp("", "sqlcounter")
 	check(err)
 	defer os.RemoveAll(dir)
-	db, err := sqlitedb.Open(filepath.Join(dir, "app.db"), sqlitedb.Config{})
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)")
 	check(err)
 	defer db.Close()
 

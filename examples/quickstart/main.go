@@ -1,6 +1,6 @@
 // Command quickstart sends one event the whole way in one file: it is appended
-// in a transaction, relayed, and handled once, on a SQLite file. It is what the
-// README shows in pieces.
+// in a transaction, relayed, and handled once, on a SQLite file. It is what
+// examples/first does, with a consumer whose effect happens once.
 package main
 
 import (
@@ -10,8 +10,6 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-
-	_ "modernc.org/sqlite"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
@@ -37,13 +35,11 @@ func main() {
 func run(ctx context.Context, path string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	// Write transactions must begin as such, and one connection queues them.
-	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)")
+	db, err := sqliteoutbox.Open(path)
 	if err != nil {
 		return err
 	}
 	defer db.Close() //nolint:errcheck // the end of the program
-	db.SetMaxOpenConns(1)
 	if _, err := db.Exec(`CREATE TABLE orders (id TEXT PRIMARY KEY); CREATE TABLE sales (total INTEGER); INSERT INTO sales VALUES (0)`); err != nil {
 		return err
 	}

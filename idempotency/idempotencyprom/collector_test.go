@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -122,18 +123,18 @@ func TestGuardsAreCounted(t *testing.T) {
 // away is a lease store that cannot be reached while it is.
 type away struct {
 	idempotency.LeaseStore
-	is bool
+	is atomic.Bool
 }
 
 func (a *away) Claim(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
-	if a.is {
+	if a.is.Load() {
 		return idempotency.Claim{}, errors.New("away")
 	}
 	return a.LeaseStore.Claim(ctx, r, ttl)
 }
 
 func (a *away) Extend(ctx context.Context, c idempotency.Claim, ttl time.Duration) error {
-	if a.is {
+	if a.is.Load() {
 		return errors.New("away")
 	}
 	return a.LeaseStore.Extend(ctx, c, ttl)
@@ -163,7 +164,7 @@ func TestClaimsAreCounted(t *testing.T) {
 			t.Error(err)
 		}
 		if err := once("lost", "a", func(ctx context.Context, _ idempotency.Claim) ([]byte, error) {
-			store.is = true
+			store.is.Store(true)
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}); !errors.Is(err, idempotency.ErrLeaseLost) {
@@ -172,7 +173,7 @@ func TestClaimsAreCounted(t *testing.T) {
 		if err := once("later", "a", ok); err == nil {
 			t.Error("a store that is away gave a key")
 		}
-		store.is = false
+		store.is.Store(false)
 		send := func(body string) {
 			r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 			r.Header.Set("Idempotency-Key", "k")

@@ -52,10 +52,12 @@ const (
 
 // named returns the Redis key of an idempotency key.
 func named(prefix, key string) string {
-	if len(key) <= maxKey {
+	const tail = 1 + 2*sha256.Size
+	// A key that looks like the name of a longer one is named by its own sum, or
+	// whoever chooses keys could take that one's place.
+	if len(key) < maxKey || len(key) == maxKey && key[maxKey-tail] != '~' {
 		return prefix + key
 	}
 	sum := sha256.Sum256([]byte(key))
-	tail := "~" + hex.EncodeToString(sum[:])
-	return prefix + key[:maxKey-len(tail)] + tail
+	return prefix + key[:maxKey-tail] + "~" + hex.EncodeToString(sum[:])
 }

@@ -36,3 +36,21 @@ func FuzzClaim(f *testing.F) {
 		}
 	})
 }
+
+// Different keys have different names, each within its length, also when one is
+// made to look like the other's.
+func FuzzNamed(f *testing.F) {
+	long := strings.Repeat("a", maxKey+1)
+	f.Add(long, named("", long))
+	f.Add("a", "b")
+	f.Add(strings.Repeat("a", maxKey), strings.Repeat("a", maxKey-1)+"b")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		na, nb := named("p:", a), named("p:", b)
+		if (na == nb) != (a == b) || len(na) > len("p:")+maxKey || !strings.HasPrefix(na, "p:") {
+			t.Fatalf("%q is %q, %q is %q", a, na, b, nb)
+		}
+		if again := named("", named("", a)); a != named("", a) && again == named("", a) {
+			t.Fatalf("the name of %q is its own", a)
+		}
+	})
+}

@@ -2,15 +2,17 @@ package sqlidempotency_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	_ "modernc.org/sqlite"
+
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
-	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -18,7 +20,7 @@ func ExampleNew() {
 	dir, err := os.MkdirTemp("", "sqlidempotency")
 	check(err)
 	defer os.RemoveAll(dir)
-	db, err := sqlitedb.Open(filepath.Join(dir, "app.db"), sqlitedb.Config{})
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)")
 	check(err)
 	defer db.Close()
 
@@ -44,7 +46,7 @@ func ExampleNewLeases() {
 	dir, err := os.MkdirTemp("", "sqlidempotency")
 	check(err)
 	defer os.RemoveAll(dir)
-	db, err := sqlitedb.Open(filepath.Join(dir, "app.db"), sqlitedb.Config{})
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)")
 	check(err)
 	defer db.Close()
 
@@ -67,7 +69,7 @@ func ExampleStore_PrintMigrations() {
 	dir, err := os.MkdirTemp("", "sqlidempotency")
 	check(err)
 	defer os.RemoveAll(dir)
-	db, err := sqlitedb.Open(filepath.Join(dir, "app.db"), sqlitedb.Config{})
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)")
 	check(err)
 	defer db.Close()
 	store, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite, Layout: sqlidempotency.ProcessedEvents})

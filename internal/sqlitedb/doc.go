@@ -14,6 +14,7 @@
 //	a reader pool cannot write                                TestReaderCannotWrite
 //	any path works: spaces, ?, #, %, relative                 TestOddPaths
 //	a folder or file that cannot be used is a clear error     TestOpenErrors
+//	a new file is for this user alone (0600)                  TestFileMode
 //	driver errors have a class                                TestClassify
 //	what was parsed is kept, for as long as it is right       TestOneTextTwiceAtOnce, TestStatementsOutliveChanges,
 //	                                                          TestManyStatements

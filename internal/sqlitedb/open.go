@@ -69,7 +69,7 @@ func (c Config) withDefaults(conns int) Config {
 }
 
 // Open opens the file as a writer pool and creates the file, but no folder,
-// when it does not exist. Every transaction of the pool begins IMMEDIATE: a
+// when it does not exist, for this user alone. Every transaction of the pool begins IMMEDIATE: a
 // deferred one that reads first and writes later fails busy at once, whatever
 // the timeout. The caller closes the pool.
 func Open(path string, cfg Config) (*sql.DB, error) {
@@ -77,6 +77,9 @@ func Open(path string, cfg Config) (*sql.DB, error) {
 		return nil, err
 	}
 	if err := checkFolder(path); err != nil {
+		return nil, err
+	}
+	if err := create(path); err != nil {
 		return nil, err
 	}
 	cfg = cfg.withDefaults(1)
@@ -194,6 +197,19 @@ func checkFolder(path string) error {
 		return fmt.Errorf("sqlitedb: the folder %s cannot be written; give this user write permission or choose another path: %w", dir, err)
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// create makes the file when it is missing. SQLite would let everybody on the machine
+// read it, and the -wal and -shm files have its mode.
+func create(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("sqlitedb: %s cannot be made; give this user write permission or choose another path: %w", path, err)
+	}
+	return f.Close()
 }
 
 // explain says what to do about the errors of a first connection.

@@ -325,3 +325,38 @@ func ExampleOpen() {
 	fmt.Println(mode)
 	// Output: wal
 }
+
+// A database that did not exist is for this user alone, with the files beside it.
+func TestFileMode(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("n/a: files have no such modes on Windows")
+	}
+	path := filepath.Join(t.TempDir(), "a.db")
+	db, err := sqlitedb.Open(path, sqlitedb.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	mustExec(t, db, `CREATE TABLE t (x INTEGER)`)
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	// One that was there keeps its mode.
+	shared := filepath.Join(t.TempDir(), "b.db")
+	if err := os.WriteFile(shared, nil, 0o660); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(shared, 0o660); err != nil {
+		t.Fatal(err)
+	}
+	other, err := sqlitedb.Open(shared, sqlitedb.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if info, err := os.Stat(shared); err != nil || info.Mode().Perm() != 0o660 {
+		t.Errorf("%v, %v", info, err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -162,10 +163,11 @@ func TestRelayIsCounted(t *testing.T) {
 func TestFailuresAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStand(t, nil, outboxprom.Config{Topics: []string{"t"}})
-		away := true
+		var away atomic.Bool
+		away.Store(true)
 		s.pub.Fail = func(_ string, e event.Event) error {
 			switch {
-			case away:
+			case away.Load():
 				return fault.MarkInfrastructure(errors.New("no broker"))
 			case e.Key() == "bad":
 				return errors.New("refused")
@@ -180,7 +182,7 @@ func TestFailuresAreCounted(t *testing.T) {
 		if got["outbox_unreachable_total"] < 2 || got["outbox_failed_total t"] != 0 || got["outbox_backlog 0"] != 2 || got["outbox_oldest_age_seconds 0"] != 4 {
 			t.Errorf("without a broker: %v", got)
 		}
-		away = false
+		away.Store(false)
 		time.Sleep(4 * time.Second)
 		s.append("more")
 		time.Sleep(time.Second)
