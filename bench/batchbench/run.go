@@ -3,7 +3,6 @@ package batchbench
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/millrace-go/millrace/bench/report"
@@ -42,7 +41,7 @@ type result struct {
 }
 
 // Run measures and writes the report. It leaves nothing behind.
-func Run(ctx context.Context, cfg Config, out io.Writer) error {
+func Run(ctx context.Context, cfg Config, out *report.Recorder) error {
 	cfg = cfg.withDefaults()
 	type line struct {
 		ground string
@@ -56,6 +55,7 @@ func Run(ctx context.Context, cfg Config, out io.Writer) error {
 		}
 	}
 	for round := 1; round <= cfg.Rounds; round++ {
+		out.Round(round, cfg.Rounds)
 		for _, ground := range grounds {
 			if err := inPlace(ctx, cfg, ground, func(p prepared) error {
 				for _, l := range lines {
@@ -75,24 +75,31 @@ func Run(ctx context.Context, cfg Config, out io.Writer) error {
 			}
 		}
 	}
-	report.Title(out, "medians of %d rounds; %d views one by one (8 shows in parallel), %d in batches of up to 100; 50 shows", cfg.Rounds, cfg.Single, cfg.Many)
+	out.Title("medians of %d rounds; %d views one by one (8 shows in parallel), %d in batches of up to 100; 50 shows", cfg.Rounds, cfg.Single, cfg.Many)
 	fmt.Fprintf(out, "%-24s %-22s %10s %12s %12s\n", "bus and database", "consumer", "views/s", "CPU µs/view", "views/batch")
 	rate := map[line]float64{}
+	out.Chart(report.Chart{Name: "views", Title: "Counting views, one by one and in batches", Unit: "views/s"})
 	for _, l := range lines {
 		rate[l] = report.Median(all[l], func(r result) float64 { return r.rate })
 		fmt.Fprintf(out, "%-24s %-22s %10.0f %12.1f %12.0f\n", l.ground, l.work, rate[l],
 			report.Median(all[l], func(r result) float64 { return report.Micros(r.cpu) }),
 			report.Median(all[l], func(r result) float64 { return r.perBatch }))
+		role := report.Peer // the sequential consumer is what a batch is compared with
+		if l.work.batch {
+			role = report.Ours
+		}
+		out.Figure(report.Figure{Chart: "views", Name: l.ground + ": " + l.work.String(), Role: role, Rounds: report.Rounds(all[l], func(r result) float64 { return r.rate }),
+			CPU: report.Number(report.Median(all[l], func(r result) float64 { return report.Micros(r.cpu) }))})
 	}
 	fmt.Fprintln(out)
 	for _, ground := range grounds {
 		for _, guarded := range []bool{false, true} {
-			ratio := rate[line{ground.name, work{guarded: guarded, batch: true}}] / rate[line{ground.name, work{guarded: guarded}}]
+			ratio := report.Ratio(rate[line{ground.name, work{guarded: guarded, batch: true}}], rate[line{ground.name, work{guarded: guarded}}], "views/s")
 			what := "batch / sequential, " + ground.name
 			if guarded {
 				what += ", each once"
 			}
-			report.AtLeast(out, what, ratio, 5)
+			out.AtLeast(what, ratio, 5)
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/bench/report"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
@@ -39,7 +40,7 @@ func TestRun(t *testing.T) {
 			}
 			on(t, &cfg)
 			var out bytes.Buffer
-			if err := Run(t.Context(), cfg, &out); err != nil {
+			if err := Run(t.Context(), cfg, report.To(&out)); err != nil {
 				t.Fatalf("%v\n%s", err, &out)
 			}
 			if peers := strings.Count(out.String(), "  ratio"); peers != len(transports(cfg))/2 {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"strings"
 	"time"
 
 	"github.com/millrace-go/millrace/bench/report"
@@ -52,12 +52,19 @@ type figures [len(columns)]result
 
 var columns = [...]string{"1 caller", "64 callers", "500 per call", "consume"}
 
+// charts and titles are of the same columns.
+var (
+	charts = [len(columns)]string{"one", "many", "batches", "consume"}
+	titles = [len(columns)]string{"Publishing, one caller", "Publishing, 64 callers", "Publishing, 500 messages a call", "Consuming, the handler does nothing"}
+)
+
 // Run measures and writes the report.
-func Run(ctx context.Context, cfg Config, out io.Writer) error {
+func Run(ctx context.Context, cfg Config, out *report.Recorder) error {
 	cfg = cfg.withDefaults()
 	list := transports(cfg)
 	all := map[string][]figures{}
 	for round := 1; round <= cfg.Rounds; round++ {
+		out.Round(round, cfg.Rounds)
 		for _, t := range list {
 			f, err := measure(ctx, cfg, t)
 			if err != nil {
@@ -67,13 +74,16 @@ func Run(ctx context.Context, cfg Config, out io.Writer) error {
 			fmt.Fprintf(out, "round %d  %-44s %9.0f %9.0f %9.0f %9.0f messages/s\n", round, t.name, f[0].rate, f[1].rate, f[2].rate, f[3].rate)
 		}
 	}
-	report.Title(out, "medians of %d rounds; messages/s of %d B (CPU µs of this process per message); 1000 keys", cfg.Rounds, cfg.Size)
+	out.Title("medians of %d rounds; messages/s of %d B (CPU µs of this process per message); 1000 keys", cfg.Rounds, cfg.Size)
 	fmt.Fprintf(out, "%-44s", "transport")
 	for _, c := range columns {
 		fmt.Fprintf(out, " %16s", c)
 	}
 	fmt.Fprintln(out)
 	medians := map[string]figures{}
+	for i, c := range columns {
+		out.Chart(report.Chart{Name: charts[i], Title: titles[i], Unit: "messages/s", Note: c})
+	}
 	for _, t := range list {
 		var m figures
 		for i := range m {
@@ -81,6 +91,14 @@ func Run(ctx context.Context, cfg Config, out io.Writer) error {
 			m[i].cpu = report.Median(all[t.name], func(f figures) time.Duration { return f[i].cpu })
 		}
 		medians[t.name] = m
+		role := report.Ours
+		if t.peerOf != "" {
+			role = report.Peer
+		}
+		for i := range m {
+			out.Figure(report.Figure{Chart: charts[i], Name: strings.TrimSpace(t.name), Role: role, CPU: report.Number(report.Micros(m[i].cpu)),
+				Rounds: report.Rounds(all[t.name], func(f figures) float64 { return f[i].rate })})
+		}
 		fmt.Fprintf(out, "%-44s", t.name)
 		for _, r := range m {
 			fmt.Fprintf(out, " %16s", fmt.Sprintf("%.0f (%.0f)", r.rate, report.Micros(r.cpu)))
@@ -91,9 +109,17 @@ func Run(ctx context.Context, cfg Config, out io.Writer) error {
 		}
 		fmt.Fprintf(out, "%-44s", "  ratio")
 		for i, r := range m {
-			fmt.Fprintf(out, " %16.1f", medians[t.peerOf][i].rate/r.rate)
+			fmt.Fprintf(out, " %16.1f", float64(report.Ratio(medians[t.peerOf][i].rate, r.rate, "").Ratio))
 		}
 		fmt.Fprintln(out)
+	}
+	fmt.Fprintln(out)
+	for _, t := range list {
+		for i, r := range medians[t.name] {
+			if t.peerOf != "" {
+				out.Told(fmt.Sprintf("%s, %s / %s", t.peerOf, columns[i], strings.TrimSpace(t.name)), report.Ratio(medians[t.peerOf][i].rate, r.rate, "messages/s"))
+			}
+		}
 	}
 	return nil
 }

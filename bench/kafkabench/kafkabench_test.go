@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/bench/report"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
@@ -21,7 +22,7 @@ func TestRun(t *testing.T) {
 		URL:     servicetest.Env(t, "MILLRACE_POSTGRES_URL", "PostgreSQL", "postgres://user:password@127.0.0.1:5432/name"),
 		Brokers: servicetest.Kafka(t),
 	}
-	if err := Run(t.Context(), cfg, &out); err != nil {
+	if err := Run(t.Context(), cfg, report.To(&out)); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	for _, want := range []string{"relay to Kafka / Sarama flat out", "relay to Kafka / watermill-kafka"} {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"time"
 
@@ -46,7 +45,7 @@ type result struct {
 }
 
 // Run measures and writes the report.
-func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
+func Run(ctx context.Context, cfg Config, out *report.Recorder) (err error) {
 	cfg = cfg.withDefaults()
 	p, err := place.Postgres(cfg.URL, cfg.Prefix+"_kafka")
 	if err != nil {
@@ -85,6 +84,7 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 	}
 	all := map[string][]result{}
 	for round := 1; round <= cfg.Rounds; round++ {
+		out.Round(round, cfg.Rounds)
 		for _, r := range runs {
 			got, err := c.measure(ctx, r)
 			if err != nil {
@@ -94,17 +94,22 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 			fmt.Fprintf(out, "round %d  %-58s %9.0f messages/s\n", round, r.name, got.rate)
 		}
 	}
-	report.Title(out, "medians of %d rounds; %d messages of %d B, %d one by one; acks of all replicas, idempotent, zstd, %d partitions",
+	out.Title("medians of %d rounds; %d messages of %d B, %d one by one; acks of all replicas, idempotent, zstd, %d partitions",
 		cfg.Rounds, cfg.Rows, cfg.Size, lone, partitions)
 	fmt.Fprintf(out, "%-58s %10s %12s\n", "publisher", "messages/s", "CPU µs/msg")
 	rates := make([]float64, len(runs))
+	roles := []report.Role{report.Limit, report.Ours, report.Peer}
+	out.Chart(report.Chart{Name: "publish", Title: "From an outbox to Kafka", Unit: "messages/s", Note: fmt.Sprintf("%d messages of %d B", cfg.Rows, cfg.Size)})
 	for i, r := range runs {
 		rates[i] = report.Median(all[r.name], func(r result) float64 { return r.rate })
 		fmt.Fprintf(out, "%-58s %10.0f %12.1f\n", r.name, rates[i], report.Median(all[r.name], func(r result) float64 { return report.Micros(r.cpu) }))
+		out.Figure(report.Figure{Chart: "publish", Name: r.name, Role: roles[i], Rounds: report.Rounds(all[r.name], func(r result) float64 { return r.rate }),
+			CPU: report.Number(report.Median(all[r.name], func(r result) float64 { return report.Micros(r.cpu) }))})
 	}
 	fmt.Fprintln(out)
-	report.AtLeast(out, "relay to Kafka / Sarama flat out", rates[1]/rates[0], 0.7)
-	report.Figure(out, "relay to Kafka / watermill-kafka one at a time", rates[1]/rates[2])
+	out.Mark("publish", "0.7 × Sarama flat out", 0.7*rates[0])
+	out.AtLeast("relay to Kafka / Sarama flat out", report.Ratio(rates[1], rates[0], "messages/s"), 0.7)
+	out.Told("relay to Kafka / watermill-kafka one at a time", report.Ratio(rates[1], rates[2], "messages/s"))
 	return nil
 }
 
@@ -125,7 +130,7 @@ func (c *cluster) measure(ctx context.Context, r run) (result, error) {
 	}
 	got, err := r.publish(ctx, topic)
 	if err != nil {
-		return result{}, err
+		return result{}, errors.Join(err, c.delete(topic))
 	}
 	n, err := c.count(topic)
 	if err == nil && n != r.messages {

@@ -2,6 +2,9 @@ package limitbench
 
 import (
 	"bytes"
+	"context"
+	"fmt"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -10,10 +13,21 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/bench/report"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain is also one of the processes that share a limit.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == Part {
+		if err := Take(context.Background(), os.Args[2:], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // config is a run that shows that all works, and no figure worth reading.
 func config() Config {
@@ -23,7 +37,7 @@ func config() Config {
 func smoke(t *testing.T, cfg Config) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Run(t.Context(), cfg, &out); err != nil {
+	if err := Run(t.Context(), cfg, report.To(&out)); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	text := out.String()
@@ -63,15 +77,7 @@ func TestRun(t *testing.T) {
 
 func TestNeitherServerNorURL(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if err := Run(t.Context(), Config{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "redis-server") {
+	if err := Run(t.Context(), Config{}, report.To(&bytes.Buffer{})); err == nil || !strings.Contains(err.Error(), "redis-server") {
 		t.Errorf("%v", err)
-	}
-}
-
-// A median of ratios, each of one round.
-func TestBetween(t *testing.T) {
-	same := func(n float64) float64 { return n }
-	if got := between([]float64{10, 40, 30}, []float64{10, 20, 10}, same); got != 2 {
-		t.Errorf("the median ratio is %v, want 2", got)
 	}
 }

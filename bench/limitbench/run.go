@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"time"
 
@@ -71,10 +70,12 @@ type figures struct {
 	loads map[line][]result
 	lone  map[string][]time.Duration
 	herds map[string][]result
+
+	charted map[string]bool
 }
 
 // Run measures and writes the report. It leaves nothing behind.
-func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
+func Run(ctx context.Context, cfg Config, out *report.Recorder) (err error) {
 	cfg = cfg.withDefaults()
 	s, err := redisserver.Open(ctx, cfg.URL)
 	if err != nil {
@@ -89,8 +90,9 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 			}
 		}()
 	}
-	f := figures{loads: map[line][]result{}, lone: map[string][]time.Duration{}, herds: map[string][]result{}}
+	f := figures{loads: map[line][]result{}, lone: map[string][]time.Duration{}, herds: map[string][]result{}, charted: map[string]bool{}}
 	for round := 1; round <= cfg.Rounds; round++ {
+		out.Round(round, cfg.Rounds)
 		if err := f.round(ctx, s, cfg, round, out); err != nil {
 			return fmt.Errorf("round %d: %w", round, err)
 		}
@@ -101,7 +103,7 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 }
 
 // round measures everything once.
-func (f *figures) round(ctx context.Context, s *redisserver.Server, cfg Config, round int, out io.Writer) error {
+func (f *figures) round(ctx context.Context, s *redisserver.Server, cfg Config, round int, out *report.Recorder) error {
 	for _, l := range lines() {
 		if err := inTurn(ctx, s, cfg, l.name, fmt.Sprintf("%s-%s-%d-%d", cfg.Prefix, l.what, l.n, round), l.what == "denied", func(ask decide) error {
 			if err := warm(ctx, l.n, l.what == "denied", ask); err != nil {
@@ -172,8 +174,8 @@ func inTurn(ctx context.Context, s *redisserver.Server, cfg Config, name, key st
 }
 
 // table writes the medians.
-func (f *figures) table(cfg Config, out io.Writer) {
-	report.Title(out, "medians of %d rounds of %s; one hot key; each client has %d connections", cfg.Rounds, cfg.Span, cfg.PoolSize)
+func (f *figures) table(cfg Config, out *report.Recorder) {
+	out.Title("medians of %d rounds of %s; one hot key; each client has %d connections", cfg.Rounds, cfg.Span, cfg.PoolSize)
 	fmt.Fprintf(out, "%-8s %8s  %-14s %12s %14s %12s %14s %10s\n",
 		"", "callers", "limiter", "decisions/s", "Redis CPU µs", "CPU µs", "calls/decision", "others")
 	row := func(what, callers, name string, all []result) {
@@ -184,11 +186,26 @@ func (f *figures) table(cfg Config, out io.Writer) {
 			report.Median(all, func(r result) float64 { return r.calls }),
 			report.Median(all, func(r result) float64 { return 100 * r.others }))
 	}
+	chart := func(name, title string, all []result, who string) {
+		role := report.Peer
+		if who == millrace || who == coalescer {
+			role = report.Ours
+		}
+		if !f.charted[name] {
+			f.charted[name] = true
+			out.Chart(report.Chart{Name: name, Title: title, Unit: "decisions/s", Note: "one hot key of Redis"})
+		}
+		out.Figure(report.Figure{Chart: name, Name: who, Role: role, Rounds: report.Rounds(all, func(r result) float64 { return r.rate }),
+			CPU:       report.Number(report.Median(all, func(r result) float64 { return report.Micros(r.process) })),
+			EngineCPU: report.Number(report.Median(all, func(r result) float64 { return report.Micros(r.redis) }))})
+	}
 	for _, l := range lines() {
 		row(l.what, fmt.Sprint(l.n), l.name, f.loads[l])
+		chart(fmt.Sprintf("%s-%d", l.what, l.n), fmt.Sprintf("Decisions, %s, %d callers", l.what, l.n), f.loads[l], l.name)
 	}
 	for _, h := range herds() {
 		row("herd", fmt.Sprint(requests), h.name, f.herds[h.name])
+		chart("herd", fmt.Sprintf("Who of %d refreshes a key", requests), f.herds[h.name], h.name)
 	}
 	fmt.Fprintln(out)
 	for _, c := range contenders() {

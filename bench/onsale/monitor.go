@@ -142,7 +142,7 @@ func (s *sale) preface() string {
 // report writes the figures.
 func (m *monitor) report(out io.Writer) {
 	s, end := m.sale, m.last
-	report.Title(out, "the on-sale: %s people in %s", thousands(int64(s.cfg.People)), s.cfg.Window)
+	fmt.Fprintf(out, "\nthe on-sale: %s people in %s\n\n", thousands(int64(s.cfg.People)), s.cfg.Window)
 	row := func(what, format string, args ...any) {
 		fmt.Fprintf(out, "  %-22s %s\n", what, fmt.Sprintf(format, args...))
 	}

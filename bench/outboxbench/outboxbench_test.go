@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/bench/report"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
@@ -40,12 +41,12 @@ func postgres(t *testing.T) string {
 func TestSections(t *testing.T) {
 	for name, section := range map[string]struct {
 		cfg  func(*testing.T) Config
-		run  func(context.Context, Config, *bytes.Buffer) error
+		run  func(context.Context, Config, *report.Recorder) error
 		want []string
 	}{
 		"outbox": {
 			func(t *testing.T) Config { c := tiny(); c.URL = postgres(t); return c },
-			func(ctx context.Context, c Config, out *bytes.Buffer) error { return Run(ctx, c, out) },
+			func(ctx context.Context, c Config, out *report.Recorder) error { return Run(ctx, c, out) },
 			[]string{"drain / tuned watermill-sql ", "drain / River", "raw read", "p50 latency", "idle relay", "PostgreSQL", "SQLite"},
 		},
 		"mariadb": {
@@ -54,18 +55,18 @@ func TestSections(t *testing.T) {
 				c.MariaDB = servicetest.Env(t, "MILLRACE_MARIADB_URL", "MariaDB", "mysql://user:password@127.0.0.1:3306/name")
 				return c
 			},
-			func(ctx context.Context, c Config, out *bytes.Buffer) error { return RunMariaDB(ctx, c, out) },
+			func(ctx context.Context, c Config, out *report.Recorder) error { return RunMariaDB(ctx, c, out) },
 			[]string{"drain / tuned watermill-sql, MariaDB", "p50 latency", "p99 latency"},
 		},
 		"status": {
 			func(t *testing.T) Config { c := tiny(); c.URL = postgres(t); return c },
-			func(ctx context.Context, c Config, out *bytes.Buffer) error { return RunStatus(ctx, c, out) },
+			func(ctx context.Context, c Config, out *report.Recorder) error { return RunStatus(ctx, c, out) },
 			[]string{"status kind / plain", "20 hot keys / 10,000 keys"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := section.run(t.Context(), section.cfg(t), &out); err != nil {
+			if err := section.run(t.Context(), section.cfg(t), report.To(&out)); err != nil {
 				t.Fatalf("%v\n%s", err, &out)
 			}
 			for _, want := range section.want {

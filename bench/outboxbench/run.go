@@ -3,7 +3,6 @@ package outboxbench
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -78,7 +77,7 @@ func systemOf(cfg Config, key string) (system, error) {
 
 // Run measures the cursor outbox on PostgreSQL beside its peers and writes the
 // report. It leaves no schema behind.
-func Run(ctx context.Context, cfg Config, out io.Writer) error {
+func Run(ctx context.Context, cfg Config, out *report.Recorder) error {
 	cfg = cfg.withDefaults()
 	var reads []float64
 	m, err := measure(ctx, cfg, cfg.Rows, out, func(key string, s system, round int) error {
@@ -110,20 +109,26 @@ func Run(ctx context.Context, cfg Config, out io.Writer) error {
 	}
 	f := m.report(cfg, cfg.Rows, out)
 	read := report.Median(reads, func(r float64) float64 { return r })
+	out.Figure(report.Figure{Chart: "drain", Name: "limit: the same rows by primary key, 1000 at a time", Role: report.Limit,
+		Rounds: report.Rounds(reads, func(r float64) float64 { return r })})
 	fmt.Fprintf(out, "%-58s %10.0f\n\n", "reading the same rows by primary key, 1000 at a time", read)
-	report.AtLeast(out, "drain / tuned watermill-sql", f[ours].rate/f[peer].rate, 12)
-	report.Figure(out, "drain / River", f[ours].rate/f[rivers].rate)
-	report.AtLeast(out, "drain / raw read by primary key", f[ours].rate/read, 0.45)
-	half := float64(f[ours].p50) / float64(f[peer].p50)
-	report.Goal(out, "p50 latency / tuned watermill-sql", half, "<= 0.5", half <= 0.5)
-	tail := float64(f[ours].p99) / float64(f[peer].p99)
-	report.Goal(out, "p99 latency / tuned watermill-sql", tail, "<= 1", tail <= 1)
-	report.Goal(out, "statements per second of an idle relay", statements, "<= 2", statements <= 2)
-	report.Goal(out, "append's part of a booking transaction, PostgreSQL", share.append, "< 0.1", share.append < 0.1)
-	report.Figure(out, "  of that, an empty round trip (SELECT 1)", share.roundTrip)
-	report.Goal(out, "append's part of a booking transaction, SQLite", lite.append, "< 0.1", lite.append < 0.1)
+	out.Mark("drain", "12 × watermill-sql", 12*f[peer].rate)
+	out.Mark("drain", "0.45 × the read by primary key", 0.45*read)
+	out.Mark("p50", "half of watermill-sql's", ms(f[peer].p50)/2)
+	out.Mark("p99", "no more than watermill-sql's", ms(f[peer].p99))
+	out.AtLeast("drain / tuned watermill-sql", report.Ratio(f[ours].rate, f[peer].rate, "events/s"), 12)
+	out.Told("drain / River", report.Ratio(f[ours].rate, f[rivers].rate, "events/s"))
+	out.AtLeast("drain / raw read by primary key", report.Ratio(f[ours].rate, read, "events/s"), 0.45)
+	out.AtMost("p50 latency / tuned watermill-sql", report.Ratio(ms(f[ours].p50), ms(f[peer].p50), "ms"), 0.5)
+	out.AtMost("p99 latency / tuned watermill-sql", report.Ratio(ms(f[ours].p99), ms(f[peer].p99), "ms"), 1)
+	out.AtMost("statements per second of an idle relay", report.Value(statements, "statements"), 2)
+	out.Below("append's part of a booking transaction, PostgreSQL", report.Value(share.append, "of its time"), 0.1)
+	out.Told("  of that, an empty round trip (SELECT 1)", report.Value(share.roundTrip, "of its time"))
+	out.Below("append's part of a booking transaction, SQLite", report.Value(lite.append, "of its time"), 0.1)
 	return nil
 }
+
+func ms(d time.Duration) float64 { return float64(d) / 1e6 }
 
 // idleStatements counts what our relay sends when it has nothing to do.
 func idleStatements(ctx context.Context, cfg Config) (float64, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"io"
 	"sync/atomic"
 	"time"
 
@@ -25,7 +24,7 @@ type whole struct {
 // RunStatus measures the status kind on PostgreSQL beside the queue that a
 // textbook makes of a table, and on few keys beside many. It leaves no schema
 // behind.
-func RunStatus(ctx context.Context, cfg Config, out io.Writer) error {
+func RunStatus(ctx context.Context, cfg Config, out *report.Recorder) error {
 	cfg = cfg.withDefaults()
 	const cold, hot, textbook = "status kind, 10,000 keys", "status kind, 20 hot keys", "SKIP LOCKED 1000, publish, DELETE, commit (no keys, no retries)"
 	names := []string{cold, textbook, hot}
@@ -45,6 +44,7 @@ func RunStatus(ctx context.Context, cfg Config, out io.Writer) error {
 	defer p.Drop(context.WithoutCancel(ctx)) //nolint:errcheck // best effort after the measurements
 	all := map[string][]whole{}
 	for round := 1; round <= cfg.Rounds; round++ {
+		out.Round(round, cfg.Rounds)
 		for _, name := range names {
 			w, err := runs[name](ctx, p, cfg)
 			if err != nil {
@@ -54,16 +54,24 @@ func RunStatus(ctx context.Context, cfg Config, out io.Writer) error {
 			fmt.Fprintf(out, "round %d  %-64s %9.0f events/s\n", round, name, w.rate)
 		}
 	}
-	report.Title(out, "medians of %d rounds; %d rows of %d B into a publisher that counts, until every row is marked or gone", cfg.Rounds, cfg.Rows, cfg.Size)
+	out.Title("medians of %d rounds; %d rows of %d B into a publisher that counts, until every row is marked or gone", cfg.Rounds, cfg.Rows, cfg.Size)
 	fmt.Fprintf(out, "%-66s %10s %12s\n", "relay", "drain /s", "CPU µs/event")
 	rate := map[string]float64{}
+	out.Chart(report.Chart{Name: "drain", Title: "Draining a backlog until every row is marked or gone", Unit: "events/s", Note: fmt.Sprintf("%d rows of %d B", cfg.Rows, cfg.Size)})
 	for _, name := range names {
 		rate[name] = report.Median(all[name], func(w whole) float64 { return w.rate })
 		fmt.Fprintf(out, "%-66s %10.0f %12.1f\n", name, rate[name], report.Median(all[name], func(w whole) float64 { return report.Micros(w.cpu) }))
+		role := report.Ours
+		if name == textbook {
+			role = report.Peer
+		}
+		out.Figure(report.Figure{Chart: "drain", Name: name, Role: role, Rounds: report.Rounds(all[name], func(w whole) float64 { return w.rate }),
+			CPU: report.Number(report.Median(all[name], func(w whole) float64 { return report.Micros(w.cpu) }))})
 	}
 	fmt.Fprintln(out)
-	report.AtLeast(out, "status kind / plain SKIP LOCKED + DELETE", rate[cold]/rate[textbook], 0.5)
-	report.AtLeast(out, "20 hot keys / 10,000 keys", rate[hot]/rate[cold], 0.8)
+	out.Mark("drain", "half of the textbook's", rate[textbook]/2)
+	out.AtLeast("status kind / plain SKIP LOCKED + DELETE", report.Ratio(rate[cold], rate[textbook], "events/s"), 0.5)
+	out.AtLeast("20 hot keys / 10,000 keys", report.Ratio(rate[hot], rate[cold], "events/s"), 0.8)
 	return nil
 }
 

@@ -101,7 +101,7 @@ func (c *contender) load(ctx context.Context, s *redisserver.Server, cfg Config,
 	// Nobody comes twice, as in a line whose people are told to come once a minute.
 	crowd := shuffled(c.people, draw)
 	var next atomic.Int64
-	const share = 64
+	share := int64(max(1, min(64, len(crowd)/(4*callers)))) // so that a short line keeps all callers busy
 	got, err := load(ctx, s, cfg.Span, func() func(ctx context.Context) error {
 		var from, to int64
 		return func(ctx context.Context) error {

@@ -2,7 +2,7 @@ package queuebench
 
 import (
 	"fmt"
-	"io"
+	"strings"
 	"time"
 
 	"github.com/millrace-go/millrace/bench/redisserver"
@@ -30,15 +30,20 @@ type figures struct {
 func ms(d time.Duration) float64 { return float64(d) / 1e6 }
 
 // table writes the medians.
-func (f *figures) table(cfg Config, all []*contender, out io.Writer) {
-	report.Title(out, "medians of %d rounds of %s; %d people wait; %d callers; each client has %d connections", cfg.Rounds, cfg.Span, cfg.People, callers, cfg.PoolSize)
+func (f *figures) table(cfg Config, all []*contender, out *report.Recorder) {
+	out.Title("medians of %d rounds of %s; %d people wait; %d callers; each client has %d connections", cfg.Rounds, cfg.Span, cfg.People, callers, cfg.PoolSize)
 	fmt.Fprintf(out, "%-20s %-14s %12s %9s %9s %13s %9s %9s %9s\n", "", "", "per second", "p50 µs", "p99 µs", "Redis CPU µs", "CPU µs", "calls", "told")
 	for _, what := range loads {
+		chart := strings.ReplaceAll(what, " ", "-")
+		out.Chart(report.Chart{Name: chart, Title: titles[what], Unit: what[:4] + "s/s", Note: fmt.Sprintf("%d people wait, %d callers", cfg.People, callers)})
 		for _, c := range all {
 			got := f.loads[line{what, c.name}]
 			if len(got) == 0 {
 				continue
 			}
+			out.Figure(report.Figure{Chart: chart, Name: c.name, Role: role(c), Rounds: report.Rounds(got, func(r result) float64 { return r.rate }),
+				CPU:       report.Number(report.Median(got, func(r result) float64 { return report.Micros(r.process) })),
+				EngineCPU: report.Number(report.Median(got, func(r result) float64 { return report.Micros(r.redis) }))})
 			fmt.Fprintf(out, "%-20s %-14s %12.0f %9.1f %9.1f %13.3f %9.3f %9.4f %9.2f\n", what, c.name,
 				report.Median(got, func(r result) float64 { return r.rate }),
 				report.Median(got, func(r result) float64 { return report.Micros(r.p50) }),
@@ -50,6 +55,7 @@ func (f *figures) table(cfg Config, all []*contender, out io.Writer) {
 		}
 	}
 	fmt.Fprintf(out, "\n%-20s %-14s %16s %16s %16s %16s\n", "", "", "blocked, ms", "at worst, ms", "others wait, ms", "takes, ms")
+	out.Chart(report.Chart{Name: "blocked", Title: "For how long Redis serves nobody else", Unit: "ms", Note: "the longest script of each"})
 	for _, what := range halting(cfg) {
 		for _, c := range all {
 			got, worst := f.halts[line{what, c.name}], 0.0
@@ -63,6 +69,7 @@ func (f *figures) table(cfg Config, all []*contender, out io.Writer) {
 				report.Median(got, func(h halt) float64 { return ms(h.AtOnce()) }), worst,
 				report.Median(got, func(h halt) float64 { return ms(h.Waited) }),
 				report.Median(got, func(h halt) float64 { return ms(h.took) }))
+			out.Figure(report.Figure{Chart: "blocked", Name: what + ", " + c.name, Role: role(c), Rounds: report.Rounds(got, func(h halt) float64 { return ms(h.AtOnce()) })})
 		}
 	}
 	fmt.Fprintln(out)
@@ -78,38 +85,41 @@ func halting(cfg Config) []string {
 
 // goals writes the ratios, of figures that were measured in the same round, and
 // what they should be.
-func (f *figures) goals(cfg Config, out io.Writer) {
+func (f *figures) goals(cfg Config, out *report.Recorder) {
 	rate := func(r result) float64 { return r.rate }
-	report.AtLeast(out, "polls/s, millrace / plain scripts", f.ratio(poll, poll, rate), 10)
-	report.AtLeast(out, "share of polls, as signs of life, that Redis was told", report.Median(f.loads[line{poll, millrace}], func(r result) float64 { return r.told }), 0.99)
-	report.Figure(out, "polls/s without ticket, millrace / plain scripts", f.ratio(byName, poll, rate))
-	report.AtLeast(out, "joins/s, millrace / plain scripts", f.ratio(join, join, rate), 3)
-	redis := func(r result) float64 { return float64(r.redis) }
-	report.Figure(out, "Redis CPU per poll, millrace / plain scripts", f.ratio(poll, poll, redis))
-	report.Figure(out, "Redis CPU per join, millrace / plain scripts", f.ratio(join, join, redis))
-	atMost(out, "B of Redis per person, millrace", f.memory[millrace], 160)
-	report.Figure(out, "B of Redis per person, plain scripts", f.memory[peer])
-	atMost(out, "B of Redis per person, millrace's front gate", f.gate, 60)
+	out.Mark(poll, "10 × the plain scripts", 10*report.Median(f.loads[line{poll, peer}], rate))
+	out.Mark(join, "3 × the plain scripts", 3*report.Median(f.loads[line{join, peer}], rate))
+	out.Mark("blocked", "at most", 5)
+	out.AtLeast("polls/s, millrace / plain scripts", f.ratio(poll, poll, rate, "polls/s"), 10)
+	out.AtLeast("share of polls, as signs of life, that Redis was told", report.Value(report.Median(f.loads[line{poll, millrace}], func(r result) float64 { return r.told }), ""), 0.99)
+	out.Told("polls/s without ticket, millrace / plain scripts", f.ratio(byName, poll, rate, "polls/s"))
+	out.AtLeast("joins/s, millrace / plain scripts", f.ratio(join, join, rate, "joins/s"), 3)
+	redis := func(r result) float64 { return report.Micros(r.redis) }
+	out.Told("Redis CPU per poll, millrace / plain scripts", f.ratio(poll, poll, redis, "µs"))
+	out.Told("Redis CPU per join, millrace / plain scripts", f.ratio(join, join, redis, "µs"))
+	out.AtMost("B of Redis per person, millrace", report.Value(f.memory[millrace], "B"), 160)
+	out.Told("B of Redis per person, plain scripts", report.Value(f.memory[peer], "B"))
+	out.AtMost("B of Redis per person, millrace's front gate", report.Value(f.gate, "B"), 60)
 	for _, what := range halting(cfg) {
 		blocked := func(h halt) float64 { return ms(h.AtOnce()) }
-		atMost(out, "ms Redis is blocked at once, millrace, "+what, report.Median(f.halts[line{what, millrace}], blocked), 5)
+		out.AtMost("ms Redis is blocked at once, millrace, "+what, report.Value(report.Median(f.halts[line{what, millrace}], blocked), "ms"), 5)
 		if theirs := f.halts[line{what, peer}]; len(theirs) > 0 {
-			report.Figure(out, "ms Redis is blocked at once, plain scripts, "+what, report.Median(theirs, blocked))
+			out.Told("ms Redis is blocked at once, plain scripts, "+what, report.Value(report.Median(theirs, blocked), "ms"))
 		}
 	}
 }
 
-// atMost writes a figure that must not be larger.
-func atMost(out io.Writer, what string, got, goal float64) {
-	report.Goal(out, what, got, fmt.Sprintf("<= %g", goal), got <= goal)
+// ratio is the median over the rounds.
+func (f *figures) ratio(ours, theirs string, of func(result) float64, unit string) report.Measured {
+	return report.Between(f.loads[line{ours, millrace}], f.loads[line{theirs, peer}], of, unit)
 }
 
-// ratio is the median over the rounds.
-func (f *figures) ratio(ours, theirs string, of func(result) float64) float64 {
-	a, b := f.loads[line{ours, millrace}], f.loads[line{theirs, peer}]
-	ratios := make([]float64, min(len(a), len(b)))
-	for i := range ratios {
-		ratios[i] = of(a[i]) / of(b[i])
+// titles of the loads' charts.
+var titles = map[string]string{poll: "Polls with a ticket", byName: "Polls without a ticket", join: "Joins"}
+
+func role(c *contender) report.Role {
+	if c.name == millrace {
+		return report.Ours
 	}
-	return report.Median(ratios, func(r float64) float64 { return r })
+	return report.Peer
 }

@@ -20,6 +20,8 @@ type result struct {
 	process  time.Duration // of this process, for each
 	calls    float64       // of Redis, for each
 	told     float64       // share of polls, as signs of life, that Redis was told
+	n        int64         // how many there were
+	passed   time.Duration // in all
 }
 
 // deadline bounds one measurement beyond its time.
@@ -91,6 +93,7 @@ func load(ctx context.Context, s *redisserver.Server, span time.Duration, caller
 	return result{
 		rate: float64(n) / passed.Seconds(), p50: quantile(all, 0.5), p99: quantile(all, 0.99),
 		redis: redis / time.Duration(n), process: cpu / time.Duration(n), calls: float64(calls) / float64(n),
+		n: n, passed: passed,
 	}, nil
 }
 

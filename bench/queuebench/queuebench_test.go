@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/bench/report"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
@@ -29,7 +30,7 @@ func config() Config {
 func smoke(t *testing.T, cfg Config) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Run(t.Context(), cfg, &out); err != nil {
+	if err := Run(t.Context(), cfg, report.To(&out)); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	text := out.String()
@@ -80,7 +81,7 @@ func TestRun(t *testing.T) {
 func TestConfig(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for says, cfg := range map[string]Config{"redis-server": {}, "give more people": {People: 1000, Dead: 500}} {
-		if err := Run(t.Context(), cfg, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), says) {
+		if err := Run(t.Context(), cfg, report.To(&bytes.Buffer{})); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)
 		}
 	}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"runtime"
 	"time"
 
 	"github.com/millrace-go/millrace/bench/place"
 	"github.com/millrace-go/millrace/bench/redisserver"
+	"github.com/millrace-go/millrace/bench/report"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/queue"
 )
@@ -66,7 +66,7 @@ const callers = 64
 const grace = 600 * time.Second
 
 // Run measures and writes the report. It leaves nothing behind.
-func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
+func Run(ctx context.Context, cfg Config, out *report.Recorder) (err error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return err
@@ -100,6 +100,7 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 		}
 	}
 	for round := 1; round <= cfg.Rounds; round++ {
+		out.Round(round, cfg.Rounds)
 		if err := f.round(ctx, s, cfg, all, round, out); err != nil {
 			return fmt.Errorf("round %d: %w", round, err)
 		}
@@ -125,7 +126,7 @@ func leave(ctx context.Context, cfg Config) error {
 }
 
 // fill lines the people up, and measures what they cost in memory.
-func (f *figures) fill(ctx context.Context, s *redisserver.Server, cfg Config, c *contender, out io.Writer) error {
+func (f *figures) fill(ctx context.Context, s *redisserver.Server, cfg Config, c *contender, out *report.Recorder) error {
 	before, err := s.Used(ctx)
 	if err != nil {
 		return err
@@ -145,7 +146,7 @@ func (f *figures) fill(ctx context.Context, s *redisserver.Server, cfg Config, c
 }
 
 // round measures everything once, and leaves the lines as long as they were.
-func (f *figures) round(ctx context.Context, s *redisserver.Server, cfg Config, all []*contender, round int, out io.Writer) error {
+func (f *figures) round(ctx context.Context, s *redisserver.Server, cfg Config, all []*contender, round int, out *report.Recorder) error {
 	draw := rand.New(rand.NewPCG(uint64(round), 5))
 	for _, what := range loads {
 		for _, c := range all {
@@ -194,7 +195,7 @@ func (f *figures) round(ctx context.Context, s *redisserver.Server, cfg Config, 
 }
 
 // halt measures for how long something blocks Redis at once.
-func (f *figures) halt(ctx context.Context, s *redisserver.Server, c *contender, round int, what string, out io.Writer, do func() error) error {
+func (f *figures) halt(ctx context.Context, s *redisserver.Server, c *contender, round int, what string, out *report.Recorder, do func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	var took time.Duration

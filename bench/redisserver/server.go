@@ -33,7 +33,7 @@ func Open(ctx context.Context, url string) (*Server, error) {
 		if url == "" {
 			return nil, errors.New("there is neither a redis-server in PATH nor a URL of one; install it or give a URL")
 		}
-		return connect(url, false, func() error { return nil })
+		return Connect(url)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -71,6 +71,11 @@ func Open(ctx context.Context, url string) (*Server, error) {
 		return nil, errors.Join(fmt.Errorf("redis-server does not answer within %v: %w", startTimeout, err), s.Close())
 	}
 	return s, nil
+}
+
+// Connect takes the server of a URL, which somebody else has started.
+func Connect(url string) (*Server, error) {
+	return connect(url, false, func() error { return nil })
 }
 
 func connect(url string, own bool, end func() error) (*Server, error) {

@@ -3,33 +3,10 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"syscall"
 	"time"
 )
-
-// Title writes the heading of a section's results.
-func Title(out io.Writer, format string, args ...any) {
-	fmt.Fprintf(out, "\n"+format+"\n\n", args...)
-}
-
-// Goal writes a figure, what it should be, and whether it is.
-func Goal(out io.Writer, what string, got float64, goal string, met bool) {
-	mark := "met"
-	if !met {
-		mark = "MISSED"
-	}
-	fmt.Fprintf(out, "%-58s %8.2f   goal %-8s %s\n", what, got, goal, mark)
-}
-
-// AtLeast is Goal for a ratio that must not be smaller.
-func AtLeast(out io.Writer, what string, got, goal float64) {
-	Goal(out, what, got, fmt.Sprintf(">= %g", goal), got >= goal)
-}
-
-// Figure writes a figure that has no goal.
-func Figure(out io.Writer, what string, got float64) { Goal(out, what, got, "none", true) }
 
 // Median of one figure of all; zero when there is none.
 func Median[T any, N cmp.Ordered](all []T, of func(T) N) N {

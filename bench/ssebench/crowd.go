@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/millrace-go/millrace/bench/part"
 )
 
 // crowd is a process with many clients, which count what comes and look at
@@ -178,7 +180,7 @@ func (c *crowd) count(who *client, b []byte) {
 }
 
 // late is when what has not come will not.
-const late = patience / 2
+const late = part.Patience / 2
 
 func (c *crowd) wait(ctx context.Context, n int64) error {
 	c.target.Store(n)

@@ -4,15 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
+	"github.com/millrace-go/millrace/bench/part"
 	"github.com/millrace-go/millrace/bench/report"
 )
 
 // hold opens more streams than a process may have files, over as many servers as
 // it takes, and keeps them with pings.
-func hold(ctx context.Context, cfg Config, name string, out io.Writer) (err error) {
+func hold(ctx context.Context, cfg Config, name string, out *report.Recorder) (err error) {
 	var pairs []*pair
 	defer func() {
 		for _, p := range pairs {
@@ -28,13 +28,13 @@ func hold(ctx context.Context, cfg Config, name string, out io.Writer) (err erro
 		}
 		pairs = append(pairs, p)
 	}
-	report.Title(out, "%d streams held, %s, by %d servers, opened in %s, a ping every %s", cfg.Held, name, servers, time.Since(start).Round(100*time.Millisecond), cfg.Ping)
+	out.Title("%d streams held, %s, by %d servers, opened in %s, a ping every %s", cfg.Held, name, servers, time.Since(start).Round(100*time.Millisecond), cfg.Ping)
 	before, err := sum(ctx, pairs, "cpu")
 	if err != nil {
 		return err
 	}
 	for _, p := range pairs {
-		if _, err := p.crowd.ask(ctx, "forget"); err != nil {
+		if _, err := p.crowd.Ask(ctx, "forget"); err != nil {
 			return err
 		}
 	}
@@ -50,17 +50,17 @@ func hold(ctx context.Context, cfg Config, name string, out io.Writer) (err erro
 	}
 	memory, empty := 0.0, 0.0
 	for _, p := range pairs {
-		now, err := p.server.ask(ctx, "memory")
+		now, err := p.server.Ask(ctx, "memory")
 		if err != nil {
 			return err
 		}
 		memory, empty = memory+now[1], empty+p.before
 	}
-	report.Figure(out, "MB of all servers", memory/1e6)
-	report.Figure(out, "kB of a stream", (memory-empty)/1e3/float64(cfg.Held))
-	report.Figure(out, fmt.Sprintf("%% of a CPU, of all servers, over %s", took.Round(time.Second)), 100*(after-before)/float64(took))
-	report.AtLeast(out, "pings that each of them got, at least", least, float64(cfg.Pings))
-	report.Goal(out, "streams that have ended", ended, "= 0", ended == 0)
+	out.Told("MB of all servers, "+name, report.Value(memory/1e6, "MB"))
+	out.Told("kB of a stream, "+name, report.Value((memory-empty)/1e3/float64(cfg.Held), "kB"))
+	out.Told(fmt.Sprintf("%% of a CPU, of all servers, over %s, %s", took.Round(time.Second), name), report.Value(100*(after-before)/float64(took), "%"))
+	out.AtLeast("pings that each of them got, at least, "+name, report.Value(least, "pings"), float64(cfg.Pings))
+	out.Exactly("streams that have ended, "+name, report.Value(ended, "streams"), 0)
 	if ended > 0 {
 		return fmt.Errorf("%.0f streams have ended", ended)
 	}
@@ -69,14 +69,14 @@ func hold(ctx context.Context, cfg Config, name string, out io.Writer) (err erro
 
 // pings waits until each stream has got its pings.
 func pings(ctx context.Context, cfg Config, pairs []*pair) (least, ended float64, err error) {
-	give := time.NewTimer(time.Duration(cfg.Pings+1)*cfg.Ping + patience)
+	give := time.NewTimer(time.Duration(cfg.Pings+1)*cfg.Ping + part.Patience)
 	defer give.Stop()
 	again := time.NewTicker(cfg.Ping / 20)
 	defer again.Stop()
 	for {
 		least, ended = float64(1<<30), 0
 		for _, p := range pairs {
-			got, err := p.crowd.ask(ctx, "pings")
+			got, err := p.crowd.Ask(ctx, "pings")
 			if err != nil {
 				return 0, 0, err
 			}
@@ -99,7 +99,7 @@ func pings(ctx context.Context, cfg Config, pairs []*pair) (least, ended float64
 func sum(ctx context.Context, pairs []*pair, what string) (float64, error) {
 	total := 0.0
 	for _, p := range pairs {
-		got, err := p.server.ask(ctx, what)
+		got, err := p.server.Ask(ctx, what)
 		if err != nil {
 			return 0, err
 		}

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"strconv"
 	"time"
+
+	"github.com/millrace-go/millrace/bench/part"
 )
 
 // pair is a server and the crowd that is connected to it, each a process.
 type pair struct {
-	server, crowd *child
+	server, crowd *part.Part
 	conns         int
 	sent          int64   // messages, as the crowd should have got them
 	before        float64 // bytes of the server without a stream
@@ -25,35 +27,35 @@ func openPair(ctx context.Context, cfg Config, name string, conns int, ping time
 			err = errors.Join(err, p.close())
 		}
 	}()
-	if p.server, err = start(ctx, "server", name, strconv.Itoa(cfg.Size), ping.String()); err != nil {
+	if p.server, err = part.Start(ctx, Part, "server", name, strconv.Itoa(cfg.Size), ping.String()); err != nil {
 		return nil, err
 	}
-	addr, err := p.server.next(ctx)
+	addr, err := p.server.Next(ctx)
 	if err != nil {
 		return nil, err
 	}
-	memory, err := p.server.ask(ctx, "memory")
+	memory, err := p.server.Ask(ctx, "memory")
 	if err != nil {
 		return nil, err
 	}
 	p.before = memory[1]
-	if p.crowd, err = start(ctx, "crowd", addr, strconv.Itoa(conns)); err != nil {
+	if p.crowd, err = part.Start(ctx, Part, "crowd", addr, strconv.Itoa(conns)); err != nil {
 		return nil, err
 	}
-	if _, err := p.crowd.ask(ctx, "open"); err != nil {
+	if _, err := p.crowd.Ask(ctx, "open"); err != nil {
 		return nil, err
 	}
 	for reached := 0.0; int(reached) < conns; { // a stream is open when something came
-		if _, err := p.server.ask(ctx, "greet"); err != nil {
+		if _, err := p.server.Ask(ctx, "greet"); err != nil {
 			return nil, err
 		}
-		greeted, err := p.crowd.ask(ctx, "greeted %d", (200 * time.Millisecond).Milliseconds())
+		greeted, err := p.crowd.Ask(ctx, "greeted %d", (200 * time.Millisecond).Milliseconds())
 		if err != nil {
 			return nil, err
 		}
 		reached = greeted[0]
 	}
-	if memory, err = p.server.ask(ctx, "memory"); err != nil {
+	if memory, err = p.server.Ask(ctx, "memory"); err != nil {
 		return nil, err
 	}
 	p.total = memory[1]
@@ -66,7 +68,7 @@ func (p *pair) load(ctx context.Context, span time.Duration, burst int) (pace, e
 	if err := p.fan(ctx, burst); err != nil { // the first finds no buffers
 		return pace{}, err
 	}
-	before, err := p.server.ask(ctx, "cpu")
+	before, err := p.server.Ask(ctx, "cpu")
 	if err != nil {
 		return pace{}, err
 	}
@@ -77,7 +79,7 @@ func (p *pair) load(ctx context.Context, span time.Duration, burst int) (pace, e
 		}
 	}
 	took, messages := time.Since(start), float64(p.sent-sent)
-	after, err := p.server.ask(ctx, "cpu")
+	after, err := p.server.Ask(ctx, "cpu")
 	if err != nil {
 		return pace{}, err
 	}
@@ -86,11 +88,11 @@ func (p *pair) load(ctx context.Context, span time.Duration, burst int) (pace, e
 
 func (p *pair) fan(ctx context.Context, burst int) error {
 	p.sent += int64(burst) * int64(p.conns)
-	if _, err := p.server.ask(ctx, "send %d", burst); err != nil {
+	if _, err := p.server.Ask(ctx, "send %d", burst); err != nil {
 		return err
 	}
-	_, err := p.crowd.ask(ctx, "wait %d", p.sent)
+	_, err := p.crowd.Ask(ctx, "wait %d", p.sent)
 	return err
 }
 
-func (p *pair) close() error { return errors.Join(p.crowd.close(), p.server.close()) }
+func (p *pair) close() error { return errors.Join(p.crowd.Close(), p.server.Close()) }

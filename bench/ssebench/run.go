@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
+
+	"github.com/millrace-go/millrace/bench/report"
 )
 
 // Config sizes a run. The zero value is the published one.
@@ -62,13 +63,14 @@ type pace struct {
 }
 
 // Run measures and writes the report.
-func Run(ctx context.Context, cfg Config, out io.Writer) error {
+func Run(ctx context.Context, cfg Config, out *report.Recorder) error {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return err
 	}
 	f := figures{}
 	for round := 1; round <= cfg.Rounds; round++ {
+		out.Round(round, cfg.Rounds)
 		for i := range contenders { // each begins a round in its turn
 			name := contenders[(i+round-1)%len(contenders)].name
 			got, err := measure(ctx, cfg, name)

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/bench/part"
+	"github.com/millrace-go/millrace/bench/report"
 )
 
 func TestMain(m *testing.M) {
@@ -28,14 +31,14 @@ func TestMain(m *testing.M) {
 func TestRun(t *testing.T) {
 	cfg := Config{Conns: 20, Burst: 5, Span: 20 * time.Millisecond, Rounds: 2, Held: 50, Ping: 100 * time.Millisecond, Most: 20}
 	var out bytes.Buffer
-	if err := Run(t.Context(), cfg, &out); err != nil {
+	if err := Run(t.Context(), cfg, report.To(&out)); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	text := out.String()
 	for what, n := range map[string]int{
 		"\nround ": 9, "goal <= 20 ": 1, "goal <= 3 ": 1, "goal >= 1.3 ": 2, "goal >= 3 ": 1, "goal >= 2 ": 2, "goal = 0 ": 2,
 		"50 streams held, millrace lean, by 3 servers": 1, "50 streams held, millrace portable, by 3 servers": 1,
-		"streams that have ended  ": 2, "MB of all servers  ": 2,
+		"\nstreams that have ended, millrace ": 2, "\nMB of all servers, millrace ": 2,
 	} {
 		if got := strings.Count(text, what); got != n {
 			t.Errorf("%q is there %d times instead of %d in\n%s", what, got, n, text)
@@ -50,7 +53,7 @@ func TestRun(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	for says, cfg := range map[string]Config{"open files": {Conns: 11, Most: 10}, "at least": {Size: 3}} {
-		if err := Run(t.Context(), cfg, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), says) {
+		if err := Run(t.Context(), cfg, report.To(&bytes.Buffer{})); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)
 		}
 	}
@@ -61,27 +64,27 @@ func TestChildrenTellTheirTrouble(t *testing.T) {
 	for says, args := range map[string][]string{
 		"no contender": {"server", "nobody", "200", "1s"}, "is no part": {"nothing"}, "invalid syntax": {"crowd", "127.0.0.1:1", "many"},
 	} {
-		c, err := start(t.Context(), args...)
+		c, err := part.Start(t.Context(), Part, args...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.next(t.Context()); err == nil {
+		if _, err := c.Next(t.Context()); err == nil {
 			t.Errorf("%q answers", args)
 		}
-		if err := c.close(); err == nil || !strings.Contains(err.Error(), says) {
+		if err := c.Close(); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)
 		}
 	}
-	c, err := start(t.Context(), "crowd", "127.0.0.1:1", "1")
+	c, err := part.Start(t.Context(), Part, "crowd", "127.0.0.1:1", "1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for what, says := range map[string]string{"open": "refused", "dance": "what is"} {
-		if _, err := c.ask(t.Context(), "%s", what); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := c.Ask(t.Context(), "%s", what); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", what, err, says)
 		}
 	}
-	if err := c.close(); err != nil {
+	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,51 +1,82 @@
-// Command bench runs the benchmarks beside their peers and prints the ratios.
+// Command bench runs the benchmarks beside their peers, prints the ratios, saves
+// the results of each section, and makes the report of them.
 //
 //	go run ./bench/cmd/bench [-only outbox,kafka] [-rounds 5] [-rows 50000] [-seconds 5]
+//	go run ./bench/cmd/bench -report     # bench/REPORT.md and its plots, of the saved results
+//	go run ./bench/cmd/bench -list       # the sections, and how long each takes
+//	go run ./bench/cmd/bench -quick      # everything works: small, saved nowhere
 //
 // It needs the servers of its sections, by the same environment variables as the
-// tests; `make bench` starts them.
+// tests; `make bench` starts them. Results of a tree with changes that no commit has
+// are refused, before anything is measured, unless -dirty says that they shall be
+// marked. An interruption (Ctrl-C) removes what the section made on the servers; the
+// sections before it are saved.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
 
+	"github.com/millrace-go/millrace/bench/limitbench"
 	"github.com/millrace-go/millrace/bench/outboxbench"
 	"github.com/millrace-go/millrace/bench/ssebench"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
+	context.AfterFunc(ctx, stop) // the second signal ends the process
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(os.Stderr, "bench: interrupted:", err)
+		os.Exit(130)
 	}
+	fmt.Fprintln(os.Stderr, "bench:", err)
+	os.Exit(1)
 }
 
-func run(ctx context.Context) error {
+func run(ctx context.Context, args []string, out io.Writer) error {
 	s := servers()
-	if len(os.Args) > 1 && os.Args[1] == "appender" {
-		return outboxbench.Appender(ctx, outboxbench.Config{URL: s[postgres], MariaDB: s[mariadb]}, os.Args[2:], os.Stdout)
+	if len(args) > 0 {
+		switch args[0] { // a part of a measurement, in a process of its own
+		case "appender":
+			return outboxbench.Appender(ctx, outboxbench.Config{URL: s[postgres], MariaDB: s[mariadb]}, args[1:], out)
+		case ssebench.Part:
+			return ssebench.Take(ctx, args[1:], os.Stdin, out)
+		case limitbench.Part:
+			return limitbench.Take(ctx, args[1:], os.Stdin, out)
+		}
 	}
-	if len(os.Args) > 1 && os.Args[1] == ssebench.Part {
-		return ssebench.Take(ctx, os.Args[2:], os.Stdin, os.Stdout)
+	o := options{servers: s, root: "."}
+	var report, list bool
+	only := o.flags(&report, &list)
+	if err := o.set.Parse(args); err != nil {
+		return err
 	}
-	var size sizes
-	flag.IntVar(&size.rounds, "rounds", 5, "interleaved rounds")
-	flag.IntVar(&size.rows, "rows", 50_000, "rows of backlog to drain")
-	flag.IntVar(&size.size, "size", 500, "bytes of payload")
-	flag.IntVar(&size.rate, "rate", 500, "events per second while latency is measured")
-	flag.IntVar(&size.seconds, "seconds", 5, "seconds of each latency measurement")
-	only := flag.String("only", "", "sections to run, separated by commas; all when empty: "+names(sections()))
-	flag.Parse()
+	if o.set.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q; settings are flags, see -help", o.set.Arg(0))
+	}
+	if err := o.validate(); err != nil {
+		return err
+	}
 	chosen, err := choose(sections(), *only)
 	if err != nil {
 		return err
 	}
-	return runAll(ctx, chosen, s, size, os.Stdout)
+	switch {
+	case list:
+		return write(out, chosen)
+	case report:
+		return o.makeReport(out)
+	}
+	return o.runAll(ctx, chosen, out)
 }

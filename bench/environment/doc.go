@@ -1,0 +1,12 @@
+// Package environment says where and when something is measured: the machine, Go,
+// the servers' versions, and the commit.
+//
+//	property                                              proven by
+//	a tree with changes is dirty, results alone are not   TestDirty
+//	outside of a repository the commit is unknown         TestNoRepository
+//	every server that is given has a version              TestServers
+//	a server that does not answer is named, no secret is  TestNoAnswer
+//
+// Failure modes: what cannot be found out is "unknown". Servers are asked once;
+// one that does not answer is an error, because nothing could be measured on it.
+package environment
