@@ -35,6 +35,7 @@ func (a *app) dlqCommand() *cobra.Command {
 // busFlag gives a command its --bus.
 func busFlag(cmd *cobra.Command, bus *string) *cobra.Command {
 	cmd.Flags().StringVar(bus, "bus", "", "URL of the transport (or "+busVariable+")")
+	offersURLs(cmd, "bus", busSchemes()...)
 	return cmd
 }
 
@@ -111,6 +112,10 @@ func (f *filterFlags) of(cmd *cobra.Command) *cobra.Command {
 	flags.StringVar(&f.from, "from", "", "only those that failed in this topic")
 	flags.Var(&f.since, "since", "only those that failed since then: RFC 3339, or 2h for two hours ago")
 	flags.Var(&f.until, "until", "only those that failed before then")
+	offers(cmd, "reason", bus.ReasonPermanent, bus.ReasonExhausted, bus.ReasonPanic)
+	for _, name := range []string{"type", "group", "from", "since", "until"} {
+		offers(cmd, name)
+	}
 	return cmd
 }
 

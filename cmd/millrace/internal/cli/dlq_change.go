@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +27,8 @@ func (c *changeFlags) add(cmd *cobra.Command) *cobra.Command {
 	f.BoolVar(&c.dryRun, "dry-run", false, "change nothing, say what would be done")
 	f.IntVar(&c.limit, "limit", 0, "how many at most; 0 for no bound")
 	f.Float64Var(&c.rate, "rate", 0, "how many a second; 0 for no bound")
+	offers(cmd, "limit")
+	offers(cmd, "rate")
 	return cmd
 }
 
@@ -67,6 +68,7 @@ func (a *app) dlqRedriveCommand() *cobra.Command {
 			})
 		},
 	})
+	cmd.ValidArgsFunction = a.topics(&c.bus)
 	a.jsonFlag(cmd)
 	return cmd
 }
@@ -105,6 +107,7 @@ func (a *app) dlqDropCommand() *cobra.Command {
 		},
 	})
 	cmd.Flags().BoolVar(&c.yes, "yes", false, "do not ask")
+	cmd.ValidArgsFunction = a.topics(&c.bus)
 	a.jsonFlag(cmd)
 	return cmd
 }
@@ -132,8 +135,10 @@ type failureReport struct {
 }
 
 func (a *app) change(ctx context.Context, run pass, f redrive.Filter, c changeFlags, done string) error {
-	drawn := a.progress(done)
-	res, err := run(ctx, f, redrive.Options{Limit: c.limit, Rate: c.rate, DryRun: c.dryRun, Progress: drawn.draw})
+	drawn := a.progress()
+	res, err := run(ctx, f, redrive.Options{Limit: c.limit, Rate: c.rate, DryRun: c.dryRun, Progress: func(r redrive.Result) {
+		drawn.draw("%d %s, %d of %d looked at", r.Done, done, r.Seen, max(r.Pending, r.Seen))
+	}})
 	drawn.end()
 	unknown := 0
 	if len(f.IDs) > 0 && err == nil && res.Complete {
@@ -194,43 +199,4 @@ func rest(r redrive.Result) string {
 		text += fmt.Sprintf("; %d of %d were looked at", r.Seen, max(r.Pending, r.Seen))
 	}
 	return text
-}
-
-// progress shows how far a pass is: over itself on a terminal, else as a line
-// now and then.
-type progress struct {
-	app   *app
-	done  string
-	every time.Duration
-	last  time.Time
-	drawn bool
-}
-
-func (a *app) progress(done string) *progress {
-	p := &progress{app: a, done: done, every: 5 * time.Second, last: time.Now()}
-	if a.Asks {
-		p.every, p.last = 100*time.Millisecond, time.Time{}
-	}
-	return p
-}
-
-func (p *progress) draw(r redrive.Result) {
-	if time.Since(p.last) < p.every {
-		return
-	}
-	p.last = time.Now()
-	line := fmt.Sprintf("%d %s, %d of %d looked at", r.Done, p.done, r.Seen, max(r.Pending, r.Seen))
-	if !p.app.Asks {
-		p.app.say("%s", line)
-		return
-	}
-	p.drawn = true
-	_, _ = fmt.Fprintf(p.app.Err, "\r\x1b[K%s", line) // a terminal that is gone needs no progress
-}
-
-// end takes the line away.
-func (p *progress) end() {
-	if p.drawn {
-		_, _ = fmt.Fprint(p.app.Err, "\r\x1b[K") // as above
-	}
 }

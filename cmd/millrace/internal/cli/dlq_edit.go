@@ -47,7 +47,7 @@ func (a *app) dlqEditCommand() *cobra.Command {
 						return err
 					}
 					if payload == nil {
-						return a.print("nothing was changed")
+						return a.edited(args[0], id, false)
 					}
 				}
 				if err := l.Edit(ctx, id, payload); err != nil {
@@ -56,12 +56,25 @@ func (a *app) dlqEditCommand() *cobra.Command {
 					}
 					return err
 				}
-				return a.print("the payload was replaced; `millrace dlq redrive %s %s` publishes it", plain(args[0]), plain(id))
+				return a.edited(args[0], id, true)
 			})
 		},
 	}, &raw)
 	cmd.Flags().StringVar(&file, "payload", "", "file with the new payload, - for the standard input")
+	cmd.ValidArgsFunction = a.topics(&raw)
+	a.jsonFlag(cmd)
 	return cmd
+}
+
+// edited says what became of an edit.
+func (a *app) edited(topic, id string, changed bool) error {
+	switch {
+	case a.json:
+		return a.printJSON(map[string]any{"topic": topic, "id": id, "changed": changed})
+	case changed:
+		return a.print("the payload was replaced; `millrace dlq redrive %s %s` publishes it", plain(topic), plain(id))
+	}
+	return a.print("nothing was changed")
 }
 
 // keep saves what a person wrote and the topic did not take.

@@ -84,6 +84,8 @@ func (a *app) dlqListCommand() *cobra.Command {
 		},
 	}, &raw))
 	cmd.Flags().IntVar(&limit, "limit", 100, "how many at most; 0 for all that are seen")
+	cmd.ValidArgsFunction = a.topics(&raw)
+	offers(cmd, "limit")
 	a.jsonFlag(cmd)
 	return cmd
 }
@@ -93,6 +95,8 @@ func (a *app) dlqList(ctx context.Context, l *redrive.Letters, f redrive.Filter,
 	if err != nil {
 		return err
 	}
+	// Partitions come one beside the other; within each they are in order.
+	slices.SortStableFunc(found.Letters, func(a, b redrive.Letter) int { return a.LastFailure.Compare(b.LastFailure) })
 	if a.json {
 		out := struct {
 			Topic    string         `json:"topic"`
@@ -150,6 +154,7 @@ func (a *app) dlqShowCommand() *cobra.Command {
 			})
 		},
 	}, &raw)
+	cmd.ValidArgsFunction = a.topics(&raw)
 	a.jsonFlag(cmd)
 	return cmd
 }

@@ -28,6 +28,7 @@ func (a *app) doctorCommand() *cobra.Command {
 			"It fails when there is an error; with --strict, also when there is a warning.",
 		Example: "  millrace doctor --db postgres://app:secret@db/shop --bus kafka://k1,k2,k3/ --redis redis://cache/0\n" +
 			"  millrace doctor sqlite:///var/lib/shop/app.db --package outbox,idempotency",
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			targets, err := a.targets(f, args)
 			if err != nil {
@@ -48,6 +49,11 @@ func (a *app) doctorCommand() *cobra.Command {
 	flags.StringSliceVar(&f.packages, "package", nil, "tables that must be there: "+strings.Join(database.PartNames(), ", "))
 	flags.DurationVar(&f.timeout, "timeout", 5*time.Second, "how long each connect and each question may take")
 	flags.BoolVar(&f.strict, "strict", false, "fail for warnings too")
+	offersURLs(cmd, "db", dbSchemes()...)
+	offersURLs(cmd, "bus", busSchemes()...)
+	offersURLs(cmd, "redis", redisSchemes()...)
+	offers(cmd, "package", database.PartNames()...)
+	offers(cmd, "timeout")
 	a.jsonFlag(cmd)
 	return cmd
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
@@ -19,7 +20,13 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
+// silence is a logger of go-redis: what goes wrong is in its errors as well.
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
+
 func TestMain(m *testing.M) {
+	redis.SetLogger(silence{})
 	// The tests mostly wait for servers. The command line comes first.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,9 @@ func (a *app) migrateCommand() *cobra.Command {
 		f.StringVar(&m.db, "db", "", "URL of the database (or "+dbVariable+")")
 		f.StringSliceVar(&m.packages, "package", []string{"all"}, strings.Join(database.PartNames(), ", ")+" or all")
 		f.StringVar(&m.layout, "layout", database.Layouts()[0], "of the idempotency table: "+strings.Join(database.Layouts(), " or "))
+		offersURLs(cmd, "db", dbSchemes()...)
+		offers(cmd, "package", append(database.PartNames(), "all")...)
+		offers(cmd, "layout", database.Layouts()...)
 		return cmd
 	}
 	show := flags(&cobra.Command{
@@ -33,10 +37,12 @@ func (a *app) migrateCommand() *cobra.Command {
 		RunE:    func(*cobra.Command, []string) error { return a.migratePrint(m) },
 	})
 	show.Flags().StringVar(&m.dialect, "dialect", "", strings.Join(database.Dialects(), ", ")+"; that of --db by default")
+	offers(show, "dialect", database.Dialects()...)
 	up := flags(&cobra.Command{
 		Use: "up", Short: "Make the tables, or bring them up to date",
 		Long: "up applies what is pending, each migration in its own transaction where the database can. Several may run it at once. " +
-			"How many shards an outbox has is left to the application, which stores it on first use.",
+			"How many shards an outbox has is left to the application, which stores it on first use. " +
+			"An interruption undoes the migration that is under way, where the database can, and leaves those before it.",
 		Example: "  millrace migrate up --db postgres://app:secret@db/shop --package outbox,idempotency\n" +
 			"  millrace migrate up --db postgres://app:secret@db/shop --package counter,counter-log",
 		Args: cobra.NoArgs,
@@ -49,9 +55,11 @@ func (a *app) migrateCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.migrateStatus(cmd, m) },
 	})
+	a.jsonFlag(up)
 	a.jsonFlag(status)
 	return a.group(&cobra.Command{
 		Use: "migrate", Short: "Make and check the tables of Millrace's packages",
+		Long:    "Each package that owns tables has its own migrations and its own table of versions. The migrate commands print them, apply them, or say how far a database is.",
 		Example: "  millrace migrate status --db postgres://app:secret@db/shop",
 	}, show, up, status)
 }
@@ -139,25 +147,55 @@ func (a *app) migrateUp(cmd *cobra.Command, m *migration) (err error) {
 		return err
 	}
 	defer closing(d.Close, &err)
-	for _, part := range parts {
-		before, err := d.StateOf(cmd.Context(), part)
-		if err != nil {
-			return err
-		}
-		for _, set := range part.Sets {
-			if err := set.Up(cmd.Context(), d.DB); err != nil {
-				return err
-			}
-		}
-		done := "up to date"
-		if n := before.Pending(); n > 0 {
-			done = counted(n, "migration") + " applied"
-		}
-		if err := a.print("%-14s %s", part.Name, done); err != nil {
-			return err
+	all, err := a.apply(cmd.Context(), d, parts)
+	if a.json {
+		if perr := a.printJSON(map[string]any{"packages": all}); err == nil {
+			err = perr
 		}
 	}
-	return nil
+	if err != nil && cmd.Context().Err() != nil {
+		a.say("what was applied stays so; run it again for the rest")
+	}
+	return err
+}
+
+// upReport is what up did to a part.
+type upReport struct {
+	Package string `json:"package"`
+	Applied int    `json:"applied"` // migrations; 0 when it was up to date
+}
+
+// apply brings parts up to date, and returns those it has done.
+func (a *app) apply(ctx context.Context, d *database.Database, parts []database.Part) ([]upReport, error) {
+	all := []upReport{}
+	drawn := a.progress()
+	defer drawn.end()
+	for i, part := range parts {
+		before, err := d.StateOf(ctx, part)
+		if err != nil {
+			return all, err
+		}
+		n := before.Pending()
+		drawn.draw("%d of %d packages: %s, %s pending", i+1, len(parts), part.Name, counted(n, "migration"))
+		for _, set := range part.Sets {
+			if err := set.Up(ctx, d.DB); err != nil {
+				return all, err
+			}
+		}
+		all = append(all, upReport{part.Name, n})
+		if a.json {
+			continue
+		}
+		done := "up to date"
+		if n > 0 {
+			done = counted(n, "migration") + " applied"
+		}
+		drawn.end()
+		if err := a.print("%-14s %s", part.Name, done); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
 }
 
 // partReport is what status says of a part.
@@ -183,7 +221,7 @@ func (a *app) migrateStatus(cmd *cobra.Command, m *migration) (err error) {
 	if err != nil {
 		return err
 	}
-	var all []partReport
+	all := []partReport{}
 	behind := false
 	rows := [][]string{{"PACKAGE", "STATE", "MIGRATION"}}
 	for _, part := range parts {
@@ -191,7 +229,7 @@ func (a *app) migrateStatus(cmd *cobra.Command, m *migration) (err error) {
 		if err != nil {
 			return err
 		}
-		r := partReport{Package: part.Name, State: stateWord(state)}
+		r := partReport{Package: part.Name, State: stateWord(state), Steps: []stepReport{}}
 		behind = behind || r.State == "behind"
 		for _, s := range state.Steps {
 			r.Steps = append(r.Steps, stepReport(s))

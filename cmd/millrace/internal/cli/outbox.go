@@ -25,6 +25,7 @@ func (b *boxFlags) of(cmd *cobra.Command) *cobra.Command {
 func (a *app) outboxCommand() *cobra.Command {
 	return a.group(&cobra.Command{
 		Use: "outbox", Short: "Look into the outbox, and retry what was given up",
+		Long:    "The outbox commands say how far the relays are, list what they gave up and give it back, put their places right after a restore, and print the settings by which Debezium takes their place.",
 		Example: "  millrace outbox status --db postgres://app:secret@db/shop",
 	}, a.outboxStatusCommand(), a.outboxFailedCommand(), a.outboxRetryCommand(), a.outboxRebaseCommand(), a.debeziumCommand())
 }
@@ -71,19 +72,30 @@ type shardReport struct {
 
 func (a *app) outboxStatusCommand() *cobra.Command {
 	var b boxFlags
+	var shard int
 	cmd := b.of(&cobra.Command{
 		Use: "status", Short: "Say how each shard stands",
 		Long: "status shows per shard how many events wait, since when, how many of them stand aside or have failed, how many were given up, and which relay holds the lease. " +
 			fmt.Sprintf("A backlog is counted up to %d.", outbox.BacklogLimit),
-		Example: "  millrace outbox status --db postgres://app:secret@db/shop",
+		Example: "  millrace outbox status --db postgres://app:secret@db/shop\n  millrace outbox status --shard 0 --json | jq '.[].backlog'",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.outboxStatus(cmd.Context(), b) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("shard") && shard < 0 {
+				return usage("--shard is %d; give 0 or more", shard)
+			}
+			return a.outboxStatus(cmd.Context(), b, shard)
+		},
 	})
+	cmd.Flags().IntVar(&shard, "shard", -1, "this one alone; all by default")
+	a.boxCompletions(cmd)
+	if err := cmd.RegisterFlagCompletionFunc("shard", a.shards(&b)); err != nil {
+		panic(err) // the flag's name is written above
+	}
 	a.jsonFlag(cmd)
 	return cmd
 }
 
-func (a *app) outboxStatus(ctx context.Context, b boxFlags) (err error) {
+func (a *app) outboxStatus(ctx context.Context, b boxFlags, shard int) (err error) {
 	d, err := a.open(b.db)
 	if err != nil {
 		return err
@@ -105,6 +117,9 @@ func (a *app) outboxStatus(ctx context.Context, b boxFlags) (err error) {
 			return err
 		}
 		for _, s := range shards {
+			if shard >= 0 && s.Shard != shard {
+				continue
+			}
 			r := shardReport{kind, s.Shard, s.Backlog, nil, s.Aside, s.Failing, s.Parked, s.Holder}
 			if !s.Oldest.IsZero() {
 				r.Oldest = &s.Oldest
@@ -119,6 +134,9 @@ func (a *app) outboxStatus(ctx context.Context, b boxFlags) (err error) {
 				strconv.Itoa(s.Aside), strconv.Itoa(s.Failing), strconv.Itoa(s.Parked), orDash(s.Holder),
 			})
 		}
+	}
+	if shard >= 0 && len(all) == 0 {
+		return usage("--shard is %d, and the outbox has none of that number", shard)
 	}
 	if a.json {
 		return a.printJSON(all)
@@ -153,6 +171,9 @@ func (a *app) outboxFailedCommand() *cobra.Command {
 	})
 	cmd.Flags().Int64Var(&after, "after", 0, "only ids above this one")
 	cmd.Flags().IntVar(&limit, "limit", 100, "how many at most")
+	a.boxCompletions(cmd)
+	offers(cmd, "after")
+	offers(cmd, "limit")
 	a.jsonFlag(cmd)
 	return cmd
 }
@@ -198,128 +219,6 @@ func (a *app) outboxFailed(ctx context.Context, b boxFlags, after int64, limit i
 		a.say("there are more: --after %d", parked[len(parked)-1].ID)
 	}
 	return nil
-}
-
-func (a *app) outboxRetryCommand() *cobra.Command {
-	var b boxFlags
-	var all, yes bool
-	cmd := b.of(&cobra.Command{
-		Use: "retry ID… | --all", Short: "Give parked events back to the relay",
-		Long: "retry appends the events again, behind everything that waits, and deletes what was parked, in one transaction. " +
-			"They keep their ids, so idempotent consumers know them. Events of their keys that were published meanwhile come before them.",
-		Example: "  millrace outbox retry 17 18 --db postgres://app:secret@db/shop\n  millrace outbox retry --all --yes",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ids, err := numbers(args)
-			switch {
-			case err != nil:
-				return err
-			case all == (len(ids) > 0):
-				return usage("name the events by their ids, as `outbox failed` shows them, or give --all")
-			}
-			return a.outboxRetry(cmd.Context(), b, ids, yes)
-		},
-	})
-	cmd.Flags().BoolVar(&all, "all", false, "every parked event")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask before --all")
-	return cmd
-}
-
-func numbers(args []string) ([]int64, error) {
-	ids := make([]int64, len(args))
-	for i, arg := range args {
-		n, err := strconv.ParseInt(arg, 10, 64)
-		if err != nil {
-			return nil, usage("%q is no id; `outbox failed` shows them", arg)
-		}
-		ids[i] = n
-	}
-	return ids, nil
-}
-
-func (a *app) outboxRetry(ctx context.Context, b boxFlags, ids []int64, yes bool) (err error) {
-	d, err := a.open(b.db)
-	if err != nil {
-		return err
-	}
-	defer closing(d.Close, &err)
-	box, err := b.box(ctx, d)
-	if err != nil {
-		return err
-	}
-	var n int
-	if len(ids) > 0 {
-		n, err = box.Retry(ctx, ids...)
-	} else {
-		shards, serr := box.Stats(ctx)
-		if serr != nil {
-			return serr
-		}
-		for _, s := range shards {
-			n += s.Parked
-		}
-		if n == 0 {
-			return a.print("no events were given up")
-		}
-		if err := a.confirm(ctx, yes, "Give "+counted(n, "event")+" back to the relay?"); err != nil {
-			return err
-		}
-		n, err = box.RetryAll(ctx)
-	}
-	// What was done before an error stays done.
-	if perr := a.print("%s given back to the relay", counted(n, "event")); err == nil {
-		err = perr
-	}
-	if err == nil && n < len(ids) {
-		a.say("millrace: %d of the %d ids are not parked", len(ids)-n, len(ids))
-		return errWrong
-	}
-	return err
-}
-
-func (a *app) outboxRebaseCommand() *cobra.Command {
-	var b boxFlags
-	var since when
-	var yes bool
-	cmd := b.of(&cobra.Command{
-		Use: "rebase --since TIME", Short: "Put the relays' places right after a restore on another system",
-		Long: "rebase is for a database that was restored from a dump on another system: the relay's places mean nothing there, and it refuses to run. " +
-			"What was appended since the given time is published again; what is older counts as published. Give a time well before the dump was made: consumers know what they have handled.",
-		Example: "  millrace outbox rebase --since 2026-03-01T04:00:00Z --db postgres://app:secret@db/shop",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if since.IsZero() {
-				return usage("--since is missing; give a time before the dump was made")
-			}
-			return a.outboxRebase(cmd.Context(), b, since.Time, yes)
-		},
-	})
-	cmd.Flags().Var(&since, "since", "what was appended since then is published again: RFC 3339, or 2h for two hours ago")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	return cmd
-}
-
-func (a *app) outboxRebase(ctx context.Context, b boxFlags, since time.Time, yes bool) (err error) {
-	d, err := a.open(b.db)
-	if err != nil {
-		return err
-	}
-	defer closing(d.Close, &err)
-	box, err := b.box(ctx, d)
-	if err != nil {
-		return err
-	}
-	rebaser, ok := box.(outbox.Rebaser)
-	if !ok {
-		return a.print("nothing to do: the places in this outbox move with its data")
-	}
-	question := "Publish what was appended since " + since.UTC().Format(time.RFC3339) + " again, and count what is older as published?"
-	if err := a.confirm(ctx, yes, question); err != nil {
-		return err
-	}
-	if err := rebaser.Rebase(ctx, since); err != nil {
-		return err
-	}
-	return a.print("done; relays go on from %s", since.UTC().Format(time.RFC3339))
 }
 
 // list joins words for a flag's help.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/outbox"
@@ -201,6 +202,58 @@ func TestOutbox(t *testing.T) {
 		}
 		tool(t, "outbox", "failed", "--db", p.url).want(t, 2, "--kind")
 		tool(t, "outbox", "status", "--db", p.url, "--kind", "queue").want(t, 2, "cursor or status")
+	})
+}
+
+// Many are given back in transactions of 500, each told of, in their order; what
+// is parked meanwhile stays, and an interruption leaves the rest parked.
+func TestOutboxRetryOfMany(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, p place) {
+		const n = 1024
+		db := p.open(t)
+		park(t, db, p.store(t, db, "cursor"), 1)
+		others := `shard, topic, message_id, message_key, headers, payload, created_at, attempts, last_error, first_failed_at, failed_at`
+		for have := 1; have < n; have *= 2 {
+			if _, err := db.Exec(fmt.Sprintf(`INSERT INTO outbox_failed (id, %s) SELECT id + %d, %s FROM outbox_failed`, others, have, others)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		at := []string{"--db", p.url, "--json"}
+		parked := func() int {
+			_, parked, _ := sum(t, tool(t, append([]string{"outbox", "status"}, at...)...).want(t, 0))
+			return parked
+		}
+
+		// Somebody at a terminal answers, sees the first step, and presses Ctrl-C.
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		watch := writer(func(line []byte) {
+			if strings.Contains(string(line), "500 of 1024 given back") {
+				cancel()
+			}
+		})
+		stopped := toolWith(ctx, cli.Streams{In: strings.NewReader("y\n"), Asks: true, Err: watch}, append([]string{"outbox", "retry", "--all"}, at...)...).
+			want(t, 130, "the rest is parked", "interrupted")
+		type outcome struct {
+			Asked, Retried int
+			Missing        []int64
+			Error          string
+		}
+		first := read[outcome](t, stopped)
+		if left := parked(); first.Retried < 500 || first.Retried > 1000 || first.Asked != n || first.Error == "" || left != n-first.Retried {
+			t.Errorf("%+v, and %d are parked", first, left)
+		}
+		if strings.Contains(stopped.out, "given back") {
+			t.Errorf("progress on the standard output: %s", stopped.out)
+		}
+		rest := read[outcome](t, tool(t, append([]string{"outbox", "retry", "--all", "--yes"}, at...)...).want(t, 0))
+		if rest.Retried != n-first.Retried || rest.Missing == nil || parked() != 0 {
+			t.Errorf("the rest: %+v, and %d are parked", rest, parked())
+		}
+		missing := read[outcome](t, tool(t, append([]string{"outbox", "retry", "999998", "999999", "999998"}, at...)...).want(t, 1, "2 of the 2 ids"))
+		if missing.Asked != 2 || len(missing.Missing) != 2 || missing.Missing[0] != 999998 {
+			t.Errorf("of ids that are not there: %+v", missing)
+		}
 	})
 }
 

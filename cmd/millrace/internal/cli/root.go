@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +54,8 @@ func isTerminal(f *os.File) bool {
 // app is one run of the tool.
 type app struct {
 	Streams
-	urls    []string // every URL of this run: their secrets are kept out of all errors
+	args    []string
+	urls    []string // every URL of this run: their secrets are kept out of all that is told
 	running bool     // the command line was understood
 	verbose bool
 	json    bool
@@ -70,7 +73,7 @@ var errWrong = errors.New("something is wrong")
 
 // Main runs the tool and returns its exit code.
 func Main(ctx context.Context, args []string, streams Streams) int {
-	a := &app{Streams: streams}
+	a := &app{Streams: streams, args: args, urls: urlsIn(args, streams.Env)}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(a.In)
@@ -94,6 +97,21 @@ func Main(ctx context.Context, args []string, streams Streams) int {
 	return ExitWrong
 }
 
+// urlsIn are the URLs of a command line, wherever in it they stand, and of the
+// environment: an error may quote one that no command has taken for a URL.
+func urlsIn(args []string, env func(string) string) (urls []string) {
+	for _, arg := range args {
+		if flag, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(flag, "-") {
+			arg = value
+		}
+		urls = append(urls, arg)
+	}
+	for _, name := range []string{dbVariable, busVariable, redisVariable} {
+		urls = append(urls, env(name))
+	}
+	return slices.DeleteFunc(urls, func(u string) bool { return !strings.ContainsAny(u, ":@") })
+}
+
 // say tells the person at the terminal something. It goes nowhere else, so an
 // error of writing it has nobody to go to.
 func (a *app) say(format string, args ...any) {
@@ -107,16 +125,33 @@ func (a *app) root() *cobra.Command {
 	root := a.group(&cobra.Command{
 		Use:   "millrace",
 		Short: "The operator's tool of Millrace",
-		Long: "millrace makes tables, looks into the outbox, looks after dead letters, and says what is wrong with a server.\n\n" +
+		Long: "millrace makes tables, looks into the outbox and into waiting rooms, looks after dead letters, says what is wrong with a server, and measures how fast it is.\n\n" +
 			"URLs come by --db, --bus and --redis, or from MILLRACE_DB_URL, MILLRACE_BUS_URL and MILLRACE_REDIS_URL, where the process list does not show them.\n\n" +
 			"Exit codes: 0 done, 1 something is wrong, 2 wrong usage, 130 interrupted.",
 		Example:       "  export MILLRACE_DB_URL=postgres://app:secret@db/shop MILLRACE_BUS_URL=kafka://k1,k2,k3/\n  millrace doctor\n  millrace dlq list dlq.payment",
 		SilenceErrors: true, SilenceUsage: true, Version: version(),
-	}, a.migrateCommand(), a.outboxCommand(), a.dlqCommand(), a.doctorCommand())
+	}, a.migrateCommand(), a.outboxCommand(), a.dlqCommand(), a.queueCommand(), a.doctorCommand(), a.benchCommand())
+	root.AddCommand(a.completionCommand(root))
+	root.InitDefaultHelpCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "help" { // cobra's own
+			cmd.Example = "  millrace help dlq redrive"
+		}
+	}
+	finish(root)
 	root.PersistentPreRun = func(*cobra.Command, []string) { a.running = true }
 	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "say what the transports log")
-	root.CompletionOptions.HiddenDefaultCmd = true
 	return root
+}
+
+// finish keeps shells from offering file names where no command takes any.
+func finish(cmd *cobra.Command) {
+	if cmd.ValidArgsFunction == nil {
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	for _, under := range cmd.Commands() {
+		finish(under)
+	}
 }
 
 // version is what the binary was built of.

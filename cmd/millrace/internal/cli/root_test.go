@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,8 @@ var commands = []string{
 	"", "migrate", "migrate print", "migrate up", "migrate status",
 	"outbox", "outbox status", "outbox failed", "outbox retry", "outbox rebase", "outbox debezium",
 	"dlq", "dlq list", "dlq show", "dlq edit", "dlq redrive", "dlq drop", "doctor",
+	"queue", "queue status", "queue threshold", "bench",
+	"completion", "completion bash", "completion zsh", "completion fish", "completion powershell",
 }
 
 func TestHelp(t *testing.T) {
@@ -69,15 +72,37 @@ func TestUsage(t *testing.T) {
 		"migrate print --dialect mysql --layout x":        "Layout",
 		"migrate print extra --dialect mysql":             "unknown command",
 		"outbox failed --db sqlite://x --limit 0":         "--limit is 0",
-		"doctor":                            "nothing to look at",
-		"doctor sqlite://x --timeout 0s":    "--timeout is 0s",
-		"doctor sqlite://x --package queue": `"queue" has no tables`,
+		"outbox status --db sqlite://x --shard -1":        "--shard is -1",
+		"queue":                                          "a command is missing",
+		"queue status":                                   "give --redis, or set MILLRACE_REDIS_URL",
+		"queue status --redis embedded://":               "another one",
+		"queue status --redis http://x":                  "neither redis nor rediss",
+		"queue status --redis redis://x --prefix {":      "brace",
+		"queue threshold --redis redis://x":              "name the event",
+		"queue threshold e --redis redis://x -5":         `threshold is "-5"`,
+		"queue threshold e -5":                           `threshold is "-5"`,
+		"queue threshold e -x":                           "unknown shorthand flag",
+		"queue threshold e many --redis redis://x":       `threshold is "many"`,
+		"queue threshold e 1 2 --redis redis://x":        `"2" is too much`,
+		"queue threshold e 1000000001 --redis redis://x": "1000000000",
+		"bench":                               "nothing to measure",
+		"bench --db sqlite://x --seconds 0":   "--seconds is 0",
+		"bench --db sqlite://x --seconds 61":  "--seconds is 61",
+		"bench --db sqlite://x --size 65537":  "--size is 65537",
+		"bench --db sqlite://x --callers 0":   "--callers 0",
+		"bench --db sqlite://x --name A;DROP": `--name is "A;DROP"`,
+		"bench sqlite://x":                    "unknown command",
+		"completion":                          "a command is missing",
+		"completion csh":                      `no command "csh"`,
+		"doctor":                              "nothing to look at",
+		"doctor sqlite://x --timeout 0s":      "--timeout is 0s",
+		"doctor sqlite://x --package queue":   `"queue" has no tables`,
 	} {
 		got := tool(t, strings.Fields(line)...).want(t, 2, want)
 		if !strings.Contains(got.err, "--help' for its usage") {
 			t.Errorf("%q: no hint at the help in %s", line, got.err)
 		}
-		if line != "" && line != "dlq" && got.out != "" {
+		if !strings.Contains(want, "a command is missing") && got.out != "" {
 			t.Errorf("%q: an error on the standard output: %s", line, got.out)
 		}
 	}
@@ -90,8 +115,9 @@ func TestUsage(t *testing.T) {
 // one that is refused, and one that makes the URL malformed.
 func TestNoCredentials(t *testing.T) {
 	lines := map[string][]string{
-		"--db":  {"migrate up", "migrate status", "outbox status", "outbox retry 1", "doctor --timeout 1s"},
-		"--bus": {"dlq list t", "dlq redrive t --all", "-v dlq show t 1", "doctor --timeout 1s"},
+		"--db":    {"migrate up", "migrate status", "outbox status", "outbox retry 1", "doctor --timeout 1s --json", "bench --seconds 1 --json"},
+		"--bus":   {"dlq list t", "dlq redrive t --all", "-v dlq show t 1", "doctor --timeout 1s", "-v bench --seconds 1"},
+		"--redis": {"queue status", "queue threshold e 5 --json", "doctor --timeout 1s --json", "bench --seconds 1 --json"},
 	}
 	for _, secret := range []string{"gehe1m-w0rt", "s3cr+t/%25%zz"} {
 		who := "app:" + secret + "@"
@@ -101,6 +127,9 @@ func TestNoCredentials(t *testing.T) {
 			"--bus": {"postgres://" + who + "127.0.0.1:1/shop", "mysql://" + who + "127.0.0.1:1/shop", "amqp://" + who + "127.0.0.1:1/",
 				"redis://" + who + "127.0.0.1:1/0", "kafka://" + who + "127.0.0.1:1/?sasl=plain", "kafka://" + who + "127.0.0.1:1/",
 				"sqs://" + who + "eu/?endpoint=http://127.0.0.1:1", "app:" + secret + "@kafka", "oracle://" + who + "x"},
+			"--redis": {"redis://:" + secret + "@127.0.0.1:1/0", "redis://" + who + "127.0.0.1:1/0", "redis://" + secret + "@127.0.0.1:1/0",
+				"rediss://:" + secret + "@127.0.0.1:1/0", "redis://127.0.0.1:1/0?password=" + secret, "redis://:" + secret + "@[::1/0",
+				"redis://127.0.0.1:1/0?api_token=" + secret + "&client_secret=" + secret},
 		}
 		if name := "MILLRACE_MARIADB_URL"; os.Getenv(name) != "" {
 			u, err := url.Parse(os.Getenv(name))
@@ -120,14 +149,21 @@ func TestNoCredentials(t *testing.T) {
 			for i, u := range all {
 				t.Run(fmt.Sprint(flag, i, secret[:1]), func(t *testing.T) {
 					t.Parallel()
-					for _, line := range lines[flag] {
-						got := tool(t, append(strings.Fields(line), flag, u)...)
-						if got.code == 0 {
-							t.Errorf("%s %s works", line, u)
+					for n, line := range lines[flag] {
+						words := strings.Fields(line)
+						forms := [][]string{append(slices.Clone(words), flag, u)}
+						if n == 0 { // also as one word, and where no URL belongs
+							forms = append(forms, append(slices.Clone(words), flag+"="+u), append(slices.Clone(words), u))
 						}
-						for _, part := range []string{secret, secret[:4]} {
-							if strings.Contains(got.out+got.err, part) {
-								t.Errorf("%s with %s shows the password:\n%s%s", line, u, got.out, got.err)
+						for _, args := range forms {
+							got := tool(t, args...)
+							if got.code == 0 {
+								t.Errorf("%q works", args)
+							}
+							for _, part := range []string{secret, secret[:4]} {
+								if strings.Contains(got.out+got.err, part) {
+									t.Errorf("%q shows the password:\n%s%s", args, got.out, got.err)
+								}
 							}
 						}
 					}

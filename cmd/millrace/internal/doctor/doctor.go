@@ -69,16 +69,19 @@ func Examine(ctx context.Context, targets []Target, cfg Config) []Result {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 5 * time.Second
 	}
-	results := make([]Result, len(targets))
+	examinations := make([]*examination, len(targets))
 	var all sync.WaitGroup
 	for i, t := range targets {
-		all.Go(func() {
-			e := &examination{Config: cfg, target: t}
-			e.examine(ctx)
-			results[i] = Result{redact.URL(t.URL), t.Purpose, e.findings}
-		})
+		e := &examination{Config: cfg, target: t, findings: []Finding{}}
+		examinations[i] = e
+		all.Go(func() { e.examine(ctx) })
 	}
 	all.Wait()
+	compareClocks(examinations)
+	results := make([]Result, len(targets))
+	for i, e := range examinations {
+		results[i] = Result{e.shown(), e.target.Purpose, e.findings}
+	}
 	return results
 }
 
@@ -87,7 +90,11 @@ type examination struct {
 	Config
 	target   Target
 	findings []Finding
+	clocks   []reading
 }
+
+// shown is the target's URL without what opens doors.
+func (e *examination) shown() string { return redact.URL(e.target.URL) }
 
 func (e *examination) add(level Level, check, text, fix string) {
 	e.findings = append(e.findings, Finding{level, check, text, fix})
@@ -147,21 +154,4 @@ func (e *examination) forTransport() bool {
 }
 func (e *examination) forDatabase() bool {
 	return e.target.Purpose == Database || e.target.Purpose == Any
-}
-
-// clock compares the server's clock with ours. A question has read it somewhere
-// between its begin and its answer.
-func (e *examination) clock(server time.Time, l lap) {
-	trip := l.answered.Sub(l.asked)
-	behind := l.asked.Add(trip / 2).Sub(server)
-	if behind.Abs()-trip/2 <= time.Second {
-		e.ok("clock", "its clock and ours agree within %s", max(behind.Abs(), trip/2, time.Millisecond).Round(time.Millisecond))
-		return
-	}
-	word := "behind"
-	if behind < 0 {
-		word = "ahead of"
-	}
-	e.add(Warning, "clock", fmt.Sprintf("its clock is %s %s ours", behind.Abs().Round(10*time.Millisecond), word),
-		"run NTP (chrony, systemd-timesyncd) on both machines: ages, retention and the end of tokens are off by as much")
 }

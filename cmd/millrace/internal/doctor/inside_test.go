@@ -85,21 +85,32 @@ func TestRedisSettings(t *testing.T) {
 		{"evicted_keys", "7", "warning evicted"},
 		{"aof_enabled", "0", "error appendonly"},
 		{"aof_last_write_status", "err", "error appendonly"},
+		{"appendfsync", "always", ""},
+		{"appendfsync", "everysec", ""},
+		{"appendfsync", "no", "warning appendfsync"},
+		{"role", "slave", ""}, // said elsewhere
+		{"connected_slaves", "2", "warning replicas"},
 		{"rdb_last_bgsave_status", "err", "warning save"},
 	} {
 		info := map[string]string{}
 		for k, v := range good {
 			info[k] = v
 		}
+		info["role"], info["connected_slaves"] = "master", "0"
 		info[c.field] = c.value
 		got := found(func(e *examination) {
 			e.target.Purpose = Transport
 			e.redisMemory("", info)
 			e.redisDisk("", info)
+			e.redisReplicas("", info)
 		})
 		if got != c.want {
 			t.Errorf("with %s=%s found %q, want %q", c.field, c.value, got, c.want)
 		}
+	}
+	guarded := map[string]string{"role": "master", "connected_slaves": "2", "min_slaves_good_slaves": "2"}
+	if got := found(func(e *examination) { e.redisReplicas("", guarded) }); got != "" {
+		t.Errorf("with min-replicas-to-write found %q", got)
 	}
 	full := map[string]string{"maxmemory_policy": "noeviction", "maxmemory": "100", "used_memory": "95"}
 	if got := found(func(e *examination) { e.redisMemory("", full) }); got != "warning memory" {
@@ -121,9 +132,41 @@ func TestClock(t *testing.T) {
 		{2 * time.Second, 3 * time.Second, ""}, // a slow answer may have been read at any time
 		{6 * time.Second, 3 * time.Second, "warning clock"},
 	} {
-		got := found(func(e *examination) { e.clock(now.Add(c.server), lap{now, now.Add(c.took)}) })
+		got := found(func(e *examination) { e.clock("", now.Add(c.server), lap{now, now.Add(c.took)}) })
 		if got != c.want {
 			t.Errorf("a clock %s away, after %s: %q, want %q", c.server, c.took, got, c.want)
+		}
+	}
+}
+
+// Servers whose clocks are each near enough to ours may be too far from each other.
+func TestClocksOfServers(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		ahead []time.Duration
+		want  string // of the last
+	}{
+		{[]time.Duration{0, 900 * time.Millisecond}, ""},
+		{[]time.Duration{-600 * time.Millisecond, 0, 700 * time.Millisecond}, "its clock is 1.3s ahead of that of redis://a"},
+		{[]time.Duration{-5 * time.Second, 900 * time.Millisecond}, ""}, // said of the first already
+		{[]time.Duration{100 * time.Millisecond}, ""},
+	} {
+		var all []*examination
+		for i, ahead := range c.ahead {
+			e := &examination{target: Target{URL: "redis://" + string(rune('a'+i))}}
+			e.clock("", now.Add(ahead), lap{now, now})
+			e.findings = nil
+			all = append(all, e)
+		}
+		compareClocks(all)
+		got := ""
+		for _, e := range all {
+			for _, f := range e.findings {
+				got += f.Text
+			}
+		}
+		if got != c.want {
+			t.Errorf("clocks ahead by %v: %q, want %q", c.ahead, got, c.want)
 		}
 	}
 }

@@ -132,7 +132,7 @@ func (e *examination) mysqlServer(ctx context.Context, db *sql.DB, u *url.URL) {
 		_, password := u.User.Password()
 		e.exposed(u.Hostname(), password, "give the server a certificate, and use tls=true")
 	}
-	e.clock(s.now, s.lap)
+	e.clock("", s.now, s.lap)
 }
 
 func (e *examination) judgeMySQL(s mysqlState) {

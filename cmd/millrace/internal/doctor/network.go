@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"syscall"
-	"time"
 )
 
 // reach connects to each address and hangs up. It reports whether one of them
@@ -126,11 +125,6 @@ func isLocal(host string) bool {
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsLoopback()
 }
-
-// lap measures one question.
-type lap struct{ asked, answered time.Time }
-
-func (l lap) took() time.Duration { return l.answered.Sub(l.asked).Round(100 * time.Microsecond) }
 
 // crowded warns of connections that will soon be used up.
 func (e *examination) crowded(used, most int, fix string) {

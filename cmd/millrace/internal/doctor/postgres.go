@@ -119,7 +119,7 @@ func (e *examination) postgresServer(ctx context.Context, db *sql.DB, cfg *pgx.C
 	if !s.encrypted {
 		e.exposed(cfg.Host, cfg.Password != "", "turn ssl on in postgresql.conf, and use sslmode=verify-full")
 	}
-	e.clock(s.now, s.lap)
+	e.clock("", s.now, s.lap)
 }
 
 func (e *examination) judgePostgres(s postgresState) {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -35,9 +34,7 @@ func (e *examination) redis(ctx context.Context, u *url.URL) {
 		return
 	}
 	asking, cancel := e.within(ctx)
-	began := time.Now()
-	now, err := client.Time(asking).Result()
-	l := lap{began, time.Now()}
+	err = client.Ping(asking).Err()
 	cancel()
 	if err != nil {
 		e.redisRefused(strings.Join(addresses, ", "), err)
@@ -55,7 +52,6 @@ func (e *examination) redis(ctx context.Context, u *url.URL) {
 		_, password := u.User.Password()
 		e.exposed(hostOf(addresses[0]), password, "turn TLS on in Redis, and use rediss://")
 	}
-	e.clock(now, l)
 }
 
 func hostOf(address string) string {
@@ -119,73 +115,6 @@ func (e *examination) redisCluster(ctx context.Context, client *redis.ClusterCli
 	slices.SortFunc(masters, func(a, b *redis.Client) int { return strings.Compare(a.Options().Addr, b.Options().Addr) })
 	for _, master := range masters {
 		e.redisNode(ctx, master.Options().Addr+": ", master)
-	}
-}
-
-// redisNode asks one server about itself.
-func (e *examination) redisNode(ctx context.Context, which string, node *redis.Client) bool {
-	asking, cancel := e.within(ctx)
-	defer cancel()
-	began := time.Now()
-	text, err := node.Info(asking).Result()
-	took := time.Since(began)
-	if err != nil {
-		e.redisRefused(node.Options().Addr, err)
-		return false
-	}
-	info := fieldsOf(text)
-	version := info["redis_version"]
-	if versionOf(version) < 70000 {
-		e.add(Error, "version", which+"Redis "+version+" is too old", "upgrade to 7.0 or newer")
-	} else {
-		e.ok("version", "%sRedis %s, %s away", which, version, took.Round(100*time.Microsecond))
-	}
-	if info["role"] == "slave" {
-		e.add(Error, "writable", which+"the server is a replica and takes no writes", "connect to the master")
-	}
-	e.redisMemory(which, info)
-	e.redisDisk(which, info)
-	return true
-}
-
-// redisMemory looks whether Redis throws away what nobody has deleted.
-func (e *examination) redisMemory(which string, info map[string]string) {
-	policy := info["maxmemory_policy"]
-	switch {
-	case policy != "noeviction":
-		bound := ""
-		if info["maxmemory"] == "0" {
-			bound = "; no maxmemory is set yet, so it has not begun"
-		}
-		e.add(Error, "maxmemory-policy", which+"maxmemory-policy is "+policy+": when memory is short Redis throws away leases, queues and messages"+bound,
-			"CONFIG SET maxmemory-policy noeviction, and in redis.conf; keep caches on a server of their own")
-	default:
-		e.ok("maxmemory-policy", "%snothing is thrown away when memory is short", which)
-	}
-	if n := info["evicted_keys"]; n != "" && n != "0" {
-		e.add(Warning, "evicted", which+n+" keys were thrown away since the server started", "raise maxmemory, or keep caches on a server of their own")
-	}
-	used, _ := strconv.ParseFloat(info["used_memory"], 64)
-	most, _ := strconv.ParseFloat(info["maxmemory"], 64)
-	if most > 0 && used > 0.9*most {
-		e.add(Warning, "memory", fmt.Sprintf("%s%.0f %% of maxmemory is used; at 100 %% every write fails", which, 100*used/most), "raise maxmemory, or shorten retentions")
-	}
-}
-
-// redisDisk looks whether a restart loses anything.
-func (e *examination) redisDisk(which string, info map[string]string) {
-	switch {
-	case info["aof_enabled"] == "1" && info["aof_last_write_status"] == "err":
-		e.add(Error, "appendonly", which+"the append-only file cannot be written", "free space on its disk; Redis takes no writes until then")
-	case info["aof_enabled"] == "1":
-		e.ok("appendonly", "%swhat was written survives a restart; the last second may not survive a crash of the machine, unless appendfsync is always", which)
-	case e.forTransport():
-		e.add(Error, "appendonly", which+"appendonly is off: a restart loses messages that were published", "CONFIG SET appendonly yes, and in redis.conf")
-	default:
-		e.add(Warning, "appendonly", which+"appendonly is off: a restart loses waiting rooms, leases and idempotency keys", "CONFIG SET appendonly yes, and in redis.conf")
-	}
-	if info["rdb_last_bgsave_status"] == "err" {
-		e.add(Warning, "save", which+"the last snapshot failed", "free space on its disk, or memory to fork; with stop-writes-on-bgsave-error Redis takes no writes")
 	}
 }
 

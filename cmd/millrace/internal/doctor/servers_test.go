@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/doctor"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -83,6 +85,41 @@ func TestSettings(t *testing.T) {
 			r := examine(t, purpose, "redis://"+address+"/0")
 			want(t, r, doctor.Error, "maxmemory-policy", "allkeys-lru")
 			want(t, r, level, "appendonly", "a restart loses")
+		}
+		careless := redisServer(t, "--appendonly", "yes", "--appendfsync", "no")
+		want(t, examine(t, doctor.Redis, "redis://"+careless+"/0"), doctor.Warning, "appendfsync", "appendfsync is no")
+		careful := redisServer(t, "--appendonly", "yes", "--appendfsync", "always")
+		want(t, examine(t, doctor.Redis, "redis://"+careful+"/0"), doctor.OK, "appendonly", "and a crash of the machine")
+		bound := redisServer(t, "--appendonly", "yes")
+		admin := redis.NewClient(&redis.Options{Addr: bound})
+		defer admin.Close()
+		if err := admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">r1ght-w0rd", "~*", "+@all", "-@scripting").Err(); err != nil {
+			t.Fatal(err)
+		}
+		r := examine(t, doctor.Redis, "redis://app:r1ght-w0rd@"+bound+"/0")
+		want(t, r, doctor.Error, "scripts", "may not run scripts")
+	})
+	t.Run("replicas", func(t *testing.T) {
+		master := redisServer(t, "--appendonly", "yes")
+		replica := redisServer(t, "--appendonly", "yes", "--replicaof", strings.Replace(master, ":", " ", 1))
+		client := redis.NewClient(&redis.Options{Addr: master})
+		defer client.Close()
+		for deadline := time.Now().Add(20 * time.Second); ; {
+			info, err := client.Info(t.Context(), "replication").Result()
+			if err == nil && strings.Contains(info, "connected_slaves:1") {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("no replica comes: %v", err)
+			}
+		}
+		want(t, examine(t, doctor.Redis, "redis://"+master+"/0"), doctor.Warning, "replicas", "takes writes when its replicas are gone")
+		want(t, examine(t, doctor.Redis, "redis://"+replica+"/0"), doctor.Error, "writable", "is a replica")
+		if err := client.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err(); err != nil {
+			t.Fatal(err)
+		}
+		if r := examine(t, doctor.Redis, "redis://"+master+"/0"); says(r, doctor.Warning, "replicas", "") {
+			t.Errorf("with min-replicas-to-write: %+v", r)
 		}
 	})
 	t.Run("postgres", func(t *testing.T) {

@@ -106,11 +106,11 @@ func (e *examination) outboxes(ctx context.Context, d *database.Database) {
 			}
 		}
 		if parked > 0 {
-			e.add(Warning, "outbox", fmt.Sprintf("%d events of the outbox (%s) were given up", parked, kind),
+			e.add(Warning, "outbox", fmt.Sprintf("events of the outbox (%s) that were given up: %d", kind, parked),
 				"millrace outbox failed says why; millrace outbox retry gives them back")
 		}
 		if waiting > 0 {
-			e.add(Warning, "outbox", fmt.Sprintf("%d events wait in the outbox (%s) and no relay has the lease", waiting, kind), "start a relay")
+			e.add(Warning, "outbox", fmt.Sprintf("no relay has the lease of the outbox (%s), and events wait: %d", kind, waiting), "start a relay")
 		}
 	}
 }

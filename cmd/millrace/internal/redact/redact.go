@@ -4,6 +4,7 @@ package redact
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -77,27 +78,46 @@ func replaceWords(text, s string) string {
 
 func word(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// secretsOf returns the secrets of a URL, as they are written and as they mean.
+// secretsOf returns the secrets of a URL, as they are written, as they mean, and
+// as an error quotes them.
 func secretsOf(raw string) (secrets []string) {
 	add := func(s string) {
-		secrets = append(secrets, s)
+		forms := []string{s}
 		for _, decode := range []func(string) (string, error){url.PathUnescape, url.QueryUnescape} {
 			if decoded, err := decode(s); err == nil && decoded != s {
-				secrets = append(secrets, decoded)
+				forms = append(forms, decoded)
 			}
 		}
+		for _, form := range forms {
+			quoted := strconv.Quote(form)
+			secrets = append(secrets, form, quoted[1:len(quoted)-1])
+		}
 	}
-	_, rest, ok := strings.Cut(raw, "://")
-	if !ok || isFile(raw) {
+	scheme, rest, ok := strings.Cut(raw, "://")
+	if !ok {
+		scheme, rest = "", raw
+	}
+	if isFile(raw) {
 		return nil
 	}
 	if at := strings.LastIndex(rest, "@"); at >= 0 {
-		if _, password, ok := strings.Cut(rest[:at], ":"); ok {
+		user, password, both := strings.Cut(rest[:at], ":")
+		switch {
+		case both:
 			add(password)
+			// A password with one of these unescaped ends there for a parser, which
+			// then quotes a part of it as a port, a path or an escape.
+			for _, part := range strings.FieldsFunc(password, func(r rune) bool { return strings.ContainsRune("/?#@:%", r) }) {
+				if len(part) > 2 {
+					add(part)
+				}
+			}
+		case strings.HasPrefix(scheme, "redis"):
+			add(user) // redis://password@host is a common slip for redis://:password@host
 		}
 	}
 	if _, query, ok := strings.Cut(rest, "?"); ok {
-		for pair := range strings.SplitSeq(query, "&") {
+		for pair := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == ';' }) {
 			if name, value, ok := strings.Cut(pair, "="); ok && secret(name) {
 				add(value)
 			}
@@ -109,7 +129,7 @@ func secretsOf(raw string) (secrets []string) {
 // secret reports whether a parameter of this name is one.
 func secret(name string) bool {
 	name = strings.ToLower(name)
-	return slices.ContainsFunc([]string{"pass", "secret", "token", "credential"}, func(part string) bool {
+	return slices.ContainsFunc([]string{"pass", "pwd", "secret", "token", "credential", "auth", "api_key", "apikey", "access_key"}, func(part string) bool {
 		return strings.Contains(name, part)
 	})
 }

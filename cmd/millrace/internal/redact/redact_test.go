@@ -1,6 +1,7 @@
 package redact_test
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
@@ -50,5 +51,45 @@ func TestShortSecrets(t *testing.T) {
 	got := redact.Text(`dial a:b@db: "b", b; bus b refused by b`, "postgres://a:b@db/shop")
 	if want := `dial a:xxxxx@db: "xxxxx", xxxxx; bus xxxxx refused by xxxxx`; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// What a parser or a driver makes of a URL is hidden too: a part of a password that
+// it takes for a port or a path, a quoted one, a user that was meant as a password,
+// and what stands in parameters.
+func TestWhatErrorsQuote(t *testing.T) {
+	for _, c := range []struct{ raw, text, want string }{
+		{"redis://:geheim@h/0", `dial geheim: "geheim"`, `dial xxxxx: "xxxxx"`},
+		{"redis://geheim@h/0", "user geheim is unknown", "user xxxxx is unknown"},
+		{"postgres://app@h/0", "user app is unknown", "user app is unknown"},
+		{"postgres://app:gehe1m/w0rt@h/x", `invalid port ":gehe1m" after host, path /w0rt@h`, `invalid port ":xxxxx" after host, path /xxxxx@h`},
+		{"postgres://app:ge\"he\\im@h/x", `parse "postgres://app:ge\"he\\im@h/x"`, `parse "postgres://app:xxxxx@h/x"`},
+		{"app:geheim@kafka", `there is no command "app:geheim@kafka"`, `there is no command "app:xxxxx@kafka"`},
+		{"kafka://h/?sasl=plain&Client_Secret=gehe1m&api_token=t0ken1;pwd=w0rt99", "gehe1m t0ken1 w0rt99 plain", "xxxxx xxxxx xxxxx plain"},
+		{"2026-03-01T19:00:00Z", "since 2026-03-01T19:00:00Z", "since 2026-03-01T19:00:00Z"},
+	} {
+		if got := redact.Text(c.text, c.raw); got != c.want {
+			t.Errorf("with %s: %s, want %s", c.raw, got, c.want)
+		}
+	}
+}
+
+// No way of failing to parse a URL shows its password.
+func TestParseErrors(t *testing.T) {
+	for _, tail := range []string{"%zz", "/", "?", "#", "[", " ", ":", "\x7f", `"`, `\`, "@", "%2"} {
+		for _, secret := range []string{"gehe1m" + tail + "w0rt99", tail + "gehe1m", "gehe1m" + tail} {
+			for _, raw := range []string{
+				"postgres://app:" + secret + "@db:5432/x", "redis://:" + secret + "@db/0", "kafka://app:" + secret + "@[::1/", "amqp://app:" + secret + "@h:port/",
+			} {
+				_, err := url.Parse(raw)
+				if err == nil {
+					continue
+				}
+				got := redact.Text(err.Error(), raw)
+				if strings.Contains(got, "gehe1m") || strings.Contains(got, "w0rt99") {
+					t.Errorf("%q: %s", raw, got)
+				}
+			}
+		}
 	}
 }

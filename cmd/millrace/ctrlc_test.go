@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+// TestCtrlCBench interrupts a long benchmark in a process of its own: it ends with
+// 130, shows what it has measured, and leaves nothing behind.
+func TestCtrlCBench(t *testing.T) {
+	dir := t.TempDir()
+	for name, place := range map[string]struct {
+		flag string
+		url  func() string
+		at   string // the step at which Ctrl-C is pressed
+		left func(t *testing.T, url string) bool
+	}{
+		"sqlite": {"--db", func() string { return "sqlite://" + filepath.Join(dir, "app.db") }, "appending events", func(t *testing.T, _ string) bool {
+			left, err := os.ReadDir(dir)
+			return err != nil || len(left) > 0
+		}},
+		"postgres": {"--db", func() string { return servicetest.PostgresURL(t) }, "appending events", func(t *testing.T, url string) bool {
+			db, err := pgdb.Open(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			var there bool
+			if err := db.QueryRow(`SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = 'bench_ctrlc')`).Scan(&there); err != nil {
+				t.Fatal(err)
+			}
+			return there
+		}},
+		"redis": {"--redis", func() string { return servicetest.Redis(t) }, "asking the limiter, 64 at a time", func(t *testing.T, url string) bool {
+			client, err := redisdb.Open(url, redisdb.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			n, err := client.Exists(t.Context(), "{bench_ctrlc}:running", "{bench_ctrlc}:global", "{bench_ctrlc}:low_cap").Result()
+			return err != nil || n > 0
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url := place.url()
+			seconds := "60"
+			if name == "redis" { // the first of its two parts is to end
+				seconds = "2"
+			}
+			cmd := millrace("bench", place.flag, url, "--seconds", seconds, "--name", "bench_ctrlc")
+			code, out, errs := interruptAt(t, cmd, place.at)
+			if code != 130 || !strings.Contains(errs, "interrupted") || !strings.Contains(errs, "removed ") {
+				t.Errorf("it ends with %d and says %s\n%s", code, out, errs)
+			}
+			if name == "redis" && !strings.Contains(out, "1 caller") {
+				t.Errorf("it does not show what it has measured: %s", out)
+			}
+			if place.left(t, url) {
+				t.Error("something is left behind")
+			}
+		})
+	}
+}
+
+// interruptAt presses Ctrl-C when a program says something on its standard error.
+func interruptAt(t *testing.T, cmd *exec.Cmd, words string) (exit int, out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout = &stdout
+	says, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// It is killed with the test, whatever it does with a signal.
+	stop := context.AfterFunc(t.Context(), func() { _ = cmd.Process.Kill() })
+	defer stop()
+	lines := bufio.NewScanner(io.TeeReader(says, &stderr))
+	pressed := false
+	for lines.Scan() {
+		if !pressed && strings.Contains(lines.Text(), words) {
+			pressed = true
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	exit = code(t, cmd.Wait())
+	if !pressed {
+		t.Fatalf("it never says %q, and ends with %d: %s", words, exit, &stderr)
+	}
+	return exit, stdout.String(), stderr.String()
+}

@@ -1,0 +1,79 @@
+package bench
+
+import (
+	"fmt"
+	"log/slog"
+	"regexp"
+	"time"
+)
+
+// Config of a measurement. The zero value works.
+type Config struct {
+	// Window is how long each part of a measurement goes on: 3 s by default, 1 s to
+	// a minute. A longer one evens out what else the server does, and puts more
+	// load on it.
+	Window time.Duration
+	// Size of a payload in bytes; 500 by default, up to 64 KiB.
+	Size int
+	// Callers at a time; 16 by default, up to 256. Of a limiter it is four times as
+	// many, since calls of one process share round trips.
+	Callers int
+	// Name of all that is made; millrace_bench by default. Lower-case letters,
+	// digits and _, so that it fits everywhere.
+	Name string
+	// Step is told what begins, and Progress how far it is; nil for nobody.
+	Step     func(text string)
+	Progress func(text string)
+	// Logger of the transports; silent when nil.
+	Logger *slog.Logger
+}
+
+// The bounds of what is written, whatever the speed of the server.
+const (
+	maxRows     = 200_000
+	maxMessages = 200_000
+	paced       = 100 // per second, where latency is measured
+)
+
+func (c Config) withDefaults() Config {
+	if c.Window == 0 {
+		c.Window = 3 * time.Second
+	}
+	if c.Size == 0 {
+		c.Size = 500
+	}
+	if c.Callers == 0 {
+		c.Callers = 16
+	}
+	if c.Name == "" {
+		c.Name = "millrace_bench"
+	}
+	if c.Step == nil {
+		c.Step = func(string) {}
+	}
+	if c.Progress == nil {
+		c.Progress = func(string) {}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+var plainName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
+
+// Validate says what is wrong with a configuration, by the names of the flags.
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	switch {
+	case c.Window < time.Second || c.Window > time.Minute:
+		return fmt.Errorf("--seconds is %g; give 1 to 60", c.Window.Seconds())
+	case c.Size < 0 || c.Size > 64<<10:
+		return fmt.Errorf("--size is %d; give 1 to 65536 bytes", c.Size)
+	case c.Callers < 1 || c.Callers > 256:
+		return fmt.Errorf("--callers is %d; give 1 to 256", c.Callers)
+	case !plainName.MatchString(c.Name):
+		return fmt.Errorf("--name is %q; give up to 40 lower-case letters, digits and _, beginning with a letter", c.Name)
+	}
+	return nil
+}

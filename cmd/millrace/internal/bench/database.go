@@ -1,0 +1,105 @@
+package bench
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
+)
+
+// inDatabase makes a schema, a database or a file.
+func (c Config) inDatabase(rawURL string) func(context.Context) (*place, error) {
+	return func(ctx context.Context) (*place, error) {
+		dialect, err := database.DialectOf(rawURL)
+		if err != nil {
+			return nil, err
+		}
+		u, err := url.Parse(rawURL)
+		if err != nil {
+			return nil, errors.New("the URL is malformed; percent-encode special characters in user and password")
+		}
+		switch dialect {
+		case database.Postgres:
+			q := u.Query()
+			q.Set("search_path", c.Name)
+			u.RawQuery = q.Encode()
+			return c.onServer(ctx, rawURL, u.String(), "schema "+c.Name, `CREATE SCHEMA `+c.Name, `DROP SCHEMA `+c.Name+` CASCADE`)
+		case database.MySQL:
+			u.Path, u.RawPath = "/"+c.Name, ""
+			return c.onServer(ctx, rawURL, u.String(), "database "+c.Name, `CREATE DATABASE `+c.Name, `DROP DATABASE `+c.Name)
+		}
+		return c.inFile(rawURL)
+	}
+}
+
+// onServer makes a place by a statement, which fails when it is there.
+func (c Config) onServer(ctx context.Context, rawURL, inside, what, create, drop string) (*place, error) {
+	run := func(ctx context.Context, statement string) (err error) {
+		d, err := database.Open(rawURL, false)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, d.Close()) }()
+		_, err = d.DB.ExecContext(ctx, statement)
+		return err
+	}
+	if err := run(ctx, create); err != nil {
+		var pg *pgconn.PgError
+		var my *mysql.MySQLError
+		switch {
+		case errors.As(err, &pg) && (pg.Code == "42P06" || pg.Code == "23505"), errors.As(err, &my) && my.Number == 1007:
+			return nil, taken("the "+what, drop)
+		case errors.As(err, &pg) && pg.Code == "42501", errors.As(err, &my) && my.Number == 1044:
+			return nil, fmt.Errorf("this user may not make the %s, and the benchmark works nowhere else; grant it: %w", what, err)
+		}
+		return nil, err
+	}
+	return &place{url: inside, what: "the " + what, remove: func(ctx context.Context) error { return run(ctx, drop) }}, nil
+}
+
+// inFile makes a file beside that of the URL, on the same disk.
+func (c Config) inFile(rawURL string) (*place, error) {
+	path, err := database.Path(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	path, err = filepath.Abs(filepath.Join(filepath.Dir(path), c.Name+".db"))
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil, taken("the file "+path, "rm "+path+"*")
+	case err != nil:
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	inside := url.URL{Scheme: "sqlite", Path: filepath.ToSlash(path)}
+	if u, err := url.Parse(rawURL); err == nil {
+		inside.RawQuery = u.RawQuery
+	}
+	return &place{url: inside.String(), what: "the file " + path, remove: func(context.Context) error {
+		var errs []error
+		for _, name := range []string{path, path + "-wal", path + "-shm"} {
+			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, err)
+			}
+		}
+		return errors.Join(errs...)
+	}}, nil
+}
+
+// rollback ends a transaction that was not committed.
+func rollback(tx *sql.Tx) { _ = tx.Rollback() } // its error adds nothing to that of the work

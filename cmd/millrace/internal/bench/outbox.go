@@ -1,0 +1,238 @@
+package bench
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/mysqloutbox"
+	"github.com/millrace-go/millrace/outbox/pgoutbox"
+	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// OutboxResult is how fast an outbox was. What was not measured is 0, or null.
+type OutboxResult struct {
+	Appended  int64    `json:"appended"` // rows
+	AppendPS  float64  `json:"appendPerSecond"`
+	Drained   int64    `json:"drained"`
+	DrainPS   float64  `json:"drainPerSecond"`
+	ToPublish *Latency `json:"commitToPublish"`
+}
+
+// Outbox measures the cursor outbox in the database of a URL. The result holds
+// what was measured before an error.
+func Outbox(ctx context.Context, rawURL string, cfg Config) (r OutboxResult, err error) {
+	if err := cfg.Validate(); err != nil {
+		return r, err
+	}
+	cfg = cfg.withDefaults()
+	err = cfg.in(ctx, cfg.inDatabase(rawURL), func(ctx context.Context, p *place) error {
+		d, err := database.Open(p.url, true)
+		if err != nil {
+			return err
+		}
+		b, err := cfg.newBox(d)
+		if err == nil {
+			err = b.store.Migrate(ctx)
+		}
+		if err == nil {
+			err = b.measure(ctx, &r)
+		}
+		return errors.Join(err, d.Close())
+	})
+	return r, err
+}
+
+// box is an outbox under measurement.
+type box struct {
+	Config
+	db    *sql.DB
+	store interface {
+		outbox.Store
+		Migrate(context.Context) error
+	}
+	outbox *outbox.Outbox
+	data   json.RawMessage
+}
+
+func (c Config) newBox(d *database.Database) (*box, error) {
+	b := &box{Config: c, db: d.DB, data: json.RawMessage(`"` + strings.Repeat("x", max(c.Size-2, 0)) + `"`)}
+	var err error
+	switch d.Dialect {
+	case database.Postgres:
+		b.store, err = pgoutbox.New(d.DB, pgoutbox.Config{})
+	case database.MySQL:
+		b.store, err = mysqloutbox.New(d.DB, mysqloutbox.Config{})
+	default:
+		b.store, err = sqliteoutbox.New(d.DB, sqliteoutbox.Config{})
+	}
+	if err == nil {
+		b.outbox, err = outbox.New(b.store, outbox.Config{Topic: c.Name})
+	}
+	return b, err
+}
+
+func (b *box) measure(ctx context.Context, r *OutboxResult) error {
+	b.Step("appending events")
+	var err error
+	start := time.Now()
+	if r.Appended, err = b.fill(ctx); err == nil {
+		r.AppendPS = perSecond(r.Appended, time.Since(start))
+		b.Step("draining the backlog")
+		err = b.drain(ctx, r)
+	}
+	if err == nil {
+		b.Step("measuring from commit to publish")
+		err = b.pace(ctx, r)
+	}
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), removing)
+	defer cancel()
+	return errors.Join(err, b.outbox.Close(closing))
+}
+
+const perTransaction = 10
+
+// fill appends by several callers for the window.
+func (b *box) fill(ctx context.Context) (int64, error) {
+	var n atomic.Int64
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	end := time.Now().Add(b.Window)
+	errs := make([]error, b.Callers)
+	var all sync.WaitGroup
+	for i := range b.Callers {
+		all.Go(func() {
+			for time.Now().Before(end) && n.Load() < maxRows && errs[i] == nil {
+				if errs[i] = b.append(ctx, perTransaction); errs[i] != nil {
+					cancel()
+					return
+				}
+				b.Progress(fmt.Sprintf("%d events appended", n.Add(perTransaction)))
+			}
+		})
+	}
+	all.Wait()
+	return n.Load(), cause(errs)
+}
+
+// append appends events in a transaction of their own. No relay is woken: none runs.
+func (b *box) append(ctx context.Context, n int) error {
+	tx, err := b.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer rollback(tx)
+	events := make([]event.Event, n)
+	for i := range events {
+		if events[i], err = b.event(); err != nil {
+			return err
+		}
+	}
+	if err := b.outbox.Append(ctx, tx, events...); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// keys is how many aggregates the events are of.
+const keys = 1000
+
+func (b *box) event() (event.Event, error) {
+	e, err := event.New("Benchmark", "millrace-bench", b.data)
+	if err == nil {
+		e.AggregateType, e.AggregateID = "benchmark", keyOf(e.ID)
+	}
+	return e, err
+}
+
+// keyOf spreads ids over the keys.
+func keyOf(id string) string {
+	n, _ := strconv.ParseUint(id[max(len(id)-8, 0):], 16, 64) // the random end of a UUID; any number will do
+	return strconv.FormatUint(n%keys, 10)
+}
+
+// sink is a publisher that does nothing but tell.
+type sink func(messages []*message.Message)
+
+func (s sink) Publish(_ string, messages ...*message.Message) error { s(messages); return nil }
+func (sink) Close() error                                           { return nil }
+
+// drain has a relay publish the backlog, for three windows at most.
+func (b *box) drain(ctx context.Context, r *OutboxResult) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*b.Window)
+	defer cancel()
+	var n atomic.Int64
+	relay, err := outbox.NewRelay(b.store, sink(func(messages []*message.Message) {
+		b.Progress(fmt.Sprintf("%d of %d events drained", n.Add(int64(len(messages))), r.Appended))
+	}), outbox.RelayConfig{})
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	err = relay.Drain(ctx)
+	r.Drained, r.DrainPS = n.Load(), perSecond(n.Load(), time.Since(start))
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return nil // what was drained by then is the figure
+	}
+	return err
+}
+
+// pace appends at a steady pace beside a running relay. Both ends of a latency
+// are told by this machine's clock.
+func (b *box) pace(ctx context.Context, r *OutboxResult) error {
+	var l latencies
+	var committed sync.Map
+	arrived := make(chan struct{}, maxRows)
+	relay, err := outbox.NewRelay(b.store, sink(func(messages []*message.Message) {
+		now := time.Now()
+		for _, m := range messages {
+			// An event may be published before its commit has returned here.
+			if at, known := committed.LoadOrStore(m.UUID, now); known {
+				l.add(now.Sub(at.(time.Time)))
+			} else {
+				l.add(0)
+			}
+			arrived <- struct{}{}
+		}
+	}), outbox.RelayConfig{})
+	if err != nil {
+		return err
+	}
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- relay.Run(running) }()
+	sent, err := b.steadily(ctx, func(ctx context.Context) error {
+		e, err := b.event()
+		if err != nil {
+			return err
+		}
+		err = sqltx.Do(ctx, b.db, func(ctx context.Context, tx *sql.Tx) error { return b.outbox.Append(ctx, tx, e) })
+		if err == nil {
+			committed.LoadOrStore(e.ID, time.Now())
+		}
+		return err
+	})
+	if err == nil {
+		err = receive(ctx, arrived, sent, b.Window)
+	}
+	stop()
+	if rerr := <-ended; err == nil {
+		err = rerr
+	}
+	r.ToPublish = l.report()
+	return err
+}

@@ -1,0 +1,80 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// ErrTaken says that something of the name is there already. Nothing was done.
+var ErrTaken = errors.New("it is there already, and may be somebody's")
+
+// place is where a measurement does its work, and what it leaves nothing of.
+type place struct {
+	url    string // to work there
+	what   string // is made and removed
+	remove func(context.Context) error
+}
+
+// taken refuses a place that is not free; by is how its owner may remove it.
+func taken(what, by string) error {
+	return fmt.Errorf("%s: %w; use another --name, or, if a run was killed, remove it: %s", what, ErrTaken, by)
+}
+
+// removing bounds the removal, which goes on after an interruption.
+const removing = 30 * time.Second
+
+// in makes a place, works there, and removes it whatever happened.
+func (c Config) in(ctx context.Context, make func(context.Context) (*place, error), work func(context.Context, *place) error) error {
+	p, err := make(ctx)
+	if err != nil {
+		return err
+	}
+	c.Step("made " + p.what)
+	err = work(ctx, p)
+	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), removing)
+	defer cancel()
+	if rerr := p.remove(rest); rerr != nil {
+		return errors.Join(err, fmt.Errorf("%s could not be removed; remove it by hand: %w", p.what, rerr))
+	}
+	c.Step("removed " + p.what)
+	return err
+}
+
+// Plan says what a measurement of a server makes and removes, in words.
+func (c Config) Plan(rawURL string) string {
+	c = c.withDefaults()
+	scheme, _, _ := strings.Cut(rawURL, "://")
+	switch strings.ToLower(scheme) {
+	case "postgres", "postgresql":
+		return "the schema " + c.Name
+	case "mysql", "mariadb":
+		return "the database " + c.Name
+	case "sqlite":
+		return "the file " + c.Name + ".db beside the URL's"
+	case "kafka":
+		return fmt.Sprintf("the topic %s and its consumer group", c.Name)
+	case "amqp", "amqps":
+		return fmt.Sprintf("the exchange %s and its queues", c.Name)
+	case "sqs":
+		return fmt.Sprintf("the queue %s-%s.fifo", c.Name, c.Name)
+	}
+	return "the keys that begin with " + c.Name
+}
+
+// with returns a URL with other values of parameters.
+func with(rawURL string, values map[string]string) (string, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return "", errors.New("the URL is malformed; percent-encode special characters in user and password")
+	}
+	query := u.Query()
+	for name, value := range values {
+		query.Set(name, value)
+	}
+	u.RawQuery = query.Encode()
+	return u.String(), nil
+}

@@ -1,0 +1,156 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+// queues are those of package amqpbus for the benchmark's topic and group.
+func (c Config) queues() []string {
+	base := c.Name + ":" + c.Name
+	queues := []string{base + ":members"}
+	for i := range lanes {
+		queues = append(queues, base+":"+strconv.Itoa(i))
+	}
+	return queues
+}
+
+// inRabbit finds an exchange and queues that are not there; the transport makes
+// them. Of two runs at once the broker refuses nothing, so each looks for the
+// other's mark: a queue that only its connection may use, and that goes with it.
+func (c Config) inRabbit(rawURL string, u *url.URL) func(context.Context) (*place, error) {
+	return func(ctx context.Context) (*place, error) {
+		what := "the exchange " + c.Name + " and its queues"
+		by := fmt.Sprintf("rabbitmqctl delete_queue %s (and :0 to :%d), and delete the exchange %s", c.Name+":"+c.Name+":members", lanes-1, c.Name)
+		// name, partitions and exchange are set, what else the URL says stays.
+		inside, err := with(rawURL, map[string]string{"exchange": c.Name, "partitions": strconv.Itoa(lanes)})
+		if err != nil {
+			return nil, err
+		}
+		conn, err := dialRabbit(ctx, u)
+		if err != nil {
+			return nil, err
+		}
+		refuse := func(err error) (*place, error) {
+			_ = conn.Close() // the first error says it
+			return nil, err
+		}
+		ch, err := conn.Channel()
+		if err != nil {
+			return refuse(err)
+		}
+		if _, err := ch.QueueDeclare(c.Name+":running", false, true, true, false, nil); err != nil {
+			var answer *amqp.Error
+			if errors.As(err, &answer) && answer.Code == amqp.ResourceLocked {
+				err = taken(what, by)
+			}
+			return refuse(err)
+		}
+		there, err := foundRabbit(conn, c.Name, c.queues())
+		if err != nil {
+			return refuse(err)
+		}
+		if there {
+			return refuse(taken(what, by))
+		}
+		return &place{url: inside, what: what, remove: func(ctx context.Context) error {
+			closeErr := conn.Close() // and with it the mark
+			fresh, err := dialRabbit(ctx, u)
+			if err != nil {
+				return err
+			}
+			_ = closeErr // a connection that was lost meanwhile is no fault of the removal
+			return errors.Join(removeRabbit(fresh, c.Name, c.queues()), fresh.Close())
+		}}, nil
+	}
+}
+
+// foundRabbit reports whether the exchange or one of the queues is there. The
+// broker closes the channel on which it is asked for what is not.
+func foundRabbit(conn *amqp.Connection, exchange string, queues []string) (bool, error) {
+	ask := func(do func(*amqp.Channel) error) (bool, error) {
+		ch, err := conn.Channel()
+		if err != nil {
+			return false, err
+		}
+		err = do(ch)
+		var answer *amqp.Error
+		if errors.As(err, &answer) && answer.Code == amqp.NotFound {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		return true, ch.Close()
+	}
+	there, err := ask(func(ch *amqp.Channel) error {
+		return ch.ExchangeDeclarePassive(exchange, amqp.ExchangeTopic, true, false, false, false, nil)
+	})
+	for _, queue := range queues {
+		if err != nil || there {
+			return there, err
+		}
+		there, err = ask(func(ch *amqp.Channel) error {
+			_, err := ch.QueueDeclarePassive(queue, true, false, false, false, nil)
+			return err
+		})
+	}
+	return there, err
+}
+
+// removeRabbit deletes what is there of the queues and the exchange.
+func removeRabbit(conn *amqp.Connection, exchange string, queues []string) error {
+	ch, err := conn.Channel()
+	if err != nil {
+		return err
+	}
+	for _, queue := range queues {
+		if _, err := ch.QueueDelete(queue, false, false, false); err != nil {
+			return err
+		}
+	}
+	return ch.ExchangeDelete(exchange, false, false)
+}
+
+// dialRabbit signs in to the first node that answers.
+func dialRabbit(ctx context.Context, u *url.URL) (conn *amqp.Connection, err error) {
+	query := url.Values{}
+	for _, name := range []string{"cacertfile", "certfile", "keyfile", "server_name_indication"} {
+		if value := u.Query().Get(name); value != "" {
+			query.Set(name, value)
+		}
+	}
+	vhost := strings.TrimPrefix(u.Path, "/")
+	if vhost == "" {
+		vhost = "/"
+	}
+	var sasl []amqp.Authentication // as the URL's user
+	if u.User == nil && query.Has("certfile") {
+		sasl = []amqp.Authentication{&amqp.ExternalAuth{}}
+	}
+	for host := range strings.SplitSeq(u.Host, ",") {
+		at := url.URL{Scheme: strings.ToLower(u.Scheme), User: u.User, Host: host, RawQuery: query.Encode()}
+		conn, err = amqp.DialConfig(at.String(), amqp.Config{
+			SASL: sasl, Vhost: vhost, Locale: "en_US", Properties: amqp.NewConnectionProperties(),
+			Dial: func(network, addr string) (net.Conn, error) {
+				c, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(ctx, network, addr)
+				if err == nil {
+					err = c.SetDeadline(time.Now().Add(10 * time.Second)) // for the handshake; the library lifts it
+				}
+				return c, err
+			},
+		})
+		if err == nil {
+			return conn, nil
+		}
+	}
+	return nil, err
+}

@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
+	"github.com/millrace-go/millrace/cmd/millrace/internal/waiting"
+)
+
+// lookUpFor is how long a completion may ask a server; who waits for the Tab key
+// does not wait for more.
+const lookUpFor = time.Second
+
+// offers gives a flag its known values, none for a flag of any other value: what
+// has nothing to offer must not offer file names.
+func offers(cmd *cobra.Command, flag string, values ...string) {
+	complete := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err) // the flag's name is written two lines above
+	}
+}
+
+// offersURLs gives a flag the beginnings of URLs. Nobody completes a file after it,
+// and the word goes on.
+func offersURLs(cmd *cobra.Command, flag string, schemes ...string) {
+	for i, s := range schemes {
+		schemes[i] = s + "://"
+	}
+	complete := cobra.FixedCompletions(schemes, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err) // as above
+	}
+}
+
+// The schemes that URLs begin with.
+func dbSchemes() []string    { return []string{"postgres", "mysql", "sqlite"} }
+func redisSchemes() []string { return []string{"redis", "rediss"} }
+func busSchemes() []string {
+	return []string{"postgres", "mysql", "sqlite", "kafka", "amqp", "amqps", "redis", "rediss", "sqs"}
+}
+
+// lookUp asks a server for the values of an argument, for a second at most, and
+// offers nothing when that fails: a completion has nowhere to say why.
+func (a *app) lookUp(cmd *cobra.Command, find func(context.Context) ([]string, error)) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), lookUpFor)
+	defer cancel()
+	found := make(chan []string, 1)
+	go func() { // a driver that does not heed its context ends with the process
+		values, err := find(ctx)
+		if err != nil {
+			values = nil
+		}
+		found <- values
+	}()
+	select {
+	case values := <-found:
+		return values, cobra.ShellCompDirectiveNoFileComp
+	case <-ctx.Done():
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// events completes the ids of events that are in use, one or any number.
+func (a *app) events(f *queueFlags, most int) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if most > 0 && len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.lookUp(cmd, func(ctx context.Context) (_ []string, err error) {
+			raw, err := a.url("redis", f.redis, redisVariable)
+			if err != nil {
+				return nil, err
+			}
+			rooms, err := waiting.Open(raw, f.prefix)
+			if err != nil {
+				return nil, err
+			}
+			defer closing(rooms.Close, &err)
+			events, err := rooms.Events(ctx)
+			return slices.DeleteFunc(events, func(e string) bool { return slices.Contains(args, e) }), err
+		})
+	}
+}
+
+// topics completes dead letter topics where the transport knows its groups
+// without more ado: those that the redrive group reads.
+func (a *app) topics(raw *string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.lookUp(cmd, func(ctx context.Context) (_ []string, err error) {
+			url, err := a.url("bus", *raw, busVariable)
+			if err != nil {
+				return nil, err
+			}
+			if there, err := hasTables(ctx, url); err != nil || !there {
+				return nil, err // opening the transport would make them
+			}
+			b, err := a.openBus(ctx, url)
+			if err != nil {
+				return nil, err
+			}
+			defer closing(b.Close, &err)
+			lags, err := b.Lag(ctx)
+			var topics []string
+			for _, lag := range lags {
+				if lag.Group == bus.RedriveGroup {
+					topics = append(topics, lag.Topic)
+				}
+			}
+			slices.Sort(topics)
+			return slices.Compact(topics), err
+		})
+	}
+}
+
+// hasTables reports whether a transport in a database has its tables. Others need
+// none.
+func hasTables(ctx context.Context, rawURL string) (_ bool, err error) {
+	if _, err := database.DialectOf(rawURL); err != nil {
+		return true, nil
+	}
+	d, err := database.Open(rawURL, false)
+	if err != nil {
+		return false, err
+	}
+	defer closing(d.Close, &err)
+	parts, err := database.Parts(d.Dialect, "", database.PartBus)
+	if err != nil {
+		return false, err
+	}
+	state, err := d.StateOf(ctx, parts[0])
+	return err == nil && !state.Missing() && state.Pending() == 0, err
+}
+
+// withBox asks an outbox for the values of an argument or a flag.
+func (a *app) withBox(cmd *cobra.Command, b *boxFlags, find func(context.Context, database.Outbox) ([]string, error)) ([]string, cobra.ShellCompDirective) {
+	return a.lookUp(cmd, func(ctx context.Context) (_ []string, err error) {
+		d, err := a.open(b.db)
+		if err != nil {
+			return nil, err
+		}
+		defer closing(d.Close, &err)
+		box, err := b.box(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		return find(ctx, box)
+	})
+}
+
+// offered is how many ids a completion offers at most.
+const offered = 50
+
+// parkedIDs completes the ids of parked events, each with its topic.
+func (a *app) parkedIDs(b *boxFlags) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return a.withBox(cmd, b, func(ctx context.Context, box database.Outbox) ([]string, error) {
+			parked, err := box.Parked(ctx, 0, offered)
+			var ids []string
+			for _, p := range parked {
+				if id := strconv.FormatInt(p.ID, 10); !slices.Contains(args, id) {
+					ids = append(ids, fmt.Sprintf("%s\t%s", id, plain(p.Topic)))
+				}
+			}
+			return ids, err
+		})
+	}
+}
+
+// shards completes the numbers of an outbox's shards.
+func (a *app) shards(b *boxFlags) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return a.withBox(cmd, b, func(ctx context.Context, box database.Outbox) ([]string, error) {
+			stats, err := box.Stats(ctx)
+			var numbers []string
+			for _, s := range stats {
+				numbers = append(numbers, strconv.Itoa(s.Shard))
+			}
+			return numbers, err
+		})
+	}
+}
+
+// boxCompletions completes the flags of outbox commands.
+func (a *app) boxCompletions(cmd *cobra.Command) {
+	offersURLs(cmd, "db", dbSchemes()...)
+	offers(cmd, "kind", string(database.Cursor), string(database.Status))
+}

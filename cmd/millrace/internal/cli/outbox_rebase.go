@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-go/millrace/outbox"
+)
+
+func (a *app) outboxRebaseCommand() *cobra.Command {
+	var b boxFlags
+	var since when
+	var yes bool
+	cmd := b.of(&cobra.Command{
+		Use: "rebase --since TIME", Short: "Put the relays' places right after a restore on another system",
+		Long: "rebase is for a database that was restored from a dump on another system: the relay's places mean nothing there, and it refuses to run. " +
+			"What was appended since the given time is published again; what is older counts as published. Give a time well before the dump was made: consumers know what they have handled.",
+		Example: "  millrace outbox rebase --since 2026-03-01T04:00:00Z --db postgres://app:secret@db/shop",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if since.IsZero() {
+				return usage("--since is missing; give a time before the dump was made")
+			}
+			return a.outboxRebase(cmd.Context(), b, since.Time, yes)
+		},
+	})
+	cmd.Flags().Var(&since, "since", "what was appended since then is published again: RFC 3339, or 2h for two hours ago")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	a.boxCompletions(cmd)
+	offers(cmd, "since")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func (a *app) outboxRebase(ctx context.Context, b boxFlags, since time.Time, yes bool) (err error) {
+	d, err := a.open(b.db)
+	if err != nil {
+		return err
+	}
+	defer closing(d.Close, &err)
+	box, err := b.box(ctx, d)
+	if err != nil {
+		return err
+	}
+	rebaser, ok := box.(outbox.Rebaser)
+	if !ok {
+		if a.json {
+			return a.printJSON(rebaseReport{})
+		}
+		return a.print("nothing to do: the places in this outbox move with its data")
+	}
+	question := "Publish what was appended since " + since.UTC().Format(time.RFC3339) + " again, and count what is older as published?"
+	if err := a.confirm(ctx, yes, question); err != nil {
+		return err
+	}
+	if err := rebaser.Rebase(ctx, since); err != nil {
+		return err
+	}
+	if a.json {
+		utc := since.UTC()
+		return a.printJSON(rebaseReport{true, &utc})
+	}
+	return a.print("done; relays go on from %s", since.UTC().Format(time.RFC3339))
+}
+
+// rebaseReport is the outcome for programs.
+type rebaseReport struct {
+	Rebased bool       `json:"rebased"` // false: the places in this outbox move with its data
+	Since   *time.Time `json:"since"`
+}

@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-go/millrace/cmd/millrace/internal/waiting"
+)
+
+// queueFlags say whose waiting rooms.
+type queueFlags struct{ redis, prefix string }
+
+func (f *queueFlags) of(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVar(&f.redis, "redis", "", "URL of the Redis or the Redis Cluster (or "+redisVariable+")")
+	cmd.Flags().StringVar(&f.prefix, "prefix", "", "what the application puts before all its keys (redisqueue.Config.Prefix)")
+	offersURLs(cmd, "redis", redisSchemes()...)
+	offers(cmd, "prefix")
+	return cmd
+}
+
+func (a *app) queueCommand() *cobra.Command {
+	return a.group(&cobra.Command{
+		Use: "queue", Short: "Look into waiting rooms, and set how many may be inside",
+		Long: "The queue commands ask the Redis of an application's waiting rooms how each event stands, and change what an operator may change. " +
+			"They need neither its secrets nor its configuration.",
+		Example: "  millrace queue status --redis redis://cache/0\n  millrace queue threshold show-1 500",
+	}, a.queueStatusCommand(), a.queueThresholdCommand())
+}
+
+// rooms opens the waiting rooms, and calls do with them.
+func (a *app) rooms(f queueFlags, do func(*waiting.Rooms) error) (err error) {
+	raw, err := a.url("redis", f.redis, redisVariable)
+	if err != nil {
+		return err
+	}
+	if scheme, _, _ := strings.Cut(raw, "://"); scheme == "embedded" {
+		return usage("embedded:// is a Redis inside its process, and this is another one")
+	}
+	rooms, err := waiting.Open(raw, f.prefix)
+	if err != nil {
+		return usageError{err}
+	}
+	defer closing(rooms.Close, &err)
+	return do(rooms)
+}
+
+// eventReport is an event as queue status and threshold show it.
+type eventReport struct {
+	Event     string      `json:"event"`
+	Listed    bool        `json:"listed"` // somebody waits or is active, or was a while ago
+	Waiting   int         `json:"waiting"`
+	Active    int         `json:"active"`    // places taken, reserved ones included
+	Reserved  int         `json:"reserved"`  // let in and not seen yet
+	Threshold *int        `json:"threshold"` // null: the application's own
+	Paused    bool        `json:"paused"`
+	Settling  int         `json:"settlingSeconds"` // until admission begins again after a loss of data
+	Rate      float64     `json:"admissionsPerMinute"`
+	Wait      *int        `json:"estimatedWaitSeconds"` // of who comes next; null: it cannot be said
+	Gate      *gateReport `json:"gate"`                 // null: it has none
+}
+
+// gateReport is a front gate, in the words of its HTTP status.
+type gateReport struct {
+	Active  bool  `json:"active"`
+	Next    int64 `json:"nextPosition"` // the last position given out
+	Serving int64 `json:"servingCounter"`
+	Waiting int64 `json:"waiting"`
+	// Line: the room behind it knows that it is on, or off.
+	Line bool `json:"lineInStep"`
+}
+
+func eventOf(e waiting.Event) eventReport {
+	r := eventReport{
+		Event: e.ID, Listed: e.Listed, Waiting: e.Waiting, Active: e.Active, Reserved: e.Reserved, Paused: e.Paused,
+		Settling: seconds(e.Settling),
+	}
+	if e.Set {
+		r.Threshold = &e.Threshold
+	}
+	if e.Rate.Over > 0 {
+		r.Rate = math.Round(10*float64(e.Rate.Admitted)/e.Rate.Over.Minutes()) / 10
+	}
+	if wait, known := e.Wait(e.Waiting + 1); known && (e.Waiting > 0 || e.Set) {
+		s := seconds(wait)
+		if e.Waiting == 0 && e.Active < e.Threshold {
+			s = 0 // who comes enters
+		}
+		r.Wait = &s
+	}
+	if e.Gate.Epoch != 0 {
+		r.Gate = &gateReport{e.Gate.On, e.Gate.Assigned, e.Gate.Serving, e.Gate.Assigned - e.Gate.Serving, e.Gate.On == e.Gated}
+	}
+	return r
+}
+
+// seconds rounds up: nobody is told 0 who has to wait.
+func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
+
+func (a *app) queueStatusCommand() *cobra.Command {
+	var f queueFlags
+	cmd := f.of(&cobra.Command{
+		Use: "status [EVENT…]", Short: "Say how each event's waiting room stands",
+		Long: "status shows for each event how many wait, how many places are taken and how many of these are reserved for who was let in and has not come yet, " +
+			"how many may be active, whether the room is paused, how many were let in from the line per minute, how long the last in line will probably wait, and the front gate if there is one. " +
+			"Without names it shows all events where somebody waits or is active.\n\n" +
+			"A threshold of \"default\" is the application's own: no operator has set one. Asking for an event that nobody has used makes an empty room, which goes by itself after a day.",
+		Example:           "  millrace queue status --redis redis://cache/0\n  millrace queue status show-1 show-2 --redis redis://h1:7001,h2:7002/ --json | jq '.events[].waiting'",
+		ValidArgsFunction: a.events(&f, 0),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.rooms(f, func(rooms *waiting.Rooms) error { return a.queueStatus(cmd.Context(), rooms, args) })
+		},
+	})
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func (a *app) queueStatus(ctx context.Context, rooms *waiting.Rooms, named []string) error {
+	drawn := a.progress()
+	events, err := rooms.Look(ctx, named, func(done, of int) { drawn.draw("%d of %d events asked for", done, of) })
+	drawn.end()
+	if err != nil {
+		return err
+	}
+	all := make([]eventReport, len(events))
+	for i, e := range events {
+		all[i] = eventOf(e)
+	}
+	return a.showEvents(all)
+}
+
+func (a *app) showEvents(all []eventReport) error {
+	if a.json {
+		return a.printJSON(map[string]any{"events": all})
+	}
+	if len(all) == 0 {
+		return a.print("nobody waits or is active in any event")
+	}
+	rows := [][]string{{"EVENT", "WAITING", "ACTIVE", "RESERVED", "THRESHOLD", "PAUSED", "ADMITTED/MIN", "WAIT", "GATE"}}
+	for _, r := range all {
+		rows = append(rows, []string{
+			r.Event, strconv.Itoa(r.Waiting), strconv.Itoa(r.Active), strconv.Itoa(r.Reserved), r.threshold(), yesNo(r.Paused),
+			strconv.FormatFloat(r.Rate, 'f', -1, 64), r.wait(), r.gate(),
+		})
+	}
+	if err := a.table(rows); err != nil {
+		return err
+	}
+	for _, r := range all {
+		switch {
+		case !r.Listed:
+			a.say("%s: nobody waits or is active there; is the name right, and --prefix?", plain(r.Event))
+		case r.Settling > 0:
+			a.say("%s: the room has lost its data and gathers who comes back; it lets in again in %ds", plain(r.Event), r.Settling)
+		}
+		if r.Gate != nil && !r.Gate.Line {
+			a.say("%s: the room behind the gate does not know yet that it was switched; the application's gate tells it with its next round", plain(r.Event))
+		}
+	}
+	return nil
+}
+
+func (r eventReport) threshold() string {
+	if r.Threshold == nil {
+		return "default"
+	}
+	return strconv.Itoa(*r.Threshold)
+}
+
+func (r eventReport) wait() string {
+	if r.Wait == nil {
+		return "-"
+	}
+	return (time.Duration(*r.Wait) * time.Second).String()
+}
+
+func (r eventReport) gate() string {
+	switch {
+	case r.Gate == nil:
+		return "-"
+	case !r.Gate.Active:
+		return "off"
+	}
+	return fmt.Sprintf("on, %d of %d served", r.Gate.Serving, r.Gate.Next)
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

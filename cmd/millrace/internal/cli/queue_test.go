@@ -1,0 +1,129 @@
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/frontgate/redisgate"
+	"github.com/millrace-go/millrace/queue/redisqueue"
+)
+
+// rooms are an application's waiting rooms: its URL, its prefix and its store.
+type rooms struct {
+	url, prefix string
+	client      redis.UniversalClient
+	lines       *redisqueue.Store
+	gates       *redisgate.Store
+}
+
+// eachRedis runs a test on a Redis and on a Redis Cluster.
+func eachRedis(t *testing.T, test func(t *testing.T, r rooms)) {
+	for name, raw := range map[string]func() string{
+		"redis":   func() string { return servicetest.Redis(t) },
+		"cluster": func() string { return "redis://" + servicetest.RedisCluster(t) + "/" },
+	} {
+		t.Run(name, func(t *testing.T) { test(t, openRooms(t, raw())) })
+	}
+}
+
+func openRooms(t *testing.T, raw string) rooms {
+	t.Helper()
+	r := rooms{url: raw, prefix: "t" + uuid.NewString()[:8] + ":"}
+	var err error
+	if r.client, err = redisdb.Open(raw, redisdb.Config{}); err == nil {
+		if r.lines, err = redisqueue.New(r.client, redisqueue.Config{Prefix: r.prefix}); err == nil {
+			r.gates, err = redisgate.New(r.client, redisgate.Config{Prefix: r.prefix})
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, event := range []string{"show-1", "show-2", "show-9"} {
+			for _, key := range []string{"room", "threshold", "queue", "waiting", "versions", "slots", "used", "runs", "active", "active-seen", "reserved", "entry", "missed", "vwr"} {
+				err = cmpError(err, r.client.Del(context.Background(), r.prefix+"{"+event+"}:"+key).Err())
+			}
+		}
+		err = cmpError(err, r.client.Del(context.Background(), r.prefix+"queue:active-events").Err())
+		err = cmpError(err, r.client.Del(context.Background(), r.prefix+"vwr:events").Err())
+		if err = cmpError(err, r.client.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+func cmpError(first, other error) error {
+	if first != nil {
+		return first
+	}
+	return other
+}
+
+// come lets n visitors come to a room for 2, with the rules of an application.
+func (r rooms) come(t *testing.T, event string, n int) {
+	t.Helper()
+	visits := make([]queue.Visit, n)
+	for i := range visits {
+		visits[i] = queue.Visit{Kind: queue.Check, User: fmt.Sprint("user-", i)}
+	}
+	rules := queue.Rules{Threshold: 2, Active: time.Hour, Seen: time.Hour, NoShow: time.Hour, Tick: time.Second, Batch: 3, SweepEvery: time.Minute, Settle: time.Second}
+	if _, err := r.lines.Visit(t.Context(), event, rules, queue.Beats{}, visits); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestQueue(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r rooms) {
+		at := func(args ...string) []string {
+			return append(append([]string{"queue"}, args...), "--redis", r.url, "--prefix", r.prefix)
+		}
+		tool(t, at("status")...).want(t, 0, "nobody waits or is active")
+		cli.Golden(t, "queue-status-none.json", tool(t, at("status", "--json")...).want(t, 0).out)
+		r.come(t, "show-1", 402)
+		r.come(t, "show-2", 1)
+		if _, err := r.gates.Switch(t.Context(), "show-2", true); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.gates.Assign(t.Context(), "show-2", 40); err != nil {
+			t.Fatal(err)
+		}
+		told := tool(t, at("status")...).want(t, 0, "the room behind the gate does not know yet")
+		cli.Golden(t, "queue-status.txt", told.out)
+		cli.Golden(t, "queue-status.json", tool(t, at("status", "--json")...).want(t, 0).out)
+
+		cli.Golden(t, "queue-threshold.txt", tool(t, at("threshold", "show-1")...).want(t, 0).out)
+		cli.Golden(t, "queue-threshold-raised.txt", tool(t, at("threshold", "show-1", "4")...).want(t, 0).out)
+		cli.Golden(t, "queue-threshold-lowered.txt", tool(t, at("threshold", "show-1", "1")...).want(t, 0, "nobody is expelled").out)
+		cli.Golden(t, "queue-threshold.json", tool(t, at("threshold", "show-1", "0", "--json")...).want(t, 0).out)
+		tool(t, at("threshold", "show-1", "0")...).want(t, 0, "nobody is let in any more")
+		tool(t, at("threshold", "show-1", "-1")...).want(t, 2, `threshold is "-1"`)
+		tool(t, at("status", "show-9", "show-1")...).want(t, 0, "show-9: nobody waits or is active there", "400")
+		tool(t, at("status", "bad{event}")...).want(t, 1, "brace")
+
+		// The Tab key offers what is in use, and not what was named.
+		for line, want := range map[string]string{"status": "show-1\nshow-2\n", "status show-2": "show-1\n", "threshold": "show-1\nshow-2\n", "threshold show-1": ""} {
+			args := append([]string{"__complete"}, at(strings.Fields(line)...)...)
+			if got := tool(t, append(args, "")...); got.code != 0 || got.out != want+":4\n" {
+				t.Errorf("%q offers %q, want %q", line, got.out, want)
+			}
+		}
+	})
+}
+
+func TestQueueAway(t *testing.T) {
+	got := tool(t, "queue", "status", "--redis", "redis://:geheim@127.0.0.1:1/0", "--json").want(t, 1, "127.0.0.1:1")
+	if got.out != "" {
+		t.Errorf("something on the standard output: %s", got.out)
+	}
+}

@@ -1,0 +1,171 @@
+package waiting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/redisgate"
+	"github.com/millrace-go/millrace/queue/redisqueue"
+)
+
+// Rooms are the waiting rooms and front gates under one prefix of a Redis.
+type Rooms struct {
+	client redis.UniversalClient
+	lines  *redisqueue.Store
+	gates  *redisgate.Store
+}
+
+// Open makes the stores of a Redis or a Redis Cluster. It does not connect.
+func Open(rawURL, prefix string) (*Rooms, error) {
+	client, err := redisdb.Open(rawURL, redisdb.Config{PoolSize: atOnce})
+	if err != nil {
+		return nil, err
+	}
+	r := &Rooms{client: client}
+	if r.lines, err = redisqueue.New(client, redisqueue.Config{Prefix: prefix}); err == nil {
+		r.gates, err = redisgate.New(client, redisgate.Config{Prefix: prefix})
+	}
+	if err != nil {
+		_ = client.Close() // it never connected
+		return nil, err
+	}
+	return r, nil
+}
+
+// Close closes the connections.
+func (r *Rooms) Close() error { return r.client.Close() }
+
+// Event is how an event stands.
+type Event struct {
+	ID string
+	queue.State
+	// Set: an operator has set the threshold. Otherwise it is the application's
+	// own, which the store does not know, and Threshold means nothing.
+	Set bool
+	// Listed: somebody waits or is active, or may be; an id that was never used is
+	// not listed.
+	Listed bool
+	Gate   frontgate.State // Epoch 0 where there is none
+}
+
+// unset is the threshold that the application has not set: what comes back from
+// the store was not set by an operator either. No room is as large.
+const unset = math.MaxInt32
+
+// rules are the defaults of package queue but for the threshold. Those of the
+// application matter to admissions and sweeps, and none is made here.
+func rules() queue.Rules {
+	return queue.Rules{
+		Threshold: unset, Active: 10 * time.Minute, Seen: 10 * time.Minute, NoShow: 150 * time.Second,
+		Tick: time.Second, Batch: 100, SweepEvery: 30 * time.Second, Settle: 70 * time.Second,
+	}
+}
+
+// Events lists the events where somebody may wait or be active, or that have a
+// front gate, by name.
+func (r *Rooms) Events(ctx context.Context) ([]string, error) {
+	events, err := r.lines.Events(ctx)
+	if err != nil {
+		return nil, err
+	}
+	gated, err := r.gates.Events(ctx)
+	if err != nil {
+		return nil, err
+	}
+	events = append(events, gated...)
+	slices.Sort(events)
+	return slices.Compact(events), nil
+}
+
+// atOnce is how many events are asked for at a time.
+const atOnce = 8
+
+// Look says how events stand, in their order, or how all do when none is named.
+// progress, where it is not nil, is told how many were asked.
+func (r *Rooms) Look(ctx context.Context, named []string, progress func(done, of int)) ([]Event, error) {
+	listed, err := r.Events(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids := named
+	if len(ids) == 0 {
+		ids = listed
+	}
+	out := make([]Event, len(ids))
+	errs := make([]error, len(ids))
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	places := make(chan struct{}, atOnce)
+	for i, id := range ids {
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			if out[i], errs[i] = r.look(ctx, id); errs[i] != nil {
+				cancel() // the first failure is told, the others follow from it
+				return
+			}
+			out[i].Listed = slices.Contains(listed, id)
+			mu.Lock()
+			defer mu.Unlock()
+			if done++; progress != nil {
+				progress(done, len(ids))
+			}
+		})
+	}
+	all.Wait()
+	return out, first(errs)
+}
+
+// first is the error that was not caused by another.
+func first(errs []error) error {
+	var canceled error
+	for _, err := range errs {
+		switch {
+		case err == nil:
+		case errors.Is(err, context.Canceled):
+			canceled = err
+		default:
+			return err
+		}
+	}
+	return canceled
+}
+
+func (r *Rooms) look(ctx context.Context, id string) (Event, error) {
+	state, err := r.lines.Change(ctx, id, rules(), queue.Change{})
+	if err != nil {
+		return Event{}, err
+	}
+	gate, err := r.gates.State(ctx, id)
+	return Event{ID: id, State: state, Set: state.Threshold != unset, Gate: gate}, err
+}
+
+// SetThreshold sets how many may be active in an event, and returns how it stood
+// before and stands now.
+func (r *Rooms) SetThreshold(ctx context.Context, id string, n int) (before, after Event, err error) {
+	if n < 0 || n >= unset {
+		return before, after, fmt.Errorf("threshold is %d; give 0 to %d", n, unset-1)
+	}
+	looked, err := r.Look(ctx, []string{id}, nil)
+	if err != nil {
+		return before, after, err
+	}
+	before = looked[0]
+	after = before
+	after.State, err = r.lines.Change(ctx, id, rules(), queue.Change{Threshold: &n})
+	after.Set = true
+	return before, after, err
+}
