@@ -178,6 +178,7 @@ up() {
 		compose up -d --wait "${names[@]}" >&2
 		return
 	fi
+	promtool_install || say 'without promtool the tests of deploy skip what needs it'
 	for name in "${names[@]}"; do
 		{ "${name}_running" || forget "$name"; } && "${name}_up" &
 		pids+=($!)

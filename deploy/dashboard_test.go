@@ -1,0 +1,134 @@
+package deploy
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+type source struct{ Type, UID string }
+
+type panel struct {
+	ID          int
+	Type, Title string
+	Description string
+	Datasource  source
+	GridPos     struct{ X, Y, W, H int }
+	Targets     []struct {
+		RefID, Expr, LegendFormat string
+		Datasource                source
+	}
+	FieldConfig struct {
+		Defaults struct {
+			Unit       string
+			Thresholds struct{ Steps []struct{ Value *float64 } }
+		}
+	}
+}
+
+type board struct {
+	UID, Title string
+	Panels     []panel
+	Templating struct {
+		List []struct{ Name, Type, Query string }
+	}
+}
+
+func dashboard(t *testing.T) (b board) {
+	t.Helper()
+	text, err := os.ReadFile("grafana/millrace.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &b); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// units that Grafana knows, of those that the panels use.
+var units = []string{"short", "s", "bytes", "reqps", "mps", "eps", "cpm"}
+
+func TestDashboard(t *testing.T) {
+	b := dashboard(t)
+	vars := b.Templating.List
+	if b.UID == "" || b.Title == "" || len(vars) == 0 || vars[0].Name != "datasource" || vars[0].Type != "datasource" || vars[0].Query != "prometheus" {
+		t.Errorf("the dashboard %q (%s) has the variables %+v; the first is the data source", b.Title, b.UID, vars)
+	}
+	ids, titles := map[int]bool{}, map[string]bool{}
+	taken := map[[2]int]string{}
+	row := ""
+	for _, p := range b.Panels {
+		if p.ID == 0 || ids[p.ID] {
+			t.Errorf("%q has the id %d, which is 0 or there twice", p.Title, p.ID)
+		}
+		ids[p.ID] = true
+		for x := range p.GridPos.W {
+			for y := range p.GridPos.H {
+				at := [2]int{p.GridPos.X + x, p.GridPos.Y + y}
+				if other, is := taken[at]; is || at[0] >= 24 {
+					t.Fatalf("%q lies outside or over %q", p.Title, other)
+				}
+				taken[at] = p.Title
+			}
+		}
+		if p.Type == "row" {
+			row = p.Title
+			continue
+		}
+		if p.Title == "" || titles[row+p.Title] || len(p.Description) < 15 {
+			t.Errorf("%q in %q: each panel has a title of its own and a description: %q", p.Title, row, p.Description)
+		}
+		titles[row+p.Title] = true
+		if !slices.Contains(units, p.FieldConfig.Defaults.Unit) {
+			t.Errorf("%q has the unit %q, which is none of %v", p.Title, p.FieldConfig.Defaults.Unit, units)
+		}
+		if len(p.Targets) == 0 || p.Datasource.UID != "${datasource}" {
+			t.Errorf("%q has %d queries of %+v; want one at least, of ${datasource}", p.Title, len(p.Targets), p.Datasource)
+		}
+		refs := map[string]bool{}
+		for _, target := range p.Targets {
+			if target.RefID == "" || refs[target.RefID] || target.Expr == "" || target.LegendFormat == "" || target.Datasource.UID != "${datasource}" {
+				t.Errorf("%q has the query %+v; want a refId of its own, an expression, a legend and ${datasource}", p.Title, target)
+			}
+			refs[target.RefID] = true
+		}
+		for i, s := range p.FieldConfig.Defaults.Thresholds.Steps {
+			if (s.Value == nil) != (i == 0) {
+				t.Errorf("%q: the first threshold has no value, the others have: Grafana shows none otherwise", p.Title)
+			}
+		}
+	}
+}
+
+// TestDashboardShows: what the specification wants to see, and all that an alert is
+// about, so that whoever is woken finds the curve.
+func TestDashboardShows(t *testing.T) {
+	var shown strings.Builder
+	for _, p := range dashboard(t).Panels {
+		for _, target := range p.Targets {
+			shown.WriteString(target.Expr + "\n")
+		}
+	}
+	want := []string{
+		"sum(rate_limiter_rps)", `rate_limiter_tokens{priority="high"}`, `rate_limiter_tokens{priority="low"}`, "(kafka_consumer_lag)",
+		"histogram_quantile(0.5, sum by (le) (rate(update_process_duration_seconds_bucket", "histogram_quantile(0.95, sum by (le) (rate(update_process_duration_seconds_bucket",
+		"histogram_quantile(0.99, sum by (le) (rate(update_process_duration_seconds_bucket", "(db_circuit_breaker_state)", "(redis_circuit_breaker_state)",
+		"(dlq_message_count)", "(outbox_backlog)", "(outbox_oldest_age_seconds)", "outbox_publish_latency_seconds_bucket",
+		"(queue_waiting)", "(queue_active)", "(sse_streams)", "counter_rows_total", "counter_adds_total",
+	}
+	for _, r := range alerts(t) {
+		for _, s := range selectedBy(r.Expr) {
+			if s.name != "outbox_lease_taken" { // shown by who holds it
+				want = append(want, s.name)
+			}
+		}
+	}
+	for _, what := range want {
+		if !strings.Contains(shown.String(), what) {
+			t.Errorf("no panel shows %s", what)
+		}
+	}
+}

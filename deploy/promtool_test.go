@@ -1,0 +1,31 @@
+package deploy
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+func TestPromtool(t *testing.T) {
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		if os.Getenv("MILLRACE_REQUIRE_SERVICES") != "" {
+			t.Fatal("promtool is not there; install Debian's package prometheus")
+		}
+		t.Skip("promtool is not there (Debian: apt-get install prometheus)")
+	}
+	for _, args := range [][]string{
+		{"check", "config", "prometheus/prometheus.yml"},
+		{"check", "rules", "--lint-fatal", "prometheus/alerts.yml"},
+		{"test", "rules", "prometheus/alerts_test.yml"},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		out, err := exec.CommandContext(ctx, promtool, args...).CombinedOutput()
+		cancel()
+		if err != nil {
+			t.Errorf("promtool %v: %v\n%s", args, err, out)
+		}
+	}
+}
