@@ -1,0 +1,144 @@
+package migrating_test
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/pgbus"
+	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/outbox/pgoutbox"
+)
+
+// statements are the SQL blocks of a page.
+func statements(t *testing.T, page string) (out []string) {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/" + page)
+	must(t, err)
+	for _, part := range strings.Split(string(text), "```sql\n")[1:] {
+		block, _, ok := strings.Cut(part, "```")
+		if !ok {
+			t.Fatalf("%s has an SQL block that does not end", page)
+		}
+		out = append(out, block)
+	}
+	return out
+}
+
+// TestRunbookSQL runs what docs/operating.md tells operators to run.
+func TestRunbookSQL(t *testing.T) {
+	db := withBus(t, servicetest.PostgresURL(t), nil)
+	store, err := pgoutbox.New(db, pgoutbox.Config{})
+	must(t, err)
+	must(t, store.Migrate(t.Context()))
+	blocks := statements(t, "operating.md")
+	if len(blocks) < 5 {
+		t.Fatalf("docs/operating.md has %d SQL blocks", len(blocks))
+	}
+	for _, block := range blocks {
+		if _, err := db.ExecContext(t.Context(), block); err != nil {
+			t.Errorf("%v\n%s", err, block)
+		}
+	}
+}
+
+// TestMigratingSQL has docs/migrating.md ask what the tests of the moves ask.
+func TestMigratingSQL(t *testing.T) {
+	plain := func(s string) string {
+		return strings.Join(strings.Fields(strings.TrimSuffix(strings.TrimSpace(s), ";")), " ")
+	}
+	var seen []string
+	for _, block := range statements(t, "migrating.md") {
+		seen = append(seen, plain(block))
+	}
+	for _, want := range []string{undelivered, "SELECT count(*) FROM old_outbox WHERE published_at IS NULL"} {
+		if !strings.Contains(strings.Join(seen, "\n"), plain(want)) {
+			t.Errorf("docs/migrating.md does not show\n%s", want)
+		}
+	}
+}
+
+// withBus opens postgres:// with a topic and a group, and hands it to use.
+func withBus(t *testing.T, url string, use func(*bus.Bus)) *sql.DB {
+	t.Helper()
+	db, err := pgdb.Open(url)
+	must(t, err)
+	t.Cleanup(func() { db.Close() })
+	b, err := bus.NewOpener(pgbus.Schemes(pgbus.Config{DB: db, Logger: slog.New(slog.DiscardHandler)})...).Open(t.Context(), url)
+	must(t, err)
+	defer b.Close()
+	must(t, b.Declare(t.Context(), bus.Topic{Name: "orders", Groups: []string{group}}))
+	if use != nil {
+		use(b)
+	}
+	return db
+}
+
+// read returns what the group gets until it has so many messages.
+func read(t *testing.T, b *bus.Bus, n int) (payloads []string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	runner, err := bus.NewRunner(b, bus.RunnerConfig{Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	must(t, runner.Add(bus.Consumer{Topic: "orders", Group: group, Concurrency: 1, Handler: func(m *message.Message) error {
+		if payloads = append(payloads, string(m.Payload)); len(payloads) == n {
+			cancel()
+		}
+		return nil
+	}}))
+	must(t, runner.Run(ctx))
+	return payloads
+}
+
+// TestRestoredBus does what docs/operating.md says after a dump of the
+// transport's tables was restored on another server: a group that was refused
+// gets all that is there, and what comes after.
+func TestRestoredBus(t *testing.T) {
+	url := servicetest.PostgresURL(t)
+	publish := func(b *bus.Bus, id string) {
+		must(t, b.Publisher().Publish("orders", message.NewMessage(id, []byte(id))))
+	}
+	db := withBus(t, url, func(b *bus.Bus) {
+		publish(b, "handled")
+		if got := read(t, b, 1); len(got) != 1 {
+			t.Fatalf("the group got %v", got)
+		}
+		publish(b, "unread")
+	})
+	// What the tables look like then: another system, transaction ids of a future.
+	for _, s := range []string{`UPDATE bus_cursors SET system_id = system_id + 1`, `UPDATE bus_messages SET xid = '90000000000000'`} {
+		_, err := db.ExecContext(t.Context(), s)
+		must(t, err)
+	}
+	var repair string
+	for _, block := range statements(t, "operating.md") {
+		if strings.Contains(block, "DELETE FROM bus_cursors") {
+			repair = block
+		}
+	}
+	if repair == "" {
+		t.Fatal("docs/operating.md does not say how to restore the transport")
+	}
+	_, err := db.ExecContext(t.Context(), repair)
+	must(t, err)
+	var foreign int // rows that would never be old enough to be pruned
+	must(t, db.QueryRowContext(t.Context(), `SELECT count(*) FROM bus_messages WHERE xid > pg_current_xact_id()`).Scan(&foreign))
+	if foreign > 0 {
+		t.Errorf("%d rows have transaction ids of the other server", foreign)
+	}
+	withBus(t, url, func(b *bus.Bus) {
+		publish(b, "new")
+		if got := strings.Join(read(t, b, 3), " "); !strings.HasPrefix(got, "handled unread") || !strings.HasSuffix(got, "new") {
+			t.Errorf("the group got %q, want all that is there", got)
+		}
+	})
+}
