@@ -20,7 +20,7 @@ export GORACE ?= atexit_sleep_ms=50
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check fmt services services-down matrix stress chaos limit-proof mirror bench onsale browser clients fuzz
+.PHONY: help run demo test check fmt services services-down matrix prove stress chaos limit-proof mirror bench onsale observe browser clients fuzz fuzz-nightly
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -52,6 +52,9 @@ services-down: ## stop what make services started
 matrix: ## every test on every real server, nothing skipped, a table at the end
 	./scripts/matrix.sh $(RACE)
 
+prove: ## the 25 scenarios on embedded defaults and on servers, one table (ONLY=5,9 COLUMN=servers)
+	./scripts/prove.sh $(if $(ONLY),-only $(ONLY)) $(if $(COLUMN),-column $(COLUMN))
+
 stress: ## the out-of-order stress on every database, with the naive reader as control
 	./scripts/with-services.sh postgres mariadb -- $(GO) run ./bench/cmd/stress
 
@@ -64,11 +67,15 @@ limit-proof: ## the rate limiter against an upstream that bans: every window mea
 mirror: ## the artist mirror at its budget for SECONDS (60), on embedded defaults or BOXOFFICE_DB_URL, _BUS_URL and _REDIS_URL
 	$(GO) run ./examples/boxoffice mirror-run --seconds $(or $(SECONDS),60)
 
-bench: ## the benchmarks beside their peers, in one run, with ratios
-	./scripts/with-services.sh -- $(GO) run ./bench/cmd/bench
+bench: ## the benchmarks beside their peers, and bench/REPORT.md made of them (ONLY=limit,growth-queue)
+	./scripts/with-services.sh -- $(GO) run ./bench/cmd/bench $(if $(ONLY),-only $(ONLY))
 
 onsale: ## 200,000 people in ten seconds at four instances of the waiting room, every promise judged (FLAGS="-memory": without Redis)
 	$(GO) run ./bench/cmd/onsale $(FLAGS)
+
+observe: ## Prometheus and Grafana over a box office on this machine (needs Docker)
+	docker compose --profile observe up -d --wait prometheus grafana
+	@echo 'Grafana: http://127.0.0.1:25300, Prometheus: http://127.0.0.1:25090; docker compose --profile observe down ends them'
 
 browser: ## book, decline, cancel and wait in line in a headless Chromium
 	MILLRACE_REQUIRE_BROWSER=1 MILLRACE_GALLERY=all MILLRACE_SCREENSHOTS=$(CURDIR)/build/screenshots $(GO) test -count=1 -v ./examples/boxoffice/internal/browsertest ./queue/queuepage
@@ -76,5 +83,8 @@ browser: ## book, decline, cancel and wait in line in a headless Chromium
 clients: ## live streams as Chromium, the npm package eventsource and curl read them (needs npm)
 	eventsource=$$(./scripts/clients.sh) && MILLRACE_REQUIRE_BROWSER=1 MILLRACE_NPM_EVENTSOURCE=$$eventsource $(GO) test -count=1 -v -run '^TestPrograms' ./sse
 
-fuzz: ## every fuzz target for FUZZTIME (10s)
-	./scripts/fuzz.sh $(or $(FUZZTIME),10s)
+fuzz: ## every fuzz target for FUZZTIME (10s), or all of them within BUDGET (4m)
+	./scripts/fuzz.sh $(if $(BUDGET),-budget $(BUDGET),$(or $(FUZZTIME),10s))
+
+fuzz-nightly: ## every fuzz target for ten minutes (PACKAGE=./sse: of one package)
+	./scripts/fuzz.sh 10m $(PACKAGE)

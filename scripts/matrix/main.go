@@ -29,8 +29,9 @@ var beside = []string{
 	"./examples/boxoffice/internal/ops", "./examples/boxoffice/internal/store",
 	"./examples/boxoffice/internal/chat", "./examples/boxoffice/internal/live",
 	"./examples/boxoffice/internal/limitproof", "./examples/boxoffice/internal/meter", "./examples/boxoffice/internal/scenarios",
+	"./deploy/...", "./examples/migrating",
 	"./bench/batchbench", "./bench/busbench", "./bench/kafkabench", "./bench/limitbench",
-	"./bench/onsale", "./bench/outboxbench", "./bench/place", "./bench/queuebench", "./bench/redisserver",
+	"./bench/bookingbench", "./bench/onsale", "./bench/outboxbench", "./bench/place", "./bench/queuebench", "./bench/redisserver",
 }
 
 // alone are packages that kill servers, or want a transport to themselves.
