@@ -58,6 +58,8 @@
 //	low runs where the lag is unknown                             TestLowRunsWhereTheLagIsUnknown
 //	obsolete events are acknowledged without work, and counted    TestObsoleteEventsAreAcknowledgedWithoutWork
 //	lag is at hand without asking anybody                         TestLagMonitorRefreshesAndKeepsTheLastAnswer
+//	each run of a handler, each pause and each publish is told    TestEachRunOfAHandlerIsTold, TestHooksOfTheRunner,
+//	                                                              TestPublishingIsCounted
 //
 //	a delivery's span is the child of its message's, each attempt
 //	a span of its own; a dead letter keeps its trace              TestADeliveryIsAChildOfItsMessage,
@@ -110,7 +112,8 @@
 //
 // A [Pair] holds the low of two consumers back while the high one is behind. The
 // lag comes from a [LagMonitor], which asks the transport in the background and
-// answers metrics and requests from memory.
+// answers metrics and requests from memory. Package busprom makes metrics of it, of
+// [Bus.Stats] and of [Runner.Status].
 //
 // A consumer with [Current] skips events whose Sequence is out of date.
 //

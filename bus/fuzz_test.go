@@ -35,6 +35,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add("sql", "#", "h?cluster=perhaps&%zz")
 	f.Add("other", "@", "h")
 	f.Add("sql", "@a:#b@", "h?partitions=3")
+	f.Add("sql", ".;@h", "d0")
 	f.Add("", "%", "")
 	f.Fuzz(func(t *testing.T, scheme, password, rest string) {
 		const mark = "s3cr3t-9q"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,12 +35,12 @@ func TestEachRunOfAHandlerIsTold(t *testing.T) {
 		failed := errors.New("failed")
 		b := memBus(t)
 		var told runs
-		attempts := 0
+		var attempts atomic.Int64
 		r := start(t, b, bus.RunnerConfig{Hooks: bus.Hooks{OnHandled: told.add}},
 			bus.Consumer{Topic: "one", Group: "g", Retry: bus.RetryPolicy{Backoff: exact}, Handler: func(*message.Message) error {
-				attempts++
-				time.Sleep(time.Duration(attempts) * time.Millisecond)
-				switch attempts {
+				attempt := attempts.Add(1)
+				time.Sleep(time.Duration(attempt) * time.Millisecond)
+				switch attempt {
 				case 1:
 					return failed
 				case 2:
@@ -96,13 +97,9 @@ func TestHooksOfTheRunner(t *testing.T) {
 				OnHandled:    func(h bus.Handling) { j.add("%s handled %s", who, h.Topic) },
 			}
 		}
-		attempts := map[string]int{}
 		tries := func(what ...error) message.NoPublishHandlerFunc {
-			return func(m *message.Message) error {
-				key := string(m.Payload[:1])
-				attempts[key]++
-				return what[attempts[key]-1]
-			}
+			var attempts atomic.Int64
+			return func(*message.Message) error { return what[attempts.Add(1)-1] }
 		}
 		r := start(t, b, bus.RunnerConfig{Hooks: hooks("all:")},
 			bus.Consumer{Topic: "a", Group: "g", Retry: probing, Hooks: hooks("own:"), Handler: tries(errDown, nil)},

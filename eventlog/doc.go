@@ -28,7 +28,8 @@
 //	all else a handler of slog owes                               TestHandlerIsAHandler
 //	an attribute about a message says its ids, and nothing else   TestMessage
 //	lines of the library about an event have its ids, and no
-//	line has a secret, a token or a payload                       package internal/logtest
+//	line has a secret, a token or a payload                       TestConsumersTellNoSecrets, TestRelaysTellNoSecrets,
+//	                                                              TestStreamsTellNoSecrets, TestTransportsTellNoPasswords
 //
 // Payloads, headers and keys are never logged: nothing here reads more of an event
 // than its ids.

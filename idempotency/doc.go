@@ -113,6 +113,11 @@
 // retained for less. An event that arrives after its key was pruned is handled
 // again.
 //
+// # Metrics
+//
+// [Guard.Stats], [Leases.Stats] and [HTTP.Stats] count what happened in this process;
+// package idempotencyprom makes metrics of them.
+//
 // # Failure modes
 //
 // The database is away: Do fails with the driver's error, the handler does not

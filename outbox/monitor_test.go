@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,19 +18,28 @@ import (
 
 // inspected is a store that answers as it is told, or hangs.
 type inspected struct {
+	mu     sync.Mutex
 	shards []outbox.ShardStats
-	err    error
 	hangs  bool
 	asked  int
 }
 
+func (i *inspected) set(shards []outbox.ShardStats, hangs bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.shards, i.hangs = shards, hangs
+}
+
 func (i *inspected) Stats(ctx context.Context) ([]outbox.ShardStats, error) {
+	i.mu.Lock()
 	i.asked++
-	if i.hangs {
+	shards, hangs := i.shards, i.hangs
+	i.mu.Unlock()
+	if hangs {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	return i.shards, i.err
+	return shards, nil
 }
 
 // Nobody waits for a store that hangs; its last answer stands, and ages.
@@ -52,15 +62,17 @@ func TestMonitorKeepsTheLastAnswer(t *testing.T) {
 		if s := m.Standing(); len(s.Shards) != 1 || s.Shards[0].Backlog != 3 || s.Age != 0 || s.Err != nil {
 			t.Errorf("after the first answer: %+v", s)
 		}
-		store.hangs = true
+		store.set(nil, true)
 		time.Sleep(12 * time.Second)
 		if s := m.Standing(); s.Shards[0].Backlog != 3 || s.Age != 12*time.Second || !errors.Is(s.Err, context.DeadlineExceeded) {
 			t.Errorf("while it hangs: %+v", s)
 		}
+		store.mu.Lock()
 		if store.asked != 3 {
 			t.Errorf("asked %d times in 12 s, want 3: at 0, 5 and 10 s", store.asked)
 		}
-		store.hangs, store.shards = false, nil
+		store.mu.Unlock()
+		store.set(nil, false)
 		time.Sleep(9 * time.Second)
 		if s := m.Standing(); s.Shards != nil || s.Err != nil || s.Age >= 5*time.Second {
 			t.Errorf("when it is back: %+v", s)

@@ -43,6 +43,7 @@
 //	muted members still get chat                          TestMuteStopsNotificationsOnly
 //	without its cap there is no new stream, browsers come
 //	back by themselves, when they are told to             TestWithoutTheCapThereIsNoNewStream, TestALeaseThatCannotBeRenewedEndsTheStreams, TestProgramsComeBackAfterAnOutage
+//	a process, and an address, has so many streams        TestCrowded
 //	an end sends the clients away with a spread           TestDrainSendsAllAwayWithASpread
 //	the server's timeouts do not end streams              TestStreamsOutliveTheServersTimeouts, TestOverHTTP2
 //	a delivery is a span of the trace of who sent it, one

@@ -25,8 +25,12 @@ func TestRun(t *testing.T) {
 		URL:     servicetest.Env(t, "MILLRACE_POSTGRES_URL", "PostgreSQL", "postgres://user:password@127.0.0.1:5432/name"),
 		Brokers: servicetest.Kafka(t),
 	}
-	if err := Run(t.Context(), cfg, report.To(&out)); err != nil {
+	rec := report.To(&out)
+	if err := Run(t.Context(), cfg, rec); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
+	}
+	if s := rec.Section(); len(s.Charts) != 1 || len(s.Figures) != 8 || !s.Figures[0].Median.Known() {
+		t.Errorf("recorded are %+v", s)
 	}
 	if n := strings.Count(out.String(), "goal >= 5"); n != 4 {
 		t.Errorf("%d ratios instead of 4 in\n%s", n, &out)

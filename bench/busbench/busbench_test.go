@@ -40,8 +40,12 @@ func TestRun(t *testing.T) {
 			}
 			on(t, &cfg)
 			var out bytes.Buffer
-			if err := Run(t.Context(), cfg, report.To(&out)); err != nil {
+			rec := report.To(&out)
+			if err := Run(t.Context(), cfg, rec); err != nil {
 				t.Fatalf("%v\n%s", err, &out)
+			}
+			if s := rec.Section(); len(s.Charts) != 4 || len(s.Figures) != 4*len(transports(cfg)) || !s.Figures[0].Median.Known() {
+				t.Errorf("recorded are %+v", s)
 			}
 			if peers := strings.Count(out.String(), "  ratio"); peers != len(transports(cfg))/2 {
 				t.Errorf("%d peers in\n%s", peers, &out)

@@ -22,8 +22,12 @@ func TestRun(t *testing.T) {
 		URL:     servicetest.Env(t, "MILLRACE_POSTGRES_URL", "PostgreSQL", "postgres://user:password@127.0.0.1:5432/name"),
 		Brokers: servicetest.Kafka(t),
 	}
-	if err := Run(t.Context(), cfg, report.To(&out)); err != nil {
+	rec := report.To(&out)
+	if err := Run(t.Context(), cfg, rec); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
+	}
+	if s := rec.Section(); len(s.Charts) != 1 || len(s.Figures) != 3 || !s.Figures[0].Median.Known() {
+		t.Errorf("recorded are %+v", s)
 	}
 	for _, want := range []string{"relay to Kafka / Sarama flat out", "relay to Kafka / watermill-kafka"} {
 		if !strings.Contains(out.String(), want) {

@@ -37,8 +37,12 @@ func config() Config {
 func smoke(t *testing.T, cfg Config) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Run(t.Context(), cfg, report.To(&out)); err != nil {
+	rec := report.To(&out)
+	if err := Run(t.Context(), cfg, rec); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
+	}
+	if s := rec.Section(); len(s.Charts) != 4 || len(s.Figures) != 14 || len(s.Charts[0].Goals) != 1 {
+		t.Errorf("recorded are %+v", s)
 	}
 	text := out.String()
 	for what, n := range map[string]int{

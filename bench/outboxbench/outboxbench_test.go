@@ -66,9 +66,11 @@ func TestSections(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := section.run(t.Context(), section.cfg(t), report.To(&out)); err != nil {
+			rec := report.To(&out)
+			if err := section.run(t.Context(), section.cfg(t), rec); err != nil {
 				t.Fatalf("%v\n%s", err, &out)
 			}
+			recorded(t, rec.Section())
 			for _, want := range section.want {
 				line, ok := lineWith(out.String(), want)
 				if !ok || !strings.Contains(line, "goal") {
@@ -79,6 +81,31 @@ func TestSections(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// recorded looks whether every chart has figures of this run, and every claim a
+// figure that was measured.
+func recorded(t *testing.T, s report.Section) {
+	t.Helper()
+	for _, c := range s.Charts {
+		n := 0
+		for _, f := range s.Figures {
+			if f.Chart == c.Name && f.Median.Known() && f.Unit == c.Unit {
+				n++
+			}
+		}
+		if n < 2 {
+			t.Errorf("%d figures are in the chart %s", n, c.Name)
+		}
+	}
+	if len(s.Charts) == 0 || len(s.Claims) == 0 || len(s.Settings) == 0 {
+		t.Errorf("%d charts, %d claims, %d settings", len(s.Charts), len(s.Claims), len(s.Settings))
+	}
+	for _, c := range s.Claims {
+		if !c.Judged().Known() {
+			t.Errorf("%+v", c)
+		}
 	}
 }
 

@@ -31,8 +31,12 @@ func TestMain(m *testing.M) {
 func TestRun(t *testing.T) {
 	cfg := Config{Conns: 20, Burst: 5, Span: 20 * time.Millisecond, Rounds: 2, Held: 50, Ping: 100 * time.Millisecond, Most: 20}
 	var out bytes.Buffer
-	if err := Run(t.Context(), cfg, report.To(&out)); err != nil {
+	rec := report.To(&out)
+	if err := Run(t.Context(), cfg, rec); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
+	}
+	if s := rec.Section(); len(s.Charts) != 3 || len(s.Figures) != 3*len(contenders) || len(s.Figures[0].Rounds) != cfg.Rounds || len(s.Charts[0].Goals) != 2 {
+		t.Errorf("recorded are %+v", s)
 	}
 	text := out.String()
 	for what, n := range map[string]int{

@@ -59,7 +59,7 @@ func secrets(raw string) []string {
 	var found []string
 	add := func(s string) {
 		for _, meant := range []string{s, unescaped(s, url.PathUnescape), unescaped(s, url.QueryUnescape), strings.Trim(s, "'")} {
-			for _, form := range []string{meant, url.QueryEscape(meant), url.PathEscape(meant), strings.Trim(strconv.Quote(meant), `"`)} {
+			for _, form := range []string{meant, url.QueryEscape(meant), url.PathEscape(meant), strings.TrimPrefix(url.UserPassword("", meant).String(), ":"), strings.Trim(strconv.Quote(meant), `"`)} {
 				if form != "" && !slices.Contains(found, form) {
 					found = append(found, form)
 				}

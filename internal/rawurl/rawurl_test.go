@@ -99,6 +99,7 @@ func FuzzHide(f *testing.F) {
 		f.Add(p)
 	}
 	f.Add("a b+c")
+	f.Add(".;@")
 	f.Fuzz(func(t *testing.T, password string) {
 		const mark = "s3cr3t-9q"
 		password = mark + password
@@ -106,7 +107,8 @@ func FuzzHide(f *testing.F) {
 			"redis://u:" + password + "@h/0", "redis://u:" + url.PathEscape(password) + "@h/0", "redis://u:" + url.QueryEscape(password) + "@h",
 			"postgres://u@h/db?sslpassword=" + url.QueryEscape(password),
 		} {
-			for _, said := range []string{password, url.QueryEscape(password), raw} {
+			said := []string{password, url.QueryEscape(password), raw, url.UserPassword("u", password).String()}
+			for _, said := range said {
 				if text := Hide(fmt.Errorf("dial %s: refused", said), raw).Error(); strings.Contains(text, mark) {
 					t.Fatalf("%q says %q", raw, text)
 				}

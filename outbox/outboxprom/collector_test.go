@@ -199,10 +199,10 @@ func TestFailuresAreCounted(t *testing.T) {
 }
 
 // hanging is a store that answers once, and then never.
-type hanging struct{ asked int }
+type hanging struct{ asked atomic.Int64 }
 
 func (h *hanging) Stats(ctx context.Context) ([]outbox.ShardStats, error) {
-	if h.asked++; h.asked == 1 {
+	if h.asked.Add(1) == 1 {
 		return []outbox.ShardStats{{Backlog: 7, Oldest: time.Now().Add(-3 * time.Second)}}, nil
 	}
 	<-ctx.Done()
@@ -216,10 +216,10 @@ func TestScrapeAsksNobody(t *testing.T) {
 		stop := s.run(outbox.RelayConfig{})
 		defer stop()
 		time.Sleep(20*time.Second + time.Millisecond)
-		asked, began := store.asked, time.Now()
+		asked, began := store.asked.Load(), time.Now()
 		s.expect("while the store hangs", map[string]float64{"backlog 0": 7, "oldest_age_seconds 0": 3, "stats_age_seconds": 20.001})
-		if took := time.Since(began); took != 0 || store.asked != asked {
-			t.Errorf("a scrape took %v and asked the store %d times", took, store.asked-asked)
+		if took := time.Since(began); took != 0 || store.asked.Load() != asked {
+			t.Errorf("a scrape took %v and asked the store %d times", took, store.asked.Load()-asked)
 		}
 	})
 }
