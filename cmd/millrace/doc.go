@@ -1,11 +1,16 @@
 // Command millrace is the operator's tool: it makes the tables of Millrace's
-// packages, looks into the outbox, looks after dead letters on any transport,
-// and says what is wrong with a server.
+// packages, looks into the outbox and into waiting rooms, looks after dead letters
+// on any transport, says what is wrong with a server, and measures how fast it is.
+// docs/cli.md has every command, flag and JSON shape.
 //
 //	millrace migrate print|up|status    the tables of outbox, bus, idempotency, leases and counters
 //	millrace outbox status|failed|retry|rebase|debezium
 //	millrace dlq list|show|edit|redrive|drop TOPIC
+//	millrace queue status [EVENT…]      how waiting rooms and front gates stand
+//	millrace queue threshold EVENT [N]  how many may be inside
 //	millrace doctor [URL…]              what is wrong with these servers, and what to do
+//	millrace bench                      how fast an outbox, a transport and a limiter are there
+//	millrace completion bash|zsh|fish|powershell
 //
 // URLs come by --db, --bus and --redis, or from the environment, where the
 // process list does not show them: MILLRACE_DB_URL, MILLRACE_BUS_URL and
@@ -39,9 +44,21 @@
 //	the outbox is found with its own number of shards             TestOutbox
 //	doctor tells what is wrong, and the fix                       TestUnreachable, TestRefused, TestSettings
 //	doctor changes nothing                                        TestDoctorChangesNothing
+//	clocks that disagree are told, also of two servers            TestClock, TestClocksOfServers
+//	many events are given back in steps, told of, and an
+//	interruption leaves the rest parked                           TestOutboxRetryOfMany
+//	queue shows and changes the application's own rooms, on a
+//	Redis and a Cluster                                           TestQueue, package waiting
+//	bench works in a place of its own, leaves nothing behind,
+//	also after Ctrl-C, and refuses what is somebody's             TestBench, TestCtrlCBench, package bench
+//	progress is drawn on a terminal, told at a bounded rate
+//	elsewhere, and is never on the standard output                TestProgressLines, TestProgressDrawn, TestOutboxRetryOfMany
+//	completion makes nothing, and asks for a second at most       TestCompletionMakesNothing, TestCompletionIsBounded
 //	no credential is ever shown                                   TestNoCredentials, package redact
 //	what a letter holds cannot command the terminal               TestPlain
-//	every command has an example                                  TestHelp
+//	every command has an example that parses                      TestTree
+//	JSON and tables stay as they are, and lists are never null    TestGolden, TestGoldenLetters, TestQueue, TestBenchShown
+//	docs/cli.md names every command, flag and field               TestPageNamesEverything, TestPageShowsTheShapes
 //
 // # Failure modes
 //

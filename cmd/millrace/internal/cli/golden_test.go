@@ -34,7 +34,7 @@ func TestGolden(t *testing.T) {
 
 func TestGoldenLetters(t *testing.T) {
 	t.Parallel()
-	_, rawURL, ids := graves(t, 2)
+	_, rawURL, ids := graves(t, 1)
 	golden := func(name string, code int, args ...string) {
 		t.Helper()
 		cli.Golden(t, name, tool(t, append(append([]string{"dlq"}, args...), "--bus", rawURL)...).want(t, code).out)
@@ -45,8 +45,8 @@ func TestGoldenLetters(t *testing.T) {
 	golden("dlq-show.json", 0, "show", "orders.DLT", ids[0], "--json")
 	golden("dlq-redrive.json", 1, "redrive", "orders.DLT", ids[0], "nobody", "--dry-run", "--json")
 	golden("dlq-drop.json", 0, "drop", "orders.DLT", "--all", "--dry-run", "--json")
-	shown := read[struct{ Payload string }](t, tool(t, "dlq", "show", "orders.DLT", ids[1], "--json", "--bus", rawURL))
+	shown := read[struct{ Payload string }](t, tool(t, "dlq", "show", "orders.DLT", ids[0], "--json", "--bus", rawURL))
 	edited := toolWith(t.Context(), cli.Streams{In: strings.NewReader(shown.Payload + " ")},
-		"dlq", "edit", "orders.DLT", ids[1], "--payload", "-", "--json", "--bus", rawURL).want(t, 0)
+		"dlq", "edit", "orders.DLT", ids[0], "--payload", "-", "--json", "--bus", rawURL).want(t, 0)
 	cli.Golden(t, "dlq-edit.json", edited.out)
 }
