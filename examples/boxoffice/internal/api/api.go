@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/live"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/routes"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/social"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/queue"
@@ -105,7 +106,7 @@ type API struct {
 	writers *semaphore.Weighted
 	gate    *frontgate.Handlers
 	queue   *queuehttp.Handlers
-	mux     *http.ServeMux
+	mux     *routes.Mux
 }
 
 // New makes an API.
@@ -122,7 +123,7 @@ func New(cfg Config) (*API, error) {
 	if cfg.Wait == 0 {
 		cfg.Wait = maxWait
 	}
-	a := &API{cfg: cfg, log: cfg.Logger, writers: semaphore.NewWeighted(int64(cfg.Writers)), mux: http.NewServeMux()}
+	a := &API{cfg: cfg, log: cfg.Logger, writers: semaphore.NewWeighted(int64(cfg.Writers)), mux: routes.New()}
 	var err error
 	if a.gate, err = a.newGate(); err != nil {
 		return nil, err
@@ -199,6 +200,9 @@ func (a *API) routes() {
 	admin("POST /api/admin/dead-letters/{topic}/redrive", a.redriveDeadLetters)
 	admin("POST /api/admin/dead-letters/{topic}/drop", a.dropDeadLetters)
 }
+
+// Routes are the patterns of all routes.
+func (a *API) Routes() []string { return a.mux.Patterns() }
 
 // ServeHTTP answers what is under these; what it does not know is a problem
 // document too.

@@ -47,6 +47,7 @@ func TestBadInput(t *testing.T) {
 		"reserve: no seats":          {reserve(`{"eventId":"show-1","seatIds":[]}`), 400, "invalid-request", `"field":"seatIds"`},
 		"reserve: seats as text":     {reserve(`{"eventId":"show-1","seatIds":"A-3"}`), 400, "invalid-request", "array"},
 		"reserve: eleven seats":      {reserve(map[string]any{"eventId": "show-1", "seatIds": strings.Split("B-1 B-2 B-3 B-4 B-5 B-6 B-7 B-8 B-9 B-10 B-11", " ")}), 400, "invalid-request", "1 to 10"},
+		"reserve: odd seat":          {reserve(`{"eventId":"show-1","seatIds":["A-3\u0000"]}`), 400, "invalid-request", `"field":"seatIds"`},
 		"reserve: a seat twice":      {reserve(`{"eventId":"show-1","seatIds":["A-3","A-3"]}`), 400, "invalid-request", "twice"},
 		"reserve: unknown seat":      {reserve(`{"eventId":"show-1","seatIds":["A-3","Z-1"]}`), 404, "seat-not-found", `"seats":["Z-1"]`},
 		"reserve: taken":             {reserve(`{"eventId":"show-1","seatIds":["A-3","A-1"]}`), 409, "seat-taken", `"seats":["A-1"]`},

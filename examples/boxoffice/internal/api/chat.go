@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/door"
 )
 
 // Messages in one answer.
@@ -145,7 +146,7 @@ func (a *API) room(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return chatProblem(a.cfg.Chat.Serve(w, r, chat.Visit{
-		Room: id, Member: member, After: after,
+		Room: id, Member: member, After: after, Address: door.From(r.Context()),
 		Post: func(ctx context.Context, frame []byte) []byte { return a.posted(r, ctx, member, id, frame) },
 	}))
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/door"
 	"github.com/millrace-go/millrace/queue/frontgate"
 )
 
@@ -11,7 +12,7 @@ const entryCookie = "urr-entry-token-"
 
 // newGate makes the handlers of the front gate.
 func (a *API) newGate() (*frontgate.Handlers, error) {
-	return frontgate.NewHandlers(a.cfg.Gate, frontgate.HTTPConfig{Logger: a.log})
+	return frontgate.NewHandlers(a.cfg.Gate, frontgate.HTTPConfig{Secure: door.HTTPS, Logger: a.log})
 }
 
 // ofShow refuses what is about a show that there is not, so that nobody opens a

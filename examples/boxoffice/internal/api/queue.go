@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/door"
 	"github.com/millrace-go/millrace/queue/queuehttp"
 )
 
@@ -19,7 +20,7 @@ const knownFor = time.Second
 func (a *API) newQueue() (*queuehttp.Handlers, error) {
 	return queuehttp.New(a.cfg.Room, a.cfg.Entries, queuehttp.Config{
 		User: a.cfg.Login.Member, Known: a.onSale, KnownFor: knownFor, Gate: a.gate.Position, EntryCookie: entryCookie,
-		Fail: a.queueProblem, Logger: a.log,
+		Fail: a.queueProblem, Secure: door.HTTPS, Logger: a.log,
 	})
 }
 

@@ -55,6 +55,11 @@ func (a *API) reserve(w http.ResponseWriter, r *http.Request, member string) err
 	if n := len(body.SeatIDs); n == 0 || n > catalog.MaxSeats {
 		return invalid("seatIds", "seatIds names %d seats; name 1 to %d", n, catalog.MaxSeats)
 	}
+	for _, seat := range body.SeatIDs {
+		if !identifier.MatchString(seat) {
+			return invalid("seatIds", "seatIds names a seat that is none; a seat is 1 to 64 letters, digits, dots, dashes and underscores")
+		}
+	}
 	sorted := slices.Sorted(slices.Values(body.SeatIDs))
 	if len(slices.Compact(sorted)) != len(body.SeatIDs) {
 		return invalid("seatIds", "seatIds names a seat twice")

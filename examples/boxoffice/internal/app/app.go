@@ -8,12 +8,13 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"sync/atomic"
+	"slices"
 	"syscall"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
@@ -30,6 +31,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/stats"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream"
+	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/outbox"
 )
@@ -51,6 +53,9 @@ type Options struct {
 	// Prefetch configures the prefetch of artists; the App says who holds it, and
 	// what waits.
 	Prefetch artist.PrefetchConfig
+	// TracerProvider makes spans of requests, events and deliveries, in place of the
+	// one that BOXOFFICE_TRACES_URL asks for. It is not shut down.
+	TracerProvider trace.TracerProvider
 	// WrapArtists stands between the requests for artists and the transport;
 	// nothing when nil.
 	WrapArtists func(message.Publisher) message.Publisher
@@ -71,6 +76,8 @@ type App struct {
 	log   *slog.Logger
 	ready chan struct{}
 	url   string // set before ready is closed
+	// routes are the patterns of what it serves; set before ready is closed.
+	routes []string
 
 	// What Run opened and made.
 	holder    string
@@ -91,7 +98,7 @@ type App struct {
 	published *ops.Published
 	requests  *ops.Requests
 	keys      *sqlidempotency.Store
-	skipped   map[ops.Consumer]*atomic.Int64 // duplicates, by consumer
+	guards    map[ops.Consumer]*idempotency.Guard
 	commands  *commands
 	shared    shared
 	social    *social.Social
@@ -100,7 +107,8 @@ type App struct {
 	waiting   *waiting // nil when it has none in the waiting room
 	inbox     *inbox.Inbox
 	live      *live.Live
-	streams   *streams // nil when it serves none
+	streams   *streams             // nil when it serves none
+	tracing   trace.TracerProvider // nil when no spans are made
 }
 
 // New makes an App. It does no I/O.
@@ -132,6 +140,9 @@ func (a *App) Ready() <-chan struct{} { return a.ready }
 // URL is where it serves, once it is ready.
 func (a *App) URL() string { return a.url }
 
+// Routes are the patterns of all routes that it serves, once it is ready.
+func (a *App) Routes() []string { return slices.Clone(a.routes) }
+
 // AdminToken opens the operator's routes, once it is ready.
 func (a *App) AdminToken() string { return a.cfg.AdminToken }
 
@@ -149,6 +160,9 @@ func (a *App) Run(ctx context.Context) (err error) {
 	var opened closers
 	defer func() { err = errors.Join(err, opened.close()) }()
 	if err := a.identify(&opened); err != nil {
+		return err
+	}
+	if err := a.openTraces(&opened); err != nil {
 		return err
 	}
 	if err := a.open(ctx, &opened); err != nil {

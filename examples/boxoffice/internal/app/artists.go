@@ -23,7 +23,6 @@ import (
 type artists struct {
 	coalescer *coalesce.Coalescer
 	meter     *meter.Meter
-	publisher *publisher
 	mirror    *artist.Mirror
 	// What follows is nil in a process without workers.
 	limiter  *ratelimit.Limiter
@@ -89,11 +88,14 @@ func (a *App) buildArtists(api string, opened *closers) error {
 	if err != nil {
 		return err
 	}
-	m.publisher = &publisher{Publisher: a.bus.Publisher()}
-	if a.opt.WrapArtists != nil {
-		m.publisher.Publisher = a.opt.WrapArtists(m.publisher.Publisher)
+	publisher, err := a.traced(a.bus.Publisher())
+	if err != nil {
+		return err
 	}
-	if m.mirror, err = artist.New(a.store, m.coalescer, m.publisher, artist.Config{
+	if a.opt.WrapArtists != nil {
+		publisher = a.opt.WrapArtists(publisher)
+	}
+	if m.mirror, err = artist.New(a.store, m.coalescer, publisher, artist.Config{
 		HighLag: artist.Lag(a.ops.Lags(), artist.TopicHigh, artist.GroupHigh), Archive: objects, Logger: a.log,
 	}); err != nil {
 		return err

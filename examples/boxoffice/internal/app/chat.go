@@ -18,7 +18,7 @@ func (a *App) buildChat(opened *closers) error {
 	if err != nil {
 		return err
 	}
-	if a.chat, err = chat.New(a.store, a.catalog, a.outbox, broker, chat.Config{NoRoom: catalog.ErrNoShow, Logger: a.log}); err != nil {
+	if a.chat, err = chat.New(a.store, a.catalog, a.outbox, broker, chat.Config{NoRoom: catalog.ErrNoShow, PerAddress: a.cfg.Door.Streams, Logger: a.log}); err != nil {
 		return err
 	}
 	if a.live != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
@@ -98,20 +97,17 @@ func (a *App) buildRunner() error {
 		return err
 	}
 	a.keys = keys
-	a.runner, err = bus.NewRunner(a.bus, bus.RunnerConfig{DrainTimeout: a.opt.Drain, Logger: a.log, WorkerID: a.holder})
+	a.runner, err = bus.NewRunner(a.bus, bus.RunnerConfig{DrainTimeout: a.opt.Drain, Logger: a.log, WorkerID: a.holder, Hooks: a.ops.Hooks(), TracerProvider: a.tracing})
 	if err != nil {
 		return err
 	}
-	a.skipped = map[ops.Consumer]*atomic.Int64{}
+	a.guards = map[ops.Consumer]*idempotency.Guard{}
 	for _, c := range a.consumers() {
-		skipped := &atomic.Int64{}
-		a.skipped[operated(c)] = skipped
-		guard, err := idempotency.New(keys, idempotency.Config{
-			Group: c.Group, Key: c.Key, OnDuplicate: func(context.Context, event.Event) { skipped.Add(1) },
-		})
+		guard, err := idempotency.New(keys, idempotency.Config{Group: c.Group, Key: c.Key})
 		if err != nil {
 			return err
 		}
+		a.guards[operated(c)] = guard
 		if err := a.runner.Add(a.consumer(c, guard)); err != nil {
 			return err
 		}
@@ -148,8 +144,8 @@ func hooks(c store.Consumer) (h bus.Hooks) {
 // duplicates counts what a consumer skipped because it had handled it before;
 // artists have versions instead.
 func (a *App) duplicates(c ops.Consumer) int64 {
-	if n := a.skipped[c]; n != nil {
-		return n.Load()
+	if guard := a.guards[c]; guard != nil {
+		return guard.Stats().Duplicates
 	}
 	return 0
 }

@@ -165,8 +165,8 @@ func TestDuplicates(t *testing.T) {
 	book(p, "C-1", approve, "CONFIRMED , SUCCESS , SOLD")
 	p.sound()
 	skipped := int64(0)
-	for _, n := range p.app.skipped {
-		skipped += n.Load()
+	for _, guard := range p.app.guards {
+		skipped += guard.Stats().Duplicates
 	}
 	// Delivered again by the transport, and once more after the relay published
 	// them again.

@@ -60,6 +60,13 @@
 //	every series of the waiting room is there from the start       TestRoomMetrics
 //	a live stream, what an operator sees of it, and its end        TestStreams
 //	what an operator and the metrics are told of the chat          TestChatFigures
+//	one trace from a request to the frame of a stream, over
+//	processes and transports                                       TestOneTrace, TestOneTraceOfSplitProcesses
+//	spans are sent, the last of them at the end; a collector that
+//	is away is nobody's failure                                    TestTracesURL, TestTracesAway
+//	no secret, token or payload in any line that is logged         TestNothingSecretIsLogged
+//	other sites, addresses without end and odd targets stop
+//	at the door, which knows who is behind a proxy                 TestDoor
 //	two processes serve streams, a third sends, the cap is one     TestStreamsOfSplitProcesses
 //	without Redis pages are sent to the inbox, and come back       TestStreamsWhileRedisDown
 //	handlers flush, set deadlines and take connections over        TestObserveLetsThrough
@@ -76,6 +83,12 @@
 //	the limit holds with as many workers as can be configured      TestLimits
 //	the meter counts the calls that go out                         TestCountedCalls
 //	artists leave the books alone                                  TestArtistsAndTheBooks
+//	every metric of the specification is there from the start, at
+//	0, and named is a test that causes it to move                  TestEverySpecMetricFromTheStart, TestEverySpecMetricIsMoved
+//	one handler serves all series, and those are the listed ones   TestOneHandlerForAllFigures, TestSeries
+//	refreshes, bookings, Redis and a transport that refuses move
+//	them                                                           TestFiguresOfRefreshes, TestFiguresOfABooking, TestFiguresOfRedis,
+//	                                                               TestFiguresWithoutRedis, TestFiguresOfATransportThatRefuses
 //	likes, comments, views and sales move a show's figures         TestFigures
 //	… each event once, whatever comes again                        TestFiguresOnce
 //	… and what is malformed in a batch goes alone                  TestMalformedView

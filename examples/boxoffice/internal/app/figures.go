@@ -2,23 +2,25 @@ package app
 
 import (
 	"context"
+	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
-	"sync/atomic"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/millrace-go/millrace/coalesce/coalesceprom"
+	"github.com/millrace-go/millrace/idempotency/idempotencyprom"
 	"github.com/millrace-go/millrace/queue/queueprom"
+	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/ratelimitprom"
 )
 
-// metrics serves everything to Prometheus: what package ops knows of the office,
-// and then what the mirror
-// and the waiting room count.
+// metrics serves everything to Prometheus, from one registry. What a scrape reads is at
+// hand: it waits for neither the database, nor the transport, nor Redis.
 func (a *App) metrics() (http.Handler, error) {
 	all, err := a.collectors()
 	if err != nil {
@@ -30,59 +32,79 @@ func (a *App) metrics() (http.Handler, error) {
 			return nil, err
 		}
 	}
-	office, mirror := a.ops.Metrics(a.requests), promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The classic text, uncompressed, is the format of which two parts are a whole.
-		r = r.Clone(r.Context())
-		r.Header.Del("Accept")
-		r.Header.Del("Accept-Encoding")
-		office.ServeHTTP(w, r)
-		mirror.ServeHTTP(w, r)
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelError),
+		// A few scrapers at a time; whoever asks without end is told to come back.
+		MaxRequestsInFlight: 8,
 	}), nil
 }
 
-// collectors are the metrics of what package ops does not know. Every series is
-// there from the start.
+// collectors are all metrics of this process. Every series is there from the start.
 func (a *App) collectors() ([]prometheus.Collector, error) {
-	all, err := a.waitingCollectors()
+	all := append(a.ops.Collectors(), a.requests, a.commands.took,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	guards, err := idempotencyprom.New(idempotencyprom.Config{Guards: slices.Collect(maps.Values(a.guards))})
+	if err != nil {
+		return nil, err
+	}
+	counts, err := a.social.Collector()
+	if err != nil {
+		return nil, err
+	}
+	room, err := a.waitingCollectors()
 	if err != nil {
 		return nil, err
 	}
 	streams, err := a.liveCollectors()
-	all = slices.Concat(all, streams, a.inboxCollectors(), a.chatCollectors())
+	if err != nil {
+		return nil, err
+	}
+	mirror, err := a.artistCollectors()
+	return slices.Concat(all, []prometheus.Collector{guards, counts}, room, streams, a.inboxCollectors(), a.chatCollectors(), mirror), err
+}
+
+// artistCollectors are those of the mirror.
+func (a *App) artistCollectors() ([]prometheus.Collector, error) {
 	m := a.artists
-	if m == nil || err != nil {
-		return all, err
+	if m == nil {
+		return nil, nil
 	}
 	locks, err := coalesceprom.New(m.coalescer)
 	if err != nil {
 		return nil, err
 	}
-	all = append(all,
+	all := []prometheus.Collector{
 		m.mirror.Collector(m.worker), locks,
-		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "kafka_producer_send_failed_total", Help: "Refreshes of artists that could not be published, on whichever transport.",
-		}, func() float64 { return float64(m.publisher.failed.Load()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "redis_circuit_breaker_state", Help: "The breaker before Redis: 0 closed, 1 half-open, 2 open.",
-		}, func() float64 { return breakerState[m.coalescer.Stats().Breaker] }),
-	)
-	if m.limiter != nil {
-		limiter, err := ratelimitprom.New(m.limiter, ratelimitprom.Config{})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, limiter)
+			Name: "redis_circuit_breaker_state", Help: "The breakers before Redis, the worse of them: 0 closed, 1 half-open, 2 open.",
+		}, m.redisBreaker),
 	}
-	return all, nil
+	if m.limiter == nil {
+		return all, nil
+	}
+	limiter, err := ratelimitprom.New(m.limiter, ratelimitprom.Config{})
+	return append(all, limiter), err
+}
+
+// redisBreaker is the worse state of the breakers before Redis: that of the locks, and
+// in a process with workers that of the limiter.
+func (m *artists) redisBreaker() float64 {
+	state := breakerState[m.coalescer.Stats().Breaker]
+	if m.limiter != nil {
+		state = max(state, m.limiter.Stats().Breaker)
+	}
+	return float64(state)
+}
+
+var breakerState = map[string]ratelimit.BreakerState{
+	"closed": ratelimit.BreakerClosed, "half-open": ratelimit.BreakerHalfOpen, "open": ratelimit.BreakerOpen,
 }
 
 // waitingCollectors are those of the waiting room.
 func (a *App) waitingCollectors() ([]prometheus.Collector, error) {
-	all := []prometheus.Collector{a.commands.took}
 	w := a.waiting
 	if w == nil {
-		return all, nil
+		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -101,22 +123,5 @@ func (a *App) waitingCollectors() ([]prometheus.Collector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(all, room), nil
-}
-
-var breakerState = map[string]float64{"closed": 0, "half-open": 1, "open": 2}
-
-// publisher counts what could not be published.
-type publisher struct {
-	message.Publisher
-	failed atomic.Int64
-}
-
-// Publish implements message.Publisher.
-func (p *publisher) Publish(topic string, messages ...*message.Message) error {
-	err := p.Publisher.Publish(topic, messages...)
-	if err != nil {
-		p.failed.Add(int64(len(messages)))
-	}
-	return err
+	return []prometheus.Collector{room}, nil
 }

@@ -10,7 +10,7 @@ import (
 // buildInbox makes the members' inbox. The streams read from it what was missed, so
 // it is made before them.
 func (a *App) buildInbox() (err error) {
-	a.inbox, err = inbox.New(a.store, inbox.Config{Holder: a.holder, Logger: a.log})
+	a.inbox, err = inbox.New(a.store, inbox.Config{Holder: a.holder, Traces: a.tracing != nil, Logger: a.log})
 	return err
 }
 

@@ -29,7 +29,7 @@ func (a *App) buildLive(opened *closers) error {
 		Replayers: a.replayers(),
 		Rooms:     func(ctx context.Context, member string) ([]string, error) { return a.chat.Rooms(ctx, member) },
 		Muted:     func(ctx context.Context, member string) (bool, error) { return a.inbox.Muted(ctx, member) },
-		Streams:   sse.Config{Lean: a.cfg.LeanStreams, Timeout: redisTimeout, WriteTimeout: streamWriteTimeout},
+		Streams:   sse.Config{Lean: a.cfg.LeanStreams, PerAddress: a.cfg.Door.Streams, Timeout: redisTimeout, WriteTimeout: streamWriteTimeout, TracerProvider: a.tracing},
 		Logger:    a.log,
 	})
 	return err

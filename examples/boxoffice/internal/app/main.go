@@ -12,6 +12,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/millrace-go/millrace/eventlog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 )
 
@@ -27,7 +28,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer, wrapRela
 		complain(stderr, err)
 		return 2
 	}
-	log := slog.New(slog.NewTextHandler(stderr, nil))
+	log := slog.New(eventlog.NewHandler(slog.NewTextHandler(stderr, nil)))
 	a, err := New(cfg, Options{Version: Version(), Out: stdout, Logger: log, WrapRelay: wrapRelay})
 	if err == nil {
 		err = a.Run(ctx)

@@ -53,7 +53,7 @@ func (a *App) open(ctx context.Context, opened *closers) error {
 	if err := a.published.Migrate(ctx); err != nil {
 		return err
 	}
-	if a.outbox, err = outbox.New(a.events, outbox.Config{Route: route, Logger: a.log}); err != nil {
+	if a.outbox, err = outbox.New(a.events, outbox.Config{Route: route, TracerProvider: a.tracing, Logger: a.log}); err != nil {
 		return err
 	}
 	opened.add(func() error {
@@ -139,15 +139,6 @@ func (a *App) build(artistAPI string, opened *closers) error {
 	}); err != nil {
 		return err
 	}
-	transport := a.bus.Publisher()
-	if a.opt.WrapRelay != nil {
-		if transport, err = a.opt.WrapRelay(transport); err != nil {
-			return err
-		}
-	}
-	if a.relay, err = outbox.NewRelay(a.events, transport, a.relayConfig()); err != nil {
-		return err
-	}
 	if err := a.buildSocial(opened); err != nil {
 		return err
 	}
@@ -168,6 +159,9 @@ func (a *App) build(artistAPI string, opened *closers) error {
 		return err
 	}
 	if err := a.buildOps(); err != nil {
+		return err
+	}
+	if err := a.buildRelay(); err != nil {
 		return err
 	}
 	if err := a.buildArtists(artistAPI, opened); err != nil {
@@ -194,11 +188,24 @@ func (a *App) buildOps() (err error) {
 	return err
 }
 
+func (a *App) buildRelay() (err error) {
+	transport := a.bus.Publisher()
+	if a.opt.WrapRelay != nil {
+		if transport, err = a.opt.WrapRelay(transport); err != nil {
+			return err
+		}
+	}
+	a.relay, err = outbox.NewRelay(a.events, transport, a.relayConfig())
+	return err
+}
+
 func (a *App) relayConfig() outbox.RelayConfig {
 	c := outbox.RelayConfig{
 		Ordering: outbox.ByKey, ShutdownTimeout: a.opt.Drain, Logger: a.log, LeaseTTL: leaseTTL, Holder: a.holder,
 		Classifiers: []fault.Classifier{a.store.Classify},
-		Hooks:       outbox.Hooks{Published: func(int, string, time.Duration) { a.published.Add(1) }},
+		Hooks:       a.ops.RelayHooks(),
+
+		TracerProvider: a.tracing, System: a.bus.System(),
 	}
 	switch a.bus.Name() {
 	case "sqlite", "postgres", "mysql":

@@ -5,13 +5,17 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/api"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/door"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/routes"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/traces"
 	"github.com/millrace-go/millrace/idempotency"
 )
 
@@ -51,7 +55,7 @@ func (a *App) prune(ctx context.Context) error {
 // serve starts the HTTP server. Only the drain of the streams and the admission
 // start after it.
 func (a *App) serve(run *stages, ln net.Listener) error {
-	mux := http.NewServeMux()
+	mux := routes.New()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", a.readyz)
 	metrics, err := a.metrics()
@@ -59,18 +63,24 @@ func (a *App) serve(run *stages, ln net.Listener) error {
 		return err
 	}
 	mux.Handle("GET /metrics", metrics)
+	a.routes = mux.Patterns()
 	if a.cfg.Has(config.RoleAPI) {
-		routes, pages, err := a.web()
+		answers, pages, err := a.web()
 		if err != nil {
 			return err
 		}
 		for _, below := range []string{"/api/", "/vwr/assign/", "/vwr/check/"} {
-			mux.Handle(below, routes)
+			mux.Handle(below, answers)
 		}
 		mux.Handle("/", pages)
+		a.routes = slices.Concat(a.routes, answers.Routes(), pages.Routes())
+	}
+	before, err := door.New(door.Config{Rate: a.cfg.Door.Rate, Proxies: a.cfg.Door.Proxies})
+	if err != nil {
+		return err
 	}
 	run.serveHTTP("http", &http.Server{
-		Handler:           a.observe(mux),
+		Handler:           traces.HTTP(a.tracing, quiet, a.observe(before.Before(mux))),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second,
 		WriteTimeout:      30 * time.Second,
@@ -83,7 +93,7 @@ func (a *App) serve(run *stages, ln net.Listener) error {
 }
 
 // web makes the API and the site.
-func (a *App) web() (routes, pages http.Handler, err error) {
+func (a *App) web() (answers *api.API, pages *site.Site, err error) {
 	login, err := auth.NewLogin(a.cfg.Secret)
 	if err != nil {
 		return nil, nil, err
@@ -96,8 +106,7 @@ func (a *App) web() (routes, pages http.Handler, err error) {
 	if a.artists != nil {
 		cfg.Artists = a.artists.mirror
 	}
-	answers, err := api.New(cfg)
-	if err != nil {
+	if answers, err = api.New(cfg); err != nil {
 		return nil, nil, err
 	}
 	pages, err = site.New(site.Config{Backend: shows{a.catalog}, Edge: answers.Edge, Version: a.opt.Version, Logger: a.log})

@@ -23,7 +23,10 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// One for the process, which Sarama's metrics start and nothing ends.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
+}
 
 const (
 	approve = "4242424242424242"
@@ -89,7 +92,10 @@ func startAs(t *testing.T, opt Options, args ...string) *process {
 	if file := filepath.Join(cfg.DataDir, "boxoffice.db"); !exists(file) {
 		boxtest.Copy(t, file) // a first start, only quicker
 	}
-	opt.Out, opt.Logger, opt.GatewayTimeout = out, slog.New(slog.DiscardHandler), 300*time.Millisecond
+	if opt.Logger == nil {
+		opt.Logger = slog.New(slog.DiscardHandler)
+	}
+	opt.Out, opt.GatewayTimeout = out, 300*time.Millisecond
 	a, err := New(cfg, opt)
 	if err != nil {
 		t.Fatal(err)

@@ -1,12 +1,21 @@
 package artist
 
 import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/coalesceprom"
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
+	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/promtest"
 )
 
@@ -42,5 +51,104 @@ func TestCollector(t *testing.T) {
 		if got[name] != v {
 			t.Errorf("%s is %v, want %v", name, got[name], v)
 		}
+	}
+}
+
+// Each reason of a failed refresh is counted by itself, when it is what happened.
+func TestErrorsByReason(t *testing.T) {
+	r := newRig(t, Config{}, WorkerConfig{WriteTimeout: time.Minute})
+	fails := func(id string, class fault.Class, reason string) {
+		t.Helper()
+		before := promtest.Read(t, nil, r.mirror.Collector(r.worker))
+		if err := r.refresh(t, request(t, id, event.High, 1)); fault.Of(err) != class {
+			t.Errorf("%s: %v is %v, want %v", id, err, fault.Of(err), class)
+		}
+		after := promtest.Read(t, nil, r.mirror.Collector(r.worker))
+		for _, one := range reasons {
+			want := 0.0
+			if one == reason {
+				want = 1
+			}
+			name := "update_process_error_total " + one
+			if got := after[name] - before[name]; got != want {
+				t.Errorf("%s moved %s by %v, want %v", id, name, got, want)
+			}
+		}
+	}
+	says := func(id string, err error) {
+		r.upstream.put(id, func() (Document, error) { return Document{}, err })
+	}
+	says("refused", refusal(400))
+	fails("refused", fault.Permanent, API4XX)
+	says("broken", refusal(502))
+	fails("broken", fault.Transient, API5XX)
+	says("odd", &Failure{Reason: ParseError, err: fault.MarkPermanent(errors.New("no JSON"))})
+	fails("odd", fault.Permanent, ParseError)
+	says("limited", &Failure{Reason: Limited, Status: 429, err: fault.MarkInfrastructure(errors.New("too many requests"))})
+	fails("limited", fault.Infrastructure, Limited)
+	says("unbudgeted", &Failure{Reason: NoBudget, err: fault.MarkInfrastructure(errors.New("redis is away"))})
+	fails("unbudgeted", fault.Infrastructure, NoBudget)
+	r.upstream.has(t, "unwritten", 1)
+	r.worker.inTx = func(context.Context, func(context.Context, *sql.Tx) error) error { return errors.New("the disk is full") }
+	fails("unwritten", fault.Infrastructure, NoStorage)
+	for range 2 {
+		_ = r.refresh(t, request(t, "unwritten", event.High, 1))
+	}
+	got := promtest.Read(t, nil, r.mirror.Collector(r.worker))
+	if got["db_circuit_breaker_state"] != 2 {
+		t.Errorf("db_circuit_breaker_state is %v after three writes that failed, want 2 (open)", got["db_circuit_breaker_state"])
+	}
+	if got["db_upsert_duration_seconds"] < 1 {
+		t.Errorf("db_upsert_duration_seconds observed %v writes", got["db_upsert_duration_seconds"])
+	}
+}
+
+// The coalescer's counts move when requests meet, overtake each other and lose their
+// lock.
+func TestRequestsThatMeet(t *testing.T) {
+	r := newRig(t, Config{}, WorkerConfig{})
+	locks, err := coalesceprom.New(r.coalescer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.upstream.put("1", func() (Document, error) {
+		// Meanwhile somebody takes the lock away.
+		held, err := r.locks.Request(t.Context(), "1", coalesce.High, false, coalesce.TTLs{})
+		if err != nil || held.Outcome != coalesce.AlreadyProcessing {
+			t.Errorf("%+v, %v", held, err)
+		}
+		if _, err := r.locks.Release(t.Context(), held.Ticket); err != nil {
+			t.Error(err)
+		}
+		return document(t, "1", 1), nil
+	})
+	for _, p := range []event.Priority{event.Low, event.High, event.High} {
+		if err := r.mirror.request(t.Context(), "1", p, TooOld); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.consumes(t)
+	want := map[string]float64{
+		"dedup_coalesce_hit_total": 1, "dedup_upgrade_total": 1, "obsolete_event_skipped_total": 1, "dedup_lock_conflict_total": 1,
+	}
+	var got map[string]float64
+	boxtest.WaitFor(t, "all counts", func() bool { got = promtest.Read(t, nil, locks); return maps.Equal(got, want) },
+		func() string { return fmt.Sprint(got) })
+	both := promtest.Read(t, nil, r.mirror.Collector(r.worker))
+	if both["update_process_duration_seconds high"] != 1 {
+		t.Errorf("%v refreshes of high priority were measured, want 1", both["update_process_duration_seconds high"])
+	}
+}
+
+// Both priorities are measured apart.
+func TestDurationsByPriority(t *testing.T) {
+	r := newRig(t, Config{}, WorkerConfig{})
+	r.upstream.has(t, "1", 1)
+	if err := r.worker.handle(event.Low)(t.Context(), []event.Event{request(t, "1", event.Low, 1)}); err != nil {
+		t.Fatal(err)
+	}
+	got := promtest.Read(t, nil, r.mirror.Collector(r.worker))
+	if high, low := got["update_process_duration_seconds high"], got["update_process_duration_seconds low"]; high != 0 || low != 1 {
+		t.Errorf("%v of high and %v of low priority were measured, want 0 and 1", high, low)
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/millrace-go/millrace/internal/otelmsg"
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -97,18 +100,19 @@ type alerts struct {
 type alert struct {
 	room  string
 	event sse.Event
+	trace trace.SpanContext // of who handled the message
 }
 
 func newAlerts(limit int) *alerts { return &alerts{max: limit, wake: make(chan struct{}, 1)} }
 
 // add reports false when too many wait already.
-func (a *alerts) add(room string, e sse.Event) bool {
+func (a *alerts) add(one alert) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.queue) >= a.max {
 		return false
 	}
-	a.queue = append(a.queue, alert{room, e})
+	a.queue = append(a.queue, one)
 	nudge(a.wake)
 	return true
 }
@@ -146,7 +150,7 @@ func (c *Chat) sendAlerts(ctx context.Context) {
 }
 
 func (c *Chat) sendAlert(ctx context.Context, a alert) {
-	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	ctx, cancel := context.WithTimeout(otelmsg.Under(ctx, a.trace), sendTimeout)
 	defer cancel()
 	if err := c.sender.ToRoom(ctx, a.room, a.event); err != nil {
 		c.counts.unsent.Add(1)

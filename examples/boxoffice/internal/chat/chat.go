@@ -73,6 +73,8 @@ type Config struct {
 	Backlog int
 	// Sockets is how many a process takes; 10,000 when zero.
 	Sockets int
+	// PerAddress is how many of them may have one [Visit.Address]; 1,000 when zero.
+	PerAddress int
 	// WriteTimeout bounds each write to a socket, and how long a ping may go without
 	// its answer; 10 s when zero.
 	WriteTimeout time.Duration
@@ -91,7 +93,7 @@ type Config struct {
 }
 
 func (c Config) validate() error {
-	if min(c.Backlog, c.Sockets, c.Alerts) < 0 || min(c.WriteTimeout, c.Ping, c.Lifetime, c.Look) < 0 {
+	if min(c.Backlog, c.Sockets, c.PerAddress, c.Alerts) < 0 || min(c.WriteTimeout, c.Ping, c.Lifetime, c.Look) < 0 {
 		return errors.New("chat: a number or duration of Config is negative; use 0 for the default")
 	}
 	return nil
@@ -100,6 +102,7 @@ func (c Config) validate() error {
 func (c Config) withDefaults() Config {
 	c.Backlog = cmp.Or(c.Backlog, 256)
 	c.Sockets = cmp.Or(c.Sockets, 10_000)
+	c.PerAddress = cmp.Or(c.PerAddress, 1000)
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 10*time.Second)
 	c.Ping = cmp.Or(c.Ping, 20*time.Second)
 	c.Lifetime = cmp.Or(c.Lifetime, 30*time.Minute)
@@ -148,7 +151,7 @@ func New(s *store.Store, shows Shows, outbox Appender, broker sse.Broker, cfg Co
 	if err := s.Load(chatSQL, &c.sql); err != nil {
 		return nil, fmt.Errorf("chat: %w", err)
 	}
-	c.feeds = newFeeds(cfg.Sockets)
+	c.feeds = newFeeds(cfg.Sockets, cfg.PerAddress)
 	c.bells = newBells()
 	c.alerts = newAlerts(cfg.Alerts)
 	return c, nil

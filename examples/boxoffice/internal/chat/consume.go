@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/otelmsg"
 	"github.com/millrace-go/millrace/sqltx"
 	"github.com/millrace-go/millrace/sse"
 )
@@ -80,13 +81,14 @@ func (c *Chat) fanOut(ctx context.Context, _ *sql.Tx, e event.Event) (string, er
 	if err != nil {
 		return "", err
 	}
-	alert, err := alertOf(e.ID, sent.RoomID, sent.SenderID, sent.Message)
+	told, err := alertOf(e.ID, sent.RoomID, sent.SenderID, sent.Message)
 	if err != nil {
 		return "", fault.MarkPermanent(err)
 	}
+	waits := alert{sent.RoomID, told, otelmsg.From(ctx)}
 	c.afterCommit(ctx, func() {
 		c.bells.ring(sent.RoomID)
-		if c.sender != nil && !c.alerts.add(sent.RoomID, alert) {
+		if c.sender != nil && !c.alerts.add(waits) {
 			c.counts.dropped.Add(1)
 		}
 	})

@@ -13,8 +13,8 @@ const page = 100
 
 // feeds are the rooms with open sockets. Each is read once for all its sockets.
 type feeds struct {
-	limit int
-	wake  chan struct{} // a feed is to be looked at
+	limit, perAddress int
+	wake              chan struct{} // a feed is to be looked at
 
 	mu    sync.Mutex
 	takes bool          // whether sockets are taken
@@ -23,6 +23,8 @@ type feeds struct {
 	all   map[*socket]struct{}
 	rooms map[string]*feed
 	rung  map[string]struct{}
+	// addresses is how many of all have one.
+	addresses map[string]int
 }
 
 // feed is a room. Its sockets have been given all up to at.
@@ -32,9 +34,9 @@ type feed struct {
 	sockets map[*socket]struct{}
 }
 
-func newFeeds(limit int) *feeds {
+func newFeeds(limit, perAddress int) *feeds {
 	return &feeds{
-		limit: limit, wake: make(chan struct{}, 1), empty: make(chan struct{}),
+		limit: limit, perAddress: perAddress, addresses: map[string]int{}, wake: make(chan struct{}, 1), empty: make(chan struct{}),
 		all: map[*socket]struct{}{}, rooms: map[string]*feed{}, rung: map[string]struct{}{},
 	}
 }
@@ -79,10 +81,13 @@ func (f *feeds) settle() {
 func (f *feeds) enter(s *socket) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.takes || len(f.all) >= f.limit {
+	if !f.takes || len(f.all) >= f.limit || f.addresses[s.address] >= f.perAddress {
 		return false
 	}
 	f.all[s] = struct{}{}
+	if s.address != "" {
+		f.addresses[s.address]++
+	}
 	return true
 }
 
@@ -112,6 +117,9 @@ func (f *feeds) leave(s *socket) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.all, s)
+	if f.addresses[s.address]--; f.addresses[s.address] <= 0 {
+		delete(f.addresses, s.address)
+	}
 	f.settle()
 }
 

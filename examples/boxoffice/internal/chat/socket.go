@@ -57,6 +57,8 @@ var goodbyes = map[why]struct {
 // Visit is a member at a room's door.
 type Visit struct {
 	Room, Member string
+	// Address is whom Config.PerAddress counts; "" is not counted.
+	Address string
 	// After is the place up to which the client has all messages; negative for those
 	// only that come from now on.
 	After int64
@@ -68,6 +70,7 @@ type Visit struct {
 // socket is an open WebSocket.
 type socket struct {
 	room    string
+	address string
 	at      int64 // the last message in its backlog; feeds.mu
 	backlog chan frame
 
@@ -76,8 +79,8 @@ type socket struct {
 	why   why // valid once ended is closed
 }
 
-func newSocket(room string, backlog int) *socket {
-	return &socket{room: room, backlog: make(chan frame, backlog), ended: make(chan struct{})}
+func newSocket(room, address string, backlog int) *socket {
+	return &socket{room: room, address: address, backlog: make(chan frame, backlog), ended: make(chan struct{})}
 }
 
 func (s *socket) cut(w why) {
@@ -137,7 +140,7 @@ func (c *Chat) Serve(w http.ResponseWriter, r *http.Request, v Visit) error {
 	if v.After < 0 || v.After > last {
 		v.After = last
 	}
-	s := newSocket(v.Room, c.cfg.Backlog)
+	s := newSocket(v.Room, v.Address, c.cfg.Backlog)
 	if !c.feeds.enter(s) {
 		return ErrClosed
 	}

@@ -92,6 +92,42 @@ func TestWhoMayOpenASocket(t *testing.T) {
 	}
 }
 
+// An address has so many sockets and no more, and each that ends makes room.
+func TestSocketsOfAnAddress(t *testing.T) {
+	h := openHouse(t, boxtest.New(t), nil, chat.Config{PerAddress: 2})
+	open := func(address string) (*websocket.Conn, error) {
+		return h.tryDial(t.Context(), "room-1", "ann&address="+address, -1)
+	}
+	var all []*websocket.Conn
+	for range 2 {
+		conn, err := open("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, conn)
+	}
+	if conn, err := open("a"); err == nil {
+		_ = conn.CloseNow()
+		t.Error("an address opened one socket too many")
+	}
+	for _, address := range []string{"b", "", "", ""} {
+		conn, err := open(address)
+		if err != nil {
+			t.Fatalf("from %q: %v", address, err)
+		}
+		all = append(all, conn)
+	}
+	_ = all[0].CloseNow()
+	boxtest.WaitFor(t, "the socket to be gone", func() bool { return h.chat.Stats().Sockets == len(all)-1 })
+	conn, err := open("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range append(all[1:], conn) {
+		_ = c.CloseNow()
+	}
+}
+
 func TestGoodbyes(t *testing.T) {
 	for name, c := range map[string]struct {
 		cfg  chat.Config

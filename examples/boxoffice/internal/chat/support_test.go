@@ -157,7 +157,7 @@ func (h *house) serve(w http.ResponseWriter, r *http.Request) {
 		after = -1
 	}
 	err = h.chat.Serve(w, r, chat.Visit{
-		Room: q.Get("room"), Member: q.Get("member"), After: after,
+		Room: q.Get("room"), Member: q.Get("member"), Address: q.Get("address"), After: after,
 		Post: func(ctx context.Context, frame []byte) []byte {
 			id, err := h.chat.Send(ctx, q.Get("member"), q.Get("room"), string(frame))
 			if err != nil {

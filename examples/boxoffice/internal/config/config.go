@@ -15,6 +15,8 @@ import (
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/traces"
+	"github.com/millrace-go/millrace/internal/rawurl"
 )
 
 // The roles that a process can have.
@@ -63,8 +65,13 @@ type Config struct {
 
 	// Queue is how the waiting room goes.
 	Queue Queue
+	// Door is what an address may do.
+	Door Door
 	// NoticeURL is the transport that tells others who was admitted; "" for none.
 	NoticeURL string
+	// TracesURL is the collector that spans are sent to; "" for none. See package
+	// traces.
+	TracesURL string
 }
 
 // Has reports whether this process has a role.
@@ -83,8 +90,9 @@ type setting struct {
 
 type raw struct {
 	addr, dataDir, dbURL, busURL, redisURL, roles, secret, adminToken, gatewayURL, hold string
-	redisPrefix, upstreamURL, workers, noticeURL, streams                               string
+	redisPrefix, upstreamURL, workers, noticeURL, streams, tracesURL                    string
 	queue                                                                               rawQueue
+	door                                                                                rawDoor
 }
 
 func (r *raw) settings() []setting {
@@ -104,7 +112,8 @@ func (r *raw) settings() []setting {
 		{"BOXOFFICE_HOLD_SECONDS", "hold-seconds", "300", "how long seats are held for payment", &r.hold},
 		{"BOXOFFICE_NOTICE_URL", "notice-url", "", "transport, such as sqs://region, that tells others whom the waiting room admitted, on the topic queue.admitted; default: nobody is told", &r.noticeURL},
 		{"BOXOFFICE_STREAMS", "streams", StreamsPortable, "how live streams are served: portable works over everything; lean takes connections of plain HTTP/1.1 over from the server and keeps no goroutine for each", &r.streams},
-	}, r.queue.settings()...)
+		{"BOXOFFICE_TRACES_URL", "traces-url", "", "OpenTelemetry collector that spans are sent to by OTLP over HTTP: http://127.0.0.1:4318; ?ratio=0.1 keeps a tenth of the traces; headers by OTEL_EXPORTER_OTLP_HEADERS; default: no spans are made", &r.tracesURL},
+	}, append(r.queue.settings(), r.door.settings()...)...)
 }
 
 // Parse reads the settings from args and the environment. schemes are the
@@ -147,7 +156,7 @@ func usage(w io.Writer, settings []setting) {
 
 // check turns the texts into a Config, and returns all that is wrong.
 func (r *raw) check(schemes Schemes) (Config, error) {
-	c := Config{Addr: r.addr, DataDir: r.dataDir, DBURL: r.dbURL, BusURL: r.busURL, GatewayURL: r.gatewayURL, UpstreamURL: r.upstreamURL, RedisURL: r.redisURL, RedisPrefix: r.redisPrefix, NoticeURL: r.noticeURL, Secret: r.secret, AdminToken: r.adminToken}
+	c := Config{Addr: r.addr, DataDir: r.dataDir, DBURL: r.dbURL, BusURL: r.busURL, GatewayURL: r.gatewayURL, UpstreamURL: r.upstreamURL, RedisURL: r.redisURL, RedisPrefix: r.redisPrefix, NoticeURL: r.noticeURL, TracesURL: r.tracesURL, Secret: r.secret, AdminToken: r.adminToken}
 	var errs []error
 	bad := func(env, format string, args ...any) {
 		errs = append(errs, fmt.Errorf("%s (--%s): "+format, append([]any{env, r.flagOf(env)}, args...)...))
@@ -187,7 +196,7 @@ func (r *raw) check(schemes Schemes) (Config, error) {
 		}
 	}
 	for env, text := range map[string]string{"BOXOFFICE_GATEWAY_URL": c.GatewayURL, "BOXOFFICE_UPSTREAM_URL": c.UpstreamURL} {
-		if u, err := url.Parse(text); text != "" && (err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "") {
+		if u, err := rawurl.Parse(text); text != "" && (err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "") {
 			bad(env, "it is not an http:// or https:// URL; write for example http://127.0.0.1:9090")
 		}
 	}
@@ -204,6 +213,11 @@ func (r *raw) check(schemes Schemes) (Config, error) {
 			bad("BOXOFFICE_NOTICE_URL", "%v", err)
 		}
 	}
+	if c.TracesURL != "" {
+		if err := traces.Check(c.TracesURL); err != nil {
+			bad("BOXOFFICE_TRACES_URL", "%v", err)
+		}
+	}
 	number := func(env, text string, low, high int) int {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < low || n > high {
@@ -218,6 +232,7 @@ func (r *raw) check(schemes Schemes) (Config, error) {
 	}
 	c.Hold = time.Duration(number("BOXOFFICE_HOLD_SECONDS", r.hold, 1, 86_400)) * time.Second
 	r.queue.check(&c, number, bad)
+	r.door.check(&c, number, bad)
 	return c, errors.Join(errs...)
 }
 

@@ -89,6 +89,8 @@ func TestMistakes(t *testing.T) {
 		"batch":            {args: []string{"--queue-admission-batch-size", "0"}, want: []string{"QUEUE_ADMISSION_BATCH_SIZE"}},
 		"sweep":            {args: []string{"--queue-stale-cleanup-interval-ms", "999"}, want: []string{"QUEUE_STALE_CLEANUP_INTERVAL_MS", "1000"}},
 		"streams":          {args: []string{"--streams", "thin"}, want: []string{"BOXOFFICE_STREAMS", `"thin"`, "portable, lean"}},
+		"traces":           {args: []string{"--traces-url", "http://u:hunter2@x"}, want: []string{"BOXOFFICE_TRACES_URL", "OTEL_EXPORTER_OTLP_HEADERS"}},
+		"traces param":     {args: []string{"--traces-url", "http://x?part=hunter2"}, want: []string{"BOXOFFICE_TRACES_URL", `"part"`, "ratio"}},
 		"notices":          {args: []string{"--notice-url", "pigeon://u:hunter2@x"}, want: []string{"BOXOFFICE_NOTICE_URL", `"pigeon"`, "sqs"}},
 		"notices, mem":     {args: []string{"--notice-url", "mem://"}, want: []string{"BOXOFFICE_NOTICE_URL", "stays inside"}},
 		"notices, scheme":  {args: []string{"--notice-url", "hunter2@x"}, want: []string{"BOXOFFICE_NOTICE_URL", "no scheme"}},
@@ -204,6 +206,18 @@ func TestSecrets(t *testing.T) {
 	}
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the folder has mode %v", info.Mode())
+	}
+	if err := os.Chmod(filepath.Join(dir, "secret"), 0o604); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.refill(); err == nil || !strings.Contains(err.Error(), "chmod") || strings.Contains(err.Error(), first.Secret) {
+		t.Errorf("a secret that everybody can read: %v", err)
+	}
+	if err := os.Chmod(filepath.Join(dir, "secret"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if again := fill(); again.Secret != first.Secret {
+		t.Error("a secret that a group can read was not used")
 	}
 	chosen := fill("--secret", secret, "--admin-token", "an-admin-token-of-mine", "--queue-entry-token-secret", secret)
 	if chosen.Secret != secret || chosen.AdminToken != "an-admin-token-of-mine" || chosen.AdminTokenMade || chosen.EntrySecrets[0] != secret {

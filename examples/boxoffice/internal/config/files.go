@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
@@ -60,6 +61,9 @@ func (c Config) keep(name string, atLeast int) (string, error) {
 	for range 2 {
 		text, err := os.ReadFile(path)
 		if err == nil {
+			if err := private(path); err != nil {
+				return "", err
+			}
 			secret := strings.TrimSpace(string(text))
 			if len(secret) < atLeast {
 				return "", fmt.Errorf("the file %s holds %d bytes, needs at least %d; delete it to have a new one made", path, len(secret), atLeast)
@@ -74,6 +78,19 @@ func (c Config) keep(name string, atLeast int) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("the file %s can't be made", path)
+}
+
+// private refuses a secret that everybody on the machine can read. A group may:
+// volumes are shared that way.
+func private(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o007 != 0 {
+		return fmt.Errorf("the file %s can be read by everybody on this machine (%#o); run chmod o= on it, or delete it to have a new secret made", path, mode)
+	}
+	return nil
 }
 
 // write makes the file whole or not at all: a crash must not leave half a

@@ -157,7 +157,7 @@ func TestRealBoxOffice(t *testing.T) {
 		t.Parallel()
 		cfg, out, stdout, stderr := started(t, 40, program)
 		code := run(t.Context(), cfg, out, stderr)
-		if code != 0 || stderr.Len() > 0 || !strings.Contains(stdout.String(), "OK: all 34 checks hold") || !strings.Contains(stdout.String(), "stood in line before") {
+		if code != 0 || stderr.Len() > 0 || !strings.Contains(stdout.String(), "OK: all 35 checks hold") || !strings.Contains(stdout.String(), "deliver notification") || !strings.Contains(stdout.String(), "stood in line before") {
 			t.Errorf("exit %d %s\n%s", code, stderr, stdout)
 		}
 		if left, _ := filepath.Glob(filepath.Join(cfg.temp, "*")); len(left) != 0 {

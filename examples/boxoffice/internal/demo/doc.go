@@ -8,7 +8,8 @@
 //	launch   child processes
 //	audit    compares fans, box office and gateway's ledger
 //	screen   progress on a terminal or a pipe, tables
-//	report   puts both into words
+//	trail    follows one visit by its trace, from the request to the frame of a stream
+//	report   puts it all into words
 //	officetest, built   for tests: a small fake box office; the real binary
 //
 //	property                                                     proven by
@@ -19,6 +20,7 @@
 //	Ctrl-C: a partial report, no process left, exit 130          TestDemoStopsOnInterrupt
 //	exit 2 for wrong usage                                       TestDemoUsage
 //	a line forms, and fans are let in from it in their order     TestRealBoxOffice
+//	one visit is one trace, from the request to the stream       TestRealBoxOffice, TestBookingFlow
 //	two processes of each role, every transport and database, and
 //	a waiting room that lets in three at a time                  TestBookingFlow
 //

@@ -19,6 +19,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/launch"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/report"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/screen"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/trail"
 )
 
 // errEnded means that a process of the box office ended by itself.
@@ -59,6 +60,7 @@ type place struct {
 	processes           []*launch.Process // the last one was started last
 	ended               chan error        // a process ended by itself; room for all
 	forget              func() error      // what was left in Redis; nil when that is nothing
+	trail               *trail.Trail      // nil for a box office that runs already, or tells nobody live
 }
 
 // open starts a box office and its gateway, unless one is named.
@@ -78,6 +80,11 @@ func open(ctx context.Context, cfg config) (_ *place, err error) {
 	if p.log, err = os.Create(filepath.Join(p.dir, "demo.log")); err != nil {
 		return nil, fmt.Errorf("make a log: %w", err)
 	}
+	if cfg.told() {
+		if p.trail, err = trail.Start(); err != nil {
+			return nil, err
+		}
+	}
 	office := &launch.Office{Program: cfg.program, Prefix: cfg.prefix, Dir: p.dir, Hold: cfg.hold, Admin: p.admin, Log: p.log}
 	gateway, err := office.StartGateway(ctx)
 	if err != nil {
@@ -87,6 +94,9 @@ func open(ctx context.Context, cfg config) (_ *place, err error) {
 	p.gateway = office.Gateway
 	return p, p.serve(ctx, cfg, office)
 }
+
+// tracedFans is of about how many fans the requests are traced.
+const tracedFans = 20
 
 // process is one of the box office.
 type process struct{ name, roles string }
@@ -108,6 +118,9 @@ func (p *place) serve(ctx context.Context, cfg config, office *launch.Office) er
 		prefix := fmt.Sprintf("demo-%s:", strings.ToLower(rand.Text()[:8])) // somebody may have been there before
 		office.Env["BOXOFFICE_REDIS_PREFIX"] = prefix
 		p.forget = func() error { return forget(cfg.redisURL, prefix) }
+	}
+	if p.trail != nil {
+		office.Env["BOXOFFICE_TRACES_URL"] = p.trail.URL(tracedFans, cfg.fans)
 	}
 	office.Env["QUEUE_THRESHOLD"] = strconv.Itoa(cfg.places())
 	office.Env["QUEUE_ADMISSION_INTERVAL_MS"] = "100"
@@ -176,6 +189,9 @@ func (p *place) close(keep bool) (err error) {
 	if p.forget != nil {
 		err = errors.Join(err, p.forget())
 	}
+	if p.trail != nil {
+		err = errors.Join(err, p.trail.Close())
+	}
 	if p.log != nil {
 		err = errors.Join(err, p.log.Close())
 	}
@@ -227,6 +243,12 @@ func visit(ctx context.Context, cfg config, p *place, out *screen.Screen) (int, 
 		out.Print("%s\n", tables)
 		return command.Broken, ended
 	}
+	var followed []audit.Check
+	var tree string
+	if p.trail != nil {
+		check, drawn := p.trail.Follow(ctx, p.url, "trail", cfg.patience)
+		followed, tree = []audit.Check{check}, report.Trail(out, drawn)
+	}
 	out.Print("The crowd has left after %.1f s. Waiting until nothing moves any more …\n", elapsed.Seconds())
 	result, err := audit.Run(ctx, audit.Subject{
 		Office: office, GatewayURL: p.gateway, Patience: cfg.drain, Crowd: fans, Foreign: cfg.url != "", Lines: cfg.url == "",
@@ -235,7 +257,8 @@ func visit(ctx context.Context, cfg config, p *place, out *screen.Screen) (int, 
 		out.Print("%s\nInterrupted: the invariants were not judged.\n", tables)
 		return command.Interrupted, nil
 	}
-	out.Print("%s%s\n%s", tables, report.Audit(out, result), report.Verdict(out, result))
+	result.Outside = append(result.Outside, followed...)
+	out.Print("%s%s%s\n%s", tables, tree, report.Audit(out, result), report.Verdict(out, result))
 	if !result.OK() {
 		return command.Broken, nil
 	}

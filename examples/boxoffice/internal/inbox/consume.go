@@ -125,5 +125,5 @@ func (i *Inbox) position(ctx context.Context, tx *sql.Tx) (int64, error) {
 		return 0, fmt.Errorf("inbox: take a position: %w", err)
 	}
 	sqltx.AfterCommit(ctx, i.stored.Wake)
-	return p, nil
+	return p, i.keepTrace(ctx, tx, p)
 }

@@ -61,6 +61,7 @@
 //	a stream that hangs is waited for so long, and no longer       TestASlowStreamIsBounded
 //	what is no news any more is not sent                           TestLateIsNoNews
 //	muted members: stored, not sent                                TestMuted
+//	what is sent belongs to the trace of its event                 TestLiveSendsBelongToTheTraceOfTheirEvent
 //	a real stream: replay and live, no gap and nothing twice,
 //	cut at random                                                  TestStreamWithoutGapOrDuplicate
 //	replay: the newest 10 unread, oldest first; after the cursor   TestReplay

@@ -57,6 +57,7 @@ type statements struct {
 	Inbox, Unread, Missed, UnreadCount, PlaceOf, MarkRead, MarkReadUpTo string
 	AddSettings, SetMuted, IsMuted                                      string
 	Places, ToSend, MarkSent                                            string
+	KeepTrace, TracesToSend, ForgetTraces                               string
 	LastOfStep, DeleteUpTo                                              string
 }
 
@@ -73,6 +74,10 @@ type Config struct {
 	// SendTimeout bounds how long one batch of live sends takes, half of LeaseTTL when
 	// zero: what was not sent by then is dropped.
 	SendTimeout time.Duration
+	// Traces keeps the trace of each event that is handled until its notifications are
+	// sent live, so that these belong to it. It costs a statement for each traced event
+	// and two for each batch that is sent.
+	Traces bool
 	// Logger is slog.Default() when nil.
 	Logger *slog.Logger
 }

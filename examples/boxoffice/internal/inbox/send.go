@@ -28,7 +28,8 @@ type outgoing struct {
 	member   string
 	position int64
 	age      time.Duration
-	wanted   bool // neither read already nor muted
+	trace    string // of its event; "" where that is not kept
+	wanted   bool   // neither read already nor muted
 }
 
 // send sends what was committed to the streams, in the order of commits, while this
@@ -99,6 +100,9 @@ func (i *Inbox) takeUp(ctx context.Context, lease store.Lease) (batch []outgoing
 			}
 			stored = last - 1
 		}
+		if err := i.takeTraces(ctx, tx, batch, sent, stored); err != nil {
+			return err
+		}
 		_, err = tx.ExecContext(ctx, i.sql.MarkSent, stored)
 		return err
 	})
@@ -142,7 +146,7 @@ func (i *Inbox) deliver(ctx context.Context, batch []outgoing) {
 		}
 		e, err := live(o.Notification)
 		if err == nil {
-			err = i.sender.ToMember(ctx, o.member, e)
+			err = i.sender.ToMember(o.within(ctx), o.member, e)
 		}
 		if err != nil {
 			i.counts.failed.Add(1)

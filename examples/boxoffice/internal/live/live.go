@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/door"
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -29,8 +30,7 @@ type Config struct {
 	// Streams is how streams go. Its Inbox is /api/notifications when empty, and its
 	// Logger is Logger when nil.
 	Streams sse.Config
-	// Secure says whether a cookie is for HTTPS only. By default when the request
-	// came by it; behind a proxy that ends TLS say so here.
+	// Secure says whether a cookie is for HTTPS only; by default [door.HTTPS].
 	Secure func(*http.Request) bool
 	// Logger is slog.Default() when nil.
 	Logger *slog.Logger
@@ -60,7 +60,7 @@ func New(secret string, shared Shared, cfg Config) (*Live, error) {
 		cfg.Logger = slog.Default()
 	}
 	if cfg.Secure == nil {
-		cfg.Secure = func(r *http.Request) bool { return r.TLS != nil }
+		cfg.Secure = door.HTTPS
 	}
 	if cfg.Streams.Inbox == "" {
 		cfg.Streams.Inbox = "/api/notifications"
@@ -97,7 +97,7 @@ func (l *Live) Serve(w http.ResponseWriter, r *http.Request, tab Tab) error {
 		missed.rooms, missed.muted, missed.failed = l.standing(r.Context(), tab.Member)
 	}
 	return l.hub.Serve(w, r, sse.Stream{
-		Member: tab.Member, Token: tab.Token, Rooms: missed.rooms, Muted: missed.muted, Replay: missed,
+		Member: tab.Member, Token: tab.Token, Address: door.From(r.Context()), Rooms: missed.rooms, Muted: missed.muted, Replay: missed,
 	})
 }
 

@@ -4,9 +4,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net/url"
 	"strings"
 	"time"
+
+	"github.com/millrace-go/millrace/internal/rawurl"
 )
 
 // settings of one run, from flags.
@@ -73,7 +74,7 @@ func (c settings) validate(rest []string) error {
 		return nil
 	}
 	// One server: a proxy stands before it, to take it away.
-	if u, err := url.Parse(c.redisURL); err != nil || u.Scheme != "redis" || u.Host == "" || strings.Contains(u.Host, ",") || u.RawQuery != "" {
+	if u, err := rawurl.Parse(c.redisURL); err != nil || u.Scheme != "redis" || u.Host == "" || strings.Contains(u.Host, ",") || u.RawQuery != "" {
 		return fmt.Errorf("--redis-url: write redis://host:6379/0, of one server; its connections pass through this process")
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -22,6 +21,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/launch"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/internal/rawurl"
 	"github.com/millrace-go/millrace/internal/tcpproxy"
 )
 
@@ -104,9 +104,9 @@ func (o *office) configure(c settings) (config.Config, error) {
 		args = append(args, "--bus-url", c.busURL)
 	}
 	if c.redisURL != "" {
-		u, err := url.Parse(c.redisURL)
+		u, err := rawurl.Parse(c.redisURL)
 		if err != nil {
-			return config.Config{}, errors.New("--redis-url is malformed") // the parser would quote a password
+			return config.Config{}, fmt.Errorf("--redis-url: %w", err)
 		}
 		host := u.Host
 		if u.Port() == "" {

@@ -105,6 +105,7 @@ type Ops struct {
 	plan    *ratelimit.Plan // of the budget; nil without one
 	rooms   *rooms          // nil without waiting rooms
 	books   *books
+	metrics metrics
 	look    chan struct{} // somebody wants to see the letters
 	asked   atomic.Int64  // when somebody last did, in Unix nanoseconds
 	made    time.Time
@@ -160,6 +161,9 @@ func New(cfg Config) (*Ops, error) {
 			return nil, fmt.Errorf("ops: %w", err)
 		}
 		o.letters[topic] = &letters{Letters: l}
+	}
+	if o.metrics, err = o.newMetrics(cfg.Logger); err != nil {
+		return nil, fmt.Errorf("ops: %w", err)
 	}
 	if err := cfg.Store.Load(checksSQL, &o.sql); err != nil {
 		return nil, fmt.Errorf("ops: %w", err)

@@ -470,7 +470,7 @@ func TestMetrics(t *testing.T) {
 	requests.Observe("/api/login", "POST", 200, 20*time.Second)
 	// Nobody has asked the transport yet, and each series is there.
 	holds(t, "the first scrape", d.scrape(t, requests),
-		"outbox_backlog 0\n", "outbox_published_total 0\n", `kafka_consumer_lag{group="event-payment-consumer",topic="payment.events"} 0`,
+		`outbox_backlog{shard="0"} 0`, `outbox_published_total{topic="payment.events"} 0`, `kafka_consumer_lag{group="event-payment-consumer",topic="payment.events"} 0`,
 		"kafka_consumer_lag_age_seconds ", `dlq_message_count{topic="dlq.transfer"} 0`, `payments_total{outcome="approved"} 6`,
 		`http_requests_total{code="200",method="POST",route="/api/login"} 2`,
 		`http_request_duration_seconds_bucket{route="/api/login",le="0.05"} 1`, `http_request_duration_seconds_bucket{route="/api/login",le="+Inf"} 2`,
@@ -480,14 +480,29 @@ func TestMetrics(t *testing.T) {
 	if err := d.bus.Publisher().Publish(events.Payments, message.NewMessage("1", []byte("x"))); err != nil {
 		t.Fatal(err)
 	}
-	d.published.Add(2)
+	for range 2 {
+		d.ops.RelayHooks().Published(0, events.Payments, time.Millisecond)
+	}
+	if err := d.Store.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		e, err := event.New("Stray", "/test", nil)
+		if err != nil {
+			return err
+		}
+		return d.outbox.Append(ctx, tx, e)
+	}); err != nil {
+		t.Fatal(err)
+	}
 	d.run(t)
 	var text string
 	boxtest.WaitFor(t, "the figures", func() bool {
 		text = d.scrape(t, requests)
 		return strings.Contains(text, `kafka_consumer_lag{group="event-payment-consumer",topic="payment.events"} 1`) &&
-			strings.Contains(text, `dlq_message_count{topic="dlq.payment"} 3`) && strings.Contains(text, "outbox_published_total 2\n")
+			strings.Contains(text, `dlq_message_count{topic="dlq.payment"} 3`) && strings.Contains(text, `outbox_published_total{topic="payment.events"} 2`) &&
+			strings.Contains(text, `outbox_backlog{shard="0"} 1`)
 	}, func() string { return text })
+	if own := d.published.Own(); own != 2 {
+		t.Errorf("the relays of all processes count %d of this one, want 2", own)
+	}
 }
 
 // Those who ask at once share audits, and nobody is given an old one.

@@ -10,12 +10,13 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Run keeps at hand what the transport and the waiting rooms say, until ctx ends:
-// lags and dead letters every Config.Every, an audit while somebody asks for the
+// Run keeps at hand what the transport, the outbox and the waiting rooms say, until
+// ctx ends: lags, dead letters and the backlog every Config.Every, an audit while somebody asks for the
 // last one, and the rooms every second while somebody asks for reports. A request
 // that is content with these never waits for any of them.
 func (o *Ops) Run(ctx context.Context) error {
 	var parts sync.WaitGroup
+	parts.Go(func() { o.metrics.monitor.Run(ctx) }) //nolint:errcheck // returns nil
 	parts.Go(func() { o.watchLetters(ctx) })
 	parts.Go(func() { o.watchBooks(ctx) })
 	if o.rooms != nil {

@@ -3,7 +3,6 @@ package ops_test
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
@@ -51,19 +52,18 @@ func (d *desk) reports(t *testing.T, words ...string) {
 // scrape reads the metrics.
 func (d *desk) scrape(t *testing.T, requests *ops.Requests) string {
 	t.Helper()
-	server := httptest.NewServer(d.ops.Metrics(requests))
-	defer server.Close()
-	defer http.DefaultClient.CloseIdleConnections()
-	res, err := http.Get(server.URL)
-	if err != nil {
-		t.Fatal(err)
+	registry := prometheus.NewRegistry()
+	for _, c := range append(d.ops.Collectors(), requests) {
+		if err := registry.Register(c); err != nil {
+			t.Fatal(err)
+		}
 	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != http.StatusOK {
-		t.Fatalf("%s, %v: %s", res.Status, err, b)
+	answer := httptest.NewRecorder()
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if answer.Code != http.StatusOK {
+		t.Fatalf("%d: %s", answer.Code, answer.Body)
 	}
-	return string(b)
+	return answer.Body.String()
 }
 
 // hung is a transport that can stop answering questions, for good: it does not

@@ -186,11 +186,14 @@ func (g *Gateway) send(ctx context.Context, method, path, key string, body, into
 	return fmt.Errorf("payment: gateway: %s %s answers %s", method, strings.SplitN(path, "/", 3)[1], res.Status)
 }
 
+// maxDetail is how much of a refusal goes into the log, in bytes.
+const maxDetail = 200
+
 // detail is the sentence of a problem document, bounded.
 func detail(answer []byte) string {
 	var p struct{ Detail string }
 	if json.Unmarshal(answer, &p) != nil || p.Detail == "" {
 		p.Detail = string(answer)
 	}
-	return p.Detail[:min(len(p.Detail), 200)]
+	return strings.ToValidUTF8(p.Detail[:min(len(p.Detail), maxDetail)], "") // a cut may go through a character
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/text/language"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/door"
 )
 
 //go:embed locales/*.json
@@ -88,7 +90,7 @@ func remember(w http.ResponseWriter, r *http.Request) {
 		MaxAge:   int((365 * 24 * time.Hour).Seconds()),
 		SameSite: http.SameSiteLaxMode,
 		HttpOnly: true,
-		Secure:   r.TLS != nil,
+		Secure:   door.HTTPS(r),
 	})
 }
 

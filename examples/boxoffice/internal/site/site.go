@@ -4,6 +4,8 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/routes"
 )
 
 // Config says what the site stands on.
@@ -37,10 +39,19 @@ type site struct {
 	pages    pages
 }
 
+// Site is the handler of the whole site.
+type Site struct {
+	http.Handler
+	mux *routes.Mux
+}
+
+// Routes are the patterns of all pages; the last one, "GET /", is the 404 page.
+func (s *Site) Routes() []string { return s.mux.Patterns() }
+
 // New returns the handler of the whole site: its pages, /static/, /posters/,
 // /sw.js and /manifest.webmanifest. Mount it at "/"; whatever it does not know is answered
 // with a 404 page. It reads only files embedded in the binary.
-func New(cfg Config) (http.Handler, error) {
+func New(cfg Config) (*Site, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
@@ -72,7 +83,7 @@ func New(cfg Config) (http.Handler, error) {
 		s.log = slog.Default()
 	}
 
-	mux := http.NewServeMux()
+	mux := routes.New()
 	mux.HandleFunc("GET /{$}", s.home)
 	mux.HandleFunc("GET /shows/{id}", s.show)
 	mux.HandleFunc("GET /queue", s.room)
@@ -95,5 +106,5 @@ func New(cfg Config) (http.Handler, error) {
 	mux.HandleFunc("GET /sw.js", s.assets.serveWorker)
 	mux.HandleFunc("GET /manifest.webmanifest", s.manifest)
 	mux.HandleFunc("GET /", s.notFound)
-	return secure(mux), nil
+	return &Site{Handler: secure(mux), mux: mux}, nil
 }

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/counterprom"
 	"github.com/millrace-go/millrace/counter/sqlcounter"
 )
 
@@ -54,6 +57,12 @@ func (x *Social) toShows(ctx context.Context, tx *sql.Tx, _ string, deltas []cou
 		x.catalog.Evict(ctx, d.Key)
 	}
 	return nil
+}
+
+// Collector is what the counter and its flusher of this process do, for a
+// prometheus.Registerer.
+func (x *Social) Collector() (prometheus.Collector, error) {
+	return counterprom.New(counterprom.Config{Counters: []*counter.Counter{x.counter}, Flushers: []*counter.Flusher{x.flusher}})
 }
 
 // Pending is how many comments of each show are not in its count yet, as far as that

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/internal/rawurl"
 )
 
 // dialect is everything that differs between databases.
@@ -66,9 +67,9 @@ func dialectOf(raw string) (dialect, error) {
 	if !ok {
 		return dialect{}, fmt.Errorf("unknown scheme %q; known are: %s", scheme, strings.Join(Schemes(), ", "))
 	}
-	u, err := url.Parse(raw)
+	u, err := rawurl.Parse(raw)
 	if err != nil {
-		return dialect{}, errors.New("the URL is malformed; percent-encode special characters")
+		return dialect{}, err
 	}
 	d := of()
 	return d, d.check(u)

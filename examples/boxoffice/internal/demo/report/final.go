@@ -39,6 +39,15 @@ func Audit(s *screen.Screen, r audit.Result) string {
 	return b.String()
 }
 
+// Trail is the trace of one visit, drawn as a tree.
+func Trail(s *screen.Screen, tree string) string {
+	if tree == "" {
+		return ""
+	}
+	return fmt.Sprintf("\n%s\n  %s\n", s.Strong("The trace of one visit: a member follows another, who is told so on her live stream"),
+		strings.ReplaceAll(strings.TrimRight(tree, "\n"), "\n", "\n  "))
+}
+
 // Verdict is the last line of a run.
 func Verdict(s *screen.Screen, r audit.Result) string {
 	broken := 0

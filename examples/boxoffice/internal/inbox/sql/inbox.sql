@@ -94,6 +94,15 @@ FROM notifications n LEFT JOIN notification_settings s ON s.member_id = n.member
 WHERE n.position > $1 AND n.position <= $2
 ORDER BY n.position, n.member_id LIMIT $3
 
+-- name: KeepTrace
+INSERT INTO notification_traces (position, trace_context) VALUES ($1, $2)
+
+-- name: TracesToSend
+SELECT position, trace_context FROM notification_traces WHERE position > $1 AND position <= $2
+
+-- name: ForgetTraces
+DELETE FROM notification_traces WHERE position <= $1
+
 -- name: MarkSent
 UPDATE notification_positions SET position = $1 WHERE name = 'sent'
 

@@ -1,0 +1,83 @@
+package app
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// The door stands before all that a process serves, and knows who is behind a proxy.
+func TestDoor(t *testing.T) {
+	t.Parallel()
+	p := start(t, "--data-dir", t.TempDir(), "--address-rate", "1", "--trusted-proxies", "127.0.0.1")
+	ask := func(method, target string, header ...string) (got struct {
+		StatusCode int
+		Header     http.Header
+	}) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, p.app.URL()+target, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i+1 < len(header); i += 2 {
+			r.Header.Add(header[i], header[i+1])
+		}
+		res, err := p.http.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		readAll(t, res)
+		got.StatusCode, got.Header = res.StatusCode, res.Header
+		return got
+	}
+	// Of one subscriber's requests some are refused, whatever is written before the address.
+	refused := 0
+	for range 100 {
+		if ask("POST", "/vwr/assign/show-1", "X-Forwarded-For", "192.0.2.1, 203.0.113.9").StatusCode == http.StatusTooManyRequests {
+			refused++
+		}
+	}
+	if refused == 0 || refused > 90 {
+		t.Errorf("%d of 100 were refused", refused)
+	}
+	for _, header := range [][]string{{"X-Forwarded-For", "203.0.113.10"}, nil} {
+		if got := ask("POST", "/vwr/assign/show-1", header...).StatusCode; got != http.StatusConflict { // the gate is off
+			t.Errorf("with %v: %d", header, got)
+		}
+	}
+	if got := ask("GET", "/api/admin/ops", "X-Forwarded-For", "203.0.113.9", "Authorization", "Bearer guess").StatusCode; got != http.StatusTooManyRequests && got != http.StatusForbidden {
+		t.Errorf("a guess at the token: %d", got)
+	}
+	if got := ask("POST", "/api/login", "Sec-Fetch-Site", "cross-site").StatusCode; got != http.StatusForbidden {
+		t.Errorf("from a page of another site: %d", got)
+	}
+	if got := ask("GET", "/shows/%00").StatusCode; got != http.StatusBadRequest {
+		t.Errorf("a path that is no text: %d", got)
+	}
+	if got := ask("GET", "/"+strings.Repeat("a", 9000)).StatusCode; got != http.StatusRequestURITooLong {
+		t.Errorf("a path of 9,000 bytes: %d", got)
+	}
+	if got := ask("GET", "/", "Long", strings.Repeat("a", 80<<10)).StatusCode; got != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("a header of 80 KB: %d", got)
+	}
+	for target, policy := range map[string]string{"/": "default-src 'none'; script-src 'self'", "/api/shows": "default-src 'none'; frame-ancestors", "/metrics": "default-src 'none'; frame-ancestors"} {
+		h := ask("GET", target).Header
+		if !strings.HasPrefix(h.Get("Content-Security-Policy"), policy) || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") == "" {
+			t.Errorf("%s: %v", target, h)
+		}
+	}
+	// Only a proxy says that it was https, and then cookies are for https alone.
+	for _, c := range []struct {
+		proto  string
+		secure bool
+	}{{"https", true}, {"http", false}} {
+		h := ask("GET", "/?lang=ko", "X-Forwarded-For", "203.0.113.9", "X-Forwarded-Proto", c.proto).Header
+		if cookie := h.Get("Set-Cookie"); cookie == "" || strings.Contains(cookie, "Secure") != c.secure || (h.Get("Strict-Transport-Security") != "") != c.secure {
+			t.Errorf("by %s: %v", c.proto, h)
+		}
+	}
+	// The route is counted also for what went through the door.
+	if !strings.Contains(p.text("/metrics"), `route="/vwr/assign/{eventId}"`) && !strings.Contains(p.text("/metrics"), `/vwr/assign/`) {
+		t.Error("the requests have no route in the metrics")
+	}
+}

@@ -1,0 +1,149 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// specSeries is every metric that the specification names, with the labels that each
+// has from the start, and the test that causes it to move.
+var specSeries = []struct {
+	name   string
+	labels []string // of each series, as they are served; none for one series
+	moves  string   // package folder below the module, and test
+}{
+	// 6: the rate limiter. What is left of both buckets stands on the dashboard.
+	{"rate_limiter_acquired_total", labelled("priority", "high", "low"), "ratelimit/ratelimitprom.TestRateAndTokens"},
+	{"rate_limiter_rejected_total", refusals("high", "low"), "ratelimit/ratelimitprom.TestEveryReason"},
+	{"rate_limiter_rps", nil, "ratelimit/ratelimitprom.TestRateAndTokens"},
+	{"rate_limiter_tokens", labelled("priority", "high", "low"), "ratelimit/ratelimitprom.TestRateAndTokens"},
+	{"rate_limiter_circuit_breaker_state", nil, "ratelimit/ratelimitprom.TestEveryReason"},
+	// 7: coalescing.
+	{"dedup_coalesce_hit_total", nil, "examples/boxoffice/internal/artist.TestRequestsThatMeet"},
+	{"dedup_upgrade_total", nil, "examples/boxoffice/internal/artist.TestRequestsThatMeet"},
+	{"dedup_lock_conflict_total", nil, "examples/boxoffice/internal/artist.TestRequestsThatMeet"},
+	{"obsolete_event_skipped_total", nil, "examples/boxoffice/internal/artist.TestRequestsThatMeet"},
+	// 13: operations.
+	{"kafka_consumer_lag", groups(), "examples/boxoffice/internal/app.TestFiguresOfRefreshes"},
+	{"kafka_producer_send_failed_total", nil, "examples/boxoffice/internal/app.TestFiguresOfATransportThatRefuses"},
+	{"update_process_duration_seconds_count", labelled("priority", "high", "low"), "examples/boxoffice/internal/artist.TestDurationsByPriority"},
+	{"update_process_error_total", labelled("reason", "API_4XX", "API_5XX", "PARSE_ERROR", "RATE_LIMITED", "BUDGET", "DATABASE"), "examples/boxoffice/internal/artist.TestErrorsByReason"},
+	{"db_circuit_breaker_state", nil, "examples/boxoffice/internal/artist.TestErrorsByReason"},
+	{"redis_circuit_breaker_state", nil, "examples/boxoffice/internal/app.TestFiguresWithoutRedis"},
+	{"db_upsert_duration_seconds_count", nil, "examples/boxoffice/internal/app.TestFiguresOfRefreshes"},
+	{"redis_command_duration_seconds_count", nil, "examples/boxoffice/internal/app.TestFiguresOfRedis"},
+	{"dlq_message_count", labelled("topic",
+		"dlq.payment", "dlq.reservation", "dlq.transfer", "dlq.membership", "like-events.DLT", "order-events.DLT", "product-events.DLT",
+		"stock-events.DLT", "notification_dlq", "aggregate_dlq", "chat_persist_dlq", "chat_fanout_dlq", "update-dlq"),
+		"examples/boxoffice/internal/app.TestFiguresOfRefreshes"},
+	// 4: the relay. The lease is held once the relay has begun.
+	{"outbox_backlog", labelled("shard", "0"), "outbox/outboxprom.TestFailuresAreCounted"},
+	{"outbox_oldest_age_seconds", labelled("shard", "0"), "outbox/outboxprom.TestFailuresAreCounted"},
+	{"outbox_parked", labelled("shard", "0"), "outbox/outboxprom.TestFailuresAreCounted"},
+	{"outbox_failed_total", outboxTopics(), "outbox/outboxprom.TestFailuresAreCounted"},
+	{"outbox_published_total", outboxTopics(), "examples/boxoffice/internal/app.TestFiguresOfABooking"},
+	{"outbox_publish_latency_seconds_count", outboxTopics(), "outbox/outboxprom.TestRelayIsCounted"},
+	{"outbox_round_duration_seconds_count", labelled("shard", "0"), "outbox/outboxprom.TestRelayIsCounted"},
+	// 8 and 10: what is dropped is counted.
+	{"queue_notices_total", labelled("outcome", "published", "dropped"), "queue/queueprom.TestCounts"},
+	{"notification_live_total", labelled("result", "dropped", "failed", "sent"), "examples/boxoffice/internal/app.TestFiguresOfABooking"},
+}
+
+func labelled(label string, values ...string) (all []string) {
+	for _, v := range values {
+		all = append(all, fmt.Sprintf("{%s=%q}", label, v))
+	}
+	return all
+}
+
+func refusals(priorities ...string) (all []string) {
+	for _, p := range priorities {
+		for _, reason := range []string{"day", "global", "low_cap", "unavailable", "yield"} {
+			all = append(all, fmt.Sprintf("{priority=%q,reason=%q}", p, reason))
+		}
+	}
+	return all
+}
+
+func outboxTopics() []string {
+	return labelled("topic", "payment.events", "reservation.events", "transfer.events", "membership.events",
+		"like-events", "order-events", "product-events", "stock-events", "domain_events")
+}
+
+func groups() (all []string) {
+	for topic, groups := range map[string][]string{
+		"payment.events":     {"reservation-payment-consumer", "event-payment-consumer", "ticket-service-group", "stats-service-group"},
+		"reservation.events": {"event-reservation-consumer", "stats-service-group"},
+		"transfer.events":    {"stats-service-group"}, "membership.events": {"stats-service-group"},
+		"like-events": {"like-service-group"}, "order-events": {"order-service-group"},
+		"product-events": {"product-service-group"}, "stock-events": {"stock-service-group"},
+		"domain_events":        {"chat_persist_queue", "chat_fanout_queue", "aggregate_queue", "notification_queue"},
+		"update-priority-high": {"high-worker"}, "update-priority-low": {"low-worker"},
+	} {
+		for _, group := range groups {
+			all = append(all, fmt.Sprintf("{group=%q,topic=%q}", group, topic))
+		}
+	}
+	return all
+}
+
+// TestEverySpecMetricFromTheStart: whoever writes an alert finds its series before
+// anything has gone wrong.
+func TestEverySpecMetricFromTheStart(t *testing.T) {
+	t.Parallel()
+	got := start(t, "--data-dir", t.TempDir()).figures()
+	for _, spec := range specSeries {
+		labels := spec.labels
+		if labels == nil {
+			labels = []string{""}
+		}
+		for _, l := range labels {
+			if value, ok := got[spec.name+l]; !ok || value != 0 {
+				t.Errorf("%s%s is %v, there: %t; want 0 from the start", spec.name, l, value, ok)
+			}
+		}
+		for series := range got {
+			if name, rest, _ := strings.Cut(series, "{"); name == spec.name && rest != "" && !slices.Contains(labels, "{"+rest) {
+				t.Errorf("%s is not in the list; add it to specSeries", series)
+			}
+		}
+	}
+}
+
+// TestEverySpecMetricIsMoved: the test that is said to move a metric exists, in a file
+// that looks at that metric.
+func TestEverySpecMetricIsMoved(t *testing.T) {
+	for _, spec := range specSeries {
+		folder, test, _ := strings.Cut(spec.moves, ".")
+		text := fileOf(t, filepath.Join("..", "..", "..", "..", folder), test)
+		name := strings.TrimSuffix(spec.name, "_count")
+		// Tests of the outbox leave out what all its series begin with.
+		if !strings.Contains(text, name) && !strings.Contains(text, `"`+strings.TrimPrefix(name, "outbox_")+" ") {
+			t.Errorf("the file of %s in %s does not look at %s", test, folder, name)
+		}
+	}
+}
+
+// fileOf is the text of the file that has a test.
+func fileOf(t *testing.T, folder, test string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "\nfunc "+test+"(t *testing.T) {\n") {
+			return string(text)
+		}
+	}
+	t.Errorf("there is no test %s in %s", test, folder)
+	return ""
+}

@@ -1,0 +1,61 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/live"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/traces"
+)
+
+// openTraces decides who makes spans. What is opened here is closed last, so that the
+// spans of the end are sent, too.
+func (a *App) openTraces(opened *closers) error {
+	if a.tracing = a.opt.TracerProvider; a.tracing != nil || a.cfg.TracesURL == "" {
+		return nil
+	}
+	made, err := traces.Open(a.cfg.TracesURL, traces.Config{
+		Service: a.service(), Version: a.opt.Version, Instance: a.holder, Logger: a.log,
+	})
+	if err != nil {
+		return fmt.Errorf("BOXOFFICE_TRACES_URL (--traces-url): %w", err)
+	}
+	a.tracing = made.Provider()
+	opened.add(func() error { made.Close(); return nil })
+	return nil
+}
+
+// service is how traces name this process: by what it does, where it does not do all.
+func (a *App) service() string {
+	const name = "boxoffice"
+	for _, role := range []string{config.RoleAPI, config.RoleRelay, config.RoleWorker, config.RoleAdmitter} {
+		if !a.cfg.Has(role) {
+			return name + "-" + strings.Join(a.cfg.Roles, "-")
+		}
+	}
+	return name
+}
+
+// quiet are the requests that make no span: those of machines that look after the
+// process, and those that go on for hours.
+func quiet(r *http.Request) bool {
+	switch p := r.URL.Path; p {
+	case "/healthz", "/readyz", "/metrics", live.Path:
+		return true
+	default:
+		return strings.HasPrefix(p, "/static/") || strings.HasPrefix(p, "/api/rooms/") && strings.HasSuffix(p, "/ws")
+	}
+}
+
+// traced publishes what does not go through the outbox in the trace of whoever asked.
+func (a *App) traced(next message.Publisher) (message.Publisher, error) {
+	if a.tracing == nil {
+		return next, nil
+	}
+	return bus.NewTracedPublisher(next, bus.TraceConfig{TracerProvider: a.tracing, System: a.bus.System()})
+}

@@ -1,0 +1,33 @@
+package chat
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// A page opens a socket from the site's own host or from one that may, whatever its
+// origin is spelled like.
+func FuzzOrigin(f *testing.F) {
+	f.Add("https://box.test", "box.test")
+	f.Add("null", "box.test")
+	f.Add("https://box.test@evil.test", "box.test")
+	f.Add("https://BOX.test:443", "box.test:443")
+	f.Add("//box.test", "box.test")
+	f.Add("https://evil.test/box.test", "box.test")
+	f.Fuzz(func(t *testing.T, origin, host string) {
+		c := &Chat{cfg: Config{Origins: []string{"ally.test"}}}
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Host = host
+		r.Header["Origin"] = []string{origin}
+		if origin == "" || !c.fromHere(r) {
+			return
+		}
+		u, err := url.Parse(origin)
+		if err != nil || u.Host == "" || !strings.EqualFold(u.Host, host) && !strings.EqualFold(u.Host, "ally.test") {
+			t.Fatalf("a page of %q opens a socket of %q", origin, host)
+		}
+	})
+}

@@ -1,0 +1,124 @@
+package contracts_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/sqlitebus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+)
+
+// walkOperator reads how everything stands.
+func walkOperator(t *testing.T, w *walker, admin string) {
+	for _, path := range []string{"/api/admin/ops", "/api/admin/ops?fresh=true", "/api/admin/invariants", "/api/admin/invariants?recent=true"} {
+		w.do(t, call{method: "GET", path: path, token: admin, status: 200})
+	}
+	for _, path := range []string{"/api/admin/ops?fresh=perhaps", "/api/admin/invariants?recent=perhaps"} {
+		w.do(t, call{method: "GET", path: path, token: admin, status: 400, problem: "invalid-request", broken: true})
+	}
+}
+
+// transport opens one of the office's files, as a second process would.
+func (o *office) transport(t *testing.T, file string) *bus.Bus {
+	t.Helper()
+	b, err := bus.NewOpener(sqlitebus.Scheme(sqlitebus.Config{})).Open(t.Context(), "sqlite://"+filepath.Join(o.dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// poisoned is what the test's own events are about, which are what they should not be.
+const poisoned = "poison"
+
+// poison publishes an event that nobody can read.
+func (o *office) poison(t *testing.T, topic, typ string) {
+	t.Helper()
+	e, err := event.New(typ, events.Source, "no object")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.AggregateType, e.AggregateID = "payment", poisoned
+	m, err := event.Structured{}.Encode(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.transport(t, "boxoffice.db").Publisher().Publish(topic, m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// walkLetters poisons a topic and looks after the dead letters that come of it.
+func walkLetters(t *testing.T, w *walker, o *office, admin string) {
+	const at = "/api/admin/dead-letters/dlq.payment"
+	do := func(method, path string, body any, status int, problem string, broken bool) reply {
+		t.Helper()
+		return w.do(t, call{method: method, path: path, token: admin, body: body, status: status, problem: problem, broken: broken})
+	}
+	for range 3 {
+		o.poison(t, events.Payments, events.PaymentSuccess)
+	}
+	var list struct{ Letters []struct{ ID string } }
+	waitFor(t, w, call{method: "GET", path: at + "?limit=100", token: admin, status: 200, into: &list}, func() bool { return len(list.Letters) >= 6 })
+	if t.Failed() {
+		return
+	}
+	one := at + "/" + list.Letters[0].ID
+	do("GET", one, nil, 200, "", false)
+	do("PUT", one, map[string]string{"payload": "no event"}, 422, "payload-refused", false)
+	do("PUT", one, `{"payload":7}`, 400, "invalid-request", true)
+	var letter struct{ Payload string }
+	w.do(t, call{method: "GET", path: one, token: admin, status: 200, into: &letter})
+	do("PUT", one, map[string]string{"payload": letter.Payload, "encoding": "utf-8"}, 204, "", false)
+	do("GET", at+"/nothing", nil, 404, "dead-letter-not-found", false)
+	do("PUT", at+"/nothing", map[string]string{"payload": letter.Payload}, 404, "dead-letter-not-found", false)
+	const other = "/api/admin/dead-letters/nothing"
+	do("GET", other, nil, 404, "dead-letter-topic-not-found", false)
+	do("GET", other+"/1", nil, 404, "dead-letter-topic-not-found", false)
+	do("PUT", other+"/1", map[string]string{"payload": "x"}, 404, "dead-letter-topic-not-found", false)
+	do("GET", at+"?limit=0", nil, 400, "invalid-request", true)
+	dry := map[string]any{"ids": []string{list.Letters[0].ID}, "dryRun": true}
+	for _, verb := range []string{"/redrive", "/drop"} {
+		do("POST", at+verb, dry, 200, "", false)
+		do("POST", at+verb, `{}`, 400, "invalid-request", true)
+		do("POST", at+verb, `{"all":true,"rate":-1}`, 400, "invalid-request", true)
+		do("POST", other+verb, `{"all":true}`, 404, "dead-letter-topic-not-found", false)
+	}
+	// Somebody redrives slowly; meanwhile nobody else may change anything.
+	nothing := map[string]any{"ids": []string{"nothing"}}
+	for _, verb := range []string{"/redrive", "/drop"} {
+		do("POST", at+verb, nothing, 404, "dead-letter-not-found", false)
+	}
+	slow := make(chan struct{})
+	go func() {
+		defer close(slow)
+		for !t.Failed() { // the others may be in its way, too
+			r := w.do(t, call{method: "POST", path: at + "/redrive", token: admin, body: map[string]any{"all": true, "rate": 2}})
+			if r.status == 200 {
+				return
+			}
+		}
+	}()
+	busy := func(method, path string, body any) {
+		t.Helper()
+		boxtest.WaitFor(t, method+" "+path+" to find the letters busy", func() bool {
+			return t.Failed() || problemOf(w.do(t, call{method: method, path: path, token: admin, body: body})) == "dead-letters-busy"
+		})
+	}
+	busy("POST", at+"/drop", nothing)
+	busy("POST", at+"/redrive", nothing)
+	busy("PUT", one, map[string]string{"payload": letter.Payload})
+	<-slow
+	boxtest.WaitFor(t, "the letters to be dropped", func() bool {
+		r := w.do(t, call{method: "POST", path: at + "/drop", token: admin, body: map[string]any{"all": true}})
+		return t.Failed() || r.status == 200
+	})
+}

@@ -1,0 +1,108 @@
+package door
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"time"
+)
+
+// Config of a [Door]. The zero value bounds no address and trusts no proxy.
+type Config struct {
+	// Rate is how many requests an address has each second, of those that are
+	// costly; ten times as many at once. 0 for no bound.
+	Rate int
+	// Proxies are those whose X-Forwarded-For and X-Forwarded-Proto are believed.
+	Proxies []netip.Prefix
+}
+
+// Door stands before a handler. It is safe for concurrent use.
+type Door struct {
+	cfg    Config
+	rates  *rates // nil for no bound
+	origin *http.CrossOriginProtection
+}
+
+// bursts is how many seconds of its rate an address may take at once.
+const bursts = 10
+
+// New makes a Door.
+func New(cfg Config) (*Door, error) {
+	if cfg.Rate < 0 || cfg.Rate > 1_000_000 {
+		return nil, fmt.Errorf("door: Config.Rate is %d; give 1 to 1,000,000 requests a second, or 0 for no bound", cfg.Rate)
+	}
+	for _, p := range cfg.Proxies {
+		if !p.IsValid() {
+			return nil, errors.New("door: Config.Proxies has a prefix that is none; make them with netip.ParsePrefix")
+		}
+	}
+	d := &Door{cfg: cfg, origin: http.NewCrossOriginProtection()}
+	if cfg.Rate > 0 {
+		d.rates = newRates(time.Second/time.Duration(cfg.Rate), bursts*time.Second)
+	}
+	return d, nil
+}
+
+// Before puts the door before a handler.
+func (d *Door) Before(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		secure(w.Header())
+		if p := checkTarget(r); p != nil {
+			p.write(w)
+			return
+		}
+		if d.origin.Check(r) != nil {
+			otherSite.write(w)
+			return
+		}
+		from := d.cfg.address(r)
+		if d.rates != nil && !from.IsLoopback() && costly(r) {
+			if wait := d.rates.take(subscriber(from)); wait > 0 {
+				tooMany(wait).write(w)
+				return
+			}
+		}
+		seen := visitor{from: from, https: r.TLS != nil || d.cfg.trusts(parse(r.RemoteAddr)) && r.Header.Get("X-Forwarded-Proto") == "https"}
+		if seen.https {
+			w.Header().Set("Strict-Transport-Security", "max-age=31536000")
+		}
+		// The same request, as who counts them looks into it for the route.
+		*r = *r.WithContext(context.WithValue(r.Context(), visitorKey{}, seen))
+		next.ServeHTTP(w, r)
+	})
+}
+
+// visitor is what the door has found out about a request.
+type visitor struct {
+	from  netip.Addr
+	https bool
+}
+
+type visitorKey struct{}
+
+// HTTPS says whether a request came over https, to this process or to a proxy that is
+// trusted.
+func HTTPS(r *http.Request) bool {
+	seen, ok := r.Context().Value(visitorKey{}).(visitor)
+	return r.TLS != nil || ok && seen.https
+}
+
+// From is whom a request comes from, to count what they have open; "" when nobody is
+// to be counted: the machine itself, or a request that came by no door.
+func From(ctx context.Context) string {
+	seen, ok := ctx.Value(visitorKey{}).(visitor)
+	if !ok || !seen.from.IsValid() || seen.from.IsLoopback() {
+		return ""
+	}
+	return subscriber(seen.from).String()
+}
+
+// secure sets what holds for every answer; pages have a policy of their own.
+func secure(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+}

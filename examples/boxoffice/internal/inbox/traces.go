@@ -1,0 +1,71 @@
+package inbox
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/millrace-go/millrace/internal/otelmsg"
+)
+
+// maxTrace is the longest trace context that is kept, in bytes.
+const maxTrace = 256
+
+// keepTrace notes which trace the notifications of a position belong to: they are
+// sent by a process that knows nothing of the event. Of an event with many recipients
+// the first page belongs to its trace.
+func (i *Inbox) keepTrace(ctx context.Context, tx *sql.Tx, position int64) error {
+	sc := trace.SpanContextFromContext(ctx)
+	if !i.cfg.Traces || !sc.IsSampled() {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, i.sql.KeepTrace, position, otelmsg.Pack(sc, maxTrace)); err != nil {
+		return fmt.Errorf("inbox: keep the trace: %w", err)
+	}
+	return nil
+}
+
+// takeTraces gives the notifications of a batch, which are those of the positions
+// after sent up to upTo, their traces, and forgets these.
+func (i *Inbox) takeTraces(ctx context.Context, tx *sql.Tx, batch []outgoing, sent, upTo int64) error {
+	if !i.cfg.Traces {
+		return nil
+	}
+	traces, err := i.tracesOf(ctx, tx, sent, upTo)
+	if err != nil {
+		return fmt.Errorf("inbox: read traces: %w", err)
+	}
+	for n := range batch {
+		batch[n].trace = traces[batch[n].position]
+	}
+	if len(traces) == 0 {
+		return nil
+	}
+	_, err = tx.ExecContext(ctx, i.sql.ForgetTraces, upTo)
+	return err
+}
+
+func (i *Inbox) tracesOf(ctx context.Context, tx *sql.Tx, sent, upTo int64) (map[int64]string, error) {
+	rows, err := tx.QueryContext(ctx, i.sql.TracesToSend, sent, upTo)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
+	traces := map[int64]string{}
+	for rows.Next() {
+		var position int64
+		var kept string
+		if err := rows.Scan(&position, &kept); err != nil {
+			return nil, err
+		}
+		traces[position] = kept
+	}
+	return traces, rows.Err()
+}
+
+// within is ctx in the trace of the notification's event.
+func (o outgoing) within(ctx context.Context) context.Context {
+	return otelmsg.Under(ctx, otelmsg.Unpack(o.trace))
+}

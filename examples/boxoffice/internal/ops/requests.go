@@ -1,0 +1,50 @@
+package ops
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Requests is a prometheus.Collector that counts HTTP requests by route, method and status, and how long they took:
+// live streams and WebSockets until their answer began, since they go on for as long as
+// the page is open.
+type Requests struct {
+	counts *prometheus.CounterVec
+	times  *prometheus.HistogramVec
+}
+
+// NewRequests makes the counts, at 0.
+func NewRequests() *Requests {
+	return &Requests{
+		counts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "http_requests_total", Help: "Requests by route, method and status.",
+		}, []string{"route", "method", "code"}),
+		times: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "http_request_duration_seconds", Help: "How long requests took, by route; streams and sockets until they began.", Buckets: prometheus.DefBuckets,
+		}, []string{"route"}),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (r *Requests) Describe(ch chan<- *prometheus.Desc) {
+	r.counts.Describe(ch)
+	r.times.Describe(ch)
+}
+
+// Collect implements prometheus.Collector.
+func (r *Requests) Collect(ch chan<- prometheus.Metric) {
+	r.counts.Collect(ch)
+	r.times.Collect(ch)
+}
+
+// Observe counts one request, which took so long. The route is a pattern, never a path, so that
+// the number of series is bounded.
+func (r *Requests) Observe(route, method string, status int, took time.Duration) {
+	if route == "" {
+		route = "other"
+	}
+	r.counts.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
+	r.times.WithLabelValues(route).Observe(took.Seconds())
+}

@@ -1,0 +1,37 @@
+package routes
+
+import (
+	"net/http"
+	"slices"
+)
+
+// Mux is an [http.ServeMux] that remembers its patterns. Like that one it is filled
+// first and serves then.
+type Mux struct {
+	mux      *http.ServeMux
+	patterns []string
+}
+
+// New makes an empty Mux.
+func New() *Mux { return &Mux{mux: http.NewServeMux()} }
+
+// Handle registers a handler, as [http.ServeMux.Handle] does.
+func (m *Mux) Handle(pattern string, h http.Handler) {
+	m.mux.Handle(pattern, h)
+	m.patterns = append(m.patterns, pattern)
+}
+
+// HandleFunc registers a function.
+func (m *Mux) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request)) {
+	m.Handle(pattern, http.HandlerFunc(h))
+}
+
+// Handler is who answers a request, and the pattern that found it; see
+// [http.ServeMux.Handler].
+func (m *Mux) Handler(r *http.Request) (h http.Handler, pattern string) { return m.mux.Handler(r) }
+
+// ServeHTTP implements http.Handler.
+func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.mux.ServeHTTP(w, r) }
+
+// Patterns are those that were registered, in that order.
+func (m *Mux) Patterns() []string { return slices.Clone(m.patterns) }

@@ -1,0 +1,136 @@
+package traces
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// traced serves mux under HTTP; what is below /quiet is quiet.
+func traced(t *testing.T, mux http.Handler) (url string, spans *tracetest.SpanRecorder) {
+	t.Helper()
+	spans = tracetest.NewSpanRecorder()
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
+	server := httptest.NewServer(HTTP(provider, func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/quiet") }, mux))
+	t.Cleanup(server.Close)
+	return server.URL, spans
+}
+
+func ask(t *testing.T, method, url string, header http.Header, body string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = header
+	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close() //nolint:errcheck // read to its end
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestRequestsTellNoSecrets(t *testing.T) {
+	inner := http.NewServeMux()
+	inner.HandleFunc("POST /api/things/{id}", func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if sc := trace.SpanContextFromContext(r.Context()); !sc.IsValid() {
+			t.Error("no span in the context")
+		}
+		// All of the request is there for who handles it.
+		w.WriteHeader(http.StatusTeapot)
+		fmt.Fprint(w, r.PathValue("id"), r.URL.Query().Get("ticket"), r.Header.Get("Authorization"), string(body), r.RemoteAddr != "")
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/api/", inner)
+	url, spans := traced(t, mux)
+	header := http.Header{
+		"Authorization": {"hunter2-bearer"}, "User-Agent": {"hunter2-agent"}, "X-Forwarded-For": {"hunter2-address"}, "Cookie": {"a=hunter2-cookie"},
+		"Traceparent": {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
+	}
+	got := ask(t, http.MethodPost, url+"/api/things/hunter2-id?ticket=hunter2-ticket", header, "hunter2-body")
+	if got != "hunter2-idhunter2-tickethunter2-bearerhunter2-bodytrue" {
+		t.Errorf("the handler saw %q", got)
+	}
+	s := spans.Ended()[0]
+	told := map[string]string{}
+	for _, a := range s.Attributes() {
+		told[string(a.Key)] = a.Value.String()
+	}
+	if all := fmt.Sprint(s.Name(), told, s.Events(), s.Status()); strings.Contains(all, "hunter2") || strings.Contains(all, "127.0.0.1") {
+		t.Error(all)
+	}
+	if s.Name() != "POST /api/things/{id}" || s.SpanKind() != trace.SpanKindServer || s.Parent().TraceID().String() != "0af7651916cd43dd8448eb211c80319c" ||
+		told["http.route"] != "/api/things/{id}" || told["http.request.method"] != "POST" || told["http.response.status_code"] != "418" {
+		t.Errorf("%s %v under %v: %v", s.Name(), s.SpanKind(), s.Parent(), told)
+	}
+	ask(t, http.MethodGet, url+"/hunter2-nothing", http.Header{}, "")
+	if s := spans.Ended()[1]; s.Name() != "GET" {
+		t.Errorf("without a route it is %q", s.Name())
+	}
+}
+
+func TestQuietRequests(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/quiet/", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, trace.SpanContextFromContext(r.Context()).IsValid())
+	})
+	url, spans := traced(t, mux)
+	if got := ask(t, http.MethodGet, url+"/quiet/1", http.Header{}, ""); got != "false" || len(spans.Ended()) != 0 {
+		t.Errorf("%q, %d spans", got, len(spans.Ended()))
+	}
+	if HTTP(nil, nil, mux) != http.Handler(mux) {
+		t.Error("without a provider it is another handler")
+	}
+}
+
+func TestRequestsLetThrough(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/flush", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "a")
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			t.Error(err)
+		}
+	})
+	mux.HandleFunc("/take", func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close() //nolint:errcheck // it was written to
+		fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\ntaken")
+	})
+	mux.HandleFunc("/panic", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	url, spans := traced(t, mux)
+	if got := ask(t, http.MethodGet, url+"/flush", http.Header{}, ""); got != "a" {
+		t.Error(got)
+	}
+	if got := ask(t, http.MethodGet, url+"/take", http.Header{}, ""); got != "taken" {
+		t.Error(got)
+	}
+	if res, err := http.Get(url + "/panic"); err == nil {
+		res.Body.Close() //nolint:errcheck // nothing was answered
+		t.Error("a panic was answered")
+	}
+	for i, name := range []string{"GET /flush", "GET /take"} {
+		if got := spans.Ended()[i].Name(); got != name {
+			t.Errorf("%q, want %q", got, name)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package traces
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Config of [Open]. Service is required.
+type Config struct {
+	// Service is the service.name of every span.
+	Service string
+	// Version is the service.version; none when empty.
+	Version string
+	// Instance tells processes apart; none when empty.
+	Instance string
+	// Timeout bounds one try to reach the collector, and the end, which sends what is
+	// left; 3 s when zero. What the collector does not take in that time is lost.
+	Timeout time.Duration
+	// Delay is how long a span waits for others to be sent with; 1 s when zero.
+	Delay time.Duration
+	// Logger is told when the collector goes away and comes back; slog.Default() when
+	// nil.
+	Logger *slog.Logger
+}
+
+// maxQueue is how many spans wait for the collector; more are dropped.
+const maxQueue = 8192
+
+// maxLinks is how many messages a span of the relay or of a batch may link to: the
+// largest Publish call of the relay has 500.
+const maxLinks = 1000
+
+// Traces makes spans and sends them to a collector. A nil Traces makes none.
+type Traces struct {
+	provider *sdktrace.TracerProvider
+	timeout  time.Duration
+	log      *slog.Logger
+}
+
+// Open makes a Traces. It connects to nothing; a collector that is away loses spans.
+func Open(rawURL string, cfg Config) (*Traces, error) {
+	to, err := parse(rawURL)
+	if err != nil {
+		return nil, fmt.Errorf("traces: %w", err)
+	}
+	if cfg.Service == "" {
+		return nil, errors.New("traces: Service is empty; name the program")
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 3 * time.Second
+	}
+	if cfg.Delay == 0 {
+		cfg.Delay = time.Second
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	exporter, err := otlptracehttp.New(context.Background(), // it connects with the first spans
+		otlptracehttp.WithEndpointURL(to.endpoint),
+		otlptracehttp.WithCompression(otlptracehttp.GzipCompression),
+		otlptracehttp.WithTimeout(cfg.Timeout),
+		// Trying again is of little use to spans, and holds up those that come after.
+		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: false}),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("traces: %w", err)
+	}
+	return open(exporter, to.ratio, cfg), nil
+}
+
+func open(exporter sdktrace.SpanExporter, ratio float64, cfg Config) *Traces {
+	about := []attribute.KeyValue{attribute.String("service.name", cfg.Service)}
+	for key, value := range map[attribute.Key]string{"service.version": cfg.Version, "service.instance.id": cfg.Instance} {
+		if value != "" {
+			about = append(about, key.String(value))
+		}
+	}
+	limits := sdktrace.NewSpanLimits()
+	limits.LinkCountLimit, limits.EventCountLimit = maxLinks, maxLinks
+	return &Traces{
+		provider: sdktrace.NewTracerProvider(
+			sdktrace.WithResource(resource.NewSchemaless(about...)),
+			sdktrace.WithSampler(Sampler(ratio)),
+			sdktrace.WithRawSpanLimits(limits),
+			sdktrace.WithBatcher(&teller{SpanExporter: exporter, log: cfg.Logger},
+				sdktrace.WithBatchTimeout(cfg.Delay), sdktrace.WithExportTimeout(cfg.Timeout), sdktrace.WithMaxQueueSize(maxQueue)),
+		),
+		timeout: cfg.Timeout, log: cfg.Logger,
+	}
+}
+
+// Provider makes spans; nil for a nil Traces.
+func (t *Traces) Provider() trace.TracerProvider {
+	if t == nil {
+		return nil
+	}
+	return t.provider
+}
+
+// Close sends what is left, for as long as Config.Timeout. Spans that end later are
+// lost. That the collector did not take them is logged, and nobody's failure.
+func (t *Traces) Close() {
+	if t == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), t.timeout)
+	defer cancel()
+	if err := t.provider.Shutdown(ctx); err != nil {
+		t.log.Warn("the last spans were not sent", "error", err)
+	}
+}
+
+// teller says once that spans cannot be sent, and once that they are again. Errors
+// end here: the SDK would print each of them.
+type teller struct {
+	sdktrace.SpanExporter
+	log  *slog.Logger
+	away bool // used by the one goroutine that exports
+}
+
+// ExportSpans implements [sdktrace.SpanExporter].
+func (t *teller) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	err := t.SpanExporter.ExportSpans(ctx, spans)
+	switch {
+	case err != nil && !t.away:
+		t.log.Warn("spans cannot be sent and are dropped", "error", err)
+	case err == nil && t.away:
+		t.log.Info("spans are sent again")
+	}
+	t.away = err != nil
+	return nil
+}

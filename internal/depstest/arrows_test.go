@@ -1,0 +1,132 @@
+package depstest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// leaves are what every package may stand on, and what they stand on themselves.
+func leaves() map[string][]string {
+	return map[string][]string{"fault": nil, "sqltx": nil, "event": {"fault"}, "eventlog": {"event", "internal/otelmsg"}}
+}
+
+// seams are internal packages that implement an interface of a public one, for its
+// backends.
+func seams() map[string]string {
+	return map[string]string{
+		"internal/sqllog/logbus":            "bus",
+		"internal/sqllog/logbus/logbustest": "bus",
+		"internal/txbus":                    "bus",
+		"internal/txbus/txbustest":          "bus",
+	}
+}
+
+// beside are packages that stand on others beside or below them, in one family.
+func beside() map[string][]string {
+	return map[string][]string{
+		"bus/allbus": {
+			"bus/amqpbus", "bus/kafkabus", "bus/membus", "bus/mysqlbus", "bus/pgbus", "bus/redisbus", "bus/sqlitebus", "bus/sqsbus",
+		},
+		"bus/bustest":     {"bus/redrive"}, // redriving is part of what a transport is tested for
+		"queue":           {"queue/token"},
+		"queue/frontgate": {"queue/token"},
+		"queue/queuehttp": {"queue/token"},
+	}
+}
+
+// TestArrows: examples and cmd import packages, these the leaves and what is
+// internal, and nobody the other way round; nobody imports another's backend.
+func TestArrows(t *testing.T) {
+	g := build(t)
+	for _, wrong := range wrongArrows(g) {
+		t.Error(wrong)
+	}
+	for path, all := range beside() {
+		for _, imported := range all {
+			if !slices.Contains(g[path].imports, imported) {
+				t.Errorf("%s does not import %s any more: take it out of beside", path, imported)
+			}
+		}
+	}
+	for path, imported := range seams() {
+		if !slices.Contains(g[path].imports, imported) {
+			t.Errorf("%s does not import %s any more: take it out of seams", path, imported)
+		}
+	}
+}
+
+func wrongArrows(g graph) (wrong []string) {
+	for _, path := range g.ours() {
+		for _, imported := range g[path].imports {
+			if !g[imported].ours {
+				continue
+			}
+			if why := forbidden(path, imported); why != "" {
+				wrong = append(wrong, fmt.Sprintf("%s imports %s: %s", path, imported, why))
+			}
+		}
+	}
+	for _, path := range g.public() {
+		if isTest(path) {
+			continue
+		}
+		for p := range g.reach(path) {
+			if g[p].ours && isTest(p) {
+				wrong = append(wrong, fmt.Sprintf("%s links %s, which is for tests", path, p))
+			}
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
+}
+
+// forbidden says why a package of ours may not import another, or "".
+func forbidden(path, imported string) string {
+	from, to := family(path), family(imported)
+	_, leaf := leaves()[imported]
+	if of, ok := leaves()[path]; ok {
+		if slices.Contains(of, imported) {
+			return ""
+		}
+		return "it is a leaf"
+	}
+	switch {
+	case isProgram(path):
+		return forbiddenProgram(from, to)
+	case isProgram(imported):
+		return "packages stand below commands, examples and benchmarks"
+	case leaf, from != "internal" && to == "internal":
+		return ""
+	case from == "internal":
+		if to == "internal" || seams()[path] == imported {
+			return ""
+		}
+		return "what is internal stands below the packages"
+	case from != to:
+		return "packages stand on event, eventlog, fault, sqltx and internal alone"
+	}
+	return forbiddenRelative(path, imported)
+}
+
+func forbiddenProgram(from, to string) string {
+	if from == to || !slices.Contains([]string{"cmd", "examples", "bench", "scripts"}, to) || from == "bench" && to == "examples" {
+		return ""
+	}
+	return "commands, examples and benchmarks do not stand on each other"
+}
+
+// forbiddenRelative is forbidden in one family: whoever is below may import whoever
+// is above, and an internal package that is there for it.
+func forbiddenRelative(path, imported string) string {
+	if strings.HasPrefix(path, imported+"/") || slices.Contains(beside()[path], imported) {
+		return ""
+	}
+	if above, _, ok := strings.Cut(imported, "/internal/"); ok && (path == above || strings.HasPrefix(path, above+"/")) {
+		return ""
+	}
+	return "a package does not stand on what is below it or beside it"
+}
+
+func isTest(path string) bool { return strings.HasSuffix(path, "test") }

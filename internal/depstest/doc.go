@@ -1,0 +1,23 @@
+// Package depstest proves what a user's binary links. It holds tests only.
+//
+// The tests look at `go list -deps` of the whole module, once, for linux/amd64
+// without cgo, so that the answer is the same on every machine.
+//
+//	property                                                    proven by
+//	a package links the third-party modules of testdata/links   TestLinks
+//	… no fewer, no more, and every public package is there
+//	drivers, Prometheus and brokers' clients are linked by the  TestDrivers
+//	packages that are named after them, and by nobody else
+//	command line, test and export libraries never reach users   TestNeverLinked
+//	arrows run one way: examples and cmd, packages, leaves      TestArrows
+//	no package imports another's backend, or a sibling's        TestArrows
+//	test servers and fakes stay out of users' builds            TestArrows
+//	each of these checks finds what is planted                  TestPlanted…
+//
+// A new public package, or a new dependency of one, fails TestLinks until
+//
+//	go test ./internal/depstest -run TestLinks -update
+//
+// has written it into the table, where a reviewer sees it. The other tables are
+// in Go and are changed by hand: what they say is decided, not found out.
+package depstest

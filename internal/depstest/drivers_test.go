@@ -1,0 +1,153 @@
+package depstest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// driver is a family of modules, and who may link them: public packages whose last
+// part begins or ends so. It is no part of the table of links, so that -update
+// cannot allow it.
+type driver struct {
+	modules []string // each and what is below it
+	names   []string // "pg…", "…prom", or a whole path
+}
+
+// drivers are what a user pays for only by asking for it.
+func drivers() []driver {
+	return []driver{
+		// sqlcounter speaks to PostgreSQL through pgx's types, whatever the database.
+		{[]string{"github.com/jackc/pgx"}, []string{"pg…", "bus/allbus", "counter/sqlcounter"}},
+		{[]string{"github.com/go-sql-driver/mysql"}, []string{"mysql…", "bus/allbus"}},
+		{[]string{"modernc.org/sqlite"}, []string{"sqlite…", "bus/allbus"}},
+		{[]string{"github.com/redis/go-redis", "github.com/ThreeDotsLabs/watermill-redisstream"}, []string{"redis…", "bus/allbus"}},
+		{[]string{"github.com/IBM/sarama", "github.com/twmb/franz-go", "github.com/ThreeDotsLabs/watermill-kafka"}, []string{"kafka…", "bus/allbus"}},
+		{[]string{"github.com/rabbitmq/amqp091-go", "github.com/ThreeDotsLabs/watermill-amqp"}, []string{"amqp…", "bus/allbus"}},
+		{[]string{"github.com/ThreeDotsLabs/watermill-sql"}, []string{"pg…", "mysql…", "bus/allbus"}},
+		{[]string{"github.com/aws", "github.com/ThreeDotsLabs/watermill-aws"}, []string{"sqs…", "dynamo…", "bus/allbus"}},
+		{[]string{"github.com/prometheus"}, []string{"…prom"}},
+		{[]string{"github.com/stretchr/testify"}, []string{"bus/bustest"}}, // Watermill's own conformance suite needs it
+	}
+}
+
+func (d driver) allows(path string) bool {
+	last := path[strings.LastIndexByte(path, '/')+1:]
+	return slices.ContainsFunc(d.names, func(name string) bool {
+		if begin, ok := strings.CutSuffix(name, "…"); ok {
+			return strings.HasPrefix(last, begin)
+		}
+		if end, ok := strings.CutPrefix(name, "…"); ok {
+			return strings.HasSuffix(last, end)
+		}
+		return name == path
+	})
+}
+
+func (d driver) has(mod string) bool { return below(mod, d.modules) }
+
+func below(mod string, roots []string) bool {
+	return slices.ContainsFunc(roots, func(root string) bool { return mod == root || strings.HasPrefix(mod, root+"/") })
+}
+
+// TestDrivers: whoever imports a core package, or one backend, gets no driver but
+// that backend's.
+func TestDrivers(t *testing.T) {
+	g := build(t)
+	for _, wrong := range strayDrivers(g) {
+		t.Error(wrong)
+	}
+	// A rule that nothing matches guards nothing.
+	for _, d := range drivers() {
+		if !slices.ContainsFunc(g.public(), func(p string) bool { return slices.ContainsFunc(g.links(p), d.has) }) && d.modules[0] != "github.com/ThreeDotsLabs/watermill-aws" {
+			t.Errorf("no public package links %s: take the rule out", d.modules)
+		}
+	}
+}
+
+func strayDrivers(g graph) (wrong []string) {
+	for _, path := range g.public() {
+		for _, m := range g.links(path) {
+			for _, d := range drivers() {
+				if d.has(m) && !d.allows(path) {
+					wrong = append(wrong, fmt.Sprintf("%s links %s, by %s; only %s may", path, m, strings.Join(g.way(path, m), " → "), strings.Join(d.names, ", ")))
+				}
+			}
+		}
+	}
+	return wrong
+}
+
+// never are modules that no public package links, and who of the programs may
+// import them.
+func never() map[string][]string {
+	return map[string][]string{
+		"github.com/spf13/cobra":                                        {"cmd"},
+		"github.com/spf13/pflag":                                        {},
+		"github.com/chromedp/chromedp":                                  {"internal"},
+		"github.com/getkin/kin-openapi":                                 {},
+		"github.com/santhosh-tekuri/jsonschema":                         {},
+		"github.com/alicebob/miniredis":                                 {},
+		"github.com/twmb/franz-go/pkg/kfake":                            {},
+		"github.com/riverqueue/river":                                   {"bench"},
+		"github.com/go-redis/redis_rate":                                {"bench"},
+		"github.com/ulule/limiter":                                      {"bench"},
+		"github.com/r3labs/sse":                                         {"bench"},
+		"github.com/tmaxmax/go-sse":                                     {"bench"},
+		"github.com/anishathalye/porcupine":                             {"coalesce/internal"},
+		"github.com/cloudevents/sdk-go":                                 {},
+		"pgregory.net/rapid":                                            {"idempotency/internal"},
+		"go.uber.org/goleak":                                            {"internal/sqllog/logbus/logbustest"},
+		"go.opentelemetry.io/otel/sdk":                                  {"examples", "cmd", "bench"},
+		"go.opentelemetry.io/otel/exporters":                            {"examples", "cmd", "bench"},
+		"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp": {"examples", "cmd", "bench"},
+	}
+}
+
+// TestNeverLinked: what commands, tests and benchmarks stand on stays with them.
+func TestNeverLinked(t *testing.T) {
+	g := build(t)
+	for _, wrong := range strayTools(g) {
+		t.Error(wrong)
+	}
+	for tool, allowed := range never() {
+		if strings.HasPrefix(tool, "go.opentelemetry.io/") {
+			continue // any program may send its traces somewhere
+		}
+		for _, root := range allowed {
+			if !slices.ContainsFunc(g.ours(), func(path string) bool { return below(path, []string{root}) && g.imports(path, tool) }) {
+				t.Errorf("nothing in %s imports %s: take it out of never", root, tool)
+			}
+		}
+	}
+}
+
+// imports reports whether a package itself imports something of a module.
+func (g graph) imports(path, mod string) bool {
+	return slices.ContainsFunc(g[path].imports, func(p string) bool { return below(g[p].module, []string{mod}) })
+}
+
+func strayTools(g graph) (wrong []string) {
+	for _, path := range g.public() {
+		for _, m := range g.links(path) {
+			for tool := range never() {
+				if below(m, []string{tool}) {
+					wrong = append(wrong, fmt.Sprintf("%s links %s, by %s; no public package may", path, m, strings.Join(g.way(path, m), " → ")))
+				}
+			}
+		}
+	}
+	for _, path := range g.ours() {
+		for _, imported := range g[path].imports {
+			m := g[imported].module
+			for tool, allowed := range never() {
+				if below(m, []string{tool}) && !below(path, allowed) {
+					wrong = append(wrong, fmt.Sprintf("%s imports %s; only %q may, and tests", path, imported, allowed))
+				}
+			}
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
+}

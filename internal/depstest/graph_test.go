@@ -1,0 +1,150 @@
+package depstest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// module is this module's path.
+const module = "github.com/millrace-go/millrace"
+
+// pkg is a package as the go command sees it. Imports of ours are without the
+// module's path; Module is empty for ours and for the standard library.
+type pkg struct {
+	module  string
+	ours    bool
+	command bool
+	imports []string
+}
+
+// graph is all packages by their import path, ours without the module's.
+type graph map[string]pkg
+
+// built is the graph of this module: the go command is asked once for all tests.
+var built = sync.OnceValues(func() (graph, error) {
+	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Module,Name,Imports", "./...")
+	cmd.Dir = "../.."
+	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0", "GOFLAGS=-mod=readonly")
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			return nil, fmt.Errorf("%s: %w\n%s", cmd, err, exit.Stderr)
+		}
+		return nil, fmt.Errorf("%s: %w", cmd, err)
+	}
+	g := graph{}
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p struct {
+			ImportPath, Name string
+			Module           *struct {
+				Path string
+				Main bool
+			}
+			Imports []string
+		}
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return g, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("%s: %w", cmd, err)
+		}
+		one := pkg{command: p.Name == "main", imports: p.Imports}
+		for i, path := range one.imports {
+			one.imports[i] = short(path)
+		}
+		if p.Module != nil {
+			if one.ours = p.Module.Main; !one.ours {
+				one.module = p.Module.Path
+			}
+		}
+		g[short(p.ImportPath)] = one
+	}
+})
+
+func build(t *testing.T) graph {
+	t.Helper()
+	g, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func short(path string) string { return strings.TrimPrefix(path, module+"/") }
+
+// links is the modules of others that a binary has which imports a package, sorted.
+func (g graph) links(path string) []string {
+	var modules []string
+	for p := range g.reach(path) {
+		if m := g[p].module; m != "" && !slices.Contains(modules, m) {
+			modules = append(modules, m)
+		}
+	}
+	slices.Sort(modules)
+	return modules
+}
+
+// reach is all packages that a binary has which imports one.
+func (g graph) reach(path string) map[string]bool {
+	seen := map[string]bool{}
+	for open := []string{path}; len(open) > 0; {
+		p := open[len(open)-1]
+		open = open[:len(open)-1]
+		if seen[p] {
+			continue
+		}
+		seen[p] = true
+		open = append(open, g[p].imports...)
+	}
+	return seen
+}
+
+// public is the packages that users import, sorted.
+func (g graph) public() []string {
+	var all []string
+	for path, p := range g {
+		if p.ours && !p.command && isPublic(path) {
+			all = append(all, path)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// ours is all packages of this module, sorted.
+func (g graph) ours() []string {
+	var all []string
+	for path, p := range g {
+		if p.ours {
+			all = append(all, path)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// isPublic reports whether users may import a package of ours.
+func isPublic(path string) bool {
+	parts := strings.Split(path, "/")
+	return !slices.Contains(parts, "internal") && !isProgram(path)
+}
+
+// isProgram reports whether a package is part of a command, an example or the
+// benchmarks, which nobody imports.
+func isProgram(path string) bool {
+	return slices.Contains([]string{"cmd", "examples", "bench", "scripts"}, family(path))
+}
+
+// family is the first part of a path: the package that the others belong to.
+func family(path string) string {
+	first, _, _ := strings.Cut(path, "/")
+	return first
+}

@@ -1,0 +1,144 @@
+package depstest
+
+import (
+	"strings"
+	"testing"
+)
+
+// toy is a small house without a fault.
+func toy() graph {
+	return graph{
+		"fault":                      {ours: true},
+		"sqltx":                      {ours: true},
+		"event":                      {ours: true, imports: []string{"fault"}},
+		"bus":                        {ours: true, imports: []string{"event"}},
+		"bus/pgbus":                  {ours: true, imports: []string{"bus", "internal/txbus", "github.com/jackc/pgx/v5"}},
+		"bus/membus":                 {ours: true, imports: []string{"bus"}},
+		"outbox":                     {ours: true, imports: []string{"event"}},
+		"internal/txbus":             {ours: true, imports: []string{"bus"}},
+		"internal/tcptest":           {ours: true},
+		"cmd/millrace":               {ours: true, command: true, imports: []string{"bus/pgbus", "github.com/spf13/cobra"}},
+		"examples/shop":              {ours: true, command: true, imports: []string{"outbox"}},
+		"github.com/jackc/pgx/v5":    {module: "github.com/jackc/pgx/v5", imports: []string{"github.com/jackc/puddle/v2"}},
+		"github.com/jackc/puddle/v2": {module: "github.com/jackc/puddle/v2"},
+		"github.com/spf13/cobra":     {module: "github.com/spf13/cobra"},
+		"github.com/prometheus/client_golang/prometheus": {module: "github.com/prometheus/client_golang"},
+	}
+}
+
+const toyTable = `
+bus
+
+bus/membus
+
+bus/pgbus
+	github.com/jackc/pgx/v5
+	github.com/jackc/puddle/v2
+
+event
+
+fault
+
+outbox
+
+sqltx
+`
+
+func toyLinks(t *testing.T, g graph, text string) []string {
+	t.Helper()
+	want, err := parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compare(g, want)
+}
+
+// The toy is sound, so that what is planted below is what is found.
+func TestPlantedNothing(t *testing.T) {
+	g := toy()
+	if got := table(g); got != toyTable {
+		t.Errorf("the table is %s", got)
+	}
+	for name, wrong := range map[string][]string{
+		"links": toyLinks(t, g, toyTable), "drivers": strayDrivers(g), "tools": strayTools(g), "arrows": wrongArrows(g),
+	} {
+		if len(wrong) > 0 {
+			t.Errorf("%s: %q", name, wrong)
+		}
+	}
+}
+
+// Every check finds what is planted, and says what it found.
+func TestPlanted(t *testing.T) {
+	links := func(t *testing.T, g graph) []string { return toyLinks(t, g, toyTable) }
+	drivers := func(_ *testing.T, g graph) []string { return strayDrivers(g) }
+	tools := func(_ *testing.T, g graph) []string { return strayTools(g) }
+	arrows := func(_ *testing.T, g graph) []string { return wrongArrows(g) }
+	for _, c := range []struct {
+		name  string
+		plant func(graph)
+		check func(*testing.T, graph) []string
+		want  string
+	}{
+		{"a driver below a core package", imports("event", "github.com/jackc/pgx/v5"), links, "outbox links github.com/jackc/pgx/v5, by outbox → event → github.com/jackc/pgx/v5"},
+		{"one less", without("bus/pgbus", "github.com/jackc/pgx/v5"), links, "bus/pgbus does not link github.com/jackc/puddle/v2 any more"},
+		{"a new public package", func(g graph) { g["eventlog"] = pkg{ours: true} }, links, "eventlog is not in the table"},
+		{"a package is gone", func(g graph) { delete(g, "outbox") }, links, "the table has outbox"},
+		{"a driver by way of a leaf", imports("event", "github.com/jackc/pgx/v5"), drivers, "bus/membus links github.com/jackc/pgx/v5"},
+		{"another's driver", imports("bus/membus", "github.com/jackc/pgx/v5"), drivers, "only pg…"},
+		{"Prometheus in a core package", imports("outbox", "github.com/prometheus/client_golang/prometheus"), drivers, "outbox links github.com/prometheus/client_golang"},
+		{"cobra in a package", imports("outbox", "github.com/spf13/cobra"), tools, "outbox links github.com/spf13/cobra"},
+		{"cobra in an example", imports("examples/shop", "github.com/spf13/cobra"), tools, "examples/shop imports github.com/spf13/cobra"},
+		{"a package imports a command", imports("outbox", "cmd/millrace"), arrows, "packages stand below commands"},
+		{"a command imports an example", imports("cmd/millrace", "examples/shop"), arrows, "do not stand on each other"},
+		{"another's backend", imports("outbox", "bus/pgbus"), arrows, "packages stand on event, eventlog, fault, sqltx and internal alone"},
+		{"another family", imports("outbox", "bus"), arrows, "packages stand on event, eventlog, fault, sqltx and internal alone"},
+		{"a sibling's backend", imports("bus/membus", "bus/pgbus"), arrows, "below it or beside it"},
+		{"a core package its backend", imports("bus", "bus/membus"), arrows, "below it or beside it"},
+		{"internal imports a package", imports("internal/tcptest", "outbox"), arrows, "what is internal stands below"},
+		{"a leaf grows", imports("sqltx", "fault"), arrows, "it is a leaf"},
+		{"what is for tests", imports("internal/txbus", "internal/tcptest"), arrows, "bus/pgbus links internal/tcptest, which is for tests"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := toy()
+			c.plant(g)
+			if found := strings.Join(c.check(t, g), "\n"); !strings.Contains(found, c.want) {
+				t.Errorf("found %q, want %q", found, c.want)
+			}
+		})
+	}
+}
+
+func imports(path, imported string) func(graph) {
+	return func(g graph) {
+		p := g[path]
+		p.imports = append([]string{imported}, p.imports...)
+		g[path] = p
+	}
+}
+
+func without(path, imported string) func(graph) {
+	return func(g graph) {
+		p := g[path]
+		var rest []string
+		for _, i := range p.imports {
+			if i != imported {
+				rest = append(rest, i)
+			}
+		}
+		p.imports = rest
+		g[path] = p
+	}
+}
+
+// A table that cannot be read is no table.
+func TestPlantedTable(t *testing.T) {
+	for text, want := range map[string]string{
+		"\tgithub.com/x/y\n": "line 1: the module github.com/x/y stands below no package",
+		"bus\n\nbus\n":       "line 3: the package bus is there twice",
+	} {
+		if _, err := parse(text); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
