@@ -57,7 +57,7 @@ func TestScenario08LowCapExhausted(t *testing.T) {
 			t.Errorf("%d calls of high priority at once, after %d refused of low: %+v, %v", n, refused, d, err)
 		}
 	}
-	t.Run("memory", func(t *testing.T) {
+	inMemory := func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store, err := memratelimit.New(memratelimit.Config{})
 			if err != nil {
@@ -71,8 +71,11 @@ func TestScenario08LowCapExhausted(t *testing.T) {
 				return l
 			})
 		})
-	})
-	for name, url := range redisServers {
+	}
+	if proved(t) != servers {
+		t.Run("memory", inMemory)
+	}
+	for name, url := range redisServers(t) {
 		t.Run(name, func(t *testing.T) {
 			client, budget := openRedis(t, url(t)), unique()
 			removeBudget(t, client, budget)
@@ -87,6 +90,10 @@ func TestScenario08LowCapExhausted(t *testing.T) {
 // On a Cluster of three nodes every script does its work, on each of them: none
 // touches keys of two slots, or one that it has not declared.
 func TestScenario14Cluster(t *testing.T) {
+	onServersOnly(t)
+	if proved(t) == servers {
+		t.Run("servers", scriptsOnServers)
+	}
 	client := openRedis(t, clusterURL(t))
 	for node, name := range oneOfEachNode(t, client) {
 		t.Run(node, func(t *testing.T) {

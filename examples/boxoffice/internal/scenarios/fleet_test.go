@@ -49,6 +49,9 @@ func ask(t *testing.T, all []*coalesce.Coalescer, requests int) (published []coa
 // A thousand concurrent requests of ten instances: one publish; and a thousand
 // readers of ten mirrors: one event.
 func TestScenario03Herd(t *testing.T) {
+	if proved(t) == servers {
+		t.Run("servers", herdOnServers)
+	}
 	eachFleet(t, func(t *testing.T, all []*coalesce.Coalescer) {
 		published := ask(t, all, 1000)
 		if len(published) != 1 {
@@ -103,6 +106,9 @@ func TestScenario03Herd(t *testing.T) {
 // Ten instances ask for one key at once, again and again: one of them publishes
 // each time.
 func TestScenario12TenInstances(t *testing.T) {
+	if proved(t) == servers {
+		t.Run("servers", tenOnServers)
+	}
 	eachFleet(t, func(t *testing.T, all []*coalesce.Coalescer) {
 		for round := range 20 {
 			published := ask(t, all, len(all))
@@ -165,9 +171,15 @@ func growing(t *testing.T, list []int64, want int) {
 // earlier one, also when Redis has lost everything in between.
 func TestScenario13Versions(t *testing.T) {
 	const each = 5
+	if proved(t) == servers {
+		t.Run("servers", versionsOfProcesses)
+	}
 	eachFleet(t, func(t *testing.T, all []*coalesce.Coalescer) {
 		growing(t, versions(t, all, each), each*len(all))
 	})
+	if proved(t) == embedded {
+		return // nobody can flush what is in the process
+	}
 	t.Run("FLUSHALL", func(t *testing.T) {
 		server := redistest.StartServer(t)
 		all, client := redisFleet(t, server.URL(), "upd:"), openRedis(t, server.URL())
@@ -187,6 +199,9 @@ func TestScenario13Versions(t *testing.T) {
 // Of twenty that release one run through ten instances, one does; and none that
 // has an earlier one takes it from its holder.
 func TestScenario15ConcurrentRelease(t *testing.T) {
+	if proved(t) == servers {
+		t.Run("servers", releaseByProcesses)
+	}
 	eachFleet(t, func(t *testing.T, all []*coalesce.Coalescer) {
 		earlier := int64(0)
 		for round := range 20 {

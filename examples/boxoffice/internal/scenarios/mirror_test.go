@@ -20,6 +20,10 @@ import (
 // calls are spent on what cannot be written; no request is acknowledged or given
 // up; readers wait for nothing; and afterwards all is done by itself.
 func TestScenario05SlowDatabase(t *testing.T) {
+	columns(t, slowDatabaseInABubble, slowDatabaseOnServers)
+}
+
+func slowDatabaseInABubble(t *testing.T) {
 	const artists = 20
 	s := setup{worker: artist.WorkerConfig{
 		// One batch at a time, whose failed writes open the breaker though the reads between them go well.
@@ -78,7 +82,9 @@ func TestScenario05SlowDatabase(t *testing.T) {
 
 // What has not changed is checked and not written, and its age is that of the
 // check: asked for once, and not again and again.
-func TestScenario06UnchangedData(t *testing.T) {
+func TestScenario06UnchangedData(t *testing.T) { columns(t, unchangedInABubble, unchangedOnServers) }
+
+func unchangedInABubble(t *testing.T) {
 	bubble(t, setup{}, func(t *testing.T, w *town) {
 		w.works(t)
 		w.get(t, "7")
@@ -123,6 +129,10 @@ func TestScenario06UnchangedData(t *testing.T) {
 // A low refresh waits in its queue when a reader comes: the high one takes over
 // at once, and the low one is skipped when its turn comes.
 func TestScenario07PriorityInversion(t *testing.T) {
+	columns(t, inversionInABubble, inversionOnServers)
+}
+
+func inversionInABubble(t *testing.T) {
 	bubble(t, setup{}, func(t *testing.T, w *town) {
 		w.due(t, 7, 1)
 		w.prefetches(t, 100)
@@ -172,7 +182,9 @@ func (s *slowly) Publish(topic string, all ...*message.Message) error {
 
 // While each publish takes a second, reads take what the database takes: of what
 // is there, and of what is not.
-func TestScenario09SlowBroker(t *testing.T) {
+func TestScenario09SlowBroker(t *testing.T) { columns(t, slowBrokerInABubble, slowBrokerOnServers) }
+
+func slowBrokerInABubble(t *testing.T) {
 	var broker *slowly
 	bubble(t, setup{publisher: func(p message.Publisher) message.Publisher {
 		broker = &slowly{Publisher: p}

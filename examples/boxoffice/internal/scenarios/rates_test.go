@@ -19,7 +19,9 @@ func between(a, b upstream.Stats, class string) int {
 
 // Both priorities ask for less than the budget: each gets what it asks for, and
 // readers wait for nothing, though the upstream takes its time.
-func TestScenario01Normal(t *testing.T) {
+func TestScenario01Normal(t *testing.T) { columns(t, normalInABubble, normalOnServers) }
+
+func normalInABubble(t *testing.T) {
 	const span = 3 * time.Second
 	bubble(t, setup{latency: 100 * time.Millisecond}, func(t *testing.T, w *town) {
 		w.works(t)
@@ -49,7 +51,9 @@ func TestScenario01Normal(t *testing.T) {
 // Both ask for more than the budget: high gets all it asks for, low the rest, and
 // nothing of the 450/s is left unused nor exceeded, also right after a rest, when
 // the bucket is full and a backlog is there.
-func TestScenario02Peak(t *testing.T) {
+func TestScenario02Peak(t *testing.T) { columns(t, peakInABubble, peakOnServers) }
+
+func peakInABubble(t *testing.T) {
 	bubble(t, setup{latency: 50 * time.Millisecond}, func(t *testing.T, w *town) {
 		w.due(t, 5001, 300*6)
 		w.prefetches(t, 300)
@@ -78,7 +82,9 @@ func TestScenario02Peak(t *testing.T) {
 }
 
 // Low alone has its cap, whatever it asks for.
-func TestScenario11LowOnly(t *testing.T) {
+func TestScenario11LowOnly(t *testing.T) { columns(t, lowOnlyInABubble, lowOnlyOnServers) }
+
+func lowOnlyInABubble(t *testing.T) {
 	bubble(t, setup{latency: 50 * time.Millisecond}, func(t *testing.T, w *town) {
 		w.works(t)
 		w.due(t, 1, 1500)
@@ -101,7 +107,9 @@ func TestScenario11LowOnly(t *testing.T) {
 
 // High falls behind while low has work for seconds: low is held, and high takes
 // no longer than it would alone.
-func TestScenario16HighLagGrows(t *testing.T) {
+func TestScenario16HighLagGrows(t *testing.T) { columns(t, highLagInABubble, highLagOnServers) }
+
+func highLagInABubble(t *testing.T) {
 	const high, low = 700, 500
 	drain := func(t *testing.T, w *town, low int) (took time.Duration, during int) {
 		if low > 0 {

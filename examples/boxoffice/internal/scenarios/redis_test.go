@@ -36,19 +36,31 @@ func openRedis(t testing.TB, url string) redis.UniversalClient {
 
 func clusterURL(t testing.TB) string { t.Helper(); return "redis://" + servicetest.RedisCluster(t) }
 
-// redisServers are the shared servers, by URL.
-var redisServers = map[string]func(t testing.TB) string{"redis": servicetest.Redis, "cluster": clusterURL}
+// redisServers are the shared servers, by URL: none of them is an embedded default,
+// and a column of servers has the Cluster.
+func redisServers(t testing.TB) map[string]func(t testing.TB) string {
+	t.Helper()
+	switch proved(t) {
+	case embedded:
+		return nil
+	case servers:
+		return map[string]func(t testing.TB) string{"cluster": clusterURL}
+	}
+	return map[string]func(t testing.TB) string{"redis": servicetest.Redis, "cluster": clusterURL}
+}
 
 // unique is a name that nobody else uses.
 func unique() string { return "s" + strings.ToLower(rand.Text()) }
 
 // eachFleet runs a scenario for ten instances on one store of each kind.
 func eachFleet(t *testing.T, run func(t *testing.T, all []*coalesce.Coalescer)) {
-	t.Run("memory", func(t *testing.T) {
-		store := memcoalesce.New()
-		run(t, fleet(t, func() coalesce.Store { return store }))
-	})
-	for name, url := range redisServers {
+	if proved(t) != servers {
+		t.Run("memory", func(t *testing.T) {
+			store := memcoalesce.New()
+			run(t, fleet(t, func() coalesce.Store { return store }))
+		})
+	}
+	for name, url := range redisServers(t) {
 		t.Run(name, func(t *testing.T) { run(t, redisFleet(t, url(t), unique()+":")) })
 	}
 }
@@ -75,12 +87,16 @@ func redisFleet(t *testing.T, url, prefix string) []*coalesce.Coalescer {
 // theKey is what all of a fleet ask for.
 const theKey = "7"
 
+// fleetConfig has locks that outlive the test, however long it takes.
+func fleetConfig() coalesce.Config {
+	return coalesce.Config{HighTTL: time.Hour, LowTTL: time.Hour, VersionTTL: 2 * time.Hour, Timeout: time.Minute}
+}
+
 func fleet(t *testing.T, store func() coalesce.Store) []*coalesce.Coalescer {
 	t.Helper()
 	var all []*coalesce.Coalescer
 	for range 10 {
-		// Locks that outlive the test, however long it takes.
-		c, err := coalesce.New(store(), coalesce.Config{HighTTL: time.Hour, LowTTL: time.Hour, VersionTTL: 2 * time.Hour, Timeout: time.Minute})
+		c, err := coalesce.New(store(), fleetConfig())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,69 @@
+package scenarios
+
+import (
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sqlitedb"
+	"github.com/millrace-go/millrace/outbox/mysqloutbox"
+	"github.com/millrace-go/millrace/outbox/outboxtest"
+	"github.com/millrace-go/millrace/outbox/pgoutbox"
+	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
+)
+
+// figures marks what the stress tells of itself for the table.
+type figures struct{ testing.TB }
+
+func (f figures) Log(args ...any) {
+	f.Helper()
+	f.TB.Log(append([]any{"measured:"}, args...)...)
+}
+
+// Sixteen writers commit out of the order of their ids, or roll back, beside a long
+// transaction that has nothing to do with them: nothing is lost, published twice or
+// out of its key's order, and the control, which reads what is above the last id,
+// loses some. (SQLite has one writer, so that a control loses nothing there.)
+func TestScenario17OutOfOrderCommits(t *testing.T) {
+	span := time.Duration(often(t, 6, 2)) * time.Second
+	columns(t, func(t *testing.T) {
+		path, db := servicetest.SQLite(t)
+		reader, err := sqlitedb.OpenReader(path, sqlitedb.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { check(t, "close the reader", reader.Close()) })
+		store, err := sqliteoutbox.New(db, sqliteoutbox.Config{Reader: reader})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, "make the tables", store.Migrate(t.Context()))
+		outboxtest.RunStress(figures{t}, outboxtest.StressConfig{
+			Store: store, DB: db, Unrelated: reader, UnrelatedReads: true, Duration: span, UnrelatedFor: span * 3 / 4, MaxDelay: time.Millisecond,
+		})
+	}, func(t *testing.T) {
+		// Beside each other: most of it is waiting.
+		t.Run("PostgreSQL", func(t *testing.T) {
+			t.Parallel()
+			db := servicetest.Postgres(t)
+			db.SetMaxOpenConns(24)
+			store, err := pgoutbox.New(db, pgoutbox.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, "make the tables", store.Migrate(t.Context()))
+			outboxtest.RunStress(figures{t}, outboxtest.StressConfig{Store: store, DB: db, Unrelated: db, Duration: span, UnrelatedFor: span * 3 / 4, Naive: true})
+		})
+		t.Run("MariaDB", func(t *testing.T) {
+			t.Parallel()
+			db := servicetest.MariaDB(t)
+			db.SetMaxOpenConns(24)
+			store, err := mysqloutbox.New(db, mysqloutbox.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, "make the tables", store.Migrate(t.Context()))
+			outboxtest.RunStress(figures{t}, outboxtest.StressConfig{Store: store, DB: db, Unrelated: db, Duration: span, UnrelatedFor: span * 3 / 4, Naive: true})
+		})
+	})
+}

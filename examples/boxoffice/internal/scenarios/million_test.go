@@ -1,0 +1,239 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/redistest"
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/memqueue"
+	"github.com/millrace-go/millrace/queue/redisqueue"
+)
+
+// The bounds: of a call as its caller sees it, and of a script by Redis's own clock.
+const (
+	callWithin   = 50 * time.Millisecond
+	scriptWithin = 10 * time.Millisecond
+)
+
+// line is one of a million, in a store.
+type line struct {
+	t     *testing.T
+	store queue.Store
+	rules queue.Rules
+	users []string
+}
+
+func (l *line) visit(kind queue.Kind, users ...string) {
+	visits := make([]queue.Visit, len(users))
+	for i, user := range users {
+		visits[i] = queue.Visit{Kind: kind, User: user}
+	}
+	if _, err := l.store.Visit(context.Background(), "e", l.rules, queue.Beats{}, visits); err != nil {
+		l.t.Error(err)
+	}
+}
+
+// joins lines all up, through four at a time in calls of 500.
+func (l *line) joins() {
+	var all sync.WaitGroup
+	quarter := (len(l.users) + 3) / 4
+	for part := range slices.Chunk(l.users, quarter) {
+		all.Go(func() {
+			for some := range slices.Chunk(part, queue.MaxVisits) {
+				l.visit(queue.Check, some...)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// each times calls one by one, in three rounds, and returns the median of their p99.
+func (l *line) each(n int, call func(i int)) time.Duration {
+	var p99 []time.Duration
+	for r := range 3 {
+		var took []time.Duration
+		for i := range n {
+			began := time.Now()
+			call(r*n + i)
+			took = append(took, time.Since(began))
+		}
+		slices.Sort(took)
+		p99 = append(p99, took[len(took)*99/100])
+	}
+	slices.Sort(p99)
+	return p99[1]
+}
+
+// tour plays with the line. scripts says what the longest of a hundred scripts took
+// by the server's clock since it was last asked; nil without a server.
+func (l *line) tour(scripts func() time.Duration) {
+	ctx := context.Background()
+	began := time.Now()
+	l.joins()
+	report := fmt.Sprintf("%d join within %v", len(l.users), time.Since(began).Round(time.Millisecond))
+	judge := func(what string, p99, within time.Duration) {
+		if p99 > within {
+			l.t.Errorf("%s: p99 %v, want at most %v", what, p99, within)
+		}
+		report += fmt.Sprintf("; %s p99 %v", what, p99.Round(time.Microsecond))
+		if scripts == nil {
+			return
+		}
+		script := scripts()
+		if script > scriptWithin {
+			l.t.Errorf("%s: 99 of 100 scripts took up to %v, want at most %v", what, script, scriptWithin)
+		}
+		report += fmt.Sprintf(" (script %v)", script.Round(time.Microsecond))
+	}
+	if scripts != nil {
+		// Five hundred people are more than one, and the steps of the histogram double.
+		if script := scripts(); script > 2*scriptWithin {
+			l.t.Errorf("joins by 500: 99 of 100 scripts took up to %v, want at most %v", script, 2*scriptWithin)
+		} else {
+			report += fmt.Sprintf(" (script of 500: %v)", script)
+		}
+	}
+	judge("join", l.each(200, func(i int) { l.visit(queue.Check, fmt.Sprint("late", i)) }), callWithin)
+	step := len(l.users) / 700
+	judge("poll", l.each(200, func(i int) { l.visit(queue.Heartbeat, l.users[i*step]) }), callWithin)
+	l.rules.Threshold, l.rules.Batch = 40_000, 100
+	admitted := 0
+	judge("admit", l.each(100, func(int) {
+		a, err := l.store.Admit(ctx, "e", l.rules)
+		if err != nil {
+			l.t.Error(err)
+		}
+		admitted += len(a.Admitted)
+	}), callWithin)
+	if admitted == 0 {
+		l.t.Error("nobody was admitted")
+	}
+	removed, from, done := 0, int64(0), false
+	judge("sweep", l.each(max(1, len(l.users)/30_000), func(int) {
+		s, err := l.store.Sweep(ctx, "e", l.rules, from)
+		if err != nil {
+			l.t.Error(err)
+		}
+		removed += s.Removed
+		if from = s.Next; s.Done {
+			from, done = 0, true
+		}
+	}), callWithin)
+	for !done { // to the end of the line
+		s, err := l.store.Sweep(ctx, "e", l.rules, from)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		removed, from, done = removed+s.Removed, s.Next, s.Done
+	}
+	v, err := l.store.Look(ctx, "e", l.rules, 0, 0)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if want := len(l.users) + 600 - admitted; removed != 0 || v.State.Waiting != want {
+		l.t.Errorf("%d wait and %d were swept away, want %d and nobody: all are alive", v.State.Waiting, removed, want)
+	}
+	measured(l.t, "%s; %d wait, %d let in", report, v.State.Waiting, admitted)
+}
+
+func newLine(t *testing.T, store queue.Store, n int) *line {
+	l := &line{t: t, store: store, rules: queue.Rules{
+		Threshold: 0, Active: 10 * time.Minute, Seen: 10 * time.Minute, NoShow: 150 * time.Second,
+		Tick: time.Millisecond, Batch: 100, SweepEvery: time.Millisecond, Settle: time.Second,
+	}}
+	for i := range n {
+		l.users = append(l.users, fmt.Sprintf("user-%07d", i))
+	}
+	return l
+}
+
+// A million wait for one event. Whoever joins or polls is answered as ever, the first
+// are let in, and the sweep, which walks over all of them, keeps nobody out for more
+// than a few milliseconds, by Redis's own clock where there is one.
+func TestScenario21Million(t *testing.T) {
+	n := often(t, 1_000_000, 30_000)
+	columns(t, func(t *testing.T) {
+		store, err := memqueue.New(memqueue.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		newLine(t, store, n).tour(nil)
+	}, func(t *testing.T) {
+		for name, open := range map[string]func() []*redistest.Server{
+			"redis":   func() []*redistest.Server { return []*redistest.Server{redistest.StartServer(t)} },
+			"cluster": func() []*redistest.Server { return startCluster(t).nodes },
+		} {
+			t.Run(name, func(t *testing.T) {
+				nodes := open()
+				url := (&ownCluster{nodes: nodes}).url()
+				store, err := redisqueue.New(openRedis(t, url), redisqueue.Config{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				newLine(t, store, n).tour(func() time.Duration { return scriptTimes(t, nodes) })
+			})
+		}
+	})
+}
+
+// scriptTimes is what 99 of 100 scripts took at most, by the servers' own histogram,
+// which begins anew. Its steps double, so that it says up to twice as much.
+func scriptTimes(t *testing.T, nodes []*redistest.Server) (p99 time.Duration) {
+	t.Helper()
+	type bucket struct{ µs, calls int64 }
+	for _, node := range nodes {
+		client := openRedis(t, node.URL())
+		reply, err := client.Do(t.Context(), "LATENCY", "HISTOGRAM", "eval", "evalsha").Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range pairs(t, reply) {
+			fields := pairs(t, command)
+			calls, _ := fields["calls"].(int64)
+			var all []bucket
+			for µs, up := range pairsOf[int64](t, fields["histogram_usec"]) {
+				all = append(all, bucket{µs, up.(int64)})
+			}
+			slices.SortFunc(all, func(a, b bucket) int { return int(a.µs - b.µs) })
+			for _, b := range all {
+				if b.calls*100 >= calls*99 { // calls up to this bucket
+					p99 = max(p99, time.Duration(b.µs)*time.Microsecond)
+					break
+				}
+			}
+		}
+		if err := client.Do(t.Context(), "CONFIG", "RESETSTAT").Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p99 == 0 {
+		t.Error("no script ran: the histogram is empty")
+	}
+	return p99
+}
+
+// pairs reads a reply of names and values, in either version of the protocol.
+func pairs(t *testing.T, reply any) map[string]any { t.Helper(); return pairsOf[string](t, reply) }
+
+func pairsOf[K comparable](t *testing.T, reply any) map[K]any {
+	t.Helper()
+	found := map[K]any{}
+	switch all := reply.(type) {
+	case map[any]any:
+		for k, v := range all {
+			found[k.(K)] = v
+		}
+	case []any:
+		for i := 0; i+1 < len(all); i += 2 {
+			found[all[i].(K)] = all[i+1]
+		}
+	default:
+		t.Fatalf("no pairs: %T", reply)
+	}
+	return found
+}

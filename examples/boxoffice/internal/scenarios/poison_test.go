@@ -1,0 +1,271 @@
+package scenarios
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bench/place"
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/kafkabus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/launch"
+	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+// The process that consumes beside another one.
+const childPoison = "SCENARIOS_CHILD_POISON"
+
+// step is one event of a key, and the data of it.
+type step struct {
+	Key    string `json:"key"`
+	N      int    `json:"n"`
+	Poison bool   `json:"poison,omitempty"`
+}
+
+// journal notes what was handled, in its order.
+type journal struct {
+	mu  sync.Mutex
+	all []entry
+}
+
+type entry struct {
+	step
+	at time.Time
+}
+
+func (j *journal) note(_ context.Context, s step) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.all = append(j.all, entry{s, time.Now()})
+	return nil
+}
+
+func (j *journal) read(testing.TB) []entry {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return append([]entry(nil), j.all...)
+}
+
+// rows is a journal that processes share.
+type rows struct{ db *sql.DB }
+
+func (r rows) note(ctx context.Context, s step) error {
+	_, err := r.db.ExecContext(ctx, `INSERT INTO handled (key, n) VALUES ($1, $2)`, s.Key, s.N)
+	return err
+}
+
+func (r rows) read(t testing.TB) (all []entry) {
+	t.Helper()
+	found, err := r.db.QueryContext(t.Context(), `SELECT key, n, at FROM handled ORDER BY id`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer found.Close() //nolint:errcheck // Err tells
+	for found.Next() {
+		var e entry
+		if err := found.Scan(&e.Key, &e.N, &e.at); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	check(t, "read the journal", found.Err())
+	return all
+}
+
+// consumes is a consumer that cannot handle the poison and notes the rest.
+func consumes(b *bus.Bus, topic string, note func(context.Context, step) error) (*bus.Runner, error) {
+	r, err := bus.NewRunner(b, bus.RunnerConfig{Logger: quiet})
+	if err != nil {
+		return nil, err
+	}
+	return r, r.Add(bus.Consumer{Topic: topic, Group: topic + "-group", Handler: bus.Handle(func(ctx context.Context, e event.Event) error {
+		var s step
+		if err := e.UnmarshalData(&s); err != nil {
+			return err
+		}
+		if s.Poison {
+			return errors.New("nobody can handle this")
+		}
+		return note(ctx, s)
+	})})
+}
+
+const (
+	poisonKeys  = 10
+	poisonSteps = 30
+	poisonAt    = 10 // of the first key
+)
+
+// poisons publishes the steps of all keys, one of them poison, and holds what
+// became of them against the promise.
+func poisons(t *testing.T, b *bus.Bus, topic string, read func(testing.TB) []entry) {
+	t.Helper()
+	for n := 1; n <= poisonSteps; n++ {
+		var all []*message.Message
+		for k := range poisonKeys {
+			e, err := event.New("Step", "/scenarios", step{Key: fmt.Sprint("k", k), N: n, Poison: k == 0 && n == poisonAt})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.AggregateType, e.AggregateID = "key", fmt.Sprint("k", k)
+			msg, err := event.Structured{}.Encode(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, msg)
+		}
+		check(t, "publish", b.Publisher().Publish(topic, all...))
+	}
+	eventually(t, "all but the poison is handled", func() bool { return len(read(t)) >= poisonKeys*poisonSteps-1 })
+	var letters []*message.Message
+	eventually(t, "the poison is a dead letter", func() bool {
+		var err error
+		letters, err = b.Browse(t.Context(), topic+".DLT", 10)
+		check(t, "read the dead letters", err)
+		return len(letters) > 0
+	})
+	if len(letters) != 1 || letters[0].Metadata.Get(bus.DLQOriginalTopic) != topic || letters[0].Metadata.Get(bus.DLQReason) != bus.ReasonExhausted {
+		t.Fatalf("%d dead letters, the first: %v", len(letters), letters[0].Metadata)
+	}
+	given := func(name string) time.Time {
+		at, err := time.Parse(time.RFC3339Nano, letters[0].Metadata.Get(name))
+		check(t, name, err)
+		return at
+	}
+	first, last := given(bus.DLQFirstFailure), given(bus.DLQLastFailure)
+	next, others := map[string]int{}, 0
+	for _, e := range read(t) {
+		want := next[e.Key] + 1
+		if e.Key == "k0" && want == poisonAt {
+			want++                                   // the dead letter
+			if e.at.Before(last.Add(-time.Second)) { // to the second
+				t.Errorf("what comes after the poison was handled at %v, before it was given up at %v", e.at, last)
+			}
+		}
+		if e.N != want {
+			t.Fatalf("of key %s, %d was handled, want %d", e.Key, e.N, want)
+		}
+		next[e.Key] = e.N
+		if e.Key != "k0" && !e.at.After(last) {
+			others++
+		}
+	}
+	for k, n := range next {
+		if n != poisonSteps {
+			t.Errorf("key %s ended at %d", k, n)
+		}
+	}
+	if span := last.Sub(first); span < 4*time.Second || others < (poisonKeys-1)*poisonSteps/2 {
+		t.Errorf("the poison was tried for %v, and meanwhile %d of %d events of other keys were handled", span, others, (poisonKeys-1)*poisonSteps)
+	}
+	measured(t, "tried for %v, then one dead letter; %d of %d events of other keys were handled meanwhile, its own key waited in order",
+		last.Sub(first).Round(time.Second), others, (poisonKeys-1)*poisonSteps)
+}
+
+// An event that nobody can handle is tried for its time and dead-lettered, once. What
+// comes after it in its key waits for that and is handled in order; other keys do not
+// wait.
+func TestScenario20Poison(t *testing.T) {
+	columns(t, func(t *testing.T) {
+		url := "sqlite://" + freshFile(t)
+		box := boxtest.Open(t, url)
+		b, err := openFile(t.Context(), box.Store, url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { check(t, "close the bus", b.Close()) })
+		j, topic := &journal{}, unique()
+		declareSteps(t, b, topic)
+		r, err := consumes(b, topic, j.note)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start(t, "consumer", r.Run)
+		poisons(t, b, topic, j.read)
+	}, func(t *testing.T) {
+		url, topic := "kafka://"+servicetest.Kafka(t)+"/", unique()
+		t.Cleanup(func() {
+			eventually(t, "the topics are gone", func() bool { return place.SweepKafka(servicetest.Kafka(t), topic) == nil })
+		})
+		b, err := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{Logger: quiet})).Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { check(t, "close the bus", b.Close()) })
+		declareSteps(t, b, topic)
+		base := servicetest.PostgresURL(t)
+		db, err := pgdb.Open(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { check(t, "close the pool", db.Close()) })
+		if _, err := db.Exec(`CREATE TABLE handled (id BIGINT GENERATED ALWAYS AS IDENTITY, key TEXT NOT NULL, n INTEGER NOT NULL, at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp())`); err != nil {
+			t.Fatal(err)
+		}
+		given, err := json.Marshal([]string{url, base, topic})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 2 {
+			p, err := launch.Start(launch.Spec{
+				Name: fmt.Sprint("consumer ", n+1), Path: os.Args[0], Env: append(os.Environ(), childPoison+"="+string(given)), Log: os.Stderr,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { check(t, "stop a consumer", p.Stop(30*time.Second)) })
+			if _, err := p.FirstLine(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		poisons(t, b, topic, rows{db}.read)
+	})
+}
+
+func declareSteps(t *testing.T, b *bus.Bus, topic string) {
+	t.Helper()
+	check(t, "declare topics", b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 6, Groups: []string{topic + "-group"}}, bus.Topic{Name: topic + ".DLT"}))
+}
+
+// consumeAlone is a process that consumes until it is asked to end.
+func consumeAlone(text string) error {
+	var given []string
+	if err := json.Unmarshal([]byte(text), &given); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	b, err := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{Logger: quiet})).Open(ctx, given[0])
+	if err != nil {
+		return err
+	}
+	db, err := pgdb.Open(given[1])
+	if err != nil {
+		return errors.Join(err, b.Close())
+	}
+	r, err := consumes(b, given[2], rows{db}.note)
+	if err == nil {
+		go func() {
+			select {
+			case <-r.Running():
+				fmt.Println("consuming")
+			case <-ctx.Done():
+			}
+		}()
+		err = r.Run(ctx)
+	}
+	return errors.Join(err, b.Close(), db.Close())
+}

@@ -1,0 +1,118 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// balancer stands before the API as a load balancer does: it takes the next process
+// when one accepts no connection, passes on what is answered, and notes what a client
+// must never see.
+type balancer struct {
+	*httptest.Server
+	apis      []string // host:port
+	turn      atomic.Uint64
+	transport *http.Transport
+
+	mu      sync.Mutex
+	wrong   []string
+	answers map[int]int
+}
+
+func balance(t *testing.T, o *office) *balancer {
+	b := &balancer{answers: map[int]int{}}
+	for _, name := range o.called("api") {
+		b.apis = append(b.apis, o.each[name].addr)
+	}
+	// A connection for each request, and another process when there is none to be had:
+	// nothing has been sent by then.
+	b.transport = &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, _ string) (conn net.Conn, err error) {
+		var dialer net.Dialer
+		first := b.turn.Add(1)
+		for i := range uint64(len(b.apis)) {
+			if conn, err = dialer.DialContext(ctx, network, b.apis[(first+i)%uint64(len(b.apis))]); err == nil {
+				return conn, nil
+			}
+		}
+		return nil, err
+	}}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = "http", "api", r.In.Host
+		},
+		Transport:     b.transport,
+		FlushInterval: -1,
+		ModifyResponse: func(res *http.Response) error {
+			b.note(res)
+			return nil
+		},
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			if r.Context().Err() == nil {
+				b.broken("%s %s was not answered: %v", r.Method, r.URL.Path, err)
+			}
+			w.WriteHeader(http.StatusBadGateway)
+		},
+	}
+	b.Server = httptest.NewServer(proxy)
+	t.Cleanup(func() { b.Close(); b.transport.CloseIdleConnections() })
+	return b
+}
+
+func (b *balancer) note(res *http.Response) {
+	if res.StatusCode >= 500 && (res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "") {
+		text, _ := io.ReadAll(io.LimitReader(res.Body, 300)) // for the message
+		b.broken("%s %s: %s, Retry-After %q: %s", res.Request.Method, res.Request.URL.Path, res.Status, res.Header.Get("Retry-After"), text)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.answers[res.StatusCode]++
+}
+
+func (b *balancer) broken(format string, args ...any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.wrong = append(b.wrong, fmt.Sprintf(format, args...))
+}
+
+// Every process is restarted, one after the other, while a crowd books, pays, talks
+// and waits in line: no event is lost, and no request is answered with 5xx but for
+// 503 with Retry-After.
+func TestScenario25RollingRestart(t *testing.T) {
+	onServersOnly(t)
+	if proved(t) == "" {
+		t.Log("n/a: it restarts many processes on servers, which make prove has; the embedded defaults are one process")
+		return
+	}
+	o := openOffice(t, officePlan{processes: apart(), env: map[string]string{"BOXOFFICE_WORKERS": "3"}}) // two, and one that ends
+	b := balance(t, o)
+	v := o.visit(32, 25, b.URL)
+	v.some(10)
+	began := time.Now()
+	for _, name := range o.order {
+		done := v.fans.Progress().Requests
+		o.stop(name)
+		o.start(name)
+		eventually(t, "the crowd goes on after "+name, func() bool { return v.fans.Progress().Requests > done+100 })
+	}
+	took := time.Since(began)
+	v.leave()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i, text := range b.wrong {
+		if i == 10 {
+			t.Errorf("and %d more", len(b.wrong)-i)
+			break
+		}
+		t.Error(text)
+	}
+	measured(t, "%d processes restarted within %v; answers %v, %d that may not be", len(o.order), took.Round(time.Second), b.answers, len(b.wrong))
+}
