@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -30,6 +32,9 @@ type graph map[string]pkg
 
 // built is the graph of this module: the go command is asked once for all tests.
 var built = sync.OnceValues(func() (graph, error) {
+	if err := lookAt("../.."); err != nil {
+		return nil, err
+	}
 	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Module,Name,Imports", "./...")
 	cmd.Dir = "../.."
 	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0", "GOFLAGS=-mod=readonly")
@@ -68,6 +73,17 @@ var built = sync.OnceValues(func() (graph, error) {
 		g[short(p.ImportPath)] = one
 	}
 })
+
+// lookAt opens every folder, so that the go command, which sees what a test opens and
+// not what another program does, repeats the tests when a file has changed.
+func lookAt(root string) error {
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), ".") {
+			return filepath.SkipDir
+		}
+		return err
+	})
+}
 
 func build(t *testing.T) graph {
 	t.Helper()

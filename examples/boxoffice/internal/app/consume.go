@@ -46,7 +46,7 @@ func topics(consumers []store.Consumer) []bus.Topic {
 				return &all[i]
 			}
 		}
-		all = append(all, bus.Topic{Name: name, Partitions: partitions})
+		all = append(all, bus.Topic{Name: name, Partitions: partitions, Retention: 3 * 24 * time.Hour})
 		return &all[len(all)-1]
 	}
 	for _, c := range consumers {
