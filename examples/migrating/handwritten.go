@@ -49,6 +49,7 @@ func (h HandWritten) Publish(ctx context.Context, to message.Publisher) (n int, 
 	if err != nil {
 		return 0, err
 	}
+	defer rows.Close() //nolint:errcheck // for the errors; it is closed below, before the connection is wanted again
 	type row struct {
 		id                                  int64
 		messageID, topic, metadata, payload string

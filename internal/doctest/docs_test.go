@@ -1,0 +1,112 @@
+package doctest
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// runbooks are the sections of docs/operating.md that alerts lead to.
+var runbooks = []string{
+	"backlog-grows", "dead-letters", "redis-lost", "restore-from-backup", "redis-streams-to-kafka", "polling-to-debezium",
+	"limiter-over-the-limit", "lag-grows", "breaker-open", "updates-fail", "slow-processing",
+}
+
+func read(t *testing.T) *Tree {
+	t.Helper()
+	tree, err := Read(rootOf(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// TestDocumentation applies every check that reads to every page.
+func TestDocumentation(t *testing.T) {
+	tree := read(t)
+	for _, p := range tree.sorted() {
+		for _, check := range []func(Page) []Problem{tree.Links, tree.TestNames, tree.WordNames, tree.Paths, tree.Mermaid, tree.Exported} {
+			report(t, check(p))
+		}
+	}
+	report(t, tree.Cases())
+	report(t, tree.References())
+}
+
+// TestCommands has the programs know what the pages tell readers to run.
+func TestCommands(t *testing.T) {
+	tree := read(t)
+	tree.Help = helper(t)
+	for _, p := range tree.sorted() {
+		report(t, tree.Commands(p))
+	}
+}
+
+// TestGoCode has the Go of the pages parse, and build where it is a program.
+func TestGoCode(t *testing.T) {
+	tree := read(t)
+	for _, p := range tree.sorted() {
+		report(t, tree.GoCode(p, builder(t, tree.Root)))
+	}
+}
+
+func report(t *testing.T, wrong []Problem) {
+	t.Helper()
+	for _, p := range wrong {
+		t.Error(p)
+	}
+}
+
+// TestRunbooks has the page for operators answer each alert.
+func TestRunbooks(t *testing.T) {
+	page, ok := read(t).Pages["docs/operating.md"]
+	if !ok {
+		t.Fatal("there is no docs/operating.md")
+	}
+	for _, name := range runbooks {
+		if !page.Anchors[name] {
+			t.Errorf("docs/operating.md has no section %s", name)
+		}
+	}
+}
+
+// TestAlertsAreAnswered has the page for operators name each alert.
+func TestAlertsAreAnswered(t *testing.T) {
+	rules, err := os.ReadFile(filepath.Join(rootOf(t), "deploy", "prometheus", "alerts.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	alerts := regexp.MustCompile(`(?m)^\s*- alert: (\w+)$`).FindAllSubmatch(rules, -1)
+	if len(alerts) < 10 {
+		t.Fatalf("%d alerts were found in the rules", len(alerts))
+	}
+	named := map[string]bool{}
+	for _, span := range read(t).Pages["docs/operating.md"].Code {
+		named[span.Text] = true
+	}
+	for _, alert := range alerts {
+		if name := string(alert[1]); !named[name] {
+			t.Errorf("docs/operating.md does not say what to do about `%s`", name)
+		}
+	}
+}
+
+// TestEveryPageIsInTheIndex has each page of docs be found from docs/README.md,
+// and README.md short enough to be read.
+func TestEveryPageIsInTheIndex(t *testing.T) {
+	tree := read(t)
+	listed := map[string]bool{"docs/README.md": true}
+	for _, link := range tree.Pages["docs/README.md"].Links {
+		listed["docs/"+link.Text] = true
+	}
+	for path := range tree.Pages {
+		if filepath.Dir(path) == "docs" && !listed[path] {
+			t.Errorf("docs/README.md does not lead to %s", path)
+		}
+	}
+	lines := tree.Pages["README.md"].Text
+	if last := lines[len(lines)-1].Line; last > 300 {
+		t.Errorf("README.md has %d lines; move what only some readers need to docs", last)
+	}
+}
