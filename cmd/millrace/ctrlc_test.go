@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -19,8 +21,8 @@ import (
 // TestCtrlCBench interrupts a long benchmark in a process of its own: it ends with
 // 130, shows what it has measured, and leaves nothing behind.
 func TestCtrlCBench(t *testing.T) {
-	dir := t.TempDir()
-	for name, place := range map[string]struct {
+	dir, place := t.TempDir(), "c"+strings.ReplaceAll(uuid.NewString()[:18], "-", "") // a name that nobody has
+	for name, at := range map[string]struct {
 		flag string
 		url  func() string
 		at   string // the step at which Ctrl-C is pressed
@@ -37,7 +39,7 @@ func TestCtrlCBench(t *testing.T) {
 			}
 			defer db.Close()
 			var there bool
-			if err := db.QueryRow(`SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = 'bench_ctrlc')`).Scan(&there); err != nil {
+			if err := db.QueryRow(`SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)`, place).Scan(&there); err != nil {
 				t.Fatal(err)
 			}
 			return there
@@ -48,25 +50,25 @@ func TestCtrlCBench(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer client.Close()
-			n, err := client.Exists(t.Context(), "{bench_ctrlc}:running", "{bench_ctrlc}:global", "{bench_ctrlc}:low_cap").Result()
+			n, err := client.Exists(t.Context(), "{"+place+"}:running", "{"+place+"}:global", "{"+place+"}:low_cap").Result()
 			return err != nil || n > 0
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			url := place.url()
+			url := at.url()
 			seconds := "60"
 			if name == "redis" { // the first of its two parts is to end
 				seconds = "2"
 			}
-			cmd := millrace("bench", place.flag, url, "--seconds", seconds, "--name", "bench_ctrlc")
-			code, out, errs := interruptAt(t, cmd, place.at)
+			cmd := millrace("bench", at.flag, url, "--seconds", seconds, "--name", place)
+			code, out, errs := interruptAt(t, cmd, at.at)
 			if code != 130 || !strings.Contains(errs, "interrupted") || !strings.Contains(errs, "removed ") {
 				t.Errorf("it ends with %d and says %s\n%s", code, out, errs)
 			}
 			if name == "redis" && !strings.Contains(out, "1 caller") {
 				t.Errorf("it does not show what it has measured: %s", out)
 			}
-			if place.left(t, url) {
+			if at.left(t, url) {
 				t.Error("something is left behind")
 			}
 		})

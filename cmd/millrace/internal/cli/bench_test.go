@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
@@ -54,7 +56,7 @@ func TestBench(t *testing.T) {
 func TestBenchShowsWhatWorked(t *testing.T) {
 	t.Parallel()
 	redis := servicetest.Redis(t)
-	run := tool(t, "bench", "--seconds", "1", "--db", "postgres://a:geh31m@127.0.0.1:1/b", "--redis", redis, "--name", "bench_cli_worked").
+	run := tool(t, "bench", "--seconds", "1", "--db", "postgres://a:geh31m@127.0.0.1:1/b", "--redis", redis, "--name", "w"+strings.ReplaceAll(uuid.NewString()[:18], "-", "")).
 		want(t, 1, "postgres://127.0.0.1:1/b: ", "limiter decision", "64 callers")
 	if strings.Contains(run.out+run.err, "geh31m") || strings.Contains(run.out, "outbox") {
 		t.Errorf("it shows %s\n%s", run.out, run.err)
