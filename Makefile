@@ -68,7 +68,7 @@ mirror: ## the artist mirror at its budget for SECONDS (60), on embedded default
 	$(GO) run ./examples/boxoffice mirror-run --seconds $(or $(SECONDS),60)
 
 bench: ## the benchmarks beside their peers, and bench/REPORT.md made of them (ONLY=limit,growth-queue)
-	./scripts/with-services.sh -- $(GO) run ./bench/cmd/bench $(if $(ONLY),-only $(ONLY))
+	./scripts/with-services.sh -- $(GO) run ./bench/cmd/bench $(if $(ONLY),-only $(ONLY)) $(FLAGS)
 
 onsale: ## 200,000 people in ten seconds at four instances of the waiting room, every promise judged (FLAGS="-memory": without Redis)
 	$(GO) run ./bench/cmd/onsale $(FLAGS)

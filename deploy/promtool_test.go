@@ -11,7 +11,7 @@ import (
 func TestPromtool(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {
-		if os.Getenv("MILLRACE_REQUIRE_SERVICES") != "" {
+		if os.Getenv("MILLRACE_REQUIRE_SERVICES") == "1" {
 			t.Fatal("promtool is not there; install Debian's package prometheus")
 		}
 		t.Skip("promtool is not there (Debian: apt-get install prometheus)")

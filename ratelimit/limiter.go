@@ -41,6 +41,7 @@ type Limiter struct {
 	alarm   time.Duration    // when it wakes
 	day     DayCount         // the highest seen
 	remain  [2]int           // what could be granted when the store last said so
+	seen    time.Duration    // when that was
 	returns int              // how often something was given back
 	late    int              // calls in a row whose grants came too late to use
 	recent  recent

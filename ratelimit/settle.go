@@ -10,7 +10,7 @@ import (
 // settle hands out what was granted, in order of arrival. mu is held.
 func (l *Limiter) settle(k *call, self *caller, g Grant, sent, now time.Duration) []orphan {
 	l.day = l.day.max(g.Day)
-	l.remain = g.Remaining
+	l.remain, l.seen = g.Remaining, now
 	useBy := sent + l.plan.UseFor
 	granted, lost := 0, false
 	var orphans []orphan

@@ -22,6 +22,9 @@ type Stats struct {
 	// the day has used, as the store last said.
 	Remaining [2]int
 	DayUsed   int64
+	// Age is how long ago the store said so, or the limiter was made when it never
+	// did. Meanwhile time fills the buckets, and others take from them.
+	Age time.Duration
 	// Waiting is how many callers wait, by priority.
 	Waiting [2]int
 	Breaker BreakerState
@@ -39,7 +42,8 @@ func (l *Limiter) Stats() Stats {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s.RPS = l.recent.sum(l.now())
+	now := l.now()
+	s.RPS, s.Age = l.recent.sum(now), now-l.seen
 	s.Remaining, s.DayUsed = l.remain, l.day.Used
 	s.Waiting = [2]int{l.waiting[Low].len, l.waiting[High].len}
 	return s

@@ -19,9 +19,9 @@ type Config struct {
 // Collector is a [prometheus.Collector] of one limiter. A scrape reads what the
 // limiter knows, and does not ask its store.
 type Collector struct {
-	limiter                                   *ratelimit.Limiter
-	acquired, rejected, returned, calls       *prometheus.Desc
-	rps, tokens, dayUsed, waiting, breakerNow *prometheus.Desc
+	limiter                                              *ratelimit.Limiter
+	acquired, rejected, returned, calls                  *prometheus.Desc
+	rps, tokens, tokensAge, dayUsed, waiting, breakerNow *prometheus.Desc
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
@@ -43,6 +43,7 @@ func New(limiter *ratelimit.Limiter, cfg Config) (*Collector, error) {
 		calls:      desc("store_calls_total", "Calls of the store that keeps the budget."),
 		rps:        desc("rps", "Calls granted to this process within the last second."),
 		tokens:     desc("tokens", "Calls that a priority could have at once, as last seen.", "priority"),
+		tokensAge:  desc("tokens_age_seconds", "How long ago that was seen; since the start when it never was."),
 		dayUsed:    desc("day_used", "Calls of the day's budget that are used, as last seen."),
 		waiting:    desc("waiting", "Callers of this process that wait.", "priority"),
 		breakerNow: desc("circuit_breaker_state", "Circuit breaker before the store: 0 closed, 1 half-open, 2 open."),
@@ -51,7 +52,7 @@ func New(limiter *ratelimit.Limiter, cfg Config) (*Collector, error) {
 
 // Describe implements [prometheus.Collector].
 func (c *Collector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.acquired, c.rejected, c.returned, c.calls, c.rps, c.tokens, c.dayUsed, c.waiting, c.breakerNow} {
+	for _, d := range []*prometheus.Desc{c.acquired, c.rejected, c.returned, c.calls, c.rps, c.tokens, c.tokensAge, c.dayUsed, c.waiting, c.breakerNow} {
 		out <- d
 	}
 }
@@ -73,6 +74,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	send(c.returned, prometheus.CounterValue, float64(s.Returned))
 	send(c.calls, prometheus.CounterValue, float64(s.StoreCalls))
 	send(c.rps, prometheus.GaugeValue, s.RPS)
+	send(c.tokensAge, prometheus.GaugeValue, s.Age.Seconds())
 	send(c.dayUsed, prometheus.GaugeValue, float64(s.DayUsed))
 	send(c.breakerNow, prometheus.GaugeValue, float64(s.Breaker))
 }

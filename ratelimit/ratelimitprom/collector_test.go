@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
@@ -56,8 +57,12 @@ func limiter(t *testing.T, store ratelimit.Store) *ratelimit.Limiter {
 }
 
 func TestEverySeriesFromTheStart(t *testing.T) {
+	synctest.Test(t, everySeriesFromTheStart)
+}
+
+func everySeriesFromTheStart(t *testing.T) {
 	got := scrape(t, limiter(t, &once{}))
-	want := []string{"rate_limiter_rps", "rate_limiter_returned_total", "rate_limiter_store_calls_total", "rate_limiter_day_used", "rate_limiter_circuit_breaker_state"}
+	want := []string{"rate_limiter_rps", "rate_limiter_tokens_age_seconds", "rate_limiter_returned_total", "rate_limiter_store_calls_total", "rate_limiter_day_used", "rate_limiter_circuit_breaker_state"}
 	for _, p := range []string{"low", "high"} {
 		want = append(want, "rate_limiter_acquired_total "+p, "rate_limiter_tokens "+p, "rate_limiter_waiting "+p)
 		for _, reason := range []string{"global", "low_cap", "yield", "day", "unavailable"} {
@@ -112,5 +117,5 @@ func ExampleNew() {
 	registry.MustRegister(collector)
 	families, err := registry.Gather()
 	fmt.Println(len(families), err)
-	// Output: 9 <nil>
+	// Output: 10 <nil>
 }

@@ -12,12 +12,13 @@
 //	rate_limiter_rps                                calls granted to this process within the last second
 //	rate_limiter_tokens{priority}                   what a priority could have at once: high that of the shared
 //	                                                bucket, low the lesser of it and of its cap
+//	rate_limiter_tokens_age_seconds                 how long ago that was seen, by this process
 //	rate_limiter_day_used                           calls of the day's budget that are used
 //	rate_limiter_waiting{priority}                  callers that wait
 //	rate_limiter_circuit_breaker_state              0 closed, 1 half-open, 2 open
 //
 // Every series is there from the start, at 0 (TestEverySeriesFromTheStart), and
 // counts what happened (TestCounts, TestEveryReason, TestRateAndTokens). Each process
-// counts its own; add them up. Tokens and the day are as the process saw them last:
-// one that does not call shows them old.
+// counts its own; add them up. Tokens and the day are as the process saw them last,
+// which the age tells: one that does not call shows them old.
 package ratelimitprom

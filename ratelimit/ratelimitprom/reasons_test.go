@@ -178,8 +178,9 @@ func TestRateAndTokens(t *testing.T) {
 			t.Errorf("when all is taken: %v", got)
 		}
 		time.Sleep(2 * time.Second)
-		if rps := scrape(t, m.limiter)["rate_limiter_rps"]; rps != 0 {
-			t.Errorf("rate_limiter_rps is %v after two quiet seconds", rps)
+		got = scrape(t, m.limiter)
+		if got["rate_limiter_rps"] != 0 || got["rate_limiter_tokens_age_seconds"] != 2 {
+			t.Errorf("after two quiet seconds rate_limiter_rps is %v, and rate_limiter_tokens_age_seconds %v", got["rate_limiter_rps"], got["rate_limiter_tokens_age_seconds"])
 		}
 	})
 }

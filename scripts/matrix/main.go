@@ -31,11 +31,11 @@ var beside = []string{
 	"./examples/boxoffice/internal/limitproof", "./examples/boxoffice/internal/meter", "./examples/boxoffice/internal/scenarios",
 	"./deploy/...", "./examples/migrating",
 	"./bench/batchbench", "./bench/busbench", "./bench/kafkabench", "./bench/limitbench",
-	"./bench/bookingbench", "./bench/onsale", "./bench/outboxbench", "./bench/place", "./bench/queuebench", "./bench/redisserver",
+	"./bench/environment", "./bench/onsale", "./bench/outboxbench", "./bench/place", "./bench/queuebench", "./bench/redisserver",
 }
 
 // alone are packages that kill servers, or want a transport to themselves.
-var alone = []string{"./internal/faulttest", "./examples/boxoffice/internal/mirrorrun"}
+var alone = []string{"./internal/faulttest", "./examples/boxoffice/internal/mirrorrun", "./bench/bookingbench"}
 
 // business are packages that run once more on each database server.
 var business = []string{

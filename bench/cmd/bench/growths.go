@@ -20,7 +20,7 @@ func growths() []section {
 			"growth-outbox", "how a drain grows with the backlog and the shards",
 			"Backlogs of 1,000 to 1,000,000 rows in 1, 2, 4 and 8 shards of one relay on PostgreSQL. The limit, dashed, is a read of the same rows by primary key, on one connection, in the same rounds. " +
 				"A short backlog is drained in milliseconds, most of which the relay takes to begin.",
-			10, []string{postgres}, func(ctx context.Context, servers map[string]string, s sizes, out *report.Recorder) error {
+			6, []string{postgres}, func(ctx context.Context, servers map[string]string, s sizes, out *report.Recorder) error {
 				cfg := outboxbench.Growth{URL: servers[postgres], Rounds: s.of(min(s.rounds, 3), 1)}
 				if s.quick {
 					cfg.Rows, cfg.Shards = []int{500, 2000}, []int{1, 2}
@@ -32,7 +32,7 @@ func growths() []section {
 			"growth-queue", "how polls and admissions grow with the waiting",
 			"Lines of 1,000 to 1,000,000 people on one Redis. Polls by 64 callers are told to Redis many at a time; their limit, dashed, is PING in pipelines of the same depth. " +
 				"A tick that admits 100 stands beside an empty script, which is the least that any call of a script takes.",
-			4, []string{redis}, func(ctx context.Context, servers map[string]string, s sizes, out *report.Recorder) error {
+			2, []string{redis}, func(ctx context.Context, servers map[string]string, s sizes, out *report.Recorder) error {
 				cfg := queuebench.Growth{URL: servers[redis], Rounds: s.of(min(s.rounds, 3), 1)}
 				if s.quick {
 					cfg.People, cfg.Span = []int{500, 5000}, 100*time.Millisecond
@@ -55,7 +55,7 @@ func growths() []section {
 			"growth-limit", "how decisions grow with callers and processes",
 			"1 to 1,024 callers in each of 1, 2, 4 and 8 processes ask one limiter, on one hot key of Redis. Dashed, in the colour of as many processes: an empty script for each decision. " +
 				"It is the limit of every limiter that asks Redis each time; ours asks for many callers at once and may stand above it.",
-			5, []string{redis}, func(ctx context.Context, servers map[string]string, s sizes, out *report.Recorder) error {
+			4, []string{redis}, func(ctx context.Context, servers map[string]string, s sizes, out *report.Recorder) error {
 				cfg := limitbench.Growth{URL: servers[redis], Rounds: s.of(min(s.rounds, 3), 1)}
 				if s.quick {
 					cfg.Callers, cfg.Processes, cfg.Span = []int{1, 16}, []int{1, 2}, 50*time.Millisecond
@@ -67,7 +67,7 @@ func growths() []section {
 			"growth-bookings", "how bookings grow with the processes of the box office",
 			"1, 2, 4 and 8 processes of the reference app, each with all roles, on Kafka, PostgreSQL and a Redis Cluster: seats are booked over HTTP while the events are published and consumed. " +
 				"The limit, dashed, is the bare SQL of the same bookings by as many connections: no HTTP, no waiting room, no event. All processes share the machine with the servers and the callers.",
-			10, []string{postgres, kafka, cluster}, func(ctx context.Context, servers map[string]string, s sizes, out *report.Recorder) error {
+			8, []string{postgres, kafka, cluster}, func(ctx context.Context, servers map[string]string, s sizes, out *report.Recorder) error {
 				cfg := bookingbench.Config{URL: servers[postgres], Brokers: servers[kafka], Cluster: servers[cluster], Rounds: s.of(min(s.rounds, 3), 1)}
 				if s.quick {
 					cfg.Processes, cfg.Bookings, cfg.Callers = []int{1, 2}, 40, 3
