@@ -20,7 +20,7 @@ export GORACE ?= atexit_sleep_ms=50
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check fmt services services-down matrix prove stress chaos limit-proof mirror bench onsale observe browser clients fuzz fuzz-nightly
+.PHONY: help run demo test check fmt services services-down matrix prove stress chaos limit-proof mirror bench onsale observe observe-down browser clients fuzz fuzz-nightly
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -75,7 +75,10 @@ onsale: ## 200,000 people in ten seconds at four instances of the waiting room, 
 
 observe: ## Prometheus and Grafana over a box office on this machine (needs Docker)
 	docker compose --profile observe up -d --wait prometheus grafana
-	@echo 'Grafana: http://127.0.0.1:25300, Prometheus: http://127.0.0.1:25090; docker compose --profile observe down ends them'
+	@echo 'Grafana: http://127.0.0.1:25300, Prometheus: http://127.0.0.1:25090; make observe-down ends them'
+
+observe-down: ## stop what make observe started
+	docker compose --profile observe rm -sfv prometheus grafana
 
 browser: ## book, decline, cancel and wait in line in a headless Chromium
 	MILLRACE_REQUIRE_BROWSER=1 MILLRACE_GALLERY=all MILLRACE_SCREENSHOTS=$(CURDIR)/build/screenshots $(GO) test -count=1 -v ./examples/boxoffice/internal/browsertest ./queue/queuepage

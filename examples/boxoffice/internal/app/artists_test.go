@@ -157,7 +157,7 @@ func TestArtistThatIsMissing(t *testing.T) {
 func TestArtistBadInput(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())
-	for _, id := range []string{"a%20b", "a.b", "%2e%2e", strings.Repeat("x", 65), "%00", "ü"} {
+	for _, id := range []string{"a%20b", "a.b", "%2e%2e", strings.Repeat("x", 65), "ü"} {
 		var problem struct{ Type, Field, Detail string }
 		(&fan{p: p}).call(http.MethodGet, "/api/artists/"+id, "", nil, 400, &problem)
 		if problem.Type != "/problems/invalid-request" || problem.Field != "id" || !strings.Contains(problem.Detail, "64 letters") {
