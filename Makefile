@@ -86,8 +86,8 @@ browser: ## book, decline, cancel and wait in line in a headless Chromium
 clients: ## live streams as Chromium, the npm package eventsource and curl read them (needs npm)
 	eventsource=$$(./scripts/clients.sh) && MILLRACE_REQUIRE_BROWSER=1 MILLRACE_NPM_EVENTSOURCE=$$eventsource $(GO) test -count=1 -v -run '^TestPrograms' ./sse
 
-fuzz: ## every fuzz target for FUZZTIME (10s), or all of them within BUDGET (4m)
-	./scripts/fuzz.sh $(if $(BUDGET),-budget $(BUDGET),$(or $(FUZZTIME),10s))
+fuzz: ## every fuzz target for FUZZTIME (10s), or all of them within BUDGET (5m); PACKAGE=./sse: of one package
+	./scripts/fuzz.sh $(if $(BUDGET),-budget $(BUDGET),$(or $(FUZZTIME),10s)) $(PACKAGE)
 
 fuzz-nightly: ## every fuzz target for ten minutes (PACKAGE=./sse: of one package)
 	./scripts/fuzz.sh 10m $(PACKAGE)

@@ -2,7 +2,6 @@ package idempotency
 
 import (
 	"bytes"
-	"net/http"
 	"net/http/httptest"
 	"testing"
 )
@@ -26,7 +25,7 @@ func FuzzParseStored(f *testing.F) {
 			t.Fatalf("%q is sent as %d %v %q", kept, w.Code, w.Header(), w.Body)
 		}
 		var wire bytes.Buffer
-		if err := (http.Header(w.Header())).Write(&wire); err != nil {
+		if err := w.Header().Write(&wire); err != nil {
 			t.Fatal(err)
 		}
 		for line := range bytes.Lines(wire.Bytes()) {
