@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/otelevent"
 	"github.com/millrace-go/millrace/internal/otelmsg"
 )
 
@@ -44,7 +45,7 @@ func (c *consumer) trace(d *delivery, msg *message.Message) {
 	if c.tracer == nil {
 		return
 	}
-	sc, e, ok := otelmsg.FromMessage(msg)
+	sc, e, ok := otelevent.FromMessage(msg)
 	attrs := make([]attribute.KeyValue, 0, 4)
 	attrs = append(attrs, otelmsg.MessageID.String(msg.UUID), otelmsg.ConsumerGroup.String(c.Group), otelmsg.Attempt.Int(d.attempts+d.pauses+1))
 	if ok && e.CorrelationID != "" {
@@ -62,7 +63,7 @@ func (c *consumer) traceBatch(ctx context.Context, b *batch, messages []*message
 	}
 	links := make([]trace.Link, 0, len(messages))
 	for _, m := range messages {
-		sc, _, _ := otelmsg.FromMessage(m)
+		sc, _, _ := otelevent.FromMessage(m)
 		if link, ok := otelmsg.Link(sc, m.UUID); ok {
 			links = append(links, link)
 		}
@@ -149,5 +150,5 @@ func passOn(ctx context.Context, e event.Event) context.Context {
 	if e.TraceParent == "" || otelmsg.From(ctx).IsValid() {
 		return ctx
 	}
-	return otelmsg.Under(ctx, otelmsg.FromEvent(e))
+	return otelmsg.Under(ctx, otelevent.FromEvent(e))
 }

@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/otelevent"
 	"github.com/millrace-go/millrace/internal/otelmsg"
 )
 
@@ -56,8 +57,8 @@ func (p *TracedPublisher) Publish(topic string, messages ...*message.Message) er
 	if p.tracer == nil {
 		for _, m := range messages {
 			if sc := otelmsg.From(m.Context()); sc.IsValid() {
-				if has, _, _ := otelmsg.FromMessage(m); !has.IsValid() {
-					otelmsg.Inject(m, sc)
+				if has, _, _ := otelevent.FromMessage(m); !has.IsValid() {
+					otelevent.Inject(m, sc)
 				}
 			}
 		}
@@ -82,9 +83,9 @@ func (p *TracedPublisher) start(topic string, messages []*message.Message) trace
 	links := make([]trace.Link, 0, len(messages))
 	var without []*message.Message
 	for _, m := range messages {
-		sc, _, _ := otelmsg.FromMessage(m)
+		sc, _, _ := otelevent.FromMessage(m)
 		if own := otelmsg.From(m.Context()); !sc.IsValid() && own.IsValid() && own.TraceID() != of {
-			otelmsg.Inject(m, own)
+			otelevent.Inject(m, own)
 			sc = own
 		}
 		if link, ok := otelmsg.Link(sc, m.UUID); ok {
@@ -102,7 +103,7 @@ func (p *TracedPublisher) start(topic string, messages []*message.Message) trace
 	}
 	ctx, span := p.tracer.Start(first, kind, otelmsg.Send, topic, links, what)
 	for _, m := range without {
-		otelmsg.Inject(m, otelmsg.From(ctx))
+		otelevent.Inject(m, otelmsg.From(ctx))
 	}
 	return span
 }

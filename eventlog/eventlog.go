@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace-go/millrace/event"
-	"github.com/millrace-go/millrace/internal/otelmsg"
+	"github.com/millrace-go/millrace/internal/otelevent"
 )
 
 // Names of the attributes.
@@ -75,7 +75,7 @@ func ids(ctx context.Context) (found []slog.Attr) {
 	case sc.IsValid():
 		return append(found, slog.String(TraceID, sc.TraceID().String()), slog.String(SpanID, sc.SpanID().String()))
 	case about:
-		if sc = otelmsg.FromEvent(e); sc.IsValid() {
+		if sc = otelevent.FromEvent(e); sc.IsValid() {
 			return append(found, slog.String(TraceID, sc.TraceID().String()))
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/eventlog"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/otelevent"
 	"github.com/millrace-go/millrace/internal/otelmsg"
 	"github.com/millrace-go/millrace/outbox/internal/headers"
 )
@@ -63,7 +64,7 @@ func (r *Relay) send(ctx context.Context, topic string, msgs []*message.Message)
 	}
 	links := make([]trace.Link, 0, len(msgs))
 	for _, msg := range msgs {
-		sc, _, _ := otelmsg.FromMessage(msg)
+		sc, _, _ := otelevent.FromMessage(msg)
 		if link, ok := otelmsg.Link(sc, msg.UUID); ok {
 			links = append(links, link)
 		}

@@ -4,17 +4,7 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"github.com/ThreeDotsLabs/watermill/message"
 	"go.opentelemetry.io/otel/trace"
-
-	"github.com/millrace-go/millrace/event"
-)
-
-// Headers of the W3C trace context. A message that is no event, or an event
-// without a context of its own, carries them as metadata.
-const (
-	TraceParent = "traceparent"
-	TraceState  = "tracestate"
 )
 
 const parentSize = len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
@@ -75,37 +65,6 @@ func unhex(into []byte, s string) bool {
 	}
 	n, err := hex.Decode(into, []byte(s))
 	return err == nil && n == len(into)
-}
-
-// FromEvent is the context in which an event was made.
-func FromEvent(e event.Event) trace.SpanContext { return Parse(e.TraceParent, e.TraceState) }
-
-// FromMessage is the context of a message: that of the event it carries, else
-// that of its headers. It returns the event, too, and whether there is one.
-func FromMessage(m *message.Message) (sc trace.SpanContext, e event.Event, ok bool) {
-	e, err := event.Decode(m)
-	if err == nil {
-		sc = FromEvent(e)
-	}
-	if !sc.IsValid() {
-		sc = Parse(m.Metadata[TraceParent], m.Metadata[TraceState])
-	}
-	return sc, e, err == nil
-}
-
-// Inject puts a context into the headers of a message that has none.
-func Inject(m *message.Message, sc trace.SpanContext) {
-	parent, state := Format(sc)
-	if parent == "" || m.Metadata[TraceParent] != "" {
-		return
-	}
-	if m.Metadata == nil {
-		m.Metadata = message.Metadata{}
-	}
-	m.Metadata[TraceParent] = parent
-	if state != "" {
-		m.Metadata[TraceState] = state
-	}
 }
 
 // Pack writes a context into one text of at most most bytes: without its state

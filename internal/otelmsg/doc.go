@@ -1,6 +1,7 @@
 // Package otelmsg is what the packages share that make OpenTelemetry spans: the
-// names of the messaging conventions, and the W3C trace context of events and
-// messages. It imports the OpenTelemetry API and makes no provider.
+// names of the messaging conventions, and the W3C trace context as text. It imports
+// the OpenTelemetry API and makes no provider. Package otelevent finds the contexts of
+// events and messages.
 //
 // A nil [Tracer] makes no spans; whoever has one asks it before any work that
 // only spans need.
@@ -21,8 +22,5 @@
 //	names and values are those of the conventions                 TestNamesAreThoseOfTheConventions
 //	traceparent and tracestate are read and written as the
 //	OpenTelemetry propagator does                                 TestContextsAgreeWithThePropagator, FuzzParse
-//	a context comes from the event, in either mode and every
-//	binding, or else from the message's headers                   TestFromMessage
-//	what a message has is never overwritten                       TestInjectKeepsWhatThereIs
 //	a context packed into a short field comes back                TestPack
 package otelmsg

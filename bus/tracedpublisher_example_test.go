@@ -1,0 +1,38 @@
+package bus_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/membus"
+)
+
+func ExampleNewTracedPublisher() {
+	spans := tracetest.NewSpanRecorder() // an exporter in a program
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
+
+	b, err := bus.NewOpener(membus.Scheme()).Open(context.Background(), "mem://")
+	if err != nil {
+		panic(err)
+	}
+	defer b.Close()
+	pub, err := bus.NewTracedPublisher(b.Publisher(), bus.TraceConfig{TracerProvider: provider, System: b.System()})
+	if err != nil {
+		panic(err)
+	}
+
+	ctx, request := provider.Tracer("shop").Start(context.Background(), "GET /artists/{id}")
+	m := message.NewMessage("1", []byte("refresh it"))
+	m.SetContext(ctx) // whose trace it belongs to
+	if err := pub.Publish("update-priority-high", m); err != nil {
+		panic(err)
+	}
+	sent := spans.Ended()[0]
+	fmt.Println(sent.Name(), sent.Parent().SpanID() == request.SpanContext().SpanID(), len(m.Metadata["traceparent"]))
+	// Output: send update-priority-high true 55
+}
