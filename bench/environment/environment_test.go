@@ -65,20 +65,20 @@ func TestNoRepository(t *testing.T) {
 }
 
 func TestServers(t *testing.T) {
-	for name, a := range map[string]func() Addresses{
-		"PostgreSQL": func() Addresses {
+	for name, a := range map[string]func(testing.TB) Addresses{
+		"PostgreSQL": func(t testing.TB) Addresses {
 			return Addresses{Postgres: servicetest.Env(t, "MILLRACE_POSTGRES_URL", "PostgreSQL", "postgres://user@127.0.0.1:5432/name")}
 		},
-		"MariaDB": func() Addresses {
+		"MariaDB": func(t testing.TB) Addresses {
 			return Addresses{MariaDB: servicetest.Env(t, "MILLRACE_MARIADB_URL", "MariaDB", "mysql://user@127.0.0.1:3306/name")}
 		},
-		"Redis":         func() Addresses { return Addresses{Redis: servicetest.Redis(t)} },
-		"Redis Cluster": func() Addresses { return Addresses{RedisCluster: servicetest.RedisCluster(t)} },
-		"RabbitMQ":      func() Addresses { return Addresses{RabbitMQ: servicetest.RabbitMQ(t)} },
-		"Kafka":         func() Addresses { return Addresses{Kafka: servicetest.Kafka(t)} },
+		"Redis":         func(t testing.TB) Addresses { return Addresses{Redis: servicetest.Redis(t)} },
+		"Redis Cluster": func(t testing.TB) Addresses { return Addresses{RedisCluster: servicetest.RedisCluster(t)} },
+		"RabbitMQ":      func(t testing.TB) Addresses { return Addresses{RabbitMQ: servicetest.RabbitMQ(t)} },
+		"Kafka":         func(t testing.TB) Addresses { return Addresses{Kafka: servicetest.Kafka(t)} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Servers(t.Context(), a())
+			got, err := Servers(t.Context(), a(t))
 			if err != nil || len(got) != 1 || !strings.ContainsAny(got[name], "0123456789") {
 				t.Errorf("%v, %v", got, err)
 			}

@@ -89,7 +89,9 @@ func TestErrorsByReason(t *testing.T) {
 	says("unbudgeted", &Failure{Reason: NoBudget, err: fault.MarkInfrastructure(errors.New("redis is away"))})
 	fails("unbudgeted", fault.Infrastructure, NoBudget)
 	r.upstream.has(t, "unwritten", 1)
-	r.worker.inTx = func(context.Context, func(context.Context, *sql.Tx) error) error { return errors.New("the disk is full") }
+	r.worker.inTx = func(context.Context, func(context.Context, *sql.Tx) error) error {
+		return errors.New("the disk is full")
+	}
 	fails("unwritten", fault.Infrastructure, NoStorage)
 	for range 2 {
 		_ = r.refresh(t, request(t, "unwritten", event.High, 1))
