@@ -82,6 +82,16 @@ func sweepKafka(brokers []string) (left int, err error) {
 	if err != nil { // members of it are there for a while
 		return left, err
 	}
+	// A broker that has just started loads its offsets, and refuses to declare a group.
+	described, err := admin.DescribeConsumerGroups(groupsOfOffices())
+	if err != nil {
+		return left, err
+	}
+	for _, g := range described {
+		if errors.Is(g.Err, sarama.ErrOffsetsLoadInProgress) || errors.Is(g.Err, sarama.ErrConsumerCoordinatorNotAvailable) {
+			left++
+		}
+	}
 	topics, err := admin.ListTopics()
 	if err != nil {
 		return left, err

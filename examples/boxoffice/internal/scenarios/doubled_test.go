@@ -18,6 +18,9 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 )
 
+// skippedTwice counts what consumers had handled before.
+const skippedTwice = `idempotency_events_total{outcome="duplicate"}`
+
 // doubler publishes every message twice, and mixes those of different keys. Of
 // one key, they come in their order, and then in their order once more.
 type doubler struct {
@@ -134,13 +137,13 @@ func TestScenario19Doubled(t *testing.T) {
 		o := openOffice(t, officePlan{processes: [][2]string{}})
 		a := o.runApp("all", app.Options{WrapRelay: d.around, WrapArtists: d.aroundArtists})
 		o.each["here"] = &member{roles: "all", addr: a.URL()[len("http://"):]}
-		twice(t, o, d, func() float64 { return o.metric("consumer_duplicates_total", "here") }, a.URL())
+		twice(t, o, d, func() float64 { return o.metric(skippedTwice, "here") }, a.URL())
 	}, func(t *testing.T) {
 		d := &doubler{}
 		processes := slices.DeleteFunc(apart(), func(p [2]string) bool { return p[1] == "relay" })
 		o := openOffice(t, officePlan{processes: processes})
 		o.runApp("relay", app.Options{WrapRelay: d.around})
-		twice(t, o, d, func() float64 { return o.metric("consumer_duplicates_total", o.called("worker")...) }, o.apis()...)
+		twice(t, o, d, func() float64 { return o.metric(skippedTwice, o.called("worker")...) }, o.apis()...)
 	})
 }
 

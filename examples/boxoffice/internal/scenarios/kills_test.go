@@ -88,7 +88,7 @@ func TestScenario18Kills(t *testing.T) {
 			}
 		}
 		measured(t, "100 kills: %v; the flusher was in %d processes, one after the other; the last two workers skipped %.0f events that were handled",
-			hit, len(flushers), o.metric("consumer_duplicates_total", o.called("worker")...))
+			hit, len(flushers), o.metric(skippedTwice, o.called("worker")...))
 	})
 }
 

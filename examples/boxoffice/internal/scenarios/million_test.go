@@ -144,7 +144,7 @@ func (l *line) tour(scripts func() time.Duration) {
 func newLine(t *testing.T, store queue.Store, n int) *line {
 	l := &line{t: t, store: store, rules: queue.Rules{
 		Threshold: 0, Active: 10 * time.Minute, Seen: 10 * time.Minute, NoShow: 150 * time.Second,
-		Tick: time.Millisecond, Batch: 100, SweepEvery: time.Millisecond, Settle: time.Second,
+		Tick: time.Microsecond, Batch: 100, SweepEvery: time.Millisecond, Settle: time.Second,
 	}}
 	for i := range n {
 		l.users = append(l.users, fmt.Sprintf("user-%07d", i))

