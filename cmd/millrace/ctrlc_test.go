@@ -24,15 +24,15 @@ func TestCtrlCBench(t *testing.T) {
 	dir, place := t.TempDir(), "c"+strings.ReplaceAll(uuid.NewString()[:18], "-", "") // a name that nobody has
 	for name, at := range map[string]struct {
 		flag string
-		url  func() string
+		url  func(testing.TB) string
 		at   string // the step at which Ctrl-C is pressed
 		left func(t *testing.T, url string) bool
 	}{
-		"sqlite": {"--db", func() string { return "sqlite://" + filepath.Join(dir, "app.db") }, "appending events", func(t *testing.T, _ string) bool {
+		"sqlite": {"--db", func(testing.TB) string { return "sqlite://" + filepath.Join(dir, "app.db") }, "appending events", func(t *testing.T, _ string) bool {
 			left, err := os.ReadDir(dir)
 			return err != nil || len(left) > 0
 		}},
-		"postgres": {"--db", func() string { return servicetest.PostgresURL(t) }, "appending events", func(t *testing.T, url string) bool {
+		"postgres": {"--db", servicetest.PostgresURL, "appending events", func(t *testing.T, url string) bool {
 			db, err := pgdb.Open(url)
 			if err != nil {
 				t.Fatal(err)
@@ -44,7 +44,7 @@ func TestCtrlCBench(t *testing.T) {
 			}
 			return there
 		}},
-		"redis": {"--redis", func() string { return servicetest.Redis(t) }, "asking the limiter, 64 at a time", func(t *testing.T, url string) bool {
+		"redis": {"--redis", servicetest.Redis, "asking the limiter, 64 at a time", func(t *testing.T, url string) bool {
 			client, err := redisdb.Open(url, redisdb.Config{})
 			if err != nil {
 				t.Fatal(err)
@@ -55,7 +55,7 @@ func TestCtrlCBench(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			url := at.url()
+			url := at.url(t)
 			seconds := "60"
 			if name == "redis" { // the first of its two parts is to end
 				seconds = "2"

@@ -29,7 +29,8 @@ func (s *sick) Retry(_ context.Context, ids ...int64) (n int, _ error) {
 	s.calls, s.order = append(s.calls, len(ids)), append(s.order, ids...)
 	for _, id := range ids {
 		if i := slices.Index(s.parked, id); i >= 0 {
-			s.parked = append(slices.Delete(s.parked, i, i+1), s.parked[len(s.parked)-1]+1)
+			last := s.parked[len(s.parked)-1]
+			s.parked = append(slices.Delete(s.parked, i, i+1), last+1)
 			n++
 		}
 	}

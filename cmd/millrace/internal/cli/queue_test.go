@@ -28,11 +28,11 @@ type rooms struct {
 
 // eachRedis runs a test on a Redis and on a Redis Cluster.
 func eachRedis(t *testing.T, test func(t *testing.T, r rooms)) {
-	for name, raw := range map[string]func() string{
-		"redis":   func() string { return servicetest.Redis(t) },
-		"cluster": func() string { return "redis://" + servicetest.RedisCluster(t) + "/" },
+	for name, raw := range map[string]func(testing.TB) string{
+		"redis":   servicetest.Redis,
+		"cluster": func(t testing.TB) string { return "redis://" + servicetest.RedisCluster(t) + "/" },
 	} {
-		t.Run(name, func(t *testing.T) { test(t, openRooms(t, raw())) })
+		t.Run(name, func(t *testing.T) { test(t, openRooms(t, raw(t))) })
 	}
 }
 

@@ -32,11 +32,11 @@ type house struct {
 
 // onEach runs a test on a Redis and on a Redis Cluster.
 func onEach(t *testing.T, test func(t *testing.T, h house)) {
-	for name, raw := range map[string]func() string{
-		"redis":   func() string { return servicetest.Redis(t) },
-		"cluster": func() string { return "redis://" + servicetest.RedisCluster(t) + "/" },
+	for name, raw := range map[string]func(testing.TB) string{
+		"redis":   servicetest.Redis,
+		"cluster": func(t testing.TB) string { return "redis://" + servicetest.RedisCluster(t) + "/" },
 	} {
-		t.Run(name, func(t *testing.T) { test(t, open(t, raw())) })
+		t.Run(name, func(t *testing.T) { test(t, open(t, raw(t))) })
 	}
 }
 
