@@ -135,6 +135,29 @@ func TestDeclareKeepsOffsets(t *testing.T) {
 	})
 }
 
+// Declaring a group waits for a cluster that has just started, whose coordinators load.
+func TestDeclareWhileCoordinatorsLoad(t *testing.T) {
+	t.Parallel()
+	for name, loading := range map[string]*kerr.Error{
+		"loading": kerr.CoordinatorLoadInProgress, "not there": kerr.CoordinatorNotAvailable, "moved": kerr.NotCoordinator,
+	} {
+		for key, request := range map[string]kmsg.Key{"read": kmsg.OffsetFetch, "written": kmsg.OffsetCommit} {
+			t.Run(name+", offsets are "+key, func(t *testing.T) {
+				t.Parallel()
+				c := fake(t)
+				b := openBus(t, kafkabus.Config{}, urlOf(c))
+				f := c.Fault(kfake.Fault{Keys: []kmsg.Key{request}, Err: loading, Count: 6})
+				if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"g"}}); err != nil {
+					t.Fatal(err)
+				}
+				if err := f.Wait(t.Context(), 6); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
 // Lag asks for the groups of this process, or for all.
 func TestLagOfGroups(t *testing.T) {
 	t.Parallel()

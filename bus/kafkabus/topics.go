@@ -82,14 +82,16 @@ func (t *topics) declare(ctx context.Context, want bus.Topic) error {
 }
 
 // untilKnown repeats a request about a topic that exists: the brokers of a
-// cluster hear of a new one, and of its leaders, one after the other.
+// cluster hear of a new one, and of its leaders, one after the other, and the
+// coordinator of a group loads what it knows when it starts.
 func untilKnown(ctx context.Context, request func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	wait := backoff.Policy{Initial: 5 * time.Millisecond, Max: 250 * time.Millisecond}
 	for attempt := 1; ; attempt++ {
 		err := request()
-		if !isKerror(err, sarama.ErrUnknownTopicOrPartition, sarama.ErrLeaderNotAvailable, sarama.ErrNotLeaderForPartition) {
+		if !isKerror(err, sarama.ErrUnknownTopicOrPartition, sarama.ErrLeaderNotAvailable, sarama.ErrNotLeaderForPartition,
+			sarama.ErrOffsetsLoadInProgress, sarama.ErrConsumerCoordinatorNotAvailable, sarama.ErrNotCoordinatorForConsumer) {
 			return err
 		}
 		if backoff.Sleep(ctx, wait.Delay(attempt)) != nil {
