@@ -65,7 +65,9 @@ func (h *Hub) catchUp(ctx context.Context, s *stream, opens bool) error {
 	}
 	frames, err := h.missed(ctx, s, since)
 	if err != nil {
-		h.cfg.Logger.Warn("sse: what a stream has missed could not be read", "error", err)
+		if ctx.Err() == nil { // neither has the client left nor does the hub end
+			h.cfg.Logger.Warn("sse: what a stream has missed could not be read", "error", err)
+		}
 		s.end(Unsynced, fallbackFrame(h.cfg.spread(), h.cfg.Inbox))
 	}
 	h.stats.replayed.Add(int64(len(frames)))

@@ -1,11 +1,16 @@
 package sse_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +18,18 @@ import (
 	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/memsse"
 )
+
+// logged is what was told to a logger.
+type logged struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Buffer.Write(p)
+}
 
 // stored is a table of events, as an app has it.
 type stored struct {
@@ -204,6 +221,55 @@ func TestAReplayThatFailsEndsTheStream(t *testing.T) {
 			}
 			c.over()
 			eventually(t, "it is counted", func() bool { return s.Stats().Ended[sse.Unsynced] == int64(i+1) })
+		}
+	})
+}
+
+// Who leaves while what was missed is being read is no trouble to tell of; a
+// replay that fails is.
+func TestAReaderThatLeavesWhileItCatchesUpIsNoTrouble(t *testing.T) {
+	both(t, func(t *testing.T, lean bool) {
+		for name, fails := range map[string]bool{"leaves": false, "fails": true} {
+			if lean && !fails {
+				continue // it looks at its client again when it has caught up
+			}
+			t.Run(name, func(t *testing.T) {
+				var log logged
+				s := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+				reading := make(chan struct{})
+				s.replay = sse.ReplayFunc(func(ctx context.Context, _ sse.Cursors) ([]sse.Event, error) {
+					close(reading)
+					if fails {
+						return nil, errors.New("no table")
+					}
+					<-ctx.Done()
+					return nil, ctx.Err()
+				})
+				ctx, leave := context.WithCancel(t.Context())
+				defer leave()
+				r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"?member=ann", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				gone := make(chan struct{})
+				go func() {
+					defer close(gone)
+					if res, err := http.DefaultTransport.RoundTrip(r); err == nil {
+						_, _ = io.Copy(io.Discard, res.Body) // until it ends
+						_ = res.Body.Close()                 // nothing was written
+					}
+				}()
+				<-reading
+				if !fails {
+					leave()
+				}
+				<-gone
+				<-s.served
+				s.end()
+				if text := log.String(); strings.Contains(text, "could not be read") != fails {
+					t.Errorf("it is told %q", text)
+				}
+			})
 		}
 	})
 }

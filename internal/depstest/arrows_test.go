@@ -9,7 +9,7 @@ import (
 
 // leaves are what every package may stand on, and what they stand on themselves.
 func leaves() map[string][]string {
-	return map[string][]string{"fault": nil, "sqltx": nil, "event": {"fault"}, "eventlog": {"event", "internal/otelmsg"}}
+	return map[string][]string{"fault": nil, "sqltx": nil, "event": {"fault"}, "eventlog": {"event", "internal/otelevent"}}
 }
 
 // seams are internal packages that implement an interface of a public one, for its
