@@ -22,5 +22,7 @@ while IFS=: read -r file link; do
 		echo "$file: the link $link leads nowhere"
 		broken=1
 	fi
-done < <(git ls-files '*.md' | xargs grep -oHE '\]\([^)#][^)]*\)' | sed -E 's/\]\(([^)]*)\)/\1/' | grep -vE ':(https?|mailto):')
+done < <(git ls-files '*.md' | xargs awk 'FNR == 1 { code = 0 } /^```/ { code = !code } !code { print FILENAME ":" $0 }' |
+	grep -oE '^[^:]+:|\]\([^)#][^)]*\)' | awk '/:$/ { file = $0; next } { print file $0 }' |
+	sed -E 's/\]\(([^)]*)\)/\1/' | grep -vE ':(https?|mailto):')
 exit $broken
