@@ -12,7 +12,10 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// A pool of go-redis that could not dial sleeps a second before it sees that it is closed.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
+}
 
 func git(t *testing.T, dir string, args ...string) {
 	t.Helper()
