@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
@@ -363,5 +366,34 @@ func TestStaticInstance(t *testing.T) {
 	}
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("the restarted instance went on after %v", took)
+	}
+}
+
+// Who leaves while the group is shared out anew leaves without trouble: the one that
+// has the partition now gets the message again. Any other reason is told.
+func TestLeavingWhileTheGroupIsSharedOut(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		err  *kerr.Error
+		told bool
+	}{
+		"generation": {kerr.IllegalGeneration, false}, "member": {kerr.UnknownMemberID, false}, "rebalance": {kerr.RebalanceInProgress, false},
+		"forbidden": {kerr.TopicAuthorizationFailed, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := fake(t)
+			b := openBus(t, kafkabus.Config{Partitions: 1, CommitInterval: time.Hour}, urlOf(c))
+			publish(t, b, "topic", keyed("k", "1"))
+			sub := subscriber(t, b, "group", 10)
+			m := receive(t, subscribe(t, sub, "topic"))
+			refused := c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Err: tc.err, Count: -1})
+			m.Ack()
+			if err := sub.Close(); (err != nil) != tc.told {
+				t.Errorf("%v", err)
+			}
+			refused.Remove()
+			expect(t, subscribe(t, subscriber(t, b, "group", 10), "topic"), "1")
+		})
 	}
 }

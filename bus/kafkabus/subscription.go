@@ -198,7 +198,12 @@ func (s *subscription) enter() bool {
 // trouble reports what went wrong, once until it is over.
 func (s *subscription) trouble(err error) {
 	if s.leaving.Load() {
-		if errors.As(err, new(*sarama.ConsumerError)) {
+		switch {
+		case isKerror(err, sarama.ErrIllegalGeneration, sarama.ErrUnknownMemberId, sarama.ErrRebalanceInProgress):
+			// Somebody else came or left at the same time, so the partitions are another's
+			// already, who gets what was acknowledged last once more, as after any rebalance.
+			s.log.Info("kafkabus: the group was shared out anew while leaving; what was acknowledged last may be delivered again", slog.Any("error", err))
+		case errors.As(err, new(*sarama.ConsumerError)):
 			s.unsure.CompareAndSwap(nil, &err)
 		}
 		return
