@@ -62,7 +62,7 @@ func normalOnServers(t *testing.T) {
 }
 
 func peakOnServers(t *testing.T) {
-	quietMachine := idle(t)
+	others := elsewhere(t)
 	m := openMirror(t, 50*time.Millisecond, officePlan{})
 	const span = 5 * time.Second
 	var highs, alls []float64
@@ -92,13 +92,14 @@ func peakOnServers(t *testing.T) {
 	if burst := float64(planOf(t, 2).Burst); most > burst {
 		t.Errorf("%.0f calls more than %d/s over %v, want at most the burst of %.0f", most, rate, span, burst)
 	}
-	share(t, "high and low together", alls, rate, quietMachine)
-	share(t, "high", highs, 200, quietMachine)
+	share(t, "high and low together", alls, rate, used, others)
+	share(t, "high", highs, 200, used, others)
 	m.done()
 	measured(t, "worst second %d calls of %d", m.kept().Worst.Calls, hardLimit)
 }
 
 func lowOnlyOnServers(t *testing.T) {
+	others := elsewhere(t)
 	m := openMirror(t, 50*time.Millisecond, officePlan{})
 	const span = 4 * time.Second
 	plan := planOf(t, 2)
@@ -117,13 +118,12 @@ func lowOnlyOnServers(t *testing.T) {
 			t.Errorf("%.0f calls of low priority in %.2f s, want at most %d/s and a burst of %d", low, seconds, lowRate, plan.LowBurst)
 		}
 	}
-	share(t, "low alone", rates, lowRate, false) // the sentence has no lower bound
-	if rates[0] < lowRate/10 {
-		t.Errorf("%.1f calls/s: hardly anything was asked of the limit", rates[0])
-	}
+	share(t, "low alone", rates, lowRate, 0.5, others) // the sentence is the upper bound; the limit has to be met
 	m.done()
 	s := m.kept()
-	if most := lowRate + plan.LowBurst + 2; s.Classes["low"].Worst.Calls > most {
+	// As the upstream sees it a call is late by up to the delay, and one of each of the two
+	// processes more: C + R * (1 s + D) + M.
+	if most := plan.LowBurst + int(lowRate*(time.Second+plan.Delay).Seconds()) + 2; s.Classes["low"].Worst.Calls > most {
 		t.Errorf("%d calls in the worst second, want at most %d", s.Classes["low"].Worst.Calls, most)
 	}
 	measured(t, "worst second of low %d calls", s.Classes["low"].Worst.Calls)
