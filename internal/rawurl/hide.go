@@ -28,11 +28,7 @@ func Hide(err error, raw string) error {
 	}
 	text := err.Error()
 	for _, s := range all {
-		if len(s) < short {
-			text = replaceWords(text, s)
-		} else {
-			text = strings.ReplaceAll(text, s, hidden)
-		}
+		text = Mask(text, s, short)
 	}
 	return redacted{text: text, err: err}
 }
@@ -99,6 +95,18 @@ func unescaped(s string, by func(string) (string, error)) string {
 		return ""
 	}
 	return out
+}
+
+// Mask hides a secret in a text, and one of fewer than short bytes only where it stands
+// alone: elsewhere it is a part of a word and tells nobody anything.
+func Mask(text, secret string, short int) string {
+	switch {
+	case secret == "":
+		return text
+	case len(secret) < short:
+		return replaceWords(text, secret)
+	}
+	return strings.ReplaceAll(text, secret, hidden)
 }
 
 // replaceWords hides s where no letter or digit stands beside it.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/millrace-go/millrace/internal/rawurl"
 )
 
 // URL returns scheme, host and path of a URL. User, password and parameters are
@@ -37,46 +37,13 @@ func Text(text string, urls ...string) string {
 	// Of one that contains another the longer goes first.
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
 	for _, s := range secrets {
-		switch {
-		case s == "":
-		case len(s) < short:
-			text = replaceWords(text, s)
-		default:
-			text = strings.ReplaceAll(text, s, hidden)
-		}
+		text = rawurl.Mask(text, s, short)
 	}
 	return text
 }
 
-const (
-	hidden = "xxxxx"
-	// A secret below this length is hidden where it stands alone, as drivers
-	// write it; elsewhere it is a part of a word and tells nobody anything.
-	short = 6
-)
-
-// replaceWords hides s where no letter or digit stands beside it.
-func replaceWords(text, s string) string {
-	var out strings.Builder
-	for {
-		i := strings.Index(text, s)
-		if i < 0 {
-			out.WriteString(text)
-			return out.String()
-		}
-		before, _ := utf8.DecodeLastRuneInString(text[:i])
-		after, _ := utf8.DecodeRuneInString(text[i+len(s):])
-		out.WriteString(text[:i])
-		if word(before) || word(after) {
-			out.WriteString(s)
-		} else {
-			out.WriteString(hidden)
-		}
-		text = text[i+len(s):]
-	}
-}
-
-func word(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+// A secret below this length is hidden where it stands alone, as drivers write it.
+const short = 6
 
 // secretsOf returns the secrets of a URL, as they are written, as they mean, and
 // as an error quotes them.
