@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
+	"github.com/millrace-go/millrace/cmd/millrace/internal/sqsclient"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
@@ -232,14 +233,14 @@ func sqsServer(t *testing.T) server {
 	return server{
 		url: raw,
 		make: func(t *testing.T, name string) func() {
-			client, done, err := sqsClient(t.Context(), u)
+			client, done, err := sqsclient.Open(t.Context(), u)
 			must(t, err)
 			defer done()
 			q := queue(name)
 			made, err := client.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: &q, Attributes: map[string]string{"FifoQueue": "true"}})
 			must(t, err)
 			return func() {
-				client, done, err := sqsClient(t.Context(), u)
+				client, done, err := sqsclient.Open(t.Context(), u)
 				must(t, err)
 				defer done()
 				_, err = client.DeleteQueue(t.Context(), &sqs.DeleteQueueInput{QueueUrl: made.QueueUrl})
@@ -247,7 +248,7 @@ func sqsServer(t *testing.T) server {
 			}
 		},
 		found: func(t *testing.T, name string) []string {
-			client, done, err := sqsClient(t.Context(), u)
+			client, done, err := sqsclient.Open(t.Context(), u)
 			must(t, err)
 			defer done()
 			all, err := client.ListQueues(t.Context(), &sqs.ListQueuesInput{QueueNamePrefix: &name})

@@ -2,14 +2,11 @@ package bench
 
 import (
 	"context"
-	"errors"
-	"net/http"
 	"net/url"
 
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/millrace-go/millrace/cmd/millrace/internal/sqsclient"
 )
 
 // inSQS finds a queue that is not there; the transport makes it.
@@ -21,7 +18,7 @@ func (c Config) inSQS(rawURL string, u *url.URL) func(context.Context) (*place, 
 			return nil, err
 		}
 		queues := func(ctx context.Context, do func(client *sqs.Client, all []string) error) error {
-			client, done, err := sqsClient(ctx, u)
+			client, done, err := sqsclient.Open(ctx, u)
 			if err != nil {
 				return err
 			}
@@ -53,27 +50,4 @@ func (c Config) inSQS(rawURL string, u *url.URL) func(context.Context) (*place, 
 			})
 		}}, nil
 	}
-}
-
-// sqsClient makes a client of a transport's URL.
-func sqsClient(ctx context.Context, u *url.URL) (_ *sqs.Client, done func(), err error) {
-	if u.Hostname() == "" {
-		return nil, nil, errors.New("the URL names no region; write sqs://eu-central-1")
-	}
-	options := []func(*config.LoadOptions) error{config.WithRegion(u.Hostname())}
-	if secret, ok := u.User.Password(); ok {
-		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(u.User.Username(), secret, "")))
-	}
-	account, err := config.LoadDefaultConfig(ctx, options...)
-	if err != nil {
-		return nil, nil, err
-	}
-	transport := awshttp.NewBuildableClient().GetTransport()
-	account.HTTPClient = &http.Client{Transport: transport}
-	client := sqs.NewFromConfig(account, func(o *sqs.Options) {
-		if endpoint := u.Query().Get("endpoint"); endpoint != "" {
-			o.BaseEndpoint = &endpoint
-		}
-	})
-	return client, transport.CloseIdleConnections, nil
 }

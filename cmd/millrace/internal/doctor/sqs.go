@@ -5,15 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"strings"
 
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/millrace-go/millrace/cmd/millrace/internal/sqsclient"
 )
 
 // probe is the name of a queue that nobody has: asking for it needs an address,
@@ -32,7 +30,7 @@ func (e *examination) sqs(ctx context.Context, u *url.URL) {
 	}
 	asking, cancel := e.within(ctx)
 	defer cancel()
-	client, done, err := sqsClient(asking, u)
+	client, done, err := sqsclient.Open(asking, u, func(o *sqs.Options) { o.RetryMaxAttempts = 1 })
 	if err != nil {
 		e.add(Error, "url", fmt.Sprintf("the URL cannot be used: %s", e.said(err)), "write sqs://eu-central-1, or sqs://key:secret@region/?endpoint=http://host:9324")
 		return
@@ -57,28 +55,4 @@ func (e *examination) sqs(ctx context.Context, u *url.URL) {
 	default:
 		e.add(Error, "answers", fmt.Sprintf("SQS refuses: %s", e.said(err)), "check region, endpoint and permissions")
 	}
-}
-
-// sqsClient makes a client of a transport's URL.
-func sqsClient(ctx context.Context, u *url.URL) (_ *sqs.Client, done func(), err error) {
-	if u.Hostname() == "" {
-		return nil, nil, errors.New("it names no region")
-	}
-	options := []func(*config.LoadOptions) error{config.WithRegion(u.Hostname())}
-	if secret, ok := u.User.Password(); ok {
-		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(u.User.Username(), secret, "")))
-	}
-	account, err := config.LoadDefaultConfig(ctx, options...)
-	if err != nil {
-		return nil, nil, err
-	}
-	transport := awshttp.NewBuildableClient().GetTransport()
-	account.HTTPClient = &http.Client{Transport: transport}
-	client := sqs.NewFromConfig(account, func(o *sqs.Options) {
-		o.RetryMaxAttempts = 1
-		if endpoint := u.Query().Get("endpoint"); endpoint != "" {
-			o.BaseEndpoint = &endpoint
-		}
-	})
-	return client, transport.CloseIdleConnections, nil
 }
