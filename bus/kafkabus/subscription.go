@@ -98,6 +98,11 @@ func (s *subscription) run(ctx context.Context) {
 	s.consume()
 	s.leaving.Store(true)
 	err := s.member.Close()
+	if errors.As(err, new(*sarama.ConsumerError)) {
+		// Close returns what it finds among Errors before side does.
+		s.trouble(err)
+		err = nil
+	}
 	side.Wait()
 	err = errors.Join(s.uncommitted(), err, s.client.Close())
 	s.err = wrap(err, "leave the group of %s", s.topic)
