@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -76,6 +77,8 @@ type App struct {
 	log   *slog.Logger
 	ready chan struct{}
 	url   string // set before ready is closed
+	// leaving says that the process was asked to end and turns requests away.
+	leaving atomic.Bool
 	// routes are the patterns of what it serves; set before ready is closed.
 	routes []string
 
@@ -192,6 +195,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 
 	select {
 	case <-ctx.Done():
+		a.leave(run)
 		a.log.Info("ending: finishing what is under way")
 	case <-run.failed():
 	}

@@ -80,7 +80,7 @@ func (a *App) serve(run *stages, ln net.Listener) error {
 		return err
 	}
 	run.serveHTTP("http", &http.Server{
-		Handler:           traces.HTTP(a.tracing, quiet, a.observe(before.Before(mux))),
+		Handler:           traces.HTTP(a.tracing, quiet, a.observe(a.turnAway(before.Before(mux)))),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second,
 		WriteTimeout:      30 * time.Second,
@@ -143,8 +143,39 @@ func siteShow(s catalog.Show) site.Show {
 	}
 }
 
+// leave goes on serving for a while in which /readyz says that no more should come,
+// so that whoever sends requests here stops before the port is closed: a connection
+// that a closing port has taken and not yet served is cut. It ends early with a part.
+func (a *App) leave(run *stages) {
+	a.leaving.Store(true)
+	if a.cfg.Leave == 0 {
+		return
+	}
+	a.log.Info("ending: /readyz answers 503 now, and requests are still served", "for", a.cfg.Leave)
+	over := time.NewTimer(a.cfg.Leave)
+	defer over.Stop()
+	select {
+	case <-over.C:
+	case <-run.failed():
+	}
+}
+
+// turnAway closes each connection after its request while the process leaves.
+func (a *App) turnAway(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if a.leaving.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // readyz says whether this process can do its work.
 func (a *App) readyz(w http.ResponseWriter, r *http.Request) {
+	if a.leaving.Load() {
+		plain(w, http.StatusServiceUnavailable, "the process is about to end")
+		return
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 	defer cancel()
 	if err := a.store.Ping(ctx); err != nil {

@@ -60,6 +60,10 @@ type Config struct {
 	UpstreamURL string // of the artists; "" means the simulated one in this process
 	Workers     int    // processes that share the upstream's limit
 
+	// Leave is how long the process goes on serving once it was asked to end, with
+	// /readyz at 503, so that load balancers turn away before it closes its port.
+	Leave time.Duration
+
 	// LeanStreams serves live streams without a goroutine for each.
 	LeanStreams bool
 
@@ -90,7 +94,7 @@ type setting struct {
 
 type raw struct {
 	addr, dataDir, dbURL, busURL, redisURL, roles, secret, adminToken, gatewayURL, hold string
-	redisPrefix, upstreamURL, workers, noticeURL, streams, tracesURL                    string
+	redisPrefix, upstreamURL, workers, noticeURL, streams, tracesURL, leave             string
 	queue                                                                               rawQueue
 	door                                                                                rawDoor
 }
@@ -110,6 +114,7 @@ func (r *raw) settings() []setting {
 		{"BOXOFFICE_UPSTREAM_URL", "upstream-url", "", "API of the artists; default: a simulated one in this process", &r.upstreamURL},
 		{"BOXOFFICE_WORKERS", "workers", "1", "how many processes with the role worker share the artist API's limit, those that are about to end included", &r.workers},
 		{"BOXOFFICE_HOLD_SECONDS", "hold-seconds", "300", "how long seats are held for payment", &r.hold},
+		{"BOXOFFICE_LEAVE_SECONDS", "leave-seconds", "0", "how long the process goes on serving once it was asked to end, while /readyz answers 503: longer than a load balancer takes to see that", &r.leave},
 		{"BOXOFFICE_NOTICE_URL", "notice-url", "", "transport, such as sqs://region, that tells others whom the waiting room admitted, on the topic queue.admitted; default: nobody is told", &r.noticeURL},
 		{"BOXOFFICE_STREAMS", "streams", StreamsPortable, "how live streams are served: portable works over everything; lean takes connections of plain HTTP/1.1 over from the server and keeps no goroutine for each", &r.streams},
 		{"BOXOFFICE_TRACES_URL", "traces-url", "", "OpenTelemetry collector that spans are sent to by OTLP over HTTP: http://127.0.0.1:4318; ?ratio=0.1 keeps a tenth of the traces; headers by OTEL_EXPORTER_OTLP_HEADERS; default: no spans are made", &r.tracesURL},
@@ -231,6 +236,7 @@ func (r *raw) check(schemes Schemes) (Config, error) {
 		bad("BOXOFFICE_STREAMS", "unknown way %q; known are: %s, %s", r.streams, StreamsPortable, StreamsLean)
 	}
 	c.Hold = time.Duration(number("BOXOFFICE_HOLD_SECONDS", r.hold, 1, 86_400)) * time.Second
+	c.Leave = time.Duration(number("BOXOFFICE_LEAVE_SECONDS", r.leave, 0, 600)) * time.Second
 	r.queue.check(&c, number, bad)
 	r.door.check(&c, number, bad)
 	return c, errors.Join(errs...)

@@ -81,6 +81,7 @@ func TestMistakes(t *testing.T) {
 		"secret":           {env: map[string]string{"BOXOFFICE_SECRET": "hunter2"}, want: []string{"BOXOFFICE_SECRET", "7 bytes", "32", "openssl"}},
 		"admin token":      {env: map[string]string{"BOXOFFICE_ADMIN_TOKEN": "hunter2"}, want: []string{"BOXOFFICE_ADMIN_TOKEN", "16"}},
 		"entry secret":     {env: map[string]string{"QUEUE_ENTRY_TOKEN_SECRET": secret + ",hunter2"}, want: []string{"QUEUE_ENTRY_TOKEN_SECRET", "32"}},
+		"leave":            {args: []string{"--leave-seconds", "601"}, want: []string{"BOXOFFICE_LEAVE_SECONDS", "0 to 600"}},
 		"hold":             {args: []string{"--hold-seconds", "5m"}, want: []string{"BOXOFFICE_HOLD_SECONDS", "whole number"}},
 		"threshold":        {args: []string{"--queue-threshold", "0"}, want: []string{"QUEUE_THRESHOLD"}},
 		"active":           {args: []string{"--queue-active-ttl-seconds", "0"}, want: []string{"QUEUE_ACTIVE_TTL_SECONDS", "1 to"}},

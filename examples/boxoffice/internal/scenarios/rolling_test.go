@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,12 +15,34 @@ import (
 	"time"
 )
 
-// balancer stands before the API as a load balancer does: it takes the next process
-// when one accepts no connection, passes on what is answered, and notes what a client
-// must never see.
+// looked is how often the balancer asks each process whether it is ready.
+const looked = 100 * time.Millisecond
+
+// backend is a process that the balancer knows.
+type backend struct {
+	addr  string // host:port
+	ready atomic.Bool
+}
+
+// look asks whether it is ready.
+func (b *backend) look(ctx context.Context, client *http.Client) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+b.addr+"/readyz", nil)
+	if err != nil {
+		return
+	}
+	res, err := client.Do(req)
+	b.ready.Store(err == nil && res.StatusCode == http.StatusOK)
+	if err == nil {
+		_ = res.Body.Close()
+	}
+}
+
+// balancer stands before the API as a load balancer does: it asks each process whether
+// it is ready, takes the next one when one is not or accepts no connection, passes on
+// what is answered, and notes what a client must never see.
 type balancer struct {
 	*httptest.Server
-	apis      []string // host:port
+	apis      []*backend
 	turn      atomic.Uint64
 	transport *http.Transport
 
@@ -31,16 +54,36 @@ type balancer struct {
 func balance(t *testing.T, o *office) *balancer {
 	b := &balancer{answers: map[int]int{}}
 	for _, name := range o.called("api") {
-		b.apis = append(b.apis, o.each[name].addr)
+		api := &backend{addr: o.each[name].addr}
+		api.ready.Store(true)
+		b.apis = append(b.apis, api)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	var lookers sync.WaitGroup
+	client := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	for _, api := range b.apis {
+		lookers.Go(func() {
+			for tick := time.NewTicker(looked); ctx.Err() == nil; {
+				select {
+				case <-tick.C:
+					api.look(ctx, client)
+				case <-ctx.Done():
+					tick.Stop()
+				}
+			}
+		})
 	}
 	// A connection for each request, and another process when there is none to be had:
 	// nothing has been sent by then.
 	b.transport = &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, _ string) (conn net.Conn, err error) {
 		var dialer net.Dialer
 		first := b.turn.Add(1)
+		err = errors.New("no process is ready")
 		for i := range uint64(len(b.apis)) {
-			if conn, err = dialer.DialContext(ctx, network, b.apis[(first+i)%uint64(len(b.apis))]); err == nil {
-				return conn, nil
+			if api := b.apis[(first+i)%uint64(len(b.apis))]; api.ready.Load() {
+				if conn, err = dialer.DialContext(ctx, network, api.addr); err == nil {
+					return conn, nil
+				}
 			}
 		}
 		return nil, err
@@ -63,7 +106,7 @@ func balance(t *testing.T, o *office) *balancer {
 		},
 	}
 	b.Server = httptest.NewServer(proxy)
-	t.Cleanup(func() { b.Close(); b.transport.CloseIdleConnections() })
+	t.Cleanup(func() { stop(); lookers.Wait(); b.Close(); b.transport.CloseIdleConnections() })
 	return b
 }
 
@@ -92,7 +135,10 @@ func TestScenario25RollingRestart(t *testing.T) {
 		t.Log("n/a: it restarts many processes on servers, which make prove has; the embedded defaults are one process")
 		return
 	}
-	o := openOffice(t, officePlan{processes: apart(), env: map[string]string{"BOXOFFICE_WORKERS": "3"}}) // two, and one that ends
+	o := openOffice(t, officePlan{processes: apart(), env: map[string]string{
+		"BOXOFFICE_WORKERS":       "3", // two, and one that ends
+		"BOXOFFICE_LEAVE_SECONDS": "1",
+	}})
 	b := balance(t, o)
 	v := o.visit(32, 25, b.URL)
 	v.some(10)

@@ -1,0 +1,75 @@
+package app
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
+)
+
+// A process that was asked to end says that no more should come, and serves what comes
+// all the same: on connections that it had, which it closes one by one, and on new ones.
+func TestLeave(t *testing.T) {
+	t.Parallel()
+	const lasts = 5 * time.Second
+	p := start(t, "--data-dir", t.TempDir(), "--leave-seconds", "5")
+	p.ready()
+	get := func(client *http.Client, path string) *http.Response {
+		t.Helper()
+		res, err := client.Get(p.app.URL() + path)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		_, _ = io.Copy(io.Discard, res.Body) // the status is what is looked at
+		_ = res.Body.Close()
+		return res
+	}
+	dials := 0
+	kept := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		dials++
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}}}
+	defer kept.CloseIdleConnections()
+	if res := get(kept, "/healthz"); res.Close {
+		t.Error("a connection is closed while nobody wants the process to end")
+	}
+	asked := time.Now()
+	ended := make(chan error, 1)
+	go func() { ended <- p.stop() }()
+	boxtest.WaitFor(t, "to be turned away", func() bool { return get(p.http, "/readyz").StatusCode == http.StatusServiceUnavailable }, func() string { return "" })
+	for range 2 {
+		if res := get(kept, "/api/shows"); res.StatusCode != http.StatusOK || !res.Close {
+			t.Errorf("%d, closes %v", res.StatusCode, res.Close)
+		}
+	}
+	if dials != 2 {
+		t.Errorf("%d connections, want the one from before, and another", dials)
+	}
+	if get(p.http, "/healthz").StatusCode != http.StatusOK {
+		t.Error("the process is not alive, though it serves")
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(asked); took < lasts {
+		t.Errorf("it ended after %v", took)
+	}
+}
+
+// When a part fails meanwhile, nothing is waited for.
+func TestLeaveEndsWithAPart(t *testing.T) {
+	t.Parallel()
+	a := &App{log: slog.New(slog.DiscardHandler)}
+	a.cfg.Leave = time.Hour
+	run := newStages(time.Second)
+	run.start("part", func(context.Context) error { return io.ErrUnexpectedEOF })
+	a.leave(run)
+	if !a.leaving.Load() || run.stop() == nil {
+		t.Error("nothing is told")
+	}
+}
