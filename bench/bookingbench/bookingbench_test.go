@@ -52,6 +52,26 @@ func TestRun(t *testing.T) {
 	noSchema(t, cfg)
 }
 
+// A box office that did more than book leaves keys that begin with a hash tag.
+func TestSweep(t *testing.T) {
+	cfg := Config{Cluster: servicetest.RedisCluster(t), Prefix: "s" + strconv.FormatInt(time.Now().UnixNano(), 36)}
+	client, err := redisdb.Open(redisURL(cfg.Cluster), redisdb.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close() //nolint:errcheck // ends with the test
+	keys := cfg.Prefix + "-bookings-1:"
+	for _, key := range []string{keys + "{show-1}:active", "{" + keys + "rate}:global"} {
+		if err := client.Set(t.Context(), key, "1", time.Minute).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := sweep(t.Context(), cfg, keys); err != nil {
+		t.Fatal(err)
+	}
+	noKeys(t, cfg)
+}
+
 func noKeys(t *testing.T, cfg Config) {
 	t.Helper()
 	client, err := redisdb.Open(redisURL(cfg.Cluster), redisdb.Config{})

@@ -88,8 +88,7 @@ func (o *office) startGateway(ctx context.Context, cfg Config) (string, error) {
 	var url string
 	err = p.until(ctx, "its URL", func() bool {
 		b, err := os.ReadFile(p.log)
-		line, rest, ok := bytes.Cut(b, []byte("\n"))
-		_ = rest
+		line, _, ok := bytes.Cut(b, []byte("\n"))
 		url = strings.TrimSpace(string(line))
 		return err == nil && ok && strings.HasPrefix(url, "http://")
 	})

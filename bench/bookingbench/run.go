@@ -120,7 +120,7 @@ func measure(ctx context.Context, cfg Config, dir string, processes int) (got re
 	defer func() { err = errors.Join(err, at.Drop(context.WithoutCancel(ctx))) }()
 	keys := fmt.Sprintf("%s-bookings-%d:", cfg.Prefix, time.Now().UnixNano())
 	defer func() {
-		err = errors.Join(err, place.SweepRedis(context.WithoutCancel(ctx), redisURL(cfg.Cluster), keys))
+		err = errors.Join(err, sweep(context.WithoutCancel(ctx), cfg, keys))
 	}()
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return got, err
@@ -135,6 +135,12 @@ func measure(ctx context.Context, cfg Config, dir string, processes int) (got re
 		return got, fmt.Errorf("bare SQL: %w", err)
 	}
 	return got, nil
+}
+
+// sweep deletes the keys of a box office: the prefix is before the name, or within the
+// hash tag that the name begins with.
+func sweep(ctx context.Context, cfg Config, keys string) error {
+	return errors.Join(place.SweepRedis(ctx, redisURL(cfg.Cluster), keys), place.SweepRedis(ctx, redisURL(cfg.Cluster), "{"+keys))
 }
 
 func redisURL(nodes string) string {
