@@ -2,19 +2,23 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/tcpproxy"
 )
 
 var update = flag.Bool("update", false, "write testdata/series.txt anew")
@@ -177,6 +181,56 @@ func TestFiguresOfABooking(t *testing.T) {
 		`counter_adds_total{counter="comment",outcome="ok"}`: 1,
 		`queue_entered_total{event="show-1"}`:                1, `notification_live_total{result="sent"}`: 1,
 	})
+}
+
+// A scrape waits for no server: it answers while the database, which is the transport as
+// well, and Redis hang. Whoever looks at the process then needs the figures the most.
+func TestFiguresWhileServersHang(t *testing.T) {
+	t.Parallel()
+	var hanging []*tcpproxy.Proxy
+	through := func(raw string) string {
+		t.Helper()
+		u, err := url.Parse(raw)
+		if err != nil {
+			t.Fatal("the URL of a server is malformed")
+		}
+		proxy, err := tcpproxy.Start(u.Host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := proxy.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		hanging = append(hanging, proxy)
+		u.Host = proxy.Addr()
+		return u.String()
+	}
+	p := start(t, "--data-dir", t.TempDir(), "--db-url", through(servicetest.PostgresURL(t)),
+		"--redis-url", through(servicetest.Redis(t)), "--redis-prefix", t.Name()+":")
+	p.ready()
+	p.text("/metrics")
+	for _, proxy := range hanging {
+		proxy.Stall(true)
+		defer proxy.Stall(false)
+	}
+	// Longer than the loops that read for it take until their calls hang.
+	for began := time.Now(); time.Since(began) < 3*time.Second; time.Sleep(100 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.app.URL()+"/metrics", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := p.http.Do(req)
+		if err != nil {
+			t.Fatalf("after %v: %v", time.Since(began), err)
+		}
+		if text := readAll(t, res); res.StatusCode != http.StatusOK || !strings.Contains(text, "outbox_backlog") {
+			t.Fatalf("after %v: %s: %.200s", time.Since(began), res.Status, text)
+		}
+		cancel()
+	}
 }
 
 // Calls of Redis are measured.
