@@ -169,8 +169,12 @@ func (c Config) record(all map[int][]result, out *report.Recorder) {
 		for i, r := range all[n] {
 			booked[i], bare[i] = r.booked, r.bare
 		}
-		out.Told(fmt.Sprintf("bookings/s of %d processes / bare SQL", n), report.Between(booked, bare, func(v float64) float64 { return v }, "bookings/s"))
-		out.Told(fmt.Sprintf("p50 of a booking, %d processes", n), report.Value(report.Median(all[n], func(r result) float64 { return float64(r.p50) / 1e6 }), "ms"))
-		out.Told(fmt.Sprintf("p99 of a booking, %d processes", n), report.Value(report.Median(all[n], func(r result) float64 { return float64(r.p99) / 1e6 }), "ms"))
+		office := "one process"
+		if n > 1 {
+			office = fmt.Sprintf("%d processes", n)
+		}
+		out.Told(fmt.Sprintf("bookings/s of %s / bare SQL", office), report.Between(booked, bare, func(v float64) float64 { return v }, "bookings/s"))
+		out.Told("p50 of a booking, "+office, report.Value(report.Median(all[n], func(r result) float64 { return float64(r.p50) / 1e6 }), "ms"))
+		out.Told("p99 of a booking, "+office, report.Value(report.Median(all[n], func(r result) float64 { return float64(r.p99) / 1e6 }), "ms"))
 	}
 }

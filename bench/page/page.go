@@ -3,7 +3,9 @@ package page
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/millrace-go/millrace/bench/report"
@@ -202,6 +204,22 @@ func misses(b *bytes.Buffer, s report.Section) {
 	}
 }
 
+// at is where on its axis a figure stands: a count, or nothing.
+func at(n report.Number) string {
+	if n == 0 || float64(n) != math.Trunc(float64(n)) || n >= 100 {
+		return cell(n)
+	}
+	return strconv.Itoa(int(n))
+}
+
+// cell is a number of which 0 says that it was not measured.
+func cell(n report.Number) string {
+	if n == 0 {
+		return "–"
+	}
+	return number(n, "")
+}
+
 // figures are the numbers behind the plots.
 func figures(b *bytes.Buffer, s report.Section) {
 	if len(s.Figures) == 0 {
@@ -209,13 +227,7 @@ func figures(b *bytes.Buffer, s report.Section) {
 	}
 	b.WriteString("<details><summary>The figures</summary>\n\n| plot | who | at | median | least | most | rounds | CPU µs each | engine's CPU µs each |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, f := range s.Figures {
-		cell := func(n report.Number) string {
-			if n == 0 {
-				return "–"
-			}
-			return number(n, "")
-		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %d | %s | %s |\n", f.Chart, f.Name, cell(f.X), number(f.Median, f.Unit), number(f.Min, ""), number(f.Max, ""), len(f.Rounds), cell(f.CPU), cell(f.EngineCPU))
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %d | %s | %s |\n", f.Chart, f.Name, at(f.X), number(f.Median, f.Unit), number(f.Min, ""), number(f.Max, ""), len(f.Rounds), cell(f.CPU), cell(f.EngineCPU))
 	}
 	b.WriteString("\n</details>\n\n")
 }

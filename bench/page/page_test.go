@@ -91,6 +91,15 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// A count is written as one; what is not known is a dash.
+func TestAt(t *testing.T) {
+	for x, want := range map[report.Number]string{0: "–", 1: "1", 16: "16", 1024: "1,024", 2.5: "2.50"} {
+		if got := at(x); got != want {
+			t.Errorf("%v is %q, want %q", float64(x), got, want)
+		}
+	}
+}
+
 func TestMisses(t *testing.T) {
 	text := string(made(t, example()).Text)
 	for _, want := range []string{
