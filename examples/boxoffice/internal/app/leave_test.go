@@ -19,7 +19,7 @@ func TestLeave(t *testing.T) {
 	const lasts = 5 * time.Second
 	p := start(t, "--data-dir", t.TempDir(), "--leave-seconds", "5")
 	p.ready()
-	get := func(client *http.Client, path string) *http.Response {
+	get := func(client *http.Client, path string) (status int, closes bool) {
 		t.Helper()
 		res, err := client.Get(p.app.URL() + path)
 		if err != nil {
@@ -27,7 +27,7 @@ func TestLeave(t *testing.T) {
 		}
 		_, _ = io.Copy(io.Discard, res.Body) // the status is what is looked at
 		_ = res.Body.Close()
-		return res
+		return res.StatusCode, res.Close
 	}
 	dials := 0
 	kept := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -35,22 +35,25 @@ func TestLeave(t *testing.T) {
 		return new(net.Dialer).DialContext(ctx, network, addr)
 	}}}
 	defer kept.CloseIdleConnections()
-	if res := get(kept, "/healthz"); res.Close {
+	if _, closes := get(kept, "/healthz"); closes {
 		t.Error("a connection is closed while nobody wants the process to end")
 	}
 	asked := time.Now()
 	ended := make(chan error, 1)
 	go func() { ended <- p.stop() }()
-	boxtest.WaitFor(t, "to be turned away", func() bool { return get(p.http, "/readyz").StatusCode == http.StatusServiceUnavailable }, func() string { return "" })
+	boxtest.WaitFor(t, "to be turned away", func() bool {
+		status, _ := get(p.http, "/readyz")
+		return status == http.StatusServiceUnavailable
+	})
 	for range 2 {
-		if res := get(kept, "/api/shows"); res.StatusCode != http.StatusOK || !res.Close {
-			t.Errorf("%d, closes %v", res.StatusCode, res.Close)
+		if status, closes := get(kept, "/api/shows"); status != http.StatusOK || !closes {
+			t.Errorf("%d, closes %v", status, closes)
 		}
 	}
 	if dials != 2 {
 		t.Errorf("%d connections, want the one from before, and another", dials)
 	}
-	if get(p.http, "/healthz").StatusCode != http.StatusOK {
+	if status, _ := get(p.http, "/healthz"); status != http.StatusOK {
 		t.Error("the process is not alive, though it serves")
 	}
 	if err := <-ended; err != nil {
