@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"testing"
 )
 
@@ -13,13 +14,22 @@ var runbooks = []string{
 	"limiter-over-the-limit", "lag-grows", "breaker-open", "updates-fail", "slow-processing",
 }
 
-func read(t *testing.T) *Tree {
+// readOnce reads the whole tree, which takes the race detector seconds.
+var readOnce = sync.OnceValues(func() (*Tree, error) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return nil, err
+	}
+	return Read(root)
+})
+
+func read(t *testing.T) Tree {
 	t.Helper()
-	tree, err := Read(rootOf(t))
+	tree, err := readOnce()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tree
+	return *tree
 }
 
 // TestDocumentation applies every check that reads to every page.
