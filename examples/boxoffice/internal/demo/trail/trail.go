@@ -101,5 +101,9 @@ func told(root *traces.Node, kept int) string {
 		}
 	}
 	walk(root)
-	return fmt.Sprintf("%d spans by %d kinds of processes in %.1f ms; %d spans kept in all", n, len(by), float64(last.Sub(root.Start))/float64(time.Millisecond), kept)
+	kinds := "one kind of process"
+	if len(by) > 1 {
+		kinds = fmt.Sprintf("%d kinds of processes", len(by))
+	}
+	return fmt.Sprintf("%d spans by %s in %.1f ms; %d spans kept in all", n, kinds, float64(last.Sub(root.Start))/float64(time.Millisecond), kept)
 }

@@ -106,7 +106,7 @@ func started(t *testing.T) *Trail {
 func TestTrail(t *testing.T) {
 	trail := started(t)
 	check, tree := trail.Follow(t.Context(), startOffice(t, &office{busy: 1}, trail), "run", 30*time.Second)
-	if !check.OK || check.Name != Check || !strings.HasPrefix(check.Detail, "5 spans by 1 kinds of processes in ") {
+	if !check.OK || check.Name != Check || !strings.HasPrefix(check.Detail, "5 spans by one kind of process in ") {
 		t.Errorf("%+v", check)
 	}
 	lines := strings.Split(tree, "\n")
