@@ -24,16 +24,16 @@ type backend struct {
 	ready atomic.Bool
 }
 
-// look asks whether it is ready.
+// look asks whether it is ready. One that does not answer stays what it was: a port
+// that is closed is found out by whoever wants a connection.
 func (b *backend) look(ctx context.Context, client *http.Client) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+b.addr+"/readyz", nil)
 	if err != nil {
 		return
 	}
-	res, err := client.Do(req)
-	b.ready.Store(err == nil && res.StatusCode == http.StatusOK)
-	if err == nil {
-		_ = res.Body.Close()
+	if res, err := client.Do(req); err == nil {
+		b.ready.Store(res.StatusCode == http.StatusOK)
+		_ = res.Body.Close() // the status is all of it
 	}
 }
 
