@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/tcpproxy"
+	"github.com/millrace-go/millrace/internal/tcpproxy/proxytest"
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -23,9 +23,7 @@ func TestProgramsResumeAfterCuts(t *testing.T) {
 			}), &stored{}
 			s.replay = table
 			d := openDoor(t, s)
-			network, err := tcpproxy.Start(d.server.Listener.Addr().String())
-			must(t, err)
-			t.Cleanup(func() { must(t, network.Close()) })
+			network := proxytest.Start(t, d.server.Listener.Addr().String())
 			w := p.start(t, "http://"+network.Addr())("/stream?tab=one", "notification", "chat", "evicted", "fallback", "ping")
 			w.opened()
 

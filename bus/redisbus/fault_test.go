@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/internal/tcpproxy"
+	"github.com/millrace-go/millrace/internal/tcpproxy/proxytest"
 )
 
 // traffic publishes numbered messages of several keys without an end, each until
@@ -178,11 +178,7 @@ func TestServerKilled(t *testing.T) {
 
 func TestConnectionsCut(t *testing.T) {
 	p := single(t)
-	way, err := tcpproxy.Start(p.host())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer way.Close()
+	way := proxytest.Start(t, p.host())
 	url := strings.Replace(p.url, p.host(), way.Addr(), 1)
 	from, to := open(t, redisbus.Config{}, url), open(t, redisbus.Config{}, url)
 	x := startTraffic(t, from, to, 4)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/tcpproxy"
+	"github.com/millrace-go/millrace/internal/tcpproxy/proxytest"
 )
 
 // rounds is how often each fault strikes.
@@ -54,15 +55,7 @@ func behind(t *testing.T, tr transport) (*flow, *tcpproxy.Proxy) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := tcpproxy.Start(u.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	p := proxytest.Start(t, u.Host)
 	if tr.name == "kafka" {
 		return start(t, tr.database(t), opener(func(context.Context, string, string) (string, string) { return "tcp", p.Addr() }), raw), p
 	}

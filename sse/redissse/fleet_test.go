@@ -15,6 +15,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/tcpproxy"
+	"github.com/millrace-go/millrace/internal/tcpproxy/proxytest"
 )
 
 const (
@@ -62,15 +63,7 @@ func (f *fleet) at(i int) (string, *remote) {
 // is over. In the end nothing is left.
 func TestFleet(t *testing.T) {
 	server := redistest.StartServer(t)
-	network, err := tcpproxy.Start(server.Address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := network.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	network := proxytest.Start(t, server.Address)
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &fleet{t: t, ledger: keepLedger(t, server.Address), visits: map[string]*visit{}, ctx: ctx, web: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
 	for range 2 {

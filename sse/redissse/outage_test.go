@@ -11,7 +11,7 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/internal/tcpproxy"
+	"github.com/millrace-go/millrace/internal/tcpproxy/proxytest"
 	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/redissse"
 )
@@ -63,15 +63,7 @@ func TestReconnects(t *testing.T) {
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)
-	proxy, err := tcpproxy.Start(s.Address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := proxy.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	proxy := proxytest.Start(t, s.Address)
 	u := url.URL{Scheme: "redis", Host: proxy.Addr()}
 	h := listen(t, newBroker(t, open(t, u.String()), redissse.BrokerConfig{Silence: 200 * time.Millisecond}))
 	b := newBroker(t, open(t, s.URL()), redissse.BrokerConfig{})
