@@ -2,7 +2,6 @@ package app
 
 import (
 	"bytes"
-	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -19,6 +18,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/tcpproxy"
+	"github.com/millrace-go/millrace/internal/tcpproxy/proxytest"
 )
 
 var update = flag.Bool("update", false, "write testdata/series.txt anew")
@@ -194,15 +194,7 @@ func TestFiguresWhileServersHang(t *testing.T) {
 		if err != nil {
 			t.Fatal("the URL of a server is malformed")
 		}
-		proxy, err := tcpproxy.Start(u.Host)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := proxy.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		proxy := proxytest.Start(t, u.Host)
 		hanging = append(hanging, proxy)
 		u.Host = proxy.Addr()
 		return u.String()
@@ -210,27 +202,31 @@ func TestFiguresWhileServersHang(t *testing.T) {
 	p := start(t, "--data-dir", t.TempDir(), "--db-url", through(servicetest.PostgresURL(t)),
 		"--redis-url", through(servicetest.Redis(t)), "--redis-prefix", t.Name()+":")
 	p.ready()
-	p.text("/metrics")
+	impatient := &http.Client{Transport: p.http.Transport, Timeout: 5 * time.Second}
+	scrape := func(when string) {
+		t.Helper()
+		res, err := impatient.Get(p.app.URL() + "/metrics")
+		if err != nil {
+			t.Fatalf("%s: %v", when, err)
+		}
+		if text := readAll(t, res); res.StatusCode != http.StatusOK || !strings.Contains(text, "outbox_backlog") {
+			t.Fatalf("%s: %s: %.200s", when, res.Status, text)
+		}
+	}
 	for _, proxy := range hanging {
 		proxy.Stall(true)
 		defer proxy.Stall(false)
 	}
-	// Longer than the loops that read for it take until their calls hang.
-	for began := time.Now(); time.Since(began) < 3*time.Second; time.Sleep(100 * time.Millisecond) {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.app.URL()+"/metrics", nil)
+	scrape("when they begin to hang")
+	// That takes longer than any loop that reads for the figures waits between reads.
+	boxtest.WaitFor(t, "the process to know that its database hangs", func() bool {
+		res, err := impatient.Get(p.app.URL() + "/readyz")
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := p.http.Do(req)
-		if err != nil {
-			t.Fatalf("after %v: %v", time.Since(began), err)
-		}
-		if text := readAll(t, res); res.StatusCode != http.StatusOK || !strings.Contains(text, "outbox_backlog") {
-			t.Fatalf("after %v: %s: %.200s", time.Since(began), res.Status, text)
-		}
-		cancel()
-	}
+		return strings.Contains(readAll(t, res), "the database does not answer")
+	})
+	scrape("while they hang")
 }
 
 // Calls of Redis are measured.

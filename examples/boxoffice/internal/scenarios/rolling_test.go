@@ -63,12 +63,14 @@ func balance(t *testing.T, o *office) *balancer {
 	client := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	for _, api := range b.apis {
 		lookers.Go(func() {
-			for tick := time.NewTicker(looked); ctx.Err() == nil; {
+			tick := time.NewTicker(looked)
+			defer tick.Stop()
+			for {
 				select {
 				case <-tick.C:
 					api.look(ctx, client)
 				case <-ctx.Done():
-					tick.Stop()
+					return
 				}
 			}
 		})
