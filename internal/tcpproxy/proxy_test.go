@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/tcpproxy"
+	"github.com/millrace-go/millrace/internal/tcpproxy/proxytest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -44,16 +45,7 @@ func echo(t *testing.T) string {
 
 func start(t *testing.T) *tcpproxy.Proxy {
 	t.Helper()
-	p, err := tcpproxy.Start(echo(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return p
+	return proxytest.Start(t, echo(t))
 }
 
 func dial(t *testing.T, p *tcpproxy.Proxy) net.Conn {
