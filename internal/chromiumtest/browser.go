@@ -1,4 +1,5 @@
-// Package chromiumtest starts the Chromium that browser tests look at pages with.
+// Package chromiumtest starts the Chromium that browser tests look at pages with,
+// and keeps what its tabs complain about.
 package chromiumtest
 
 import (

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +14,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"github.com/millrace-go/millrace/internal/chromiumtest"
 )
 
 // patience is how long a page may take to reach a state. It is generous: the
@@ -38,34 +39,22 @@ type tab struct {
 	*testing.T
 	ctx  context.Context
 	base string
-
-	heard      sync.WaitGroup // the reader of the console
-	mu         sync.Mutex
-	complaints []string
+	*chromiumtest.Console
 }
 
 func open(t *testing.T, base string, d device) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(chromium.Context(t), chromedp.WithNewBrowserContext())
-	tb := &tab{T: t, ctx: ctx, base: base}
+	tb := &tab{T: t, ctx: ctx, base: base, Console: chromiumtest.Listen(ctx)}
+	tb.Expect("Failed to load resource") // that an answer is an error belongs to the tests
 	t.Cleanup(func() {
 		if t.Failed() {
 			tb.shot("failed-" + strings.ReplaceAll(t.Name(), "/", "-"))
 		}
 		_ = chromedp.Cancel(ctx) // a tab that is gone already is as good
 		cancel()
-		tb.heard.Wait()
-		for _, complaint := range tb.complaints {
+		for _, complaint := range tb.Complaints() {
 			t.Errorf("the browser complained: %s", complaint)
-		}
-	})
-	console := chromedp.Console(ctx)
-	tb.heard.Go(func() {
-		for message, err := range console {
-			if err != nil {
-				return // the tab is closed
-			}
-			tb.listen(message)
 		}
 	})
 	if d.lang == "" {
@@ -103,18 +92,6 @@ func set[P, R any](tb *tab, command cdp.Command[P, R], params P) {
 	if _, err := chromedp.Call(tb.ctx, command, params); err != nil {
 		tb.Fatal(err)
 	}
-}
-
-// listen keeps exceptions and errors, which is also how a browser reports what
-// the content security policy has stopped. That an answer is an error belongs to
-// the tests.
-func (tb *tab) listen(m chromedp.ConsoleMessage) {
-	if m.Type != chromedp.ConsoleError && m.Type != chromedp.ConsoleException || strings.Contains(m.Text, "Failed to load resource") {
-		return
-	}
-	tb.mu.Lock()
-	defer tb.mu.Unlock()
-	tb.complaints = append(tb.complaints, fmt.Sprintf("%s (%s)", m.Text, m.URL))
 }
 
 // eval returns a JavaScript expression's value. It runs outside of the page's

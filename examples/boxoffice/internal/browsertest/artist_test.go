@@ -24,7 +24,7 @@ func (tb *tab) hide(hidden bool) {
 func TestPagesArtist(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), desktop())
-	tb.expect("500")
+	tb.Expect("status of 500")
 	f.artistIs("42", "NOT_FOUND", true, nil)
 	tb.visit("/")
 	tb.tabTo("nav a[href='/artists']")

@@ -60,7 +60,7 @@ func TestPagesChat(t *testing.T) {
 	mina.until("(e => e.scrollHeight - e.scrollTop - e.clientHeight < 2)(document.querySelector('#chat-log')) && !(" + visible("#chat-newest") + ")")
 
 	// What is refused is not lost.
-	mina.expect("status of 400")
+	mina.Expect("status of 400")
 	f.mu.Lock()
 	f.chat.refuses = "Too fast"
 	f.mu.Unlock()
@@ -74,7 +74,7 @@ func TestPagesChat(t *testing.T) {
 func TestPagesChatResumes(t *testing.T) {
 	f := startFake(t)
 	tb := chatting(t, f, desktop(), "mina")
-	tb.expect("WebSocket", "503")
+	tb.Expect("WebSocket", "status of 503")
 	f.say("show-1", "jun", "one")
 	tb.until(said + " === 'one'")
 
@@ -124,7 +124,7 @@ func TestPagesChatAlerts(t *testing.T) {
 	tb.click(".toast a")
 	tb.at("/shows/show-1")
 	tb.until(said + " === 'before|are you there?|my own words from another device|<i>hello?</i>' && !(" + visible("#chat-unread") + ") && document.querySelectorAll('.toast').length === 0")
-	tb.expect("404") // this one has no vote
+	tb.Expect("status of 404") // this one has no vote
 	tb.visit("/shows/show-2")
 	tb.until(streaming)
 	if eval[bool](tb, "document.querySelector('#chat-unread').checkVisibility()") {

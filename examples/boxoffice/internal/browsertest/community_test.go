@@ -29,7 +29,7 @@ func TestPagesLike(t *testing.T) {
 	tb.press(kb.Escape)
 	tb.click("#like")
 	tb.until(pressed + " === 'false' && " + tally("likeCount") + " === '0'")
-	tb.expect("409")
+	tb.Expect("status of 409")
 	f.mu.Lock()
 	f.social.refuses = "Not now"
 	f.mu.Unlock()
@@ -87,7 +87,7 @@ func TestPagesComments(t *testing.T) {
 	tb.until("document.querySelector('.comment .said').textContent.startsWith('Row F') && document.activeElement.id === 'comments-title'")
 	tb.until(tally("commentCount") + " === '28'")
 
-	tb.expect("status of 400")
+	tb.Expect("status of 400")
 	f.mu.Lock()
 	f.social.refuses = "Too long"
 	f.mu.Unlock()
@@ -120,7 +120,7 @@ func TestPagesVote(t *testing.T) {
 	if chosen := eval[string](tb, "document.querySelector('#vote-options input:checked').value"); chosen != "The Last Drum" {
 		t.Errorf("one's own choice was %q", chosen)
 	}
-	tb.expect("404")
+	tb.Expect("status of 404")
 	tb.visit("/shows/show-2")
 	tb.until(streaming)
 	if eval[bool](tb, "document.querySelector('#vote').checkVisibility()") {

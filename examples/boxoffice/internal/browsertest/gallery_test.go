@@ -39,7 +39,7 @@ func each(t *testing.T, look func(t *testing.T, d device, name string)) {
 func gallery(t *testing.T, d device, name string) {
 	f := startFake(t)
 	tb := open(t, f.url(), d)
-	tb.expect("404", "503", "409")
+	tb.Expect("status of 404", "status of 503", "status of 409")
 	n := 0
 	take := func(what string) {
 		t.Helper()

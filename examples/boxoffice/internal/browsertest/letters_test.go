@@ -22,7 +22,7 @@ func TestPagesDeadLetters(t *testing.T) {
 	f.letters = buried(23)
 	f.ops = func(n int) (any, any) { return opsWith(n, f.letters.report()), invariantsAnswer(true, true) }
 	tb := open(t, f.url(), desktop())
-	tb.expect("422")
+	tb.Expect("status of 422")
 	asked := func() []string {
 		f.mu.Lock()
 		defer f.mu.Unlock()

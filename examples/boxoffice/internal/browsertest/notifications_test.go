@@ -183,7 +183,7 @@ func TestPagesEvicted(t *testing.T) {
 func TestPagesEvictedWhileAway(t *testing.T) {
 	f := startFake(t)
 	tb := signedIn(t, f, desktop(), "mina", "/")
-	tb.expect("ERR_", "status of 401")
+	tb.Expect("ERR_", "status of 401")
 	f.streams.set("gone")
 	f.server.CloseClientConnections()
 	tb.until("document.querySelector('#bell').dataset.live === 'evicted'")
@@ -198,7 +198,7 @@ func TestPagesWithoutStreams(t *testing.T) {
 	f := startFake(t)
 	f.streams.set("fallback")
 	tb := open(t, f.url(), phone())
-	tb.expect("401", "ERR_")
+	tb.Expect("status of 401", "ERR_")
 	tb.signIn("mina")
 	tb.visit("/")
 	tb.until("document.querySelector('#bell').dataset.live === 'fallback'")
@@ -243,7 +243,7 @@ func TestPagesHiddenTab(t *testing.T) {
 func TestPagesResume(t *testing.T) {
 	f := startFake(t)
 	tb := signedIn(t, f, desktop(), "mina", "/")
-	tb.expect("ERR_")
+	tb.Expect("ERR_")
 	f.notify("mina", "FOLLOW", "jun follows you now", "mina")
 	tb.until("document.querySelectorAll('.toast').length === 1")
 	tb.visit("/artists")

@@ -13,7 +13,7 @@ import (
 func TestOfficeBooks(t *testing.T) {
 	o := startOffice(t)
 	tb := open(t, o.url(), desktop())
-	tb.expect("401") // who comes to the waiting room without a name
+	tb.Expect("status of 401") // who comes to the waiting room without a name
 	tb.visit("/")
 	tb.until("document.querySelectorAll('.show').length === 5")
 	tb.click("a[href='/shows/show-1']")
@@ -106,7 +106,7 @@ func TestOfficeLanguage(t *testing.T) {
 	d := phone()
 	d.lang = "en-GB"
 	tb := open(t, o.url(), d)
-	tb.expect("409")
+	tb.Expect("status of 409")
 	tb.visit("/shows/show-5")
 	if lang := eval[string](tb, "document.documentElement.lang"); lang != "en" {
 		t.Errorf("a browser that wants British English gets %q", lang)
@@ -146,7 +146,7 @@ func TestOfficeLanguage(t *testing.T) {
 func TestOfficeSurvivesKill(t *testing.T) {
 	o := startOffice(t)
 	tb := open(t, o.url(), desktop())
-	tb.expect("ERR_")
+	tb.Expect("ERR_")
 	tb.signIn("mina")
 	tb.worker()
 	tb.book("show-1", 2)

@@ -17,7 +17,7 @@ import (
 func TestPagesTakenSeat(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), desktop())
-	tb.expect("409")
+	tb.Expect("status of 409")
 	tb.signIn("mina")
 	tb.visit("/queue?event=show-2")
 	tb.at("/events/")
@@ -150,7 +150,7 @@ func TestPagesPlaceEnds(t *testing.T) {
 func TestPagesPlaceRenewed(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), desktop())
-	tb.expect("403")
+	tb.Expect("status of 403")
 	tb.signIn("mina")
 	tb.visit("/queue/show-1")
 	tb.at("/events/show-1")
@@ -217,7 +217,7 @@ func TestPagesLatePayment(t *testing.T) {
 func TestPagesSignInAgain(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), desktop())
-	tb.expect("401")
+	tb.Expect("status of 401")
 	tb.signIn("mina")
 	tb.book("show-1", 1)
 	key := eval[string](tb, "JSON.parse(Object.entries(sessionStorage).find(([k]) => k.startsWith('boxoffice.checkout.'))[1]).paymentKey")
@@ -278,7 +278,7 @@ func TestPagesTheme(t *testing.T) {
 func TestPagesOps(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), desktop())
-	tb.expect("401")
+	tb.Expect("status of 401")
 	tb.visit("/ops")
 	tb.until("document.activeElement.id === 'token'")
 	tb.fill("#token", "guess")

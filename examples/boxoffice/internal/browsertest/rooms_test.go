@@ -65,7 +65,7 @@ func (tb *tab) looked(f *fake, n int) {
 // pause, the gate, and everybody out.
 func TestPagesRooms(t *testing.T) {
 	f, tb := withRooms(t, desktop())
-	tb.expect("503")
+	tb.Expect("status of 503")
 	openRooms := eval[string](tb, "[...document.querySelectorAll('.room[open]')].map(e => e.dataset.event).join()")
 	if openRooms != "show-1,show-2,show-3" {
 		t.Errorf("the rooms %s are open, want those where somebody is", openRooms)
@@ -155,7 +155,7 @@ func TestPagesRooms(t *testing.T) {
 // and no look from before a change undoes it on the page.
 func TestPagesRoomsAway(t *testing.T) {
 	f, tb := withRooms(t, desktop())
-	tb.expect("503")
+	tb.Expect("status of 503")
 	pause := inRoom("show-1", "pause")
 	// What the next reports have was seen before the pause.
 	f.mu.Lock()

@@ -13,7 +13,7 @@ import (
 func TestPagesPaymentSurvivesSilence(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), desktop())
-	tb.expect("ERR_")
+	tb.Expect("ERR_")
 	tb.signIn("mina")
 	tb.book("show-1", 2)
 	f.lose(true)
@@ -45,7 +45,7 @@ func TestPagesPaymentSurvivesSilence(t *testing.T) {
 func TestPagesReloadRepeatsPayment(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), desktop())
-	tb.expect("ERR_")
+	tb.Expect("ERR_")
 	tb.signIn("mina")
 	tb.book("show-1", 1)
 	f.lose(true)
@@ -65,7 +65,7 @@ func TestPagesReloadRepeatsPayment(t *testing.T) {
 func TestPagesWaitForServer(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), phone())
-	tb.expect("ERR_")
+	tb.Expect("ERR_")
 	tb.visit("/?lang=ko")
 	tb.worker()
 	tb.visit("/shows/show-1")
@@ -86,7 +86,7 @@ func TestPagesWaitForServer(t *testing.T) {
 func TestPagesHoldLost(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), desktop())
-	tb.expect("ERR_")
+	tb.Expect("ERR_")
 	tb.signIn("mina")
 	tb.visit("/queue?event=show-2")
 	tb.at("/events/")
@@ -109,7 +109,7 @@ func TestPagesUnavailable(t *testing.T) {
 	f := startFake(t)
 	f.broken = errors.New("away")
 	tb := open(t, f.url(), phone())
-	tb.expect("503")
+	tb.Expect("status of 503")
 	tb.visit("/")
 	tb.until("document.querySelector('[data-status=\"503\"]')")
 	f.mu.Lock()

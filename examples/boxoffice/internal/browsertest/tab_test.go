@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +11,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+
+	"github.com/millrace-go/millrace/internal/chromiumtest"
 )
 
 // device is what somebody looks at a page with.
@@ -33,11 +34,7 @@ type tab struct {
 	ctx    context.Context
 	base   string
 	device device
-
-	heard      sync.WaitGroup // the reader of the console
-	mu         sync.Mutex
-	complaints []string
-	expected   []string // parts of complaints that are no fault
+	*chromiumtest.Console
 }
 
 func open(t *testing.T, base string, d device) *tab {
@@ -58,26 +55,15 @@ func (tb *tab) another(path string) *tab {
 func begin(tb *tab, cancel func()) *tab {
 	t, ctx, d := tb.T, tb.ctx, tb.device
 	t.Helper()
+	tb.Console = chromiumtest.Listen(ctx)
 	t.Cleanup(func() {
 		if t.Failed() {
 			tb.picture("failed-"+strings.ReplaceAll(t.Name(), "/", "-"), false)
 		}
 		_ = chromedp.Cancel(ctx) // a tab that is gone already is as good
 		cancel()
-		tb.heard.Wait()
-		tb.mu.Lock()
-		defer tb.mu.Unlock()
-		for _, complaint := range tb.complaints {
+		for _, complaint := range tb.Complaints() {
 			t.Errorf("the browser complained: %s", complaint)
-		}
-	})
-	console := chromedp.Console(ctx)
-	tb.heard.Go(func() {
-		for message, err := range console {
-			if err != nil {
-				return // the tab is closed
-			}
-			tb.listen(message)
 		}
 	})
 	scheme := "light"
@@ -102,31 +88,6 @@ func set[P, R any](tb *tab, command cdp.Command[P, R], params P) {
 	if _, err := chromedp.Call(tb.ctx, command, params); err != nil {
 		tb.Fatal(err)
 	}
-}
-
-// listen keeps exceptions and errors, which is also how a browser reports what
-// the content security policy has stopped.
-func (tb *tab) listen(m chromedp.ConsoleMessage) {
-	if m.Type != chromedp.ConsoleError && m.Type != chromedp.ConsoleException {
-		return
-	}
-	complaint := fmt.Sprintf("%s (%s)", m.Text, m.URL)
-	tb.mu.Lock()
-	defer tb.mu.Unlock()
-	for _, part := range tb.expected {
-		if strings.Contains(complaint, part) {
-			return
-		}
-	}
-	tb.complaints = append(tb.complaints, complaint)
-}
-
-// expect names a part of complaints that belong to the test: a browser reports
-// each refused connection and each 4xx answer as an error.
-func (tb *tab) expect(parts ...string) {
-	tb.mu.Lock()
-	defer tb.mu.Unlock()
-	tb.expected = append(tb.expected, parts...)
 }
 
 func (tb *tab) run(actions ...chromedp.Action[chromedp.Void]) {
