@@ -41,7 +41,7 @@ type fake struct {
 	stale        int               // how many holds are refused because of the entry token
 	broken       error             // what the site's backend answers
 	cancels      int               // requests to cancel a reservation
-	loseAnswers  bool              // what is posted takes effect and its answer is lost
+	losing       string            // the path of posts that take effect and whose answers are lost
 	hold         time.Duration
 	ops          func(n int) (any, any) // answers of the admin routes for the nth look
 	looks        int
@@ -189,7 +189,7 @@ func (f *fake) routes(pages http.Handler) http.Handler {
 			}
 			f.mu.Lock()
 			code, body := fn(r, member)
-			lost := f.loseAnswers && r.Method == http.MethodPost
+			lost := r.Method == http.MethodPost && r.URL.Path == f.losing
 			f.mu.Unlock()
 			if lost {
 				panic(http.ErrAbortHandler)
@@ -240,12 +240,13 @@ func (f *fake) routes(pages http.Handler) http.Handler {
 	return mux
 }
 
-// lose has what is posted take effect and every answer to it get lost, as when
-// the connection breaks, or the process dies after its commit.
-func (f *fake) lose(answers bool) {
+// lose has what is posted to a path take effect and every answer to it get lost,
+// as when the connection breaks, or the process dies after its commit. An empty
+// path ends that.
+func (f *fake) lose(path string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.loseAnswers = answers
+	f.losing = path
 }
 
 // take has somebody else buy a seat.
