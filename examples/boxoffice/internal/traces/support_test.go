@@ -9,11 +9,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// exporterFunc is an exporter that does nothing but fail, or not.
-type exporterFunc func() error
+// exporterFunc is an exporter that does nothing but fail or wait, or not.
+type exporterFunc func(context.Context) error
 
-func (f exporterFunc) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return f() }
-func (exporterFunc) Shutdown(context.Context) error                               { return nil }
+func (f exporterFunc) ExportSpans(ctx context.Context, _ []sdktrace.ReadOnlySpan) error {
+	return f(ctx)
+}
+func (exporterFunc) Shutdown(context.Context) error { return nil }
 
 func otelFail(s trace.Span) {
 	s.SetStatus(codes.Error, "")

@@ -42,6 +42,7 @@ const maxLinks = 1000
 // Traces makes spans and sends them to a collector. A nil Traces makes none.
 type Traces struct {
 	provider *sdktrace.TracerProvider
+	exports  *exports
 	timeout  time.Duration
 	log      *slog.Logger
 }
@@ -86,15 +87,17 @@ func open(exporter sdktrace.SpanExporter, ratio float64, cfg Config) *Traces {
 	}
 	limits := sdktrace.NewSpanLimits()
 	limits.LinkCountLimit, limits.EventCountLimit = maxLinks, maxLinks
+	to := &exports{SpanExporter: exporter, log: cfg.Logger}
+	to.wanted, to.end = context.WithCancel(context.Background())
 	return &Traces{
 		provider: sdktrace.NewTracerProvider(
 			sdktrace.WithResource(resource.NewSchemaless(about...)),
 			sdktrace.WithSampler(Sampler(ratio)),
 			sdktrace.WithRawSpanLimits(limits),
-			sdktrace.WithBatcher(&teller{SpanExporter: exporter, log: cfg.Logger},
+			sdktrace.WithBatcher(to,
 				sdktrace.WithBatchTimeout(cfg.Delay), sdktrace.WithExportTimeout(cfg.Timeout), sdktrace.WithMaxQueueSize(maxQueue)),
 		),
-		timeout: cfg.Timeout, log: cfg.Logger,
+		exports: to, timeout: cfg.Timeout, log: cfg.Logger,
 	}
 }
 
@@ -114,28 +117,39 @@ func (t *Traces) Close() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), t.timeout)
 	defer cancel()
+	defer t.exports.end()
 	if err := t.provider.Shutdown(ctx); err != nil {
 		t.log.Warn("the last spans were not sent", "error", err)
 	}
 }
 
-// teller says once that spans cannot be sent, and once that they are again. Errors
-// end here: the SDK would print each of them.
-type teller struct {
+// exports says once that spans cannot be sent, and once that they are again. Errors
+// end here: the SDK would print each of them. The SDK would also go on with what is
+// in its queue after Close has given up, for as long as a collector that hangs lets
+// each batch wait; with end the rest is dropped at once.
+type exports struct {
 	sdktrace.SpanExporter
-	log  *slog.Logger
-	away bool // used by the one goroutine that exports
+	log    *slog.Logger
+	away   bool // used by the one goroutine that exports
+	wanted context.Context
+	end    context.CancelFunc
 }
 
 // ExportSpans implements [sdktrace.SpanExporter].
-func (t *teller) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	err := t.SpanExporter.ExportSpans(ctx, spans)
-	switch {
-	case err != nil && !t.away:
-		t.log.Warn("spans cannot be sent and are dropped", "error", err)
-	case err == nil && t.away:
-		t.log.Info("spans are sent again")
+func (e *exports) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	if e.wanted.Err() != nil {
+		return nil // Close has said so
 	}
-	t.away = err != nil
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(e.wanted, cancel)()
+	err := e.SpanExporter.ExportSpans(ctx, spans)
+	switch {
+	case err != nil && !e.away:
+		e.log.Warn("spans cannot be sent and are dropped", "error", err)
+	case err == nil && e.away:
+		e.log.Info("spans are sent again")
+	}
+	e.away = err != nil
 	return nil
 }

@@ -2,13 +2,16 @@ package traces
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -163,17 +166,43 @@ func TestCollectorThatHangs(t *testing.T) {
 	}
 }
 
-func TestTellerTellsOfTheReturn(t *testing.T) {
+// TestCloseLeavesNothingBehind has more batches wait than a collector that hangs
+// lets go in the time that is given to the end.
+func TestCloseLeavesNothingBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out logged
+		var batches atomic.Int32
+		const timeout = time.Second
+		traces := open(exporterFunc(func(ctx context.Context) error {
+			batches.Add(1)
+			<-ctx.Done()
+			return ctx.Err()
+		}), 1, Config{Service: "boxoffice", Timeout: timeout, Delay: time.Millisecond, Logger: out.logger()})
+		manySpans(t, traces, maxQueue)
+		began := time.Now()
+		traces.Close()
+		synctest.Wait()
+		if took := time.Since(began); took != timeout || batches.Load() == 0 || batches.Load() > 2 || !strings.Contains(out.String(), "the last spans were not sent") {
+			t.Errorf("ended after %s and %d batches: %s", took, batches.Load(), out.String())
+		}
+		time.Sleep(time.Hour) // of the bubble: whoever would go on has gone on by now
+		if n := batches.Load(); n > 2 {
+			t.Errorf("%d batches were tried, want none after the end", n)
+		}
+	})
+}
+
+func TestExportsTellOfTheReturn(t *testing.T) {
 	var out logged
 	away := true
-	tell := &teller{SpanExporter: exporterFunc(func() error {
+	to := &exports{SpanExporter: exporterFunc(func(context.Context) error {
 		if away {
 			return os.ErrDeadlineExceeded
 		}
 		return nil
-	}), log: out.logger()}
+	}), log: out.logger(), wanted: t.Context()}
 	for _, away = range []bool{true, true, false, false} {
-		if err := tell.ExportSpans(t.Context(), nil); err != nil {
+		if err := to.ExportSpans(t.Context(), nil); err != nil {
 			t.Error(err)
 		}
 	}
