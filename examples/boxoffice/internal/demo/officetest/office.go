@@ -29,7 +29,7 @@ const (
 	SecondPayment   Fault = "a repeated key makes a second payment"
 	LosePayment     Fault = "a payment is forgotten"
 	LoseTicket      Fault = "a confirmed reservation is forgotten"
-	TakeBack        Fault = "a confirmed reservation is cancelled later"
+	TakeBack        Fault = "confirmed reservations are cancelled later"
 	FreeTicket      Fault = "a reservation is confirmed without a charge"
 	DoubleCharge    Fault = "a payment is charged under two keys"
 	StuckHold       Fault = "an expired hold stays"
