@@ -33,6 +33,7 @@ type waiter[Q, A any] struct {
 	done    chan struct{}   // closed when answer and err are set
 	lead    chan struct{}   // closed when the waiter is to make the next call
 	batch   []*waiter[Q, A] // those it is to make it for, itself first; guarded by mu
+	gone    bool            // it waits no more; guarded by mu
 	answer  A
 	err     error
 }
@@ -94,8 +95,14 @@ func (c *Calls[Q, A]) take(n int) []*waiter[Q, A] {
 	return taken
 }
 
-// hand gives a call to the first of those it is for.
+// hand gives a call to the first of those it is for who are still there.
 func (c *Calls[Q, A]) hand(batch []*waiter[Q, A]) {
+	batch = slices.DeleteFunc(batch, func(w *waiter[Q, A]) bool { return w.gone })
+	if len(batch) == 0 {
+		c.flying--
+		c.launch()
+		return
+	}
 	batch[0].batch = batch
 	close(batch[0].lead)
 }
@@ -134,15 +141,13 @@ func (c *Calls[Q, A]) make(ctx context.Context, w *waiter[Q, A]) (A, error) {
 func (c *Calls[Q, A]) leave(w *waiter[Q, A]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch i := slices.Index(c.queue, w); {
-	case len(w.batch) > 1:
-		c.hand(w.batch[1:])
-	case len(w.batch) == 1:
-		c.flying--
-		c.launch()
-	case i >= 0:
+	w.gone = true
+	if i := slices.Index(c.queue, w); i >= 0 {
 		// Those who were taken share the array, so it is not shifted in place.
 		c.queue = slices.Concat(c.queue[:i], c.queue[i+1:])
+	}
+	if w.batch != nil {
+		c.hand(w.batch)
 	}
 }
 

@@ -102,6 +102,7 @@ func unchangedInABubble(t *testing.T) {
 			t.Fatalf("after two hours: %+v", v)
 		}
 		eventually(t, "it was checked", fresh)
+		eventually(t, "it was counted", func() bool { return w.mirror.Stats().Unchanged > 0 })
 		for _, c := range columns {
 			if now := w.row(t, c, "7"); now != before[c] {
 				t.Errorf("%s went from %s to %s, and nothing has changed", c, before[c], now)

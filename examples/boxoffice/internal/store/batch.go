@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -35,6 +34,7 @@ type unit struct {
 	ctx     context.Context
 	fn      writeFunc
 	turn    chan bool
+	part    *sqltx.Adoption // its own part of a shared transaction; nil when alone
 	err     error
 	crashed any
 }
@@ -110,31 +110,32 @@ func (b *batcher) run(batch []*unit) {
 	// The transaction belongs to all: it has nobody's deadline and nobody's values.
 	err := sqltx.Do(context.Background(), b.db, func(ctx context.Context, tx *sql.Tx) error {
 		for _, u := range batch {
-			if err := u.behindSavepoint(ctx, tx); err != nil {
+			if err := u.behindSavepoint(ctx, b.db, tx); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	if errors.Is(err, sqltx.ErrDoomed) {
-		// A nested transaction of one of them failed and took all along.
-		for _, u := range batch {
-			b.alone(u)
-		}
-		return
-	}
-	if err != nil {
-		for _, u := range batch {
-			if u.err == nil && u.crashed == nil {
-				u.err = err
-			}
+	for _, u := range batch {
+		switch {
+		case u.err != nil || u.crashed != nil:
+		case err != nil:
+			u.err = err
+		default:
+			u.told()
 		}
 	}
 }
 
+// told runs the hooks of a unit whose transaction has committed. A hook that
+// panics does so in its own writer.
+func (u *unit) told() {
+	defer func() { u.crashed = recover() }()
+	u.part.Committed()
+}
+
 // alone runs one unit in a transaction of its own.
 func (b *batcher) alone(u *unit) {
-	u.err, u.crashed = nil, nil
 	if u.err = u.ctx.Err(); u.err != nil {
 		return
 	}
@@ -142,19 +143,25 @@ func (b *batcher) alone(u *unit) {
 	u.err = sqltx.Do(u.ctx, b.db, u.fn)
 }
 
-// behindSavepoint runs one unit so that its failure undoes its own work only.
+// behindSavepoint runs one unit so that its failure undoes its own work only, and
+// drops its own hooks only.
 // The error it returns means that the transaction itself is broken.
-func (u *unit) behindSavepoint(ctx context.Context, tx *sql.Tx) error {
+func (u *unit) behindSavepoint(ctx context.Context, db *sql.DB, tx *sql.Tx) error {
 	if u.err = u.ctx.Err(); u.err != nil {
 		return nil
 	}
 	if _, err := tx.ExecContext(ctx, "SAVEPOINT writer"); err != nil {
 		return fmt.Errorf("store: begin: %w", err)
 	}
+	own, part := sqltx.Adopt(ctx, db, tx)
+	u.part = part
 	func() {
 		defer func() { u.crashed = recover() }()
-		u.err = u.fn(merged{ctx, u.ctx}, tx)
+		u.err = u.fn(merged{own, u.ctx}, tx)
 	}()
+	if err := part.End(); u.err == nil {
+		u.err = err
+	}
 	if u.err != nil || u.crashed != nil {
 		if _, err := tx.ExecContext(ctx, "ROLLBACK TO writer"); err != nil {
 			return fmt.Errorf("store: undo one writer: %w", err)

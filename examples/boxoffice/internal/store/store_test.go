@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -215,27 +216,83 @@ func TestFailingWriterIsAlone(t *testing.T) {
 	}
 }
 
-func TestDoomedBatchIsRunOneByOne(t *testing.T) {
+// A nested transaction that fails takes its own writer along, also when the writer
+// swallows the failure, and nobody else.
+func TestDoomedWriterIsAlone(t *testing.T) {
 	s, _ := open(t)
 	counter(t, s)
 	broken := errors.New("broken")
-	errs := together(t, s,
-		func() error { return s.Write(t.Context(), add(s, "a")) },
-		func() error {
+	nested := func(name string, swallow bool) func() error {
+		return func() error {
 			return s.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
-				if err := add(s, "b")(ctx, tx); err != nil {
+				if err := add(s, name)(ctx, tx); err != nil {
 					return err
 				}
-				return sqltx.Do(ctx, s.DB(), func(context.Context, *sql.Tx) error { return broken })
+				err := sqltx.Do(ctx, s.DB(), func(context.Context, *sql.Tx) error { return broken })
+				if swallow {
+					return nil
+				}
+				return err
 			})
-		},
-		func() error { return s.Write(t.Context(), add(s, "c")) },
-	)
-	if errs[0] != nil || !errors.Is(errs[1], broken) || errs[2] != nil {
+		}
+	}
+	ran := 0
+	sound := func(name string) func() error {
+		return func() error {
+			return s.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+				ran++
+				return add(s, name)(ctx, tx)
+			})
+		}
+	}
+	errs := together(t, s, sound("a"), nested("b", false), sound("c"), nested("d", true), sound("e"))
+	if errs[0] != nil || errs[2] != nil || errs[4] != nil || !errors.Is(errs[1], broken) || !errors.Is(errs[3], sqltx.ErrDoomed) || !errors.Is(errs[3], broken) {
 		t.Errorf("errors: %v", errs)
 	}
-	if n := count(t, s, `SELECT COUNT(*) FROM writers WHERE name IN ('a', 'c')`); n != 2 || count(t, s, `SELECT COUNT(*) FROM writers`) != 2 {
+	if n := count(t, s, `SELECT COUNT(*) FROM writers WHERE name IN ('a', 'c', 'e')`); n != 3 || count(t, s, `SELECT COUNT(*) FROM writers`) != 3 {
 		t.Error("the sound writers' work is missing, or the broken one's is there")
+	}
+	if ran != 3 {
+		t.Errorf("the sound writers ran %d times", ran)
+	}
+}
+
+// Hooks belong to their writer: they go with its failure, and when one panics the
+// others' run and nobody is left waiting.
+func TestHooksOfWritersThatShareACommit(t *testing.T) {
+	s, _ := open(t)
+	counter(t, s)
+	broken := errors.New("broken")
+	hooks := make(chan string, 10)
+	hooked := func(name string, hook func(), err error) func() error {
+		return func() (failed error) {
+			defer func() {
+				if p := recover(); p != nil {
+					failed = fmt.Errorf("panic: %v", p)
+				}
+			}()
+			return s.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+				sqltx.AfterCommit(ctx, hook)
+				sqltx.AfterCommit(ctx, func() { hooks <- name })
+				return errors.Join(add(s, name)(ctx, tx), err)
+			})
+		}
+	}
+	none := func() {}
+	errs := together(t, s, hooked("a", none, nil), hooked("b", none, broken), hooked("c", func() { panic("ouch") }, nil), hooked("d", none, nil))
+	if errs[0] != nil || !errors.Is(errs[1], broken) || errs[2] == nil || errs[2].Error() != "panic: ouch" || errs[3] != nil {
+		t.Errorf("errors: %v", errs)
+	}
+	close(hooks)
+	var got []string
+	for name := range hooks {
+		got = append(got, name)
+	}
+	if !slices.Equal(got, []string{"a", "c", "d"}) {
+		t.Errorf("hooks of %v ran, want those of a, c and d", got)
+	}
+	if n := count(t, s, `SELECT COUNT(*) FROM writers`); n != 3 {
+		t.Errorf("%d rows, want 3", n)
 	}
 }
 
