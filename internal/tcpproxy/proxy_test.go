@@ -135,7 +135,7 @@ func TestStall(t *testing.T) {
 	p := start(t)
 	c := dial(t, p)
 	p.Stall(true)
-	if err := c.SetDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := say(c, "hello"); err == nil {

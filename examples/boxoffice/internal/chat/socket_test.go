@@ -194,9 +194,7 @@ func TestAWriteHasADeadline(t *testing.T) {
 	box := boxtest.New(t)
 	h := openOn(t, box, box.Outbox, nil, chat.Config{WriteTimeout: 50 * time.Millisecond, Lifetime: 24 * time.Hour, Ping: time.Hour}, boxtest.NewPipes())
 	h.join("ann", "room-1")
-	stalled := h.dial("room-1", "stalled", 0)
-	h.next(stalled, "ready")
-	h.say("ann", "room-1", "x")
+	h.dial("room-1", "stalled", 0) // it does not read that it is in
 	boxtest.WaitFor(t, "the stalled one to be gone", func() bool { s := h.chat.Stats(); return s.Sockets == 0 && s.Slow == 1 })
 }
 

@@ -127,6 +127,7 @@ func openOn(t *testing.T, box *boxtest.Box, outbox chat.Appender, broker sse.Bro
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- h.chat.Run(ctx) }()
+	boxtest.WaitFor(t, "the chat to take sockets", h.chat.Open)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(h.serve))
 	h.url = "http://" + server.Listener.Addr().String()
 	if pipes != nil {

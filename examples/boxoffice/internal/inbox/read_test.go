@@ -222,7 +222,7 @@ func TestMuted(t *testing.T) {
 		muted("ann", m)
 	}
 	muted("bob", false)
-	o.run()
+	stop := o.run()
 	quiet := o.reserved("ann", 2)
 	loud := o.reserved("bob", 1)
 	if got := out.wait(t, 1); !slices.Equal(got, loud) {
@@ -242,6 +242,7 @@ func TestMuted(t *testing.T) {
 	if got := fmt.Sprint(out.mutes); got != "[ann false ann true ann true ann false]" {
 		t.Errorf("the streams heard %s", got)
 	}
+	stop() // a send is counted when it has returned
 	if s := o.inbox.Stats(); s.Dropped != 0 || s.Failed != 0 || s.Sent != 2 {
 		t.Errorf("%+v", s)
 	}

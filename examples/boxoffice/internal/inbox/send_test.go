@@ -69,7 +69,7 @@ func TestLiveSendsInTheOrderOfCommits(t *testing.T) {
 		return nil
 	}
 	o.inbox.SetSender(out)
-	o.run()
+	stop := o.run()
 	o.write(4, 5)
 	const all = 2*5 + 2*5*3
 	got := out.wait(t, all)
@@ -81,6 +81,7 @@ func TestLiveSendsInTheOrderOfCommits(t *testing.T) {
 			t.Errorf("%+v went to %s", e, out.to[i])
 		}
 	}
+	stop() // a send is counted when it has returned
 	if s := o.inbox.Stats(); s.Sent != all || s.Failed+s.Dropped != 0 {
 		t.Errorf("%+v", s)
 	}
@@ -97,7 +98,7 @@ func TestOneProcessSends(t *testing.T) {
 	}
 	both[0].follow("ann", 3)
 	stop := both[0].run()
-	both[1].run()
+	stopOther := both[1].run()
 	const all = 2*4*3 + 2*4
 	var writers sync.WaitGroup
 	for _, o := range both {
@@ -114,6 +115,7 @@ func TestOneProcessSends(t *testing.T) {
 	if got := out.wait(t, all+3)[all:]; !slices.Equal(got, more) {
 		t.Errorf("sent %v, want %v", got, more)
 	}
+	stopOther() // a send is counted when it has returned
 	if got := both[0].inbox.Stats().Sent + both[1].inbox.Stats().Sent; got != all+3 {
 		t.Errorf("%d sent", got)
 	}
@@ -243,10 +245,11 @@ func TestManyToSend(t *testing.T) {
 	}
 	out := &wire{}
 	o.inbox.SetSender(out)
-	o.run()
+	stop := o.run()
 	if got, want := out.wait(t, 2250), o.inOrder(); !slices.Equal(got, want) {
 		t.Errorf("%d were sent of %d, or in another order", len(got), len(want))
 	}
+	stop() // a send is counted when it has returned
 	if s := o.inbox.Stats(); s.Sent != 2250 || s.Dropped+s.Failed != 0 {
 		t.Errorf("%+v", s)
 	}

@@ -2,6 +2,7 @@ package limitproof
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -128,7 +129,11 @@ func stepClock(ctx context.Context, p *plot) (h happened, err error) {
 			return h, ctx.Err()
 		}
 		by := steps[i%len(steps)]
-		if err := p.redis.step(ctx, p.budget, by); err != nil {
+		err := p.redis.step(ctx, p.budget, by)
+		for errors.Is(err, errNoState) && boottime.Now() < p.during.to && until(ctx, boottime.Now()+20*time.Millisecond) {
+			err = p.redis.step(ctx, p.budget, by)
+		}
+		if err != nil {
 			return h, err
 		}
 		if by > 0 {

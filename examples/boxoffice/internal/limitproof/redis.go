@@ -36,7 +36,7 @@ func startServer(ctx context.Context, program, dir string, log io.Writer) (*serv
 		return nil, err
 	}
 	s := &server{program: program, addr: addr, dir: dir, log: log}
-	if s.client, err = redisdb.Open(s.url(), redisdb.Config{Timeout: time.Second}); err != nil {
+	if s.client, err = redisdb.Open(s.url(), redisdb.Config{Timeout: 10 * time.Second}); err != nil {
 		return nil, err
 	}
 	if err := s.start(ctx); err != nil {
@@ -80,13 +80,16 @@ func (s *server) start(ctx context.Context) error {
 	}
 }
 
+// errNoState is returned when no call has been made that a clock could be wrong for.
+var errNoState = errors.New("there is no state yet")
+
 // step sets the clock that the scripts of a budget read, as far as they can
 // tell: stored times go the other way.
 func (s *server) step(ctx context.Context, budget string, by time.Duration) error {
 	keys := []string{"{" + budget + "}:global", "{" + budget + "}:low_cap"}
 	n, err := s.client.Eval(ctx, shiftScript, keys, -by.Microseconds()).Int()
 	if err == nil && n == 0 {
-		err = errors.New("there is no state yet")
+		err = errNoState
 	}
 	if err != nil {
 		return fmt.Errorf("limitproof: step the clock by %v: %w", by, err)

@@ -106,6 +106,12 @@ func (b *bank) ledger(t *testing.T) payment.Ledger {
 // execute runs an executor until stop is called.
 func execute(t *testing.T, b *boxtest.Box, url string, change func(*payment.ExecutorConfig)) (x *payment.Executor, stop func()) {
 	t.Helper()
+	return executeWithin(t, b, url, timeout, change)
+}
+
+// executeWithin is execute with a timeout of its calls.
+func executeWithin(t *testing.T, b *boxtest.Box, url string, timeout time.Duration, change func(*payment.ExecutorConfig)) (x *payment.Executor, stop func()) {
+	t.Helper()
 	g := payment.NewGateway(url, timeout, 8)
 	cfg := payment.ExecutorConfig{Holder: "test", Retry: backoff.Policy{Initial: 20 * time.Millisecond, Max: 200 * time.Millisecond}}
 	if change != nil {
