@@ -3,6 +3,7 @@ package demo
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/built"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/launch"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/officetest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/screen"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
@@ -101,11 +103,15 @@ func TestDemoFindsALie(t *testing.T) {
 
 func TestDemoStopsOnInterrupt(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
-	interrupt := time.AfterFunc(1500*time.Millisecond, stop)
-	defer interrupt.Stop()
 	defer stop()
 	start := time.Now()
-	code, out, _ := demo(t, ctx, officetest.Start(t, officetest.Config{}), "--fans", "100000", "--concurrency", "5")
+	o := officetest.Start(t, officetest.Config{Drop: func(r *http.Request) bool {
+		if r.URL.Path == "/api/shows" { // its sign-in was measured
+			stop()
+		}
+		return false
+	}})
+	code, out, _ := demo(t, ctx, o, "--fans", "100000", "--concurrency", "5")
 	if code != 130 || !strings.Contains(out, "Interrupted") || !strings.Contains(out, "sign in") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
@@ -133,6 +139,21 @@ func TestDemoNoticesACrash(t *testing.T) {
 	logs, err := filepath.Glob(filepath.Join(cfg.temp, "boxoffice-demo-*", "demo.log"))
 	if err != nil || len(logs) != 1 || !strings.Contains(stdout.String(), filepath.Dir(logs[0])) {
 		t.Errorf("the log was not kept: %v\n%s", logs, stdout)
+	}
+}
+
+// One of several may end when the crowd has left, and the others carry on.
+func TestDemoNoticesACrashAfterTheCrowd(t *testing.T) {
+	o := officetest.Start(t, officetest.Config{})
+	dead, err := launch.Start(launch.Spec{Name: "relay 1", Path: os.Args[0], Args: []string{"child", "refuses", "serve"}, Env: os.Environ()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-dead.Done()
+	cfg, out, _, _ := started(t, 5, "")
+	p := &place{url: o.URL, admin: officetest.Admin, gateway: o.GatewayURL, processes: []running{{"the relay 1", dead}}}
+	if code, err := visit(t.Context(), cfg, p, out); code != 1 || !errors.Is(err, errEnded) || !strings.Contains(err.Error(), "the relay 1") {
+		t.Errorf("exit %d, %v", code, err)
 	}
 }
 

@@ -57,10 +57,10 @@ type place struct {
 	dir                 string
 	kept                bool
 	log                 *os.File
-	processes           []*launch.Process // the last one was started last
-	ended               chan error        // a process ended by itself; room for all
-	forget              func() error      // what was left in Redis; nil when that is nothing
-	trail               *trail.Trail      // nil for a box office that runs already, or tells nobody live
+	processes           []running    // the last one was started last
+	ended               chan error   // a process ended by itself; room for all
+	forget              func() error // what was left in Redis; nil when that is nothing
+	trail               *trail.Trail // nil for a box office that runs already, or tells nobody live
 }
 
 // open starts a box office and its gateway, unless one is named.
@@ -168,12 +168,36 @@ func split(cfg config, env map[string]string) (all []process) {
 	return all
 }
 
+// running is a child of the demo.
+type running struct {
+	name string
+	*launch.Process
+}
+
+// fell is the error of one that has ended.
+func (r running) fell() error {
+	return fmt.Errorf("%s: %w (%s):\n%s", r.name, errEnded, r.End(), r.Tail())
+}
+
 func (p *place) watch(name string, process *launch.Process) {
-	p.processes = append(p.processes, process)
+	one := running{name, process}
+	p.processes = append(p.processes, one)
 	go func() {
-		<-process.Done()
-		p.ended <- fmt.Errorf("%s: %w (%s):\n%s", name, errEnded, process.End(), process.Tail())
+		<-one.Done()
+		p.ended <- one.fell()
 	}()
+}
+
+// fell is the error of a process that has ended, nil while all run.
+func (p *place) fell() error {
+	for _, one := range p.processes {
+		select {
+		case <-one.Done():
+			return one.fell()
+		default:
+		}
+	}
+	return nil
 }
 
 // close stops what open started: the box office first, which may still need
@@ -181,7 +205,7 @@ func (p *place) watch(name string, process *launch.Process) {
 func (p *place) close(keep bool) (err error) {
 	for i := len(p.processes) - 1; i >= 0; i-- {
 		select {
-		case <-p.processes[i].Done(): // reported by watch
+		case <-p.processes[i].Done(): // reported by fell
 		default:
 			err = errors.Join(err, p.processes[i].Stop(20*time.Second))
 		}
@@ -256,6 +280,10 @@ func visit(ctx context.Context, cfg config, p *place, out *screen.Screen) (int, 
 	if err != nil {
 		out.Print("%s\nInterrupted: the invariants were not judged.\n", tables)
 		return command.Interrupted, nil
+	}
+	if ended := p.fell(); ended != nil { // after the crowd had left
+		out.Print("%s\n", tables)
+		return command.Broken, ended
 	}
 	result.Outside = append(result.Outside, followed...)
 	out.Print("%s%s%s\n%s", tables, tree, report.Audit(out, result), report.Verdict(out, result))

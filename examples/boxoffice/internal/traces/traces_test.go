@@ -56,7 +56,7 @@ func TestSpansArrive(t *testing.T) {
 	collector := NewCollector(100)
 	server := httptest.NewServer(collector)
 	defer server.Close()
-	traces := opened(t, server.URL, Config{Instance: "worker-1", Version: "v1", Delay: time.Hour})
+	traces := opened(t, server.URL, Config{Instance: "worker-1", Version: "v1", Delay: time.Hour, Timeout: time.Minute})
 	tracer := traces.Provider().Tracer("test")
 	ctx, first := tracer.Start(t.Context(), "GET /", trace.WithSpanKind(trace.SpanKindServer))
 	_, second := tracer.Start(ctx, "create t", trace.WithSpanKind(trace.SpanKindProducer))
@@ -126,11 +126,8 @@ func manySpans(t *testing.T, traces *Traces, n int) (longest time.Duration) {
 }
 
 func TestCollectorAway(t *testing.T) {
-	server := httptest.NewServer(http.NotFoundHandler())
-	url := server.URL
-	server.Close()
 	var out logged
-	traces := opened(t, url, Config{Delay: time.Millisecond, Logger: out.logger()})
+	traces := opened(t, "http://127.0.0.1:1", Config{Delay: time.Millisecond, Logger: out.logger()})
 	for range 5 {
 		manySpans(t, traces, 2*maxQueue)
 	}
@@ -140,27 +137,26 @@ func TestCollectorAway(t *testing.T) {
 	}
 }
 
+// hanging is a collector that answers nobody.
+func hanging(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
 func TestCollectorThatHangs(t *testing.T) {
-	hangs := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		select {
-		case <-hangs:
-		case <-r.Context().Done():
-		}
-	}))
-	defer server.Close()
-	defer close(hangs)
 	var out logged
-	const timeout = 200 * time.Millisecond
-	traces := opened(t, server.URL, Config{Timeout: timeout, Delay: time.Millisecond, Logger: out.logger()})
-	if took := manySpans(t, traces, 3*maxQueue); took > timeout/2 {
-		t.Errorf("a span waited %v for the collector", took)
-	}
-	began := time.Now()
-	traces.Close()
-	if took := time.Since(began); took > 10*timeout {
-		t.Errorf("the end waited %v", took)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		const timeout = 200 * time.Millisecond
+		traces := open(exporterFunc(hanging), 1, Config{Service: "boxoffice", Timeout: timeout, Delay: time.Millisecond, Logger: out.logger()})
+		if took := manySpans(t, traces, 3*maxQueue); took > 0 {
+			t.Errorf("a span waited %v for the collector", took)
+		}
+		began := time.Now()
+		traces.Close()
+		if took := time.Since(began); took > timeout {
+			t.Errorf("the end waited %v", took)
+		}
+	})
 	if !strings.Contains(out.String(), "spans") {
 		t.Error("nobody was told")
 	}
@@ -175,8 +171,7 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 		const timeout = time.Second
 		traces := open(exporterFunc(func(ctx context.Context) error {
 			batches.Add(1)
-			<-ctx.Done()
-			return ctx.Err()
+			return hanging(ctx)
 		}), 1, Config{Service: "boxoffice", Timeout: timeout, Delay: time.Millisecond, Logger: out.logger()})
 		manySpans(t, traces, maxQueue)
 		began := time.Now()

@@ -121,10 +121,16 @@ func (c *Crowd) Run(ctx context.Context) error {
 	for i := 0; c.cfg.Fans == 0 || i < c.cfg.Fans; i++ {
 		select {
 		case <-ctx.Done():
+		case <-c.last:
+		case places <- struct{}{}:
+		}
+		// A place may have been free at the moment of the last call.
+		select {
+		case <-ctx.Done():
 			return ctx.Err()
 		case <-c.last:
 			return nil
-		case places <- struct{}{}:
+		default:
 		}
 		fans.Go(func() {
 			defer func() { <-places }()

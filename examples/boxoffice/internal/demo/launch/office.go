@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	mathrand "math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -98,15 +99,21 @@ func environment(more map[string]string) []string {
 	return env
 }
 
-// FreeAddr finds a free port on the loopback interface. Another process could
-// take it before it is used; the child then says so and ends.
+// FreeAddr finds a free port on the loopback interface, below those that the
+// system gives to connections and to who asks for any: it is free for a restart
+// too. Another process could take it before it is used; the child then says so
+// and ends.
 func FreeAddr() (string, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("launch: find a free port: %w", err)
+	const first, ports, tries = 15_000, 7_000, 50
+	var err error
+	for range tries {
+		var ln net.Listener
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(first+mathrand.IntN(ports)))
+		if ln, err = net.Listen("tcp", addr); err == nil {
+			return addr, ln.Close()
+		}
 	}
-	addr := ln.Addr().String()
-	return addr, ln.Close()
+	return "", fmt.Errorf("launch: find a free port: %w", err)
 }
 
 // NewAdminToken makes an admin token.

@@ -120,9 +120,14 @@ func (p *Process) FirstLine(ctx context.Context) (string, error) {
 	case <-p.out.first:
 		return p.out.text, nil // written before first was closed, and never again
 	case <-p.done:
-		return "", p.ended()
 	case <-ctx.Done():
 		return "", fmt.Errorf("launch: %s printed nothing: %w", p.name, ctx.Err())
+	}
+	select {
+	case <-p.out.first: // its last one as well
+		return p.out.text, nil
+	default:
+		return "", p.ended()
 	}
 }
 

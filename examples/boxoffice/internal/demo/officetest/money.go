@@ -56,7 +56,7 @@ func (o *Office) charge(p *payment) {
 		return
 	}
 	p.Status = crowd.Success
-	if o.strikes(DoubleCharge) {
+	if p.card == crowd.CardApproved && o.strikes(DoubleCharge) { // one that is decided at once
 		o.ledger.charge(p.key+"-again", p.card, p.PaymentID, p.Amount)
 	}
 	res := o.reservations[p.ReservationID]

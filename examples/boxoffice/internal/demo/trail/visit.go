@@ -88,7 +88,7 @@ func (v *visit) ask(ctx context.Context, method, path, token, parent string, bod
 		return nil, err
 	}
 	route, _, _ := strings.Cut(path, "?")
-	for {
+	for refusal := ""; ; {
 		r, err := http.NewRequestWithContext(ctx, method, v.url+path, bytes.NewReader(text))
 		if err != nil {
 			return nil, err
@@ -102,20 +102,22 @@ func (v *visit) ask(ctx context.Context, method, path, token, parent string, bod
 		}
 		answer, err := v.http.Do(r)
 		switch {
+		case err != nil && refusal != "" && ctx.Err() != nil:
+			return nil, fmt.Errorf("%s %s: %s until the end", method, route, refusal)
 		case err != nil:
 			return nil, fmt.Errorf("%s %s: %w", method, route, err)
 		case answer.StatusCode < http.StatusMultipleChoices:
 			return answer, nil
 		}
-		status := answer.Status
+		refusal = answer.Status
 		if err := answer.Body.Close(); err != nil {
 			return nil, err
 		}
 		if answer.StatusCode != http.StatusTooManyRequests && answer.StatusCode < http.StatusInternalServerError {
-			return nil, fmt.Errorf("%s %s: %s", method, route, status)
+			return nil, fmt.Errorf("%s %s: %s", method, route, refusal)
 		}
 		if crowd.Sleep(ctx, 200*time.Millisecond) != nil {
-			return nil, fmt.Errorf("%s %s: %s until the end", method, route, status)
+			return nil, fmt.Errorf("%s %s: %s until the end", method, route, refusal)
 		}
 	}
 }
