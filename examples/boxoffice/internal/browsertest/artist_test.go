@@ -150,7 +150,7 @@ func TestOfficeArtist(t *testing.T) {
 	tb.fill("#token", o.Admin)
 	tb.press(kb.Enter)
 	tb.until(visible("#budget") + " && document.querySelector('#calls path.high')?.getAttribute('d').startsWith('M')")
-	tb.until("document.querySelector('#granted td').textContent >= '2' && document.querySelector('#breaker-database').textContent === 'closed'")
+	tb.until("Number(document.querySelector('#granted td').textContent) >= 2 && document.querySelector('#breaker-database').textContent === 'closed'")
 	tb.until("document.querySelector('#dead [data-topic=update-dlq]') && document.querySelector('#verdict').dataset.ok === 'yes'") // a letter that breaks no rule
 	tb.sheet("office-artist-budget")
 }

@@ -40,6 +40,7 @@ type fake struct {
 	endless      bool              // nobody says when they end
 	stale        int               // how many holds are refused because of the entry token
 	broken       error             // what the site's backend answers
+	away         bool              // what it says of its health
 	cancels      int               // requests to cancel a reservation
 	losing       string            // the path of posts that take effect and whose answers are lost
 	hold         time.Duration
@@ -155,7 +156,16 @@ func (f *fake) stop() {
 func (f *fake) routes(pages http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", pages)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		f.mu.Lock()
+		away := f.losing != "" || f.away
+		f.mu.Unlock()
+		if away {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
 	mux.HandleFunc("POST /api/login", func(w http.ResponseWriter, r *http.Request) {
 		var in struct{ MemberID string }
 		if json.NewDecoder(r.Body).Decode(&in) != nil || in.MemberID == "" {
@@ -190,7 +200,11 @@ func (f *fake) routes(pages http.Handler) http.Handler {
 			f.mu.Lock()
 			code, body := fn(r, member)
 			lost := r.Method == http.MethodPost && r.URL.Path == f.losing
+			text, err := json.Marshal(body) // others change what it points to
 			f.mu.Unlock()
+			if err != nil {
+				panic(err)
+			}
 			if lost {
 				panic(http.ErrAbortHandler)
 			}
@@ -200,7 +214,7 @@ func (f *fake) routes(pages http.Handler) http.Handler {
 			}
 			if r.Method == http.MethodGet {
 				sum := fnv.New64a()
-				json.NewEncoder(sum).Encode(body) //nolint:errcheck // a hash takes everything
+				sum.Write(text) //nolint:errcheck // a hash takes everything
 				tag := strconv.Quote(strconv.FormatUint(sum.Sum64(), 36))
 				w.Header().Set("ETag", tag)
 				if r.Header.Get("If-None-Match") == tag {
@@ -208,7 +222,7 @@ func (f *fake) routes(pages http.Handler) http.Handler {
 					return
 				}
 			}
-			answer(w, code, body)
+			answer(w, code, json.RawMessage(text))
 		})
 	}
 	for pattern, fn := range public {
@@ -241,8 +255,8 @@ func (f *fake) routes(pages http.Handler) http.Handler {
 }
 
 // lose has what is posted to a path take effect and every answer to it get lost,
-// as when the connection breaks, or the process dies after its commit. An empty
-// path ends that.
+// as when the connection breaks, or the process dies after its commit; meanwhile
+// it says that it is not well. An empty path ends that.
 func (f *fake) lose(path string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

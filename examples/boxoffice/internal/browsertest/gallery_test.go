@@ -176,7 +176,7 @@ func gallery(t *testing.T, d device, name string) {
 	tb.click("#confirm-no")
 
 	f.mu.Lock()
-	f.broken = errors.New("the database is away")
+	f.broken, f.away = errors.New("the database is away"), true // the page does not look again
 	f.mu.Unlock()
 	tb.visit("/shows/show-1")
 	take("unavailable")

@@ -92,7 +92,7 @@ func TestPagesWaitingRoom(t *testing.T) {
 	f.mu.Lock()
 	f.waiting = 40 // the line seems to have grown
 	f.mu.Unlock()
-	tb.until("document.querySelector('#ahead').textContent > '10'")
+	tb.until("Number(document.querySelector('#ahead').textContent) > 10")
 	if after := eval[float64](tb, bar); after < before {
 		t.Errorf("the bar went back from %v to %v", before, after)
 	}

@@ -15,7 +15,7 @@ import (
 func TestPagesPaymentSurvivesSilence(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), desktop())
-	tb.Expect("ERR_")
+	tb.Expect("ERR_", "status of 503")
 	tb.signIn("mina")
 	tb.book("show-1", 2)
 	f.lose("/api/payments")
@@ -50,7 +50,7 @@ func TestPagesPaymentSurvivesSilence(t *testing.T) {
 func TestPagesReloadRepeatsPayment(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), desktop())
-	tb.Expect("ERR_")
+	tb.Expect("ERR_", "status of 503")
 	tb.signIn("mina")
 	tb.book("show-1", 1)
 	f.lose("/api/payments")
@@ -91,7 +91,7 @@ func TestPagesWaitForServer(t *testing.T) {
 func TestPagesHoldLost(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), desktop())
-	tb.Expect("ERR_")
+	tb.Expect("ERR_", "status of 503")
 	tb.signIn("mina")
 	tb.visit("/queue?event=show-2")
 	tb.at("/events/")

@@ -47,7 +47,7 @@ func theOffice(t *testing.T) *office {
 		t.Fatal(err)
 	}
 	a, err := app.New(cfg, app.Options{
-		Gateway:        gateway.Config{MaxLatency: -1, SettleAfter: 700 * time.Millisecond},
+		Gateway:        gateway.Config{MaxLatency: -1, SettleAfter: 3 * time.Second},
 		GatewayTimeout: 300 * time.Millisecond,
 		Prefetch:       artist.PrefetchConfig{Every: 2 * time.Second, AskedFor: time.Nanosecond},
 		Logger:         slog.New(slog.NewTextHandler(&problems{t: t}, &slog.HandlerOptions{Level: slog.LevelError})),

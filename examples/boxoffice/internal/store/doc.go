@@ -6,7 +6,8 @@
 //	property                                                        proven by
 //	writers that come together share one commit                     TestWritersShareACommit
 //	a failing writer undoes its own work only                       TestFailingWriterIsAlone
-//	a nested transaction that fails spoils nobody else's            TestDoomedBatchIsRunOneByOne
+//	a nested transaction that fails spoils nobody else's            TestDoomedWriterIsAlone
+//	hooks run for the writers that have committed, and no others    TestHooksOfWritersThatShareACommit
 //	a writer that gives up while it waits writes nothing            TestCancelledWriter
 //	one holder of a lease at a time, and a late one is fenced off   TestLease
 //	what falls due is done by one process, whatever fails           TestJob

@@ -10,5 +10,5 @@
 //	the check holds when the trace is whole, and says
 //	what is missing when it is not                       TestTrail, TestTrailIsBroken
 //	an office that answers nothing is a broken check,
-//	after its patience                                   TestTrailIsBroken
+//	after its patience                                   TestTrailOfABusyOffice
 package trail

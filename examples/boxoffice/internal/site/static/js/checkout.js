@@ -78,7 +78,7 @@ async function refresh() {
 // viewNow is the whole logic of the page: what is shown for which state.
 function viewNow() {
   if (reservation === null) return 'missing';
-  const { status, holdExpiresAt } = reservation;
+  const { status, reason } = reservation;
   switch (payment?.status) {
     case 'PROCESSING': return 'processing';
     case 'FAILED': return 'failed';
@@ -87,7 +87,7 @@ function viewNow() {
     default:
   }
   if (status === 'CONFIRMED') return 'done';
-  if (status === 'CANCELLED') return Date.parse(holdExpiresAt) <= now() ? 'expired' : 'cancelled';
+  if (status === 'CANCELLED') return reason === 'HOLD_TIMEOUT' ? 'expired' : 'cancelled';
   return sending ? 'processing' : 'pay';
 }
 
@@ -184,7 +184,9 @@ async function pay(card) {
   const { paymentKey } = saveCheckout(id, { sent: true, test: TEST_CARDS.includes(card) ? card : undefined });
   render();
   try {
-    payment = await post('/api/payments', { reservationId: id, amount: reservation.amount, card }, { repeat: true, headers: { 'Idempotency-Key': paymentKey } });
+    const taken = await post('/api/payments', { reservationId: id, amount: reservation.amount, card }, { repeat: true, headers: { 'Idempotency-Key': paymentKey } });
+    // A look at the reservation may have found the payment, and how it ended, before.
+    if (payment?.paymentId !== taken.paymentId) payment = taken;
     saveCheckout(id, { paymentId: payment.paymentId });
   } catch (error) {
     if (!(error instanceof Problem)) throw error;

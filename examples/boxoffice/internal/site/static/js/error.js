@@ -4,7 +4,13 @@ import './site.js';
 import { answers, connection } from './connection.js';
 import { $ } from './dom.js';
 
+const EVERY = 3000; // ms
+
 if ($('[data-status="503"]')) {
   connection.addEventListener('recovered', () => location.reload());
-  setTimeout(async () => { if (await answers()) location.reload(); }, 3000);
+  const look = async () => {
+    if (await answers()) location.reload();
+    else setTimeout(look, EVERY);
+  };
+  setTimeout(look, EVERY);
 }

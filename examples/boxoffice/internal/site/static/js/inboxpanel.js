@@ -85,7 +85,8 @@ export class InboxPanel {
     } finally {
       button.disabled = false;
       // Whoever has used a button that is gone goes on from the heading.
-      if (this.open && document.activeElement === document.body) $('#inbox-title').focus();
+      const { activeElement: at } = document;
+      if (this.open && (at === document.body || (at === button && !button.checkVisibility()))) $('#inbox-title').focus();
     }
   }
 

@@ -9,6 +9,7 @@ export class Like {
   #id;
   #changed;
   #liked = false;
+  #asked = 0; // answers to older questions are dropped
   #button = $('#like');
 
   // changed is called when the show has one like more or less.
@@ -19,9 +20,10 @@ export class Like {
   }
 
   async load() {
-    const member = session.memberId;
-    const { shows } = member === '' ? { shows: [] } : await get('/api/me/likes');
-    if (member === session.memberId) this.#is(shows.includes(this.#id));
+    this.#asked += 1;
+    const asked = this.#asked;
+    const { shows } = session.memberId === '' ? { shows: [] } : await get('/api/me/likes');
+    if (asked === this.#asked) this.#is(shows.includes(this.#id));
   }
 
   #is(liked) {
@@ -38,6 +40,7 @@ export class Like {
     }
     const wanted = !this.#liked;
     const path = `/api/shows/${encodeURIComponent(this.#id)}/like`;
+    this.#asked += 1;
     this.#button.disabled = true;
     tell($('#like-problem'), null);
     this.#is(wanted);

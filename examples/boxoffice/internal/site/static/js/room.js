@@ -27,6 +27,7 @@ export class Room extends EventTarget {
   #tries = 0;
   #retrying = 0;
   #asking = null;
+  #visit = 0; // one that was closed goes no further
 
   constructor(id, membership) {
     super();
@@ -37,9 +38,13 @@ export class Room extends EventTarget {
 
   // open joins the room, shows its last messages and stays for more.
   async open() {
+    this.#visit += 1;
+    const visit = this.#visit;
     await this.#membership.join();
+    if (visit !== this.#visit) return;
     if (this.#last === 0) {
       const messages = await this.#read({});
+      if (visit !== this.#visit) return;
       this.more = messages.length === PAGE && messages[0].seq > 1;
       this.#take(messages);
     }
@@ -48,6 +53,7 @@ export class Room extends EventTarget {
   }
 
   close() {
+    this.#visit += 1;
     clearTimeout(this.#retrying);
     this.#turn('closed');
     this.#polling?.stop();

@@ -11,6 +11,7 @@ const DAY = 86400000;
 export class Vote {
   #path;
   #vote = null;
+  #asked = 0; // answers to older questions are dropped
   #drawn = '';
 
   constructor(id) {
@@ -26,12 +27,16 @@ export class Vote {
   // load reads how the vote stands. A show without one has no such section, and false
   // is returned: nobody need ask again.
   async load() {
+    this.#asked += 1;
+    const asked = this.#asked;
+    let vote = null;
     try {
-      this.#vote = await get(this.#path);
+      vote = await get(this.#path);
     } catch (error) {
       if (!(error instanceof Problem) || error.status !== 404) throw error;
-      this.#vote = null;
     }
+    if (asked !== this.#asked) return true;
+    this.#vote = vote;
     show($('#vote'), this.#vote !== null);
     if (this.#vote) this.#render();
     return this.#vote !== null;
