@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -35,6 +36,35 @@ func TestPagesLike(t *testing.T) {
 	f.mu.Unlock()
 	tb.click("#like")
 	tb.until(pressed + " === 'false' && " + visible("#like-problem"))
+}
+
+// TestPagesLateAnswers likes and follows before the page has heard whom and what the
+// member likes: what comes late from before takes nothing back.
+func TestPagesLateAnswers(t *testing.T) {
+	f := startFake(t)
+	likes, follows := make(chan struct{}), make(chan struct{})
+	answerLikes, answerFollows := sync.OnceFunc(func() { close(likes) }), sync.OnceFunc(func() { close(follows) })
+	defer answerFollows() // or the fake does not end
+	defer answerLikes()
+	f.late = map[string]chan struct{}{"/api/me/likes": likes, "/api/me/follows": follows}
+	tb := signedIn(t, f, desktop(), "mina", "/shows/show-1")
+	tb.until("document.querySelectorAll('.comment').length === 20")
+	asked := func(path string) string {
+		return "performance.getEntriesByType('resource').filter(e => e.name.endsWith('" + path + "')).length"
+	}
+	const pressed = "document.querySelector('#like').getAttribute('aria-pressed') === 'true'"
+	tb.click("#like")
+	tb.until(pressed + " && " + tally("likeCount") + " === '1'")
+	tb.click(".comment:nth-child(2) .actions button")
+	const following = "document.querySelector('.comment:nth-child(2) .actions button').textContent.startsWith('Following ')"
+	tb.until(following)
+	answerLikes()
+	tb.until(asked("/api/me/likes") + " === 1")
+	answerFollows()
+	tb.until(asked("/api/me/follows") + " === 2") // it asks again
+	if !eval[bool](tb, pressed) || !eval[bool](tb, following) {
+		t.Error("an answer from before took a like or a follow back")
+	}
 }
 
 // TestPagesCountsMove shows what others do, without a reload.

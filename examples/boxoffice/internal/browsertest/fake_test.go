@@ -32,17 +32,18 @@ type fake struct {
 	reservations map[string]*fakeReservation
 	order        []string // of reservations
 	payments     map[string]*fakePayment
-	keys         map[string]string // idempotency key → payment
-	keysSeen     []string          // every key that was sent, with repeats
-	waiting      int               // people ahead of everybody, when above 0
-	still        bool              // the line does not move by itself
-	over         bool              // places in the house have ended
-	endless      bool              // nobody says when they end
-	stale        int               // how many holds are refused because of the entry token
-	broken       error             // what the site's backend answers
-	away         bool              // what it says of its health
-	cancels      int               // requests to cancel a reservation
-	losing       string            // the path of posts that take effect and whose answers are lost
+	keys         map[string]string        // idempotency key → payment
+	keysSeen     []string                 // every key that was sent, with repeats
+	waiting      int                      // people ahead of everybody, when above 0
+	still        bool                     // the line does not move by itself
+	over         bool                     // places in the house have ended
+	endless      bool                     // nobody says when they end
+	stale        int                      // how many holds are refused because of the entry token
+	broken       error                    // what the site's backend answers
+	away         bool                     // what it says of its health
+	cancels      int                      // requests to cancel a reservation
+	losing       string                   // the path of posts that take effect and whose answers are lost
+	late         map[string]chan struct{} // by path: the first answer waits until it is closed
 	hold         time.Duration
 	ops          func(n int) (any, any) // answers of the admin routes for the nth look
 	looks        int
@@ -201,7 +202,12 @@ func (f *fake) routes(pages http.Handler) http.Handler {
 			code, body := fn(r, member)
 			lost := r.Method == http.MethodPost && r.URL.Path == f.losing
 			text, err := json.Marshal(body) // others change what it points to
+			late := f.late[r.URL.Path]
+			delete(f.late, r.URL.Path)
 			f.mu.Unlock()
+			if late != nil {
+				<-late
+			}
 			if err != nil {
 				panic(err)
 			}
