@@ -61,6 +61,7 @@ func (w *town) poll(ctx context.Context, old migrating.HandWritten) (stop func()
 	done := make(chan error, 1)
 	go func() {
 		for {
+			last := ctx.Err() != nil // nobody writes there any more
 			n, err := old.Publish(context.WithoutCancel(ctx), w.to)
 			if err != nil {
 				done <- err
@@ -69,10 +70,12 @@ func (w *town) poll(ctx context.Context, old migrating.HandWritten) (stop func()
 			if n > 0 {
 				continue
 			}
-			select {
-			case <-ctx.Done():
+			if last {
 				done <- nil
 				return
+			}
+			select {
+			case <-ctx.Done():
 			case <-time.After(time.Millisecond):
 			}
 		}

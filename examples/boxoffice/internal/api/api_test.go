@@ -317,24 +317,20 @@ func TestInternalError(t *testing.T) {
 }
 
 func TestBusy(t *testing.T) {
-	o := newOffice(t, func(c *api.Config) { c.Writers, c.Wait = 1, 20*time.Millisecond })
+	o := newOffice(t, func(c *api.Config) { c.Writers, c.Wait = 1, time.Second })
 	// The one writer waits for the database, which somebody holds.
 	token, _ := o.member("ann", "show-1")
 	tx, err := o.box.Store.DB().BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	before := o.box.Store.DB().Stats().WaitCount
 	first := make(chan reply, 1)
 	go func() {
 		first <- o.do(call{method: "POST", path: "/api/memberships", token: token, key: "1", body: map[string]any{"amount": 30000, "card": boxtest.Approve}})
 	}()
-	var r reply
-	for deadline := time.Now().Add(10 * time.Second); ; {
-		r = o.do(call{method: "POST", path: "/api/memberships", token: token, key: "x y"}) // refused once its turn comes
-		if r.status == 503 || time.Now().After(deadline) {
-			break
-		}
-	}
+	boxtest.WaitFor(t, "the writer to wait", func() bool { return o.box.Store.DB().Stats().WaitCount > before })
+	r := o.do(call{method: "POST", path: "/api/memberships", token: token, key: "x y"}) // refused once its turn comes
 	if r.status != 503 || r.body["type"] != "/problems/busy" || r.header.Get("Retry-After") == "" {
 		t.Errorf("while another writes: %d %s", r.status, r.text)
 	}

@@ -111,6 +111,15 @@ func TestLargeBody(t *testing.T) {
 	}
 }
 
+// forged is a token with another signature.
+func forged(token string) string {
+	kept := token[:len(token)-3]
+	if kept+"abc" == token {
+		return kept + "xyz"
+	}
+	return kept + "abc"
+}
+
 func TestWhoMay(t *testing.T) {
 	o := newOffice(t, nil)
 	ann, entry := o.member("ann", "show-1")
@@ -128,7 +137,7 @@ func TestWhoMay(t *testing.T) {
 		{method: "POST", path: "/api/payments"}, {method: "GET", path: "/api/payments/x"}, {method: "POST", path: "/api/payments/x/refund"},
 		{method: "POST", path: "/api/transfers"}, {method: "POST", path: "/api/memberships"},
 	} {
-		for token, reason := range map[string]string{"": "missing", ann[:len(ann)-3] + "abc": "bad_signature", entry: "wrong_type", "x": "malformed"} {
+		for token, reason := range map[string]string{"": "missing", forged(ann): "bad_signature", entry: "wrong_type", "x": "malformed"} {
 			c.token = token
 			r := o.do(c)
 			if r.status != 401 || r.body["type"] != "/problems/sign-in-required" || r.body["reason"] != reason || r.header.Get("WWW-Authenticate") == "" {
@@ -148,7 +157,7 @@ func TestWhoMay(t *testing.T) {
 		if r := o.do(c); r.status != 403 || strings.TrimSpace(r.text) != `{"error":"Queue entry token required","redirectTo":"/queue"}` || r.header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s %s: %d %s", c.method, c.path, r.status, r.text)
 		}
-		for token, reason := range map[string]string{bobs: "wrong_user", elsewhere: "wrong_event", "x": "malformed", ann: "wrong_type", entry[:len(entry)-3] + "abc": "bad_signature"} {
+		for token, reason := range map[string]string{bobs: "wrong_user", elsewhere: "wrong_event", "x": "malformed", ann: "wrong_type", forged(entry): "bad_signature"} {
 			c.entry = token
 			r := o.do(c)
 			if r.status != 403 || r.body["error"] != "Queue entry token invalid" || r.body["reason"] != reason || r.body["redirectTo"] != "/queue" {

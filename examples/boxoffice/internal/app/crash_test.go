@@ -23,7 +23,7 @@ import (
 func split(t *testing.T, dir, bank, roles string) *process {
 	t.Helper()
 	return start(t, "--data-dir", dir, "--db-url", "sqlite://"+filepath.Join(dir, "boxoffice.db"), "--gateway-url", bank,
-		"--roles", roles, "--redis-url", "off", "--admin-token", "admin-token-of-the-test", "--hold-seconds", "60")
+		"--roles", roles, "--redis-url", "off", "--admin-token", "admin-token-of-the-test")
 }
 
 // Every step is made by a process of its own, which is gone before the next
@@ -299,7 +299,7 @@ func TestStartErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		err = a.Run(ctx)
 		cancel()
 		if err == nil || errors.Is(err, context.DeadlineExceeded) {

@@ -202,7 +202,7 @@ func TestFiguresWhileServersHang(t *testing.T) {
 	p := start(t, "--data-dir", t.TempDir(), "--db-url", through(servicetest.PostgresURL(t)),
 		"--redis-url", through(servicetest.Redis(t)), "--redis-prefix", t.Name()+":")
 	p.ready()
-	impatient := &http.Client{Transport: p.http.Transport, Timeout: 5 * time.Second}
+	impatient := &http.Client{Transport: p.http.Transport, Timeout: 30 * time.Second} // they hang until the end
 	scrape := func(when string) {
 		t.Helper()
 		res, err := impatient.Get(p.app.URL() + "/metrics")

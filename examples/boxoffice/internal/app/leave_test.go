@@ -16,8 +16,8 @@ import (
 // all the same: on connections that it had, which it closes one by one, and on new ones.
 func TestLeave(t *testing.T) {
 	t.Parallel()
-	const lasts = 5 * time.Second
-	p := start(t, "--data-dir", t.TempDir(), "--leave-seconds", "5")
+	const lasts = 15 * time.Second // in which all is asked
+	p := start(t, "--data-dir", t.TempDir(), "--leave-seconds", "15")
 	p.ready()
 	get := func(client *http.Client, path string) (status int, closes bool) {
 		t.Helper()

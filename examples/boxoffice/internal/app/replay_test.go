@@ -76,7 +76,7 @@ func TestReplayedAndLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := live.Config{Logger: quiet}
+	cfg := live.Config{Logger: quiet, Streams: sse.Config{Lease: 2 * time.Minute, Timeout: 30 * time.Second}} // a loaded machine is no outage
 	var sent []sse.Event
 	for _, r := range a.replayers() {
 		cfg.Replayers = append(cfg.Replayers, echo{r, func() *sse.Hub { return a.live.Hub() }, &sent})

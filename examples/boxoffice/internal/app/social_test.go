@@ -54,8 +54,11 @@ func moveFigures(t *testing.T, args ...string) {
 	var got figures
 	boxtest.WaitFor(t, "figures", func() bool { got = ann.figures("show-1"); return got == want },
 		func() string { return fmt.Sprintf("%+v", got) })
-	boxtest.WaitFor(t, "the total in the database", func() bool {
+	boxtest.WaitFor(t, "the total in the database, and nothing beside it", func() bool {
 		var n int64
+		if pending, err := p.app.social.Pending(t.Context(), "show-1"); err != nil || pending["show-1"] != 0 {
+			return false
+		}
 		err := p.app.store.Reader().QueryRowContext(t.Context(), `SELECT comment_count FROM shows WHERE show_id = 'show-1'`).Scan(&n)
 		return err == nil && n == 2
 	})

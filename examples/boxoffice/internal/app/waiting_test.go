@@ -120,9 +120,7 @@ func TestRoomInMemoryRestarts(t *testing.T) {
 	if at := bob.check(); at.Status != "queued" || at.Position != 1 {
 		t.Errorf("bob: %+v", at)
 	}
-	if at := cat.check(); at.Status != "queued" || at.Position != 2 {
-		t.Errorf("cat, behind bob: %+v", at)
-	}
+	boxtest.WaitFor(t, "cat to be behind bob", func() bool { at := cat.check(); return at.Status == "queued" && at.Position == 2 })
 	if err := p.stop(); err != nil {
 		t.Fatal(err)
 	}

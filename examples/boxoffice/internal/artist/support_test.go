@@ -41,6 +41,9 @@ type rig struct {
 
 func newRig(t testing.TB, cfg Config, wcfg WorkerConfig) *rig {
 	t.Helper()
+	if wcfg.WriteTimeout == 0 {
+		wcfg.WriteTimeout = time.Minute // however slow the disk is
+	}
 	r := &rig{box: boxtest.New(t)}
 	r.assemble(t, r.box.Store, cfg, wcfg)
 	return r

@@ -200,7 +200,7 @@ func (s *shelf) total() (n int) {
 // A lock held elsewhere makes the real database slow: the write gives up in its
 // time, as infrastructure, and has changed nothing.
 func TestWriteGivesUp(t *testing.T) {
-	r := newRig(t, Config{}, WorkerConfig{WriteTimeout: 200 * time.Millisecond})
+	r := newRig(t, Config{}, WorkerConfig{})
 	r.upstream.has(t, "1", 1)
 	if err := r.refresh(t, request(t, "1", event.High, 1)); err != nil {
 		t.Fatal(err)
@@ -213,7 +213,10 @@ func TestWriteGivesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.upstream.has(t, "1", 2)
+	patience := r.worker.guard.timeout
+	r.worker.guard.timeout = 200 * time.Millisecond
 	err = r.refresh(t, request(t, "1", event.High, 2))
+	r.worker.guard.timeout = patience
 	if fault.Of(err) != fault.Infrastructure {
 		t.Errorf("a write behind a lock: %v", err)
 	}

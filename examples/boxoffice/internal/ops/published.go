@@ -96,11 +96,13 @@ func (p *Published) one(int, string, time.Duration) { p.Add(1) }
 func (p *Published) Total(ctx context.Context) (int64, error) {
 	// While this process writes down its own, the row may have them or not, and
 	// a look would wait for the writer: what others did can be a moment old.
-	if p.saving.TryLock() {
-		defer p.saving.Unlock()
-	} else if total, ok := p.lastTotal(); ok {
-		return total, nil
+	if !p.saving.TryLock() {
+		if total, ok := p.lastTotal(); ok {
+			return total, nil
+		}
+		p.saving.Lock()
 	}
+	defer p.saving.Unlock()
 	var row int64
 	if err := p.store.Reader().QueryRowContext(ctx, p.sql.Total).Scan(&row); err != nil {
 		return 0, fmt.Errorf("ops: published: %w", err)

@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -186,7 +187,7 @@ func TestPassGoesOn(t *testing.T) {
 		return p
 	}
 	first := run(ops.Selection{All: true, Rate: 10})
-	if !first.More || first.Done == 0 || first.Done == 12 || first.Before.IsZero() {
+	if !first.More || first.Done == 12 || first.Before.IsZero() {
 		t.Fatalf("the first call: %+v", first)
 	}
 	again := message.NewMessage("failed-again", []byte("x"))
@@ -208,11 +209,13 @@ func TestPassGoesOn(t *testing.T) {
 }
 
 func TestOnePassAtATime(t *testing.T) {
-	d := newDesk(t, func(c *ops.Config) { c.PassTime = 500 * time.Millisecond })
+	d := newDesk(t, func(c *ops.Config) { c.PassTime = time.Hour })
 	ids := d.bury(t, 100)
 	running := make(chan error, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
 	go func() {
-		_, err := d.ops.RedriveDeadLetters(t.Context(), deadPayments, ops.Selection{All: true, Rate: 20})
+		_, err := d.ops.RedriveDeadLetters(ctx, deadPayments, ops.Selection{All: true, Rate: 20})
 		running <- err
 	}()
 	for d.delivered(t) == 0 { // it has begun
@@ -234,7 +237,8 @@ func TestOnePassAtATime(t *testing.T) {
 	if _, err := d.ops.DeadLetter(t.Context(), deadPayments, ids[99]); err != nil {
 		t.Errorf("a letter cannot be shown beside a pass: %v", err)
 	}
-	if err := <-running; err != nil {
+	stop()
+	if err := <-running; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
