@@ -95,6 +95,7 @@ func TestNackRedeliversAfterBackoffAndHoldsTheKey(t *testing.T) {
 				t.Fatalf("attempt %d: %s after %s, want a#1 after %s", attempt+1, m.UUID, time.Since(begin), at*time.Second)
 			}
 			f.put(keyed(fmt.Sprint("other", attempt), 1))
+			synctest.Wait() // it is in line before a is
 			if attempt == 3 {
 				m.Ack()
 				break

@@ -182,7 +182,7 @@ func ExampleBatchConsumer() {
 	}
 	tries := 0
 	err = runner.Add(bus.BatchConsumer{
-		Topic: "product-events", Group: "views", Size: 100, Wait: 50 * time.Millisecond, Retry: bus.FixedRetry(time.Millisecond, 1),
+		Topic: "product-events", Group: "views", Size: 3, Wait: time.Second, Retry: bus.FixedRetry(time.Millisecond, 1),
 		Handler: bus.HandleBatch(func(_ context.Context, events []event.Event) error {
 			tries++
 			fmt.Println("batch of", len(events))

@@ -247,6 +247,7 @@ func (s *subscription) end(in <-chan *message.Message) {
 		if d.answered() {
 			d.source.Ack()
 			delete(s.flying, d)
+			s.count(-1)
 			s.lanes.finish(d)
 		}
 	}

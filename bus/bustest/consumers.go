@@ -107,22 +107,25 @@ func poisonMessage(ctx context.Context, env Env) (err error) {
 	if err != nil {
 		return err
 	}
-	defer r.finish(&err)
 	var batch []*message.Message
 	for n := 1; n <= each; n++ {
 		batch = append(batch, msg("bad", n), msg("good", n))
 	}
 	poison := batch[4]
 	poison.Metadata.Set("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
-	if err := env.Bus.Publisher().Publish(topic, batch...); err != nil {
-		return err
+	err = env.Bus.Publisher().Publish(topic, batch...)
+	if err == nil {
+		err = seen.wait(ctx, 2*each-1)
 	}
-	if err := seen.wait(ctx, 2*each-1); err != nil {
+	if err != nil {
 		select {
 		case <-othersDone:
 		default:
 			close(othersDone)
 		}
+	}
+	r.finish(&err) // afterwards the status is complete
+	if err != nil {
 		return err
 	}
 	if err := seen.inOrder("bad", append(payloads("bad", 1, 2), payloads("bad", 4, each)...)); err != nil {

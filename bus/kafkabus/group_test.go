@@ -337,32 +337,54 @@ func TestStaticInstance(t *testing.T) {
 		}
 	}
 	restarted := openBus(t, cfg("b"), url)
-	both(subscribe(t, subscriber(t, restarted, group, 100), topic))
+	other := subscribe(t, subscriber(t, restarted, group, 100), topic)
+	both(other)
+	const keys = 20
+	send := func(payload string) {
+		t.Helper()
+		var batch []*message.Message
+		for k := range keys {
+			batch = append(batch, keyed(fmt.Sprint(k), payload))
+		}
+		publish(t, stays, topic, batch...)
+	}
+	send("before")
+	mine := 0 // keys of the partition of the instance that stays
+	for n, deadline := 0, time.After(30*time.Second); n < keys; {
+		var m *message.Message
+		own := 0
+		select {
+		case m = <-staysCh:
+			own = 1
+		case m = <-other:
+		case <-deadline:
+			t.Fatalf("%d of %d messages came", n, keys)
+		}
+		m.Ack()
+		if string(m.Payload) == "before" { // and not again since the group was shared out
+			n++
+			mine += own
+		}
+	}
+	if mine == 0 || mine == keys {
+		t.Fatalf("the instance that stays got %d of %d messages, want those of its partition", mine, keys)
+	}
 	if err := restarted.Close(); err != nil {
 		t.Fatal(err)
 	}
-	var batch []*message.Message
-	for k := range 20 {
-		batch = append(batch, keyed(fmt.Sprint(k), "after"))
+	send("after")
+	for range mine {
+		expect(t, staysCh, "after")
 	}
-	publish(t, stays, topic, batch...)
-	mine := 0
-	for idle := false; !idle; {
-		select {
-		case m := <-staysCh:
-			mine++
-			m.Ack()
-		case <-time.After(3 * time.Second):
-			idle = true
-		}
-	}
-	if mine == 0 || mine == 20 {
-		t.Fatalf("the instance that stays got %d of 20 messages, want those of its partition", mine)
+	select {
+	case m := <-staysCh:
+		t.Fatalf("the instance that stays got key %s of the other's partition", event.Key(m))
+	case <-time.After(3 * time.Second):
 	}
 	start := time.Now()
 	ch := subscribe(t, subscriber(t, openBus(t, cfg("b"), url), group, 100), topic)
-	for range 20 - mine {
-		receive(t, ch).Ack()
+	for range keys - mine {
+		expect(t, ch, "after")
 	}
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("the restarted instance went on after %v", took)

@@ -45,9 +45,11 @@ func TestSignIn(t *testing.T) {
 			}
 			log := &events{Handler: slog.DiscardHandler, n: map[slog.Level]int{}}
 			roundTrip(t, openBus(t, kafkabus.Config{Logger: slog.New(alwaysOn{log})}, at(password)))
+			log.mu.Lock()
 			if warned := log.n[slog.LevelWarn] == 1; warned != (parameter == "plain") {
 				t.Errorf("warned of a readable password: %t", warned)
 			}
+			log.mu.Unlock()
 			b, err := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{Logger: quiet})).Open(t.Context(), at("wrong-"+password))
 			if err == nil {
 				b.Close()

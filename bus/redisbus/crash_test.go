@@ -79,26 +79,31 @@ func killedConsumers(t *testing.T, p place) {
 			skipped = append(skipped, fmt.Sprintf("%s after %d", line, seen[key]))
 		}
 	}
+	// All processes write into one pipe: the order of their lines is that of the handling.
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			note(lines.Text())
+		}
+	})
+	defer func() {
+		in.Close()
+		reading.Wait()
+		out.Close()
+	}()
 	start := func() (kill func()) {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), "REDISBUS_CONSUME="+p.url)
-		cmd.Stderr = os.Stderr
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		cmd.Stdout, cmd.Stderr = in, os.Stderr
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			for lines := bufio.NewScanner(out); lines.Scan(); {
-				note(lines.Text())
-			}
-		})
 		return func() {
 			cmd.Process.Kill() // SIGKILL
-			wg.Wait()
 			cmd.Wait()
 		}
 	}
@@ -120,16 +125,16 @@ func killedConsumers(t *testing.T, p place) {
 		published <- nil
 	}()
 	alive := []func(){start(), start()}
-	for range kills {
-		time.Sleep(time.Duration(50+rand.IntN(250)) * time.Millisecond) // a random moment
-		alive[0]()
-		alive = append(alive[1:], start())
-	}
 	defer func() {
 		for _, kill := range alive {
 			kill()
 		}
 	}()
+	for range kills {
+		time.Sleep(time.Duration(50+rand.IntN(250)) * time.Millisecond) // a random moment
+		alive[0]()
+		alive = append(alive[1:], start())
+	}
 	if err := <-published; err != nil {
 		t.Fatal(err)
 	}

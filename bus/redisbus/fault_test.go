@@ -165,12 +165,11 @@ func (x *traffic) finish(buses ...*bus.Bus) {
 // lost, and order holds.
 func TestServerKilled(t *testing.T) {
 	s := startServer(t)
-	from, to := open(t, redisbus.Config{}, s.url()), open(t, redisbus.Config{}, s.url())
+	from, to := open(t, redisbus.Config{}, s.URL()), open(t, redisbus.Config{}, s.URL())
 	x := startTraffic(t, from, to, 4)
 	for range 3 {
 		x.more(100)
-		s.kill()
-		s.start()
+		s.restart()
 		t.Logf("back after %v", x.recovered().Round(time.Millisecond))
 	}
 	x.finish(from, to)
@@ -194,19 +193,13 @@ func TestConnectionsCut(t *testing.T) {
 // a second time behind its caller's back.
 func TestStalledServer(t *testing.T) {
 	s := startServer(t)
-	b := open(t, redisbus.Config{Partitions: 1}, s.url())
+	b := open(t, redisbus.Config{Partitions: 1}, s.URL())
 	publish(t, b, "topic", keyed("k", "1"))
-	signal := func(sig syscall.Signal) {
-		t.Helper()
-		if err := s.cmd.Process.Signal(sig); err != nil {
-			t.Fatal(err)
-		}
-	}
-	signal(syscall.SIGSTOP)
+	s.Stop()
 	began := time.Now()
 	err := b.Publisher().Publish("topic", keyed("k", "2"))
 	took := time.Since(began)
-	signal(syscall.SIGCONT)
+	s.Signal(syscall.SIGCONT)
 	if err == nil || fault.Of(err) != fault.Infrastructure || took > 10*time.Second {
 		t.Errorf("publishing to a stalled server: %v is %v after %s, want infrastructure", err, fault.Of(err), took)
 	}
@@ -221,7 +214,7 @@ func TestStalledServer(t *testing.T) {
 // a call for several partitions, and nothing is appended twice.
 func TestForgottenScripts(t *testing.T) {
 	s := startServer(t)
-	b := open(t, redisbus.Config{Partitions: 3}, s.url())
+	b := open(t, redisbus.Config{Partitions: 3}, s.URL())
 	ch := subscribe(t, b, "group", "topic", 100)
 	for range 3 {
 		if err := s.client.ScriptFlush(t.Context()).Err(); err != nil {
@@ -249,7 +242,7 @@ func TestForgottenScripts(t *testing.T) {
 func TestFlushAll(t *testing.T) {
 	s := startServer(t)
 	cfg := redisbus.Config{LeaseTTL: 600 * time.Millisecond}
-	from, to := open(t, cfg, s.url()), open(t, cfg, s.url())
+	from, to := open(t, cfg, s.URL()), open(t, cfg, s.URL())
 	x := startTraffic(t, from, to, 4)
 	x.more(100)
 	if err := s.client.FlushAll(t.Context()).Err(); err != nil {
@@ -259,7 +252,7 @@ func TestFlushAll(t *testing.T) {
 	x.more(100)
 	x.cancel()
 	// From another process, which knows nothing but what Redis does.
-	other := open(t, cfg, s.url())
+	other := open(t, cfg, s.URL())
 	redistest.Until(t, "the topic and its group are known again, and all is done", func() bool {
 		lags, err := other.Lag(t.Context())
 		return err == nil && len(lags) == 1 && lags[0] == bus.Lag{Topic: "topic", Group: "group"}
@@ -280,7 +273,7 @@ func TestFlushAll(t *testing.T) {
 // Out of memory, a replica, a wrong password: trouble of ours, not of a message.
 func TestErrorClasses(t *testing.T) {
 	s := startServer(t)
-	b := open(t, redisbus.Config{Partitions: 1}, s.url())
+	b := open(t, redisbus.Config{Partitions: 1}, s.URL())
 	publish(t, b, "topic", keyed("k", "1"))
 	set := func(name, value string) {
 		t.Helper()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -71,6 +72,39 @@ func (l *log) take(t *testing.T, group, holder string, ttl time.Duration) sqllog
 	return lease
 }
 
+// A stream that was lost, as by FLUSHALL, begins behind the last message of the one
+// before, also within the same millisecond: or who had read that one would pass over
+// the first messages of the new one, and meet them after later ones.
+func TestNewStreamBeginsBehindTheOld(t *testing.T) {
+	l, stream := newLog(t)
+	id := func(all []redis.XMessage, err error) (ms, seq uint64) {
+		t.Helper()
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%d messages (%v), want 1", len(all), err)
+		}
+		if _, err := fmt.Sscanf(all[0].ID, "%d-%d", &ms, &seq); err != nil {
+			t.Fatal(err)
+		}
+		return ms, seq
+	}
+	for range 200 {
+		l.put(t, 1)
+		// One that has just begun has ids of the next millisecond itself.
+		for begun := time.Now(); time.Since(begun) < 2*time.Millisecond; {
+			runtime.Gosched()
+		}
+		l.put(t, 3)
+		lastMS, lastSeq := id(l.client.XRevRangeN(t.Context(), stream, "+", "-", 1).Result())
+		if err := l.client.Del(t.Context(), stream).Err(); err != nil {
+			t.Fatal(err)
+		}
+		l.put(t, 3)
+		if ms, seq := id(l.client.XRangeN(t.Context(), stream, "-", "+", 1).Result()); ms < lastMS || ms == lastMS && seq <= lastSeq {
+			t.Fatalf("the new stream begins at %d-%d, the old one ended at %d-%d", ms, seq, lastMS, lastSeq)
+		}
+	}
+}
+
 // Whoever has slept through its lease moves nothing and ends nothing, also when
 // the next holder has gone again, or bears the same name.
 func TestFencing(t *testing.T) {
@@ -84,7 +118,7 @@ func TestFencing(t *testing.T) {
 		}
 		return entries[n-1].Position
 	}
-	old := l.take(t, "group", "a", 40*time.Millisecond)
+	old := l.take(t, "group", "a", time.Minute)
 	if _, err := l.Lease(t.Context(), old.Cursor, "b", time.Minute); !errors.Is(err, sqllog.ErrLeaseHeld) {
 		t.Errorf("leasing what is held: %v", err)
 	}
@@ -110,7 +144,7 @@ func TestFencing(t *testing.T) {
 		if err := l.Release(t.Context(), old); err != nil {
 			t.Errorf("%s: release of a lost lease: %v", name, err)
 		}
-		if err := l.Renew(t.Context(), lease, 40*time.Millisecond); err != nil {
+		if err := l.Renew(t.Context(), lease, time.Minute); err != nil {
 			t.Errorf("%s: the holder's lease was ended by another: %v", name, err)
 		}
 		old = lease
@@ -129,9 +163,12 @@ func TestFencing(t *testing.T) {
 	}
 }
 
-// lapsed waits until the server has let the group's lease go.
+// lapsed shortens the group's lease, and waits until the server has let it go.
 func lapsed(t *testing.T, l *log, stream string) {
 	t.Helper()
+	if err := l.client.PExpire(t.Context(), l.keys.lease(stream, "group"), time.Millisecond).Err(); err != nil {
+		t.Fatal(err)
+	}
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for l.client.Exists(t.Context(), l.keys.lease(stream, "group")).Val() == 1 {

@@ -31,16 +31,14 @@ func otherProcessWakes(t *testing.T, p place) {
 	var sum time.Duration
 	const rounds = 50
 	for n := range rounds {
-		// Keys of every partition, hence of every node.
+		// Keys of every partition, hence of every node. Without the wake-up none
+		// would come before receive gives up.
 		began := time.Now()
 		publish(t, from, "topic", keyed(fmt.Sprint("k", n), "x"))
 		receive(t, ch).Ack()
 		sum += time.Since(began)
 	}
 	t.Logf("%v on average from Publish to the handler", sum/rounds)
-	if mean := sum / rounds; mean > 100*time.Millisecond {
-		t.Errorf("a message of another process took %v on average", mean)
-	}
 }
 
 func TestPartitionsCannotChange(t *testing.T) {
@@ -157,12 +155,12 @@ func TestMaxLen(t *testing.T) {
 // Publish returns when a replica has confirmed, and says when none has.
 func TestWait(t *testing.T) {
 	s := startServer(t)
-	b := open(t, redisbus.Config{Partitions: 2}, s.url()+"?wait=1")
+	b := open(t, redisbus.Config{Partitions: 2}, s.URL()+"?wait=1")
 	err := b.Publisher().Publish("topic", keyed("a", "1"), keyed("b", "1"), keyed("c", "1"))
 	if !errors.Is(err, redisbus.ErrNotReplicated) || fault.Of(err) != fault.Infrastructure {
 		t.Errorf("publishing without a replica: %v (%v)", err, fault.Of(err))
 	}
-	replica := startServer(t, "--replicaof", "127.0.0.1 "+fmt.Sprint(s.port))
+	replica := startServer(t, "--replicaof", strings.Replace(s.Address, ":", " ", 1))
 	redistest.Until(t, "the replica follows", func() bool {
 		return s.client.Wait(t.Context(), 1, time.Second).Val() == 1
 	})

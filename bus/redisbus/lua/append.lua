@@ -9,9 +9,23 @@ local bound = tonumber(ARGV[1])
 if bound > 0 and redis.call('XLEN', KEYS[1]) + (#ARGV - 3) / 3 > bound then
   return -1
 end
-for i = 4, #ARGV, 3 do
-  redis.call('XADD', KEYS[1], '*',
+local function add(call, id, i)
+  return call('XADD', KEYS[1], id,
     '_watermill_message_uuid', ARGV[i], 'metadata', ARGV[i + 1], 'payload', ARGV[i + 2])
+end
+-- A stream that begins anew, as after FLUSHALL, begins in the next millisecond: who
+-- still reads behind the last message of the one before would pass over what has an
+-- id of the same millisecond. One that is only empty may be there already.
+local rest = 4
+if redis.call('XLEN', KEYS[1]) == 0 then
+  local now = redis.call('TIME')
+  local id = string.format('%.0f-0', now[1] * 1000 + math.floor(now[2] / 1000) + 1)
+  if type(add(redis.pcall, id, 4)) == 'string' then
+    rest = 7
+  end
+end
+for i = rest, #ARGV, 3 do
+  add(redis.call, '*', i)
 end
 redis.call('PUBLISH', ARGV[2], ARGV[3])
 return redis.call('XLEN', KEYS[1])

@@ -68,6 +68,6 @@ func SharedHolder(t *testing.T, tr Transport) {
 	if err := publishNumbers(b, 1, each, 20*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
-	a := l.wait(t, ledgerKeys, each, 40*time.Second)
+	a := l.wait(t, ledgerKeys, each, 2*time.Minute)
 	t.Logf("%d messages, %d handled, %d repeats", ledgerKeys*each, a.total, a.repeats)
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -132,8 +133,8 @@ func OtherDatabase(t *testing.T, tr Transport) {
 	}
 }
 
-// OtherProcessWakes measures from Publish in one process to the handler in
-// another, the mean of some.
+// OtherProcessWakes measures from the end of Publish in one process to the handler
+// in another, the median of some.
 func OtherProcessWakes(t *testing.T, tr Transport, most time.Duration) {
 	url := tr.URL(t)
 	a, b := tr.Open(t, url, Settings{}), tr.Open(t, url, Settings{})
@@ -141,17 +142,24 @@ func OtherProcessWakes(t *testing.T, tr Transport, most time.Duration) {
 	Publish(t, a, "topic", Keyed("k", "0"))
 	Expect(t, ch, "0")
 	const rounds = 20
-	var sum time.Duration
+	var took []time.Duration
 	for n := range rounds {
 		<-time.After(time.Duration(n) * 10 * time.Millisecond) // an idle reader looks seldom
-		started := time.Now()
 		Publish(t, a, "topic", Keyed("k", "x"))
+		published := time.Now()
 		Expect(t, ch, "x")
-		sum += time.Since(started)
+		took = append(took, time.Since(published))
 	}
-	mean := sum / rounds
-	t.Logf("another process's messages took %v on average", mean)
-	if mean > most {
-		t.Errorf("a message of another process took %v on average, want at most %v", mean, most)
+	median := Median(took)
+	t.Logf("another process's messages took %v, the median of %d", median, rounds)
+	if median > most {
+		t.Errorf("a message of another process took %v, want at most %v: the median of %v", median, most, took)
 	}
+}
+
+// Median is the middle of what was measured, which a few stalls of the machine do
+// not move. It sorts what it is given.
+func Median(took []time.Duration) time.Duration {
+	slices.Sort(took)
+	return took[len(took)/2]
 }
