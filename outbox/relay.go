@@ -173,10 +173,14 @@ func (r *Relay) forward(ctx context.Context, wakes <-chan struct{}) {
 
 // listen keeps listening; between two tries the shards' interval stands in.
 func (r *Relay) listen(ctx context.Context, s Listener) {
+	var heard atomic.Bool
 	for attempt := 1; ; attempt++ {
-		err := s.Listen(ctx, r.Wake)
+		err := s.Listen(ctx, func() { heard.Store(true); r.Wake() })
 		if ctx.Err() != nil || errors.Is(err, ErrUnsupported) {
 			return
+		}
+		if heard.Swap(false) {
+			attempt = 1
 		}
 		r.cfg.Logger.Warn("outbox: listening for wake-ups failed; the interval stands in", "error", err)
 		if backoff.Sleep(ctx, r.pause.Delay(attempt)) != nil {

@@ -183,7 +183,11 @@ func TestReadsAheadWhilePublishing(t *testing.T) {
 		if reads := n["read"].Load(); len(b.order()) != 0 || reads != 2 {
 			t.Errorf("%d reads while the first batch is being published, want the one ahead too", reads)
 		}
-		time.Sleep(10 * time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := b.pub.WaitFor(ctx, 20); err != nil { // how long it takes depends on how the keys fall into lanes
+			t.Error(err)
+		}
 		stop()
 		if len(b.order()) != 20 {
 			t.Errorf("%d events were published, want 20", len(b.order()))
@@ -221,6 +225,43 @@ func TestIdlePositionIsKept(t *testing.T) {
 		}
 		if n := store.moves.Load(); n < 15 || n > 20 {
 			t.Errorf("an idle relay wrote its position %d times a minute, want at each renewal", n)
+		}
+	})
+}
+
+// cutOff is a store whose listening fails at once, the eighth time after it was
+// connected.
+type cutOff struct {
+	*outboxtest.Memory
+	last  time.Time
+	waits []int // in seconds
+}
+
+func (c *cutOff) Listen(_ context.Context, wake func()) error {
+	if !c.last.IsZero() {
+		c.waits = append(c.waits, int(time.Since(c.last).Seconds()))
+	}
+	if len(c.waits) == 7 {
+		wake()
+	}
+	c.last = time.Now()
+	return errors.New("cut off")
+}
+
+func TestListeningIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &cutOff{Memory: outboxtest.NewMemory(1)}
+		r, err := outbox.NewRelay(store, &outboxtest.Publisher{}, outbox.RelayConfig{Pause: outbox.Backoff{Jitter: -1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 95*time.Second)
+		defer cancel()
+		if err := r.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if want := []int{1, 2, 4, 8, 16, 30, 30, 1, 2}; !slices.Equal(store.waits, want) {
+			t.Errorf("waited %v seconds between tries, want %v", store.waits, want)
 		}
 	})
 }

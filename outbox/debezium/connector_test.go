@@ -136,13 +136,13 @@ func register(t *testing.T, connect string, db *sql.DB, o debezium.Options) {
 	if err := debezium.WriteJSON(&body, settings); err != nil {
 		t.Fatal(err)
 	}
-	if code, answer := ask(t.Context(), http.MethodPost, connect+"/connectors", &body); code != http.StatusCreated {
+	if code, answer := tell(t.Context(), http.MethodPost, connect+"/connectors", body.Bytes()); code != http.StatusCreated {
 		t.Fatalf("the connector was refused: %d %s", code, answer)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if code, answer := ask(ctx, http.MethodDelete, connect+"/connectors/"+o.Name, nil); code != http.StatusNoContent {
+		if code, answer := tell(ctx, http.MethodDelete, connect+"/connectors/"+o.Name, nil); code != http.StatusNoContent {
 			t.Errorf("delete the connector: %d %s", code, answer)
 		}
 		dropSlot(ctx, t, db, strings.ReplaceAll(o.Name, "-", "_"))
@@ -187,6 +187,24 @@ func dropSlot(ctx context.Context, t *testing.T, db *sql.DB, name string) {
 	}
 	if _, err := db.ExecContext(ctx, `DROP PUBLICATION IF EXISTS `+name); err != nil {
 		t.Errorf("drop the publication: %v", err)
+	}
+}
+
+// tell asks for a change, again while the workers agree on an earlier one: then
+// they answer that there is a conflict.
+func tell(ctx context.Context, method, url string, body []byte) (code int, answer []byte) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		code, answer = ask(ctx, method, url, bytes.NewReader(body))
+		if code != http.StatusConflict {
+			return code, answer
+		}
+		select {
+		case <-ctx.Done():
+			return code, answer
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
 }
 

@@ -175,7 +175,7 @@ func TestFailuresAreCounted(t *testing.T) {
 			return nil
 		}
 		s.append("bad", "good")
-		stop := s.run(outbox.RelayConfig{Ordering: outbox.ByKey, MaxAge: 3 * time.Second, Pause: outbox.Backoff{Max: 2 * time.Second}})
+		stop := s.run(outbox.RelayConfig{Ordering: outbox.ByKey, MaxAge: 10 * time.Second, Pause: outbox.Backoff{Max: 2 * time.Second}})
 		defer stop()
 		time.Sleep(4500 * time.Millisecond)
 		got := promtest.Read(t, labels, s.collector)

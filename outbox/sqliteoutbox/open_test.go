@@ -3,6 +3,7 @@ package sqliteoutbox_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,23 +15,33 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// TestOpenIsForWriters has two pools of Open write at once: neither fails.
+// TestOpenIsForWriters has two pools of Open write at once: neither fails. They
+// do so again and again, so that nobody waits for more than one transaction.
 func TestOpenIsForWriters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "app.db")
 	const each = 50
-	failed := make(chan error, 2)
-	for range 2 {
+	var pools [2]*sql.DB
+	for i := range pools {
 		db, err := sqliteoutbox.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { db.Close() })
-		go func() { failed <- appendMany(t.Context(), db, each) }()
+		pools[i] = db
 	}
-	for range 2 {
-		if err := <-failed; err != nil {
-			t.Error(err)
+	atOnce := func(write func(context.Context, *sql.DB) error) {
+		t.Helper()
+		failed := make(chan error)
+		for _, db := range pools {
+			go func() { failed <- write(t.Context(), db) }()
 		}
+		if err := errors.Join(<-failed, <-failed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	atOnce(migrate)
+	for range each {
+		atOnce(appendOne)
 	}
 	db, err := sqliteoutbox.Open(path)
 	if err != nil {
@@ -54,35 +65,34 @@ func TestOpenIsForWriters(t *testing.T) {
 	}
 }
 
-func appendMany(ctx context.Context, db *sql.DB, n int) error {
+func migrate(ctx context.Context, db *sql.DB) error {
 	store, err := sqliteoutbox.New(db, sqliteoutbox.Config{})
 	if err != nil {
 		return err
 	}
-	if err := store.Migrate(ctx); err != nil {
+	return store.Migrate(ctx)
+}
+
+func appendOne(ctx context.Context, db *sql.DB) error {
+	store, err := sqliteoutbox.New(db, sqliteoutbox.Config{})
+	if err != nil {
 		return err
 	}
 	box, err := outbox.New(store, outbox.Config{Topic: "seat.events"})
 	if err != nil {
 		return err
 	}
-	for range n {
-		sold, err := event.New("SeatSold", "boxoffice", nil)
-		if err != nil {
-			return err
-		}
-		err = sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
-			var seen int // reads before it writes, which a deferred transaction does not survive
-			if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM outbox_messages`).Scan(&seen); err != nil {
-				return err
-			}
-			return box.Append(ctx, tx, sold)
-		})
-		if err != nil {
-			return err
-		}
+	sold, err := event.New("SeatSold", "boxoffice", nil)
+	if err != nil {
+		return err
 	}
-	return nil
+	return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
+		var seen int // reads before it writes, which a deferred transaction does not survive
+		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM outbox_messages`).Scan(&seen); err != nil {
+			return err
+		}
+		return box.Append(ctx, tx, sold)
+	})
 }
 
 func TestOpenNamesThePath(t *testing.T) {

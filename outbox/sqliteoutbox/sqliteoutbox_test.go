@@ -75,6 +75,33 @@ func TestConformanceWithReader(t *testing.T) {
 	})
 }
 
+// TestFailedLeaseIsGivenBack has reading fail right after a lease was taken:
+// nobody waits for its end.
+func TestFailedLeaseIsGivenBack(t *testing.T) {
+	cursor, cursorDB, _ := open(t, sqliteoutbox.Config{})
+	status, statusDB, _ := openStatus(t, 1, false)
+	for _, of := range []struct {
+		store outbox.Store
+		db    *sql.DB
+		table string
+	}{{cursor, cursorDB, "outbox_retries"}, {status.Store, statusDB, "outbox_events"}} {
+		rename := func(from, to string) {
+			t.Helper()
+			if _, err := of.db.ExecContext(t.Context(), "ALTER TABLE "+from+" RENAME TO "+to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rename(of.table, "away")
+		if _, err := of.store.Lease(t.Context(), 0, "one", time.Hour); err == nil {
+			t.Errorf("a lease was given without %s", of.table)
+		}
+		rename("away", of.table)
+		if _, err := of.store.Lease(t.Context(), 0, "another", time.Hour); err != nil {
+			t.Errorf("after a lease that failed without %s: %v", of.table, err)
+		}
+	}
+}
+
 func TestOtherProcessesAreHeard(t *testing.T) {
 	_, db, path := open(t, sqliteoutbox.Config{})
 	// The relay's process: its own pools on the file, and an interval that never ends.

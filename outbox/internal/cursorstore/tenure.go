@@ -47,15 +47,24 @@ func (s *Store) Lease(ctx context.Context, shard int, holder string, ttl time.Du
 	}
 	t := &tenure{lease: lease, pos: lease.Position, held: map[int64]attempts{}}
 	l := outbox.Lease{Shard: shard, Holder: holder, Token: lease.Token, State: t}
-	err = s.each(ctx, s.sql.asideKeys, []any{shard}, func(rows *sql.Rows) error {
+	if err := s.recall(ctx, &l, t); err != nil {
+		sqlstore.GiveBack(ctx, func(ctx context.Context) error { return s.Release(ctx, l) })
+		return outbox.Lease{}, wrap("lease", err)
+	}
+	return l, nil
+}
+
+// recall reads what earlier holders noted of failures.
+func (s *Store) recall(ctx context.Context, l *outbox.Lease, t *tenure) error {
+	err := s.each(ctx, s.sql.asideKeys, []any{l.Shard}, func(rows *sql.Rows) error {
 		a, err := sqlstore.ScanAside(rows)
 		l.Aside = append(l.Aside, a)
 		return err
 	})
 	if err != nil {
-		return outbox.Lease{}, wrap("lease", err)
+		return err
 	}
-	err = s.each(ctx, s.sql.held, []any{shard}, func(rows *sql.Rows) error {
+	return s.each(ctx, s.sql.held, []any{l.Shard}, func(rows *sql.Rows) error {
 		var id, age, wait int64
 		var a attempts
 		if err := rows.Scan(&id, &a.n, &age, &wait); err != nil {
@@ -65,10 +74,6 @@ func (s *Store) Lease(ctx context.Context, shard int, holder string, ttl time.Du
 		t.held[id] = a
 		return nil
 	})
-	if err != nil {
-		return outbox.Lease{}, wrap("lease", err)
-	}
-	return l, nil
 }
 
 // Read implements outbox.Store.

@@ -68,10 +68,11 @@ func (s *Store) Lease(ctx context.Context, shard int, holder string, ttl time.Du
 	}
 	t := &tenure{}
 	l.State = t
-	if t.start, err = s.reader.Begin(ctx, position); err != nil {
-		return outbox.Lease{}, wrap("lease", err)
+	if t.start, err = s.reader.Begin(ctx, position); err == nil {
+		err = s.recall(ctx, &l, t)
 	}
-	if err := s.recall(ctx, &l, t); err != nil {
+	if err != nil {
+		sqlstore.GiveBack(ctx, func(ctx context.Context) error { return s.Release(ctx, l) })
 		return outbox.Lease{}, wrap("lease", err)
 	}
 	return l, nil
