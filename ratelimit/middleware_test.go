@@ -105,31 +105,33 @@ func TestMiddlewareFailsClosed(t *testing.T) {
 }
 
 func TestMiddlewareCostAndChoice(t *testing.T) {
-	store := &budget{}
-	l := limiter(t, store, ratelimit.Config{})
-	h := middleware(t, nil, ratelimit.HTTPConfig{
-		Logger: silent,
-		Limiter: func(r *http.Request) *ratelimit.Limiter {
-			if r.URL.Path == "/free" {
-				return nil
-			}
-			return l
-		},
-		Cost: func(r *http.Request) int {
-			if r.URL.Path == "/huge" {
-				return 1000
-			}
-			return 5
-		},
+	synctest.Test(t, func(t *testing.T) {
+		store := &budget{}
+		l := limiter(t, store, ratelimit.Config{})
+		h := middleware(t, nil, ratelimit.HTTPConfig{
+			Logger: silent,
+			Limiter: func(r *http.Request) *ratelimit.Limiter {
+				if r.URL.Path == "/free" {
+					return nil
+				}
+				return l
+			},
+			Cost: func(r *http.Request) int {
+				if r.URL.Path == "/huge" {
+					return 1000
+				}
+				return 5
+			},
+		})
+		expect(t, serve(h, "/free"), http.StatusOK, map[string]string{"RateLimit": ""})
+		expect(t, serve(h, "/"), http.StatusOK, nil)
+		expect(t, serve(h, "/huge"), http.StatusTooManyRequests, nil)
+		if store.taken() != [2]int{5, 0} {
+			t.Errorf("taken %v", store.taken())
+		}
+		if _, err := ratelimit.NewHTTP(nil, ratelimit.HTTPConfig{}); err == nil {
+			t.Error("no limiter was taken")
+		}
+		mustName(t, "HTTPConfig.Name", func() error { _, err := ratelimit.NewHTTP(l, ratelimit.HTTPConfig{Name: `a"b`}); return err })
 	})
-	expect(t, serve(h, "/free"), http.StatusOK, map[string]string{"RateLimit": ""})
-	expect(t, serve(h, "/"), http.StatusOK, nil)
-	expect(t, serve(h, "/huge"), http.StatusTooManyRequests, nil)
-	if store.taken() != [2]int{5, 0} {
-		t.Errorf("taken %v", store.taken())
-	}
-	if _, err := ratelimit.NewHTTP(nil, ratelimit.HTTPConfig{}); err == nil {
-		t.Error("no limiter was taken")
-	}
-	mustName(t, "HTTPConfig.Name", func() error { _, err := ratelimit.NewHTTP(l, ratelimit.HTTPConfig{Name: `a"b`}); return err })
 }

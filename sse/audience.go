@@ -94,12 +94,13 @@ func seated(s *stream, room string) int {
 }
 
 // remove lets a stream go, and says whether it was there.
-func (a *audience) remove(s *stream) bool {
+func (a *audience) remove(s *stream, count func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.conns[s.conn.ID] != s {
-		return false
+		return
 	}
+	count()
 	delete(a.conns, s.conn.ID)
 	if a.addresses[s.address]--; a.addresses[s.address] <= 0 {
 		delete(a.addresses, s.address)
@@ -120,7 +121,6 @@ func (a *audience) remove(s *stream) bool {
 	if a.closed && len(a.conns) == 0 {
 		close(a.empty)
 	}
-	return true
 }
 
 // join adds a member's streams to a room, leave takes them out.

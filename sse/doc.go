@@ -36,6 +36,7 @@
 //	what waits for a client is bounded                    TestTheBacklogIsBounded, TestTooMuchWhileAStreamOpensEndsIt, TestStalledReadersCostBoundedMemory
 //	a burst shares a write, and is not cut for waiting    TestWhatIsPendingSharesAWrite, TestHalfABacklogDoesNotWait
 //	after a cut nothing is missing and nothing twice      TestAfterACutNothingIsMissingAndNothingTwice, TestClientsThatComeAndGoSeeEachEventOnce
+//	… nor when it is published only after its replay      TestAnEventPublishedAfterItsReplayDoesNotComeTwice
 //	… for browsers, the npm package and curl too          TestProgramsResumeAfterCuts
 //	… nor while a stream opens                            TestEventsWhileAStreamOpensComeAfterTheReplay
 //	… nor after the broker was away                       TestWhatTheBrokerLostIsReadFromTheTable
@@ -49,7 +50,7 @@
 //	a delivery is a span of the trace of who sent it, one
 //	for each process that has streams for it              TestADeliveryIsTracedOverProcesses
 //	… which ends when it is written, and tells what is
-//	dropped                                               TestADeliveryEndsWhenItIsWritten, TestADeliveryThatIsDroppedSaysSo
+//	dropped                                               TestADeliveryEndsWhenItIsWritten, TestADeliveryThatIsDroppedSaysSo, TestADeliveryThatStallsIsNotWritten
 //	… and old and new processes may be mixed              TestOldAndNewInstancesUnderstandEachOther
 //	… and without a provider costs nothing                TestWithoutAProviderTracesCostNothing
 //	no goroutine is left                                  every test of the package
@@ -118,8 +119,11 @@
 //
 // The broker is away: live events are dropped and counted, and ToMember and the
 // others return an error. When it is back every stream with a Replayer reads what it
-// has missed. Join, Leave and Mute that were lost take effect when a stream opens
-// again. An eviction that was lost is found by the next ping.
+// has missed since the loss was noticed. An event that was lost alone, such as one
+// whose ToMember returned an error, is passed over by a client that has seen a later
+// one of its name before that: its cursor stands behind it. Join, Leave and Mute that
+// were lost take effect when a stream opens again. An eviction that was lost is found
+// by the next ping.
 //
 // A process is killed: its clients come back after Config.Retry to another one. Its
 // entries take places until its lease ends, and may make a member's oldest stream

@@ -20,8 +20,9 @@ type leanConn struct {
 
 // left is what a client did not take.
 type left struct {
-	rest  []byte
-	since time.Time
+	rest   []byte
+	since  time.Time
+	traced *[]*delivered // of what is not out yet
 }
 
 // stalledEvery is how often clients that did not take all are tried again.
@@ -156,6 +157,7 @@ func (f *flusher) flush(s *stream, buf []byte) []byte {
 		s.mu.Lock()
 		ended = s.ended
 		s.mu.Unlock()
+		traced, c.left.traced = c.left.traced, nil
 	} else {
 		buf, ended, traced = s.take(buf)
 	}
@@ -163,17 +165,18 @@ func (f *flusher) flush(s *stream, buf []byte) []byte {
 		f.hub.stats.writes.Add(1)
 		n, err := c.writeNow(buf)
 		f.hub.stats.written.Add(int64(max(n, 0)))
-		doneAll(traced, err == nil)
 		switch {
 		case err != nil:
+			doneAll(traced, false)
 			s.end(Gone, nil)
 			f.finish(s)
 			return buf
 		case n < len(buf):
-			f.stall(s, buf[n:], ended)
+			f.stall(s, buf[n:], ended, traced)
 			return buf
 		}
 		c.left = nil
+		doneAll(traced, true)
 	}
 	s.mu.Lock()
 	probe := c.probe
@@ -195,11 +198,12 @@ func (f *flusher) flush(s *stream, buf []byte) []byte {
 }
 
 // stall keeps what a client did not take, for a while.
-func (f *flusher) stall(s *stream, rest []byte, ended Reason) {
+func (f *flusher) stall(s *stream, rest []byte, ended Reason, traced *[]*delivered) {
 	c, now := s.lean, time.Now()
 	if c.left == nil {
 		c.left = &left{since: now}
 	}
+	c.left.traced = traced
 	if ended == Slow || now.Sub(c.left.since) >= f.hub.cfg.WriteTimeout {
 		s.end(Slow, nil)
 		f.finish(s)
@@ -218,6 +222,10 @@ func (f *flusher) finish(s *stream) {
 	s.mu.Lock()
 	s.sched = true
 	s.mu.Unlock()
+	if s.lean.left != nil {
+		doneAll(s.lean.left.traced, false)
+		s.lean.left.traced = nil
+	}
 	// What was written is written; there is nobody to tell otherwise.
 	_ = s.lean.Close()
 	f.hub.close(s, true)

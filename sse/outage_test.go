@@ -116,7 +116,11 @@ func TestALeaseThatCannotBeRenewedEndsTheStreams(t *testing.T) {
 		store := newCap(t)
 		c := &away{Cap: store}
 		s := start(t, c, newBroker(t), sse.Config{Lean: lean, Inbox: "/inbox", Lease: 600 * time.Millisecond, Timeout: 200 * time.Millisecond, Retry: 5 * time.Second, Lifetime: time.Hour})
-		tab := dial(t, s.url+"?member=ann&token=a")
+		var tab *client
+		eventually(t, "there is a stream", func() bool { // on a machine that stalls the lease may have lapsed
+			tab = dial(t, s.url+"?member=ann&token=a")
+			return tab.status == http.StatusOK
+		})
 		<-tab.retry
 		c.down.Store(true)
 		if e := tab.next(); e.Name != "fallback" || e.Data != `{"inbox":"/inbox"}` {

@@ -274,6 +274,31 @@ func TestAReaderThatLeavesWhileItCatchesUpIsNoTrouble(t *testing.T) {
 	})
 }
 
+// An event that was read from where it is stored is published only when its client
+// has left and come back.
+func TestAnEventPublishedAfterItsReplayDoesNotComeTwice(t *testing.T) {
+	both(t, func(t *testing.T, lean bool) {
+		s, table := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean}), &stored{}
+		s.replay = table
+		first, late := table.add("notification", 1), table.add("notification", 2)
+		must(t, s.ToAll(t.Context(), first)) // to nobody
+		c := dial(t, s.url+"?member=ann&token=t")
+		c.gets("notification1")
+		e := c.next()
+		if e.Data != "notification2" {
+			t.Fatalf("it gets %+v", e)
+		}
+		c.close()
+		c = dial(t, s.url+"?member=ann&token=t", "Last-Event-ID", e.LastID)
+		must(t, s.ToAll(t.Context(), late))
+		must(t, s.ToAll(t.Context(), table.add("notification", 3)))
+		c.gets("notification3")
+		if s.Stats().Duplicates == 0 {
+			t.Error("the second one was not published to the stream")
+		}
+	})
+}
+
 // Many streams, an event each millisecond, and clients that are cut and come
 // back all the time: each sees each event once, in order.
 func TestClientsThatComeAndGoSeeEachEventOnce(t *testing.T) {

@@ -103,6 +103,13 @@ func (h *Hub) open(r *http.Request, st Stream) (*stream, error) {
 		cursors: h.cursorsOf(r),
 	}
 	s.since = s.stands()
+	// What the client saw last may have been read from where it is stored, and be
+	// published only now.
+	for i, seen := range s.cursors {
+		if seen != "" {
+			s.recent = append(s.recent, h.key(h.cfg.Cursors[i], seen))
+		}
+	}
 	if err := h.audience.add(s, st.Rooms, held.generation); err != nil {
 		return nil, err
 	}
@@ -159,9 +166,7 @@ func (h *Hub) close(s *stream, registered bool) {
 	if registered {
 		h.stats.leftOver.Add(int64(h.closer.add(s.conn)))
 	}
-	if h.audience.remove(s) {
-		h.stats.ended[why].Add(1)
-	}
+	h.audience.remove(s, func() { h.stats.ended[why].Add(1) })
 }
 
 // refuse answers while there are no streams.

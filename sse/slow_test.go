@@ -52,8 +52,8 @@ func (l *small) Accept() (net.Conn, error) {
 func TestAStalledReaderIsCutAndTheOthersDoNotNotice(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		const others, events = 20, 200
-		s := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean, WriteTimeout: 500 * time.Millisecond}, smallBuffers)
-		stall(t, s, "?member=slow")
+		s := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean, WriteTimeout: time.Hour}, smallBuffers)
+		stalled := stall(t, s, "?member=slow")
 		var all []*client
 		for i := range others {
 			all = append(all, dial(t, s.url+fmt.Sprintf("?member=m%d", i)))
@@ -69,7 +69,9 @@ func TestAStalledReaderIsCutAndTheOthersDoNotNotice(t *testing.T) {
 				}
 			}
 		}
-		eventually(t, "the stalled reader is cut", func() bool { return s.Stats().Ended[sse.Slow] == 1 })
+		eventually(t, "the stalled reader is cut", func() bool { return s.Cut("slow") })
+		must(t, stalled.Close()) // or the write that it is in lasts an hour
+		eventually(t, "its stream has ended", func() bool { return s.Stats().Ended[sse.Slow] == 1 })
 		if st := s.Stats(); st.Streams != others || st.Ended[sse.Gone] != 0 {
 			t.Errorf("after that: %+v", st)
 		}

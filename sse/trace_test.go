@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -123,6 +124,20 @@ func TestADeliveryThatIsDroppedSaysSo(t *testing.T) {
 		}
 		close(release)
 		ann.over()
+	})
+}
+
+// What the kernel does not take from a client that stalls is not written.
+func TestADeliveryThatStallsIsNotWritten(t *testing.T) {
+	both(t, func(t *testing.T, lean bool) {
+		spans, provider := recorded()
+		s := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean, WriteTimeout: 200 * time.Millisecond, MaxBytes: 8 << 20, TracerProvider: provider}, smallBuffers)
+		stall(t, s, "?member=slow")
+		must(t, s.ToMember(t.Context(), "slow", sse.Event{Data: bytes.Repeat([]byte("x"), 1_000_000)}))
+		eventually(t, "it is cut", func() bool { return s.Stats().Ended[sse.Slow] == 1 })
+		if d := ended(t, spans, 1)[0]; d.Status().Code != codes.Error || !slices.Contains(attributes(d), "millrace.sse.dropped=1") {
+			t.Errorf("%v %v", d.Status(), attributes(d))
+		}
 	})
 }
 

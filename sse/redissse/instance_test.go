@@ -30,7 +30,7 @@ const instanceEnv = "REDISSSE_INSTANCE"
 // machine, and is over soon after a kill.
 func fleetConfig() sse.Config {
 	return sse.Config{
-		Max: 3, Ping: 1500 * time.Millisecond, Lease: 6 * time.Second, Timeout: 2 * time.Second, Lifetime: time.Hour,
+		Max: 3, Ping: 1500 * time.Millisecond, Lease: 6 * time.Second, Timeout: 2 * time.Second, Lifetime: 30 * 24 * time.Hour,
 		Retry: time.Second, Logger: slog.New(slog.DiscardHandler),
 	}
 }

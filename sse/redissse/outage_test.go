@@ -85,15 +85,24 @@ func TestMovedSlot(t *testing.T) {
 	cluster := open(t, "redis://"+from.Address+","+to.Address)
 	b := newBroker(t, cluster, redissse.BrokerConfig{})
 	h := listen(t, b)
-	id, err := target.Do(t.Context(), "CLUSTER", "MYID").Text()
-	if err != nil {
-		t.Fatal(err)
+	idOf := func(node redis.UniversalClient) string {
+		t.Helper()
+		id, err := node.Do(t.Context(), "CLUSTER", "MYID").Text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
 	}
+	id := idOf(target)
 	slot, err := source.ClusterKeySlot(t.Context(), redissse.Channels(b)[0]).Result()
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.loses(b, "its slot moved", func() {
+		// Or the target believes the source's gossip, and gives the slot back.
+		if err := target.Do(t.Context(), "CLUSTER", "SETSLOT", strconv.FormatInt(slot, 10), "IMPORTING", idOf(source)).Err(); err != nil {
+			t.Fatal(err)
+		}
 		for _, node := range []redis.UniversalClient{target, source} {
 			if err := node.Do(t.Context(), "CLUSTER", "SETSLOT", strconv.FormatInt(slot, 10), "NODE", id).Err(); err != nil {
 				t.Fatal(err)
