@@ -49,14 +49,14 @@ services: ## start the real servers on ports of their own; prints their URLs (SE
 services-down: ## stop what make services started
 	./scripts/services.sh down
 
-matrix: ## every test on every real server, nothing skipped, a table at the end
-	./scripts/matrix.sh $(RACE)
+matrix: ## every test on every real server, nothing skipped, a table at the end (SERVERS="rabbitmq postgres": those columns)
+	SERVERS='$(SERVERS)' VERSIONS='$(VERSIONS)' ./scripts/matrix.sh $(RACE)
 
-prove: ## the 25 scenarios on embedded defaults and on servers, one table (ONLY=5,9 COLUMN=servers)
+prove: ## the 27 scenarios on embedded defaults and on servers, one table (ONLY=5,9 COLUMN=servers)
 	./scripts/prove.sh $(if $(ONLY),-only $(ONLY)) $(if $(COLUMN),-column $(COLUMN))
 
-stress: ## the out-of-order stress on every database, with the naive reader as control
-	./scripts/with-services.sh postgres mariadb -- $(GO) run ./bench/cmd/stress
+stress: ## the out-of-order stress on every database, with the naive reader as control; then with relays and servers that fail
+	MILLRACE_PAIR="$(CURDIR)/scripts/services.sh pair" ./scripts/with-services.sh postgres mariadb mysql -- $(GO) run ./bench/cmd/stress
 
 chaos: ## kill -9 the box office at random moments (KILLS=100) and its relay (RELAY_KILLS=30), check the invariants
 	$(GO) run ./examples/boxoffice chaos --kills $(KILLS) --relay-kills $(RELAY_KILLS)

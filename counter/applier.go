@@ -17,6 +17,9 @@ type Batch struct {
 	Rows int
 	// Deltas are sorted by key, each key once; none of them may be zero.
 	Deltas []Delta
+	// Verify, when not nil, is asked in the transaction that applies the batch, whose
+	// context it gets: its error takes all of it back. See [Verifier].
+	Verify func(ctx context.Context) error
 }
 
 // Interval is whether the batch moves the position.
@@ -30,6 +33,9 @@ type Lease struct {
 	Token int64
 	// Position is how far the counter's Source is applied, "" at its beginning.
 	Position string
+	// Server is the run of the server that gave the lease, which ends with it; ""
+	// where an applier has no other.
+	Server string
 }
 
 // Applier keeps the totals. All methods are safe for concurrent use, also by
@@ -44,7 +50,8 @@ type Applier interface {
 	// Apply adds the deltas to the totals, notes the batch and, if it has an interval,
 	// moves the position from From to To: all or nothing. It reports false, and does
 	// nothing, when the batch was applied before. It fails with [ErrLeaseLost] when a
-	// newer lease was given, and with [ErrMoved] when the position is not From. A
+	// newer lease was given or the server is not the lease's, with [ErrMoved] when the
+	// position is not From, and with the error of the batch's Verify. A
 	// batch without deltas is good for moving the position, and is not noted when it
 	// has no rows either.
 	Apply(ctx context.Context, l Lease, b Batch) (bool, error)
@@ -58,6 +65,6 @@ type Applier interface {
 // Errors of an [Applier].
 var (
 	ErrLeaseHeld = errors.New("counter: another flusher holds the lease")
-	ErrLeaseLost = errors.New("counter: the lease was lost to another flusher")
+	ErrLeaseLost = errors.New("counter: the lease was lost, to another flusher or with the server that gave it")
 	ErrMoved     = errors.New("counter: the interval was applied by another flusher")
 )

@@ -178,7 +178,11 @@ func (f *Flusher) follow(ctx context.Context, l Lease, r *Round) error {
 		}
 		if len(changes) > 0 || next != at && time.Since(f.saved) >= savePosition {
 			b := Batch{ID: strings.ToLower(rand.Text()), From: at, To: next, Rows: len(changes), Deltas: sums(changes)}
-			if _, err := f.applier.Apply(ctx, l, b); err != nil {
+			verified := b
+			if v, ok := f.cfg.Source.(Verifier); ok {
+				verified.Verify = func(ctx context.Context) error { return v.Verify(ctx, next) }
+			}
+			if _, err := f.applier.Apply(ctx, l, verified); err != nil {
 				return err
 			}
 			f.saved = time.Now()

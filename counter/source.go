@@ -22,6 +22,15 @@ type Source interface {
 	Read(ctx context.Context, after string, max int) ([]Change, string, error)
 }
 
+// Verifier is a [Source] whose database can lose what it had committed and shown, in
+// a crash or by a failover to a replica that lags.
+type Verifier interface {
+	// Verify fails with [ErrLeaseLost] when the changes before a position that Read
+	// returned are not in the log any more. It is asked in the transaction that applies
+	// them, and joins it when that is of its own pool.
+	Verify(ctx context.Context, position string) error
+}
+
 // Trimmer is a [Source] that can let go of changes that are applied.
 type Trimmer interface {
 	// Trim drops up to limit changes that are before the position and older than

@@ -69,6 +69,7 @@ func TestThresholds(t *testing.T) {
 		{"BoxOfficeDown", `up{job="boxoffice"}`, "== 0", p1},
 		{"BoxOfficeNotScraped", `up{job="boxoffice"}`, "absent(up{job=\"boxoffice\"})", p1},
 		{"LagUnknown", "kafka_consumer_lag_age_seconds", "> 60", p2},
+		{"OutboxOldSnapshot", "outbox_oldest_snapshot_seconds", "> 60 * 60", p2},
 		{"OutboxUnknown", "outbox_stats_age_seconds", "> 60", p2},
 	}
 	got := alerts(t)

@@ -31,8 +31,9 @@ type BatchStore interface {
 // DoBatch runs fn once with those events whose keys are new for this group, in
 // their order, and returns them. A key that comes twice in the batch is new
 // once. Keys and effects are one transaction, which fn finds as in [Guard.Do];
-// when fn fails none of it is kept, and the whole batch can be tried again. When
-// no event is new fn does not run. One event of which no key can be made
+// when fn fails none of it is kept, and the whole batch can be tried again. Like
+// the function of [Guard.Do] it can run more than once in one call, each time with
+// the events that are new by then. When no event is new fn does not run. One event of which no key can be made
 // refuses the batch with a permanent error; take it out and try again
 // ([Guard.Check] finds it).
 //

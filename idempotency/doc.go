@@ -30,6 +30,9 @@
 //	a key recorded means the effect is committed         yes   -        -       transaction-in-context, outer-rollback
 //	an outer sqltx.Do commits key, effect and its own
 //	work together                                        yes   -        -       outer-commit, outer-rollback
+//	a conflict of transactions runs the handler again,
+//	in a new one; its effect stays one                   yes   -        -       TestCrossedHandlers, TestHandlerIsRunAgain
+//	                                                                           (package sqlidempotency)
 //	the handler's error comes back unchanged             yes   yes      yes     error-is-kept
 //	a batch: one statement, the new keys in their order  yes   yes      -       batch-picks-the-new, batch-large
 //	… all of it or nothing                               yes   yes      -       batch-all-or-nothing, batch-storm, batch-takeover

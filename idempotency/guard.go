@@ -60,6 +60,12 @@ func New(store Store, cfg Config) (*Guard, error) {
 // the event ([EventFrom]). An error of fn comes back as it is and rolls all
 // back; then the event can be tried again. An event of which no key can be made
 // is refused with a permanent error.
+//
+// FN CAN RUN MORE THAN ONCE in one call: a SQL store runs it again, in a new
+// transaction, when the database rolled the first one back for a conflict with
+// another (a serialization failure or a deadlock, in fn or at COMMIT; see
+// sqltx.Do). What fn wrote in the transaction is gone by then. What it did
+// elsewhere is not: move that behind the commit with sqltx.AfterCommit.
 func (g *Guard) Do(ctx context.Context, e event.Event, fn func(ctx context.Context) error) (fresh bool, err error) {
 	r, err := g.record(e)
 	if err != nil {

@@ -30,7 +30,8 @@ type Store interface {
 	// it, and both commit together. With false and no error the key was
 	// recorded before and fn did not run. An error of fn comes back as it is,
 	// and leaves no key. While another call runs with the same key Once waits
-	// for its outcome, or until ctx is done.
+	// for its outcome, or until ctx is done. Where the database rolls that
+	// transaction back for a conflict with another one, fn is run again.
 	Once(ctx context.Context, r Record, fn func(ctx context.Context) error) (fresh bool, err error)
 	// Seen reports whether the key is recorded. It says nothing about a call
 	// that is running, so it can save work but not decide on it.

@@ -31,7 +31,8 @@ type Notifier interface {
 // Listener is a store that hears of commits in other processes.
 type Listener interface {
 	// Listen calls wake after such commits, and once after it has (re)connected,
-	// until ctx is done. ErrUnsupported means that it never will.
+	// until ctx is done. ErrUnsupported means that it never will, here or with
+	// this pool.
 	Listen(ctx context.Context, wake func()) error
 }
 
@@ -69,6 +70,30 @@ type ParkedEvent struct {
 	ParkedAt      time.Time
 }
 
+// Failing is a store that can list the events that fail and are not parked yet.
+type Failing interface {
+	// Failing lists waiting events that have failed at least once, with an id above
+	// after, by id.
+	Failing(ctx context.Context, after int64, limit int) ([]FailingEvent, error)
+}
+
+// FailingEvent is an event that has failed and is tried again.
+type FailingEvent struct {
+	ID            int64
+	Shard         int
+	Topic         string
+	MessageID     string
+	Key           string
+	CreatedAt     time.Time
+	Aside         bool // it stands aside, so that other keys pass
+	Attempts      int
+	Retries       int           // see [Item]
+	Age           time.Duration // see [Item]
+	LastError     string
+	FailedSince   time.Time
+	NextAttemptAt time.Time // by the database's clock; it may lie in the past while no relay runs
+}
+
 // Inspector is a store that can say how things stand.
 type Inspector interface {
 	Stats(ctx context.Context) ([]ShardStats, error)
@@ -88,10 +113,33 @@ type ShardStats struct {
 	Holder  string    // who holds the lease; "" when nobody does
 }
 
+// Snapshot is a view of the database that some transaction keeps. While it is kept the
+// server cannot clear away what was deleted or replaced since.
+type Snapshot struct {
+	Age    time.Duration
+	Holder string // for people: a session, a prepared transaction, a replication slot
+}
+
+// Snapshotter is a store that can tell the oldest snapshot on its server.
+type Snapshotter interface {
+	// OldestSnapshot returns the oldest, zero when there is none. Where the user may not
+	// see other sessions, Holder says so.
+	OldestSnapshot(ctx context.Context) (Snapshot, error)
+}
+
 // Rebaser is a store whose cursors mean nothing after its data was restored on
 // another database system.
 type Rebaser interface {
 	// Rebase puts the cursors right; events appended since the given time are
 	// published again.
 	Rebase(ctx context.Context, since time.Time) error
+}
+
+// Adopter is a store that keeps its cursors when its data has moved to another
+// database system with all that belongs to it, as pg_upgrade does.
+type Adopter interface {
+	// Adopt takes the cursors of another system as they are. It fails, and changes
+	// nothing, when the system may give a transaction id out again that is stored: then
+	// only a [Rebaser] can help. A store whose cursors are of this system is left alone.
+	Adopt(ctx context.Context) error
 }

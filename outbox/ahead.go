@@ -1,6 +1,10 @@
 package outbox
 
-import "context"
+import (
+	"context"
+	"errors"
+	"time"
+)
 
 // next makes the batch at hand from what was read ahead, or reads one. It
 // reports whether nothing was there.
@@ -23,38 +27,96 @@ func (s *shard) next(ctx context.Context) (idle bool, err error) {
 func (s *shard) fetch(ctx context.Context, after Mark, limit int) (Batch, int, error) {
 	if a := s.ahead; a != nil {
 		s.ahead = nil
-		if a.wait(); a.err == nil {
-			return a.batch, a.limit, nil
+		b, err := s.await(ctx, a)
+		if err == nil || errors.Is(err, ErrLeaseLost) {
+			return b, a.query.Limit, err
 		}
 	}
-	call, cancel := s.call(ctx)
-	defer cancel()
-	b, err := s.r.store.Read(call, s.lease, Query{After: after, Limit: limit})
-	return b, limit, err
-}
-
-// readAhead is the batch after the one at hand, being read meanwhile.
-type readAhead struct {
-	limit int
-	batch Batch
-	err   error
-	done  chan struct{}
-}
-
-func (a *readAhead) wait() {
-	if a != nil {
-		<-a.done
-	}
+	a := s.read(ctx, Query{After: after, Limit: limit})
+	b, err := s.await(ctx, a)
+	return b, a.query.Limit, err
 }
 
 func (s *shard) readAhead(ctx context.Context, after Mark) {
-	a := &readAhead{limit: s.pace.limit, done: make(chan struct{})}
-	s.ahead = a
+	s.ahead = s.read(ctx, Query{After: after, Limit: s.pace.limit})
+}
+
+// reading is a read of the store under way.
+type reading struct {
+	query  Query
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	// To be read once done is closed.
+	batch Batch
+	err   error
+	slow  bool // it failed because it took too long
+	took  time.Duration
+}
+
+// read begins to read, fewer events than asked for when that took too long before.
+func (s *shard) read(ctx context.Context, q Query) *reading {
+	q.Limit = s.pace.bound(q.Limit)
+	call, cancel := s.call(ctx)
+	a := &reading{query: q, cancel: cancel, done: make(chan struct{})}
 	lease := s.lease
 	go func() {
 		defer close(a.done)
-		call, cancel := s.call(ctx)
 		defer cancel()
-		a.batch, a.err = s.r.store.Read(call, lease, Query{After: after, Limit: a.limit})
+		began := time.Now()
+		a.batch, a.err = s.r.store.Read(call, lease, q)
+		a.took = time.Since(began)
+		a.slow = a.err != nil && ctx.Err() == nil && (tooSlow(a.err) || call.Err() != nil)
 	}()
+	return a
+}
+
+// tooSlow reports whether an error says that something took too long.
+func tooSlow(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.Is(err, ErrSlow) || (errors.As(err, &t) && t.Timeout())
+}
+
+// await returns what was read. It renews the lease meanwhile.
+func (s *shard) await(ctx context.Context, a *reading) (Batch, error) {
+	timer := time.NewTimer(time.Until(s.renewAt))
+	defer timer.Stop()
+	for {
+		select {
+		case <-a.done:
+		case <-timer.C:
+			if err := s.renew(ctx); errors.Is(err, ErrLeaseLost) {
+				a.cancel()
+				<-a.done
+				return Batch{}, err
+			}
+			timer.Reset(time.Until(s.renewAt))
+			continue
+		}
+		switch {
+		case a.slow:
+			if s.pace.slow(a.query.Limit, a.took) {
+				s.r.cfg.Logger.Warn("outbox: reading took too long; asking for fewer events", "shard", s.id,
+					"asked", a.query.Limit, "next", s.pace.cap, "took", a.took, "error", a.err)
+				return Batch{}, &lessError{a.err}
+			}
+		case a.err == nil:
+			s.pace.read(a.batch.Items, a.query.Limit, a.took)
+		}
+		return a.batch, a.err
+	}
+}
+
+// lessError is that of a read which is to be tried again at once, for less.
+type lessError struct{ err error }
+
+func (e *lessError) Error() string { return e.err.Error() }
+func (e *lessError) Unwrap() error { return e.err }
+
+// forget ends a read whose batch is not used.
+func (a *reading) forget() {
+	if a != nil {
+		a.cancel()
+		<-a.done
+	}
 }

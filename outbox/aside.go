@@ -25,6 +25,7 @@ type attempt struct {
 	seen int64
 	// blamed: it failed although the publisher worked.
 	blamed bool
+	told   bool // in the log
 
 	retries int
 	since   time.Time

@@ -3,7 +3,6 @@ package outbox
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 )
@@ -19,7 +18,7 @@ const tick = 2 * time.Millisecond
 type bell struct {
 	notify  func(context.Context) error
 	timeout time.Duration
-	logger  *slog.Logger
+	report  reporter // of the goroutine
 
 	mu      sync.Mutex
 	rung    bool          // asked for since the last notification began
@@ -28,8 +27,10 @@ type bell struct {
 	closing chan struct{}
 }
 
+const wakingFails = "outbox: waking other processes failed; they look by themselves after their interval"
+
 func newBell(notify func(context.Context) error, cfg Config) *bell {
-	return &bell{notify: notify, timeout: cfg.NotifyTimeout, logger: cfg.Logger, closing: make(chan struct{})}
+	return &bell{notify: notify, timeout: cfg.NotifyTimeout, report: newReporter(cfg.Logger), closing: make(chan struct{})}
 }
 
 func (b *bell) ring() {
@@ -63,7 +64,9 @@ func (b *bell) toll(done chan struct{}) {
 		err := b.notify(ctx)
 		cancel()
 		if err != nil {
-			b.logger.Warn("outbox: waking other processes failed; they look by themselves after their interval", "error", err)
+			b.report.failing(wakingFails, "error", err)
+		} else {
+			clear(b.report.lasting)
 		}
 		timer.Reset(tick)
 		select {

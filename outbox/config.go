@@ -31,7 +31,7 @@ type Config struct {
 	// of its own. When nil, none is made, and such an event takes the context of the
 	// span that Append's ctx has.
 	TracerProvider trace.TracerProvider
-	// Logger receives failed wake-ups; nil is silent.
+	// Logger receives failed wake-ups; slog.Default() when nil.
 	Logger *slog.Logger
 }
 
@@ -53,7 +53,7 @@ func (c Config) withDefaults() Config {
 		c.NotifyTimeout = 5 * time.Second
 	}
 	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
+		c.Logger = slog.Default()
 	}
 	return c
 }

@@ -47,7 +47,10 @@ func (rd *round) bury(it *Item, f *failure) {
 	if rd.stop.Load() || rd.s.expired(time.Now()) {
 		return // in the next round
 	}
-	err := r.send(rd.s.msgs, topic, []*message.Message{rd.deadLetter(it, f)})
+	returned, err := rd.call(laneContext{rd.s.msgs, rd.s.revoke}, it, topic, []*message.Message{rd.deadLetter(it, f)})
+	if !returned {
+		return
+	}
 	class := fault.Of(err, r.cfg.Classifiers...)
 	switch {
 	case err == nil:

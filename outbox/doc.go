@@ -31,7 +31,16 @@
 //	an unreachable broker parks nothing and spends no retry        suite UnreachableParksNothing, UnreachableSpendsNoRetry, TestMaxAge
 //	a poison event does not block others for longer than MaxAge,
 //	or MaxRetries                                                  TestMaxAge, TestMaxRetries, TestProbesFindThePoison, suite MaxAgeParks, MaxRetriesParks
+//	several of one batch do not either                             TestPoisonsAgeTogether
+//	a permanent error parks its event at the first attempt         TestPermanentErrorsParkAtOnce
 //	what is parked has left a dead letter, if that is asked for    TestMaxRetries, TestDeadLetterIsTheBus, suite LonePoisonIsDeadLettered
+//	a publisher that hangs loses its shard to a standby, holds up no
+//	other, and not the end of Run                                  TestHungPublisherGivesTheLeaseUp, TestHungShardStopsNoOther,
+//	                                                               TestRunEndsBesideAHungPublisher, TestSlowPublisherKeepsTheLease,
+//	                                                               TestSlowPublisherGetsSmallerCalls
+//	a read that took too long is tried again for half as much,
+//	under the same lease, and grows back                           TestReadsHalve, TestReadsGrowBack, TestBurstsOfLargeEventsAreReadInTime
+//	a store that meets another server ends the tenure              TestReadOfAnotherServerEndsTheTenure
 //	nothing is open in the database while messages are published   by construction: Store keeps nothing between calls
 //	an idle relay sends at most 2 statements a second per shard    TestIdleRelayAsksRarely
 //	an event takes the trace it is made in, and keeps one it has   TestAppendMakesACreateSpanPerEvent, TestAppendKeepsTheTraceOfAnEvent,
@@ -86,18 +95,21 @@
 //	         succeeds. Other keys pass. At most MaxAside events of a shard stand
 //	         aside; then the shard waits as under Strict.
 //
-// After MaxAge (5 min) or MaxRetries a failing event is parked: the store keeps it
-// apart with its error and attempts, an operator decides ([Parking]), and the
-// rest goes on, later events of its key too. Age and retries must tell a poison
-// event from a broker that is away. So the time between two attempts, and the
-// second of them, count only if there is evidence that the broker works: this
-// relay has published some other event in between (of any shard), or
-// the event's own error is classified permanent, which means that the broker
-// answered. Under Strict a blocked shard would have no such evidence, so with
-// each attempt at the event in front one further event of another key is
-// published as a probe, from the batch or from what is read on. When nothing
-// else waits, nothing is held up, and the event is tried for ever, unless its
-// dead letter gives the evidence.
+// A failing event is parked at once when its error is classified permanent
+// (fault.Of with RelayConfig.Classifiers), and else after MaxAge (5 min) or
+// MaxRetries: the store keeps it apart with its error and attempts, an operator
+// decides ([Parking]), and the rest goes on, later events of its key too. An event
+// that is to wait for an operator in its place needs an error that is marked
+// transient.
+//
+// Age and retries must tell a poison event from an unreachable broker. So the time
+// between two attempts, and the second of them, count only if this relay has
+// published some other event in between (of any shard). Under Strict a blocked shard
+// would have no such evidence, so beside an attempt that lacks it one further event
+// of another key is published as a probe, from the batch or from what is read on.
+// The failing events of a batch age together; those of the next batch begin when it
+// does. When nothing else waits, nothing is held up, and the event is tried for ever,
+// unless its dead letter gives the evidence.
 //
 // With RelayConfig.DeadLetter a copy of the message goes to a dead letter topic
 // before the event is parked, with the metadata that package bus gives its dead
@@ -110,7 +122,8 @@
 // An error classified infrastructure (fault.Of with RelayConfig.Classifiers)
 // pauses the shard, is no attempt at any event, and adds to no age. Errors that
 // nobody classified are attempts; when everything fails with them, the relay
-// makes careful rounds and publishes all as soon as one gets through.
+// makes careful rounds: it tries a few events, then four times as many, up to 256 of
+// a shard. It publishes all as soon as one gets through.
 //
 // # Crashes, leases and stops
 //
@@ -129,14 +142,26 @@
 //
 //	database away       Append fails and with it the transaction; the relay waits, keeps what
 //	                    it has confirmed in memory, and goes on
+//	database slow       a read that is ended by the server, or after max(LeaseTTL, 5 s), is
+//	                    tried again for half as many events, down to one
+//	failover            the tenure ends, and a relay begins again at what is stored
 //	broker away         the shard pauses or makes careful rounds; the backlog grows
 //	relay killed        another one, or the next, repeats up to a batch after the lease's rest
 //	relay stalled       its lease goes to another; its settlement is refused; what it was
 //	                    publishing may arrive twice
-//	poison event        parked after MaxAge or MaxRetries, see above
+//	publisher hangs     after PublishTimeout (30 s) the messages are cancelled, what was
+//	                    confirmed before is settled, and the lease is given up, so that a
+//	                    standby goes on. This relay tries for that lease again when the call
+//	                    has returned. What the call publishes after all arrives twice, and
+//	                    perhaps behind later events of its key. Stopped meanwhile, Run returns
+//	                    ErrHung
+//	poison event        parked at once, or after MaxAge or MaxRetries, see above. Behind an
+//	                    event that keeps its place, a parked one is tried again by the next
+//	                    holder of the lease, and may arrive, or leave a second dead letter
 //	wake-up lost        found after RelayConfig.Interval (1 s)
+//	pg_upgrade          Run returns ErrForeignDatabase until the store's Adopt has kept the cursors
 //	restored elsewhere  Run returns ErrForeignDatabase until the store's Rebase says from when
-//	                    events are published again
+//	                    events are published again; Adopt refuses
 //	Shards changed      Append and Run return ErrShards
 //	publisher returns
 //	before it is safe   a crash of the broker loses what it had only in memory: nothing can be
@@ -160,6 +185,24 @@
 // own, linked to the events' contexts: a call has events of many traces. Failures
 // are told by error.type, the class of package fault; their texts are in the logs
 // only, with event_id and correlation_id.
+//
+// # Logs
+//
+// The outbox, the relay and the monitor log to slog.Default() unless they are given a
+// Logger; slog.New(slog.DiscardHandler) is silence. No payload is logged.
+//
+//	level  what                                                       how often
+//	WARN   an event fails beside others that get through              once an event and lease
+//	ERROR  an event is parked; a Publish call hangs                   each
+//	ERROR  nothing gets through, the publisher is unreachable, the
+//	       store or a wake-up fails                                   at once, then after 1, 2, 4 … 60 min
+//	WARN   a read took too long, a lease was lost                     each
+//	WARN   no wake-ups from other processes, as the pool is too small  once
+//	INFO   what lasted is over                                        once
+//
+// Lines about an event have shard, topic, event_id, correlation_id, attempts and
+// error. TestLogsByDefault, TestLastingTroubleIsToldRarely and
+// TestFailingEventHasTwoLines prove it.
 //
 // # Metrics
 //

@@ -1,11 +1,16 @@
 package outbox
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 var (
-	// ErrNoTransaction is returned by Append when it is given no transaction: a
-	// *sql.DB would write the events on their own, committed or not with the rest.
-	ErrNoTransaction = errors.New("outbox: append needs a transaction: pass the *sql.Tx that writes your data, or use sqltx.Do")
+	// ErrNoTransaction is returned by Append when it is given no transaction
+	// ([sqltx.CheckTx]): a pool, a connection or a wrapper of one would commit the
+	// events by themselves, whatever becomes of the rest. The error names what was
+	// given.
+	ErrNoTransaction = errors.New("outbox: append needs the transaction that writes your data")
 
 	// ErrNoTopic is returned by Append when nothing says where an event goes.
 	ErrNoTopic = errors.New("outbox: no topic: set Config.Topic or Config.Route, or call AppendTo")
@@ -14,21 +19,38 @@ var (
 	ErrLeaseHeld = errors.New("outbox: the shard's lease is held by another relay")
 
 	// ErrLeaseLost is returned by Store.Settle when the lease has gone to another
-	// holder. Nothing of the settlement was kept.
+	// holder, or the store now answers from another server than the one on which the
+	// lease was taken; nothing of the settlement was kept. In the latter case
+	// Store.Read returns it as well.
 	ErrLeaseLost = errors.New("outbox: the shard's lease was lost to another relay")
 
 	// ErrForeignDatabase is returned by Relay.Run when the store's cursors were
 	// written on another database system, as after a dump was restored elsewhere.
-	// Rebase the store, then run again.
-	ErrForeignDatabase = errors.New("outbox: the cursors belong to another database system: run the store's Rebase, which says from when events are published again")
+	// Adopt or Rebase the store, then run again.
+	ErrForeignDatabase = errors.New("outbox: the cursors belong to another database system: after pg_upgrade run `millrace outbox adopt` (the store's Adopt), which keeps them; " +
+		"after a dump was restored elsewhere, where adopt refuses, run `millrace outbox rebase` (the store's Rebase), which says from when events are published again")
 
 	// ErrShards is returned when the configured number of shards is not the one
 	// that the tables were first used with. Events would land in shards that
 	// nobody reads, or lose their order.
 	ErrShards = errors.New("outbox: the number of shards differs from the stored one")
 
+	// ErrHung is the cause with which the messages of a Publish call are cancelled
+	// that has not returned within RelayConfig.PublishTimeout. Relay.Run returns it
+	// when such a call has not returned by then either: what it publishes later may
+	// arrive twice.
+	ErrHung = errors.New("outbox: the publisher does not return from Publish")
+
+	// ErrSlow is returned by Store.Read when reading so many events took too long,
+	// as when the database's statement timeout ended it. The relay asks for fewer.
+	ErrSlow = errors.New("outbox: reading took too long")
+
 	// ErrRunning is returned by Run and Drain while the relay already runs.
 	ErrRunning = errors.New("outbox: this relay is already running")
+
+	// ErrOneConnection is the ErrUnsupported of a store whose pool has one connection:
+	// listening would keep it, and nothing else could be done.
+	ErrOneConnection = fmt.Errorf("outbox: listening keeps a connection of the pool, which has one only; allow two or more, or rely on RelayConfig.Interval: %w", ErrUnsupported)
 
 	// ErrUnsupported is returned when the store lacks an optional ability.
 	ErrUnsupported = errors.New("outbox: the store does not support this")

@@ -13,6 +13,9 @@ type Hooks struct {
 	Failed func(shard int, topic string, attempt int, err error)
 	// Parked is called after an event was given up.
 	Parked func(shard int, topic, messageID string, err error)
+	// Hung is called when a Publish call has not returned within
+	// RelayConfig.PublishTimeout, with the time since it began.
+	Hung func(shard int, topic string, age time.Duration)
 	// Round is called after each round that published or tried something, with
 	// its duration and how many events it confirmed.
 	Round func(shard int, took time.Duration, published int)
@@ -28,6 +31,9 @@ func (h Hooks) withDefaults() Hooks {
 	}
 	if h.Parked == nil {
 		h.Parked = func(int, string, string, error) {}
+	}
+	if h.Hung == nil {
+		h.Hung = func(int, string, time.Duration) {}
 	}
 	if h.Round == nil {
 		h.Round = func(int, time.Duration, int) {}

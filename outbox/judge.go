@@ -1,18 +1,19 @@
 package outbox
 
-// judge decides what becomes of each event that failed in this round, and
-// returns how many there were.
-func (s *shard) judge(rd *round, seen int64, settlement *Settlement) (tried int) {
+// judge decides what becomes of each event that failed in this round. It returns
+// how many there were, and whether any of them shows that the publisher works.
+func (s *shard) judge(rd *round, seen int64, settlement *Settlement) (tried int, works bool) {
 	w := rd.w
 	for i := range w.lanes {
 		for _, f := range w.lanes[i].failing {
 			if f.tried {
 				tried++
+				works = works || f.others
 			}
 		}
 	}
 	if tried == 0 {
-		return 0
+		return 0, false
 	}
 	rd.tries = make(map[*Item]attempt, tried)
 	room := s.r.cfg.MaxAside - s.aside.total - len(settlement.Failures)
@@ -25,12 +26,17 @@ func (s *shard) judge(rd *round, seen int64, settlement *Settlement) (tried int)
 				continue
 			}
 			f.tried = false
+			if rd.first == nil && !f.last.told {
+				rd.first = f
+			}
 			it := &w.items[f.item]
 			it.Attempts, it.Retries, it.Age = it.Attempts+1, f.retries, f.age
 			it.FailedSince = earliest(it.FailedSince, f.at)
-			f.last = attempt{at: f.at, seen: seen, blamed: f.others, retries: it.Retries, since: it.FailedSince, refused: f.refused}
-			rd.tries[it] = f.last
+			f.last = attempt{at: f.at, seen: seen, blamed: f.others, told: f.last.told, retries: it.Retries, since: it.FailedSince, refused: f.refused}
 			wait := s.r.retry.Delay(it.Attempts)
+			if f.others && s.r.cfg.MaxAge >= 0 {
+				wait = min(wait, max(s.r.cfg.MaxAge-f.age, s.r.retry.Delay(1))) // its last attempt comes in time
+			}
 			f.due = f.at.Add(wait)
 			s.r.cfg.Hooks.Failed(s.id, it.Topic, it.Attempts, f.err)
 
@@ -38,10 +44,10 @@ func (s *shard) judge(rd *round, seen int64, settlement *Settlement) (tried int)
 			var followers []int32
 			switch {
 			case f.spent:
-				failure.State = Parked
+				failure.State = Parked // and logged once that is kept
 			case w.aside:
 				failure.State = MovedAside
-			case s.r.cfg.Ordering == ByKey && (f.others || (!s.stalled && tried <= failuresInARow)):
+			case s.r.cfg.Ordering == ByKey && (f.others || (!s.stalled && tried <= slowFailures)):
 				if followers = w.followers(f.item); len(followers) < room {
 					failure.State = MovedAside
 					room -= 1 + len(followers)
@@ -49,6 +55,10 @@ func (s *shard) judge(rd *round, seen int64, settlement *Settlement) (tried int)
 					followers = nil
 				}
 			}
+			if failure.State != Parked {
+				s.tell(it, f, wait)
+			}
+			rd.tries[it] = f.last
 			w.state[f.item] = failure.State
 			settlement.Failures = append(settlement.Failures, failure)
 			if failure.State == Held {
@@ -65,7 +75,7 @@ func (s *shard) judge(rd *round, seen int64, settlement *Settlement) (tried int)
 		l.failing = keep
 	}
 	w.spare = w.waiting(w.spare)
-	return tried
+	return tried, works
 }
 
 // followers are the later items of the same key.

@@ -3,6 +3,7 @@ package outbox_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -164,7 +165,7 @@ func TestLeaseIsKeptWhilePublishing(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 2)
 		for range 2 { // one of them stands by
-			r, err := outbox.NewRelay(b.store, slow, outbox.RelayConfig{})
+			r, err := outbox.NewRelay(b.store, slow, outbox.RelayConfig{PublishTimeout: 10 * time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -300,5 +301,33 @@ func TestHandover(t *testing.T) {
 			t.Error("the standby did not take over within its interval")
 		}
 		second()
+	})
+}
+
+// A read that finds the lease lost, or a database that is not the cursor's, ends the
+// tenure: the lease is taken again, and Run ends.
+func TestReadEndsTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 1)
+		var leases, reads int
+		b.store.Intercept = func(op string) error {
+			switch op {
+			case "lease":
+				leases++
+			case "read":
+				if reads++; reads == 1 {
+					return fmt.Errorf("read: %w", outbox.ErrLeaseLost)
+				} else if reads > 3 {
+					return fmt.Errorf("read: %w", outbox.ErrForeignDatabase)
+				}
+			}
+			return nil
+		}
+		if err := b.relay(outbox.RelayConfig{}).Run(t.Context()); !errors.Is(err, outbox.ErrForeignDatabase) {
+			t.Errorf("Run returned %v, want ErrForeignDatabase", err)
+		}
+		if leases != 2 || reads != 4 {
+			t.Errorf("%d leases were taken for %d reads, want 2 for 4", leases, reads)
+		}
 	})
 }

@@ -17,7 +17,11 @@ type MonitorConfig struct {
 	Every time.Duration
 	// Timeout of one question; 5 s when zero.
 	Timeout time.Duration
-	// Logger receives the begin and the end of an outage; nil is silent.
+	// OldSnapshot is from which age on the holder of the oldest snapshot is logged, where
+	// the store is a Snapshotter; 1 h when zero.
+	OldSnapshot time.Duration
+	// Logger receives the begin and the end of an outage, and who holds an old snapshot;
+	// slog.Default() when nil.
 	Logger *slog.Logger
 }
 
@@ -30,13 +34,19 @@ type Monitor struct {
 
 	mu     sync.Mutex
 	shards []ShardStats
+	oldest Snapshot
 	at     time.Time
 	err    error
+
+	logged   string // the holder of an old snapshot that was logged
+	snapFail bool   // the last question about snapshots failed
 }
 
 // Standing is the last answer of a store.
 type Standing struct {
 	Shards []ShardStats
+	// Oldest is the oldest snapshot on the server; zero where the store cannot tell.
+	Oldest Snapshot
 	At     time.Time     // of the answer; zero when there was none
 	Age    time.Duration // since the answer, or since the monitor was made when there was none
 	Err    error         // why the latest question failed; nil when it did not
@@ -47,9 +57,9 @@ func NewMonitor(store Inspector, cfg MonitorConfig) (*Monitor, error) {
 	if store == nil {
 		return nil, errors.New("outbox: NewMonitor: store is nil; give the store of the outbox")
 	}
-	for field, d := range map[string]time.Duration{"Every": cfg.Every, "Timeout": cfg.Timeout} {
+	for field, d := range map[string]time.Duration{"Every": cfg.Every, "Timeout": cfg.Timeout, "OldSnapshot": cfg.OldSnapshot} {
 		if d < 0 {
-			return nil, fmt.Errorf("outbox: MonitorConfig.%s is %v; give a positive duration, or 0 for 5s", field, d)
+			return nil, fmt.Errorf("outbox: MonitorConfig.%s is %v; give a positive duration, or 0 for the default", field, d)
 		}
 	}
 	if cfg.Every == 0 {
@@ -58,8 +68,11 @@ func NewMonitor(store Inspector, cfg MonitorConfig) (*Monitor, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 5 * time.Second
 	}
+	if cfg.OldSnapshot == 0 {
+		cfg.OldSnapshot = time.Hour
+	}
 	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
+		cfg.Logger = slog.Default()
 	}
 	return &Monitor{store: store, cfg: cfg, made: time.Now()}, nil
 }
@@ -83,11 +96,19 @@ func (m *Monitor) ask(ctx context.Context) {
 	asking, cancel := context.WithTimeout(ctx, m.cfg.Timeout)
 	defer cancel()
 	shards, err := m.store.Stats(asking)
+	var oldest Snapshot
+	var unseen error
+	if s, ok := m.store.(Snapshotter); ok && err == nil {
+		oldest, unseen = s.OldestSnapshot(asking)
+	}
 	if ctx.Err() != nil {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err == nil {
+		m.see(oldest, unseen)
+	}
 	switch { // one line per outage, not one per question
 	case err != nil && m.err == nil:
 		m.cfg.Logger.Warn("outbox: the backlog is unknown; the last answer stands", "error", err)
@@ -99,11 +120,32 @@ func (m *Monitor) ask(ctx context.Context) {
 	}
 }
 
+// see keeps what was told of the oldest snapshot. An error keeps the last answer, and
+// takes nothing from the shards.
+func (m *Monitor) see(oldest Snapshot, err error) {
+	if err != nil && !m.snapFail {
+		m.cfg.Logger.Warn("outbox: the oldest snapshot is unknown; the last answer stands", "error", err)
+	}
+	if m.snapFail = err != nil; m.snapFail {
+		return
+	}
+	m.oldest = oldest
+	switch old := oldest.Age >= m.cfg.OldSnapshot; { // one line per holder, not one per question
+	case old && m.logged != oldest.Holder:
+		m.cfg.Logger.Warn("outbox: an old snapshot keeps the server from clearing away published events; end its holder",
+			"age", oldest.Age.Round(time.Second), "holder", oldest.Holder)
+		m.logged = oldest.Holder
+	case !old && m.logged != "":
+		m.cfg.Logger.Info("outbox: no snapshot is old any longer")
+		m.logged = ""
+	}
+}
+
 // Standing returns the last answer. It never waits for the store.
 func (m *Monitor) Standing() Standing {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := Standing{Shards: slices.Clone(m.shards), At: m.at, Err: m.err}
+	s := Standing{Shards: slices.Clone(m.shards), Oldest: m.oldest, At: m.at, Err: m.err}
 	if s.Age = time.Since(m.made); !m.at.IsZero() {
 		s.Age = time.Since(m.at)
 	}

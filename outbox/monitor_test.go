@@ -87,11 +87,74 @@ func TestMonitorKeepsTheLastAnswer(t *testing.T) {
 	})
 }
 
+// snapped is a store that also tells the oldest snapshot.
+type snapped struct {
+	inspected
+	oldest outbox.Snapshot
+	err    error
+}
+
+func (s *snapped) OldestSnapshot(context.Context) (outbox.Snapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.oldest, s.err
+}
+
+func (s *snapped) hold(age time.Duration, holder string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.oldest, s.err = outbox.Snapshot{Age: age, Holder: holder}, err
+}
+
+// The oldest snapshot is asked with the rest; its holder is logged once when it is old,
+// and an error keeps the last answer and the shards.
+func TestMonitorTellsTheOldestSnapshot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &snapped{inspected: inspected{shards: []outbox.ShardStats{{Backlog: 3}}}}
+		var log strings.Builder
+		m, err := outbox.NewMonitor(store, outbox.MonitorConfig{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- m.Run(ctx) }()
+		step := func(age time.Duration, holder string, err error, want time.Duration, lines int) {
+			t.Helper()
+			store.hold(age, holder, err)
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			s := m.Standing()
+			if s.Oldest.Age != want || s.Err != nil || len(s.Shards) != 1 || s.Age > 5*time.Second {
+				t.Errorf("with %v: %+v, want an oldest snapshot of %v and the shards", age, s, want)
+			}
+			if n := strings.Count(log.String(), "\n"); n != lines {
+				t.Errorf("with %v: %d lines, want %d:\n%s", age, n, lines, log.String())
+			}
+		}
+		step(59*time.Minute, "session 7", nil, 59*time.Minute, 0)
+		step(time.Hour, "session 7", nil, time.Hour, 1)
+		step(2*time.Hour, "session 7", nil, 2*time.Hour, 1)
+		step(0, "", errors.New("no answer"), 2*time.Hour, 2)
+		step(3*time.Hour, "session 8", nil, 3*time.Hour, 3)
+		step(0, "", nil, 0, 4)
+		for _, want := range []string{"session 7", "session 8", "no answer", "no snapshot is old any longer"} {
+			if strings.Count(log.String(), want) != 1 {
+				t.Errorf("%q is not in the log once:\n%s", want, log.String())
+			}
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestMonitorConfig(t *testing.T) {
 	if _, err := outbox.NewMonitor(nil, outbox.MonitorConfig{}); err == nil {
 		t.Error("no store was taken")
 	}
-	for field, cfg := range map[string]outbox.MonitorConfig{"Every": {Every: -1}, "Timeout": {Timeout: -1}} {
+	for field, cfg := range map[string]outbox.MonitorConfig{"Every": {Every: -1}, "Timeout": {Timeout: -1}, "OldSnapshot": {OldSnapshot: -1}} {
 		if _, err := outbox.NewMonitor(&inspected{}, cfg); err == nil || !strings.Contains(err.Error(), field) {
 			t.Errorf("%s: %v", field, err)
 		}

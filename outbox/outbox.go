@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -47,7 +46,9 @@ func New(store Store, cfg Config) (*Outbox, error) {
 
 // Append writes events inside tx, to the topic that the configuration names.
 // They are published when tx commits, and never when it rolls back. An invalid
-// event refuses all of them; the error names it.
+// event refuses all of them; the error names it. So does a tx that is no
+// transaction: [sqltx.CheckTx] says how it is told, and how a wrapper of yours
+// declares itself.
 //
 // An event without TraceParent takes that of its "create" span, or of the span in
 // ctx; see Config.TracerProvider. One that has it keeps it.
@@ -75,15 +76,8 @@ func (o *Outbox) topic(e event.Event) (string, error) {
 }
 
 func (o *Outbox) append(ctx context.Context, tx sqltx.Execer, topic func(event.Event) (string, error), events []event.Event) (err error) {
-	switch x := tx.(type) {
-	case nil:
-		return ErrNoTransaction
-	case *sql.DB:
-		return ErrNoTransaction
-	case *sql.Tx:
-		if x == nil {
-			return ErrNoTransaction
-		}
+	if err := sqltx.CheckTx(tx); err != nil {
+		return fmt.Errorf("%w: %w", ErrNoTransaction, err)
 	}
 	if len(events) == 0 {
 		return nil

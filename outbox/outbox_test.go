@@ -29,12 +29,22 @@ func newEvent(t testing.TB, key string) event.Event {
 
 func TestAppendNeedsATransaction(t *testing.T) {
 	b := newBench(t, 1)
+	type pool struct{ *sql.DB } // as sqlx.DB and bun.DB are made
+	n := b.counted()
 	for name, tx := range map[string]sqltx.Execer{
-		"nil": nil, "a pool": &sql.DB{}, "a nil *sql.Tx": (*sql.Tx)(nil),
+		"nil": nil, "*sql.DB": &sql.DB{}, "a nil *sql.Tx": (*sql.Tx)(nil), "*sql.Conn": &sql.Conn{},
+		"*outbox_test.pool": &pool{&sql.DB{}}, "outbox_test.pool": pool{&sql.DB{}},
 	} {
-		if err := b.box.Append(t.Context(), tx, newEvent(t, "a")); !errors.Is(err, outbox.ErrNoTransaction) {
-			t.Errorf("Append to %s returned %v, want ErrNoTransaction", name, err)
+		for what, err := range map[string]error{
+			"Append": b.box.Append(t.Context(), tx, newEvent(t, "a")), "AppendTo": b.box.AppendTo(t.Context(), tx, "topic", newEvent(t, "a")),
+		} {
+			if !errors.Is(err, outbox.ErrNoTransaction) || !strings.Contains(err.Error(), "got "+name) && !strings.Contains(err.Error(), "got a "+name) {
+				t.Errorf("%s to %s returned %v, want ErrNoTransaction and its name", what, name, err)
+			}
 		}
+	}
+	if n["append"].Load() != 0 {
+		t.Error("the store was asked all the same")
 	}
 }
 

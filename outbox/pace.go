@@ -8,34 +8,64 @@ const batchTime = 500 * time.Millisecond
 
 // pace adapts the size of batches to the load: it grows fourfold while
 // batches come back full and are published quickly, and halves when they are
-// slow or small.
+// slow or small. A read that took too long halves it at once.
 type pace struct {
 	limit, least, most, bytes int
+
+	fit     int           // how many events have MaxBatchBytes, by the last batch
+	cap     int           // the most to ask for since a read took too long; 0 for no bound
+	tooLong time.Duration // how long that read took
 }
 
 func newPace(c RelayConfig) pace {
-	return pace{limit: c.MinBatch, least: c.MinBatch, most: c.MaxBatch, bytes: c.MaxBatchBytes}
+	return pace{limit: c.MinBatch, least: c.MinBatch, most: c.MaxBatch, bytes: c.MaxBatchBytes, fit: c.MaxBatch}
 }
 
-func (p *pace) idle() { p.limit = p.least }
+// bound is how many events a read may ask for that wants n.
+func (p *pace) bound(n int) int {
+	if p.cap > 0 {
+		return min(n, p.cap)
+	}
+	return n
+}
+
+// slow notes that a read of limit events took too long. It reports whether less can
+// be asked for.
+func (p *pace) slow(limit int, took time.Duration) bool {
+	p.cap, p.tooLong = max(1, limit/2), max(took, batchTime)
+	p.limit = p.bound(p.limit)
+	return limit > 1
+}
+
+// read takes in a read of limit events. The bound doubles when twice as many would
+// not have taken too long.
+func (p *pace) read(items []Item, limit int, took time.Duration) {
+	size := 0
+	for i := range items {
+		size += len(items[i].Payload)
+	}
+	if size > 0 {
+		p.fit = max(1, p.bytes*len(items)/size)
+	}
+	p.limit = min(p.limit, p.fit)
+	if p.cap > 0 && len(items) >= p.cap && 2*took < p.tooLong {
+		if p.cap *= 2; p.cap >= p.most {
+			p.cap = 0
+		}
+	}
+}
+
+func (p *pace) idle() { p.limit = p.bound(min(p.least, p.fit)) }
 
 // after takes in a finished batch.
-func (p *pace) after(items []Item, full bool, took time.Duration) {
+func (p *pace) after(n int, full bool, took time.Duration) {
 	switch {
 	case took > batchTime:
 		p.limit /= 2
 	case full && took < batchTime/2:
 		p.limit *= 4
-	case len(items) < p.limit/4:
+	case n < p.limit/4:
 		p.limit /= 2
 	}
-	floor, size := p.least, 0
-	for i := range items {
-		size += len(items[i].Payload)
-	}
-	if size > 0 {
-		fit := max(1, p.bytes*len(items)/size)
-		floor, p.limit = min(floor, fit), min(p.limit, fit)
-	}
-	p.limit = min(max(p.limit, floor), p.most)
+	p.limit = p.bound(min(max(p.limit, p.least), p.fit, p.most))
 }

@@ -2,36 +2,40 @@ package outbox
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
-// While a failing event blocks its shard, somebody else's success is what tells
-// a poison event from a broker that is away. So with each attempt at the event
-// in front one untried event of another key is published too: of the batch, or
-// of what is read on when the batch has none left.
+// While a failing event blocks its shard, another event's success is what tells
+// a poison event from a broker that cannot be reached. So beside the attempts at failing
+// events untried ones of other keys are published too: of the batch, or one of what
+// is read on when the batch has none left.
 
 // choose makes a round careful, after one in which nothing got through: it tries
-// the failing events that are due, and one further.
+// the failing events that are due, and a few further ones, more each time: behind
+// several poison events the good ones are found soon.
 func (s *shard) choose(ctx context.Context, rd *round) error {
-	rd.probe = -2 // nothing
-	if !s.wantsProbe(rd.w, rd.start) {
+	rd.careful = true
+	failing, front := rd.w.failingCount(), rd.w.front()
+	if failing >= enoughFailing || (front != nil && s.r.cfg.Ordering == Strict && front.due.After(rd.start)) {
 		return nil
 	}
-	if i, ok := rd.w.untried(); ok {
-		rd.probe = i
+	n := 1 // an outage that is known as one ends with any success
+	if s.outages == 0 {
+		n = min(s.probing, enoughFailing-failing)
+		s.probing = min(4*s.probing, enoughFailing)
+	}
+	if rd.probes = rd.w.untried(n); len(rd.probes) > 0 {
 		return nil
 	}
 	return s.extend(ctx, rd)
 }
 
-// extend adds one event from behind the batch, when the batch is blocked and has
-// none of its own left to try.
+// extend adds one event from behind the batch, when the batch is blocked, has none
+// of its own left to try, and an event is tried that lacks the evidence.
 func (s *shard) extend(ctx context.Context, rd *round) error {
 	w := rd.w
-	if w.aside || !s.wantsProbe(w, rd.start) || w.failingCount() == 0 {
-		return nil
-	}
-	if _, ok := w.untried(); ok {
+	if w.aside || !s.lacksEvidence(w, rd.start) || len(w.untried(1)) > 0 {
 		return nil
 	}
 	i, ok := s.fromSpare(w)
@@ -48,30 +52,36 @@ func (s *shard) extend(ctx context.Context, rd *round) error {
 	}
 	l := w.laneOf(w.items[i].Key)
 	l.items = append(l.items, i)
-	if rd.probe != all {
-		rd.probe = i
-	}
+	rd.probes = []int32{i}
 	return nil
 }
 
-// wantsProbe reports whether the event in front is tried in a round that begins
-// now, and there are not enough failing events already. Under ByKey it need not
-// be its turn: a success would let the others pass.
-func (s *shard) wantsProbe(w *work, now time.Time) bool {
-	var front *failure
-	n := 0
+// lacksEvidence reports whether an event will be tried in a round that begins now
+// since whose last attempt nothing got through, and there are not enough failing
+// events already. Under ByKey it need not be its turn: a success would let the
+// others pass.
+func (s *shard) lacksEvidence(w *work, now time.Time) bool {
+	n, lacks := 0, false
+	seen := s.r.confirmed.Load()
 	for i := range w.lanes {
 		for _, f := range w.lanes[i].failing {
 			n++
-			if front == nil || f.item < front.item {
-				front = f
+			lacks = lacks || s.r.cfg.Ordering == ByKey || (!f.due.After(now) && f.last.seen >= seen)
+		}
+	}
+	return lacks && n < enoughFailing
+}
+
+// front is the first failing event, nil when there is none.
+func (w *work) front() (first *failure) {
+	for i := range w.lanes {
+		for _, f := range w.lanes[i].failing {
+			if first == nil || f.item < first.item {
+				first = f
 			}
 		}
 	}
-	if front == nil {
-		return true
-	}
-	return n < enoughFailing && (s.r.cfg.Ordering == ByKey || !front.due.After(now))
+	return first
 }
 
 // probeAfter is how long a blocked batch waits at most for its next round.
@@ -89,21 +99,25 @@ func (w *work) failingCount() (n int) {
 	return n
 }
 
-// untried is the first item of the batch that waits and is not blocked.
-func (w *work) untried() (int32, bool) {
-	first, ok := int32(0), false
-	for n := range w.lanes {
-		l := &w.lanes[n]
+// untried are the first n items of the batch that wait and are not blocked, each of
+// another key, in their order.
+func (w *work) untried(n int) []int32 {
+	var found []int32
+	for i := range w.lanes {
+		l, keys := &w.lanes[i], map[string]struct{}{}
 		for _, i := range l.items {
-			if w.state[i] == Waiting && !l.isBlocked(w.items[i].Key) {
-				if !ok || i < first {
-					first, ok = i, true
-				}
+			key := w.items[i].Key
+			if _, had := keys[key]; w.state[i] != Waiting || had || l.isBlocked(key) {
+				continue
+			}
+			found, keys[key] = append(found, i), struct{}{}
+			if len(keys) == n {
 				break
 			}
 		}
 	}
-	return first, ok
+	slices.Sort(found)
+	return found[:min(n, len(found))]
 }
 
 // fromSpare takes the first spare item that can be tried at once: an untried
@@ -141,17 +155,16 @@ func (w *work) append(b Batch) {
 // asideKeys is how many keys are tried at once of those that stand aside.
 func (s *shard) asideKeys() int {
 	if s.stalled || s.outages > 0 {
-		return failuresInARow
+		return slowFailures
 	}
 	return 100
 }
 
 // tryAside publishes what stands aside of the given keys.
 func (s *shard) tryAside(ctx context.Context, keys []string) error {
-	limit := max(s.r.cfg.MinBatch, len(keys))
-	call, cancel := s.call(ctx)
-	b, err := s.r.store.Read(call, s.lease, Query{Keys: keys, Limit: limit})
-	cancel()
+	limit := s.pace.bound(max(s.r.cfg.MinBatch, len(keys)))
+	keys = keys[:min(len(keys), limit)]
+	b, err := s.await(ctx, s.read(ctx, Query{Keys: keys, Limit: limit}))
 	if err != nil {
 		return s.stumble(ctx, err)
 	}

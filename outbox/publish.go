@@ -20,21 +20,31 @@ type round struct {
 	w     *work
 	start time.Time
 	seen  int64 // events confirmed by the relay when the round began
-	// probe, when not negative, is the only untried item to publish.
-	probe int32
+	// careful: of the untried items only the probes are published.
+	careful bool
+	probes  []int32 // ascending
 	// barren: a dead letter was refused that should have shown that the publisher
 	// works. Others of the round would only wait for more timeouts.
 	barren bool
 
-	stop    atomic.Bool // begin no further Publish call
+	stop    atomic.Bool   // begin no further Publish call
+	abandon chan struct{} // closed when calls that have not returned are to be given up
 	mu      sync.Mutex
 	outage  error             // an infrastructure failure of the publisher
 	culprit *Item             // where it struck
+	hung    []*call           // calls that were given up
+	first   *failure          // the first that no line has told of
 	tries   map[*Item]attempt // what judge found of the items that failed
 }
 
-// all lets a round try every untried item.
-const all = int32(-1)
+// mayTry reports whether an untried item is to be published in this round.
+func (rd *round) mayTry(i int32) bool {
+	if !rd.careful {
+		return true
+	}
+	_, ok := slices.BinarySearch(rd.probes, i)
+	return ok
+}
 
 // run publishes, weighs what failed, and returns what was confirmed.
 func (rd *round) run() []*Item {
@@ -45,21 +55,22 @@ func (rd *round) run() []*Item {
 
 func (rd *round) runLanes() []*Item {
 	if len(rd.w.lanes) == 1 {
-		return rd.run1(&rd.w.lanes[0])
+		return rd.run1(0)
 	}
 	var wg sync.WaitGroup
 	confirmed := make([][]*Item, len(rd.w.lanes))
 	for i := range rd.w.lanes {
-		if l := &rd.w.lanes[i]; len(l.items) > 0 {
-			wg.Go(func() { confirmed[i] = rd.run1(l) })
+		if len(rd.w.lanes[i].items) > 0 {
+			wg.Go(func() { confirmed[i] = rd.run1(i) })
 		}
 	}
 	wg.Wait()
 	return slices.Concat(confirmed...)
 }
 
-func (rd *round) run1(l *lane) []*Item {
-	s := sender{rd: rd, l: l, confirmed: make([]*Item, 0, len(l.items))}
+func (rd *round) run1(n int) []*Item {
+	l := &rd.w.lanes[n]
+	s := sender{rd: rd, l: l, ctx: rd.s.lanes[n], confirmed: make([]*Item, 0, len(l.items))}
 	s.fresh()
 	for s.again() {
 		s.fresh() // what waited behind an event that came through at last
@@ -71,18 +82,25 @@ func (rd *round) run1(l *lane) []*Item {
 type sender struct {
 	rd        *round
 	l         *lane
+	ctx       laneContext
 	confirmed []*Item
 	decoder   headers.Decoder
-	failed    int // attempts that failed in a row
+	failed    int       // attempts that failed in a row
+	since     time.Time // when the first of them began
+}
+
+// hopeless reports whether further attempts of the lane can wait for the next round.
+func (s *sender) hopeless() bool {
+	return s.failed >= failuresInARow || (s.failed >= slowFailures && time.Since(s.since) >= slowRow)
 }
 
 // fresh publishes untried items whose key is not blocked, many per call.
 func (s *sender) fresh() {
 	s.failed = 0
-	w, chunk := s.rd.w, s.rd.s.r.cfg.Chunk
+	w, chunk := s.rd.w, s.rd.s.r.chunk()
 	group := make([]int32, 0, min(chunk, len(s.l.items)))
 	for _, i := range s.l.items {
-		if w.state[i] != Waiting || (s.rd.probe != all && i != s.rd.probe) || s.l.isBlocked(w.items[i].Key) {
+		if w.state[i] != Waiting || !s.rd.mayTry(i) || s.l.isBlocked(w.items[i].Key) {
 			continue
 		}
 		if len(group) == chunk || (len(group) > 0 && w.items[group[0]].Topic != w.items[i].Topic) {
@@ -115,7 +133,7 @@ func (s *sender) again() (any bool) {
 		}
 		it := &s.rd.w.items[f.item]
 		out := s.one(f.item, f)
-		over = out == ended || s.failed >= failuresInARow
+		over = out == ended || s.hopeless()
 		if out != through {
 			keep = append(keep, f)
 			continue
@@ -144,7 +162,7 @@ func (s *sender) send(group []int32) bool {
 		if s.l.isBlocked(s.rd.w.items[i].Key) {
 			continue
 		}
-		if s.one(i, nil) == ended || s.failed >= failuresInARow {
+		if s.one(i, nil) == ended || s.hopeless() {
 			return false
 		}
 	}
@@ -161,19 +179,24 @@ const (
 
 // one publishes a single item and takes note of its failure.
 func (s *sender) one(i int32, f *failure) outcome {
+	began := time.Now()
 	out, err := s.publish([]int32{i})
 	switch out {
 	case through:
 		s.failed = 0
 	case refused:
-		s.failed++
+		if s.failed++; s.failed == 1 {
+			s.since = began
+		}
 		if f == nil {
 			f = &failure{item: i, last: attempt{seen: s.rd.seen}}
 			s.l.failing = append(s.l.failing, f)
 			s.l.block(s.rd.w.items[i].Key)
 		}
 		f.tried, f.at, f.err = true, time.Now(), err
-		f.permanent = fault.Of(err, s.rd.s.r.cfg.Classifiers...) == fault.Permanent
+		if f.permanent = fault.Of(err, s.rd.s.r.cfg.Classifiers...) == fault.Permanent; f.permanent {
+			s.failed = 0 // an answer: the next one need not wait for a timeout
+		}
 	}
 	return out
 }
@@ -194,19 +217,22 @@ func (s *sender) publish(group []int32) (outcome, error) {
 		if err := s.decoder.Decode(msg.Metadata, it.Headers, it.Key); err != nil {
 			return refused, fault.MarkPermanent(err)
 		}
-		msg.SetContext(rd.s.msgs)
+		msg.SetContext(s.ctx)
 		msgs[n] = msg
 	}
 	built := time.Now()
-	err := r.send(rd.s.msgs, rd.w.items[group[0]].Topic, msgs)
+	first := &rd.w.items[group[0]]
+	returned, err := rd.call(s.ctx, first, first.Topic, msgs)
 	end := time.Now()
 	switch {
+	case !returned:
+		return ended, nil
 	case err == nil:
 	case rd.s.msgs.Err() != nil:
 		rd.stop.Store(true) // the lease or the time to shut down is over, and so the error says nothing
 		return ended, nil
 	case fault.Of(err, r.cfg.Classifiers...) == fault.Infrastructure:
-		rd.unreachable(&rd.w.items[group[0]], err)
+		rd.unreachable(first, err)
 		return ended, nil
 	default:
 		return refused, err

@@ -145,6 +145,7 @@ func (r *Relay) run(ctx context.Context, drain bool) error {
 
 // shards asks the store until it answers; 0 means that ctx ended first.
 func (r *Relay) shards(ctx context.Context) (int, error) {
+	report := newReporter(r.cfg.Logger)
 	for attempt := 1; ; attempt++ {
 		n, err := r.store.Shards(ctx)
 		if err == nil || errors.Is(err, ErrShards) {
@@ -153,7 +154,7 @@ func (r *Relay) shards(ctx context.Context) (int, error) {
 		if ctx.Err() != nil {
 			return 0, nil
 		}
-		r.cfg.Logger.Error("outbox: the store does not answer; trying again", "error", err)
+		report.failing("outbox: the store does not answer; trying again", "error", err)
 		if backoff.Sleep(ctx, r.pause.Delay(attempt)) != nil {
 			return 0, nil
 		}
@@ -176,7 +177,13 @@ func (r *Relay) listen(ctx context.Context, s Listener) {
 	var heard atomic.Bool
 	for attempt := 1; ; attempt++ {
 		err := s.Listen(ctx, func() { heard.Store(true); r.Wake() })
-		if ctx.Err() != nil || errors.Is(err, ErrUnsupported) {
+		if ctx.Err() != nil {
+			return
+		}
+		if errors.Is(err, ErrUnsupported) {
+			if errors.Is(err, ErrOneConnection) {
+				r.cfg.Logger.Warn("outbox: no wake-ups from other processes; the interval stands in", "interval", r.cfg.Interval, "error", err)
+			}
 			return
 		}
 		if heard.Swap(false) {

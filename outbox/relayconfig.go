@@ -65,17 +65,25 @@ type RelayConfig struct {
 	// where few large calls are cheaper than many small ones.
 	Lanes int
 	// Chunk is how many messages go into one Publish call at most; 100 when
-	// zero, 1 for a publisher whose failed call may have published a later
+	// zero, fewer when that many would take half of PublishTimeout, 1 for a publisher whose failed call may have published a later
 	// message but not an earlier one.
 	Chunk int
 
+	// PublishTimeout is how long a Publish call may take; 30 s when zero. After it
+	// the messages of the call are cancelled, and the relay gives the shard's lease
+	// up and goes on without the call, see Failure modes in the package's doc. It
+	// tries for the lease again once the call has returned. What the call publishes
+	// later may arrive twice, so set it above what a slow publisher takes for Chunk
+	// messages.
+	PublishTimeout time.Duration
 	// Retry is how a failing event is tried again.
 	Retry Backoff
 	// Pause is how long a shard waits when the publisher's error is classified
 	// as infrastructure, or the database fails.
 	Pause Backoff
 	// MaxAge is how long an event may fail while others get through before it is
-	// parked; 5 min when zero, negative for never.
+	// parked; 5 min when zero, negative for never. An event whose error is classified
+	// permanent is parked at its first attempt, whatever MaxAge and MaxRetries say.
 	MaxAge time.Duration
 	// MaxRetries is after how many failed retries an event is parked, whatever its
 	// age; when zero 3 on a status store and unbounded on a cursor store, negative
@@ -103,7 +111,8 @@ type RelayConfig struct {
 	Holder string
 	// ShutdownTimeout is how long Run goes on with the batch in flight after its
 	// context is done; then it begins no further Publish call and cancels the
-	// contexts of the messages in those that have not returned. 30 s when zero.
+	// contexts of the messages in those that have not returned. Calls that do not
+	// heed that within a second are abandoned, and Run returns ErrHung. 30 s when zero.
 	ShutdownTimeout time.Duration
 
 	// Retention is how long published events are kept; 24 h when zero, negative
@@ -123,7 +132,8 @@ type RelayConfig struct {
 	// System is the messaging.system of those spans, such as kafka or rabbitmq;
 	// millrace_outbox when empty.
 	System string
-	// Logger receives failures; nil is silent.
+	// Logger receives failures, see Logs in the package's doc; slog.Default() when
+	// nil. For silence give slog.New(slog.DiscardHandler).
 	Logger *slog.Logger
 }
 
@@ -140,7 +150,7 @@ func (c RelayConfig) validate() error {
 	}{
 		{"MinBatch", c.MinBatch}, {"MaxBatch", c.MaxBatch}, {"MaxBatchBytes", c.MaxBatchBytes},
 		{"Lanes", c.Lanes}, {"Chunk", c.Chunk}, {"MaxAside", c.MaxAside}, {"MaxShards", c.MaxShards},
-		{"PruneChunk", c.PruneChunk}, {"LeaseTTL", int(c.LeaseTTL)},
+		{"PruneChunk", c.PruneChunk}, {"LeaseTTL", int(c.LeaseTTL)}, {"PublishTimeout", int(c.PublishTimeout)},
 		{"ShutdownTimeout", int(c.ShutdownTimeout)}, {"PruneInterval", int(c.PruneInterval)},
 	} {
 		if f.n < 0 {
@@ -185,6 +195,7 @@ func (c RelayConfig) withDefaults() RelayConfig {
 	setInt(&c.MaxBatchBytes, 8<<20)
 	setInt(&c.Lanes, 16)
 	setInt(&c.Chunk, 100)
+	setTime(&c.PublishTimeout, 30*time.Second)
 	setTime(&c.MaxAge, 5*time.Minute)
 	setInt(&c.MaxAside, 10_000)
 	setTime(&c.LeaseTTL, 10*time.Second)
@@ -196,7 +207,7 @@ func (c RelayConfig) withDefaults() RelayConfig {
 		c.System = ownSystem
 	}
 	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
+		c.Logger = slog.Default()
 	}
 	return c
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // round publishes what can be published of w now and settles it. It fails only
-// when the lease is lost.
+// when the lease is lost or the publisher hangs.
 func (s *shard) round(ctx context.Context, w *work) error {
 	if s.expired(time.Now()) {
 		// Somebody else may have the shard by now: ask before publishing more.
@@ -21,7 +21,7 @@ func (s *shard) round(ctx context.Context, w *work) error {
 			return s.stumble(ctx, err)
 		}
 	}
-	rd := &round{s: s, w: w, start: time.Now(), seen: s.r.confirmed.Load(), probe: all}
+	rd := &round{s: s, w: w, start: time.Now(), seen: s.r.confirmed.Load(), abandon: make(chan struct{})}
 	if w.full && !w.tried && !w.aside && s.ahead == nil {
 		s.readAhead(ctx, w.next)
 	}
@@ -37,10 +37,16 @@ func (s *shard) round(ctx context.Context, w *work) error {
 	joined := s.follow(w)
 	confirmed, err := s.publish(ctx, rd)
 	if err != nil {
-		return err
+		return err // of a lost lease: nothing can be settled
 	}
 	w.tried = true
-	return s.conclude(ctx, rd, confirmed, joined)
+	if err := s.conclude(ctx, rd, confirmed, joined); err != nil {
+		return err
+	}
+	if len(rd.hung) > 0 {
+		return ErrHung
+	}
+	return nil
 }
 
 // publish runs the round beside the lease's renewal.
@@ -54,29 +60,32 @@ func (s *shard) publish(ctx context.Context, rd *round) ([]*Item, error) {
 	timer := time.NewTimer(time.Until(s.renewAt))
 	defer timer.Stop()
 	stopping := ctx.Done()
-	var late <-chan time.Time
+	var late, over <-chan time.Time
+	var lost error
 	for {
 		select {
 		case <-done:
-			return confirmed, nil
+			s.hung = append(s.hung, rd.hung...)
+			return confirmed, lost
 		case <-timer.C:
-			if err := s.renew(context.WithoutCancel(ctx)); errors.Is(err, ErrLeaseLost) {
+			if lost = s.renew(context.WithoutCancel(ctx)); errors.Is(lost, ErrLeaseLost) {
 				rd.stop.Store(true)
-				s.revoke()
-				<-done
-				return nil, err
+				s.revoke(lost)
+				continue // until the calls under way have returned
 			}
+			lost = nil
 			timer.Reset(time.Until(s.renewAt))
 		case <-stopping:
 			// The batch is finished first: left half confirmed, it would be
 			// published again.
-			stopping = nil
-			t := time.NewTimer(s.r.cfg.ShutdownTimeout)
-			defer t.Stop()
-			late = t.C
+			stopping, late = nil, time.After(s.r.cfg.ShutdownTimeout)
 		case <-late:
 			rd.stop.Store(true)
-			s.revoke()
+			s.revoke(errShutdown)
+			late, over = nil, time.After(grace)
+		case <-over:
+			over = nil
+			close(rd.abandon)
 		}
 	}
 }
@@ -90,7 +99,7 @@ func (s *shard) conclude(ctx context.Context, rd *round, confirmed, joined []*It
 		settlement.Failures = append(settlement.Failures, Failure{Item: it, State: MovedAside})
 	}
 	seen := s.r.confirmed.Add(int64(len(confirmed)))
-	tried := s.judge(rd, seen, &settlement)
+	tried, works := s.judge(rd, seen, &settlement)
 	settlement.Move = w.prefix()
 
 	if len(settlement.Published)+len(settlement.Failures) > 0 || settlement.Move != nil {
@@ -102,8 +111,8 @@ func (s *shard) conclude(ctx context.Context, rd *round, confirmed, joined []*It
 
 	wasStalled := s.stalled || s.outages > 0
 	switch {
-	case len(confirmed) > 0:
-		s.stalled, s.outages = false, 0
+	case len(confirmed) > 0 || works:
+		s.stalled, s.outages, s.probing = false, 0, firstProbes
 	case tried > 0 || rd.outage != nil:
 		s.stalled = true
 	}
@@ -112,15 +121,20 @@ func (s *shard) conclude(ctx context.Context, rd *round, confirmed, joined []*It
 		s.outages++
 		pause := s.r.pause.Delay(s.outages)
 		s.resume = end.Add(pause)
-		s.r.cfg.Logger.Error("outbox: the publisher is unreachable; pausing", "shard", s.id, "for", pause, "error", rd.outage)
+		s.report.failing(publisherAway, "shard", s.id, "topic", rd.culprit.Topic, "error", rd.outage)
 		s.r.cfg.Hooks.Failed(s.id, rd.culprit.Topic, 0, rd.outage)
+	case s.stalled && rd.first != nil:
+		it := &w.items[rd.first.item]
+		s.report.failing(nothingGetsThrough, "shard", s.id, "topic", it.Topic, loggedAs(it),
+			"attempts", it.Attempts, "failing", w.failingCount(), "error", rd.first.err)
 	case wasStalled && !s.stalled:
+		s.publisherWorks()
 		s.hurry(w, end) // the publisher is back
 	}
 	s.tidy(w, end)
 	took := end.Sub(rd.start)
 	if !w.aside && w.finished() {
-		s.pace.after(w.items, w.full, took)
+		s.pace.after(len(w.items), w.full, took)
 	}
 	if tried > 0 || len(confirmed) > 0 {
 		s.r.cfg.Hooks.Round(s.id, took, len(confirmed))
@@ -139,7 +153,7 @@ func (s *shard) persist(ctx context.Context, settlement Settlement) error {
 			return err
 		}
 		wait := s.r.pause.Delay(attempt)
-		s.r.cfg.Logger.Error("outbox: cannot settle what was published; trying again", "shard", s.id, "in", wait, "error", err)
+		s.report.failing(settlementFails, "shard", s.id, "error", err)
 		if ctx.Err() != nil && deadline.IsZero() {
 			deadline = time.Now().Add(s.r.cfg.ShutdownTimeout)
 		}

@@ -24,22 +24,26 @@ type shard struct {
 	renewAt time.Time
 	valid   atomic.Pointer[time.Time] // the lease holds at least until then
 	msgs    context.Context           // of the messages being published
-	revoke  context.CancelFunc        // ends msgs
+	lanes   []laneContext             // below msgs
+	revoke  context.CancelCauseFunc   // ends msgs
+	hung    []*call                   // Publish calls that have not returned
+	report  reporter
 
 	mark    Mark  // where the next read begins
 	moved   bool  // mark has moved over nothing since it was settled
 	cur     *work // the batch at hand
-	ahead   *readAhead
+	ahead   *reading
 	aside   asideIndex
 	pace    pace
 	stalled bool      // the last round had failures and no success
+	probing int       // how many events the next careful round probes with
 	outages int       // rounds in a row that met an infrastructure failure
 	misses  int       // failures of the store in a row
 	resume  time.Time // the end of a pause
 }
 
 func newShard(r *Relay, id int, slots chan struct{}, drain bool) *shard {
-	return &shard{r: r, id: id, slots: slots, drain: drain, pace: newPace(r.cfg)}
+	return &shard{r: r, id: id, slots: slots, drain: drain, pace: newPace(r.cfg), report: newReporter(r.cfg.Logger)}
 }
 
 // run returns nil when ctx is done, or when draining and nothing is left.
@@ -47,6 +51,11 @@ func (s *shard) run(ctx context.Context) error {
 	wakes, cancel := s.r.wakes.Subscribe()
 	defer cancel()
 	s.wakes = wakes
+	return errors.Join(s.terms(ctx), s.leave())
+}
+
+// terms holds the shard or stands by, in turn.
+func (s *shard) terms(ctx context.Context) error {
 	for failures := 0; ; {
 		select {
 		case s.slots <- struct{}{}:
@@ -68,14 +77,17 @@ func (s *shard) run(ctx context.Context) error {
 			return err
 		case errors.Is(err, ErrLeaseHeld):
 			failures = 0
+		case errors.Is(err, ErrHung):
+			failures = 0
 		case errors.Is(err, ErrLeaseLost):
 			failures = 0
 			s.r.cfg.Logger.Warn("outbox: lost the lease; standing by", "shard", s.id, "error", err)
 		default:
 			failures++
 			wait = s.r.pause.Delay(failures)
-			s.r.cfg.Logger.Error("outbox: cannot take the lease; trying again", "shard", s.id, "in", wait, "error", err)
+			s.report.failing(leaseFails, "shard", s.id, "error", err)
 		}
+		s.standBack(ctx)
 		if backoff.Sleep(ctx, wait) != nil {
 			return nil
 		}
@@ -92,12 +104,15 @@ func (s *shard) take(ctx context.Context) error {
 		return err
 	}
 	s.lease = lease
+	s.storeWorks()
+	clear(s.report.lasting) // a term of its own
 	s.extended(asked)
 	// The messages outlive ctx: a shutdown lets them finish.
-	s.msgs, s.revoke = context.WithCancel(context.WithoutCancel(ctx))
-	defer s.revoke()
+	s.msgs, s.revoke = context.WithCancelCause(context.WithoutCancel(ctx))
+	defer s.revoke(nil)
+	s.lanes = newLaneContexts(s.msgs, s.r.cfg.Lanes)
 	s.mark, s.moved, s.cur, s.ahead, s.resume = nil, false, nil, nil, time.Time{}
-	s.stalled, s.outages, s.misses = false, 0, 0
+	s.stalled, s.probing, s.outages, s.misses = false, firstProbes, 0, 0
 	s.aside = newAsideIndex(lease.Aside, time.Now())
 	s.r.cfg.Hooks.Lease(s.id, true)
 	defer s.r.cfg.Hooks.Lease(s.id, false)
@@ -110,7 +125,7 @@ func (s *shard) take(ctx context.Context) error {
 	err = s.hold(ctx)
 	stop()
 	side.Wait()
-	s.ahead.wait()
+	s.ahead.forget()
 
 	call, cancel = s.call(context.WithoutCancel(ctx))
 	defer cancel()
@@ -120,8 +135,8 @@ func (s *shard) take(ctx context.Context) error {
 	return err
 }
 
-// hold publishes until ctx is done, nothing is left to drain (nil), or the
-// lease is lost.
+// hold publishes until ctx is done, nothing is left to drain (nil), the lease is
+// lost, or the publisher hangs.
 func (s *shard) hold(ctx context.Context) error {
 	for ctx.Err() == nil {
 		now := time.Now()
@@ -169,14 +184,22 @@ func (s *shard) hold(ctx context.Context) error {
 }
 
 // stumble waits after a failed look at the store. What is in memory stays, so
-// that nothing is published again on its account.
+// that nothing is published again on its account; but a mark that the store does
+// not know any more ends with the lease.
 func (s *shard) stumble(ctx context.Context, err error) error {
+	if errors.Is(err, ErrLeaseLost) || errors.Is(err, ErrForeignDatabase) {
+		return err
+	}
 	if ctx.Err() != nil {
+		return nil
+	}
+	var less *lessError
+	if errors.As(err, &less) {
 		return nil
 	}
 	s.misses++
 	wait := s.r.pause.Delay(s.misses)
-	s.r.cfg.Logger.Error("outbox: the store fails; trying again", "shard", s.id, "in", wait, "error", err)
+	s.report.failing(storeFails, "shard", s.id, "error", err)
 	s.resume = time.Now().Add(wait)
 	return nil
 }
@@ -216,7 +239,7 @@ func (s *shard) renew(ctx context.Context) error {
 	err := s.settle(ctx, settlement)
 	if err != nil && !errors.Is(err, ErrLeaseLost) && ctx.Err() == nil {
 		s.renewAt = time.Now().Add(s.r.cfg.LeaseTTL / 10)
-		s.r.cfg.Logger.Error("outbox: renewing the lease failed; trying again", "shard", s.id, "error", err)
+		s.report.failing(renewalFails, "shard", s.id, "error", err)
 	}
 	return err
 }
@@ -229,6 +252,7 @@ func (s *shard) settle(ctx context.Context, settlement Settlement) error {
 	if err := s.r.store.Settle(call, s.lease, settlement); err != nil {
 		return err
 	}
+	s.storeWorks()
 	s.extended(asked)
 	if settlement.Move != nil {
 		s.moved = false

@@ -43,6 +43,9 @@ type Store interface {
 
 	// Read returns events in their order. It is not fenced, and reading ahead of
 	// what is settled is allowed. An empty batch means that nothing more is there.
+	// After ErrSlow, a timeout or the end of ctx the relay asks for half as much. It
+	// fails with ErrLeaseLost when the answer comes from another server than the one
+	// on which the lease was taken, so that what was read before means nothing there.
 	Read(ctx context.Context, l Lease, q Query) (Batch, error)
 
 	// Settle writes down what became of a batch and extends the lease, all or

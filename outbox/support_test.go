@@ -1,7 +1,12 @@
 package outbox_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -12,7 +17,10 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // the logs of what the tests break
+	goleak.VerifyTestMain(m)
+}
 
 // bench is an outbox in memory with a relay that was not started.
 type bench struct {
@@ -88,3 +96,47 @@ func (b *bench) order() (out []string) {
 }
 
 func name(e event.Event) string { return e.Key() + string('0'+rune(e.Sequence)) }
+
+// lines keeps what is logged.
+type lines struct {
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+func newLines() *lines { return &lines{} }
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out.Write(p)
+}
+
+func (l *lines) logger() *slog.Logger {
+	return slog.New(slog.NewJSONHandler(l, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		return slog.String(a.Key, a.Value.String())
+	}}))
+}
+
+// all are the lines' attributes, as text.
+func (l *lines) all() (out []map[string]string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.out.String()) {
+		m := map[string]string{}
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			m["msg"] = line // groups are not flat
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// with are the lines whose message has the text.
+func (l *lines) with(text string) (out []map[string]string) {
+	for _, m := range l.all() {
+		if strings.Contains(m["msg"], text) {
+			out = append(out, m)
+		}
+	}
+	return out
+}

@@ -7,15 +7,15 @@ type weighed struct {
 	others  bool // there is evidence that the publisher works
 	age     time.Duration
 	retries int
-	spent   bool // the event is to be given up
+	spent   bool // the event is to be parked
 	refused int  // how often its dead letter was refused
 }
 
 // weigh goes over the events that failed in this round: has each of them had
-// its chances? The age and the retries of an event count only if there is
-// evidence that the publisher works: others got through since the attempt
-// before, or the error is permanent, which is an answer. Those that are given
-// up leave a dead letter.
+// its chances? A permanent error is an answer of the broker that will not change,
+// so there is nothing to wait for. Else the age and the retries count, and only if
+// there is evidence that the publisher works: others got through since the attempt
+// before. Those that are parked leave a dead letter.
 func (rd *round) weigh(confirmed int64) {
 	seen := rd.s.r.confirmed.Load() + confirmed
 	for i := range rd.w.lanes {
@@ -31,14 +31,14 @@ func (rd *round) weigh(confirmed int64) {
 			if f.others && it.Attempts > 0 {
 				f.retries++
 			}
-			f.spent = rd.s.r.cfg.spent(f.weighed, it.Attempts)
+			f.spent = f.permanent || rd.s.r.cfg.spent(f.weighed, it.Attempts)
 			rd.bury(it, f)
 		}
 	}
 }
 
-// spent reports whether an event is to be given up that had been tried before
-// the attempt which was weighed.
+// spent reports whether an event has had its chances that had been tried before the
+// attempt which was weighed.
 func (c *RelayConfig) spent(w weighed, before int) bool {
 	tooOld := c.MaxAge >= 0 && before > 0 && w.age >= c.MaxAge
 	tooOften := c.MaxRetries > 0 && w.retries >= c.MaxRetries

@@ -6,11 +6,16 @@ import (
 )
 
 const (
-	// A lane that fails so often in a row ends its round: more attempts would
-	// only wait for more timeouts.
-	failuresInARow = 3
+	// A lane that fails so often in a row ends its round, or that takes slowRow for
+	// fewer: more attempts would only wait for more timeouts.
+	failuresInARow = 16
+	slowFailures   = 3
+	slowRow        = 500 * time.Millisecond
 	// So many failing events are enough to find out whether the publisher is back.
-	enoughFailing = 32
+	enoughFailing = 256
+	// So many events are probed with after a round in which nothing got through, and
+	// four times as many after each further one.
+	firstProbes = 4
 )
 
 // work is a batch at hand. Its items are published in lanes: one lane has all
@@ -83,7 +88,7 @@ func (w *work) laneOf(key string) *lane {
 func (s *shard) newWork(b Batch, full, aside bool) *work {
 	w := &work{
 		items: b.Items, state: make([]State, len(b.Items)), next: b.Next, full: full, aside: aside,
-		own: len(b.Items), lanes: make([]lane, s.lanes(len(b.Items))), began: time.Now(),
+		own: len(b.Items), lanes: make([]lane, s.spread(len(b.Items))), began: time.Now(),
 	}
 	for i := range w.items {
 		s.enter(w, int32(i))
@@ -91,9 +96,9 @@ func (s *shard) newWork(b Batch, full, aside bool) *work {
 	return w
 }
 
-// lanes says into how many lanes n events go: into one when the publisher is so
+// spread says into how many lanes n events go: into one when the publisher is so
 // quick that more would only cut its calls smaller.
-func (s *shard) lanes(n int) int {
+func (s *shard) spread(n int) int {
 	if time.Duration(s.r.cost.Load()) < 5*time.Microsecond {
 		return 1
 	}

@@ -1,8 +1,13 @@
 #!/usr/bin/env bash
 # Runs the suites that need real servers, refuses skips, and prints a table:
 # suites by servers. The last tests kill servers and start them again.
+# SERVERS="rabbitmq postgres" starts these alone, and runs the cells of their columns.
 set -euo pipefail
 here=$(dirname "$0")
 export MILLRACE_REQUIRE_SERVICES=1
 export MILLRACE_RESTART=${MILLRACE_RESTART-"$(cd "$here" && pwd)/services.sh restart"}
-exec "$here/with-services.sh" kafka3 connect postgres mariadb redis rediscluster rabbitmq kafka elasticmq dynamodb -- go run ./scripts/matrix "$@"
+export MILLRACE_PAIR=${MILLRACE_PAIR-"$(cd "$here" && pwd)/services.sh pair"}
+servers=$(go run ./scripts/matrix -start)
+if [ -z "$servers" ]; then exec go run ./scripts/matrix "$@"; fi # memory and SQLite
+# shellcheck disable=SC2086 # words
+exec "$here/with-services.sh" $servers -- go run ./scripts/matrix "$@"

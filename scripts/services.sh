@@ -6,14 +6,17 @@
 #   services.sh env          print the URLs as shell exports
 #   services.sh restart NAME end a server as a crash would (kill -9) and start it again;
 #                            kafka3-1, kafka3-2 and kafka3-3 are one broker each
+#   services.sh pair up NAME start a primary and an asynchronous replica of postgres, mariadb
+#                            or mysql with empty data and print their URLs; pair down NAME
+#   services.sh inside SUITE COMMAND… run a program of another Debian suite (services/roots.sh)
 #
-# Without a NAME: postgres mariadb redis rediscluster rabbitmq kafka elasticmq dynamodb.
+# Without a NAME: postgres mariadb mysql redis rediscluster rabbitmq kafka elasticmq dynamodb.
 # On request: kafka3 (three brokers), connect (Kafka Connect with Debezium).
 #
 # Where a Docker daemon answers, compose.yaml serves them. Elsewhere they are
-# Debian packages (installed by apt-get where it may) and, for Kafka, ElasticMQ
-# and DynamoDB Local, jars from Maven Central. MILLRACE_SERVICES=compose or =native
-# decides it. Both use the same ports and credentials.
+# Debian packages (installed by apt-get where it may; those of another Debian suite in a
+# folder of its own) and, for Kafka, ElasticMQ and DynamoDB Local, jars from Maven
+# Central. MILLRACE_SERVICES=compose or =native decides it. Both use the same ports and credentials.
 #
 # Data and logs live in $MILLRACE_SERVICES_DIR (default /var/tmp/millrace-services);
 # `up` starts a server that does not run with empty data, `restart` kills it and keeps them;
@@ -22,7 +25,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 dir=${MILLRACE_SERVICES_DIR:-/var/tmp/millrace-services}
-everything=(postgres mariadb redis rediscluster rabbitmq kafka elasticmq dynamodb)
+everything=(postgres mariadb mysql redis rediscluster rabbitmq kafka elasticmq dynamodb)
 on_request=(kafka3 connect)
 
 say() { printf '%s\n' "$*" >&2; }
@@ -169,7 +172,11 @@ check() {
 }
 
 up() {
-	local names=("$@") name pids=() failed=0
+	local names=() name pids=() failed=0
+	for name in "$@"; do
+		case $name in memory | sqlite) ;; *) names+=("$name") ;; esac # nothing to start
+	done
+	if [ $# -gt 0 ] && [ ${#names[@]} = 0 ]; then return; fi
 	check "${names[@]}"
 	[ ${#names[@]} -gt 0 ] || names=("${everything[@]}")
 	mkdir -p "$dir"
@@ -219,5 +226,11 @@ restart)
 	if with_compose; then compose restart -t 0 "${@/kafka3-1/kafka3}" >&2; exit; fi
 	for name in "$@"; do "${name}_down" KILL && "${name}_up"; done
 	;;
-*) say "usage: $0 up [NAME…] | down [NAME…] | env | restart NAME"; exit 2 ;;
+pair) shift; pair "$@" ;;
+inside)
+	[ $# -ge 3 ] || { say "usage: $0 inside SUITE COMMAND…"; exit 2; }
+	enter "$2"
+	exec "${within[@]}" "${@:3}"
+	;;
+*) say "usage: $0 up [NAME…] | down [NAME…] | env | restart NAME | pair up|down|freeze|lose NAME | inside SUITE COMMAND…"; exit 2 ;;
 esac

@@ -4,15 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"sync"
 )
-
-// Execer runs one statement inside a transaction. [sql.Tx], [sql.Conn] and the
-// transactions of common wrappers (sqlx, bun) satisfy it as they are.
-type Execer interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-}
 
 // ErrEnded is returned by [Do] when the context comes from inside a Do on the
 // same database that has returned already. Begin new work with the context from
@@ -42,57 +35,6 @@ type transaction struct {
 }
 
 type contextKey struct{}
-
-// Option changes one call of [Do].
-type Option func(*sql.TxOptions)
-
-// WithOptions sets the isolation level and read-only flag of a transaction
-// that Do begins. A Do that joins an outer transaction ignores it.
-func WithOptions(o sql.TxOptions) Option { return func(t *sql.TxOptions) { *t = o } }
-
-// Do runs fn in a transaction on db and commits it when fn returns nil. The
-// context given to fn carries the transaction, so that [From] finds it and
-// [AfterCommit] can add hooks. When ctx already carries a transaction on the
-// same db, fn joins that one and the outer Do commits.
-//
-// Hooks run in the calling goroutine after COMMIT succeeded. When COMMIT fails
-// its outcome can be unknown; hooks do not run then.
-func Do(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx *sql.Tx) error, opts ...Option) error {
-	outer := current(ctx)
-	if t := outer.on(db); t != nil {
-		return t.join(ctx, fn)
-	}
-	var o sql.TxOptions
-	for _, opt := range opts {
-		opt(&o)
-	}
-	tx, err := db.BeginTx(ctx, &o)
-	if err != nil {
-		return fmt.Errorf("sqltx: begin: %w", err)
-	}
-	// Rollback after Commit is a no-op, and it also covers a panic in fn.
-	defer tx.Rollback() //nolint:errcheck // the error that matters is returned below
-
-	t := &transaction{tx: tx, db: db}
-	defer t.end() //nolint:errcheck // on the way out of a failure or a panic, which says more
-	if err := fn(context.WithValue(ctx, contextKey{}, &frame{t, outer}), tx); err != nil {
-		return err
-	}
-	hooks, doomed := t.end()
-	if doomed != nil {
-		return fmt.Errorf("%w: %w", ErrDoomed, doomed)
-	}
-	if err := tx.Commit(); err != nil {
-		// database/sql may have rolled back already because ctx ended, and then
-		// says only that the transaction is over.
-		if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
-			err = ctx.Err()
-		}
-		return fmt.Errorf("sqltx: commit: %w", err)
-	}
-	run(hooks)
-	return nil
-}
 
 // end closes the transaction for joins and hooks, before its outcome is known:
 // what comes later would be neither committed nor run.

@@ -29,6 +29,9 @@ func TestRun(t *testing.T) {
 		"mariadb": func(t *testing.T, c *Config) {
 			c.MariaDB = servicetest.Env(t, "MILLRACE_MARIADB_URL", "MariaDB", "mysql://user:password@127.0.0.1:3306/name")
 		},
+		"mysql": func(t *testing.T, c *Config) {
+			c.MariaDB = servicetest.Env(t, "MILLRACE_MYSQL_URL", "MySQL", "mysql://user:password@127.0.0.1:3306/name")
+		},
 		"redis":    func(t *testing.T, c *Config) { c.Redis = servicetest.Redis(t) },
 		"rabbitmq": func(t *testing.T, c *Config) { c.RabbitMQ = servicetest.RabbitMQ(t) },
 		"kafka":    func(t *testing.T, c *Config) { c.Brokers = servicetest.Kafka(t) },

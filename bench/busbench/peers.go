@@ -70,10 +70,7 @@ func watermillPostgres(ctx context.Context, cfg Config) (*opened, error) {
 }
 
 func watermillMariaDB(ctx context.Context, cfg Config) (*opened, error) {
-	return watermillSQL(ctx, cfg, place.MariaDB, cfg.MariaDB, wsql.DefaultMySQLSchema{
-		SubscribeBatchSize:  1000,
-		GeneratePayloadType: func(string) string { return "LONGBLOB" },
-	}, wsql.DefaultMySQLOffsetsAdapter{})
+	return watermillSQL(ctx, cfg, place.MariaDB, cfg.MariaDB, place.NewWatermillMySQL(), wsql.DefaultMySQLOffsetsAdapter{})
 }
 
 // watermillSQL reads 1000 rows at a time and polls every 10 ms.

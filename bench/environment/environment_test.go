@@ -75,6 +75,9 @@ func TestServers(t *testing.T) {
 		"MariaDB": func(t testing.TB) Addresses {
 			return Addresses{MariaDB: servicetest.Env(t, "MILLRACE_MARIADB_URL", "MariaDB", "mysql://user@127.0.0.1:3306/name")}
 		},
+		"MySQL": func(t testing.TB) Addresses {
+			return Addresses{MySQL: servicetest.Env(t, "MILLRACE_MYSQL_URL", "MySQL", "mysql://user@127.0.0.1:3306/name")}
+		},
 		"Redis":         func(t testing.TB) Addresses { return Addresses{Redis: servicetest.Redis(t)} },
 		"Redis Cluster": func(t testing.TB) Addresses { return Addresses{RedisCluster: servicetest.RedisCluster(t)} },
 		"RabbitMQ":      func(t testing.TB) Addresses { return Addresses{RabbitMQ: servicetest.RabbitMQ(t)} },
@@ -93,6 +96,7 @@ func TestServers(t *testing.T) {
 func TestNoAnswer(t *testing.T) {
 	for name, a := range map[string]Addresses{
 		"PostgreSQL": {Postgres: "postgres://user:secret@127.0.0.1:1/name"}, "MariaDB": {MariaDB: "mysql://user:secret@127.0.0.1:1/name"},
+		"MySQL": {MySQL: "mysql://user:secret@127.0.0.1:1/name"},
 		"Redis": {Redis: "redis://user:secret@127.0.0.1:1/0"}, "RabbitMQ": {RabbitMQ: "amqp://user:secret@127.0.0.1:1/"}, "Kafka": {Kafka: "127.0.0.1:1"},
 	} {
 		if _, err := Servers(t.Context(), a); err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "secret") {

@@ -20,7 +20,7 @@ import (
 
 // Addresses are the URLs of servers, and the brokers of Kafka separated by commas.
 // What is empty is not asked.
-type Addresses struct{ Postgres, MariaDB, Redis, RedisCluster, RabbitMQ, Kafka string }
+type Addresses struct{ Postgres, MariaDB, MySQL, Redis, RedisCluster, RabbitMQ, Kafka string }
 
 // patience bounds how long a server takes to answer.
 const patience = 15 * time.Second
@@ -41,9 +41,8 @@ func Servers(ctx context.Context, a Addresses) (map[string]string, error) {
 		{"PostgreSQL", a.Postgres, func(ctx context.Context, at string) (string, error) {
 			return query(ctx, at, pgdb.Open, `SELECT current_setting('server_version')`)
 		}},
-		{"MariaDB", a.MariaDB, func(ctx context.Context, at string) (string, error) {
-			return query(ctx, at, mysqldb.Open, `SELECT version()`)
-		}},
+		{"MariaDB", a.MariaDB, mysqlVersion},
+		{"MySQL", a.MySQL, mysqlVersion},
 		{"Redis", a.Redis, redisVersion},
 		{"Redis Cluster", cluster, redisVersion},
 		{"RabbitMQ", a.RabbitMQ, rabbitMQ},
@@ -113,4 +112,8 @@ func kafka(ctx context.Context, at string) (string, error) {
 		return "", err
 	}
 	return kversion.FromApiVersionsResponse(answer).VersionGuess(), nil
+}
+
+func mysqlVersion(ctx context.Context, at string) (string, error) {
+	return query(ctx, at, mysqldb.Open, `SELECT version()`)
 }

@@ -83,7 +83,7 @@ func (m measured) report(cfg Config, rows int, out *report.Recorder) map[string]
 		fmt.Fprintf(out, "%-58s %10.0f %9s %12.1f %9s %9s\n", m.names[key], f.rate, report.MS(start), cpu, report.MS(f.p50), report.MS(f.p99))
 		all[key] = f
 		role := report.Peer
-		if key == ours || key == oursOnMariaDB {
+		if key == ours || key == oursOnMariaDB || key == oursOnMySQL {
 			role = report.Ours
 		}
 		out.Figure(report.Figure{Chart: "drain", Name: m.names[key], Role: role, CPU: report.Number(cpu),

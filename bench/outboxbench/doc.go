@@ -2,6 +2,7 @@
 //
 //	Run          ours, watermill-sql with its forwarder, and River on PostgreSQL
 //	RunMariaDB   ours and watermill-sql with its forwarder on MariaDB
+//	RunMySQL     the same on MySQL
 //	RunStatus    our status kind and a plain SKIP LOCKED relay on PostgreSQL
 //	RunGrowth    ours on PostgreSQL by backlog and shards, and a read by primary key
 //

@@ -11,9 +11,18 @@ import (
 // writes the report. It leaves no database behind. The backlog is smaller than
 // on PostgreSQL, because the peer takes seconds for it.
 func RunMariaDB(ctx context.Context, cfg Config, out *report.Recorder) error {
+	return besideWatermill(ctx, cfg, out, "MariaDB", oursOnMariaDB, peerOnMariaDB)
+}
+
+// RunMySQL is RunMariaDB on MySQL.
+func RunMySQL(ctx context.Context, cfg Config, out *report.Recorder) error {
+	return besideWatermill(ctx, cfg, out, "MySQL", oursOnMySQL, peerOnMySQL)
+}
+
+func besideWatermill(ctx context.Context, cfg Config, out *report.Recorder, server, ours, peer string) error {
 	cfg = cfg.withDefaults()
 	rows := min(cfg.Rows, 50_000)
-	m, err := measure(ctx, cfg, rows, out, nil, oursOnMariaDB, peerOnMariaDB)
+	m, err := measure(ctx, cfg, rows, out, nil, ours, peer)
 	if err != nil {
 		return err
 	}
@@ -21,10 +30,10 @@ func RunMariaDB(ctx context.Context, cfg Config, out *report.Recorder) error {
 	fmt.Fprintln(out)
 	// The first batch is not free here: it waits for the pass that gives the
 	// first 4096 rows their places. So the whole time counts.
-	a, b := f[oursOnMariaDB], f[peerOnMariaDB]
-	out.AtLeast("drain / tuned watermill-sql, MariaDB, from the start", report.Ratio(a.whole, b.whole, "events/s"), 10)
+	a, b := f[ours], f[peer]
+	out.AtLeast("drain / tuned watermill-sql, "+server+", from the start", report.Ratio(a.whole, b.whole, "events/s"), 10)
 	out.Told("  from the first event", report.Ratio(a.rate, b.rate, "events/s"))
-	out.Told("p50 latency / tuned watermill-sql, MariaDB", report.Ratio(ms(a.p50), ms(b.p50), "ms"))
-	out.Told("p99 latency / tuned watermill-sql, MariaDB", report.Ratio(ms(a.p99), ms(b.p99), "ms"))
+	out.Told("p50 latency / tuned watermill-sql, "+server, report.Ratio(ms(a.p50), ms(b.p50), "ms"))
+	out.Told("p99 latency / tuned watermill-sql, "+server, report.Ratio(ms(a.p99), ms(b.p99), "ms"))
 	return nil
 }

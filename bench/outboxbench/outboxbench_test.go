@@ -19,7 +19,7 @@ import (
 // TestMain is also the appender process that measures of latency start.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "appender" {
-		cfg := Config{URL: os.Getenv("MILLRACE_POSTGRES_URL"), MariaDB: os.Getenv("MILLRACE_MARIADB_URL")}
+		cfg := Config{URL: os.Getenv("MILLRACE_POSTGRES_URL"), MariaDB: os.Getenv("MILLRACE_MARIADB_URL"), MySQL: os.Getenv("MILLRACE_MYSQL_URL")}
 		if err := Appender(context.Background(), cfg, os.Args[2:], os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -57,6 +57,15 @@ func TestSections(t *testing.T) {
 			},
 			func(ctx context.Context, c Config, out *report.Recorder) error { return RunMariaDB(ctx, c, out) },
 			[]string{"drain / tuned watermill-sql, MariaDB", "p50 latency", "p99 latency"},
+		},
+		"mysql": {
+			func(t *testing.T) Config {
+				c := tiny()
+				c.MySQL = servicetest.Env(t, "MILLRACE_MYSQL_URL", "MySQL", "mysql://user:password@127.0.0.1:3306/name")
+				return c
+			},
+			func(ctx context.Context, c Config, out *report.Recorder) error { return RunMySQL(ctx, c, out) },
+			[]string{"drain / tuned watermill-sql, MySQL", "p50 latency", "p99 latency"},
 		},
 		"status": {
 			func(t *testing.T) Config { c := tiny(); c.URL = postgres(t); return c },

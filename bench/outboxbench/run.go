@@ -15,6 +15,7 @@ import (
 type Config struct {
 	URL      string // PostgreSQL, of Run and RunStatus
 	MariaDB  string // of RunMariaDB
+	MySQL    string // of RunMySQL
 	Rows     int    // backlog to drain; 50,000
 	Size     int    // bytes of payload; 500
 	Rounds   int    // interleaved rounds of everything; 5
@@ -46,6 +47,8 @@ const (
 	rivers        = "river"
 	oursOnMariaDB = "millrace-mariadb"
 	peerOnMariaDB = "watermill-mariadb"
+	oursOnMySQL   = "millrace-mysql"
+	peerOnMySQL   = "watermill-mysql"
 )
 
 func systemOf(cfg Config, key string) (system, error) {
@@ -55,6 +58,10 @@ func systemOf(cfg Config, key string) (system, error) {
 		on, server, name = place.MariaDB, cfg.MariaDB, cfg.Prefix+"_millrace"
 	case peerOnMariaDB:
 		on, server, name = place.MariaDB, cfg.MariaDB, cfg.Prefix+"_watermill"
+	case oursOnMySQL:
+		on, server, name = place.MariaDB, cfg.MySQL, cfg.Prefix+"_millrace"
+	case peerOnMySQL:
+		on, server, name = place.MariaDB, cfg.MySQL, cfg.Prefix+"_watermill"
 	}
 	db, err := on(server, name)
 	if err != nil {
@@ -67,9 +74,9 @@ func systemOf(cfg Config, key string) (system, error) {
 		return watermillOnPostgres(db), nil
 	case rivers:
 		return riverQueue{db}, nil
-	case oursOnMariaDB:
+	case oursOnMariaDB, oursOnMySQL:
 		return millraceOnMariaDB(db), nil
-	case peerOnMariaDB:
+	case peerOnMariaDB, peerOnMySQL:
 		return watermillOnMariaDB(db), nil
 	}
 	return nil, fmt.Errorf("unknown system %q", key)

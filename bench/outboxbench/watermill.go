@@ -30,10 +30,7 @@ func watermillOnPostgres(db place.Place) watermillSQL {
 }
 
 func watermillOnMariaDB(db place.Place) watermillSQL {
-	return watermillSQL{db, wsql.DefaultMySQLSchema{
-		SubscribeBatchSize:  1000,
-		GeneratePayloadType: func(string) string { return "LONGBLOB" },
-	}, wsql.DefaultMySQLOffsetsAdapter{}}
+	return watermillSQL{db, place.NewWatermillMySQL(), wsql.DefaultMySQLOffsetsAdapter{}}
 }
 
 func (watermillSQL) name() string      { return "watermill-sql v3.1.0 + forwarder (batch 1000, poll 10 ms)" }

@@ -35,11 +35,11 @@ func Postgres(server, schema string) (Place, error) {
 	return Place{URL: u.String(), server: server, Name: schema}, nil
 }
 
-// MariaDB is a database on the server of a URL, whose user may make databases.
+// MariaDB is a database on the server of a URL, MariaDB or MySQL, whose user may make databases.
 func MariaDB(server, name string) (Place, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" {
-		return Place{}, errors.New("the MariaDB URL does not parse; give mysql://user:password@host:3306/name")
+		return Place{}, errors.New("the URL of MariaDB or MySQL does not parse; give mysql://user:password@host:3306/name")
 	}
 	u.Path = "/" + name
 	return Place{URL: u.String(), server: server, Name: name, mariadb: true}, nil

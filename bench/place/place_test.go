@@ -16,6 +16,9 @@ func TestPlacesAreMadeAndDropped(t *testing.T) {
 		"mariadb": func(t *testing.T) (Place, error) {
 			return MariaDB(servicetest.Env(t, "MILLRACE_MARIADB_URL", "MariaDB", "mysql://user@127.0.0.1:3306/name"), "bench_place_test")
 		},
+		"mysql": func(t *testing.T) (Place, error) {
+			return MariaDB(servicetest.Env(t, "MILLRACE_MYSQL_URL", "MySQL", "mysql://user@127.0.0.1:3306/name"), "bench_place_test")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := open(t)
@@ -32,7 +35,7 @@ func TestPlacesAreMadeAndDropped(t *testing.T) {
 			}
 			defer db.Close()
 			var in string
-			if err := db.QueryRow(`SELECT ` + map[string]string{"postgres": "current_schema()", "mariadb": "database()"}[name]).Scan(&in); err != nil || in != "bench_place_test" {
+			if err := db.QueryRow(`SELECT ` + map[string]string{"postgres": "current_schema()", "mariadb": "database()", "mysql": "database()"}[name]).Scan(&in); err != nil || in != "bench_place_test" {
 				t.Fatalf("tables are made in %q (%v)", in, err)
 			}
 			if _, err := db.Exec(`CREATE TABLE a (b integer)`); err != nil {

@@ -38,7 +38,7 @@ func urls() map[string]func(t *testing.T, topic string) string {
 			_, rest, _ := strings.Cut(servicetest.PostgresURL(t), "://")
 			return "postgresql://" + rest
 		},
-		"mysql": func(t *testing.T, _ string) string { return servicetest.MariaDBURL(t) },
+		"mysql": func(t *testing.T, _ string) string { return servicetest.MySQLURL(t) }, // mysqlbus runs on MariaDB too
 		"redis": func(t *testing.T, _ string) string { return transporttest.Redis(t) },
 		"kafka": func(t *testing.T, topic string) string { return transporttest.Kafka(t, topic) },
 		"amqp": func(t *testing.T, topic string) string {

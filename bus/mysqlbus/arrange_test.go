@@ -23,8 +23,12 @@ import (
 // positions, and a reader follows them: every committed message gets one, none
 // below a position that was read, and those of a key in the order of commits.
 func TestPositionsUnderConcurrentWriters(t *testing.T) {
+	servicetest.EachMySQL(t, testPositionsUnderConcurrentWriters)
+}
+
+func testPositionsUnderConcurrentWriters(t *testing.T, server servicetest.MySQLServer) {
 	const writers, keys, rate, seconds, enough = 16, 200, 2000, 2, 20
-	db := servicetest.MariaDB(t)
+	db := server.DB(t)
 	db.SetMaxOpenConns(24)
 	db.SetMaxIdleConns(24)
 	dialect := newWatermillSQL()
@@ -130,7 +134,7 @@ func publishNumber(ctx context.Context, db *sql.DB, key int, fail bool) error {
 		if err := tx.QueryRowContext(ctx, `SELECT n FROM numbers WHERE k = ?`, key).Scan(&n); err != nil {
 			return err
 		}
-		pub, err := wmsql.NewPublisher(tx, wmsql.PublisherConfig{SchemaAdapter: newSchema(nil)}, nil)
+		pub, err := wmsql.NewPublisher(tx, wmsql.PublisherConfig{SchemaAdapter: newWatermillSQL().Schema()}, nil)
 		if err != nil {
 			return err
 		}
@@ -216,8 +220,10 @@ func TestSure(t *testing.T) {
 }
 
 // The adapter reads nothing beyond what is known, whatever the table shows.
-func TestReadStopsAtWhatIsKnown(t *testing.T) {
-	db := servicetest.MariaDB(t)
+func TestReadStopsAtWhatIsKnown(t *testing.T) { servicetest.EachMySQL(t, testReadStopsAtWhatIsKnown) }
+
+func testReadStopsAtWhatIsKnown(t *testing.T, server servicetest.MySQLServer) {
+	db := server.DB(t)
 	dialect := newWatermillSQL()
 	if err := dialect.Prepare(t.Context(), db, "topic"); err != nil {
 		t.Fatal(err)

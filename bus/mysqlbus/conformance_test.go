@@ -13,10 +13,10 @@ import (
 // other what two processes are.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	conformance(t, "log")
+	servicetest.EachMySQL(t, func(t *testing.T, server servicetest.MySQLServer) { conformance(t, server, "log") })
 }
 
-func conformance(t *testing.T, mode string) {
+func conformance(t *testing.T, server servicetest.MySQLServer, mode string) {
 	o := bus.NewOpener(mysqlbus.Scheme(mysqlbus.Config{}))
 	urls := map[*bus.Bus]string{}
 	open := func(t *testing.T, url string) *bus.Bus {
@@ -34,10 +34,10 @@ func conformance(t *testing.T, mode string) {
 	if raceDetector || mode == "tx" { // there each delivery is a commit of its own
 		opts = append(opts, bustest.Quick())
 	}
-	bustest.Run(t, func(t *testing.T) *bus.Bus { return open(t, servicetest.MariaDBURL(t)) }, opts...)
+	bustest.Run(t, func(t *testing.T) *bus.Bus { return open(t, server.URL(t)) }, opts...)
 }
 
 func TestConformanceTx(t *testing.T) {
 	t.Parallel()
-	conformance(t, "tx")
+	servicetest.EachMySQL(t, func(t *testing.T, server servicetest.MySQLServer) { conformance(t, server, "tx") })
 }

@@ -1,6 +1,7 @@
 // Package mysqlbus is the transport mysql://…: topics and consumer groups in
-// MySQL 8.0+ or MariaDB 10.6+, for teams that have one and do not want a broker
-// yet.
+// MySQL or MariaDB, for teams that have one and do not want a broker yet. It is
+// tested on MySQL 9.7 and MariaDB 10.11, and needs what came with MySQL 8.0.13 and
+// MariaDB 10.6.
 //
 //	o := bus.NewOpener(mysqlbus.Scheme(mysqlbus.Config{DB: db}))
 //	b, err := o.Open(ctx, "mysql://app:secret@db.internal:3306/app")

@@ -11,52 +11,66 @@ import (
 	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
 )
 
-// transport is this one for the tests that all SQL transports share.
+// transport is this one for the tests that all SQL transports share; each gives it
+// its URLs.
 var transport = logbustest.Transport{
 	Scheme: func(s logbustest.Settings) bus.Scheme {
 		return mysqlbus.Scheme(mysqlbus.Config{DB: s.DB, LeaseTTL: s.LeaseTTL, Holder: s.Holder, Logger: s.Logger})
 	},
-	URL:    servicetest.MariaDBURL,
 	OpenDB: mysqldb.Open,
+}
+
+// each runs a test on every server.
+func each(t *testing.T, run func(t *testing.T, tr logbustest.Transport)) {
+	t.Helper()
+	servicetest.EachMySQL(t, func(t *testing.T, server servicetest.MySQLServer) {
+		tr := transport
+		tr.URL = server.URL
+		run(t, tr)
+	})
 }
 
 func TestMain(m *testing.M) { logbustest.Main(m, transport) }
 
 func TestTransactions(t *testing.T) {
 	t.Parallel()
-	logbustest.Transactions(t, transport)
+	each(t, logbustest.Transactions)
 }
 
 func TestOtherDatabase(t *testing.T) {
 	t.Parallel()
-	logbustest.OtherDatabase(t, transport)
+	each(t, logbustest.OtherDatabase)
 }
 
 func TestConcurrentWriters(t *testing.T) {
 	t.Parallel()
-	logbustest.ConcurrentWriters(t, transport, logbustest.Writers{Writers: 16, Keys: 500, Messages: 8000, Rate: 2500, Hold: 3 * time.Millisecond})
+	each(t, func(t *testing.T, tr logbustest.Transport) {
+		logbustest.ConcurrentWriters(t, tr, logbustest.Writers{Writers: 16, Keys: 500, Messages: 8000, Rate: 2500, Hold: 3 * time.Millisecond})
+	})
 }
 
 func TestKilledConsumers(t *testing.T) {
 	t.Parallel()
-	logbustest.KilledConsumers(t, transport)
+	each(t, logbustest.KilledConsumers)
 }
 
 func TestHolder(t *testing.T) {
 	t.Parallel()
-	logbustest.Holder(t, transport)
+	each(t, logbustest.Holder)
 }
 
 func TestSharedHolder(t *testing.T) {
 	t.Parallel()
-	logbustest.SharedHolder(t, transport)
+	each(t, logbustest.SharedHolder)
 }
 
 func TestOtherProcessWakes(t *testing.T) {
-	logbustest.OtherProcessWakes(t, transport, 300*time.Millisecond)
+	each(t, func(t *testing.T, tr logbustest.Transport) { logbustest.OtherProcessWakes(t, tr, 300*time.Millisecond) })
 }
 
 func TestPending(t *testing.T) {
-	logbustest.Pending(t, transport, transport.URL(t))
-	logbustest.Pending(t, transport, transport.URL(t)+"?mode=tx")
+	each(t, func(t *testing.T, tr logbustest.Transport) {
+		logbustest.Pending(t, tr, tr.URL(t))
+		logbustest.Pending(t, tr, tr.URL(t)+"?mode=tx")
+	})
 }

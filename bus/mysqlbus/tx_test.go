@@ -4,19 +4,22 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"net/url"
+	"strings"
 	"testing"
 	"time"
 
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
 	"github.com/millrace-go/millrace/internal/txbus/txbustest"
 )
 
-// txTransport is ?mode=tx for the tests that PostgreSQL and MySQL share.
+// txTransport is ?mode=tx for the tests that PostgreSQL and MySQL share; eachTx
+// gives it the transport of a server.
 var txTransport = txbustest.Transport{
-	Transport: transport,
-	Bind:      func(s string) string { return s },
+	Bind: func(s string) string { return s },
 	Kill: func(ctx context.Context, admin *sql.DB, tx *sql.Tx) error {
 		var id int64
 		if err := tx.QueryRowContext(ctx, `SELECT CONNECTION_ID()`).Scan(&id); err != nil {
@@ -29,49 +32,83 @@ var txTransport = txbustest.Transport{
 	Offsets: wmsql.DefaultMySQLOffsetsAdapter{},
 }
 
+func eachTx(t *testing.T, run func(t *testing.T, tr txbustest.Transport)) {
+	t.Helper()
+	each(t, func(t *testing.T, inner logbustest.Transport) {
+		tr := txTransport
+		tr.Transport = inner
+		run(t, tr)
+	})
+}
+
 func TestTxExactlyOnce(t *testing.T) {
 	t.Parallel()
-	txbustest.ExactlyOnce(t, txTransport)
+	eachTx(t, txbustest.ExactlyOnce)
 }
 
 func TestTxHandlers(t *testing.T) {
 	t.Parallel()
-	txbustest.Handlers(t, txTransport)
+	eachTx(t, txbustest.Handlers)
 }
 
 func TestTxCloseRollsBack(t *testing.T) {
 	t.Parallel()
-	txbustest.CloseRollsBack(t, txTransport)
+	eachTx(t, txbustest.CloseRollsBack)
 }
 
 func TestTxSerialGroups(t *testing.T) {
 	t.Parallel()
-	txbustest.SerialGroups(t, txTransport)
+	eachTx(t, txbustest.SerialGroups)
 }
 
 func TestTxPoison(t *testing.T) {
 	t.Parallel()
-	txbustest.Poison(t, txTransport)
+	eachTx(t, txbustest.Poison)
 }
 
 func TestTxWatermill(t *testing.T) {
 	t.Parallel()
-	txbustest.Watermill(t, txTransport)
+	eachTx(t, func(t *testing.T, tr txbustest.Transport) {
+		tr.OpenDB = plain
+		txbustest.Watermill(t, tr)
+	})
 }
 
 func TestTxNames(t *testing.T) {
 	t.Parallel()
-	txbustest.Names(t, txTransport)
+	eachTx(t, txbustest.Names)
 }
 
 func TestTxConcurrentWriters(t *testing.T) {
 	t.Parallel()
-	txbustest.ConcurrentWriters(t, txTransport, logbustest.Writers{Writers: 16, Keys: 200, Messages: 1000, Hold: 2 * time.Millisecond})
+	eachTx(t, func(t *testing.T, tr txbustest.Transport) {
+		txbustest.ConcurrentWriters(t, tr, logbustest.Writers{Writers: 16, Keys: 200, Messages: 1000, Hold: 2 * time.Millisecond})
+	})
+}
+
+// plain opens the driver as it is. A client that interpolates cannot write JSON as
+// Watermill SQL does, on MySQL.
+func plain(rawURL string) (*sql.DB, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	cfg := mysql.NewConfig()
+	cfg.Net, cfg.Addr, cfg.DBName, cfg.User = "tcp", u.Host, strings.TrimPrefix(u.Path, "/"), u.User.Username()
+	cfg.Passwd, _ = u.User.Password()
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
 }
 
 // A table that Watermill SQL has made, with messages in it, gets the column.
-func TestTxTakesOverWatermillsTable(t *testing.T) {
+func TestTxTakesOverWatermillsTable(t *testing.T) { each(t, testTxTakesOverWatermillsTable) }
+
+func testTxTakesOverWatermillsTable(t *testing.T, transport logbustest.Transport) {
 	url := transport.URL(t)
+	transport.OpenDB = plain
 	db := transport.App(t, url, 4)
 	schema := wmsql.DefaultMySQLSchema{} // with a payload of JSON
 	pub, err := wmsql.NewPublisher(db, wmsql.PublisherConfig{SchemaAdapter: schema, AutoInitializeSchema: true}, nil)

@@ -59,13 +59,17 @@ func TestURLErrors(t *testing.T) {
 		}
 	}
 	// What package logsub refuses is refused as well.
-	if err := open(mysqlbus.Config{LeaseTTL: -1}, servicetest.MariaDBURL(t)); !strings.Contains(err.Error(), "LeaseTTL") {
-		t.Error(err)
-	}
+	servicetest.EachMySQL(t, func(t *testing.T, server servicetest.MySQLServer) {
+		if err := open(mysqlbus.Config{LeaseTTL: -1}, server.URL(t)); !strings.Contains(err.Error(), "LeaseTTL") {
+			t.Error(err)
+		}
+	})
 }
 
 // Every parameter of the connection is one that the server or the driver takes.
-func TestConnectionParameters(t *testing.T) {
+func TestConnectionParameters(t *testing.T) { servicetest.EachMySQL(t, testConnectionParameters) }
+
+func testConnectionParameters(t *testing.T, server servicetest.MySQLServer) {
 	values := map[string]string{
 		"compress": "true", "connectionAttributes": "program_name:box office", "innodb_lock_wait_timeout": "20", "lock_wait_timeout": "20",
 		"maxAllowedPacket": "1048576", "readTimeout": "30s", "timeout": "5s", "tls": "preferred", "writeTimeout": "30s",
@@ -81,15 +85,17 @@ func TestConnectionParameters(t *testing.T) {
 	q.Set("partitions", "5")
 	q.Set("retention", "10m")
 	q.Set("poll", "50ms")
-	b := transport.Open(t, servicetest.MariaDBURL(t)+"?"+q.Encode(), logbustest.Settings{})
+	b := transport.Open(t, server.URL(t)+"?"+q.Encode(), logbustest.Settings{})
 	logbustest.Publish(t, b, "topic", logbustest.Keyed("k", "1"))
 	if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Partitions: 5}); err != nil {
 		t.Errorf("?partitions=5 has no effect: %v", err)
 	}
 }
 
-func TestErrorClasses(t *testing.T) {
-	b := transport.Open(t, servicetest.MariaDBURL(t), logbustest.Settings{})
+func TestErrorClasses(t *testing.T) { servicetest.EachMySQL(t, testErrorClasses) }
+
+func testErrorClasses(t *testing.T, server servicetest.MySQLServer) {
+	b := transport.Open(t, server.URL(t), logbustest.Settings{})
 	pub := b.Driver().Publisher()
 	bad := logbustest.Keyed("k", "1")
 	bad.Metadata.Set("x", "\xff")
@@ -114,12 +120,14 @@ func TestErrorClasses(t *testing.T) {
 }
 
 // The printed script makes the same tables as Open.
-func TestPrintMigrations(t *testing.T) {
+func TestPrintMigrations(t *testing.T) { servicetest.EachMySQL(t, testPrintMigrations) }
+
+func testPrintMigrations(t *testing.T, server servicetest.MySQLServer) {
 	var script bytes.Buffer
 	if err := mysqlbus.PrintMigrations(&script); err != nil {
 		t.Fatal(err)
 	}
-	printed, opened := servicetest.MariaDBURL(t), servicetest.MariaDBURL(t)
+	printed, opened := server.URL(t), server.URL(t)
 	db, err := mysqldb.Open(printed + "?multiStatements=true")
 	if err != nil {
 		t.Fatal(err)

@@ -11,8 +11,10 @@ import (
 // A process whose groups wait hears of messages that another process has
 // published and a third has read before: reading gives places, so nothing is
 // left that nobody has met.
-func TestWatcher(t *testing.T) {
-	url := servicetest.MariaDBURL(t)
+func TestWatcher(t *testing.T) { servicetest.EachMySQL(t, testWatcher) }
+
+func testWatcher(t *testing.T, server servicetest.MySQLServer) {
+	url := server.URL(t)
 	publisher := transport.Open(t, url, logbustest.Settings{})
 	reader, waiting := transport.Open(t, url, logbustest.Settings{}), transport.Open(t, url, logbustest.Settings{})
 	ours := logbustest.Subscribe(t, waiting, "waiting", "topic", 10)
@@ -38,8 +40,10 @@ func TestWatcher(t *testing.T) {
 
 // A group's second process takes over partitions that the first gives up, and
 // hears of it by the watcher.
-func TestWatcherSeesGroups(t *testing.T) {
-	url := servicetest.MariaDBURL(t)
+func TestWatcherSeesGroups(t *testing.T) { servicetest.EachMySQL(t, testWatcherSeesGroups) }
+
+func testWatcherSeesGroups(t *testing.T, server servicetest.MySQLServer) {
+	url := server.URL(t)
 	a, b := transport.Open(t, url, logbustest.Settings{}), transport.Open(t, url, logbustest.Settings{})
 	sub, err := a.Driver().Subscriber("group", 10)
 	if err != nil {

@@ -36,14 +36,7 @@ func offsets(topic string) string  { return "`" + txbus.OffsetsTable(topic) + "`
 // commits late; positions are given to what has committed.
 type schema struct {
 	wmsql.DefaultMySQLSchema
-	known *sync.Map
-}
-
-func newSchema(known *sync.Map) schema {
-	return schema{wmsql.DefaultMySQLSchema{
-		GenerateMessagesTableName: messages,
-		GeneratePayloadType:       func(string) string { return "LONGBLOB" },
-	}, known}
+	watermillSQL
 }
 
 // SelectQuery reads no further than an earlier statement has seen. A view of the
@@ -54,15 +47,13 @@ func (s schema) SelectQuery(topic, group string, o wmsql.OffsetsAdapter) wmsql.Q
 	return wmsql.Query{
 		Query: "SELECT `position`, `uuid`, `payload`, `metadata` FROM " + s.MessagesTable(topic) +
 			" FORCE INDEX (`position`) WHERE `position` > (" + next.Query + ") AND `position` <= ? ORDER BY `position` LIMIT 1",
-		Args: append(slices.Clone(next.Args), known(s.known, topic)),
+		Args: append(slices.Clone(next.Args), s.last(topic)),
 	}
 }
 
 // last is the last position of a topic that is known to have been given.
-func (w watermillSQL) last(topic string) int64 { return known(w.known, topic) }
-
-func known(positions *sync.Map, topic string) int64 {
-	v, _ := positions.Load(topic)
+func (w watermillSQL) last(topic string) int64 {
+	v, _ := w.known.Load(topic)
 	n, _ := v.(int64)
 	return n
 }
@@ -95,12 +86,18 @@ func (offsetsAdapter) ConsumedMessageQuery(string, wmsql.Row, string, []byte) wm
 
 // watermillSQL is txbus.Dialect.
 type watermillSQL struct {
-	known *sync.Map // topic → the last position that a statement has seen given
+	known   *sync.Map // topic → the last position that a statement has seen given
+	textual *sync.Map // topics whose payload is JSON, in a table that Watermill SQL made
 }
 
-func newWatermillSQL() watermillSQL { return watermillSQL{new(sync.Map)} }
+func newWatermillSQL() watermillSQL { return watermillSQL{new(sync.Map), new(sync.Map)} }
 
-func (w watermillSQL) Schema() wmsql.SchemaAdapter { return newSchema(w.known) }
+func (w watermillSQL) Schema() wmsql.SchemaAdapter {
+	return schema{wmsql.DefaultMySQLSchema{
+		GenerateMessagesTableName: messages,
+		GeneratePayloadType:       func(string) string { return "LONGBLOB" },
+	}, w}
+}
 func (watermillSQL) Offsets() wmsql.OffsetsAdapter { return newOffsets() }
 
 func (watermillSQL) Check(ctx context.Context, db *sql.DB) error {
@@ -134,11 +131,11 @@ func (watermillSQL) Same(ctx context.Context, a, b *sql.DB) (same bool, err erro
 	return free == 0 && here == there, err
 }
 
-func (watermillSQL) Prepare(ctx context.Context, db *sql.DB, topic string) error {
+func (w watermillSQL) Prepare(ctx context.Context, db *sql.DB, topic string) error {
 	statements := []string{
 		`CREATE TABLE IF NOT EXISTS wm_positions (topic VARBINARY(64) NOT NULL PRIMARY KEY, last_position BIGINT NOT NULL) ENGINE = InnoDB`,
 	}
-	for _, q := range slices.Concat(newSchema(nil).SchemaInitializingQueries(topic), newOffsets().SchemaInitializingQueries(topic)) {
+	for _, q := range slices.Concat(w.Schema().SchemaInitializingQueries(topic), newOffsets().SchemaInitializingQueries(topic)) {
 		statements = append(statements, q.Query)
 	}
 	for _, s := range statements {
@@ -146,13 +143,16 @@ func (watermillSQL) Prepare(ctx context.Context, db *sql.DB, topic string) error
 			return err
 		}
 	}
-	var has int
-	const column = `SELECT COUNT(*) FROM information_schema.columns
-		WHERE table_schema = DATABASE() AND table_name = ? AND column_name = 'position'`
-	if err := db.QueryRowContext(ctx, column, txbus.MessagesTable(topic)).Scan(&has); err != nil {
+	var has, textual bool
+	const columns = `SELECT COALESCE(MAX(column_name = 'position'), 0), COALESCE(MAX(column_name = 'payload' AND data_type = 'json'), 0)
+		FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ?`
+	if err := db.QueryRowContext(ctx, columns, txbus.MessagesTable(topic)).Scan(&has, &textual); err != nil {
 		return err
 	}
-	if has == 0 {
+	if textual {
+		w.textual.Store(topic, true)
+	}
+	if !has {
 		add := "ALTER TABLE " + messages(topic) + " ADD COLUMN `position` BIGINT NULL, ADD INDEX `position` (`position`)"
 		if _, err := db.ExecContext(ctx, add); err != nil && !isThere(err) {
 			return err

@@ -4,7 +4,7 @@
 // docs/cli.md has every command, flag and JSON shape.
 //
 //	millrace migrate print|up|status    the tables of outbox, bus, idempotency, leases and counters
-//	millrace outbox status|failed|retry|rebase|debezium
+//	millrace outbox status|failing|failed|retry|adopt|rebase|debezium
 //	millrace dlq list|show|edit|redrive|drop TOPIC
 //	millrace queue status [EVENT…]      how waiting rooms and front gates stand
 //	millrace queue threshold EVENT [N]  how many may be inside
@@ -43,8 +43,13 @@
 //	migrations: print equals up, status makes nothing             TestMigrate, TestMigratePrint, TestMigrateCounters
 //	the outbox is found with its own number of shards             TestOutbox
 //	doctor tells what is wrong, and the fix                       TestUnreachable, TestRefused, TestSettings
+//	doctor tells the oldest snapshot and its holder               TestSnapshots, TestOldSnapshots
 //	doctor changes nothing                                        TestDoctorChangesNothing
 //	clocks that disagree are told, also of two servers            TestClock, TestClocksOfServers
+//	what fails and is not given up yet is listed, and status
+//	points to it                                                  TestOutboxFailing
+//	adopt asks, says what it refuses and what to do then, and
+//	one log's refusal does not hold up the others                 TestAdoptRefused, TestOutboxAdoptWhereNothingIsTo
 //	many events are given back in steps, told of, and an
 //	interruption leaves the rest parked                           TestOutboxRetryOfMany
 //	queue shows and changes the application's own rooms, on a

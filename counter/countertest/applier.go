@@ -42,6 +42,8 @@ func ApplierCases() []Case[ApplierHarness] {
 		{Name: "AppliedOnce", Run: appliedOnce},
 		{Name: "Interval", Run: intervals},
 		{Name: "EmptyInterval", Run: emptyInterval},
+		{Name: "OtherServer", Run: otherServer},
+		{Name: "Verify", Run: verify},
 		{Name: "Totals", Run: totals},
 		{Name: "CountersApart", Run: totalsApart},
 		{Name: "Prune", Run: prune},

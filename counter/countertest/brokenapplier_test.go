@@ -136,6 +136,13 @@ func TestBrokenAppliers(t *testing.T) {
 			}
 			return fresh, err
 		}},
+		{"does not look at the server", "OtherServer"}: leasing(func(l *counter.Lease) { l.Server = "1" }),
+		{"verifies too late", "Verify"}: {apply: func(ctx context.Context, a *memcounter.Applier, l counter.Lease, b counter.Batch) (bool, error) {
+			verify := b.Verify
+			b.Verify = nil
+			fresh, err := a.Apply(ctx, l, b)
+			return fresh, errors.Join(err, verify(ctx))
+		}},
 		{"moves for rows only", "EmptyInterval"}: {apply: func(ctx context.Context, a *memcounter.Applier, l counter.Lease, b counter.Batch) (bool, error) {
 			if len(b.Deltas) == 0 {
 				return true, nil

@@ -84,6 +84,13 @@ func (a *Applier) Apply(ctx context.Context, l counter.Lease, b counter.Batch) (
 		if t.lease.Position != b.From {
 			return false, counter.ErrMoved
 		}
+	}
+	if b.Verify != nil {
+		if err := b.Verify(ctx); err != nil {
+			return false, err
+		}
+	}
+	if b.Interval() {
 		t.lease.Position = b.To
 	}
 	for _, d := range b.Deltas {

@@ -71,7 +71,7 @@ func (a *Applier) take(ctx context.Context, name, holder string, ttl time.Durati
 		return counter.Lease{}, err
 	}
 	l := counter.Lease{Counter: name}
-	if err := a.db.QueryRowContext(ctx, a.state, name).Scan(&l.Holder, &l.Token, &l.Position); err != nil {
+	if err := a.db.QueryRowContext(ctx, a.state, name).Scan(&l.Holder, &l.Token, &l.Position, &l.Server); err != nil {
 		return counter.Lease{}, err
 	}
 	if l.Holder != holder {
@@ -106,9 +106,9 @@ func (a *Applier) apply(ctx context.Context, tx *sql.Tx, l counter.Lease, b coun
 		return false, err
 	}
 	var now counter.Lease
-	err := tx.QueryRowContext(ctx, a.state, l.Counter).Scan(&now.Holder, &now.Token, &now.Position)
+	err := tx.QueryRowContext(ctx, a.state, l.Counter).Scan(&now.Holder, &now.Token, &now.Position, &now.Server)
 	switch {
-	case errors.Is(err, sql.ErrNoRows), err == nil && now.Token != l.Token:
+	case errors.Is(err, sql.ErrNoRows), err == nil && (now.Token != l.Token || now.Holder != l.Holder || now.Server != l.Server):
 		return false, counter.ErrLeaseLost
 	case err != nil:
 		return false, err
@@ -119,7 +119,12 @@ func (a *Applier) apply(ctx context.Context, tx *sql.Tx, l counter.Lease, b coun
 	if b.Interval() && now.Position != b.From {
 		return false, counter.ErrMoved
 	}
-	return true, a.write(ctx, tx, l.Counter, b)
+	if b.Verify != nil {
+		if err := b.Verify(ctx); err != nil {
+			return false, err
+		}
+	}
+	return true, a.write(ctx, tx, l, b)
 }
 
 func (a *Applier) isNoted(ctx context.Context, tx *sql.Tx, id string) (bool, error) {
@@ -129,22 +134,28 @@ func (a *Applier) isNoted(ctx context.Context, tx *sql.Tx, id string) (bool, err
 }
 
 // write is the part of a transaction that changes something.
-func (a *Applier) write(ctx context.Context, tx *sql.Tx, name string, b counter.Batch) error {
+func (a *Applier) write(ctx context.Context, tx *sql.Tx, l counter.Lease, b counter.Batch) error {
 	if b.Rows > 0 {
-		if _, err := tx.ExecContext(ctx, a.note, b.ID, name, b.From, b.To, b.Rows); err != nil {
+		if _, err := tx.ExecContext(ctx, a.note, b.ID, l.Counter, b.From, b.To, b.Rows); err != nil {
 			return err
 		}
 	}
 	if len(b.Deltas) > 0 {
-		if err := a.addUp(ctx, tx, name, b); err != nil {
+		if err := a.addUp(ctx, tx, l.Counter, b); err != nil {
 			return err
 		}
 	}
 	if !b.Interval() {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, a.move, b.To, name)
-	return err
+	res, err := tx.ExecContext(ctx, a.move, b.To, l.Counter, b.From, l.Token)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n > 0 || b.To == b.From {
+		return err
+	}
+	return counter.ErrLeaseLost // Config.Also went on in another transaction
 }
 
 // errLost is the error of an Also that went on after the server had ended its

@@ -34,9 +34,9 @@ func second[T any](_ T, err error) error { return err }
 
 // The names are a contract: other programs read these tables.
 func TestColumns(t *testing.T) {
-	each(t, func(t *testing.T, dialect sqlcounter.Dialect) {
-		db, _ := pools(t, dialect)
-		a, ctx := migrated(t, db, dialect), t.Context()
+	each(t, func(t *testing.T, on database) {
+		db, _ := pools(t, on)
+		a, ctx := migrated(t, db, on.Dialect), t.Context()
 		l, err := a.Lease(ctx, "comment", "me", time.Hour)
 		if err != nil {
 			t.Fatal(err)
@@ -61,9 +61,9 @@ func TestColumns(t *testing.T) {
 }
 
 func TestMigrations(t *testing.T) {
-	each(t, func(t *testing.T, dialect sqlcounter.Dialect) {
-		db, _ := pools(t, dialect)
-		a, l := migrated(t, db, dialect), newLog(t, db, "comment", dialect)
+	each(t, func(t *testing.T, on database) {
+		db, _ := pools(t, on)
+		a, l := migrated(t, db, on.Dialect), newLog(t, db, "comment", on.Dialect)
 		for range 2 { // again
 			if err := a.Migrate(t.Context()); err != nil {
 				t.Fatal(err)
@@ -102,9 +102,9 @@ func (p printer) Migrations() (fs.FS, error)            { return p.files() }
 
 // What runs with the totals commits with them, or not at all.
 func TestAlso(t *testing.T) {
-	each(t, func(t *testing.T, dialect sqlcounter.Dialect) {
-		db, _ := pools(t, dialect)
-		migrated(t, db, dialect)
+	each(t, func(t *testing.T, on database) {
+		db, _ := pools(t, on)
+		migrated(t, db, on.Dialect)
 		ctx := t.Context()
 		if _, err := db.ExecContext(ctx, `CREATE TABLE posts (id VARCHAR(20) PRIMARY KEY, comments BIGINT NOT NULL)`); err != nil {
 			t.Fatal(err)
@@ -114,7 +114,7 @@ func TestAlso(t *testing.T) {
 		}
 		refuse := errors.New("refused")
 		var fail error
-		a := newApplier(t, db, sqlcounter.Config{Dialect: dialect,
+		a := newApplier(t, db, sqlcounter.Config{Dialect: on.Dialect,
 			Also: func(ctx context.Context, tx *sql.Tx, name string, deltas []counter.Delta) error {
 				if name != "comment" || len(deltas) != 1 {
 					t.Errorf("called with %s, %v", name, deltas)
@@ -148,8 +148,10 @@ func TestAlso(t *testing.T) {
 }
 
 // A deadlock that an Also ignored leaves nothing of the batch on MySQL.
-func TestIgnoredDeadlock(t *testing.T) {
-	db, _ := pools(t, sqlcounter.MySQL)
+func TestIgnoredDeadlock(t *testing.T) { servicetest.EachMySQL(t, testIgnoredDeadlock) }
+
+func testIgnoredDeadlock(t *testing.T, server servicetest.MySQLServer) {
+	db := server.DB(t)
 	migrated(t, db, sqlcounter.MySQL)
 	ctx := t.Context()
 	a := newApplier(t, db, sqlcounter.Config{Dialect: sqlcounter.MySQL,

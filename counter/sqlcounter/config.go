@@ -15,7 +15,7 @@ type Dialect string
 const (
 	Postgres Dialect = "postgres"
 	SQLite   Dialect = "sqlite"
-	MySQL    Dialect = "mysql" // MySQL 8 and MariaDB 10.6 or newer
+	MySQL    Dialect = "mysql" // and MariaDB
 )
 
 func (d Dialect) validate(config string) error {
@@ -31,6 +31,8 @@ type Config struct {
 	Dialect Dialect
 	// Also runs in the transaction that adds deltas to the totals, so that other rows
 	// (a column of a post, say) change with them; nothing by default. It holds up
-	// all others who apply the same counter, and its error takes all of it back.
+	// all others who apply the same counter, and its error takes all of it back. It
+	// can run more than once for one batch ([sqltx.Do]): only the last run's changes
+	// are committed.
 	Also func(ctx context.Context, tx *sql.Tx, name string, deltas []counter.Delta) error
 }

@@ -25,20 +25,18 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-var dialects = []sqlcounter.Dialect{sqlcounter.SQLite, sqlcounter.Postgres, sqlcounter.MySQL}
-
-// address is where the tables of a test are: a URL, or a file.
-func address(t testing.TB, dialect sqlcounter.Dialect) string {
-	t.Helper()
-	switch dialect {
-	case sqlcounter.Postgres:
-		return servicetest.PostgresURL(t)
-	case sqlcounter.MySQL:
-		return servicetest.MariaDBURL(t)
-	}
-	path, _ := servicetest.SQLite(t)
-	return path
+// database is where a test runs.
+type database struct {
+	name string
+	sqlcounter.Dialect
+	address func(t testing.TB) string // of a fresh one: a URL, or a file
 }
+
+var (
+	onSQLite   = database{"sqlite", sqlcounter.SQLite, func(t testing.TB) string { path, _ := servicetest.SQLite(t); return path }}
+	onPostgres = database{"postgres", sqlcounter.Postgres, servicetest.PostgresURL}
+	databases  = []database{onSQLite, onPostgres, {"mariadb", sqlcounter.MySQL, servicetest.MariaDBURL}, {"mysql", sqlcounter.MySQL, servicetest.MySQLURL}}
+)
 
 func connect(dialect sqlcounter.Dialect, address string) (*sql.DB, error) {
 	switch dialect {
@@ -51,12 +49,12 @@ func connect(dialect sqlcounter.Dialect, address string) (*sql.DB, error) {
 }
 
 // pools opens two pools on one fresh database, as two processes would.
-func pools(t testing.TB, dialect sqlcounter.Dialect) (a, b *sql.DB) {
+func pools(t testing.TB, on database) (a, b *sql.DB) {
 	t.Helper()
-	at := address(t, dialect)
+	at := on.address(t)
 	for _, db := range []**sql.DB{&a, &b} {
 		var err error
-		if *db, err = connect(dialect, at); err != nil {
+		if *db, err = connect(on.Dialect, at); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
@@ -99,30 +97,30 @@ func newLog(t testing.TB, db *sql.DB, name string, dialect sqlcounter.Dialect) *
 }
 
 // each runs a test on every database.
-func each(t *testing.T, run func(t *testing.T, dialect sqlcounter.Dialect)) {
+func each(t *testing.T, run func(t *testing.T, on database)) {
 	t.Helper()
-	for _, dialect := range dialects {
-		t.Run(string(dialect), func(t *testing.T) { run(t, dialect) })
+	for _, on := range databases {
+		t.Run(on.name, func(t *testing.T) { run(t, on) })
 	}
 }
 
 func TestConformance(t *testing.T) {
-	each(t, func(t *testing.T, dialect sqlcounter.Dialect) {
+	each(t, func(t *testing.T, on database) {
 		countertest.RunApplier(t, func(t *testing.T) countertest.ApplierHarness {
-			db, peer := pools(t, dialect)
+			db, peer := pools(t, on)
 			return countertest.ApplierHarness{
-				Applier: migrated(t, db, dialect), Peer: newApplier(t, peer, sqlcounter.Config{Dialect: dialect}),
+				Applier: migrated(t, db, on.Dialect), Peer: newApplier(t, peer, sqlcounter.Config{Dialect: on.Dialect}),
 			}
 		})
 	})
 }
 
 func TestLogConformance(t *testing.T) {
-	each(t, func(t *testing.T, dialect sqlcounter.Dialect) {
+	each(t, func(t *testing.T, on database) {
 		countertest.RunSource(t, func(t *testing.T) countertest.SourceHarness {
-			db, writer := pools(t, dialect)
-			log := newLog(t, db, "comment", dialect)
-			other := newLog(t, db, "like", dialect)
+			db, writer := pools(t, on)
+			log := newLog(t, db, "comment", on.Dialect)
+			other := newLog(t, db, "like", on.Dialect)
 			h := countertest.SourceHarness{Source: log, Append: func(ctx context.Context, changes ...counter.Change) error {
 				return sqltx.Do(ctx, writer, func(ctx context.Context, tx *sql.Tx) error {
 					// What another counter writes is between, and never seen.
@@ -135,7 +133,7 @@ func TestLogConformance(t *testing.T) {
 					return other.Append(ctx, tx, counter.Change{Key: "other", N: 1})
 				})
 			}}
-			if dialect != sqlcounter.SQLite {
+			if on.Dialect != sqlcounter.SQLite {
 				h.Begin = func(ctx context.Context, c counter.Change) (commit, rollback func() error, err error) {
 					tx, err := writer.BeginTx(ctx, nil)
 					if err != nil {

@@ -44,8 +44,8 @@ func kills(t *testing.T) int {
 // Flushers are killed at random points while 50 writers comment: the totals are the
 // rows.
 func TestKilledFlushers(t *testing.T) {
-	each(t, func(t *testing.T, dialect sqlcounter.Dialect) {
-		s := newScene(t, dialect, false)
+	each(t, func(t *testing.T, on database) {
+		s := newScene(t, on, false)
 		s.play(t, kills(t), nil)
 		s.settle(t)
 		s.check(t)
@@ -56,8 +56,8 @@ func TestKilledFlushers(t *testing.T) {
 // flushed in the middle; flushers are killed. The totals are the rows, each of which
 // was read once.
 func TestEverythingBreaks(t *testing.T) {
-	each(t, func(t *testing.T, dialect sqlcounter.Dialect) {
-		s := newScene(t, dialect, true)
+	each(t, func(t *testing.T, on database) {
+		s := newScene(t, on, true)
 		s.play(t, kills(t), func() {
 			if err := s.redis.FlushAll(t.Context()).Err(); err != nil {
 				t.Error(err)
@@ -249,11 +249,11 @@ func (s *scene) check(t *testing.T) {
 	}
 }
 
-func newScene(t *testing.T, dialect sqlcounter.Dialect, sourced bool) *scene {
+func newScene(t *testing.T, on database, sourced bool) *scene {
 	t.Helper()
-	s := &scene{setup: setup{Dialect: dialect, Database: address(t, dialect), Redis: redistest.StartServer(t).URL(), Sourced: sourced}}
+	s := &scene{setup: setup{Dialect: on.Dialect, Database: on.address(t), Redis: redistest.StartServer(t).URL(), Sourced: sourced}}
 	var err error
-	if s.db, err = connect(dialect, s.Database); err != nil {
+	if s.db, err = connect(on.Dialect, s.Database); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -268,8 +268,8 @@ func newScene(t *testing.T, dialect sqlcounter.Dialect, sourced bool) *scene {
 	if s.last, err = s.flusherOn(s.db, s.store, func() {}); err != nil {
 		t.Fatal(err)
 	}
-	s.applier = migrated(t, s.db, dialect)
-	s.log = newLog(t, s.db, "comment", dialect)
+	s.applier = migrated(t, s.db, on.Dialect)
+	s.log = newLog(t, s.db, "comment", on.Dialect)
 	if _, err := s.db.ExecContext(t.Context(), `CREATE TABLE comments (id BIGINT PRIMARY KEY, post VARCHAR(40) NOT NULL, deleted INTEGER NOT NULL)`); err != nil {
 		t.Fatal(err)
 	}

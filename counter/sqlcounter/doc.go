@@ -9,13 +9,16 @@
 //	the rows, each change row was read once           yes         yes      yes     TestEverythingBreaks
 //	counters share a log and do not see each other    yes         yes      yes     TestLogConformance, TestReadGoesOnBehindOthers
 //	rows go when all counters are done with them      yes         yes      yes     TestTrim
+//	what a failover loses between its read and its
+//	transaction is not counted, what it leaves is     yes         yes      yes     TestConformance, TestFailoverBetweenReadAndApply
 //	further rows change with the totals, or nothing   yes         yes      yes     TestAlso, TestIgnoredDeadlock
 //	the tables look as documented                     yes         yes      yes     TestColumns
 //	migrations can be run, printed or embedded        yes         yes      yes     TestMigrations
 //	positions of another database are refused         yes         n/a      n/a     TestRestoredElsewhere
 //
-// PostgreSQL 13, MySQL 8, MariaDB 10.6 and SQLite 3.42 or newer. The MySQL dialect is
-// tested on MariaDB. PostgreSQL is used through pgx.
+// It needs what came with PostgreSQL 13, MySQL 8.0.13, MariaDB 10.6 and SQLite 3.42,
+// and is tested on PostgreSQL 15, MySQL 9.7 and MariaDB 10.11. PostgreSQL is used
+// through pgx.
 //
 // # Tables
 //
@@ -46,4 +49,10 @@
 // positions that mean nothing there: Read refuses them. Then empty count_changes,
 // count_cursors and count_flushers, and set count_totals to the counted rows, while
 // nobody writes. A proxy that sends reads to replicas must not stand before it.
+//
+// A lease ends with the run of the server that gave it, and change rows are looked at
+// once more in the transaction that counts them. That is one statement's view when
+// Applier and Log have the same *sql.DB. With totals in another database, a failover
+// there or of the log's database that loses commits leaves totals and rows apart: Read
+// then fails, since its position has gone, until count_totals is set as above.
 package sqlcounter

@@ -40,6 +40,9 @@ type Log struct {
 	cursor  sqllog.Cursor
 	holder  string
 	checked atomic.Bool // the cursor is there, and of this database
+	dialect Dialect
+	stands  string
+	last    atomic.Pointer[sqllog.Position] // where the last Read ended
 }
 
 type backendLog interface {
@@ -48,8 +51,9 @@ type backendLog interface {
 }
 
 var (
-	_ counter.Source  = (*Log)(nil)
-	_ counter.Trimmer = (*Log)(nil)
+	_ counter.Source   = (*Log)(nil)
+	_ counter.Trimmer  = (*Log)(nil)
+	_ counter.Verifier = (*Log)(nil)
 )
 
 // NewLog makes the log of a counter on db, which stays the caller's to close. It does
@@ -78,8 +82,12 @@ func NewLog(db *sql.DB, name string, cfg LogConfig) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlcounter: %w", err)
 	}
+	stands, err := cfg.Dialect.statement("stands")
+	if err != nil {
+		return nil, err
+	}
 	return &Log{
-		db: db, name: name, log: log, cursor: sqllog.Cursor{Consumer: name, Lane: lane},
+		db: db, name: name, log: log, dialect: cfg.Dialect, stands: stands, cursor: sqllog.Cursor{Consumer: name, Lane: lane},
 		holder: strings.ToLower(rand.Text()),
 	}, nil
 }
@@ -121,8 +129,12 @@ func (l *Log) Migrations() (fs.FS, error) {
 }
 
 // Append writes change rows in x, the transaction of what they count: a comment that
-// is created is 1 for its post, one that is soft-deleted -1. It is one statement.
+// is created is 1 for its post, one that is soft-deleted -1. It is one statement. An x
+// that is no transaction is refused ([sqltx.CheckTx]).
 func (l *Log) Append(ctx context.Context, x sqltx.Execer, changes ...counter.Change) error {
+	if err := sqltx.CheckTx(x); err != nil {
+		return failed("append changes of", l.name, err)
+	}
 	entries := make([]sqllog.Entry, len(changes))
 	for i, c := range changes {
 		if err := counter.CheckChange(c.Key, c.N); err != nil {
@@ -168,6 +180,7 @@ func (l *Log) Read(ctx context.Context, after string, limit int) ([]counter.Chan
 		// Behind the rest of an open window there may be another one.
 		windowed := at.To != ""
 		if at = next; len(out) == limit || len(entries) < want && !windowed {
+			l.last.Store(&at)
 			return out, text(at), nil
 		}
 	}
@@ -179,6 +192,40 @@ func change(e *sqllog.Entry) (counter.Change, error) {
 		return counter.Change{}, fault.MarkPermanent(fmt.Errorf("the payload of row %d of count_changes is no number", e.ID))
 	}
 	return counter.Change{Key: e.Key, N: n}, nil
+}
+
+// Verify implements [counter.Verifier].
+func (l *Log) Verify(ctx context.Context, after string) error {
+	at, err := position(after)
+	if err != nil {
+		return failed("verify changes of", l.name, err)
+	}
+	if last := l.last.Load(); last != nil && text(*last) == after {
+		at.Server = last.Server
+	}
+	query := l.db.QueryRowContext
+	if tx, ok := sqltx.On(ctx, l.db); ok {
+		query = tx.QueryRowContext
+	}
+	var args []any
+	switch l.dialect {
+	case MySQL:
+		args = []any{at.Row, at.Row, at.ID}
+	case SQLite:
+		args = []any{at.ID}
+	}
+	var here string
+	var there bool
+	if err := query(ctx, l.stands, args...).Scan(&here, &there); err != nil {
+		return failed("verify changes of", l.name, err)
+	}
+	switch {
+	case at.Server != "" && at.Server != here:
+		return failed("verify changes of", l.name, fmt.Errorf("they were read on server %s, and this is %s: %w", at.Server, here, counter.ErrLeaseLost))
+	case !there:
+		return failed("verify changes of", l.name, fmt.Errorf("the server has lost row %d: %w", max(at.Row, at.ID), counter.ErrLeaseLost))
+	}
+	return nil
 }
 
 // check makes the cursor, which keeps changes from being trimmed, and refuses
@@ -230,6 +277,7 @@ func (l *Log) Trim(ctx context.Context, applied string, age time.Duration, limit
 
 // text is a position as others keep it.
 func text(p sqllog.Position) string {
+	p.Server = "" // it outlives the server: the applier compares the server
 	if p == (sqllog.Position{}) {
 		return ""
 	}

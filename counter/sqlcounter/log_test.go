@@ -1,12 +1,15 @@
 package sqlcounter_test
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/sqlcounter"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 func changes(t *testing.T, db *sql.DB) int {
@@ -18,14 +21,42 @@ func changes(t *testing.T, db *sql.DB) int {
 	return n
 }
 
+// add appends changes in a transaction of their own.
+func add(t *testing.T, db *sql.DB, l *sqlcounter.Log, changes ...counter.Change) error {
+	t.Helper()
+	return sqltx.Do(t.Context(), db, func(ctx context.Context, tx *sql.Tx) error { return l.Append(ctx, tx, changes...) })
+}
+
+func TestAppendNeedsATransaction(t *testing.T) {
+	each(t, func(t *testing.T, on database) {
+		db, _ := pools(t, on)
+		l := newLog(t, db, "comment", on.Dialect)
+		conn, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, x := range map[string]sqltx.Execer{"a pool": db, "a pool's wrapper": struct{ *sql.DB }{db}, "a connection": conn, "nothing": nil} {
+			if err := l.Append(t.Context(), x, counter.Change{Key: "a", N: 1}); !errors.Is(err, sqltx.ErrNoTransaction) {
+				t.Errorf("Append to %s: %v, want ErrNoTransaction", name, err)
+			}
+		}
+		if err := conn.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if n := changes(t, db); n != 0 {
+			t.Errorf("%d rows were written", n)
+		}
+	})
+}
+
 // Rows go when both counters of the log are done with them, and not before.
 func TestTrim(t *testing.T) {
-	each(t, func(t *testing.T, dialect sqlcounter.Dialect) {
-		db, _ := pools(t, dialect)
+	each(t, func(t *testing.T, on database) {
+		db, _ := pools(t, on)
 		ctx := t.Context()
-		logs := []*sqlcounter.Log{newLog(t, db, "comment", dialect), newLog(t, db, "like", dialect)}
+		logs := []*sqlcounter.Log{newLog(t, db, "comment", on.Dialect), newLog(t, db, "like", on.Dialect)}
 		for _, l := range logs {
-			if err := l.Append(ctx, db, counter.Change{Key: "a", N: 1}, counter.Change{Key: "b", N: 1}); err != nil {
+			if err := add(t, db, l, counter.Change{Key: "a", N: 1}, counter.Change{Key: "b", N: 1}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -46,16 +77,16 @@ func TestTrim(t *testing.T) {
 
 // A full page of another counter's changes is not the end.
 func TestReadGoesOnBehindOthers(t *testing.T) {
-	each(t, func(t *testing.T, dialect sqlcounter.Dialect) {
-		db, _ := pools(t, dialect)
+	each(t, func(t *testing.T, on database) {
+		db, _ := pools(t, on)
 		ctx := t.Context()
-		mine, other := newLog(t, db, "comment", dialect), newLog(t, db, "like", dialect)
+		mine, other := newLog(t, db, "comment", on.Dialect), newLog(t, db, "like", on.Dialect)
 		for range 7 {
-			if err := other.Append(ctx, db, counter.Change{Key: "x", N: 1}); err != nil {
+			if err := add(t, db, other, counter.Change{Key: "x", N: 1}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := mine.Append(ctx, db, counter.Change{Key: "a", N: 1}); err != nil {
+		if err := add(t, db, mine, counter.Change{Key: "a", N: 1}); err != nil {
 			t.Fatal(err)
 		}
 		got, at, err := mine.Read(ctx, "", 3)
@@ -69,7 +100,7 @@ func TestReadGoesOnBehindOthers(t *testing.T) {
 }
 
 func TestForeignPosition(t *testing.T) {
-	db, _ := pools(t, sqlcounter.SQLite)
+	db, _ := pools(t, onSQLite)
 	l := newLog(t, db, "comment", sqlcounter.SQLite)
 	if _, _, err := l.Read(t.Context(), "nonsense", 3); err == nil || !strings.Contains(err.Error(), "position") {
 		t.Errorf("%v", err)
@@ -78,7 +109,7 @@ func TestForeignPosition(t *testing.T) {
 
 // A position of another PostgreSQL means nothing here, and is refused.
 func TestRestoredElsewhere(t *testing.T) {
-	db, peer := pools(t, sqlcounter.Postgres)
+	db, peer := pools(t, onPostgres)
 	ctx := t.Context()
 	newLog(t, db, "comment", sqlcounter.Postgres)
 	if _, err := db.ExecContext(ctx, `UPDATE count_cursors SET system_id = system_id - 1`); err != nil {

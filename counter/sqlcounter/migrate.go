@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 
 	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/internal/sqllog/mysqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/pglog"
 )
 
 //go:embed sql
@@ -18,7 +21,8 @@ func (d Dialect) statement(name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("sqlcounter: %w", err)
 	}
-	return string(text), nil
+	server := map[Dialect]string{Postgres: pglog.Server, MySQL: mysqllog.Server, SQLite: "''"}[d]
+	return strings.ReplaceAll(string(text), "{{server}}", server), nil
 }
 
 func (d Dialect) migrations() (migrate.Set, error) {

@@ -33,7 +33,8 @@ func statements(t *testing.T, page string) (out []string) {
 	return out
 }
 
-// TestRunbookSQL runs what docs/operating.md tells operators to run.
+// TestRunbookSQL runs what docs/operating.md tells operators to run on PostgreSQL. A
+// block for another server, or for a standby, has that as a second word behind sql.
 func TestRunbookSQL(t *testing.T) {
 	db := withBus(t, servicetest.PostgresURL(t), nil)
 	store, err := pgoutbox.New(db, pgoutbox.Config{})

@@ -24,6 +24,7 @@ func BenchmarkPrecheck(b *testing.B) {
 	}{
 		"postgres": {sqlidempotency.Postgres, servicetest.Postgres},
 		"mariadb":  {sqlidempotency.MySQL, servicetest.MariaDB},
+		"mysql":    {sqlidempotency.MySQL, servicetest.MySQL},
 	} {
 		truth, err := sqlidempotency.New(connect.open(b), sqlidempotency.Config{Dialect: connect.dialect})
 		if err != nil {

@@ -39,7 +39,7 @@ func (s *Store) OnceBatch(ctx context.Context, records []idempotency.Record, fn 
 
 // Fresh records the new keys in the transaction that ctx carries; see
 // [idempotency.BatchStore]. On MySQL a deadlock with another batch ends that
-// transaction; sqltx.Do then does not commit, and it can be done again.
+// transaction; sqltx.Do then begins it again.
 func (s *Store) Fresh(ctx context.Context, records []idempotency.Record) ([]int, error) {
 	if _, ok := sqltx.On(ctx, s.db); !ok {
 		return nil, idempotency.ErrNoTransaction

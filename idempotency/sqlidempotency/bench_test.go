@@ -16,10 +16,10 @@ import (
 // statement of which nine tenths are duplicates.
 func BenchmarkFresh(b *testing.B) {
 	const size = 100
-	for _, dialect := range dialects {
-		b.Run(string(dialect), func(b *testing.B) {
-			db, _ := pools(b, dialect)
-			s := migrated(b, db, sqlidempotency.Config{Dialect: dialect})
+	for _, on := range databases {
+		b.Run(on.name, func(b *testing.B) {
+			db, _ := pools(b, on)
+			s := migrated(b, db, sqlidempotency.Config{Dialect: on.Dialect})
 			next := 0
 			keys := func(n int) []idempotency.Record {
 				out := make([]idempotency.Record, n)
@@ -84,10 +84,10 @@ func BenchmarkFresh(b *testing.B) {
 
 // BenchmarkLease is a claim and its completion.
 func BenchmarkLease(b *testing.B) {
-	for _, dialect := range dialects {
-		b.Run(string(dialect), func(b *testing.B) {
-			db, _ := pools(b, dialect)
-			s := newLeases(b, db, dialect)
+	for _, on := range databases {
+		b.Run(on.name, func(b *testing.B) {
+			db, _ := pools(b, on)
+			s := newLeases(b, db, on.Dialect)
 			for i := 0; b.Loop(); i++ {
 				c, err := s.Claim(b.Context(), record(fmt.Sprint("k", i)), 1e9)
 				if err == nil {

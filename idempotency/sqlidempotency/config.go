@@ -12,7 +12,7 @@ type Dialect string
 const (
 	Postgres Dialect = "postgres"
 	SQLite   Dialect = "sqlite"
-	MySQL    Dialect = "mysql" // MySQL 8 and MariaDB 10.6 or newer
+	MySQL    Dialect = "mysql" // and MariaDB
 )
 
 // Layout is how the table looks.

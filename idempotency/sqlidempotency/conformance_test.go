@@ -20,26 +20,31 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// pools opens two pools on one fresh database, as two processes would.
-func pools(t testing.TB, dialect sqlidempotency.Dialect) (a, b *sql.DB) {
-	t.Helper()
-	var open func() (*sql.DB, error)
-	switch dialect {
-	case sqlidempotency.Postgres:
-		url := servicetest.PostgresURL(t)
-		open = func() (*sql.DB, error) { return pgdb.Open(url) }
-	case sqlidempotency.MySQL:
-		url := servicetest.MariaDBURL(t)
-		open = func() (*sql.DB, error) { return mysqldb.Open(url) }
-	default:
-		path, _ := servicetest.SQLite(t)
-		open = func() (*sql.DB, error) {
+// database is where a test runs.
+type database struct {
+	name string
+	sqlidempotency.Dialect
+	url  func(t testing.TB) string // of a fresh one
+	open func(url string) (*sql.DB, error)
+}
+
+var databases = []database{
+	{"sqlite", sqlidempotency.SQLite, func(t testing.TB) string { path, _ := servicetest.SQLite(t); return path },
+		func(path string) (*sql.DB, error) {
 			return sqlitedb.Open(path, sqlitedb.Config{Synchronous: sqlitedb.Normal})
-		}
-	}
+		}},
+	{"postgres", sqlidempotency.Postgres, servicetest.PostgresURL, pgdb.Open},
+	{"mariadb", sqlidempotency.MySQL, servicetest.MariaDBURL, mysqldb.Open},
+	{"mysql", sqlidempotency.MySQL, servicetest.MySQLURL, mysqldb.Open},
+}
+
+// pools opens two pools on one fresh database, as two processes would.
+func pools(t testing.TB, on database) (a, b *sql.DB) {
+	t.Helper()
+	url := on.url(t)
 	for _, db := range []**sql.DB{&a, &b} {
 		var err error
-		if *db, err = open(); err != nil {
+		if *db, err = on.open(url); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { (*db).Close() })
@@ -65,23 +70,27 @@ func migrated(t testing.TB, db *sql.DB, cfg sqlidempotency.Config) *sqlidempoten
 	return s
 }
 
-var dialects = []sqlidempotency.Dialect{sqlidempotency.SQLite, sqlidempotency.Postgres, sqlidempotency.MySQL}
-
-// eachConfig runs a test for every dialect and both layouts.
-func eachConfig(t *testing.T, run func(t *testing.T, cfg sqlidempotency.Config)) {
-	for _, dialect := range dialects {
+// eachConfig runs a test on every database and for both layouts.
+func eachConfig(t *testing.T, run func(t *testing.T, on database, cfg sqlidempotency.Config)) {
+	eachDatabase(t, func(t *testing.T, on database) {
 		for _, layout := range []sqlidempotency.Layout{sqlidempotency.EventHandled, sqlidempotency.ProcessedEvents} {
-			t.Run(fmt.Sprintf("%s/%s", dialect, layout), func(t *testing.T) {
-				run(t, sqlidempotency.Config{Dialect: dialect, Layout: layout})
+			t.Run(string(layout), func(t *testing.T) {
+				run(t, on, sqlidempotency.Config{Dialect: on.Dialect, Layout: layout})
 			})
 		}
+	})
+}
+
+func eachDatabase(t *testing.T, run func(t *testing.T, on database)) {
+	for _, on := range databases {
+		t.Run(on.name, func(t *testing.T) { run(t, on) })
 	}
 }
 
 func TestConformance(t *testing.T) {
-	eachConfig(t, func(t *testing.T, cfg sqlidempotency.Config) {
+	eachConfig(t, func(t *testing.T, on database, cfg sqlidempotency.Config) {
 		idempotencytest.Run(t, func(t *testing.T) idempotencytest.Harness {
-			db, peer := pools(t, cfg.Dialect)
+			db, peer := pools(t, on)
 			return idempotencytest.Harness{
 				Store: migrated(t, db, cfg), Peer: newStore(t, peer, cfg), DB: db,
 				Backdate: backdate(db, cfg),

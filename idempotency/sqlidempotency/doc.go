@@ -13,10 +13,16 @@
 //	migrations can be run, printed or embedded                yes          yes              yes      TestMigrations, TestLeaseMigrations
 //	any client setting that counts or isolates differently    -            yes              -        TestMySQLClients
 //	a rollback with many waiters costs retries, no effect     -            yes              -        TestRollbackWithManyWaiters
+//	a conflict with another transaction (SERIALIZABLE,
+//	deadlocks), also at COMMIT, runs the handler again;
+//	one effect stays one                                      yes          yes              -        TestCrossedHandlers,
+//	                                                                                                 TestConflictAtCommitIsHandledAgain,
+//	                                                                                                 TestHandlerIsRunAgain
+//	a pool of one connection is enough                        yes          yes              yes      TestPoolOfOne
 //	leases: one holder, growing tokens, takeover              yes          yes              yes      TestLeaseConformance, TestLeaseModel
 //
-// PostgreSQL 13, MySQL 8.0.13, MariaDB 10.6 and SQLite 3.42 or newer. The MySQL
-// dialect is tested on MariaDB.
+// It needs what came with PostgreSQL 13, MySQL 8.0.13, MariaDB 10.6 and SQLite 3.42,
+// and is tested on PostgreSQL 15, MySQL 9.7 and MariaDB 10.11.
 //
 // # Tables
 //
@@ -41,19 +47,21 @@
 // waits for that transaction: committed, it is a duplicate; rolled back, the
 // insert goes on. Each waiting call holds a connection. In an isolation level
 // above READ COMMITTED the waiting one fails instead with a serialization error
-// (40001); a call whose transaction is its own begins it again. On SQLite write
-// transactions queue anyway.
+// (40001). On SQLite write transactions queue anyway.
 //
 // On MySQL the insert waits too, at most for innodb_lock_wait_timeout. When the
-// first rolls back, though, InnoDB lets all who wait go on at once, where they
-// block each other: it ends that deadlock by rolling back all but one. Such a
-// call begins its transaction again, up to 20 times, before it returns a
-// transient error. Inside a transaction of the caller it returns that error at
-// once, since the server has rolled all of it back: begin it again, and never
-// ignore such an error, because the session goes on without a transaction and
-// what it then writes is committed statement by statement. [Store.Once] looks
-// for its key before the commit, one more round trip, so that a handler that did
-// so is no success.
+// first rolls back, though, InnoDB lets all that wait go on at once, where they
+// block each other: it ends that deadlock by rolling back all but one.
+//
+// A call whose transaction the database rolled back for such a conflict, at the
+// key, in the handler or at COMMIT, begins it again and RUNS THE HANDLER AGAIN,
+// up to 20 times ([sqltx.Do]), before it returns the database's error, which is
+// transient. Inside a transaction of the caller it returns that error at once,
+// since the server has rolled all of it back; the caller's sqltx.Do begins it
+// again. On MySQL never ignore such an error: the session goes on without a
+// transaction, and what it then writes is committed statement by statement.
+// [Store.Once] looks for its key before the commit, one more round trip, so that
+// a handler that did so is no success.
 //
 // A duplicate is told on MySQL by ON DUPLICATE KEY UPDATE, which sets the last
 // insert id: neither does an error have to be recognized, as with a plain INSERT,

@@ -18,6 +18,9 @@ import (
 // leasesTable is the table's name and the folder of its SQL.
 const leasesTable = "idempotency_leases"
 
+// attempts bounds how often a claim is tried that met another one.
+const attempts = 20
+
 // LeaseConfig is the configuration of [Leases].
 type LeaseConfig struct {
 	// Dialect of the database; required, since a *sql.DB does not tell.
@@ -93,7 +96,7 @@ func (s *Leases) Claim(ctx context.Context, r idempotency.Record, ttl time.Durat
 	for attempt := 1; ; attempt++ {
 		_, err := s.db.ExecContext(ctx, s.queries.claim, key, s.dialect.info(r.Group), s.dialect.info(r.EventType),
 			s.dialect.info(r.AggregateID), print, number, ttl.Microseconds())
-		if deadlock(err) && attempt < attempts {
+		if sqltx.IsConflict(err) && attempt < attempts {
 			continue
 		}
 		var l row
@@ -179,7 +182,7 @@ func (s *Leases) change(ctx context.Context, what, state string, c idempotency.C
 		}
 	}
 	if err != nil {
-		if deadlock(err) {
+		if sqltx.IsConflict(err) {
 			err = fault.MarkTransient(err)
 		}
 		return fmt.Errorf("sqlidempotency: %s the lease of %q: %w", what, c.Key, err)

@@ -30,19 +30,13 @@ func newLeases(t testing.TB, db *sql.DB, dialect sqlidempotency.Dialect) *sqlide
 	return s
 }
 
-func eachDialect(t *testing.T, run func(t *testing.T, dialect sqlidempotency.Dialect)) {
-	for _, dialect := range dialects {
-		t.Run(string(dialect), func(t *testing.T) { run(t, dialect) })
-	}
-}
-
 func TestLeaseConformance(t *testing.T) {
-	eachDialect(t, func(t *testing.T, dialect sqlidempotency.Dialect) {
+	eachDatabase(t, func(t *testing.T, on database) {
 		idempotencytest.RunLeases(t, func(t *testing.T) idempotencytest.LeaseHarness {
-			db, peer := pools(t, dialect)
+			db, peer := pools(t, on)
 			return idempotencytest.LeaseHarness{
-				Store: newLeases(t, db, dialect), Peer: newLeases(t, peer, dialect), DB: db,
-				Backdate: backdateLease(db, dialect),
+				Store: newLeases(t, db, on.Dialect), Peer: newLeases(t, peer, on.Dialect), DB: db,
+				Backdate: backdateLease(db, on.Dialect),
 			}
 		})
 	})
@@ -71,10 +65,10 @@ func backdateLease(db *sql.DB, dialect sqlidempotency.Dialect) func(context.Cont
 }
 
 func TestLeaseModel(t *testing.T) {
-	eachDialect(t, func(t *testing.T, dialect sqlidempotency.Dialect) {
+	eachDatabase(t, func(t *testing.T, on database) {
 		leasemodel.Check(t, func(t testing.TB) (idempotency.LeaseStore, leasemodel.Backdate) {
-			db, _ := pools(t, dialect)
-			return newLeases(t, db, dialect), backdateLease(db, dialect)
+			db, _ := pools(t, on)
+			return newLeases(t, db, on.Dialect), backdateLease(db, on.Dialect)
 		})
 	})
 }
@@ -98,10 +92,10 @@ func TestNewLeasesChecks(t *testing.T) {
 
 // Keys and leases live in one database, each table with its own version.
 func TestLeaseMigrations(t *testing.T) {
-	eachDialect(t, func(t *testing.T, dialect sqlidempotency.Dialect) {
-		db, _ := pools(t, dialect)
-		migrated(t, db, sqlidempotency.Config{Dialect: dialect})
-		s, err := sqlidempotency.NewLeases(db, sqlidempotency.LeaseConfig{Dialect: dialect})
+	eachDatabase(t, func(t *testing.T, on database) {
+		db, _ := pools(t, on)
+		migrated(t, db, sqlidempotency.Config{Dialect: on.Dialect})
+		s, err := sqlidempotency.NewLeases(db, sqlidempotency.LeaseConfig{Dialect: on.Dialect})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +111,7 @@ func TestLeaseMigrations(t *testing.T) {
 		if err := s.Migrate(t.Context()); err != nil {
 			t.Fatalf("Migrate after the printed script: %v", err)
 		}
-		other, err := sqlidempotency.NewLeases(db, sqlidempotency.LeaseConfig{Dialect: dialect, Table: "other_leases"})
+		other, err := sqlidempotency.NewLeases(db, sqlidempotency.LeaseConfig{Dialect: on.Dialect, Table: "other_leases"})
 		if err != nil {
 			t.Fatal(err)
 		}

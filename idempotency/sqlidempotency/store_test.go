@@ -47,8 +47,8 @@ func TestNewChecks(t *testing.T) {
 
 // The names are a contract: other programs read these tables.
 func TestColumns(t *testing.T) {
-	eachConfig(t, func(t *testing.T, cfg sqlidempotency.Config) {
-		db, _ := pools(t, cfg.Dialect)
+	eachConfig(t, func(t *testing.T, on database, cfg sqlidempotency.Config) {
+		db, _ := pools(t, on)
 		s := migrated(t, db, cfg)
 		if _, err := s.Once(t.Context(), record("stats:e-1"), nothing); err != nil {
 			t.Fatal(err)
@@ -77,8 +77,8 @@ func TestColumns(t *testing.T) {
 }
 
 func TestMigrations(t *testing.T) {
-	eachConfig(t, func(t *testing.T, cfg sqlidempotency.Config) {
-		db, _ := pools(t, cfg.Dialect)
+	eachConfig(t, func(t *testing.T, on database, cfg sqlidempotency.Config) {
+		db, _ := pools(t, on)
 		printed := newStore(t, db, cfg)
 		var script bytes.Buffer
 		if err := printed.PrintMigrations(&script); err != nil {
@@ -106,7 +106,7 @@ func TestMigrations(t *testing.T) {
 		}
 		names, _ := fs.Glob(files, "*.sql")
 		text, err := fs.ReadFile(files, names[0])
-		if err != nil || !strings.Contains(string(text), "-- +goose Up") || !strings.Contains(string(text), "CREATE TABLE "+cfg.Table) {
+		if err != nil || !strings.Contains(string(text), "-- +goose Up") || !strings.Contains(string(text), cfg.Table+" (\n") {
 			t.Errorf("%s = %q, %v", names[0], text, err)
 		}
 	})
@@ -131,8 +131,8 @@ func TestProcessedEventsNeedsAGroup(t *testing.T) {
 
 // Text that PostgreSQL refuses must not keep an event from being handled.
 func TestBrokenTextIsStored(t *testing.T) {
-	eachConfig(t, func(t *testing.T, cfg sqlidempotency.Config) {
-		db, _ := pools(t, cfg.Dialect)
+	eachConfig(t, func(t *testing.T, on database, cfg sqlidempotency.Config) {
+		db, _ := pools(t, on)
 		r := record("stats:e\xff\x00")
 		r.EventType, r.AggregateID = "So\x00ld", "a\xff-1"
 		fresh, err := migrated(t, db, cfg).Once(t.Context(), r, nothing)
@@ -163,12 +163,13 @@ func TestSwallowedErrorLeavesNoKey(t *testing.T) {
 }
 
 // Above READ COMMITTED a duplicate that waited fails with a transient error,
-// and works when it is tried again.
+// and works when its transaction begins again, which sqltx.Do sees to.
 func TestSerializableOuter(t *testing.T) {
-	a, b := pools(t, sqlidempotency.Postgres)
+	a, b := pools(t, databases[1])
 	cfg := sqlidempotency.Config{Dialect: sqlidempotency.Postgres}
 	first, second := migrated(t, a, cfg), newStore(t, b, cfg)
-	attempt := func(inside func() error) (fresh bool, err error) {
+	event := "stats:e-1"
+	attempt := func(inside func() error, attempts int) (fresh bool, err error) {
 		err = sqltx.Do(t.Context(), b, func(ctx context.Context, tx *sql.Tx) error {
 			var n int
 			if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM event_handled`).Scan(&n); err != nil {
@@ -177,19 +178,21 @@ func TestSerializableOuter(t *testing.T) {
 			if err := inside(); err != nil {
 				return err
 			}
-			fresh, err = second.Once(ctx, record("stats:e-1"), nothing)
+			fresh, err = second.Once(ctx, record(event), nothing)
 			return err
-		}, sqltx.WithOptions(sql.TxOptions{Isolation: sql.LevelRepeatableRead}))
+		}, sqltx.WithOptions(sql.TxOptions{Isolation: sql.LevelRepeatableRead}), sqltx.Attempts(attempts))
 		return fresh, err
 	}
-	_, err := attempt(func() error {
-		_, err := first.Once(t.Context(), record("stats:e-1"), nothing)
+	meanwhile := func() error {
+		_, err := first.Once(t.Context(), record(event), nothing)
 		return err
-	})
+	}
+	_, err := attempt(meanwhile, 1)
 	if got := fault.Of(err, pgdb.Classify); err == nil || got != fault.Transient {
 		t.Errorf("the duplicate under REPEATABLE READ: %v (%v), want a transient error", err, got)
 	}
-	fresh, err := attempt(func() error { return nil })
+	event = "stats:e-2"
+	fresh, err := attempt(meanwhile, 2)
 	if fresh || err != nil {
 		t.Errorf("the second try: fresh %v, %v; want a duplicate", fresh, err)
 	}

@@ -51,15 +51,17 @@ func postgres(t *testing.T) database {
 	}
 }
 
-func mariadb(t *testing.T) database {
+func mariadb(t *testing.T) database { return mysql(t, "mariadb", servicetest.MariaDB(t)) }
+func mySQL(t *testing.T) database   { return mysql(t, "mysql", servicetest.MySQL(t)) }
+
+func mysql(t *testing.T, name string, db *sql.DB) database {
 	t.Helper()
-	db := servicetest.MariaDB(t)
 	store, err := mysqloutbox.New(db, mysqloutbox.Config{Shards: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return database{
-		name: "mariadb", dialect: sqlidempotency.MySQL, pool: db, store: store, classify: mysqldb.Classify, up: store.Migrate,
+		name: name, dialect: sqlidempotency.MySQL, pool: db, store: store, classify: mysqldb.Classify, up: store.Migrate,
 		sql: statements{
 			tables:  `CREATE TABLE counters (k INT PRIMARY KEY, n BIGINT NOT NULL); CREATE TABLE effects (id BIGINT AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL, n BIGINT NOT NULL, event_id VARCHAR(64) NOT NULL)`,
 			next:    `UPDATE counters SET n = n + 1 WHERE k = ?`,

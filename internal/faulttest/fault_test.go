@@ -31,11 +31,14 @@ func TestBrokerKilled(t *testing.T) {
 
 func TestDatabaseKilled(t *testing.T) {
 	for _, on := range []struct {
-		db  func(*testing.T) database
-		url func(testing.TB) string
-	}{{postgres, servicetest.PostgresURL}, {mariadb, servicetest.MariaDBURL}} {
-		db := on.db(t)
-		t.Run(db.name, func(t *testing.T) {
+		name string
+		db   func(*testing.T) database
+		url  func(testing.TB) string
+	}{
+		{"postgres", postgres, servicetest.PostgresURL}, {"mariadb", mariadb, servicetest.MariaDBURL}, {"mysql", mySQL, servicetest.MySQLURL},
+	} {
+		t.Run(on.name, func(t *testing.T) {
+			db := on.db(t)
 			f := start(t, db, opener(nil), "kafka://"+servicetest.Kafka(t)+"/")
 			for range rounds {
 				f.handles(100)

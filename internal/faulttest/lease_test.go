@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/internal/sqllog/pglog"
@@ -96,8 +98,9 @@ func holdStatus(t *testing.T) holder {
 		lease, err = store.Lease(ctx, 0, "me", time.Hour)
 		return err
 	}}
+	event := func(seq int64) *outbox.Item { return &outbox.Item{ID: seq, MessageID: uuid.NewString()} }
 	h.keep = map[string]func(context.Context) error{
-		"renewed": settle(), "settled in a row": settle(&outbox.Item{ID: 1}), "settled": settle(&outbox.Item{ID: 1}, &outbox.Item{ID: 9}),
+		"renewed": settle(), "settled in a row": settle(event(1)), "settled": settle(event(1), event(9)),
 	}
 	if err := h.again(t.Context()); err != nil {
 		t.Fatal(err)

@@ -49,6 +49,7 @@ func transports() []transport {
 		{"redis", servicetest.Redis, postgres},
 		{"postgres", servicetest.PostgresURL, mariadb},
 		{"mariadb", servicetest.MariaDBURL, postgres},
+		{"mysql", servicetest.MySQLURL, postgres},
 	}
 }
 

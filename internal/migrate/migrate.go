@@ -64,8 +64,9 @@ func (s Set) validate() error {
 func (s Set) Table() string { return "millrace_" + s.Package + "_version" }
 
 // Up applies the pending migrations, each in its own transaction (on MySQL as
-// far as that goes, see the package). It returns
-// when the database is up to date, whoever did the work.
+// far as that goes, see the package). It returns when the database is up to date,
+// also by another process's work. A table of another owner under a name that a
+// pending migration needs is an error, on MySQL [ErrForeignTable].
 func (s Set) Up(ctx context.Context, db *sql.DB) error {
 	if err := s.validate(); err != nil {
 		return err
@@ -129,7 +130,9 @@ func (s Set) provider(db *sql.DB) (*goose.Provider, *versions, error) {
 	case Postgres:
 		opts = append(opts, goose.WithSessionLocker(advisoryLock{s.Table()}))
 	case MySQL:
-		opts = append(opts, goose.WithSessionLocker(namedLock{s.Table()}))
+		opts = append(opts, goose.WithSessionLocker(namedLock{s.Table(), func(ctx context.Context, conn *sql.Conn) error {
+			return s.foreign(ctx, conn, v)
+		}}))
 	}
 	p, err := goose.NewProvider(goose.DialectCustom, db, s.FS, opts...)
 	if err != nil {

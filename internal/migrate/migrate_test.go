@@ -43,8 +43,8 @@ func eachDialect(t *testing.T, run func(t *testing.T, d database)) {
 			return opened(t, db, err)
 		}})
 	})
-	t.Run("mysql", func(t *testing.T) {
-		url := servicetest.MariaDBURL(t) + "?multiStatements=true" // a script is many
+	servicetest.EachMySQL(t, func(t *testing.T, server servicetest.MySQLServer) {
+		url := server.URL(t) + "?multiStatements=true" // a script is many
 		run(t, database{migrate.MySQL, func() *sql.DB {
 			db, err := mysqldb.Open(url)
 			return opened(t, db, err)
@@ -186,8 +186,10 @@ func TestFailedMigration(t *testing.T) {
 
 // Where a table's making cannot be rolled back, the next Up completes what the
 // failed one began, and so does one after a crash that left an empty version table.
-func TestMySQLRepeats(t *testing.T) {
-	db, ctx := servicetest.MariaDB(t), context.Background()
+func TestMySQLRepeats(t *testing.T) { servicetest.EachMySQL(t, testMySQLRepeats) }
+
+func testMySQLRepeats(t *testing.T, server servicetest.MySQLServer) {
+	db, ctx := server.DB(t), context.Background()
 	fsys := fstest.MapFS{"0001_two.sql": {Data: []byte("-- +goose Up\nCREATE TABLE IF NOT EXISTS log (step INTEGER);\nINSERT INTO nowhere VALUES (1);\n")}}
 	set := migrate.Set{Package: "demo", Dialect: migrate.MySQL, FS: fsys}
 	if err := set.Up(ctx, db); err == nil {

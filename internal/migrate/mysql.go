@@ -12,15 +12,26 @@ import (
 )
 
 // lockName is the name of a version table's lock: locks belong to the server,
-// not to a database, and their names have at most 64 characters.
-const lockName = `CONCAT('millrace_', SHA1(CONCAT(COALESCE(DATABASE(), ''), '.', ?)))`
+// not to a database, and their names have at most 64 characters. MySQL 9.7 has no
+// SHA1().
+const lockName = `CONCAT('millrace_', LEFT(SHA2(CONCAT(COALESCE(DATABASE(), ''), '.', ?), 256), 40))`
 
 // namedLock makes the processes that migrate one version table take turns on
 // MySQL and MariaDB. A session may take it several times.
-type namedLock struct{ table string }
+type namedLock struct {
+	table string
+	// check is run by the session that has just got the lock. Optional.
+	check func(ctx context.Context, conn *sql.Conn) error
+}
 
 func (l namedLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
-	return l.take(ctx, conn)
+	if err := l.take(ctx, conn); err != nil || l.check == nil {
+		return err
+	}
+	if err := l.check(ctx, conn); err != nil {
+		return errors.Join(err, l.SessionUnlock(context.WithoutCancel(ctx), conn))
+	}
+	return nil
 }
 
 func (l namedLock) take(ctx context.Context, db queryer) error {
@@ -60,7 +71,7 @@ type queryer interface {
 // createOnMySQL makes the table and its first row under the lock: making a table
 // commits, so no transaction keeps others from seeing one without the other.
 func (v *versions) createOnMySQL(ctx context.Context, db database.DBTxConn) (err error) {
-	lock := namedLock{v.Tablename()}
+	lock := namedLock{table: v.Tablename()}
 	if err := lock.take(ctx, db); err != nil {
 		return err
 	}

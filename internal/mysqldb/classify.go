@@ -59,7 +59,9 @@ func classifyNumber(err *mysql.MySQLError) fault.Class {
 		return fault.Transient
 	case 1040, 1203, 1226, // too many connections, of all, of this user, per hour
 		1042, 1043, 1129, 1130, 1044, 1045, 1049, 1698, // refused at the door
+		1820, 1862, 3118, 3955, // an account that is locked, or whose password has expired (MySQL)
 		1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 3169, 4031, // shut down, cut, killed
+		3032, 3168, // in offline mode, not available (MySQL)
 		1047,                         // no part of its cluster
 		1290, 1836, 3100, 1207, 1792, // read-only
 		1021, 1114, 1030, 1034, 1037, 1038, 1041, 1135, 3675: // disk, memory, threads
@@ -95,6 +97,10 @@ func IsUnique(err error) bool { return is(err, 1062) }
 // IsDeadlock reports whether the server rolled the transaction back to end a
 // deadlock (1213). Repeated from its beginning it can succeed.
 func IsDeadlock(err error) bool { return is(err, 1213) }
+
+// IsTimeout reports whether the server ended the statement because it took too long:
+// max_execution_time of MySQL (3024), max_statement_time of MariaDB (1969).
+func IsTimeout(err error) bool { return is(err, 3024) || is(err, 1969) }
 
 func is(err error, number uint16) bool {
 	var server *mysql.MySQLError

@@ -87,15 +87,18 @@ func TestTLS(t *testing.T) {
 			t.Errorf("%s: %v, want %q", params, err, want)
 		}
 	}
-	// A server without TLS is not spoken to in the clear.
-	db, err := mysqldb.Open(servicetest.MariaDBURL(t) + "?tls-ca=" + ca)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if err := db.Ping(); err == nil {
-		t.Error("a server that cannot show the authority's certificate was accepted")
-	}
+	// A server without TLS (MariaDB) is not spoken to in the clear, one with a
+	// certificate of its own making (MySQL) not at all.
+	servicetest.EachMySQL(t, func(t *testing.T, server servicetest.MySQLServer) {
+		db, err := mysqldb.Open(server.URL(t) + "?tls-ca=" + ca)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if err := db.Ping(); err == nil {
+			t.Error("a server that cannot show the authority's certificate was accepted")
+		}
+	})
 }
 
 func TestClassify(t *testing.T) {
@@ -117,6 +120,8 @@ func TestClassify(t *testing.T) {
 		{"read only", number(1290, "HY000"), fault.Infrastructure},
 		{"access denied", number(1045, "28000"), fault.Infrastructure},
 		{"killed", number(1927, "70100"), fault.Infrastructure},
+		{"offline mode of MySQL", number(3032, "HY000"), fault.Infrastructure},
+		{"a locked account of MySQL", number(3118, "HY000"), fault.Infrastructure},
 		{"gone away", number(2006, "HY000"), fault.Infrastructure},
 		{"another connection error", number(1999, "08S01"), fault.Infrastructure},
 		{"deadlock", number(1213, "40001"), fault.Transient},
@@ -163,8 +168,10 @@ func TestClassifyUnreachable(t *testing.T) {
 	}
 }
 
-func TestSession(t *testing.T) {
-	db := servicetest.MariaDB(t)
+func TestSession(t *testing.T) { servicetest.EachMySQL(t, testSession) }
+
+func testSession(t *testing.T, server servicetest.MySQLServer) {
+	db := server.DB(t)
 	exec(t, db, `CREATE TABLE s (id int PRIMARY KEY, name varchar(3) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)`)
 	var hours int
 	var equal bool
@@ -193,8 +200,10 @@ func TestSession(t *testing.T) {
 	}
 }
 
-func TestFoundRows(t *testing.T) {
-	db := servicetest.MariaDB(t)
+func TestFoundRows(t *testing.T) { servicetest.EachMySQL(t, testFoundRows) }
+
+func testFoundRows(t *testing.T, server servicetest.MySQLServer) {
+	db := server.DB(t)
 	exec(t, db, `CREATE TABLE f (v int)`)
 	exec(t, db, `INSERT INTO f VALUES (1), (2)`)
 	res, err := db.Exec(`UPDATE f SET v = 2`)
@@ -206,8 +215,10 @@ func TestFoundRows(t *testing.T) {
 	}
 }
 
-func TestPacketTooLarge(t *testing.T) {
-	db := servicetest.MariaDB(t)
+func TestPacketTooLarge(t *testing.T) { servicetest.EachMySQL(t, testPacketTooLarge) }
+
+func testPacketTooLarge(t *testing.T, server servicetest.MySQLServer) {
+	db := server.DB(t)
 	var limit int
 	if err := db.QueryRow(`SELECT @@max_allowed_packet`).Scan(&limit); err != nil {
 		t.Fatal(err)
@@ -226,8 +237,10 @@ func TestPacketTooLarge(t *testing.T) {
 	}
 }
 
-func TestClassifyLive(t *testing.T) {
-	db, ctx := servicetest.MariaDB(t), context.Background()
+func TestClassifyLive(t *testing.T) { servicetest.EachMySQL(t, testClassifyLive) }
+
+func testClassifyLive(t *testing.T, server servicetest.MySQLServer) {
+	db, ctx := server.DB(t), context.Background()
 	exec(t, db, `CREATE TABLE p (id int PRIMARY KEY)`)
 	exec(t, db, `INSERT INTO p VALUES (1)`)
 	_, err := db.Exec(`INSERT INTO p VALUES (1)`)
@@ -239,12 +252,27 @@ func TestClassifyLive(t *testing.T) {
 		t.Errorf("a null: %v, class %v, unique %v", err, mysqldb.Classify(err), mysqldb.IsUnique(err))
 	}
 
-	// A transaction whose session is ended under it, by a second connection.
+	// Each server has words of its own for a statement that takes too long.
+	slow := `SELECT /*+ MAX_EXECUTION_TIME(20) */ count(*) FROM information_schema.columns a, information_schema.columns b, information_schema.columns c`
+	if server.IsMariaDB() {
+		slow = `SET STATEMENT max_statement_time = 0.02 FOR SELECT SLEEP(60)`
+	}
+	if _, err = db.Exec(slow); mysqldb.Classify(err) != fault.Transient {
+		t.Errorf("a statement that takes too long: %v, class %v; want transient", err, mysqldb.Classify(err))
+	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tx.Rollback() //nolint:errcheck // a test's end
+	if _, err := tx.Exec(`UPDATE p SET id = 3`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = db.Exec(`SELECT id FROM p FOR UPDATE NOWAIT`); mysqldb.Classify(err) != fault.Transient {
+		t.Errorf("a row that is locked: %v, class %v; want transient", err, mysqldb.Classify(err))
+	}
+
+	// The session of the transaction is ended under it, by a second connection.
 	var id int
 	if err := tx.QueryRow(`SELECT CONNECTION_ID()`).Scan(&id); err != nil {
 		t.Fatal(err)

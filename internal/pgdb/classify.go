@@ -73,3 +73,10 @@ func IsUnique(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == "23505"
 }
+
+// IsTimeout reports whether the server ended the statement: its statement_timeout
+// was over, or it was asked to cancel it (SQLSTATE 57014).
+func IsTimeout(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "57014"
+}

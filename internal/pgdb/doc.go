@@ -6,6 +6,7 @@
 //	server and network errors have a class                  TestClassify, TestClassifyLive
 //	another library's network errors are left alone         TestClassify
 //	a pgx.Tx can be used where an Execer is asked for       TestTx
+//	a nil pgx.Tx is no transaction                          TestTxOfNothing
 //
 // Failure modes: Open does not connect, so an unreachable server shows at the
 // first statement, as an infrastructure error.

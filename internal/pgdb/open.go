@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -40,10 +41,20 @@ func Open(url string) (*sql.DB, error) {
 	return db, nil
 }
 
-// Tx lets a native pgx transaction take part where a *sql.Tx is expected.
-func Tx(tx pgx.Tx) sqltx.Execer { return execer{tx} }
+// Tx lets a native pgx transaction take part where a *sql.Tx is expected. A nil
+// one, also inside the interface, becomes a nil Execer, which is refused there.
+func Tx(tx pgx.Tx) sqltx.Execer {
+	if v := reflect.ValueOf(tx); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil
+	}
+	return execer{tx}
+}
 
 type execer struct{ tx pgx.Tx }
+
+// InTransaction makes it a sqltx.Transaction: a pgx.Tx is nothing else. One that
+// has ended refuses its statements.
+func (execer) InTransaction() bool { return true }
 
 func (e execer) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	tag, err := e.tx.Exec(ctx, query, args...)

@@ -14,11 +14,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -146,6 +148,9 @@ func TestTx(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := sqltx.CheckTx(pgdb.Tx(tx)); err != nil {
+		t.Errorf("a pgx.Tx is refused: %v", err)
+	}
 	res, err := pgdb.Tx(tx).ExecContext(ctx, `INSERT INTO n VALUES ($1), ($2)`, 1, sql.NullInt64{Int64: 2, Valid: true})
 	if err != nil {
 		t.Fatal(err)
@@ -162,6 +167,14 @@ func TestTx(t *testing.T) {
 	var n int
 	if err := conn.QueryRow(ctx, `SELECT count(*) FROM n`).Scan(&n); err != nil || n != 0 {
 		t.Errorf("%d rows after the rollback, %v; the statement did not run inside the transaction", n, err)
+	}
+}
+
+func TestTxOfNothing(t *testing.T) {
+	for name, tx := range map[string]pgx.Tx{"nil": nil, "a nil *pgxpool.Tx": (*pgxpool.Tx)(nil)} {
+		if err := sqltx.CheckTx(pgdb.Tx(tx)); !errors.Is(err, sqltx.ErrNoTransaction) {
+			t.Errorf("%s: %v, want ErrNoTransaction", name, err)
+		}
 	}
 }
 

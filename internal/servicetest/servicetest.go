@@ -1,11 +1,11 @@
 // Package servicetest gives a test its own place on a real database.
 //
 // PostgreSQL is used when MILLRACE_POSTGRES_URL names a server; each test gets
-// a schema of its own, which is dropped at its end. MariaDB (or MySQL) is used
-// when MILLRACE_MARIADB_URL names one; each test gets a database of its own. The
-// user of the URL must be allowed to make databases. Without the variable a test
-// is skipped with the reason, or fails when MILLRACE_REQUIRE_SERVICES=1. SQLite
-// always works, in a file of the test's folder.
+// a schema of its own, which is dropped at its end. MariaDB and MySQL are used
+// when MILLRACE_MARIADB_URL and MILLRACE_MYSQL_URL name them; each test gets a
+// database of its own. The user of the URL must be allowed to make databases.
+// Without the variable a test is skipped with the reason, or fails when
+// MILLRACE_REQUIRE_SERVICES=1. SQLite always works, in a file of the test's folder.
 package servicetest
 
 import (

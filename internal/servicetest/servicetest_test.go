@@ -41,14 +41,16 @@ func TestPostgresSchemasAreApart(t *testing.T) {
 	}
 }
 
-func TestMariaDBDatabasesAreApart(t *testing.T) {
+func TestMySQLDatabasesAreApart(t *testing.T) { servicetest.EachMySQL(t, testMySQLDatabasesAreApart) }
+
+func testMySQLDatabasesAreApart(t *testing.T, server servicetest.MySQLServer) {
 	var left string
-	outer := servicetest.MariaDB(t)
+	outer := server.DB(t)
 	if _, err := outer.Exec(`CREATE TABLE mine (a int)`); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("inner", func(t *testing.T) {
-		db, err := mysqldb.Open(servicetest.MariaDBURL(t))
+		db, err := mysqldb.Open(server.URL(t))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,8 +42,8 @@ var ErrLeaseLost = errors.New("sqllog: the lease was lost")
 
 // ErrForeignDatabase is returned when a cursor was written on another database
 // system (a dump restored elsewhere): its position means nothing here. The
-// owner must Rebase the cursor first.
-var ErrForeignDatabase = errors.New("sqllog: the cursor belongs to another database system; rebase it")
+// owner must adopt or Rebase the cursor first.
+var ErrForeignDatabase = errors.New("sqllog: the cursor belongs to another database system; after pg_upgrade adopt it (millrace outbox adopt), after a dump was restored rebase it")
 
 // Entry is one record of the log.
 type Entry struct {
@@ -73,6 +73,16 @@ type Position struct {
 	ID int64
 	// End is the last row of the window on PostgreSQL; 0 elsewhere.
 	End int64
+	// Row is the id of the row at the place ID on MySQL, where a place alone does not
+	// prove that it is still the same row's; 0 elsewhere and where it is not known.
+	Row int64
+	// Floor is an id below every row whose transaction began after From; 0 elsewhere
+	// and where it is not known.
+	Floor int64
+	// Server is the run of the server that the position was read on, where what was
+	// read there means nothing on another one: after a crash, after a failover, behind
+	// a proxy that reaches two servers. "" is not compared.
+	Server string
 }
 
 // Cursor names one cursor: a consumer's place in a lane.
@@ -84,12 +94,11 @@ type Cursor struct {
 // Lease is a held cursor. Token grows with every change of holder.
 type Lease struct {
 	Cursor
-	Holder   string
-	Token    int64
-	Position Position // where the cursor stood when the lease was taken
-	// Server is what the lease ends with, where positions do not outlive a server that
-	// crashes; "" where they do.
-	Server string
+	Holder string
+	Token  int64
+	// Position is where the cursor stands: Lease fills it in, and the holder keeps it
+	// up to date after each Advance. It names the server that the lease ends with.
+	Position Position
 }
 
 // Log is what a backend offers. All methods are safe for concurrent use; none
@@ -103,7 +112,8 @@ type Log interface {
 	// earliest retained entry when it does not exist. The token grows by one
 	// each time Lease succeeds. It fails with ErrLeaseHeld or ErrForeignDatabase.
 	Lease(ctx context.Context, c Cursor, holder string, ttl time.Duration) (Lease, error)
-	// Renew extends a held lease, or fails with ErrLeaseLost.
+	// Renew extends a held lease, or fails with ErrLeaseLost, also when the server is
+	// not that of l.Position or the cursor does not stand there.
 	Renew(ctx context.Context, l Lease, ttl time.Duration) error
 	// Release gives the lease up early; a lost lease is no error. It joins a
 	// transaction of the context.
@@ -111,13 +121,16 @@ type Log interface {
 
 	// Read returns up to max entries of the lane after the position, and the
 	// position to read from next, which may have moved even when there are no
-	// entries. Reading ahead of the cursor is allowed.
+	// entries. Reading ahead of the cursor is allowed. It fails with ErrLeaseLost when
+	// the position was read on another server.
 	Read(ctx context.Context, lane int, after Position, max int) ([]Entry, Position, error)
 
-	// Advance moves the cursor to p and extends the lease by ttl, in one
-	// transaction with the work of also (which may be nil). With work it joins a
+	// Advance moves the cursor from l.Position to p and extends the lease by ttl, in
+	// one transaction with the work of also (which may be nil). With work it joins a
 	// transaction of package sqltx in ctx. It fails with ErrLeaseLost, and then
-	// nothing of also is kept.
+	// nothing of also is kept: when the token is not the current one, when the server
+	// is not that of p, when the cursor stands neither at l.Position nor at p (an
+	// Advance may be repeated), or when the row at p is not the one that was read.
 	Advance(ctx context.Context, l Lease, p Position, ttl time.Duration, also func(ctx context.Context, tx *sql.Tx) error) error
 
 	// Rebase sets a cursor that came from another database system, and with it

@@ -9,7 +9,8 @@ import (
 type Tables struct {
 	// Messages is the append-only table, e.g. "outbox_messages".
 	Messages string
-	// Cursors holds one row per consumer and lane, e.g. "outbox_cursors".
+	// Cursors holds one row per consumer and lane, e.g. "outbox_cursors". PostgreSQL
+	// keeps where they stand in another one, with "_progress" behind the name.
 	Cursors string
 	// Labels are further text columns of Messages, filled from Entry.Labels;
 	// for readers other than us, such as a change-data-capture router.

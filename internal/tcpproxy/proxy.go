@@ -7,6 +7,7 @@
 //	Refuse ends them and takes no new ones          TestRefuse
 //	Delay holds every chunk back, in order          TestDelay
 //	Stall holds all back until it is over           TestStall
+//	Redirect leads to another server                TestRedirect
 //	Close ends everything the proxy started         TestMain
 package tcpproxy
 
@@ -23,7 +24,6 @@ import (
 
 // Proxy forwards connections to one server. It is safe for concurrent use.
 type Proxy struct {
-	target   string
 	listener net.Listener
 	delay    atomic.Int64 // nanoseconds, each way
 
@@ -32,6 +32,7 @@ type Proxy struct {
 	served sync.WaitGroup
 
 	mu      sync.Mutex
+	target  string
 	refuse  bool
 	stalled chan struct{} // closed when bytes may pass
 	closed  bool
@@ -101,6 +102,15 @@ func (p *Proxy) Refuse(away bool) {
 	}
 }
 
+// Redirect ends all connections and forwards new ones to another target, as a
+// floating address does after a failover.
+func (p *Proxy) Redirect(target string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = target
+	p.cut()
+}
+
 // Stall lets no byte pass, on old connections and new ones, until it is called
 // with false: the server hangs.
 func (p *Proxy) Stall(hangs bool) {
@@ -147,13 +157,16 @@ func (p *Proxy) accept() {
 
 func (p *Proxy) serve(client net.Conn) {
 	defer client.Close() //nolint:errcheck // a copier or a cut closed it
+	p.mu.Lock()
+	target := p.target
+	p.mu.Unlock()
 	dialer := net.Dialer{Timeout: 5 * time.Second}
-	server, err := dialer.DialContext(p.ctx, "tcp", p.target)
+	server, err := dialer.DialContext(p.ctx, "tcp", target)
 	if err != nil {
 		return // the client sees the end of its connection
 	}
 	defer server.Close() //nolint:errcheck // a copier or a cut closed it
-	if !p.admit(client, server) {
+	if !p.admit(client, server, target) {
 		return
 	}
 	var both sync.WaitGroup
@@ -171,10 +184,10 @@ func (p *Proxy) serve(client net.Conn) {
 	p.mu.Unlock()
 }
 
-func (p *Proxy) admit(client, server net.Conn) bool {
+func (p *Proxy) admit(client, server net.Conn, target string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.refuse || p.closed {
+	if p.refuse || p.closed || p.target != target {
 		return false
 	}
 	p.carried++

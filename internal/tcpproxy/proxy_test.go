@@ -101,6 +101,27 @@ func TestCut(t *testing.T) {
 	}
 }
 
+func TestRedirect(t *testing.T) {
+	away, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	away.Close() // connections to it are refused
+	p := proxytest.Start(t, away.Addr().String())
+	if got, err := say(dial(t, p), "hello"); err == nil {
+		t.Fatalf("a server that does not listen answers %q", got)
+	}
+	p.Redirect(echo(t))
+	c := dial(t, p)
+	if got, err := say(c, "hello"); got != "hello" || err != nil {
+		t.Fatalf("the other server: %q, %v", got, err)
+	}
+	p.Redirect(echo(t))
+	if _, err := say(c, "hello"); err == nil {
+		t.Error("a connection to the server before still stands")
+	}
+}
+
 func TestRefuse(t *testing.T) {
 	p := start(t)
 	p.Refuse(true)

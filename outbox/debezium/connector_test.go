@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -21,89 +22,129 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/debezium"
+	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
 const perKey, keys = 20, 5
 
-// TestConnector gives the settings to Debezium's own PostgreSQL connector and
-// its outbox event router, appends as an application does, and reads what
-// arrives on Kafka with the consumers that read the relay's messages.
-func TestConnector(t *testing.T) {
-	connect := servicetest.Env(t, "MILLRACE_CONNECT_URL", "Kafka Connect with Debezium", "http://127.0.0.1:8083")
-	brokers := servicetest.Kafka(t)
-	for _, kind := range []debezium.Store{debezium.Cursor, debezium.Status} {
-		t.Run(string(kind), func(t *testing.T) {
-			databaseURL := servicetest.PostgresURL(t)
-			db, err := pgdb.Open(databaseURL)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { db.Close() }) //nolint:errcheck // the schema is dropped next
-			store := storeOf(t, db, kind)
-			topic := "cdc-" + uuid.NewString()[:8]
-			consumer := open(t, brokers, topic)
-			register(t, connect, db, options(t, db, databaseURL, kind))
+// source is a database that a connector of Debezium reads.
+type source struct {
+	kind  debezium.Database
+	url   func(t testing.TB) string
+	open  func(url string) (*sql.DB, error)
+	store func(db *sql.DB, kind debezium.Store) (migrator, error)
+	// seen names the variable that holds the server's address as Kafka Connect
+	// sees it, and schema asks for the schema of the tables.
+	seen, schema string
+	// streaming is called before the connector is made. What it returns reports
+	// whether the connector reads what is committed from now on.
+	streaming func(ctx context.Context, db *sql.DB, o debezium.Options) (func(context.Context) error, error)
+	// forget removes what the connector has left on the server.
+	forget func(ctx context.Context, t *testing.T, db *sql.DB, o debezium.Options)
+}
 
-			ob, err := outbox.New(store, outbox.Config{Topic: topic})
-			if err != nil {
-				t.Fatal(err)
+type migrator interface {
+	outbox.Store
+	Migrate(context.Context) error
+}
+
+var sources = []source{
+	{
+		kind: debezium.PostgreSQL, url: servicetest.PostgresURL, open: pgdb.Open, seen: "MILLRACE_CONNECT_POSTGRES", schema: `SELECT current_schema()`,
+		store: func(db *sql.DB, kind debezium.Store) (migrator, error) {
+			if kind == debezium.Status {
+				return pgoutbox.NewStatus(db, pgoutbox.StatusConfig{})
 			}
-			want := appendAll(t, db, ob)
-			expect(t, consumer, topic, want)
+			return pgoutbox.New(db, pgoutbox.Config{})
+		},
+		streaming: slotIsActive, forget: dropSlot,
+	},
+	{
+		kind: debezium.MySQL, url: servicetest.MySQLURL, open: mysqldb.Open, seen: "MILLRACE_CONNECT_MYSQL", schema: `SELECT ''`,
+		store: func(db *sql.DB, kind debezium.Store) (migrator, error) {
+			if kind == debezium.Status {
+				return mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{})
+			}
+			return mysqloutbox.New(db, mysqloutbox.Config{})
+		},
+		streaming: logIsRead, forget: func(context.Context, *testing.T, *sql.DB, debezium.Options) {},
+	},
+}
+
+// TestConnector gives the settings to Debezium's own connectors and its outbox
+// event router, appends as an application does, and reads what arrives on Kafka
+// with the consumers that read the relay's messages.
+func TestConnector(t *testing.T) {
+	for _, from := range sources {
+		t.Run(string(from.kind), func(t *testing.T) {
+			connect := servicetest.Env(t, "MILLRACE_CONNECT_URL", "Kafka Connect with Debezium", "http://127.0.0.1:8083")
+			brokers := servicetest.Kafka(t)
+			for _, kind := range []debezium.Store{debezium.Cursor, debezium.Status} {
+				t.Run(string(kind), func(t *testing.T) { publishes(t, from, kind, connect, brokers) })
+			}
 		})
 	}
 }
 
-func storeOf(t *testing.T, db *sql.DB, kind debezium.Store) outbox.Store {
-	t.Helper()
-	var store interface {
-		outbox.Store
-		Migrate(context.Context) error
+func publishes(t *testing.T, from source, kind debezium.Store, connect, brokers string) {
+	databaseURL := from.url(t)
+	db, err := from.open(databaseURL)
+	if err != nil {
+		t.Fatal(err)
 	}
-	var err error
-	if kind == debezium.Status {
-		store, err = pgoutbox.NewStatus(db, pgoutbox.StatusConfig{})
-	} else {
-		store, err = pgoutbox.New(db, pgoutbox.Config{})
-	}
+	t.Cleanup(func() { db.Close() }) //nolint:errcheck // what is in it is dropped next
+	store, err := from.store(db, kind)
 	if err == nil {
 		err = store.Migrate(t.Context())
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store
+	topic := "cdc-" + uuid.NewString()[:8]
+	consumer := open(t, brokers, topic)
+	register(t, connect, from, db, options(t, from, db, databaseURL, kind, brokers))
+
+	ob, err := outbox.New(store, outbox.Config{Topic: topic})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := appendAll(t, db, ob)
+	expect(t, consumer, topic, want)
 }
 
-// options are those for a table in a schema of its own.
-func options(t *testing.T, db *sql.DB, raw string, kind debezium.Store) debezium.Options {
+// options are those for tables in a schema or a database of their own.
+func options(t *testing.T, from source, db *sql.DB, raw string, kind debezium.Store, brokers string) debezium.Options {
 	t.Helper()
 	u, err := url.Parse(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
 	addr := u.Host
-	if seen := os.Getenv("MILLRACE_CONNECT_POSTGRES"); seen != "" {
-		addr = seen // the server as Kafka Connect sees it
+	if seen := os.Getenv(from.seen); seen != "" {
+		addr = seen
 	}
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var schema string
-	if err := db.QueryRow(`SELECT current_schema()`).Scan(&schema); err != nil {
-		t.Fatal(err)
+	if seen := os.Getenv("MILLRACE_CONNECT_BROKERS"); seen != "" {
+		brokers = seen
 	}
-	return debezium.Options{
-		Database: debezium.PostgreSQL, Store: kind, Name: "cdc-" + uuid.NewString()[:8], Schema: schema,
+	o := debezium.Options{
+		Database: from.kind, Store: kind, Name: "cdc-" + uuid.NewString()[:8], Brokers: brokers, ServerID: 1000 + rand.IntN(1<<20),
 		Host: host, Port: port, User: u.User.Username(), DatabaseName: strings.TrimPrefix(u.Path, "/"),
 	}
+	if err := db.QueryRow(from.schema).Scan(&o.Schema); err != nil {
+		t.Fatal(err)
+	}
+	return o
 }
 
 // open declares the topic and subscribes to it.
@@ -124,11 +165,15 @@ func open(t *testing.T, brokers, topic string) *bus.Bus {
 	return b
 }
 
-// register makes the connector and waits until its task runs. At the end both
-// it and its replication slot, which would keep the server's log, are removed.
-func register(t *testing.T, connect string, db *sql.DB, o debezium.Options) {
+// register makes the connector and waits until its task reads. At the end both it
+// and what it leaves on the server are removed.
+func register(t *testing.T, connect string, from source, db *sql.DB, o debezium.Options) {
 	t.Helper()
 	settings, err := debezium.Settings(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	streaming, err := from.streaming(t.Context(), db, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,9 +190,9 @@ func register(t *testing.T, connect string, db *sql.DB, o debezium.Options) {
 		if code, answer := tell(ctx, http.MethodDelete, connect+"/connectors/"+o.Name, nil); code != http.StatusNoContent {
 			t.Errorf("delete the connector: %d %s", code, answer)
 		}
-		dropSlot(ctx, t, db, strings.ReplaceAll(o.Name, "-", "_"))
+		from.forget(ctx, t, db, o)
 	})
-	waitFor(t, "a running task and its slot", func(ctx context.Context) error {
+	waitFor(t, "a running task that reads", func(ctx context.Context) error {
 		_, answer := ask(ctx, http.MethodGet, connect+"/connectors/"+o.Name+"/status", nil)
 		var status struct {
 			Tasks []struct{ State, Trace string }
@@ -161,18 +206,44 @@ func register(t *testing.T, connect string, db *sql.DB, o debezium.Options) {
 		if status.Tasks[0].State != "RUNNING" {
 			return fmt.Errorf("the task is %s", status.Tasks[0].State)
 		}
-		// It streams from here on; what is appended earlier is not its business.
+		// What is appended before it streams is not its business.
+		return streaming(ctx)
+	})
+}
+
+func slotOf(o debezium.Options) string { return strings.ReplaceAll(o.Name, "-", "_") }
+
+func slotIsActive(_ context.Context, db *sql.DB, o debezium.Options) (func(context.Context) error, error) {
+	return func(ctx context.Context) error {
 		var active bool
-		err := db.QueryRowContext(ctx, `SELECT active FROM pg_replication_slots WHERE slot_name = $1`, strings.ReplaceAll(o.Name, "-", "_")).Scan(&active)
+		err := db.QueryRowContext(ctx, `SELECT active FROM pg_replication_slots WHERE slot_name = $1`, slotOf(o)).Scan(&active)
 		if err == nil && !active {
 			err = errors.New("the slot is not active")
 		}
 		return err
-	})
+	}, nil
 }
 
-func dropSlot(ctx context.Context, t *testing.T, db *sql.DB, name string) {
+// logIsRead waits for a reader of MySQL's binary log that was not there before.
+func logIsRead(ctx context.Context, db *sql.DB, _ debezium.Options) (func(context.Context) error, error) {
+	newest := func(ctx context.Context) (id int64, err error) {
+		err = db.QueryRowContext(ctx, `SELECT COALESCE(MAX(id), 0) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'`).Scan(&id)
+		return id, err
+	}
+	before, err := newest(ctx)
+	return func(ctx context.Context) error {
+		id, err := newest(ctx)
+		if err == nil && id == before {
+			err = errors.New("the connector does not read the binary log yet")
+		}
+		return err
+	}, err
+}
+
+// dropSlot removes the replication slot, which would keep the server's log.
+func dropSlot(ctx context.Context, t *testing.T, db *sql.DB, o debezium.Options) {
 	t.Helper()
+	name := slotOf(o)
 	for {
 		_, err := db.ExecContext(ctx, `SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = $1`, name)
 		if err == nil {

@@ -6,8 +6,9 @@
 //	the settings name tables and columns that the stores make    TestColumnsExist
 //	no password is asked for or printed                          TestOptions
 //	both forms carry the same settings                           TestForms
-//	Debezium's own connector and router, given these settings,
-//	publish what was committed, once, in the order of its key    TestConnector
+//	Debezium's own connectors for PostgreSQL and MySQL and its
+//	router, given these settings, publish what was committed,
+//	once, in the order of its key                                TestConnector
 //
 // # What the consumers receive
 //
@@ -39,7 +40,8 @@
 // PostgreSQL: wal_level=logical, a user with REPLICATION, and a replication slot,
 // which keeps WAL for as long as the connector is away. MySQL and MariaDB: the
 // binary log in ROW format with full row images, and a Kafka topic for
-// the schema history. Debezium 2.6 or later; on earlier ones snapshot.mode is
+// the schema history. The settings for MariaDB differ from MySQL's by the
+// connector's class; they have not been run. Debezium 2.6 or later; on earlier ones snapshot.mode is
 // "never" (PostgreSQL) or "schema_only" (MySQL), and MariaDB is read by the MySQL
 // connector. SQLite has no connector.
 package debezium

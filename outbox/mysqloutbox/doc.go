@@ -1,4 +1,5 @@
-// Package mysqloutbox keeps an outbox in MySQL 8 or in MariaDB 10.6 or later.
+// Package mysqloutbox keeps an outbox in MySQL or in MariaDB. It is tested on MySQL
+// 9.7 and MariaDB 10.11, and needs what came with MySQL 8.0.13 and MariaDB 10.6.
 //
 // Transactions do not commit in the order of their ids, so a reader that asks
 // for ids above the last one loses events; there are no snapshots that a cursor
@@ -13,11 +14,18 @@
 //	rollbacks and a long transaction, which delays nobody;
 //	the naive reader loses events in the same run             TestStress
 //	commits of other processes are heard of                   TestOtherProcessesAreHeard
+//	the oldest transaction is told with its holder            TestOldestSnapshot, TestOldestSnapshotHidden
+//	a pool of one connection is enough                        TestPoolOfOneConnection
+//	a read that max_execution_time (MySQL) or
+//	max_statement_time (MariaDB) ends asks for less           TestReadEndedByTheServer
+//	after a failover to a replica that lags, or a crash that
+//	loses commits, what the server has is published           TestFailoverToALaggingReplica,
+//	                                                          TestCrashThatLosesCommits (package mysqllog)
 //	any pool of the driver will do                            TestPlainPool
 //	the schema can be printed and run by hand                 TestPrintedMigrations
 //
 // There is nothing like LISTEN: relays of the process that appends are woken by
-// its commit, those of other processes look every 20 to 100 ms (Config.Poll).
+// its commit, those of other processes look every 2 to 100 ms (Config.Poll).
 //
 // Any isolation level will do, but appending is fastest and waits least at READ
 // COMMITTED. Useful parameters of the driver: interpolateParams=true saves a round
@@ -26,6 +34,10 @@
 // keys, aggregate types and ids have up to 1,000 characters, topics and event ids
 // 255. A replica that is read by others or a binary log needs the format ROW (the
 // default of MySQL) or MIXED (that of MariaDB).
+//
+// A relay's lease ends with its server, by server id, host and port: servers that
+// replicate from each other have different ids. A proxy that sends reads to replicas
+// must not stand before a relay.
 //
 // Tables: outbox_messages (append-only but for its column seq, the place; pruned
 // after RelayConfig.Retention), outbox_messages_lanes (the next place per shard),

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func open(t testing.TB, cfg mysqloutbox.Config) (*mysqloutbox.Store, *sql.DB) {
 	t.Helper()
-	return openURL(t, servicetest.MariaDBURL(t), cfg)
+	return openURL(t, servicetest.Chosen(t).URL(t), cfg)
 }
 
 // openURL is a process: a pool of its own and a store.
@@ -50,7 +50,9 @@ func inTx(db *sql.DB) func(context.Context, func(context.Context, sqltx.Execer) 
 	}
 }
 
-func TestConformance(t *testing.T) {
+func TestConformance(t *testing.T) { servicetest.EachMySQL(t, testConformance) }
+
+func testConformance(t *testing.T, _ servicetest.MySQLServer) {
 	outboxtest.Run(t, func(t testing.TB, shards int) outboxtest.Harness {
 		store, db := open(t, mysqloutbox.Config{Shards: shards})
 		return outboxtest.Harness{
@@ -96,8 +98,10 @@ func run(t *testing.T, store outbox.Store) *outboxtest.Publisher {
 	return pub
 }
 
-func TestOtherProcessesAreHeard(t *testing.T) {
-	url := servicetest.MariaDBURL(t)
+func TestOtherProcessesAreHeard(t *testing.T) { servicetest.EachMySQL(t, testOtherProcessesAreHeard) }
+
+func testOtherProcessesAreHeard(t *testing.T, server servicetest.MySQLServer) {
+	url := server.URL(t)
 	relayStore, _ := openURL(t, url, mysqloutbox.Config{})
 	pub := run(t, relayStore)
 	writer, db := openURL(t, url, mysqloutbox.Config{})
@@ -142,8 +146,10 @@ func TestOtherProcessesAreHeard(t *testing.T) {
 
 // A pool as an application may have it: no time parsing, two round trips per
 // statement, rows counted when they change, REPEATABLE READ, another time zone.
-func TestPlainPool(t *testing.T) {
-	url := servicetest.MariaDBURL(t)
+func TestPlainPool(t *testing.T) { servicetest.EachMySQL(t, testPlainPool) }
+
+func testPlainPool(t *testing.T, server servicetest.MySQLServer) {
+	url := server.URL(t)
 	user, address, _ := strings.Cut(strings.TrimPrefix(url, "mysql://"), "@")
 	host, name, _ := strings.Cut(address, "/")
 	db, err := sql.Open("mysql", user+"@tcp("+host+")/"+name+"?time_zone=%27%2B09%3A00%27")
@@ -183,8 +189,10 @@ func TestPlainPool(t *testing.T) {
 	}
 }
 
-func TestPrintedMigrations(t *testing.T) {
-	url := servicetest.MariaDBURL(t)
+func TestPrintedMigrations(t *testing.T) { servicetest.EachMySQL(t, testPrintedMigrations) }
+
+func testPrintedMigrations(t *testing.T, server servicetest.MySQLServer) {
+	url := server.URL(t)
 	db, err := mysqldb.Open(url + "?multiStatements=true") // a script is many
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,9 @@ func appendTo(t testing.TB, db *sql.DB, store outbox.Store, events ...event.Even
 }
 
 // TestStatusRows follows two events from PENDING to PUBLISHED and to FAILED.
-func TestStatusRows(t *testing.T) {
+func TestStatusRows(t *testing.T) { servicetest.EachMySQL(t, testStatusRows) }
+
+func testStatusRows(t *testing.T, _ servicetest.MySQLServer) {
 	store, db := openStatus(t, mysqloutbox.StatusConfig{})
 	good, bad := newEvent(t, "good", 1), newEvent(t, "bad", 1)
 	appendTo(t, db, store, good, bad)
@@ -92,7 +94,9 @@ func TestStatusRows(t *testing.T) {
 }
 
 // TestStatusLateCommit has an event commit after a later one was read.
-func TestStatusLateCommit(t *testing.T) {
+func TestStatusLateCommit(t *testing.T) { servicetest.EachMySQL(t, testStatusLateCommit) }
+
+func testStatusLateCommit(t *testing.T, _ servicetest.MySQLServer) {
 	store, db := openStatus(t, mysqloutbox.StatusConfig{})
 	box, err := outbox.New(store, outbox.Config{Topic: "t"})
 	if err != nil {
@@ -137,7 +141,9 @@ func TestStatusLateCommit(t *testing.T) {
 // TestStatusWaitsForNobody marks, prunes and gives back events of a table that the
 // server's statistics take for tiny, beside a transaction that is appending: a
 // statement that read the whole table would wait for its row.
-func TestStatusWaitsForNobody(t *testing.T) {
+func TestStatusWaitsForNobody(t *testing.T) { servicetest.EachMySQL(t, testStatusWaitsForNobody) }
+
+func testStatusWaitsForNobody(t *testing.T, _ servicetest.MySQLServer) {
 	store, db := openStatus(t, mysqloutbox.StatusConfig{})
 	box, err := outbox.New(store, outbox.Config{Topic: "t"})
 	if err != nil {
@@ -183,8 +189,10 @@ func TestStatusWaitsForNobody(t *testing.T) {
 // TestStatusPlainPool uses a pool as an application may have it: REPEATABLE READ,
 // another time zone, no parsing of times, two round trips per statement, and a
 // count of the rows that change instead of those that are met.
-func TestStatusPlainPool(t *testing.T) {
-	url := strings.TrimPrefix(servicetest.MariaDBURL(t), "mysql://")
+func TestStatusPlainPool(t *testing.T) { servicetest.EachMySQL(t, testStatusPlainPool) }
+
+func testStatusPlainPool(t *testing.T, server servicetest.MySQLServer) {
+	url := strings.TrimPrefix(server.URL(t), "mysql://")
 	user, address, _ := strings.Cut(url, "@")
 	host, name, _ := strings.Cut(address, "/")
 	db, err := sql.Open("mysql", user+"@tcp("+host+")/"+name+"?time_zone=%27%2B05%3A30%27")
@@ -222,7 +230,9 @@ func TestStatusPlainPool(t *testing.T) {
 }
 
 // TestStatusKeysWithSpaces has keys that the collation takes for one.
-func TestStatusKeysWithSpaces(t *testing.T) {
+func TestStatusKeysWithSpaces(t *testing.T) { servicetest.EachMySQL(t, testStatusKeysWithSpaces) }
+
+func testStatusKeysWithSpaces(t *testing.T, _ servicetest.MySQLServer) {
 	store, db := openStatus(t, mysqloutbox.StatusConfig{})
 	appendTo(t, db, store, newEvent(t, "a", 1), newEvent(t, "a ", 1), newEvent(t, "a", 2))
 	ctx := within(t, 20*time.Second)
@@ -259,7 +269,11 @@ func TestStatusKeysWithSpaces(t *testing.T) {
 // TestStatusOtherProcessesAreHeard has the writer and the relay on pools of
 // their own, and a relay that does not look by itself.
 func TestStatusOtherProcessesAreHeard(t *testing.T) {
-	url := servicetest.MariaDBURL(t)
+	servicetest.EachMySQL(t, testStatusOtherProcessesAreHeard)
+}
+
+func testStatusOtherProcessesAreHeard(t *testing.T, server servicetest.MySQLServer) {
+	url := server.URL(t)
 	open := func() (*mysqloutbox.StatusStore, *sql.DB) {
 		db, err := mysqldb.Open(url)
 		if err != nil {
@@ -294,7 +308,9 @@ func TestStatusOtherProcessesAreHeard(t *testing.T) {
 	}
 }
 
-func TestStatusAppendLimits(t *testing.T) {
+func TestStatusAppendLimits(t *testing.T) { servicetest.EachMySQL(t, testStatusAppendLimits) }
+
+func testStatusAppendLimits(t *testing.T, _ servicetest.MySQLServer) {
 	store, db := openStatus(t, mysqloutbox.StatusConfig{})
 	box, err := outbox.New(store, outbox.Config{Topic: "t"})
 	if err != nil {

@@ -2,18 +2,22 @@ package mysqloutbox_test
 
 import (
 	"database/sql"
+	"errors"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/statusstore/statustest"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 )
 
 func openStatus(t testing.TB, cfg mysqloutbox.StatusConfig) (*mysqloutbox.StatusStore, *sql.DB) {
 	t.Helper()
-	db := servicetest.MariaDB(t)
+	db := servicetest.Chosen(t).DB(t)
 	store, err := mysqloutbox.NewStatus(db, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +28,9 @@ func openStatus(t testing.TB, cfg mysqloutbox.StatusConfig) (*mysqloutbox.Status
 	return store, db
 }
 
-func TestStatusConformance(t *testing.T) {
+func TestStatusConformance(t *testing.T) { servicetest.EachMySQL(t, testStatusConformance) }
+
+func testStatusConformance(t *testing.T, _ servicetest.MySQLServer) {
 	outboxtest.Run(t, func(t testing.TB, shards int) outboxtest.Harness {
 		store, db := openStatus(t, mysqloutbox.StatusConfig{Shards: shards})
 		return outboxtest.Harness{
@@ -36,12 +42,55 @@ func TestStatusConformance(t *testing.T) {
 	})
 }
 
+// The lease of another server is lost, for whatever is done under it.
+func TestStatusLeaseEndsWithTheServer(t *testing.T) {
+	servicetest.EachMySQL(t, testStatusLeaseEndsWithTheServer)
+}
+
+func testStatusLeaseEndsWithTheServer(t *testing.T, _ servicetest.MySQLServer) {
+	store, db := openStatus(t, mysqloutbox.StatusConfig{})
+	for name, items := range map[string][]*outbox.Item{
+		"renewed": nil, "settled": {{ID: 1, MessageID: uuid.NewString()}},
+	} {
+		lease, err := store.Lease(t.Context(), 0, "me", time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := outbox.Settlement{TTL: time.Hour, Published: items}
+		if err := store.Settle(t.Context(), lease, set); err != nil {
+			t.Errorf("%s by its server: %v", name, err)
+		}
+		if _, err := db.ExecContext(t.Context(), `UPDATE outbox_event_leases SET lease_server = CONCAT(lease_server, '0')`); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Settle(t.Context(), lease, set); !errors.Is(err, outbox.ErrLeaseLost) {
+			t.Errorf("a lease of another server is %s: %v", name, err)
+		}
+	}
+}
+
 // TestStatusStress is TestStress on the status store, which has no cursor that a
 // naive reader could be compared with.
-func TestStatusStress(t *testing.T) {
+func TestStatusStress(t *testing.T) { servicetest.EachMySQL(t, testStatusStress) }
+
+func testStatusStress(t *testing.T, _ servicetest.MySQLServer) {
 	store, db := openStatus(t, mysqloutbox.StatusConfig{Shards: 2})
 	db.SetMaxOpenConns(24)
 	outboxtest.RunStress(t, outboxtest.StressConfig{
 		Store: store, DB: db, Unrelated: db, Duration: 3 * time.Second, UnrelatedFor: 2500 * time.Millisecond,
 	})
+}
+
+func TestStatusMarksByID(t *testing.T) { servicetest.EachMySQL(t, testStatusMarksByID) }
+
+func testStatusMarksByID(t *testing.T, _ servicetest.MySQLServer) {
+	store, db := openStatus(t, mysqloutbox.StatusConfig{})
+	statustest.MarksByID(t, store, db)
+}
+
+func TestStatusPruneGoesOn(t *testing.T) { servicetest.EachMySQL(t, testStatusPruneGoesOn) }
+
+func testStatusPruneGoesOn(t *testing.T, _ servicetest.MySQLServer) {
+	store, db := openStatus(t, mysqloutbox.StatusConfig{})
+	statustest.PruneGoesOn(t, store, db)
 }

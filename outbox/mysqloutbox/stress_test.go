@@ -1,6 +1,7 @@
 package mysqloutbox_test
 
 import (
+	"github.com/millrace-go/millrace/internal/servicetest"
 	"testing"
 	"time"
 
@@ -10,7 +11,9 @@ import (
 
 // TestStress is a short run of the out-of-order stress, with the naive reader
 // as a control that must lose events.
-func TestStress(t *testing.T) {
+func TestStress(t *testing.T) { servicetest.EachMySQL(t, testStress) }
+
+func testStress(t *testing.T, _ servicetest.MySQLServer) {
 	store, db := open(t, mysqloutbox.Config{Shards: 2})
 	db.SetMaxOpenConns(24)
 	outboxtest.RunStress(t, outboxtest.StressConfig{

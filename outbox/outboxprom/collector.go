@@ -20,7 +20,7 @@ type Config struct {
 	// Monitor says how the shards stand. The caller runs it.
 	Monitor *outbox.Monitor
 	// Shards is how many shards have series from the start; 1 by default. Each
-	// costs 8 series and a histogram.
+	// costs 9 series and a histogram.
 	Shards int
 	// Topics have their series from the start, at 0. Each costs 3 series and a
 	// histogram.
@@ -63,9 +63,9 @@ func (c Config) withDefaults() Config {
 // Collector is a [prometheus.Collector] of one outbox and of the relay that has its
 // Hooks. A scrape reads what is known, and does not ask the database.
 type Collector struct {
-	cfg                                                      Config
-	backlog, oldest, aside, failing, parked, taken, statsAge *prometheus.Desc
-	relay                                                    *relay
+	cfg                                                                Config
+	backlog, oldest, aside, failing, parked, taken, statsAge, snapshot *prometheus.Desc
+	relay                                                              *relay
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
@@ -88,13 +88,14 @@ func New(cfg Config) (*Collector, error) {
 		parked:   desc("parked", "Events that were given up and wait for an operator.", "shard"),
 		taken:    desc("lease_taken", "1 while some relay holds the shard.", "shard"),
 		statsAge: desc("stats_age_seconds", "How old the figures of the outbox are; it grows while the database does not answer."),
+		snapshot: desc("oldest_snapshot_seconds", "Age of the oldest snapshot that a transaction or a replica keeps on the database's server; millrace doctor names its holder."),
 		relay:    newRelay(cfg),
 	}, nil
 }
 
 // Describe implements [prometheus.Collector].
 func (c *Collector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.backlog, c.oldest, c.aside, c.failing, c.parked, c.taken, c.statsAge} {
+	for _, d := range []*prometheus.Desc{c.backlog, c.oldest, c.aside, c.failing, c.parked, c.taken, c.statsAge, c.snapshot} {
 		out <- d
 	}
 	c.relay.each(func(r prometheus.Collector) { r.Describe(out) })
@@ -124,6 +125,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 		gauge(c.taken, taken, shard)
 	}
 	gauge(c.statsAge, standing.Age.Seconds())
+	gauge(c.snapshot, standing.Oldest.Age.Seconds())
 	c.relay.each(func(r prometheus.Collector) { r.Collect(out) })
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -112,10 +113,11 @@ func (s *stand) expect(when string, want map[string]float64) {
 func TestEverySeriesFromTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStand(t, nil, outboxprom.Config{Shards: 2, Topics: []string{"t", "u"}})
-		want := []string{"stats_age_seconds", "unreachable_total"}
+		want := []string{"stats_age_seconds", "unreachable_total", "oldest_snapshot_seconds"}
 		for _, shard := range []string{" 0", " 1"} {
 			for _, name := range []string{
 				"backlog", "oldest_age_seconds", "aside", "failing", "parked", "lease_taken", "lease_held", "round_duration_seconds", "pruned_total",
+				"hung_total",
 			} {
 				want = append(want, name+shard)
 			}
@@ -198,6 +200,21 @@ func TestFailuresAreCounted(t *testing.T) {
 	})
 }
 
+func TestHungCallsAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStand(t, nil, outboxprom.Config{})
+		var once sync.Once
+		s.pub.Fail = func(string, event.Event) error { once.Do(func() { time.Sleep(45 * time.Second) }); return nil }
+		s.append("a")
+		stop := s.run(outbox.RelayConfig{})
+		time.Sleep(40 * time.Second)
+		s.expect("while the call hangs", map[string]float64{"hung_total 0": 1, "lease_held 0": 0})
+		time.Sleep(10 * time.Second)
+		s.expect("after it has returned", map[string]float64{"hung_total 0": 1, "lease_held 0": 1})
+		stop()
+	})
+}
+
 // hanging is a store that answers once, and then never.
 type hanging struct{ asked atomic.Int64 }
 
@@ -224,6 +241,25 @@ func TestScrapeAsksNobody(t *testing.T) {
 	})
 }
 
+// held is a store on a server where a session keeps a snapshot.
+type held struct{ hanging }
+
+func (*held) OldestSnapshot(context.Context) (outbox.Snapshot, error) {
+	return outbox.Snapshot{Age: 90 * time.Minute, Holder: "session 17 of pg_dump"}, nil
+}
+
+// The age is a series; the holder is no label, or each would be a series for ever.
+func TestOldestSnapshotIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStand(t, &held{}, outboxprom.Config{})
+		s.expect("before the first answer", map[string]float64{"oldest_snapshot_seconds": 0})
+		stop := s.run(outbox.RelayConfig{})
+		defer stop()
+		synctest.Wait()
+		s.expect("after it", map[string]float64{"oldest_snapshot_seconds": 5400})
+	})
+}
+
 func TestTopicsAreBounded(t *testing.T) {
 	s := newStand(t, nil, outboxprom.Config{Topics: []string{"t"}, MaxTopics: 3})
 	hooks := s.collector.Hooks(outbox.Hooks{})
@@ -245,6 +281,7 @@ func TestHooksAreChained(t *testing.T) {
 		Published: func(int, string, time.Duration) { note("published") },
 		Failed:    func(int, string, int, error) { note("failed") },
 		Parked:    func(int, string, string, error) { note("parked") },
+		Hung:      func(int, string, time.Duration) { note("hung") },
 		Round:     func(int, time.Duration, int) { note("round") },
 		Lease:     func(int, bool) { note("lease") },
 		Pruned:    func(int, int) { note("pruned") },
@@ -253,14 +290,15 @@ func TestHooksAreChained(t *testing.T) {
 		h.Published(0, "t", 0)
 		h.Failed(0, "t", 1, nil)
 		h.Parked(0, "t", "id", nil)
+		h.Hung(0, "t", time.Second)
 		h.Round(0, 0, 1)
 		h.Lease(0, true)
 		h.Pruned(0, 1)
 	}
-	if want := []string{"published", "failed", "parked", "round", "lease", "pruned"}; !slices.Equal(called, want) {
+	if want := []string{"published", "failed", "parked", "hung", "round", "lease", "pruned"}; !slices.Equal(called, want) {
 		t.Errorf("called: %v, want %v", called, want)
 	}
-	s.expect("called twice", map[string]float64{"published_total t": 2, "failed_total t": 2, "parked_total t": 2, "pruned_total 0": 2})
+	s.expect("called twice", map[string]float64{"published_total t": 2, "failed_total t": 2, "parked_total t": 2, "pruned_total 0": 2, "hung_total 0": 2})
 }
 
 func TestConfig(t *testing.T) {
@@ -315,5 +353,5 @@ func ExampleNew() {
 	registry.MustRegister(collector)
 	families, err := registry.Gather()
 	fmt.Println(relay != nil, len(families), err)
-	// Output: true 15 <nil>
+	// Output: true 17 <nil>
 }

@@ -14,6 +14,8 @@
 //	outbox_failing{shard}                     of them, those that have failed at least once
 //	outbox_parked{shard}                      events that were given up and wait for an operator
 //	outbox_lease_taken{shard}                 1 while some relay holds the shard
+//	outbox_oldest_snapshot_seconds            age of the oldest snapshot on the database's server; 0
+//	                                          where the store cannot tell
 //	outbox_stats_age_seconds                  how old all these figures are
 //
 //	series of this process's relay            meaning
@@ -22,14 +24,17 @@
 //	outbox_publish_latency_seconds{topic}     from append to confirmation
 //	outbox_failed_total{topic}                attempts at an event that failed
 //	outbox_unreachable_total                  rounds that ended because the publisher was away
+//	outbox_hung_total{shard}                  Publish calls that did not return in time; each cost it the lease
 //	outbox_parked_total{topic}                events that it gave up
 //	outbox_round_duration_seconds{shard}      rounds that published or tried something
 //	outbox_pruned_total{shard}                published events that it deleted
 //
 //	property                                            proven by
 //	every series is there from the start, at 0          TestEverySeriesFromTheStart
-//	they count what happened                            TestRelayIsCounted, TestFailuresAreCounted
+//	they count what happened                            TestRelayIsCounted, TestFailuresAreCounted,
+//	                                                    TestHungCallsAreCounted
 //	a scrape asks no database; old figures say so       TestScrapeAsksNobody
+//	the oldest snapshot has an age and no label         TestOldestSnapshotIsShown
 //	the number of topics is bounded                     TestTopicsAreBounded
 //	other hooks are called as well                      TestHooksAreChained
 //

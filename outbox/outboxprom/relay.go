@@ -17,10 +17,10 @@ const other = "other"
 type relay struct {
 	maxTopics int
 
-	published, failed, parked, pruned *prometheus.CounterVec
-	unreachable                       prometheus.Counter
-	latency, round                    *prometheus.HistogramVec
-	held                              *prometheus.GaugeVec
+	published, failed, parked, pruned, hung *prometheus.CounterVec
+	unreachable                             prometheus.Counter
+	latency, round                          *prometheus.HistogramVec
+	held                                    *prometheus.GaugeVec
 
 	mu     sync.RWMutex
 	topics map[string]topic
@@ -48,6 +48,7 @@ func newRelay(cfg Config) *relay {
 		failed:    counter("failed_total", "Attempts at an event that failed.", "topic"),
 		parked:    counter("parked_total", "Events that this process's relay gave up.", "topic"),
 		pruned:    counter("pruned_total", "Published events that this process's relay deleted.", "shard"),
+		hung:      counter("hung_total", "Publish calls that did not return in time; each cost this process the shard's lease.", "shard"),
 		unreachable: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "outbox_unreachable_total", Help: "Rounds that ended because the publisher was away.", ConstLabels: cfg.Labels,
 		}),
@@ -61,6 +62,7 @@ func newRelay(cfg Config) *relay {
 		name := strconv.Itoa(shard)
 		r.held.WithLabelValues(name)
 		r.pruned.WithLabelValues(name)
+		r.hung.WithLabelValues(name)
 		r.round.WithLabelValues(name)
 	}
 	for _, name := range cfg.Topics {
@@ -70,7 +72,7 @@ func newRelay(cfg Config) *relay {
 }
 
 func (r *relay) each(do func(prometheus.Collector)) {
-	for _, c := range []prometheus.Collector{r.published, r.failed, r.parked, r.pruned, r.unreachable, r.latency, r.round, r.held} {
+	for _, c := range []prometheus.Collector{r.published, r.failed, r.parked, r.pruned, r.hung, r.unreachable, r.latency, r.round, r.held} {
 		do(c)
 	}
 }
@@ -126,6 +128,12 @@ func (c *Collector) Hooks(next outbox.Hooks) outbox.Hooks {
 			r.topic(name).parked.Inc()
 			if next.Parked != nil {
 				next.Parked(shard, name, id, err)
+			}
+		},
+		Hung: func(shard int, name string, age time.Duration) {
+			r.hung.WithLabelValues(strconv.Itoa(shard)).Inc()
+			if next.Hung != nil {
+				next.Hung(shard, name, age)
 			}
 		},
 		Round: func(shard int, took time.Duration, published int) {

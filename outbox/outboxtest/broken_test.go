@@ -133,6 +133,28 @@ func (s blind) Stats(ctx context.Context) ([]outbox.ShardStats, error) {
 	return make([]outbox.ShardStats, len(s.shards)), nil
 }
 
+// endless lists what fails from the beginning on every page.
+type endless struct{ *Memory }
+
+func (s endless) Failing(ctx context.Context, _ int64, limit int) ([]outbox.FailingEvent, error) {
+	return s.Memory.Failing(ctx, 0, limit)
+}
+
+// accusing lists events that only wait behind a failing one as well.
+type accusing struct{ *Memory }
+
+func (s accusing) Failing(ctx context.Context, after int64, limit int) ([]outbox.FailingEvent, error) {
+	all, err := s.Memory.Failing(ctx, after, limit)
+	for i := range s.shards {
+		for _, a := range s.shards[i].aside {
+			if a.item.Attempts == 0 && a.item.ID > after {
+				all = append(all, outbox.FailingEvent{ID: a.item.ID})
+			}
+		}
+	}
+	return all, err
+}
+
 func TestSuiteNotices(t *testing.T) {
 	for _, broken := range []struct {
 		name  string
@@ -153,6 +175,8 @@ func TestSuiteNotices(t *testing.T) {
 		{"goes back", func(m *Memory) outbox.Store { return returning{m} }, []string{"CursorStays"}},
 		{"prunes what waits", func(m *Memory) outbox.Store { return greedy{m} }, []string{"Prune"}},
 		{"retries all for one", func(m *Memory) outbox.Store { return lavish{m} }, []string{"RetryParked"}},
+		{"lists one page for ever", func(m *Memory) outbox.Store { return endless{m} }, []string{"Failing", "FailingOfManyShards"}},
+		{"calls what waits failing", func(m *Memory) outbox.Store { return accusing{m} }, []string{"Failing"}},
 		{"counts nothing", func(m *Memory) outbox.Store { return blind{m} }, []string{"Stats"}},
 	} {
 		t.Run(broken.name, func(t *testing.T) {

@@ -37,6 +37,7 @@ type memoryShard struct {
 	first  int           // the place of rows[0]
 	cursor int           // the place behind the last finished row
 	retry  map[int64]outbox.Failure
+	fails  map[int64]outbox.FailingEvent // held and aside
 	aside  []*memoryAside
 
 	holder string
@@ -88,6 +89,9 @@ type memoryTx struct {
 func (*memoryTx) ExecContext(context.Context, string, ...any) (sql.Result, error) {
 	return nil, errors.New("outboxtest: a memory transaction runs no SQL")
 }
+
+// InTransaction makes it an sqltx.Transaction.
+func (*memoryTx) InTransaction() bool { return true }
 
 func (m *Memory) intercept(op string) error {
 	if m.Intercept == nil {
@@ -207,12 +211,14 @@ func (m *Memory) Settle(_ context.Context, l outbox.Lease, set outbox.Settlement
 
 func (s *memoryShard) forget(id int64) {
 	delete(s.retry, id)
+	delete(s.fails, id)
 	s.aside = slices.DeleteFunc(s.aside, func(a *memoryAside) bool { return a.item.ID == id })
 }
 
 func (s *memoryShard) fail(m *Memory, shard int, f outbox.Failure, now time.Time) {
 	it := *f.Item
 	it.Attempts, it.Retries, it.Age = f.Attempts, f.Retries, f.Age
+	s.note(shard, it, f, now)
 	switch f.State {
 	case outbox.Held:
 		if s.retry == nil {

@@ -1,6 +1,7 @@
 package outboxtest
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -34,6 +35,41 @@ func (m *Memory) Parked(_ context.Context, after int64, limit int) ([]outbox.Par
 		}
 	}
 	return out, nil
+}
+
+// note keeps what Failing returns; forget takes it away.
+func (s *memoryShard) note(shard int, it outbox.Item, f outbox.Failure, now time.Time) {
+	if f.Attempts == 0 {
+		return // it waits behind another
+	}
+	if s.fails == nil {
+		s.fails = map[int64]outbox.FailingEvent{}
+	}
+	since := now
+	if before, ok := s.fails[it.ID]; ok {
+		since = before.FailedSince
+	}
+	s.fails[it.ID] = outbox.FailingEvent{
+		ID: it.ID, Shard: shard, Topic: it.Topic, MessageID: it.MessageID, Key: it.Key, CreatedAt: it.CreatedAt,
+		Aside: f.State == outbox.MovedAside, Attempts: f.Attempts, Retries: f.Retries, Age: f.Age,
+		LastError: f.Error, FailedSince: since, NextAttemptAt: now.Add(f.Wait),
+	}
+}
+
+// Failing implements outbox.Failing.
+func (m *Memory) Failing(_ context.Context, after int64, limit int) ([]outbox.FailingEvent, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []outbox.FailingEvent
+	for i := range m.shards {
+		for id, f := range m.shards[i].fails {
+			if id > after {
+				out = append(out, f)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b outbox.FailingEvent) int { return cmp.Compare(a.ID, b.ID) })
+	return out[:min(len(out), limit)], nil
 }
 
 // Retry implements outbox.Parking.

@@ -45,6 +45,22 @@ type StressConfig struct {
 	// Naive also runs the reader that asks for ids above the last one.
 	Naive bool
 	Relay outbox.RelayConfig
+
+	// Faults, when not nil, lets relays and servers fail meanwhile.
+	Faults *StressFaults
+}
+
+// StressFaults is what happens to a stress run.
+type StressFaults struct {
+	// Relays publishes until ctx is done, in processes of its own, say, in place of
+	// the relay of the run. It tells of each event that was published.
+	Relays func(ctx context.Context, published func(id, aggregate string, version uint64)) error
+	// Strike is called while writers write, and returns when they may end. They
+	// ignore errors of the database until then.
+	Strike func(ctx context.Context) error
+	// Committed returns the ids of the events that the database has at the end: after
+	// a failover some that were committed are gone.
+	Committed func(ctx context.Context) ([]string, error)
 }
 
 func (c StressConfig) withDefaults() StressConfig {
@@ -93,8 +109,8 @@ func Stress(ctx context.Context, cfg StressConfig) (StressResult, error) {
 	if cfg.Store == nil || cfg.DB == nil || cfg.Unrelated == nil {
 		return StressResult{}, errors.New("outboxtest: stress: Store, DB and Unrelated must be set")
 	}
-	s := &stress{cfg: cfg, commits: map[string]time.Time{}, seen: map[string]int{}, at: map[string]time.Time{},
-		highest: map[string]uint64{}, began: map[string]int{}, naive: map[string]bool{}}
+	s := &stress{cfg: cfg, commits: map[string]time.Time{}, taken: map[string]bool{}, seen: map[string]int{}, at: map[string]time.Time{},
+		began: map[string]int{}, naive: map[string]bool{}}
 	if err := s.tables(ctx); err != nil {
 		return StressResult{}, fmt.Errorf("outboxtest: stress: %w", err)
 	}
@@ -108,18 +124,23 @@ type stress struct {
 	cfg StressConfig
 	box *outbox.Outbox
 
-	mu       sync.Mutex
-	commits  map[string]time.Time // event id → when its commit returned
-	seen     map[string]int       // event id → publications
-	at       map[string]time.Time // event id → first publication
-	highest  map[string]uint64    // aggregate → highest version published
-	inverted int
-	turn     int            // of the unrelated transactions
-	open     int            // the turn of the one that is open; 0 when none is
-	began    map[string]int // event id → open when its transaction began
-	beside   int
-	naive    map[string]bool
-	skipped  bool // by the naive reader, for good
+	mu      sync.Mutex
+	commits map[string]time.Time // event id → when its commit returned
+	taken   map[string]bool      // event id → its transaction was rolled back on purpose
+	seen    map[string]int       // event id → publications
+	at      map[string]time.Time // event id → first publication
+	first   []publication        // first publications, in their order
+	turn    int                  // of the unrelated transactions
+	open    int                  // the turn of the one that is open; 0 when none is
+	began   map[string]int       // event id → open when its transaction began
+	beside  int
+	naive   map[string]bool
+	skipped bool // by the naive reader, for good
+}
+
+type publication struct {
+	id, aggregate string
+	version       uint64
 }
 
 func (s *stress) tables(ctx context.Context) error {
@@ -149,9 +170,13 @@ func (s *stress) run(ctx context.Context) (err error) {
 	if s.box, err = outbox.New(s.cfg.Store, outbox.Config{Topic: "stress"}); err != nil {
 		return err
 	}
-	relay, err := outbox.NewRelay(s.cfg.Store, s, s.cfg.Relay)
-	if err != nil {
-		return err
+	relays := func(ctx context.Context) error { return s.cfg.Faults.Relays(ctx, s.published) }
+	if s.cfg.Faults == nil {
+		relay, err := outbox.NewRelay(s.cfg.Store, s, s.cfg.Relay)
+		if err != nil {
+			return err
+		}
+		relays = relay.Run
 	}
 	all, stop := context.WithCancel(ctx)
 	defer stop()
@@ -168,23 +193,47 @@ func (s *stress) run(ctx context.Context) (err error) {
 			stop()
 		}
 	}
-	readers.Go(func() { fail(relay.Run(all)) })
+	readers.Go(func() { fail(relays(all)) })
 	if s.cfg.Naive {
 		readers.Go(func() { fail(s.readNaively(all)) })
 	}
 	writers.Go(func() {
+		defer cancel()
+		if s.cfg.Faults != nil {
+			fail(s.cfg.Faults.Strike(all))
+		}
 		s.awaitEnough(all)
-		cancel()
 	})
 	writers.Go(func() { fail(s.unrelated(writing)) })
 	for range s.cfg.Writers {
 		writers.Go(func() { fail(s.write(writing)) })
 	}
 	writers.Wait()
+	fail(s.survivors(all))
 	s.settleDown(all)
 	stop()
 	readers.Wait()
 	return errors.Join(err, s.box.Close(ctx), ctx.Err())
+}
+
+// survivors forgets the commits that a fault has undone, and learns of those whose
+// answer was lost.
+func (s *stress) survivors(ctx context.Context) error {
+	if s.cfg.Faults == nil {
+		return nil
+	}
+	ids, err := s.cfg.Faults.Committed(ctx)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	commits := make(map[string]time.Time, len(ids))
+	for _, id := range ids {
+		commits[id] = s.commits[id]
+	}
+	s.commits = commits
+	return nil
 }
 
 // awaitEnough returns when the run can be judged, or is not going to be.
@@ -236,26 +285,28 @@ func (s *stress) settleDown(ctx context.Context) {
 
 // Publish implements message.Publisher.
 func (s *stress) Publish(_ string, msgs ...*message.Message) error {
-	now := time.Now()
 	for _, msg := range msgs {
 		e, err := event.Decode(msg)
 		if err != nil {
 			return err
 		}
-		s.mu.Lock()
-		if s.seen[e.ID]++; s.seen[e.ID] == 1 {
-			s.at[e.ID] = now
-			if s.open > 0 && s.began[e.ID] == s.open {
-				s.beside++
-			}
-			if e.Sequence < s.highest[e.AggregateID] {
-				s.inverted++
-			}
-			s.highest[e.AggregateID] = max(s.highest[e.AggregateID], e.Sequence)
-		}
-		s.mu.Unlock()
+		s.published(e.ID, e.AggregateID, e.Sequence)
 	}
 	return nil
+}
+
+func (s *stress) published(id, aggregate string, version uint64) {
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen[id]++; s.seen[id] > 1 {
+		return
+	}
+	s.at[id] = now
+	s.first = append(s.first, publication{id, aggregate, version})
+	if s.open > 0 && s.began[id] == s.open {
+		s.beside++
+	}
 }
 
 // Close implements message.Publisher.
@@ -264,18 +315,20 @@ func (*stress) Close() error { return nil }
 func (s *stress) result() StressResult {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := StressResult{Appended: len(s.commits), Inverted: s.inverted, Beside: s.beside, NaiveLost: -1}
+	r := StressResult{Appended: len(s.commits), Inverted: s.inverted(), Beside: s.beside, NaiveLost: -1}
 	var latencies []time.Duration
 	for id, committed := range s.commits {
 		if s.seen[id] == 0 {
 			r.Lost++
 			continue
 		}
-		// The relay may be there before the commit has returned to its writer.
-		latencies = append(latencies, max(0, s.at[id].Sub(committed)))
+		if !committed.IsZero() { // the answer of its commit has come
+			// The relay may be there before the commit has returned to its writer.
+			latencies = append(latencies, max(0, s.at[id].Sub(committed)))
+		}
 	}
 	for id, n := range s.seen {
-		if _, ok := s.commits[id]; !ok {
+		if s.taken[id] {
 			r.Uncommitted++
 		}
 		r.Duplicated += n - 1
@@ -293,4 +346,20 @@ func (s *stress) result() StressResult {
 		r.P50, r.P99 = latencies[n/2], latencies[n*99/100]
 	}
 	return r
+}
+
+// inverted counts the events that were published after a later one of their
+// aggregate, both committed.
+func (s *stress) inverted() (n int) {
+	highest := map[string]uint64{}
+	for _, p := range s.first {
+		if _, ok := s.commits[p.id]; !ok {
+			continue
+		}
+		if p.version < highest[p.aggregate] {
+			n++
+		}
+		highest[p.aggregate] = max(highest[p.aggregate], p.version)
+	}
+	return n
 }

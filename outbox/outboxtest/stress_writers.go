@@ -60,8 +60,14 @@ func (s *stress) write(ctx context.Context) error {
 			s.mu.Lock()
 			s.commits[e.ID] = time.Now()
 			s.mu.Unlock()
-		case !errors.Is(err, rolledBack):
+		case errors.Is(err, rolledBack):
+			s.mu.Lock()
+			s.taken[e.ID] = true
+			s.mu.Unlock()
+		case s.cfg.Faults == nil:
 			return fmt.Errorf("write: %w", err)
+		default:
+			_ = backoff.Sleep(ctx, 20*time.Millisecond) // the server fails, as it is meant to
 		}
 	}
 	return nil
@@ -98,7 +104,7 @@ func (s *stress) unrelated(ctx context.Context) error {
 				_ = backoff.Sleep(ctx, 10*time.Millisecond)
 			}
 		})
-		if err != nil {
+		if err != nil && s.cfg.Faults == nil {
 			return fmt.Errorf("unrelated transaction: %w", err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -87,13 +88,18 @@ func Cases() []Case {
 		{Name: "RetryParked", Run: retryParked},
 		{Name: "Prune", Run: prune},
 		{Name: "Stats", Run: stats},
+		{Name: "Failing", Run: failing},
+		{Name: "FailingOfManyShards", Shards: 3, Run: failingOfMany},
 	}
 }
+
+// quiet is for what the cases break on purpose.
+var quiet = slog.New(slog.DiscardHandler)
 
 // quick is a relay configuration whose waits are short.
 func quick() outbox.RelayConfig {
 	b := outbox.Backoff{Initial: 5 * time.Millisecond, Max: 20 * time.Millisecond}
-	return outbox.RelayConfig{Interval: 50 * time.Millisecond, Retry: b, Pause: b, Retention: -1}
+	return outbox.RelayConfig{Interval: 50 * time.Millisecond, Retry: b, Pause: b, Retention: -1, Logger: quiet}
 }
 
 // writer appends numbered events.
@@ -107,7 +113,7 @@ type writer struct {
 }
 
 func newWriter(h Harness) (*writer, error) {
-	box, err := outbox.New(h.Store, outbox.Config{Topic: "events"})
+	box, err := outbox.New(h.Store, outbox.Config{Topic: "events", Logger: quiet})
 	if err != nil {
 		return nil, err
 	}

@@ -14,15 +14,22 @@
 //	the naive reader loses events in the same run             TestStress
 //	relays of other processes are woken after the commit      TestOtherProcessesAreWoken
 //	an idle relay sends at most 2 statements a second         TestIdleRelayAsksRarely
+//	a pool of one connection is enough; then only the
+//	relay's Interval finds what other processes commit        TestPoolOfOneConnection, TestListenNeedsASecondConnection
+//	a read that statement_timeout ends asks for less          TestReadEndedByTheServer
 //	native pgx transactions take part                         TestPgxTransaction
 //	a dump restored elsewhere is refused until it is rebased  TestRebase
+//	the oldest snapshot is told with its holder               TestOldestSnapshot, TestOldestSnapshotOfAReplica
+//	cursors are adopted after pg_upgrade, and only then       TestAdopt
 //
 // The pool must be pgx's database/sql driver. A relay that listens keeps one of
-// its connections; publishing keeps none.
+// its connections; publishing keeps none. In a pool of one connection nothing else
+// could be done beside it, so there Listen returns outbox.ErrUnsupported.
 //
 // Tables: outbox_messages (append-only; pruned after RelayConfig.Retention),
-// outbox_cursors (the relay's place and lease), outbox_retries, outbox_failed,
-// outbox_settings (the number of shards). outbox_messages carries event_type,
+// outbox_cursors and outbox_cursors_progress (the relay's place and lease: the row
+// with the greatest n of each shard), outbox_messages_pruned (how far pruning came),
+// outbox_retries, outbox_failed, outbox_settings (the number of shards). outbox_messages carries event_type,
 // aggregate_type and aggregate_id for change-data-capture readers.
 //
 // # The status store
@@ -39,6 +46,13 @@
 //	relays of other processes are woken after the commit      TestStatusOtherProcessesAreWoken
 //	a row set back by hand is published again                 TestStatusByHand
 //	a restored dump is refused until it is rebased            TestStatusRebase
+//	cursors are adopted after pg_upgrade, and only then       TestAdopt
+//	a session that keeps its snapshot slows nothing down      TestStatusSettlesBesideAHeldSnapshot, TestStatusProgressIsSwept
+//	pruning reads what it deletes                             TestStatusPruneReadsWhatItDeletes
+//	leases of two servers are told apart                      TestStatusTokensOfTwoServersDiffer
+//	an older schema is carried over                           TestStatusMigrationCarriesLeasesOver
+//	a restored dump is refused until it is rebased            TestStatusRebase, TestStatusRowsAhead
+//	what was read ends with its server                        TestStatusReadOnAnotherServer
 //	what was read ends with a server that crashes             TestStatusLeaseEndsWithTheServer, TestPositionsEndWithTheServer (package faulttest)
 //
 // Two things slow a table down that is a queue: an index on what is pending, which
@@ -53,7 +67,7 @@
 // with a SKIP LOCKED relay that deletes, in one run.
 //
 // The price is room: pages are filled to 45 %. The position in
-// outbox_event_leases only spares a new relay the look at rows that are kept; what
+// outbox_event_progress only spares a new relay the look at rows that are kept; what
 // is published is decided by the rows' state. So setting a row back to PENDING by
 // hand needs a new place in the order, too:
 //
@@ -62,7 +76,10 @@
 //
 // Event ids must be UUIDs in lower case. An id may be there twice, because one
 // event may go to two topics. Published rows are deleted after
-// RelayConfig.Retention, failed ones only by you.
+// RelayConfig.Retention, in the order of seq and not beyond one that is still pending;
+// failed ones only by you, with DELETE: one that is set to PUBLISHED by hand stays.
 //
-// Tables: outbox_events, outbox_event_leases, outbox_event_settings.
+// Tables: outbox_events, outbox_event_progress (the relay's place and lease: the row
+// with the greatest n of each shard), outbox_events_pruned (how far pruning came),
+// outbox_event_settings.
 package pgoutbox

@@ -37,6 +37,8 @@ func ExampleNew() {
 	// Output:
 	// outbox_messages
 	// outbox_cursors
+	// outbox_cursors_progress
+	// outbox_messages_pruned
 	// outbox_settings
 	// outbox_retries
 	// outbox_failed

@@ -5,10 +5,12 @@ import (
 	"testing"
 )
 
-// A position of outbox_event_leases is one of ours, or an error that shows it.
+// A position of outbox_event_progress is one of ours, or an error that shows it.
 func FuzzParsePosition(f *testing.F) {
 	f.Add("7000000000000000000|1:5:2,3|1:9:|10|7")
+	f.Add("7000000000000000000|1:5:2,3|1:9:7,8|10|7|6")
 	f.Add("")
+	f.Add("7000000000000000000|1:5:2,3|1:9:|10|7|6")
 	f.Add("||||")
 	f.Add("1|a|b|3|4")
 	f.Add("1|1:2:3'; DROP TABLE x|b|3|4")
@@ -21,19 +23,21 @@ func FuzzParsePosition(f *testing.F) {
 			}
 			return
 		}
-		if text != "" && strings.Count(text, "|") != 4 {
+		if n := strings.Count(text, "|"); text != "" && n != 4 && n != 5 {
 			t.Fatalf("%q is read as %+v", text, p)
 		}
 		if behind != nil {
 			return
 		}
-		// What goes to PostgreSQL are a number and an array's literal, each an
-		// argument of its own.
-		if len(args) != 2 {
+		// What goes to PostgreSQL are numbers and arrays' literals, each an argument
+		// of its own.
+		if len(args) != 8 {
 			t.Fatalf("%q is behind %v", text, args)
 		}
-		if running, ok := args[1].(string); !ok || !strings.HasPrefix(running, "{") || !strings.HasSuffix(running, "}") {
-			t.Fatalf("%q is behind %v", text, args)
+		for _, i := range []int{1, 3} {
+			if running, ok := args[i].(string); !ok || !strings.HasPrefix(running, "{") || !strings.HasSuffix(running, "}") {
+				t.Fatalf("%q is behind %v", text, args)
+			}
 		}
 	})
 }

@@ -19,8 +19,11 @@ func notifyIn(ctx context.Context, tx sqltx.Execer, log *pglog.Log) error {
 
 func listen(ctx context.Context, log *pglog.Log, wake func()) error {
 	err := log.Listen(ctx, wake)
-	if errors.Is(err, pglog.ErrNoListen) {
+	switch {
+	case errors.Is(err, pglog.ErrNoListen):
 		return fmt.Errorf("%w: %w", outbox.ErrUnsupported, err)
+	case errors.Is(err, pglog.ErrOneConnection):
+		return outbox.ErrOneConnection
 	}
 	return err
 }

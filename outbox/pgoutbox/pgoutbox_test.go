@@ -350,7 +350,7 @@ func TestPrintedMigrations(t *testing.T) {
 	if err := store.Migrate(t.Context()); err != nil { // finds it all done
 		t.Fatal(err)
 	}
-	for _, table := range []string{"outbox_messages", "outbox_cursors", "outbox_retries", "outbox_failed", "outbox_settings"} {
+	for _, table := range []string{"outbox_messages", "outbox_messages_pruned", "outbox_cursors", "outbox_cursors_progress", "outbox_retries", "outbox_failed", "outbox_settings"} {
 		if _, err := db.ExecContext(t.Context(), "SELECT 1 FROM "+table); err != nil {
 			t.Error(err)
 		}

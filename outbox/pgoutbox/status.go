@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/sqllog"
@@ -30,13 +33,18 @@ type StatusConfig struct {
 
 // StatusStore is an outbox in PostgreSQL that keeps the state of each event in
 // its row. It implements outbox.Store and the optional outbox.Signal, Notifier,
-// Listener, Pruner, Parking, Inspector, Rebaser and Preferrer, and adds Migrate,
-// PrintMigrations and Migrations.
+// Listener, Pruner, Parking, Failing, Inspector, Snapshotter, Rebaser, Adopter and
+// Preferrer,
+// and adds Migrate, PrintMigrations and Migrations.
 type StatusStore struct {
 	*statusstore.Store
+	*snapshots
 	db     *sql.DB
 	log    *pglog.Log
 	reader *windows
+	sweep  string
+	// settled counts the Settles of each shard: see Settle.
+	settled []atomic.Int64
 }
 
 var (
@@ -44,6 +52,10 @@ var (
 	_ outbox.Notifier = (*StatusStore)(nil)
 	_ outbox.Listener = (*StatusStore)(nil)
 	_ outbox.Rebaser  = (*StatusStore)(nil)
+
+	_ outbox.Pruner      = (*StatusStore)(nil)
+	_ outbox.Adopter     = (*StatusStore)(nil)
+	_ outbox.Snapshotter = (*StatusStore)(nil)
 )
 
 // NewStatus makes a status store over db, a pool of pgx's database/sql driver.
@@ -65,18 +77,25 @@ func NewStatus(db *sql.DB, cfg StatusConfig) (*StatusStore, error) {
 		Pool: db, Dialect: migrate.Postgres, Files: sub, Server: pglog.Server, Reader: reader, Append: log.Append,
 		IDs:   func(ids []int64) any { return ids },
 		Texts: func(texts []string) any { return texts },
+		Rows:  func(seqs []int64, ids []string) []any { return []any{seqs, ids} },
 	}, cfg.Shards)
 	if err != nil {
 		return nil, err
 	}
-	return &StatusStore{Store: store, db: db, log: log, reader: reader}, nil
+	sweep, err := statusText("sweep")
+	if err != nil {
+		return nil, err
+	}
+	return &StatusStore{
+		Store: store, snapshots: &snapshots{db: db}, db: db, log: log, reader: reader, sweep: sweep, settled: make([]atomic.Int64, max(cfg.Shards, 1)),
+	}, nil
 }
 
 // statusLog reads and appends as the log of the cursor store does, on a table
 // with further columns.
 func statusLog(db *sql.DB) (*pglog.Log, error) {
 	log, err := pglog.New(db, sqllog.Tables{
-		Messages: "outbox_events", Cursors: "outbox_event_leases", Package: "outbox_status", Labels: statusstore.Labels(),
+		Messages: "outbox_events", Cursors: "outbox_event", Package: "outbox_status", Labels: statusstore.Labels(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("pgoutbox: %w", err)
@@ -84,13 +103,18 @@ func statusLog(db *sql.DB) (*pglog.Log, error) {
 	var texts pglog.Statements
 	for name, into := range map[string]*string{
 		"append": &texts.Append, "append_one": &texts.AppendOne,
-		"open_window": &texts.OpenWindow, "read_window": &texts.ReadWindow,
+		"open_window": &texts.OpenWindow, "read_window": &texts.ReadWindow, "ahead": &texts.Ahead,
+		"prune_chunk": &texts.Prune, "prune_late": &texts.PruneLate,
+		"adopt_check": &texts.AdoptCheck, "adopt": &texts.Adopt,
 	} {
 		if *into, err = statusText(name); err != nil {
 			return nil, err
 		}
 	}
-	return log.With(texts), nil
+	if log, err = log.With(texts); err != nil {
+		return nil, fmt.Errorf("pgoutbox: %w", err)
+	}
+	return log, nil
 }
 
 func statusText(name string) (string, error) {
@@ -98,8 +122,34 @@ func statusText(name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("pgoutbox: %w", err)
 	}
-	return string(text), nil
+	return strings.NewReplacer("{{server}}", pglog.Server, "{{running}}", pglog.Running).Replace(string(text)), nil
 }
+
+// sweepEvery is after how many Settles of a shard old rows of progress are deleted.
+const sweepEvery = 64
+
+// Settle implements outbox.Store, and now and then deletes what earlier ones left.
+func (s *StatusStore) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlement) error {
+	if err := s.Store.Settle(ctx, l, set); err != nil {
+		return err
+	}
+	if s.settled[l.Shard].Add(1)%sweepEvery != 1 {
+		return nil
+	}
+	if _, err := s.db.ExecContext(ctx, s.sweep, l.Shard); err != nil {
+		return fmt.Errorf("pgoutbox: delete old rows of outbox_event_progress: %w", err)
+	}
+	return nil
+}
+
+// Prune implements outbox.Pruner: in the order of the rows, up to the first that is
+// pending or not old enough. What failed stays until it is retried or deleted.
+func (s *StatusStore) Prune(ctx context.Context, shard int, before time.Time, limit int) (int, error) {
+	return s.log.Prune(ctx, shard, before, limit)
+}
+
+// Adopt implements outbox.Adopter.
+func (s *StatusStore) Adopt(ctx context.Context) error { return adopt(ctx, s.log) }
 
 // Notify implements outbox.Notifier: one NOTIFY in a transaction of its own.
 func (s *StatusStore) Notify(ctx context.Context) error { return s.log.Notify(ctx) }

@@ -35,4 +35,6 @@ func ExampleNewStatus() {
 	// outbox_events
 	// outbox_event_leases
 	// outbox_event_settings
+	// outbox_event_progress
+	// outbox_events_pruned
 }

@@ -32,7 +32,12 @@ func (w *windows) Read(ctx context.Context, shard int, after outbox.Mark, limit 
 		from = *p
 	}
 	entries, next, err := w.log.Read(ctx, shard, from, limit)
-	if err != nil {
+	switch {
+	case errors.Is(err, sqllog.ErrLeaseLost):
+		return outbox.Batch{}, fmt.Errorf("%w: %w", outbox.ErrLeaseLost, err)
+	case errors.Is(err, sqllog.ErrForeignDatabase):
+		return outbox.Batch{}, fmt.Errorf("%w: %w", outbox.ErrForeignDatabase, err)
+	case err != nil:
 		return outbox.Batch{}, err
 	}
 	b := outbox.Batch{Items: make([]outbox.Item, len(entries)), Next: &next}
@@ -62,38 +67,38 @@ func (w *windows) Begin(ctx context.Context, position string) (outbox.Mark, erro
 	return &p, nil
 }
 
-// parsePosition reads what Position wrote; "" is the beginning.
+// parsePosition reads what Position wrote, or what it wrote before it kept the floor;
+// "" is the beginning.
 func parsePosition(text string) (system int64, p sqllog.Position, err error) {
 	if text == "" {
 		return 0, p, nil
 	}
 	f := strings.Split(text, "|")
-	if len(f) != 5 {
-		return 0, p, fmt.Errorf("the position %q in outbox_event_leases is none", text)
+	if len(f) == 5 {
+		f = append(f, "0") // of the release before
 	}
-	var errs [3]error
+	if len(f) != 6 {
+		return 0, p, fmt.Errorf("the position %q in outbox_event_progress is none", text)
+	}
+	var errs [4]error
 	system, errs[0] = strconv.ParseInt(f[0], 10, 64)
 	p.From, p.To = f[1], f[2]
 	p.End, errs[1] = strconv.ParseInt(f[3], 10, 64)
 	p.ID, errs[2] = strconv.ParseInt(f[4], 10, 64)
+	p.Floor, errs[3] = strconv.ParseInt(f[5], 10, 64)
 	if err := errors.Join(errs[:]...); err != nil {
-		return 0, p, fmt.Errorf("the position %q in outbox_event_leases is none: %w", text, err)
+		return 0, p, fmt.Errorf("the position %q in outbox_event_progress is none: %w", text, err)
 	}
 	return system, p, nil
 }
 
-// Behind implements statusstore.Reader: the xmax of the snapshot that the
-// position covers, and the transactions that ran then.
+// Behind implements statusstore.Reader.
 func (*windows) Behind(position string) ([]any, error) {
 	_, p, err := parsePosition(position)
-	if err != nil || p.From == "" {
-		return []any{"1", "{}"}, err
+	if err != nil {
+		return nil, err
 	}
-	parts := strings.SplitN(p.From, ":", 3)
-	if len(parts) != 3 {
-		return nil, fmt.Errorf("%q in outbox_event_leases is no snapshot", p.From)
-	}
-	return []any{parts[1], "{" + parts[2] + "}"}, nil
+	return pglog.Behind(p)
 }
 
 // Position implements statusstore.Reader.
@@ -102,7 +107,7 @@ func (w *windows) Position(m outbox.Mark) string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("%d|%s|%s|%d|%d", w.system.Load(), p.From, p.To, p.End, p.ID)
+	return fmt.Sprintf("%d|%s|%s|%d|%d|%d", w.system.Load(), p.From, p.To, p.End, p.ID, p.Floor)
 }
 
 func (w *windows) identify(ctx context.Context) (int64, error) {
@@ -128,6 +133,10 @@ func (s *StatusStore) Rebase(ctx context.Context, since time.Time) error {
 	if err != nil {
 		return err
 	}
+	pruned, err := statusText("rebase_pruned")
+	if err != nil {
+		return err
+	}
 	lease, err := statusText("rebase_lease")
 	if err != nil {
 		return err
@@ -139,6 +148,9 @@ func (s *StatusStore) Rebase(ctx context.Context, since time.Time) error {
 	for shard := range shards {
 		err := sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
 			if _, err := tx.ExecContext(ctx, rows, shard, since); err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, pruned, shard); err != nil {
 				return err
 			}
 			_, err := tx.ExecContext(ctx, lease, shard, s.reader.Position(start))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
@@ -268,7 +270,7 @@ func TestStatusRebase(t *testing.T) {
 	// As after the dump was restored on another system, whose transaction ids lie
 	// behind those of the rows.
 	for _, q := range []string{
-		`UPDATE outbox_event_leases SET position = regexp_replace(position, '^[0-9]+', '1')`,
+		`UPDATE outbox_event_progress SET position = regexp_replace(position, '^[0-9]+', '1')`,
 		`UPDATE outbox_events SET xid = (pg_current_xact_id()::text::bigint + 1000000)::text::xid8`,
 	} {
 		if _, err := db.ExecContext(ctx, q); err != nil {
@@ -296,6 +298,66 @@ func TestStatusRebase(t *testing.T) {
 	}
 	if got := pub.Published(); len(got) != 12 {
 		t.Errorf("after a rebase to before everything %d events were published in all, want 12", len(got))
+	}
+}
+
+// Rows that were copied in, from a server whose transactions are ahead of this one, are
+// not published again and again, but refused until a rebase.
+func TestStatusRowsAhead(t *testing.T) {
+	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	ctx := within(t, 20*time.Second)
+	appendTo(t, db, store, newEvent(t, "a", 1), newEvent(t, "b", 1))
+	if _, err := db.ExecContext(ctx, `UPDATE outbox_events SET xid = '90000000000000' WHERE event_key = 'a'`); err != nil {
+		t.Fatal(err)
+	}
+	pub := &outboxtest.Publisher{}
+	relay, err := outbox.NewRelay(store, pub, outbox.RelayConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := relay.Run(ctx); !errors.Is(err, outbox.ErrForeignDatabase) || !strings.Contains(err.Error(), "90000000000000") {
+		t.Fatalf("Run on rows ahead of the server returned %v, want ErrForeignDatabase that names the transaction", err)
+	}
+	if got := pub.Published(); len(got) != 0 {
+		t.Errorf("%d events were published", len(got))
+	}
+	if err := store.Rebase(ctx, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	appendTo(t, db, store, newEvent(t, "a", 2))
+	if err := relay.Drain(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := pub.Published(); len(got) != 3 || outboxtest.Inversions(got)+outboxtest.Duplicates(got) != 0 {
+		t.Errorf("after the rebase %d events were published, want each of 3 once and in order", len(got))
+	}
+}
+
+// What was read on another run of the server ends the lease.
+func TestStatusReadOnAnotherServer(t *testing.T) {
+	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	ctx := within(t, 20*time.Second)
+	appendTo(t, db, store, newEvent(t, "a", 1), newEvent(t, "a", 2))
+	lease, err := store.Lease(ctx, 0, "reader", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, limit := range []int{1, 10} { // within the window, and behind it
+		b, err := store.Read(ctx, lease, outbox.Query{Limit: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, ok := b.Next.(*sqllog.Position)
+		if !ok || at.Server == "" {
+			t.Fatalf("the mark %+v names no server", b.Next)
+		}
+		at.Server += "0"
+		if _, err := store.Read(ctx, lease, outbox.Query{After: at, Limit: 10}); !errors.Is(err, outbox.ErrLeaseLost) {
+			t.Errorf("after %d events: %v, want ErrLeaseLost", limit, err)
+		}
+	}
+	if err := store.Release(ctx, lease); err != nil {
+		t.Error(err)
 	}
 }
 

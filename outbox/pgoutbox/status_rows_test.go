@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"text/template"
 	"time"
 
 	"github.com/millrace-go/millrace/event"
@@ -167,53 +169,111 @@ func TestStatusPlans(t *testing.T) {
 	fill := `INSERT INTO outbox_events (shard, topic, id, event_key, headers, payload, event_type, aggregate_type, aggregate_id, state)
 		SELECT 0, 'events', gen_random_uuid(), 'key', '', repeat('x', 300)::bytea, '', '', '', `
 	ids := "ARRAY[" + strings.TrimSuffix(strings.Repeat("25000,25001,", 500), ",") + "]::bigint[]"
+	uuids := "array_fill(gen_random_uuid(), ARRAY[1000])"
 	plans := map[string]string{
-		"read_window":  "0, '1:1:', pg_current_snapshot(), 30000, 90000, 1000",
-		"settle":       "0, 1, 1000000, '', " + ids,
-		"settle_range": "0, 1, 1000000, '', " + ids + ", 25000, 25001",
-		"prune":        "0, " + ids,
+		"settle":       "0, 1, 1000000, '', " + ids + ", " + uuids,
+		"settle_range": "0, 1, 1000000, '', 25000, 25001, " + ids + ", " + uuids,
+		"prune_chunk":  "0, now(), 500, 20000",
+		"prune_late":   "0, now(), 500, 20000, '{700,701}'",
+		"ahead":        "0",
 	}
-	scan := regexp.MustCompile(`Seq Scan on outbox_events\b|Sort Key: (outbox_events\.)?seq`)
-	check := func(state, mode string) {
+	// What a relay reads with near the end of a window, and after it, as if the first
+	// transaction had been running then.
+	reads := map[string]string{
+		"open_window": "0, 'NOW', HIGHEST, 10, 100000, ''",
+		"read_window": "0, 'FIRST', 'SNAPSHOT', 0, 29990, 30000, 10, ''",
+		"backlog":     "0, 10, 'NOW', '{FIRST,NOW}', 'FIRST', '{FIRST}', 'SNAPSHOT', 0, 29990, 30000",
+	}
+	scan := regexp.MustCompile(`Seq Scan on outbox_events |Sort Key: (outbox_events\.)?seq`)
+	touched := regexp.MustCompile(`Buffers: shared(?: hit=(\d+))?(?: read=(\d+))?`)
+	text := func(name string, full bool) string {
+		t.Helper()
+		raw, err := os.ReadFile("sql/status/" + name + ".sql")
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed, err := template.New(name).Funcs(template.FuncMap{
+			"server": func() string { return pglog.Server }, "running": func() string { return pglog.Running }, "full": func() bool { return full },
+		}).Parse(string(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		if err := parsed.Execute(&out, nil); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	explain := func(explain, text, args string) (plan string) {
+		t.Helper()
+		exec(`PREPARE p AS ` + text)
+		defer exec(`DEALLOCATE p`)
+		rows, err := conn.QueryContext(t.Context(), explain+` EXECUTE p (`+args+`)`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var line string
+			if err := rows.Scan(&line); err != nil {
+				t.Fatal(err)
+			}
+			plan += line + "\n"
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return plan
+	}
+	var first, now, snapshot string
+	var highest int
+	check := func(state, mode string, pages int) {
 		t.Helper()
 		exec(`SET plan_cache_mode = ` + mode)
 		for name, args := range plans {
-			text, err := os.ReadFile("sql/status/" + name + ".sql")
-			if err != nil {
-				t.Fatal(err)
+			if plan := explain(`EXPLAIN`, text(name, true), args); scan.MatchString(plan) {
+				t.Errorf("%s, %s: %s scans or sorts the table:\n%s", state, mode, name, plan)
 			}
-			exec(`PREPARE p AS ` + strings.ReplaceAll(string(text), "{{server}}", pglog.Server))
-			var plan strings.Builder
-			rows, err := conn.QueryContext(t.Context(), `EXPLAIN EXECUTE p (`+args+`)`)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for rows.Next() {
-				var line string
-				if err := rows.Scan(&line); err != nil {
-					t.Fatal(err)
+		}
+		for name, args := range reads {
+			for _, full := range []bool{false, true} {
+				args := strings.NewReplacer("FIRST", first, "NOW", now, "SNAPSHOT", snapshot, "HIGHEST", strconv.Itoa(highest)).Replace(args)
+				if full && name != "backlog" {
+					args += ", '{" + first + "," + now + "}'"
 				}
-				plan.WriteString(line + "\n")
-			}
-			if err := rows.Err(); err != nil {
-				t.Fatal(err)
-			}
-			exec(`DEALLOCATE p`)
-			if scan.MatchString(plan.String()) {
-				t.Errorf("%s, %s: %s scans or sorts the table:\n%s", state, mode, name, &plan)
+				plan := explain(`EXPLAIN (ANALYZE, BUFFERS)`, text(name, full), args)
+				n := 0
+				for _, s := range touched.FindStringSubmatch(plan)[1:] {
+					more, _ := strconv.Atoi(s)
+					n += more
+				}
+				if strings.Contains(plan, "Seq Scan on outbox_events ") || n > pages {
+					t.Errorf("%s, %s: %s reads %d pages, want %d at most:\n%s", state, mode, name, n, pages, plan)
+				}
 			}
 		}
 	}
+	look := func() {
+		t.Helper()
+		if err := conn.QueryRowContext(t.Context(), `SELECT min(xid), pg_snapshot_xmax(pg_current_snapshot()), pg_current_snapshot(), max(seq) FROM outbox_events`).
+			Scan(&first, &now, &snapshot, &highest); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(fill + `'PENDING' FROM generate_series(1, 5)`)
 	exec(fill + `'PUBLISHED' FROM generate_series(1, 30000)`)
 	exec(fill + `'PENDING' FROM generate_series(1, 100)`)
+	look()
+	check("no statistics", "force_custom_plan", 100)
 	exec(`ANALYZE outbox_events`)
-	check("much history", "force_custom_plan")
-	check("much history", "force_generic_plan")
+	check("much history", "force_custom_plan", 100)
+	check("much history", "force_generic_plan", 100)
 	exec(fill + `'PENDING' FROM generate_series(1, 30000)`)
-	check("stale statistics", "force_custom_plan")
+	look()
+	check("stale statistics", "force_custom_plan", 100)
 	exec(`ANALYZE outbox_events`)
-	check("much backlog", "force_custom_plan")
-	check("much backlog", "force_generic_plan")
+	check("much backlog", "force_custom_plan", 100)
+	check("much backlog", "force_generic_plan", 100)
 }
 
 func TestStatusPrintedMigrations(t *testing.T) {

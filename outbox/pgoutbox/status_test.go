@@ -6,8 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/statusstore/statustest"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
@@ -40,8 +43,9 @@ func TestStatusConformance(t *testing.T) {
 // The lease of a server that crashed since is lost, for whatever is done under it.
 func TestStatusLeaseEndsWithTheServer(t *testing.T) {
 	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	event := func(seq int64) *outbox.Item { return &outbox.Item{ID: seq, MessageID: uuid.NewString()} }
 	for name, items := range map[string][]*outbox.Item{
-		"renewed": nil, "settled in a row": {{ID: 1}, {ID: 2}}, "settled": {{ID: 1}, {ID: 9}},
+		"renewed": nil, "settled in a row": {event(1), event(2)}, "settled": {event(1), event(9)},
 	} {
 		lease, err := store.Lease(t.Context(), 0, "me", time.Hour)
 		if err != nil {
@@ -51,11 +55,16 @@ func TestStatusLeaseEndsWithTheServer(t *testing.T) {
 		if err := store.Settle(t.Context(), lease, set); err != nil {
 			t.Errorf("%s by its server: %v", name, err)
 		}
-		if _, err := db.ExecContext(t.Context(), `UPDATE outbox_event_leases SET lease_server = lease_server || '0'`); err != nil {
+		if _, err := db.ExecContext(t.Context(), `UPDATE outbox_event_progress SET lease_server = lease_server || '0'`); err != nil {
 			t.Fatal(err)
 		}
 		if err := store.Settle(t.Context(), lease, set); !errors.Is(err, outbox.ErrLeaseLost) {
 			t.Errorf("a lease of another run of the server is %s: %v", name, err)
 		}
 	}
+}
+
+func TestStatusMarksByID(t *testing.T) {
+	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	statustest.MarksByID(t, store, db)
 }

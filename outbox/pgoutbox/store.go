@@ -32,10 +32,11 @@ type Config struct {
 }
 
 // Store is an outbox in PostgreSQL. It implements outbox.Store and the optional
-// outbox.Signal, Notifier, Listener, Pruner, Parking, Inspector and Rebaser,
-// and adds Migrate, PrintMigrations and Migrations.
+// outbox.Signal, Notifier, Listener, Pruner, Parking, Failing, Inspector,
+// Snapshotter, Rebaser and Adopter, and adds Migrate, PrintMigrations and Migrations.
 type Store struct {
 	*cursorstore.Store
+	*snapshots
 	log *pglog.Log
 }
 
@@ -43,6 +44,9 @@ var (
 	_ outbox.Store    = (*Store)(nil)
 	_ outbox.Notifier = (*Store)(nil)
 	_ outbox.Listener = (*Store)(nil)
+
+	_ outbox.Adopter     = (*Store)(nil)
+	_ outbox.Snapshotter = (*Store)(nil)
 )
 
 // New makes a store over db, a pool of pgx's database/sql driver. It does no
@@ -63,7 +67,7 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{Store: store, log: log}, nil
+	return &Store{Store: store, snapshots: &snapshots{db: db}, log: log}, nil
 }
 
 // Notify implements outbox.Notifier: one NOTIFY in a transaction of its own.
@@ -86,6 +90,9 @@ func (s *Store) RetryAll(ctx context.Context) (int, error) {
 	n, err := s.Store.RetryAll(ctx)
 	return n, tell(ctx, s.log, n, err)
 }
+
+// Adopt implements outbox.Adopter.
+func (s *Store) Adopt(ctx context.Context) error { return adopt(ctx, s.log) }
 
 // Tx lets Append write in a native pgx transaction. Its commit is not seen:
 // call Outbox.Wake after it.

@@ -11,6 +11,8 @@
 //	rollbacks and a long reader                               TestStress
 //	commits of other processes are heard within 50 ms, with
 //	Config.Reader                                             TestOtherProcessesAreHeard
+//	a pool and a Reader of one connection are enough; then
+//	only the relay's Interval finds what others commit        TestPoolOfOneConnection, TestListenNeedsASecondConnection
 //	writers of several pools of Open wait for each other      TestOpenIsForWriters
 //	a pool that would fail busy, and tables that are missing,
 //	are errors that say what to do                            TestImpatientPoolIsRefused, TestMissingTablesAreNamed

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/statusstore/statustest"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 	"github.com/millrace-go/millrace/sqltx"
@@ -61,4 +62,14 @@ func TestStatusStress(t *testing.T) {
 		Store: h.Store, DB: db, Unrelated: read, UnrelatedReads: true,
 		Duration: 2 * time.Second, UnrelatedFor: 1500 * time.Millisecond, MaxDelay: time.Millisecond,
 	})
+}
+
+func TestStatusMarksByID(t *testing.T) {
+	h, db, _ := openStatus(t, 1, false)
+	statustest.MarksByID(t, h.Store, db)
+}
+
+func TestStatusPruneGoesOn(t *testing.T) {
+	h, db, _ := openStatus(t, 1, false)
+	statustest.PruneGoesOn(t, h.Store.(*sqliteoutbox.StatusStore), db)
 }

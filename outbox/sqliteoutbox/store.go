@@ -33,7 +33,7 @@ type Config struct {
 }
 
 // Store is an outbox in a SQLite file. It implements outbox.Store and the
-// optional outbox.Signal, Listener, Pruner, Parking, Inspector and Rebaser, and
+// optional outbox.Signal, Listener, Pruner, Parking, Failing, Inspector and Rebaser, and
 // adds Migrate, PrintMigrations and Migrations.
 type Store struct {
 	*cursorstore.Store
@@ -72,6 +72,9 @@ func (s *Store) Listen(ctx context.Context, wake func()) error { return listen(c
 func listen(ctx context.Context, reader *sql.DB, wake func()) error {
 	if reader == nil {
 		return fmt.Errorf("sqliteoutbox: listen needs a Reader in the configuration: %w", outbox.ErrUnsupported)
+	}
+	if reader.Stats().MaxOpenConnections == 1 {
+		return fmt.Errorf("sqliteoutbox: Reader: %w", outbox.ErrOneConnection)
 	}
 	return sqlitelog.Watch(ctx, reader, wake)
 }

@@ -11,9 +11,11 @@ import (
 type cell struct {
 	row, column, pkg string
 	tests            *regexp.Regexp
+	needs            []string // servers, as scripts/services.sh calls them; the column's is the first
 }
 
-// parse reads lines "suite | server | package | tests".
+// parse reads lines "suite | server | package | tests". What a suite needs beside
+// the server follows it behind a plus: "Kafka + postgres redis".
 func parse(text string) ([]cell, error) {
 	var cells []cell
 	for line := range strings.Lines(text) {
@@ -29,7 +31,15 @@ func parse(text string) ([]cell, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cells.txt: %q: %w", line, err)
 		}
-		cells = append(cells, cell{strings.TrimSpace(parts[0]), strings.TrimSpace(parts[1]), strings.TrimSpace(parts[2]), tests})
+		column, beside, _ := strings.Cut(parts[1], "+")
+		column = strings.TrimSpace(column)
+		server, ok := serverOf[column]
+		if !ok {
+			return nil, fmt.Errorf("cells.txt: %q: %s is no column", line, column)
+		}
+		cells = append(cells, cell{
+			strings.TrimSpace(parts[0]), column, strings.TrimSpace(parts[2]), tests, append([]string{server}, strings.Fields(beside)...),
+		})
 	}
 	return cells, nil
 }

@@ -5,6 +5,10 @@
 //
 // It is given the flags of go test, such as -race. The tests that kill servers
 // run last and alone.
+//
+// SERVERS, names of scripts/services.sh and memory and sqlite, chooses columns: only
+// their cells run, and of those only the tests that belong to them. With the flag
+// -start it prints the servers that these cells need, and ends.
 package main
 
 import (
@@ -13,6 +17,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 )
 
 // list is the cells of the matrix.
@@ -28,7 +34,7 @@ var beside = []string{
 	"./internal/sqllog/logbus", "./internal/sqllog/sqllogtest", "./internal/txbus",
 	"./examples/boxoffice/internal/ops", "./examples/boxoffice/internal/store",
 	"./examples/boxoffice/internal/chat", "./examples/boxoffice/internal/live",
-	"./examples/boxoffice/internal/limitproof", "./examples/boxoffice/internal/meter", "./examples/boxoffice/internal/scenarios",
+	"./examples/boxoffice/internal/limitproof", "./examples/boxoffice/internal/meter",
 	"./deploy/...", "./examples/migrating",
 	"./bench/batchbench", "./bench/busbench", "./bench/kafkabench", "./bench/limitbench",
 	"./bench/environment", "./bench/onsale", "./bench/outboxbench", "./bench/place", "./bench/queuebench", "./bench/redisserver",
@@ -52,16 +58,34 @@ func main() {
 }
 
 func run(flags []string, out io.Writer) error {
-	cells, err := parse(list)
+	all, err := parse(list)
 	if err != nil {
 		return err
 	}
+	cells, left, err := choose(all, os.Getenv("SERVERS"), os.Getenv("VERSIONS"))
+	if err != nil {
+		return err
+	}
+	if slices.Equal(flags, []string{"-start"}) {
+		_, err := fmt.Fprintln(out, strings.Join(starts(cells), " "))
+		return err
+	}
 	r := newResults()
+	if len(cells) < len(all) {
+		// One package after the other: those that kill servers are the last ones.
+		some := packagesOf(cells, alone)
+		for _, pkg := range append(some, packagesOf(cells, some)...) {
+			if err := r.test(out, "", append([]string{"-run", pattern(cells, pkg)}, flags...), []string{pkg}, nil); err != nil {
+				return err
+			}
+		}
+		return report(cells, left, r, out)
+	}
 	packages := append(packagesOf(cells, alone), beside...)
 	if err := r.test(out, "", flags, packages, nil); err != nil {
 		return err
 	}
-	for _, db := range []string{"postgres", "mysql"} {
+	for _, db := range []string{"postgres", "mariadb", "mysql"} {
 		if err := r.test(out, " on "+db, flags, business, []string{"BOXOFFICE_TEST_DB=" + db}); err != nil {
 			return err
 		}
@@ -69,7 +93,7 @@ func run(flags []string, out io.Writer) error {
 	if err := r.test(out, "", append([]string{"-p=1"}, flags...), alone, nil); err != nil {
 		return err
 	}
-	return report(cells, r, out)
+	return report(cells, nil, r, out)
 }
 
 // test runs the packages. What fails is in the results; the error says that

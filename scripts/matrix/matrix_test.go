@@ -40,7 +40,7 @@ func TestReportRefuses(t *testing.T) {
 			if err := r.collect("", strings.NewReader(tc.events), io.Discard); err != nil {
 				t.Fatal(err)
 			}
-			if err := report(cells, r, io.Discard); (err == nil) != tc.ok {
+			if err := report(cells, nil, r, io.Discard); (err == nil) != tc.ok {
 				t.Errorf("report: %v", err)
 			}
 		})
@@ -118,5 +118,72 @@ func TestNoPackageIsForgotten(t *testing.T) {
 	}
 	if found < 10 {
 		t.Errorf("found only %d packages that need servers", found)
+	}
+}
+
+// SERVERS gives the columns that it names, and says what it leaves out of them.
+func TestChoose(t *testing.T) {
+	cells, err := parse("a | memory | ./a | ^A\na | Kafka | ./b | ^A/kafka\nb | Kafka + postgres redis | ./b | ^B|^C\nb | PostgreSQL | ./c | ^B\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	show := func(cells []cell) string {
+		var names []string
+		for _, c := range cells {
+			names = append(names, c.row+" on "+c.column)
+		}
+		return strings.Join(names, ", ")
+	}
+	for servers, want := range map[string]struct{ chosen, left, starts string }{
+		"":                      {"a on memory, a on Kafka, b on Kafka, b on PostgreSQL", "", "kafka postgres redis"},
+		"kafka":                 {"a on Kafka", "b on Kafka", "kafka"},
+		"memory":                {"a on memory", "", ""},
+		" kafka postgres redis": {"a on Kafka, b on Kafka, b on PostgreSQL", "", "kafka postgres redis"},
+	} {
+		chosen, left, err := choose(cells, servers, "default")
+		if err != nil || show(chosen) != want.chosen || show(left) != want.left || strings.Join(starts(chosen), " ") != want.starts {
+			t.Errorf("SERVERS=%q: %s; left out %s; starts %v; %v", servers, show(chosen), show(left), starts(chosen), err)
+		}
+	}
+	if got := pattern(cells, "./b"); got != "^A/kafka|^B|^C" {
+		t.Errorf("go test -run %s", got)
+	}
+	for _, bad := range []struct{ servers, versions, want string }{
+		{"kafka gopher", "", `"gopher"; there are: memory kafka postgres redis`}, {"redis", "", "alone"}, {"", "all", "VERSIONS"}, {"", "9", "VERSIONS"},
+	} {
+		if _, _, err := choose(cells, bad.servers, bad.versions); err == nil || !strings.Contains(err.Error(), bad.want) {
+			t.Errorf("SERVERS=%q VERSIONS=%q: %v, want %q", bad.servers, bad.versions, err, bad.want)
+		}
+	}
+	// What is left out is said, and is no empty cell.
+	chosen, left, err := choose(cells, "kafka", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newResults()
+	r.outcomes[key{"./b", "", "A/kafka"}] = passed
+	var out strings.Builder
+	if err := report(chosen, left, r, &out); err != nil || !strings.Contains(out.String(), "left out: b on Kafka needs kafka postgres redis\n") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	if _, err := parse("a | Gopher | ./a | ^A"); err == nil {
+		t.Error("a column that is none was accepted")
+	}
+}
+
+// Every server that a cell needs is one that scripts/with-services.sh knows.
+func TestServersExist(t *testing.T) {
+	cells, err := parse(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := os.ReadFile("../with-services.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range starts(cells) {
+		if !strings.Contains(string(script), "["+name+"]=MILLRACE_") {
+			t.Errorf("scripts/with-services.sh has no variable for %s", name)
+		}
 	}
 }

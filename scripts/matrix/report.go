@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// report prints what failed, what was ruled out, and the table.
-func report(cells []cell, r *results, out io.Writer) error {
+// report prints what failed, what was ruled out, the table, and the cells that
+// were left out of it because SERVERS names not all that they need.
+func report(cells, left []cell, r *results, out io.Writer) error {
 	for _, text := range r.broken {
 		fmt.Fprintf(out, "\n%s", text)
 	}
@@ -24,6 +25,10 @@ func report(cells []cell, r *results, out io.Writer) error {
 	}
 
 	empty := table(cells, r, out)
+	for _, c := range left {
+		// Its own column is named, so what is missing stands behind it.
+		fmt.Fprintf(out, "left out: %s on %s needs %s\n", c.row, c.column, strings.Join(c.needs, " "))
+	}
 	var t tally
 	packages := map[string]*tally{}
 	for k, o := range r.outcomes {

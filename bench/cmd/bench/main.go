@@ -49,7 +49,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) > 0 {
 		switch args[0] { // a part of a measurement, in a process of its own
 		case "appender":
-			return outboxbench.Appender(ctx, outboxbench.Config{URL: s[postgres], MariaDB: s[mariadb]}, args[1:], out)
+			return outboxbench.Appender(ctx, outboxbench.Config{URL: s[postgres], MariaDB: s[mariadb], MySQL: s[mysql]}, args[1:], out)
 		case ssebench.Part:
 			return ssebench.Take(ctx, args[1:], os.Stdin, out)
 		case limitbench.Part:

@@ -78,7 +78,7 @@ func (o *options) runOne(ctx context.Context, s section, where report.Environmen
 func (o *options) addresses(s section) environment.Addresses {
 	var a environment.Addresses
 	for name, field := range map[string]*string{
-		postgres: &a.Postgres, mariadb: &a.MariaDB, redis: &a.Redis, cluster: &a.RedisCluster, rabbitmq: &a.RabbitMQ, kafka: &a.Kafka,
+		postgres: &a.Postgres, mariadb: &a.MariaDB, mysql: &a.MySQL, redis: &a.Redis, cluster: &a.RedisCluster, rabbitmq: &a.RabbitMQ, kafka: &a.Kafka,
 	} {
 		for _, needed := range s.needs {
 			if needed == name {

@@ -22,6 +22,7 @@ import (
 const (
 	postgres = "MILLRACE_POSTGRES_URL"
 	mariadb  = "MILLRACE_MARIADB_URL"
+	mysql    = "MILLRACE_MYSQL_URL"
 	redis    = "MILLRACE_REDIS_URL"
 	cluster  = "MILLRACE_REDIS_CLUSTER"
 	rabbitmq = "MILLRACE_RABBITMQ_URL"
@@ -30,7 +31,7 @@ const (
 
 func servers() map[string]string {
 	found := map[string]string{}
-	for _, name := range []string{postgres, mariadb, redis, cluster, rabbitmq, kafka} {
+	for _, name := range []string{postgres, mariadb, mysql, redis, cluster, rabbitmq, kafka} {
 		if v := os.Getenv(name); v != "" {
 			found[name] = v
 		}
@@ -54,7 +55,7 @@ func sections() []section { return append(peers(), growths()...) }
 func peers() []section {
 	ofOutbox := func(servers map[string]string, s sizes) outboxbench.Config {
 		return outboxbench.Config{
-			URL: servers[postgres], MariaDB: servers[mariadb],
+			URL: servers[postgres], MariaDB: servers[mariadb], MySQL: servers[mysql],
 			Rows: s.of(s.rows, 2000), Size: s.size, Rounds: s.of(s.rounds, 1), Rate: s.of(s.rate, 100), Seconds: s.of(s.seconds, 1), Bookings: s.of(2000, 40),
 		}
 	}
@@ -79,6 +80,13 @@ func peers() []section {
 			"A backlog is drained, and events are committed by another process at a steady rate: our relay, and watermill-sql with Watermill's forwarder.",
 			5, []string{mariadb}, func(ctx context.Context, servers map[string]string, s sizes, out *report.Recorder) error {
 				return outboxbench.RunMariaDB(ctx, ofOutbox(servers, s), out)
+			},
+		},
+		{
+			"mysql", "cursor outbox on MySQL",
+			"A backlog is drained, and events are committed by another process at a steady rate: our relay, and watermill-sql with Watermill's forwarder.",
+			5, []string{mysql}, func(ctx context.Context, servers map[string]string, s sizes, out *report.Recorder) error {
+				return outboxbench.RunMySQL(ctx, ofOutbox(servers, s), out)
 			},
 		},
 		{

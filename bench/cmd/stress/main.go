@@ -1,12 +1,16 @@
-// Command stress runs the out-of-order stress on PostgreSQL, MariaDB and SQLite,
-// with a naive reader beside the relay as a control, and prints what was lost,
-// duplicated and inverted, and the latency from commit to publish. It exits
-// with 1 when a promise is broken or the control proves nothing.
+// Command stress runs the out-of-order stress on PostgreSQL, MariaDB, MySQL and
+// SQLite, with a naive reader beside the relay as a control, and prints what was
+// lost, duplicated and inverted, and the latency from commit to publish. Then it
+// runs it again on a primary with an asynchronous replica and relays in processes
+// of their own, of which one is stopped for longer than its lease and one is
+// killed, and fails over to the replica in the middle. It exits with 1 when a
+// promise is broken or the control proves nothing.
 //
 //	go run ./bench/cmd/stress [-duration 20s] [-writers 16]
 //
-// It needs PostgreSQL at MILLRACE_POSTGRES_URL and MariaDB or MySQL at
-// MILLRACE_MARIADB_URL, whose user may make databases; `make stress` starts them.
+// It needs servers at MILLRACE_POSTGRES_URL, MILLRACE_MARIADB_URL and
+// MILLRACE_MYSQL_URL, whose user may make databases, and the command of package
+// pair in MILLRACE_PAIR; `make stress` sets them.
 package main
 
 import (
@@ -36,7 +40,14 @@ func main() {
 	flag.DurationVar(&cfg.Duration, "duration", 20*time.Second, "how long the writers write, on each database")
 	flag.IntVar(&cfg.Writers, "writers", 16, "concurrent writers")
 	flag.Parse()
-	if err := run(ctx, cfg); err != nil {
+	if name := os.Getenv(relayEnv); name != "" {
+		if err := relayProcess(ctx, name); err != nil {
+			fmt.Fprintln(os.Stderr, "stress: relay:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if err := errors.Join(run(ctx, cfg), runFaults(ctx, cfg)); err != nil {
 		fmt.Fprintln(os.Stderr, "stress:", err)
 		os.Exit(1)
 	}
@@ -44,7 +55,7 @@ func main() {
 
 func run(ctx context.Context, cfg outboxtest.StressConfig) error {
 	urls := map[string]string{}
-	for _, name := range []string{"MILLRACE_POSTGRES_URL", "MILLRACE_MARIADB_URL"} {
+	for _, name := range []string{"MILLRACE_POSTGRES_URL", "MILLRACE_MARIADB_URL", "MILLRACE_MYSQL_URL"} {
 		if urls[name] = os.Getenv(name); urls[name] == "" {
 			return errors.New(name + " is not set; `make stress` starts the server and sets it")
 		}
@@ -52,7 +63,8 @@ func run(ctx context.Context, cfg outboxtest.StressConfig) error {
 	cfg.Naive = true
 	fmt.Printf("%d writers for %s on each database, a tenth rolled back, beside an unrelated 5 s transaction\n\n", cfg.Writers, cfg.Duration)
 	fmt.Printf("%-12s %9s %6s %11s %9s %9s %10s\n", "database", "committed", "lost", "duplicated", "inverted", "p50/p99", "naive lost")
-	return errors.Join(postgres(ctx, urls["MILLRACE_POSTGRES_URL"], cfg), mariadb(ctx, urls["MILLRACE_MARIADB_URL"], cfg), sqlite(ctx, cfg))
+	return errors.Join(postgres(ctx, urls["MILLRACE_POSTGRES_URL"], cfg), mysql(ctx, "MariaDB", urls["MILLRACE_MARIADB_URL"], cfg),
+		mysql(ctx, "MySQL", urls["MILLRACE_MYSQL_URL"], cfg), sqlite(ctx, cfg))
 }
 
 const schema = "millrace_stress"
@@ -89,10 +101,10 @@ func postgres(ctx context.Context, base string, cfg outboxtest.StressConfig) err
 	return stress(ctx, "PostgreSQL", cfg, limits{p99: time.Second, naiveLoses: true})
 }
 
-func mariadb(ctx context.Context, base string, cfg outboxtest.StressConfig) error {
+func mysql(ctx context.Context, name, base string, cfg outboxtest.StressConfig) error {
 	u, err := url.Parse(base)
 	if err != nil {
-		return errors.New("MILLRACE_MARIADB_URL does not parse")
+		return errors.New("the URL of " + name + " does not parse")
 	}
 	admin, err := mysqldb.Open(base)
 	if err != nil {
@@ -121,7 +133,7 @@ func mariadb(ctx context.Context, base string, cfg outboxtest.StressConfig) erro
 		return err
 	}
 	cfg.Store, cfg.DB, cfg.Unrelated = store, db, db
-	return stress(ctx, "MariaDB", cfg, limits{p99: time.Second, naiveLoses: true})
+	return stress(ctx, name, cfg, limits{p99: time.Second, naiveLoses: true})
 }
 
 func sqlite(ctx context.Context, cfg outboxtest.StressConfig) error {

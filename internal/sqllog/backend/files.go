@@ -55,13 +55,20 @@ func (f Files) render(t sqllog.Tables, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := template.New(name).Funcs(f.Funcs).Parse(string(text))
+	out, err := f.Text(t, string(text))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	var out bytes.Buffer
-	if err := parsed.Execute(&out, t); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	return []byte(out), nil
+}
+
+// Text fills the names into a text that is no file of f.
+func (f Files) Text(t sqllog.Tables, text string) (string, error) {
+	parsed, err := template.New("").Funcs(f.Funcs).Parse(text)
+	if err != nil {
+		return "", err
 	}
-	return out.Bytes(), nil
+	var out bytes.Buffer
+	err = parsed.Execute(&out, t)
+	return out.String(), err
 }

@@ -133,7 +133,7 @@ func (c *committer) commit(ctx context.Context) error {
 	if len(moves) > 1 {
 		err := c.b.Begin(ctx, func(ctx context.Context, _ sqltx.Execer) error {
 			for _, m := range moves {
-				if err := c.b.Log.Advance(ctx, m.lane.lease, m.position, c.cfg.LeaseTTL, nothing); err != nil {
+				if err := c.b.Log.Advance(ctx, m.lane.held(), m.position, c.cfg.LeaseTTL, nothing); err != nil {
 					return err
 				}
 			}
@@ -152,7 +152,7 @@ func (c *committer) commit(ctx context.Context) error {
 	// One lost lease rolls all of them back; alone, each has its own outcome.
 	var failed error
 	for _, m := range moves {
-		switch err := c.b.Log.Advance(ctx, m.lane.lease, m.position, c.cfg.LeaseTTL, nil); {
+		switch err := c.b.Log.Advance(ctx, m.lane.held(), m.position, c.cfg.LeaseTTL, nil); {
 		case err == nil:
 			m.lane.moved(m.position, now.Add(c.cfg.LeaseTTL))
 		case errors.Is(err, sqllog.ErrLeaseLost):
@@ -227,7 +227,7 @@ func (c *committer) release(ctx context.Context, l *lane) error {
 
 func (c *committer) giveBack(ctx context.Context, l *lane, also func(context.Context, *sql.Tx) error) error {
 	if p, moved := l.progress(); moved {
-		if err := c.b.Log.Advance(ctx, l.lease, p, c.cfg.LeaseTTL, also); err != nil {
+		if err := c.b.Log.Advance(ctx, l.held(), p, c.cfg.LeaseTTL, also); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package logsub
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -54,6 +55,10 @@ func (l *lane) deliver(ctx context.Context) {
 			entries, position, err := l.sub.hub.b.Log.Read(ctx, l.lease.Lane, at, l.batch())
 			switch {
 			case ctx.Err() != nil:
+			case errors.Is(err, sqllog.ErrLeaseLost):
+				// What is in memory means nothing on this server.
+				l.sub.hub.committer.remove(l)
+				l.lose()
 			case err != nil:
 				failures++
 				l.sub.log.Warn("bus: reading failed; trying again", slog.Int("attempt", failures), slog.Any("error", err))

@@ -28,7 +28,7 @@ const (
 // and skips the rest when the lease is lost.
 type lane struct {
 	sub   *subscription
-	lease sqllog.Lease
+	lease sqllog.Lease // as it was taken; see held
 
 	stop     context.CancelFunc // ends the intake
 	kicked   chan struct{}      // capacity 1: look again at what can be done
@@ -85,7 +85,7 @@ func (l *lane) run(ctx context.Context) error {
 	lost := l.lost
 	l.mu.Unlock()
 	if lost {
-		l.sub.log.Warn("bus: another instance has taken over a partition; what it hands over is delivered again",
+		l.sub.log.Warn("bus: a partition was lost, to another instance or with the database's server; what follows its cursor is delivered again",
 			slog.Int("lane", l.lease.Lane))
 		return nil
 	}
@@ -129,7 +129,7 @@ func (l *lane) end() {
 	l.stop()
 }
 
-// lose drops everything: another instance goes on from the cursor.
+// lose drops everything: reading goes on from the cursor, under another lease.
 func (l *lane) lose() {
 	l.mu.Lock()
 	l.lost = true
@@ -212,6 +212,15 @@ func (l *lane) nack(d *delivery) {
 	copy(l.nacked[i+1:], l.nacked[i:])
 	l.nacked[i] = d
 	l.kick()
+}
+
+// held is the lease with the place where the cursor stands now.
+func (l *lane) held() sqllog.Lease {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lease := l.lease
+	lease.Position = l.committed
+	return lease
 }
 
 // progress returns where the cursor may stand, and whether that is news.

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/internal/sqllog/logsub"
 )
 
@@ -47,6 +48,33 @@ func TestPartitionsAreTakenTogether(t *testing.T) {
 			if row.token > 3 || row.until.Before(time.Now()) {
 				t.Errorf("%+v: token %d, held until %s", c, row.token, row.until)
 			}
+		}
+	})
+}
+
+// A failover of the database voids what was read: the lane is given up, and read
+// again from its cursor.
+func TestPositionsEndWithTheServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		i := start(t, m, one)
+		_, ch := i.subscribe(10)
+		i.publish("k#1", "k#2")
+		next(t, ch).Ack()
+		open := next(t, ch)
+		synctest.Wait()
+		var refused atomic.Int32
+		lost := func(op string) error {
+			if op == "read" && refused.Add(1) == 1 {
+				return fmt.Errorf("read: %w", sqllog.ErrLeaseLost)
+			}
+			return nil
+		}
+		i.link.fail.Store(&lost)
+		i.publish("k#3")
+		expect(t, ch, "k#2", "k#3")
+		if open.Context().Err() == nil {
+			t.Error("the message of the lease before is still being handled")
 		}
 	})
 }

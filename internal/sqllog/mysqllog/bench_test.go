@@ -44,6 +44,7 @@ func drain(ctx context.Context, log *mysqllog.Log, consumer string) (n int, err 
 		if err := log.Advance(ctx, lease, p, time.Minute, nil); err != nil {
 			return n, err
 		}
+		lease.Position = p
 	}
 }
 

@@ -44,8 +44,15 @@ func (l *Log) create(ctx context.Context, c sqllog.Cursor) error {
 	return err
 }
 
+// take moves the token and reads where the cursor stands, in one transaction: a
+// proxy has both of one server.
 func (l *Log) take(ctx context.Context, c sqllog.Cursor, holder string, ttl time.Duration) (sqllog.Lease, error) {
-	res, err := l.db.ExecContext(ctx, l.sql.lease, holder, ttl.Microseconds(), c.Consumer, c.Lane, holder)
+	tx, err := l.db.BeginTx(ctx, nil)
+	if err != nil {
+		return sqllog.Lease{}, err
+	}
+	defer tx.Rollback() //nolint:errcheck // after the commit it does nothing
+	res, err := tx.ExecContext(ctx, l.sql.lease, holder, ttl.Microseconds(), c.Consumer, c.Lane, holder)
 	if err := backend.Held(res, err); err != nil {
 		return sqllog.Lease{}, err
 	}
@@ -53,14 +60,18 @@ func (l *Log) take(ctx context.Context, c sqllog.Cursor, holder string, ttl time
 	if lease.Token, err = res.LastInsertId(); err != nil {
 		return sqllog.Lease{}, err
 	}
-	// Under the token nobody else moves the cursor.
-	err = l.db.QueryRowContext(ctx, l.sql.position, c.Consumer, c.Lane, lease.Token).Scan(&lease.Position.ID)
-	return lease, err
+	p := &lease.Position
+	if err := tx.QueryRowContext(ctx, l.sql.position, c.Consumer, c.Lane, lease.Token).Scan(&p.ID, &p.Server); err != nil {
+		return sqllog.Lease{}, err
+	}
+	l.pruned.Delete(c.Lane) // a crash may have brought rows back
+	return lease, tx.Commit()
 }
 
 // Renew implements [sqllog.Log].
 func (l *Log) Renew(ctx context.Context, lease sqllog.Lease, ttl time.Duration) error {
-	res, err := l.db.ExecContext(ctx, l.sql.renew, ttl.Microseconds(), lease.Consumer, lease.Lane, lease.Token)
+	at := lease.Position
+	res, err := l.db.ExecContext(ctx, l.sql.renew, ttl.Microseconds(), lease.Consumer, lease.Lane, lease.Token, lease.Holder, at.Server, at.ID)
 	if err := backend.Held(res, err); err != nil {
 		return fmt.Errorf("mysqllog: renew: %w", err)
 	}
@@ -69,7 +80,7 @@ func (l *Log) Renew(ctx context.Context, lease sqllog.Lease, ttl time.Duration) 
 
 // Release implements [sqllog.Log].
 func (l *Log) Release(ctx context.Context, lease sqllog.Lease) error {
-	if _, err := backend.Joined(ctx, l.db).ExecContext(ctx, l.sql.release, lease.Consumer, lease.Lane, lease.Token); err != nil {
+	if _, err := backend.Joined(ctx, l.db).ExecContext(ctx, l.sql.release, lease.Consumer, lease.Lane, lease.Token, lease.Holder); err != nil {
 		return fmt.Errorf("mysqllog: release: %w", err)
 	}
 	return nil
@@ -79,8 +90,19 @@ func (l *Log) Release(ctx context.Context, lease sqllog.Lease) error {
 func (l *Log) Advance(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration,
 	also func(ctx context.Context, tx *sql.Tx) error,
 ) error {
+	at := lease.Position
+	if p.Server != "" && p.Server != at.Server {
+		return fmt.Errorf("mysqllog: advance: %w", elsewhere(p.Server, at.Server))
+	}
+	if p.Row == 0 && p.ID != at.ID { // kept by a release that did not know the row
+		err := l.db.QueryRowContext(ctx, l.sql.rowAt, lease.Lane, p.ID).Scan(&p.Row)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("mysqllog: advance: %w", err)
+		}
+	}
 	err := backend.Advance(ctx, l.db, func(ctx context.Context, x sqltx.Execer) (sql.Result, error) {
-		return x.ExecContext(ctx, l.sql.advance, p.ID, ttl.Microseconds(), lease.Consumer, lease.Lane, lease.Token)
+		return x.ExecContext(ctx, l.sql.advance, p.ID, ttl.Microseconds(), lease.Consumer, lease.Lane, lease.Token, lease.Holder,
+			at.Server, p.ID, at.ID, p.Row, p.ID)
 	}, also)
 	if err != nil {
 		return fmt.Errorf("mysqllog: advance: %w", err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"text/template"
 
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/sqllog"
@@ -21,7 +22,9 @@ type Log struct {
 	db     *sql.DB
 	tables sqllog.Tables
 	sql    statements
-	given  sync.Map // lane → the last place known to be given (int64)
+	leap   func() int64
+	given  sync.Map // lane → bound: a row up to which places were given
+	pruned sync.Map // lane → bound: a place up to which nothing is left to prune
 }
 
 var _ sqllog.Log = (*Log)(nil)
@@ -29,26 +32,30 @@ var _ sqllog.Log = (*Log)(nil)
 // statements is every statement with the table names filled in. Append's ends
 // with one row of placeholders, row, to which further ones are added.
 type statements struct {
-	append, row, pending, pendingAgain, number, createLane             string
-	read, backlog, cursor                                              string
+	append, row, pending, pendingAgain, pendingRows                    string
+	number, createLane                                                 string
+	read, rowAt, backlog, cursor                                       string
 	leaseState, createCursor, lease, position, renew, release, advance string
 	passed, old, delete, since, rebase, lanes                          string
 }
 
 // New makes a log over db, a pool of github.com/go-sql-driver/mysql (package
 // mysqldb opens one). It sends nothing.
-func New(db *sql.DB, tables sqllog.Tables) (*Log, error) {
+func New(db *sql.DB, tables sqllog.Tables) (*Log, error) { return on(db, tables, Server) }
+
+// on is New with another expression for the server.
+func on(db *sql.DB, tables sqllog.Tables, server string) (*Log, error) {
 	if db == nil {
 		return nil, errors.New("mysqllog: db is nil")
 	}
 	if err := tables.Validate(); err != nil {
 		return nil, err
 	}
-	l := &Log{db: db, tables: tables}
+	l := &Log{db: db, tables: tables, leap: randomLeap}
 	s := &l.sql
-	err := files().Statements(tables, map[string]*string{
-		"append": &s.append, "pending": &s.pending, "pending_again": &s.pendingAgain, "number": &s.number, "create_lane": &s.createLane,
-		"read": &s.read, "backlog": &s.backlog, "cursor": &s.cursor,
+	err := files(server).Statements(tables, map[string]*string{
+		"append": &s.append, "pending": &s.pending, "pending_again": &s.pendingAgain, "pending_rows": &s.pendingRows, "number": &s.number, "create_lane": &s.createLane,
+		"read": &s.read, "row_at": &s.rowAt, "backlog": &s.backlog, "cursor": &s.cursor,
 		"lease_state": &s.leaseState, "create_cursor": &s.createCursor, "lease": &s.lease, "position": &s.position,
 		"renew": &s.renew, "release": &s.release, "advance": &s.advance,
 		"passed": &s.passed, "old": &s.old, "delete": &s.delete, "since": &s.since, "rebase": &s.rebase,
@@ -63,11 +70,20 @@ func New(db *sql.DB, tables sqllog.Tables) (*Log, error) {
 
 // Migrations returns the schema of the log's tables.
 func (l *Log) Migrations() (migrate.Set, error) {
-	set, err := files().Schema(l.tables)
+	set, err := files(Server).Schema(l.tables)
 	if err != nil {
 		return migrate.Set{}, fmt.Errorf("mysqllog: %w", err)
 	}
 	return set, nil
 }
 
-func files() backend.Files { return backend.Files{FS: embedded, Dialect: migrate.MySQL} }
+func files(server string) backend.Files {
+	return backend.Files{FS: embedded, Dialect: migrate.MySQL, Funcs: template.FuncMap{
+		"server": func() string { return server },
+	}}
+}
+
+// Server is an expression that names the server. Servers of one replication
+// topology have different ids; names and ports differ where ids do not, as in a
+// cluster of MariaDB.
+const Server = `CONCAT_WS('/', @@server_id, @@hostname, @@port)`

@@ -18,15 +18,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var tables = sqllog.Tables{Messages: "log_messages", Cursors: "log_cursors", Package: "test"}
 
-func TestSuite(t *testing.T) {
+func TestSuite(t *testing.T) { servicetest.EachMySQL(t, testSuite) }
+
+func testSuite(t *testing.T, server servicetest.MySQLServer) {
 	sqllogtest.Run(t, func(t testing.TB, tables sqllog.Tables) (sqllog.Log, *sql.DB) {
-		return openWith(t, tables, servicetest.MariaDB(t))
+		return openWith(t, tables, server.DB(t))
 	})
 }
 
 func open(t testing.TB) (*mysqllog.Log, *sql.DB) {
 	t.Helper()
-	return openWith(t, tables, servicetest.MariaDB(t))
+	return openWith(t, tables, servicetest.Chosen(t).DB(t))
 }
 
 func openWith(t testing.TB, tables sqllog.Tables, db *sql.DB) (*mysqllog.Log, *sql.DB) {

@@ -2,85 +2,147 @@ package mysqllog
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
+
+	"github.com/millrace-go/millrace/internal/sqllog"
 )
 
-// passSize bounds how many rows get their places in one statement.
-const passSize = 4096
+const (
+	// passSize bounds how many rows get their places in one statement.
+	passSize = 4096
+	// leap bounds how many places a pass leaves free before its own, at random: so a
+	// place tells its pass. At 100 passes a second 2^63 places last 5,500 years.
+	leap = 1 << 20
+)
+
+// bound is a row that has a place, and so have all rows that come before it: what
+// reads go up to. The zero bound is none.
+type bound struct {
+	server     string
+	place, row int64
+}
 
 // number gives places to what has committed in the lane since it was last asked,
-// up to passSize rows, and returns the last place given. Any reader may do it,
-// several at once: the lane's row lets one of them through.
-func (l *Log) number(ctx context.Context, lane int) (last int64, err error) {
+// up to passSize rows, and returns the last row that has a place after the given
+// position. Any reader may do it, several at once: the lane's row lets one of them
+// through. It fails with sqllog.ErrLeaseLost when the position is not in the log of
+// this server.
+func (l *Log) number(ctx context.Context, lane int, after sqllog.Position) (bound, error) {
+	b, _, err := l.numberAndRead(ctx, lane, after, 0)
+	return b, err
+}
+
+// numberAndRead is number, and returns the rows that have a place after the position
+// when these are what the pass gave places to, and no more than limit: then the second
+// look has read them already.
+func (l *Log) numberAndRead(ctx context.Context, lane int, after sqllog.Position, limit int) (bound, []sqllog.Entry, error) {
 	for {
-		next, ids, err := l.look(ctx, lane)
+		v, err := l.look(ctx, lane, after)
 		switch {
 		case err != nil:
-			return 0, err
-		case len(ids) == 0:
-			last = max(next-1, 0)
-			l.learn(lane, last)
-			return last, nil
-		case next == 0:
+			return bound{}, nil, err
+		case after.Server != "" && after.Server != v.last.server:
+			return bound{}, nil, elsewhere(after.Server, v.last.server)
+		case !v.stands:
+			return bound{}, nil, fmt.Errorf("%w: server %s has lost row %d, which was at place %d of lane %d",
+				sqllog.ErrLeaseLost, v.last.server, after.Row, after.ID, lane)
+		case len(v.ids) == 0:
+			l.learn(lane, v.last)
+			return v.last, nil, nil
+		case v.next == 0:
 			if _, err := l.db.ExecContext(ctx, l.sql.createLane, lane); err != nil {
-				return 0, err
+				return bound{}, nil, err
 			}
 			continue
 		}
-		again, err := l.lookAgain(ctx, lane, ids[len(ids)-1])
-		if err != nil {
-			return 0, err
+		var entries []sqllog.Entry
+		var again []int64
+		if v.last.row == 0 && len(v.ids) <= limit {
+			entries, again, err = l.lookAtRows(ctx, lane, v)
+		} else {
+			again, err = l.lookAgain(ctx, lane, v)
 		}
-		if ids = sure(ids, again); len(ids) == 0 {
+		if err != nil {
+			return bound{}, nil, err
+		}
+		ids := sure(v.ids, again)
+		if len(ids) == 0 {
 			continue
 		}
 		// A row's place is its id, moved up behind the last place given: in one
 		// pass the order of ids, and constant for the whole statement.
-		add := next - ids[0]
-		after := ids[len(ids)-1] + add + 1
-		res, err := l.db.ExecContext(ctx, l.sql.number, list(ids), after, add, lane, next)
+		add := v.next + l.leap() - ids[0]
+		row := ids[len(ids)-1]
+		res, err := l.db.ExecContext(ctx, l.sql.number, list(ids), row+add+1, add, lane, v.next, v.last.server)
 		if err != nil {
-			return 0, err
+			return bound{}, nil, err
 		}
 		n, err := res.RowsAffected()
 		if err != nil {
-			return 0, err
+			return bound{}, nil, err
 		}
 		if n > 0 {
-			l.learn(lane, after-1)
-			return after - 1, nil
+			b := bound{server: v.last.server, place: row + add, row: row}
+			l.learn(lane, b)
+			if len(ids) < len(v.ids) {
+				return b, nil, nil // an earlier pass may lie between
+			}
+			entries = entries[:min(len(ids), len(entries))]
+			for i := range entries {
+				entries[i].Position.ID = entries[i].ID + add
+			}
+			return b, entries, nil
 		}
 		// Another reader was first: what is left to do may have changed.
 	}
 }
 
-// look is the next place (0: the lane has no row yet) and the ids, ascending, of
-// committed rows that have none.
-func (l *Log) look(ctx context.Context, lane int) (next int64, ids []int64, err error) {
-	rows, err := l.db.QueryContext(ctx, l.sql.pending, lane, lane, passSize)
+// elsewhere is sqllog.ErrLeaseLost with the reason.
+func elsewhere(read, now string) error {
+	return fmt.Errorf("%w: the position was read on server %s, and this is %s", sqllog.ErrLeaseLost, read, now)
+}
+
+// view is what one look shows of a lane.
+type view struct {
+	next   int64   // the next place; 0: the lane has no row yet
+	stands bool    // the position is in the log
+	last   bound   // the last row that has a place, if that is after the position; its server always
+	ids    []int64 // committed rows without a place, ascending
+}
+
+func (l *Log) look(ctx context.Context, lane int, after sqllog.Position) (v view, err error) {
+	rows, err := l.db.QueryContext(ctx, l.sql.pending, lane, after.Row, after.Row, after.ID, after.ID, lane,
+		lane, after.ID, lane, passSize)
 	if err != nil {
-		return 0, nil, err
+		return view{}, err
 	}
 	defer rows.Close() //nolint:errcheck // Err is checked below
 	for rows.Next() {
-		var n, id int64
-		if err := rows.Scan(&n, &id); err != nil {
-			return 0, nil, err
+		var kind int
+		var place, id int64
+		var server string
+		if err := rows.Scan(&kind, &place, &id, &server); err != nil {
+			return view{}, err
 		}
-		if id == 0 {
-			next = n
-			continue
+		switch kind {
+		case 0:
+			v.next, v.stands, v.last.server = place, id != 0, server
+		case 1:
+			v.last.place, v.last.row = place, id
+		default:
+			v.ids = append(v.ids, id)
 		}
-		ids = append(ids, id)
 	}
-	slices.Sort(ids) // a union promises no order
-	return next, ids, rows.Err()
+	slices.Sort(v.ids) // a union promises no order
+	return v, rows.Err()
 }
 
 // lookAgain is all ids up to the last, by a view of the data made later.
-func (l *Log) lookAgain(ctx context.Context, lane int, last int64) ([]int64, error) {
-	rows, err := l.db.QueryContext(ctx, l.sql.pendingAgain, lane, last)
+func (l *Log) lookAgain(ctx context.Context, lane int, v view) ([]int64, error) {
+	rows, err := l.db.QueryContext(ctx, l.sql.pendingAgain, lane, v.ids[len(v.ids)-1], v.last.server)
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +156,20 @@ func (l *Log) lookAgain(ctx context.Context, lane int, last int64) ([]int64, err
 		ids = append(ids, id)
 	}
 	return ids, rows.Err()
+}
+
+// lookAtRows is lookAgain with the rows, which have no places yet.
+func (l *Log) lookAtRows(ctx context.Context, lane int, v view) ([]sqllog.Entry, []int64, error) {
+	rows, err := l.db.QueryContext(ctx, l.sql.pendingRows, lane, v.ids[len(v.ids)-1], v.last.server)
+	if err != nil {
+		return nil, nil, err
+	}
+	entries, err := collect(rows, nil, lane, v.last.server)
+	ids := make([]int64, len(entries))
+	for i := range entries {
+		ids[i] = entries[i].ID
+	}
+	return entries, ids, err
 }
 
 // sure is what two looks one after the other agree on: the ids that both saw,
@@ -115,19 +191,23 @@ func sure(first, second []int64) []int64 {
 	return out
 }
 
-// learn remembers that places up to last were given.
-func (l *Log) learn(lane int, last int64) {
-	if last > l.known(lane) {
-		l.given.Store(lane, last)
+// learn remembers up to where places were given. Whether that still holds is asked
+// by the statement that relies on it.
+func (l *Log) learn(lane int, b bound) {
+	if b.row != 0 {
+		l.given.Store(lane, b)
 	}
 }
 
-// known is a place up to which places were given; it may be too low.
-func (l *Log) known(lane int) int64 {
-	last, _ := l.given.Load(lane)
-	n, _ := last.(int64)
-	return n
+// known is a row up to which places were given, on a position's server: there may
+// be later ones.
+func (l *Log) known(lane int, after sqllog.Position) (bound, bool) {
+	v, _ := l.given.Load(lane)
+	b, _ := v.(bound)
+	return b, b.place > after.ID && (after.Server == "" || after.Server == b.server)
 }
+
+func randomLeap() int64 { return 1 + rand.Int64N(leap) }
 
 // list is a JSON array of ids.
 func list(ids []int64) string {

@@ -19,6 +19,10 @@ import (
 )
 
 func TestLateCommitIsReadAfterwards(t *testing.T) {
+	servicetest.EachMySQL(t, testLateCommitIsReadAfterwards)
+}
+
+func testLateCommitIsReadAfterwards(t *testing.T, _ servicetest.MySQLServer) {
 	log, db := open(t)
 	late, never := begin(t, db), begin(t, db)
 	for tx, id := range map[*sql.Tx]string{late: "late", never: "never"} {
@@ -44,7 +48,9 @@ func TestLateCommitIsReadAfterwards(t *testing.T) {
 
 // More rows than one pass takes: what commits between two passes, with an id
 // below those that are left, comes before them.
-func TestKeyOrderAcrossPasses(t *testing.T) {
+func TestKeyOrderAcrossPasses(t *testing.T) { servicetest.EachMySQL(t, testKeyOrderAcrossPasses) }
+
+func testKeyOrderAcrossPasses(t *testing.T, _ servicetest.MySQLServer) {
 	log, db := open(t)
 	early := begin(t, db)
 	if err := log.Append(t.Context(), early, entries(1, "version 1")); err != nil {
@@ -84,9 +90,11 @@ func TestKeyOrderAcrossPasses(t *testing.T) {
 
 // Several groups read one lane at once, each giving places, while many append:
 // all see the same entries at the same places.
-func TestReadersAgree(t *testing.T) {
+func TestReadersAgree(t *testing.T) { servicetest.EachMySQL(t, testReadersAgree) }
+
+func testReadersAgree(t *testing.T, server servicetest.MySQLServer) {
 	const readers, writers, rounds = 4, 6, 40
-	url := servicetest.MariaDBURL(t)
+	url := server.URL(t)
 	log, db := openURL(t, url)
 	var writing sync.WaitGroup
 	for w := range writers {

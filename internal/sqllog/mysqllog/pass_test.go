@@ -18,7 +18,7 @@ var inside = sqllog.Tables{Messages: "log_messages", Cursors: "log_cursors", Pac
 // hasty opens a log whose statements wait for a lock no longer than 20 seconds.
 func hasty(t testing.TB) (*Log, *sql.DB) {
 	t.Helper()
-	db, err := mysqldb.Open(servicetest.MariaDBURL(t) + "?innodb_lock_wait_timeout=20")
+	db, err := mysqldb.Open(servicetest.Chosen(t).URL(t) + "?innodb_lock_wait_timeout=20")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,11 +34,15 @@ func hasty(t testing.TB) (*Log, *sql.DB) {
 	if err := set.Up(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
+	l.leap = dense
 	if _, err := l.Lease(t.Context(), sqllog.Cursor{Consumer: "c", Lane: 1}, "me", time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	return l, db
 }
+
+// dense leaves no places free, where a test compares them.
+func dense() int64 { return 0 }
 
 func appendTo(t testing.TB, l *Log, x interface {
 	ExecContext(context.Context, string, ...any) (sql.Result, error)
@@ -56,17 +60,19 @@ func appendTo(t testing.TB, l *Log, x interface {
 
 // A pass whose list is not up to date any more gives no places, and waits for
 // the pass that is on its way before it knows.
-func TestStalePassGivesNothing(t *testing.T) {
+func TestStalePassGivesNothing(t *testing.T) { servicetest.EachMySQL(t, testStalePassGivesNothing) }
+
+func testStalePassGivesNothing(t *testing.T, _ servicetest.MySQLServer) {
 	l, db := hasty(t)
 	appendTo(t, l, db, 3)
-	next, ids, err := l.look(t.Context(), 1)
-	if err != nil || next != 1 || len(ids) != 3 {
-		t.Fatalf("next place %d, %d rows without one, %v; want 1 and 3", next, len(ids), err)
+	v, err := l.look(t.Context(), 1, sqllog.Position{})
+	if err != nil || v.next != 1 || len(v.ids) != 3 {
+		t.Fatalf("next place %d, %d rows without one, %v; want 1 and 3", v.next, len(v.ids), err)
 	}
-	if last, err := l.number(t.Context(), 1); err != nil || last != 3 {
-		t.Fatalf("numbered up to %d, %v; want 3", last, err)
+	if last, err := l.number(t.Context(), 1, sqllog.Position{}); err != nil || last.place != 3 {
+		t.Fatalf("numbered up to %+v, %v; want 3", last, err)
 	}
-	res, err := db.Exec(l.sql.number, list(ids), 4, 0, 1, next)
+	res, err := db.Exec(l.sql.number, list(v.ids), 4, 0, 1, v.next, v.last.server)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,23 +81,23 @@ func TestStalePassGivesNothing(t *testing.T) {
 	}
 	// One that is on its way keeps the second from the lane.
 	appendTo(t, l, db, 2)
-	next, ids, err = l.look(t.Context(), 1)
-	if err != nil || next != 4 || len(ids) != 2 {
-		t.Fatalf("next place %d, %d rows without one, %v; want 4 and 2", next, len(ids), err)
+	v, err = l.look(t.Context(), 1, sqllog.Position{})
+	if err != nil || v.next != 4 || len(v.ids) != 2 {
+		t.Fatalf("next place %d, %d rows without one, %v; want 4 and 2", v.next, len(v.ids), err)
 	}
 	tx, err := db.Begin()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tx.Rollback() //nolint:errcheck // a test's end
-	if _, err := tx.Exec(l.sql.number, list(ids), 6, 0, 1, next); err != nil {
+	if _, err := tx.Exec(l.sql.number, list(v.ids), 6, 0, 1, v.next, v.last.server); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() {
-		last, err := l.number(t.Context(), 1)
-		if err == nil && last != 5 {
-			err = fmt.Errorf("it knows of places up to %d, want 5", last)
+		last, err := l.number(t.Context(), 1, sqllog.Position{})
+		if err == nil && last.place != 5 {
+			err = fmt.Errorf("it knows of places up to %+v, want 5", last)
 		}
 		ended <- err
 	}()
@@ -122,7 +128,9 @@ func TestStalePassGivesNothing(t *testing.T) {
 // A pass that is not committed yet keeps nobody from appending, at any isolation
 // level, and rows that are not committed keep no pass: not in a table so small
 // that reading all of it would be cheapest, and not in a larger one.
-func TestPassAndAppendDoNotWait(t *testing.T) {
+func TestPassAndAppendDoNotWait(t *testing.T) { servicetest.EachMySQL(t, testPassAndAppendDoNotWait) }
+
+func testPassAndAppendDoNotWait(t *testing.T, _ servicetest.MySQLServer) {
 	for _, rows := range []int{1, 10, 2000} {
 		for _, level := range []sql.IsolationLevel{sql.LevelReadCommitted, sql.LevelRepeatableRead} {
 			t.Run(fmt.Sprint(rows, " ", level), func(t *testing.T) {
@@ -142,16 +150,17 @@ func TestPassAndAppendDoNotWait(t *testing.T) {
 				appendTo(t, l, amid, 2)
 				appendTo(t, l, db, rows)
 
-				next, ids, err := l.look(t.Context(), 1)
-				if err != nil || len(ids) != 2*rows {
-					t.Fatalf("%d rows without a place, %v; want %d", len(ids), err, 2*rows)
+				v, err := l.look(t.Context(), 1, sqllog.Position{})
+				if err != nil || len(v.ids) != 2*rows {
+					t.Fatalf("%d rows without a place, %v; want %d", len(v.ids), err, 2*rows)
 				}
+				last := v.ids[len(v.ids)-1]
 				pass, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: level})
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer pass.Rollback() //nolint:errcheck // a test's end
-				res, err := pass.Exec(l.sql.number, list(ids), ids[len(ids)-1]+1, next-ids[0], 1, next)
+				res, err := pass.Exec(l.sql.number, list(v.ids), last+1, v.next-v.ids[0], 1, v.next, v.last.server)
 				if err != nil {
 					t.Fatalf("a pass beside open transactions: %v", err)
 				}
@@ -166,8 +175,8 @@ func TestPassAndAppendDoNotWait(t *testing.T) {
 						t.Fatalf("%s: %v", what, err)
 					}
 				}
-				if last, err := l.number(t.Context(), 1); err != nil || last < ids[len(ids)-1] {
-					t.Errorf("numbered up to %d, %v", last, err)
+				if b, err := l.number(t.Context(), 1, sqllog.Position{}); err != nil || b.place < last {
+					t.Errorf("numbered up to %+v, %v", b, err)
 				}
 				var left int
 				if err := db.QueryRow(`SELECT COUNT(*) FROM log_messages WHERE seq = 0`).Scan(&left); err != nil || left != 0 {
@@ -178,30 +187,35 @@ func TestPassAndAppendDoNotWait(t *testing.T) {
 	}
 }
 
-func TestPlansUseTheIndexes(t *testing.T) {
+func TestPlansUseTheIndexes(t *testing.T) { servicetest.EachMySQL(t, testPlansUseTheIndexes) }
+
+func testPlansUseTheIndexes(t *testing.T, _ servicetest.MySQLServer) {
 	l, db := hasty(t)
 	const rows = 4000
 	for range 5 {
 		appendTo(t, l, db, rows)
 	}
-	if _, err := l.number(t.Context(), 1); err != nil {
+	b, err := l.number(t.Context(), 1, sqllog.Position{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	next, ids, err := l.look(t.Context(), 1)
-	if err != nil || len(ids) != passSize {
-		t.Fatalf("%d rows without a place, %v; want %d", len(ids), err, passSize)
+	v, err := l.look(t.Context(), 1, sqllog.Position{})
+	if err != nil || len(v.ids) != passSize {
+		t.Fatalf("%d rows without a place, %v; want %d", len(v.ids), err, passSize)
 	}
+	ids, here := v.ids, v.last.server
 	for name, q := range map[string]struct {
 		text string
 		args []any
 		key  string
 	}{
-		"pending": {l.sql.pending, []any{1, 1, 1000}, "log_messages_lane"},
-		"again":   {l.sql.pendingAgain, []any{1, ids[len(ids)-1]}, "log_messages_lane"},
-		"read":    {l.sql.read, []any{1, 500, 3000, 1000}, "log_messages_lane"},
-		"number":  {l.sql.number, []any{list(ids), next + 9999, 1, 1, next}, "PRIMARY"},
+		"pending": {l.sql.pending, []any{1, 500, 500, 500, 500, 1, 1, 0, 1, 1000}, "log_messages_lane"},
+		"again":   {l.sql.pendingAgain, []any{1, ids[len(ids)-1], here}, "log_messages_lane"},
+		"rows":    {l.sql.pendingRows, []any{1, ids[len(ids)-1], here}, "log_messages_lane"},
+		"read":    {l.sql.read, []any{1, 500, b.place, here, b.row, b.place, 500, 500, 500, 500, 1, 1000}, "log_messages_lane"},
+		"number":  {l.sql.number, []any{list(ids), v.next + 9999, 1, 1, v.next, here}, "PRIMARY"},
 		"delete":  {l.sql.delete, []any{list(ids)}, "PRIMARY"},
-		"old":     {l.sql.old, []any{1, 1, 900, 100, 0}, "log_messages_lane"},
+		"old":     {l.sql.old, []any{0, 1, 1, 900, 100}, "log_messages_lane"},
 		"backlog": {l.sql.backlog, []any{1, 500, 1000, 1, 1000, 1, 500, 1}, "log_messages_lane"},
 	} {
 		found := false
@@ -223,7 +237,7 @@ func TestPlansUseTheIndexes(t *testing.T) {
 // explain returns the steps of a plan, by column.
 func explain(t testing.TB, db *sql.DB, query string, args []any) []map[string]string {
 	t.Helper()
-	rows, err := db.Query("EXPLAIN "+query, args...)
+	rows, err := db.Query("EXPLAIN FORMAT=TRADITIONAL "+query, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,4 +265,26 @@ func explain(t testing.TB, db *sql.DB, query string, args []any) []map[string]st
 		t.Fatal(err)
 	}
 	return steps
+}
+
+// A watcher notices a lane that is read so quickly that it never finds anything: it
+// looks often as long as that goes on.
+func TestCompare(t *testing.T) {
+	for name, tc := range map[string]struct {
+		now, seen    tip
+		moved, fresh bool
+	}{
+		"nothing":                       {now: tip{5, 0}, seen: tip{5, 0}},
+		"something came":                {now: tip{5, 9}, seen: tip{5, 0}, fresh: true},
+		"something further came":        {now: tip{5, 12}, seen: tip{5, 9}, fresh: true},
+		"it is still there":             {now: tip{5, 9}, seen: tip{5, 9}},
+		"it was read":                   {now: tip{7, 0}, seen: tip{5, 9}, moved: true},
+		"it came and was read":          {now: tip{7, 0}, seen: tip{5, 0}, moved: true},
+		"it was read, and another came": {now: tip{7, 10}, seen: tip{5, 9}, moved: true, fresh: true},
+	} {
+		moved, fresh := compare(map[int]tip{1: tc.now}, map[int]tip{1: tc.seen})
+		if moved != tc.moved || fresh != tc.fresh {
+			t.Errorf("%s: moved %v, fresh %v; want %v, %v", name, moved, fresh, tc.moved, tc.fresh)
+		}
+	}
 }

@@ -23,39 +23,50 @@ func (l *Log) Read(ctx context.Context, lane int, after sqllog.Position, max int
 func (l *Log) readOn(ctx context.Context, lane int, after sqllog.Position, max int) ([]sqllog.Entry, sqllog.Position, error) {
 	var entries []sqllog.Entry
 	next := after
-	read := func(upTo int64) (err error) {
-		entries, err = l.readAfter(ctx, entries, lane, next.ID, upTo, max)
+	read := func(b bound) (err error) {
+		entries, err = l.readAfter(ctx, entries, lane, next, b, max)
 		if n := len(entries); n > 0 {
 			next = entries[n-1].Position
 		}
 		return err
 	}
-	if known := l.known(lane); after.ID < known {
-		if err := read(known); err != nil || len(entries) == max {
+	if b, ok := l.known(lane, after); ok {
+		if err := read(b); err != nil || len(entries) == max {
 			return entries, next, err
 		}
 	}
-	last, err := l.number(ctx, lane)
-	if err == nil && last > next.ID {
-		err = read(last)
+	b, rows, err := l.numberAndRead(ctx, lane, next, max-len(entries))
+	switch n := len(rows); {
+	case err != nil:
+		return nil, after, err
+	case n > 0:
+		return append(entries, rows...), rows[n-1].Position, nil
+	case b.row != 0:
+		err = read(b)
 	}
 	return entries, next, err
 }
 
-// readAfter reads rows with places after a place, up to another, behind the entries.
-func (l *Log) readAfter(ctx context.Context, entries []sqllog.Entry, lane int, after, upTo int64, limit int) ([]sqllog.Entry, error) {
-	rows, err := l.db.QueryContext(ctx, l.sql.read, lane, after, upTo, limit-len(entries))
+// readAfter reads rows with places after a position, up to a bound, behind the entries.
+func (l *Log) readAfter(ctx context.Context, entries []sqllog.Entry, lane int, after sqllog.Position, b bound, limit int) ([]sqllog.Entry, error) {
+	rows, err := l.db.QueryContext(ctx, l.sql.read, lane, after.ID, b.place, b.server, b.row, b.place,
+		after.Row, after.Row, after.ID, after.ID, lane, limit-len(entries))
 	if err != nil {
 		return nil, err
 	}
+	return collect(rows, entries, lane, b.server)
+}
+
+// collect reads rows behind the entries, and closes them.
+func collect(rows *sql.Rows, entries []sqllog.Entry, lane int, server string) ([]sqllog.Entry, error) {
 	defer rows.Close() //nolint:errcheck // Err is checked below
 	for rows.Next() {
-		e := sqllog.Entry{Lane: lane}
+		e := sqllog.Entry{Lane: lane, Position: sqllog.Position{Server: server}}
 		var created int64
 		if err := rows.Scan(&e.ID, &e.Position.ID, &e.Topic, &e.MessageID, &e.Key, &e.Headers, &e.Payload, &created); err != nil {
 			return nil, err
 		}
-		e.CreatedAt = time.UnixMicro(created).UTC()
+		e.Position.Row, e.CreatedAt = e.ID, time.UnixMicro(created).UTC()
 		entries = append(entries, e)
 	}
 	return entries, rows.Err()

@@ -86,7 +86,7 @@ func (r *remembered) Next(dest []driver.Value) error {
 // through opens a log, and another of the same tables that sees through a glass.
 func through(t testing.TB) (clear, dim *Log, db *sql.DB, g *glass) {
 	t.Helper()
-	url := servicetest.MariaDBURL(t)
+	url := servicetest.Chosen(t).URL(t)
 	c, err := mysqldb.Connector(url)
 	if err != nil {
 		t.Fatal(err)
@@ -99,6 +99,7 @@ func through(t testing.TB) (clear, dim *Log, db *sql.DB, g *glass) {
 			t.Fatal(err)
 		}
 	}
+	clear.leap, dim.leap = dense, dense
 	set, err := clear.Migrations()
 	if err != nil {
 		t.Fatal(err)
@@ -152,6 +153,10 @@ func number(t testing.TB, v driver.Value) int64 {
 // A look that shows a later transaction and hides an earlier one does not turn
 // their order round.
 func TestHiddenCommitKeepsItsPlace(t *testing.T) {
+	servicetest.EachMySQL(t, testHiddenCommitKeepsItsPlace)
+}
+
+func testHiddenCommitKeepsItsPlace(t *testing.T, _ servicetest.MySQLServer) {
 	l, dim, db, g := through(t)
 	appendIDs(t, l, db, "a", "b", "c", "d")
 	looks, hidden := 0, 0
@@ -161,7 +166,7 @@ func TestHiddenCommitKeepsItsPlace(t *testing.T) {
 		}
 		all := len(rows)
 		if looks++; looks == 1 {
-			rows = slices.DeleteFunc(rows, func(row []driver.Value) bool { return number(t, row[1]) == 2 })
+			rows = slices.DeleteFunc(rows, func(row []driver.Value) bool { return number(t, row[2]) == 2 })
 		}
 		hidden += all - len(rows)
 		return rows
@@ -173,7 +178,9 @@ func TestHiddenCommitKeepsItsPlace(t *testing.T) {
 
 // A look that shows the counter of the latest pass but hides what the pass
 // before it did gives no row a second place.
-func TestHiddenPassIsNotRepeated(t *testing.T) {
+func TestHiddenPassIsNotRepeated(t *testing.T) { servicetest.EachMySQL(t, testHiddenPassIsNotRepeated) }
+
+func testHiddenPassIsNotRepeated(t *testing.T, _ servicetest.MySQLServer) {
 	l, dim, db, g := through(t)
 	appendIDs(t, l, db, "a", "b")
 	if got := fmt.Sprint(readAll(t, l)); got != "[a b]" {
@@ -181,16 +188,17 @@ func TestHiddenPassIsNotRepeated(t *testing.T) {
 	}
 	appendIDs(t, l, db, "c")
 	looks := 0
+	hidden := func(id int64) []driver.Value { return []driver.Value{int64(2), int64(0), id, ""} }
 	g.rows = func(query string, rows [][]driver.Value) [][]driver.Value {
 		if query == l.sql.pending {
 			if looks++; looks == 1 {
-				return append(rows, []driver.Value{int64(0), int64(1)}, []driver.Value{int64(0), int64(2)})
+				return append(rows, hidden(1), hidden(2))
 			}
 		}
 		return rows
 	}
-	if last, err := dim.number(t.Context(), 1); err != nil || last != 3 {
-		t.Errorf("numbered up to %d, %v; want 3", last, err)
+	if last, err := dim.number(t.Context(), 1, sqllog.Position{}); err != nil || last.place != 3 {
+		t.Errorf("numbered up to %+v, %v; want 3", last, err)
 	}
 	if got := fmt.Sprint(readAll(t, l)); got != "[a b c]" || looks == 0 {
 		t.Errorf("read %s afterwards, want [a b c]", got)
@@ -199,15 +207,20 @@ func TestHiddenPassIsNotRepeated(t *testing.T) {
 
 // A read stops at the last place that was known before it: what it sees above may
 // lack what lies between.
-func TestReadStopsAtWhatIsKnown(t *testing.T) {
+func TestReadStopsAtWhatIsKnown(t *testing.T) { servicetest.EachMySQL(t, testReadStopsAtWhatIsKnown) }
+
+func testReadStopsAtWhatIsKnown(t *testing.T, _ servicetest.MySQLServer) {
 	l, dim, db, g := through(t)
 	appendIDs(t, l, db, "a")
+	if _, err := l.number(t.Context(), 1, sqllog.Position{}); err != nil {
+		t.Fatal(err)
+	}
 	passes := 0
 	g.before = func(query string) {
 		if query == l.sql.read && passes == 0 {
 			passes++
 			appendIDs(t, l, db, "b")
-			if _, err := l.number(t.Context(), 1); err != nil {
+			if _, err := l.number(t.Context(), 1, sqllog.Position{}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -235,5 +248,34 @@ func TestSure(t *testing.T) {
 		if got := sure(tc.first, tc.second); !slices.Equal(got, tc.want) {
 			t.Errorf("sure(%v, %v) = %v, want %v", tc.first, tc.second, got, tc.want)
 		}
+	}
+}
+
+// What the second look reads is returned only if it is all that the pass and those
+// before it left: here it is behind rows of a pass that the first look hid.
+func TestHiddenPassIsReadFirst(t *testing.T) { servicetest.EachMySQL(t, testHiddenPassIsReadFirst) }
+
+func testHiddenPassIsReadFirst(t *testing.T, _ servicetest.MySQLServer) {
+	l, dim, db, g := through(t)
+	appendIDs(t, l, db, "a", "b")
+	if _, err := l.number(t.Context(), 1, sqllog.Position{}); err != nil {
+		t.Fatal(err)
+	}
+	appendIDs(t, l, db, "c")
+	looks := 0
+	g.rows = func(query string, rows [][]driver.Value) [][]driver.Value {
+		if query != l.sql.pending {
+			return rows
+		}
+		if looks++; looks == 1 {
+			rows = slices.DeleteFunc(rows, func(row []driver.Value) bool { return number(t, row[0]) == 1 })
+			for id := range int64(2) {
+				rows = append(rows, []driver.Value{int64(2), int64(0), id + 1, ""})
+			}
+		}
+		return rows
+	}
+	if got := fmt.Sprint(readAll(t, dim)); got != "[a b c]" || looks == 0 {
+		t.Errorf("read %s, want [a b c]", got)
 	}
 }

@@ -34,6 +34,7 @@ func BenchmarkDrain(b *testing.B) {
 				if err := l.Advance(ctx, lease, p, time.Minute, nil); err != nil {
 					b.Fatal(err)
 				}
+				lease.Position = p
 			}
 		}
 		b.ReportMetric(float64(rows*b.N)/b.Elapsed().Seconds(), "rows/s")
@@ -55,8 +56,7 @@ func BenchmarkDrain(b *testing.B) {
 	b.Run("by-primary-key", func(b *testing.B) {
 		for b.Loop() {
 			for after := int64(0); after < rows; {
-				w := window{}
-				got, err := l.scan(ctx, 0, batch, &w, `SELECT '', 0::bigint, id, topic, message_id, message_key, headers, payload, created_at
+				got, _, err := l.scan(ctx, 0, batch, `SELECT '', id, topic, message_id, message_key, headers, payload, created_at
 					FROM log_messages WHERE lane = $1 AND id > $2 ORDER BY id LIMIT $3`, []any{0, after, batch})
 				if err != nil {
 					b.Fatal(err)

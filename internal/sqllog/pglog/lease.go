@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/sqllog"
-	"github.com/millrace-go/millrace/internal/sqllog/backend"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -18,20 +17,22 @@ func (l *Log) Lease(ctx context.Context, c sqllog.Cursor, holder string, ttl tim
 		lease := sqllog.Lease{Cursor: c, Holder: holder}
 		p := &lease.Position
 		err := l.db.QueryRowContext(ctx, l.sql.lease, c.Consumer, c.Lane, holder, ttl.Seconds()).
-			Scan(&lease.Token, &p.From, &p.To, &p.End, &p.ID, &lease.Server)
+			Scan(&lease.Token, &p.From, &p.To, &p.End, &p.Floor, &p.ID, &p.Server)
 		switch {
 		case err == nil:
 			return lease, nil
 		case !errors.Is(err, sql.ErrNoRows):
 			return sqllog.Lease{}, fmt.Errorf("pglog: lease: %w", err)
 		}
-		var present, foreign bool
-		if err := l.db.QueryRowContext(ctx, l.sql.leaseState, c.Consumer, c.Lane).Scan(&present, &foreign); err != nil {
-			return sqllog.Lease{}, fmt.Errorf("pglog: lease: %w", err)
-		}
+		var present, foreign, free bool
+		err = l.db.QueryRowContext(ctx, l.sql.leaseState, c.Consumer, c.Lane, holder).Scan(&present, &foreign, &free)
 		switch {
+		case err != nil:
+			return sqllog.Lease{}, fmt.Errorf("pglog: lease: %w", err)
 		case foreign:
 			return sqllog.Lease{}, fmt.Errorf("pglog: lease %s/%d: %w", c.Consumer, c.Lane, sqllog.ErrForeignDatabase)
+		case free:
+			continue
 		case present:
 			return sqllog.Lease{}, sqllog.ErrLeaseHeld
 		}
@@ -41,10 +42,9 @@ func (l *Log) Lease(ctx context.Context, c sqllog.Cursor, holder string, ttl tim
 	}
 }
 
-// Renew implements [sqllog.Log].
+// Renew implements [sqllog.Log]: it moves the cursor to where it stands.
 func (l *Log) Renew(ctx context.Context, lease sqllog.Lease, ttl time.Duration) error {
-	res, err := l.db.ExecContext(ctx, l.sql.renew, lease.Consumer, lease.Lane, lease.Token, ttl.Seconds(), lease.Server)
-	if err := backend.Held(res, err); err != nil {
+	if err := l.advance(ctx, l.db, lease, lease.Position, ttl); err != nil {
 		return fmt.Errorf("pglog: renew: %w", err)
 	}
 	return nil
@@ -52,7 +52,13 @@ func (l *Log) Renew(ctx context.Context, lease sqllog.Lease, ttl time.Duration) 
 
 // Release implements [sqllog.Log].
 func (l *Log) Release(ctx context.Context, lease sqllog.Lease) error {
-	if _, err := backend.Joined(ctx, l.db).ExecContext(ctx, l.sql.release, lease.Consumer, lease.Lane, lease.Token); err != nil {
+	var x querier = l.db
+	if tx, ok := sqltx.On(ctx, l.db); ok {
+		x = tx
+	}
+	err := l.record(ctx, x, lease.Cursor, l.sql.release,
+		lease.Consumer, lease.Lane, lease.Token, lease.Position.Server, lease.Holder)
+	if err != nil && !errors.Is(err, sqllog.ErrLeaseLost) {
 		return fmt.Errorf("pglog: release: %w", err)
 	}
 	return nil
@@ -62,12 +68,59 @@ func (l *Log) Release(ctx context.Context, lease sqllog.Lease) error {
 func (l *Log) Advance(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration,
 	also func(ctx context.Context, tx *sql.Tx) error,
 ) error {
-	err := backend.Advance(ctx, l.db, func(ctx context.Context, x sqltx.Execer) (sql.Result, error) {
-		return x.ExecContext(ctx, l.sql.advance, lease.Consumer, lease.Lane, lease.Token, ttl.Seconds(),
-			covered(p), p.To, p.End, p.ID, lease.Server)
-	}, also)
+	var err error
+	if also == nil {
+		err = l.advance(ctx, l.db, lease, p, ttl)
+	} else {
+		err = sqltx.Do(ctx, l.db, func(ctx context.Context, tx *sql.Tx) error {
+			// The cursor is moved first, so that a new holder waits for all of it.
+			if err := l.advance(ctx, tx, lease, p, ttl); err != nil {
+				return err
+			}
+			return also(ctx, tx)
+		})
+	}
 	if err != nil {
 		return fmt.Errorf("pglog: advance: %w", err)
 	}
 	return nil
+}
+
+func (l *Log) advance(ctx context.Context, x querier, lease sqllog.Lease, p sqllog.Position, ttl time.Duration) error {
+	at := lease.Position
+	if p.Server != "" && at.Server != "" && p.Server != at.Server {
+		return sqllog.ErrLeaseLost
+	}
+	return l.record(ctx, x, lease.Cursor, l.sql.advance, lease.Consumer, lease.Lane, lease.Token, at.Server, ttl.Seconds(),
+		covered(at), at.To, at.End, at.ID, covered(p), p.To, p.End, p.ID, p.Floor)
+}
+
+// querier is a pool or a transaction.
+type querier interface {
+	sqltx.Execer
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// sweepEvery is after how many rows of progress old ones are deleted.
+const sweepEvery = 64
+
+// record runs a statement that appends a row of progress under the lease's conditions.
+func (l *Log) record(ctx context.Context, x querier, c sqllog.Cursor, query string, args ...any) error {
+	for {
+		var held int
+		var n int64
+		if err := x.QueryRowContext(ctx, query, args...).Scan(&held, &n); err != nil {
+			return err
+		}
+		switch {
+		case held == 0:
+			return sqllog.ErrLeaseLost
+		case n == 0:
+			continue // another statement of the same holder came first
+		case n%sweepEvery == 0:
+			_, err := x.ExecContext(ctx, l.sql.sweep, c.Consumer, c.Lane)
+			return err
+		}
+		return nil
+	}
 }

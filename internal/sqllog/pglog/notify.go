@@ -16,6 +16,10 @@ import (
 // connection cannot wait for notifications.
 var ErrNoListen = errors.New("pglog: LISTEN needs a pool opened with pgx's database/sql driver")
 
+// ErrOneConnection is returned by Listen when the pool has one connection: it would
+// wait for notifications for ever, and nothing else could be done.
+var ErrOneConnection = errors.New("pglog: LISTEN keeps a connection and the pool has one only; allow two or more, or poll")
+
 var reconnect = backoff.Policy{Initial: 100 * time.Millisecond, Max: 5 * time.Second, Multiplier: 2, Jitter: 0.2}
 
 // Channel is the name that Notify and Listen use.
@@ -46,6 +50,9 @@ func (l *Log) Listen(ctx context.Context, wake func()) error {
 
 // ListenText is Listen with the text of each notification; "" after a (re)connect.
 func (l *Log) ListenText(ctx context.Context, wake func(text string)) error {
+	if l.db.Stats().MaxOpenConnections == 1 {
+		return ErrOneConnection
+	}
 	for attempt := 0; ; attempt++ {
 		err := l.listen(ctx, func(text string) { attempt = 0; wake(text) })
 		if ctx.Err() != nil {

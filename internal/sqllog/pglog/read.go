@@ -3,90 +3,185 @@ package pglog
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/millrace-go/millrace/internal/sqllog"
 )
 
-// beginning is the snapshot in which no transaction is visible.
-const beginning = "1:1:"
+// What one statement passes over is bounded by a number of ids, because it may be
+// rows that are of no window yet, or not pending: a writer that is still at it left
+// them, or they were published long ago. While that is quick the number grows.
+const (
+	firstSpan = 100_000
+	maxSpan   = 1 << 50
+	quick     = 50 * time.Millisecond
+
+	lookEvery = 5 * time.Second
+)
 
 // backlogged is the size of a batch from which its plan matters.
 const backlogged = 32
 
-// covered is the snapshot whose rows a position has behind it.
-func covered(p sqllog.Position) string {
-	if p.From == "" {
-		return beginning
+// Read implements [sqllog.Log]. It reads on in the position's window, or opens the
+// next one: one round trip, unless many rows have to be passed over.
+func (l *Log) Read(ctx context.Context, lane int, after sqllog.Position, limit int) ([]sqllog.Entry, sqllog.Position, error) {
+	w, err := windowAt(after)
+	if err != nil || limit <= 0 {
+		return nil, after, err
 	}
-	return p.From
-}
-
-// Read implements [sqllog.Log]. One round trip: it reads on in the position's
-// window, or opens the next one.
-func (l *Log) Read(ctx context.Context, lane int, after sqllog.Position, max int) ([]sqllog.Entry, sqllog.Position, error) {
-	w := window{from: covered(after), to: after.To, end: after.End}
-	query, args := l.sql.readWindow, []any{lane, w.from, w.to, after.ID, after.End, max}
-	if after.To == "" {
-		xmax, running, err := parseSnapshot(w.from)
-		if err != nil {
-			return nil, after, err
-		}
-		query, args = l.sql.openWindow, []any{lane, w.from, xmax, running, max}
-	}
-	if after.To != "" && max >= backlogged {
+	if w.to != "" && limit >= backlogged {
 		l.gatherStatistics(ctx) // a window of several batches: a backlog
 	}
-	entries, err := l.scan(ctx, lane, max, &w, query, args)
-	if err != nil {
-		return nil, after, fmt.Errorf("pglog: read: %w", err)
+	var entries []sqllog.Entry
+	opened, moved := false, false
+	for span := int64(firstSpan); ; {
+		start := time.Now()
+		page, bound, opening, err := l.step(ctx, lane, limit-len(entries), span, &w)
+		switch {
+		case err == nil:
+		case moved && ctx.Err() == nil && !errors.Is(err, sqllog.ErrLeaseLost) && !errors.Is(err, sqllog.ErrForeignDatabase):
+			// What was passed over need not be again.
+			return entries, w.position(), nil
+		default:
+			return nil, after, fmt.Errorf("pglog: read: %w", err)
+		}
+		opened = opened || opening
+		for i := range page {
+			page[i].Position = w.after(page[i].ID)
+		}
+		if w.last, moved = bound, true; len(entries)+len(page) == limit && len(page) > 0 {
+			w.last = page[len(page)-1].ID
+		}
+		if entries == nil {
+			entries = page
+		} else {
+			entries = append(entries, page...)
+		}
+		done := w.last >= w.end
+		switch {
+		case done && len(entries) > 0:
+			entries[len(entries)-1].Position = w.closed()
+			return entries, w.closed(), nil
+		case len(entries) >= limit:
+			return entries, w.after(w.last), nil
+		case done && opened:
+			return entries, w.closed(), nil
+		case done: // it ended with the last row that was read
+			if w, err = windowAt(w.closed()); err != nil {
+				return nil, after, err
+			}
+		}
+		if time.Since(start) < quick {
+			span = min(4*span, maxSpan)
+		}
 	}
-	if len(entries) == 0 {
-		// An open window can only run dry early when rows were deleted by hand.
-		return nil, sqllog.Position{From: w.to}, nil
-	}
-	for i := range entries {
-		entries[i].Position = w.after(entries[i].ID)
-	}
-	last := &entries[len(entries)-1]
-	if len(entries) < max {
-		last.Position = sqllog.Position{From: w.to}
-	}
-	return entries, last.Position, nil
 }
 
-// window is the rows between two snapshots, up to the id end.
-type window struct {
-	from, to string
-	end      int64
+// step is one statement: it reads on in w, or opens it. It returns the rows up to
+// the id bound, or the first of them.
+func (l *Log) step(ctx context.Context, lane, limit int, span int64, w *window) (page []sqllog.Entry, bound int64, opening bool, err error) {
+	if w.to != "" {
+		bound = min(w.end, max(w.last, w.floor)+span)
+		var head string
+		text, args := l.sql.readWindow.with([]any{lane, w.since.first, w.to, w.floor, w.last, bound, limit, w.server}, w)
+		page, head, err = l.scan(ctx, lane, limit, text, args)
+		if err == nil {
+			err = w.at(head)
+		}
+		return page, bound, false, err
+	}
+	if err := l.lookAhead(ctx, lane); err != nil {
+		return nil, 0, true, err
+	}
+	for spent := false; ; {
+		text, args := l.sql.openWindow.with([]any{lane, w.since.first, w.floor, limit, span, w.server}, w)
+		page, text, err = l.scan(ctx, lane, limit, text, args)
+		if err != nil {
+			return nil, 0, true, err
+		}
+		head, err := parseHead(text)
+		if err == nil {
+			err = w.at(head.server)
+		}
+		if err != nil {
+			return nil, 0, true, err
+		}
+		if head.floor < 0 {
+			w.floor = unknown // the sequence of ids was set back
+			continue
+		}
+		to, ok := listed(head.snapshot, head.next)
+		if !ok && !spent {
+			// One transaction that ends now leaves only those to list that are running.
+			if _, err := l.db.ExecContext(ctx, `SELECT pg_current_xact_id()`); err != nil {
+				return nil, 0, true, err
+			}
+			spent = true
+			continue
+		}
+		if head.end > head.highest {
+			// The ids were not handed out by the sequence, which may yet hand them out.
+			to = head.snapshot
+		}
+		w.to, w.end, w.floor = to, head.end, head.floor
+		return page, head.bound, true, nil
+	}
 }
 
-// after is the position behind row id; behind the last row the window is closed.
-func (w window) after(id int64) sqllog.Position {
-	if id >= w.end {
-		return sqllog.Position{From: w.to}
+// lookAhead fails when the lane has a row whose transaction lies ahead of the server.
+// It asks now and then only: such a row is not read, it is to be heard of.
+func (l *Log) lookAhead(ctx context.Context, lane int) error {
+	if last, ok := l.looked.Load(lane); ok && time.Since(last.(time.Time)) < lookEvery {
+		return nil
 	}
-	return sqllog.Position{From: w.from, To: w.to, End: w.end, ID: id}
+	now := time.Now()
+	var id int64
+	var xid string
+	switch err := l.db.QueryRowContext(ctx, l.sql.ahead, lane).Scan(&id, &xid); {
+	case errors.Is(err, sql.ErrNoRows):
+		l.looked.Store(lane, now)
+		return nil
+	case err != nil:
+		return err
+	}
+	return fmt.Errorf("row %d of %s was written by transaction %s, which lies ahead of this server: it comes from another one; rebase lane %d: %w",
+		id, l.tables.Messages, xid, lane, sqllog.ErrForeignDatabase)
 }
 
-// parseSnapshot splits a pg_snapshot "xmin:xmax:xip,xip" into its xmax and the
-// array literal of the transactions that were running.
-func parseSnapshot(s string) (xmax, running string, err error) {
-	parts := strings.SplitN(s, ":", 3)
-	if len(parts) != 3 {
-		return "", "", fmt.Errorf("pglog: %q is no snapshot", s)
+// at notes which server answered: "" for the one that is known.
+func (w *window) at(server string) error {
+	switch {
+	case server == "":
+		return nil
+	case w.server != "":
+		return fmt.Errorf("the position was read on another run of the server, or on another server: %w", sqllog.ErrLeaseLost)
 	}
-	return parts[1], "{" + parts[2] + "}", nil
+	w.server = server
+	return nil
 }
 
 // Backlog implements [sqllog.Log].
 func (l *Log) Backlog(ctx context.Context, c sqllog.Cursor, limit int) (int, time.Time, error) {
-	var n int
-	var oldest sql.NullTime
-	if err := l.db.QueryRowContext(ctx, l.sql.backlog, c.Consumer, c.Lane, limit).Scan(&n, &oldest); err != nil {
+	n, oldest, err := l.backlog(ctx, c, limit)
+	if err != nil {
 		return 0, time.Time{}, fmt.Errorf("pglog: backlog: %w", err)
 	}
-	return n, oldest.Time, nil
+	return n, oldest, nil
+}
+
+func (l *Log) backlog(ctx context.Context, c sqllog.Cursor, limit int) (n int, at time.Time, err error) {
+	var p sqllog.Position
+	err = l.db.QueryRowContext(ctx, l.sql.position, c.Consumer, c.Lane).Scan(&p.From, &p.To, &p.End, &p.Floor, &p.ID)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, at, err
+	}
+	behind, err := Behind(p)
+	if err != nil {
+		return 0, at, err
+	}
+	var oldest sql.NullTime
+	err = l.db.QueryRowContext(ctx, l.sql.backlog, append([]any{c.Lane, limit}, behind...)...).Scan(&n, &oldest)
+	return n, oldest.Time, err
 }

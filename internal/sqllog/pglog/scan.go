@@ -13,18 +13,17 @@ import (
 	"github.com/millrace-go/millrace/internal/sqllog"
 )
 
-// scan runs query and reads its rows; an opening query also completes w. Where
-// the pool is pgx's own, rows are taken from its buffer as they came over the
+// scan runs query and reads its rows, and the text of the first row, which is about
+// the window. Where the pool is pgx's own, rows are taken from its buffer as they came over the
 // wire: reading is what bounds a relay that has a backlog, and the conversions
 // of database/sql would be most of it.
-func (l *Log) scan(ctx context.Context, lane, max int, w *window, query string, args []any) ([]sqllog.Entry, error) {
+func (l *Log) scan(ctx context.Context, lane, limit int, query string, args []any) (entries []sqllog.Entry, head string, err error) {
 	conn, err := l.db.Conn(ctx)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer conn.Close() //nolint:errcheck // returns the connection to the pool
 
-	var entries []sqllog.Entry
 	native := true
 	err = conn.Raw(func(driverConn any) error {
 		pc, ok := driverConn.(*stdlib.Conn)
@@ -39,37 +38,36 @@ func (l *Log) scan(ctx context.Context, lane, max int, w *window, query string, 
 			return err
 		}
 		defer rows.Close()
-		entries, err = collectRaw(rows, lane, max, w)
+		entries, head, err = collectRaw(rows, lane, limit)
 		return err
 	})
 	if native || err != nil {
-		return entries, err
+		return entries, head, err
 	}
 	rows, err := conn.QueryContext(ctx, query, args...) //nolint:rowserrcheck // collect checks it
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer rows.Close() //nolint:errcheck // Err is checked in collect
-	return collect(rows, lane, max, w)
+	return collect(rows, lane, limit)
 }
 
 // collect reads the rows of a pool that is not pgx's own.
-func collect(rows *sql.Rows, lane, max int, w *window) ([]sqllog.Entry, error) {
-	entries := make([]sqllog.Entry, 0, min(max, 256))
+func collect(rows *sql.Rows, lane, limit int) (entries []sqllog.Entry, head string, err error) {
+	entries = make([]sqllog.Entry, 0, min(limit, 256))
 	for rows.Next() {
 		e := sqllog.Entry{Lane: lane}
-		var to string
-		if err := rows.Scan(&to, &w.end, &e.ID, &e.Topic, &e.MessageID, &e.Key, &e.Headers, &e.Payload, &e.CreatedAt); err != nil {
-			return nil, err
+		var text string
+		if err := rows.Scan(&text, &e.ID, &e.Topic, &e.MessageID, &e.Key, &e.Headers, &e.Payload, &e.CreatedAt); err != nil {
+			return nil, "", err
 		}
-		if to != "" {
-			w.to = to
+		if e.ID == 0 {
+			head = text
+			continue
 		}
-		if e.ID != 0 { // 0: the opening query's row for an empty window
-			entries = append(entries, e)
-		}
+		entries = append(entries, e)
 	}
-	return entries, rows.Err()
+	return entries, head, rows.Err()
 }
 
 // epoch is the zero of PostgreSQL's binary timestamps, in Unix microseconds.
@@ -79,29 +77,26 @@ var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 // in binary in the mode that scan asks for. Payloads of a batch share memory
 // in chunks, and a topic or headers equal to those of the row before are the
 // same string.
-func collectRaw(rows pgx.Rows, lane, limit int, w *window) ([]sqllog.Entry, error) {
-	entries := make([]sqllog.Entry, 0, min(limit, 256))
+func collectRaw(rows pgx.Rows, lane, limit int) (entries []sqllog.Entry, head string, err error) {
+	entries = make([]sqllog.Entry, 0, min(limit, 256))
 	var chunk []byte
 	var last sqllog.Entry
 	for rows.Next() {
 		v := rows.RawValues()
-		if len(v[0]) > 0 {
-			w.to = string(v[0])
-		}
-		end, id, at, err := integers(v[1], v[2], v[8])
+		id, at, err := integers(v[1], v[7])
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		w.end = end
 		if id == 0 {
-			continue // the opening query's row for an empty window
+			head = string(v[0])
+			continue
 		}
 		e := sqllog.Entry{
-			Lane: lane, ID: id, MessageID: string(v[4]), Key: string(v[5]),
-			Topic: same(last.Topic, v[3]), Headers: same(last.Headers, v[6]),
+			Lane: lane, ID: id, MessageID: string(v[3]), Key: string(v[4]),
+			Topic: same(last.Topic, v[2]), Headers: same(last.Headers, v[5]),
 			CreatedAt: time.UnixMicro(epoch + at).UTC(),
 		}
-		if payload := v[7]; len(payload) > 0 {
+		if payload := v[6]; len(payload) > 0 {
 			if cap(chunk)-len(chunk) < len(payload) {
 				chunk = make([]byte, 0, max(len(payload), chunkSize))
 			}
@@ -112,7 +107,7 @@ func collectRaw(rows pgx.Rows, lane, limit int, w *window) ([]sqllog.Entry, erro
 		entries = append(entries, e)
 		last = e
 	}
-	return entries, rows.Err()
+	return entries, head, rows.Err()
 }
 
 // chunkSize is how many bytes of payload are allocated at once. A payload that
@@ -127,10 +122,10 @@ func same(s string, b []byte) string {
 	return string(b)
 }
 
-// integers decodes three 8-byte columns.
-func integers(a, b, c []byte) (x, y, z int64, err error) {
-	if len(a) != 8 || len(b) != 8 || len(c) != 8 {
-		return 0, 0, 0, fmt.Errorf("pglog: the server sent columns of %d, %d and %d bytes instead of 8", len(a), len(b), len(c))
+// integers decodes two 8-byte columns.
+func integers(a, b []byte) (x, y int64, err error) {
+	if len(a) != 8 || len(b) != 8 {
+		return 0, 0, fmt.Errorf("pglog: the server sent columns of %d and %d bytes instead of 8", len(a), len(b))
 	}
-	return int64(binary.BigEndian.Uint64(a)), int64(binary.BigEndian.Uint64(b)), int64(binary.BigEndian.Uint64(c)), nil
+	return int64(binary.BigEndian.Uint64(a)), int64(binary.BigEndian.Uint64(b)), nil
 }

@@ -41,7 +41,7 @@ func (l *Log) Lease(ctx context.Context, c sqllog.Cursor, holder string, ttl tim
 
 // Renew implements [sqllog.Log].
 func (l *Log) Renew(ctx context.Context, lease sqllog.Lease, ttl time.Duration) error {
-	res, err := l.db.ExecContext(ctx, l.sql.renew, lease.Consumer, lease.Lane, lease.Token, ttl.Microseconds())
+	res, err := l.db.ExecContext(ctx, l.sql.renew, lease.Consumer, lease.Lane, lease.Token, ttl.Microseconds(), lease.Position.ID)
 	if err := backend.Held(res, err); err != nil {
 		return fmt.Errorf("sqlitelog: renew: %w", err)
 	}
@@ -62,7 +62,7 @@ func (l *Log) Advance(ctx context.Context, lease sqllog.Lease, p sqllog.Position
 	also func(ctx context.Context, tx *sql.Tx) error,
 ) error {
 	err := backend.Advance(ctx, l.db, func(ctx context.Context, x sqltx.Execer) (sql.Result, error) {
-		return x.ExecContext(ctx, l.sql.advance, lease.Consumer, lease.Lane, lease.Token, ttl.Microseconds(), p.ID)
+		return x.ExecContext(ctx, l.sql.advance, lease.Consumer, lease.Lane, lease.Token, ttl.Microseconds(), p.ID, lease.Position.ID)
 	}, also)
 	if err != nil {
 		return fmt.Errorf("sqlitelog: advance: %w", err)

@@ -145,6 +145,7 @@ func prune(ctx context.Context, f *Fixture) error {
 	if err := f.Log.Advance(ctx, slow, page[2].Position, long, nil); err != nil {
 		return err
 	}
+	slow.Position = page[2].Position
 	if n, err := f.Log.Prune(ctx, 1, future, 2); err != nil {
 		return err
 	} else if n > 2 {
@@ -235,6 +236,7 @@ func backlog(ctx context.Context, f *Fixture) error {
 		if err := f.Log.Advance(ctx, l, page[i].Position, long, nil); err != nil {
 			return err
 		}
+		l.Position = page[i].Position
 		if err := want(cursor, 10, left); err != nil {
 			return fmt.Errorf("after %d: %w", i+1, err)
 		}

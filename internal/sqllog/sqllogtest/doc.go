@@ -15,6 +15,10 @@
 //	renewing and advancing keep a lease                      RenewExtends, AdvanceExtends
 //	a holder that lost its lease moves nothing               Fencing
 //	the cursor and further work commit together or not       AdvanceTogether, AdvanceFails
+//	positions end with the server that they were read on     OtherServer
+//	a cursor moves only from where its holder believes it    OtherPosition
+//	a cursor moves only to a row that is still there         RowGone
+//	an Advance may be repeated                               AdvanceAgain
 //	pruning stops at the slowest cursor, age and limit       Prune, PruneAge
 //	the backlog is what lies after a cursor                  Backlog
 //	many writers: none lost, none twice, keys in order       Stress

@@ -204,6 +204,7 @@ func fencing(ctx context.Context, f *Fixture) error {
 	if err := f.Log.Advance(ctx, yours, page[0].Position, long, nil); err != nil {
 		return err
 	}
+	yours.Position = page[0].Position
 	if err := first(
 		wantErr("advance by the old holder", f.Log.Advance(ctx, mine, page[2].Position, long, nil), sqllog.ErrLeaseLost),
 		wantErr("renew by the old holder", f.Log.Renew(ctx, mine, long), sqllog.ErrLeaseLost),

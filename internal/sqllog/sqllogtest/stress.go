@@ -136,6 +136,7 @@ func follow(ctx context.Context, f *Fixture, cursor sqllog.Cursor, done <-chan s
 			if err := f.Log.Advance(ctx, l, at, long, nil); err != nil {
 				return err
 			}
+			l.Position = at
 			if len(page) > 0 {
 				continue
 			}

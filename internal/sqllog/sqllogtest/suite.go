@@ -45,7 +45,7 @@ func Run(t *testing.T, open Open) {
 
 // Cases returns the suite.
 func Cases() []Case {
-	return slices.Concat(readCases(), leaseCases(), cursorCases(), []Case{
+	return slices.Concat(readCases(), leaseCases(), cursorCases(), failoverCases(), []Case{
 		{"Stress", stress},
 		{"TwoConsumers", twoConsumers},
 	})

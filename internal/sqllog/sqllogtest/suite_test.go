@@ -181,7 +181,8 @@ func TestSuiteFindsFaults(t *testing.T) {
 		}},
 		"no fencing": {[]string{"LeaseExclusive", "Fencing", "AdvanceFails"}, func(l sqllog.Log, db *sql.DB) fault {
 			return fault{advance: func(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration, also func(context.Context, *sql.Tx) error) error {
-				err := db.QueryRowContext(ctx, `SELECT lease_token FROM suite_cursors WHERE consumer = ? AND lane = ?`, lease.Consumer, lease.Lane).Scan(&lease.Token)
+				err := db.QueryRowContext(ctx, `SELECT lease_token, last_id FROM suite_cursors WHERE consumer = ? AND lane = ?`,
+					lease.Consumer, lease.Lane).Scan(&lease.Token, &lease.Position.ID)
 				if err != nil {
 					return err
 				}
@@ -204,6 +205,57 @@ func TestSuiteFindsFaults(t *testing.T) {
 					return err
 				}
 				return sqltx.Do(ctx, db, also)
+			}}
+		}},
+		"one server does for another": {[]string{"OtherServer"}, func(l sqllog.Log, _ *sql.DB) fault {
+			return fault{
+				lease: func(ctx context.Context, c sqllog.Cursor, holder string, ttl time.Duration) (sqllog.Lease, error) {
+					lease, err := l.Lease(ctx, c, holder, ttl)
+					lease.Position.Server = "1"
+					return lease, err
+				},
+				read: func(ctx context.Context, lane int, after sqllog.Position, max int) ([]sqllog.Entry, sqllog.Position, error) {
+					entries, next, err := l.Read(ctx, lane, after, max)
+					for i := range entries {
+						entries[i].Position.Server = "1"
+					}
+					return entries, next, err
+				},
+			}
+		}},
+		"moves from wherever it stands": {[]string{"OtherPosition"}, func(l sqllog.Log, _ *sql.DB) fault {
+			return fault{advance: func(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration, also func(context.Context, *sql.Tx) error) error {
+				now, err := l.Lease(ctx, lease.Cursor, lease.Holder, ttl)
+				if err != nil {
+					return err
+				}
+				return l.Advance(ctx, now, p, ttl, also)
+			}}
+		}},
+		"renews wherever it stands": {[]string{"OtherPosition"}, func(l sqllog.Log, db *sql.DB) fault {
+			return fault{renew: func(ctx context.Context, lease sqllog.Lease, ttl time.Duration) error {
+				if err := db.QueryRowContext(ctx, `SELECT last_id FROM suite_cursors`).Scan(&lease.Position.ID); err != nil {
+					return err
+				}
+				return l.Renew(ctx, lease, ttl)
+			}}
+		}},
+		"moves to a row that is not there": {[]string{"RowGone"}, func(l sqllog.Log, db *sql.DB) fault {
+			return fault{advance: func(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration, also func(context.Context, *sql.Tx) error) error {
+				if _, err := db.ExecContext(ctx, `UPDATE suite_cursors SET last_id = ?`, p.ID); err != nil {
+					return err
+				}
+				return l.Advance(ctx, lease, p, ttl, also)
+			}}
+		}},
+		"moves only once": {[]string{"AdvanceAgain"}, func(l sqllog.Log, _ *sql.DB) fault {
+			done := map[int64]bool{}
+			return fault{advance: func(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration, also func(context.Context, *sql.Tx) error) error {
+				if done[p.ID] {
+					return sqllog.ErrLeaseLost
+				}
+				done[p.ID] = true
+				return l.Advance(ctx, lease, p, ttl, also)
 			}}
 		}},
 		"prunes what is old, read or not": {[]string{"Prune"}, func(l sqllog.Log, db *sql.DB) fault {

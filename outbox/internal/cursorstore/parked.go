@@ -29,6 +29,17 @@ func (s *Store) Parked(ctx context.Context, after int64, limit int) ([]outbox.Pa
 	return out, wrap("list parked events", err)
 }
 
+// Failing implements outbox.Failing.
+func (s *Store) Failing(ctx context.Context, after int64, limit int) ([]outbox.FailingEvent, error) {
+	var out []outbox.FailingEvent
+	err := s.each(ctx, s.sql.failing, []any{after, limit}, func(rows *sql.Rows) error {
+		f, err := sqlstore.ScanFailing(rows)
+		out = append(out, f)
+		return err
+	})
+	return out, wrap("list failing events", err)
+}
+
 // Retry implements outbox.Parking: the events are appended again, with a new row
 // and their old ids, in the transaction that takes them from outbox_failed.
 func (s *Store) Retry(ctx context.Context, ids ...int64) (n int, err error) {
@@ -38,10 +49,9 @@ func (s *Store) Retry(ctx context.Context, ids ...int64) (n int, err error) {
 	array := sqlstore.Array(ids)
 	err = sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
 		entries, err := s.takeFailed(ctx, tx, array)
-		if err != nil || len(entries) == 0 {
+		if n = len(entries); err != nil || n == 0 {
 			return err
 		}
-		n = len(entries)
 		sqltx.AfterCommit(ctx, s.Wake)
 		return s.log.Append(ctx, tx, entries)
 	})

@@ -24,18 +24,18 @@ func (s *Store) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlemen
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	pos := t.pos
+	to := t.lease.Position
 	moved, ok := set.Move.(*sqllog.Position)
 	if ok {
-		pos = *moved
+		to = *moved
 	}
 	if !ok && also == nil {
 		return wrap("renew", s.log.Renew(ctx, t.lease, set.TTL))
 	}
-	if err := s.log.Advance(ctx, t.lease, pos, set.TTL, also); err != nil {
+	if err := s.log.Advance(ctx, t.lease, to, set.TTL, also); err != nil {
 		return wrap("settle", err)
 	}
-	t.pos = pos
+	t.lease.Position = to
 	return nil
 }
 

@@ -58,6 +58,7 @@ var (
 	_ outbox.Signal    = (*Store)(nil)
 	_ outbox.Pruner    = (*Store)(nil)
 	_ outbox.Parking   = (*Store)(nil)
+	_ outbox.Failing   = (*Store)(nil)
 	_ outbox.Inspector = (*Store)(nil)
 	_ outbox.Rebaser   = (*Store)(nil)
 )
@@ -160,7 +161,7 @@ func wrap(doing string, err error) error {
 	case errors.Is(err, sqllog.ErrLeaseLost):
 		err = outbox.ErrLeaseLost
 	case errors.Is(err, sqllog.ErrForeignDatabase):
-		err = outbox.ErrForeignDatabase
+		err = fmt.Errorf("%w: %w", outbox.ErrForeignDatabase, err)
 	}
 	return fmt.Errorf("outbox: %s: %w", doing, err)
 }

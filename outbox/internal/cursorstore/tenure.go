@@ -14,12 +14,12 @@ import (
 
 // tenure is what a lease's State holds.
 type tenure struct {
-	lease sqllog.Lease
+	start sqllog.Position // where the cursor stood when the lease was taken
 	// held is what earlier holders noted of events that kept their place.
 	held map[int64]attempts
 
-	mu  sync.Mutex
-	pos sqllog.Position // where the cursor stands
+	mu    sync.Mutex
+	lease sqllog.Lease // its Position is where the cursor stands
 }
 
 type attempts struct {
@@ -45,7 +45,7 @@ func (s *Store) Lease(ctx context.Context, shard int, holder string, ttl time.Du
 	if err != nil {
 		return outbox.Lease{}, wrap("lease", err)
 	}
-	t := &tenure{lease: lease, pos: lease.Position, held: map[int64]attempts{}}
+	t := &tenure{lease: lease, start: lease.Position, held: map[int64]attempts{}}
 	l := outbox.Lease{Shard: shard, Holder: holder, Token: lease.Token, State: t}
 	if err := s.recall(ctx, &l, t); err != nil {
 		sqlstore.GiveBack(ctx, func(ctx context.Context) error { return s.Release(ctx, l) })
@@ -85,7 +85,7 @@ func (s *Store) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbo
 	if len(q.Keys) > 0 {
 		return s.readAside(ctx, l.Shard, q)
 	}
-	after := t.lease.Position
+	after := t.start
 	if p, ok := q.After.(*sqllog.Position); ok {
 		after = *p
 	}

@@ -39,6 +39,16 @@ func ScanParked(rows *sql.Rows) (p outbox.ParkedEvent, err error) {
 	return p, err
 }
 
+// ScanFailing reads a row of failing.
+func ScanFailing(rows *sql.Rows) (f outbox.FailingEvent, err error) {
+	var created, age, since, next int64
+	err = rows.Scan(&f.ID, &f.Shard, &f.Topic, &f.MessageID, &f.Key, &created, &f.Aside,
+		&f.Attempts, &f.Retries, &age, &f.LastError, &since, &next)
+	f.CreatedAt, f.Age = Instant(created), Micros(age)
+	f.FailedSince, f.NextAttemptAt = Instant(since), Instant(next)
+	return f, err
+}
+
 // ScanAside reads a row of aside_keys.
 func ScanAside(rows *sql.Rows) (a outbox.Aside, err error) {
 	var wait int64

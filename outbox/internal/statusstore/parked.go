@@ -1,8 +1,10 @@
 package statusstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 
 	"github.com/millrace-go/millrace/internal/sqllog"
@@ -20,6 +22,25 @@ func (s *Store) Parked(ctx context.Context, after int64, limit int) ([]outbox.Pa
 		return err
 	}, after, limit)
 	return out, wrap("list parked events", err)
+}
+
+// Failing implements outbox.Failing, shard by shard, because the indexes begin with
+// the shard.
+func (s *Store) Failing(ctx context.Context, after int64, limit int) ([]outbox.FailingEvent, error) {
+	var out []outbox.FailingEvent
+	for shard := range s.shards {
+		err := s.sql.failing.each(ctx, s.reads, func(rows *sql.Rows) error {
+			f, err := sqlstore.ScanFailing(rows)
+			out = append(out, f)
+			return err
+		}, shard, after, limit)
+		if err != nil {
+			return nil, wrap("list failing events", err)
+		}
+		slices.SortFunc(out, func(a, b outbox.FailingEvent) int { return cmp.Compare(a.ID, b.ID) })
+		out = out[:min(len(out), max(limit, 0))]
+	}
+	return out, nil
 }
 
 // Retry implements outbox.Parking: the events are appended again, with a new row
@@ -40,13 +61,12 @@ func (s *Store) Retry(ctx context.Context, ids ...int64) (n int, err error) {
 			rows, taken = append(rows, e), append(taken, e.ID)
 			return nil
 		}, s.ids(ids))
-		if err != nil || len(rows) == 0 {
+		if n = len(rows); err != nil || n == 0 {
 			return err
 		}
 		if _, err := s.sql.failedDrop.exec(ctx, tx, s.ids(taken)); err != nil {
 			return err
 		}
-		n = len(rows)
 		sqltx.AfterCommit(ctx, s.Wake)
 		return s.append(ctx, tx, rows)
 	})
@@ -60,8 +80,10 @@ func (s *Store) Retry(ctx context.Context, ids ...int64) (n int, err error) {
 func (s *Store) RetryAll(ctx context.Context) (int, error) { return sqlstore.RetryAll(ctx, s) }
 
 // Prune implements outbox.Pruner. Only the first published rows are looked at,
-// because their numbers grow with age. What failed stays until somebody retries
-// or deletes it.
+// because their numbers grow with age, and as long as there are old ones the next call
+// goes on behind them: where a snapshot keeps deleted rows, it would pass over them
+// each time. Then it begins again with the first, for rows may be published late. What
+// failed stays until it is retried or deleted.
 func (s *Store) Prune(ctx context.Context, shard int, before time.Time, limit int) (int, error) {
 	var ids []int64
 	err := s.sql.pruneFind.each(ctx, s.reads, func(rows *sql.Rows) error {
@@ -71,9 +93,17 @@ func (s *Store) Prune(ctx context.Context, shard int, before time.Time, limit in
 		}
 		ids = append(ids, id)
 		return nil
-	}, shard, before.UnixMicro(), limit)
-	if err != nil || len(ids) == 0 {
+	}, shard, before.UnixMicro(), limit, s.pruned[shard].Load())
+	if err != nil {
 		return 0, wrap("prune", err)
+	}
+	if len(ids) < limit {
+		s.pruned[shard].Store(0)
+	} else {
+		s.pruned[shard].Store(ids[len(ids)-1])
+	}
+	if len(ids) == 0 {
+		return 0, nil
 	}
 	n, err := s.sql.prune.exec(ctx, s.db, shard, s.ids(ids))
 	return int(n), wrap("prune", err)

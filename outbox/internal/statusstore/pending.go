@@ -1,6 +1,7 @@
 package statusstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -24,8 +25,17 @@ type pending struct {
 // place is a mark. It is not kept in the database: the rows' state says it all.
 type place struct {
 	last   int64
-	flight []int64 // ascending
+	flight []row // ascending
 }
+
+// row is an event by the number of its row and its id: after a failover another
+// event may have the number.
+type row struct {
+	seq int64
+	id  string
+}
+
+func bySeq(a, b row) int { return cmp.Compare(a.seq, b.seq) }
 
 func (*pending) Begin(context.Context, string) (outbox.Mark, error) { return &place{}, nil }
 
@@ -59,25 +69,25 @@ func (p *pending) Read(ctx context.Context, shard int, after outbox.Mark, limit 
 	}
 	if !p.late.empty() {
 		for i := range items {
-			next.flight = append(next.flight, items[i].ID)
+			next.flight = append(next.flight, row{items[i].ID, items[i].MessageID})
 		}
-		slices.Sort(next.flight)
+		slices.SortFunc(next.flight, bySeq)
 	}
 	return outbox.Batch{Items: items, Next: next}, nil
 }
 
 // behind returns what is still in flight of a mark, and what came late.
-func (p *pending) behind(ctx context.Context, shard int, from *place, limit int) (flight []int64, late []outbox.Item, err error) {
+func (p *pending) behind(ctx context.Context, shard int, from *place, limit int) (flight []row, late []outbox.Item, err error) {
 	var fresh []int64
 	err = p.late.each(ctx, p.db, func(rows *sql.Rows) error {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
+		var r row
+		if err := rows.Scan(&r.seq, &r.id); err != nil {
 			return err
 		}
-		if _, known := slices.BinarySearch(from.flight, id); known {
-			flight = append(flight, id)
+		if i, known := slices.BinarySearchFunc(from.flight, r, bySeq); known && from.flight[i].id == r.id {
+			flight = append(flight, r)
 		} else if len(fresh) < limit {
-			fresh = append(fresh, id)
+			fresh = append(fresh, r.seq)
 		}
 		return nil
 	}, shard, from.last)

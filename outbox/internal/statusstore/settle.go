@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
@@ -13,16 +14,17 @@ import (
 
 // Settle implements outbox.Store. The lease's row is met first, and by its
 // token, so that a holder who lost the lease marks nothing, and a new holder
-// waits for all of it.
+// waits for all of it. Rows are marked by their event's id, too: after a failover
+// another event may have the seq.
 func (s *Store) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlement) error {
 	position := ""
 	if set.Move != nil {
 		position = s.reader.Position(set.Move)
 	}
 	ttl := set.TTL.Microseconds()
-	ids := make([]int64, len(set.Published))
+	seqs, ids := make([]int64, len(set.Published)), make([]string, len(set.Published))
 	for i, it := range set.Published {
-		ids[i] = it.ID
+		seqs[i], ids[i] = it.ID, it.MessageID
 	}
 	switch {
 	case len(ids) == 0 && len(set.Failures) == 0:
@@ -31,10 +33,11 @@ func (s *Store) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlemen
 	case len(set.Failures) == 0 && !s.sql.settle.empty():
 		var n int64
 		var err error
-		if first, last := slices.Min(ids), slices.Max(ids); !s.sql.settleRange.empty() && last-first < 2*int64(len(ids)) {
-			_, err = s.sql.settleRange.one(ctx, s.db, &n)(l.Shard, l.Token, ttl, position, s.ids(ids), first, last)
+		args := []any{l.Shard, l.Token, ttl, position}
+		if first, last := slices.Min(seqs), slices.Max(seqs); !s.sql.settleRange.empty() && last-first < 2*int64(len(seqs)) {
+			_, err = s.sql.settleRange.one(ctx, s.db, &n)(append(append(args, first, last), s.rows(seqs, ids)...)...)
 		} else {
-			_, err = s.sql.settle.one(ctx, s.db, &n)(l.Shard, l.Token, ttl, position, s.ids(ids))
+			_, err = s.sql.settle.one(ctx, s.db, &n)(append(args, s.rows(seqs, ids)...)...)
 		}
 		return settled("settle", n, err)
 	}
@@ -47,7 +50,7 @@ func (s *Store) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlemen
 			return outbox.ErrLeaseLost
 		}
 		if len(ids) > 0 {
-			if _, err := s.sql.publish.exec(ctx, tx, l.Shard, s.ids(ids)); err != nil {
+			if _, err := s.sql.publish.exec(ctx, tx, append([]any{l.Shard}, s.rows(seqs, ids)...)...); err != nil {
 				return err
 			}
 		}
@@ -63,16 +66,29 @@ func settled(doing string, n int64, err error) error {
 	return wrap(doing, err)
 }
 
+// pairs is rows as a JSON array of [seq, id]. Ids are UUIDs, which need no escapes.
+func pairs(seqs []int64, ids []string) []any {
+	text := append(make([]byte, 0, 2+len(seqs)*50), '[')
+	for i, seq := range seqs {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(strconv.AppendInt(append(text, '['), seq, 10), `,"`...)
+		text = append(append(text, ids[i]...), `"]`...)
+	}
+	return []any{string(append(text, ']'))}
+}
+
 // note writes down what failed.
 func (s *Store) note(ctx context.Context, tx *sql.Tx, shard int, failures []outbox.Failure) error {
 	for _, f := range failures {
 		text := sql.NullString{String: sqlstore.Clean(f.Error), Valid: f.Attempts > 0}
 		var err error
 		if f.State == outbox.Parked {
-			_, err = s.sql.park.exec(ctx, tx, shard, f.Item.ID, max(f.Attempts, 1), f.Retries, f.Age.Microseconds(), text)
+			_, err = s.sql.park.exec(ctx, tx, shard, f.Item.ID, max(f.Attempts, 1), f.Retries, f.Age.Microseconds(), text, f.Item.MessageID)
 		} else {
 			_, err = s.sql.fail.exec(ctx, tx, shard, f.Item.ID, f.State == outbox.MovedAside,
-				f.Attempts, f.Retries, f.Age.Microseconds(), text, f.Wait.Microseconds())
+				f.Attempts, f.Retries, f.Age.Microseconds(), text, f.Wait.Microseconds(), f.Item.MessageID)
 		}
 		if err != nil {
 			return fmt.Errorf("note that event %q failed: %w", f.Item.MessageID, err)

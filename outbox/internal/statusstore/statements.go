@@ -23,19 +23,21 @@ type statements struct {
 	publish, fail, park                            statement
 	asideKeys, asideRead                           statement
 	failedList, failedTake, failedDrop, failCounts statement
-	pruneFind, prune, backlog                      statement
+	failing, backlog                               statement
 
 	// Not every dialect has these.
 	settle, settleRange  statement // extend and publish in one
 	held                 statement // for a reader that does not return attempts
 	read, late, readSome statement // see pending
 	watch                statement
+	pruneFind, prune     statement // of a store that has no Prune of its own
 }
 
 func (s *statements) load(files fs.FS, dialect, server string) error {
 	optional := map[string]*statement{
 		"append": &s.append, "settle": &s.settle, "settle_range": &s.settleRange, "held": &s.held,
 		"read": &s.read, "late": &s.late, "read_some": &s.readSome, "watch": &s.watch,
+		"prune_find": &s.pruneFind, "prune": &s.prune,
 	}
 	needed := map[string]*statement{
 		"setting_get": &s.settingGet, "setting_check": &s.settingCheck, "setting_put": &s.settingPut,
@@ -43,8 +45,8 @@ func (s *statements) load(files fs.FS, dialect, server string) error {
 		"extend": &s.extend, "release": &s.release, "holders": &s.holders,
 		"publish": &s.publish, "fail": &s.fail, "park": &s.park,
 		"aside_keys": &s.asideKeys, "aside_read": &s.asideRead,
-		"failed_list": &s.failedList, "failed_take": &s.failedTake, "failed_drop": &s.failedDrop, "failed_counts": &s.failCounts,
-		"prune_find": &s.pruneFind, "prune": &s.prune, "backlog": &s.backlog,
+		"failing": &s.failing, "failed_list": &s.failedList, "failed_take": &s.failedTake, "failed_drop": &s.failedDrop, "failed_counts": &s.failCounts,
+		"backlog": &s.backlog,
 	}
 	read := func(name string, into *statement, must bool) error {
 		text, err := fs.ReadFile(files, name+".sql")

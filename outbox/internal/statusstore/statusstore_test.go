@@ -41,18 +41,18 @@ func TestLateRows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	exec(`CREATE TABLE events (seq INTEGER PRIMARY KEY, pending INTEGER)`)
-	const columns = `SELECT seq, '', '', '', '', '', 0, 0, 0, 0, 0, 0 FROM events WHERE pending AND `
+	exec(`CREATE TABLE events (seq INTEGER PRIMARY KEY, pending INTEGER, id TEXT NOT NULL DEFAULT 'first')`)
+	const columns = `SELECT seq, id, '', '', '', '', 0, 0, 0, 0, 0, 0 FROM events WHERE pending AND `
 	p := &pending{
 		db: db, ids: func(ids []int64) any { return sqlstore.Array(ids) },
 		read: statement{text: columns + `?1 = 0 AND seq > ?2 ORDER BY seq LIMIT ?3`},
-		late: statement{text: `SELECT seq FROM events WHERE pending AND ?1 = 0 AND seq <= ?2 ORDER BY seq`},
+		late: statement{text: `SELECT seq, id FROM events WHERE pending AND ?1 = 0 AND seq <= ?2 ORDER BY seq`},
 		some: statement{text: columns + `?1 = 0 AND seq IN (SELECT value FROM json_each(?2)) ORDER BY seq`},
 	}
 	commit := func(seqs ...int64) {
 		t.Helper()
 		for _, seq := range seqs {
-			exec(`INSERT INTO events VALUES (?1, 1)`, seq)
+			exec(`INSERT INTO events (seq, pending) VALUES (?1, 1)`, seq)
 		}
 	}
 	var mark outbox.Mark
@@ -90,6 +90,8 @@ func TestLateRows(t *testing.T) {
 	if n := len(mark.(*place).flight); n != 9 {
 		t.Errorf("the mark holds %d events in flight, want the 9 that are not settled", n)
 	}
+	exec(`UPDATE events SET id = 'second' WHERE seq = 30`) // a crash lost the row, and another took its number
+	read(2, 30)
 	exec(`UPDATE events SET pending = 0`)
 	read(2)
 	if n := len(mark.(*place).flight); n != 0 {

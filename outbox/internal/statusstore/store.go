@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"sync/atomic"
 
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/pulse"
@@ -32,6 +33,9 @@ type Database struct {
 	// IDs and Texts make one argument of a list; nil is a JSON array.
 	IDs   func([]int64) any
 	Texts func([]string) any
+	// Rows makes the last arguments of the statements that mark rows, of their seqs
+	// and ids; nil is one JSON array of pairs.
+	Rows func(seqs []int64, ids []string) []any
 	// MaxName and MaxText are how many characters a topic fits, and a key or a
 	// type; 0 when there is no such bound.
 	MaxName, MaxText int
@@ -47,7 +51,9 @@ type Store struct {
 	append    Appender
 	ids       func([]int64) any
 	texts     func([]string) any
+	rows      func([]int64, []string) []any
 	shards    int
+	pruned    []atomic.Int64 // per shard, behind which row pruning goes on
 	maxName   int
 	maxText   int
 	number    *sqlstore.Shards
@@ -61,6 +67,7 @@ var (
 	_ outbox.Signal    = (*Store)(nil)
 	_ outbox.Pruner    = (*Store)(nil)
 	_ outbox.Parking   = (*Store)(nil)
+	_ outbox.Failing   = (*Store)(nil)
 	_ outbox.Inspector = (*Store)(nil)
 )
 
@@ -71,8 +78,8 @@ func New(d Database, shards int) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		db: d.Pool, reads: d.Reads, reader: d.Reader, append: d.Append, ids: d.IDs, texts: d.Texts,
-		shards: number.N, number: number, maxName: d.MaxName, maxText: d.MaxText,
+		db: d.Pool, reads: d.Reads, reader: d.Reader, append: d.Append, ids: d.IDs, texts: d.Texts, rows: d.Rows,
+		shards: number.N, number: number, pruned: make([]atomic.Int64, number.N), maxName: d.MaxName, maxText: d.MaxText,
 	}
 	s.settings()
 	if s.reads == nil {
@@ -83,6 +90,9 @@ func New(d Database, shards int) (*Store, error) {
 	}
 	if s.texts == nil {
 		s.texts = func(texts []string) any { return sqlstore.Array(texts) }
+	}
+	if s.rows == nil {
+		s.rows = pairs
 	}
 	if err := s.sql.load(d.Files, d.Dialect, d.Server); err != nil {
 		return nil, err

@@ -9,29 +9,37 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
-// WatchInterval is how often Watch looks when nothing comes, by default.
-const WatchInterval = 100 * time.Millisecond
+const (
+	// WatchInterval is how often Watch looks when nothing comes, by default.
+	WatchInterval = 100 * time.Millisecond
+	// watchQuick is how long after something came it looks again.
+	watchQuick = 2 * time.Millisecond
+)
 
 // Watch calls wake when other events are pending than at the last look, and
-// after looks that failed, since something may have been missed. It looks every
-// interval, one statement that changes nothing, and returns when ctx is done.
+// after looks that failed, since something may have been missed. It looks 2 ms after
+// something came, and then after a tenth of the time since, up to the interval: one
+// statement that changes nothing. It returns when ctx is done.
 func (s *Store) Watch(ctx context.Context, interval time.Duration, wake func()) error {
 	retry := backoff.Policy{Initial: interval, Max: max(2*time.Second, interval), Jitter: 0.2}
+	poll := backoff.Poll{Quick: watchQuick, Idle: interval}
 	var seen map[int][2]int64
-	for failures, wait := 0, time.Duration(0); ; {
-		if err := backoff.Sleep(ctx, wait); err != nil {
-			return err
-		}
+	for failures := 0; ; {
 		now, err := s.ends(ctx)
+		var wait time.Duration
 		if err != nil {
 			failures++
 			seen, wait = nil, retry.Delay(failures)
-			continue
+		} else {
+			if !maps.Equal(now, seen) {
+				poll.Met()
+				wake()
+			}
+			seen, failures, wait = now, 0, poll.Wait()
 		}
-		if !maps.Equal(now, seen) {
-			wake()
+		if err := backoff.Sleep(ctx, wait); err != nil {
+			return err
 		}
-		seen, failures, wait = now, 0, interval
 	}
 }
 

@@ -80,15 +80,18 @@ func sqlServer(raw, create, drop, list string) server {
 	}
 }
 
+func mysqlServer(raw string) server {
+	return sqlServer(raw, "CREATE DATABASE ", "DROP DATABASE ", "SELECT count(*) FROM information_schema.schemata WHERE schema_name = 'NAME'")
+}
+
 // databases are those that have an outbox.
 func databases(t *testing.T) map[string]func(t *testing.T) server {
 	return map[string]func(t *testing.T) server{
 		"postgres": func(t *testing.T) server {
 			return sqlServer(servicetest.PostgresURL(t), "CREATE SCHEMA ", "DROP SCHEMA ", "SELECT count(*) FROM pg_namespace WHERE nspname = 'NAME'")
 		},
-		"mariadb": func(t *testing.T) server {
-			return sqlServer(servicetest.MariaDBURL(t), "CREATE DATABASE ", "DROP DATABASE ", "SELECT count(*) FROM information_schema.schemata WHERE schema_name = 'NAME'")
-		},
+		"mariadb": func(t *testing.T) server { return mysqlServer(servicetest.MariaDBURL(t)) },
+		"mysql":   func(t *testing.T) server { return mysqlServer(servicetest.MySQLURL(t)) },
 		"sqlite": func(t *testing.T) server {
 			dir := t.TempDir()
 			return server{

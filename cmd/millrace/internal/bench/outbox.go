@@ -80,7 +80,7 @@ func (c Config) newBox(d *database.Database) (*box, error) {
 		b.store, err = sqliteoutbox.New(d.DB, sqliteoutbox.Config{})
 	}
 	if err == nil {
-		b.outbox, err = outbox.New(b.store, outbox.Config{Topic: c.Name})
+		b.outbox, err = outbox.New(b.store, outbox.Config{Topic: c.Name, Logger: c.Logger})
 	}
 	return b, err
 }
@@ -177,7 +177,7 @@ func (b *box) drain(ctx context.Context, r *OutboxResult) error {
 	var n atomic.Int64
 	relay, err := outbox.NewRelay(b.store, sink(func(messages []*message.Message) {
 		b.Progress(fmt.Sprintf("%d of %d events drained", n.Add(int64(len(messages))), r.Appended))
-	}), outbox.RelayConfig{})
+	}), outbox.RelayConfig{Logger: b.Logger})
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (b *box) pace(ctx context.Context, r *OutboxResult) error {
 			}
 			arrived <- struct{}{}
 		}
-	}), outbox.RelayConfig{})
+	}), outbox.RelayConfig{Logger: b.Logger})
 	if err != nil {
 		return err
 	}

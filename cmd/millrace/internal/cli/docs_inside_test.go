@@ -95,6 +95,7 @@ func TestPageShowsTheShapes(t *testing.T) {
 	blocks := regexp.MustCompile("(?s)```json\n(.*?)```")
 	for heading, golden := range map[string]string{
 		"migrate up": "migrate-up.json", "migrate status": "migrate-status.json", "outbox status": "outbox-status.json", "outbox failed": "outbox-failed.json",
+		"outbox failing": "outbox-failing.json", "outbox adopt": "outbox-adopt.json",
 		"outbox retry": "outbox-retry.json", "outbox rebase": "outbox-rebase.json", "dlq list": "dlq-list.json", "dlq edit": "dlq-edit.json", "dlq redrive": "dlq-redrive.json",
 		"queue status": "queue-status.json", "doctor": "doctor.json", "bench": "bench.json",
 	} {
@@ -114,7 +115,7 @@ func TestPageShowsTheShapes(t *testing.T) {
 			}
 		}
 		for _, name := range shown {
-			if !slices.Contains(is, name) && name != "failed[].id" && name != "failed[].error" {
+			if !slices.Contains(is, name) && name != "failed[].id" && name != "failed[].error" && name != "logs[].error" {
 				t.Errorf("docs/cli.md shows a field %q of %q, which %s has not", name, heading, golden)
 			}
 		}

@@ -119,6 +119,7 @@ func eachDatabase(t *testing.T, test func(t *testing.T, p place)) {
 		"sqlite":   func(t testing.TB) string { return "sqlite://" + filepath.Join(t.TempDir(), "app.db") },
 		"postgres": servicetest.PostgresURL,
 		"mariadb":  servicetest.MariaDBURL,
+		"mysql":    servicetest.MySQLURL,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -131,7 +132,7 @@ func eachDatabase(t *testing.T, test func(t *testing.T, p place)) {
 func (p place) open(t *testing.T) *sql.DB {
 	t.Helper()
 	raw := p.url
-	if p.name == "mariadb" {
+	if p.name == "mariadb" || p.name == "mysql" {
 		raw += "?multiStatements=true"
 	}
 	d, err := database.Open(raw, true)
@@ -153,6 +154,7 @@ func (p place) tables(t *testing.T, db *sql.DB) (n int) {
 		"sqlite":   `SELECT count(*) FROM sqlite_master WHERE type = 'table'`,
 		"postgres": `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r'`,
 		"mariadb":  `SELECT count(*) FROM information_schema.tables WHERE table_schema = database()`,
+		"mysql":    `SELECT count(*) FROM information_schema.tables WHERE table_schema = database()`,
 	}[p.name]
 	if err := db.QueryRow(query).Scan(&n); err != nil {
 		t.Fatal(err)

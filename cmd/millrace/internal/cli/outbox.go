@@ -25,9 +25,10 @@ func (b *boxFlags) of(cmd *cobra.Command) *cobra.Command {
 func (a *app) outboxCommand() *cobra.Command {
 	return a.group(&cobra.Command{
 		Use: "outbox", Short: "Look into the outbox, and retry what was given up",
-		Long:    "The outbox commands say how far the relays are, list what they gave up and give it back, put their places right after a restore, and print the settings by which Debezium takes their place.",
+		Long:    "The outbox commands say how far the relays are, list what fails and what they gave up, give it back, put their places right after an upgrade or a restore, and print the settings by which Debezium takes their place.",
 		Example: "  millrace outbox status --db postgres://app:secret@db/shop",
-	}, a.outboxStatusCommand(), a.outboxFailedCommand(), a.outboxRetryCommand(), a.outboxRebaseCommand(), a.debeziumCommand())
+	}, a.outboxStatusCommand(), a.outboxFailingCommand(), a.outboxFailedCommand(), a.outboxRetryCommand(),
+		a.outboxAdoptCommand(), a.outboxRebaseCommand(), a.debeziumCommand())
 }
 
 // kinds are those that the flags choose and the database has.
@@ -75,7 +76,7 @@ func (a *app) outboxStatusCommand() *cobra.Command {
 	var shard int
 	cmd := b.of(&cobra.Command{
 		Use: "status", Short: "Say how each shard stands",
-		Long: "status shows per shard how many events wait, since when, how many of them stand aside or have failed, how many were given up, and which relay holds the lease. " +
+		Long: "status shows per shard how many events wait, since when, how many of them stand aside or have failed, how many were given up, and which relay holds the lease. With failing or parked events it says which command lists them. " +
 			fmt.Sprintf("A backlog is counted up to %d.", outbox.BacklogLimit),
 		Example: "  millrace outbox status --db postgres://app:secret@db/shop\n  millrace outbox status --shard 0 --json | jq '.[].backlog'",
 		Args:    cobra.NoArgs,
@@ -141,82 +142,18 @@ func (a *app) outboxStatus(ctx context.Context, b boxFlags, shard int) (err erro
 	if a.json {
 		return a.printJSON(all)
 	}
-	return a.table(rows)
-}
-
-// parkedReport is an event that was given up, as failed shows it.
-type parkedReport struct {
-	ID          int64     `json:"id"`
-	Shard       int       `json:"shard"`
-	Topic       string    `json:"topic"`
-	MessageID   string    `json:"messageId"`
-	Key         string    `json:"key"`
-	Attempts    int       `json:"attempts"`
-	LastError   string    `json:"lastError"`
-	CreatedAt   time.Time `json:"createdAt"`
-	FirstFailed time.Time `json:"firstFailedAt"`
-	ParkedAt    time.Time `json:"parkedAt"`
-}
-
-func (a *app) outboxFailedCommand() *cobra.Command {
-	var b boxFlags
-	var after int64
-	var limit int
-	cmd := b.of(&cobra.Command{
-		Use: "failed", Short: "List the events that were given up",
-		Long:    "failed lists parked events by id. When there are more than --limit, the last line says how to go on.",
-		Example: "  millrace outbox failed --db postgres://app:secret@db/shop --limit 20",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.outboxFailed(cmd.Context(), b, after, limit) },
-	})
-	cmd.Flags().Int64Var(&after, "after", 0, "only ids above this one")
-	cmd.Flags().IntVar(&limit, "limit", 100, "how many at most")
-	a.boxCompletions(cmd)
-	offers(cmd, "after")
-	offers(cmd, "limit")
-	a.jsonFlag(cmd)
-	return cmd
-}
-
-func (a *app) outboxFailed(ctx context.Context, b boxFlags, after int64, limit int) (err error) {
-	if limit < 1 || limit > 10_000 {
-		return usage("--limit is %d; give 1 to 10000", limit)
-	}
-	d, err := a.open(b.db)
-	if err != nil {
-		return err
-	}
-	defer closing(d.Close, &err)
-	box, err := b.box(ctx, d)
-	if err != nil {
-		return err
-	}
-	parked, err := box.Parked(ctx, after, limit+1)
-	if err != nil {
-		return err
-	}
-	more := len(parked) > limit
-	parked = parked[:min(len(parked), limit)]
-	all := []parkedReport{}
-	rows := [][]string{{"ID", "SHARD", "TOPIC", "EVENT", "KEY", "ATTEMPTS", "GIVEN UP", "ERROR"}}
-	for _, p := range parked {
-		all = append(all, parkedReport{p.ID, p.Shard, p.Topic, p.MessageID, p.Key, p.Attempts, p.LastError, p.CreatedAt, p.FirstFailedAt, p.ParkedAt})
-		rows = append(rows, []string{
-			strconv.FormatInt(p.ID, 10), strconv.Itoa(p.Shard), p.Topic, p.MessageID, orDash(short(p.Key, 24)),
-			strconv.Itoa(p.Attempts), moment(p.ParkedAt), short(p.LastError, 80),
-		})
-	}
-	switch {
-	case a.json:
-		return a.printJSON(map[string]any{"events": all, "more": more})
-	case len(parked) == 0:
-		return a.print("no events were given up")
-	}
 	if err := a.table(rows); err != nil {
 		return err
 	}
-	if more {
-		a.say("there are more: --after %d", parked[len(parked)-1].ID)
+	failing, parked := 0, 0
+	for _, r := range all {
+		failing, parked = failing+r.Failing, parked+r.Parked
+	}
+	if failing > 0 {
+		a.say("failing: %s; `millrace outbox failing` says which and why", counted(failing, "event"))
+	}
+	if parked > 0 {
+		a.say("given up: %s; `millrace outbox failed` says which and why", counted(parked, "event"))
 	}
 	return nil
 }

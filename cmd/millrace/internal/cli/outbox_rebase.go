@@ -16,6 +16,7 @@ func (a *app) outboxRebaseCommand() *cobra.Command {
 	cmd := b.of(&cobra.Command{
 		Use: "rebase --since TIME", Short: "Put the relays' places right after a restore on another system",
 		Long: "rebase is for a database that was restored from a dump on another system: the relay's places mean nothing there, and it refuses to run. " +
+			"After pg_upgrade use adopt instead: rebase of a cursor outbox never publishes waiting events that are older than the given time. " +
 			"What was appended since the given time is published again; what is older counts as published. Give a time well before the dump was made: consumers know what they have handled.",
 		Example: "  millrace outbox rebase --since 2026-03-01T04:00:00Z --db postgres://app:secret@db/shop",
 		Args:    cobra.NoArgs,
@@ -51,7 +52,7 @@ func (a *app) outboxRebase(ctx context.Context, b boxFlags, since time.Time, yes
 		}
 		return a.print("nothing to do: the places in this outbox move with its data")
 	}
-	question := "Publish what was appended since " + since.UTC().Format(time.RFC3339) + " again, and count what is older as published?"
+	question := "Publish what was appended since " + since.UTC().Format(time.RFC3339) + " again, and count what is older as published? (After pg_upgrade use adopt instead: it leaves out nothing that waits.)"
 	if err := a.confirm(ctx, yes, question); err != nil {
 		return err
 	}

@@ -37,6 +37,9 @@ func (s *sick) Retry(_ context.Context, ids ...int64) (n int, _ error) {
 	return n, nil
 }
 
+func (s *sick) Failing(context.Context, int64, int) ([]outbox.FailingEvent, error) {
+	panic("not asked")
+}
 func (s *sick) RetryAll(context.Context) (int, error)              { panic("in one step") }
 func (s *sick) Stats(context.Context) ([]outbox.ShardStats, error) { panic("not asked") }
 

@@ -47,9 +47,9 @@ func (p place) store(t *testing.T, db *sql.DB, kind string) box {
 		b, err = pgoutbox.New(db, pgoutbox.Config{Shards: shards})
 	case "postgres status":
 		b, err = pgoutbox.NewStatus(db, pgoutbox.StatusConfig{Shards: shards})
-	case "mariadb cursor":
+	case "mariadb cursor", "mysql cursor":
 		b, err = mysqloutbox.New(db, mysqloutbox.Config{Shards: shards})
-	case "mariadb status":
+	case "mariadb status", "mysql status":
 		b, err = mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{Shards: shards})
 	}
 	if err == nil {

@@ -15,7 +15,7 @@ import (
 // commands are all of them.
 var commands = []string{
 	"", "migrate", "migrate print", "migrate up", "migrate status",
-	"outbox", "outbox status", "outbox failed", "outbox retry", "outbox rebase", "outbox debezium",
+	"outbox", "outbox status", "outbox failing", "outbox failed", "outbox retry", "outbox adopt", "outbox rebase", "outbox debezium",
 	"dlq", "dlq list", "dlq show", "dlq edit", "dlq redrive", "dlq drop", "doctor",
 	"queue", "queue status", "queue threshold", "bench",
 	"completion", "completion bash", "completion zsh", "completion fish", "completion powershell",
@@ -131,7 +131,10 @@ func TestNoCredentials(t *testing.T) {
 				"rediss://:" + secret + "@127.0.0.1:1/0", "redis://127.0.0.1:1/0?password=" + secret, "redis://:" + secret + "@[::1/0",
 				"redis://127.0.0.1:1/0?api_token=" + secret + "&client_secret=" + secret},
 		}
-		if name := "MILLRACE_MARIADB_URL"; os.Getenv(name) != "" {
+		for _, name := range []string{"MILLRACE_MARIADB_URL", "MILLRACE_MYSQL_URL"} {
+			if os.Getenv(name) == "" {
+				continue
+			}
 			u, err := url.Parse(os.Getenv(name))
 			if err != nil {
 				t.Fatal(err)

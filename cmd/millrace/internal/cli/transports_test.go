@@ -25,7 +25,8 @@ import (
 var transports = map[string]func(t *testing.T, topic string) (rawURL string){
 	"sqlite":   func(t *testing.T, topic string) string { return "sqlite://" + filepath.Join(t.TempDir(), "bus.db") },
 	"postgres": func(t *testing.T, topic string) string { return servicetest.PostgresURL(t) },
-	"mysql":    func(t *testing.T, topic string) string { return servicetest.MariaDBURL(t) },
+	"mariadb":  func(t *testing.T, topic string) string { return servicetest.MariaDBURL(t) },
+	"mysql":    func(t *testing.T, topic string) string { return servicetest.MySQLURL(t) },
 	"redis":    func(t *testing.T, topic string) string { return transporttest.Redis(t) },
 	"kafka": func(t *testing.T, topic string) string {
 		return transporttest.Kafka(t, topic, topic+".DLT") + "?partitions=2"

@@ -29,6 +29,7 @@ var ErrNoOutbox = errors.New("the database has no outbox of this kind; `migrate 
 // Outbox is what an operator does with an outbox.
 type Outbox interface {
 	outbox.Parking
+	outbox.Failing
 	outbox.Inspector
 }
 
@@ -58,6 +59,17 @@ func newStore(d Dialect, db *sql.DB, kind Kind, shards int) (store, error) {
 		return sqliteoutbox.New(db, sqliteoutbox.Config{Shards: shards})
 	}
 	return nil, fmt.Errorf("there is no outbox for %q", d)
+}
+
+// Snapshotter tells the oldest snapshot of the server, nil where nothing does. It needs
+// no tables.
+func (d *Database) Snapshotter() (outbox.Snapshotter, error) {
+	s, err := newStore(d.Dialect, d.DB, Cursor, 1)
+	if err != nil {
+		return nil, err
+	}
+	teller, _ := s.(outbox.Snapshotter)
+	return teller, nil
 }
 
 // settings is the table that says how many shards an outbox has.

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
+	"github.com/millrace-go/millrace/outbox"
 )
 
 func TestVersions(t *testing.T) {
@@ -70,6 +73,29 @@ func TestMySQLSettings(t *testing.T) {
 		c.change(&s)
 		if got := found(func(e *examination) { e.judgeMySQL(s) }); got != c.want {
 			t.Errorf("found %q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestOldSnapshots(t *testing.T) {
+	for _, dialect := range []database.Dialect{database.Postgres, database.MySQL} {
+		for _, c := range []struct {
+			want   string
+			oldest outbox.Snapshot
+		}{
+			{"", outbox.Snapshot{}},
+			{"", outbox.Snapshot{Holder: "sessions of other users are hidden"}},
+			{"", outbox.Snapshot{Age: 59 * time.Minute, Holder: "session 7 of app"}},
+			{"warning snapshot", outbox.Snapshot{Age: time.Hour, Holder: "session 7 of app"}},
+		} {
+			var said string
+			got := found(func(e *examination) {
+				e.judgeSnapshot(dialect, c.oldest)
+				said = e.findings[0].Text
+			})
+			if got != c.want || !strings.Contains(said, c.oldest.Holder) {
+				t.Errorf("%s, %+v: found %q, want %q; it says %q", dialect, c.oldest, got, c.want, said)
+			}
 		}
 	}
 }

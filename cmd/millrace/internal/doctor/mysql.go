@@ -40,6 +40,7 @@ func (e *examination) mysql(ctx context.Context, u *url.URL) {
 		return
 	}
 	e.mysqlServer(ctx, d.DB, u)
+	e.snapshot(ctx, d)
 	e.tables(ctx, d)
 }
 

@@ -49,6 +49,7 @@ func (e *examination) postgres(ctx context.Context, u *url.URL) {
 		return
 	}
 	e.postgresServer(ctx, d.DB, cfg)
+	e.snapshot(ctx, d)
 	e.tables(ctx, d)
 }
 

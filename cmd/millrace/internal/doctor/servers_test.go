@@ -3,6 +3,7 @@ package doctor_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"net/url"
 	"os"
@@ -21,7 +22,7 @@ import (
 
 func TestGoodServers(t *testing.T) {
 	for name, url := range map[string]func(testing.TB) string{
-		"postgres": servicetest.PostgresURL, "mariadb": servicetest.MariaDBURL, "redis": servicetest.Redis, "rabbitmq": servicetest.RabbitMQ,
+		"postgres": servicetest.PostgresURL, "mariadb": servicetest.MariaDBURL, "mysql": servicetest.MySQLURL, "redis": servicetest.Redis, "rabbitmq": servicetest.RabbitMQ,
 		"cluster": func(t testing.TB) string { return "redis://" + servicetest.RedisCluster(t) + "/" },
 		"kafka":   func(t testing.TB) string { return "kafka://" + servicetest.Kafka(t) + "/" },
 		"sqs":     func(t testing.TB) string { return "sqs://key:s3cret@elasticmq/?endpoint=" + servicetest.SQS(t) },
@@ -33,7 +34,7 @@ func TestGoodServers(t *testing.T) {
 			if strings.Contains(r.URL, "@") || strings.Contains(r.URL, "?") {
 				t.Errorf("the URL is shown as %s", r.URL)
 			}
-			if name == "postgres" || name == "mariadb" || name == "redis" {
+			if name == "postgres" || name == "mariadb" || name == "mysql" || name == "redis" {
 				want(t, r, doctor.OK, "clock", "agree")
 			}
 		})
@@ -41,8 +42,8 @@ func TestGoodServers(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	t.Run("mariadb", func(t *testing.T) {
-		raw := servicetest.MariaDBURL(t)
+	servicetest.EachMySQL(t, func(t *testing.T, server servicetest.MySQLServer) {
+		raw := server.URL(t)
 		want(t, examine(t, doctor.Database, replaced(t, raw, func(u *url.URL) { u.User = url.UserPassword("millrace", "gehe1m-w0rt") })),
 			doctor.Error, "authentication", `does not let user "millrace" in`)
 		r := examine(t, doctor.Database, replaced(t, raw, func(u *url.URL) { u.Path = "/no_such_shop" }))
@@ -148,6 +149,44 @@ func TestSettings(t *testing.T) {
 	})
 }
 
+// The age and the holder of the oldest snapshot are told, and of a server that does not
+// let this user see them, what to grant.
+func TestSnapshots(t *testing.T) {
+	for name, fresh := range map[string]func(testing.TB) string{"postgres": servicetest.PostgresURL, "mariadb": servicetest.MariaDBURL, "mysql": servicetest.MySQLURL} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			raw := fresh(t)
+			d, err := database.Open(raw, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Close()
+			tx, err := d.DB.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tx.Rollback() //nolint:errcheck // nothing is kept of it
+			for _, statement := range []string{`CREATE TEMPORARY TABLE held (n INT)`, `INSERT INTO held VALUES (1)`} {
+				if _, err := tx.ExecContext(t.Context(), statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r := examine(t, doctor.Database, raw)
+			want(t, r, doctor.OK, "snapshot", "the oldest snapshot is ")
+		})
+	}
+	raw := servicetest.PostgresURL(t)
+	d, err := database.Open(raw, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	role := "r_" + strings.ToLower(rand.Text())
+	execute(t, d.DB, `CREATE ROLE `+role)
+	defer execute(t, d.DB, `DROP ROLE `+role)
+	want(t, examine(t, doctor.Transport, raw+"&options=-c%20role%3D"+role), doctor.OK, "snapshot", "GRANT pg_read_all_stats")
+}
+
 // file is a database in a journal mode.
 func file(t *testing.T, journal string) string {
 	t.Helper()
@@ -170,7 +209,7 @@ func file(t *testing.T, journal string) string {
 // eachDatabase runs a test on a fresh database of each kind.
 func eachDatabase(t *testing.T, test func(t *testing.T, rawURL string, db *sql.DB, d database.Dialect)) {
 	for name, fresh := range map[string]func(testing.TB) string{
-		"postgres": servicetest.PostgresURL, "mariadb": servicetest.MariaDBURL,
+		"postgres": servicetest.PostgresURL, "mariadb": servicetest.MariaDBURL, "mysql": servicetest.MySQLURL,
 		"sqlite": func(t testing.TB) string { return "sqlite://" + filepath.Join(t.TempDir(), "app.db") },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -95,7 +95,7 @@ func (e *examination) outboxes(ctx context.Context, d *database.Database) {
 		shards, err := box.Stats(ctx)
 		if err != nil {
 			e.add(Error, "outbox", fmt.Sprintf("the outbox (%s) cannot be counted: %s", kind, e.said(err)),
-				"after a restore on another system: millrace outbox rebase; else the server's log says more")
+				"after pg_upgrade: millrace outbox adopt; after a restore on another system: millrace outbox rebase; else the server's log says more")
 			continue
 		}
 		parked, waiting := 0, 0

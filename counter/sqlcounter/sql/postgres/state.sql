@@ -1,2 +1,2 @@
 -- $1 counter
-SELECT holder, token, processed_to FROM count_flushers WHERE counter = $1
+SELECT holder, token, processed_to, {{server}} FROM count_flushers WHERE counter = $1

@@ -81,6 +81,7 @@ func TestArtistTurnsFresh(t *testing.T) {
 		{"embedded", func(*testing.T) []string { return nil }},
 		{"PostgreSQL", onRedis(servicetest.PostgresURL, servicetest.Redis)},
 		{"MariaDB", onRedis(servicetest.MariaDBURL, servicetest.Redis)},
+		{"MySQL", onRedis(servicetest.MySQLURL, servicetest.Redis)},
 		{"RedisCluster", onRedis(servicetest.PostgresURL, cluster)},
 	} {
 		t.Run(on.name, func(t *testing.T) {

@@ -56,7 +56,7 @@ func New(t testing.TB) *Box {
 }
 
 // URL returns the URL of a fresh database: in a SQLite file unless the variable
-// BOXOFFICE_TEST_DB says postgres or mysql; then on the server that tests of
+// BOXOFFICE_TEST_DB says postgres, mariadb or mysql; then on the server that tests of
 // those use. It ends with the test.
 func URL(t testing.TB) string {
 	t.Helper()
@@ -67,10 +67,12 @@ func URL(t testing.TB) string {
 		return "sqlite://" + path
 	case "postgres":
 		return servicetest.PostgresURL(t)
-	case "mysql":
+	case "mariadb":
 		return servicetest.MariaDBURL(t)
+	case "mysql":
+		return servicetest.MySQLURL(t)
 	default:
-		t.Fatalf("BOXOFFICE_TEST_DB is %q; give sqlite, postgres or mysql", db)
+		t.Fatalf("BOXOFFICE_TEST_DB is %q; give sqlite, postgres, mariadb or mysql", db)
 		return ""
 	}
 }

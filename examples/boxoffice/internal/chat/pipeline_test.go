@@ -72,7 +72,7 @@ func newPipeline(t *testing.T, url string, twice bool) *pipeline {
 	p.ledger = &ledger{outbox: out, appended: map[string][]string{}, committed: map[string]bool{}}
 	p.house = openOn(t, box, p.ledger, nil, chat.Config{}, nil)
 
-	embedded, lanes := sqlitebus.Config{Logger: log}, outbox.RelayConfig{}
+	embedded, lanes := sqlitebus.Config{Logger: log}, outbox.RelayConfig{Logger: log}
 	if url == "" {
 		url = "sqlite://" + t.TempDir() + "/bus.db"
 		// As in the box office: a call is a transaction, and all are in one file.

@@ -29,6 +29,7 @@ func TestBookingFlow(t *testing.T) {
 		{"SQLite", own, own, own},
 		{"PostgreSQL", servicetest.PostgresURL, own, servicetest.Redis},
 		{"MariaDB", servicetest.MariaDBURL, own, cluster},
+		{"MySQL", servicetest.MySQLURL, own, servicetest.Redis},
 		{"Kafka", servicetest.PostgresURL, func(t testing.TB) string { return "kafka://" + servicetest.Kafka(t) + "/" }, own},
 		{"RabbitMQ", servicetest.MariaDBURL, servicetest.RabbitMQ, own},
 		{"Redis", servicetest.PostgresURL, servicetest.Redis, servicetest.Redis},

@@ -70,6 +70,7 @@ func TestOnServers(t *testing.T) {
 		{"Kafka", servicetest.PostgresURL, func(t testing.TB) string { return "kafka://" + servicetest.Kafka(t) + "/" }},
 		{"PostgreSQL", servicetest.PostgresURL, func(testing.TB) string { return "" }},
 		{"MariaDB", servicetest.MariaDBURL, func(testing.TB) string { return "" }},
+		{"MySQL", servicetest.MySQLURL, func(testing.TB) string { return "" }},
 	} {
 		t.Run(on.name, func(t *testing.T) {
 			args := []string{"--redis-url", servicetest.Redis(t), "--db-url", on.db(t)}

@@ -260,7 +260,7 @@ func broken(a ops.Audit) (names []string) {
 
 func TestSound(t *testing.T) {
 	for db, url := range map[string]func(testing.TB) string{
-		"sqlite": boxtest.URL, "postgres": servicetest.PostgresURL, "mysql": servicetest.MariaDBURL,
+		"sqlite": boxtest.URL, "postgres": servicetest.PostgresURL, "mariadb": servicetest.MariaDBURL, "mysql": servicetest.MySQLURL,
 	} {
 		t.Run(db, func(t *testing.T) { wantSound(t, deskOn(t, boxtest.Open(t, url(t)), nil)) })
 	}

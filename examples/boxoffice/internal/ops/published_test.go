@@ -13,7 +13,7 @@ import (
 // Each process sees what all of them published, and remembers it over restarts.
 func TestPublished(t *testing.T) {
 	for db, url := range map[string]func(testing.TB) string{
-		"sqlite": boxtest.URL, "postgres": servicetest.PostgresURL, "mysql": servicetest.MariaDBURL,
+		"sqlite": boxtest.URL, "postgres": servicetest.PostgresURL, "mariadb": servicetest.MariaDBURL, "mysql": servicetest.MySQLURL,
 	} {
 		t.Run(db, func(t *testing.T) { testPublished(t, url(t)) })
 	}

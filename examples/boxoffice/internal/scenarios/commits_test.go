@@ -54,9 +54,9 @@ func TestScenario17OutOfOrderCommits(t *testing.T) {
 			check(t, "make the tables", store.Migrate(t.Context()))
 			outboxtest.RunStress(figures{t}, outboxtest.StressConfig{Store: store, DB: db, Unrelated: db, Duration: span, UnrelatedFor: span * 3 / 4, Naive: true})
 		})
-		t.Run("MariaDB", func(t *testing.T) {
+		servicetest.EachMySQL(t, func(t *testing.T, server servicetest.MySQLServer) {
 			t.Parallel()
-			db := servicetest.MariaDB(t)
+			db := server.DB(t)
 			db.SetMaxOpenConns(24)
 			store, err := mysqloutbox.New(db, mysqloutbox.Config{})
 			if err != nil {

@@ -15,7 +15,7 @@ import (
 // servers are fresh databases on every server.
 func servers(t *testing.T, test func(t *testing.T, url string)) {
 	t.Run("postgres", func(t *testing.T) { test(t, servicetest.PostgresURL(t)) })
-	t.Run("mysql", func(t *testing.T) { test(t, servicetest.MariaDBURL(t)) })
+	servicetest.EachMySQL(t, func(t *testing.T, server servicetest.MySQLServer) { test(t, server.URL(t)) })
 }
 
 func TestPositional(t *testing.T) {

@@ -94,13 +94,11 @@ func (s *Store) Ping(ctx context.Context) error {
 // Write runs fn in a transaction and returns when it is on the disk, or with
 // fn's error and nothing changed. The context that fn is given carries the
 // transaction (package sqltx), so that hooks run after the commit. fn may run
-// more than once.
+// more than once: writers meet on the same seats in any order, and the database
+// ends a deadlock by rolling one of them back.
 func (s *Store) Write(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
-	if _, joined := sqltx.From(ctx); joined {
-		return sqltx.Do(ctx, s.writer, fn)
-	}
-	if s.dialect.gather {
+	if _, joined := sqltx.From(ctx); !joined && s.dialect.gather {
 		return s.batch.do(ctx, fn)
 	}
-	return s.retried(ctx, fn)
+	return sqltx.Do(ctx, s.writer, fn)
 }

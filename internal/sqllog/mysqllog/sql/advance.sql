@@ -1,7 +1,12 @@
--- ? position, ? microseconds, ? consumer, ? lane, ? token.
+-- Moves the cursor from the place where the holder believes it to stand, to a row
+-- that is still the one that was read. The row is met by its primary key: at
+-- REPEATABLE READ it is locked, and no gap beside it.
+-- ? position, ? microseconds, ? consumer, ? lane, ? token, ? holder, ? server,
+-- ? position, ? position before, ? the position's row, ? position.
 UPDATE {{.Cursors}} SET
 	last_seq    = ?,
 	lease_until = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND,
 	updated_at  = UTC_TIMESTAMP(6),
 	touched     = touched + 1
-WHERE consumer = ? AND lane = ? AND lease_token = ?
+WHERE consumer = ? AND lane = ? AND lease_token = ? AND lease_holder = ? AND {{server}} = ?
+	AND (last_seq = ? OR last_seq = ? AND (SELECT m.seq FROM {{.Messages}} AS m WHERE m.id = ?) = ?)

@@ -4,9 +4,9 @@
 -- a long one the optimizer would rather read the whole table, and wait for the
 -- rows of open transactions: this way each row is met by its primary key alone.
 -- ? a JSON array of ids, ? next place afterwards, ? what is added to an id,
--- ? lane, ? next place when the list was made.
+-- ? lane, ? next place when the list was made, ? the server that it was made on.
 UPDATE {{.Messages}}_lanes AS l
 	STRAIGHT_JOIN JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) AS j
 	STRAIGHT_JOIN {{.Messages}} AS m FORCE INDEX (PRIMARY) ON m.id = j.id
 SET l.next_seq = ?, m.seq = m.id + ?
-WHERE l.lane = ? AND l.next_seq = ?
+WHERE l.lane = ? AND l.next_seq = ? AND {{server}} = ?

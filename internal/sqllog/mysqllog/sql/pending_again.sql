@@ -1,3 +1,3 @@
--- The committed rows without a place, by a second look.
--- ? lane, ? last id.
-SELECT id FROM {{.Messages}} FORCE INDEX ({{.Messages}}_lane) WHERE lane = ? AND seq = 0 AND id <= ? ORDER BY id
+-- The committed rows without a place, by a second look at the same server.
+-- ? lane, ? last id, ? server.
+SELECT id FROM {{.Messages}} FORCE INDEX ({{.Messages}}_lane) WHERE lane = ? AND seq = 0 AND id <= ? AND {{server}} = ? ORDER BY id

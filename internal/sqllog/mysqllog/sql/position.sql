@@ -1,2 +1,2 @@
 -- ? consumer, ? lane, ? token.
-SELECT last_seq FROM {{.Cursors}} WHERE consumer = ? AND lane = ? AND lease_token = ?
+SELECT last_seq, {{server}} FROM {{.Cursors}} WHERE consumer = ? AND lane = ? AND lease_token = ?

@@ -1,32 +1,50 @@
--- What lies after a cursor, counted up to $3 rows: what came after its window, or
--- after what it has covered when no window is open, and what is left of the window.
+-- What lies after a position, counted up to $2 rows, and the oldest of it: what is
+-- left of its window, then what committed since, of the transactions that were
+-- running and of those that began later.
 --
--- Each part is a range in an index whatever the planner guesses. What it does not
--- know it may take for most of the lane, and would rather read all of it; between
--- two bounds it expects few rows. The transactions that were running are looked up
--- one by one: between the oldest and the newest of them may lie the whole log.
--- $1 consumer, $2 lane, $3 rows at most.
-WITH c AS MATERIALIZED (
-	SELECT window_from, window_to, window_end, last_id FROM {{.Cursors}} WHERE consumer = $1 AND lane = $2
+-- Each part is a range in an index that is walked in its order; open_window.sql says
+-- why the conditions look so.
+-- $1 lane, $2 rows at most, $3 xmax of the covered snapshot, $4 its in-progress ids;
+-- of the open window: $5 and $6 the same of its lower snapshot, $7 its upper
+-- snapshot, $8 floor, $9 after id, $10 up to id (0 when no window is open).
+WITH waiting AS (
+	SELECT created_at FROM (
+		SELECT created_at FROM {{.Messages}}
+		WHERE lane = $1 AND (id, 0) > ((SELECT greatest($8::bigint, $9::bigint)), 0) AND id <= (SELECT $10::bigint)
+			AND (xid >= $5::xid8)::integer <> 0
+			AND pg_visible_in_snapshot(xid, $7::pg_snapshot)::integer <> 0
+		ORDER BY id LIMIT $2
+	) AS rest
 	UNION ALL
-	SELECT '1:1:'::pg_snapshot, NULL, 0, 0
-	LIMIT 1
-), waiting AS (
-	SELECT created_at FROM {{.Messages}}
-	WHERE lane = $2 AND xid >= (SELECT pg_snapshot_xmax(coalesce(window_to, window_from)) FROM c)
-		AND xid <= '18446744073709551615'::xid8
+	SELECT created_at FROM (
+		SELECT running FROM unnest($6::xid8[]) AS running
+		WHERE CASE WHEN pg_visible_in_snapshot(running, $7::pg_snapshot) AND running < pg_snapshot_xmax(pg_current_snapshot())
+			THEN pg_xact_status(running) IS DISTINCT FROM 'aborted' END
+		OFFSET 0
+	) AS late CROSS JOIN LATERAL (
+		SELECT created_at FROM {{.Messages}}
+		WHERE lane = $1 AND (xid, id) > (running, $9::bigint)
+			AND (xid, id) <= (running, $10::bigint)
+		ORDER BY xid, id LIMIT $2
+	) AS m
 	UNION ALL
-	SELECT created_at FROM c
-	CROSS JOIN LATERAL pg_snapshot_xip(coalesce(window_to, window_from)) AS running
-	CROSS JOIN LATERAL (
-		SELECT created_at FROM {{.Messages}} WHERE lane = $2 AND xid >= running AND xid <= running
-	) AS late
+	SELECT created_at FROM (
+		SELECT running FROM unnest($4::xid8[]) AS running
+		WHERE CASE WHEN pg_visible_in_snapshot(running, pg_current_snapshot())
+			THEN pg_xact_status(running) IS DISTINCT FROM 'aborted' END
+		OFFSET 0
+	) AS late CROSS JOIN LATERAL (
+		SELECT created_at FROM {{.Messages}}
+		WHERE lane = $1 AND (xid, id) > (running, 0)
+			AND (xid, id) <= (running, 9223372036854775807)
+		ORDER BY xid, id LIMIT $2
+	) AS m
 	UNION ALL
-	SELECT created_at FROM {{.Messages}}
-	WHERE lane = $2 AND id > (SELECT last_id FROM c)
-		AND id <= (SELECT CASE WHEN window_to IS NOT NULL THEN window_end END FROM c)
-		AND pg_visible_in_snapshot(xid, (SELECT window_to FROM c))
-		AND NOT pg_visible_in_snapshot(xid, (SELECT window_from FROM c))
-	LIMIT $3
+	SELECT created_at FROM (
+		SELECT created_at FROM {{.Messages}}
+		WHERE lane = $1 AND (xid, id) > ((SELECT $3::xid8), 0)
+		ORDER BY xid, id LIMIT $2
+	) AS new
+	LIMIT $2
 )
 SELECT count(*), min(created_at) FROM waiting

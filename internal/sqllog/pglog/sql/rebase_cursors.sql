@@ -1,13 +1,17 @@
--- Puts the lane's foreign cursors into one window over all that is there now,
--- after the last row older than the given time.
--- $1 lane, $2 since.
-UPDATE {{.Cursors}} SET
-	window_from = '1:1:',
-	window_to   = pg_current_snapshot(),
-	window_end  = coalesce((SELECT max(id) FROM {{.Messages}} WHERE lane = $1), 0),
-	last_id     = coalesce((SELECT max(id) FROM {{.Messages}} WHERE lane = $1 AND created_at < $2), 0),
-	system_id   = (SELECT system_identifier FROM pg_control_system()),
-	lease_token = lease_token + 1,
-	lease_until = '-infinity',
-	updated_at  = clock_timestamp()
-WHERE lane = $1 AND system_id <> (SELECT system_identifier FROM pg_control_system())
+-- Puts the lane's foreign cursors, or all when rows were changed, into one window over all that is there now,
+-- after the last row older than the given time. Their leases are void.
+-- $1 lane, $2 since, $3 whether rows were changed.
+WITH moved AS (
+	UPDATE {{.Cursors}} SET system_id = (SELECT system_identifier FROM pg_control_system())
+	WHERE lane = $1 AND ($3 OR system_id <> (SELECT system_identifier FROM pg_control_system()))
+	RETURNING consumer
+)
+INSERT INTO {{.Cursors}}_progress (consumer, lane, n, swept, window_to, window_end, last_id, lease_token)
+SELECT p.consumer, p.lane, p.n + 1, p.swept, pg_current_snapshot(),
+	coalesce((SELECT max(id) FROM {{.Messages}} WHERE lane = $1), 0),
+	coalesce((SELECT max(id) FROM {{.Messages}} WHERE lane = $1 AND created_at < $2), 0),
+	p.lease_token + 1
+FROM moved CROSS JOIN LATERAL (
+	SELECT * FROM {{.Cursors}}_progress AS p
+	WHERE p.consumer = moved.consumer AND p.lane = $1 ORDER BY p.n DESC LIMIT 1
+) AS p

@@ -4,4 +4,4 @@ UPDATE outbox_event_leases SET
 	position    = COALESCE(NULLIF(?4, ''), position),
 	touched     = touched + 1,
 	updated_at  = UTC_TIMESTAMP(6)
-WHERE shard = ?1 AND lease_token = ?2
+WHERE shard = ?1 AND lease_token = ?2 AND lease_server = {{server}}

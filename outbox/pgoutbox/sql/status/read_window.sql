@@ -1,9 +1,37 @@
--- Reads on in an open window; open_window.sql says why the conditions look so.
--- $1 shard, $2 from, $3 to, $4 after seq, $5 end, $6 rows.
-SELECT '', $5::bigint, seq, topic, id::text, event_key, headers, payload, created_at
-FROM outbox_events
-WHERE shard = $1 AND seq > $4 AND seq <= $5::bigint
-	AND pg_visible_in_snapshot(xid, $2::pg_snapshot)::integer <> 1
-	AND pg_visible_in_snapshot(xid, $3::pg_snapshot)::integer <> 0
-	AND (state <> 'PENDING' OR aside)::integer <> 1
-ORDER BY seq LIMIT $6
+-- Reads on in an open window, as the file of this name in package pglog does.
+-- $1 shard, $2 the first xid of those that began since the covered snapshot, $3 the
+-- window's upper snapshot, $4 floor, $5 after id, $6 up to id, $7 rows, $8 server;
+-- full: $9 the xids that were running.
+{{- if full}}
+WITH late AS MATERIALIZED (
+	SELECT running FROM unnest($9::xid8[]) AS running
+	WHERE CASE WHEN pg_visible_in_snapshot(running, $3::pg_snapshot) AND running < pg_snapshot_xmax(pg_current_snapshot())
+		THEN pg_xact_status(running) IS DISTINCT FROM 'aborted' END
+)
+{{- end}}
+SELECT coalesce(nullif({{server}}, $8::text), ''), 0::bigint, '', '', '', '', ''::bytea, 'epoch'::timestamptz
+UNION ALL
+SELECT '', seq, topic, id::text, event_key, headers, payload, created_at FROM (
+	SELECT * FROM (
+		SELECT seq, topic, id, event_key, headers, payload, created_at FROM outbox_events
+		WHERE shard = $1 AND (seq, 0) > ((SELECT greatest($4::bigint, $5::bigint)), 0) AND seq <= (SELECT $6::bigint)
+			AND (xid >= $2::xid8)::integer <> 0
+			AND pg_visible_in_snapshot(xid, $3::pg_snapshot)::integer <> 0
+			AND (state <> 'PENDING' OR aside)::integer <> 1
+		ORDER BY seq LIMIT $7
+	) AS new
+{{- if full}}
+	UNION ALL
+	SELECT * FROM (
+		SELECT m.* FROM late CROSS JOIN LATERAL (
+			SELECT seq, topic, id, event_key, headers, payload, created_at FROM outbox_events
+			WHERE shard = $1 AND (xid, seq) > (running, $5::bigint)
+				AND (xid, seq) <= (running, $6::bigint)
+				AND (state <> 'PENDING' OR aside)::integer <> 1
+			ORDER BY xid, seq LIMIT $7
+		) AS m
+		ORDER BY seq LIMIT $7
+	) AS old
+	ORDER BY seq LIMIT $7
+{{- end}}
+) AS fresh

@@ -1,5 +1,4 @@
 -- Reading begins anew; the rows' state says what is pending. Leases are void.
 -- $1 shard, $2 position.
-UPDATE outbox_event_leases SET
-	position = $2, lease_token = lease_token + 1, lease_until = '-infinity', updated_at = clock_timestamp()
-WHERE shard = $1
+INSERT INTO outbox_event_progress (shard, n, swept, position, lease_token)
+SELECT shard, n + 1, swept, $2, lease_token + 1 FROM outbox_event_progress WHERE shard = $1 ORDER BY n DESC LIMIT 1

@@ -1,19 +1,20 @@
 -- settle.sql for events that lie close together: one walk along the primary key
 -- instead of a descent for each. "IS TRUE" keeps the list a hash table beside
 -- the walk.
--- $1 shard, $2 token, $3 microseconds, $4 position ('' keeps what is there), $5 seqs,
--- $6 the least and $7 the greatest of them.
+-- $1 shard, $2 token, $3 microseconds, $4 position ('' keeps what is there), $5 the least
+-- and $6 the greatest of the seqs, $7 seqs, $8 their ids.
 WITH held AS (
-	UPDATE outbox_event_leases SET
-		lease_until = clock_timestamp() + $3::bigint * interval '1 microsecond',
-		position    = coalesce(nullif($4::text, ''), position),
-		updated_at  = clock_timestamp()
-	WHERE shard = $1 AND lease_token = $2 AND lease_server = {{server}}
+	INSERT INTO outbox_event_progress (shard, n, swept, position, lease_holder, lease_token, lease_server, lease_until)
+	SELECT shard, n + 1, swept, coalesce(nullif($4::text, ''), position), lease_holder, lease_token, lease_server,
+		clock_timestamp() + $3::bigint * interval '1 microsecond'
+	FROM (SELECT * FROM outbox_event_progress WHERE shard = $1 ORDER BY n DESC LIMIT 1 FOR KEY SHARE) AS newest
+	WHERE lease_token = $2 AND lease_server = {{server}}
+	ON CONFLICT (shard, n) DO NOTHING
 	RETURNING 1
 ), marked AS (
 	UPDATE outbox_events SET state = 'PUBLISHED', published = true, published_at = statement_timestamp()
-	WHERE shard = $1 AND seq BETWEEN $6::bigint AND $7::bigint
-		AND (seq IN (SELECT unnest($5::bigint[]))) IS TRUE
+	WHERE shard = $1 AND seq BETWEEN $5::bigint AND $6::bigint
+		AND ((seq, id) IN (SELECT * FROM unnest($7::bigint[], $8::uuid[]))) IS TRUE
 		AND state = 'PENDING' AND (SELECT count(*) FROM held) = 1
 )
 SELECT count(*) FROM held

@@ -1,7 +1,8 @@
 -- Notes a failed event, in its place or aside, or one that moves aside behind another.
--- ?1 shard, ?2 seq, ?3 aside, ?4 attempts, ?5 retries, ?6 age, ?7 error, ?8 microseconds until the next attempt.
+-- ?1 shard, ?2 seq, ?3 aside, ?4 attempts, ?5 retries, ?6 age, ?7 error, ?8 microseconds until the next attempt,
+-- ?9 id.
 UPDATE outbox_events SET
 	aside = ?3, attempts = ?4, retry_count = ?5, age_us = ?6, last_error = ?7,
 	first_failed_at = CASE WHEN ?4 > 0 THEN coalesce(first_failed_at, CAST(round(unixepoch('subsec') * 1000) AS INTEGER) * 1000) END,
 	next_retry_at = CASE WHEN ?4 > 0 THEN CAST(round(unixepoch('subsec') * 1000) AS INTEGER) * 1000 + ?8 END
-WHERE shard = ?1 AND seq = ?2 AND state = 'PENDING'
+WHERE shard = ?1 AND seq = ?2 AND id = ?9 AND state = 'PENDING'

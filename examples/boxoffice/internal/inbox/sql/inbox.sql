@@ -84,8 +84,8 @@ UPDATE notification_settings SET muted = $2 WHERE member_id = $1
 SELECT muted FROM notification_settings WHERE member_id = $1
 
 -- name: Places
-SELECT sent.position, stored.position
-FROM notification_positions sent, notification_positions stored WHERE sent.name = 'sent' AND stored.name = 'stored'
+SELECT sent.position, given.position
+FROM notification_positions sent, notification_positions given WHERE sent.name = 'sent' AND given.name = 'stored'
 
 -- name: ToSend
 SELECT n.notification_id, n.member_id, n.type, n.message, n.ref_id, n.position, now_ms() - n.created_at,

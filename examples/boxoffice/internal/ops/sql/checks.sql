@@ -115,12 +115,12 @@ WHERE s.comment_count <> COALESCE(c.visible, 0) AND COALESCE(c.written, 0) <= g.
 
 -- name: ChatPlaces
 -- The places of a room are 1 to the last one that was given out.
-SELECT 'room ' || r.room_id || ' has given out ' || r.last_seq || ' places and has ' || COALESCE(m.stored, 0)
+SELECT 'room ' || r.room_id || ' has given out ' || r.last_seq || ' places and has ' || COALESCE(m.kept, 0)
        || ' messages, from ' || COALESCE(m.lowest, 0) || ' to ' || COALESCE(m.highest, 0)
 FROM chat_rooms r LEFT JOIN (
-  SELECT room_id, COUNT(*) AS stored, MIN(seq) AS lowest, MAX(seq) AS highest FROM chat_messages GROUP BY room_id
+  SELECT room_id, COUNT(*) AS kept, MIN(seq) AS lowest, MAX(seq) AS highest FROM chat_messages GROUP BY room_id
 ) m ON m.room_id = r.room_id
-WHERE COALESCE(m.stored, 0) <> r.last_seq OR COALESCE(m.highest, 0) <> r.last_seq OR COALESCE(m.lowest, 1) <> 1
+WHERE COALESCE(m.kept, 0) <> r.last_seq OR COALESCE(m.highest, 0) <> r.last_seq OR COALESCE(m.lowest, 1) <> 1
 UNION ALL
 SELECT 'room ' || m.room_id || ' has ' || COUNT(*) || ' messages and gives out no places'
 FROM chat_messages m

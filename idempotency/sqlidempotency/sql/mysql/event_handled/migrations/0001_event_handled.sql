@@ -3,7 +3,7 @@
 -- too, on every server and whatever its collations. Times are UTC. A statement
 -- that records many keys marks its rows with a number in batch, by which it
 -- knows them afterwards.
-CREATE TABLE {{table}} (
+CREATE TABLE IF NOT EXISTS {{table}} (
     idempotency_key VARBINARY(255) NOT NULL PRIMARY KEY,
     consumer_group  VARCHAR(255) NOT NULL,
     event_type      VARCHAR(255) NOT NULL,

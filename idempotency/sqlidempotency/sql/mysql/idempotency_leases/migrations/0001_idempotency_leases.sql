@@ -2,7 +2,7 @@
 -- One row per effect outside the database. leased_until is the deadline of a
 -- CLAIMED row, and when it ended for RELEASED and COMPLETED ones, UTC. claim is
 -- a random number of the call that has the lease; token grows with every claim.
-CREATE TABLE {{table}} (
+CREATE TABLE IF NOT EXISTS {{table}} (
     idempotency_key VARBINARY(255) NOT NULL PRIMARY KEY,
     consumer_group  VARCHAR(255) NOT NULL,
     event_type      VARCHAR(255) NOT NULL,

@@ -3,7 +3,7 @@
 -- at their end too, on every server and whatever its collations. Times are UTC.
 -- A statement that records many keys marks its rows with a number in batch, by
 -- which it knows them afterwards.
-CREATE TABLE {{table}} (
+CREATE TABLE IF NOT EXISTS {{table}} (
     event_id         VARBINARY(255) NOT NULL,
     consumer_service VARBINARY(255) NOT NULL,
     aggregate_id     VARCHAR(255) NOT NULL,

@@ -1,0 +1,82 @@
+package cli_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/outboxtest"
+)
+
+// A database whose positions name another system, as after pg_upgrade: relays are
+// refused, the error names adopt, and after it they publish what waits, once.
+func TestOutboxAdopt(t *testing.T) {
+	p := place{name: "postgres", url: servicetest.PostgresURL(t)}
+	db := p.open(t)
+	elsewhere := map[string]string{
+		"cursor": `UPDATE outbox_cursors SET system_id = 1`,
+		"status": `UPDATE outbox_event_progress SET position = regexp_replace(position, '^[0-9]+', '1') WHERE position <> ''`,
+	}
+	stores, published := map[string]box{}, map[string]*outboxtest.Publisher{}
+	relay := func(kind string, until int) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		r, err := outbox.NewRelay(stores[kind], published[kind], outbox.RelayConfig{Interval: 50 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() {
+			defer cancel()
+			ended <- r.Run(ctx)
+		}()
+		waited := published[kind].WaitFor(ctx, until)
+		cancel()
+		if err := <-ended; err != nil {
+			return err
+		}
+		return waited
+	}
+	for kind, move := range elsewhere {
+		b := p.store(t, db, kind)
+		if _, ok := b.(outbox.Adopter); !ok {
+			servicetest.Missing(t, "the store of kind "+kind+" has no Adopt")
+		}
+		stores[kind], published[kind] = b, &outboxtest.Publisher{}
+		appendTo(t, db, b, "orders", 6)
+		if err := relay(kind, 6); err != nil {
+			t.Fatal(err)
+		}
+		appendTo(t, db, b, "more", 4)
+		if _, err := db.Exec(move); err != nil {
+			t.Fatal(err)
+		}
+		if err := relay(kind, 7); !errors.Is(err, outbox.ErrForeignDatabase) || !strings.Contains(err.Error(), "millrace outbox adopt") {
+			t.Errorf("%s: on another system the relay ended with %v", kind, err)
+		}
+	}
+	tool(t, "outbox", "adopt", "--db", p.url).want(t, 2, "--yes")
+	for kind := range elsewhere {
+		if err := relay(kind, 7); !errors.Is(err, outbox.ErrForeignDatabase) {
+			t.Errorf("%s: without an answer adopt has changed something: %v", kind, err)
+		}
+	}
+	got := tool(t, "outbox", "adopt", "--yes", "--db", p.url).want(t, 0)
+	for kind := range elsewhere {
+		if !strings.Contains(got.out, "outbox ("+kind+"): adopted") {
+			t.Errorf("of %s it says %s", kind, got.out)
+		}
+		if err := relay(kind, 10); err != nil {
+			t.Errorf("%s: after adopt the relay ended with %v", kind, err)
+		}
+		if all := published[kind].Published(); len(all) != 10 || outboxtest.Duplicates(all) != 0 {
+			t.Errorf("%s: %d were published, %d twice; want 10, once each", kind, len(all), outboxtest.Duplicates(all))
+		}
+	}
+	tool(t, "outbox", "adopt", "--yes", "--db", p.url).want(t, 0)
+}

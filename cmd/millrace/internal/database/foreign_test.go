@@ -1,0 +1,160 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+var (
+	statementEnd = regexp.MustCompile(`;[ \t]*(--[^\n]*)?(\n|$)`)
+	tableMade    = regexp.MustCompile(`CREATE TABLE IF NOT EXISTS (\w+)`)
+)
+
+// statements are those of a file of migrations, on the way up.
+func statements(t *testing.T, set migrate.Set, name string) []string {
+	t.Helper()
+	text, err := fs.ReadFile(set.FS, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(string(text), "-- +goose Up")
+	body, _, _ = strings.Cut(body, "-- +goose Down")
+	var all []string
+	for _, s := range statementEnd.Split(body, -1) {
+		if s = strings.TrimSpace(s); s != "" && !strings.HasPrefix(s, "-- +goose") {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// eachFile runs a test for every file of migrations on MySQL, with those before
+// it: each part of the tool, and both layouts of the idempotency table.
+func eachFile(t *testing.T, run func(t *testing.T, server servicetest.MySQLServer, before []migrate.Set, set migrate.Set, name string)) {
+	servicetest.EachMySQL(t, func(t *testing.T, server servicetest.MySQLServer) {
+		files(t, func(t *testing.T, before []migrate.Set, set migrate.Set, name string) {
+			run(t, server, before, set, name)
+		})
+	})
+}
+
+func files(t *testing.T, run func(t *testing.T, before []migrate.Set, set migrate.Set, name string)) {
+	for _, layout := range Layouts() {
+		parts, err := Parts(MySQL, layout, PartNames()...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range parts {
+			if layout != Layouts()[0] && p.Name != PartIdempotency {
+				continue
+			}
+			var before []migrate.Set
+			for _, set := range p.Sets {
+				names, err := fs.Glob(set.FS, "*.sql")
+				if err != nil || len(names) == 0 {
+					t.Fatalf("%s: files %v, %v", set.Package, names, err)
+				}
+				slices.Sort(names)
+				for i, name := range names {
+					t.Run(set.Package+"/"+name, func(t *testing.T) {
+						run(t, append(slices.Clone(before), migrate.Set{Package: set.Package, Dialect: set.Dialect, FS: only{set.FS, names[:i]}}), set, name)
+					})
+				}
+				before = append(before, set)
+			}
+		}
+	}
+}
+
+// only is the named files of a file system.
+type only struct {
+	fs.FS
+	names []string
+}
+
+func (o only) Open(name string) (fs.File, error) {
+	if name != "." && !slices.Contains(o.names, name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return o.FS.Open(name)
+}
+
+func (o only) ReadDir(name string) ([]fs.DirEntry, error) {
+	all, err := fs.ReadDir(o.FS, name)
+	return slices.DeleteFunc(all, func(e fs.DirEntry) bool { return !slices.Contains(o.names, e.Name()) }), err
+}
+
+func upAll(t *testing.T, db *sql.DB, sets []migrate.Set) {
+	t.Helper()
+	for _, set := range sets {
+		if o, ok := set.FS.(only); ok && len(o.names) == 0 {
+			continue
+		}
+		if err := set.Up(t.Context(), db); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A process that is killed between any two statements of a migration leaves
+// something behind that the next one completes.
+func TestCutMigrationsGoOn(t *testing.T) {
+	eachFile(t, func(t *testing.T, server servicetest.MySQLServer, before []migrate.Set, set migrate.Set, name string) {
+		all := statements(t, set, name)
+		for done := 1; done <= len(all); done++ {
+			db := server.DB(t)
+			upAll(t, db, before)
+			killed, err := db.Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range all[:done] {
+				if _, err := killed.ExecContext(t.Context(), s); err != nil {
+					t.Fatalf("%v in\n%s", err, s)
+				}
+			}
+			if err := killed.Close(); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if err := set.Up(t.Context(), db); err != nil {
+					t.Fatalf("Up behind %d of %d statements: %v", done, len(all), err)
+				}
+			}
+		}
+	})
+}
+
+// A table of another owner under the name of one of ours is refused by name, and
+// stays as it is.
+func TestForeignTablesAreRefused(t *testing.T) {
+	eachFile(t, func(t *testing.T, server servicetest.MySQLServer, before []migrate.Set, set migrate.Set, name string) {
+		text, err := fs.ReadFile(set.FS, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range tableMade.FindAllStringSubmatch(string(text), -1) {
+			db := server.DB(t)
+			upAll(t, db, before)
+			if _, err := db.Exec(`CREATE TABLE ` + m[1] + ` (theirs INT)`); err != nil {
+				t.Fatal(err)
+			}
+			err := set.Up(context.Background(), db)
+			if !errors.Is(err, migrate.ErrForeignTable) || !strings.Contains(err.Error(), m[1]+" lacks the columns") {
+				t.Errorf("Up beside a foreign %s = %v, want ErrForeignTable and its name", m[1], err)
+			}
+			if _, err := db.Exec(`INSERT INTO ` + m[1] + ` (theirs) VALUES (1)`); err != nil {
+				t.Errorf("the foreign table has changed: %v", err)
+			}
+		}
+	})
+}

@@ -1,0 +1,68 @@
+package countertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/millrace-go/millrace/counter"
+)
+
+// otherServer has a lease that another run of the server gave, as after a failover,
+// where an applier has one.
+func otherServer(ctx context.Context, h ApplierHarness) error {
+	name := fresh()
+	l, err := h.Applier.Lease(ctx, name, "one", long)
+	if err != nil || l.Server == "" {
+		return err
+	}
+	there := l
+	there.Server += "0"
+	for _, b := range []counter.Batch{
+		one(fresh(), counter.Delta{Key: "a", N: 1}),
+		{ID: fresh(), To: "p1", Rows: 1, Deltas: []counter.Delta{{Key: "a", N: 1}}},
+		{ID: fresh(), To: "p1"},
+	} {
+		if _, err := h.peer().Apply(ctx, there, b); !errors.Is(err, counter.ErrLeaseLost) {
+			return fmt.Errorf("a batch to %q under another server's lease: %v, want %v", b.To, err, counter.ErrLeaseLost)
+		}
+	}
+	if err := total(ctx, h.Applier, name, "a", 0); err != nil {
+		return err
+	}
+	return apply(ctx, h.Applier, l, counter.Batch{ID: fresh(), To: "p1"}, true)
+}
+
+// verify has a source that says that the rows of a batch have gone.
+func verify(ctx context.Context, h ApplierHarness) error {
+	name := fresh()
+	l, err := h.Applier.Lease(ctx, name, "one", long)
+	if err != nil {
+		return err
+	}
+	gone := errors.New("the rows have gone")
+	b := counter.Batch{ID: fresh(), To: "p1", Rows: 1, Deltas: []counter.Delta{{Key: "a", N: 1}}}
+	b.Verify = func(context.Context) error { return gone }
+	if _, err := h.Applier.Apply(ctx, l, b); !errors.Is(err, gone) {
+		return fmt.Errorf("apply what has gone: %v, want %v", err, gone)
+	}
+	if err := total(ctx, h.peer(), name, "a", 0); err != nil {
+		return err
+	}
+	again, err := h.Applier.Lease(ctx, name, "one", long)
+	if err != nil {
+		return err
+	}
+	if err := expect("position", again.Position, ""); err != nil {
+		return err
+	}
+	asked := 0
+	b.Verify = func(context.Context) error { asked++; return nil }
+	if err := apply(ctx, h.Applier, again, b, true); err != nil {
+		return err
+	}
+	if asked == 0 {
+		return errors.New("a batch was applied and not verified")
+	}
+	return total(ctx, h.peer(), name, "a", 1)
+}

@@ -1,0 +1,204 @@
+package scenarios
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/mysqloutbox"
+	"github.com/millrace-go/millrace/outbox/outboxtest"
+	"github.com/millrace-go/millrace/outbox/pgoutbox"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// A report holds a snapshot for as long as the relay runs, so the database can clean
+// up nothing. The time from commit to publish stays what it was, and on PostgreSQL,
+// which counts them, so do the pages that a round touches.
+func TestScenario27HeldSnapshot(t *testing.T) {
+	onServersOnly(t)
+	for _, db := range []string{"postgres", "mariadb", "mysql"} {
+		t.Run(db, func(t *testing.T) { heldSnapshot(t, db) })
+	}
+}
+
+func heldSnapshot(t *testing.T, name string) {
+	many := often(t, 9000, 2000)
+	var run *snapshotRun
+	var before float64
+	r := rounds(t, func() time.Duration {
+		run = startSnapshotRun(t, name)
+		before = run.pages(300)
+		return run.paced()
+	}, func() time.Duration {
+		run.hold()
+		run.rounds(many)
+		after := run.pages(300)
+		if name == "postgres" && after > 1.2*before+2 {
+			t.Errorf("a round touches %.1f pages after %d rounds beside a held snapshot, and %.1f before", after, many, before)
+		}
+		defer run.end()
+		return run.paced()
+	})
+	measured(t, "%s: p50 from commit to publish %.2f ms before and %.2f ms after %d rounds beside a held snapshot (%.2f)",
+		name, r.control.Seconds()*1e3, r.judged.Seconds()*1e3, many, r.ratio())
+	if proved(t) != "" && r.ratio() > unchanged {
+		t.Errorf("beside a held snapshot p50 is %.2f times what it was before; want at most %.1f", r.ratio(), unchanged)
+	}
+}
+
+// snapshotRun is an outbox whose events are appended and published one by one.
+type snapshotRun struct {
+	t        *testing.T
+	name     string
+	db       *sql.DB
+	box      *outbox.Outbox
+	arrived  arrivals
+	stop     context.CancelFunc
+	done     chan error
+	snapshot *sql.Tx
+}
+
+// arrivals is a publisher that tells when an event came.
+type arrivals chan time.Time
+
+// Publish implements message.Publisher.
+func (a arrivals) Publish(_ string, msgs ...*message.Message) error {
+	for range msgs {
+		a <- time.Now()
+	}
+	return nil
+}
+
+// Close implements message.Publisher.
+func (arrivals) Close() error { return nil }
+
+func startSnapshotRun(t *testing.T, name string) *snapshotRun {
+	t.Helper()
+	r := &snapshotRun{t: t, name: name, arrived: make(arrivals, 1), done: make(chan error, 1)}
+	var store interface {
+		outbox.Store
+		Migrate(context.Context) error
+	}
+	var err error
+	switch name {
+	case "postgres":
+		r.db = servicetest.Postgres(t)
+		store, err = pgoutbox.New(r.db, pgoutbox.Config{})
+	case "mariadb":
+		r.db = servicetest.MariaDB(t)
+		store, err = mysqloutbox.New(r.db, mysqloutbox.Config{})
+	default:
+		r.db = servicetest.MySQL(t)
+		store, err = mysqloutbox.New(r.db, mysqloutbox.Config{})
+	}
+	r.must(err)
+	r.must(store.Migrate(t.Context()))
+	r.box, err = outbox.New(store, outbox.Config{Topic: "held"})
+	r.must(err)
+	relay, err := outbox.NewRelay(store, r.arrived, outbox.RelayConfig{})
+	r.must(err)
+	ctx, stop := context.WithCancel(t.Context())
+	r.stop = stop
+	go func() { r.done <- relay.Run(ctx) }()
+	r.rounds(50)
+	return r
+}
+
+func (r *snapshotRun) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// hold begins a transaction that sees the database as it is now.
+func (r *snapshotRun) hold() {
+	r.t.Helper()
+	tx, err := r.db.BeginTx(r.t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+	r.must(err)
+	r.snapshot = tx
+	var n int
+	r.must(tx.QueryRowContext(r.t.Context(), `SELECT COUNT(*) FROM outbox_messages`).Scan(&n))
+}
+
+func (r *snapshotRun) end() {
+	r.t.Helper()
+	r.must(r.snapshot.Rollback())
+	r.stop()
+	r.must(<-r.done)
+	r.must(r.box.Close(r.t.Context()))
+}
+
+// once appends an event and waits until it is published.
+func (r *snapshotRun) once() time.Duration {
+	r.t.Helper()
+	e, err := outboxtest.NewEvent("key", 1)
+	r.must(err)
+	r.must(sqltx.Do(r.t.Context(), r.db, func(ctx context.Context, tx *sql.Tx) error { return r.box.Append(ctx, tx, e) }))
+	committed := time.Now()
+	select {
+	case at := <-r.arrived:
+		return max(0, at.Sub(committed))
+	case <-time.After(time.Minute):
+		r.t.Fatal("an event was not published within a minute")
+		return 0
+	}
+}
+
+func (r *snapshotRun) rounds(n int) {
+	r.t.Helper()
+	for range n {
+		r.once()
+	}
+}
+
+// paced is the median from commit to publish of 100 events a second.
+func (r *snapshotRun) paced() time.Duration {
+	r.t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	var all []time.Duration
+	for range often(r.t, 500, 50) {
+		<-tick.C
+		all = append(all, r.once())
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// pages is how many pages of the outbox's tables n rounds touch, per round; 0 where
+// the database does not tell.
+func (r *snapshotRun) pages(n int) float64 {
+	r.t.Helper()
+	if r.name != "postgres" {
+		r.rounds(n)
+		return 0
+	}
+	before := r.touched()
+	r.rounds(n)
+	return (r.touched() - before) / float64(n)
+}
+
+// touched reads the server's count once it stands: sessions report with a delay.
+func (r *snapshotRun) touched() float64 {
+	r.t.Helper()
+	last := -1.0
+	for tick := time.NewTicker(1200 * time.Millisecond); ; <-tick.C {
+		var now float64
+		r.must(r.db.QueryRowContext(r.t.Context(), `
+			SELECT coalesce(sum(coalesce(heap_blks_read, 0) + coalesce(heap_blks_hit, 0) + coalesce(idx_blks_read, 0) + coalesce(idx_blks_hit, 0)
+				+ coalesce(toast_blks_hit, 0) + coalesce(toast_blks_read, 0)), 0)
+			FROM pg_statio_user_tables WHERE schemaname = current_schema() AND relname LIKE 'outbox%'`).Scan(&now))
+		if last >= 0 && now-last < 200 { // an idle relay looks now and then
+			tick.Stop()
+			return now
+		}
+		last = now
+	}
+}

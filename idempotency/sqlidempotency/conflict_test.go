@@ -1,0 +1,255 @@
+package sqlidempotency_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// counters makes two counters at 0 in db, whose transactions are serializable
+// from now on, on its so many connections.
+func counters(t *testing.T, db *sql.DB, dialect sqlidempotency.Dialect, connections int) {
+	t.Helper()
+	exec := func(x sqltx.Execer, query string) {
+		t.Helper()
+		if _, err := x.ExecContext(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(db, `CREATE TABLE IF NOT EXISTS counters (id INT PRIMARY KEY, n INT NOT NULL)`)
+	exec(db, `DELETE FROM counters`)
+	exec(db, `INSERT INTO counters VALUES (1, 0), (2, 0)`)
+	set := map[sqlidempotency.Dialect]string{
+		sqlidempotency.Postgres: `SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE`,
+		sqlidempotency.MySQL:    `SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE`,
+		sqlidempotency.SQLite:   `SELECT 1`, // it knows nothing else
+	}[dialect]
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	held := make([]*sql.Conn, connections)
+	for i := range held {
+		var err error
+		if held[i], err = db.Conn(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		exec(held[i], set)
+	}
+	for _, c := range held {
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func readCounter(ctx context.Context, tx *sql.Tx, id int) (n int, err error) {
+	err = tx.QueryRowContext(ctx, fmt.Sprintf(`SELECT n FROM counters WHERE id = %d`, id)).Scan(&n)
+	return n, err
+}
+
+func writeCounter(ctx context.Context, tx *sql.Tx, id, n int) error {
+	_, err := tx.ExecContext(ctx, fmt.Sprintf(`UPDATE counters SET n = %d WHERE id = %d`, n, id))
+	return err
+}
+
+// addCounter writes no more when the read has failed: on MySQL that would be
+// outside the transaction.
+func addCounter(ctx context.Context, tx *sql.Tx, id int) error {
+	n, err := readCounter(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	return writeCounter(ctx, tx, id, n+1)
+}
+
+func expectCounters(t *testing.T, db *sql.DB, want int) {
+	t.Helper()
+	var a, b int
+	if err := db.QueryRow(`SELECT (SELECT n FROM counters WHERE id = 1), (SELECT n FROM counters WHERE id = 2)`).Scan(&a, &b); err != nil {
+		t.Fatal(err)
+	}
+	if a != want || b != want {
+		t.Errorf("the counters are %d and %d, want %d", a, b, want)
+	}
+}
+
+func eventOf(t *testing.T, number int) event.Event {
+	t.Helper()
+	e, err := event.New("Sold", "shop", []byte(`{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.ID = fmt.Sprintf("00000000-0000-7000-8000-%012d", number)
+	return e
+}
+
+// Handlers at SERIALIZABLE that read both counters and write what they have
+// read, crosswise; each event is delivered twice, by two processes at once. None
+// of the deliveries may fail: three failures in a row would be a dead letter.
+func TestCrossedHandlers(t *testing.T) {
+	const events, workers = 30, 2 // of each process
+	eachDatabase(t, func(t *testing.T, on database) {
+		a, b := pools(t, on)
+		var runs, fresh atomic.Int32
+		var wg sync.WaitGroup
+		cfg := sqlidempotency.Config{Dialect: on.Dialect}
+		migrated(t, a, cfg)
+		for _, db := range []*sql.DB{a, b} {
+			counters(t, db, on.Dialect, map[bool]int{true: 1, false: workers}[on.Dialect == sqlidempotency.SQLite])
+		}
+		for _, db := range []*sql.DB{a, b} {
+			guard, err := idempotency.New(newStore(t, db, cfg), idempotency.Config{Group: "stats"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			queue := make(chan event.Event, events)
+			for i := range events {
+				queue <- eventOf(t, i)
+			}
+			close(queue)
+			for w := range workers {
+				first := 1 + w%2
+				wg.Go(func() {
+					for e := range queue {
+						ok, err := guard.Do(t.Context(), e, func(ctx context.Context) error {
+							runs.Add(1)
+							tx, _ := sqltx.From(ctx)
+							for _, id := range []int{first, 3 - first} {
+								if err := addCounter(ctx, tx, id); err != nil {
+									return err
+								}
+							}
+							return nil
+						})
+						if err != nil {
+							t.Errorf("a delivery failed: %v", err)
+						}
+						if ok {
+							fresh.Add(1)
+						}
+					}
+				})
+			}
+		}
+		wg.Wait()
+		t.Logf("%d handlers ran for %d events", runs.Load(), events)
+		if on.Dialect != sqlidempotency.SQLite && runs.Load() == events {
+			t.Error("no handler met another one: the test has shown nothing")
+		}
+		if fresh.Load() != events {
+			t.Errorf("%d deliveries were fresh, want %d", fresh.Load(), events)
+		}
+		expectCounters(t, a, events)
+	})
+}
+
+// PostgreSQL finds at COMMIT that two handlers each read what the other wrote.
+func TestConflictAtCommitIsHandledAgain(t *testing.T) {
+	db := servicetest.Postgres(t)
+	s := migrated(t, db, sqlidempotency.Config{Dialect: sqlidempotency.Postgres})
+	counters(t, db, sqlidempotency.Postgres, 4)
+	runs := 0
+	fresh, err := s.Once(t.Context(), record("stats:1"), func(ctx context.Context) error {
+		runs++
+		tx, _ := sqltx.From(ctx)
+		_, err := readCounter(ctx, tx, 2)
+		if err := errors.Join(err, writeCounter(ctx, tx, 1, 1)); err != nil || runs > 1 {
+			return err
+		}
+		_, err = s.Once(t.Context(), record("stats:2"), func(ctx context.Context) error { // another transaction
+			tx, _ := sqltx.From(ctx)
+			_, err := readCounter(ctx, tx, 1)
+			return errors.Join(err, writeCounter(ctx, tx, 2, 1))
+		})
+		return err
+	})
+	if !fresh || err != nil || runs != 2 {
+		t.Errorf("Once: %v, %v after %d runs; want a success after 2", fresh, err, runs)
+	}
+	expectCounters(t, db, 1)
+	for _, key := range []string{"stats:1", "stats:2"} {
+		if seen, err := s.Seen(t.Context(), key); !seen || err != nil {
+			t.Errorf("%s recorded %v, %v", key, seen, err)
+		}
+	}
+}
+
+var conflict = &pgconn.PgError{Code: "40001", Message: "could not serialize access"}
+
+// A handler is run again after a conflict, alone or for a batch; its hooks run
+// once; and a conflict that does not end comes back as the handler's own error,
+// transient, without a key.
+func TestHandlerIsRunAgain(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, on database) {
+		db, _ := pools(t, on)
+		s := migrated(t, db, sqlidempotency.Config{Dialect: on.Dialect})
+		counters(t, db, on.Dialect, 1)
+		runs, hooks, failures := 0, 0, 2
+		handler := func(ctx context.Context) error {
+			runs++
+			tx, _ := sqltx.From(ctx)
+			sqltx.AfterCommit(ctx, func() { hooks++ })
+			for id := 1; id <= 2; id++ {
+				if err := addCounter(ctx, tx, id); err != nil {
+					return err
+				}
+			}
+			if runs <= failures {
+				return fmt.Errorf("count: %w", conflict)
+			}
+			return nil
+		}
+		if fresh, err := s.Once(t.Context(), record("stats:1"), handler); !fresh || err != nil || runs != 3 || hooks != 1 {
+			t.Errorf("Once: %v, %v after %d runs and %d hooks; want a success after 3 and 1", fresh, err, runs, hooks)
+		}
+		runs = 0
+		batch := []idempotency.Record{record("stats:1"), record("stats:2"), record("stats:3")}
+		fresh, err := s.OnceBatch(t.Context(), batch, func(ctx context.Context, fresh []int) error {
+			if len(fresh) != 2 {
+				t.Errorf("run %d got %v, want the two new ones", runs+1, fresh)
+			}
+			return handler(ctx)
+		})
+		if len(fresh) != 2 || err != nil || runs != 3 || hooks != 2 {
+			t.Errorf("OnceBatch: %v, %v after %d runs and %d hooks; want 2 new after 3 and 2", fresh, err, runs, hooks)
+		}
+		expectCounters(t, db, 2)
+
+		runs, failures = 0, 1000
+		_, err = s.Once(t.Context(), record("stats:4"), handler)
+		if !errors.Is(err, conflict) || fault.Of(err) != fault.Transient || runs != sqltx.DefaultAttempts || hooks != 2 ||
+			!strings.HasPrefix(err.Error(), "sqltx: the database rolled back each of 20 attempts: count: ") {
+			t.Errorf("Once: %v after %d runs, want the handler's conflict after %d", err, runs, sqltx.DefaultAttempts)
+		}
+		if seen, err := s.Seen(t.Context(), "stats:4"); seen || err != nil {
+			t.Errorf("key recorded %v, %v", seen, err)
+		}
+		expectCounters(t, db, 2)
+	})
+}
+
+// A nested call that failed, and was ignored, dooms the outer one, which says so.
+func TestIgnoredNestedHandler(t *testing.T) {
+	_, db := servicetest.SQLite(t)
+	s := migrated(t, db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite})
+	_, err := s.Once(t.Context(), record("stats:1"), func(ctx context.Context) error {
+		_, _ = s.Once(ctx, record("stats:2"), func(context.Context) error { return errFailed })
+		return nil
+	})
+	if !errors.Is(err, sqltx.ErrDoomed) || !errors.Is(err, errFailed) {
+		t.Errorf("Once: %v, want ErrDoomed", err)
+	}
+}

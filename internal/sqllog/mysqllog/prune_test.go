@@ -1,0 +1,56 @@
+package mysqllog
+
+import (
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+// pruneFrom is the place behind which the next Prune begins.
+func pruneFrom(t testing.TB, s stage) int64 {
+	t.Helper()
+	var server string
+	if err := s.db.QueryRow(`SELECT name FROM server`).Scan(&server); err != nil {
+		t.Fatal(err)
+	}
+	return s.prunedUpTo(1, server)
+}
+
+// Pruning goes on where it ended, spares what is young wherever it lies, and begins
+// again under another lease and on another server.
+func TestPruneGoesOn(t *testing.T) { servicetest.EachMySQL(t, testPruneGoesOn) }
+
+func testPruneGoesOn(t *testing.T, _ servicetest.MySQLServer) {
+	s := newStage(t)
+	s.add(t, "old", 6)
+	lease := s.lease(t)
+	page := s.read(t, lease.Position, 10, 6)
+	s.advance(t, &lease, page[5].Position)
+	prune := func(limit, want int, upTo int64) {
+		t.Helper()
+		n, err := s.Prune(t.Context(), 1, time.Now().Add(-time.Minute), limit)
+		if err != nil || n != want {
+			t.Errorf("pruned %d, %v; want %d", n, err, want)
+		}
+		if got := pruneFrom(t, s); got != upTo {
+			t.Errorf("it goes on behind %d, want %d", got, upTo)
+		}
+	}
+	prune(10, 0, 0)
+	s.exec(t, `UPDATE log_messages SET created_at = created_at - INTERVAL 1 HOUR WHERE message_id <> 'old 3'`)
+	prune(2, 2, page[1].Position.ID)
+	prune(2, 1, page[2].Position.ID) // the third; the fourth is young
+	prune(10, 2, page[2].Position.ID)
+	s.exec(t, `UPDATE log_messages SET created_at = created_at - INTERVAL 1 HOUR`)
+	prune(10, 1, page[3].Position.ID)
+	s.lease(t)
+	if got := pruneFrom(t, s); got != 0 {
+		t.Errorf("under another lease it goes on behind %d, want from the beginning", got)
+	}
+	s.pruned.Store(1, bound{server: "first", place: 1 << 60})
+	s.exec(t, `UPDATE server SET name = 'second'`)
+	if got := pruneFrom(t, s); got != 0 {
+		t.Errorf("on another server it goes on behind %d, want from the beginning", got)
+	}
+}

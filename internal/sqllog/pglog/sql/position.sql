@@ -1,0 +1,4 @@
+-- Where a cursor stands.
+-- $1 consumer, $2 lane.
+SELECT window_from::text, coalesce(window_to::text, ''), window_end, window_floor, last_id
+FROM {{.Cursors}}_progress WHERE consumer = $1 AND lane = $2 ORDER BY n DESC LIMIT 1

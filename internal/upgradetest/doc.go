@@ -1,0 +1,17 @@
+// Package upgradetest takes an outbox with a backlog through pg_upgrade, and through a
+// dump that is restored on another server. It holds tests only.
+//
+//	what an operator does                                  test
+//	pg_upgrade, then millrace outbox adopt: what waits is
+//	published, nothing is lost, doubled or reordered       TestUpgrade
+//	a restored dump: adopt refuses, rebase goes on         TestUpgrade
+//
+// pg_upgrade wants the programs of both versions on one machine:
+//
+//	MILLRACE_PG_OLD   the folder of the old version's programs, e.g. /usr/lib/postgresql/15/bin
+//	MILLRACE_PG_NEW   that of the new version's, e.g. /usr/lib/postgresql/18/bin
+//	MILLRACE_PG_ROOT  a folder to enter by chroot, in which both are; none by default
+//
+// Without the first two the tests are skipped with this reason. The servers are the
+// tests' own, on free ports of 127.0.0.1, and end with them.
+package upgradetest

@@ -1,0 +1,39 @@
+package statustest
+
+import (
+	"database/sql"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/outbox"
+)
+
+// PruneGoesOn deletes in chunks: each goes on behind the one before, and what is
+// published late before them goes in the next round.
+func PruneGoesOn(t *testing.T, store interface {
+	outbox.Store
+	outbox.Pruner
+}, db *sql.DB,
+) {
+	t.Helper()
+	add(t, store, db, 5)
+	exec := func(query string) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(`UPDATE outbox_events SET state = 'PUBLISHED' WHERE id NOT IN (SELECT id FROM (SELECT id FROM outbox_events ORDER BY seq LIMIT 1) AS first)`)
+	prune := func(want int) {
+		t.Helper()
+		n, err := store.Prune(t.Context(), 0, time.Now().Add(time.Hour), 2)
+		if err != nil || n != want {
+			t.Errorf("pruned %d, %v; want %d", n, err, want)
+		}
+	}
+	prune(2)
+	exec(`UPDATE outbox_events SET state = 'PUBLISHED'`)
+	prune(2) // behind the first two: not the one that was late
+	prune(0)
+	prune(1)
+}

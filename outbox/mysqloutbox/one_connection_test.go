@@ -1,0 +1,122 @@
+package mysqloutbox_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/mysqldb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/mysqloutbox"
+	"github.com/millrace-go/millrace/outbox/outboxtest"
+)
+
+// migrated is what the two kinds of stores have in common here.
+type migrated interface {
+	outbox.Store
+	Migrate(ctx context.Context) error
+}
+
+// shared are the cases of the suite in which most happens at once.
+var shared = []string{"OrderPerKey", "TwoRelays", "WakeOnCommit", "ByKeyPasses", "MaxAgeParksStrict", "RetryParked", "Prune", "Stats"}
+
+// TestPoolOfOneConnection runs cases of the suite with relays, watchers, writers,
+// pruners and statistics that share one connection.
+func TestPoolOfOneConnection(t *testing.T) { servicetest.EachMySQL(t, testPoolOfOneConnection) }
+
+func testPoolOfOneConnection(t *testing.T, server servicetest.MySQLServer) {
+	for name, status := range map[string]bool{"cursor": false, "status": true} {
+		t.Run(name, func(t *testing.T) {
+			for _, c := range outboxtest.Cases() {
+				if !slices.Contains(shared, c.Name) {
+					continue
+				}
+				t.Run(c.Name, func(t *testing.T) {
+					if err := c.Check(t, func(t testing.TB, shards int) outboxtest.Harness {
+						db := server.DB(t)
+						db.SetMaxOpenConns(1)
+						var store migrated
+						var err error
+						if status {
+							store, err = mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{Shards: shards})
+						} else {
+							store, err = mysqloutbox.New(db, mysqloutbox.Config{Shards: shards})
+						}
+						if err != nil {
+							t.Fatal(err)
+						}
+						if err := store.Migrate(t.Context()); err != nil {
+							t.Fatal(err)
+						}
+						return outboxtest.Harness{Store: store, InTx: inTx(db)}
+					}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		})
+	}
+}
+
+// TestReadEndedByTheServer has a read that waits for a lock until the server's own
+// limit ends it: the relay is told to ask for less.
+func TestReadEndedByTheServer(t *testing.T) { servicetest.EachMySQL(t, testReadEndedByTheServer) }
+
+func testReadEndedByTheServer(t *testing.T, server servicetest.MySQLServer) {
+	for name, status := range map[string]bool{"cursor": false, "status": true} {
+		t.Run(name, func(t *testing.T) {
+			url := server.URL(t)
+			db, err := mysqldb.Open(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { db.Close() })
+			hasty, err := mysqldb.Open(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { hasty.Close() })
+			hasty.SetMaxOpenConns(1) // so that the session's setting holds
+			var store migrated
+			table := "outbox_messages"
+			if status {
+				table = "outbox_events"
+				store, err = mysqloutbox.NewStatus(hasty, mysqloutbox.StatusConfig{})
+			} else {
+				store, err = mysqloutbox.New(hasty, mysqloutbox.Config{})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := store.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			lease, err := store.Lease(t.Context(), 0, "me", time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := hasty.ExecContext(t.Context(), `SET SESSION max_statement_time = 0.2`); err != nil {
+				if _, err := hasty.ExecContext(t.Context(), `SET SESSION max_execution_time = 200`); err != nil {
+					t.Fatalf("the server knows neither limit: %v", err)
+				}
+			}
+			conn, err := db.Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close() // and with it the lock
+			if _, err := conn.ExecContext(t.Context(), "LOCK TABLES "+table+" WRITE"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := store.Read(t.Context(), lease, outbox.Query{Limit: 10}); !errors.Is(err, outbox.ErrSlow) {
+				t.Errorf("a read that the server ended returned %v, want ErrSlow", err)
+			}
+			if _, err := conn.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,132 @@
+package mysqloutbox_test
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/mysqldb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/mysqloutbox"
+)
+
+func eachKind(t *testing.T, db *sql.DB, look func(kind string, s outbox.Snapshotter)) {
+	t.Helper()
+	cursor, err := mysqloutbox.New(db, mysqloutbox.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	look("cursor", cursor)
+	look("status", status)
+}
+
+// The oldest open transaction of the server is told, by its connection, and in UTC
+// whatever the session's time zone is. Transactions of other tests end, so that in the
+// end it is the one of this test.
+func TestOldestSnapshot(t *testing.T) { servicetest.EachMySQL(t, testOldestSnapshot) }
+
+func testOldestSnapshot(t *testing.T, server servicetest.MySQLServer) {
+	raw := server.URL(t)
+	holders, err := mysqldb.Open(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holders.Close()
+	tx, err := holders.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback() //nolint:errcheck // nothing was written
+	var thread int
+	if _, err := tx.ExecContext(t.Context(), `CREATE TEMPORARY TABLE held (n INT) ENGINE = InnoDB`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.ExecContext(t.Context(), `INSERT INTO held VALUES (1)`); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.QueryRowContext(t.Context(), `SELECT CONNECTION_ID()`).Scan(&thread); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	db, err := mysqldb.Open(raw + "?time_zone=" + url.QueryEscape("'+05:30'"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	mine := fmt.Sprintf("connection %d of ", thread)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	eachKind(t, db, func(kind string, s outbox.Snapshotter) {
+		for {
+			found, err := s.OldestSnapshot(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The server counts in seconds.
+			if least := time.Since(began) - 2*time.Second; found.Age < least || found.Holder == "" {
+				t.Fatalf("%s: the oldest is %+v, and a transaction is open for %v", kind, found, time.Since(began))
+			}
+			if strings.HasPrefix(found.Holder, mine) {
+				if most := time.Since(began) + 3*time.Second; found.Age > most {
+					t.Errorf("%s: the oldest is %+v, and it began %v ago", kind, found, time.Since(began))
+				}
+				return
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				t.Fatalf("%s: %s is never the oldest: %+v", kind, mine, found)
+			}
+		}
+	})
+}
+
+// Without the PROCESS privilege the answer says so.
+func TestOldestSnapshotHidden(t *testing.T) { servicetest.EachMySQL(t, testOldestSnapshotHidden) }
+
+func testOldestSnapshotHidden(t *testing.T, server servicetest.MySQLServer) {
+	raw := server.URL(t)
+	admin, err := mysqldb.Open(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	exec := func(statement string) {
+		t.Helper()
+		if _, err := admin.ExecContext(context.Background(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "u_" + strings.ToLower(rand.Text())
+	exec(`CREATE USER '` + name + `'@'%' IDENTIFIED BY 'a1B2c3D4e5'`)
+	defer exec(`DROP USER '` + name + `'@'%'`)
+	exec("GRANT SELECT ON `" + strings.TrimPrefix(u.Path, "/") + "`.* TO '" + name + "'@'%'")
+	u.User = url.UserPassword(name, "a1B2c3D4e5")
+	db, err := mysqldb.Open(u.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	eachKind(t, db, func(kind string, s outbox.Snapshotter) {
+		found, err := s.OldestSnapshot(t.Context())
+		if err != nil || found.Age != 0 || !strings.Contains(found.Holder, "GRANT PROCESS") {
+			t.Errorf("%s: without the right it is %+v, %v", kind, found, err)
+		}
+	})
+}

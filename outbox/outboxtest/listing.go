@@ -1,0 +1,157 @@
+package outboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/millrace-go/millrace/outbox"
+)
+
+// failing lists an event that is held and one that stands aside, not the one that was
+// parked and not those that only wait.
+func failing(ctx context.Context, h Harness) error {
+	store, ok := h.Store.(outbox.Failing)
+	if !ok {
+		return nil
+	}
+	w, err := newWriter(h)
+	if err != nil {
+		return err
+	}
+	if none, err := store.Failing(ctx, 0, 10); err != nil || len(none) != 0 {
+		return fmt.Errorf("in an empty outbox %d events fail, %v", len(none), err)
+	}
+	before, err := settled(ctx, h, w)
+	if err != nil {
+		return err
+	}
+	all, err := store.Failing(ctx, 0, 10)
+	if err != nil || len(all) != 2 {
+		return fmt.Errorf("%d events fail, %v; want 2: one aside and one held", len(all), err)
+	}
+	for i, want := range []struct {
+		item     outbox.Item
+		aside    bool
+		attempts int
+		age      time.Duration
+		wait     time.Duration
+		text     string
+	}{
+		{before.Items[1], true, 2, time.Second, time.Hour, "moved it"},
+		{before.Items[3], false, 3, time.Minute, 2 * time.Hour, "held it"},
+	} {
+		got := all[i]
+		if got.ID != want.item.ID || got.MessageID != want.item.MessageID || got.Key != want.item.Key || got.Topic != "events" || got.Shard != 0 {
+			return fmt.Errorf("failing event %d is %+v, want the one with id %s", i, got, want.item.MessageID)
+		}
+		if got.Aside != want.aside || got.Attempts != want.attempts || got.Age != want.age || !strings.HasPrefix(got.LastError, want.text) {
+			return fmt.Errorf("failing event %d is %+v, want %d attempts, age %v, aside %t, error %q", i, got, want.attempts, want.age, want.aside, want.text)
+		}
+		for what, at := range map[string]time.Time{
+			"was appended": got.CreatedAt, "failed first": got.FailedSince, "is tried again": got.NextAttemptAt.Add(-want.wait),
+		} {
+			if off := time.Since(at); off < -time.Minute || off > time.Minute {
+				return fmt.Errorf("failing event %d %s %v off", i, what, off)
+			}
+		}
+	}
+	if page, err := store.Failing(ctx, 0, 1); err != nil || len(page) != 1 || page[0].ID != all[0].ID {
+		return fmt.Errorf("a page of 1 is %+v, %v; want the first", page, err)
+	}
+	if page, err := store.Failing(ctx, all[0].ID, 10); err != nil || len(page) != 1 || page[0].ID != all[1].ID {
+		return fmt.Errorf("the page behind the first is %+v, %v; want the second", page, err)
+	}
+	return errors.Join(failingEnds(ctx, h, store, all[0].ID), w.close(ctx))
+}
+
+// failingEnds publishes the held event of settled and parks the one aside: neither is
+// listed any longer.
+func failingEnds(ctx context.Context, h Harness, store outbox.Failing, aside int64) error {
+	l, err := h.Store.Lease(ctx, 0, "second", time.Minute)
+	if err != nil {
+		return err
+	}
+	b, err := h.Store.Read(ctx, l, outbox.Query{Limit: 1})
+	if err != nil || len(b.Items) != 1 {
+		return fmt.Errorf("read %d events, %v; want the held one", len(b.Items), err)
+	}
+	if err := h.Store.Settle(ctx, l, outbox.Settlement{Published: []*outbox.Item{&b.Items[0]}, Move: b.Next, TTL: time.Minute}); err != nil {
+		return err
+	}
+	if left, err := store.Failing(ctx, 0, 10); err != nil || len(left) != 1 || left[0].ID != aside {
+		return fmt.Errorf("after the held event got through %+v fail, %v; want the one aside", left, err)
+	}
+	b, err = h.Store.Read(ctx, l, outbox.Query{Keys: []string{"aside"}, Limit: 1})
+	if err != nil || len(b.Items) != 1 {
+		return fmt.Errorf("read %d events aside, %v; want 1", len(b.Items), err)
+	}
+	parked := outbox.Failure{Item: &b.Items[0], State: outbox.Parked, Attempts: 3, Error: "given up"}
+	if err := h.Store.Settle(ctx, l, outbox.Settlement{Failures: []outbox.Failure{parked}, TTL: time.Minute}); err != nil {
+		return err
+	}
+	if left, err := store.Failing(ctx, 0, 10); err != nil || len(left) != 0 {
+		return fmt.Errorf("after the other was parked %+v fail, %v; want none", left, err)
+	}
+	return h.Store.Release(ctx, l)
+}
+
+// failingOfMany pages through what fails in several shards, by id.
+func failingOfMany(ctx context.Context, h Harness) error {
+	store, ok := h.Store.(outbox.Failing)
+	if !ok {
+		return nil
+	}
+	w, err := newWriter(h)
+	if err != nil {
+		return err
+	}
+	const n = 24
+	if err := w.write(ctx, keys(n, "k")...); err != nil {
+		return err
+	}
+	shards, err := h.Store.Shards(ctx)
+	if err != nil {
+		return err
+	}
+	for shard := range shards {
+		l, err := h.Store.Lease(ctx, shard, "first", time.Minute)
+		if err != nil {
+			return err
+		}
+		b, err := h.Store.Read(ctx, l, outbox.Query{Limit: n})
+		if err != nil || len(b.Items) == 0 {
+			return fmt.Errorf("read %d events of shard %d, %v", len(b.Items), shard, err)
+		}
+		set := outbox.Settlement{Move: b.Next, TTL: time.Minute}
+		for i := range b.Items {
+			b.Items[i].Attempts = 1
+			set.Failures = append(set.Failures, outbox.Failure{Item: &b.Items[i], State: outbox.MovedAside, Attempts: 1, Error: "no"})
+		}
+		if err := errors.Join(h.Store.Settle(ctx, l, set), h.Store.Release(ctx, l)); err != nil {
+			return err
+		}
+	}
+	seen, of, after := 0, map[int]bool{}, int64(0)
+	for {
+		page, err := store.Failing(ctx, after, 7)
+		if err != nil || len(page) > 7 {
+			return fmt.Errorf("a page of 7 has %d events, %v", len(page), err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		for _, f := range page {
+			if f.ID <= after {
+				return fmt.Errorf("id %d comes after %d", f.ID, after)
+			}
+			after, of[f.Shard], seen = f.ID, true, seen+1
+		}
+	}
+	if seen != n || len(of) != shards {
+		return fmt.Errorf("the pages have %d events of %d shards, want %d of %d", seen, len(of), n, shards)
+	}
+	return w.close(ctx)
+}

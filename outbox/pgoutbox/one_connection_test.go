@@ -1,0 +1,135 @@
+package pgoutbox_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/outboxtest"
+	"github.com/millrace-go/millrace/outbox/pgoutbox"
+)
+
+// oneStore is what the two kinds of stores have in common here.
+type oneStore interface {
+	outbox.Store
+	outbox.Listener
+	outbox.Inspector
+	Migrate(ctx context.Context) error
+}
+
+// onOne opens a store of each kind over a pool of one connection.
+func onOne(t testing.TB, shards int, status bool) (oneStore, outboxtest.Harness) {
+	t.Helper()
+	db := servicetest.Postgres(t)
+	db.SetMaxOpenConns(1)
+	var store oneStore
+	var err error
+	if status {
+		store, err = pgoutbox.NewStatus(db, pgoutbox.StatusConfig{Shards: shards})
+	} else {
+		store, err = pgoutbox.New(db, pgoutbox.Config{Shards: shards})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return store, outboxtest.Harness{Store: store, InTx: inTx(db)}
+}
+
+// shared are the cases of the suite in which most happens at once.
+var shared = []string{"OrderPerKey", "TwoRelays", "WakeOnCommit", "ByKeyPasses", "MaxAgeParksStrict", "RetryParked", "Prune", "Stats"}
+
+// TestPoolOfOneConnection runs cases of the suite with relays, writers, pruners and statistics
+// that share one connection.
+func TestPoolOfOneConnection(t *testing.T) {
+	for name, status := range map[string]bool{"cursor": false, "status": true} {
+		t.Run(name, func(t *testing.T) {
+			for _, c := range outboxtest.Cases() {
+				if !slices.Contains(shared, c.Name) {
+					continue
+				}
+				t.Run(c.Name, func(t *testing.T) {
+					if err := c.Check(t, func(t testing.TB, shards int) outboxtest.Harness {
+						_, h := onOne(t, shards, status)
+						return h
+					}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		})
+	}
+}
+
+// TestListenNeedsASecondConnection wants an answer that names the remedy, and not a
+// connection that nothing else gets.
+func TestListenNeedsASecondConnection(t *testing.T) {
+	for name, status := range map[string]bool{"cursor": false, "status": true} {
+		t.Run(name, func(t *testing.T) {
+			store, _ := onOne(t, 1, status)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			err := store.Listen(ctx, func() {})
+			if !errors.Is(err, outbox.ErrUnsupported) || !errors.Is(err, outbox.ErrOneConnection) || !strings.Contains(err.Error(), "allow two or more") {
+				t.Errorf("Listen on a pool of one connection returned %v, want ErrUnsupported and the remedy", err)
+			}
+		})
+	}
+}
+
+// TestReadEndedByTheServer has a read that waits for a lock until statement_timeout
+// ends it: the relay is told to ask for less.
+func TestReadEndedByTheServer(t *testing.T) {
+	for name, status := range map[string]bool{"cursor": false, "status": true} {
+		t.Run(name, func(t *testing.T) {
+			url := servicetest.PostgresURL(t)
+			db, err := pgdb.Open(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { db.Close() })
+			hasty, err := pgdb.Open(url + "&statement_timeout=100ms")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { hasty.Close() })
+			var store oneStore
+			table := "outbox_messages"
+			if status {
+				table = "outbox_events"
+				store, err = pgoutbox.NewStatus(hasty, pgoutbox.StatusConfig{})
+			} else {
+				store, err = pgoutbox.New(hasty, pgoutbox.Config{})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := store.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			lease, err := store.Lease(t.Context(), 0, "me", time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tx, err := db.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tx.Rollback() //nolint:errcheck // nothing to keep
+			if _, err := tx.ExecContext(t.Context(), "LOCK TABLE "+table+" IN ACCESS EXCLUSIVE MODE"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := store.Read(t.Context(), lease, outbox.Query{Limit: 10}); !errors.Is(err, outbox.ErrSlow) {
+				t.Errorf("a read that statement_timeout ended returned %v, want ErrSlow", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,7 @@
+-- A row whose transaction this server has not begun: it comes from another server.
+-- $1 shard.
+SELECT seq, xid::text FROM outbox_events
+WHERE shard = $1 AND xid <= '18446744073709551615' AND xid >= (
+	SELECT (pg_snapshot_xmax(s)::text::bigint + age(pg_snapshot_xmax(s)::xid))::text::xid8 FROM pg_current_snapshot() AS s
+)
+ORDER BY xid LIMIT 1

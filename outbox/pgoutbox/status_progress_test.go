@@ -1,0 +1,354 @@
+package pgoutbox_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sqllog/pglog"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/pgoutbox"
+)
+
+// hold keeps a snapshot of the present until the test ends.
+func hold(t *testing.T, db *sql.DB) {
+	t.Helper()
+	tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tx.Rollback() })
+	if _, err := tx.ExecContext(t.Context(), `SELECT 1`); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var touched = regexp.MustCompile(`Buffers: shared(?: hit=(\d+))?(?: read=(\d+))?`)
+
+// explained runs a statement of the status store, takes it back, and returns how many
+// pages it looked at.
+func explained(t *testing.T, db *sql.DB, name string, args ...any) (n int) {
+	t.Helper()
+	text, err := os.ReadFile("sql/status/" + name + ".sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	full := strings.NewReplacer("{{server}}", pglog.Server, "{{running}}", pglog.Running).Replace(string(text))
+	if _, err := tx.ExecContext(t.Context(), "PREPARE looked_at AS "+full); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	defer tx.ExecContext(t.Context(), "DEALLOCATE looked_at")
+	execute := "EXPLAIN (ANALYZE, BUFFERS) EXECUTE looked_at"
+	if len(args) > 0 {
+		execute += " (" + strings.Join(texts(args), ", ") + ")"
+	}
+	rows, err := tx.QueryContext(t.Context(), execute)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	var plan strings.Builder
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			t.Fatal(err)
+		}
+		plan.WriteString(line + "\n")
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	m := touched.FindStringSubmatch(plan.String()) // the first line is the whole statement's
+	if m == nil {
+		t.Fatalf("%s: the plan has no buffers:\n%s", name, &plan)
+	}
+	for _, s := range m[1:] {
+		more, _ := strconv.Atoi(s)
+		n += more
+	}
+	return n
+}
+
+func texts(args []any) (out []string) {
+	for _, arg := range args {
+		out = append(out, fmt.Sprint(arg))
+	}
+	return out
+}
+
+// extend extends the lease so many times.
+func extend(t *testing.T, store outbox.Store, l outbox.Lease, times int) {
+	t.Helper()
+	for range times {
+		if err := store.Settle(t.Context(), l, outbox.Settlement{TTL: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func lease(t *testing.T, store outbox.Store, holder string) outbox.Lease {
+	t.Helper()
+	l, err := store.Lease(t.Context(), 0, holder, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// Old rows of progress go as new ones come, and one that is held keeps them all.
+func TestStatusProgressIsSwept(t *testing.T) {
+	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	l := lease(t, store, "me")
+	left := func() (n int) {
+		t.Helper()
+		if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM outbox_event_progress`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	extend(t, store, l, 1000)
+	if n := left(); n > 2*64+8 {
+		t.Errorf("%d rows are left after 1,000 settles", n)
+	}
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(t.Context(), `SELECT 1 FROM outbox_event_progress ORDER BY n DESC LIMIT 1 FOR KEY SHARE`); err != nil {
+		t.Fatal(err)
+	}
+	extend(t, store, l, 300)
+	if n := left(); n < 300 {
+		t.Errorf("%d rows are left beside a transaction that holds one of them", n)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	extend(t, store, l, 128)
+	if n := left(); n > 2*64+8 {
+		t.Errorf("%d rows are left after that transaction ended", n)
+	}
+}
+
+// While a session keeps its snapshot nothing can be removed. A settle must not look at
+// what earlier ones have left.
+func TestStatusSettlesBesideAHeldSnapshot(t *testing.T) {
+	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	l := lease(t, store, "me")
+	hold(t, db)
+	first := explained(t, db, "extend", 0, l.Token, 1_000_000, "''")
+	extend(t, store, l, 3000)
+	for name, args := range map[string][]any{
+		"extend":       {0, l.Token, 1_000_000, "''"},
+		"settle":       {0, l.Token, 1_000_000, "''", "'{}'", "'{}'"},
+		"settle_range": {0, l.Token, 1_000_000, "''", 1, 2, "'{}'", "'{}'"},
+		"lease_take":   {0, "'me'", 1_000_000},
+		"lease_get":    {0},
+		"lease_held":   {0, "'you'"},
+		"lease_put":    {0, "''"},
+		"release":      {0, l.Token},
+		"holders":      nil,
+	} {
+		if n := explained(t, db, name, args...); n > first+20 {
+			t.Errorf("after 3,000 settles %s looks at %d pages; the first extend looked at %d", name, n, first)
+		}
+	}
+}
+
+// Two servers of which one was behind when it became the primary give out tokens that
+// are not equal, so that the holder on the one is not taken for the holder on the other.
+func TestStatusTokensOfTwoServersDiffer(t *testing.T) {
+	var tokens []int64
+	for range 2 {
+		store, _ := openStatus(t, pgoutbox.StatusConfig{})
+		tokens = append(tokens, lease(t, store, "me").Token)
+	}
+	if tokens[0] == tokens[1] {
+		t.Errorf("the first lease of two databases has the token %d", tokens[0])
+	}
+}
+
+// A database of the release before is carried over, and its relays fail.
+func TestStatusMigrationCarriesLeasesOver(t *testing.T) {
+	db := servicetest.Postgres(t)
+	store, err := pgoutbox.NewStatus(db, pgoutbox.StatusConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := store.Migrations()[0]
+	before := fstest.MapFS{}
+	for _, name := range []string{"0001_events.sql", "0002_lease_server.sql"} {
+		text, err := fs.ReadFile(set.FS, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before[name] = &fstest.MapFile{Data: text}
+	}
+	old := set
+	old.FS = before
+	if err := old.Up(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(`INSERT INTO outbox_event_leases (shard, position, lease_holder, lease_token, lease_until)
+		SELECT 0, system_identifier || '|1:5:|1:9:|10|7', 'old', 7, 'infinity' FROM pg_control_system()`); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Lease(t.Context(), 0, "new", time.Hour); !errors.Is(err, outbox.ErrLeaseHeld) {
+		t.Errorf("the lease of the old release is not respected: %v", err)
+	}
+	if l := lease(t, store, "old"); l.Token <= 7 {
+		t.Errorf("the token is %d, want more than 7", l.Token)
+	}
+	if _, err := db.Exec(`UPDATE outbox_event_leases SET lease_until = 'infinity' WHERE shard = 0 AND lease_token = 7`); err == nil {
+		t.Error("a statement of the old release still works")
+	}
+}
+
+// Pruning reads what it deletes, also behind many rows that are dead and cannot be
+// removed, and behind rows that failed and stay.
+func TestStatusPruneReadsWhatItDeletes(t *testing.T) {
+	const chunk = 500
+	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	fill := func(state string, n int) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), `INSERT INTO outbox_events
+			(shard, topic, id, event_key, headers, payload, event_type, aggregate_type, aggregate_id, state, aside, created_at)
+			SELECT 0, 'events', gen_random_uuid(), 'key', '', 'x', '', '', '', $1, $1 = 'FAILED', clock_timestamp() - interval '1 hour'
+			FROM generate_series(1, $2::integer)`, state, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	prune := func(store *pgoutbox.StatusStore, want int) {
+		t.Helper()
+		sum := 0
+		for {
+			n, err := store.Prune(t.Context(), 0, time.Now().Add(-time.Minute), chunk)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sum += n; n < chunk {
+				break
+			}
+		}
+		if sum != want {
+			t.Errorf("pruned %d rows, want %d", sum, want)
+		}
+	}
+	fill("FAILED", 2*chunk+7)
+	fill("PUBLISHED", 60_000)
+	fill("PENDING", 1)
+	fill("PUBLISHED", 10_000)
+	if _, err := db.ExecContext(t.Context(), `VACUUM ANALYZE outbox_events`); err != nil {
+		t.Fatal(err)
+	}
+	hold(t, db)
+	// The chunk that passes what failed and ends in it deletes less than asked for.
+	prune(store, chunk-7)
+	prune(store, 60_000-(chunk-7))
+	fresh, err := pgoutbox.NewStatus(db, pgoutbox.StatusConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	prune(fresh, 0) // it ends before what is pending
+	var place int64
+	if err := db.QueryRowContext(t.Context(), `SELECT place FROM outbox_events_pruned`).Scan(&place); err != nil {
+		t.Fatal(err)
+	}
+	if n := explained(t, db, "prune_chunk", 0, "now()", chunk, place); n > 2*chunk {
+		t.Errorf("behind dead rows a chunk looks at %d pages", n)
+	}
+	if _, err := db.ExecContext(t.Context(), `UPDATE outbox_events SET state = 'PUBLISHED' WHERE state = 'PENDING'`); err != nil {
+		t.Fatal(err)
+	}
+	prune(fresh, 10_001)
+}
+
+// As TestAdopt of package pglog, for the positions of both stores.
+func TestAdopt(t *testing.T) {
+	type adopter interface {
+		outbox.Store
+		outbox.Adopter
+		outbox.Snapshotter
+	}
+	for name, tc := range map[string]struct {
+		open    func(*testing.T) (adopter, *sql.DB)
+		foreign string
+		ahead   string
+		back    string
+	}{
+		"cursor": {
+			func(t *testing.T) (adopter, *sql.DB) { s, db := open(t, pgoutbox.Config{}); return s, db },
+			`UPDATE outbox_cursors SET system_id = 1`,
+			`UPDATE outbox_messages SET xid = '90000000000000'`, `UPDATE outbox_messages SET xid = '3'`,
+		},
+		"status": {
+			func(t *testing.T) (adopter, *sql.DB) { s, db := openStatus(t, pgoutbox.StatusConfig{}); return s, db },
+			`UPDATE outbox_event_progress SET position = regexp_replace(position, '^[0-9]+', '1')`,
+			`UPDATE outbox_events SET xid = '90000000000000'`, `UPDATE outbox_events SET xid = '3'`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, db := tc.open(t)
+			ctx := within(t, 30*time.Second)
+			appendTo(t, db, store, newEvent(t, "a", 1))
+			l := lease(t, store, "me")
+			batch, err := store.Read(ctx, l, outbox.Query{Limit: 10})
+			if err != nil || len(batch.Items) != 1 {
+				t.Fatalf("read %d events (%v)", len(batch.Items), err)
+			}
+			err = store.Settle(ctx, l, outbox.Settlement{Published: []*outbox.Item{&batch.Items[0]}, Move: batch.Next, TTL: time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range []string{tc.foreign, tc.ahead} {
+				if _, err := db.ExecContext(ctx, s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := store.Adopt(ctx); err == nil || !strings.Contains(err.Error(), "millrace outbox rebase") {
+				t.Errorf("adopted a row whose transaction lies ahead: %v", err)
+			}
+			if _, err := store.Lease(ctx, 0, "me", time.Hour); !errors.Is(err, outbox.ErrForeignDatabase) ||
+				!strings.Contains(err.Error(), "adopt") || !strings.Contains(err.Error(), "rebase") {
+				t.Errorf("lease after a refused adoption: %v, want ErrForeignDatabase that names both ways", err)
+			}
+			if _, err := db.ExecContext(ctx, tc.back); err != nil {
+				t.Fatal(err)
+			}
+			// Other tests have transactions open on this server, which end.
+			for err = store.Adopt(ctx); err != nil && ctx.Err() == nil; err = store.Adopt(ctx) {
+				if !strings.Contains(err.Error(), "is stored") {
+					t.Fatal(err)
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := store.Settle(ctx, l, outbox.Settlement{TTL: time.Hour}); !errors.Is(err, outbox.ErrLeaseLost) {
+				t.Errorf("a lease from before the adoption still holds: %v", err)
+			}
+			appendTo(t, db, store, newEvent(t, "a", 2))
+			l = lease(t, store, "me")
+			if batch, err = store.Read(ctx, l, outbox.Query{Limit: 10}); err != nil || len(batch.Items) != 1 {
+				t.Errorf("read %d events after the adoption (%v), want the new one", len(batch.Items), err)
+			}
+		})
+	}
+}

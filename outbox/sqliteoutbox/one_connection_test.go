@@ -1,0 +1,94 @@
+package sqliteoutbox_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/outboxtest"
+	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// shared are the cases of the suite in which most happens at once.
+var shared = []string{"OrderPerKey", "TwoRelays", "WakeOnCommit", "ByKeyPasses", "MaxAgeParksStrict", "RetryParked", "Prune", "Stats"}
+
+// migrated is what the two kinds of stores have in common here.
+type migrated interface {
+	outbox.Store
+	outbox.Listener
+	Migrate(ctx context.Context) error
+}
+
+// onOne opens a store of each kind over a pool of one connection, with a Reader of
+// one connection if asked.
+func onOne(t testing.TB, shards int, status, withReader bool) (migrated, outboxtest.Harness) {
+	t.Helper()
+	path, db := servicetest.SQLite(t)
+	db.SetMaxOpenConns(1)
+	cfg := sqliteoutbox.Config{Shards: shards}
+	if withReader {
+		cfg.Reader = reader(t, path)
+		cfg.Reader.SetMaxOpenConns(1)
+	}
+	var store migrated
+	var err error
+	if status {
+		store, err = sqliteoutbox.NewStatus(db, sqliteoutbox.StatusConfig{Shards: shards, Reader: cfg.Reader})
+	} else {
+		store, err = sqliteoutbox.New(db, cfg)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return store, outboxtest.Harness{Store: store, InTx: func(ctx context.Context, fn func(ctx context.Context, tx sqltx.Execer) error) error {
+		return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, tx) })
+	}}
+}
+
+// TestPoolOfOneConnection runs cases of the suite with relays, writers, pruners and
+// statistics that share one connection.
+func TestPoolOfOneConnection(t *testing.T) {
+	for name, kind := range map[string][2]bool{"cursor": {}, "status": {true}, "cursor with a reader": {false, true}, "status with a reader": {true, true}} {
+		t.Run(name, func(t *testing.T) {
+			for _, c := range outboxtest.Cases() {
+				if !slices.Contains(shared, c.Name) {
+					continue
+				}
+				t.Run(c.Name, func(t *testing.T) {
+					if err := c.Check(t, func(t testing.TB, shards int) outboxtest.Harness {
+						_, h := onOne(t, shards, kind[0], kind[1])
+						return h
+					}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		})
+	}
+}
+
+// TestListenNeedsASecondConnection wants an answer that names the remedy, and not a
+// connection that nothing else gets.
+func TestListenNeedsASecondConnection(t *testing.T) {
+	for name, status := range map[string]bool{"cursor": false, "status": true} {
+		t.Run(name, func(t *testing.T) {
+			store, _ := onOne(t, 1, status, true)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			err := store.Listen(ctx, func() {})
+			if !errors.Is(err, outbox.ErrUnsupported) || !errors.Is(err, outbox.ErrOneConnection) || !strings.Contains(err.Error(), "allow two or more") {
+				t.Errorf("Listen on a Reader of one connection returned %v, want ErrUnsupported and the remedy", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,128 @@
+package sqltx
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// Execer runs one statement inside a transaction. [sql.Tx] and the transactions
+// of common wrappers (sqlx, bun, gorm) satisfy it as they are. So do pools and
+// connections, which [CheckTx] refuses.
+type Execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// Transaction is an [Execer] that says itself whether it is in a transaction.
+// Implement it on a wrapper of your own that has neither Commit nor Rollback, or
+// that is a pool at one time and a transaction at another:
+//
+//	type logged struct{ tx *sql.Tx }
+//
+//	func (l logged) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) { … }
+//	func (l logged) InTransaction() bool { return l.tx != nil }
+//
+// The same makes a *sql.Conn acceptable on which BEGIN was executed by hand.
+type Transaction interface {
+	Execer
+	// InTransaction reports whether what ExecContext does now is committed or
+	// rolled back together with the caller's other statements.
+	InTransaction() bool
+}
+
+// ErrNoTransaction is returned by [CheckTx].
+var ErrNoTransaction = errors.New("sqltx: not a transaction")
+
+// CheckTx returns an error that wraps [ErrNoTransaction], and names what was
+// given and what to pass, unless x is a transaction. A pool or a connection
+// would commit each statement by itself, whatever becomes of the caller's work.
+//
+// x decides by its methods, so that wrappers are judged as what they wrap:
+//
+//	InTransaction() bool         what it says ([Transaction])
+//	PingContext                  a pool or a connection: refused
+//	Commit and Rollback          a transaction
+//	none of these                refused: it may be either
+//
+// A nil pointer is refused, also as the embedded field of a wrapper.
+func CheckTx(x Execer) error {
+	switch tx := x.(type) {
+	case nil:
+		return refused("got nil")
+	case *sql.Tx:
+		if tx != nil {
+			return nil
+		}
+	}
+	v := reflect.ValueOf(x)
+	if v.Kind() == reflect.Pointer && v.IsNil() {
+		return refused("got a nil %T", x)
+	}
+	if own, ok := x.(Transaction); ok {
+		if own.InTransaction() {
+			return nil
+		}
+		return refused("got a %T, whose InTransaction says that it is in none", x)
+	}
+	if inner := hollow(v, embeddings); inner != "" {
+		return refused("got a %T around a nil %s", x, inner)
+	}
+	if _, pool := x.(interface{ PingContext(context.Context) error }); pool {
+		return refused("got a %T, which is a pool or a connection and commits each statement by itself", x)
+	}
+	if ends(x) {
+		return nil
+	}
+	return refused("got a %T, which has neither Commit and Rollback nor InTransaction (see sqltx.Transaction)", x)
+}
+
+func refused(format string, a ...any) error {
+	return fmt.Errorf("%w: %s; pass the *sql.Tx that writes your data, a wrapper's transaction, or the one that sqltx.Do gives",
+		ErrNoTransaction, fmt.Sprintf(format, a...))
+}
+
+// ends reports whether x can end a transaction, in the manner of database/sql
+// or of pgx.
+func ends(x Execer) bool {
+	switch x.(type) {
+	case interface {
+		Commit() error
+		Rollback() error
+	}, interface {
+		Commit(context.Context) error
+		Rollback(context.Context) error
+	}:
+		return true
+	}
+	return false
+}
+
+// embeddings bounds how deep wrappers are looked into.
+const embeddings = 4
+
+var execer = reflect.TypeFor[Execer]()
+
+// hollow returns the type of an embedded nil through which v would run its
+// statements, "" when there is none: calling it would panic.
+func hollow(v reflect.Value, depth int) string {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		if v.IsNil() {
+			return v.Type().String()
+		}
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.Struct || depth == 0 {
+		return ""
+	}
+	for field, at := range v.Fields() {
+		if !field.Anonymous || !field.Type.Implements(execer) {
+			continue
+		}
+		if inner := hollow(at, depth-1); inner != "" {
+			return inner
+		}
+	}
+	return ""
+}
