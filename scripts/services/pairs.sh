@@ -65,7 +65,7 @@ pair_postgres_down() {
 	local n data
 	for n in 2 1; do
 		data=$dir/pair-postgres-$n
-		[ -f "$data/postmaster.pid" ] || continue
+		postgres_alive "$data" || continue
 		as postgres "$(pg_bin)/pg_ctl" -D "$data" -m immediate -w stop >/dev/null || true
 	done
 }

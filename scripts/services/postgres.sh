@@ -28,12 +28,18 @@ postgres_up() {
 		as postgres "$bin/createdb" -h 127.0.0.1 -p "$postgres_port" -U millrace millrace
 }
 
+# postgres_alive FOLDER: the server with these data runs. One that was killed leaves its
+# postmaster.pid, and another program may have that pid by now.
+postgres_alive() {
+	local pid
+	pid=$(head -n 1 "$1/postmaster.pid" 2>/dev/null) && ps -o args= -p "$pid" 2>/dev/null | grep -qF -e "$1"
+}
+
 postgres_down() {
-	local bin data=$dir/postgres mode=fast
-	bin=$(pg_bin)
-	[ -n "$bin" ] && [ -f "$data/postmaster.pid" ] || return 0
+	local data=$dir/postgres mode=fast
+	postgres_alive "$data" || return 0
 	[ "${1:-}" = KILL ] && mode=immediate
-	as postgres "$bin/pg_ctl" -D "$data" -m "$mode" -w stop >/dev/null && say 'stopped PostgreSQL'
+	as postgres "$(pg_bin)/pg_ctl" -D "$data" -m "$mode" -w stop >/dev/null && say 'stopped PostgreSQL'
 }
 
 postgres_running() { answers "$postgres_port"; }
