@@ -20,7 +20,7 @@ export GORACE ?= atexit_sleep_ms=50
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check fmt services services-down matrix prove stress chaos limit-proof mirror bench onsale observe observe-down browser clients fuzz fuzz-nightly
+.PHONY: help run demo test check fmt services services-down matrix prove stress chaos limit-proof mirror bench retained onsale observe observe-down browser clients fuzz fuzz-nightly
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -69,6 +69,9 @@ mirror: ## the artist mirror at its budget for SECONDS (60), on embedded default
 
 bench: ## the benchmarks beside their peers, and bench/REPORT.md made of them (ONLY=limit,growth-queue)
 	./scripts/with-services.sh -- $(GO) run ./bench/cmd/bench $(if $(ONLY),-only $(ONLY)) $(FLAGS)
+
+retained: ## a relay on 20 million retained rows and a backlog of 4 million, by statement (DBS="postgres mysql", FLAGS="-rows 1000000")
+	./scripts/with-services.sh $(or $(DBS),postgres mysql) -- $(GO) run ./bench/cmd/retained $(FLAGS) $(DBS)
 
 onsale: ## 200,000 people in ten seconds at four instances of the waiting room, every promise judged (FLAGS="-memory": without Redis)
 	$(GO) run ./bench/cmd/onsale $(FLAGS)

@@ -30,8 +30,10 @@ func (f files) statement(name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("sqlidempotency: %w", err)
 	}
-	return strings.ReplaceAll(string(text), "{{table}}", f.table), nil
+	return f.named(string(text)), nil
 }
+
+func (f files) named(text string) string { return strings.ReplaceAll(text, "{{table}}", f.table) }
 
 // migrations returns the files with a version of their own per table: several
 // tables in one database must not share one.
@@ -40,7 +42,7 @@ func (f files) migrations() (migrate.Set, error) {
 	if err != nil {
 		return migrate.Set{}, fmt.Errorf("sqlidempotency: %w", err)
 	}
-	rendered, err := migrate.Render(sub, "{{table}}", f.table)
+	rendered, err := migrate.Render(sub, f.named)
 	if err != nil {
 		return migrate.Set{}, err
 	}

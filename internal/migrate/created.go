@@ -16,7 +16,7 @@ type created struct {
 type column struct{ name, base string }
 
 var (
-	createTable = regexp.MustCompile("(?i)\\bCREATE\\s+TABLE\\s+(?:IF\\s+NOT\\s+EXISTS\\s+)?`?([a-z0-9_$]+)`?\\s*\\(")
+	createTable = regexp.MustCompile("(?i)\\bCREATE\\s+TABLE\\s+(?:IF\\s+NOT\\s+EXISTS\\s+)?(?:`?[a-z0-9_$]+`?\\.)?`?([a-z0-9_$]+)`?\\s*\\(")
 	addColumn   = regexp.MustCompile("(?i)\\bADD\\s+COLUMN\\s+(?:IF\\s+NOT\\s+EXISTS\\s+)?`?([a-z0-9_$]+)")
 	dropColumn  = regexp.MustCompile("(?i)\\b(?:DROP|RENAME|CHANGE)\\s+COLUMN\\s+(?:IF\\s+EXISTS\\s+)?`?([a-z0-9_$]+)")
 	newName     = regexp.MustCompile("(?i)\\b(?:RENAME\\s+COLUMN\\s+`?[a-z0-9_$]+`?\\s+TO|CHANGE\\s+COLUMN\\s+`?[a-z0-9_$]+`?)\\s+`?([a-z0-9_$]+)")

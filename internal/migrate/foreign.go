@@ -54,7 +54,7 @@ func (s Set) foreign(ctx context.Context, db database.DBTxConn, v *versions) err
 			if slices.Contains(own, t.name) {
 				continue
 			}
-			there, err := columns(ctx, db, t.name)
+			there, err := columns(ctx, db, s.Schema, t.name)
 			if err != nil {
 				return err
 			}
@@ -99,9 +99,9 @@ func (s Set) steps() ([]step, error) {
 }
 
 // columns returns the columns of a table, none when it is not there.
-func columns(ctx context.Context, db database.DBTxConn, table string) (all []column, err error) {
+func columns(ctx context.Context, db database.DBTxConn, schema, table string) (all []column, err error) {
 	rows, err := db.QueryContext(ctx, `SELECT LOWER(column_name), LOWER(data_type) FROM information_schema.columns
-		WHERE table_schema = database() AND table_name = ? ORDER BY ordinal_position`, table)
+		WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ? ORDER BY ordinal_position`, schema, table)
 	if err != nil {
 		return nil, err
 	}

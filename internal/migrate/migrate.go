@@ -16,6 +16,8 @@ import (
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
+
+	"github.com/millrace-go/millrace/internal/sqlname"
 )
 
 // The dialects a [Set] can be written in.
@@ -30,6 +32,10 @@ type Set struct {
 	// Package names the owner of the tables, lower-case letters, digits and _.
 	// Versions are kept in millrace_<Package>_version.
 	Package string
+	// Schema holds the tables and their versions: a schema of PostgreSQL, a database
+	// of MySQL, which must be there, and whose name stands in the files. Where it is
+	// "", names are looked up as those of the connection are.
+	Schema string
 	// Dialect is [Postgres], [SQLite] or [MySQL].
 	Dialect string
 	// FS holds NNNN_name.sql files at its root (use fs.Sub for a folder of an
@@ -54,13 +60,16 @@ func (s Set) validate() error {
 	if s.Dialect != Postgres && s.Dialect != SQLite && s.Dialect != MySQL {
 		return fmt.Errorf("migrate: Dialect %q is unknown; use %q, %q or %q", s.Dialect, Postgres, SQLite, MySQL)
 	}
+	if s.Schema != "" && s.Dialect == SQLite {
+		return fmt.Errorf("migrate: Schema is %q; SQLite has none", s.Schema)
+	}
 	if s.FS == nil {
 		return errors.New("migrate: FS is nil; give the folder with the .sql files")
 	}
 	return nil
 }
 
-// Table is the name of the version table.
+// Table is the name of the version table, without the schema.
 func (s Set) Table() string { return "millrace_" + s.Package + "_version" }
 
 // Up applies the pending migrations, each in its own transaction (on MySQL as
@@ -69,6 +78,9 @@ func (s Set) Table() string { return "millrace_" + s.Package + "_version" }
 // pending migration needs is an error, on MySQL [ErrForeignTable].
 func (s Set) Up(ctx context.Context, db *sql.DB) error {
 	if err := s.validate(); err != nil {
+		return err
+	}
+	if err := s.schemaIsThere(ctx, db); err != nil {
 		return err
 	}
 	// Another process can apply a migration between our look at the versions
@@ -118,19 +130,19 @@ func (s Set) Status(ctx context.Context, db *sql.DB) ([]Status, error) {
 }
 
 func (s Set) provider(db *sql.DB) (*goose.Provider, *versions, error) {
-	inner, err := database.NewStore(database.Dialect(s.Dialect), s.Table())
+	inner, err := database.NewStore(database.Dialect(s.Dialect), sqlname.In(s.Schema, s.Table()))
 	if err != nil {
 		return nil, nil, fmt.Errorf("migrate: %s: %w", s.Package, err)
 	}
-	v := &versions{Store: inner, dialect: s.Dialect}
+	v := &versions{Store: inner, dialect: s.Dialect, schema: s.Schema, table: s.Table()}
 	opts := []goose.ProviderOption{
 		goose.WithStore(v), goose.WithAllowOutofOrder(true), goose.WithDisableGlobalRegistry(true),
 	}
 	switch s.Dialect {
 	case Postgres:
-		opts = append(opts, goose.WithSessionLocker(advisoryLock{s.Table()}))
+		opts = append(opts, goose.WithSessionLocker(advisoryLock{v.Tablename()}))
 	case MySQL:
-		opts = append(opts, goose.WithSessionLocker(namedLock{s.Table(), func(ctx context.Context, conn *sql.Conn) error {
+		opts = append(opts, goose.WithSessionLocker(namedLock{v.Tablename(), func(ctx context.Context, conn *sql.Conn) error {
 			return s.foreign(ctx, conn, v)
 		}}))
 	}
@@ -153,7 +165,8 @@ func (s Set) Print(w io.Writer) error {
 		return fmt.Errorf("migrate: %s: %w", s.Package, err)
 	}
 	slices.Sort(names)
-	inner, err := database.NewStore(database.Dialect(s.Dialect), s.Table())
+	versions := sqlname.In(s.Schema, s.Table())
+	inner, err := database.NewStore(database.Dialect(s.Dialect), versions)
 	if err != nil {
 		return fmt.Errorf("migrate: %s: %w", s.Package, err)
 	}
@@ -167,9 +180,9 @@ func (s Set) Print(w io.Writer) error {
 	}
 	var out bytes.Buffer
 	record := func(version int64) {
-		fmt.Fprintf(&out, "INSERT INTO %s (version_id, is_applied) VALUES (%d, %s);\n", s.Table(), version, applied)
+		fmt.Fprintf(&out, "INSERT INTO %s (version_id, is_applied) VALUES (%d, %s);\n", versions, version, applied)
 	}
-	fmt.Fprintf(&out, "-- %s: tables of package %s (%s)\n%s;\n", s.Table(), s.Package, s.Dialect, strings.TrimSpace(table.query))
+	fmt.Fprintf(&out, "-- %s: tables of package %s (%s)\n%s;\n", versions, s.Package, s.Dialect, strings.TrimSpace(table.query))
 	record(0)
 	for _, name := range names {
 		version, err := goose.NumericComponent(name)

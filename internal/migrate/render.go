@@ -6,26 +6,23 @@ import (
 	"io"
 	"io/fs"
 	"slices"
-	"strings"
 	"time"
 )
 
-// Render returns the .sql files at the root of fsys with every old string
-// replaced by its new one (pairs as in [strings.NewReplacer]), for migrations
-// whose table names the user chooses. Check the names before.
-func Render(fsys fs.FS, oldnew ...string) (fs.FS, error) {
+// Render returns the .sql files at the root of fsys with their texts edited, for
+// tables whose names the user chooses. Check the names before.
+func Render(fsys fs.FS, edit func(text string) string) (fs.FS, error) {
 	names, err := fs.Glob(fsys, "*.sql")
 	if err != nil {
 		return nil, fmt.Errorf("migrate: render: %w", err)
 	}
-	replacer := strings.NewReplacer(oldnew...)
 	out := make(rendered, len(names))
 	for _, name := range names {
 		text, err := fs.ReadFile(fsys, name)
 		if err != nil {
 			return nil, fmt.Errorf("migrate: render: %w", err)
 		}
-		out[name] = []byte(replacer.Replace(string(text)))
+		out[name] = []byte(edit(string(text)))
 	}
 	return out, nil
 }

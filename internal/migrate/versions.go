@@ -18,10 +18,11 @@ var errApplied = errors.New("another process applied it meanwhile")
 // them, and its table would take a version twice.
 type versions struct {
 	database.Store
-	dialect string
+	dialect       string
+	schema, table string // the name that the store has joined
 }
 
-// TableExists looks where unqualified names are looked up. On PostgreSQL it
+// TableExists looks in the schema, or where unqualified names are looked up. On PostgreSQL it
 // reads the catalog like any table: to_regclass would answer from a cache that
 // does not know yet what another session has just committed. On MySQL, where
 // making the table commits, one without its first row is not there yet.
@@ -36,19 +37,44 @@ func (v *versions) TableExists(ctx context.Context, db database.DBTxConn) (bool,
 
 // named is whether there is a table of that name.
 func (v *versions) named(ctx context.Context, db database.DBTxConn) (bool, error) {
-	var query string
-	switch v.dialect {
+	return Exists(ctx, db, v.dialect, v.schema, v.table)
+}
+
+// Exists is whether a schema has a table; "" is where unqualified names are looked up.
+func Exists(ctx context.Context, db queryer, dialect, schema, table string) (exists bool, err error) {
+	switch dialect {
 	case SQLite:
-		query = `SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = ?`
+		err = db.QueryRowContext(ctx, `SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = ?`, table).Scan(&exists)
 	case MySQL:
-		query = `SELECT count(*) > 0 FROM information_schema.tables WHERE table_schema = database() AND table_name = ?`
+		err = db.QueryRowContext(ctx, `SELECT count(*) > 0 FROM information_schema.tables
+			WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ?`, schema, table).Scan(&exists)
 	default:
-		query = `SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-			WHERE c.relname = $1 AND n.nspname = ANY (current_schemas(false)))`
+		err = db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+			WHERE c.relname = $2::text AND c.relkind IN ('r', 'p')
+				AND n.nspname = ANY (CASE WHEN $1::text = '' THEN current_schemas(false) ELSE ARRAY[$1::text::name] END))`,
+			schema, table).Scan(&exists)
 	}
-	var exists bool
-	err := db.QueryRowContext(ctx, query, v.Tablename()).Scan(&exists)
 	return exists, err
+}
+
+// schemaIsThere fails when the schema has to be made first.
+func (s Set) schemaIsThere(ctx context.Context, db *sql.DB) error {
+	if s.Schema == "" {
+		return nil
+	}
+	make, query := "CREATE SCHEMA", `SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1::text)`
+	if s.Dialect == MySQL {
+		make, query = "CREATE DATABASE", `SELECT COUNT(*) > 0 FROM information_schema.schemata WHERE schema_name = ?`
+	}
+	var there bool
+	if err := db.QueryRowContext(ctx, query, s.Schema).Scan(&there); err != nil {
+		return fmt.Errorf("migrate: look for the schema %s: %w", s.Schema, err)
+	}
+	if !there {
+		return fmt.Errorf("migrate: Schema %q is not there, or hidden from this user; %s %s, and grant this user what it needs to make tables there",
+			s.Schema, make, s.Schema)
+	}
+	return nil
 }
 
 // CreateVersionTable runs in a transaction, and goose looks for pending

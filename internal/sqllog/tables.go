@@ -7,6 +7,9 @@ import (
 
 // Tables names the tables of one log.
 type Tables struct {
+	// Schema holds the tables: a schema of PostgreSQL, a database of MySQL. Where it
+	// is "", names are looked up as those of the connection are.
+	Schema string
 	// Messages is the append-only table, e.g. "outbox_messages".
 	Messages string
 	// Cursors holds one row per consumer and lane, e.g. "outbox_cursors". PostgreSQL
@@ -31,6 +34,9 @@ func (t Tables) Validate() error {
 		if !identifier.MatchString(f.name) {
 			return fmt.Errorf("sqllog: %s: %q is no plain SQL name; use lower-case letters, digits and _, at most 48", f.field, f.name)
 		}
+	}
+	if t.Schema != "" && !identifier.MatchString(t.Schema) {
+		return fmt.Errorf("sqllog: Schema: %q is no plain SQL name; use lower-case letters, digits and _, at most 48", t.Schema)
 	}
 	for i, name := range t.Labels {
 		if !identifier.MatchString(name) {

@@ -39,6 +39,8 @@ type Options struct {
 	Host, Port, User, DatabaseName string
 	// Schema of the table on PostgreSQL; "public" when empty.
 	Schema string
+	// Prefix of the table's name, as in the store's Config; "outbox" when empty.
+	Prefix string
 	// Brokers is where MySQL's and MariaDB's connectors keep the history of the
 	// schema; "localhost:9092" when empty.
 	Brokers string
@@ -64,6 +66,7 @@ func (o Options) withDefaults() Options {
 	}{
 		{&o.Name, "millrace-outbox"}, {&o.Host, "localhost"}, {&o.Port, port}, {&o.User, "debezium"},
 		{&o.DatabaseName, "app"}, {&o.Schema, "public"}, {&o.Brokers, "localhost:9092"},
+		{&o.Prefix, "outbox"},
 	} {
 		if *f.field == "" {
 			*f.field = f.value
@@ -90,7 +93,7 @@ func (o Options) validate() error {
 	if !connectorName.MatchString(o.Name) {
 		return fmt.Errorf("debezium: Options.Name is %q; use lower-case letters, digits, _ and -, at most 51", o.Name)
 	}
-	for name, value := range map[string]string{"User": o.User, "DatabaseName": o.DatabaseName, "Schema": o.Schema} {
+	for name, value := range map[string]string{"User": o.User, "DatabaseName": o.DatabaseName, "Schema": o.Schema, "Prefix": o.Prefix} {
 		if !plainName.MatchString(value) {
 			return fmt.Errorf("debezium: Options.%s is %q; use letters, digits, _ and -", name, value)
 		}

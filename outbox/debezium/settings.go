@@ -15,11 +15,11 @@ type Setting struct {
 }
 
 // columns are the names that a store's table has for what the router asks for.
-type columns struct{ table, id, key string }
+type columns struct{ table, id, key string } // the table without its prefix
 
 var tables = map[Store]columns{
-	Cursor: {table: "outbox_messages", id: "message_id", key: "message_key"},
-	Status: {table: "outbox_events", id: "id", key: "event_key"},
+	Cursor: {table: "_messages", id: "message_id", key: "message_key"},
+	Status: {table: "_events", id: "id", key: "event_key"},
 }
 
 // Settings returns the configuration of a Debezium connector with the outbox
@@ -40,6 +40,8 @@ func Settings(o Options) ([]Setting, error) {
 
 func (o Options) plain() string { return strings.ReplaceAll(o.Name, "-", "_") }
 
+func (o Options) table() string { return o.Prefix + tables[o.Store].table }
+
 const password = "${env:MILLRACE_DEBEZIUM_PASSWORD}"
 
 func (o Options) postgres() []Setting {
@@ -56,7 +58,7 @@ func (o Options) postgres() []Setting {
 		{Name: "slot.name", Value: o.plain()},
 		{Name: "publication.name", Value: o.plain()},
 		{Name: "publication.autocreate.mode", Value: "filtered", Why: "The publication holds the outbox's table alone."},
-		{Name: "table.include.list", Value: o.Schema + "." + tables[o.Store].table},
+		{Name: "table.include.list", Value: o.Schema + "." + o.table()},
 	}
 }
 
@@ -75,7 +77,7 @@ func (o Options) mysql() []Setting {
 		{Name: "database.server.id", Value: strconv.Itoa(o.ServerID), Why: "Unique among the server's replicas."},
 		{Name: "topic.prefix", Value: o.plain()},
 		{Name: "database.include.list", Value: o.DatabaseName},
-		{Name: "table.include.list", Value: o.DatabaseName + "." + tables[o.Store].table},
+		{Name: "table.include.list", Value: o.DatabaseName + "." + o.table()},
 		{Name: "schema.history.internal.kafka.bootstrap.servers", Value: o.Brokers},
 		{Name: "schema.history.internal.kafka.topic", Value: o.plain() + "_schema_history"},
 		{Name: "include.schema.changes", Value: "false"},

@@ -23,6 +23,8 @@
 //	                                                          TestCrashThatLosesCommits (package mysqllog)
 //	any pool of the driver will do                            TestPlainPool
 //	the schema can be printed and run by hand                 TestPrintedMigrations
+//	tables can be in another database and under another
+//	prefix, beside others; of either store                    TestNamedTables, TestTwoPrefixes
 //
 // There is nothing like LISTEN: relays of the process that appends are woken by
 // its commit, those of other processes look every 2 to 100 ms (Config.Poll).
@@ -39,7 +41,7 @@
 // replicate from each other have different ids. A proxy that sends reads to replicas
 // must not stand before a relay.
 //
-// Tables: outbox_messages (append-only but for its column seq, the place; pruned
+// Tables, where Config sets no other prefix: outbox_messages (append-only but for its column seq, the place; pruned
 // after RelayConfig.Retention), outbox_messages_lanes (the next place per shard),
 // outbox_cursors (the relay's place and lease), outbox_retries, outbox_failed,
 // outbox_settings (the number of shards). Times are UTC. outbox_messages carries

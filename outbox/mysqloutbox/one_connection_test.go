@@ -3,7 +3,6 @@ package mysqloutbox_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
@@ -30,33 +29,24 @@ func TestPoolOfOneConnection(t *testing.T) { servicetest.EachMySQL(t, testPoolOf
 func testPoolOfOneConnection(t *testing.T, server servicetest.MySQLServer) {
 	for name, status := range map[string]bool{"cursor": false, "status": true} {
 		t.Run(name, func(t *testing.T) {
-			for _, c := range outboxtest.Cases() {
-				if !slices.Contains(shared, c.Name) {
-					continue
+			outboxtest.Run(t, func(t testing.TB, shards int) outboxtest.Harness {
+				db := server.DB(t)
+				db.SetMaxOpenConns(1)
+				var store migrated
+				var err error
+				if status {
+					store, err = mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{Shards: shards})
+				} else {
+					store, err = mysqloutbox.New(db, mysqloutbox.Config{Shards: shards})
 				}
-				t.Run(c.Name, func(t *testing.T) {
-					if err := c.Check(t, func(t testing.TB, shards int) outboxtest.Harness {
-						db := server.DB(t)
-						db.SetMaxOpenConns(1)
-						var store migrated
-						var err error
-						if status {
-							store, err = mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{Shards: shards})
-						} else {
-							store, err = mysqloutbox.New(db, mysqloutbox.Config{Shards: shards})
-						}
-						if err != nil {
-							t.Fatal(err)
-						}
-						if err := store.Migrate(t.Context()); err != nil {
-							t.Fatal(err)
-						}
-						return outboxtest.Harness{Store: store, InTx: inTx(db)}
-					}); err != nil {
-						t.Error(err)
-					}
-				})
-			}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := store.Migrate(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				return outboxtest.Harness{Store: store, InTx: inTx(db)}
+			}, shared...)
 		})
 	}
 }

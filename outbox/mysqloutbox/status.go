@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/sqllog/mysqllog"
+	"github.com/millrace-go/millrace/internal/sqlname"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/statusstore"
 )
@@ -25,6 +26,12 @@ type StatusConfig struct {
 	// while events are there. An idle relay costs one statement per second and
 	// shard, and what Poll costs.
 	Shards int
+	// Schema is the database that holds the tables and their versions. It must be there
+	// before Migrate. Empty for that of the connection.
+	Schema string
+	// Prefix begins the tables' names; "outbox" when empty. Two outboxes in one database
+	// have two prefixes. Lower-case letters, digits and _, at most 24.
+	Prefix string
 	// Poll is how often a relay looks for what other processes have committed
 	// when nothing comes. After something came it looks 2 ms later, then after a
 	// tenth of the time since. 100 ms when zero, negative for never: then
@@ -82,12 +89,16 @@ func NewStatus(db *sql.DB, cfg StatusConfig) (*StatusStore, error) {
 	if db == nil {
 		return nil, errors.New("mysqloutbox: db is nil")
 	}
+	names := sqlname.Names{Schema: cfg.Schema, Prefix: cfg.Prefix}
+	if err := names.Validate("StatusConfig.Schema", "StatusConfig.Prefix"); err != nil {
+		return nil, fmt.Errorf("mysqloutbox: %w", err)
+	}
 	sub, err := fs.Sub(statusFiles, "sql/status")
 	if err != nil {
 		return nil, fmt.Errorf("mysqloutbox: %w", err)
 	}
 	store, err := statusstore.New(statusstore.Database{
-		Pool: db, Dialect: migrate.MySQL, Files: sub, Server: mysqllog.Server, MaxName: 255, MaxText: 1000,
+		Pool: db, Dialect: migrate.MySQL, Files: sub, Names: names, Server: mysqllog.Server, MaxName: 255, MaxText: 1000,
 	}, cfg.Shards)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/sqllog/mysqllog"
+	"github.com/millrace-go/millrace/internal/sqlname"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/cursorstore"
 )
@@ -27,6 +28,12 @@ type Config struct {
 	// while events are there. An idle relay costs one statement per second and
 	// shard, and what Poll costs.
 	Shards int
+	// Schema is the database that holds the tables and their versions. It must be there
+	// before Migrate. Empty for that of the connection.
+	Schema string
+	// Prefix begins the tables' names; "outbox" when empty. Two outboxes in one database
+	// have two prefixes. Lower-case letters, digits and _, at most 24.
+	Prefix string
 	// Poll is how often a relay looks for what other processes have committed
 	// when nothing comes. After something came it looks 2 ms later, then after a
 	// tenth of the time since. 100 ms when zero, negative for never: then
@@ -56,7 +63,11 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 	if db == nil {
 		return nil, errors.New("mysqloutbox: db is nil")
 	}
-	log, err := mysqllog.New(db, cursorstore.Tables())
+	names := sqlname.Names{Schema: cfg.Schema, Prefix: cfg.Prefix}
+	if err := names.Validate("Config.Schema", "Config.Prefix"); err != nil {
+		return nil, fmt.Errorf("mysqloutbox: %w", err)
+	}
+	log, err := mysqllog.New(db, cursorstore.Tables(names))
 	if err != nil {
 		return nil, fmt.Errorf("mysqloutbox: %w", err)
 	}
@@ -64,7 +75,7 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mysqloutbox: %w", err)
 	}
-	store, err := cursorstore.New(db, log, migrate.MySQL, sub, cfg.Shards)
+	store, err := cursorstore.New(db, log, migrate.MySQL, sub, names, cfg.Shards)
 	if err != nil {
 		return nil, err
 	}

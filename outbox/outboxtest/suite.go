@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -37,9 +38,18 @@ type Case struct {
 	Run func(ctx context.Context, h Harness) error
 }
 
-// Run runs every case on a store of its own.
-func Run(t *testing.T, open Open) {
-	for _, c := range Cases() {
+// Run runs every case on a store of its own, or those of the given names alone.
+func Run(t *testing.T, open Open, names ...string) {
+	cases := Cases()
+	for _, name := range names {
+		if !slices.ContainsFunc(cases, func(c Case) bool { return c.Name == name }) {
+			t.Fatalf("outboxtest: there is no case %q", name)
+		}
+	}
+	for _, c := range cases {
+		if len(names) > 0 && !slices.Contains(names, c.Name) {
+			continue
+		}
 		t.Run(c.Name, func(t *testing.T) {
 			if err := c.Check(t, open); err != nil {
 				t.Error(err)

@@ -21,12 +21,14 @@
 //	a dump restored elsewhere is refused until it is rebased  TestRebase
 //	the oldest snapshot is told with its holder               TestOldestSnapshot, TestOldestSnapshotOfAReplica
 //	cursors are adopted after pg_upgrade, and only then       TestAdopt
+//	tables can be in another schema and under another
+//	prefix, beside others; of either store                    TestNamedTables, TestTwoPrefixes
 //
 // The pool must be pgx's database/sql driver. A relay that listens keeps one of
 // its connections; publishing keeps none. In a pool of one connection nothing else
 // could be done beside it, so there Listen returns outbox.ErrUnsupported.
 //
-// Tables: outbox_messages (append-only; pruned after RelayConfig.Retention),
+// Tables, where Config sets no other prefix: outbox_messages (append-only; pruned after RelayConfig.Retention),
 // outbox_cursors and outbox_cursors_progress (the relay's place and lease: the row
 // with the greatest n of each shard), outbox_messages_pruned (how far pruning came),
 // outbox_retries, outbox_failed, outbox_settings (the number of shards). outbox_messages carries event_type,

@@ -3,7 +3,6 @@ package pgoutbox_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,19 +51,10 @@ var shared = []string{"OrderPerKey", "TwoRelays", "WakeOnCommit", "ByKeyPasses",
 func TestPoolOfOneConnection(t *testing.T) {
 	for name, status := range map[string]bool{"cursor": false, "status": true} {
 		t.Run(name, func(t *testing.T) {
-			for _, c := range outboxtest.Cases() {
-				if !slices.Contains(shared, c.Name) {
-					continue
-				}
-				t.Run(c.Name, func(t *testing.T) {
-					if err := c.Check(t, func(t testing.TB, shards int) outboxtest.Harness {
-						_, h := onOne(t, shards, status)
-						return h
-					}); err != nil {
-						t.Error(err)
-					}
-				})
-			}
+			outboxtest.Run(t, func(t testing.TB, shards int) outboxtest.Harness {
+				_, h := onOne(t, shards, status)
+				return h
+			}, shared...)
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/internal/sqllog/pglog"
+	"github.com/millrace-go/millrace/internal/sqlname"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/statusstore"
 	"github.com/millrace-go/millrace/sqltx"
@@ -29,6 +30,12 @@ type StatusConfig struct {
 	// while events are there. An idle relay costs one statement per second and
 	// shard.
 	Shards int
+	// Schema is the schema that holds the tables and their versions. It must be there
+	// before Migrate. Empty for the first one of the search path.
+	Schema string
+	// Prefix begins the tables' names; "outbox" when empty. Two outboxes in one schema
+	// have two prefixes. Lower-case letters, digits and _, at most 24.
+	Prefix string
 }
 
 // StatusStore is an outbox in PostgreSQL that keeps the state of each event in
@@ -42,7 +49,7 @@ type StatusStore struct {
 	db     *sql.DB
 	log    *pglog.Log
 	reader *windows
-	sweep  string
+	sql    struct{ sweep, rebaseRows, rebasePruned, rebaseLease string }
 	// settled counts the Settles of each shard: see Settle.
 	settled []atomic.Int64
 }
@@ -64,7 +71,11 @@ func NewStatus(db *sql.DB, cfg StatusConfig) (*StatusStore, error) {
 	if db == nil {
 		return nil, errors.New("pgoutbox: db is nil")
 	}
-	log, err := statusLog(db)
+	names := sqlname.Names{Schema: cfg.Schema, Prefix: cfg.Prefix}
+	if err := names.Validate("StatusConfig.Schema", "StatusConfig.Prefix"); err != nil {
+		return nil, fmt.Errorf("pgoutbox: %w", err)
+	}
+	log, err := statusLog(db, names)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +85,7 @@ func NewStatus(db *sql.DB, cfg StatusConfig) (*StatusStore, error) {
 	}
 	reader := &windows{db: db, log: log}
 	store, err := statusstore.New(statusstore.Database{
-		Pool: db, Dialect: migrate.Postgres, Files: sub, Server: pglog.Server, Reader: reader, Append: log.Append,
+		Pool: db, Dialect: migrate.Postgres, Files: sub, Names: names, Server: pglog.Server, Reader: reader, Append: log.Append,
 		IDs:   func(ids []int64) any { return ids },
 		Texts: func(texts []string) any { return texts },
 		Rows:  func(seqs []int64, ids []string) []any { return []any{seqs, ids} },
@@ -82,34 +93,37 @@ func NewStatus(db *sql.DB, cfg StatusConfig) (*StatusStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	sweep, err := statusText("sweep")
+	s := &StatusStore{
+		Store: store, snapshots: &snapshots{db: db}, db: db, log: log, reader: reader, settled: make([]atomic.Int64, max(cfg.Shards, 1)),
+	}
+	err = statusTexts(names, map[string]*string{
+		"sweep": &s.sql.sweep, "rebase_rows": &s.sql.rebaseRows, "rebase_pruned": &s.sql.rebasePruned, "rebase_lease": &s.sql.rebaseLease,
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &StatusStore{
-		Store: store, snapshots: &snapshots{db: db}, db: db, log: log, reader: reader, sweep: sweep, settled: make([]atomic.Int64, max(cfg.Shards, 1)),
-	}, nil
+	return s, nil
 }
 
 // statusLog reads and appends as the log of the cursor store does, on a table
 // with further columns.
-func statusLog(db *sql.DB) (*pglog.Log, error) {
+func statusLog(db *sql.DB, names sqlname.Names) (*pglog.Log, error) {
 	log, err := pglog.New(db, sqllog.Tables{
-		Messages: "outbox_events", Cursors: "outbox_event", Package: "outbox_status", Labels: statusstore.Labels(),
+		Schema: names.Schema, Messages: names.Name("outbox_events"), Cursors: names.Name("outbox_event"),
+		Package: names.Package("outbox_status"), Labels: statusstore.Labels(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("pgoutbox: %w", err)
 	}
 	var texts pglog.Statements
-	for name, into := range map[string]*string{
+	err = statusTexts(names, map[string]*string{
 		"append": &texts.Append, "append_one": &texts.AppendOne,
 		"open_window": &texts.OpenWindow, "read_window": &texts.ReadWindow, "ahead": &texts.Ahead,
 		"prune_chunk": &texts.Prune, "prune_late": &texts.PruneLate,
 		"adopt_check": &texts.AdoptCheck, "adopt": &texts.Adopt,
-	} {
-		if *into, err = statusText(name); err != nil {
-			return nil, err
-		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	if log, err = log.With(texts); err != nil {
 		return nil, fmt.Errorf("pgoutbox: %w", err)
@@ -117,12 +131,17 @@ func statusLog(db *sql.DB) (*pglog.Log, error) {
 	return log, nil
 }
 
-func statusText(name string) (string, error) {
-	text, err := fs.ReadFile(statusFiles, "sql/status/"+name+".sql")
-	if err != nil {
-		return "", fmt.Errorf("pgoutbox: %w", err)
+// statusTexts fills the texts of statements in.
+func statusTexts(names sqlname.Names, into map[string]*string) error {
+	filled := strings.NewReplacer("{{server}}", pglog.Server, "{{running}}", pglog.Running)
+	for name, to := range into {
+		text, err := fs.ReadFile(statusFiles, "sql/status/"+name+".sql")
+		if err != nil {
+			return fmt.Errorf("pgoutbox: %w", err)
+		}
+		*to = filled.Replace(names.Text(string(text)))
 	}
-	return strings.NewReplacer("{{server}}", pglog.Server, "{{running}}", pglog.Running).Replace(string(text)), nil
+	return nil
 }
 
 // sweepEvery is after how many Settles of a shard old rows of progress are deleted.
@@ -136,8 +155,8 @@ func (s *StatusStore) Settle(ctx context.Context, l outbox.Lease, set outbox.Set
 	if s.settled[l.Shard].Add(1)%sweepEvery != 1 {
 		return nil
 	}
-	if _, err := s.db.ExecContext(ctx, s.sweep, l.Shard); err != nil {
-		return fmt.Errorf("pgoutbox: delete old rows of outbox_event_progress: %w", err)
+	if _, err := s.db.ExecContext(ctx, s.sql.sweep, l.Shard); err != nil {
+		return fmt.Errorf("pgoutbox: delete old rows of progress: %w", err)
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func parsePosition(text string) (system int64, p sqllog.Position, err error) {
 		f = append(f, "0") // of the release before
 	}
 	if len(f) != 6 {
-		return 0, p, fmt.Errorf("the position %q in outbox_event_progress is none", text)
+		return 0, p, fmt.Errorf("the position %q in the table of progress is none", text)
 	}
 	var errs [4]error
 	system, errs[0] = strconv.ParseInt(f[0], 10, 64)
@@ -87,7 +87,7 @@ func parsePosition(text string) (system int64, p sqllog.Position, err error) {
 	p.ID, errs[2] = strconv.ParseInt(f[4], 10, 64)
 	p.Floor, errs[3] = strconv.ParseInt(f[5], 10, 64)
 	if err := errors.Join(errs[:]...); err != nil {
-		return 0, p, fmt.Errorf("the position %q in outbox_event_progress is none: %w", text, err)
+		return 0, p, fmt.Errorf("the position %q in the table of progress is none: %w", text, err)
 	}
 	return system, p, nil
 }
@@ -129,31 +129,19 @@ func (s *StatusStore) Rebase(ctx context.Context, since time.Time) error {
 	if err != nil {
 		return err
 	}
-	rows, err := statusText("rebase_rows")
-	if err != nil {
-		return err
-	}
-	pruned, err := statusText("rebase_pruned")
-	if err != nil {
-		return err
-	}
-	lease, err := statusText("rebase_lease")
-	if err != nil {
-		return err
-	}
 	if _, err := s.reader.identify(ctx); err != nil {
 		return fmt.Errorf("pgoutbox: rebase: %w", err)
 	}
 	var start outbox.Mark = &sqllog.Position{}
 	for shard := range shards {
 		err := sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
-			if _, err := tx.ExecContext(ctx, rows, shard, since); err != nil {
+			if _, err := tx.ExecContext(ctx, s.sql.rebaseRows, shard, since); err != nil {
 				return err
 			}
-			if _, err := tx.ExecContext(ctx, pruned, shard); err != nil {
+			if _, err := tx.ExecContext(ctx, s.sql.rebasePruned, shard); err != nil {
 				return err
 			}
-			_, err := tx.ExecContext(ctx, lease, shard, s.reader.Position(start))
+			_, err := tx.ExecContext(ctx, s.sql.rebaseLease, shard, s.reader.Position(start))
 			return err
 		})
 		if err != nil {

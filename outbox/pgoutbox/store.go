@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/sqllog/pglog"
+	"github.com/millrace-go/millrace/internal/sqlname"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/cursorstore"
 	"github.com/millrace-go/millrace/sqltx"
@@ -29,6 +30,12 @@ type Config struct {
 	// while events are there. An idle relay costs one statement per second and
 	// shard.
 	Shards int
+	// Schema is the schema that holds the tables and their versions. It must be there
+	// before Migrate. Empty for the first one of the search path.
+	Schema string
+	// Prefix begins the tables' names; "outbox" when empty. Two outboxes in one schema
+	// have two prefixes. Lower-case letters, digits and _, at most 24.
+	Prefix string
 }
 
 // Store is an outbox in PostgreSQL. It implements outbox.Store and the optional
@@ -55,7 +62,11 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 	if db == nil {
 		return nil, errors.New("pgoutbox: db is nil")
 	}
-	log, err := pglog.New(db, cursorstore.Tables())
+	names := sqlname.Names{Schema: cfg.Schema, Prefix: cfg.Prefix}
+	if err := names.Validate("Config.Schema", "Config.Prefix"); err != nil {
+		return nil, fmt.Errorf("pgoutbox: %w", err)
+	}
+	log, err := pglog.New(db, cursorstore.Tables(names))
 	if err != nil {
 		return nil, fmt.Errorf("pgoutbox: %w", err)
 	}
@@ -63,7 +74,7 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pgoutbox: %w", err)
 	}
-	store, err := cursorstore.New(db, log, migrate.Postgres, sub, cfg.Shards)
+	store, err := cursorstore.New(db, log, migrate.Postgres, sub, names, cfg.Shards)
 	if err != nil {
 		return nil, err
 	}

@@ -16,11 +16,12 @@
 //	writers of several pools of Open wait for each other      TestOpenIsForWriters
 //	a pool that would fail busy, and tables that are missing,
 //	are errors that say what to do                            TestImpatientPoolIsRefused, TestMissingTablesAreNamed
+//	tables can have another prefix, beside others             TestNamedTables
 //
 // What survives a power cut is what SQLite has synced: with synchronous=NORMAL
 // the last commits may be gone, and their events with them; with FULL none.
 //
-// Tables: outbox_messages (append-only; pruned after RelayConfig.Retention),
+// Tables, where Config sets no other prefix: outbox_messages (append-only; pruned after RelayConfig.Retention),
 // outbox_cursors (the relay's place and lease), outbox_retries, outbox_failed,
 // outbox_settings (the number of shards). Times are microseconds since 1970.
 // outbox_messages carries event_type, aggregate_type and aggregate_id for other

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,19 +59,10 @@ func onOne(t testing.TB, shards int, status, withReader bool) (migrated, outboxt
 func TestPoolOfOneConnection(t *testing.T) {
 	for name, kind := range map[string][2]bool{"cursor": {}, "status": {true}, "cursor with a reader": {false, true}, "status with a reader": {true, true}} {
 		t.Run(name, func(t *testing.T) {
-			for _, c := range outboxtest.Cases() {
-				if !slices.Contains(shared, c.Name) {
-					continue
-				}
-				t.Run(c.Name, func(t *testing.T) {
-					if err := c.Check(t, func(t testing.TB, shards int) outboxtest.Harness {
-						_, h := onOne(t, shards, kind[0], kind[1])
-						return h
-					}); err != nil {
-						t.Error(err)
-					}
-				})
-			}
+			outboxtest.Run(t, func(t testing.TB, shards int) outboxtest.Harness {
+				_, h := onOne(t, shards, kind[0], kind[1])
+				return h
+			}, shared...)
 		})
 	}
 }

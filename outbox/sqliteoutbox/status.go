@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/internal/sqlname"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/statusstore"
 )
@@ -22,6 +23,9 @@ type StatusConfig struct {
 	// on first use and cannot change while events are there. SQLite has one
 	// writer, so more shards gain nothing but parallel publishing.
 	Shards int
+	// Prefix begins the tables' names; "outbox" when empty. Two outboxes in one file
+	// have two prefixes. Lower-case letters, digits and _, at most 24.
+	Prefix string
 	// Reader is another pool on the same file, as in [Config].
 	Reader *sql.DB
 }
@@ -47,11 +51,15 @@ func NewStatus(db *sql.DB, cfg StatusConfig) (*StatusStore, error) {
 	if db == nil {
 		return nil, errors.New("sqliteoutbox: db is nil")
 	}
+	names := sqlname.Names{Prefix: cfg.Prefix}
+	if err := names.Validate("StatusConfig.Schema", "StatusConfig.Prefix"); err != nil {
+		return nil, fmt.Errorf("sqliteoutbox: %w", err)
+	}
 	sub, err := fs.Sub(statusFiles, "sql/status")
 	if err != nil {
 		return nil, fmt.Errorf("sqliteoutbox: %w", err)
 	}
-	store, err := statusstore.New(statusstore.Database{Pool: db, Reads: cfg.Reader, Dialect: migrate.SQLite, Files: sub}, cfg.Shards)
+	store, err := statusstore.New(statusstore.Database{Pool: db, Reads: cfg.Reader, Dialect: migrate.SQLite, Files: sub, Names: names}, cfg.Shards)
 	if err != nil {
 		return nil, err
 	}

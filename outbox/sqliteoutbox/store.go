@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/internal/sqllog/sqlitelog"
+	"github.com/millrace-go/millrace/internal/sqlname"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/cursorstore"
 )
@@ -25,6 +26,9 @@ type Config struct {
 	// on first use and cannot change while events are there. SQLite has one
 	// writer, so more shards gain nothing but parallel publishing.
 	Shards int
+	// Prefix begins the tables' names; "outbox" when empty. Two outboxes in one file
+	// have two prefixes. Lower-case letters, digits and _, at most 24.
+	Prefix string
 	// Reader is another pool on the same file, which may be one that cannot
 	// write. With it the relay reads beside a writer instead of waiting for one,
 	// and hears of other processes' commits within 50 ms instead of its Interval,
@@ -51,7 +55,11 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 	if db == nil {
 		return nil, errors.New("sqliteoutbox: db is nil")
 	}
-	log, err := sqlitelog.New(db, cursorstore.Tables())
+	names := sqlname.Names{Prefix: cfg.Prefix}
+	if err := names.Validate("Config.Schema", "Config.Prefix"); err != nil {
+		return nil, fmt.Errorf("sqliteoutbox: %w", err)
+	}
+	log, err := sqlitelog.New(db, cursorstore.Tables(names))
 	if err != nil {
 		return nil, fmt.Errorf("sqliteoutbox: %w", err)
 	}
@@ -59,7 +67,7 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqliteoutbox: %w", err)
 	}
-	store, err := cursorstore.New(db, log.WithReader(cfg.Reader), migrate.SQLite, sub, cfg.Shards)
+	store, err := cursorstore.New(db, log.WithReader(cfg.Reader), migrate.SQLite, sub, names, cfg.Shards)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqlname"
 )
 
 // Files are the statements and migrations of one database: sql/NAME.sql and
@@ -47,7 +48,7 @@ func (f Files) Schema(t sqllog.Tables) (migrate.Set, error) {
 		}
 		rendered[path.Base(name)] = &fstest.MapFile{Data: text}
 	}
-	return migrate.Set{Package: t.Package + "_log", Dialect: f.Dialect, FS: rendered}, nil
+	return migrate.Set{Package: t.Package + "_log", Schema: t.Schema, Dialect: f.Dialect, FS: rendered}, nil
 }
 
 func (f Files) render(t sqllog.Tables, name string) ([]byte, error) {
@@ -70,5 +71,5 @@ func (f Files) Text(t sqllog.Tables, text string) (string, error) {
 	}
 	var out bytes.Buffer
 	err = parsed.Execute(&out, t)
-	return out.String(), err
+	return sqlname.Qualify(out.String(), t.Schema, t.Messages, t.Cursors), err
 }

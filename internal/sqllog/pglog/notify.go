@@ -2,6 +2,7 @@ package pglog
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -22,8 +23,18 @@ var ErrOneConnection = errors.New("pglog: LISTEN keeps a connection and the pool
 
 var reconnect = backoff.Policy{Initial: 100 * time.Millisecond, Max: 5 * time.Second, Multiplier: 2, Jitter: 0.2}
 
-// Channel is the name that Notify and Listen use.
-func (l *Log) Channel() string { return "millrace_" + l.tables.Messages }
+// Channel is the name that Notify and Listen use. PostgreSQL takes 63 bytes.
+func (l *Log) Channel() string {
+	const most = 63
+	name := "millrace_"
+	if l.tables.Schema != "" {
+		name += l.tables.Schema + "_"
+	}
+	if name += l.tables.Messages; len(name) > most {
+		return fmt.Sprintf("millrace_%x", sha256.Sum224([]byte(name)))[:most]
+	}
+	return name
+}
 
 // Notify tells every listening process that rows were committed. It belongs
 // after the commit, outside the writer's transaction: NOTIFY takes a lock of

@@ -1,6 +1,10 @@
 package pglog
 
-import "context"
+import (
+	"context"
+
+	"github.com/millrace-go/millrace/internal/sqlname"
+)
 
 // gatherStatistics analyzes the table once if nobody has yet. On a table
 // without statistics the planner takes a lane for a handful of rows and sorts
@@ -12,10 +16,11 @@ func (l *Log) gatherStatistics(ctx context.Context) {
 	if l.analyzed.Swap(true) {
 		return
 	}
+	table := sqlname.In(l.tables.Schema, l.tables.Messages)
 	var missing bool
-	err := l.db.QueryRowContext(ctx, `SELECT reltuples <= 0 FROM pg_class WHERE oid = $1::text::regclass`, l.tables.Messages).Scan(&missing)
+	err := l.db.QueryRowContext(ctx, `SELECT reltuples <= 0 FROM pg_class WHERE oid = $1::text::regclass`, table).Scan(&missing)
 	if err == nil && missing {
-		_, err = l.db.ExecContext(ctx, "ANALYZE "+l.tables.Messages)
+		_, err = l.db.ExecContext(ctx, "ANALYZE "+table)
 	}
 	if err != nil {
 		l.analyzed.Store(false) // nothing depends on it; the next big read tries again

@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/pulse"
 	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqlname"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
@@ -26,10 +27,11 @@ const consumer = "relay"
 
 // Tables is the outbox's log. Its labels are there for change-data-capture
 // readers, which route by columns.
-func Tables() sqllog.Tables {
+func Tables(names sqlname.Names) sqllog.Tables {
 	return sqllog.Tables{
-		Messages: "outbox_messages", Cursors: "outbox_cursors", Package: "outbox",
-		Labels: []string{"event_type", "aggregate_type", "aggregate_id"},
+		Schema: names.Schema, Messages: names.Name("outbox_messages"), Cursors: names.Name("outbox_cursors"),
+		Package: names.Package("outbox"),
+		Labels:  []string{"event_type", "aggregate_type", "aggregate_id"},
 	}
 }
 
@@ -64,10 +66,14 @@ var (
 )
 
 // New makes a store with 1 shard when shards is 0. files holds the statements
-// and the migrations NNNN_name.sql in the dialect of the log. It does no I/O.
-func New(db *sql.DB, log Log, dialect string, files fs.FS, shards int) (*Store, error) {
-	number, err := sqlstore.NewShards(shards, "Config.Shards", "outbox_settings")
+// and the migrations NNNN_name.sql in the dialect of the log, with the default names.
+// It does no I/O.
+func New(db *sql.DB, log Log, dialect string, files fs.FS, names sqlname.Names, shards int) (*Store, error) {
+	number, err := sqlstore.NewShards(shards, "Config.Shards", names.Table("outbox_settings"))
 	if err != nil {
+		return nil, err
+	}
+	if files, err = migrate.Render(files, names.Text); err != nil {
 		return nil, err
 	}
 	s := &Store{db: db, log: log, shards: number.N, number: number, started: make([]atomic.Bool, number.N)}
@@ -83,7 +89,7 @@ func New(db *sql.DB, log Log, dialect string, files fs.FS, shards int) (*Store, 
 	if err != nil {
 		return nil, err
 	}
-	s.sets = []migrate.Set{set, {Package: "outbox", Dialect: dialect, FS: own}}
+	s.sets = []migrate.Set{set, {Package: names.Package("outbox"), Schema: names.Schema, Dialect: dialect, FS: own}}
 	return s, nil
 }
 

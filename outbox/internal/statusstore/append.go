@@ -52,7 +52,7 @@ func (s *Store) Append(ctx context.Context, tx sqltx.Execer, records []outbox.Re
 // would cut.
 func (s *Store) fits(r outbox.Record) error {
 	if id, err := uuid.Parse(r.Message.UUID); err != nil || id.String() != r.Message.UUID {
-		return errors.New("its id is no UUID in lower case, which the column id of outbox_events is")
+		return errors.New("its id is no UUID in lower case, which the column id of the table is")
 	}
 	for _, c := range []struct {
 		name, text string

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/pulse"
+	"github.com/millrace-go/millrace/internal/sqlname"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
@@ -21,8 +22,11 @@ type Database struct {
 	Reads *sql.DB
 	// Dialect is that of package migrate.
 	Dialect string
-	// Files holds the statements and the migrations NNNN_name.sql.
+	// Files holds the statements and the migrations NNNN_name.sql, with the default
+	// names.
 	Files fs.FS
+	// Names are what the tables are called instead.
+	Names sqlname.Names
 	// Server is the expression that {{server}} stands for in the statements, where
 	// what was read does not outlive a server that crashes.
 	Server string
@@ -73,7 +77,11 @@ var (
 
 // New makes a store with 1 shard when shards is 0. It does no I/O.
 func New(d Database, shards int) (*Store, error) {
-	number, err := sqlstore.NewShards(shards, "StatusConfig.Shards", "outbox_event_settings")
+	number, err := sqlstore.NewShards(shards, "StatusConfig.Shards", d.Names.Table("outbox_event_settings"))
+	if err != nil {
+		return nil, err
+	}
+	files, err := migrate.Render(d.Files, d.Names.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +102,7 @@ func New(d Database, shards int) (*Store, error) {
 	if s.rows == nil {
 		s.rows = pairs
 	}
-	if err := s.sql.load(d.Files, d.Dialect, d.Server); err != nil {
+	if err := s.sql.load(files, d.Dialect, d.Server); err != nil {
 		return nil, err
 	}
 	if s.reader == nil {
@@ -103,11 +111,11 @@ func New(d Database, shards int) (*Store, error) {
 	if s.append == nil {
 		s.append = s.appendValues
 	}
-	own, err := sqlstore.Migrations(d.Files)
+	own, err := sqlstore.Migrations(files)
 	if err != nil {
 		return nil, err
 	}
-	s.set = migrate.Set{Package: "outbox_status", Dialect: d.Dialect, FS: own}
+	s.set = migrate.Set{Package: d.Names.Package("outbox_status"), Schema: d.Names.Schema, Dialect: d.Dialect, FS: own}
 	return s, nil
 }
 

@@ -133,7 +133,7 @@ func hasTables(ctx context.Context, rawURL string) (_ bool, err error) {
 		return false, err
 	}
 	defer closing(d.Close, &err)
-	parts, err := database.Parts(d.Dialect, "", database.PartBus)
+	parts, err := database.Parts(d.Dialect, "", d.Names, database.PartBus)
 	if err != nil {
 		return false, err
 	}
@@ -144,7 +144,7 @@ func hasTables(ctx context.Context, rawURL string) (_ bool, err error) {
 // withBox asks an outbox for the values of an argument or a flag.
 func (a *app) withBox(cmd *cobra.Command, b *boxFlags, find func(context.Context, database.Outbox) ([]string, error)) ([]string, cobra.ShellCompDirective) {
 	return a.lookUp(cmd, func(ctx context.Context) (_ []string, err error) {
-		d, err := a.open(b.db)
+		d, err := b.open(a)
 		if err != nil {
 			return nil, err
 		}

@@ -49,13 +49,14 @@ func (a *app) debeziumCommand() *cobra.Command {
 	f.StringVar(&o.Port, "port", "", "of the database")
 	f.StringVar(&o.DatabaseName, "database", "", "the database's name")
 	f.StringVar(&o.Schema, "schema", "", "of the outbox's table on PostgreSQL (default public)")
+	f.StringVar(&o.Prefix, "prefix", "", "of the outbox's tables (default outbox)")
 	f.StringVar(&o.Brokers, "brokers", "", "Kafka, for the history of the schema on MySQL and MariaDB (default localhost:9092)")
 	f.IntVar(&o.ServerID, "server-id", 0, "unique among the replicas of MySQL or MariaDB (default 184054)")
 	offersURLs(cmd, "db", dbSchemes()...)
 	offers(cmd, "kind", string(debezium.Cursor), string(debezium.Status))
 	offers(cmd, "connector", string(debezium.PostgreSQL), string(debezium.MySQL), string(debezium.MariaDB))
 	offers(cmd, "format", "properties", "json")
-	for _, name := range []string{"name", "user", "host", "port", "database", "schema", "brokers", "server-id"} {
+	for _, name := range []string{"name", "user", "host", "port", "database", "schema", "prefix", "brokers", "server-id"} {
 		offers(cmd, name)
 	}
 	return cmd

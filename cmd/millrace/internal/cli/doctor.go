@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/doctor"
+	"github.com/millrace-go/millrace/internal/sqlname"
 )
 
 // doctorFlags say what to look at.
@@ -16,6 +17,7 @@ type doctorFlags struct {
 	dbs, buses, redises, packages []string
 	timeout                       time.Duration
 	strict                        bool
+	names                         sqlname.Names
 }
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -34,7 +36,7 @@ func (a *app) doctorCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			results := doctor.Examine(cmd.Context(), targets, doctor.Config{Timeout: f.timeout, Packages: f.packages})
+			results := doctor.Examine(cmd.Context(), targets, doctor.Config{Timeout: f.timeout, Packages: f.packages, Names: f.names})
 			if err := cmd.Context().Err(); err != nil {
 				return err
 			}
@@ -49,6 +51,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	flags.StringSliceVar(&f.packages, "package", nil, "tables that must be there: "+strings.Join(database.PartNames(), ", "))
 	flags.DurationVar(&f.timeout, "timeout", 5*time.Second, "how long each connect and each question may take")
 	flags.BoolVar(&f.strict, "strict", false, "fail for warnings too")
+	nameFlags(cmd, &f.names)
 	offersURLs(cmd, "db", dbSchemes()...)
 	offersURLs(cmd, "bus", busSchemes()...)
 	offersURLs(cmd, "redis", redisSchemes()...)
@@ -64,6 +67,9 @@ func (a *app) targets(f doctorFlags, args []string) ([]doctor.Target, error) {
 		if !slices.Contains(database.PartNames(), name) {
 			return nil, usage("--package %q has no tables; use %s", name, strings.Join(database.PartNames(), ", "))
 		}
+	}
+	if err := validNames(f.names, ""); err != nil {
+		return nil, err
 	}
 	if f.timeout <= 0 {
 		return nil, usage("--timeout is %s; give a positive duration such as 5s", f.timeout)

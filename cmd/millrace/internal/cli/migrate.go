@@ -9,12 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
+	"github.com/millrace-go/millrace/internal/sqlname"
 )
 
 // migration is what the migrate commands are told.
 type migration struct {
 	db, layout, dialect string
 	packages            []string
+	names               sqlname.Names
 }
 
 func (a *app) migrateCommand() *cobra.Command {
@@ -24,6 +26,7 @@ func (a *app) migrateCommand() *cobra.Command {
 		f.StringVar(&m.db, "db", "", "URL of the database (or "+dbVariable+")")
 		f.StringSliceVar(&m.packages, "package", []string{"all"}, strings.Join(database.PartNames(), ", ")+" or all")
 		f.StringVar(&m.layout, "layout", database.Layouts()[0], "of the idempotency table: "+strings.Join(database.Layouts(), " or "))
+		nameFlags(cmd, &m.names)
 		offersURLs(cmd, "db", dbSchemes()...)
 		offers(cmd, "package", append(database.PartNames(), "all")...)
 		offers(cmd, "layout", database.Layouts()...)
@@ -73,7 +76,10 @@ func (m *migration) parts(d database.Dialect) ([]database.Part, error) {
 	if len(names) == 0 {
 		return nil, usage("--package is empty; use %s or all", strings.Join(database.PartNames(), ", "))
 	}
-	parts, err := database.Parts(d, m.layout, names...)
+	if err := validNames(m.names, d); err != nil {
+		return nil, err
+	}
+	parts, err := database.Parts(d, m.layout, m.names, names...)
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -109,15 +115,6 @@ func (a *app) migratePrint(m *migration) error {
 		}
 	}
 	return nil
-}
-
-// open opens the database that --db names.
-func (a *app) open(flag string) (*database.Database, error) {
-	url, _, err := a.located(flag)
-	if err != nil {
-		return nil, err
-	}
-	return database.Open(url, false)
 }
 
 // located returns the URL of the database that --db names, and its dialect.
@@ -212,15 +209,19 @@ type stepReport struct {
 }
 
 func (a *app) migrateStatus(cmd *cobra.Command, m *migration) (err error) {
-	d, err := a.open(m.db)
+	url, dialect, err := a.located(m.db)
+	if err != nil {
+		return err
+	}
+	parts, err := m.parts(dialect)
+	if err != nil {
+		return err
+	}
+	d, err := database.Open(url, false)
 	if err != nil {
 		return err
 	}
 	defer closing(d.Close, &err)
-	parts, err := m.parts(d.Dialect)
-	if err != nil {
-		return err
-	}
 	all := []partReport{}
 	behind := false
 	rows := [][]string{{"PACKAGE", "STATE", "MIGRATION"}}

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -149,4 +150,57 @@ func TestMigratePrint(t *testing.T) {
 			t.Errorf("the script made %d tables, up %d", n, m)
 		}
 	})
+}
+
+// The tool finds an outbox under another prefix and, where there are such, in another
+// schema.
+func TestNames(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, p place) {
+		names := []string{"--prefix", "shop", "--db", p.url}
+		if p.name == "sqlite" {
+			p.open(t)
+			tool(t, "outbox", "status", "--db", p.url, "--schema", "other").want(t, 2, "SQLite has no schemas")
+		} else {
+			names = append(names, "--schema", elsewhere(t, p))
+		}
+		with := func(args ...string) run { return tool(t, append(args, names...)...) }
+		tool(t, "outbox", "status", "--db", p.url, "--prefix", "a.b").want(t, 2, "--prefix is")
+		with("migrate", "up", "--package", "outbox,outbox-status").want(t, 0, "applied")
+		got := states(t, with("migrate", "status", "--json").want(t, 0))
+		if got["outbox"] != "current" || got["outbox-status"] != "current" {
+			t.Errorf("after migrate up: %v", got)
+		}
+		got = states(t, tool(t, "migrate", "status", "--db", p.url, "--json").want(t, 0))
+		if got["outbox"] != "missing" || got["outbox-status"] != "missing" {
+			t.Errorf("under the default names: %v", got)
+		}
+		with("outbox", "status", "--kind", "cursor").want(t, 0, "cursor")
+		with("outbox", "failing", "--kind", "status").want(t, 0)
+		tool(t, "outbox", "status", "--db", p.url).want(t, 1, "no outbox")
+		with("doctor").want(t, 0, "tables up to date: outbox, outbox-status")
+	})
+}
+
+// elsewhere makes a schema, or on MySQL a database, that is not the URL's.
+func elsewhere(t *testing.T, p place) string {
+	t.Helper()
+	db := p.open(t)
+	current, create, drop := `current_schema()`, `CREATE SCHEMA `, `DROP SCHEMA %s CASCADE`
+	if p.name != "postgres" {
+		current, create, drop = `DATABASE()`, `CREATE DATABASE `, `DROP DATABASE %s`
+	}
+	var name string
+	if err := db.QueryRow(`SELECT ` + current).Scan(&name); err != nil {
+		t.Fatal(err)
+	}
+	name += "_x"
+	if _, err := db.Exec(create + name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := db.Exec(fmt.Sprintf(drop, name)); err != nil {
+			t.Error(err)
+		}
+	})
+	return name
 }

@@ -10,16 +10,55 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
+	"github.com/millrace-go/millrace/internal/sqlname"
 	"github.com/millrace-go/millrace/outbox"
 )
 
 // boxFlags say which outbox.
-type boxFlags struct{ db, kind string }
+type boxFlags struct {
+	db, kind string
+	names    sqlname.Names
+}
 
 func (b *boxFlags) of(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&b.db, "db", "", "URL of the database (or "+dbVariable+")")
 	cmd.Flags().StringVar(&b.kind, "kind", "", "cursor or status; whichever the database has by default")
+	nameFlags(cmd, &b.names)
 	return cmd
+}
+
+// nameFlags add those that say where the outbox's tables are.
+func nameFlags(cmd *cobra.Command, names *sqlname.Names) {
+	cmd.Flags().StringVar(&names.Schema, "schema", "", "that holds the outbox's tables, on MySQL the database; that of the connection by default")
+	cmd.Flags().StringVar(&names.Prefix, "prefix", "", "of the outbox's tables (default "+sqlname.Default+")")
+	offers(cmd, "schema")
+	offers(cmd, "prefix")
+}
+
+// open opens the outbox's database.
+func (b *boxFlags) open(a *app) (*database.Database, error) {
+	url, dialect, err := a.located(b.db)
+	if err != nil {
+		return nil, err
+	}
+	if err := validNames(b.names, dialect); err != nil {
+		return nil, err
+	}
+	d, err := database.Open(url, false)
+	if err == nil {
+		d.Names = b.names
+	}
+	return d, err
+}
+
+func validNames(n sqlname.Names, d database.Dialect) error {
+	if n.Schema != "" && d == database.SQLite {
+		return usage("--schema is %q; SQLite has no schemas", n.Schema)
+	}
+	if err := n.Validate("--schema", "--prefix"); err != nil {
+		return usageError{err}
+	}
+	return nil
 }
 
 func (a *app) outboxCommand() *cobra.Command {
@@ -97,7 +136,7 @@ func (a *app) outboxStatusCommand() *cobra.Command {
 }
 
 func (a *app) outboxStatus(ctx context.Context, b boxFlags, shard int) (err error) {
-	d, err := a.open(b.db)
+	d, err := b.open(a)
 	if err != nil {
 		return err
 	}

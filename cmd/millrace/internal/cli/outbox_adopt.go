@@ -28,7 +28,7 @@ func (a *app) outboxAdoptCommand() *cobra.Command {
 }
 
 func (a *app) outboxAdopt(ctx context.Context, b boxFlags, yes bool) (err error) {
-	d, err := a.open(b.db)
+	d, err := b.open(a)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func pageOf[T any](ctx context.Context, a *app, f pageFlags, list func(database.
 	if f.limit < 1 || f.limit > 10_000 {
 		return p, usage("--limit is %d; give 1 to 10000", f.limit)
 	}
-	d, err := a.open(f.db)
+	d, err := f.open(a)
 	if err != nil {
 		return p, err
 	}

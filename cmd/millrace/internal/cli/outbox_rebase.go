@@ -36,7 +36,7 @@ func (a *app) outboxRebaseCommand() *cobra.Command {
 }
 
 func (a *app) outboxRebase(ctx context.Context, b boxFlags, since time.Time, yes bool) (err error) {
-	d, err := a.open(b.db)
+	d, err := b.open(a)
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ type retryReport struct {
 }
 
 func (a *app) outboxRetry(ctx context.Context, f retryFlags, ids []int64) (err error) {
-	d, err := a.open(f.db)
+	d, err := f.open(a)
 	if err != nil {
 		return err
 	}

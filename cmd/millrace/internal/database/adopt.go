@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/internal/sqllog/pglog"
 	"github.com/millrace-go/millrace/outbox"
@@ -47,7 +48,7 @@ func (d *Database) Logs(ctx context.Context, kinds ...Kind) ([]Log, error) {
 		{"transport", sqllog.Tables{Messages: "bus_messages", Cursors: "bus_cursors", Package: "bus"}},
 		{"counters", sqllog.Tables{Messages: "count_changes", Cursors: "count_cursors", Package: "counter"}},
 	} {
-		there, err := d.exists(ctx, other.tables.Cursors)
+		there, err := migrate.Exists(ctx, d.DB, d.Dialect.migrations(), "", other.tables.Cursors)
 		if err != nil {
 			return nil, err
 		}

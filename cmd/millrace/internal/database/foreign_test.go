@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sqlname"
 )
 
 var (
@@ -49,7 +50,7 @@ func eachFile(t *testing.T, run func(t *testing.T, server servicetest.MySQLServe
 
 func files(t *testing.T, run func(t *testing.T, before []migrate.Set, set migrate.Set, name string)) {
 	for _, layout := range Layouts() {
-		parts, err := Parts(MySQL, layout, PartNames()...)
+		parts, err := Parts(MySQL, layout, sqlname.Names{}, PartNames()...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@
 package database
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
+	"github.com/millrace-go/millrace/internal/sqlname"
 )
 
 // Dialect is the SQL that a database speaks.
@@ -33,6 +33,8 @@ const (
 type Database struct {
 	Dialect Dialect
 	DB      *sql.DB
+	// Names are those of the outbox's tables. Open leaves the default.
+	Names sqlname.Names
 }
 
 // Dialects are the names that ParseDialect takes.
@@ -137,17 +139,4 @@ func Plain(rawURL string) string {
 		return base
 	}
 	return base + "?" + strings.Join(keep, "&")
-}
-
-// exists reports whether a table is where unqualified names are looked up.
-func (d *Database) exists(ctx context.Context, table string) (bool, error) {
-	query := map[Dialect]string{
-		Postgres: `SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-			WHERE c.relname = $1 AND c.relkind IN ('r', 'p') AND n.nspname = ANY (current_schemas(false)))`,
-		MySQL:  `SELECT count(*) > 0 FROM information_schema.tables WHERE table_schema = database() AND table_name = ?`,
-		SQLite: `SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = ?`,
-	}[d.Dialect]
-	var there bool
-	err := d.DB.QueryRowContext(ctx, query, table).Scan(&there)
-	return there, err
 }

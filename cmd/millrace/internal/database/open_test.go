@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
+	"github.com/millrace-go/millrace/internal/sqlname"
 )
 
 func TestPlain(t *testing.T) {
@@ -42,7 +43,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 	for _, name := range []string{"outbox", "outbox-status", "bus", "idempotency", "leases", "counter", "counter-log"} {
 		for _, d := range database.Dialects() {
-			parts, err := database.Parts(database.Dialect(d), "", name)
+			parts, err := database.Parts(database.Dialect(d), "", sqlname.Names{}, name)
 			if err != nil || len(parts) != 1 || len(parts[0].Sets) == 0 {
 				t.Errorf("%s on %s: %+v %v", name, d, parts, err)
 			}

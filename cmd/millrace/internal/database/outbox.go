@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/internal/sqlname"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
@@ -40,23 +41,26 @@ type store interface {
 }
 
 // newStore makes a store; it does no I/O.
-func newStore(d Dialect, db *sql.DB, kind Kind, shards int) (store, error) {
+func newStore(d Dialect, db *sql.DB, n sqlname.Names, kind Kind, shards int) (store, error) {
 	switch d {
 	case Postgres:
 		if kind == Status {
-			return pgoutbox.NewStatus(db, pgoutbox.StatusConfig{Shards: shards})
+			return pgoutbox.NewStatus(db, pgoutbox.StatusConfig{Shards: shards, Schema: n.Schema, Prefix: n.Prefix})
 		}
-		return pgoutbox.New(db, pgoutbox.Config{Shards: shards})
+		return pgoutbox.New(db, pgoutbox.Config{Shards: shards, Schema: n.Schema, Prefix: n.Prefix})
 	case MySQL:
 		if kind == Status {
-			return mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{Shards: shards})
+			return mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{Shards: shards, Schema: n.Schema, Prefix: n.Prefix})
 		}
-		return mysqloutbox.New(db, mysqloutbox.Config{Shards: shards})
+		return mysqloutbox.New(db, mysqloutbox.Config{Shards: shards, Schema: n.Schema, Prefix: n.Prefix})
 	case SQLite:
-		if kind == Status {
-			return sqliteoutbox.NewStatus(db, sqliteoutbox.StatusConfig{Shards: shards})
+		if n.Schema != "" {
+			return nil, fmt.Errorf("the schema is %q; SQLite has none", n.Schema)
 		}
-		return sqliteoutbox.New(db, sqliteoutbox.Config{Shards: shards})
+		if kind == Status {
+			return sqliteoutbox.NewStatus(db, sqliteoutbox.StatusConfig{Shards: shards, Prefix: n.Prefix})
+		}
+		return sqliteoutbox.New(db, sqliteoutbox.Config{Shards: shards, Prefix: n.Prefix})
 	}
 	return nil, fmt.Errorf("there is no outbox for %q", d)
 }
@@ -64,7 +68,7 @@ func newStore(d Dialect, db *sql.DB, kind Kind, shards int) (store, error) {
 // Snapshotter tells the oldest snapshot of the server, nil where nothing does. It needs
 // no tables.
 func (d *Database) Snapshotter() (outbox.Snapshotter, error) {
-	s, err := newStore(d.Dialect, d.DB, Cursor, 1)
+	s, err := newStore(d.Dialect, d.DB, d.Names, Cursor, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -80,11 +84,16 @@ func (k Kind) settings() string {
 	return "outbox_settings"
 }
 
+// has reports whether the tables of an outbox are there.
+func (d *Database) has(ctx context.Context, k Kind) (bool, error) {
+	return migrate.Exists(ctx, d.DB, d.Dialect.migrations(), d.Names.Schema, d.Names.Name(k.settings()))
+}
+
 // Kinds returns the kinds of outbox that the database has.
 func (d *Database) Kinds(ctx context.Context) ([]Kind, error) {
 	var kinds []Kind
 	for _, k := range []Kind{Cursor, Status} {
-		there, err := d.exists(ctx, k.settings())
+		there, err := d.has(ctx, k)
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +107,7 @@ func (d *Database) Kinds(ctx context.Context) ([]Kind, error) {
 // Outbox opens the outbox of a kind with the number of shards that it was made
 // with. It stores nothing: one that nobody has used yet is left to its first user.
 func (d *Database) Outbox(ctx context.Context, k Kind) (Outbox, error) {
-	there, err := d.exists(ctx, k.settings())
+	there, err := d.has(ctx, k)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +115,8 @@ func (d *Database) Outbox(ctx context.Context, k Kind) (Outbox, error) {
 		return nil, fmt.Errorf("%w (%s)", ErrNoOutbox, k)
 	}
 	var text string
-	err = d.DB.QueryRowContext(ctx, `SELECT value FROM `+k.settings()+` WHERE name = 'shards'`).Scan(&text)
+	settings := d.Names.Table(k.settings())
+	err = d.DB.QueryRowContext(ctx, `SELECT value FROM `+settings+` WHERE name = 'shards'`).Scan(&text)
 	shards := 1
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -114,8 +124,8 @@ func (d *Database) Outbox(ctx context.Context, k Kind) (Outbox, error) {
 		return nil, err
 	default:
 		if shards, err = strconv.Atoi(text); err != nil {
-			return nil, fmt.Errorf("%s holds %q for the number of shards", k.settings(), text)
+			return nil, fmt.Errorf("%s holds %q for the number of shards", settings, text)
 		}
 	}
-	return newStore(d.Dialect, d.DB, k, shards)
+	return newStore(d.Dialect, d.DB, d.Names, k, shards)
 }

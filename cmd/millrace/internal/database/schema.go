@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/counter/sqlcounter"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/internal/sqlname"
 )
 
 // Part is a group of tables that are made together.
@@ -44,11 +45,11 @@ func Layouts() []string {
 }
 
 // Parts returns the named parts in a dialect. layout is that of the idempotency
-// table, the default one when empty.
-func Parts(d Dialect, layout string, names ...string) ([]Part, error) {
+// table, the default one when empty, and box says where the outbox's tables are.
+func Parts(d Dialect, layout string, box sqlname.Names, names ...string) ([]Part, error) {
 	var out []Part
 	for _, name := range names {
-		sets, err := sets(d, name, layout)
+		sets, err := sets(d, name, layout, box)
 		if err != nil {
 			return nil, err
 		}
@@ -57,7 +58,7 @@ func Parts(d Dialect, layout string, names ...string) ([]Part, error) {
 	return out, nil
 }
 
-func sets(d Dialect, part, layout string) ([]migrate.Set, error) {
+func sets(d Dialect, part, layout string, box sqlname.Names) ([]migrate.Set, error) {
 	none := new(sql.DB) // only the text is asked for
 	switch part {
 	case PartOutbox, PartStatus:
@@ -65,7 +66,7 @@ func sets(d Dialect, part, layout string) ([]migrate.Set, error) {
 		if part == PartStatus {
 			kind = Status
 		}
-		s, err := newStore(d, none, kind, 1)
+		s, err := newStore(d, none, box, kind, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +156,7 @@ func (s State) Pending() (n int) {
 func (d *Database) StateOf(ctx context.Context, p Part) (State, error) {
 	state := State{Part: p.Name}
 	for _, set := range p.Sets {
-		applied, err := d.applied(ctx, set.Table())
+		applied, err := d.applied(ctx, set)
 		if err != nil {
 			return state, fmt.Errorf("versions of %s: %w", p.Name, err)
 		}
@@ -190,13 +191,13 @@ func versionOf(name string) (n int64) {
 	return n
 }
 
-func (d *Database) applied(ctx context.Context, table string) (_ map[int64]bool, err error) {
+func (d *Database) applied(ctx context.Context, set migrate.Set) (_ map[int64]bool, err error) {
 	applied := map[int64]bool{}
-	there, err := d.exists(ctx, table)
+	there, err := migrate.Exists(ctx, d.DB, set.Dialect, set.Schema, set.Table())
 	if err != nil || !there {
 		return applied, err
 	}
-	rows, err := d.DB.QueryContext(ctx, `SELECT version_id, is_applied FROM `+table+` ORDER BY id`)
+	rows, err := d.DB.QueryContext(ctx, `SELECT version_id, is_applied FROM `+sqlname.In(set.Schema, set.Table())+` ORDER BY id`)
 	if err != nil {
 		return nil, err
 	}

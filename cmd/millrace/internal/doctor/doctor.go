@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/redact"
+	"github.com/millrace-go/millrace/internal/sqlname"
 )
 
 // Level says how bad a finding is.
@@ -62,6 +63,8 @@ type Config struct {
 	// Packages are those whose tables must be there; none by default: what is
 	// missing altogether may not be needed.
 	Packages []string
+	// Names say where the outbox's tables are.
+	Names sqlname.Names
 }
 
 // Examine looks at all targets at once and returns what it found, in their order.

@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/doctor"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
+	"github.com/millrace-go/millrace/internal/sqlname"
 )
 
 func TestGoodServers(t *testing.T) {
@@ -236,7 +237,7 @@ func TestTables(t *testing.T) {
 		want(t, examine(t, doctor.Database, raw, "outbox"), doctor.Error, "migrations", "tables of outbox are missing")
 		up := func(layout string, names ...string) {
 			t.Helper()
-			parts, err := database.Parts(dialect, layout, names...)
+			parts, err := database.Parts(dialect, layout, sqlname.Names{}, names...)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,6 +12,7 @@ import (
 
 // tables looks at the versions of Millrace's tables.
 func (e *examination) tables(ctx context.Context, d *database.Database) {
+	d.Names = e.Names
 	names := []string{database.PartBus}
 	if e.forDatabase() {
 		names = database.PartNames()
@@ -63,7 +64,7 @@ func (e *examination) stateOf(ctx context.Context, d *database.Database, name st
 		layouts = database.Layouts()
 	}
 	for _, layout := range layouts {
-		parts, perr := database.Parts(d.Dialect, layout, name)
+		parts, perr := database.Parts(d.Dialect, layout, d.Names, name)
 		if perr != nil {
 			return state, perr
 		}
