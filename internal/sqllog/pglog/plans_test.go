@@ -1,46 +1,48 @@
 package pglog
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/millrace-go/millrace/internal/sqllog"
 )
 
 var touched = regexp.MustCompile(`Buffers: shared(?: hit=(\d+))?(?: read=(\d+))?`)
 
-// explain runs a prepared statement and returns its plan and how many pages it read.
-func explain(t *testing.T, db *sql.DB, mode, statement string, args []any) (plan string, pages int) {
+// explain runs a prepared statement, takes it back, and returns its plan and how many
+// pages it looked at.
+func explain(t testing.TB, db *sql.DB, mode, statement string, args []any) (plan string, pages int) {
 	t.Helper()
-	conn, err := db.Conn(t.Context())
+	tx, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	for _, q := range []string{`SET plan_cache_mode = ` + mode, `PREPARE looked_at AS ` + statement} {
-		if _, err := conn.ExecContext(t.Context(), q); err != nil {
+	defer tx.Rollback()
+	for _, q := range []string{`SET LOCAL plan_cache_mode = ` + mode, `PREPARE looked_at AS ` + statement} {
+		if _, err := tx.ExecContext(t.Context(), q); err != nil {
 			t.Fatal(err)
 		}
 	}
-	defer func() {
-		if _, err := conn.ExecContext(context.WithoutCancel(t.Context()), `DEALLOCATE looked_at`); err != nil {
-			t.Error(err)
+	execute := `EXPLAIN (ANALYZE, BUFFERS) EXECUTE looked_at`
+	if len(args) > 0 {
+		literals := make([]string, len(args))
+		for i, a := range args {
+			if at, ok := a.(time.Time); ok {
+				a = at.Format(time.RFC3339Nano)
+			}
+			literals[i] = fmt.Sprintf("'%v'", a)
 		}
-	}()
-	literals := make([]string, len(args))
-	for i, a := range args {
-		literals[i] = fmt.Sprintf("'%v'", a)
+		execute += ` (` + strings.Join(literals, ", ") + `)`
 	}
-	rows, err := conn.QueryContext(t.Context(), `EXPLAIN (ANALYZE, BUFFERS) EXECUTE looked_at (`+strings.Join(literals, ", ")+`)`)
+	rows, err := tx.QueryContext(t.Context(), execute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer rows.Close()
 	for rows.Next() {
 		var line string
 		if err := rows.Scan(&line); err != nil {
@@ -51,18 +53,16 @@ func explain(t *testing.T, db *sql.DB, mode, statement string, args []any) (plan
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
-	m := touched.FindStringSubmatch(plan)
+	if _, err := tx.ExecContext(t.Context(), `DEALLOCATE looked_at`); err != nil {
+		t.Fatal(err)
+	}
+	m := touched.FindStringSubmatch(plan) // the first line is the whole statement's
 	if m == nil {
 		t.Fatalf("no pages are counted:\n%s", plan)
 	}
 	for _, n := range m[1:] {
-		if n != "" {
-			more, err := strconv.Atoi(n)
-			if err != nil {
-				t.Fatal(err)
-			}
-			pages += more
-		}
+		more, _ := strconv.Atoi(n) // "" is none
+		pages += more
 	}
 	return plan, pages
 }

@@ -3,10 +3,7 @@ package pglog
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"io/fs"
-	"strconv"
-	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -16,66 +13,12 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// buffers runs a statement, takes it back, and returns how many pages it looked at,
-// planned for its values or for any, whichever is more.
+// buffers is how many pages a statement looks at, planned for its values or for any,
+// whichever is more.
 func buffers(t testing.TB, db *sql.DB, statement string, args ...any) (most int, plan string) {
 	t.Helper()
-	literals := make([]string, len(args))
-	for i, arg := range args {
-		switch v := arg.(type) {
-		case string:
-			literals[i] = "'" + v + "'"
-		case time.Time:
-			literals[i] = "'" + v.Format(time.RFC3339Nano) + "'"
-		default:
-			literals[i] = fmt.Sprint(v)
-		}
-	}
-	execute := "EXPLAIN (ANALYZE, BUFFERS) EXECUTE looked_at"
-	if len(args) > 0 {
-		execute += " (" + strings.Join(literals, ", ") + ")"
-	}
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
-		n, text := 0, ""
-		tx, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer tx.Rollback()
-		for _, s := range []string{"SET LOCAL plan_cache_mode = " + mode, "PREPARE looked_at AS " + statement} {
-			if _, err := tx.ExecContext(t.Context(), s); err != nil {
-				t.Fatal(err)
-			}
-		}
-		rows, err := tx.QueryContext(t.Context(), execute)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for rows.Next() {
-			var line string
-			if err := rows.Scan(&line); err != nil {
-				t.Fatal(err)
-			}
-			text += line + "\n"
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := tx.ExecContext(t.Context(), "DEALLOCATE looked_at"); err != nil {
-			t.Fatal(err)
-		}
-		if err := tx.Rollback(); err != nil {
-			t.Fatal(err)
-		}
-		m := touched.FindStringSubmatch(text) // the first line is the whole statement's
-		if m == nil {
-			t.Fatalf("the plan has no buffers:\n%s", text)
-		}
-		for _, s := range m[1:] {
-			more, _ := strconv.Atoi(s)
-			n += more
-		}
-		if n > most {
+		if text, n := explain(t, db, mode, statement, args); n > most {
 			most, plan = n, mode+"\n"+text
 		}
 	}
