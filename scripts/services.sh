@@ -8,6 +8,7 @@
 #                            kafka3-1, kafka3-2 and kafka3-3 are one broker each
 #   services.sh pair up NAME start a primary and an asynchronous replica of postgres, mariadb
 #                            or mysql with empty data and print their URLs; pair down NAME
+#   services.sh upgrade      install two versions of PostgreSQL in one folder and print where
 #   services.sh inside SUITE COMMAND… run a program of another Debian suite (services/roots.sh)
 #
 # Without a NAME: postgres mariadb mysql redis rediscluster rabbitmq kafka elasticmq dynamodb.
@@ -227,10 +228,11 @@ restart)
 	for name in "$@"; do "${name}_down" KILL && "${name}_up"; done
 	;;
 pair) shift; pair "$@" ;;
+upgrade) mkdir -p "$dir" && chmod 755 "$dir" && postgres_upgrade ;;
 inside)
 	[ $# -ge 3 ] || { say "usage: $0 inside SUITE COMMAND…"; exit 2; }
 	enter "$2"
 	exec "${within[@]}" "${@:3}"
 	;;
-*) say "usage: $0 up [NAME…] | down [NAME…] | env | restart NAME | pair up|down|freeze|lose NAME | inside SUITE COMMAND…"; exit 2 ;;
+*) say "usage: $0 up [NAME…] | down [NAME…] | env | restart NAME | pair up|down|freeze|lose NAME | upgrade | inside SUITE COMMAND…"; exit 2 ;;
 esac

@@ -30,7 +30,7 @@ func newMachine(t *testing.T) *machine {
 	t.Helper()
 	m := &machine{old: os.Getenv("MILLRACE_PG_OLD"), fresh: os.Getenv("MILLRACE_PG_NEW"), root: os.Getenv("MILLRACE_PG_ROOT")}
 	if m.old == "" || m.fresh == "" {
-		t.Skip("needs the programs of two versions of PostgreSQL: set MILLRACE_PG_OLD and MILLRACE_PG_NEW, e.g. /usr/lib/postgresql/15/bin and /usr/lib/postgresql/18/bin")
+		t.Skip("needs the programs of two versions of PostgreSQL: run make upgrade, or set MILLRACE_PG_OLD and MILLRACE_PG_NEW")
 	}
 	// A short path, because sockets lie in it.
 	dir, err := os.MkdirTemp(filepath.Join(m.root, "/var/tmp"), "upgrade")

@@ -12,6 +12,6 @@
 //	MILLRACE_PG_NEW   that of the new version's, e.g. /usr/lib/postgresql/18/bin
 //	MILLRACE_PG_ROOT  a folder to enter by chroot, in which both are; none by default
 //
-// Without the first two the tests are skipped with this reason. The servers are the
+// `make upgrade` sets them; without the first two the tests are skipped. The servers are the
 // tests' own, on free ports of 127.0.0.1, and end with them.
 package upgradetest

@@ -44,3 +44,27 @@ postgres_down() {
 
 postgres_running() { answers "$postgres_port"; }
 postgres_env() { echo "export MILLRACE_POSTGRES_URL='postgres://millrace@127.0.0.1:$postgres_port/millrace?sslmode=disable'"; }
+
+# postgres_upgrade makes a folder with the programs of two versions, the machine's own
+# and Debian sid's (roots.sh), and prints where they are, for package upgradetest.
+postgres_upgrade() {
+	local old new folder=$roots/sid lib
+	[ -n "$(pg_bin)" ] || install pg_ctl postgresql || [ -n "$(pg_bin)" ]
+	old=$(basename "$(dirname "$(pg_bin)")")
+	root sid postgresql
+	new=$(basename "$(dirname "$(ls -d "$folder"/usr/lib/postgresql/*/bin | sort -V | tail -n 1)")")
+	[ "$old" != "$new" ] || { say "this machine's PostgreSQL is $old, and so is that of sid"; return 1; }
+	if [ ! -e "$folder/.made/postgresql-$old" ]; then
+		mkdir -p "$folder/usr/share/postgresql"
+		cp -a "/usr/lib/postgresql/$old" "$folder/usr/lib/postgresql/"
+		cp -a "/usr/share/postgresql/$old" "$folder/usr/share/postgresql/"
+		# Libraries of which sid has other versions have other names there.
+		{ find "/usr/lib/postgresql/$old" -type f \( -perm -u+x -o -name '*.so' \) -exec ldd {} + 2>/dev/null || true; } |
+			sed -n 's/.* => \(\/[^ ]*\) (.*/\1/p' | sort -u | while read -r lib; do
+			[ -e "$folder$lib" ] || inside sid sh -c 'ldconfig -p | grep -q "^\s*$0 "' "$(basename "$lib")" || cp -L "$lib" "$folder/usr/lib/"
+		done
+		inside sid ldconfig
+		touch "$folder/.made/postgresql-$old"
+	fi
+	echo "export MILLRACE_PG_OLD=/usr/lib/postgresql/$old/bin MILLRACE_PG_NEW=/usr/lib/postgresql/$new/bin MILLRACE_PG_ROOT=$folder"
+}
