@@ -33,6 +33,7 @@ func heldSnapshot(t *testing.T, name string) {
 	var before float64
 	r := rounds(t, func() time.Duration {
 		run = startSnapshotRun(t, name)
+		run.rounds(2000) // so that the indexes have their height before
 		before = run.pages(300)
 		return run.paced()
 	}, func() time.Duration {
