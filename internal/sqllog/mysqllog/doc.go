@@ -10,8 +10,9 @@
 //	append   the row is inserted with seq 0; all rows of a lane without a place are
 //	         one range of the index (lane, seq, id)
 //	look     a consistent read, without a lock, takes the lane's counter and the
-//	         lowest committed ids of that range, up to 4,096; a second one takes
-//	         the ids once more, and what both agree on goes on
+//	         lowest committed ids of that range, up to 4,096, but for those that the
+//	         reader has seen with a place; a second one takes the ids once more, and
+//	         what both agree on goes on
 //	pass     one statement moves the counter, if it still is what was read, and
 //	         gives each row the place counter + leap + (id - first id), by primary key
 //	read     WHERE lane = ? AND seq > ? AND seq <= a place known to be given;
@@ -104,6 +105,8 @@
 //	for, an Advance may be repeated        TestStaleBoundIsNotBelieved, TestAdvanceIsRepeated
 //	views that hide a commit do no harm    TestHiddenCommitKeepsItsPlace, TestHiddenPassIsNotRepeated,
 //	                                       TestHiddenPassIsReadFirst, TestReadStopsAtWhatIsKnown, TestSure
+//	what is left out of a look has a place TestUnread, TestManyLateRowsAreFound,
+//	                                       TestUndonePassesAreRepeated, TestLooksLeaveOutWhatWasRead
 //	nobody waits for anybody               TestPassAndAppendDoNotWait
 //	any pool will do                       TestPlainPool (REPEATABLE READ, other time zone, changed rows counted)
 //	one statement, limits with an error    TestAppendLimits
@@ -118,12 +121,16 @@
 // backup, and Lease never answers sqllog.ErrForeignDatabase.
 //
 // Failure modes: a transaction that keeps an old snapshot for hours (a dump with
-// --single-transaction) keeps InnoDB from purging; each look for new entries then
-// passes over one index entry for every row numbered since, some 25 million a
-// second: 0.04 ms for every 1,000 rows, three times a round. At 1,000 rows a second a
-// round takes 2 to 3 times as long after a minute, and some 10 ms a minute more. No
-// bound on ids is safe in place of that: an id that was handed out and is not inserted
-// yet looks like one that was rolled back. Watch looks less often then. Pruning goes on
+// --single-transaction) keeps InnoDB from purging, and every row that gets its place
+// leaves a dead entry in the range of those without one. A look passes over some 25
+// million a second, 0.04 ms for every 1,000, three times a round. So it asks only for
+// ids that the reader has not seen with a place, in up to 8 spans; that the newest of
+// the others is still at its place, asked for in the same statement, says that no
+// crash has undone a pass. An id that is missing is asked for as long as the reader
+// lives, for its transaction may be open: one that was handed out and is not inserted
+// yet looks like one that was rolled back. Where more are missing than make 8 spans,
+// by many rollbacks or because the table has several lanes, looks pass over the dead
+// entries between the nearest. Watch looks less often then. Pruning goes on
 // behind what it has deleted. A server that writes its
 // binary log by statement refuses writes at READ COMMITTED, and at another level its
 // replicas miss what asks for the server's name: use ROW (the default of MySQL) or

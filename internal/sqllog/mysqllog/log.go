@@ -24,6 +24,7 @@ type Log struct {
 	sql    statements
 	leap   func() int64
 	given  sync.Map // lane → bound: a row up to which places were given
+	unread sync.Map // lane → unread: where rows without a place may be
 	pruned sync.Map // lane → bound: a place up to which nothing is left to prune
 }
 
@@ -79,7 +80,8 @@ func (l *Log) Migrations() (migrate.Set, error) {
 
 func files(server string) backend.Files {
 	return backend.Files{FS: embedded, Dialect: migrate.MySQL, Funcs: template.FuncMap{
-		"server": func() string { return server },
+		"server":  func() string { return server },
+		"inSpans": func() string { return inSpans },
 	}}
 }
 

@@ -49,6 +49,9 @@ func (l *Log) numberAndRead(ctx context.Context, lane int, after sqllog.Position
 		case !v.stands:
 			return bound{}, nil, fmt.Errorf("%w: server %s has lost row %d, which was at place %d of lane %d",
 				sqllog.ErrLeaseLost, v.last.server, after.Row, after.ID, lane)
+		case !v.whole:
+			l.unread.Delete(lane)
+			continue
 		case len(v.ids) == 0:
 			l.learn(lane, v.last)
 			return v.last, nil, nil
@@ -87,6 +90,7 @@ func (l *Log) numberAndRead(ctx context.Context, lane int, after sqllog.Position
 		if n > 0 {
 			b := bound{server: v.last.server, place: row + add, row: row}
 			l.learn(lane, b)
+			l.saw(lane, ids, b)
 			if len(ids) < len(v.ids) {
 				return b, nil, nil // an earlier pass may lie between
 			}
@@ -109,13 +113,18 @@ func elsewhere(read, now string) error {
 type view struct {
 	next   int64   // the next place; 0: the lane has no row yet
 	stands bool    // the position is in the log
+	whole  bool    // nothing was left out that may have no place
+	unread unread  // the ids that it was asked for
 	last   bound   // the last row that has a place, if that is after the position; its server always
 	ids    []int64 // committed rows without a place, ascending
 }
 
 func (l *Log) look(ctx context.Context, lane int, after sqllog.Position) (v view, err error) {
-	rows, err := l.db.QueryContext(ctx, l.sql.pending, lane, after.Row, after.Row, after.ID, after.ID, lane,
-		lane, after.ID, lane, passSize)
+	v.unread = l.unreadIn(lane)
+	out := v.unread.last
+	args := append([]any{lane, after.Row, after.Row, after.ID, after.ID, lane, out.row, out.row, out.place, lane, after.ID, lane},
+		v.unread.args()...)
+	rows, err := l.db.QueryContext(ctx, l.sql.pending, append(args, passSize)...)
 	if err != nil {
 		return view{}, err
 	}
@@ -129,7 +138,8 @@ func (l *Log) look(ctx context.Context, lane int, after sqllog.Position) (v view
 		}
 		switch kind {
 		case 0:
-			v.next, v.stands, v.last.server = place, id != 0, server
+			v.next, v.stands, v.last.server = place, id&1 != 0, server
+			v.whole = id&2 != 0 && (out.row == 0 || out.server == server)
 		case 1:
 			v.last.place, v.last.row = place, id
 		default:
@@ -142,7 +152,7 @@ func (l *Log) look(ctx context.Context, lane int, after sqllog.Position) (v view
 
 // lookAgain is all ids up to the last, by a view of the data made later.
 func (l *Log) lookAgain(ctx context.Context, lane int, v view) ([]int64, error) {
-	rows, err := l.db.QueryContext(ctx, l.sql.pendingAgain, lane, v.ids[len(v.ids)-1], v.last.server)
+	rows, err := l.db.QueryContext(ctx, l.sql.pendingAgain, l.againArgs(lane, v)...)
 	if err != nil {
 		return nil, err
 	}
@@ -158,9 +168,13 @@ func (l *Log) lookAgain(ctx context.Context, lane int, v view) ([]int64, error) 
 	return ids, rows.Err()
 }
 
+func (*Log) againArgs(lane int, v view) []any {
+	return append(append([]any{lane}, v.unread.args()...), v.ids[len(v.ids)-1], v.last.server)
+}
+
 // lookAtRows is lookAgain with the rows, which have no places yet.
 func (l *Log) lookAtRows(ctx context.Context, lane int, v view) ([]sqllog.Entry, []int64, error) {
-	rows, err := l.db.QueryContext(ctx, l.sql.pendingRows, lane, v.ids[len(v.ids)-1], v.last.server)
+	rows, err := l.db.QueryContext(ctx, l.sql.pendingRows, l.againArgs(lane, v)...)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -204,14 +205,15 @@ func testPlansUseTheIndexes(t *testing.T, _ servicetest.MySQLServer) {
 		t.Fatalf("%d rows without a place, %v; want %d", len(v.ids), err, passSize)
 	}
 	ids, here := v.ids, v.last.server
+	spans := unread{spans: []span{{3, 7}, {100, 200}, {300, math.MaxInt64}}}.args()
 	for name, q := range map[string]struct {
 		text string
 		args []any
 		key  string
 	}{
-		"pending": {l.sql.pending, []any{1, 500, 500, 500, 500, 1, 1, 0, 1, 1000}, "log_messages_lane"},
-		"again":   {l.sql.pendingAgain, []any{1, ids[len(ids)-1], here}, "log_messages_lane"},
-		"rows":    {l.sql.pendingRows, []any{1, ids[len(ids)-1], here}, "log_messages_lane"},
+		"pending": {l.sql.pending, append(append([]any{1, 500, 500, 500, 500, 1, 500, 500, 500, 1, 0, 1}, spans...), 1000), "log_messages_lane"},
+		"again":   {l.sql.pendingAgain, append(append([]any{1}, spans...), ids[len(ids)-1], here), "log_messages_lane"},
+		"rows":    {l.sql.pendingRows, append(append([]any{1}, spans...), ids[len(ids)-1], here), "log_messages_lane"},
 		"read":    {l.sql.read, []any{1, 500, b.place, here, b.row, b.place, 500, 500, 500, 500, 1, 1000}, "log_messages_lane"},
 		"number":  {l.sql.number, []any{list(ids), v.next + 9999, 1, 1, v.next, here}, "PRIMARY"},
 		"delete":  {l.sql.delete, []any{list(ids)}, "PRIMARY"},

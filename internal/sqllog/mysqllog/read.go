@@ -49,12 +49,17 @@ func (l *Log) readOn(ctx context.Context, lane int, after sqllog.Position, max i
 
 // readAfter reads rows with places after a position, up to a bound, behind the entries.
 func (l *Log) readAfter(ctx context.Context, entries []sqllog.Entry, lane int, after sqllog.Position, b bound, limit int) ([]sqllog.Entry, error) {
+	had := len(entries)
 	rows, err := l.db.QueryContext(ctx, l.sql.read, lane, after.ID, b.place, b.server, b.row, b.place,
 		after.Row, after.Row, after.ID, after.ID, lane, limit-len(entries))
 	if err != nil {
 		return nil, err
 	}
-	return collect(rows, entries, lane, b.server)
+	entries, err = collect(rows, entries, lane, b.server)
+	if err == nil && len(entries) > had {
+		l.sawEntries(lane, entries[had:])
+	}
+	return entries, err
 }
 
 // collect reads rows behind the entries, and closes them.

@@ -1,14 +1,17 @@
 -- One look at a lane, without a lock. First its next place (0: the lane has no row
--- yet), the server, and whether it has the position: its row is there, or every
--- cursor has passed it. Then the last row that has a place, when that is after the
--- position, then the committed rows without one.
+-- yet), the server, whether it has the position: its row is there, or every cursor
+-- has passed it, and 2 more if the last row that was left out (see unread.go) is at
+-- its place. Then the last row that has a place, when that is after the position, then
+-- the committed rows without one, within the spans where some may be.
 -- ? lane, ? the position's row (0: not known), ? the position's row, ? position,
--- ? position, ? lane, ? lane, ? position, ? lane, ? rows at most.
+-- ? position, ? lane, ? the row left out (0: none), ? the row left out, ? its place,
+-- ? lane, ? position, ? lane, the spans, ? rows at most.
 SELECT 0 AS kind, COALESCE((SELECT next_seq FROM {{.Messages}}_lanes WHERE lane = ?), 0) AS place,
-	? = 0 OR COALESCE((SELECT p.seq FROM {{.Messages}} AS p WHERE p.id = ?) = ?, FALSE)
-		OR ? <= ALL (SELECT last_seq FROM {{.Cursors}} WHERE lane = ?) AS row_id,
+	(? = 0 OR COALESCE((SELECT p.seq FROM {{.Messages}} AS p WHERE p.id = ?) = ?, FALSE)
+		OR ? <= ALL (SELECT last_seq FROM {{.Cursors}} WHERE lane = ?))
+		+ 2 * (? = 0 OR COALESCE((SELECT b.seq FROM {{.Messages}} AS b WHERE b.id = ?) = ?, FALSE)) AS row_id,
 	{{server}} AS server
 UNION ALL
 (SELECT 1, seq, id, '' FROM {{.Messages}} FORCE INDEX ({{.Messages}}_lane) WHERE lane = ? AND seq > ? ORDER BY seq DESC LIMIT 1)
 UNION ALL
-(SELECT 2, 0, id, '' FROM {{.Messages}} FORCE INDEX ({{.Messages}}_lane) WHERE lane = ? AND seq = 0 ORDER BY id LIMIT ?)
+(SELECT 2, 0, id, '' FROM {{.Messages}} FORCE INDEX ({{.Messages}}_lane) WHERE lane = ? AND seq = 0 AND {{inSpans}} ORDER BY id LIMIT ?)

@@ -1,0 +1,172 @@
+package mysqllog
+
+import (
+	"database/sql"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sqllog"
+)
+
+// Whatever is left out of a look was seen with a place, and there are never more spans
+// than the statement takes.
+func TestUnread(t *testing.T) {
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		u, seen := everything(), map[int64]bool{}
+		next := int64(1)
+		var late []int64
+		for pass := range 60 {
+			var ids []int64
+			for range random.IntN(20) {
+				if random.IntN(8) == 0 {
+					late = append(late, next) // open, or rolled back
+				} else {
+					ids = append(ids, next)
+				}
+				next++
+			}
+			if len(late) > 0 && random.IntN(2) == 0 {
+				i := random.IntN(len(late))
+				ids = append([]int64{late[i]}, ids...)
+				late = slices.Delete(late, i, i+1)
+			}
+			for _, id := range ids {
+				seen[id] = true
+			}
+			u = u.without(ids, bound{server: "a", place: int64(pass + 1), row: next - 1})
+			if n := len(u.spans); n == 0 || n > maxSpans || len(u.args()) != 2*maxSpans-1 {
+				t.Fatalf("seed %d: %d spans", seed, n)
+			}
+			if end := u.spans[len(u.spans)-1]; end.to != math.MaxInt64 {
+				t.Fatalf("seed %d: the last span ends at %d", seed, end.to)
+			}
+			for id := range next + 5 {
+				covered := slices.ContainsFunc(u.spans, func(s span) bool { return s.from <= id && id <= s.to })
+				if !covered && !seen[id] {
+					t.Fatalf("seed %d: nothing looks for %d, which has no place: %v", seed, id, u.spans)
+				}
+			}
+			for i := range u.spans[1:] {
+				if u.spans[i].to >= u.spans[i+1].from {
+					t.Fatalf("seed %d: the spans meet: %v", seed, u.spans)
+				}
+			}
+		}
+	}
+	u := everything().without([]int64{1, 2, 3}, bound{server: "a", place: 3, row: 3}).without([]int64{4}, bound{server: "b", place: 9, row: 4})
+	if want := []span{{0, 3}, {5, math.MaxInt64}}; !slices.Equal(u.spans, want) {
+		t.Errorf("what another server had is left out: %v, want %v", u.spans, want)
+	}
+}
+
+// Without missing ids a look leaves out everything that was read.
+func TestLooksLeaveOutWhatWasRead(t *testing.T) {
+	servicetest.EachMySQL(t, func(t *testing.T, _ servicetest.MySQLServer) {
+		l, db := hasty(t)
+		var at sqllog.Position
+		for range 20 {
+			appendTo(t, l, db, 7)
+			_, next, err := l.Read(t.Context(), 1, at, 5)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at = next
+		}
+		for {
+			entries, next, err := l.Read(t.Context(), 1, at, 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if at = next; len(entries) == 0 {
+				break
+			}
+		}
+		if spans, want := l.unreadIn(1).spans, []span{{0, 0}, {141, math.MaxInt64}}; !slices.Equal(spans, want) {
+			t.Errorf("a look asks for %v, want %v", spans, want)
+		}
+	})
+}
+
+// More transactions are open than a look has spans, and commit in any order.
+func TestManyLateRowsAreFound(t *testing.T) {
+	servicetest.EachMySQL(t, func(t *testing.T, _ servicetest.MySQLServer) {
+		l, db := hasty(t)
+		db.SetMaxOpenConns(3*maxSpans + 4)
+		var open []*sql.Tx
+		for range 3 * maxSpans {
+			tx, err := db.Begin()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tx.Rollback()
+			appendTo(t, l, tx, 1)
+			open = append(open, tx)
+			appendTo(t, l, db, 3)
+		}
+		want := len(open) * 3
+		var at sqllog.Position
+		read := func() {
+			t.Helper()
+			for n := 0; n < want; {
+				entries, next, err := l.Read(t.Context(), 1, at, 10)
+				if err != nil || len(entries) == 0 {
+					t.Fatalf("%d entries were read, want %d: %v", n, want, err)
+				}
+				n, at = n+len(entries), next
+			}
+			entries, _, err := l.Read(t.Context(), 1, at, 10)
+			if err != nil || len(entries) > 0 {
+				t.Fatalf("%d entries too many: %v", len(entries), err)
+			}
+		}
+		read()
+		rand.Shuffle(len(open), func(i, j int) { open[i], open[j] = open[j], open[i] })
+		for _, tx := range open {
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			want = 1
+			read()
+		}
+	})
+}
+
+// A crash undoes the last passes, and the rows are there without places: a look that
+// left them out would never find them.
+func TestUndonePassesAreRepeated(t *testing.T) {
+	servicetest.EachMySQL(t, func(t *testing.T, _ servicetest.MySQLServer) {
+		l, db := hasty(t)
+		appendTo(t, l, db, 10)
+		_, kept, err := l.Read(t.Context(), 1, sqllog.Position{}, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var counter int64
+		if err := db.QueryRow(`SELECT next_seq FROM log_messages_lanes WHERE lane = 1`).Scan(&counter); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			appendTo(t, l, db, 10)
+			if _, err := l.number(t.Context(), 1, kept); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, undo := range []string{
+			fmt.Sprintf(`UPDATE log_messages SET seq = 0 WHERE id > %d`, kept.Row),
+			fmt.Sprintf(`UPDATE log_messages_lanes SET next_seq = %d`, counter),
+		} {
+			if _, err := db.Exec(undo); err != nil {
+				t.Fatal(err)
+			}
+		}
+		entries, _, err := l.Read(t.Context(), 1, kept, 100)
+		if err != nil || len(entries) != 30 {
+			t.Errorf("%d entries are read again, want 30: %v", len(entries), err)
+		}
+	})
+}
