@@ -99,8 +99,8 @@ type Inspector interface {
 	Stats(ctx context.Context) ([]ShardStats, error)
 }
 
-// BacklogLimit is how far a backlog is counted.
-const BacklogLimit = 100_000
+// BacklogLimit is how far a backlog is counted: some 40 ms of the database's time.
+const BacklogLimit = 20_000
 
 // ShardStats is how one shard stands.
 type ShardStats struct {
