@@ -99,25 +99,32 @@ func openMySQL(ctx context.Context, server string, u *url.URL) (*database, error
 	if err != nil {
 		return nil, errors.Join(err, drop(ctx))
 	}
-	title, depth := "MySQL", "cte_max_recursion_depth"
+	title := "MySQL"
 	if server == "mariadb" {
-		title, depth = "MariaDB", "max_recursive_iterations"
+		title = "MariaDB"
 	}
 	return &database{
 		title: title, db: db, store: s, close: drop,
+		// INSERT … SELECT would take more ids than it has rows.
 		copies: func(ctx context.Context, id int64, from, count int) error {
 			conn, err := db.Conn(ctx)
 			if err != nil {
 				return err
 			}
 			defer conn.Close() //nolint:errcheck // back to the pool
-			if _, err := conn.ExecContext(ctx, `SET SESSION `+depth+` = 1000000`); err != nil {
+			if _, err := conn.ExecContext(ctx, `SELECT lane, topic, message_id, headers, payload, event_type, aggregate_type, aggregate_id
+				INTO @lane, @topic, @id, @headers, @payload, @type, @kind, @of FROM outbox_messages WHERE id = ?`, id); err != nil {
 				return err
 			}
-			_, err = conn.ExecContext(ctx, `INSERT INTO outbox_messages (lane, topic, message_id, message_key, headers, payload, event_type, aggregate_type, aggregate_id)
-				WITH RECURSIVE numbers AS (SELECT ? AS n UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
-				SELECT lane, topic, CONCAT(message_id, '#', n), CONCAT('key-', n % 1000), headers, payload, event_type, aggregate_type, aggregate_id
-				FROM numbers CROSS JOIN outbox_messages WHERE id = ? ORDER BY n`, from, from+count-1, id)
+			var text strings.Builder
+			text.WriteString(`INSERT INTO outbox_messages (lane, topic, message_id, message_key, headers, payload, event_type, aggregate_type, aggregate_id) VALUES `)
+			for n := from; n < from+count; n++ {
+				if n > from {
+					text.WriteByte(',')
+				}
+				fmt.Fprintf(&text, `(@lane, @topic, CONCAT(@id, '#%d'), 'key-%d', @headers, @payload, @type, @kind, @of)`, n, n%keys)
+			}
+			_, err = conn.ExecContext(ctx, text.String())
 			return err
 		},
 		forget: func(ctx context.Context) error {

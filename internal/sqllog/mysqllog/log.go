@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"text/template"
 
 	"github.com/millrace-go/millrace/internal/migrate"
@@ -23,9 +24,9 @@ type Log struct {
 	tables sqllog.Tables
 	sql    statements
 	leap   func() int64
-	given  sync.Map // lane → bound: a row up to which places were given
-	unread sync.Map // lane → unread: where rows without a place may be
-	pruned sync.Map // lane → bound: a place up to which nothing is left to prune
+	unread atomic.Pointer[unread] // nil: nothing is known
+	given  sync.Map               // lane → bound: a row up to which places were given
+	pruned sync.Map               // lane → bound: a place up to which nothing is left to prune
 }
 
 var _ sqllog.Log = (*Log)(nil)

@@ -50,9 +50,12 @@ func (l *Log) numberAndRead(ctx context.Context, lane int, after sqllog.Position
 			return bound{}, nil, fmt.Errorf("%w: server %s has lost row %d, which was at place %d of lane %d",
 				sqllog.ErrLeaseLost, v.last.server, after.Row, after.ID, lane)
 		case !v.whole:
-			l.unread.Delete(lane)
+			l.unread.Store(nil)
 			continue
 		case len(v.ids) == 0:
+			if v.last.place > v.checked.place {
+				l.saw(lane, nil, v.checked, v.last)
+			}
 			l.learn(lane, v.last)
 			return v.last, nil, nil
 		case v.next == 0:
@@ -90,7 +93,7 @@ func (l *Log) numberAndRead(ctx context.Context, lane int, after sqllog.Position
 		if n > 0 {
 			b := bound{server: v.last.server, place: row + add, row: row}
 			l.learn(lane, b)
-			l.saw(lane, ids, b)
+			l.saw(lane, ids, v.checked, b)
 			if len(ids) < len(v.ids) {
 				return b, nil, nil // an earlier pass may lie between
 			}
@@ -111,19 +114,20 @@ func elsewhere(read, now string) error {
 
 // view is what one look shows of a lane.
 type view struct {
-	next   int64   // the next place; 0: the lane has no row yet
-	stands bool    // the position is in the log
-	whole  bool    // nothing was left out that may have no place
-	unread unread  // the ids that it was asked for
-	last   bound   // the last row that has a place, if that is after the position; its server always
-	ids    []int64 // committed rows without a place, ascending
+	next    int64   // the next place; 0: the lane has no row yet
+	stands  bool    // the position is in the log
+	whole   bool    // nothing was left out that may have no place
+	unread  unread  // the ids that it was asked for
+	checked bound   // the last row of the others
+	last    bound   // the last row that has a place, if that is after the position; its server always
+	ids     []int64 // committed rows without a place, ascending
 }
 
 func (l *Log) look(ctx context.Context, lane int, after sqllog.Position) (v view, err error) {
-	v.unread = l.unreadIn(lane)
-	out := v.unread.last
-	args := append([]any{lane, after.Row, after.Row, after.ID, after.ID, lane, out.row, out.row, out.place, lane, after.ID, lane},
-		v.unread.args()...)
+	v.unread = l.unreadNow()
+	v.checked = v.unread.last[lane]
+	args := append([]any{lane, after.Row, after.Row, after.ID, after.ID, lane, v.checked.row, v.checked.row, v.checked.place,
+		lane, after.ID, lane}, v.unread.args()...)
 	rows, err := l.db.QueryContext(ctx, l.sql.pending, append(args, passSize)...)
 	if err != nil {
 		return view{}, err
@@ -139,7 +143,7 @@ func (l *Log) look(ctx context.Context, lane int, after sqllog.Position) (v view
 		switch kind {
 		case 0:
 			v.next, v.stands, v.last.server = place, id&1 != 0, server
-			v.whole = id&2 != 0 && (out.row == 0 || out.server == server)
+			v.whole = id&2 != 0 && (v.checked.row == 0 || v.checked.server == server)
 		case 1:
 			v.last.place, v.last.row = place, id
 		default:

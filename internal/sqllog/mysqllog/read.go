@@ -57,7 +57,11 @@ func (l *Log) readAfter(ctx context.Context, entries []sqllog.Entry, lane int, a
 	}
 	entries, err = collect(rows, entries, lane, b.server)
 	if err == nil && len(entries) > had {
-		l.sawEntries(lane, entries[had:])
+		ids := make([]int64, 0, len(entries)-had)
+		for _, e := range entries[had:] {
+			ids = append(ids, e.ID)
+		}
+		l.saw(lane, ids, b, b)
 	}
 	return entries, err
 }

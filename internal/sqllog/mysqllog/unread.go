@@ -1,48 +1,55 @@
 package mysqllog
 
 import (
+	"maps"
 	"math"
 	"strings"
-
-	"github.com/millrace-go/millrace/internal/sqllog"
 )
 
 // maxSpans is how many ranges of ids a look takes apart.
 const maxSpans = 8
 
-// unread is where rows without a place may be in a lane, or may still come up: all
-// ids but those of rows that are known to have a place. A row that gets its place
-// leaves a dead entry in the index, which stays while any session keeps an old
-// snapshot; a look that leaves such ids out passes over few of them.
+// unread is where rows without a place may be in the table, or may still come up: all
+// ids but those of rows that are known to have a place, in any lane. A row that gets
+// its place leaves a dead entry in the index, which stays while any session keeps an
+// old snapshot; a look that leaves such ids out passes over few of them.
 //
 // An id that is missing may be of a transaction that is open, so it is never left out,
 // however old it is. Where more ids are missing than spans can tell apart, the nearest
 // spans become one: a look then passes over the entries between them.
 type unread struct {
-	// last is the row with the greatest place among those that are left out. While it
-	// is there no crash has undone its pass, nor any before it.
-	last  bound
 	spans []span // ascending, apart from each other; the last one has no end
+	// last is, of each lane, the row with the greatest place among those that are left
+	// out. While it is there no crash has undone its pass, nor any before it.
+	last map[int]bound
 }
 
 type span struct{ from, to int64 }
 
-// everything is what is known of a lane at first.
-func everything() unread { return unread{spans: []span{{0, math.MaxInt64}}} }
+// everything is what is known of a table at first.
+func everything() unread {
+	return unread{spans: []span{{0, math.MaxInt64}}, last: map[int]bound{}}
+}
 
-// without leaves further rows out, of which last has the greatest place.
-func (u unread) without(ids []int64, last bound) unread {
-	if last.server != u.last.server {
-		u = everything()
+// on is what holds on a server: everything when the rest is known of another one.
+func (u unread) on(server string) unread {
+	for _, b := range u.last {
+		if b.server != server {
+			return everything()
+		}
 	}
+	return u
+}
+
+// without leaves further rows of a lane out, of which last has the greatest place.
+func (u unread) without(lane int, ids []int64, last bound) unread {
 	spans := append(make([]span, 0, maxSpans+1), u.spans...)
 	for _, id := range ids {
 		spans = cut(spans, id)
 	}
-	if last.place < u.last.place {
-		last = u.last
-	}
-	return unread{last, spans}
+	lasts := maps.Clone(u.last)
+	lasts[lane] = last
+	return unread{spans, lasts}
 }
 
 // cut takes an id out of its span.
@@ -92,27 +99,30 @@ func (u unread) args() []any {
 	return append(args, u.spans[end].from)
 }
 
-// unreadIn is what is known of a lane.
-func (l *Log) unreadIn(lane int) unread {
-	if u, ok := l.unread.Load(lane); ok {
-		return u.(unread)
+// unreadNow is what is known of the table.
+func (l *Log) unreadNow() unread {
+	if u := l.unread.Load(); u != nil {
+		return *u
 	}
 	return everything()
 }
 
-// saw notes rows that have places, of which last has the greatest.
-func (l *Log) saw(lane int, ids []int64, last bound) {
-	if len(ids) > 0 {
-		l.unread.Store(lane, l.unreadIn(lane).without(ids, last))
+// saw notes rows of a lane that have places, up to last. A statement has found checked
+// at its place, and then last or the rows: so no crash came between. Where another
+// reader has noted rows behind checked meanwhile, nothing is: they may be undone.
+func (l *Log) saw(lane int, ids []int64, checked, last bound) {
+	for {
+		p := l.unread.Load()
+		u := everything()
+		if p != nil {
+			u = p.on(last.server)
+		}
+		if had, ok := u.last[lane]; ok && had != checked {
+			return
+		}
+		next := u.without(lane, ids, last)
+		if l.unread.CompareAndSwap(p, &next) {
+			return
+		}
 	}
-}
-
-// sawEntries is saw for entries in the order of their places.
-func (l *Log) sawEntries(lane int, entries []sqllog.Entry) {
-	ids := make([]int64, len(entries))
-	for i, e := range entries {
-		ids[i] = e.ID
-	}
-	last := entries[len(entries)-1]
-	l.saw(lane, ids, bound{server: last.Position.Server, place: last.Position.ID, row: last.ID})
 }

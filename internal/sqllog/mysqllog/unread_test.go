@@ -38,7 +38,7 @@ func TestUnread(t *testing.T) {
 			for _, id := range ids {
 				seen[id] = true
 			}
-			u = u.without(ids, bound{server: "a", place: int64(pass + 1), row: next - 1})
+			u = u.without(pass%3, ids, bound{server: "a", place: int64(pass + 1), row: next - 1})
 			if n := len(u.spans); n == 0 || n > maxSpans || len(u.args()) != 2*maxSpans-1 {
 				t.Fatalf("seed %d: %d spans", seed, n)
 			}
@@ -58,10 +58,29 @@ func TestUnread(t *testing.T) {
 			}
 		}
 	}
-	u := everything().without([]int64{1, 2, 3}, bound{server: "a", place: 3, row: 3}).without([]int64{4}, bound{server: "b", place: 9, row: 4})
-	if want := []span{{0, 3}, {5, math.MaxInt64}}; !slices.Equal(u.spans, want) {
-		t.Errorf("what another server had is left out: %v, want %v", u.spans, want)
+}
+
+// What a reader notes stands on what its statement has checked.
+func TestSaw(t *testing.T) {
+	at := func(server string, place int64) bound { return bound{server: server, place: place, row: place} }
+	l := &Log{}
+	wants := func(doing string, want ...span) {
+		t.Helper()
+		if got := l.unreadNow().spans; !slices.Equal(got, want) {
+			t.Errorf("%s: a look asks for %v, want %v", doing, got, want)
+		}
 	}
+	const end = math.MaxInt64
+	l.saw(1, []int64{1, 2, 3}, bound{}, at("a", 3))
+	wants("first rows", span{0, 0}, span{4, end})
+	l.saw(2, []int64{4}, bound{}, at("a", 4))
+	wants("another lane", span{0, 0}, span{5, end})
+	l.saw(1, []int64{5}, at("a", 3), at("a", 5))
+	wants("behind what was checked", span{0, 0}, span{6, end})
+	l.saw(1, []int64{6}, at("a", 3), at("a", 6))
+	wants("another reader has gone on", span{0, 0}, span{6, end})
+	l.saw(1, []int64{6}, at("b", 6), at("b", 6))
+	wants("another server", span{0, 5}, span{7, end})
 }
 
 // Without missing ids a look leaves out everything that was read.
@@ -86,7 +105,7 @@ func TestLooksLeaveOutWhatWasRead(t *testing.T) {
 				break
 			}
 		}
-		if spans, want := l.unreadIn(1).spans, []span{{0, 0}, {141, math.MaxInt64}}; !slices.Equal(spans, want) {
+		if spans, want := l.unreadNow().spans, []span{{0, 0}, {141, math.MaxInt64}}; !slices.Equal(spans, want) {
 			t.Errorf("a look asks for %v, want %v", spans, want)
 		}
 	})

@@ -72,7 +72,7 @@ func compare(now, seen map[int]tip) (moved, fresh bool) {
 
 // tips returns the ends of the lanes that have or had a cursor.
 func (l *Log) tips(ctx context.Context) (map[int]tip, error) {
-	rows, err := l.db.QueryContext(ctx, l.sql.lanes)
+	rows, err := l.db.QueryContext(ctx, l.sql.lanes, l.unreadNow().args()...)
 	if err != nil {
 		return nil, fmt.Errorf("mysqllog: lanes: %w", err)
 	}
