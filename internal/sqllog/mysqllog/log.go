@@ -38,7 +38,7 @@ type statements struct {
 	number, createLane                                                 string
 	read, rowAt, backlog, cursor                                       string
 	leaseState, createCursor, lease, position, renew, release, advance string
-	passed, old, delete, since, rebase, lanes                          string
+	passed, old, delete, since, rebase, lanes, tip, laneCount          string
 }
 
 // New makes a log over db, a pool of github.com/go-sql-driver/mysql (package
@@ -61,7 +61,7 @@ func on(db *sql.DB, tables sqllog.Tables, server string) (*Log, error) {
 		"lease_state": &s.leaseState, "create_cursor": &s.createCursor, "lease": &s.lease, "position": &s.position,
 		"renew": &s.renew, "release": &s.release, "advance": &s.advance,
 		"passed": &s.passed, "old": &s.old, "delete": &s.delete, "since": &s.since, "rebase": &s.rebase,
-		"lanes": &s.lanes,
+		"lanes": &s.lanes, "tip": &s.tip, "lane_count": &s.laneCount,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("mysqllog: %w", err)

@@ -2,7 +2,11 @@ package mysqllog
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/millrace-go/millrace/internal/backoff"
@@ -32,7 +36,7 @@ func (l *Log) Watch(ctx context.Context, idle time.Duration, changed func()) err
 	var cost time.Duration // of a look when nothing disturbs it
 	for {
 		start := time.Now()
-		tips, err := l.tips(ctx)
+		tips, err := l.tips(ctx, seen)
 		took := time.Since(start)
 		cost = min(took, cost+took/16)
 		var wait time.Duration
@@ -70,24 +74,69 @@ func compare(now, seen map[int]tip) (moved, fresh bool) {
 	return moved, fresh
 }
 
-// tips returns the ends of the lanes that have or had a cursor.
-func (l *Log) tips(ctx context.Context) (map[int]tip, error) {
-	rows, err := l.db.QueryContext(ctx, l.sql.lanes, l.unreadNow().args()...)
-	if err != nil {
-		return nil, fmt.Errorf("mysqllog: lanes: %w", err)
+// tips returns the ends of the lanes that have or had a cursor. It asks for those of
+// the last look, and again when there are others.
+func (l *Log) tips(ctx context.Context, seen map[int]tip) (map[int]tip, error) {
+	lanes := slices.Collect(maps.Keys(seen))
+	for {
+		out, count, err := l.tipsOf(ctx, lanes)
+		if err != nil || count == len(lanes) {
+			return out, err
+		}
+		if lanes, err = l.lanes(ctx); err != nil {
+			return nil, err
+		}
 	}
-	defer rows.Close() //nolint:errcheck // Err is checked below
-	out := map[int]tip{}
-	for rows.Next() {
+}
+
+// tipsOf returns the ends of some lanes, and how many lanes there are.
+func (l *Log) tipsOf(ctx context.Context, lanes []int) (out map[int]tip, count int, err error) {
+	text := strings.Repeat(l.sql.tip+"\nUNION ALL\n", len(lanes)) + l.sql.laneCount
+	args := make([]any, 0, 2*len(lanes))
+	for _, lane := range lanes {
+		args = append(args, lane, lane)
+	}
+	out = map[int]tip{}
+	err = l.each(ctx, text, args, func(rows *sql.Rows) error {
 		var lane int
 		var t tip
 		if err := rows.Scan(&lane, &t.next, &t.unread); err != nil {
-			return nil, fmt.Errorf("mysqllog: lanes: %w", err)
+			return err
 		}
-		out[lane] = t
+		if lane < 0 {
+			count = int(t.next)
+		} else {
+			out[lane] = t
+		}
+		return nil
+	})
+	return out, count, err
+}
+
+func (l *Log) lanes(ctx context.Context) (lanes []int, err error) {
+	err = l.each(ctx, l.sql.lanes, nil, func(rows *sql.Rows) error {
+		var lane int
+		err := rows.Scan(&lane)
+		lanes = append(lanes, lane)
+		return err
+	})
+	return lanes, err
+}
+
+// each hands the rows of a query over.
+func (l *Log) each(ctx context.Context, query string, args []any, row func(*sql.Rows) error) error {
+	rows, err := l.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return fmt.Errorf("mysqllog: lanes: %w", err)
+	}
+	defer rows.Close() //nolint:errcheck // Err is checked below
+	for rows.Next() {
+		if err := row(rows); err != nil {
+			return fmt.Errorf("mysqllog: lanes: %w", err)
+		}
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("mysqllog: lanes: %w", err)
+		return fmt.Errorf("mysqllog: lanes: %w", err)
 	}
-	return out, nil
+	return nil
 }
