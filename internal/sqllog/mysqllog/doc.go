@@ -10,7 +10,7 @@
 //	append   the row is inserted with seq 0; all rows of a lane without a place are
 //	         one range of the index (lane, seq, id)
 //	look     a consistent read, without a lock, takes the lane's counter and the
-//	         lowest committed ids of that range, up to 1,024, but for those that the
+//	         lowest committed ids of that range, up to 4,096 as the server is fast, but for those that the
 //	         reader has seen with a place; a second one takes the ids once more, and
 //	         what both agree on goes on
 //	pass     one statement moves the counter, if it still is what was read, and

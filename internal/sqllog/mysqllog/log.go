@@ -24,6 +24,7 @@ type Log struct {
 	tables sqllog.Tables
 	sql    statements
 	leap   func() int64
+	pass   atomic.Int64           // how many rows a pass takes; 0 at first
 	unread atomic.Pointer[unread] // nil: nothing is known
 	given  sync.Map               // lane → bound: a row up to which places were given
 	pruned sync.Map               // lane → bound: a place up to which nothing is left to prune

@@ -1,19 +1,24 @@
 package mysqllog
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/millrace-go/millrace/internal/sqllog"
 )
 
 const (
-	// passSize bounds how many rows get their places in one statement: 40 ms for that
-	// many on 2 cores that also prune.
-	passSize = 1024
+	// passSize is how many rows get their places in one statement at first. One that
+	// takes longer than passSlow halves it, and one that takes less than passQuick
+	// doubles it, up to passMost.
+	passSize            = 1024
+	passMost            = 4096
+	passSlow, passQuick = 80 * time.Millisecond, 40 * time.Millisecond
 	// leap bounds how many places a pass leaves free before its own, at random: so a
 	// place tells its pass. At 100 passes a second 2^63 places last 5,500 years.
 	leap = 1 << 20
@@ -27,7 +32,7 @@ type bound struct {
 }
 
 // number gives places to what has committed in the lane since it was last asked,
-// up to passSize rows, and returns the last row that has a place after the given
+// up to so many rows as a statement may take, and returns the last row that has a place after the given
 // position. Any reader may do it, several at once: the lane's row lets one of them
 // through. It fails with sqllog.ErrLeaseLost when the position is not in the log of
 // this server.
@@ -83,6 +88,7 @@ func (l *Log) numberAndRead(ctx context.Context, lane int, after sqllog.Position
 		// pass the order of ids, and constant for the whole statement.
 		add := v.next + l.leap() - ids[0]
 		row := ids[len(ids)-1]
+		start := time.Now()
 		res, err := l.db.ExecContext(ctx, l.sql.number, list(ids), row+add+1, add, lane, v.next, v.last.server)
 		if err != nil {
 			return bound{}, nil, err
@@ -92,6 +98,7 @@ func (l *Log) numberAndRead(ctx context.Context, lane int, after sqllog.Position
 			return bound{}, nil, err
 		}
 		if n > 0 {
+			l.resize(len(ids), time.Since(start))
 			b := bound{server: v.last.server, place: row + add, row: row}
 			l.learn(lane, b)
 			l.saw(lane, ids, v.checked, b)
@@ -105,6 +112,18 @@ func (l *Log) numberAndRead(ctx context.Context, lane int, after sqllog.Position
 			return b, entries, nil
 		}
 		// Another reader was first: what is left to do may have changed.
+	}
+}
+
+func (l *Log) passSize() int { return int(cmp.Or(l.pass.Load(), passSize)) }
+
+// resize has a pass take as long as it may: the server's speed decides, and the rows'.
+func (l *Log) resize(rows int, took time.Duration) {
+	switch size := l.passSize(); {
+	case took > passSlow:
+		l.pass.Store(int64(max(size/2, passSize/8)))
+	case took < passQuick && rows >= size:
+		l.pass.Store(int64(min(2*size, passMost)))
 	}
 }
 
@@ -129,7 +148,7 @@ func (l *Log) look(ctx context.Context, lane int, after sqllog.Position) (v view
 	v.checked = v.unread.last[lane]
 	args := append([]any{lane, after.Row, after.Row, after.ID, after.ID, lane, v.checked.row, v.checked.row, v.checked.place,
 		lane, after.ID, lane}, v.unread.args()...)
-	rows, err := l.db.QueryContext(ctx, l.sql.pending, append(args, passSize)...)
+	rows, err := l.db.QueryContext(ctx, l.sql.pending, append(args, l.passSize())...)
 	if err != nil {
 		return view{}, err
 	}

@@ -201,8 +201,8 @@ func testPlansUseTheIndexes(t *testing.T, _ servicetest.MySQLServer) {
 		t.Fatal(err)
 	}
 	v, err := l.look(t.Context(), 1, sqllog.Position{})
-	if err != nil || len(v.ids) != passSize {
-		t.Fatalf("%d rows without a place, %v; want %d", len(v.ids), err, passSize)
+	if err != nil || len(v.ids) != l.passSize() {
+		t.Fatalf("%d rows without a place, %v; want %d", len(v.ids), err, l.passSize())
 	}
 	ids, here := v.ids, v.last.server
 	spans := unread{spans: []span{{3, 7}, {100, 200}, {300, math.MaxInt64}}}.args()

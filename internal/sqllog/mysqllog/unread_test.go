@@ -189,3 +189,27 @@ func TestUndonePassesAreRepeated(t *testing.T) {
 		}
 	})
 }
+
+// A pass grows while it is quick and shrinks when it is slow.
+func TestPassSize(t *testing.T) {
+	l := &Log{}
+	wants := func(want int) {
+		t.Helper()
+		if got := l.passSize(); got != want {
+			t.Errorf("a pass takes %d rows, want %d", got, want)
+		}
+	}
+	wants(passSize)
+	l.resize(passSize/2, 0) // there was no more
+	wants(passSize)
+	for range 5 {
+		l.resize(passMost, 0)
+	}
+	wants(passMost)
+	l.resize(passMost, passQuick)
+	wants(passMost)
+	for range 9 {
+		l.resize(1, passSlow+1)
+	}
+	wants(passSize / 8)
+}
