@@ -28,8 +28,8 @@ func besideWatermill(ctx context.Context, cfg Config, out *report.Recorder, serv
 	}
 	f := m.report(cfg, rows, out)
 	fmt.Fprintln(out)
-	// The first batch is not free here: it waits for the pass that gives the
-	// first 1,024 rows their places. So the whole time counts.
+	// The first batch is not free here: it waits for the pass that gives its rows
+	// their places. So the whole time counts.
 	a, b := f[ours], f[peer]
 	out.AtLeast("drain / tuned watermill-sql, "+server+", from the start", report.Ratio(a.whole, b.whole, "events/s"), 10)
 	out.Told("  from the first event", report.Ratio(a.rate, b.rate, "events/s"))

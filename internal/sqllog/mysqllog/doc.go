@@ -10,14 +10,14 @@
 //	append   the row is inserted with seq 0; all rows of a lane without a place are
 //	         one range of the index (lane, seq, id)
 //	look     a consistent read, without a lock, takes the lane's counter and the
-//	         lowest committed ids of that range, up to 4,096 as the server is fast, but for those that the
-//	         reader has seen with a place; a second one takes the ids once more, and
-//	         what both agree on goes on
+//	         lowest committed ids of that range, but for those that the reader has seen
+//	         with a place: as many as are wanted, and up to 4,096 as the server is fast;
+//	         a second one takes the ids once more, and what both agree on goes on
 //	pass     one statement moves the counter, if it still is what was read, and
 //	         gives each row the place counter + leap + (id - first id), by primary key
 //	read     WHERE lane = ? AND seq > ? AND seq <= a place known to be given;
-//	         a cursor is one number. What a pass gave places to, behind the
-//	         position, has been read by the second look
+//	         a cursor is one number. What a pass gives places to, behind the position,
+//	         is read by the second look, or by another connection during the pass
 //
 // Any reader that has come to the end of its lane makes the pass, whatever its
 // group; the condition on the counter lets one of several through, and the
@@ -82,6 +82,11 @@
 //	4  Renew   asks for the server and for P. A token that a crash undoes is given to
 //	           another holder once more; so every statement asks for the holder, too.
 //
+// A crash between the looks and the pass may lose rows that were seen, and have their ids
+// given to others. Ids are given again from some id on, so the last of the pass is among
+// them: it gets its place only if its message is the one that was seen. Where a row got
+// none the pass is not believed, and what is there is looked at once more.
+//
 // Whatever does not hold is sqllog.ErrLeaseLost, and the next lease begins with what
 // the server has. A proxy may reach two servers with one pool: each statement asks by
 // itself. A proxy that sends reads to replicas must not stand before a log.
@@ -100,6 +105,7 @@
 //	a failover loses nothing               TestFailoverToALaggingReplica, suite OtherServer
 //	nor does a crash with relaxed flushing TestCrashThatLosesCommits, TestCrashThatMovesTheCursorBack,
 //	                                       TestPlaceTellsItsPass, TestLostTokenIsGivenAgain,
+//	                                       TestReusedIDsAreNotMistaken,
 //	                                       suite OtherPosition, RowGone
 //	what readers know of places is asked
 //	for, an Advance may be repeated        TestStaleBoundIsNotBelieved, TestAdvanceIsRepeated

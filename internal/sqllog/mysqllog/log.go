@@ -35,7 +35,7 @@ var _ sqllog.Log = (*Log)(nil)
 // statements is every statement with the table names filled in. Append's ends
 // with one row of placeholders, row, to which further ones are added.
 type statements struct {
-	append, row, pending, pendingAgain, pendingRows                    string
+	append, row, pending, pendingAgain, pendingRows, messageID         string
 	number, createLane                                                 string
 	read, rowAt, backlog, cursor                                       string
 	leaseState, createCursor, lease, position, renew, release, advance string
@@ -57,7 +57,7 @@ func on(db *sql.DB, tables sqllog.Tables, server string) (*Log, error) {
 	l := &Log{db: db, tables: tables, leap: randomLeap}
 	s := &l.sql
 	err := files(server).Statements(tables, map[string]*string{
-		"append": &s.append, "pending": &s.pending, "pending_again": &s.pendingAgain, "pending_rows": &s.pendingRows, "number": &s.number, "create_lane": &s.createLane,
+		"append": &s.append, "pending": &s.pending, "pending_again": &s.pendingAgain, "pending_rows": &s.pendingRows, "message_id": &s.messageID, "number": &s.number, "create_lane": &s.createLane,
 		"read": &s.read, "row_at": &s.rowAt, "backlog": &s.backlog, "cursor": &s.cursor,
 		"lease_state": &s.leaseState, "create_cursor": &s.createCursor, "lease": &s.lease, "position": &s.position,
 		"renew": &s.renew, "release": &s.release, "advance": &s.advance,

@@ -3,6 +3,8 @@ package mysqllog
 import (
 	"cmp"
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -22,6 +24,9 @@ const (
 	// leap bounds how many places a pass leaves free before its own, at random: so a
 	// place tells its pass. At 100 passes a second 2^63 places last 5,500 years.
 	leap = 1 << 20
+	// fewRows are read by the second look: that saves a statement. Where there are more
+	// they are read while they get their places, which saves time.
+	fewRows = 256
 )
 
 // bound is a row that has a place, and so have all rows that come before it: what
@@ -32,28 +37,28 @@ type bound struct {
 }
 
 // number gives places to what has committed in the lane since it was last asked,
-// up to so many rows as a statement may take, and returns the last row that has a place after the given
-// position. Any reader may do it, several at once: the lane's row lets one of them
-// through. It fails with sqllog.ErrLeaseLost when the position is not in the log of
-// this server.
+// up to so many rows as a statement may take, and returns the last row that has a
+// place after the given position. Any reader may do it, several at once: the lane's row
+// lets one of them through. It fails with sqllog.ErrLeaseLost when the position is not
+// in the log of this server.
 func (l *Log) number(ctx context.Context, lane int, after sqllog.Position) (bound, error) {
-	b, _, err := l.numberAndRead(ctx, lane, after, 0)
+	b, _, _, err := l.numberAndRead(ctx, lane, after, 0)
 	return b, err
 }
 
 // numberAndRead is number, and returns the rows that have a place after the position
-// when these are what the pass gave places to, and no more than limit: then the second
-// look has read them already.
-func (l *Log) numberAndRead(ctx context.Context, lane int, after sqllog.Position, limit int) (bound, []sqllog.Entry, error) {
-	for {
-		v, err := l.look(ctx, lane, after)
+// where these are what the pass gave places to, and no more than limit. Without rows
+// they are to be read up to the bound. It tells whether the pass left more for another.
+func (l *Log) numberAndRead(ctx context.Context, lane int, after sqllog.Position, limit int) (bound, []sqllog.Entry, bool, error) {
+	for most := l.passFor(limit); ; {
+		v, err := l.look(ctx, lane, after, most)
 		switch {
 		case err != nil:
-			return bound{}, nil, err
+			return bound{}, nil, false, err
 		case after.Server != "" && after.Server != v.last.server:
-			return bound{}, nil, elsewhere(after.Server, v.last.server)
+			return bound{}, nil, false, elsewhere(after.Server, v.last.server)
 		case !v.stands:
-			return bound{}, nil, fmt.Errorf("%w: server %s has lost row %d, which was at place %d of lane %d",
+			return bound{}, nil, false, fmt.Errorf("%w: server %s has lost row %d, which was at place %d of lane %d",
 				sqllog.ErrLeaseLost, v.last.server, after.Row, after.ID, lane)
 		case !v.whole:
 			l.unread.Store(nil)
@@ -63,57 +68,134 @@ func (l *Log) numberAndRead(ctx context.Context, lane int, after sqllog.Position
 				l.saw(lane, nil, v.checked, v.last)
 			}
 			l.learn(lane, v.last)
-			return v.last, nil, nil
+			return v.last, nil, false, nil
 		case v.next == 0:
 			if _, err := l.db.ExecContext(ctx, l.sql.createLane, lane); err != nil {
-				return bound{}, nil, err
+				return bound{}, nil, false, err
 			}
 			continue
 		}
-		var entries []sqllog.Entry
-		var again []int64
-		if v.last.row == 0 && len(v.ids) <= limit {
-			entries, again, err = l.lookAtRows(ctx, lane, v)
-		} else {
-			again, err = l.lookAgain(ctx, lane, v)
-		}
+		p, err := l.agree(ctx, lane, v, limit)
 		if err != nil {
-			return bound{}, nil, err
+			return bound{}, nil, false, err
 		}
-		ids := sure(v.ids, again)
-		if len(ids) == 0 {
+		if len(p.ids) == 0 {
 			continue
 		}
-		// A row's place is its id, moved up behind the last place given: in one
-		// pass the order of ids, and constant for the whole statement.
-		add := v.next + l.leap() - ids[0]
-		row := ids[len(ids)-1]
-		start := time.Now()
-		res, err := l.db.ExecContext(ctx, l.sql.number, list(ids), row+add+1, add, lane, v.next, v.last.server)
-		if err != nil {
-			return bound{}, nil, err
+		b, entries, err := l.give(ctx, lane, v, p)
+		if err != nil || b.row != 0 {
+			return b, entries, len(v.ids) == most, err
 		}
-		n, err := res.RowsAffected()
-		if err != nil {
-			return bound{}, nil, err
-		}
-		if n > 0 {
-			l.resize(len(ids), time.Since(start))
-			b := bound{server: v.last.server, place: row + add, row: row}
-			l.learn(lane, b)
-			l.saw(lane, ids, v.checked, b)
-			if len(ids) < len(v.ids) {
-				return b, nil, nil // an earlier pass may lie between
-			}
-			entries = entries[:min(len(ids), len(entries))]
-			for i := range entries {
-				entries[i].Position.ID = entries[i].ID + add
-			}
-			return b, entries, nil
-		}
-		// Another reader was first: what is left to do may have changed.
+		// Another reader was first, or a crash has taken rows: what is left to do may
+		// have changed.
 	}
 }
+
+// pass is what two looks agree on.
+type pass struct {
+	ids     []int64
+	message string         // of the last
+	wanted  bool           // nothing else has a place after the position: the rows may be returned
+	rows    []sqllog.Entry // by the second look, without places; nil where there are many
+}
+
+// agree looks once more, at the rows where there are few of them.
+func (l *Log) agree(ctx context.Context, lane int, v view, limit int) (p pass, err error) {
+	var again []int64
+	p.wanted = v.last.row == 0 && len(v.ids) <= limit
+	if p.wanted && len(v.ids) <= fewRows {
+		p.rows, err = l.lookAtRows(ctx, lane, v, v.ids[len(v.ids)-1])
+		for i := range p.rows {
+			again = append(again, p.rows[i].ID)
+		}
+	} else {
+		again, err = l.lookAgain(ctx, lane, v)
+	}
+	p.ids = sure(v.ids, again)
+	if err != nil || len(p.ids) == 0 {
+		return p, err
+	}
+	if len(p.ids) < len(v.ids) {
+		p.wanted = false // an earlier pass may lie between
+	}
+	last := p.ids[len(p.ids)-1]
+	if p.rows != nil {
+		p.rows = p.rows[:slices.Index(again, last)+1]
+		p.message = p.rows[len(p.rows)-1].MessageID
+		return p, nil
+	}
+	err = l.db.QueryRowContext(ctx, l.sql.messageID, last, v.last.server).Scan(&p.message)
+	if errors.Is(err, sql.ErrNoRows) {
+		return pass{}, nil // it has gone since
+	}
+	return p, err
+}
+
+// give makes a pass, and reads its rows meanwhile where there are many. The bound is
+// zero when another reader was first, or when the rows are not those that were seen.
+func (l *Log) give(ctx context.Context, lane int, v view, p pass) (bound, []sqllog.Entry, error) {
+	// A row's place is its id, moved up behind the last place given: in one
+	// pass the order of ids, and constant for the whole statement.
+	row := p.ids[len(p.ids)-1]
+	add := v.next + l.leap() - p.ids[0]
+	b := bound{server: v.last.server, place: row + add, row: row}
+
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	beside := make(chan []sqllog.Entry, 1)
+	if p.wanted && p.rows == nil {
+		go func() { beside <- l.rowsOf(reading, lane, v, p) }()
+	} else {
+		beside <- p.rows
+	}
+	start := time.Now()
+	res, err := l.db.ExecContext(ctx, l.sql.number, list(p.ids), row, p.message, b.place+1, add, lane, v.next, b.server)
+	took := time.Since(start)
+	var n int64
+	if err == nil {
+		n, err = res.RowsAffected()
+	}
+	if n <= int64(len(p.ids)) {
+		stop()
+		<-beside
+		return bound{}, nil, err
+	}
+	l.resize(len(p.ids), took)
+	l.learn(lane, b)
+	l.saw(lane, p.ids, v.checked, b)
+	entries := <-beside
+	if !p.wanted {
+		return b, nil, nil
+	}
+	for i := range entries {
+		entries[i].Position.ID = entries[i].ID + add
+	}
+	return b, entries, nil
+}
+
+// rowsOf reads the rows of a pass that is under way: nil when they cannot be had any
+// more as they were seen.
+func (l *Log) rowsOf(ctx context.Context, lane int, v view, p pass) []sqllog.Entry {
+	rows, err := l.lookAtRows(ctx, lane, v, p.ids[len(p.ids)-1])
+	if err != nil {
+		return nil
+	}
+	i := 0
+	rows = slices.DeleteFunc(rows, func(e sqllog.Entry) bool {
+		for i < len(p.ids) && p.ids[i] < e.ID {
+			i++
+		}
+		return i == len(p.ids) || p.ids[i] != e.ID // it has committed since
+	})
+	if len(rows) != len(p.ids) || rows[len(rows)-1].MessageID != p.message {
+		return nil
+	}
+	return rows
+}
+
+// passFor is how many rows a pass takes of which so many are wanted at once: no more, so
+// that they are read while they get their places, but for a reader of few.
+func (l *Log) passFor(wanted int) int { return min(max(wanted, fewRows), l.passSize()) }
 
 func (l *Log) passSize() int { return int(cmp.Or(l.pass.Load(), passSize)) }
 
@@ -143,12 +225,12 @@ type view struct {
 	ids     []int64 // committed rows without a place, ascending
 }
 
-func (l *Log) look(ctx context.Context, lane int, after sqllog.Position) (v view, err error) {
+func (l *Log) look(ctx context.Context, lane int, after sqllog.Position, most int) (v view, err error) {
 	v.unread = l.unreadNow()
 	v.checked = v.unread.last[lane]
 	args := append([]any{lane, after.Row, after.Row, after.ID, after.ID, lane, v.checked.row, v.checked.row, v.checked.place,
 		lane, after.ID, lane}, v.unread.args()...)
-	rows, err := l.db.QueryContext(ctx, l.sql.pending, append(args, l.passSize())...)
+	rows, err := l.db.QueryContext(ctx, l.sql.pending, append(args, most)...)
 	if err != nil {
 		return view{}, err
 	}
@@ -176,12 +258,12 @@ func (l *Log) look(ctx context.Context, lane int, after sqllog.Position) (v view
 
 // lookAgain is all ids up to the last, by a view of the data made later.
 func (l *Log) lookAgain(ctx context.Context, lane int, v view) ([]int64, error) {
-	rows, err := l.db.QueryContext(ctx, l.sql.pendingAgain, l.againArgs(lane, v)...)
+	rows, err := l.db.QueryContext(ctx, l.sql.pendingAgain, againArgs(lane, v, v.ids[len(v.ids)-1])...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close() //nolint:errcheck // Err is checked below
-	var ids []int64
+	ids := make([]int64, 0, len(v.ids))
 	for rows.Next() {
 		var id int64
 		if err := rows.Scan(&id); err != nil {
@@ -192,22 +274,17 @@ func (l *Log) lookAgain(ctx context.Context, lane int, v view) ([]int64, error) 
 	return ids, rows.Err()
 }
 
-func (*Log) againArgs(lane int, v view) []any {
-	return append(append([]any{lane}, v.unread.args()...), v.ids[len(v.ids)-1], v.last.server)
+// lookAtRows is lookAgain with the rows, which have no places yet.
+func (l *Log) lookAtRows(ctx context.Context, lane int, v view, last int64) ([]sqllog.Entry, error) {
+	rows, err := l.db.QueryContext(ctx, l.sql.pendingRows, againArgs(lane, v, last)...)
+	if err != nil {
+		return nil, err
+	}
+	return collect(rows, len(v.ids), lane, v.last.server)
 }
 
-// lookAtRows is lookAgain with the rows, which have no places yet.
-func (l *Log) lookAtRows(ctx context.Context, lane int, v view) ([]sqllog.Entry, []int64, error) {
-	rows, err := l.db.QueryContext(ctx, l.sql.pendingRows, l.againArgs(lane, v)...)
-	if err != nil {
-		return nil, nil, err
-	}
-	entries, err := collect(rows, nil, lane, v.last.server)
-	ids := make([]int64, len(entries))
-	for i := range entries {
-		ids[i] = entries[i].ID
-	}
-	return entries, ids, err
+func againArgs(lane int, v view, last int64) []any {
+	return append(append([]any{lane}, v.unread.args()...), last, v.last.server)
 }
 
 // sure is what two looks one after the other agree on: the ids that both saw,

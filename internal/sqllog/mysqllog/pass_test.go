@@ -59,6 +59,12 @@ func appendTo(t testing.TB, l *Log, x interface {
 	}
 }
 
+// passArgs are those of a pass over all that a look saw, of which this is the last message.
+func passArgs(v view, message string, add int64) []any {
+	last := v.ids[len(v.ids)-1]
+	return []any{list(v.ids), last, message, last + add + 1, add, 1, v.next, v.last.server}
+}
+
 // A pass whose list is not up to date any more gives no places, and waits for
 // the pass that is on its way before it knows.
 func TestStalePassGivesNothing(t *testing.T) { servicetest.EachMySQL(t, testStalePassGivesNothing) }
@@ -66,14 +72,14 @@ func TestStalePassGivesNothing(t *testing.T) { servicetest.EachMySQL(t, testStal
 func testStalePassGivesNothing(t *testing.T, _ servicetest.MySQLServer) {
 	l, db := hasty(t)
 	appendTo(t, l, db, 3)
-	v, err := l.look(t.Context(), 1, sqllog.Position{})
+	v, err := l.look(t.Context(), 1, sqllog.Position{}, l.passSize())
 	if err != nil || v.next != 1 || len(v.ids) != 3 {
 		t.Fatalf("next place %d, %d rows without one, %v; want 1 and 3", v.next, len(v.ids), err)
 	}
 	if last, err := l.number(t.Context(), 1, sqllog.Position{}); err != nil || last.place != 3 {
 		t.Fatalf("numbered up to %+v, %v; want 3", last, err)
 	}
-	res, err := db.Exec(l.sql.number, list(v.ids), 4, 0, 1, v.next, v.last.server)
+	res, err := db.Exec(l.sql.number, passArgs(v, "2", v.next-v.ids[0])...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +88,7 @@ func testStalePassGivesNothing(t *testing.T, _ servicetest.MySQLServer) {
 	}
 	// One that is on its way keeps the second from the lane.
 	appendTo(t, l, db, 2)
-	v, err = l.look(t.Context(), 1, sqllog.Position{})
+	v, err = l.look(t.Context(), 1, sqllog.Position{}, l.passSize())
 	if err != nil || v.next != 4 || len(v.ids) != 2 {
 		t.Fatalf("next place %d, %d rows without one, %v; want 4 and 2", v.next, len(v.ids), err)
 	}
@@ -91,7 +97,7 @@ func testStalePassGivesNothing(t *testing.T, _ servicetest.MySQLServer) {
 		t.Fatal(err)
 	}
 	defer tx.Rollback() //nolint:errcheck // a test's end
-	if _, err := tx.Exec(l.sql.number, list(v.ids), 6, 0, 1, v.next, v.last.server); err != nil {
+	if _, err := tx.Exec(l.sql.number, passArgs(v, "1", v.next-v.ids[0])...); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
@@ -151,17 +157,17 @@ func testPassAndAppendDoNotWait(t *testing.T, _ servicetest.MySQLServer) {
 				appendTo(t, l, amid, 2)
 				appendTo(t, l, db, rows)
 
-				v, err := l.look(t.Context(), 1, sqllog.Position{})
+				v, err := l.look(t.Context(), 1, sqllog.Position{}, l.passSize())
 				if err != nil || len(v.ids) != 2*rows {
 					t.Fatalf("%d rows without a place, %v; want %d", len(v.ids), err, 2*rows)
 				}
-				last := v.ids[len(v.ids)-1]
+				last := v.ids[len(v.ids)-1] + v.next - v.ids[0]
 				pass, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: level})
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer pass.Rollback() //nolint:errcheck // a test's end
-				res, err := pass.Exec(l.sql.number, list(v.ids), last+1, v.next-v.ids[0], 1, v.next, v.last.server)
+				res, err := pass.Exec(l.sql.number, passArgs(v, fmt.Sprint(rows-1), v.next-v.ids[0])...)
 				if err != nil {
 					t.Fatalf("a pass beside open transactions: %v", err)
 				}
@@ -196,11 +202,11 @@ func testPlansUseTheIndexes(t *testing.T, _ servicetest.MySQLServer) {
 	for range 5 {
 		appendTo(t, l, db, rows)
 	}
-	b, err := l.number(t.Context(), 1, sqllog.Position{})
+	b, _, _, err := l.numberAndRead(t.Context(), 1, sqllog.Position{}, passSize)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := l.look(t.Context(), 1, sqllog.Position{})
+	v, err := l.look(t.Context(), 1, sqllog.Position{}, l.passSize())
 	if err != nil || len(v.ids) != l.passSize() {
 		t.Fatalf("%d rows without a place, %v; want %d", len(v.ids), err, l.passSize())
 	}
@@ -215,7 +221,7 @@ func testPlansUseTheIndexes(t *testing.T, _ servicetest.MySQLServer) {
 		"again":   {l.sql.pendingAgain, append(append([]any{1}, spans...), ids[len(ids)-1], here), "log_messages_lane"},
 		"rows":    {l.sql.pendingRows, append(append([]any{1}, spans...), ids[len(ids)-1], here), "log_messages_lane"},
 		"read":    {l.sql.read, []any{1, 500, b.place, here, b.row, b.place, 500, 500, 500, 500, 1, 1000}, "log_messages_lane"},
-		"number":  {l.sql.number, []any{list(ids), v.next + 9999, 1, 1, v.next, here}, "PRIMARY"},
+		"number":  {l.sql.number, passArgs(v, "2047", 1), "PRIMARY"},
 		"delete":  {l.sql.delete, []any{list(ids)}, "PRIMARY"},
 		"old":     {l.sql.old, []any{0, 1, 1, 900, 100}, "log_messages_lane"},
 		"backlog": {l.sql.backlog, []any{1, 500, 1000, 1, 1000, 1, 500, 1}, "log_messages_lane"},

@@ -20,55 +20,60 @@ func (l *Log) Read(ctx context.Context, lane int, after sqllog.Position, max int
 	return entries, next, nil
 }
 
+// readOn reads what has a place, and then makes passes until it has as many entries as
+// it may return or the lane is at its end: a caller takes fewer for the end.
 func (l *Log) readOn(ctx context.Context, lane int, after sqllog.Position, max int) ([]sqllog.Entry, sqllog.Position, error) {
 	var entries []sqllog.Entry
 	next := after
-	read := func(b bound) (err error) {
-		entries, err = l.readAfter(ctx, entries, lane, next, b, max)
-		if n := len(entries); n > 0 {
-			next = entries[n-1].Position
-		}
-		return err
-	}
-	if b, ok := l.known(lane, after); ok {
-		if err := read(b); err != nil || len(entries) == max {
-			return entries, next, err
+	add := func(rows []sqllog.Entry) {
+		if len(rows) > 0 {
+			entries, next = append(entries, rows...), rows[len(rows)-1].Position
 		}
 	}
-	b, rows, err := l.numberAndRead(ctx, lane, next, max-len(entries))
-	switch n := len(rows); {
-	case err != nil:
-		return nil, after, err
-	case n > 0:
-		return append(entries, rows...), rows[n-1].Position, nil
-	case b.row != 0:
-		err = read(b)
+	b, placed := l.known(lane, after)
+	for more := true; ; {
+		if placed {
+			rows, err := l.readAfter(ctx, lane, next, b, max-len(entries))
+			if err != nil {
+				return nil, after, err
+			}
+			add(rows)
+		}
+		if len(entries) == max || !more {
+			return entries, next, nil
+		}
+		var rows []sqllog.Entry
+		var err error
+		if b, rows, more, err = l.numberAndRead(ctx, lane, next, max-len(entries)); err != nil {
+			return nil, after, err
+		}
+		add(rows)
+		placed = b.row != 0 && len(rows) == 0
 	}
-	return entries, next, err
 }
 
-// readAfter reads rows with places after a position, up to a bound, behind the entries.
-func (l *Log) readAfter(ctx context.Context, entries []sqllog.Entry, lane int, after sqllog.Position, b bound, limit int) ([]sqllog.Entry, error) {
-	had := len(entries)
+// readAfter reads rows with places after a position, up to a bound.
+func (l *Log) readAfter(ctx context.Context, lane int, after sqllog.Position, b bound, limit int) ([]sqllog.Entry, error) {
 	rows, err := l.db.QueryContext(ctx, l.sql.read, lane, after.ID, b.place, b.server, b.row, b.place,
-		after.Row, after.Row, after.ID, after.ID, lane, limit-len(entries))
+		after.Row, after.Row, after.ID, after.ID, lane, limit)
 	if err != nil {
 		return nil, err
 	}
-	entries, err = collect(rows, entries, lane, b.server)
-	if err == nil && len(entries) > had {
-		ids := make([]int64, 0, len(entries)-had)
-		for _, e := range entries[had:] {
-			ids = append(ids, e.ID)
+	entries, err := collect(rows, 0, lane, b.server)
+	if err == nil && len(entries) > 0 {
+		ids := make([]int64, len(entries))
+		for i := range entries {
+			ids[i] = entries[i].ID
 		}
 		l.saw(lane, ids, b, b)
 	}
 	return entries, err
 }
 
-// collect reads rows behind the entries, and closes them.
-func collect(rows *sql.Rows, entries []sqllog.Entry, lane int, server string) ([]sqllog.Entry, error) {
+// collect reads so many rows, or about that, and closes them.
+func collect(rows *sql.Rows, n, lane int, server string) ([]sqllog.Entry, error) {
 	defer rows.Close() //nolint:errcheck // Err is checked below
+	entries := make([]sqllog.Entry, 0, n)
 	for rows.Next() {
 		e := sqllog.Entry{Lane: lane, Position: sqllog.Position{Server: server}}
 		var created int64
