@@ -242,6 +242,35 @@ func testPlansUseTheIndexes(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
+// BenchmarkPass gives places to rows of 500 bytes, 4,096 at a time, while nobody reads
+// them: what a drain can be at most.
+func BenchmarkPass(b *testing.B) {
+	l, db := hasty(b)
+	l.pass.Store(passMost)
+	payload := make([]byte, 500)
+	var took time.Duration
+	for range b.N {
+		entries := make([]sqllog.Entry, passMost)
+		for i := range entries {
+			entries[i] = sqllog.Entry{Lane: 1, Topic: "topic", MessageID: fmt.Sprintf("0198c0de-0000-7000-8000-%012d", i), Key: fmt.Sprint(i), Payload: payload}
+		}
+		if err := l.Append(b.Context(), db, entries); err != nil {
+			b.Fatal(err)
+		}
+		v, err := l.look(b.Context(), 1, sqllog.Position{}, passMost)
+		if err != nil || len(v.ids) != passMost {
+			b.Fatalf("%d rows without a place, %v", len(v.ids), err)
+		}
+		args := passArgs(v, entries[passMost-1].MessageID, v.next-v.ids[0])
+		start := time.Now()
+		if _, err := db.Exec(l.sql.number, args...); err != nil {
+			b.Fatal(err)
+		}
+		took += time.Since(start)
+	}
+	b.ReportMetric(float64(took.Microseconds())/float64(b.N*passMost), "µs/row")
+}
+
 // explain returns the steps of a plan, by column.
 func explain(t testing.TB, db *sql.DB, query string, args []any) []map[string]string {
 	t.Helper()
