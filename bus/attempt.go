@@ -28,9 +28,14 @@ func (c *consumer) middleware(next message.HandlerFunc) message.HandlerFunc {
 			if err := c.skips(msg); err != nil {
 				return err
 			}
-			return c.timed(1, func() error { return call(next, msg) })
+			return c.timed(1, func() error {
+				return c.bounded(msg.Context(), func(ctx context.Context) error { return call(ctx, next, msg) }, eventlog.Message(d.source))
+			})
 		}, func(err error) {
 			switch {
+			case err == nil && d.ignored != "":
+				c.ignore(d, msg)
+				c.ack(d, msg, outcomeIgnored)
 			case err == nil:
 				c.succeeded(d, msg)
 			case errors.Is(err, errObsolete):
@@ -63,7 +68,7 @@ func (c *consumer) failed(d *delivery, msg *message.Message, err error) {
 		c.nack(d, msg, handBack, err)
 		return
 	}
-	class := fault.Of(err, c.Classifiers...)
+	class := c.classOf(d, err)
 	d.failing(err, class)
 	switch v := c.judge(d, err, class, d.held()); v {
 	case retryLater:
@@ -75,6 +80,16 @@ func (c *consumer) failed(d *delivery, msg *message.Message, err error) {
 	default:
 		c.nack(d, msg, v, err)
 	}
+}
+
+// classOf is the class of a failure. One for a dependency is transient where the message
+// is condemned.
+func (c *consumer) classOf(d *delivery, err error) fault.Class {
+	class := fault.Of(err, c.Classifiers...)
+	if class == fault.Infrastructure && d.condemned {
+		class = fault.Transient
+	}
+	return class
 }
 
 // judge notes a failure of one message and says what becomes of it; done means
@@ -118,12 +133,11 @@ func (c *consumer) retrying(d *delivery, msg *message.Message, err error) {
 	}
 }
 
-// bury publishes the dead letter of d. When that fails the message waits, with
-// the whole consumer, until it works: the handler is not run again for it.
+// bury publishes the dead letter of d. If that fails, the consumer pauses and the
+// message waits until it works: the handler is not run again for it.
 func (c *consumer) bury(d *delivery, msg *message.Message) {
 	d.letter.SetContext(msg.Context())
-	// A publisher may change what it publishes, and there may be a next time.
-	if err := c.publisher.Publish(c.deadLetterTopic, d.letter.CopyWithContext()); err != nil {
+	if err := c.publishLetter(d.letter); err != nil {
 		if msg.Context().Err() != nil {
 			c.nack(d, msg, handBack, err)
 			return

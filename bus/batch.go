@@ -24,7 +24,7 @@ type BatchEventHandler func(ctx context.Context, events []event.Event) error
 
 // BatchConsumer is a [Consumer] whose handler gets up to Size messages at once:
 // for work that costs little more for a hundred than for one, such as an upsert.
-// Only Topic, Group and Handler are required.
+// Only Topic, Group and one of Handler and Guarded are required.
 //
 // A batch holds the messages of a key in the order they arrived, and while it is
 // out no other batch has messages of its keys. A message that failed comes again
@@ -50,6 +50,9 @@ type BatchConsumer struct {
 	Topic   string
 	Group   string
 	Handler BatchHandler // see [HandleBatch]
+	// Guarded takes the place of Handler where each event must have one effect. The
+	// guard of another group than Group is refused.
+	Guarded GuardedBatch
 
 	// Size is the most messages of one batch; 100 by default.
 	Size int
@@ -63,6 +66,8 @@ type BatchConsumer struct {
 	// Window is how many messages are held unacknowledged; by default 1024, or
 	// twice what the batches hold when that is more.
 	Window int
+	// Timeout ends the context that a handler is given with its batch; see [Consumer].
+	Timeout time.Duration
 	// Retry is [DefaultRetry] when zero.
 	Retry RetryPolicy
 	// DeadLetter is [DLT] when nil.
@@ -92,7 +97,7 @@ func (c BatchConsumer) plan() (plan, error) {
 		c.Window = max(1024, 2*c.Size*c.Concurrency)
 	}
 	base := Consumer{
-		Topic: c.Topic, Group: c.Group, Concurrency: c.Concurrency, Window: c.Window, Retry: c.Retry,
+		Topic: c.Topic, Group: c.Group, Concurrency: c.Concurrency, Window: c.Window, Timeout: c.Timeout, Retry: c.Retry,
 		DeadLetter: c.DeadLetter, Classifiers: c.Classifiers, Current: c.Current, Hooks: c.Hooks,
 	}
 	if err := base.validate(); err != nil {
@@ -100,8 +105,10 @@ func (c BatchConsumer) plan() (plan, error) {
 	}
 	problem := ""
 	switch {
-	case c.Handler == nil:
-		problem = "Handler is nil; use bus.HandleBatch"
+	case c.Handler == nil && c.Guarded == nil:
+		problem = "Handler is nil; use bus.HandleBatch, or Guarded with the batch handler of a guard"
+	case c.Handler != nil && c.Guarded != nil:
+		problem = "Handler and Guarded are both set; give one of them"
 	case c.Size < 0:
 		problem = fmt.Sprintf("Size is %d; give at least 1, or 0 for the default 100", c.Size)
 	case c.Window < c.Size:
@@ -110,6 +117,12 @@ func (c BatchConsumer) plan() (plan, error) {
 	if problem != "" {
 		return plan{}, fmt.Errorf("bus: batch consumer %s of %s: %s", c.Group, c.Topic, problem)
 	}
+	if c.Guarded != nil {
+		if err := sameGroup(c.Topic, c.Group, c.Guarded); err != nil {
+			return plan{}, err
+		}
+		c.Handler = onlyTypesOf(c.Guarded.Handles, c.Guarded.HandleEvents)
+	}
 	made := newConsumer(base)
 	made.handleBatch, made.batch = c.Handler, batching{size: c.Size, wait: c.Wait}
 	return plan{consumers: []*consumer{made}}, nil
@@ -117,10 +130,15 @@ func (c BatchConsumer) plan() (plan, error) {
 
 // HandleBatch makes a [BatchHandler] that decodes the events, in either
 // encoding, and calls fn with those of the given types, or all when none is
-// given; other types are acknowledged. What is no event fails permanently,
-// alone. In a [BatchError] of fn an index is one of the events that fn was given.
+// given; other types are acknowledged, counted and logged as by [ByType]. What is no
+// event fails permanently, alone. In a [BatchError] of fn an index is one of the
+// events that fn was given.
 func HandleBatch(fn BatchEventHandler, types ...string) BatchHandler {
 	types = slices.Clone(types)
+	return onlyTypesOf(func(t string) bool { return len(types) == 0 || slices.Contains(types, t) }, fn)
+}
+
+func onlyTypesOf(handles func(eventType string) bool, fn BatchEventHandler) BatchHandler {
 	return func(ctx context.Context, messages []*message.Message) error {
 		var failed BatchError
 		events := make([]event.Event, 0, len(messages))
@@ -131,7 +149,8 @@ func HandleBatch(fn BatchEventHandler, types ...string) BatchHandler {
 				failed.Add(i, fault.MarkPermanent(err))
 				continue
 			}
-			if len(types) > 0 && !slices.Contains(types, e.Type) {
+			if !handles(e.Type) {
+				ignore(m.Context(), e)
 				continue
 			}
 			events, indexes = append(events, e), append(indexes, i)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/millrace-go/millrace/internal/consuming"
 )
 
 // batching says how a subscription gathers messages; the zero value hands them
@@ -30,10 +32,11 @@ type batch struct {
 	answered   chan struct{} // closed when every delivery has its verdict
 }
 
-type batchKey struct{}
+// Group is the group that it was delivered to, "" where that is not known.
+func (b *batch) Group() string { return b.sub.dispatcher.group }
 
 func batchOf(ctx context.Context) *batch {
-	b, _ := ctx.Value(batchKey{}).(*batch)
+	b, _ := consuming.From(ctx).(*batch)
 	return b
 }
 
@@ -42,7 +45,7 @@ func batchOf(ctx context.Context) *batch {
 func (b *batch) carrier(ctx context.Context) *message.Message {
 	b.ctx, b.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	m := message.NewMessage("batch", nil)
-	m.SetContext(context.WithValue(b.ctx, batchKey{}, b))
+	m.SetContext(consuming.With(b.ctx, b))
 	return m
 }
 
@@ -66,10 +69,8 @@ func (s *subscription) gather(now time.Time) *batch {
 	var taken []*delivery
 	for taken == nil {
 		switch {
-		case s.pause.on && (s.pause.probe != nil || now.Before(s.pause.until)):
-			return nil
 		case s.pause.on:
-			d := s.lanes.nextProbe()
+			d := s.nextProbe(now)
 			if d == nil {
 				return nil
 			}
@@ -84,6 +85,9 @@ func (s *subscription) gather(now time.Time) *batch {
 		if s.dropRevoked(taken) {
 			taken = nil
 		}
+	}
+	for _, d := range taken {
+		d.condemned = s.condemned(d, now)
 	}
 	return &batch{sub: s, deliveries: taken, probe: s.pause.on, epoch: s.epoch, answered: make(chan struct{})}
 }
@@ -109,7 +113,7 @@ func (s *subscription) dropRevoked(taken []*delivery) (any bool) {
 func (s *subscription) handOutBatch(b *batch) {
 	s.lanes.takeAll(b.deliveries)
 	if b.probe {
-		s.pause.probe = b.deliveries[0]
+		s.probing(b.deliveries[0])
 	}
 	s.batched[b] = struct{}{}
 	s.count(len(b.deliveries))
@@ -122,9 +126,11 @@ func (s *subscription) settleBatch(b *batch) {
 	if b.probe {
 		s.pause.probe = nil
 	}
+	another := !b.deliveries[0].blamed
 	for _, d := range b.deliveries {
-		if d.verdict == done {
+		if d.blamed = d.verdict == pauseAll; d.verdict == done {
 			d.source.Ack()
+			s.finished++
 		}
 	}
 	if s.stopping.Load() {
@@ -143,6 +149,7 @@ func (s *subscription) settleBatch(b *batch) {
 			d.source.Nack()
 			d.verdict = done
 			revoked++
+		case s.spare(d):
 		case d.verdict == pauseAll && down == nil:
 			down = d
 		}
@@ -158,7 +165,7 @@ func (s *subscription) settleBatch(b *batch) {
 	case down != nil:
 		s.paused(down, b.probe)
 	case b.probe && revoked < len(b.deliveries):
-		s.resume()
+		s.resume(another)
 	}
 }
 

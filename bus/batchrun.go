@@ -11,7 +11,9 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/eventlog"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/consuming"
 )
 
 // batchMiddleware is the whole handler of a batch consumer in the Router: it
@@ -52,7 +54,8 @@ func (b *batch) copies() (messages []*message.Message, release func()) {
 	var left atomic.Int64
 	left.Store(int64(len(b.deliveries)))
 	for i, d := range b.deliveries {
-		ctx, cancel := context.WithCancelCause(context.WithoutCancel(d.source.Context()))
+		d.ignored = ""
+		ctx, cancel := context.WithCancelCause(consuming.With(context.WithoutCancel(d.source.Context()), d))
 		m := message.NewMessage(d.source.UUID, bytes.Clone(d.source.Payload))
 		for k, v := range d.source.Metadata {
 			m.Metadata[k] = v
@@ -90,7 +93,7 @@ func (c *consumer) runBatch(ctx context.Context, b *batch, messages []*message.M
 	if c.Current == nil {
 		c.batches.Add(1)
 		// A handler may change its slice; the verdicts go by ours.
-		return c.timed(len(messages), func() error { return c.handleBatch(ctx, slices.Clone(messages)) })
+		return c.timed(len(messages), func() error { return c.callBatch(ctx, slices.Clone(messages)) })
 	}
 	if err := c.findObsolete(ctx, b, messages); err != nil {
 		return err
@@ -106,8 +109,13 @@ func (c *consumer) runBatch(ctx context.Context, b *batch, messages []*message.M
 		return nil
 	}
 	c.batches.Add(1)
-	err := c.timed(len(todo), func() error { return c.handleBatch(ctx, todo) })
+	err := c.timed(len(todo), func() error { return c.callBatch(ctx, todo) })
 	return translated(err, indexes, new(BatchError))
+}
+
+func (c *consumer) callBatch(ctx context.Context, messages []*message.Message) error {
+	handle := func(ctx context.Context) error { return c.handleBatch(ctx, messages) }
+	return c.bounded(ctx, handle, "messages", len(messages), eventlog.Message(messages[0]))
 }
 
 // findObsolete marks the deliveries that are out of date. It asks for a key once.
@@ -162,6 +170,8 @@ func (c *consumer) settled(b *batch, messages []*message.Message, err error) {
 		}
 		switch {
 		case d.obsolete:
+		case one == nil && d.ignored != "":
+			c.ignore(d, messages[i])
 		case one == nil:
 			c.recovered(d, messages[i])
 		case errors.Is(one, ErrHeldBack):
@@ -169,7 +179,7 @@ func (c *consumer) settled(b *batch, messages []*message.Message, err error) {
 		case b.ctx.Err() != nil || messages[i].Context().Err() != nil || b.sub.stopping.Load() && errors.Is(one, context.Canceled):
 			d.verdict, d.err = handBack, one
 		default:
-			class := fault.Of(one, c.Classifiers...)
+			class := c.classOf(d, one)
 			d.err = one
 			if d.verdict = c.judgeOf(d, one, class, held, of); d.verdict == done {
 				d.letter, d.letterInfo = c.deadLetter(d, one, class)
@@ -196,8 +206,8 @@ func (c *consumer) judgeOf(d *delivery, err error, class fault.Class, held bool,
 	return retryLater // at once
 }
 
-// buryAll publishes dead letters together. When that fails they wait, with the
-// whole consumer, until it works: the handler is not run again for them.
+// buryAll publishes dead letters together. If that fails, the consumer pauses and
+// they wait until it works: the handler is not run again for them.
 func (c *consumer) buryAll(b *batch, dead []*delivery) {
 	if len(dead) == 0 {
 		return
@@ -208,8 +218,12 @@ func (c *consumer) buryAll(b *batch, dead []*delivery) {
 		// A publisher may change what it publishes, and there may be a next time.
 		letters[i] = d.letter.CopyWithContext()
 	}
-	err := c.publisher.Publish(c.deadLetterTopic, letters...)
+	all := c.publisher.Publish(c.deadLetterTopic, letters...)
 	for _, d := range dead {
+		err := all
+		if fault.Of(all) == fault.Permanent { // one of them is refused
+			err = c.publishLetter(d.letter)
+		}
 		switch {
 		case err == nil:
 			d.verdict = done

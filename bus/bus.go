@@ -72,6 +72,7 @@ func (b *Bus) dispatcher(group string, cfg SubscriberConfig, obs observer) (*Dis
 		return nil, ErrClosed
 	}
 	d := newDispatcher(func() (message.Subscriber, error) { return b.driver.Subscriber(group, cfg.Window) }, cfg, obs)
+	d.group = group
 	d.onClose = func() {
 		b.mu.Lock()
 		delete(b.open, d)
@@ -109,6 +110,26 @@ func (b *Bus) Lag(ctx context.Context) ([]Lag, error) {
 		return nil, fmt.Errorf("bus: lag: %s: %w", b.name, errors.ErrUnsupported)
 	}
 	return l.Lag(ctx)
+}
+
+// HasTopic reports whether a topic exists, and makes nothing; the error is
+// errors.ErrUnsupported where the transport cannot tell.
+func (b *Bus) HasTopic(ctx context.Context, name string) (bool, error) {
+	f, ok := b.driver.(TopicFinder)
+	if !ok {
+		return false, fmt.Errorf("bus: has topic: %s: %w", b.name, errors.ErrUnsupported)
+	}
+	return f.HasTopic(ctx, name)
+}
+
+// Topics lists the topics that exist, by name; the error is errors.ErrUnsupported
+// where the transport cannot list them.
+func (b *Bus) Topics(ctx context.Context) ([]string, error) {
+	f, ok := b.driver.(TopicFinder)
+	if !ok {
+		return nil, fmt.Errorf("bus: topics: %s: %w", b.name, errors.ErrUnsupported)
+	}
+	return f.Topics(ctx)
 }
 
 // Browse shows a topic's newest retained messages without consuming them,
@@ -186,7 +207,7 @@ type publisher struct {
 }
 
 // Publish hands all messages to the transport in one call, so that it can send
-// them together.
+// them together. If the context of a message has ended, it publishes none.
 func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	if topic == "" {
 		return fault.MarkPermanent(errors.New("bus: publish: topic is empty"))
@@ -196,6 +217,11 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	}
 	if p.bus.isClosed() {
 		return fmt.Errorf("bus: publish to %s: %w", topic, fault.MarkInfrastructure(ErrClosed))
+	}
+	for _, m := range messages {
+		if ctx := m.Context(); ctx.Err() != nil {
+			return fmt.Errorf("bus: publish to %s: nothing was published: the context of message %s has ended: %w", topic, m.UUID, context.Cause(ctx))
+		}
 	}
 	err := p.next.Publish(topic, messages...)
 	if err == nil {

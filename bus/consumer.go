@@ -15,20 +15,28 @@ import (
 	"github.com/millrace-go/millrace/internal/otelmsg"
 )
 
-// Consumer is a topic, a group, a handler and a policy. Only Topic, Group and
-// Handler are required.
+// Consumer is a topic, a group, a handler and a policy. Only Topic, Group and one of
+// Handler and Guarded are required.
 type Consumer struct {
 	Topic   string
 	Group   string
 	Handler message.NoPublishHandlerFunc // see [Handle] and [ByType]
+	// Guarded takes the place of Handler where each event must have one effect. The
+	// guard of another group than Group is refused.
+	Guarded Guarded
 
-	// Middleware wraps Handler, the first outermost. It runs anew for every
+	// Middleware wraps the handler, the first outermost. It runs anew for every
 	// attempt; retry, recovery and dead letters lie outside it.
 	Middleware []message.HandlerMiddleware
 	// Concurrency is how many keys are handled in parallel; 8 by default.
 	Concurrency int
 	// Window is how many messages are held unacknowledged; see [SubscriberConfig].
 	Window int
+	// Timeout ends the context of a handler that takes longer, with the cause
+	// [ErrHandlerTimeout]; its failure is transient. 0, the default, is no bound. A
+	// handler that goes on for 5 s more is logged with its key and age, and counted in
+	// ConsumerStatus.Overdue.
+	Timeout time.Duration
 	// Retry is [DefaultRetry] when zero.
 	Retry RetryPolicy
 	// DeadLetter is [DLT] when nil.
@@ -56,8 +64,16 @@ func (c Consumer) plan() (plan, error) {
 	if err := c.validate(); err != nil {
 		return plan{}, err
 	}
-	if c.Handler == nil {
-		return plan{}, fmt.Errorf("bus: consumer %s of %s: Handler is nil; use bus.Handle or bus.ByType", c.Group, c.Topic)
+	switch {
+	case c.Handler == nil && c.Guarded == nil:
+		return plan{}, fmt.Errorf("bus: consumer %s of %s: Handler is nil; use bus.Handle or bus.ByType, or Guarded with the handler of a guard", c.Group, c.Topic)
+	case c.Handler != nil && c.Guarded != nil:
+		return plan{}, fmt.Errorf("bus: consumer %s of %s: Handler and Guarded are both set; give one of them", c.Group, c.Topic)
+	case c.Guarded != nil:
+		if err := sameGroup(c.Topic, c.Group, c.Guarded); err != nil {
+			return plan{}, err
+		}
+		c.Handler = onlyTypes(c.Guarded.Handles, c.Guarded.HandleEvent)
 	}
 	return plan{consumers: []*consumer{newConsumer(c)}}, nil
 }
@@ -67,7 +83,7 @@ func newConsumer(c Consumer) *consumer {
 	if c.DeadLetter == nil {
 		c.DeadLetter = DLT()
 	}
-	return &consumer{Consumer: c, retry: c.Retry.withDefaults(), deadLetterTopic: c.DeadLetter(c.Topic, c.Group)}
+	return &consumer{Consumer: c, overdue: map[*overdue]struct{}{}, retry: c.Retry.withDefaults(), deadLetterTopic: c.DeadLetter(c.Topic, c.Group)}
 }
 
 // validate checks everything but the handler.
@@ -85,6 +101,9 @@ func (c Consumer) validate() error {
 		case c.Topic:
 			return fmt.Errorf("bus: consumer %s of %s: DeadLetter names the consumer's own topic; its dead letters would come back for ever", c.Group, c.Topic)
 		}
+	}
+	if c.Timeout < 0 {
+		return fmt.Errorf("bus: consumer %s of %s: Timeout is %s; give a positive duration, or 0 for no bound", c.Group, c.Topic, c.Timeout)
 	}
 	if err := c.Retry.validate(); err != nil {
 		return fmt.Errorf("bus: consumer %s of %s: %w", c.Group, c.Topic, err)
@@ -116,11 +135,14 @@ type consumer struct {
 	retried      atomic.Int64
 	deadLettered atomic.Int64
 	obsolete     atomic.Int64
+	ignored      atomic.Int64
 	batches      atomic.Int64
 	pauses       atomic.Int64
 
 	mu        sync.Mutex
 	lastError string
+	overdue   map[*overdue]struct{}
+	unhandled map[string]bool // types that were ignored, as far as they were logged
 }
 
 // observer connects the consumer to its subscription. lost has room for every
@@ -139,13 +161,17 @@ func (c *consumer) observer(lost chan<- *consumer) observer {
 				f(Pause{Topic: c.Topic, Group: c.Group, Err: err, Delay: delay})
 			}
 		},
-		probed: func(d *delivery, err error, delay time.Duration) {
+		again: func(d *delivery, delay time.Duration) {
 			c.retried.Add(1)
-			c.log.Warn("consumer stays paused", eventlog.Message(d.source), "probe_in", delay, "error", err)
+			text := "consumer stays paused"
+			if !c.paused.Load() {
+				text = "message fails for a dependency while others get through; its key waits"
+			}
+			c.log.Warn(text, eventlog.Message(d.source), "next_in", delay, "error", d.err)
 			if f := c.Hooks.OnRetry; f != nil {
 				f(Retry{
 					Topic: c.Topic, Group: c.Group, Message: d.source.Copy(),
-					Err: err, Class: fault.Infrastructure, Attempt: d.attempts, Delay: delay,
+					Err: d.err, Class: fault.Infrastructure, Attempt: d.attempts, Delay: delay,
 				})
 			}
 		},

@@ -80,9 +80,44 @@ func QueueDLQ() DeadLetterPolicy {
 }
 
 const (
-	maxErrorText = 4 << 10
-	maxStackText = 16 << 10
+	maxErrorText   = 4 << 10
+	maxStackText   = 16 << 10
+	shortErrorText = 256
 )
+
+// LetterBytes is what a dead letter has beside the bytes of its message at most, once
+// its stack is left out and its error is cut. A transport that bounds messages keeps so
+// much free in those that are published, so that each fits into its dead letter.
+const LetterBytes = 2 << 10
+
+// IsLetter reports whether a message is a dead letter.
+func IsLetter(m *message.Message) bool { return m.Metadata[DLQOriginalTopic] != "" }
+
+// shrink takes from a dead letter that was refused what it can do without: the stack,
+// then all but the beginning of the error. It returns false if there is nothing left.
+func shrink(letter *message.Message) bool {
+	text := letter.Metadata[DLQError]
+	switch {
+	case letter.Metadata[DLQStack] != "":
+		letter.Metadata[DLQStack] = ""
+	case len(text) > shortErrorText:
+		letter.Metadata[DLQError] = bounded(text, shortErrorText)
+	default:
+		return false
+	}
+	return true
+}
+
+// publishLetter publishes a dead letter, a smaller one if the transport refuses it.
+func (c *consumer) publishLetter(letter *message.Message) error {
+	for {
+		// A publisher may change what it publishes, and there may be a next time.
+		err := c.publisher.Publish(c.deadLetterTopic, letter.CopyWithContext())
+		if err == nil || fault.Of(err) != fault.Permanent || !shrink(letter) {
+			return err
+		}
+	}
+}
 
 // deadLetter makes the dead letter of d: the source's payload and metadata
 // untouched, and the same UUID, so that an idempotent consumer still knows it.

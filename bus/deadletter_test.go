@@ -3,6 +3,7 @@ package bus_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -116,4 +117,60 @@ func deadLetterOf(t *testing.T, err error) (dead *message.Message) {
 		}
 	})
 	return dead
+}
+
+// A dead letter that the transport refuses is published without its stack, and then with
+// the beginning of its error only; one that is refused all the same holds its key.
+func TestADeadLetterIsMadeToFit(t *testing.T) {
+	failure := fault.MarkPermanent(verbose{errors.New(strings.Repeat("bad row ", 1000))})
+	sizeOf := func(m *message.Message) (n int) {
+		for k, v := range m.Metadata {
+			n += len(k) + len(v)
+		}
+		return n
+	}
+	eachKind(t, func(t *testing.T, consume func(bus.Consumer, func(*message.Message) error) bus.AnyConsumer) {
+		mem := memBus(t)
+		limit := math.MaxInt
+		b := bus.New("bounded", publishing{mem.Driver(), func(topic string, messages []*message.Message) error {
+			for _, m := range messages {
+				if sizeOf(m) > limit {
+					return fault.MarkPermanent(fmt.Errorf("%s is too large", m.UUID))
+				}
+			}
+			return mem.Publisher().Publish(topic, messages...)
+		}})
+		r := start(t, b, bus.RunnerConfig{}, consume(bus.Consumer{Topic: "t", Group: "g"}, func(m *message.Message) error {
+			if strings.HasPrefix(m.UUID, "bad") {
+				return failure
+			}
+			return nil
+		}))
+		for i, bound := range []int{math.MaxInt, 6 << 10, bus.LetterBytes, 10} {
+			limit = bound
+			publish(t, mem, "t", keyed(fmt.Sprint("bad", i), 1), keyed("good", i))
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			letters := browse(t, mem, "t.DLT")
+			if bound == 10 {
+				if len(letters) != i {
+					t.Errorf("a dead letter of %d bytes was published", sizeOf(letters[i]))
+				}
+				break
+			}
+			if len(letters) != i+1 {
+				t.Fatalf("with a bound of %d bytes there are %d dead letters, want %d", bound, len(letters), i+1)
+			}
+			m := letters[i].Metadata
+			if stack := m[bus.DLQStack] != ""; stack != (i == 0) || len(m[bus.DLQError]) < 200 || (len(m[bus.DLQError]) > 4000) != (i < 2) {
+				t.Errorf("with a bound of %d bytes the letter has %d bytes of stack and %d of error", bound, len(m[bus.DLQStack]), len(m[bus.DLQError]))
+			}
+		}
+		publish(t, mem, "t", keyed("good", 4))
+		time.Sleep(time.Second)
+		if s := r.Status()[0]; s.Handled != 5 || s.DeadLettered != 3 || s.State != bus.Running {
+			t.Errorf("%+v; want 5 handled, 3 dead letters, and a consumer that runs", s)
+		}
+		r.stop(t)
+	})
 }

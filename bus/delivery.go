@@ -8,6 +8,8 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/millrace-go/millrace/internal/consuming"
 )
 
 // verdict is what a consumer asks of the dispatcher along with a nack.
@@ -45,6 +47,10 @@ type delivery struct {
 	sub   *subscription
 	probe bool // handed out while paused, to find out whether the pause is over
 	epoch int  // how many pauses had ended when it was handed out
+	// condemned: a failure for a dependency counts as its own.
+	condemned bool
+	blamed    bool // its last attempt failed for a dependency
+	suspected suspicion
 
 	// Written by the consumer before it nacks.
 	verdict verdict
@@ -59,13 +65,15 @@ type delivery struct {
 	letter       *message.Message // the dead letter that is still to be published
 	letterInfo   DeadLetter
 	obsolete     bool       // in a batch: it was skipped
+	ignored      string     // the type of an event that has no handler
 	span         trace.Span // of the attempt under way; nil when none is made
 }
 
-type deliveryKey struct{}
+// Group is the group that it was delivered to, "" where that is not known.
+func (d *delivery) Group() string { return d.sub.dispatcher.group }
 
 func deliveryOf(ctx context.Context) *delivery {
-	d, _ := ctx.Value(deliveryKey{}).(*delivery)
+	d, _ := consuming.From(ctx).(*delivery)
 	return d
 }
 
@@ -76,7 +84,7 @@ func (d *delivery) offer() *message.Message {
 	if d.copy != nil {
 		return d.copy
 	}
-	ctx := context.WithValue(context.WithoutCancel(d.source.Context()), deliveryKey{}, d)
+	ctx := consuming.With(context.WithoutCancel(d.source.Context()), d)
 	ctx, d.cancel = context.WithCancelCause(ctx)
 	// The payload is cloned because a handler may scribble on it, and a retry
 	// or a dead letter must show the original bytes.
@@ -85,7 +93,7 @@ func (d *delivery) offer() *message.Message {
 		m.Metadata[k] = v
 	}
 	m.SetContext(ctx)
-	d.copy, d.verdict, d.err = m, redeliver, nil
+	d.copy, d.verdict, d.err, d.ignored = m, redeliver, nil, ""
 	return m
 }
 
@@ -152,7 +160,7 @@ func (d *delivery) answered() bool {
 type observer struct {
 	probe   Backoff
 	paused  func(err error, delay time.Duration)
-	probed  func(d *delivery, err error, delay time.Duration)
+	again   func(d *delivery, delay time.Duration) // a probe, or a suspect, failed for a dependency
 	resumed func(after time.Duration)
 	lost    func()
 	// closeLast keeps the channel open until everything else has ended, so that

@@ -73,6 +73,7 @@ func (c SubscriberConfig) validate() error {
 // most of Watermill's do per partition, it keeps all of this; the partitions
 // are then the parallelism.
 type Dispatcher struct {
+	group   string // "" over a subscriber that is not ours
 	open    func() (message.Subscriber, error)
 	shared  message.Subscriber // set when every subscription uses the same source
 	cfg     SubscriberConfig

@@ -20,8 +20,10 @@
 //
 // # What is promised
 //
-// Delivery is at least once. Handlers must be idempotent; package idempotency
-// makes them so.
+// Delivery is at least once. Handlers must be idempotent; the guards of package
+// idempotency make them so, as the Guarded of a consumer:
+//
+//	Guarded: guard.Handle(func(ctx context.Context, tx *sql.Tx, e event.Event) error { … })
 //
 //	property                                                      proven by
 //	one message per key is out, keys in parallel up to a bound    TestOnePerKeyAndAtMostConcurrencyAreOut
@@ -30,8 +32,20 @@
 //	permanent: the dead letter at once                            TestPermanentIsADeadLetterAtOnce
 //	infrastructure: pause, one prober, resume at once             TestPauseProbesWithBackoffAndResumesAtOnce,
 //	                                                              TestPauseHasOneProberAndWakesAll
+//	a message that fails as if a dependency were down stops only
+//	its key: probes are of other keys, too. Its failures count
+//	after 20 windows or 15 minutes, in no pause                   TestASuspectStopsOnlyItsKey,
+//	                                                              TestASuspectBecomesADeadLetterInTime,
+//	                                                              TestAPauseTriesWhatComes,
+//	                                                              TestAnOutageSparesSuspects
 //	nothing is dead-lettered while paused                         TestFailuresDuringAPauseAreNotCounted
+//	a dead letter fits: its stack goes first, then its error is
+//	cut, and transports with a bound keep room for the rest       TestADeadLetterIsMadeToFit,
+//	                                                              TestTheLargestMessageHasItsDeadLetter
 //	a dead letter that cannot be published pauses, too            TestADeadLetterThatCannotBePublishedPauses
+//	Timeout ends a handler's context, and its failure is transient;
+//	one that goes on is reported, by key and age                  TestTimeoutEndsAHandler,
+//	                                                              TestAnOverdueHandlerIsReported
 //	a panic is transient; its stack is in the dead letter         TestPanicIsTransientAndItsStackGoesIntoTheDeadLetter
 //	a dead letter has the original bytes, metadata and id         TestADeadLetterSaysWhy
 //	shutdown lets handlers finish, then commits                   TestShutdownLetsHandlersFinishAndCommits
@@ -44,6 +58,7 @@
 //	Run leaves no goroutine                                       TestRunLeavesNoGoroutine
 //	goroutines and memory are bounded                             TestGoroutinesAreBoundedByConcurrency,
 //	                                                              TestWindowBoundsWhatIsTakenFromTheSource
+//	an ended context publishes nothing                            bustest EndedContextPublishesNothing
 //	nobody closes what is shared                                  TestFault_StoppingAHandlerClosesASharedPublisher
 //	errors of Open name what is wrong and hide passwords          TestOpenErrors
 //
@@ -57,6 +72,12 @@
 //	low gives way while high is behind, with hysteresis           TestLowIsHeldWhileHighIsBehind
 //	low runs where the lag is unknown                             TestLowRunsWhereTheLagIsUnknown
 //	obsolete events are acknowledged without work, and counted    TestObsoleteEventsAreAcknowledgedWithoutWork
+//	a type without a handler is acknowledged, counted and told;
+//	each type is logged once, 100 types at most                   TestTypesWithoutAHandlerAreIgnored,
+//	                                                              TestIgnoredTypesAreBounded
+//	a guard of another group is refused when it is added          TestAGuardOfAnotherGroupIsRefused
+//	… one that the runner cannot see pauses its consumer          TestAHiddenGuardOfAnotherGroupPauses
+//	a guarded handler gets its transaction as an argument         TestGuardedConsumersGetTheTransaction
 //	lag is at hand without asking anybody                         TestLagMonitorRefreshesAndKeepsTheLastAnswer
 //	each run of a handler, each pause and each publish is told    TestEachRunOfAHandlerIsTold, TestHooksOfTheRunner,
 //	                                                              TestPublishingIsCounted
@@ -90,10 +111,14 @@
 // failure while the consumer is paused is not counted either, since it may be
 // another face of what is down.
 //
-// A pause concerns one consumer. Every message stays unacknowledged; one that is
-// known to need the dependency is tried after 1 s, 2 s, 4 s … 30 s. Any outcome
-// of that probe other than another infrastructure error ends the pause, and all
-// that waited are tried at once.
+// A pause concerns one consumer. Every message stays unacknowledged. After 1 s, 2 s,
+// 4 s … 30 s one is tried: of another key than those that failed, and of one of them,
+// in turn. Any outcome of that probe other than another infrastructure error ends the
+// pause, and all that waited are tried at once. If the probe was of another key, what
+// failed is suspect: it may be at fault itself, as a message whose query takes longer
+// than the database may. From then on its failures do not pause the consumer: only its key
+// waits, up to 30 s between attempts; when 20 windows of other messages have passed it, or
+// after 15 minutes, its failures count as transient, but never in a pause.
 //
 // # Batches, pairs, and what is out of date
 //
@@ -115,7 +140,10 @@
 // answers metrics and requests from memory. Package busprom makes metrics of it, of
 // [Bus.Stats] and of [Runner.Status].
 //
-// A consumer with [Current] skips events whose Sequence is out of date.
+// A consumer with [Current] skips events whose Sequence is out of date. [ByType] and
+// the types of [HandleBatch] acknowledge events of other types: they are no business
+// of the group, or a name is misspelt here. Hence they are counted as Ignored, not as
+// Handled, and each type stands in the log once.
 //
 // # Traces and logs
 //
@@ -124,9 +152,9 @@
 // message carries, and the one that a handler's context has: what the handler appends
 // to an outbox belongs to the same trace. Each attempt has a span, with its number
 // (millrace.delivery.attempt), what became of it (millrace.delivery.outcome: handled,
-// obsolete, retry, pause, dead_letter or hand_back), and for a failure error.type, one
-// word, and its class (millrace.fault.class). A batch has one span, linked to its
-// messages, with an event for each that failed. The text of an error is in the log
+// obsolete, ignored, retry, pause, dead_letter or hand_back), and for a failure
+// error.type, one word, and its class (millrace.fault.class). A batch has one span,
+// linked to its messages, with an event for each that failed. The text of an error is in the log
 // line only, never in a span.
 //
 // The context of a handler that [Handle] or [ByType] made knows its event: package

@@ -105,6 +105,16 @@ type Lagger interface {
 	Lag(ctx context.Context) ([]Lag, error)
 }
 
+// TopicFinder is implemented by drivers that know which topics exist. An operator's
+// tool asks before it subscribes, because a subscription makes the topic.
+type TopicFinder interface {
+	// HasTopic reports whether a topic exists. It makes nothing.
+	HasTopic(ctx context.Context, name string) (bool, error)
+	// Topics lists the topics by name; the error is errors.ErrUnsupported where the
+	// transport only knows a topic that it is asked for.
+	Topics(ctx context.Context) ([]string, error)
+}
+
 // Inspector is implemented by drivers that can show a topic's retained messages
 // without consuming them, newest last, at most limit of the newest.
 type Inspector interface {

@@ -97,12 +97,12 @@ func ExampleNewRunner() {
 	}
 	fmt.Println(runner.Run(ctx))
 	s := runner.Status()[0]
-	fmt.Println(s.State, s.Handled, s.DeadLettered)
+	fmt.Println(s.State, s.Handled, "handled,", s.Ignored, "ignored,", s.DeadLettered, "dead")
 	// Output:
 	// thank u-7
 	// to dlq.payment after 1 attempt: no such payment
 	// <nil>
-	// stopped 2 1
+	// stopped 1 handled, 1 ignored, 1 dead
 }
 
 func ExampleNewDispatcher() {

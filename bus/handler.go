@@ -7,7 +7,6 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/event"
-	"github.com/millrace-go/millrace/eventlog"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -25,17 +24,26 @@ func Handle(fn EventHandler) message.NoPublishHandlerFunc {
 		if err != nil {
 			return fault.MarkPermanent(err)
 		}
-		return fn(passOn(eventlog.With(msg.Context(), e), e), e)
+		return fn(passOn(event.NewContext(msg.Context(), e), e), e)
 	}
 }
 
 // ByType calls the handler of the event's type. An event of any other type is
-// acknowledged: a topic may carry what this group has no interest in.
+// acknowledged: a topic may carry what this group has no interest in. A [Runner]
+// counts it as ignored and logs each such type once, since the name of a type can
+// also be wrong here.
 func ByType(handlers map[string]EventHandler) message.NoPublishHandlerFunc {
 	handlers = maps.Clone(handlers)
+	return onlyTypes(func(t string) bool { return handlers[t] != nil }, func(ctx context.Context, e event.Event) error {
+		return handlers[e.Type](ctx, e)
+	})
+}
+
+// onlyTypes is Handle for the types that are handled.
+func onlyTypes(handles func(eventType string) bool, fn EventHandler) message.NoPublishHandlerFunc {
 	return Handle(func(ctx context.Context, e event.Event) error {
-		fn, ok := handlers[e.Type]
-		if !ok {
+		if !handles(e.Type) {
+			ignore(ctx, e)
 			return nil
 		}
 		return fn(ctx, e)
@@ -44,5 +52,5 @@ func ByType(handlers map[string]EventHandler) message.NoPublishHandlerFunc {
 
 // EventFrom returns the event that [Handle] or [ByType] is handling.
 func EventFrom(ctx context.Context) (event.Event, bool) {
-	return eventlog.From(ctx)
+	return event.FromContext(ctx)
 }

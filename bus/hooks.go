@@ -19,6 +19,7 @@ type Hooks struct {
 	OnPause      func(Pause)      // a dependency is down; nothing is handed out but probes
 	OnResume     func(Resume)     // a probe got through
 	OnObsolete   func(Obsolete)   // an event was skipped because a newer one counts
+	OnIgnored    func(Ignored)    // an event was acknowledged because its type has no handler
 	OnHandled    func(Handling)   // a handler ran, whatever came of it
 }
 
@@ -28,7 +29,7 @@ func (h Hooks) and(then Hooks) Hooks {
 		OnRetry: both(h.OnRetry, then.OnRetry), OnRecovered: both(h.OnRecovered, then.OnRecovered),
 		OnDeadLetter: both(h.OnDeadLetter, then.OnDeadLetter), OnPause: both(h.OnPause, then.OnPause),
 		OnResume: both(h.OnResume, then.OnResume), OnObsolete: both(h.OnObsolete, then.OnObsolete),
-		OnHandled: both(h.OnHandled, then.OnHandled),
+		OnIgnored: both(h.OnIgnored, then.OnIgnored), OnHandled: both(h.OnHandled, then.OnHandled),
 	}
 }
 
@@ -118,4 +119,12 @@ type Obsolete struct {
 	Message      *message.Message
 	Sequence     uint64 // the event's own
 	Current      uint64 // what counts now
+}
+
+// Ignored describes an event that was acknowledged because the consumer has no
+// handler for its type.
+type Ignored struct {
+	Topic, Group string
+	Message      *message.Message
+	Type         string // of the event
 }

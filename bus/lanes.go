@@ -70,9 +70,13 @@ func (l *lanes) next() *delivery {
 	return l.ready[0].queue[0]
 }
 
-// nextProbe returns the message to try a pause with: one that the pause holds
-// if there is any, because it is known to need what was down.
-func (l *lanes) nextProbe() *delivery {
+// nextProbe returns the message to try a pause with: one that the pause holds, because
+// it is known to need what was down, or one of another key, because the fault may be the
+// message's own. Where there is none of one kind it returns one of the other.
+func (l *lanes) nextProbe(another bool) *delivery {
+	if d := l.next(); another && d != nil {
+		return d
+	}
 	if len(l.waiting) > 0 {
 		return l.waiting[0].queue[0]
 	}

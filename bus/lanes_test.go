@@ -24,7 +24,7 @@ func TestLanesRelease(t *testing.T) {
 	a, b := take("a"), take("b")
 	l.wait(b)
 	l.wait(a)
-	if d := l.nextProbe(); d != b {
+	if d := l.nextProbe(false); d != b {
 		t.Error("the probe is not the message that has waited longest")
 	}
 	c := take("c")

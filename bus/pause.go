@@ -7,12 +7,72 @@ import "time"
 // first probe that does not. Between the two only probes are handed out, one at
 // a time, each after a longer wait; every other message waits and nothing is
 // given up.
+//
+// Probes are in turn of another key and of a key that failed. If one of another key gets
+// through, the failures may be the messages' own: they are suspects from then on, see
+// suspicion.
 type pause struct {
 	on      bool
 	since   time.Time
 	until   time.Time // when the next probe may go out
 	probe   *delivery // the probe that is out
 	attempt int
+	probes  int  // how many were handed out
+	another bool // one was of a key that had not failed
+}
+
+const (
+	// A suspect's failures count once so many windows of messages have passed it, or
+	// after suspectTime.
+	suspectWindows = 20
+	suspectTime    = 15 * time.Minute
+)
+
+// suspicion is against a message that fails as if a dependency were down while others
+// get through. Its failures do not pause the consumer: only its key waits, with the backoff
+// of a pause. In the end they count as transient, and the message becomes a dead letter.
+type suspicion struct {
+	since    time.Time // zero: there is none
+	finished int64     // messages that had been finished by then
+}
+
+func (v suspicion) on() bool { return !v.since.IsZero() }
+
+// suspect begins a suspicion against what failed for a dependency in the lanes that wait.
+func (s *subscription) suspect() {
+	now := time.Now()
+	for _, ln := range s.lanes.waiting {
+		for _, d := range ln.queue {
+			if !d.blamed {
+				break
+			}
+			d.alone = true
+			if !d.suspected.on() {
+				d.suspected = suspicion{since: now, finished: s.finished}
+			}
+		}
+	}
+}
+
+// condemned reports whether the failures of a message that is handed out now count.
+func (s *subscription) condemned(d *delivery, now time.Time) bool {
+	v := d.suspected
+	passed := s.finished - v.finished
+	return v.on() && !s.pause.on && (passed >= int64(suspectWindows*s.dispatcher.cfg.Window) || now.Sub(v.since) >= suspectTime)
+}
+
+// spare lets a suspect that failed for a dependency wait with its key alone, unless the
+// consumer is paused.
+func (s *subscription) spare(d *delivery) bool {
+	if d.verdict != pauseAll || !d.suspected.on() || s.pause.on {
+		return false
+	}
+	obs := s.dispatcher.observe
+	d.verdict, d.delay = retryLater, obs.probe.Delay(d.pauses)
+	if obs.again != nil {
+		obs.again(d, d.delay)
+	}
+	return true
 }
 
 // paused enters the pause, or prolongs it when d was its probe.
@@ -30,15 +90,41 @@ func (s *subscription) paused(d *delivery, probe bool) {
 		s.pause.attempt++
 		delay := obs.probe.Delay(s.pause.attempt)
 		s.pause.until = now.Add(delay)
-		if obs.probed != nil {
-			obs.probed(d, d.err, delay)
+		if obs.again != nil {
+			obs.again(d, delay)
 		}
 	}
 }
 
-// resume leaves the pause: everything that waited is handed out at once.
-func (s *subscription) resume() {
+// nextProbe is the message that may be tried now, or nil: in turn of another key than
+// those that failed and of one of them. If there was none of another key before, the
+// first that comes is tried at once.
+func (s *subscription) nextProbe(now time.Time) *delivery {
+	switch {
+	case s.pause.probe != nil:
+		return nil
+	case !now.Before(s.pause.until):
+		return s.lanes.nextProbe(s.pause.probes%2 == 0)
+	case s.pause.probes > 0 && !s.pause.another:
+		return s.lanes.next()
+	}
+	return nil
+}
+
+// probing notes that a probe was handed out.
+func (s *subscription) probing(d *delivery) {
+	s.pause.probe = d
+	s.pause.probes++
+	s.pause.another = s.pause.another || !d.blamed
+}
+
+// resume leaves the pause after a probe got through: everything that waited is handed
+// out at once. What failed is a suspect if the probe had not failed itself.
+func (s *subscription) resume(another bool) {
 	since := s.pause.since
+	if another {
+		s.suspect()
+	}
 	s.pause = pause{}
 	s.epoch++
 	s.lanes.release()

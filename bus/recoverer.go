@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -31,8 +32,9 @@ var (
 
 // call runs the handler on a message of its own, so that acknowledging it early
 // cannot let the next message of the key start while this handler still runs.
-func call(next message.HandlerFunc, msg *message.Message) error {
-	inner := msg.CopyWithContext()
+func call(ctx context.Context, next message.HandlerFunc, msg *message.Message) error {
+	inner := msg.Copy()
+	inner.SetContext(ctx)
 	produced, err := next(inner)
 	switch {
 	case err == nil && len(produced) > 0:

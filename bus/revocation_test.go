@@ -46,7 +46,7 @@ func TestARevokedProbeDoesNotEndAPause(t *testing.T) {
 		}))
 		leased := keyed("leased", 1)
 		leased.SetContext(lease)
-		f.put(leased, keyed("other", 1))
+		f.put(keyed("first", 1), leased)
 		time.Sleep(1500 * time.Millisecond)
 		revoke()
 		synctest.Wait()
@@ -61,10 +61,10 @@ func TestARevokedProbeDoesNotEndAPause(t *testing.T) {
 		f.end()
 		<-r.done
 		j.expect(t,
-			"0s try leased#1", "0s pause, probe in 1s: connection refused",
+			"0s try first#1", "0s pause, probe in 1s: connection refused",
 			"1s try leased#1", // taken back at 1.5 s
-			"1.5s try other#1", "1.5s retry other#1 attempt 0 in 2s infrastructure: connection refused",
-			"3.5s try other#1", "3.5s recovered other#1 after 2", "3.5s resume after 3.5s")
+			"1.5s try first#1", "1.5s retry first#1 attempt 0 in 2s infrastructure: connection refused",
+			"3.5s try first#1", "3.5s recovered first#1 after 3", "3.5s resume after 3.5s")
 	})
 }
 

@@ -1,5 +1,7 @@
 package bus
 
+import "time"
+
 // State of a consumer.
 type State string
 
@@ -17,15 +19,18 @@ type ConsumerStatus struct {
 	Topic, Group    string
 	DeadLetterTopic string
 	State           State
-	Hold            string // of the low half of a Pair: why it is held back, or why not
-	InFlight        int    // messages that are being handled
-	Handled         int64  // messages handled successfully
-	Batches         int64  // calls of a batch handler
-	Obsolete        int64  // messages skipped because a newer one counts
-	Retried         int64  // attempts that failed and were or will be repeated
-	DeadLettered    int64  // dead letters published
-	Pauses          int64  // times it paused because a dependency was down
-	LastError       string // of the latest failure of any kind; "" when none
+	Hold            string        // of the low half of a Pair: why it is held back, or why not
+	InFlight        int           // messages that are being handled
+	Overdue         int           // handlers that go on though their context ended 5 s ago or earlier
+	OldestOverdue   time.Duration // since the oldest of them began; 0 when there is none
+	Handled         int64         // messages handled successfully
+	Batches         int64         // calls of a batch handler
+	Obsolete        int64         // messages skipped because a newer one counts
+	Ignored         int64         // messages skipped because their type has no handler
+	Retried         int64         // attempts that failed and were or will be repeated
+	DeadLettered    int64         // dead letters published
+	Pauses          int64         // times it paused because a dependency was down
+	LastError       string        // of the latest failure of any kind; "" when none
 }
 
 func (c *consumer) status() ConsumerStatus {
@@ -38,6 +43,7 @@ func (c *consumer) status() ConsumerStatus {
 		DeadLettered: c.deadLettered.Load(),
 		Batches:      c.batches.Load(),
 		Obsolete:     c.obsolete.Load(),
+		Ignored:      c.ignored.Load(),
 		Pauses:       c.pauses.Load(),
 	}
 	held, reason := c.gate.state()
@@ -52,6 +58,7 @@ func (c *consumer) status() ConsumerStatus {
 	}
 	c.mu.Lock()
 	s.LastError = c.lastError
+	s.Overdue, s.OldestOverdue = c.overdueNow()
 	c.mu.Unlock()
 	return s
 }

@@ -40,6 +40,8 @@ type subscription struct {
 	batched map[*batch]struct{}    // the same, where batches are handed out
 	pause   pause
 	epoch   int // how many pauses have ended
+	// finished is how many messages were finished, for good or as dead letters.
+	finished int64
 }
 
 func newSubscription(d *Dispatcher, source message.Subscriber, cancel context.CancelFunc) *subscription {
@@ -82,7 +84,7 @@ func (s *subscription) dispatch(ctx context.Context, in <-chan *message.Message)
 			}
 		} else if next = s.next(now); next != nil {
 			// Before the send: afterwards the delivery belongs to its handler.
-			next.probe, next.epoch = s.pause.on, s.epoch
+			next.probe, next.epoch, next.condemned = s.pause.on, s.epoch, s.condemned(next, now)
 			out, copied = s.out, next.offer()
 		}
 		if !s.stopping.Load() && s.lanes.held < cfg.Window && !s.gate.held() {
@@ -142,8 +144,8 @@ func (s *subscription) next(now time.Time) *delivery {
 		switch {
 		case !s.pause.on:
 			d = s.lanes.next()
-		case s.pause.probe == nil && !now.Before(s.pause.until):
-			d = s.lanes.nextProbe()
+		default:
+			d = s.nextProbe(now)
 		}
 		if d == nil || !d.revoked() {
 			return d
@@ -177,7 +179,7 @@ func (s *subscription) arm(timer *time.Timer, now time.Time) {
 func (s *subscription) handOut(d *delivery) {
 	s.lanes.take(d)
 	if s.pause.on {
-		s.pause.probe = d
+		s.probing(d)
 	}
 	s.flying[d] = struct{}{}
 	s.count(1)
@@ -194,10 +196,13 @@ func (s *subscription) settle(o outcome) {
 	if probe {
 		s.pause.probe = nil
 	}
+	another := !d.blamed
+	d.blamed = !o.acked && d.verdict == pauseAll
 	switch {
 	case o.acked:
 		d.source.Ack()
 		s.lanes.finish(d)
+		s.finished++
 	case s.stopping.Load():
 		return // stays in its lane; end hands it back
 	case d.revoked():
@@ -205,6 +210,8 @@ func (s *subscription) settle(o outcome) {
 		if probe {
 			return // says nothing about the pause; the next message is the probe
 		}
+	case s.spare(d):
+		s.lanes.park(d, time.Now().Add(d.delay))
 	case d.verdict == pauseAll && !s.pause.on && d.epoch != s.epoch:
 		// It began before the last pause ended, so its failure is old news.
 		s.lanes.again(d)
@@ -223,7 +230,7 @@ func (s *subscription) settle(o outcome) {
 		s.lanes.park(d, time.Now().Add(s.dispatcher.cfg.Redelivery.Delay(d.nacks)))
 	}
 	if probe {
-		s.resume()
+		s.resume(another)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 const (
 	outcomeHandled    = "handled"
 	outcomeObsolete   = "obsolete"
+	outcomeIgnored    = "ignored"
 	outcomeRetry      = "retry"
 	outcomePause      = "pause"
 	outcomeDeadLetter = "dead_letter"

@@ -367,7 +367,7 @@ func TestATracedPublisherInjectsAndOverwritesNothing(t *testing.T) {
 	}
 }
 
-// lines are log lines in JSON.
+// lines are log lines, in JSON for all. They can be read while they are written.
 type lines struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -377,6 +377,12 @@ func (l *lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 func (l *lines) all(t *testing.T) (all []map[string]any) {

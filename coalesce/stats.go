@@ -5,11 +5,11 @@ import "sync/atomic"
 // Stats counts what a [Coalescer] did since it was made.
 type Stats struct {
 	Published int64 // requests that took a free lock
-	Coalesced int64 // requests that found somebody at it: dedup_coalesce_hit_total
-	Upgraded  int64 // requests that took over from low priority: dedup_upgrade_total
+	Coalesced int64 // requests that found somebody at it: millrace_coalesce_hit_total
+	Upgraded  int64 // requests that took over from low priority: millrace_coalesce_upgrade_total
 	Reruns    int64 // runs that Done began because somebody had asked for one more
-	Conflicts int64 // tickets that did not hold their lock any more: dedup_lock_conflict_total
-	Obsolete  int64 // events found or reported to be out of date: obsolete_event_skipped_total
+	Conflicts int64 // tickets that did not hold their lock any more: millrace_coalesce_lock_conflict_total
+	Obsolete  int64 // events found or reported to be out of date: millrace_coalesce_obsolete_total
 	Refused   int64 // calls that failed because the store is away
 	Breaker   string
 }

@@ -52,10 +52,12 @@ func TestCompose(t *testing.T) {
 		Providers []struct{ Options struct{ Path string } }
 	}
 	read(t, "grafana/provisioning/dashboards/millrace.yml", &providers)
-	if len(providers.Providers) != 1 || !slices.ContainsFunc(grafana.Volumes, func(v string) bool {
-		return strings.HasPrefix(v, "./deploy/grafana/millrace.json:"+providers.Providers[0].Options.Path+"/")
-	}) {
-		t.Errorf("grafana looks for dashboards in %+v, and has %v", providers.Providers, grafana.Volumes)
+	for _, set := range sets {
+		if len(providers.Providers) != 1 || !slices.ContainsFunc(grafana.Volumes, func(v string) bool {
+			return strings.HasPrefix(v, "./deploy/grafana/"+set.name+".json:"+providers.Providers[0].Options.Path+"/")
+		}) {
+			t.Errorf("grafana looks for dashboards in %+v, and has %v", providers.Providers, grafana.Volumes)
+		}
 	}
 	var config struct {
 		ScrapeConfigs []struct {

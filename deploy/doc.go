@@ -1,24 +1,31 @@
-// Package deploy holds what a running box office is watched with: the configuration
-// and the alert rules of Prometheus, and a dashboard for Grafana. There is no code in
-// it but the tests that keep these files right.
+// Package deploy holds what a service on Millrace is watched with: alert rules for
+// Prometheus and a dashboard for Grafana, of the library's own series for any service, and
+// of the box office beside them. There is no code in it but the tests of these files.
 //
 //	file                                    what it is
+//	prometheus/millrace.yml                 the alerts of the library, for any service
+//	prometheus/boxoffice.yml                the alerts of the box office
+//	prometheus/*_test.yml                   cases of each for promtool test rules
 //	prometheus/prometheus.yml               scrapes a box office on this machine
-//	prometheus/alerts.yml                   the alerts, P1 to P3
-//	prometheus/alerts_test.yml              cases for promtool test rules
-//	grafana/millrace.json                   the dashboard; import it, or provision it
-//	grafana/provisioning                    the data source and the dashboard, for compose.yaml
+//	grafana/millrace.json                   the dashboard of the library; choose services in it
+//	grafana/boxoffice.json                  the dashboard of the box office
+//	grafana/provisioning                    the data source and the dashboards, for compose.yaml
+//
+// To watch a service of your own, register the collectors of the packages whose names end
+// in prom, load prometheus/millrace.yml, and import grafana/millrace.json.
 //
 //	property                                                       proven by
 //	Prometheus takes the configuration and the rules               TestPromtool
 //	every alert has a case that rings and one that does not,       TestPromtool, TestEveryAlertHasItsCases
 //	at the boundary of its threshold
 //	the thresholds and levels are those of the specification       TestThresholds
+//	the library's rules and dashboard ask for millrace_ series     TestTheLibraryStandsAlone
+//	alone, and keep the services of one Prometheus apart
 //	every alert says what to do, and where the runbook is          TestAlertsSayWhatToDo
 //	every metric that a rule or a panel asks for is served by the  TestEveryMetricExists
 //	box office, with that label, and a rate is one of a counter
-//	the dashboard is sound                                         TestDashboard
-//	it shows all that it should                                    TestDashboardShows
+//	the dashboards are sound                                       TestDashboard
+//	they show all that they should                                 TestDashboardShows
 //	compose.yaml starts them on these files, for this machine      TestCompose
 //
 // The list of what the box office serves is checked in beside the app that serves it,

@@ -18,8 +18,8 @@ func TestPromtool(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"check", "config", "prometheus/prometheus.yml"},
-		{"check", "rules", "--lint-fatal", "prometheus/alerts.yml"},
-		{"test", "rules", "prometheus/alerts_test.yml"},
+		{"check", "rules", "--lint-fatal", "prometheus/millrace.yml", "prometheus/boxoffice.yml"},
+		{"test", "rules", "prometheus/millrace_test.yml", "prometheus/boxoffice_test.yml"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		out, err := exec.CommandContext(ctx, promtool, args...).CombinedOutput()

@@ -126,15 +126,17 @@ func (f *family) has(matchers string) bool {
 
 func TestEveryMetricExists(t *testing.T) {
 	all := served(t)
-	for _, r := range alerts(t) {
-		if why := unserved(all, r.Expr); why != "" {
-			t.Errorf("the alert %s %s", r.Alert, why)
+	for _, set := range sets {
+		for _, r := range alerts(t, set.name) {
+			if why := unserved(all, r.Expr); why != "" {
+				t.Errorf("the alert %s %s", r.Alert, why)
+			}
 		}
-	}
-	for _, p := range dashboard(t).Panels {
-		for _, target := range p.Targets {
-			if why := unserved(all, target.Expr); why != "" {
-				t.Errorf("the panel %q %s: %s", p.Title, why, target.Expr)
+		for _, p := range dashboard(t, set.name).Panels {
+			for _, target := range p.Targets {
+				if why := unserved(all, chosen.Replace(target.Expr)); why != "" {
+					t.Errorf("the panel %q %s: %s", p.Title, why, target.Expr)
+				}
 			}
 		}
 	}

@@ -23,8 +23,8 @@
 //	PartitionKey     partitionkey     extension   overrides AggregateID for ordering
 //	Version          dataversion      extension   "v1" from New
 //	Sequence         sequence         extension   a decimal number, written as a string; read from a string or number
-//	CorrelationID    correlationid    extension
-//	CausationID      causationid      extension
+//	CorrelationID    correlationid    extension   the request that it came of; handed down by In and CausedBy
+//	CausationID      causationid      extension   the event that caused it; by In and CausedBy
 //	ActorID          actorid          extension
 //	TargetID         targetid         extension
 //	RefID            refid            extension
@@ -36,6 +36,14 @@
 // Attributes are text without control characters. An empty field is not
 // written; an attribute that arrives as null or (but for those in Extensions)
 // empty is an empty field.
+//
+// # Correlation
+//
+// Events that came of one request have its correlation id. Middleware puts the id
+// into the request's context with [WithCorrelation]; an outbox gives it to what is
+// appended there. A consumer's context is one of [NewContext], so what is appended in
+// a handler is a child of the event that is handled: it has the same correlation id,
+// and the parent as its cause. None of this needs tracing.
 //
 // # Metadata
 //
@@ -65,6 +73,7 @@
 //	an error names the attribute, is permanent, short, and
 //	the same every time                                    TestValidateRefuses, TestStructuredRefuses, TestBinaryRefuses,
 //	                                                       TestErrorsAreBounded, TestErrorsAreDeterministic
+//	events made in a request or a handler are its own      TestIn
 //	no attribute can smuggle a header or a line break      TestValidateRefuses
 //	JSON is checked exactly as encoding/json does          FuzzCheckJSON, TestCheckJSONAgreesWithStandardLibrary
 //

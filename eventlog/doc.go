@@ -8,11 +8,11 @@
 //	}
 //
 // Package bus puts the event that is handled into the context of its handler, by
-// [With]. A handler that decodes its messages itself does the same. A line has
+// event.NewContext. A handler that decodes its messages itself does the same. A line has
 //
 //	event_id         the event's id
 //	correlation_id   its correlation id, or its own id when it has none, as its
-//	                 children will say
+//	                 children will say; in a request that of event.WithCorrelation
 //	trace_id         of the span in the context, or else of the event's traceparent
 //	span_id          of the span in the context, if this process made it
 //

@@ -19,19 +19,6 @@ const (
 	SpanID        = "span_id"
 )
 
-type eventKey struct{}
-
-// With returns a context of handling e: log lines with it are about e.
-func With(ctx context.Context, e event.Event) context.Context {
-	return context.WithValue(ctx, eventKey{}, e)
-}
-
-// From returns the event that With was given.
-func From(ctx context.Context) (event.Event, bool) {
-	e, ok := ctx.Value(eventKey{}).(event.Event)
-	return e, ok
-}
-
 // Event is an attribute that puts the ids of e into a line, for where no context
 // knows them.
 func Event(e event.Event) slog.Attr {
@@ -65,9 +52,11 @@ func correlation(e event.Event) string {
 
 // ids is what a context knows.
 func ids(ctx context.Context) (found []slog.Attr) {
-	e, about := From(ctx)
+	e, about := event.FromContext(ctx)
 	if about {
 		found = eventIDs(make([]slog.Attr, 0, 4), e)
+	} else if id := event.Correlation(ctx); id != "" {
+		found = append(make([]slog.Attr, 0, 3), slog.String(CorrelationID, id))
 	}
 	switch sc := trace.SpanContextFromContext(ctx); {
 	case sc.IsValid() && sc.IsRemote(): // where this process makes no spans

@@ -59,14 +59,16 @@ func TestIDs(t *testing.T) {
 		want map[string]any
 	}{
 		{t.Context(), map[string]any{}},
-		{eventlog.With(t.Context(), bare), map[string]any{"event_id": "e-1", "correlation_id": "e-1"}},
-		{eventlog.With(t.Context(), child), map[string]any{"event_id": "e-2", "correlation_id": "e-1"}},
-		{eventlog.With(t.Context(), traced), map[string]any{"event_id": "e-3", "correlation_id": "e-3", "trace_id": "11111111111111111111111111111111"}},
-		{eventlog.With(t.Context(), broken), map[string]any{"event_id": "e-4", "correlation_id": "e-4"}},
-		{eventlog.With(t.Context(), event.Event{}), map[string]any{}},
+		{event.NewContext(t.Context(), bare), map[string]any{"event_id": "e-1", "correlation_id": "e-1"}},
+		{event.NewContext(t.Context(), child), map[string]any{"event_id": "e-2", "correlation_id": "e-1"}},
+		{event.NewContext(t.Context(), traced), map[string]any{"event_id": "e-3", "correlation_id": "e-3", "trace_id": "11111111111111111111111111111111"}},
+		{event.NewContext(t.Context(), broken), map[string]any{"event_id": "e-4", "correlation_id": "e-4"}},
+		{event.NewContext(t.Context(), event.Event{}), map[string]any{}},
+		{event.WithCorrelation(t.Context(), "r-1"), map[string]any{"correlation_id": "r-1"}},
+		{event.NewContext(event.WithCorrelation(t.Context(), "r-1"), child), map[string]any{"event_id": "e-2", "correlation_id": "e-1"}},
 		{trace.ContextWithRemoteSpanContext(t.Context(), trace.SpanContextFromContext(spanIn(t, t.Context()))), map[string]any{"trace_id": traceID}},
 		{spanIn(t, t.Context()), map[string]any{"trace_id": traceID, "span_id": spanID}},
-		{spanIn(t, eventlog.With(t.Context(), traced)), map[string]any{"event_id": "e-3", "correlation_id": "e-3", "trace_id": traceID, "span_id": spanID}},
+		{spanIn(t, event.NewContext(t.Context(), traced)), map[string]any{"event_id": "e-3", "correlation_id": "e-3", "trace_id": traceID, "span_id": spanID}},
 	} {
 		var b bytes.Buffer
 		slog.New(handlerTo(&b)).InfoContext(c.ctx, "said")
@@ -81,7 +83,7 @@ func TestIDs(t *testing.T) {
 }
 
 func TestIDsStandOnce(t *testing.T) {
-	ctx := spanIn(t, eventlog.With(t.Context(), event.Event{ID: "e-2", CorrelationID: "e-1"}))
+	ctx := spanIn(t, event.NewContext(t.Context(), event.Event{ID: "e-2", CorrelationID: "e-1"}))
 	about := eventlog.Event(event.Event{ID: "e-9", CorrelationID: "e-8"})
 	for name, say := range map[string]func(*slog.Logger){
 		"record":  func(l *slog.Logger) { l.InfoContext(ctx, "said", about) },
@@ -108,7 +110,7 @@ func TestIDsStandOnce(t *testing.T) {
 }
 
 func TestIDsStandOutsideOfGroups(t *testing.T) {
-	ctx := eventlog.With(t.Context(), event.Event{ID: "e-1"})
+	ctx := event.NewContext(t.Context(), event.Event{ID: "e-1"})
 	var b bytes.Buffer
 	log := slog.New(handlerTo(&b)).With("a", 1).WithGroup("g").With("b", 2).WithGroup("h")
 	log.InfoContext(ctx, "said", "event_id", "in the group")

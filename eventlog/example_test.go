@@ -19,7 +19,7 @@ func ExampleNewHandler() {
 	log := slog.New(eventlog.NewHandler(slog.NewTextHandler(os.Stdout, plain)))
 
 	// As package bus does before it calls a handler.
-	ctx := eventlog.With(context.Background(), event.Event{ID: "e-2", CorrelationID: "e-1", CausationID: "e-1"})
+	ctx := event.NewContext(context.Background(), event.Event{ID: "e-2", CorrelationID: "e-1", CausationID: "e-1"})
 
 	log.InfoContext(ctx, "seat sold", "seat", "A-1")
 	// Output: level=INFO msg="seat sold" seat=A-1 event_id=e-2 correlation_id=e-1

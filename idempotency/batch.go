@@ -39,10 +39,13 @@ type BatchStore interface {
 //
 // The store must be a [BatchStore], as those of this module are, except Redis
 // alone.
-func (g *Guard) DoBatch(ctx context.Context, events []event.Event, fn func(ctx context.Context, fresh []event.Event) error) (fresh []event.Event, err error) {
+func (g *Guard[Tx]) DoBatch(ctx context.Context, events []event.Event, fn func(ctx context.Context, tx Tx, fresh []event.Event) error) (fresh []event.Event, err error) {
+	if err := g.belongs(ctx); err != nil {
+		return nil, err
+	}
 	records := make([]Record, len(events))
 	for i, e := range events {
-		if records[i], err = g.record(e); err != nil {
+		if records[i], err = g.cfg.record(e); err != nil {
 			return nil, err
 		}
 	}
@@ -58,7 +61,11 @@ func (g *Guard) DoBatch(ctx context.Context, events []event.Event, fn func(ctx c
 		return picked
 	}
 	positions, err := store.OnceBatch(ctx, records, func(ctx context.Context, positions []int) error {
-		return fn(ctx, pick(positions))
+		tx, err := g.begun(ctx)
+		if err != nil {
+			return err
+		}
+		return fn(ctx, tx, pick(positions))
 	})
 	if err != nil {
 		g.counts.failed.Add(int64(len(events)))
@@ -81,7 +88,7 @@ func (g *Guard) DoBatch(ctx context.Context, events []event.Event, fn func(ctx c
 
 // Check reports why no key can be made of e, as the permanent error with which
 // Do would refuse it, or nil.
-func (g *Guard) Check(e event.Event) error {
-	_, err := g.record(e)
+func (g *Guard[Tx]) Check(e event.Event) error {
+	_, err := g.cfg.record(e)
 	return err
 }

@@ -2,6 +2,7 @@ package idempotency_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"slices"
 	"testing"
@@ -10,13 +11,12 @@ import (
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 func TestDoBatch(t *testing.T) {
 	store, db := database(t)
 	var duplicates []string
-	g := newGuard(t, store, idempotency.Config{OnDuplicate: func(_ context.Context, e event.Event) {
+	g := newGuard[*sql.Tx](t, store, idempotency.Config{OnDuplicate: func(_ context.Context, e event.Event) {
 		duplicates = append(duplicates, e.Type)
 	}})
 	a, b, c := newEvent(t), newEvent(t), newEvent(t)
@@ -31,12 +31,12 @@ func TestDoBatch(t *testing.T) {
 		sales int
 	}{{errHandler, nil, 1}, {nil, []string{"C", "A"}, 3}, {nil, nil, 3}} {
 		duplicates = nil
-		fresh, err := g.DoBatch(t.Context(), batch, func(ctx context.Context, fresh []event.Event) error {
-			if _, ok := sqltx.From(ctx); !ok || !slices.Equal(types(fresh), []string{"C", "A"}) {
-				t.Errorf("the handler got %v, transaction %v", types(fresh), ok)
+		fresh, err := g.DoBatch(t.Context(), batch, func(ctx context.Context, tx *sql.Tx, fresh []event.Event) error {
+			if !slices.Equal(types(fresh), []string{"C", "A"}) {
+				t.Errorf("the handler got %v", types(fresh))
 			}
 			for range fresh {
-				if err := sell(ctx); err != nil {
+				if err := sell(ctx, tx); err != nil {
 					return err
 				}
 			}
@@ -49,7 +49,7 @@ func TestDoBatch(t *testing.T) {
 			t.Errorf("step %d: duplicates %v, want %v", i, duplicates, want)
 		}
 	}
-	_, err := g.DoBatch(t.Context(), []event.Event{newEvent(t), {Type: "T"}}, func(context.Context, []event.Event) error {
+	_, err := g.DoBatch(t.Context(), []event.Event{newEvent(t), {Type: "T"}}, func(context.Context, *sql.Tx, []event.Event) error {
 		t.Error("the handler ran")
 		return nil
 	})
@@ -69,7 +69,7 @@ func types(events []event.Event) (out []string) {
 type one struct{ idempotency.Store }
 
 func TestDoBatchNeedsABatchStore(t *testing.T) {
-	g := newGuard(t, one{memidempotency.New()}, idempotency.Config{})
+	g := newGuard[idempotency.NoTx](t, one{memidempotency.New()}, idempotency.Config{})
 	if _, err := g.DoBatch(t.Context(), []event.Event{newEvent(t)}, nil); err == nil {
 		t.Error("DoBatch on a store without batches gave no error")
 	}

@@ -8,18 +8,22 @@
 // sqlidempotency) the key and what the handler writes are one transaction, so
 // that either both are there or neither is:
 //
-//	guard, err := idempotency.New(store, idempotency.Config{Group: "stats-service-group"})
+//	guard, err := idempotency.New[*sql.Tx](store, idempotency.Config{Group: "stats-service-group"})
 //	…
-//	fresh, err := guard.Do(ctx, e, func(ctx context.Context) error {
-//		tx, _ := sqltx.From(ctx) // the transaction that the key is part of
-//		_, err := tx.ExecContext(ctx, `UPDATE sales SET tickets = tickets + 1`)
-//		return err
+//	err = runner.Add(bus.Consumer{
+//		Topic: "payment.events", Group: "stats-service-group",
+//		Guarded: guard.Handle(func(ctx context.Context, tx *sql.Tx, e event.Event) error {
+//			_, err := tx.ExecContext(ctx, `UPDATE sales SET tickets = tickets + 1`)
+//			return err
+//		}),
 //	})
 //
-// [Guard.Middleware] is the same for a Watermill handler, which finds the
-// transaction in msg.Context() and the decoded event by [EventFrom].
-// [Guard.DoBatch] claims the keys of many events in one statement, and hands the
-// new ones to one handler in one transaction.
+// The handler gets the transaction that the key is part of as an argument. [New] fails
+// on a store that carries no such transaction. [Guard.ByType] has a function for each
+// type of event, and [Guard.HandleBatch] hands over many events: their keys are
+// claimed in one statement, and the new ones are handled in one transaction.
+// [Handler.HandleMessage] is a handler for Watermill's own Router. [Guard.Do] and
+// [Guard.DoBatch] are the same for code of any other shape.
 //
 //	property                                             sql   memory   redis   proven by (package idempotencytest)
 //	a handled key is skipped                             yes   yes      yes     fresh-then-duplicate
@@ -36,9 +40,19 @@
 //	the handler's error comes back unchanged             yes   yes      yes     error-is-kept
 //	a batch: one statement, the new keys in their order  yes   yes      -       batch-picks-the-new, batch-large
 //	… all of it or nothing                               yes   yes      -       batch-all-or-nothing, batch-storm, batch-takeover
+//	the transaction is handed to the handler             yes   -        -       TestHandlersGetTheTransaction, TestHandleBatch
+//	                                                                           (package idempotency)
+//	a store without the handler's transaction is refused yes   yes      yes     TestStoresWithoutTheTransactionAreRefused,
+//	                                                                           TestNoHandlerGetsANilTransaction
+//	a guard of another group is refused when its consumer
+//	is added, or pauses the consumer                     yes   yes      yes     TestAGuardOfAnotherGroupIsRefused,
+//	                                                                           TestAHiddenGuardOfAnotherGroupPauses (package bus)
 //	pruning keeps what is newer                          yes   yes      TTL     prune-keeps-newer, prune-in-chunks
 //
 // # Which store
+//
+// The Tx of a guard is *sql.Tx with sqlidempotency, and [NoTx] where the effect is no
+// row of the database that has the key.
 //
 //	effect                                       store
 //	rows in a database                           sqlidempotency.New on that database

@@ -14,13 +14,10 @@ import (
 
 	_ "modernc.org/sqlite"
 
-	"github.com/ThreeDotsLabs/watermill/message"
-
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 // A payment event that is delivered twice sells one ticket.
@@ -38,14 +35,13 @@ func ExampleGuard_Do() {
 	store, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite})
 	check(err)
 	check(store.Migrate(ctx))
-	guard, err := idempotency.New(store, idempotency.Config{Group: "ticket-service-group"})
+	guard, err := idempotency.New[*sql.Tx](store, idempotency.Config{Group: "ticket-service-group"})
 	check(err)
 
 	e, err := event.New("PaymentSuccess", "payments", nil)
 	check(err)
 	for range 2 {
-		fresh, err := guard.Do(ctx, e, func(ctx context.Context) error {
-			tx, _ := sqltx.From(ctx)
+		fresh, err := guard.Do(ctx, e, func(ctx context.Context, tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, `INSERT INTO tickets VALUES ('A1')`)
 			return err
 		})
@@ -60,13 +56,13 @@ func ExampleGuard_Do() {
 	// tickets: 1
 }
 
-func ExampleGuard_Middleware() {
-	guard, err := idempotency.New(memidempotency.New(), idempotency.Config{Group: "mailer"})
+// A handler for Watermill's own Router.
+func ExampleHandler_HandleMessage() {
+	guard, err := idempotency.New[idempotency.NoTx](memidempotency.New(), idempotency.Config{Group: "mailer"})
 	check(err)
-	handler := guard.Middleware(func(msg *message.Message) ([]*message.Message, error) {
-		e, _ := idempotency.EventFrom(msg.Context())
+	handler := guard.Handle(func(_ context.Context, _ idempotency.NoTx, e event.Event) error {
 		fmt.Println("mail for", e.AggregateID)
-		return nil, nil
+		return nil
 	})
 	e, err := event.New("ReservationConfirmed", "reservations", nil)
 	check(err)
@@ -74,8 +70,7 @@ func ExampleGuard_Middleware() {
 	msg, err := event.Structured{}.Encode(e)
 	check(err)
 	for range 2 {
-		_, err := handler(msg)
-		fmt.Println(err)
+		fmt.Println(handler.HandleMessage(msg))
 	}
 	// Output:
 	// mail for r-7
@@ -84,9 +79,14 @@ func ExampleGuard_Middleware() {
 }
 
 func ExampleNew() {
-	_, err := idempotency.New(memidempotency.New(), idempotency.Config{})
+	_, err := idempotency.New[idempotency.NoTx](memidempotency.New(), idempotency.Config{})
 	fmt.Println(err)
-	// Output: idempotency: Config.Group is empty; give the consumer group's name
+	// A store in memory has no transaction that a handler could write with.
+	_, err = idempotency.New[*sql.Tx](memidempotency.New(), idempotency.Config{Group: "sales"})
+	fmt.Println(err)
+	// Output:
+	// idempotency: Config.Group is empty; give the consumer group's name
+	// idempotency: the store *memidempotency.Store carries no transaction of type *sql.Tx, so effects in a database would not commit with their key; use a store of sqlidempotency on that database with *sql.Tx, or New[idempotency.NoTx] for effects that need no transaction
 }
 
 // Two events ask for a refund of one payment; it is given once.
@@ -121,7 +121,7 @@ func ExampleNewPruner() {
 // View counts come in batches: one statement claims the keys, and one update
 // counts what is new.
 func ExampleGuard_DoBatch() {
-	guard, err := idempotency.New(memidempotency.New(), idempotency.Config{Group: "stats"})
+	guard, err := idempotency.New[idempotency.NoTx](memidempotency.New(), idempotency.Config{Group: "stats"})
 	check(err)
 	view := func(id string) event.Event { return event.Event{ID: id, Type: "ShowViewed", AggregateID: "show-1"} }
 	views := 0
@@ -129,7 +129,7 @@ func ExampleGuard_DoBatch() {
 		{view("e1"), view("e2"), view("e1")},
 		{view("e2"), view("e3")}, // e2 is delivered again
 	} {
-		fresh, err := guard.DoBatch(context.Background(), batch, func(_ context.Context, fresh []event.Event) error {
+		fresh, err := guard.DoBatch(context.Background(), batch, func(_ context.Context, _ idempotency.NoTx, fresh []event.Event) error {
 			views += len(fresh)
 			return nil
 		})

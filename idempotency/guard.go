@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/consuming"
 )
 
 // Config of a [Guard].
@@ -16,7 +19,7 @@ type Config struct {
 	Group string
 	// Key names the effect; [ByEvent] when nil.
 	Key KeyFunc
-	// Codec decodes messages for [Guard.Middleware]; [event.Decode] when nil,
+	// Codec decodes messages for [Handler.HandleMessage]; [event.Decode] when nil,
 	// which reads every mode and binding, up to 1 MiB.
 	Codec event.Codec
 	// OnDuplicate is called for each event that is skipped, before Do returns;
@@ -34,45 +37,87 @@ func (c Config) validate() error {
 	return nil
 }
 
-// Guard runs a handler once per key.
-type Guard struct {
+// NoTx is the Tx of a [Guard] whose effects are not rows of the store's database:
+// the effects of a guard on Redis or memory. The key is recorded after the effect,
+// so a crash between the two repeats the effect.
+type NoTx struct{}
+
+// Guard runs a handler once per key. Tx is the transaction that the handler gets,
+// of which the key is a part: *sql.Tx on a store of package sqlidempotency, [NoTx]
+// on a store without transactions.
+type Guard[Tx any] struct {
 	store  Store
+	tx     func(ctx context.Context) (Tx, bool)
 	cfg    Config
 	counts guardCounts
 }
 
-// New makes a guard for one consumer group. The store can be shared by many.
-func New(store Store, cfg Config) (*Guard, error) {
+// New makes a guard for one consumer group:
+//
+//	guard, err := idempotency.New[*sql.Tx](store, idempotency.Config{Group: "sales"})
+//
+// It fails when the store carries no transaction of type Tx. The store can be
+// shared by many guards.
+func New[Tx any](store Store, cfg Config) (*Guard[Tx], error) {
 	if store == nil {
 		return nil, errors.New("idempotency: the store is nil; make one with sqlidempotency.New")
 	}
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
+	tx, err := transactions[Tx](store)
+	if err != nil {
+		return nil, err
+	}
 	if cfg.Key == nil {
 		cfg.Key = ByEvent
 	}
-	return &Guard{store: store, cfg: cfg}, nil
+	return &Guard[Tx]{store: store, tx: tx, cfg: cfg}, nil
+}
+
+// transactions returns how the transactions of the store are found.
+func transactions[Tx any](store Store) (func(ctx context.Context) (Tx, bool), error) {
+	if _, none := any(*new(Tx)).(NoTx); none {
+		return func(context.Context) (tx Tx, ok bool) { return tx, true }, nil
+	}
+	decides := store
+	if l, ok := store.(*Layered); ok {
+		decides = l.truth
+	}
+	if s, ok := decides.(TxStore[Tx]); ok {
+		return s.Tx, nil
+	}
+	return nil, fmt.Errorf("idempotency: the store %T carries no transaction of type %v, so effects in a database would not commit with their key; "+
+		"use a store of sqlidempotency on that database with *sql.Tx, or New[idempotency.NoTx] for effects that need no transaction",
+		decides, reflect.TypeFor[Tx]())
 }
 
 // Do runs fn if the event's key is new for this group, and reports whether it
-// was. The context given to fn carries the store's transaction (sqltx.From) and
-// the event ([EventFrom]). An error of fn comes back as it is and rolls all
-// back; then the event can be tried again. An event of which no key can be made
-// is refused with a permanent error.
+// was. fn gets the store's transaction, and a context that carries the event
+// ([EventFrom]). An error of fn comes back as it is and rolls all back; then the
+// event can be tried again. An event of which no key can be made is refused with a
+// permanent error. In a consumer of package bus whose group is another one than the
+// guard's, Do returns [ErrOtherGroup].
 //
 // FN CAN RUN MORE THAN ONCE in one call: a SQL store runs it again, in a new
 // transaction, when the database rolled the first one back for a conflict with
 // another (a serialization failure or a deadlock, in fn or at COMMIT; see
 // sqltx.Do). What fn wrote in the transaction is gone by then. What it did
 // elsewhere is not: move that behind the commit with sqltx.AfterCommit.
-func (g *Guard) Do(ctx context.Context, e event.Event, fn func(ctx context.Context) error) (fresh bool, err error) {
-	r, err := g.record(e)
+func (g *Guard[Tx]) Do(ctx context.Context, e event.Event, fn func(ctx context.Context, tx Tx) error) (fresh bool, err error) {
+	if err := g.belongs(ctx); err != nil {
+		return false, err
+	}
+	r, err := g.cfg.record(e)
 	if err != nil {
 		return false, err
 	}
 	fresh, err = g.store.Once(ctx, r, func(ctx context.Context) error {
-		return fn(context.WithValue(ctx, eventKey{}, e))
+		tx, err := g.begun(ctx)
+		if err != nil {
+			return err
+		}
+		return fn(context.WithValue(ctx, eventKey{}, e), tx)
 	})
 	switch {
 	case err != nil:
@@ -89,9 +134,35 @@ func (g *Guard) Do(ctx context.Context, e event.Event, fn func(ctx context.Conte
 	return false, nil
 }
 
+// ErrOtherGroup is returned by a guard inside a consumer of another group: events
+// that the guard's group has handled would be acknowledged without an effect. Its
+// class is infrastructure, so the consumer pauses and loses no event. A handler of
+// [Guard.Handle] is refused earlier, when its consumer is added.
+var ErrOtherGroup = errors.New("idempotency: the guard belongs to another group than the consumer")
+
+// belongs refuses a guard in a consumer of another group.
+func (g *Guard[Tx]) belongs(ctx context.Context) error {
+	group, ok := consuming.Group(ctx)
+	if !ok || group == g.cfg.Group {
+		return nil
+	}
+	return fault.MarkInfrastructure(fmt.Errorf("%w: the guard records effects of %q, the consumer's group is %q; make the guard with Config.Group %q",
+		ErrOtherGroup, g.cfg.Group, group, group))
+}
+
+// begun is the transaction that the store has begun or joined.
+func (g *Guard[Tx]) begun(ctx context.Context) (Tx, error) {
+	tx, ok := g.tx(ctx)
+	if !ok {
+		return tx, fmt.Errorf("idempotency: the store %T ran the handler without a transaction of type %v; the store does not keep its promise of TxStore.Tx",
+			g.store, reflect.TypeFor[Tx]())
+	}
+	return tx, nil
+}
+
 type eventKey struct{}
 
-// EventFrom returns the event that a [Guard] is handling.
+// EventFrom returns the event that a [Guard] or a [Leases] is handling.
 func EventFrom(ctx context.Context) (event.Event, bool) {
 	e, ok := ctx.Value(eventKey{}).(event.Event)
 	return e, ok

@@ -49,13 +49,18 @@ func database(t testing.TB) (*sqlidempotency.Store, *sql.DB) {
 	return store, db
 }
 
-func sell(ctx context.Context) error {
+func sell(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO sales VALUES (1)`)
+	return err
+}
+
+// sellIn is sell for the function of a store, whose context carries the transaction.
+func sellIn(ctx context.Context) error {
 	tx, ok := sqltx.From(ctx)
 	if !ok {
 		return errors.New("no transaction in the context")
 	}
-	_, err := tx.ExecContext(ctx, `INSERT INTO sales VALUES (1)`)
-	return err
+	return sell(ctx, tx)
 }
 
 func sales(t testing.TB, db *sql.DB) (n int) {
@@ -77,7 +82,7 @@ func TestNewChecks(t *testing.T) {
 		"no group":       {store, idempotency.Config{}, "Config.Group"},
 		"colon in group": {store, idempotency.Config{Group: "a:b"}, "Config.Group"},
 	} {
-		if _, err := idempotency.New(tc.store, tc.cfg); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := idempotency.New[idempotency.NoTx](tc.store, tc.cfg); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: New = %v, want an error about %s", name, err, tc.want)
 		}
 	}
@@ -86,9 +91,9 @@ func TestNewChecks(t *testing.T) {
 func TestGuardDo(t *testing.T) {
 	store, db := database(t)
 	var duplicates []string
-	guards := map[string]*idempotency.Guard{}
+	guards := map[string]*idempotency.Guard[*sql.Tx]{}
 	for _, group := range []string{"stats", "tickets"} {
-		g, err := idempotency.New(store, idempotency.Config{Group: group, OnDuplicate: func(_ context.Context, e event.Event) {
+		g, err := idempotency.New[*sql.Tx](store, idempotency.Config{Group: group, OnDuplicate: func(_ context.Context, e event.Event) {
 			duplicates = append(duplicates, group+" "+e.ID)
 		}})
 		if err != nil {
@@ -109,12 +114,12 @@ func TestGuardDo(t *testing.T) {
 		{"tickets", nil, true, 2},
 		{"stats", errHandler, false, 2}, // a duplicate does not even fail
 	} {
-		fresh, err := guards[step.group].Do(t.Context(), e, func(ctx context.Context) error {
+		fresh, err := guards[step.group].Do(t.Context(), e, func(ctx context.Context, tx *sql.Tx) error {
 			got, ok := idempotency.EventFrom(ctx)
 			if !ok || got.ID != e.ID || string(got.Data) != string(e.Data) {
 				t.Errorf("EventFrom = %v, %v", got, ok)
 			}
-			return errors.Join(sell(ctx), step.err)
+			return errors.Join(sell(ctx, tx), step.err)
 		})
 		failing := step.err != nil && i == 0
 		if fresh != step.fresh || failing != errors.Is(err, errHandler) || !failing && err != nil || sales(t, db) != step.sales {
@@ -168,11 +173,11 @@ func TestBadKeyIsPermanent(t *testing.T) {
 		"error": func(string, event.Event) (string, error) { return "", errHandler },
 		"empty": func(string, event.Event) (string, error) { return "", nil },
 	} {
-		g, err := idempotency.New(memidempotency.New(), idempotency.Config{Group: "g", Key: key})
+		g, err := idempotency.New[idempotency.NoTx](memidempotency.New(), idempotency.Config{Group: "g", Key: key})
 		if err != nil {
 			t.Fatal(err)
 		}
-		fresh, err := g.Do(t.Context(), newEvent(t), func(context.Context) error {
+		fresh, err := g.Do(t.Context(), newEvent(t), func(context.Context, idempotency.NoTx) error {
 			t.Errorf("%s: the handler ran", name)
 			return nil
 		})

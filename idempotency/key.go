@@ -44,8 +44,8 @@ func ByAggregate(action func(e event.Event) string) KeyFunc {
 }
 
 // record makes what the store keeps of e.
-func (g *Guard) record(e event.Event) (Record, error) {
-	key, err := g.cfg.Key(g.cfg.Group, e)
+func (c Config) record(e event.Event) (Record, error) {
+	key, err := c.Key(c.Group, e)
 	if err == nil && key == "" {
 		err = ErrEmptyKey
 	}
@@ -53,5 +53,5 @@ func (g *Guard) record(e event.Event) (Record, error) {
 		// The same event gives the same answer next time.
 		return Record{}, fault.MarkPermanent(err)
 	}
-	return Record{Key: key, Group: g.cfg.Group, EventType: e.Type, AggregateID: e.AggregateID, EventID: e.ID}, nil
+	return Record{Key: key, Group: c.Group, EventType: e.Type, AggregateID: e.AggregateID, EventID: e.ID}, nil
 }

@@ -85,15 +85,15 @@ func TestLayeredMarksAfterTheCommit(t *testing.T) {
 		if len(fast.marked) > 0 {
 			t.Error("the key is marked before the commit")
 		}
-		return errors.Join(sell(ctx), errHandler)
+		return errors.Join(sellIn(ctx), errHandler)
 	}); !errors.Is(err, errHandler) || len(fast.marked) > 0 {
 		t.Errorf("a failing handler: %v, marked %v", err, fast.marked)
 	}
-	if fresh, err := l.Once(t.Context(), r, sell); !fresh || err != nil || !slices.Equal(fast.marked, []string{"g:1"}) {
+	if fresh, err := l.Once(t.Context(), r, sellIn); !fresh || err != nil || !slices.Equal(fast.marked, []string{"g:1"}) {
 		t.Errorf("Once: %v, %v, marked %v", fresh, err, fast.marked)
 	}
 	db.Close() // from here on only the pre-check can answer
-	if fresh, err := l.Once(t.Context(), r, sell); fresh || err != nil {
+	if fresh, err := l.Once(t.Context(), r, sellIn); fresh || err != nil {
 		t.Errorf("a known key: %v, %v; want a duplicate without a look at the truth", fresh, err)
 	}
 	if seen, err := l.Seen(t.Context(), "g:1"); !seen || err != nil {
@@ -113,7 +113,7 @@ func TestLayeredInOuterTransaction(t *testing.T) {
 	r := idempotency.Record{Key: "g:1", Group: "g"}
 	for _, result := range []error{errHandler, nil} {
 		err := sqltx.Do(t.Context(), db, func(ctx context.Context, _ *sql.Tx) error {
-			if fresh, err := l.Once(ctx, r, sell); !fresh || err != nil {
+			if fresh, err := l.Once(ctx, r, sellIn); !fresh || err != nil {
 				t.Errorf("Once in a transaction: %v, %v", fresh, err)
 			}
 			if fresh, err := l.OnceBatch(ctx, []idempotency.Record{r, {Key: "g:2"}}, func(context.Context, []int) error { return nil }); !slices.Equal(fresh, []int{1}) || err != nil {
@@ -128,7 +128,7 @@ func TestLayeredInOuterTransaction(t *testing.T) {
 			t.Errorf("the transaction: %v; marked %v", err, fast.marked)
 		}
 	}
-	if fresh, err := l.Once(t.Context(), r, sell); fresh || err != nil || !slices.Equal(fast.marked, []string{"g:1"}) {
+	if fresh, err := l.Once(t.Context(), r, sellIn); fresh || err != nil || !slices.Equal(fast.marked, []string{"g:1"}) {
 		t.Errorf("the next delivery: %v, %v, marked %v", fresh, err, fast.marked)
 	}
 	if sales(t, db) != 1 {

@@ -58,7 +58,7 @@ func checkTimes(config string, ttl, finish time.Duration) error {
 // claim's token or the key to the other side, which then can refuse what is
 // stale and recognize what is repeated.
 type Leases struct {
-	keys Guard // makes the records
+	keys Config // makes the records
 	run  runner
 }
 
@@ -74,7 +74,7 @@ func NewLeases(store LeaseStore, cfg LeaseConfig) (*Leases, error) {
 		cfg.Key = ByEvent
 	}
 	return &Leases{
-		keys: Guard{cfg: Config{Group: cfg.Group, Key: cfg.Key}},
+		keys: Config{Group: cfg.Group, Key: cfg.Key},
 		run:  newRunner(store, cfg.TTL, cfg.Finish, cfg.Logger),
 	}, nil
 }

@@ -16,10 +16,10 @@ type Stats struct {
 }
 
 // Group is the consumer group whose effects are guarded.
-func (g *Guard) Group() string { return g.cfg.Group }
+func (g *Guard[Tx]) Group() string { return g.cfg.Group }
 
 // Group is the consumer group whose effects are guarded.
-func (l *Leases) Group() string { return l.keys.cfg.Group }
+func (l *Leases) Group() string { return l.keys.Group }
 
 // Group is the Group of its configuration, "http" by default.
 func (h *HTTP) Group() string { return h.cfg.Group }
@@ -27,7 +27,7 @@ func (h *HTTP) Group() string { return h.cfg.Group }
 type guardCounts struct{ handled, duplicates, failed atomic.Int64 }
 
 // Stats returns the counts since the guard was made.
-func (g *Guard) Stats() Stats {
+func (g *Guard[Tx]) Stats() Stats {
 	return Stats{Handled: g.counts.handled.Load(), Duplicates: g.counts.duplicates.Load(), Failed: g.counts.failed.Load()}
 }
 

@@ -40,3 +40,12 @@ type Store interface {
 	// and returns how many. The limit, at least 1, bounds how long it locks.
 	Prune(ctx context.Context, before time.Time, limit int) (int, error)
 }
+
+// TxStore is a [Store] that records a key in a transaction of type Tx, which the
+// effect shares.
+type TxStore[Tx any] interface {
+	Store
+	// Tx returns the transaction that the context of Once's function carries, and
+	// false for any other context.
+	Tx(ctx context.Context) (Tx, bool)
+}

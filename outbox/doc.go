@@ -176,6 +176,12 @@
 // commits. With a bare *sql.Tx call [Outbox.Wake] after the commit, or set
 // Config.NotifyInTransaction, or let the relay's Interval do.
 //
+// # Correlation
+//
+// An event without a correlation id becomes a child of the event that Append's
+// context handles, or takes the id that event.WithCorrelation put there
+// (TestAppendCarriesTheCorrelation).
+//
 // # Traces
 //
 // With Config.TracerProvider each event gets a "create" span, the child of the span
@@ -208,6 +214,6 @@
 //
 // [Hooks] tell what a relay does; a [Monitor] keeps at hand how the shards stand, so
 // that a scrape never waits for the database (TestMonitorKeepsTheLastAnswer). Package
-// outboxprom makes metrics of both: outbox_backlog{shard}, outbox_oldest_age_seconds{shard},
-// outbox_published_total{topic}, outbox_publish_latency_seconds{topic} and others.
+// outboxprom makes metrics of both: millrace_outbox_backlog{shard}, millrace_outbox_oldest_age_seconds{shard},
+// millrace_outbox_published_total{topic}, millrace_outbox_publish_latency_seconds{topic} and others.
 package outbox

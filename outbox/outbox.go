@@ -50,6 +50,7 @@ func New(store Store, cfg Config) (*Outbox, error) {
 // transaction: [sqltx.CheckTx] says how it is told, and how a wrapper of yours
 // declares itself.
 //
+// An event without a correlation id takes the one of ctx: see [event.Event.In].
 // An event without TraceParent takes that of its "create" span, or of the span in
 // ctx; see Config.TracerProvider. One that has it keeps it.
 //
@@ -105,6 +106,7 @@ func (o *Outbox) append(ctx context.Context, tx sqltx.Execer, topic func(event.E
 }
 
 func (o *Outbox) record(ctx context.Context, e event.Event, topic func(event.Event) (string, error), made *creation) (Record, error) {
+	e = e.In(ctx)
 	if err := e.Validate(); err != nil {
 		return Record{}, err
 	}

@@ -195,6 +195,30 @@ func TestReadsAheadWhilePublishing(t *testing.T) {
 	})
 }
 
+func TestReadsAheadWhileSettling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 1)
+		b.append("key")
+		var reads, settled atomic.Int64
+		b.store.Intercept = func(op string) error {
+			switch op {
+			case "read":
+				reads.Add(1)
+			case "settle":
+				time.Sleep(time.Second)
+				settled.Add(1)
+			}
+			return nil
+		}
+		stop := b.start(outbox.RelayConfig{})
+		time.Sleep(time.Second / 2)
+		if len(b.order()) != 1 || settled.Load() != 0 || reads.Load() != 2 {
+			t.Errorf("%d reads while the first batch of %d is settled, want the next one too", reads.Load(), len(b.order()))
+		}
+		stop()
+	})
+}
+
 // settlements is a store that remembers what was settled.
 type settlements struct {
 	*outboxtest.Memory

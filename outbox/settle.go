@@ -102,6 +102,9 @@ func (s *shard) conclude(ctx context.Context, rd *round, confirmed, joined []*It
 	tried, works := s.judge(rd, seen, &settlement)
 	settlement.Move = w.prefix()
 
+	if !w.aside && w.finished() && s.ahead == nil {
+		s.readAhead(ctx, w.next) // what has come since is read while this is settled
+	}
 	if len(settlement.Published)+len(settlement.Failures) > 0 || settlement.Move != nil {
 		if err := s.persist(ctx, settlement); err != nil {
 			return err

@@ -159,6 +159,28 @@ func TestAppendCarriesTheContextWithoutAProvider(t *testing.T) {
 	}
 }
 
+// The id of a request reaches its events, and their children, with no tracer at all.
+func TestAppendCarriesTheCorrelation(t *testing.T) {
+	b := newTraced(t)
+	var err error
+	if b.box, err = outbox.New(b.store, outbox.Config{Topic: "t"}); err != nil {
+		t.Fatal(err)
+	}
+	made := newEvents(t, 2)
+	made[0].CorrelationID, made[1].CorrelationID = "", ""
+	if err := b.appendAll(event.WithCorrelation(t.Context(), "request-7"), made[0]); err != nil {
+		t.Fatal(err)
+	}
+	parent := b.drain(outbox.RelayConfig{Lanes: 1})[0]
+	if err := b.appendAll(event.NewContext(t.Context(), parent), made[1]); err != nil {
+		t.Fatal(err)
+	}
+	child := b.drain(outbox.RelayConfig{Lanes: 1})[1]
+	if parent.CorrelationID != "request-7" || child.CorrelationID != "request-7" || child.CausationID != parent.ID {
+		t.Errorf("%+v, %+v", parent, child)
+	}
+}
+
 func TestAppendThatFailsSaysSoInItsSpans(t *testing.T) {
 	b := newTraced(t)
 	events := newEvents(t, 3)

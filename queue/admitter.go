@@ -14,21 +14,6 @@ type AdmitterConfig struct {
 	// events; 64 by default. It is also how many slow calls it takes to hold up the
 	// others, for Config.Timeout.
 	Concurrency int
-	// Notify is told of everybody who was let in from the line, in their order, by
-	// the goroutine that let them in, which it holds up: it should only put the
-	// notice somewhere. What it panics with is caught. Package queuenotice has one
-	// for publishers.
-	Notify func(Notice)
-}
-
-// Notice says that a user's turn has come.
-type Notice struct {
-	Event string
-	User  string
-	// Entry is the admission. Its Left is how long a place lasts from when the user
-	// is first seen, within Config.NoShow.
-	Entry Entry
-	Time  time.Time // of the admission, on the store's clock
 }
 
 // Admitter lets people in from the lines of all events, and removes from them
@@ -147,7 +132,9 @@ func (a *Admitter) admit(ctx context.Context, f *finished) error {
 		l.learn(admission.State)
 		f.duty.of.watch.answered(start, admission.Now, patience(a.room.cfg.Tick))
 		a.room.admitted.Add(int64(len(admission.Admitted)))
-		a.notify(l.event, admission)
+		for _, one := range admission.Admitted {
+			a.room.notify(l.event, one.User, one.Order, admission.State)
+		}
 		// The next tick is the store's, and counts from the beginning of the call, so
 		// that the way there and back costs nothing of the pace.
 		if admission.Next > 0 {
@@ -195,26 +182,4 @@ func (a *Admitter) sweep(ctx context.Context, f *finished) error {
 		}
 		return nil
 	})
-}
-
-// notify tells of the admitted. Its failure never touches the admission.
-func (a *Admitter) notify(event string, admission Admission) {
-	if a.cfg.Notify == nil {
-		return
-	}
-	for _, one := range admission.Admitted {
-		a.notifyOne(Notice{
-			Event: event, User: one.User, Time: admission.Now,
-			Entry: Entry{ID: entryID(admission.Epoch, one.Order), Left: a.room.cfg.Active},
-		})
-	}
-}
-
-func (a *Admitter) notifyOne(n Notice) {
-	defer func() {
-		if p := recover(); p != nil && a.room.panics.Add(1) == 1 {
-			a.room.cfg.Logger.Error("queue: AdmitterConfig.Notify panicked; the notice is lost, the admission stands", slog.Any("panic", p))
-		}
-	}()
-	a.cfg.Notify(n)
 }

@@ -44,12 +44,13 @@ func (r *register) note(n queue.Notice) {
 	r.notices = append(r.notices, n)
 }
 
-// users are those let in since the last time it was asked.
+// users are those let in since the last time it was asked, but for the one whom
+// fill lets in at once.
 func (r *register) users(event string) (users []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.notices = slices.DeleteFunc(r.notices, func(n queue.Notice) bool {
-		if n.Event == event {
+		if n.Event == event && n.User != "inside" {
 			users = append(users, n.User)
 		}
 		return n.Event == event
@@ -59,13 +60,13 @@ func (r *register) users(event string) (users []string) {
 
 func TestAdmissionInOrderAtThePace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		room := open(t, newSpy(t), queue.Config{Batch: 3})
+		var let register
+		room := open(t, newSpy(t), queue.Config{Batch: 3, Notify: let.note})
 		users, _ := line(t, room, 10)
 		if _, err := room.SetThreshold(context.Background(), "show-1", 9); err != nil {
 			t.Fatal(err)
 		}
-		var let register
-		defer run(t, room, queue.AdmitterConfig{Notify: let.note})()
+		defer run(t, room, queue.AdmitterConfig{})()
 		for second, want := range [][]string{users[:3], users[3:6], users[6:8], nil} {
 			synctest.Wait()
 			if got := let.users("show-1"); !slices.Equal(got, want) {
@@ -87,44 +88,90 @@ func TestAdmissionInOrderAtThePace(t *testing.T) {
 	})
 }
 
+// A notice comes once for each admission, whether from the line or at once, and
+// has what a token needs. One that breaks the listener harms nobody.
 func TestANotice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		room := open(t, newSpy(t), queue.Config{})
+		var let register
+		room := open(t, newSpy(t), queue.Config{Notify: func(n queue.Notice) {
+			let.note(n)
+			panic("broken")
+		}})
+		now := time.Now()
 		fill(t, room, "a")
 		if _, err := room.SetThreshold(context.Background(), "show-1", 2); err != nil {
 			t.Fatal(err)
 		}
-		var let register
-		now := time.Now()
-		stop := run(t, room, queue.AdmitterConfig{Notify: func(n queue.Notice) {
-			let.note(n)
-			panic("broken")
-		}})
+		stop := run(t, room, queue.AdmitterConfig{})
 		synctest.Wait()
 		stop()
-		place := check(t, room, "a", "")
-		if len(let.notices) != 1 || place.Status != queue.Active {
-			t.Fatalf("%v, %+v", let.notices, place)
+		for range 2 { // what is seen of an admission is none
+			for i, user := range []string{"inside", "a"} {
+				place := check(t, room, user, "")
+				if len(let.notices) != 2 || place.Status != queue.Active {
+					t.Fatalf("%v, %+v", let.notices, place)
+				}
+				n := let.notices[i]
+				if n.Event != "show-1" || n.User != user || n.Entry.ID != place.Entry.ID || n.Entry.Left != 600*time.Second || n.Time.Sub(now).Abs() > time.Millisecond {
+					t.Errorf("%+v", n)
+				}
+			}
 		}
-		n := let.notices[0]
-		if n.Event != "show-1" || n.User != "a" || n.Entry.ID != place.Entry.ID || n.Entry.Left != 600*time.Second || n.Time.Sub(now).Abs() > time.Millisecond {
-			t.Errorf("%+v", n)
-		}
-		if room.Stats().Panics != 1 {
+		if room.Stats().Panics != 2 {
 			t.Errorf("%d panics counted", room.Stats().Panics)
+		}
+		if err := room.Leave(context.Background(), "show-1", "a"); err != nil {
+			t.Fatal(err)
+		}
+		check(t, room, "a", "") // let in again
+		if last := let.notices[len(let.notices)-1]; len(let.notices) != 3 || last.User != "a" || last.Entry.ID == let.notices[1].Entry.ID {
+			t.Errorf("%v", let.notices)
+		}
+	})
+}
+
+// Users of one crowd who enter at once are each told of, and nobody else is.
+func TestNoticesOfACrowd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var let register
+		store := newSpy(t)
+		rooms := []*queue.Room{open(t, store, queue.Config{Threshold: 20, Notify: let.note}), open(t, store, queue.Config{Threshold: 20, Notify: let.note})}
+		var active []string
+		var mu sync.Mutex
+		var crowd sync.WaitGroup
+		for i := range 100 {
+			crowd.Go(func() {
+				user := fmt.Sprint("user-", i)
+				place, err := rooms[i%2].Check(context.Background(), "show-1", queue.Visitor{User: user})
+				if err != nil {
+					t.Error(err)
+				}
+				if place.Status == queue.Active {
+					mu.Lock()
+					defer mu.Unlock()
+					active = append(active, user)
+				}
+			})
+		}
+		crowd.Wait()
+		got := let.users("show-1")
+		slices.Sort(got)
+		slices.Sort(active)
+		if len(active) != 20 || !slices.Equal(got, active) {
+			t.Errorf("told of %v, inside are %v", got, active)
 		}
 	})
 }
 
 func TestABatchOfManyCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		room := open(t, newSpy(t), queue.Config{Batch: 2000})
+		var let register
+		room := open(t, newSpy(t), queue.Config{Batch: 2000, Notify: let.note})
 		users, _ := line(t, room, 1800)
 		if _, err := room.SetThreshold(context.Background(), "show-1", 5000); err != nil {
 			t.Fatal(err)
 		}
-		var let register
-		stop := run(t, room, queue.AdmitterConfig{Notify: let.note})
+		stop := run(t, room, queue.AdmitterConfig{})
 		synctest.Wait()
 		if got := let.users("show-1"); !slices.Equal(got, users) {
 			t.Errorf("%d in the first tick", len(got))
@@ -140,14 +187,14 @@ func TestSeveralAdmitters(t *testing.T) {
 		var let register
 		rooms := make([]*queue.Room, 4)
 		for i := range rooms {
-			rooms[i] = open(t, store, queue.Config{Batch: 5})
+			rooms[i] = open(t, store, queue.Config{Batch: 5, Notify: let.note})
 		}
 		users, _ := line(t, rooms[0], 100)
 		if _, err := rooms[0].SetThreshold(context.Background(), "show-1", 50); err != nil {
 			t.Fatal(err)
 		}
 		for _, room := range rooms {
-			defer run(t, room, queue.AdmitterConfig{Notify: let.note})()
+			defer run(t, room, queue.AdmitterConfig{})()
 			time.Sleep(130 * time.Millisecond)
 		}
 		time.Sleep(5*time.Second - 4*130*time.Millisecond - time.Millisecond)
@@ -181,7 +228,7 @@ func TestASlowStoreKeepsThePace(t *testing.T) {
 					t.Fatal(err)
 				}
 				var let register
-				stop := run(t, open(t, slow(store), queue.Config{Batch: 1}), queue.AdmitterConfig{Notify: let.note})
+				stop := run(t, open(t, slow(store), queue.Config{Batch: 1, Notify: let.note}), queue.AdmitterConfig{})
 				time.Sleep(10*time.Second + 800*time.Millisecond)
 				stop()
 				if got := let.users("show-1"); !slices.Equal(got, users[:11]) {
@@ -211,7 +258,8 @@ func TestOneBadEventHoldsUpNoOther(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := newSpy(t)
-				room := open(t, store, queue.Config{Batch: 1})
+				var let register
+				room := open(t, store, queue.Config{Batch: 1, Notify: let.note})
 				users, _ := line(t, room, 20)
 				ctx := context.Background()
 				if _, err := room.SetThreshold(ctx, "show-1", 50); err != nil {
@@ -228,8 +276,7 @@ func TestOneBadEventHoldsUpNoOther(t *testing.T) {
 					}
 					return nil
 				})
-				var let register
-				stop := run(t, room, queue.AdmitterConfig{Notify: let.note})
+				stop := run(t, room, queue.AdmitterConfig{})
 				time.Sleep(10*time.Second - time.Millisecond)
 				synctest.Wait()
 				if got := let.users("show-1"); !slices.Equal(got, users[:10]) {
@@ -244,13 +291,13 @@ func TestOneBadEventHoldsUpNoOther(t *testing.T) {
 func TestAdmissionGoesOnAfterTheStoreWasAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSpy(t)
-		room := open(t, store, queue.Config{Batch: 1})
+		var let register
+		room := open(t, store, queue.Config{Batch: 1, Notify: let.note})
 		users, _ := line(t, room, 20)
 		if _, err := room.SetThreshold(context.Background(), "show-1", 50); err != nil {
 			t.Fatal(err)
 		}
-		var let register
-		defer run(t, room, queue.AdmitterConfig{Notify: let.note})()
+		defer run(t, room, queue.AdmitterConfig{})()
 		for i := range 3 {
 			store.fails(away)
 			time.Sleep(5 * time.Second)

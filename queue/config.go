@@ -53,6 +53,12 @@ type Config struct {
 	// which costs a call of the store when they are used again: event ids may come
 	// from who means ill.
 	MaxEvents int
+	// Notify gets a Notice of each admission that this process made: those of its
+	// admitter, in their order, and those of users who entered at once. It runs in
+	// the goroutine that made the admission and delays that goroutine, so it should
+	// only store the notice. A panic in Notify is caught. Package queuenotice has one
+	// for publishers. There are no notices when nil, the default.
+	Notify func(Notice)
 	// Random is chance in [0, 1) for the jitter; math/rand/v2's by default.
 	Random func() float64
 	// Logger gets what cannot be returned; slog.Default() when nil.

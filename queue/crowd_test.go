@@ -112,7 +112,7 @@ func TestPositionsAreThoseOfTheLine(t *testing.T) {
 			var line []string
 			told := map[string]int{}
 			var let register
-			defer run(t, rooms[0], queue.AdmitterConfig{Notify: let.note})()
+			defer run(t, open(t, store, queue.Config{Notify: let.note}), queue.AdmitterConfig{})()
 			// rest waits until the admitter has nothing to do, and takes those it let in
 			// out of the line.
 			rest := func() {

@@ -36,6 +36,8 @@
 //	signs of life are told once a minute, those lost
 //	again, and the last by Flush                          TestBeatsAreToldOnceAMinute, TestLostBeatsAreToldAgain, TestFlush
 //	a crowd is no faster than the store hears of it       TestACrowdIsNoFasterThanTheStoreHearsOfIt
+//	one notice for each admission, from the line or at
+//	once                                                  TestANotice, TestNoticesOfACrowd, enters-at-once
 //	an admission is worth nothing after leaving           TestAnEntryIsWorthNothingAfterLeaving, verify-by-entry
 //	without its store nobody enters, within two timeouts  TestStoreAway, TestWhileTheStoreHangsACrowdIsRefusedSoon
 //	… and all goes on when it is back                     TestStoreAway, TestAdmissionGoesOnAfterTheStoreWasAway

@@ -53,11 +53,16 @@ func ExampleNewAdmitter() {
 	if err != nil {
 		panic(err)
 	}
-	room, err := queue.New(store, keys, queue.Config{Threshold: 1})
+	ctx, cancel := context.WithCancel(context.Background())
+	room, err := queue.New(store, keys, queue.Config{Threshold: 1, Notify: func(n queue.Notice) {
+		fmt.Println(n.User, "may enter", n.Event)
+		if n.User == "bob" {
+			cancel() // only here: an admitter runs as long as its process
+		}
+	}})
 	if err != nil {
 		panic(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
 	for _, user := range []string{"ada", "bob"} {
 		if _, err := room.Check(ctx, "show-1", queue.Visitor{User: user}); err != nil {
 			panic(err)
@@ -66,15 +71,13 @@ func ExampleNewAdmitter() {
 	if err := room.Done(ctx, "show-1", "ada"); err != nil {
 		panic(err)
 	}
-	admitter, err := queue.NewAdmitter(room, queue.AdmitterConfig{Notify: func(n queue.Notice) {
-		fmt.Println(n.User, "may enter", n.Event)
-		cancel() // only here: an admitter runs as long as its process
-	}})
+	admitter, err := queue.NewAdmitter(room, queue.AdmitterConfig{})
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println(admitter.Run(ctx))
 	// Output:
+	// ada may enter show-1
 	// bob may enter show-1
 	// <nil>
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/gather"
+	"github.com/millrace-go/millrace/internal/batch"
 	"github.com/millrace-go/millrace/queue/token"
 )
 
@@ -18,7 +18,7 @@ import (
 type line struct {
 	room   *Room
 	event  string
-	visits *gather.Calls[Visit, answer]
+	visits *batch.Combiner[Visit, answer]
 
 	snap       atomic.Pointer[snapshot]
 	due        atomic.Int64 // on the room's clock: when the snapshot is to be refreshed
@@ -49,7 +49,7 @@ func newLine(r *Room, event string) *line {
 	l := &line{room: r, event: strings.Clone(event)} // an event id may be part of a large request
 	l.beats.calls = make(chan struct{}, maxSending)
 	// A crowd's next call is on its way while the store is at work on the one before.
-	l.visits = gather.New(MaxVisits, r.cfg.Timeout, l.call).Overlap(2, 24)
+	l.visits = batch.New(MaxVisits, r.cfg.Timeout, l.call).Overlap(2, 24)
 	return l
 }
 
@@ -88,6 +88,9 @@ func (l *line) call(ctx context.Context, visits []Visit) ([]answer, error) {
 	answers := make([]answer, len(visits))
 	for i, outcome := range seen.Outcomes {
 		answers[i] = answer{Outcome: outcome, state: &seen.State}
+		if outcome.Entered {
+			l.room.notify(l.event, visits[i].User, outcome.Order, seen.State)
+		}
 	}
 	return answers, nil
 }

@@ -10,7 +10,7 @@ type Stats struct {
 	Counts
 	// Threshold is that of an event whose operator has set nothing.
 	Threshold int
-	// Panics are those of stores and notices that an Admitter has caught.
+	// Panics are those of stores and of Config.Notify that were caught.
 	Panics int64
 	// Admitted are those that an Admitter of this process has let in.
 	Admitted int64

@@ -125,6 +125,9 @@ type Outcome struct {
 	Ahead  int           // waiting: how many are before, exactly
 	Left   time.Duration // active: until the place ends
 	New    bool          // by this visit: lined up, let in, taken out, or seen inside for the first time
+	// Entered says that this visit itself was the admission: a Check that found a
+	// free place and nobody in line. Users from the line are those of Admit.
+	Entered bool
 }
 
 // Visited answers Visit: an outcome for each visit, and how the room stands

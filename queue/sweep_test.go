@@ -127,9 +127,9 @@ func TestNobodyIsRemovedForAnOutage(t *testing.T) {
 func TestEventsComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSpy(t)
-		room := open(t, store, queue.Config{})
 		var let register
-		defer run(t, room, queue.AdmitterConfig{Notify: let.note})()
+		room := open(t, store, queue.Config{Notify: let.note})
+		defer run(t, room, queue.AdmitterConfig{})()
 		for round := range 2 {
 			fill(t, room, "a")
 			if err := room.Leave(context.Background(), "show-1", "inside"); err != nil {

@@ -128,11 +128,19 @@ func TestRunsHoldHighFirstAndEqualSizesTogether(t *testing.T) {
 	})
 }
 
-// A refusal costs one call of the store until its retry time, however many ask.
+// A refusal costs one call of the store until its retry time, however many ask. Where
+// low has a share it asks for itself.
 func TestDeniedFloodMakesNoCalls(t *testing.T) {
+	t.Run("no share", func(t *testing.T) { deniedFlood(t, new(0), 0) })
+	t.Run("a share", func(t *testing.T) { deniedFlood(t, nil, 1) })
+}
+
+func deniedFlood(t *testing.T, share *int, own int) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &budget{}
-		l := limiter(t, store, ratelimit.Config{})
+		limits := usual
+		limits.LowShare = share
+		l := limiter(t, store, ratelimit.Config{Limits: limits})
 		ctx := context.Background()
 		drained := l.Plan().Burst
 		if d, err := l.AllowN(ctx, ratelimit.High, drained); err != nil || !d.Allowed {
@@ -154,7 +162,8 @@ func TestDeniedFloodMakesNoCalls(t *testing.T) {
 					t.Fatalf("RetryAfter %s, want %s", again.RetryAfter, time.Until(end))
 				}
 			}
-			// What is refused to high is refused to low, and more at once too.
+			// What is refused to high is refused to low, outside its share, and more
+			// at once too.
 			if low, err := l.Allow(ctx, ratelimit.Low); err != nil || low.Allowed {
 				t.Fatalf("low: %+v, %v", low, err)
 			}
@@ -163,8 +172,8 @@ func TestDeniedFloodMakesNoCalls(t *testing.T) {
 			}
 			time.Sleep(d.RetryAfter / 11)
 		}
-		if store.calls() != before {
-			t.Fatalf("%d calls of the store within the retry time", store.calls()-before)
+		if before += own; store.calls() != before {
+			t.Fatalf("%d calls of the store within the retry time, want %d", store.calls()-before+own, own)
 		}
 		time.Sleep(time.Until(end))
 		if again, err := l.Allow(ctx, ratelimit.High); err != nil || !again.Allowed || store.calls() != before+1 {

@@ -16,12 +16,17 @@ type denial struct {
 type denials [2][]denial
 
 // find returns the refusal of n calls that holds longest. What is refused to
-// high priority is refused to low, which needs all that high does and more;
-// never the other way round.
-func (d *denials) find(p Priority, n int, now time.Duration) (denial, bool) {
+// high priority is refused to low, which needs all that high does and more; never
+// the other way round. Where low has a share, only the end of the day is refused to
+// both: high leaves the share to a low call that the store has refused, so that one
+// has to ask.
+func (d *denials) find(p Priority, n int, now time.Duration, share bool) (denial, bool) {
 	var found denial
 	for of := p; of <= High; of++ {
 		for _, known := range d[of] {
+			if of != p && share && known.reason != ReasonDay {
+				continue
+			}
 			if known.size <= n && known.until > now && known.until > found.until {
 				found = known
 			}

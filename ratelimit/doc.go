@@ -68,9 +68,13 @@
 //	missing state is empty; the day survives its loss     missing-is-empty, day-survives-a-loss
 //	strict: never more in any window, and all of it       strict-window-is-exact, strict-is-used-fully
 //	callers who share a call get what they would alone    TestCombiningIsLikeComingAlone, runs-are-calls
-//	high before low, within a call and among who wait     TestRunsHoldHighFirstAndEqualSizesTogether, TestWaitIsServedInOrder
+//	high before low, within a call and among who wait,
+//	outside LowShare                                      TestRunsHoldHighFirstAndEqualSizesTogether, TestWaitIsServedInOrder
 //	first come, first served within a class               TestWaitIsServedInOrder
 //	high that waits is served under a flood of low        TestHighIsServedUnderAFloodOfLow, yield
+//	low gets LowShare under a flood of high, in its
+//	process and in others; no more, and no call is lost   TestLowIsServedUnderAFloodOfHigh (package memratelimit),
+//	                                                      low-share, low-share-ends
 //	those who wait are one caller to the store            TestWaitIsNoHerd
 //	… and lose nothing of the rate, in ten processes      TestManyProcessesUseTheWholeRate
 //	a refusal costs no call until its retry time          TestDeniedFloodMakesNoCalls
@@ -78,6 +82,12 @@
 //	who leaves holds nothing                              TestLeavingGivesBack, TestLeavingAtAnyMoment, TestWaitHandsOver
 //	fail closed, within the timeout                       TestFailsClosedWithinTheTimeout, TestNonsenseIsRefused
 //	an open breaker refuses at once                       TestBreaker
+//	a wait lives through a slow or absent store, until
+//	its context ends or the breaker opens                 TestWaitLivesThroughStalls, waits-outlive-lost-answers,
+//	                                                      TestWaitOverABadNetwork (package redisratelimit),
+//	                                                      TestWaitEndsWithItsContextWhileTheStoreIsAway,
+//	                                                      TestAnOpenBreakerEndsWaits
+//	what a call without an answer charged nobody uses     TestWaitLivesThroughStalls, waits-outlive-lost-answers
 //	an expired permit writes nothing                      TestPermitExpires, TestNothingIsWrittenLate
 //	a stopped process is late with one call at most       TestOneWriteAtATime
 //	one permit for each call that goes out                TestTransportSpendsOnePermitForEachCall, TestTransportRedirect,
@@ -86,6 +96,18 @@
 //
 // Names in lower case are cases of package ratelimittest, which every store
 // passes.
+//
+// # The least share of low priority
+//
+// Without a bound the waiting calls of high priority would leave nothing to low:
+// what becomes free goes to them first. LowShare, 5 % of LowRate by default, is what
+// low gets all the same: 17.5 calls per second of 350. It fills as a bucket does, and
+// every call of low priority takes from it, so that low which gets more than its
+// share takes nothing from high. When a call of low priority was refused, high leaves
+// what the share has, two calls at most, until low comes back as it was told. Low
+// that goes away holds nothing up: 150 ms later high takes the rest. LowShare:
+// new(0) turns it off. HardLimit, LowRate and the reserve of high hold in any case.
+// With a Burst of 1 there is no call that high could leave.
 //
 // # How callers share calls
 //
@@ -101,9 +123,11 @@
 //
 // # Failure modes
 //
-// The store is away or slow: callers get [ErrUnavailable] within Config.Timeout
-// of a call, or twice that when they queued behind one; after 5 failures in 10
-// calls at once, for 30 s. Waits end with it, so that a consumer pauses. What a
+// The store is away or slow: callers of Allow get [ErrUnavailable] within
+// Config.Timeout of a call, or twice that when they queued behind one; after 5
+// failures in 10 calls the breaker opens, and all callers are refused at once, for
+// 30 s. Callers of Wait go on waiting until the breaker opens: the call is repeated
+// after a pause of 10 ms, which doubles up to 100 ms. A consumer then pauses. What a
 // call without an answer has charged is lost, and the budget recovers by itself.
 //
 // The store takes longer than a permit lasts: a permit of Allow has expired when

@@ -36,6 +36,25 @@ func ExampleNew() {
 	// ratelimit: Limits cannot hold HardLimit: Burst 450 + Rate 450 * (1 s + Delay 20ms) + Processes 1 = 910 > HardLimit 500; Burst can be at most 40, or 0 to have it derived
 }
 
+// Low priority keeps a part of its rate under a flood of high; 0 turns that off.
+func ExampleLimits_lowShare() {
+	limits := ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350}
+	for _, share := range []*int{nil, new(10), new(0), new(200)} {
+		limits.LowShare = share
+		plan, err := limits.Plan()
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(plan.LowShare, "% of", plan.LowRate)
+	}
+	// Output:
+	// 5 % of 350
+	// 10 % of 350
+	// 0 % of 350
+	// ratelimit: Limits.LowShare is 200 percent of LowRate; give new(0), for none, to new(100), or nil for 5
+}
+
 func ExampleLimiter_Wait() {
 	limiter := newLimiter(ratelimit.Limits{HardLimit: 500, Rate: 300, Delay: 500 * time.Millisecond})
 	permit, err := limiter.Wait(context.Background(), ratelimit.High)

@@ -44,6 +44,7 @@ type Limiter struct {
 	seen    time.Duration    // when that was
 	returns int              // how often something was given back
 	late    int              // calls in a row whose grants came too late to use
+	failed  int              // calls in a row that failed
 	recent  recent
 }
 
@@ -163,7 +164,7 @@ func (l *Limiter) refused(p Priority, n int) (Decision, error) {
 		return Decision{}, nil
 	}
 	now := l.now()
-	if d, ok := known.find(p, n, now); ok {
+	if d, ok := known.find(p, n, now, l.plan.LowShare > 0); ok {
 		return Decision{Reason: d.reason, RetryAfter: d.until - now, Remaining: d.remaining}, nil
 	}
 	return Decision{}, nil

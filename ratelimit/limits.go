@@ -17,6 +17,10 @@ type Limits struct {
 	// LowRate is how many of them low priority may use; Rate by default. High
 	// priority keeps at least the difference.
 	LowRate int
+	// LowShare is the percentage of LowRate that low priority gets at least, however
+	// much high priority asks for; nil is 5. new(0) turns it off: low can starve then.
+	// HardLimit and the reserve of high stay what they are. It needs a Burst of 2.
+	LowShare *int
 	// Delay bounds the time between a grant and the arrival of its call at the
 	// upstream; 20 ms by default. A permit expires after Delay - Transit. Longer
 	// forgives a slower process and costs burst.
@@ -78,7 +82,13 @@ type Plan struct {
 	// Yield is how long low priority is refused after a waiting call of high
 	// priority was.
 	Yield time.Duration
-	Day   DayLimit
+	// LowShare is the percentage of LowRate that low priority gets at least; 0 for
+	// none.
+	LowShare int
+	// Hold is how long high priority leaves this share alone after the time at which
+	// a refused call of low priority was told to try again.
+	Hold time.Duration
+	Day  DayLimit
 	// Arithmetic shows why the hard limit holds, for people.
 	Arithmetic string
 }
@@ -88,6 +98,12 @@ const defaultDelay = 20 * time.Millisecond
 
 // yield is longer than a waiting process takes to ask again.
 const yield = 20 * time.Millisecond
+
+// hold is longer than a waiting process takes to ask again for low priority.
+const hold = 150 * time.Millisecond
+
+// defaultLowShare is the LowShare when it is nil, in percent.
+const defaultLowShare = 5
 
 // Plan checks the limits and derives the capacities. The error shows the
 // arithmetic and what would hold.
@@ -104,6 +120,7 @@ func (l Limits) Plan() (*Plan, error) {
 	p := &Plan{
 		Strict: l.Strict, Rate: l.Rate, LowRate: l.LowRate, Burst: l.Burst, LowBurst: l.LowBurst,
 		Window: time.Second + l.Delay, Delay: l.Delay, UseFor: l.Delay - l.Transit, Yield: yield, Day: l.Day,
+		LowShare: *l.LowShare, Hold: hold,
 	}
 	if l.Strict {
 		return p, l.planStrict(p)
@@ -164,6 +181,9 @@ func (l Limits) withDefaults() Limits {
 	if l.LowRate == 0 {
 		l.LowRate = l.Rate
 	}
+	if l.LowShare == nil {
+		l.LowShare = new(defaultLowShare)
+	}
 	if l.Delay == 0 {
 		l.Delay = defaultDelay
 	}
@@ -188,6 +208,8 @@ func (l Limits) validate() error {
 		return fmt.Errorf("ratelimit: Limits.Rate is %d calls per second; give 1 to HardLimit, %d", l.Rate, l.HardLimit)
 	case l.LowRate < 1 || l.LowRate > l.Rate:
 		return fmt.Errorf("ratelimit: Limits.LowRate is %d calls per second; give 1 to Rate, %d, or 0 for Rate", l.LowRate, l.Rate)
+	case *l.LowShare < 0 || *l.LowShare > 100:
+		return fmt.Errorf("ratelimit: Limits.LowShare is %d percent of LowRate; give new(0), for none, to new(100), or nil for %d", *l.LowShare, defaultLowShare)
 	case l.Delay < time.Millisecond || l.Delay > time.Minute:
 		return fmt.Errorf("ratelimit: Limits.Delay is %s; give 1 ms to 1 min, or 0 for %s", l.Delay, defaultDelay)
 	case l.Transit < 0 || l.Transit >= l.Delay:

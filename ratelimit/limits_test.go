@@ -75,6 +75,7 @@ func TestLimitsThatCannotHoldShowTheArithmetic(t *testing.T) {
 		"Limits.HardLimit":       func(l *ratelimit.Limits) { l.HardLimit = 0 },
 		"Limits.Rate":            func(l *ratelimit.Limits) { l.Rate = 501 },
 		"Limits.LowRate":         func(l *ratelimit.Limits) { l.LowRate = 451 },
+		"Limits.LowShare":        func(l *ratelimit.Limits) { l.LowShare = new(101) },
 		"Limits.Delay":           func(l *ratelimit.Limits) { l.Delay = time.Microsecond },
 		"Limits.Transit":         func(l *ratelimit.Limits) { l.Transit = 20 * time.Millisecond },
 		"Limits.Processes":       func(l *ratelimit.Limits) { l.Processes = -1 },
@@ -88,6 +89,21 @@ func TestLimitsThatCannotHoldShowTheArithmetic(t *testing.T) {
 		change(&l)
 		mustName(t, field, func() error { _, err := l.Plan(); return err })
 	}
+}
+
+// 0 turns the share off, and nothing given is the default.
+func TestLowShareIsPlanned(t *testing.T) {
+	for want, given := range map[int]*int{5: nil, 0: new(0), 7: new(7), 100: new(100)} {
+		l := usual
+		l.LowShare = given
+		p, err := l.Plan()
+		if err != nil || p.LowShare != want || p.Hold <= p.Yield {
+			t.Errorf("%v: %+v, %v; want %d %%", given, p, err, want)
+		}
+	}
+	l := usual
+	l.LowShare = new(-1)
+	mustName(t, "Limits.LowShare", func() error { _, err := l.Plan(); return err })
 }
 
 // Every plan that is accepted keeps what its mode grants within the hard limit,

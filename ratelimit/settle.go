@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 )
 
 // settle hands out what was granted, in order of arrival. mu is held.
 func (l *Limiter) settle(k *call, self *caller, g Grant, sent, now time.Duration) []orphan {
+	l.failed = 0
 	l.day = l.day.max(g.Day)
 	l.remain, l.seen = g.Remaining, now
 	useBy := sent + l.plan.UseFor
@@ -108,9 +110,11 @@ func (l *Limiter) end(c *caller, a *answer, self *caller) {
 	}
 }
 
-// fail refuses everybody of the call and all who wait. Those who queued behind
-// a call that took its whole timeout would wait as long again: they are refused
-// with it, and so are those whose own call the breaker would refuse.
+// fail refuses the callers of Allow that were part of the call. Those who queued
+// behind a call that took its whole timeout would wait as long again: they are
+// refused with it, and so are those whose own call the breaker would refuse. Callers
+// of Wait go on waiting until the breaker opens. Whatever the call has charged stays
+// charged: the callers ask anew, and use nothing of a grant that they did not see.
 func (l *Limiter) fail(k *call, now time.Duration, cause error) {
 	a := &answer{err: unavailable(cause), reason: ReasonUnavailable, until: now + l.breaker.refusesFor()}
 	for i, run := range k.ask.Runs {
@@ -118,7 +122,12 @@ func (l *Limiter) fail(k *call, now time.Duration, cause error) {
 			l.hand(k.runs[i], 0, a)
 		}
 	}
-	l.endWaits(a, nil)
+	if l.breaker.refusesFor() > 0 {
+		l.failed = 0
+		l.endWaits(a, nil)
+	} else {
+		l.askLater(now)
+	}
 	if !errors.Is(cause, context.DeadlineExceeded) && l.breaker.refusesFor() == 0 {
 		return
 	}
@@ -130,6 +139,16 @@ func (l *Limiter) fail(k *call, now time.Duration, cause error) {
 			}
 		}
 		l.queued[p] = nil
+	}
+}
+
+// askLater has those who wait ask again after a pause, which doubles with each failure
+// in a row. The jitter keeps processes from asking at the same moment.
+func (l *Limiter) askLater(now time.Duration) {
+	pause := min(firstPause<<min(l.failed, 10), mostSpacing)
+	l.failed++
+	for p := range l.due {
+		l.due[p] = now + pause + rand.N(pause/2)
 	}
 }
 

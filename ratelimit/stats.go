@@ -49,7 +49,7 @@ func (l *Limiter) Stats() Stats {
 	return s
 }
 
-var reasons = [...]Reason{ReasonGlobal, ReasonLowCap, ReasonYield, ReasonDay, ReasonUnavailable}
+var reasons = [...]Reason{ReasonGlobal, ReasonLowCap, ReasonYield, ReasonLowShare, ReasonDay, ReasonUnavailable}
 
 type counts struct {
 	acquired [2]atomic.Uint64

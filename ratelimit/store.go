@@ -38,7 +38,9 @@ type Run struct {
 	Count    int // calls; at least 1
 	// Wait says that the callers wait. When a waiting call of high priority is
 	// refused, low ones are refused for Plan.Yield, so that the next of what
-	// becomes free is for the one that waits, in whatever process it is.
+	// becomes free is for the one that waits, in whatever process it is. What low
+	// has of its LowShare is exempt; and when a call of low priority is refused, high
+	// ones leave that share alone until its RetryAfter and Plan.Hold are over.
 	Wait bool
 }
 
@@ -87,6 +89,7 @@ const (
 	ReasonGlobal      Reason = "global"      // the budget that all share is used up for the moment
 	ReasonLowCap      Reason = "low_cap"     // the share of low priority is
 	ReasonYield       Reason = "yield"       // a call of high priority waits for what is left
+	ReasonLowShare    Reason = "low_share"   // what is left is the least share of low priority, which waits for it
 	ReasonDay         Reason = "day"         // the day's budget is used up, or what low may use of it
 	ReasonUnavailable Reason = "unavailable" // the store cannot be asked: nothing is granted
 )

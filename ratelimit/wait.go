@@ -15,12 +15,15 @@ const (
 	mostSpacing  = 100 * time.Millisecond
 	daySpacing   = time.Second
 	mostJitter   = 2 * time.Millisecond
+	firstPause   = 10 * time.Millisecond // after a call that failed
 )
 
 // Wait waits for one call, first come first served within a class, high before
 // low. One of those who wait asks the store for all of them, when it can have
-// something. The error is the context's, or wraps [ErrUnavailable] as soon as
-// the store cannot be asked, or is [ErrTooManyWaiting].
+// something. A call of the store that fails is repeated after a pause, so a store
+// that is slow or away for a moment ends no Wait. The error is the context's, or
+// wraps [ErrUnavailable] when the circuit breaker is open, or is
+// [ErrTooManyWaiting].
 func (l *Limiter) Wait(ctx context.Context, p Priority) (*Permit, error) {
 	if err := l.check(ctx, p, 1); err != nil {
 		return nil, err
@@ -115,7 +118,7 @@ func (l *Limiter) wait(ctx context.Context, c *caller) error {
 func (l *Limiter) firstDue(p Priority) time.Duration {
 	now := l.now()
 	if known := l.denied.Load(); known != nil {
-		if d, ok := known.find(p, 1, now); ok {
+		if d, ok := known.find(p, 1, now, l.plan.LowShare > 0); ok {
 			return min(d.until, now+l.longest(p, d.reason))
 		}
 	}

@@ -228,8 +228,9 @@ func TestWaitIsBounded(t *testing.T) {
 	})
 }
 
-// A store that cannot be asked ends all waits, so that consumers pause.
-func TestUnavailableEndsWaits(t *testing.T) {
+// A store that cannot be asked ends all waits when the breaker opens, so that
+// consumers pause.
+func TestAnOpenBreakerEndsWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var away atomic.Bool
 		store := &budget{before: func(context.Context, ratelimit.Ask) error {
@@ -246,12 +247,101 @@ func TestUnavailableEndsWaits(t *testing.T) {
 		}
 		away.Store(true)
 		q.wg.Wait()
-		if len(q.errs) != 4 || len(q.served) != 0 {
-			t.Fatalf("served %v, errors %v", q.served, q.errs)
+		if s := l.Stats(); len(q.errs) != 4 || len(q.served) != 0 || s.Breaker != ratelimit.BreakerOpen {
+			t.Fatalf("served %v, errors %v, the breaker is %s", q.served, q.errs, s.Breaker)
+		}
+		// One call drained the budget, one was refused, and the breaker judges ten.
+		if n := store.calls(); n > 12 {
+			t.Errorf("%d calls until the waits ended", n)
 		}
 		for _, err := range q.errs {
 			if !errors.Is(err, ratelimit.ErrUnavailable) || !errors.Is(err, errAway) || fault.Of(err) != fault.Infrastructure {
 				t.Errorf("%v", err)
+			}
+		}
+	})
+}
+
+// A store that stalls for longer than the timeout ends no wait: the calls without an
+// answer are repeated, what they were granted is used by nobody, and the others of
+// the budget are had.
+func TestWaitLivesThroughStalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const stall, every, run = 130 * time.Millisecond, time.Second, 20 * time.Second
+		began := time.Now()
+		var lost atomic.Int64
+		store := &stalling{budget: &budget{}, lost: &lost, stalled: func() bool { return time.Since(began)%every < stall }}
+		l := limiter(t, store, ratelimit.Config{})
+		ctx, cancel := context.WithTimeout(context.Background(), run)
+		defer cancel()
+		var wg sync.WaitGroup
+		var served atomic.Int64
+		for w := range 100 {
+			wg.Go(func() {
+				for {
+					_, err := l.Wait(ctx, ratelimit.Priority(w%2))
+					switch {
+					case err == nil:
+						served.Add(1)
+					case ctx.Err() == nil:
+						t.Errorf("after %s: %v", time.Since(began), err)
+						return
+					default:
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		taken := store.taken()
+		if all := int64(taken[0] + taken[1]); served.Load()+lost.Load() > all {
+			t.Errorf("%d were served and %d lost, but %d charged: somebody used a grant without an answer", served.Load(), lost.Load(), all)
+		}
+		if most := int64(450 * run.Seconds()); lost.Load() == 0 || served.Load() < most*3/4 {
+			t.Errorf("%d were served of %d, %d lost to stalls", served.Load(), most, lost.Load())
+		}
+	})
+}
+
+// stalling loses the answers of calls that it gets while it is stalled.
+type stalling struct {
+	*budget
+	stalled func() bool
+	lost    *atomic.Int64
+}
+
+func (s *stalling) Acquire(ctx context.Context, plan *ratelimit.Plan, ask ratelimit.Ask) (ratelimit.Grant, error) {
+	g, err := s.budget.Acquire(ctx, plan, ask)
+	if !s.stalled() || err != nil {
+		return g, err
+	}
+	for i, r := range g.Runs {
+		s.lost.Add(int64(r.Granted * ask.Runs[i].Size))
+	}
+	<-ctx.Done()
+	return ratelimit.Grant{}, ctx.Err()
+}
+
+// While the store is away a wait ends with its own context, however long the breaker
+// would take.
+func TestWaitEndsWithItsContextWhileTheStoreIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &budget{before: func(ctx context.Context, _ ratelimit.Ask) error { <-ctx.Done(); return ctx.Err() }}
+		l := limiter(t, store, ratelimit.Config{Breaker: ratelimit.BreakerConfig{Calls: 1000}})
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		began := time.Now()
+		q := &line{l: l}
+		for i := range 4 {
+			q.join(ctx, ratelimit.Priority(i%2), fmt.Sprint(i))
+		}
+		q.wg.Wait()
+		if took := time.Since(began); len(q.errs) != 4 || took > 2100*time.Millisecond {
+			t.Errorf("%d waits ended after %s: %v", len(q.errs), took, q.errs)
+		}
+		for _, err := range q.errs {
+			if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ratelimit.ErrUnavailable) {
+				t.Errorf("%v, want the context's own end", err)
 			}
 		}
 	})

@@ -1,8 +1,8 @@
 // Package sqltx carries a database transaction in a context and runs hooks
 // after it has committed, which [database/sql.Tx] alone cannot do.
 //
-// The outbox wakes its relay from such a hook, the inbox guard hands its
-// transaction to the handler through it, and both meet in one transaction:
+// The outbox wakes its relay from such a hook, the idempotency guard runs its handler
+// in such a transaction, and both meet in one:
 //
 //	err := sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
 //		if _, err := tx.ExecContext(ctx, `UPDATE seats SET …`); err != nil {

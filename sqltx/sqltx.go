@@ -101,7 +101,9 @@ func (f *frame) on(db *sql.DB) *transaction {
 }
 
 // From returns the transaction that ctx carries, the innermost when there are
-// several on different databases.
+// several on different databases. It is for libraries, which ask whether there is
+// one: a function gets its transaction as an argument, from [Do] or from an
+// idempotency guard.
 func From(ctx context.Context) (*sql.Tx, bool) {
 	f := current(ctx)
 	if f == nil {

@@ -17,7 +17,7 @@ import (
 // that share a [Cap] should have the same.
 type Config struct {
 	// Max is how many streams a member may have, over all processes; 3 by default.
-	// Who opens one more ends the oldest.
+	// One more ends the oldest whose client is still there.
 	Max int
 	// Streams is how many a process serves at once; 100,000 by default. Beyond it a
 	// client is answered as while the Cap is away, and comes back.
@@ -52,7 +52,8 @@ type Config struct {
 	// it ends its streams when five sixths of it are over.
 	Lease time.Duration
 	// Timeout bounds a call of the Cap and the Broker; 1 s by default, at most a
-	// third of the Lease.
+	// third of the Lease. Other processes that are asked for a member's streams have
+	// half of it to answer.
 	Timeout time.Duration
 	// ReplayTimeout bounds a call of a Replayer; 5 s by default.
 	ReplayTimeout time.Duration
@@ -87,6 +88,12 @@ type Config struct {
 	// child of the span that ToMember, ToRoom or ToAll was called with, in whichever
 	// process. No spans when nil; the context is passed on all the same.
 	TracerProvider trace.TracerProvider
+	// Delivered is called for each event with a time ([Event.At]) and each stream of this
+	// process, when it is written: with the event's name and how long that is after the
+	// time, by this machine's clock; 0 where the clocks disagree. It is not called for
+	// what a Replayer brings. Whoever writes to clients calls it, so it must return at
+	// once. Nil by default.
+	Delivered func(event string, after time.Duration)
 	// Logger gets what cannot be returned; slog.Default() when nil.
 	Logger *slog.Logger
 }

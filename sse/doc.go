@@ -23,6 +23,11 @@
 //	each event as it was meant                            TestProgramsReadWhatHubsSend, TestProgramsReadStreamsAlike
 //	never more streams registered than allowed, over
 //	all processes, and the oldest goes                    TestTheCapHoldsOverFourHubs, openings-race, redissse's TestFleet
+//	a live stream is never evicted for one whose client
+//	has left, in whichever process                        TestALiveStreamIsNeverEvictedForADeadOne, the-gone-take-no-place, redissse's TestLiveBeforeDead
+//	… nor for one of a process that was killed            TestStreamsOfAKilledProcessGoFirst, the-silent-go-first
+//	… and the cap holds when processes cannot be asked    TestWithoutAnswersTheCapHolds, TestWhoCannotHearTakesNobodyForDead
+//	a tab can ask for a free place and evict nobody       TestATabTakesAFreePlaceAndNobodysOther, without-victims-nobody-goes
 //	a victim's socket is closed, within a ping where the
 //	message was lost                                      TestVictimsSocketsAreClosed, TestLostEvictionsAreFoundByThePing, redissse's TestFleet
 //	an evicted tab stays away                             TestOneTooManyEndsTheOldest, TestProgramsStayAwayWhenEvicted
@@ -40,12 +45,16 @@
 //	… for browsers, the npm package and curl too          TestProgramsResumeAfterCuts
 //	… nor while a stream opens                            TestEventsWhileAStreamOpensComeAfterTheReplay
 //	… nor after the broker was away                       TestWhatTheBrokerLostIsReadFromTheTable
+//	what a replay leaves out is said                      TestWhatAReplayLeavesOutIsSaid, what-is-left-out-is-counted
+//	how late events are is told                           TestHowLateEventsAreIsTold
 //	ids of one event name leave the others' alone         TestOneEventNameLeavesTheOthersCursor, TestBothCursorsResume
 //	muted members still get chat                          TestMuteStopsNotificationsOnly
 //	without its cap there is no new stream, browsers come
 //	back by themselves, when they are told to             TestWithoutTheCapThereIsNoNewStream, TestALeaseThatCannotBeRenewedEndsTheStreams, TestProgramsComeBackAfterAnOutage
 //	a process, and an address, has so many streams        TestCrowded
 //	an end sends the clients away with a spread           TestDrainSendsAllAwayWithASpread
+//	a writer that cannot flush is found before the first
+//	byte                                                  TestAWriterThatCannotFlushIsFoundBeforeTheFirstByte
 //	the server's timeouts do not end streams              TestStreamsOutliveTheServersTimeouts, TestOverHTTP2
 //	a delivery is a span of the trace of who sent it, one
 //	for each process that has streams for it              TestADeliveryIsTracedOverProcesses
@@ -61,15 +70,20 @@
 // # What a client sees
 //
 // A stream begins with `retry`, and has a `ping` event without data every 20 s, so
-// that a page can tell a dead connection from a quiet one. It is ended by the
-// server with
+// that a page can tell a dead connection from a quiet one. Where a [Replayer] leaves
+// something out ([Missed].Left), the events that it does bring follow
+//
+//	event: gap         {"event":…,"count":…}: so many events of a name are left out; read the inbox
+//
+// A stream is ended by the server with
 //
 //	event: evicted     the member opened more than are allowed: do not come back
 //	event: fallback    no streams at present: read {"inbox":…}; come back after retry
 //	retry              after a lifetime, or when the process ends: come back after it
 //
 // A page closes its EventSource at `evicted`. One that does not is answered 204
-// when it comes back with the same token, which ends it. The token is the page's
+// when it comes back with the same token, which ends it; so is a stream with
+// [Stream.OnlyIfFree] where no place is free. The token is the page's
 // own: for EventSource, which sends no header of choice, one that the server
 // finds in a cookie on the stream's path, or in the ticket in its address.
 // Whoever opens a page anew gets a new token, and a stream.
@@ -84,7 +98,11 @@
 // # Portable and lean
 //
 // By default the handler's goroutine writes, over HTTP/1.1 and HTTP/2 and through
-// any middleware. With Config.Lean a stream over plain HTTP/1.1 is taken over from
+// any middleware whose ResponseWriter can flush: it has a method Flush or FlushError,
+// or Unwrap leads to one that has. http.TimeoutHandler has neither, nor has a
+// hand-written recorder of the status that lacks Unwrap. Serve then answers 500 before
+// anything is registered, logs the type of the writer and returns [ErrUnflushable].
+// With Config.Lean a stream over plain HTTP/1.1 is taken over from
 // net/http: no goroutine waits for it, and its frames are written without waiting by
 // as many goroutines as there are CPUs. All else is served in the portable way. In
 // both what comes within Config.Coalesce shares a write.
@@ -95,8 +113,20 @@
 //
 //   - Serve returns when the stream is open, and a middleware sees the request end
 //     with it. Headers set before Serve are sent.
-//   - A client that left is noticed by the next write or ping.
+//   - A client that left is noticed by the next write or ping, or when the member
+//     opens a stream more than are allowed.
 //   - http.Server.Shutdown does not wait for the stream; Run does.
+//
+// # Who has to go
+//
+// Where a stream would be the member's one too many, all that the member has are
+// asked first: a lean one asks its socket whether the client has closed it, a portable
+// one asks net/http. Streams of other processes are asked through the broker (Ask and
+// Answer), which costs a message of each process that has one. Those without a client
+// are removed and make room. If there is still none, the oldest of those for which no
+// process has answered within half of Config.Timeout goes, and else the oldest. A
+// client that vanished without closing its connection, such as a phone without
+// network, counts as alive until a write to it fails.
 //
 // # Traces
 //
@@ -104,6 +134,14 @@
 // the event, through the broker. With Config.TracerProvider a process whose streams
 // get it makes a span "deliver {name}", the child of that context, from when the first
 // stream has it until the last one's write. What a Replayer brings has no span.
+//
+// # How late events are
+//
+// An [Event] with a time At carries it to every process, beside the trace context. For
+// each stream that it is written to, Config.Delivered is told how long after At that
+// was, by the clock of the process with the stream: clocks that differ add to it or take
+// from it, down to 0. What a Replayer brings is not measured. The time travels in a part
+// of the message that processes of earlier releases pass over.
 //
 // # Failure modes
 //
@@ -126,8 +164,11 @@
 // by the next ping.
 //
 // A process is killed: its clients come back after Config.Retry to another one. Its
-// entries take places until its lease ends, and may make a member's oldest stream
-// go; a tab that comes back with its token takes its own place.
+// entries take places until its lease ends. A tab that comes back with its token takes
+// its own place; if another of the member's tabs opens before that and finds no place,
+// it waits half of Config.Timeout for the process to answer, and one of its entries is
+// evicted. A process of a release without Ask does not answer either, so that while
+// both run its streams are evicted before older ones of the new release.
 //
 // A client does not read: it is cut when Config.MaxFrames or MaxBytes wait for it,
 // or a write takes longer than Config.WriteTimeout, and gets the rest by its cursors

@@ -11,6 +11,12 @@ var (
 	// ErrEvicted says that the tab had its stream ended because the member opened
 	// more than are allowed. It is not to come back by itself: answer 204.
 	ErrEvicted = errors.New("sse: the stream was evicted")
+	// ErrFull says that a stream that was to take nobody's place ([Stream.OnlyIfFree])
+	// found none free.
+	ErrFull = errors.New("sse: no place is free")
+	// ErrUnflushable says that the ResponseWriter cannot flush: what is written to it
+	// may reach the client when the stream has ended. Its class is [fault.Permanent].
+	ErrUnflushable = errors.New("sse: the response writer cannot flush")
 	// ErrUnavailable says that streams cannot be opened or kept now.
 	ErrUnavailable = errors.New("sse: streams are not available")
 	// ErrCrowded says that the process serves as many streams as it may, or has as

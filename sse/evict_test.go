@@ -153,7 +153,19 @@ func (w *watched) Open(ctx context.Context, r sse.Rules, live sse.Live, c sse.Co
 	if err != nil {
 		return got, err
 	}
-	have := append(w.registered[c.Member], c.ID)
+	gone := func(id string) bool { return slices.Contains(live.Gone, id) }
+	have := slices.DeleteFunc(w.registered[c.Member], gone)
+	w.registered[c.Member] = have
+	if len(live.Silent) > 0 {
+		w.t.Errorf("nobody answers for %v", live.Silent)
+	}
+	if got.Full != nil {
+		if len(have) != w.max || len(got.Full) != w.max {
+			w.t.Errorf("%v are in the way, registered are %v", got.Full, have)
+		}
+		return got, nil
+	}
+	have = append(have, c.ID)
 	for _, v := range got.Evicted {
 		if len(have) <= w.max || have[0] != v.ID {
 			w.t.Errorf("%s is evicted; registered are, oldest first, %v", v.ID, have)

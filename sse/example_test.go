@@ -34,11 +34,11 @@ func ExampleNew() {
 	}
 
 	// What is stored comes first, and then what happens.
-	inbox := sse.ReplayFunc(func(_ context.Context, since sse.Cursors) ([]sse.Event, error) {
+	inbox := sse.ReplayFunc(func(_ context.Context, since sse.Cursors) (sse.Missed, error) {
 		if since["notification"] == "1" {
-			return nil, nil
+			return sse.Missed{}, nil
 		}
-		return []sse.Event{{Name: "notification", ID: "1", Data: []byte(`{"id":"1","message":"bob follows you"}`)}}, nil
+		return sse.Missed{Events: []sse.Event{{Name: "notification", ID: "1", Data: []byte(`{"id":"1","message":"bob follows you"}`)}}}, nil
 	})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// The member is who signed in, and the token is of the tab.

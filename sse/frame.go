@@ -18,6 +18,10 @@ type Event struct {
 	// Data is text in UTF-8. A client sees each CRLF and CR in it as LF, since the
 	// format knows lines only.
 	Data []byte
+	// At is when what it tells of happened, such as the time of a commit; zero when that
+	// is not known. It is not sent to clients: [Config.Delivered] is told how long after
+	// it they had the event. It is kept to the millisecond.
+	At time.Time
 }
 
 // Encode writes an event as the WHATWG event stream format has it. It refuses a
@@ -83,4 +87,9 @@ const evictedFrame = "event: evicted\ndata: {\"reason\":\"too many streams\"}\n\
 // fallbackFrame says where what the stream would have told can be read.
 func fallbackFrame(after time.Duration, inbox string) []byte {
 	return fmt.Appendf(retryFrame(after), "event: fallback\ndata: {\"inbox\":%s}\n\n", quote(inbox))
+}
+
+// gapFrame says how many events of a name a replay has left out.
+func gapFrame(name string, count int) []byte {
+	return fmt.Appendf(nil, "event: gap\ndata: {\"event\":%s,\"count\":%d}\n\n", quote(name), count)
 }

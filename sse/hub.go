@@ -26,6 +26,8 @@ type Hub struct {
 	checker   *checker
 	flusher   *flusher
 	resyncer  *resyncer
+	answerer  *answerer
+	questions questions
 	stats     counters
 	seed      maphash.Seed
 	pingFrame []byte
@@ -59,6 +61,7 @@ func New(c Cap, b Broker, cfg Config) (*Hub, error) {
 		closer:    &closer{backlog: newBacklog[Conn](maxCloses)},
 		checker:   &checker{newBacklog[*stream](0)},
 		resyncer:  &resyncer{wake: make(chan struct{}, 1)},
+		answerer:  &answerer{newBacklog[Message](maxQuestions)},
 		seed:      maphash.MakeSeed(),
 		pingFrame: []byte(pingFrame),
 		nothing:   make([]string, len(cfg.Cursors)),
@@ -83,7 +86,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	failed := make(chan error, 1)
 	var parts sync.WaitGroup
 	for _, part := range []func(context.Context){
-		h.keepLease, h.turnWheel, h.checker.run(h), h.closer.run(h), h.resyncer.run(h), h.sweep, h.flusher.run,
+		h.keepLease, h.turnWheel, h.checker.run(h), h.closer.run(h), h.resyncer.run(h), h.answerer.run(h), h.sweep, h.flusher.run,
 	} {
 		parts.Go(func() { part(inner) })
 	}
@@ -234,7 +237,7 @@ func (h *Hub) send(ctx context.Context, kind Kind, to string, e Event) error {
 	if len(b) > h.cfg.MaxBytes {
 		return invalid("the event has %d bytes, and Config.MaxBytes is %d", len(b), h.cfg.MaxBytes)
 	}
-	return h.publish(ctx, Message{Kind: kind, To: to, Arg: traceOf(ctx), Event: e.Name, ID: e.ID, Frame: b})
+	return h.publish(ctx, Message{Kind: kind, To: to, Arg: originOf(ctx, e.At), Event: e.Name, ID: e.ID, Frame: b})
 }
 
 // plainID is the id line for a client that has seen nothing else.
@@ -274,6 +277,10 @@ func (h *Hub) hear(m Message) {
 		h.audience.join(m.To, m.Arg)
 	case Leave:
 		h.audience.leave(m.To, m.Arg)
+	case Ask:
+		h.answerer.add(m)
+	case Answer:
+		h.questions.answer(m.To, m.Frame)
 	case Mute, Unmute:
 		h.audience.each(ToMember, m.To, func(s *stream) {
 			s.mu.Lock()

@@ -231,11 +231,13 @@ func (f *flusher) finish(s *stream) {
 	f.hub.close(s, true)
 }
 
+// mayHijack says whether a request may be served in the lean mode.
+func (h *Hub) mayHijack(r *http.Request) bool {
+	return h.cfg.Lean && leanWorks && r.ProtoMajor == 1 && r.TLS == nil
+}
+
 // serveLean takes the connection over, if it can be.
 func (h *Hub) serveLean(w http.ResponseWriter, r *http.Request, s *stream) (taken bool, err error) {
-	if !leanWorks || r.ProtoMajor != 1 || r.TLS != nil {
-		return false, nil
-	}
 	rc := http.NewResponseController(w)
 	head := leanHead(w.Header().Clone())
 	conn, _, err := rc.Hijack()
@@ -251,20 +253,28 @@ func (h *Hub) serveLean(w http.ResponseWriter, r *http.Request, s *stream) (take
 			h.close(s, true)
 		}
 	}()
-	if conn.SetDeadline(time.Time{}) != nil || !s.write(out, append(head, retryFrame(h.cfg.Retry)...)) {
+	if conn.SetDeadline(time.Time{}) != nil {
+		return true, nil
+	}
+	lean := &leanConn{Conn: conn, raw: rawConn(conn)}
+	if lean.raw != nil { // net/http does not look at the client any more
+		s.mu.Lock()
+		s.socket = lean
+		s.mu.Unlock()
+	}
+	if !s.write(out, append(head, retryFrame(h.cfg.Retry)...)) {
 		return true, nil
 	}
 	if h.catchUp(r.Context(), s, true) == nil {
 		h.wheel.add(s, 1+int(h.cfg.Random()*wheelSlots))
 	}
-	raw := rawConn(conn)
-	if raw == nil || conn.SetDeadline(time.Time{}) != nil { // wrapped: somebody has to wait at it
+	if lean.raw == nil || conn.SetDeadline(time.Time{}) != nil { // wrapped: somebody has to wait at it
 		s.follow(r.Context(), out)
 		return true, nil
 	}
 	handed = true
 	s.mu.Lock()
-	s.lean, s.awaited = &leanConn{Conn: conn, raw: raw}, true
+	s.lean, s.awaited, s.away = lean, true, nil
 	s.unlockAndSignal()
 	if h.flusher.ended() {
 		h.flusher.finish(s)

@@ -29,7 +29,7 @@ func ParseMessage(b []byte) (Message, error) {
 		return Message{}, errMessage
 	}
 	m := Message{Kind: Kind(b[1])}
-	if m.Kind < ToMember || m.Kind > Unmute {
+	if m.Kind < ToMember || m.Kind > Answer {
 		return Message{}, errMessage
 	}
 	b = b[2:]

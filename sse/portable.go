@@ -28,6 +28,9 @@ func putBuffer(b *[]byte) {
 // whatever net/http speaks.
 func (h *Hub) servePortable(w http.ResponseWriter, r *http.Request, s *stream) error {
 	defer h.close(s, true)
+	if !flushes(w) { // the lean mode could not take the connection over
+		return h.unflushable(w)
+	}
 	rc := http.NewResponseController(w)
 	// The server's ReadTimeout would end the stream when the request is long over.
 	// Writers that have no deadlines are bounded by the backlog alone.

@@ -3,24 +3,36 @@ package sse
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 )
 
-// Replayer reads what a client has missed from where events are stored.
+// Replayer reads what a client has missed from where events are stored. Package
+// ssetest has a conformance suite for it.
 type Replayer interface {
-	// Replay returns the events after those of the cursors, oldest first: of each
-	// name that has a cursor those that come after it, and of the others what a
-	// new client is to see. It bounds itself, by its own idea of what is worth
-	// showing, such as the newest 10; a client gets all of what it returns.
-	Replay(ctx context.Context, since Cursors) ([]Event, error)
+	// Replay returns the events after those of the cursors: of each name that has a
+	// cursor those that come after it, and of the others what a new client is to
+	// see. It bounds itself, by its own idea of what is worth showing, such as the
+	// newest 10; a client gets all of what it returns, and is told what was left out.
+	Replay(ctx context.Context, since Cursors) (Missed, error)
+}
+
+// Missed is what a client has missed.
+type Missed struct {
+	// Events are those that it is sent, oldest first.
+	Events []Event
+	// Left is how many more there are that Events leaves out, by their names. For
+	// each the client is sent a `gap` event, before Events, so that it reads them
+	// where they are stored.
+	Left map[string]int
 }
 
 // ReplayFunc is a function that is a [Replayer].
-type ReplayFunc func(ctx context.Context, since Cursors) ([]Event, error)
+type ReplayFunc func(ctx context.Context, since Cursors) (Missed, error)
 
 // Replay calls f.
-func (f ReplayFunc) Replay(ctx context.Context, since Cursors) ([]Event, error) { return f(ctx, since) }
+func (f ReplayFunc) Replay(ctx context.Context, since Cursors) (Missed, error) { return f(ctx, since) }
 
 // missed reads what a stream has missed.
 func (h *Hub) missed(ctx context.Context, s *stream, since []string) (frames []frame, err error) {
@@ -34,12 +46,17 @@ func (h *Hub) missed(ctx context.Context, s *stream, since []string) (frames []f
 	}()
 	ctx, cancel := context.WithTimeout(ctx, h.cfg.ReplayTimeout)
 	defer cancel()
-	events, err := s.replay.Replay(ctx, cursors(h.cfg.Cursors, since))
+	missed, err := s.replay.Replay(ctx, cursors(h.cfg.Cursors, since))
 	if err != nil {
 		return nil, fmt.Errorf("sse: replay: %w", err)
 	}
-	frames = make([]frame, 0, len(events))
-	for _, e := range events {
+	frames = make([]frame, 0, len(missed.Events)+len(missed.Left))
+	for _, name := range slices.Sorted(maps.Keys(missed.Left)) {
+		if n := missed.Left[name]; n > 0 {
+			frames = append(frames, h.frame(name, "", gapFrame(name, n))) // muted as what it counts
+		}
+	}
+	for _, e := range missed.Events {
 		id := e.ID
 		if cursor := slices.Index(h.cfg.Cursors, e.Name); id != "" {
 			if cursor < 0 || !validID(id) {
@@ -53,6 +70,7 @@ func (h *Hub) missed(ctx context.Context, s *stream, since []string) (frames []f
 		}
 		frames = append(frames, h.frame(e.Name, e.ID, b))
 	}
+	h.stats.replayed.Add(int64(len(missed.Events)))
 	return frames, nil
 }
 
@@ -70,7 +88,6 @@ func (h *Hub) catchUp(ctx context.Context, s *stream, opens bool) error {
 		}
 		s.end(Unsynced, fallbackFrame(h.cfg.spread(), h.cfg.Inbox))
 	}
-	h.stats.replayed.Add(int64(len(frames)))
 	s.release(frames)
 	h.mu.Lock()
 	defer h.mu.Unlock()

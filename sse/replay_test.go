@@ -46,7 +46,7 @@ func (s *stored) add(name string, id int) sse.Event {
 	return e
 }
 
-func (s *stored) Replay(_ context.Context, since sse.Cursors) ([]sse.Event, error) {
+func (s *stored) Replay(_ context.Context, since sse.Cursors) (sse.Missed, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.during != nil {
@@ -56,14 +56,14 @@ func (s *stored) Replay(_ context.Context, since sse.Cursors) ([]sse.Event, erro
 		during()
 		s.mu.Lock()
 	}
-	var missed []sse.Event
+	var missed sse.Missed
 	for _, e := range s.events {
 		id, err := strconv.Atoi(e.ID)
 		if err != nil {
-			return nil, err
+			return missed, err
 		}
 		if last, err := strconv.Atoi(since[e.Name]); err != nil || id > last {
-			missed = append(missed, e)
+			missed.Events = append(missed.Events, e)
 		}
 	}
 	return missed, nil
@@ -208,10 +208,10 @@ func TestAReplayThatFailsEndsTheStream(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		s := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean, Inbox: "/inbox"})
 		for i, replay := range []sse.ReplayFunc{
-			func(context.Context, sse.Cursors) ([]sse.Event, error) { return nil, errors.New("no table") },
-			func(context.Context, sse.Cursors) ([]sse.Event, error) { panic("a bug") },
-			func(context.Context, sse.Cursors) ([]sse.Event, error) {
-				return []sse.Event{{Name: "chat", ID: "a b"}}, nil
+			func(context.Context, sse.Cursors) (sse.Missed, error) { return sse.Missed{}, errors.New("no table") },
+			func(context.Context, sse.Cursors) (sse.Missed, error) { panic("a bug") },
+			func(context.Context, sse.Cursors) (sse.Missed, error) {
+				return sse.Missed{Events: []sse.Event{{Name: "chat", ID: "a b"}}}, nil
 			},
 		} {
 			s.replay = replay
@@ -237,13 +237,13 @@ func TestAReaderThatLeavesWhileItCatchesUpIsNoTrouble(t *testing.T) {
 				var log logged
 				s := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 				reading := make(chan struct{})
-				s.replay = sse.ReplayFunc(func(ctx context.Context, _ sse.Cursors) ([]sse.Event, error) {
+				s.replay = sse.ReplayFunc(func(ctx context.Context, _ sse.Cursors) (sse.Missed, error) {
 					close(reading)
 					if fails {
-						return nil, errors.New("no table")
+						return sse.Missed{}, errors.New("no table")
 					}
 					<-ctx.Done()
-					return nil, ctx.Err()
+					return sse.Missed{}, ctx.Err()
 				})
 				ctx, leave := context.WithCancel(t.Context())
 				defer leave()
@@ -349,12 +349,53 @@ func TestClientsThatComeAndGoSeeEachEventOnce(t *testing.T) {
 func TestCursorsAreGivenToTheReplayer(t *testing.T) {
 	s := start(t, newCap(t), newBroker(t), sse.Config{})
 	given := make(chan []string, 1)
-	s.replay = sse.ReplayFunc(func(_ context.Context, since sse.Cursors) ([]sse.Event, error) {
+	s.replay = sse.ReplayFunc(func(_ context.Context, since sse.Cursors) (sse.Missed, error) {
 		given <- []string{since["notification"], since["chat"]}
-		return nil, nil
+		return sse.Missed{}, nil
 	})
 	dial(t, s.url+"?member=ann", "Last-Event-ID", ";chat=9")
 	if got := <-given; !slices.Equal(got, []string{"", "9"}) {
 		t.Errorf("given are %q", got)
 	}
+}
+
+// What a replay leaves out is said before what it brings, also after the broker was
+// away, and to muted members of what they get only.
+func TestWhatAReplayLeavesOutIsSaid(t *testing.T) {
+	both(t, func(t *testing.T, lean bool) {
+		b := &cutting{Broker: newBroker(t)}
+		s := start(t, newCap(t), b, sse.Config{Lean: lean})
+		left := map[string]int{"notification": 7, "chat": 2, "none": 0}
+		s.replay = sse.ReplayFunc(func(_ context.Context, since sse.Cursors) (sse.Missed, error) {
+			id := "1"
+			if since["notification"] != "" {
+				id = "2"
+			}
+			return sse.Missed{Events: []sse.Event{{Name: "notification", ID: id, Data: []byte("event" + id)}}, Left: left}, nil
+		})
+		says := func(c *client, name, data string) {
+			t.Helper()
+			if e := c.next(); e.Name != name || e.Data != data {
+				t.Fatalf("got %+v; want %s %s", e, name, data)
+			}
+		}
+		muted := dial(t, s.url+"?member=bob&muted")
+		says(muted, "gap", `{"event":"chat","count":2}`)
+		c := dial(t, s.url+"?member=ann")
+		for _, id := range []string{"event1", "event2"} {
+			says(c, "gap", `{"event":"chat","count":2}`)
+			says(c, "gap", `{"event":"notification","count":7}`)
+			says(c, "notification", id)
+			if id == "event1" {
+				b.listener.Down()
+				b.listener.Up()
+			}
+		}
+		must(t, s.ToMember(t.Context(), "bob", text("x")))
+		says(muted, "gap", `{"event":"chat","count":2}`) // after the loss
+		muted.gets("x")
+		if n := s.Stats().Replayed; n != 4 {
+			t.Errorf("%d were replayed", n)
+		}
+	})
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/millrace-go/millrace/fault"
 )
 
 // Stream is what a request is to be given.
@@ -27,6 +29,9 @@ type Stream struct {
 	Rooms []string
 	// Muted keeps the events of Config.Muted back.
 	Muted bool
+	// OnlyIfFree has the stream open only where it evicts no other: for a tab that
+	// was evicted and would like a place, should one have become free.
+	OnlyIfFree bool
 	// Replay reads what the client has missed; nil when nothing is kept.
 	Replay Replayer
 }
@@ -36,17 +41,22 @@ type Stream struct {
 // answered in any case: what Serve returns says why there was no stream, and is
 // nil for one that has ended in whichever way.
 //
-// A tab that was evicted is answered 204, after which an EventSource stops. While
-// the Cap cannot be asked an EventSource gets a stream of one `fallback` event
-// with Config.Inbox and comes back by itself, and others get 503 with Retry-After.
+// A tab that was evicted is answered 204, after which an EventSource stops, and so is
+// one that finds no place free and is to take nobody's. While the Cap cannot be asked
+// an EventSource gets a stream of one `fallback` event with Config.Inbox and comes
+// back by itself, and others get 503 with Retry-After. Where the ResponseWriter
+// cannot flush the answer is 500, and the error [ErrUnflushable].
 func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, st Stream) error {
 	if err := st.validate(); err != nil {
 		http.Error(w, "the stream cannot be opened", http.StatusBadRequest)
 		return err
 	}
+	if !flushes(w) && !(h.mayHijack(r) && has[http.Hijacker](w)) {
+		return h.unflushable(w)
+	}
 	s, err := h.open(r, st)
 	switch {
-	case errors.Is(err, ErrEvicted):
+	case errors.Is(err, ErrEvicted), errors.Is(err, ErrFull):
 		h.stats.evictions.Add(1)
 		w.WriteHeader(http.StatusNoContent)
 		return err
@@ -55,7 +65,7 @@ func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, st Stream) error {
 		h.refuse(w, r)
 		return err
 	}
-	if h.cfg.Lean {
+	if h.mayHijack(r) {
 		if taken, err := h.serveLean(w, r, s); taken {
 			return err
 		}
@@ -101,6 +111,7 @@ func (h *Hub) open(r *http.Request, st Stream) (*stream, error) {
 		wheelAt: -1,
 		holding: true,
 		cursors: h.cursorsOf(r),
+		away:    r.Context().Done(),
 	}
 	s.since = s.stands()
 	// What the client saw last may have been read from where it is stored, and be
@@ -114,15 +125,19 @@ func (h *Hub) open(r *http.Request, st Stream) (*stream, error) {
 		return nil, err
 	}
 	h.stats.opened.Add(1)
-	// A client that leaves by now is waited for no longer than that. The request's
-	// context would keep what it needs to cancel others as long as the stream lives.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), h.cfg.Timeout)
-	defer cancel()
-	opened, err := h.cap.Open(ctx, h.cfg.rules(), held.live, s.conn)
+	// A client that leaves by now is waited for no longer than each call may take. The
+	// request's context would keep what it needs to cancel others as long as the stream
+	// lives.
+	ctx := context.WithoutCancel(r.Context())
+	opened, err := h.register(ctx, held, s, st.OnlyIfFree)
 	if err != nil {
 		s.end(Refused, nil)
-		h.close(s, !errors.Is(err, ErrEvicted))
-		if errors.Is(err, ErrEvicted) {
+		refused := errors.Is(err, ErrEvicted) || errors.Is(err, ErrFull)
+		h.close(s, !refused)
+		switch {
+		case errors.Is(err, ErrFull):
+			return nil, ErrFull
+		case refused:
 			return nil, ErrEvicted
 		}
 		h.stats.storeErrors.Add(1)
@@ -167,6 +182,34 @@ func (h *Hub) close(s *stream, registered bool) {
 		h.stats.leftOver.Add(int64(h.closer.add(s.conn)))
 	}
 	h.audience.remove(s, func() { h.stats.ended[why].Add(1) })
+}
+
+// unflushable answers where a stream would not reach its client.
+func (h *Hub) unflushable(w http.ResponseWriter) error {
+	err := fault.MarkPermanent(fmt.Errorf("%w: %T has neither Flush nor Unwrap; "+
+		"serve streams outside the middleware that wraps it, or give its writer the method Unwrap() http.ResponseWriter", ErrUnflushable, w))
+	h.cfg.Logger.Error("sse: no stream can be served", "error", err)
+	http.Error(w, "the stream cannot be opened", http.StatusInternalServerError)
+	return err
+}
+
+// flushes says whether http.ResponseController can flush.
+func flushes(w http.ResponseWriter) bool {
+	return has[http.Flusher](w) || has[interface{ FlushError() error }](w)
+}
+
+// has looks for a method where http.ResponseController does.
+func has[T any](w http.ResponseWriter) bool {
+	for {
+		if _, ok := w.(T); ok {
+			return true
+		}
+		inner, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return false
+		}
+		w = inner.Unwrap()
+	}
 }
 
 // refuse answers while there are no streams.

@@ -21,7 +21,7 @@ type Stats struct {
 	Ended      map[Reason]int64 // streams, for each reason
 	Victims    int64            // streams, of any process, that gave way to one opened here
 	Outages    int64            // requests that got no stream because the Cap could not be asked, while draining, or because there were too many
-	Evictions  int64            // requests of evicted tabs, answered 204
+	Evictions  int64            // requests of evicted tabs and for a free place where there is none, answered 204
 	Ghosts     int64            // entries without a stream that were removed
 	LeftOver   int64            // entries that could not be removed and wait for the end of their lifetime
 	Sent       int64            // events given to streams

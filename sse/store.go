@@ -32,9 +32,11 @@ type Cap interface {
 	// the next Renew of the others on.
 	Resign(ctx context.Context, instance string) error
 
-	// Open removes the member's ghosts, registers the connection, and then
-	// removes the oldest until Rules.Max are left, so that never more are
-	// registered; the new one is never among the removed.
+	// Open removes the member's ghosts, those of Live.Gone included, registers the
+	// connection, and then removes others until Rules.Max are left, so that never
+	// more are registered: those of Live.Silent first, and within each the oldest.
+	// The new one is never among the removed. Where one would have to go and
+	// Rules.NoVictims is set, Open registers nothing and answers Opened.Full.
 	//
 	// It answers ErrEvicted and changes nothing when the token is remembered as
 	// evicted. A connection that is registered already keeps its time, and
@@ -66,6 +68,8 @@ const (
 type Rules struct {
 	Max      int           // registered connections of a member
 	Lifetime time.Duration // the longest that a connection lives
+	// NoVictims has Open say who is in the way, and not remove them.
+	NoVictims bool
 }
 
 // Conn is a connection. The id is "<instance>.<number>", unique for all time.
@@ -82,17 +86,23 @@ func Instance(id string) string {
 }
 
 // Live says which instances' leases had not ended at a moment of the store's
-// clock.
+// clock. Open is told with it what is known of the member's connections, each by
+// its id; ids that are not registered do nothing.
 type Live struct {
 	At        time.Time
 	Instances []string
+	Gone      []string // their clients have left: ghosts
+	Silent    []string // their instances do not answer: victims before all others
 }
 
-// Opened answers Open. Evicted are the victims, oldest first; Replaced is the
-// former connection of the same tab. Each has member, id and token.
+// Opened answers Open. Evicted are the victims, in the order in which they were
+// removed; Replaced is the former connection of the same tab. Full are all who are
+// registered, oldest first, where the connection is not because of
+// Rules.NoVictims. Each has member, id and token.
 type Opened struct {
 	Evicted  []Conn
 	Replaced []Conn
+	Full     []Conn
 	Ghosts   int // entries of which no stream is left, removed
 }
 
@@ -157,6 +167,12 @@ const (
 	Mute
 	// Unmute lets them through again.
 	Unmute
+	// Ask has the instances look which of the member's connections still have a
+	// client. Arg is the question, and Frame the connection ids, one a line.
+	Ask
+	// Answer says of connections that were asked for whether they have a client: To is
+	// the question, and each line of Frame is "+" or "-" and a connection id.
+	Answer
 )
 
 // Message goes from one instance to all. A frame travels encoded: it is the
@@ -164,7 +180,7 @@ const (
 type Message struct {
 	Kind  Kind
 	To    string
-	Arg   string // of a frame: the trace context of who sent it, "" without
+	Arg   string // of a frame: the trace context of who sent it and when it happened, "" without
 	Event string // name of the event in Frame
 	ID    string // its id, "" without
 	Frame []byte

@@ -57,6 +57,9 @@ type stream struct {
 	wheelAt  int32         // slot and place in the wheel, guarded by it
 	wheelPos int32
 
+	away   <-chan struct{} // closed when net/http notices that the client has left, while it looks
+	socket *leanConn       // to be asked whether the client is there, set under mu once net/http does not look
+
 	mu       sync.Mutex
 	pending  [][]byte
 	frames   int // of pending, those that count

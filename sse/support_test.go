@@ -69,7 +69,7 @@ type site struct {
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	err := s.Serve(w, r, sse.Stream{
-		Member: q.Get("member"), Token: q.Get("token"), Rooms: q["room"], Muted: q.Has("muted"), Address: q.Get("address"), Replay: s.replay,
+		Member: q.Get("member"), Token: q.Get("token"), Rooms: q["room"], Muted: q.Has("muted"), Address: q.Get("address"), OnlyIfFree: q.Has("free"), Replay: s.replay,
 	})
 	select {
 	case s.served <- err:

@@ -2,7 +2,10 @@ package sse
 
 import (
 	"context"
+	"strconv"
+	"strings"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -10,29 +13,61 @@ import (
 )
 
 // A message of a frame brings the trace context of who sent it in its Arg, which
-// frames have no other use for: an instance that does not know of it passes it over.
+// frames have no other use for, and behind it when the event happened. An instance that
+// does not know of either passes it over: it reads the time as a broken trace state.
 
-// traceOf is what goes into Arg: what fits of the context of ctx's span.
-func traceOf(ctx context.Context) string { return otelmsg.Pack(otelmsg.From(ctx), MaxMember) }
+// moment stands before the time, in ms since 1970.
+const moment = " @"
+
+// maxMoment is the most bytes that the time takes.
+const maxMoment = len(moment) + 14
+
+// originOf is what goes into Arg: what fits of the context of ctx's span, and the time.
+func originOf(ctx context.Context, at time.Time) string {
+	origin := otelmsg.Pack(otelmsg.From(ctx), MaxMember-maxMoment)
+	if ms := at.UnixMilli(); !at.IsZero() && ms > 0 && ms < 1e14 {
+		origin += moment + strconv.FormatInt(ms, 10)
+	}
+	return origin
+}
+
+// readOrigin reads what originOf wrote; the time is zero when there is none.
+func readOrigin(origin string) (trace.SpanContext, time.Time) {
+	i := strings.LastIndex(origin, moment)
+	if i < 0 {
+		return otelmsg.Unpack(origin), time.Time{}
+	}
+	var at time.Time
+	if ms, err := strconv.ParseInt(origin[i+len(moment):], 10, 64); err == nil && ms > 0 {
+		at = time.UnixMilli(ms)
+	}
+	return otelmsg.Unpack(origin[:i]), at
+}
 
 // delivered follows a message to the streams of this process: its span begins when
-// the first of them takes it, and ends when it was written to all, or dropped. A nil
-// delivered follows nothing.
+// the first of them takes it, and ends when it was written to all, or dropped. For each
+// that it is written to Config.Delivered is told how late. A nil delivered follows
+// nothing.
 type delivered struct {
 	hub     *Hub
 	message Message
-	span    trace.Span
+	at      time.Time    // when it happened; zero when nobody wants to know
+	span    trace.Span   // nil where none are made
 	left    atomic.Int64 // streams that still have it, and whoever hands it out
 	streams atomic.Int64
 	dropped atomic.Int64
 }
 
-// follows makes the delivered of a message, where spans are made.
+// follows makes the delivered of a message, where spans are made or its time is told.
 func (h *Hub) follows(m Message) *delivered {
-	if h.tracer == nil {
+	var at time.Time
+	if h.cfg.Delivered != nil {
+		_, at = readOrigin(m.Arg)
+	}
+	if h.tracer == nil && at.IsZero() {
 		return nil
 	}
-	d := &delivered{hub: h, message: m}
+	d := &delivered{hub: h, message: m, at: at}
 	d.left.Store(1)
 	return d
 }
@@ -42,9 +77,10 @@ func (d *delivered) took() {
 	if d == nil {
 		return
 	}
-	if d.streams.Add(1) == 1 {
+	if d.streams.Add(1) == 1 && d.hub.tracer != nil {
 		m := d.message
-		ctx := otelmsg.Under(context.Background(), otelmsg.Unpack(m.Arg))
+		parent, _ := readOrigin(m.Arg)
+		ctx := otelmsg.Under(context.Background(), parent)
 		_, d.span = d.hub.tracer.Start(ctx, trace.SpanKindConsumer, otelmsg.Deliver, m.Event, nil)
 		if m.ID != "" {
 			d.span.SetAttributes(otelmsg.MessageID.String(m.ID))
@@ -58,8 +94,11 @@ func (d *delivered) done(written bool) {
 	if d == nil {
 		return
 	}
-	if !written {
+	switch {
+	case !written:
 		d.dropped.Add(1)
+	case !d.at.IsZero():
+		d.hub.cfg.Delivered(d.message.Event, max(0, time.Since(d.at)))
 	}
 	d.release()
 }

@@ -3,13 +3,14 @@ package sse
 import (
 	"context"
 	"testing"
+	"time"
 )
 
 func TestWithoutAProviderTracesCostNothing(t *testing.T) {
 	h, s := &Hub{}, &stream{}
 	ctx := context.Background()
 	if n := testing.AllocsPerRun(100, func() {
-		m := Message{Kind: ToMember, Arg: traceOf(ctx)}
+		m := Message{Kind: ToMember, Arg: originOf(ctx, time.Time{})}
 		d := h.follows(m)
 		d.took()
 		s.tracks(d)

@@ -85,9 +85,9 @@ func TestADeliveryEndsWhenItIsWritten(t *testing.T) {
 		spans, provider := recorded()
 		release := make(chan struct{})
 		s := begin(t, newCap(t), newBroker(t), sse.Config{Lean: lean, TracerProvider: provider})
-		s.replay = sse.ReplayFunc(func(context.Context, sse.Cursors) ([]sse.Event, error) {
+		s.replay = sse.ReplayFunc(func(context.Context, sse.Cursors) (sse.Missed, error) {
 			<-release
-			return []sse.Event{{Name: "notification", ID: "1", Data: []byte("one")}}, nil
+			return sse.Missed{Events: []sse.Event{{Name: "notification", ID: "1", Data: []byte("one")}}}, nil
 		})
 		must(t, s.Ready(t.Context()))
 		ann := dial(t, s.url+"?member=ann")
@@ -111,7 +111,7 @@ func TestADeliveryThatIsDroppedSaysSo(t *testing.T) {
 		spans, provider := recorded()
 		release := make(chan struct{})
 		s := begin(t, newCap(t), newBroker(t), sse.Config{Lean: lean, MaxFrames: 2, TracerProvider: provider})
-		s.replay = sse.ReplayFunc(func(context.Context, sse.Cursors) ([]sse.Event, error) { <-release; return nil, nil })
+		s.replay = sse.ReplayFunc(func(context.Context, sse.Cursors) (sse.Missed, error) { <-release; return sse.Missed{}, nil })
 		must(t, s.Ready(t.Context()))
 		ann := dial(t, s.url+"?member=ann")
 		for range 3 { // one too many while it opens

@@ -2,6 +2,7 @@ package batchbench
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -14,7 +15,6 @@ import (
 	"github.com/millrace-go/millrace/bench/report"
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 // shows that are viewed, in turn.
@@ -92,7 +92,7 @@ func (p prepared) count(ctx context.Context, w work, cfg Config) (result, error)
 }
 
 func (p prepared) publish(ctx context.Context, topic string, n int) error {
-	if err := p.bus.Declare(ctx, bus.Topic{Name: topic, Groups: []string{topic}}); err != nil {
+	if err := p.bus.Declare(ctx, bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
 		return err
 	}
 	messages := make([]*message.Message, 0, 1000)
@@ -118,11 +118,11 @@ func (p prepared) publish(ctx context.Context, topic string, n int) error {
 
 func (p prepared) consumer(topic string, w work, c *clock) bus.AnyConsumer {
 	if w.batch {
-		return bus.BatchConsumer{Topic: topic, Group: topic, Handler: bus.HandleBatch(func(ctx context.Context, events []event.Event) error {
+		return bus.BatchConsumer{Topic: topic, Group: group, Handler: bus.HandleBatch(func(ctx context.Context, events []event.Event) error {
 			return c.handle(len(events), func() error { return p.together(ctx, events, w.guarded) })
 		})}
 	}
-	return bus.Consumer{Topic: topic, Group: topic, Handler: bus.Handle(func(ctx context.Context, e event.Event) error {
+	return bus.Consumer{Topic: topic, Group: group, Handler: bus.Handle(func(ctx context.Context, e event.Event) error {
 		return c.handle(1, func() error { return p.alone(ctx, e, w.guarded) })
 	})}
 }
@@ -132,8 +132,7 @@ func (p prepared) alone(ctx context.Context, e event.Event, guarded bool) error 
 		_, err := p.db.ExecContext(ctx, p.one, e.AggregateID)
 		return err
 	}
-	_, err := p.guard.Do(ctx, e, func(ctx context.Context) error {
-		tx, _ := sqltx.From(ctx)
+	_, err := p.guard.Do(ctx, e, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, p.one, e.AggregateID)
 		return err
 	})
@@ -148,12 +147,11 @@ func (p prepared) together(ctx context.Context, events []event.Event, guarded bo
 		}
 		return err
 	}
-	_, err := p.guard.DoBatch(ctx, events, func(ctx context.Context, fresh []event.Event) error {
+	_, err := p.guard.DoBatch(ctx, events, func(ctx context.Context, tx *sql.Tx, fresh []event.Event) error {
 		views, err := perShow(fresh)
 		if err != nil {
 			return err
 		}
-		tx, _ := sqltx.From(ctx)
 		_, err = tx.ExecContext(ctx, p.many, views)
 		return err
 	})

@@ -85,12 +85,15 @@ func openKafka(ctx context.Context, cfg Config) (*bus.Bus, *sql.DB, func() error
 	return bs, db, done, nil
 }
 
+// group is the consumer group, and the guard's.
+const group = "views"
+
 // prepared is a ground with its tables.
 type prepared struct {
 	ground
 	bus   *bus.Bus
 	db    *sql.DB
-	guard *idempotency.Guard
+	guard *idempotency.Guard[*sql.Tx]
 }
 
 // inPlace makes a ground afresh, and removes it after fn.
@@ -111,7 +114,7 @@ func inPlace(ctx context.Context, cfg Config, g ground, fn func(prepared) error)
 	if err := keys.Migrate(ctx); err != nil {
 		return fmt.Errorf("make the keys' table: %w", err)
 	}
-	guard, err := idempotency.New(keys, idempotency.Config{Group: "views"})
+	guard, err := idempotency.New[*sql.Tx](keys, idempotency.Config{Group: group})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package amqpbus
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -42,6 +44,36 @@ func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Group, b.Group))
 	})
 	return lags, nil
+}
+
+// HasTopic implements bus.TopicFinder: a topic exists when its holding queue does, or a
+// queue of a group that this process knows. Every topic of dead letters has a holding
+// queue, because a bus.Runner declares it for the redrive group. Another topic has one
+// when it was declared without groups, or a message found no group.
+func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
+	if d.isClosed() {
+		return false, errClosed
+	}
+	if err := checkTopic(name); err != nil {
+		return false, translate("topic", err)
+	}
+	for _, g := range d.topology.known() {
+		if g.topic == name {
+			return true, nil
+		}
+	}
+	a := &admin{ctx: ctx, link: d.consuming}
+	defer a.close()
+	_, exists, err := a.inspect(d.topology.names.holding(name))
+	if err != nil {
+		return false, translate("topic", err)
+	}
+	return exists, nil
+}
+
+// Topics implements bus.TopicFinder: AMQP has no way to list queues.
+func (d *driver) Topics(context.Context) ([]string, error) {
+	return nil, fmt.Errorf("amqpbus: topics: %w", errors.ErrUnsupported)
 }
 
 type taken struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -27,7 +28,31 @@ func encode(m *message.Message) (amqp.Publishing, error) {
 	p.MessageId = short(m.UUID)
 	p.Type = short(typeOf(m))
 	p.ContentType = short(m.Metadata[event.ContentTypeHeader])
+	limit := maxProperties
+	if !bus.IsLetter(m) {
+		limit -= bus.LetterBytes
+	}
+	if size := propertiesSize(p); size > limit {
+		return p, fault.MarkPermanent(fmt.Errorf("message %s has %d bytes of metadata; RabbitMQ takes at most %d: put some of it into the payload", m.UUID, size, limit))
+	}
 	return p, nil
+}
+
+// maxProperties is what fits into the one frame that a message's properties have:
+// RabbitMQ's default of frame_max without the frame's own bytes. The broker ends the
+// connection at a larger one.
+const maxProperties = 128<<10 - 64
+
+// propertiesSize is how many bytes the properties of a message have on the wire.
+func propertiesSize(p amqp.Publishing) int {
+	n := len(p.MessageId) + len(p.Type) + len(p.ContentType) + 64
+	for k, v := range p.Headers {
+		n += len(k) + 6
+		if s, ok := v.(string); ok {
+			n += len(s)
+		}
+	}
+	return n
 }
 
 // short leaves out what does not fit into a property.

@@ -76,9 +76,6 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	ctx := messages[0].Context()
 	all := make([]outgoing, len(messages))
 	for i, m := range messages {
-		if err := m.Context().Err(); err != nil {
-			return translate("publish", err)
-		}
 		encoded, err := encode(m)
 		if err != nil {
 			return fmt.Errorf("amqpbus: publish: %w", err)

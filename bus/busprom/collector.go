@@ -28,7 +28,7 @@ type Config struct {
 	Bus *bus.Bus
 	// Lags says how far the groups are behind. The caller runs it.
 	Lags *bus.LagMonitor
-	// Consumers are shown, also those that run in other processes. Each costs 10
+	// Consumers are shown, also those that run in other processes. Each costs 13
 	// series and a histogram; its topic of dead letters costs one more.
 	Consumers []Consumer
 	// Status is how the consumers of this process do, a [bus.Runner]'s; nil in a
@@ -110,28 +110,31 @@ func New(cfg Config) (*Collector, error) {
 	}
 	c := &Collector{
 		cfg: cfg, made: time.Now(),
-		lag:        desc("kafka_consumer_lag", "Messages that wait for a consumer group, on whichever transport.", "topic", "group"),
-		lagSeconds: desc("kafka_consumer_lag_seconds", "Age of the oldest message that waits for a consumer group; 0 where the transport does not know it.", "topic", "group"),
-		lagAge:     desc("kafka_consumer_lag_age_seconds", "How old the figures of the transport are; it grows while the transport does not answer, from the start if it never did."),
-		dead:       desc("dlq_message_count", "Dead letters that nobody has redriven or dropped.", "topic"),
-		sent:       desc("kafka_producer_sent_total", "Messages published by this process, on whichever transport."),
-		failed:     desc("kafka_producer_send_failed_total", "Messages that this process could not publish, on whichever transport."),
+		lag:        desc("millrace_consumer_lag", "Messages that wait for a consumer group.", "topic", "group"),
+		lagSeconds: desc("millrace_consumer_lag_seconds", "Age of the oldest message that waits for a consumer group; 0 where the transport does not know it.", "topic", "group"),
+		lagAge:     desc("millrace_consumer_lag_age_seconds", "How old the figures of the transport are; it grows while the transport does not answer, from the start if it never did."),
+		dead:       desc("millrace_dead_letters", "Dead letters that nobody has redriven or dropped.", "topic"),
+		sent:       desc("millrace_bus_published_total", "Messages published by this process."),
+		failed:     desc("millrace_bus_publish_failed_total", "Messages that this process could not publish."),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "consumer_handler_duration_seconds", Help: "Runs of a handler, of one message or of one batch.",
+			Name: "millrace_consumer_handler_duration_seconds", Help: "Runs of a handler, of one message or of one batch.",
 			ConstLabels: cfg.Labels, Buckets: cfg.Buckets,
 		}, []string{"topic", "group"}),
 	}
 	of := func(kind prometheus.ValueType, name, help string, read func(bus.ConsumerStatus) int64) {
-		c.perConsumer = append(c.perConsumer, perConsumer{desc("consumer_"+name, help, "topic", "group"), kind, read})
+		c.perConsumer = append(c.perConsumer, perConsumer{desc("millrace_consumer_"+name, help, "topic", "group"), kind, read})
 	}
 	of(prometheus.CounterValue, "handled_total", "Messages handled by this process.", func(s bus.ConsumerStatus) int64 { return s.Handled })
 	of(prometheus.CounterValue, "retried_total", "Attempts that failed and were or will be repeated.", func(s bus.ConsumerStatus) int64 { return s.Retried })
 	of(prometheus.CounterValue, "dead_lettered_total", "Dead letters published by this process.", func(s bus.ConsumerStatus) int64 { return s.DeadLettered })
 	of(prometheus.CounterValue, "obsolete_total", "Messages skipped because a newer one counts.", func(s bus.ConsumerStatus) int64 { return s.Obsolete })
+	of(prometheus.CounterValue, "ignored_total", "Messages skipped because their type has no handler.", func(s bus.ConsumerStatus) int64 { return s.Ignored })
 	of(prometheus.CounterValue, "batches_total", "Batches handed over.", func(s bus.ConsumerStatus) int64 { return s.Batches })
 	of(prometheus.CounterValue, "pauses_total", "Times a consumer paused because a dependency was down.", func(s bus.ConsumerStatus) int64 { return s.Pauses })
 	of(prometheus.GaugeValue, "paused", "1 while a consumer is paused because a dependency is down.", paused)
 	of(prometheus.GaugeValue, "in_flight", "Messages that are being handled.", func(s bus.ConsumerStatus) int64 { return int64(s.InFlight) })
+	of(prometheus.GaugeValue, "overdue", "Handlers that go on though their Timeout ended 5 s ago or earlier.", func(s bus.ConsumerStatus) int64 { return int64(s.Overdue) })
+	of(prometheus.GaugeValue, "overdue_seconds", "Since the oldest overdue handler began; 0 when there is none.", func(s bus.ConsumerStatus) int64 { return int64(s.OldestOverdue.Seconds()) })
 	for _, one := range cfg.Consumers {
 		c.took.WithLabelValues(one.Topic, one.Group)
 		if !slices.Contains(c.topics, one.DeadLetters) {

@@ -122,13 +122,13 @@ func TestEverySeriesFromTheStart(t *testing.T) {
 			{Topic: "t", Group: "g"}, {Topic: "t", Group: "h"}, {Topic: "q", Group: "mail_queue", DeadLetters: "mail_dlq"},
 		}})
 		want := []string{
-			"kafka_consumer_lag_age_seconds", "kafka_producer_sent_total", "kafka_producer_send_failed_total",
-			"dlq_message_count t.DLT", "dlq_message_count mail_dlq",
+			"millrace_consumer_lag_age_seconds", "millrace_bus_published_total", "millrace_bus_publish_failed_total",
+			"millrace_dead_letters t.DLT", "millrace_dead_letters mail_dlq",
 		}
 		for _, consumer := range []string{" g t", " h t", " mail_queue q"} {
 			for _, name := range []string{
-				"kafka_consumer_lag", "kafka_consumer_lag_seconds", "consumer_handled_total", "consumer_retried_total", "consumer_dead_lettered_total",
-				"consumer_obsolete_total", "consumer_batches_total", "consumer_pauses_total", "consumer_paused", "consumer_in_flight", "consumer_handler_duration_seconds",
+				"millrace_consumer_lag", "millrace_consumer_lag_seconds", "millrace_consumer_handled_total", "millrace_consumer_retried_total", "millrace_consumer_dead_lettered_total",
+				"millrace_consumer_obsolete_total", "millrace_consumer_ignored_total", "millrace_consumer_batches_total", "millrace_consumer_pauses_total", "millrace_consumer_paused", "millrace_consumer_in_flight", "millrace_consumer_overdue", "millrace_consumer_overdue_seconds", "millrace_consumer_handler_duration_seconds",
 			} {
 				want = append(want, name+consumer)
 			}
@@ -164,23 +164,23 @@ func TestConsumersAreCounted(t *testing.T) {
 		}})
 		s.publish("t", "good")
 		time.Sleep(50 * time.Millisecond)
-		s.expect("while it works", map[string]float64{"consumer_in_flight g t": 1, "consumer_handled_total g t": 0})
+		s.expect("while it works", map[string]float64{"millrace_consumer_in_flight g t": 1, "millrace_consumer_handled_total g t": 0})
 		s.publish("t", "bad", "late")
 		time.Sleep(20 * time.Second)
 		s.expect("when it is done", map[string]float64{
-			"consumer_in_flight g t": 0, "consumer_handled_total g t": 2, "consumer_dead_lettered_total g t": 1, "consumer_retried_total g t": 1,
-			"consumer_handler_duration_seconds g t": 4, "consumer_pauses_total g t": 0, "consumer_paused g t": 0,
-			"dlq_message_count t.DLT": 1, "kafka_producer_sent_total": 4, "kafka_consumer_lag g t": 0,
+			"millrace_consumer_in_flight g t": 0, "millrace_consumer_handled_total g t": 2, "millrace_consumer_dead_lettered_total g t": 1, "millrace_consumer_retried_total g t": 1,
+			"millrace_consumer_handler_duration_seconds g t": 4, "millrace_consumer_pauses_total g t": 0, "millrace_consumer_paused g t": 0,
+			"millrace_dead_letters t.DLT": 1, "millrace_bus_published_total": 4, "millrace_consumer_lag g t": 0,
 		})
 		down.Store(true)
 		s.publish("t", "patient")
 		time.Sleep(2 * time.Second)
 		s.expect("while a dependency is down", map[string]float64{
-			"consumer_pauses_total g t": 1, "consumer_paused g t": 1, "kafka_consumer_lag g t": 1, "kafka_consumer_lag_seconds g t": 1.95,
+			"millrace_consumer_pauses_total g t": 1, "millrace_consumer_paused g t": 1, "millrace_consumer_lag g t": 1, "millrace_consumer_lag_seconds g t": 1.95,
 		})
 		down.Store(false)
 		time.Sleep(time.Minute)
-		s.expect("when it is back", map[string]float64{"consumer_pauses_total g t": 1, "consumer_paused g t": 0, "consumer_handled_total g t": 3})
+		s.expect("when it is back", map[string]float64{"millrace_consumer_pauses_total g t": 1, "millrace_consumer_paused g t": 0, "millrace_consumer_handled_total g t": 3})
 	})
 }
 
@@ -207,7 +207,7 @@ func TestBatchesAreCounted(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		s.expect("a batch", map[string]float64{
-			"consumer_handled_total g t": 1, "consumer_obsolete_total g t": 1, "consumer_batches_total g t": 1, "consumer_handler_duration_seconds g t": 1,
+			"millrace_consumer_handled_total g t": 1, "millrace_consumer_obsolete_total g t": 1, "millrace_consumer_batches_total g t": 1, "millrace_consumer_handler_duration_seconds g t": 1,
 		})
 	})
 }
@@ -224,7 +224,7 @@ func TestFailedPublishesAreCounted(t *testing.T) {
 	if err := s.bus.Publisher().Publish("t", message.NewMessage("1", nil), message.NewMessage("2", nil)); err == nil {
 		t.Error("nobody refused")
 	}
-	s.expect("refused", map[string]float64{"kafka_producer_send_failed_total": 2, "kafka_producer_sent_total": 0})
+	s.expect("refused", map[string]float64{"millrace_bus_publish_failed_total": 2, "millrace_bus_published_total": 0})
 }
 
 // parts is a transport that tells a group's lag in parts, and hangs when told to.
@@ -263,14 +263,14 @@ func TestLagAndDeadLetters(t *testing.T) {
 		s, _ := newParts(t, busprom.Config{})
 		synctest.Wait()
 		s.expect("told in parts", map[string]float64{
-			"kafka_consumer_lag g t": 5, "kafka_consumer_lag_seconds g t": 3600, "dlq_message_count t.DLT": 4, "kafka_consumer_lag_age_seconds": 0,
+			"millrace_consumer_lag g t": 5, "millrace_consumer_lag_seconds g t": 3600, "millrace_dead_letters t.DLT": 4, "millrace_consumer_lag_age_seconds": 0,
 		})
-		if got := promtest.Read(t, labels, s.collector); len(got) != 15 {
+		if got := promtest.Read(t, labels, s.collector); len(got) != 18 {
 			t.Errorf("groups of other programs are shown: %v", got)
 		}
 		counted, _ := newParts(t, busprom.Config{DeadLetters: func(topic string) int { return len(topic) }})
 		synctest.Wait()
-		counted.expect("counted elsewhere", map[string]float64{"dlq_message_count t.DLT": 5})
+		counted.expect("counted elsewhere", map[string]float64{"millrace_dead_letters t.DLT": 5})
 	})
 }
 
@@ -282,7 +282,7 @@ func TestScrapeAsksNobody(t *testing.T) {
 		time.Sleep(20*time.Second + time.Millisecond)
 		asked, began := p.asked.Load(), time.Now()
 		s.expect("while the transport hangs", map[string]float64{
-			"kafka_consumer_lag g t": 5, "kafka_consumer_lag_seconds g t": 3600, "kafka_consumer_lag_age_seconds": 20.001,
+			"millrace_consumer_lag g t": 5, "millrace_consumer_lag_seconds g t": 3600, "millrace_consumer_lag_age_seconds": 20.001,
 		})
 		if took := time.Since(began); took != 0 || p.asked.Load() != asked {
 			t.Errorf("a scrape took %v and asked the transport %d times", took, p.asked.Load()-asked)
@@ -292,7 +292,7 @@ func TestScrapeAsksNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStand(t, nil, busprom.Config{})
 		time.Sleep(7 * time.Second)
-		s.expect("before the first answer", map[string]float64{"kafka_consumer_lag g t": 0, "kafka_consumer_lag_age_seconds": 7})
+		s.expect("before the first answer", map[string]float64{"millrace_consumer_lag g t": 0, "millrace_consumer_lag_age_seconds": 7})
 	})
 }
 
@@ -308,9 +308,9 @@ func TestTransportThatCannotTell(t *testing.T) {
 			dead := 0
 			for name, value := range promtest.Read(t, labels, s.collector) {
 				switch {
-				case strings.HasPrefix(name, "kafka_consumer_lag"):
+				case strings.HasPrefix(name, "millrace_consumer_lag"):
 					t.Errorf("%s is shown", name)
-				case strings.HasPrefix(name, "dlq_"):
+				case strings.HasPrefix(name, "millrace_dead_letters"):
 					dead += int(value)
 				}
 			}
@@ -361,5 +361,5 @@ func ExampleNew() {
 	registry.MustRegister(collector)
 	families, err := registry.Gather()
 	fmt.Println(len(families), err)
-	// Output: 15 <nil>
+	// Output: 18 <nil>
 }

@@ -23,6 +23,7 @@ type broken struct {
 	declare func(context.Context, ...bus.Topic) error
 	lag     func([]bus.Lag) []bus.Lag
 	browse  func([]*message.Message) []*message.Message
+	finds   func(bool) bool
 	closed  func() error
 }
 
@@ -67,6 +68,18 @@ func (b broken) Browse(ctx context.Context, topic string, limit int) ([]*message
 		all = b.browse(all)
 	}
 	return all, err
+}
+
+func (b broken) HasTopic(ctx context.Context, name string) (bool, error) {
+	has, err := b.Driver.(bus.TopicFinder).HasTopic(ctx, name)
+	if b.finds != nil {
+		has = b.finds(has)
+	}
+	return has, err
+}
+
+func (b broken) Topics(ctx context.Context) ([]string, error) {
+	return b.Driver.(bus.TopicFinder).Topics(ctx)
 }
 
 type brokenPublisher struct {

@@ -40,6 +40,7 @@ func faults() map[string]struct {
 		"confirms everything before an ack": {broken{deliver: skips}, []string{"OutOfOrderAcksNeverSkip"}},
 		"loses messages":                    {broken{publish: drops()}, []string{"GroupsEachGetAll", "GroupResumesWhereItStopped", "DeclaredGroupGetsEverything", "InstancesShareAGroup", "ObsoleteIsSkipped"}},
 		"loses dead letters":                {broken{publish: dropsLetters}, []string{"PoisonMessageIsDeadLettered", "DeadLetterThatCannotBePublishedPauses", "BatchPartialFailure", "RedriveAll"}},
+		"loses a message behind a poison":   {broken{publish: drops()}, []string{"AMessageThatFailsAloneStopsOnlyItsKey"}},
 		"one group for all":                 {broken{group: func(string) string { return "same" }}, []string{"GroupsEachGetAll", "NewGroupStartsAtEarliest"}},
 		"forgets where a group stood":       {broken{group: ownGroups()}, []string{"GroupResumesWhereItStopped", "AnInstanceTakesOverWhereTheOtherStopped", "DrainOnShutdown", "RedriveDrop", "RedriveAll"}},
 		"drops metadata":                    {broken{publish: changes(func(m *message.Message) { delete(m.Metadata, "empty") })}, []string{"BytesAndMetadataRoundTrip"}},
@@ -53,6 +54,7 @@ func faults() map[string]struct {
 			return all
 		}}, []string{"LagKnowsTheOldest"}},
 		"shows too much":          {broken{browse: func(all []*message.Message) []*message.Message { return append(all, all...) }}, []string{"BrowseConsumesNothing"}},
+		"finds every topic":       {broken{finds: func(bool) bool { return true }}, []string{"TopicsAreFound"}},
 		"cannot declare":          {broken{declare: func(context.Context, ...bus.Topic) error { return errors.New("no") }}, []string{"DeclaredGroupGetsEverything"}},
 		"stays open":              {broken{closed: func() error { return nil }}, []string{"PublishAfterClose"}},
 		"fails to close":          {broken{closed: func() error { return errors.New("stuck") }}, []string{"CloseIsIdempotent"}},
@@ -62,8 +64,9 @@ func faults() map[string]struct {
 
 // notBroken lists the cases that no fault of a driver can fail here, and why.
 var notBroken = map[string]string{
-	"PublisherCloseClosesNothing": "bus.Bus shields the driver's publisher",
-	"UnknownParameter":            "shown by TestAnOpenerThatTakesAnyParameterFails",
+	"PublisherCloseClosesNothing":  "bus.Bus shields the driver's publisher",
+	"EndedContextPublishesNothing": "bus.Bus looks at the contexts",
+	"UnknownParameter":             "shown by TestAnOpenerThatTakesAnyParameterFails",
 }
 
 func TestABrokenDriverFails(t *testing.T) {
@@ -168,7 +171,7 @@ func TestEveryRuleNamesACaseAndAFlag(t *testing.T) {
 		}
 		cases[c.Name] = true
 	}
-	flags := map[string]bool{bustest.FlagRestart: true, bustest.FlagParallel: true, bustest.FlagLagger: true, bustest.FlagInspector: true, bustest.FlagUnlocked: true,
+	flags := map[string]bool{bustest.FlagRestart: true, bustest.FlagParallel: true, bustest.FlagLagger: true, bustest.FlagInspector: true, bustest.FlagFinder: true, bustest.FlagUnlocked: true,
 		"Durable": true, "OrderedPerKey": true, "ConsumerGroups": true, "Replay": true, "Broadcast": true, "DelayedRedelivery": true, "NativeDeadLetter": true, "IndividualAcks": true}
 	for _, r := range bustest.RuledOut() {
 		if !cases[r.Case] && !strings.HasPrefix(r.Case, "Test") {

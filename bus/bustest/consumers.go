@@ -20,6 +20,7 @@ func consumerCases() []Case {
 		{"DrainOnShutdown", drainOnShutdown},
 		{"PoisonMessageIsDeadLettered", poisonMessage},
 		{"InfrastructurePauseLosesNothing", infrastructurePause},
+		{"AMessageThatFailsAloneStopsOnlyItsKey", failsAlone},
 		{"DeadLetterThatCannotBePublishedPauses", deadLetterOutage},
 	}
 }
@@ -229,6 +230,61 @@ func infrastructurePause(ctx context.Context, env Env) (err error) {
 		return fmt.Errorf("%d pauses, %d resumes, %d dead letters; want as many resumes as pauses and no dead letter", p, q, l)
 	}
 	return nil
+}
+
+// failsAlone has one message fail as if a dependency were down, for ever. Other keys go
+// on, and when they have passed it for long enough it becomes a dead letter.
+func failsAlone(ctx context.Context, env Env) (err error) {
+	const keys, each, window = 6, 40, 10
+	topic, group := name("topic"), name("group")
+	if err := declare(ctx, env.Bus, topic+".DLT", name("reader")); err != nil {
+		return err
+	}
+	seen := newTrail()
+	var letters atomic.Int32
+	r, err := run(ctx, env.Bus, bus.Consumer{
+		Topic: topic, Group: group, Window: window, Concurrency: 4,
+		Retry: bus.RetryPolicy{MaxRetries: -1, Probe: atOnce},
+		Handler: func(m *message.Message) error {
+			if string(m.Payload) == "bad#1" {
+				return fault.MarkInfrastructure(errors.New("statement timeout"))
+			}
+			seen.add(m)
+			return nil
+		},
+		Hooks: bus.Hooks{OnDeadLetter: func(d bus.DeadLetter) {
+			if string(d.Message.Payload) == "bad#1" {
+				letters.Add(1)
+			}
+		}},
+	})
+	if err != nil {
+		return err
+	}
+	defer r.finish(&err)
+	if err := env.Bus.Publisher().Publish(topic, series("bad", 1, 2)...); err != nil {
+		return err
+	}
+	for n := 1; n <= each; n++ {
+		for k := range keys {
+			if err := env.Bus.Publisher().Publish(topic, msg("key-"+strconv.Itoa(k), n)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := seen.wait(ctx, keys*each+1); err != nil {
+		return err
+	}
+	for k := range keys {
+		key := "key-" + strconv.Itoa(k)
+		if err := seen.inOrder(key, payloads(key, 1, each)); err != nil {
+			return err
+		}
+	}
+	if n := letters.Load(); n != 1 {
+		return fmt.Errorf("%d dead letters of the message that fails alone, want 1", n)
+	}
+	return seen.inOrder("bad", payloads("bad", 2, 2))
 }
 
 // deadLetterOutage cannot be provoked through a healthy transport, so a policy

@@ -34,12 +34,16 @@
 //	a durable transport forgets nothing when reopened       GroupSurvivesReopening
 //	bytes and metadata arrive as they were sent             BytesAndMetadataRoundTrip
 //	what is closed refuses                                  PublishAfterClose, CloseIsIdempotent
+//	an ended context publishes nothing                      EndedContextPublishesNothing
 //	nobody closes what is shared                            PublisherCloseClosesNothing
 //	an unknown URL parameter is an error that names it      UnknownParameter
 //	lag and browsing tell the truth                         LagCountsDown, LagKnowsTheOldest,
 //	                                                        BrowseConsumesNothing
+//	a topic is found by name, and a question makes none     TopicsAreFound
 //	shutdown lets handlers finish                           DrainOnShutdown
 //	a poison message does not stop or reorder the rest      PoisonMessageIsDeadLettered
+//	a message that fails as if a dependency were down
+//	stops only its key                                      AMessageThatFailsAloneStopsOnlyItsKey
 //	a dependency that is down costs no message              InfrastructurePauseLosesNothing,
 //	                                                        DeadLetterThatCannotBePublishedPauses
 //	batches fill, keep order, and fail in part              BatchesFillAndKeepOrder, BatchPartialFailure

@@ -11,11 +11,12 @@ type Rule struct {
 
 // Flags beside the capabilities.
 const (
-	FlagRestart   = "RestartCommand" // the option of that name was given
-	FlagLagger    = "bus.Lagger"     // the driver implements it
-	FlagInspector = "bus.Inspector"  // the driver implements it
-	FlagParallel  = "parallel keys"  // its capabilities have no SerialGroups
-	FlagUnlocked  = "unlocked keys"  // its capabilities have no LocksKeys
+	FlagRestart   = "RestartCommand"  // the option of that name was given
+	FlagLagger    = "bus.Lagger"      // the driver implements it
+	FlagInspector = "bus.Inspector"   // the driver implements it
+	FlagFinder    = "bus.TopicFinder" // the driver implements it
+	FlagParallel  = "parallel keys"   // its capabilities have no SerialGroups
+	FlagUnlocked  = "unlocked keys"   // its capabilities have no LocksKeys
 )
 
 // RuledOut returns every case that may print n/a, and why.
@@ -39,6 +40,8 @@ func RuledOut() []Rule {
 		{"KeylessIsOneKey", FlagParallel, "other keys wait for an unacknowledged message as well"},
 		{"OutOfOrderAcksNeverSkip", FlagParallel, "only one message is out, so acks have an order"},
 		{"PoisonMessageIsDeadLettered", FlagParallel, "other keys wait for a message that is being retried"},
+		{"AMessageThatFailsAloneStopsOnlyItsKey", "OrderedPerKey", "the order around the dead letter is what the case checks"},
+		{"AMessageThatFailsAloneStopsOnlyItsKey", FlagParallel, "other keys wait for an unacknowledged message as well"},
 		{"BatchesFillAndKeepOrder", "OrderedPerKey", "the transport keeps no order"},
 		{"BatchesFillAndKeepOrder", FlagParallel, "only one message is out, so a batch is one message"},
 		{"BatchesFillAndKeepOrder", FlagUnlocked, "a batch holds a few messages of a key only"},
@@ -47,6 +50,7 @@ func RuledOut() []Rule {
 		{"LagCountsDown", FlagLagger, "the transport cannot tell how far a group is behind"},
 		{"LagKnowsTheOldest", FlagLagger, "the transport cannot tell how far a group is behind"},
 		{"LagKnowsTheOldest", "Replay", "what waits in a queue cannot be looked at without taking it"},
+		{"TopicsAreFound", FlagFinder, "the transport cannot tell whether a topic exists"},
 		{"BrowseConsumesNothing", FlagInspector, "the transport cannot show messages without consuming them"},
 	}
 }
@@ -56,6 +60,7 @@ func flags(b *bus.Bus, restart bool) map[string]bool {
 	c := b.Capabilities()
 	_, lagger := b.Driver().(bus.Lagger)
 	_, inspector := b.Driver().(bus.Inspector)
+	_, finder := b.Driver().(bus.TopicFinder)
 	return map[string]bool{
 		"Durable":           c.Durable,
 		"OrderedPerKey":     c.OrderedPerKey,
@@ -68,6 +73,7 @@ func flags(b *bus.Bus, restart bool) map[string]bool {
 		FlagRestart:         restart,
 		FlagLagger:          lagger,
 		FlagInspector:       inspector,
+		FlagFinder:          finder,
 		FlagParallel:        !c.SerialGroups,
 		FlagUnlocked:        !c.LocksKeys,
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,11 +21,13 @@ func transportCases() []Case {
 		{"BytesAndMetadataRoundTrip", roundTrip},
 		{"PublishAfterClose", publishAfterClose},
 		{"CloseIsIdempotent", closeIsIdempotent},
+		{"EndedContextPublishesNothing", endedContext},
 		{"PublisherCloseClosesNothing", publisherClose},
 		{"UnknownParameter", unknownParameter},
 		{"LagCountsDown", lagCountsDown},
 		{"LagKnowsTheOldest", lagKnowsTheOldest},
 		{"BrowseConsumesNothing", browse},
+		{"TopicsAreFound", topicsAreFound},
 	}
 }
 
@@ -99,6 +102,33 @@ func publishAfterClose(_ context.Context, env Env) error {
 	if _, err := env.Bus.Subscriber(name("group"), bus.SubscriberConfig{}); !errors.Is(err, bus.ErrClosed) {
 		return fmt.Errorf("a subscriber of a closed bus: got %v, want bus.ErrClosed", err)
 	}
+	return nil
+}
+
+func endedContext(ctx context.Context, env Env) (err error) {
+	topic := name("topic")
+	sub, err := subscribe(ctx, env.Bus, name("group"), topic)
+	if err != nil {
+		return err
+	}
+	defer sub.closing(&err)
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	pub := env.Bus.Publisher()
+	for i, messages := range [][]*message.Message{series("k", 1, 1), series("k", 2, 3)} {
+		messages[len(messages)-1].SetContext(ended)
+		if err := pub.Publish(topic, messages...); !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("call %d, with a message whose context has ended: got %v, want context.Canceled", i+1, err)
+		}
+	}
+	if err := pub.Publish(topic, msg("k", 4)); err != nil {
+		return err
+	}
+	m, err := sub.expect(ctx, "k#4")
+	if err != nil {
+		return err
+	}
+	m.Ack()
 	return nil
 }
 
@@ -269,4 +299,34 @@ func browse(ctx context.Context, env Env) (err error) {
 	}
 	defer sub.closing(&err)
 	return sub.expectAll(ctx, payloads("k", 1, 5)...)
+}
+
+func topicsAreFound(ctx context.Context, env Env) error {
+	topic, absent := name("topic"), name("topic")
+	if err := declare(ctx, env.Bus, topic, bus.RedriveGroup); err != nil {
+		return err
+	}
+	// Another bus, as an operator's tool is; and twice, because a question must not make
+	// the topic that it asks for.
+	again, err := env.Again()
+	if err != nil {
+		return err
+	}
+	ask := func() error {
+		for name, want := range map[string]bool{topic: true, absent: false} {
+			has, err := again.HasTopic(ctx, name)
+			if err != nil || has != want {
+				return fmt.Errorf("HasTopic(%s) is %t, %v; want %t", name, has, err, want)
+			}
+		}
+		all, err := again.Topics(ctx)
+		if errors.Is(err, errors.ErrUnsupported) {
+			return nil
+		}
+		if err != nil || !slices.Contains(all, topic) || slices.Contains(all, absent) || !slices.IsSorted(all) {
+			return fmt.Errorf("Topics() is %q, %v; want it sorted, with %s and without %s", all, err, topic, absent)
+		}
+		return nil
+	}
+	return errors.Join(ask(), ask(), again.Close())
 }

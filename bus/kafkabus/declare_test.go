@@ -3,6 +3,7 @@ package kafkabus_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -232,4 +233,25 @@ func TestLookingWhileLeadersMove(t *testing.T) {
 	if got, err := b.Pending(t.Context(), "no-such-topic", "g", 10); err != nil || len(got) != 0 {
 		t.Errorf("a topic that does not exist has %d messages, %v", len(got), err)
 	}
+}
+
+// A topic that is not there is not made by the question, also where brokers make topics.
+func TestTopicsAreFound(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		b, topic, absent := openBus(t, kafkabus.Config{}, url), name("topic"), name("topic")
+		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{bus.RedriveGroup}}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			for name, want := range map[string]bool{topic: true, absent: false} {
+				if has, err := b.HasTopic(t.Context(), name); err != nil || has != want {
+					t.Errorf("HasTopic(%s) is %t, %v; want %t", name, has, err, want)
+				}
+			}
+		}
+		all, err := b.Topics(t.Context())
+		if err != nil || !slices.Contains(all, topic) || slices.Contains(all, absent) {
+			t.Errorf("Topics() is %v, %v", all, err)
+		}
+	})
 }

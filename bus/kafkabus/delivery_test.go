@@ -122,7 +122,7 @@ func TestStuckPartitionLeavesRoom(t *testing.T) {
 // partition after so many: a crash repeats no more than that.
 func TestSpan(t *testing.T) {
 	t.Parallel()
-	const span = 10_000
+	const span = 25_000
 	c := fake(t)
 	b := openBus(t, kafkabus.Config{Partitions: 1}, urlOf(c))
 	topic, group := name("topic"), name("group")

@@ -100,7 +100,7 @@
 // After a crash, or when a member loses its partitions, messages that were
 // handed out and not committed come again: those of the last CommitInterval, and
 // behind the first unacknowledged one of each partition up to the window, at
-// most 10,000. So do messages behind an unacknowledged one when a member closes.
+// most 25,000. So do messages behind an unacknowledged one when a member closes.
 //
 // A handler that is at work when its partition is lost sees its message's
 // context end; it cannot be stopped, so for a moment two instances can be at

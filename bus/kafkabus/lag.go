@@ -128,3 +128,29 @@ func (d *driver) publishedAt(ctx context.Context, topic string, partition int32,
 	}
 	return found[0].at, nil
 }
+
+// HasTopic implements bus.TopicFinder.
+func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
+	all, err := d.Topics(ctx)
+	return slices.Contains(all, name), err
+}
+
+// Topics implements bus.TopicFinder. It leaves out what the brokers keep for themselves.
+func (d *driver) Topics(ctx context.Context) ([]string, error) {
+	result := make(chan []string, 1)
+	err := d.call(ctx, func() error {
+		// asking has the metadata of the whole cluster; without names all of it is read.
+		if err := d.asking.RefreshMetadata(); err != nil {
+			return err
+		}
+		all, err := d.asking.Topics()
+		result <- all
+		return err
+	})
+	if err != nil {
+		return nil, wrap(err, "topics")
+	}
+	all := slices.DeleteFunc(<-result, func(t string) bool { return strings.HasPrefix(t, "__") })
+	slices.Sort(all)
+	return all, nil
+}

@@ -87,8 +87,7 @@ type call struct {
 // Publish returns when all messages are acknowledged by every in-sync replica,
 // or with a [PublishError] that says which are. It keeps the order of messages
 // of a key: behind one that failed, later ones of the same call and key are not
-// sent. It ends early when the first message's context does, unless that was
-// over before.
+// sent. It ends early when the first message's context does.
 func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	if len(messages) == 0 {
 		return nil
@@ -102,13 +101,7 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	p.mu.Unlock()
 	defer p.pending.Done()
 
-	// Watermill's publishers take messages whose context is over, such as a
-	// dead letter made of a message that was taken back.
-	ctx := messages[0].Context()
-	if ctx.Err() != nil {
-		ctx = context.WithoutCancel(ctx)
-	}
-	ctx, cancel := context.WithTimeout(ctx, p.set.PublishTimeout)
+	ctx, cancel := context.WithTimeout(messages[0].Context(), p.set.PublishTimeout)
 	defer cancel()
 	c := &call{
 		topic: topic, at: time.Now(), done: make(chan struct{}),

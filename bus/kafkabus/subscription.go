@@ -77,7 +77,7 @@ func newSubscription(s *subscriber, topic string, client sarama.Client, member s
 
 // maxSpan is how far the newest message handed over may be ahead of the first
 // unacknowledged one of its partition: a crash repeats no more.
-const maxSpan = 10_000
+const maxSpan = 25_000
 
 // rejoin is the pause after a membership that ended in trouble.
 var rejoin = backoff.Policy{Initial: 100 * time.Millisecond, Max: 5 * time.Second, Jitter: 0.2}

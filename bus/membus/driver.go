@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -103,6 +104,20 @@ func (d *driver) Lag(context.Context) ([]bus.Lag, error) {
 	return lags, nil
 }
 
+// HasTopic implements bus.TopicFinder.
+func (d *driver) HasTopic(_ context.Context, name string) (bool, error) {
+	d.store.mu.Lock()
+	defer d.store.mu.Unlock()
+	return d.store.topics[name] != nil, nil
+}
+
+// Topics implements bus.TopicFinder.
+func (d *driver) Topics(context.Context) ([]string, error) {
+	d.store.mu.Lock()
+	defer d.store.mu.Unlock()
+	return slices.Sorted(maps.Keys(d.store.topics)), nil
+}
+
 // Browse implements bus.Inspector.
 func (d *driver) Browse(_ context.Context, topic string, limit int) ([]*message.Message, error) {
 	d.store.mu.Lock()
@@ -137,11 +152,6 @@ type publisher struct{ driver *driver }
 func (p publisher) Publish(topic string, messages ...*message.Message) error {
 	if p.driver.isClosed() {
 		return bus.ErrClosed
-	}
-	for _, m := range messages {
-		if err := m.Context().Err(); err != nil {
-			return err
-		}
 	}
 	return p.driver.store.topic(topic).append(messages)
 }

@@ -253,8 +253,8 @@ func TestTheWindowBoundsWhatIsUnacknowledged(t *testing.T) {
 			out = take()
 			n += len(out)
 		}
-		if n != 16*window {
-			t.Errorf("%d messages came beside an unacknowledged one, want %d", n, 16*window)
+		if n != 24*window {
+			t.Errorf("%d messages came beside an unacknowledged one, want %d", n, 24*window)
 		}
 		// A nacked message comes again, before anything new.
 		first.Nack()
@@ -263,8 +263,8 @@ func TestTheWindowBoundsWhatIsUnacknowledged(t *testing.T) {
 			t.Fatalf("after the nack: %d messages", len(again))
 		}
 		again[0].Ack()
-		if next := take(); len(next) != window || next[0].UUID != strconv.Itoa(16*window) {
-			t.Errorf("after the ack: %d messages, want to go on at %d", len(next), 16*window)
+		if next := take(); len(next) != window || next[0].UUID != strconv.Itoa(24*window) {
+			t.Errorf("after the ack: %d messages, want to go on at %d", len(next), 24*window)
 		}
 	})
 }

@@ -209,7 +209,7 @@ func (s *subscription) take() (*flight, <-chan struct{}) {
 
 // spanFactor is how many windows the newest delivered message may lie beyond
 // the oldest unacknowledged one.
-const spanFactor = 16
+const spanFactor = 24
 
 func (s *subscription) load(f *flight) {
 	ctx, cancel := context.WithCancel(s.base)

@@ -46,9 +46,9 @@
 // in wm_offsets_<topic>, because they are positions, and wm_positions has the
 // last position of each topic. Payloads are of type longblob instead of json.
 //
-// In mode=tx the transaction is in the message's context: sqltx.From and
-// sqltx.On (on Config.DB) find it in the handlers of a Runner, watermill-sql's
-// TxFromContext everywhere. A Runner wraps each run of a handler in a savepoint,
+// In mode=tx the offset is part of a transaction that the message brings along. In the
+// handlers of a Runner sqltx.Do on Config.DB joins that transaction and hands it to
+// its function; watermill-sql's TxFromContext finds it everywhere. A Runner wraps each run of a handler in a savepoint,
 // so that a retry begins with nothing of the failed run; whoever uses
 // Bus.Subscriber with a Router of their own puts the driver's WrapHandler around
 // their handlers. A handler of a bus.BatchConsumer has no transaction.

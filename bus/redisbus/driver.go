@@ -147,6 +147,18 @@ func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 	return out, nil
 }
 
+// HasTopic implements bus.TopicFinder.
+func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
+	_, ok, err := d.hub.Topic(ctx, name)
+	return ok, translate(err)
+}
+
+// Topics implements bus.TopicFinder.
+func (d *driver) Topics(ctx context.Context) ([]string, error) {
+	names, err := d.hub.Topics(ctx)
+	return names, translate(err)
+}
+
 // Close ends subscribers and publisher, the work in the background, and the
 // client that Open opened.
 func (d *driver) Close() error {

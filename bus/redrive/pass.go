@@ -2,6 +2,7 @@ package redrive
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -66,14 +67,12 @@ func (l *Letters) pass(ctx context.Context, f Filter, o Options, act action, red
 	defer r.close(&err)
 	p := &pass{
 		Letters: l, reader: r, id: uuid.NewString(), filter: f, opts: o, act: act, redrives: redrives,
-		start: time.Now(), done: map[string]version{}, missing: map[string]struct{}{},
-	}
-	for _, id := range f.IDs {
-		p.missing[id] = struct{}{}
+		start: time.Now(), done: map[string]version{}, missing: idSet(f.IDs),
 	}
 	p.result.Pending, p.last = r.pending, p.start
 	err = p.run(ctx)
 	p.result.Seen, p.result.Complete = r.seen, p.result.Complete && err == nil
+	p.result.Missing = slices.Sorted(maps.Keys(p.missing))
 	p.progress()
 	return p.result, err
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 )
@@ -30,6 +32,9 @@ type Result struct {
 	Duplicates int // letters that lay there twice, of which one was done
 	Moved      int // letters that were put to the end of the topic to get at others
 	Failed     []Failure
+	// Missing are the ids of the Filter that none of the letters had which were
+	// looked at, in order.
+	Missing []string
 	// Complete reports whether all letters there were at the start were looked
 	// at. It is false after a limit, and when another pass held some of them.
 	Complete bool
@@ -81,8 +86,9 @@ func (l *Letters) change(ctx context.Context, f Filter, o Options, redrives bool
 func (l *Letters) rehearse(ctx context.Context, f Filter, o Options, act action) (Result, error) {
 	found, err := l.List(ctx, f, o.Limit)
 	res := Result{Pending: found.Pending, Seen: found.Seen, Complete: found.Complete}
-	done := map[string]version{}
+	done, missing := map[string]version{}, idSet(f.IDs)
 	for _, letter := range found.Letters {
+		delete(missing, letter.ID)
 		if did, twice := done[letter.key()]; twice && !newer(did, letter) {
 			res.Duplicates++ // of several groups, as a pass counts them
 			continue
@@ -97,10 +103,19 @@ func (l *Letters) rehearse(ctx context.Context, f Filter, o Options, act action)
 		done[letter.key()] = version{letter.Redrives, letter.Edits}
 		res.Done++
 	}
+	res.Missing = slices.Sorted(maps.Keys(missing))
 	if o.Progress != nil && err == nil {
 		o.Progress(res)
 	}
 	return res, err
+}
+
+func idSet(ids []string) map[string]struct{} {
+	set := make(map[string]struct{}, len(ids))
+	for _, id := range ids {
+		set[id] = struct{}{}
+	}
+	return set
 }
 
 // Edit replaces the payload of the letters with the id, those of every group. It

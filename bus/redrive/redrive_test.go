@@ -117,6 +117,26 @@ func TestRedriveSelected(t *testing.T) {
 	})
 }
 
+// An id that no letter has is told, by a rehearsal as by a pass.
+func TestMissingIDsAreTold(t *testing.T) {
+	each(t, func(t *testing.T, b *bus.Bus) {
+		bury(t, b, numbers(1, 3)...)
+		l := letters(t, b)
+		for _, dry := range []bool{true, false} {
+			res, err := l.Redrive(t.Context(), redrive.Filter{IDs: []string{"9", "2", "8"}}, redrive.Options{DryRun: dry})
+			if err != nil {
+				t.Fatal(err)
+			}
+			is(t, "missing", strings.Join(res.Missing, " "), "8 9")
+			is(t, "done", fmt.Sprint(res.Done, res.Complete), "1 true")
+		}
+		res, err := l.Drop(t.Context(), redrive.Filter{IDs: []string{"1"}}, redrive.Options{})
+		if err != nil || len(res.Missing) > 0 {
+			t.Errorf("missing are %q, %v; want none", res.Missing, err)
+		}
+	})
+}
+
 // A consumer that still fails sends redriven messages back; the pass takes what
 // was there when it began and ends.
 func TestWhatFailsAgainWaitsForTheNextPass(t *testing.T) {

@@ -233,3 +233,60 @@ func TestErrorClasses(t *testing.T) {
 		t.Errorf("a subscriber after Close: %v, want %v", err, bus.ErrClosed)
 	}
 }
+
+// Many processes of one group share a file: everything is handled once, and each of them
+// gives its partitions up in an orderly stop, however many stop at once.
+func TestManyPoolsOnOneFile(t *testing.T) {
+	const pools, n = 50, 500
+	url := "sqlite://" + filepath.Join(t.TempDir(), "bus.db") + "?synchronous=normal&partitions=20"
+	var all []*bus.Bus
+	for range pools {
+		b, err := bus.NewOpener(sqlitebus.Scheme(sqlitebus.Config{})).Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, b)
+	}
+	if err := all[0].Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"group"}}); err != nil {
+		t.Fatal(err)
+	}
+	handled := make(chan string, 2*n)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var running sync.WaitGroup
+	for _, b := range all {
+		r, err := bus.NewRunner(b, bus.RunnerConfig{Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = r.Add(bus.Consumer{Topic: "topic", Group: "group", Handler: func(m *message.Message) error {
+			handled <- string(m.Payload)
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		running.Go(func() {
+			if err := errors.Join(r.Run(ctx), b.Close()); err != nil {
+				t.Errorf("stop: %v", err)
+			}
+		})
+	}
+	for i := range n {
+		publish(t, all[i%pools], "topic", keyed(fmt.Sprint("key-", i%40), fmt.Sprint(i)))
+	}
+	seen := map[string]bool{}
+	for limit := time.After(2 * time.Minute); len(seen) < n; {
+		select {
+		case id := <-handled:
+			if seen[id] {
+				t.Errorf("%s was handled twice", id)
+			}
+			seen[id] = true
+		case <-limit:
+			t.Fatalf("%d of %d messages were handled", len(seen), n)
+		}
+	}
+	stop()
+	running.Wait()
+}

@@ -28,6 +28,7 @@
 //	who is cut off loses its messages, and is told                TestTakenBack
 //	an answer that is lost on the way loses no time: its messages
 //	are fetched again, or handed back by Close                    TestLostAnswer, TestLostAnswerIsHandedBack
+//	the end of a message's context ends Publish                   TestDeadlineEndsPublish
 //	a server that is away is trouble of ours, and passes          TestServerAway, TestUnreachable
 //	a second group is refused                                     TestSecondGroup
 //	topics never share a queue unnoticed                          TestTopicNames

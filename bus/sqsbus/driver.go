@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -169,6 +170,50 @@ func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 		return cmp.Or(strings.Compare(a.Topic, b.Topic), strings.Compare(a.Group, b.Group))
 	})
 	return out, nil
+}
+
+// HasTopic implements bus.TopicFinder.
+func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
+	of, err := d.queues.name(name)
+	if err != nil {
+		return false, translate("topic", err)
+	}
+	_, err = d.client.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &of})
+	if gone(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, translate("topic "+name, err)
+	}
+	return true, nil
+}
+
+// Topics implements bus.TopicFinder. A queue has the name of its topic with dots as
+// dashes; its tag has the topic, and is read of the first hundred queues.
+func (d *driver) Topics(ctx context.Context) ([]string, error) {
+	ask := &sqs.ListQueuesInput{MaxResults: aws.Int32(100)}
+	if d.cfg.Prefix != "" {
+		ask.QueueNamePrefix = &d.cfg.Prefix
+	}
+	found, err := d.client.ListQueues(ctx, ask)
+	if err != nil {
+		return nil, translate("topics", err)
+	}
+	var names []string
+	for _, url := range found.QueueUrls {
+		tags, err := d.client.ListQueueTags(ctx, &sqs.ListQueueTagsInput{QueueUrl: &url})
+		if gone(err) {
+			continue
+		}
+		if err != nil {
+			return nil, translate("topics", err)
+		}
+		if topic, ok := tags.Tags[topicTag]; ok {
+			names = append(names, topic)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
 }
 
 // Close ends subscribers, publisher and the connections that Open made.

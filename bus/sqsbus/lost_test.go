@@ -2,6 +2,8 @@ package sqsbus_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/millrace-go/millrace/bus/sqsbus"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -21,6 +24,7 @@ const attempts = 3
 type loser struct {
 	*httptest.Server
 	left atomic.Int64  // how many are still to be lost
+	hold atomic.Bool   // requests that publish get no answer
 	lost chan struct{} // closed when all are
 }
 
@@ -31,6 +35,11 @@ func startLoser(t *testing.T, answers int64) *loser {
 	l := &loser{lost: make(chan struct{})}
 	l.left.Store(answers)
 	l.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if l.hold.Load() && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".SendMessageBatch") {
+			io.Copy(io.Discard, r.Body) //nolint:errcheck // so that the end of the client is noticed
+			<-r.Context().Done()
+			return
+		}
 		out, err := http.NewRequestWithContext(r.Context(), r.Method, target+r.URL.String(), r.Body)
 		if err != nil {
 			t.Error(err)
@@ -92,6 +101,23 @@ func TestLostAnswer(t *testing.T) {
 	}
 	if left := l.left.Load(); left > 0 {
 		t.Errorf("%d answers were to be lost yet", left)
+	}
+}
+
+// A server that does not answer holds Publish up until the message's context ends, and
+// no longer.
+func TestDeadlineEndsPublish(t *testing.T) {
+	p := newPlace(t)
+	l := startLoser(t, 0)
+	b := open(t, sqsbus.Config{}, l.through(t, p))
+	publish(t, b, "topic", keyed("k", "1"))
+	l.hold.Store(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	m := keyed("k", "2")
+	m.SetContext(ctx)
+	if err := b.Publisher().Publish("topic", m); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("with a deadline of 300 ms: %v", err)
 	}
 }
 

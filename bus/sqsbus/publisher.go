@@ -37,9 +37,9 @@ type publisher struct {
 
 // Publish returns when SQS has all the messages. A request holds at most one
 // message of a key, since SQS may take a later entry of a request and refuse an
-// earlier one; different keys go together and in parallel. After an error some of
-// the messages may be there: publishing them again within five minutes leaves one
-// of each.
+// earlier one; different keys go together and in parallel. The end of the first
+// message's context ends the call. After an error some of the messages may be there:
+// publishing them again within five minutes leaves one of each.
 func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	p.mu.Lock()
 	if p.closed {
@@ -50,7 +50,10 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	p.mu.Unlock()
 	defer p.pending.Done()
 
-	ctx, cancel := context.WithTimeout(context.Background(), opTimeout)
+	if len(messages) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(messages[0].Context(), opTimeout)
 	defer cancel()
 	return translate("publish to "+topic, p.publish(ctx, topic, messages))
 }
@@ -59,7 +62,11 @@ func (p *publisher) publish(ctx context.Context, topic string, messages []*messa
 	var order []string // of keys
 	byKey := make(map[string][]entry)
 	for _, msg := range messages {
-		e, err := encode(msg, p.cfg.MaxBytes)
+		limit := p.cfg.MaxBytes
+		if !bus.IsLetter(msg) {
+			limit -= bus.LetterBytes
+		}
+		e, err := encode(msg, limit)
 		if err != nil {
 			return err
 		}

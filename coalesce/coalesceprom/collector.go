@@ -1,9 +1,9 @@
 // Package coalesceprom hands the counts of a coalescer to Prometheus.
 //
-//	dedup_coalesce_hit_total       requests that found somebody at it
-//	dedup_upgrade_total            requests that took over from low priority
-//	dedup_lock_conflict_total      tickets that did not hold their lock any more
-//	obsolete_event_skipped_total   events that a newer version made obsolete
+//	millrace_coalesce_hit_total             requests that found somebody at it
+//	millrace_coalesce_upgrade_total         requests that took over from low priority
+//	millrace_coalesce_lock_conflict_total   tickets that did not hold their lock any more
+//	millrace_coalesce_obsolete_total        events that a newer version made obsolete
 //
 //	property                                           proven by
 //	every series is there from the start, at 0         TestCollector
@@ -44,10 +44,10 @@ func New(c *coalesce.Coalescer) (*Collector, error) {
 		return series{prometheus.NewDesc(name, help, nil, nil), value}
 	}
 	return &Collector{c, []series{
-		of("dedup_coalesce_hit_total", "Requests that found a refresh under way.", func(s coalesce.Stats) int64 { return s.Coalesced }),
-		of("dedup_upgrade_total", "Requests that took over a refresh of low priority.", func(s coalesce.Stats) int64 { return s.Upgraded }),
-		of("dedup_lock_conflict_total", "Refreshes that did not hold their lock any more at their end.", func(s coalesce.Stats) int64 { return s.Conflicts }),
-		of("obsolete_event_skipped_total", "Events skipped because a newer version counts.", func(s coalesce.Stats) int64 { return s.Obsolete }),
+		of("millrace_coalesce_hit_total", "Requests that found a refresh under way.", func(s coalesce.Stats) int64 { return s.Coalesced }),
+		of("millrace_coalesce_upgrade_total", "Requests that took over a refresh of low priority.", func(s coalesce.Stats) int64 { return s.Upgraded }),
+		of("millrace_coalesce_lock_conflict_total", "Refreshes that did not hold their lock any more at their end.", func(s coalesce.Stats) int64 { return s.Conflicts }),
+		of("millrace_coalesce_obsolete_total", "Events skipped because a newer version counts.", func(s coalesce.Stats) int64 { return s.Obsolete }),
 	}}, nil
 }
 

@@ -27,7 +27,7 @@ func TestCollector(t *testing.T) {
 		t.Fatal(err)
 	}
 	wanted := map[string]float64{
-		"dedup_coalesce_hit_total": 0, "dedup_upgrade_total": 0, "dedup_lock_conflict_total": 0, "obsolete_event_skipped_total": 0,
+		"millrace_coalesce_hit_total": 0, "millrace_coalesce_upgrade_total": 0, "millrace_coalesce_lock_conflict_total": 0, "millrace_coalesce_obsolete_total": 0,
 	}
 	if got := promtest.Read(t, nil, collector); !maps.Equal(got, wanted) {
 		t.Errorf("at the start: %v, want %v", got, wanted)
@@ -51,7 +51,7 @@ func TestCollector(t *testing.T) {
 		c.Skipped()
 	}
 	wanted = map[string]float64{
-		"dedup_coalesce_hit_total": 3, "dedup_upgrade_total": 1, "dedup_lock_conflict_total": 4, "obsolete_event_skipped_total": 5,
+		"millrace_coalesce_hit_total": 3, "millrace_coalesce_upgrade_total": 1, "millrace_coalesce_lock_conflict_total": 4, "millrace_coalesce_obsolete_total": 5,
 	}
 	if got := promtest.Read(t, nil, collector); !maps.Equal(got, wanted) {
 		t.Errorf("%v, want %v", got, wanted)
@@ -78,9 +78,9 @@ func ExampleNew() {
 	}
 	fmt.Println(err)
 	// Output:
-	// dedup_coalesce_hit_total 0
-	// dedup_lock_conflict_total 0
-	// dedup_upgrade_total 0
-	// obsolete_event_skipped_total 0
+	// millrace_coalesce_hit_total 0
+	// millrace_coalesce_lock_conflict_total 0
+	// millrace_coalesce_obsolete_total 0
+	// millrace_coalesce_upgrade_total 0
 	// <nil>
 }

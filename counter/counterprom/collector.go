@@ -58,7 +58,7 @@ func New(cfg Config) (*Collector, error) {
 	}
 	cfg.Labels, cfg.Counters, cfg.Flushers = maps.Clone(cfg.Labels), slices.Clone(cfg.Counters), slices.Clone(cfg.Flushers)
 	desc := func(name, help string, variable ...string) *prometheus.Desc {
-		return prometheus.NewDesc("counter_"+name, help, append([]string{"counter"}, variable...), cfg.Labels)
+		return prometheus.NewDesc("millrace_counter_"+name, help, append([]string{"counter"}, variable...), cfg.Labels)
 	}
 	return &Collector{
 		cfg:       cfg,

@@ -59,11 +59,11 @@ func expect(t *testing.T, got, want map[string]float64) {
 func TestEverySeriesFromTheStart(t *testing.T) {
 	c, f := pair(t, nil)
 	expect(t, scrape(t, c, f), map[string]float64{
-		"counter_adds_total comment ok": 0, "counter_adds_total comment failed": 0,
-		"counter_rounds_total comment ok": 0, "counter_rounds_total comment standby": 0,
-		"counter_rounds_total comment failed": 0, "counter_batches_total comment": 0,
-		"counter_rows_total comment": 0, "counter_repeated_batches_total comment": 0,
-		"counter_discarded_deltas_total comment": 0,
+		"millrace_counter_adds_total comment ok": 0, "millrace_counter_adds_total comment failed": 0,
+		"millrace_counter_rounds_total comment ok": 0, "millrace_counter_rounds_total comment standby": 0,
+		"millrace_counter_rounds_total comment failed": 0, "millrace_counter_batches_total comment": 0,
+		"millrace_counter_rows_total comment": 0, "millrace_counter_repeated_batches_total comment": 0,
+		"millrace_counter_discarded_deltas_total comment": 0,
 	})
 }
 
@@ -92,11 +92,11 @@ func TestCounts(t *testing.T) {
 		}
 	}
 	expect(t, scrape(t, c, f), map[string]float64{
-		"counter_adds_total comment ok": 3, "counter_adds_total comment failed": 1,
-		"counter_rounds_total comment ok": 2, "counter_rounds_total comment standby": 0,
-		"counter_rounds_total comment failed": 1, "counter_batches_total comment": 1,
-		"counter_rows_total comment": 3, "counter_repeated_batches_total comment": 0,
-		"counter_discarded_deltas_total comment": 1,
+		"millrace_counter_adds_total comment ok": 3, "millrace_counter_adds_total comment failed": 1,
+		"millrace_counter_rounds_total comment ok": 2, "millrace_counter_rounds_total comment standby": 0,
+		"millrace_counter_rounds_total comment failed": 1, "millrace_counter_batches_total comment": 1,
+		"millrace_counter_rows_total comment": 3, "millrace_counter_repeated_batches_total comment": 0,
+		"millrace_counter_discarded_deltas_total comment": 1,
 	})
 }
 

@@ -4,13 +4,13 @@
 //	…
 //	registry.MustRegister(collector)
 //
-//	series                                       meaning, of this process
-//	counter_adds_total{counter,outcome}          additions: ok, failed (a Source makes up for them)
-//	counter_rounds_total{counter,outcome}        rounds of a flusher: ok, standby, failed
-//	counter_batches_total{counter}               transactions that brought totals up to date
-//	counter_rows_total{counter}                  change rows, or deltas, in these
-//	counter_repeated_batches_total{counter}      batches that were found applied already
-//	counter_discarded_deltas_total{counter}      deltas dropped because their rows are applied
+//	series                                             meaning, of this process
+//	millrace_counter_adds_total{counter,outcome}       additions: ok, failed (a Source makes up for them)
+//	millrace_counter_rounds_total{counter,outcome}     rounds of a flusher: ok, standby, failed
+//	millrace_counter_batches_total{counter}            transactions that brought totals up to date
+//	millrace_counter_rows_total{counter}               change rows, or deltas, in these
+//	millrace_counter_repeated_batches_total{counter}   batches that were found applied already
+//	millrace_counter_discarded_deltas_total{counter}   deltas dropped because their rows are applied
 //
 //	property                                     proven by
 //	every series is there from the start, at 0   TestEverySeriesFromTheStart

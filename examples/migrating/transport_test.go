@@ -56,7 +56,7 @@ func (w *town) open(t *testing.T, ctx context.Context, topic, url string, scheme
 }
 
 // handled waits until the group has nothing left, as an operator does who looks
-// at kafka_consumer_lag.
+// at millrace_consumer_lag.
 func (l *line) handled(t *testing.T, ctx context.Context) {
 	t.Helper()
 	look := time.NewTicker(50 * time.Millisecond)

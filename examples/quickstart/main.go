@@ -91,7 +91,7 @@ func run(ctx context.Context, path string) error {
 	if err := keys.Migrate(ctx); err != nil {
 		return err
 	}
-	guard, err := idempotency.New(keys, idempotency.Config{Group: "sales"})
+	guard, err := idempotency.New[*sql.Tx](keys, idempotency.Config{Group: "sales"})
 	if err != nil {
 		return err
 	}
@@ -101,17 +101,13 @@ func run(ctx context.Context, path string) error {
 	}
 	err = runner.Add(bus.Consumer{
 		Topic: "order.events", Group: "sales",
-		Handler: bus.ByType(map[string]bus.EventHandler{
-			"OrderPlaced": func(ctx context.Context, e event.Event) error {
+		Guarded: guard.ByType(map[string]idempotency.EventHandler[*sql.Tx]{
+			"OrderPlaced": func(ctx context.Context, tx *sql.Tx, e event.Event) error {
 				var order struct{ Amount int }
 				if err := e.UnmarshalData(&order); err != nil {
 					return err
 				}
-				_, err := guard.Do(ctx, e, func(ctx context.Context) error {
-					tx, _ := sqltx.From(ctx)
-					_, err := tx.ExecContext(ctx, `UPDATE sales SET total = total + ?`, order.Amount)
-					return err
-				})
+				_, err := tx.ExecContext(ctx, `UPDATE sales SET total = total + ?`, order.Amount)
 				fmt.Println("handled", e.Type, "of", e.AggregateID)
 				stop() // one event is enough here
 				return err

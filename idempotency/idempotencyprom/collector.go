@@ -17,10 +17,16 @@ type Config struct {
 	// Labels are on every series; none by default.
 	Labels prometheus.Labels
 	// Guards cost 3 series per group.
-	Guards []*idempotency.Guard
+	Guards []Guard
 	// Leases and HTTP cost 6 series per group.
 	Leases []*idempotency.Leases
 	HTTP   []*idempotency.HTTP
+}
+
+// Guard is an [idempotency.Guard] of any transaction.
+type Guard interface {
+	Group() string
+	Stats() idempotency.Stats
 }
 
 func (c Config) validate() error {
@@ -28,7 +34,7 @@ func (c Config) validate() error {
 		return errors.New("idempotencyprom: Config has no Guards, no Leases and no HTTP; give what is to be shown")
 	}
 	for field, at := range map[string]int{
-		"Guards": slices.Index(c.Guards, nil), "Leases": slices.Index(c.Leases, nil), "HTTP": slices.Index(c.HTTP, nil),
+		"Guards": slices.Index(c.Guards, Guard(nil)), "Leases": slices.Index(c.Leases, nil), "HTTP": slices.Index(c.HTTP, nil),
 	} {
 		if at >= 0 {
 			return fmt.Errorf("idempotencyprom: Config.%s[%d] is nil; leave it out", field, at)
@@ -52,7 +58,7 @@ func New(cfg Config) (*Collector, error) {
 	}
 	cfg.Labels, cfg.Guards, cfg.Leases, cfg.HTTP = maps.Clone(cfg.Labels), slices.Clone(cfg.Guards), slices.Clone(cfg.Leases), slices.Clone(cfg.HTTP)
 	desc := func(name, help string, variable ...string) *prometheus.Desc {
-		return prometheus.NewDesc("idempotency_"+name, help, append([]string{"group"}, variable...), cfg.Labels)
+		return prometheus.NewDesc("millrace_idempotency_"+name, help, append([]string{"group"}, variable...), cfg.Labels)
 	}
 	return &Collector{
 		cfg:    cfg,

@@ -28,9 +28,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var labels = prometheus.Labels{"app": "box"}
 
-func newGuard(t *testing.T, store idempotency.Store) *idempotency.Guard {
+func newGuard(t *testing.T, store idempotency.Store) *idempotency.Guard[idempotency.NoTx] {
 	t.Helper()
-	g, err := idempotency.New(store, idempotency.Config{Group: "stats"})
+	g, err := idempotency.New[idempotency.NoTx](store, idempotency.Config{Group: "stats"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,14 +68,14 @@ func expect(t *testing.T, when string, cfg idempotencyprom.Config, but map[strin
 	want := map[string]float64{}
 	if len(cfg.Guards) > 0 {
 		for _, outcome := range []string{"handled", "duplicate", "failed"} {
-			want["idempotency_events_total stats "+outcome] = 0
+			want["millrace_idempotency_events_total stats "+outcome] = 0
 		}
 	}
 	for group, there := range map[string]bool{"mailer": len(cfg.Leases) > 0, "http": len(cfg.HTTP) > 0} {
 		for _, outcome := range []string{"claimed", "done", "taken", "mismatched", "failed"} {
 			if there {
-				want["idempotency_claims_total "+group+" "+outcome] = 0
-				want["idempotency_leases_lost_total "+group] = 0
+				want["millrace_idempotency_claims_total "+group+" "+outcome] = 0
+				want["millrace_idempotency_leases_lost_total "+group] = 0
 			}
 		}
 	}
@@ -88,18 +88,18 @@ func expect(t *testing.T, when string, cfg idempotencyprom.Config, but map[strin
 func TestEverySeriesFromTheStart(t *testing.T) {
 	store := memidempotency.NewLeases()
 	expect(t, "nothing happened", idempotencyprom.Config{
-		Guards: []*idempotency.Guard{newGuard(t, memidempotency.New())},
+		Guards: []idempotencyprom.Guard{newGuard(t, memidempotency.New())},
 		Leases: []*idempotency.Leases{newLeases(t, store)}, HTTP: []*idempotency.HTTP{newHTTP(t, store)},
 	}, nil)
 }
 
 func TestGuardsAreCounted(t *testing.T) {
 	store := memidempotency.New()
-	guards := []*idempotency.Guard{newGuard(t, store), newGuard(t, store)}
+	guards := []*idempotency.Guard[idempotency.NoTx]{newGuard(t, store), newGuard(t, store)}
 	failed := errors.New("failed")
-	does := func(g *idempotency.Guard, id string, err error) {
+	does := func(g *idempotency.Guard[idempotency.NoTx], id string, err error) {
 		t.Helper()
-		if _, got := g.Do(t.Context(), event.Event{ID: id}, func(context.Context) error { return err }); !errors.Is(got, err) {
+		if _, got := g.Do(t.Context(), event.Event{ID: id}, func(context.Context, idempotency.NoTx) error { return err }); !errors.Is(got, err) {
 			t.Errorf("%s: %v, want %v", id, got, err)
 		}
 	}
@@ -109,14 +109,14 @@ func TestGuardsAreCounted(t *testing.T) {
 	does(guards[1], "2", nil)
 	batch := []event.Event{{ID: "2"}, {ID: "3"}, {ID: "4"}, {ID: "3"}}
 	for _, err := range []error{failed, nil} {
-		if _, got := guards[1].DoBatch(t.Context(), batch, func(context.Context, []event.Event) error { return err }); !errors.Is(got, err) {
+		if _, got := guards[1].DoBatch(t.Context(), batch, func(context.Context, idempotency.NoTx, []event.Event) error { return err }); !errors.Is(got, err) {
 			t.Errorf("a batch: %v, want %v", got, err)
 		}
 	}
-	expect(t, "two guards of a group", idempotencyprom.Config{Guards: guards}, map[string]float64{
-		"idempotency_events_total stats handled":   4, // 1, 2, 3, 4
-		"idempotency_events_total stats duplicate": 3, // 1, 2, 3
-		"idempotency_events_total stats failed":    5, // 1, and the batch
+	expect(t, "two guards of a group", idempotencyprom.Config{Guards: []idempotencyprom.Guard{guards[0], guards[1]}}, map[string]float64{
+		"millrace_idempotency_events_total stats handled":   4, // 1, 2, 3, 4
+		"millrace_idempotency_events_total stats duplicate": 3, // 1, 2, 3
+		"millrace_idempotency_events_total stats failed":    5, // 1, and the batch
 	})
 }
 
@@ -183,16 +183,16 @@ func TestClaimsAreCounted(t *testing.T) {
 		send("a")
 		send("b")
 		expect(t, "claims", idempotencyprom.Config{Leases: []*idempotency.Leases{l}, HTTP: []*idempotency.HTTP{h}}, map[string]float64{
-			"idempotency_claims_total mailer claimed": 2, "idempotency_claims_total mailer taken": 1, "idempotency_claims_total mailer done": 1,
-			"idempotency_claims_total mailer mismatched": 1, "idempotency_claims_total mailer failed": 1, "idempotency_leases_lost_total mailer": 1,
-			"idempotency_claims_total http claimed": 1, "idempotency_claims_total http done": 1, "idempotency_claims_total http mismatched": 1,
+			"millrace_idempotency_claims_total mailer claimed": 2, "millrace_idempotency_claims_total mailer taken": 1, "millrace_idempotency_claims_total mailer done": 1,
+			"millrace_idempotency_claims_total mailer mismatched": 1, "millrace_idempotency_claims_total mailer failed": 1, "millrace_idempotency_leases_lost_total mailer": 1,
+			"millrace_idempotency_claims_total http claimed": 1, "millrace_idempotency_claims_total http done": 1, "millrace_idempotency_claims_total http mismatched": 1,
 		})
 	})
 }
 
 func TestConfig(t *testing.T) {
 	for want, cfg := range map[string]idempotencyprom.Config{
-		"no Guards": {}, "Guards[0]": {Guards: []*idempotency.Guard{nil}},
+		"no Guards": {}, "Guards[0]": {Guards: []idempotencyprom.Guard{nil}},
 		"Leases[0]": {Leases: []*idempotency.Leases{nil}}, "HTTP[0]": {HTTP: []*idempotency.HTTP{nil}},
 	} {
 		if _, err := idempotencyprom.New(cfg); err == nil || !strings.Contains(err.Error(), want) {
@@ -202,11 +202,11 @@ func TestConfig(t *testing.T) {
 }
 
 func ExampleNew() {
-	guard, err := idempotency.New(memidempotency.New(), idempotency.Config{Group: "stats"})
+	guard, err := idempotency.New[idempotency.NoTx](memidempotency.New(), idempotency.Config{Group: "stats"})
 	if err != nil {
 		panic(err)
 	}
-	collector, err := idempotencyprom.New(idempotencyprom.Config{Guards: []*idempotency.Guard{guard}})
+	collector, err := idempotencyprom.New(idempotencyprom.Config{Guards: []idempotencyprom.Guard{guard}})
 	if err != nil {
 		panic(err)
 	}

@@ -4,12 +4,12 @@
 //	…
 //	registry.MustRegister(collector)
 //
-//	series                                      meaning, of this process
-//	idempotency_events_total{group,outcome}     events of guards: handled, duplicate, failed
-//	idempotency_claims_total{group,outcome}     claims of leases and of HTTP requests: claimed, done (a duplicate),
-//	                                            taken (another is at it), mismatched (another request), failed
-//	idempotency_leases_lost_total{group}        claims that were lost while the work went on, whose effect may
-//	                                            have been had twice
+//	series                                             meaning, of this process
+//	millrace_idempotency_events_total{group,outcome}   events of guards: handled, duplicate, failed
+//	millrace_idempotency_claims_total{group,outcome}   claims of leases and of HTTP requests: claimed, done (a duplicate),
+//	                                                   taken (another is at it), mismatched (another request), failed
+//	millrace_idempotency_leases_lost_total{group}      claims that were lost while the work went on, whose effect may
+//	                                                   have been had twice
 //
 //	property                                    proven by
 //	every series is there from the start, at 0  TestEverySeriesFromTheStart

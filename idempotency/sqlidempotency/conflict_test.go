@@ -111,7 +111,7 @@ func TestCrossedHandlers(t *testing.T) {
 			counters(t, db, on.Dialect, map[bool]int{true: 1, false: workers}[on.Dialect == sqlidempotency.SQLite])
 		}
 		for _, db := range []*sql.DB{a, b} {
-			guard, err := idempotency.New(newStore(t, db, cfg), idempotency.Config{Group: "stats"})
+			guard, err := idempotency.New[*sql.Tx](newStore(t, db, cfg), idempotency.Config{Group: "stats"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,9 +124,8 @@ func TestCrossedHandlers(t *testing.T) {
 				first := 1 + w%2
 				wg.Go(func() {
 					for e := range queue {
-						ok, err := guard.Do(t.Context(), e, func(ctx context.Context) error {
+						ok, err := guard.Do(t.Context(), e, func(ctx context.Context, tx *sql.Tx) error {
 							runs.Add(1)
-							tx, _ := sqltx.From(ctx)
 							for _, id := range []int{first, 3 - first} {
 								if err := addCounter(ctx, tx, id); err != nil {
 									return err

@@ -20,7 +20,10 @@ type Store struct {
 	picked                          string // MySQL only
 }
 
-var _ idempotency.BatchStore = (*Store)(nil)
+var (
+	_ idempotency.BatchStore       = (*Store)(nil)
+	_ idempotency.TxStore[*sql.Tx] = (*Store)(nil)
+)
 
 // New makes a store on db, which stays the caller's to close. It does not
 // touch the database; [Store.Migrate] makes the table. Handlers must write
@@ -70,6 +73,10 @@ func (s *Store) Once(ctx context.Context, r idempotency.Record, fn func(ctx cont
 	}
 	return fresh, nil
 }
+
+// Tx returns the transaction on the store's database that ctx carries; see
+// [idempotency.TxStore].
+func (s *Store) Tx(ctx context.Context) (*sql.Tx, bool) { return sqltx.On(ctx, s.db) }
 
 // Seen reports whether the key is recorded. Inside a transaction on the same
 // database it sees what that has recorded.

@@ -17,7 +17,6 @@ import (
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 // database is where a flow commits and takes effect.
@@ -105,11 +104,7 @@ func (d database) next(ctx context.Context, tx *sql.Tx, key int) (n int64, err e
 }
 
 // effect writes down that an event was handled, in the guard's transaction.
-func (d database) effect(ctx context.Context, e event.Event) error {
-	tx, ok := sqltx.From(ctx)
-	if !ok {
-		return fault.MarkPermanent(fmt.Errorf("no transaction"))
-	}
+func (d database) effect(ctx context.Context, tx *sql.Tx, e event.Event) error {
 	_, err := tx.ExecContext(ctx, d.sql.effect, e.AggregateID, e.Sequence, e.ID)
 	return err
 }

@@ -122,12 +122,12 @@ func (f *flow) consumer(ctx context.Context) {
 	f.must(err)
 	keep, err := sqlidempotency.New(f.db.pool, sqlidempotency.Config{Dialect: f.db.dialect})
 	f.must(err)
-	guard, err := idempotency.New(keep, idempotency.Config{Group: "effects"})
+	guard, err := idempotency.New[*sql.Tx](keep, idempotency.Config{Group: "effects"})
 	f.must(err)
 	f.must(runner.Add(bus.Consumer{
 		Topic: f.topic, Group: "effects",
 		Handler: bus.Handle(func(ctx context.Context, e event.Event) error {
-			_, err := guard.Do(ctx, e, func(ctx context.Context) error { return f.db.effect(ctx, e) })
+			_, err := guard.Do(ctx, e, func(ctx context.Context, tx *sql.Tx) error { return f.db.effect(ctx, tx, e) })
 			return err
 		}),
 		Retry: bus.RetryPolicy{

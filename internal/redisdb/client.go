@@ -1,15 +1,16 @@
 package redisdb
 
 import (
-	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
 
 // CheckClient refuses a client that would wait beyond the deadline of a context, or
-// repeat a call that may have been carried out. Those that this package makes do
-// neither. Clients of other types are taken as they are.
+// repeat a call that may have been carried out. The error names every setting that
+// is wrong, and the right values. Clients that this package makes pass. Clients of
+// other types are taken as they are.
 func CheckClient(client redis.UniversalClient) error {
 	heeds, retries := true, 0
 	switch c := client.(type) {
@@ -17,12 +18,20 @@ func CheckClient(client redis.UniversalClient) error {
 		heeds, retries = c.Options().ContextTimeoutEnabled, c.Options().MaxRetries
 	case *redis.ClusterClient:
 		heeds, retries = c.Options().ContextTimeoutEnabled, c.Options().MaxRetries
+	case *redis.Ring:
+		heeds, retries = c.Options().ContextTimeoutEnabled, c.Options().MaxRetries
 	}
-	switch {
-	case !heeds:
-		return errors.New("the client does not heed the deadline of a context; make it with ContextTimeoutEnabled: true")
-	case retries > 0:
-		return fmt.Errorf("the client repeats a call %d times, although it may have been carried out; make it with MaxRetries: -1", retries)
+	var wrong, right []string
+	if !heeds {
+		wrong = append(wrong, "ContextTimeoutEnabled is false, so a call outlasts the deadline of its context")
+		right = append(right, "ContextTimeoutEnabled: true")
 	}
-	return nil
+	if retries > 0 {
+		wrong = append(wrong, fmt.Sprintf("MaxRetries is %d, so a call that may have been carried out is sent again", retries))
+		right = append(right, "MaxRetries: -1")
+	}
+	if wrong == nil {
+		return nil
+	}
+	return fmt.Errorf("the Redis client's options do not fit: %s; make the client with %s", strings.Join(wrong, "; "), strings.Join(right, ", "))
 }

@@ -10,7 +10,9 @@
 //	property                                            proven by
 //	what is wrong with a URL is said, no secret is      TestURLErrors
 //	one server, a Cluster and TLS are told apart        TestURLs
-//	a client that waits or repeats is told apart        TestCheckClient
+//	a client that waits or repeats is refused, with all
+//	wrong settings and the right values in one message  TestCheckClient
+//	… by each package with its state in Redis           TestEveryPackageChecksItsClient
 //	a context's deadline ends a call                    TestDeadline
 //	errors have a class                                 TestClassify
 //	what the ACL stops is told apart                    TestForbidden

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -108,6 +109,22 @@ func (d *Driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 		}
 	}
 	return out, nil
+}
+
+// HasTopic implements bus.TopicFinder.
+func (d *Driver) HasTopic(ctx context.Context, name string) (bool, error) {
+	all, err := d.Topics(ctx)
+	return slices.Contains(all, name), err
+}
+
+// Topics implements bus.TopicFinder.
+func (d *Driver) Topics(ctx context.Context) ([]string, error) {
+	all, err := d.Dialect.Topics(ctx, d.DB)
+	if err != nil {
+		return nil, d.translate(fmt.Errorf("topics: %w", err))
+	}
+	slices.Sort(all)
+	return all, nil
 }
 
 // Browse implements bus.Inspector.

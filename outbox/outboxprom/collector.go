@@ -77,7 +77,7 @@ func New(cfg Config) (*Collector, error) {
 	}
 	cfg = cfg.withDefaults()
 	desc := func(name, help string, variable ...string) *prometheus.Desc {
-		return prometheus.NewDesc("outbox_"+name, help, variable, cfg.Labels)
+		return prometheus.NewDesc("millrace_outbox_"+name, help, variable, cfg.Labels)
 	}
 	return &Collector{
 		cfg:      cfg,

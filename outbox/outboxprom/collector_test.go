@@ -104,7 +104,7 @@ func (s *stand) expect(when string, want map[string]float64) {
 	s.Helper()
 	got := promtest.Read(s, labels, s.collector)
 	for name, value := range want {
-		if is, ok := got["outbox_"+name]; !ok || is != value {
+		if is, ok := got["millrace_outbox_"+name]; !ok || is != value {
 			s.Errorf("%s: outbox_%s is %v, there: %t; want %v", when, name, is, ok, value)
 		}
 	}
@@ -129,7 +129,7 @@ func TestEverySeriesFromTheStart(t *testing.T) {
 		}
 		got := promtest.Read(t, labels, s.collector)
 		for _, name := range want {
-			if value, ok := got["outbox_"+name]; !ok || value != 0 {
+			if value, ok := got["millrace_outbox_"+name]; !ok || value != 0 {
 				t.Errorf("outbox_%s is %v, there: %t", name, value, ok)
 			}
 		}
@@ -149,10 +149,10 @@ func TestRelayIsCounted(t *testing.T) {
 		s.expect("published", map[string]float64{
 			"published_total t": 3, "publish_latency_seconds t": 3, "lease_held 0": 1, "failed_total t": 0,
 		})
-		if n := sum(t, s.collector, "outbox_publish_latency_seconds"); n < 120 {
+		if n := sum(t, s.collector, "millrace_outbox_publish_latency_seconds"); n < 120 {
 			t.Errorf("3 events that waited 40 s took %v s", n)
 		}
-		if got := promtest.Read(t, labels, s.collector); got["outbox_round_duration_seconds 0"] < 1 {
+		if got := promtest.Read(t, labels, s.collector); got["millrace_outbox_round_duration_seconds 0"] < 1 {
 			t.Errorf("no round was measured: %v", got)
 		}
 		time.Sleep(61 * time.Second)
@@ -181,7 +181,7 @@ func TestFailuresAreCounted(t *testing.T) {
 		defer stop()
 		time.Sleep(4500 * time.Millisecond)
 		got := promtest.Read(t, labels, s.collector)
-		if got["outbox_unreachable_total"] < 2 || got["outbox_failed_total t"] != 0 || got["outbox_backlog 0"] != 2 || got["outbox_oldest_age_seconds 0"] != 4 {
+		if got["millrace_outbox_unreachable_total"] < 2 || got["millrace_outbox_failed_total t"] != 0 || got["millrace_outbox_backlog 0"] != 2 || got["millrace_outbox_oldest_age_seconds 0"] != 4 {
 			t.Errorf("without a broker: %v", got)
 		}
 		away.Store(false)
@@ -189,7 +189,7 @@ func TestFailuresAreCounted(t *testing.T) {
 		s.append("more")
 		time.Sleep(time.Second)
 		got = promtest.Read(t, labels, s.collector)
-		if got["outbox_failed_total t"] < 1 || got["outbox_failing 0"] != 1 || got["outbox_aside 0"] != 1 || got["outbox_published_total t"] != 2 {
+		if got["millrace_outbox_failed_total t"] < 1 || got["millrace_outbox_failing 0"] != 1 || got["millrace_outbox_aside 0"] != 1 || got["millrace_outbox_published_total t"] != 2 {
 			t.Errorf("with an event that fails: %v", got)
 		}
 		for range 30 { // others get through, so it is at fault itself
@@ -268,7 +268,7 @@ func TestTopicsAreBounded(t *testing.T) {
 	}
 	hooks.Published(0, "t", -time.Second) // clocks differ
 	s.expect("50 topics", map[string]float64{"published_total t": 1, "published_total topic-00": 1, "published_total topic-01": 1, "published_total other": 48})
-	if n := sum(t, s.collector, "outbox_publish_latency_seconds"); n < 0.049 || n > 0.051 {
+	if n := sum(t, s.collector, "millrace_outbox_publish_latency_seconds"); n < 0.049 || n > 0.051 {
 		t.Errorf("the latencies add up to %v s, want 50 ms: none is negative", n)
 	}
 }

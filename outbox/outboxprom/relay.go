@@ -35,11 +35,11 @@ type topic struct {
 
 func newRelay(cfg Config) *relay {
 	counter := func(name, help, label string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "outbox_" + name, Help: help, ConstLabels: cfg.Labels}, []string{label})
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "millrace_outbox_" + name, Help: help, ConstLabels: cfg.Labels}, []string{label})
 	}
 	histogram := func(name, help, label string) *prometheus.HistogramVec {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "outbox_" + name, Help: help, ConstLabels: cfg.Labels, Buckets: cfg.Buckets,
+			Name: "millrace_outbox_" + name, Help: help, ConstLabels: cfg.Labels, Buckets: cfg.Buckets,
 		}, []string{label})
 	}
 	r := &relay{
@@ -50,12 +50,12 @@ func newRelay(cfg Config) *relay {
 		pruned:    counter("pruned_total", "Published events that this process's relay deleted.", "shard"),
 		hung:      counter("hung_total", "Publish calls that did not return in time; each cost this process the shard's lease.", "shard"),
 		unreachable: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "outbox_unreachable_total", Help: "Rounds that ended because the publisher was away.", ConstLabels: cfg.Labels,
+			Name: "millrace_outbox_unreachable_total", Help: "Rounds that ended because the publisher was away.", ConstLabels: cfg.Labels,
 		}),
 		latency: histogram("publish_latency_seconds", "From the append of an event to its confirmation by the publisher.", "topic"),
 		round:   histogram("round_duration_seconds", "Rounds that published or tried something.", "shard"),
 		held: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "outbox_lease_held", Help: "1 while this process's relay holds the shard.", ConstLabels: cfg.Labels,
+			Name: "millrace_outbox_lease_held", Help: "1 while this process's relay holds the shard.", ConstLabels: cfg.Labels,
 		}, []string{"shard"}),
 	}
 	for shard := range cfg.Shards {

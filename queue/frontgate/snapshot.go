@@ -5,12 +5,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/gather"
+	"github.com/millrace-go/millrace/internal/batch"
 )
 
 // known is what a process knows of an event's gate.
 type known struct {
-	assigns *gather.Calls[struct{}, assigned]
+	assigns *batch.Combiner[struct{}, assigned]
 
 	mu      sync.Mutex
 	state   State
@@ -38,7 +38,7 @@ func (g *Gate) event(event string) *known {
 			g.forget()
 		}
 		k = &known{}
-		k.assigns = gather.New(MaxAssign, g.cfg.Timeout, func(ctx context.Context, requests []struct{}) ([]assigned, error) {
+		k.assigns = batch.New(MaxAssign, g.cfg.Timeout, func(ctx context.Context, requests []struct{}) ([]assigned, error) {
 			return g.assign(ctx, event, k, len(requests))
 		})
 		g.events[event] = k

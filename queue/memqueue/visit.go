@@ -79,7 +79,7 @@ func (m *room) arrive(v queue.Visit, now int64, r queue.Rules) queue.Outcome {
 			user: v.User, order: order, admitted: now, seen: true,
 			expires: expires, end: min(expires, now+r.Seen.Microseconds()),
 		})
-		return queue.Outcome{Status: queue.Active, Order: order, Left: r.Active, New: true}
+		return queue.Outcome{Status: queue.Active, Order: order, Left: r.Active, New: true, Entered: true}
 	}
 	m.line.add(order, v.User, now)
 	m.position[v.User] = order

@@ -45,7 +45,10 @@ func (h *Handlers) Clear(w http.ResponseWriter, r *http.Request) { h.operate(w, 
 func (h *Handlers) State(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.State) }
 
 func (h *Handlers) operate(w http.ResponseWriter, r *http.Request, do func(context.Context, string) (queue.State, error)) {
-	event := h.cfg.Event(r)
+	event, ok := h.event(w, r, h.events)
+	if !ok {
+		return
+	}
 	if err := h.known(r, event, false); err != nil {
 		h.fail(w, r, err)
 		return

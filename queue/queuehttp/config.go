@@ -41,7 +41,11 @@ type Config struct {
 	// 1 to queue.MaxUser bytes of UTF-8. An error is answered with 401
 	// sign-in-required; with 503 when its class is infrastructure.
 	User func(*http.Request) (string, error)
-	// Event says which event a request is about; the path's {eventId} by default.
+	// Event says which event a request is about; by default the path's {eventId}, as
+	// http.ServeMux and chi find it. A router that fills no path values (echo, gin)
+	// needs a function here, or a middleware that calls
+	// r.SetPathValue("eventId", …). A request without an event is answered with
+	// event-id-missing.
 	Event func(*http.Request) string
 	// Known says whether there is such an event: nil, [ErrUnknownEvent], [ErrEnded],
 	// [ErrSoldOut] or another error. Without it whoever is signed in can open a room
@@ -117,9 +121,6 @@ func (c Config) withDefaults() Config {
 	span(&c.KnownFor, time.Minute)
 	span(&c.TicketLasts, 24*time.Hour)
 	span(&c.RetryAfter, 3*time.Second)
-	if c.Event == nil {
-		c.Event = func(r *http.Request) string { return r.PathValue("eventId") }
-	}
 	if c.Secure == nil {
 		c.Secure = func(r *http.Request) bool { return r.TLS != nil }
 	}

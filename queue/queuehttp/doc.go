@@ -31,6 +31,19 @@
 //
 // Leave and Done answer 204. What cannot be served is a [Problem].
 //
+// # Other routers
+//
+// The handlers and the guard read the event from r.PathValue("eventId"), which
+// http.ServeMux and chi fill. With echo, gin and others, hand the router's own
+// parameter over before the guard:
+//
+//	r.SetPathValue("eventId", c.Param("eventId")) // echo, gin: r is the context's request
+//
+// or call [Handlers.AdmitWrite] in the handler with the event that it knows. A route
+// whose value has another name gives the guard a function:
+//
+//	h.Guard(queuehttp.GuardConfig{Event: func(r *http.Request) string { return r.PathValue("id") }})
+//
 // # What travels where
 //
 //	what          cookie                       header                 lasts
@@ -72,6 +85,8 @@
 //	a catalog that is away does not stop the line              TestCatalogAway, TestClassify
 //	what is over takes nobody in, and lets everybody out       TestEventsThatAreOver
 //	who did not pass the gate is sent there                    TestGate
+//	a route without an event's id lets nobody in, says so in
+//	an answer of its own, and is logged once                   TestRoutesWithoutAnEvent, TestRoutersWithoutPathValues
 //	an operator's mistake is named by its field                TestThresholdNamesTheField
 //	answers are JSON with all fields                           TestAnswerIsJSON, TestStateIsJSON, TestAnswerHasAllFields
 //

@@ -44,22 +44,27 @@ type GuardConfig struct {
 //
 //	{"error":"Queue entry token required","redirectTo":"/queue"}
 //	{"error":"Queue entry token invalid","reason":"expired","redirectTo":"/queue"}
+//
+// A request whose event is not known is answered with the problem event-id-missing,
+// and the first of a guard is logged: see Config.Event.
 func (h *Handlers) Guard(cfg GuardConfig) func(http.Handler) http.Handler {
-	if cfg.Event == nil {
-		cfg.Event = h.cfg.Event
-	}
+	events := newFinder(cfg.Event, h.cfg.Event)
 	admit := h.Admit
 	if cfg.Writes {
 		admit = h.AdmitWrite
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			event, ok := h.event(w, r, events)
+			if !ok {
+				return
+			}
 			user, p := h.user(r)
 			if p != nil {
 				h.refuse(w, r, p)
 				return
 			}
-			if err := admit(r, user, cfg.Event(r)); err != nil {
+			if err := admit(r, user, event); err != nil {
 				h.Refuse(w, r, err)
 				return
 			}
@@ -70,8 +75,12 @@ func (h *Handlers) Guard(cfg GuardConfig) func(http.Handler) http.Handler {
 
 // Admit is the guard for who learns the event from the request's body: nil when
 // the request's entry token, or an edge's pass, admits the user to the event;
-// else a [*Refusal] for [Handlers.Refuse].
+// [ErrNoEvent] when event is empty; else a [*Refusal]. [Handlers.Refuse] answers
+// both.
 func (h *Handlers) Admit(r *http.Request, user, event string) error {
+	if event == "" {
+		return ErrNoEvent
+	}
 	if h.passes(r, user, event) {
 		return nil
 	}
@@ -81,8 +90,11 @@ func (h *Handlers) Admit(r *http.Request, user, event string) error {
 
 // AdmitWrite is like Admit, needs the token itself, and asks the room whether the
 // user is still inside by the admission that the token was made for. Other errors
-// than a [*Refusal] say that the room could not be asked.
+// than [ErrNoEvent] and a [*Refusal] say that the room could not be asked.
 func (h *Handlers) AdmitWrite(r *http.Request, user, event string) error {
+	if event == "" {
+		return ErrNoEvent
+	}
 	c, err := h.claims(r, user, event)
 	if err != nil {
 		return err
@@ -132,8 +144,8 @@ func wirePath(r *http.Request) string {
 	return r.URL.EscapedPath()
 }
 
-// Refuse answers an error of Admit or AdmitWrite: 403 for a [*Refusal], 503 with
-// Retry-After when the room could not be asked.
+// Refuse answers an error of Admit or AdmitWrite: 403 for a [*Refusal], 400 for
+// [ErrNoEvent], 503 with Retry-After when the room could not be asked.
 func (h *Handlers) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var refusal *Refusal
 	if !errors.As(err, &refusal) {

@@ -21,6 +21,7 @@ type Handlers struct {
 	room       *queue.Room
 	entries    *token.Entries
 	cfg        Config
+	events     *finder
 	catalog    catalog
 	buffers    sync.Pool // of *[]byte
 	complaints complaints
@@ -40,7 +41,7 @@ func New(room *queue.Room, entries *token.Entries, cfg Config) (*Handlers, error
 		return nil, err
 	}
 	return &Handlers{
-		room: room, entries: entries, cfg: cfg, start: time.Now(),
+		room: room, entries: entries, cfg: cfg, events: newFinder(cfg.Event), start: time.Now(),
 		catalog: catalog{ask: cfg.Known, every: cfg.KnownFor},
 		buffers: sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }},
 	}, nil
@@ -98,7 +99,10 @@ func (h *Handlers) Leave(w http.ResponseWriter, r *http.Request) { h.depart(w, r
 func (h *Handlers) Done(w http.ResponseWriter, r *http.Request) { h.depart(w, r, h.room.Done) }
 
 func (h *Handlers) poll(w http.ResponseWriter, r *http.Request, ask func(context.Context, string, queue.Visitor) (queue.Place, error), joins bool) {
-	event := h.cfg.Event(r)
+	event, ok := h.event(w, r, h.events)
+	if !ok {
+		return
+	}
 	user, p := h.user(r)
 	if p != nil {
 		h.refuse(w, r, p)
@@ -168,7 +172,10 @@ func (h *Handlers) tell(w http.ResponseWriter, r *http.Request, event string, v 
 }
 
 func (h *Handlers) depart(w http.ResponseWriter, r *http.Request, take func(context.Context, string, string) error) {
-	event := h.cfg.Event(r)
+	event, ok := h.event(w, r, h.events)
+	if !ok {
+		return
+	}
 	user, p := h.user(r)
 	if p != nil {
 		h.refuse(w, r, p)

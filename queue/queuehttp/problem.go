@@ -23,6 +23,7 @@ import (
 //	410 event-ended         ErrEnded
 //	410 sold-out            ErrSoldOut
 //	400 invalid-request     an id or a field that cannot be
+//	400 event-id-missing    ErrNoEvent; 500 where the route should have had the id
 //	413 too-large           a body of more than 4 KB
 //	503 unavailable         the store or another dependency is away; Retry-After
 //	500 internal            anything else
@@ -90,6 +91,8 @@ func (h *Handlers) problemOf(err error) *Problem {
 		return h.problem(http.StatusGone, "event-ended", "The event has ended", "nobody can line up for this event any more", err)
 	case errors.Is(err, ErrSoldOut):
 		return h.problem(http.StatusGone, "sold-out", "Sold out", "there is nothing left to line up for", err)
+	case errors.Is(err, ErrNoEvent):
+		return h.noEvent(false)
 	case errors.Is(err, queue.ErrInvalid):
 		_, why, _ := strings.Cut(err.Error(), queue.ErrInvalid.Error()+": ")
 		return h.invalid("", why, err)

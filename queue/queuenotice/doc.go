@@ -1,9 +1,10 @@
-// Package queuenotice publishes who was let in from a waiting room, to any
-// publisher of Watermill: for programs beside the site that push, mail or log.
+// Package queuenotice publishes the admissions of a waiting room to any publisher
+// of Watermill: for programs beside the site that push, mail or log. There is one
+// notice for each admission, of users from the line and of users who enter at once.
 //
 //	notices, err := queuenotice.New(publisher, queuenotice.Config{Token: issue})
 //	…
-//	admitter, err := queue.NewAdmitter(room, queue.AdmitterConfig{Notify: notices.Notify})
+//	room, err := queue.New(store, keys, queue.Config{Notify: notices.Notify})
 //	…
 //	go notices.Run(ctx)
 //
@@ -16,6 +17,8 @@
 // is the event and the deduplication id is user:event.
 //
 //	property                                           proven by
+//	one notice for each admission, also of users who
+//	enter at once                                      queue's TestANotice, TestNoticesOfACrowd
 //	the body, the key and the id                       TestMessage
 //	on SQS: group = event, deduplication = user:event  TestSQS
 //	order of admission                                 TestOrder

@@ -21,7 +21,7 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	// An admitter with AdmitterConfig{Notify: notices.Notify} does this.
+	// A room with Config{Notify: notices.Notify} does this.
 	notices.Notify(queue.Notice{Event: "show-1", User: "ada"})
 	cancel()
 	if err := notices.Run(ctx); err != nil { // publishes what is there, and ends

@@ -70,7 +70,7 @@ func New(publisher message.Publisher, cfg Config) (*Notices, error) {
 	return &Notices{publisher: publisher, cfg: cfg, buffer: make(chan queue.Notice, cfg.Buffer)}, nil
 }
 
-// Notify is for queue.AdmitterConfig.Notify. It never waits.
+// Notify is for queue.Config.Notify. It never waits.
 func (n *Notices) Notify(notice queue.Notice) {
 	select {
 	case n.buffer <- notice:

@@ -16,7 +16,7 @@
 // every nextPoll:
 //
 //	{status: "queued"|"active"|"none", position, peopleAhead, peopleBehind, estimatedWait, nextPoll,
-//	 paused, settling, ticket, expiresIn, entryToken}
+//	 currentUsers, threshold, paused, settling, ticket, expiresIn, entryToken}
 //
 // Times are in seconds; estimatedWait is null when it is not known. What is ticket
 // comes back in the header x-queue-ticket. POST Config.Leave takes the visitor out.
@@ -52,6 +52,7 @@
 //	reload keeps place, bar and estimate                      TestBrowserReload, TestBrowserGate
 //	the bar never goes back, but for a new place              TestBrowserReload, TestBrowserNewPlace
 //	the estimate is a calm range                              TestBrowserCalmEstimate
+//	places taken are shown while they are known, not else     TestBrowserPlaces
 //	never polls faster than it is told, hidden once a
 //	minute, at once when it is due and seen again             TestBrowserHidden, TestBrowserLine
 //	without an answer: says so, keeps the place, backs off

@@ -26,7 +26,7 @@ type answer struct {
 func queued(position int, more ...any) answer {
 	body := map[string]any{
 		"status": "queued", "queued": true, "position": position, "peopleAhead": position - 1, "peopleBehind": 4812, "estimatedWait": float64(position) / 10,
-		"nextPoll": 2, "queueSize": position + 4812, "ticket": fmt.Sprintf("ticket-%d", position),
+		"nextPoll": 2, "queueSize": position + 4812, "currentUsers": 998, "threshold": 1000, "ticket": fmt.Sprintf("ticket-%d", position),
 	}
 	for i := 0; i+1 < len(more); i += 2 {
 		body[fmt.Sprint(more[i])] = more[i+1]

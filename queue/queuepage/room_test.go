@@ -70,6 +70,52 @@ func TestBrowserLine(t *testing.T) {
 	}
 }
 
+// TestBrowserPlaces: how many places are taken is shown beside the line, and is not
+// made up where it is not known.
+func TestBrowserPlaces(t *testing.T) {
+	f := start(t, queuepage.Config{}, queuepage.Config{})
+	f.is("check", queued(40))
+	tb := open(t, f.URL, phone())
+	tb.visit("/queue/show-1")
+	tb.says("places", "998 / 1,000")
+	position := 40
+	for name, c := range map[string]struct {
+		more []any
+		want string
+	}{
+		"all of them":       {[]any{"currentUsers", 1000}, "1,000 / 1,000"},
+		"none":              {[]any{"currentUsers", 0}, "0 / 1,000"},
+		"a lower threshold": {[]any{"threshold", 500}, "998 / 500"},
+		"not told":          {[]any{"currentUsers", nil}, ""},
+		"no threshold":      {[]any{"threshold", nil}, ""},
+		"a threshold of 0":  {[]any{"threshold", 0}, ""},
+		"no numbers":        {[]any{"currentUsers", "many"}, ""},
+		"below none":        {[]any{"currentUsers", -1}, ""},
+		"settling":          {[]any{"settling", 30}, ""},
+		"paused":            {[]any{"paused", true}, "998 / 1,000"},
+	} {
+		position--
+		f.is("check", queued(position, c.more...))
+		tb.poll()
+		tb.says("position", fmt.Sprint(position))
+		if got := tb.text("places"); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+		if hidden := eval[bool](tb, "document.getElementById('places').parentNode.hidden"); hidden != (c.want == "") {
+			t.Errorf("%s: hidden %t", name, hidden)
+		}
+	}
+	f.is("check", queued(3))
+	tb.poll()
+	tb.says("places", "998 / 1,000")
+	f.is("check", busy(5))
+	tb.poll()
+	tb.until("document.body.dataset.trouble === 'busy'")
+	if got := tb.text("places"); got != "" {
+		t.Errorf("without the room the page shows %q", got)
+	}
+}
+
 func thousands(n int) string {
 	if n < 1000 {
 		return fmt.Sprint(n)

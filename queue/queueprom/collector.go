@@ -59,7 +59,7 @@ func New(room *queue.Room, cfg Config) (*Collector, error) {
 		cfg.MaxEvents = 100
 	}
 	desc := func(name, help string, variable ...string) *prometheus.Desc {
-		return prometheus.NewDesc("queue_"+name, help, variable, cfg.Labels)
+		return prometheus.NewDesc("millrace_queue_"+name, help, variable, cfg.Labels)
 	}
 	return &Collector{
 		room: room, cfg: cfg,

@@ -53,7 +53,7 @@ func scrape(t testing.TB, room *queue.Room, cfg queueprom.Config) map[string]flo
 
 func TestEverySeriesFromTheStart(t *testing.T) {
 	got := scrape(t, newRoom(t), queueprom.Config{Events: []string{"show-1", "show-1"}})
-	want := map[string]float64{"queue_threshold show-1": 2}
+	want := map[string]float64{"millrace_queue_threshold show-1": 2}
 	for _, name := range []string{
 		"polls_total snapshot", "polls_total store", "polls_total refused", "foreign_tickets_total", "store_calls_total",
 		"store_errors_total", "snapshot_refreshes_total", "beats_total sent", "beats_total lost", "admitted_total",
@@ -61,7 +61,7 @@ func TestEverySeriesFromTheStart(t *testing.T) {
 		"waiting show-1", "active show-1", "reserved show-1", "paused show-1", "settling_seconds show-1", "joined_total show-1",
 		"entered_total show-1", "no_shows_total show-1", "expired_total show-1", "departed_total show-1", "swept_total show-1",
 	} {
-		want["queue_"+name] = 0
+		want["millrace_queue_"+name] = 0
 	}
 	for name, value := range want {
 		if is, ok := got[name]; !ok || is != value {
@@ -120,11 +120,11 @@ func TestCounts(t *testing.T) {
 		check("e", last)
 		got := scrape(t, room, queueprom.Config{Notices: notices{}})
 		for name, want := range map[string]float64{
-			"queue_waiting show-1": 1, "queue_active show-1": 3, "queue_reserved show-1": 1, "queue_threshold show-1": 3,
-			"queue_paused show-1": 1, "queue_joined_total show-1": 5, "queue_entered_total show-1": 3, "queue_departed_total show-1": 1,
-			"queue_admitted_total": 1, "queue_polls_total snapshot": 2, "queue_polls_total store": 7, "queue_foreign_tickets_total": 1,
-			"queue_snapshot_refreshes_total": 1, "queue_beats_total sent": 1, "queue_events": 1, "queue_store_errors_total": 0,
-			"queue_notices_total published": 7, "queue_notices_total dropped": 3,
+			"millrace_queue_waiting show-1": 1, "millrace_queue_active show-1": 3, "millrace_queue_reserved show-1": 1, "millrace_queue_threshold show-1": 3,
+			"millrace_queue_paused show-1": 1, "millrace_queue_joined_total show-1": 5, "millrace_queue_entered_total show-1": 3, "millrace_queue_departed_total show-1": 1,
+			"millrace_queue_admitted_total": 1, "millrace_queue_polls_total snapshot": 2, "millrace_queue_polls_total store": 7, "millrace_queue_foreign_tickets_total": 1,
+			"millrace_queue_snapshot_refreshes_total": 1, "millrace_queue_beats_total sent": 1, "millrace_queue_events": 1, "millrace_queue_store_errors_total": 0,
+			"millrace_queue_notices_total published": 7, "millrace_queue_notices_total dropped": 3,
 		} {
 			if got[name] != want {
 				t.Errorf("%s is %v, want %v", name, got[name], want)
@@ -147,15 +147,15 @@ func TestEventsAreBounded(t *testing.T) {
 	got := scrape(t, room, queueprom.Config{MaxEvents: 3, Events: []string{"show-1"}})
 	shown := 0
 	for name := range got {
-		if strings.HasPrefix(name, "queue_waiting ") {
+		if strings.HasPrefix(name, "millrace_queue_waiting ") {
 			shown++
 		}
 	}
-	if shown != 3 || got["queue_events"] != 51 {
-		t.Errorf("%d events shown of %v", shown, got["queue_events"])
+	if shown != 3 || got["millrace_queue_events"] != 51 {
+		t.Errorf("%d events shown of %v", shown, got["millrace_queue_events"])
 	}
 	for _, event := range []string{"show-1", "show-7", "made-up-00"} {
-		if _, ok := got["queue_waiting "+event]; !ok {
+		if _, ok := got["millrace_queue_waiting "+event]; !ok {
 			t.Errorf("%s is not shown", event)
 		}
 	}

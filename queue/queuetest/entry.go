@@ -27,7 +27,7 @@ func entersAtOnce(ctx context.Context, h Harness) error {
 		return err
 	}
 	for i, o := range got.Outcomes {
-		want := queue.Outcome{Status: queue.Active, Order: o.Order, Left: p.r.Active, New: true}
+		want := queue.Outcome{Status: queue.Active, Order: o.Order, Left: p.r.Active, New: true, Entered: true}
 		if i >= 3 {
 			want = queue.Outcome{Status: queue.Waiting, Order: o.Order, Ahead: i - 3, New: true}
 		}

@@ -40,7 +40,7 @@ func (p *player) enter(users ...string) ([]int64, error) {
 	}
 	orders := make([]int64, len(users))
 	for i, o := range got.Outcomes {
-		if o.Status != queue.Active || !o.New || o.Left != p.r.Active {
+		if o.Status != queue.Active || !o.New || !o.Entered || o.Left != p.r.Active {
 			return nil, fmt.Errorf("%s comes to an empty room, and is answered %+v", users[i], o)
 		}
 		orders[i] = o.Order

@@ -82,7 +82,7 @@ func gateLetsPositionsIn(ctx context.Context, h Harness) error {
 		func() error { return gated("nobody") }, // with a place, and nobody who waits
 		func() error {
 			o, err := p.at("late", 7500)
-			if want := (queue.Outcome{Status: queue.Active, Order: near + 499, Left: p.r.Active, New: true}); err == nil && o != want {
+			if want := (queue.Outcome{Status: queue.Active, Order: near + 499, Left: p.r.Active, New: true, Entered: true}); err == nil && o != want {
 				err = fmt.Errorf("position 7,500 comes to an empty line, and is answered %+v, want %+v", o, want)
 			}
 			return err

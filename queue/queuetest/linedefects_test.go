@@ -111,9 +111,15 @@ func lineDefects() []defect {
 			answered(func(_ *backend, _ call, v queue.Visit, _ queue.State, o *queue.Outcome) {
 				o.New = o.New || v.Kind == queue.Check
 			})},
+		{"calls the first sign of life an admission", []string{"first-seen-starts-the-time", "random-walks"},
+			answered(func(_ *backend, _ call, _ queue.Visit, _ queue.State, o *queue.Outcome) {
+				o.Entered = o.New && o.Status == queue.Active
+			})},
+		{"does not say whom a check let in", []string{"enters-at-once", "random-walks"},
+			answered(func(_ *backend, _ call, _ queue.Visit, _ queue.State, o *queue.Outcome) { o.Entered = false })},
 		{"lets in whoever finds a place", []string{"nobody-passes-the-line", "random-walks"}, answered(func(_ *backend, c call, _ queue.Visit, s queue.State, o *queue.Outcome) {
 			if o.New && o.Status == queue.Waiting && s.Active < s.Threshold {
-				*o = queue.Outcome{Status: queue.Active, Order: o.Order, Left: c.r.Active, New: true}
+				*o = queue.Outcome{Status: queue.Active, Order: o.Order, Left: c.r.Active, New: true, Entered: true}
 			}
 		})},
 		{"lets one too many in at once", []string{"enters-at-once", "threshold-changes", "arrivals-race-for-places"},

@@ -226,7 +226,7 @@ func ticketToASettledRoom(ctx context.Context, h Harness) error {
 		func() error { return p.admits("a room that is not young", "b", "newcomer") },
 		func() error {
 			o, err := p.one(tickets[0])
-			if want := (queue.Outcome{Status: queue.Active, Order: tickets[0].Order, Left: p.r.Active, New: true}); err == nil && o != want {
+			if want := (queue.Outcome{Status: queue.Active, Order: tickets[0].Order, Left: p.r.Active, New: true, Entered: true}); err == nil && o != want {
 				err = fmt.Errorf("a ticket comes to an empty line, and is answered %+v, want %+v", o, want)
 			}
 			return err

@@ -198,7 +198,7 @@ func (m *model) arrive(v queue.Visit, o queue.Outcome, s queue.State) (queue.Out
 	if len(m.line) == 0 && m.open(s.Now) > 0 {
 		m.entered++
 		m.inside[v.User] = &guest{order: order, admitted: s.Now, ends: s.Now.Add(m.r.Active), seen: true}
-		return queue.Outcome{Status: queue.Active, Order: order, Left: m.r.Active, New: true}, nil
+		return queue.Outcome{Status: queue.Active, Order: order, Left: m.r.Active, New: true, Entered: true}, nil
 	}
 	i, _ := slices.BinarySearchFunc(m.line, order, func(w waiter, order int64) int { return int(w.order - order) })
 	m.line = slices.Insert(m.line, i, waiter{v.User, order, s.Now})

@@ -100,7 +100,7 @@ func sensible(o queue.Outcome) error {
 	case queue.Waiting:
 		want = queue.Outcome{Status: o.Status, New: o.New, Order: o.Order, Ahead: o.Ahead}
 	case queue.Active:
-		want = queue.Outcome{Status: o.Status, New: o.New, Order: o.Order, Left: o.Left}
+		want = queue.Outcome{Status: o.Status, New: o.New, Entered: o.Entered && o.New, Order: o.Order, Left: o.Left}
 	}
 	here := o.Status == queue.Waiting || o.Status == queue.Active
 	if o != want || o.Ahead < 0 || o.Left < 0 || here != (o.Order > 0) || o.Order > 1<<53 || (o.Status == queue.Active) != (o.Left > 0) {

@@ -65,7 +65,7 @@ func firstSeenStartsTheTime(ctx context.Context, h Harness) error {
 			return err
 		}
 		for i, o := range got.Outcomes {
-			if o.Status != queue.Active || o.New != first || o.Order != orders[i] || first && o.Left != p.r.Active || o.Left > p.r.Active {
+			if o.Status != queue.Active || o.New != first || o.Entered || o.Order != orders[i] || first && o.Left != p.r.Active || o.Left > p.r.Active {
 				return fmt.Errorf("kind %d of who was admitted by order %d is answered %+v; first seen: %t", all[i].Kind, orders[i], o, first)
 			}
 		}

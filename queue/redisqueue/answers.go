@@ -73,8 +73,8 @@ func (a *answer) state() (s queue.State, woke bool) {
 }
 
 func (a *answer) outcome() queue.Outcome {
-	status, isNew := queue.Status(a.small()), a.small() != 0
-	return queue.Outcome{Status: status, New: isNew, Order: a.number(), Ahead: a.int(), Left: a.times(time.Millisecond)}
+	status, news := queue.Status(a.small()), a.small()
+	return queue.Outcome{Status: status, New: news != 0, Entered: news == 2, Order: a.number(), Ahead: a.int(), Left: a.times(time.Millisecond)}
 }
 
 // block reads the bits of a block, whose first is the highest of its byte in Redis.

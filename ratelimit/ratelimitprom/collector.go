@@ -33,7 +33,7 @@ func New(limiter *ratelimit.Limiter, cfg Config) (*Collector, error) {
 	}
 	labels := maps.Clone(cfg.Labels)
 	desc := func(name, help string, variable ...string) *prometheus.Desc {
-		return prometheus.NewDesc("rate_limiter_"+name, help, variable, labels)
+		return prometheus.NewDesc("millrace_rate_limiter_"+name, help, variable, labels)
 	}
 	return &Collector{
 		limiter:    limiter,

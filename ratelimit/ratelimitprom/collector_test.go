@@ -62,11 +62,11 @@ func TestEverySeriesFromTheStart(t *testing.T) {
 
 func everySeriesFromTheStart(t *testing.T) {
 	got := scrape(t, limiter(t, &once{}))
-	want := []string{"rate_limiter_rps", "rate_limiter_tokens_age_seconds", "rate_limiter_returned_total", "rate_limiter_store_calls_total", "rate_limiter_day_used", "rate_limiter_circuit_breaker_state"}
+	want := []string{"millrace_rate_limiter_rps", "millrace_rate_limiter_tokens_age_seconds", "millrace_rate_limiter_returned_total", "millrace_rate_limiter_store_calls_total", "millrace_rate_limiter_day_used", "millrace_rate_limiter_circuit_breaker_state"}
 	for _, p := range []string{"low", "high"} {
-		want = append(want, "rate_limiter_acquired_total "+p, "rate_limiter_tokens "+p, "rate_limiter_waiting "+p)
-		for _, reason := range []string{"global", "low_cap", "yield", "day", "unavailable"} {
-			want = append(want, "rate_limiter_rejected_total "+p+" "+reason)
+		want = append(want, "millrace_rate_limiter_acquired_total "+p, "millrace_rate_limiter_tokens "+p, "millrace_rate_limiter_waiting "+p)
+		for _, reason := range []string{"global", "low_cap", "yield", "low_share", "day", "unavailable"} {
+			want = append(want, "millrace_rate_limiter_rejected_total "+p+" "+reason)
 		}
 	}
 	for _, name := range want {
@@ -88,8 +88,8 @@ func TestCounts(t *testing.T) {
 	}
 	got := scrape(t, l)
 	for name, want := range map[string]float64{
-		"rate_limiter_acquired_total low": 1, "rate_limiter_rejected_total low low_cap": 2, "rate_limiter_acquired_total high": 0,
-		"rate_limiter_tokens low": 3, "rate_limiter_tokens high": 7, "rate_limiter_day_used": 11, "rate_limiter_store_calls_total": 3,
+		"millrace_rate_limiter_acquired_total low": 1, "millrace_rate_limiter_rejected_total low low_cap": 2, "millrace_rate_limiter_acquired_total high": 0,
+		"millrace_rate_limiter_tokens low": 3, "millrace_rate_limiter_tokens high": 7, "millrace_rate_limiter_day_used": 11, "millrace_rate_limiter_store_calls_total": 3,
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %v, want %v", name, got[name], want)

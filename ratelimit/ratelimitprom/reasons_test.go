@@ -63,8 +63,8 @@ func (m meter) refuses(p ratelimit.Priority, reason string) {
 	}
 	after := scrape(m.T, m.limiter)
 	for _, other := range []ratelimit.Priority{ratelimit.Low, ratelimit.High} {
-		for _, one := range []string{"global", "low_cap", "yield", "day", "unavailable"} {
-			name, want := "rate_limiter_rejected_total "+other.String()+" "+one, 0.0
+		for _, one := range []string{"global", "low_cap", "yield", "low_share", "day", "unavailable"} {
+			name, want := "millrace_rate_limiter_rejected_total "+other.String()+" "+one, 0.0
 			if other == p && one == reason {
 				want = 1
 			}
@@ -87,14 +87,16 @@ func (away) Return(context.Context, *ratelimit.Plan, ratelimit.Returned) error {
 var limits = ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350}
 
 // TestEveryReason causes a refusal of each priority for each reason that it can have:
-// the cap and yielding concern low priority alone.
+// the cap and yielding concern low priority alone, and its share high.
 func TestEveryReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, err := memratelimit.New(memratelimit.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, other := newMeter(t, store, limits), newMeter(t, store, limits)
+		yields := limits
+		yields.LowShare = new(0) // which low would not yield
+		m, other := newMeter(t, store, yields), newMeter(t, store, yields)
 		m.full()
 		if n := m.take(ratelimit.Low); n == 0 {
 			t.Error("low was granted nothing")
@@ -128,6 +130,15 @@ func TestEveryReason(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
+		m := newMeter(t, nil, limits)
+		time.Sleep(10 * time.Second)
+		m.full()
+		m.take(ratelimit.High)
+		m.refuses(ratelimit.Low, "global")
+		time.Sleep(4 * time.Millisecond) // one call is there, and is left to low
+		m.refuses(ratelimit.High, "low_share")
+	})
+	synctest.Test(t, func(t *testing.T) {
 		daily := limits
 		daily.Day = ratelimit.DayLimit{Limit: 10, HighReserve: 4}
 		m := newMeter(t, nil, daily)
@@ -149,8 +160,8 @@ func TestEveryReason(t *testing.T) {
 		for range 20 {
 			_, _ = m.limiter.Allow(context.Background(), ratelimit.High)
 		}
-		if got := scrape(t, m.limiter)["rate_limiter_circuit_breaker_state"]; got != 2 {
-			t.Errorf("rate_limiter_circuit_breaker_state is %v when nobody reaches the store, want 2 (open)", got)
+		if got := scrape(t, m.limiter)["millrace_rate_limiter_circuit_breaker_state"]; got != 2 {
+			t.Errorf("millrace_rate_limiter_circuit_breaker_state is %v when nobody reaches the store, want 2 (open)", got)
 		}
 	})
 }
@@ -163,24 +174,24 @@ func TestRateAndTokens(t *testing.T) {
 		m.full()
 		low := m.take(ratelimit.Low)
 		got := scrape(t, m.limiter)
-		if got["rate_limiter_acquired_total low"] != float64(low) || got["rate_limiter_rps"] != float64(low) {
-			t.Errorf("rate_limiter_rps is %v after %d calls: %v", got["rate_limiter_rps"], low, got)
+		if got["millrace_rate_limiter_acquired_total low"] != float64(low) || got["millrace_rate_limiter_rps"] != float64(low) {
+			t.Errorf("millrace_rate_limiter_rps is %v after %d calls: %v", got["millrace_rate_limiter_rps"], low, got)
 		}
-		left := got["rate_limiter_tokens high"]
-		if got["rate_limiter_tokens low"] != 0 || left == 0 {
-			t.Errorf("after low took all of its share, rate_limiter_tokens is %v for low and %v for high", got["rate_limiter_tokens low"], left)
+		left := got["millrace_rate_limiter_tokens high"]
+		if got["millrace_rate_limiter_tokens low"] != 0 || left == 0 {
+			t.Errorf("after low took all of its share, millrace_rate_limiter_tokens is %v for low and %v for high", got["millrace_rate_limiter_tokens low"], left)
 		}
 		if high := m.take(ratelimit.High); float64(high) != left {
 			t.Errorf("high was granted %d with %v tokens left", high, left)
 		}
 		got = scrape(t, m.limiter)
-		if got["rate_limiter_acquired_total high"] != left || got["rate_limiter_tokens high"] != 0 {
+		if got["millrace_rate_limiter_acquired_total high"] != left || got["millrace_rate_limiter_tokens high"] != 0 {
 			t.Errorf("when all is taken: %v", got)
 		}
 		time.Sleep(2 * time.Second)
 		got = scrape(t, m.limiter)
-		if got["rate_limiter_rps"] != 0 || got["rate_limiter_tokens_age_seconds"] != 2 {
-			t.Errorf("after two quiet seconds rate_limiter_rps is %v, and rate_limiter_tokens_age_seconds %v", got["rate_limiter_rps"], got["rate_limiter_tokens_age_seconds"])
+		if got["millrace_rate_limiter_rps"] != 0 || got["millrace_rate_limiter_tokens_age_seconds"] != 2 {
+			t.Errorf("after two quiet seconds millrace_rate_limiter_rps is %v, and millrace_rate_limiter_tokens_age_seconds %v", got["millrace_rate_limiter_rps"], got["millrace_rate_limiter_tokens_age_seconds"])
 		}
 	})
 }

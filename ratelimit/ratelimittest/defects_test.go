@@ -1,6 +1,7 @@
 package ratelimittest_test
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -189,6 +190,27 @@ func dayDefects() []defect {
 
 func runDefects() []defect {
 	return []defect{
+		{"has no share for low", []string{"low-share", "low-share-ends"}, func() *backend {
+			return withPlan(func(p *ratelimit.Plan) { p.LowShare = 0 })
+		}, false},
+		{"has a larger share for low", []string{"low-share"}, func() *backend {
+			return withPlan(func(p *ratelimit.Plan) { p.LowShare *= 2 })
+		}, true},
+		{"holds the share for longer", []string{"low-share-ends"}, func() *backend {
+			return withPlan(func(p *ratelimit.Plan) { p.Hold += time.Millisecond })
+		}, true},
+		{"fails for good after an answer was lost", []string{"waits-outlive-lost-answers"}, func() *backend {
+			calls := 0
+			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+				if a.Runs[0].Wait {
+					calls++
+				}
+				if calls > 3 { // the answer to the third is kept back
+					return ratelimit.Grant{}, errors.New("the connection is broken")
+				}
+				return b.state.Acquire(p, a, b.at), nil
+			}}
+		}, true},
 		{"decides the last run first", []string{"runs-are-calls"}, func() *backend {
 			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
 				a.Runs = slices.Clone(a.Runs)

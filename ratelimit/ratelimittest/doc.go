@@ -35,6 +35,9 @@
 //	forgets a window, or has a longer one           strict-missing-blocks, strict-is-used-fully
 //	has a shorter window, or fixed ones             strict-window-is-exact
 //	takes out the entries of others                 strict-return
+//	has no share for low, or a larger one           low-share
+//	holds the share for longer, or not at all       low-share-ends
+//	fails for good after an answer was lost         waits-outlive-lost-answers
 //	accepts any ask, or an ended context            bad-asks, cancelled-context
 //
 // A case that needs what the backend does not have prints n/a and why.

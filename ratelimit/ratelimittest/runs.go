@@ -96,9 +96,9 @@ func remainingIsExact(ctx context.Context, h Harness) error {
 }
 
 // yields has low step back for a call of high priority that waits, until that one
-// is granted, or has gone away.
+// is granted, or has gone away. It has no share that it would not yield.
 func yields(ctx context.Context, h Harness) error {
-	for _, l := range []ratelimit.Limits{limits, strict} {
+	for _, l := range []ratelimit.Limits{sharing(limits, 0), sharing(strict, 0)} {
 		p, err := full(ctx, h, l)
 		if err != nil {
 			return err
@@ -169,7 +169,7 @@ func drained(p *player) int {
 }
 
 func yieldsOnlyForWhoWaits(ctx context.Context, h Harness) error {
-	l := limits
+	l := sharing(limits, 0)
 	l.Day = ratelimit.DayLimit{Limit: 60, HighReserve: 0}
 	p, err := full(ctx, h, l)
 	if err != nil {

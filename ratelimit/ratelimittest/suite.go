@@ -89,5 +89,7 @@ func Cases() []Case {
 	all = append(all, dayCases()...)
 	all = append(all, runCases()...)
 	all = append(all, returnCases()...)
+	all = append(all, shareCases()...)
+	all = append(all, waitCases()...)
 	return append(all, boundCases()...)
 }

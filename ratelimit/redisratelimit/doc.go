@@ -6,8 +6,8 @@
 //	property                                             proven by
 //	all that a store promises, on Redis and a Cluster    TestConformance
 //	the scripts do what package budget does in Go        TestTwins
-//	a refusal writes nothing, but where state begins or
-//	low priority is made to yield                        TestRefusalsWriteNothing
+//	a refusal writes nothing, but where state begins, low
+//	is made to yield, or high to leave low its share     TestRefusalsWriteNothing
 //	the bound holds in real time                         TestRealTime
 //	it holds over a flush, a stop, lost scripts, and a
 //	crash: without data, with AOF, an old snapshot       TestFaults
@@ -16,24 +16,27 @@
 //	loading, read-only, out of memory: nothing is
 //	granted or charged                                   TestLoading, TestReadOnly, TestOutOfMemory
 //	a user who may not is told what to allow             TestForbidden
+//	a wait outlives a connection that stalls             TestWaitOverABadNetwork
+//	buckets stored before there was a share are read     TestStateWithoutAShare
 //	a lost script is sent again and charges once         TestLostScriptChargesOnce
 //	no key stays for ever, and none goes within 47 h     TestExpiry
 //	a client that repeats calls or waits is refused      TestNew
 //
 // One script decides a whole Ask, by Redis' own clock. A script is its file in lua/
-// after moment.lua, plan.lua and day.lua, which all have in common:
+// after moment.lua, plan.lua, day.lua and share.lua, which all have in common:
 //
-//	cat moment.lua plan.lua day.lua acquire.lua > whole.lua && redis-cli --eval whole.lua …
+//	cat moment.lua plan.lua day.lua share.lua acquire.lua > whole.lua && redis-cli --eval whole.lua …
 //
 // They are proven on Redis 7.0, and their values are packed binary, which miniredis
 // does not have.
 //
 // # Keys
 //
-//	{name}:global      both: replication id of the server, and tokens with their time
+//	{name}:global      both: replication id of the server, and tokens with their time;
+//	                   what low has of its share
 //	{name}:low_cap     tokens of low priority, with their time
 //	{name}:day         number and count of the day; only with a Day.Limit
-//	{name}:window      strict mode: the times of the last grants, 8 bytes each
+//	{name}:window      strict mode: the same, and the times of the last grants, 8 bytes each
 //	{name}:low_window  the same of low priority
 //
 // They share one slot of a Cluster, and are kept for 47 to 48 h after the last grant.
@@ -71,6 +74,9 @@
 // what is to be lower in one deploy, and raise the other in the next. In strict mode
 // a lower rate holds at once, and one above that of the state begins a new ring and
 // blocks for a window, once (strict-limits-that-change).
+//
+// Processes of the version before LowShare take the state of this one for missing,
+// and begin with empty buckets: HardLimit holds while both run, and the rate is lower.
 //
 // Strict mode and the buckets have a state each: processes of both modes have two
 // budgets. End those of one before the first of the other starts.

@@ -18,6 +18,8 @@ var (
 	planText string
 	//go:embed lua/day.lua
 	dayText string
+	//go:embed lua/share.lua
+	shareText string
 	//go:embed lua/acquire.lua
 	acquireText string
 	//go:embed lua/return.lua
@@ -41,7 +43,7 @@ func windowScripts() scripts {
 
 // whole puts before a script what all have in common. Functions of Redis would have
 // to be loaded on every node before, and again when they are lost.
-func whole(text string) string { return momentText + planText + dayText + text }
+func whole(text string) string { return momentText + planText + dayText + shareText + text }
 
 // doubles are the numbers that scripts are told and answer, packed. Lua has no other
 // numbers, and one string of them costs the script less than each in its own.
@@ -64,9 +66,9 @@ func numberAt(answer string, i int) int64 {
 // planArgs is what all scripts are told; see plan.lua. span is the yield, or the
 // delay where a permit comes back.
 func planArgs(p *ratelimit.Plan, span time.Duration, seen ratelimit.DayCount, room int) doubles {
-	return make(doubles, 0, (11+room)*double).and(
+	return make(doubles, 0, (13+room)*double).and(
 		int64(p.Rate), int64(p.LowRate), int64(p.Burst), int64(p.LowBurst), p.Window.Microseconds(), span.Microseconds(),
-		p.Day.Limit, p.Day.HighReserve, p.Day.Offset.Microseconds(), seen.Day, seen.Used)
+		int64(p.LowShare), p.Hold.Microseconds(), p.Day.Limit, p.Day.HighReserve, p.Day.Offset.Microseconds(), seen.Day, seen.Used)
 }
 
 // kinds of runs, as the scripts tell them apart.
@@ -99,7 +101,7 @@ func returnArgs(p *ratelimit.Plan, r ratelimit.Returned) doubles {
 }
 
 // reasons as the scripts number them.
-var reasons = [...]ratelimit.Reason{"", ratelimit.ReasonDay, ratelimit.ReasonGlobal, ratelimit.ReasonLowCap, ratelimit.ReasonYield}
+var reasons = [...]ratelimit.Reason{"", ratelimit.ReasonDay, ratelimit.ReasonGlobal, ratelimit.ReasonLowCap, ratelimit.ReasonYield, ratelimit.ReasonLowShare}
 
 // grantOf reads the answer of an acquire script; false when it is none.
 func grantOf(answer string, runs int) (ratelimit.Grant, bool) {

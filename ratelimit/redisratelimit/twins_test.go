@@ -46,6 +46,7 @@ var planOf = rapid.Custom(func(t *rapid.T) *ratelimit.Plan {
 		Rate: rate, LowRate: rapid.IntRange(1, rate).Draw(t, "low rate"),
 		Burst: burst, LowBurst: rapid.IntRange(1, burst).Draw(t, "low burst"),
 		Delay: 20 * time.Millisecond, Yield: 20 * time.Millisecond,
+		LowShare: rapid.SampledFrom([]int{0, 1, 5, 60, 100}).Draw(t, "low share"), Hold: 150 * time.Millisecond,
 	}
 	if rapid.Bool().Draw(t, "with a day") {
 		p.Day.Limit = rapid.Int64Range(1, 60).Draw(t, "day")
@@ -97,7 +98,7 @@ func twins(t *rapid.T, client redis.UniversalClient, name string, strict bool) {
 			if !reflect.DeepEqual(got, want) {
 				t.Fatalf("%+v\nasked %+v\nscript %+v\nmodel  %+v", plan, ask, got, want)
 			}
-			edges = append(edges, got.At-1_000_000, got.At+plan.Delay.Microseconds(), got.At+plan.Window.Microseconds(), got.At+plan.Yield.Microseconds())
+			edges = append(edges, got.At-1_000_000, got.At+plan.Delay.Microseconds(), got.At+plan.Window.Microseconds(), got.At+plan.Yield.Microseconds(), got.At+plan.Hold.Microseconds())
 			for i, r := range got.Runs {
 				edges = append(edges, m.Now+r.RetryAfter.Microseconds())
 				for range min(r.Granted, 3) {
@@ -236,11 +237,13 @@ func stored(ctx context.Context, client redis.UniversalClient, keys []string, st
 	switch {
 	case global == "":
 	case strict:
-		n := numbers(global[40:])
-		w.Windows = budget.Windows{Server: global[:40], Time: n[0], Yield: n[1], Global: ringOf(n[2:]), Low: ringOf(numbers(values[1]))}
+		s, n := numbers(global[:16]), numbers(global[56:])
+		w.Windows = budget.Windows{
+			Server: global[16:56], Share: s[0], Waits: s[1], Time: n[0], Yield: n[1], Global: ringOf(n[2:]), Low: ringOf(numbers(values[1])),
+		}
 	default:
 		n := numbers(global[40:])
-		w.Buckets = budget.Buckets{Server: global[:40], Born: n[0], Global: budget.Bucket{Time: n[1], Tokens: n[2]}, Yield: n[3]}
+		w.Buckets = budget.Buckets{Server: global[:40], Born: n[0], Global: budget.Bucket{Time: n[1], Tokens: n[2]}, Yield: n[3], Share: n[4], Waits: n[5]}
 		if low := numbers(values[1]); len(low) == 2 {
 			w.Buckets.HasLow, w.Buckets.Low = true, budget.Bucket{Time: low[0], Tokens: low[1]}
 		}

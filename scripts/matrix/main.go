@@ -35,6 +35,7 @@ var beside = []string{
 	"./examples/boxoffice/internal/ops", "./examples/boxoffice/internal/store",
 	"./examples/boxoffice/internal/chat", "./examples/boxoffice/internal/live",
 	"./examples/boxoffice/internal/limitproof", "./examples/boxoffice/internal/meter",
+	"./examples/boxoffice/internal/admissions", "./examples/boxoffice/internal/catalog/rediscopy", "./examples/boxoffice/internal/heldseats",
 	"./deploy/...", "./examples/migrating",
 	"./bench/batchbench", "./bench/busbench", "./bench/kafkabench", "./bench/limitbench",
 	"./bench/environment", "./bench/onsale", "./bench/outboxbench", "./bench/place", "./bench/queuebench", "./bench/redisserver",
@@ -48,6 +49,7 @@ var business = []string{
 	"./examples/boxoffice/internal/catalog", "./examples/boxoffice/internal/booking",
 	"./examples/boxoffice/internal/payment", "./examples/boxoffice/internal/stats", "./examples/boxoffice/internal/artist",
 	"./examples/boxoffice/internal/social", "./examples/boxoffice/internal/inbox", "./examples/boxoffice/internal/chat",
+	"./examples/boxoffice/internal/ticket",
 }
 
 func main() {

@@ -24,7 +24,7 @@ func (b *Broker) Publish(ctx context.Context, m sse.Message) error {
 	if err := ctx.Err(); err != nil {
 		return unasked(err)
 	}
-	if m.Kind < sse.ToMember || m.Kind > sse.Unmute {
+	if m.Kind < sse.ToMember || m.Kind > sse.Answer {
 		return invalid("a message of the kind %d", m.Kind)
 	}
 	if size := m.Size(); size > sse.MaxMessage {

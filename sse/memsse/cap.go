@@ -114,11 +114,21 @@ func (c *Cap) Open(ctx context.Context, r sse.Rules, live sse.Live, conn sse.Con
 		return sse.Opened{}, nil
 	}
 	opened := sse.Opened{Ghosts: m.bury(now, r, live)}
+	own := func(e entry) bool { return e.Token == conn.Token }
+	if r.NoVictims {
+		others := slices.DeleteFunc(slices.Clone(m.entries), own)
+		if len(others) >= r.Max {
+			for _, e := range m.entries {
+				opened.Full = append(opened.Full, e.Conn)
+			}
+			return opened, nil
+		}
+	}
 	m.entries = slices.DeleteFunc(m.entries, func(e entry) bool {
-		if e.Token == conn.Token {
+		if own(e) {
 			opened.Replaced = append(opened.Replaced, e.Conn)
 		}
-		return e.Token == conn.Token
+		return own(e)
 	})
 	at := now
 	if n := len(m.entries); n > 0 && !m.entries[n-1].at.Before(at) {
@@ -126,8 +136,11 @@ func (c *Cap) Open(ctx context.Context, r sse.Rules, live sse.Live, conn sse.Con
 	}
 	m.entries = append(m.entries, entry{conn, at})
 	for over := len(m.entries) - r.Max; over > 0; over-- {
-		victim := m.entries[0].Conn
-		m.entries = m.entries[1:]
+		// The silent before the oldest, and never the new one, which is the last.
+		others := m.entries[:len(m.entries)-1]
+		first := max(0, slices.IndexFunc(others, func(e entry) bool { return slices.Contains(live.Silent, e.ID) }))
+		victim := m.entries[first].Conn
+		m.entries = slices.Delete(m.entries, first, first+1)
 		opened.Evicted = append(opened.Evicted, victim)
 		m.evicted = append(m.evicted, token{victim.Token, now.Add(r.Lifetime)})
 	}
@@ -206,7 +219,7 @@ func (c *Cap) leave(m *member) {
 func (m *member) bury(now time.Time, r sse.Rules, live sse.Live) int {
 	before := len(m.entries)
 	m.entries = slices.DeleteFunc(m.entries, func(e entry) bool {
-		if e.at.Add(r.Lifetime).Before(now) {
+		if e.at.Add(r.Lifetime).Before(now) || slices.Contains(live.Gone, e.ID) {
 			return true
 		}
 		return e.at.Before(live.At) && !slices.Contains(live.Instances, sse.Instance(e.ID))

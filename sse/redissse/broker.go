@@ -76,7 +76,7 @@ func (b *Broker) Publish(ctx context.Context, m sse.Message) error {
 
 func (b *Broker) encode(m sse.Message) (channel string, payload []byte, err error) {
 	switch {
-	case m.Kind < sse.ToMember || m.Kind > sse.Unmute:
+	case m.Kind < sse.ToMember || m.Kind > sse.Answer:
 		return "", nil, errors.New("the message is of no kind there is")
 	case len(m.To) > sse.MaxMember || len(m.Arg) > sse.MaxMember:
 		return "", nil, errors.New("a name in the message is too long; see sse.MaxMember")

@@ -250,7 +250,7 @@ func TestRefusedMessages(t *testing.T) {
 	b := newBroker(t, open(t, "redis://127.0.0.1:1"), redissse.BrokerConfig{})
 	long := strings.Repeat("a", sse.MaxMember+1)
 	for name, m := range map[string]sse.Message{
-		"no kind": {To: "a"}, "another kind": {Kind: sse.Unmute + 1}, "a long address": {Kind: sse.ToRoom, To: long},
+		"no kind": {To: "a"}, "another kind": {Kind: sse.Answer + 1}, "a long address": {Kind: sse.ToRoom, To: long},
 		"a long argument": {Kind: sse.Join, To: "a", Arg: long}, "a long frame": {Kind: sse.ToAll, Frame: make([]byte, sse.MaxMessage)},
 	} {
 		if err := b.Publish(t.Context(), m); fault.Of(err) != fault.Permanent {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/internal/gather"
+	"github.com/millrace-go/millrace/internal/batch"
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -18,7 +18,7 @@ type Cap struct {
 	keys     keys
 	skew     time.Duration
 	scripts  scripts
-	register *gather.Calls[string, struct{}]
+	register *batch.Combiner[string, struct{}]
 	extra    func() []any // more arguments, for tests
 }
 
@@ -44,7 +44,7 @@ func NewCap(client redis.UniversalClient, cfg CapConfig) (*Cap, error) {
 		skew = time.Second
 	}
 	c := &Cap{client: client, keys: keys{cfg.Prefix}, skew: skew, scripts: newScripts(func(text string) string { return text })}
-	c.register = gather.New(sse.MaxConns, registerWithin, c.add)
+	c.register = batch.New(sse.MaxConns, registerWithin, c.add)
 	return c, nil
 }
 

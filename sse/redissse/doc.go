@@ -12,6 +12,8 @@
 //	instances: never more than three are registered of
 //	a member, whoever looks and whenever; the oldest is
 //	the one evicted; each that ended is gone             TestCrowd
+//	streams whose clients have left make room, and none
+//	that lives, also at another process                  TestLiveBeforeDead
 //	… and at four hubs, by every command that Redis
 //	carries out; victims' sockets are closed within a
 //	ping, though messages are lost; nothing is left      TestFleet

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -201,4 +202,55 @@ func TestHubOutage(t *testing.T) {
 	if data := stream.expect("notification"); data != "back" {
 		t.Errorf("hears %q", data)
 	}
+}
+
+// TestLiveBeforeDead opens streams at two processes, of which those at the other one
+// lose their clients without a ping to notice it: they make room, and the living do not.
+func TestLiveBeforeDead(t *testing.T) {
+	for kind, connect := range servers {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			prefix := redistest.Prefix(t, connect(t))
+			asIs := func(b sse.Broker) sse.Broker { return b }
+			cfg := sse.Config{Lease: time.Minute, Timeout: 10 * time.Second, Ping: time.Hour, Lean: true}
+			one, two := startProcess(t, connect(t), prefix, asIs, cfg), startProcess(t, connect(t), prefix, asIs, cfg)
+			oldest := one.open("m", "oldest")
+			for _, dead := range []string{"a", "b"} {
+				two.opened("m", dead)()
+			}
+			tabs := []*tab{oldest, one.open("m", "c"), one.open("m", "d")}
+			if err := two.hub.ToMember(t.Context(), "m", sse.Event{Name: "notification", ID: "1", Data: []byte("hello")}); err != nil {
+				t.Fatal(err)
+			}
+			for i, s := range tabs {
+				if data := s.expect("notification"); data != "hello" {
+					t.Errorf("tab %d hears %q", i, data)
+				}
+			}
+			if n := one.hub.Stats().Victims; n != 0 {
+				t.Errorf("%d were evicted", n)
+			}
+		})
+	}
+}
+
+// opened opens a stream whose connection is closed by what it returns.
+func (p *process) opened(member, token string) (hangUp func()) {
+	p.t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.at, "http://"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { _ = conn.Close() })
+	if _, err := fmt.Fprintf(conn, "GET /?member=%s&tab=%s HTTP/1.1\r\nHost: x\r\n\r\n", member, token); err != nil {
+		p.t.Fatal(err)
+	}
+	lines := bufio.NewScanner(conn)
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), "retry:") {
+			return func() { _ = conn.Close() }
+		}
+	}
+	p.t.Fatalf("no stream: %v", lines.Err())
+	return nil
 }

@@ -21,6 +21,7 @@ type ledger struct {
 	mu         sync.Mutex
 	registered map[string][]entry // by member's key, oldest first
 	changed    map[string]bool    // keys with an entry made by this script
+	named      []string           // what this script was told
 	tokens     map[string]string  // connection → token
 	victims    []victim
 	most       int
@@ -86,6 +87,7 @@ func (l *ledger) line(line string) {
 	defer l.mu.Unlock()
 	if !strings.HasSuffix(from, "lua") {
 		l.settle()
+		l.named = args
 		return
 	}
 	key := ""
@@ -116,7 +118,8 @@ func (l *ledger) line(line string) {
 }
 
 // remove notes that an entry is gone. In a script that registers, what goes after
-// the registration is the victim, which has to be the oldest.
+// the registration is the victim, which has to be the oldest of those that the script
+// was told are silent, or the oldest of all.
 func (l *ledger) remove(key, conn string, at time.Time) {
 	have := l.registered[key]
 	i := slices.IndexFunc(have, func(e entry) bool { return e.conn == conn })
@@ -124,7 +127,8 @@ func (l *ledger) remove(key, conn string, at time.Time) {
 		return // it was gone already
 	}
 	if l.changed[key] {
-		if i != 0 || len(have) <= rules.Max {
+		first := slices.IndexFunc(have[:len(have)-1], func(e entry) bool { return slices.Contains(l.named, e.conn) })
+		if i != max(0, first) || len(have) <= rules.Max {
 			l.t.Errorf("%s is evicted; registered are, oldest first, %v", conn, have)
 		}
 		l.victims = append(l.victims, victim{key, conn, l.tokens[conn], at})

@@ -3,6 +3,7 @@ package redissse
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/sse"
@@ -21,7 +22,10 @@ func (c *Cap) Open(ctx context.Context, r sse.Rules, live sse.Live, conn sse.Con
 	if err != nil {
 		return sse.Opened{}, err
 	}
-	args := append(ghostArgs(r, live), conn.ID, conn.Token, r.Max, remembered)
+	args := append(ghostArgs(r, live), conn.ID, conn.Token, r.Max, remembered, r.NoVictims, len(live.Gone))
+	for _, id := range slices.Concat(live.Gone, live.Silent) {
+		args = append(args, id)
+	}
 	answer, err := c.run(ctx, c.scripts.open, c.keys.of(conn.Member), args...).Slice()
 	if err != nil {
 		return sse.Opened{}, c.failed(what, err)
@@ -32,6 +36,9 @@ func (c *Cap) Open(ctx context.Context, r sse.Rules, live sse.Live, conn sse.Con
 	opened, ok := readOpened(conn.Member, answer)
 	if !ok {
 		return sse.Opened{}, c.failed(what, errAnswer)
+	}
+	if opened.Full != nil {
+		return opened, nil
 	}
 	// After the script, so that a sweep which forgets the member at this moment
 	// either looks again and finds the entry, or is overtaken by this.
@@ -55,20 +62,26 @@ func readOpened(member string, answer []any) (o sse.Opened, ok bool) {
 	if len(answer) == 1 && answer[0] == "known" {
 		return o, true
 	}
-	if len(answer) < 3 || answer[0] != "opened" {
+	if len(answer) < 2 || answer[0] != "opened" && answer[0] != "full" {
 		return o, false
 	}
-	ghosts, ok1 := answer[1].(int64)
-	replaced, ok2 := answer[2].(int64)
-	rest := answer[3:]
-	if !ok1 || !ok2 || len(rest)%2 != 0 || replaced < 0 || replaced > int64(len(rest)/2) {
+	ghosts, ok := answer[1].(int64)
+	if !ok {
 		return o, false
-	}
-	conns := make([]sse.Conn, 0, len(rest)/2)
-	for i := 0; i < len(rest); i += 2 {
-		conns = append(conns, sse.Conn{Member: member, ID: fmt.Sprint(rest[i]), Token: fmt.Sprint(rest[i+1])})
 	}
 	o.Ghosts = int(ghosts)
+	if answer[0] == "full" {
+		o.Full, ok = readConns(member, answer[2:])
+		return o, ok
+	}
+	if len(answer) < 3 {
+		return o, false
+	}
+	replaced, ok1 := answer[2].(int64)
+	conns, ok2 := readConns(member, answer[3:])
+	if !ok1 || !ok2 || replaced < 0 || replaced > int64(len(conns)) {
+		return o, false
+	}
 	if replaced > 0 {
 		o.Replaced = conns[:replaced:replaced]
 	}
@@ -76,4 +89,16 @@ func readOpened(member string, answer []any) (o sse.Opened, ok bool) {
 		o.Evicted = conns[replaced:]
 	}
 	return o, true
+}
+
+// readConns reads connections and tokens in turn.
+func readConns(member string, answer []any) (conns []sse.Conn, ok bool) {
+	if len(answer)%2 != 0 {
+		return nil, false
+	}
+	conns = make([]sse.Conn, 0, len(answer)/2)
+	for i := 0; i < len(answer); i += 2 {
+		conns = append(conns, sse.Conn{Member: member, ID: fmt.Sprint(answer[i]), Token: fmt.Sprint(answer[i+1])})
+	}
+	return conns, true
 }

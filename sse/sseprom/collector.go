@@ -40,15 +40,15 @@ func New(hub *sse.Hub, cfg Config) (*Collector, error) {
 	c := &Collector{hub: hub}
 	labels := maps.Clone(cfg.Labels)
 	gauge := func(name, help string, read func(sse.Stats) float64) {
-		desc := prometheus.NewDesc("sse_"+name, help, nil, labels)
+		desc := prometheus.NewDesc("millrace_sse_"+name, help, nil, labels)
 		c.metrics = append(c.metrics, metric{desc: desc, kind: prometheus.GaugeValue, read: read})
 	}
 	counter := func(name, help string, read func(sse.Stats) int64) {
-		desc := prometheus.NewDesc("sse_"+name, help, nil, labels)
+		desc := prometheus.NewDesc("millrace_sse_"+name, help, nil, labels)
 		c.metrics = append(c.metrics, metric{desc: desc, kind: prometheus.CounterValue, read: func(s sse.Stats) float64 { return float64(read(s)) }})
 	}
 	by := func(name, help, label string, reads map[string]func(sse.Stats) int64) {
-		desc := prometheus.NewDesc("sse_"+name, help, []string{label}, labels)
+		desc := prometheus.NewDesc("millrace_sse_"+name, help, []string{label}, labels)
 		for value, read := range reads {
 			c.metrics = append(c.metrics, metric{
 				desc: desc, kind: prometheus.CounterValue, label: []string{value},

@@ -69,9 +69,9 @@ func TestWhatAHubDoes(t *testing.T) {
 	}
 	request, leave := context.WithCancel(t.Context())
 	opened, served := make(chan struct{}), make(chan error, 1)
-	replay := sse.ReplayFunc(func(context.Context, sse.Cursors) ([]sse.Event, error) {
+	replay := sse.ReplayFunc(func(context.Context, sse.Cursors) (sse.Missed, error) {
 		close(opened)
-		return []sse.Event{{Name: "notification", ID: "1"}}, nil
+		return sse.Missed{Events: []sse.Event{{Name: "notification", ID: "1"}}}, nil
 	})
 	go func() {
 		r := httptest.NewRequestWithContext(request, http.MethodGet, "/", nil)
@@ -83,7 +83,7 @@ func TestWhatAHubDoes(t *testing.T) {
 	}
 	got := scrape(t, hub)
 	for name, want := range map[string]float64{
-		"sse_streams": 1, "sse_members": 1, "sse_rooms": 1, "sse_leased": 1, "sse_hearing": 1, "sse_opened_total": 1, "sse_published_total published": 1,
+		"millrace_sse_streams": 1, "millrace_sse_members": 1, "millrace_sse_rooms": 1, "millrace_sse_leased": 1, "millrace_sse_hearing": 1, "millrace_sse_opened_total": 1, "millrace_sse_published_total published": 1,
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %v, want %v", name, got[name], want)
@@ -98,13 +98,13 @@ func TestWhatAHubDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	got = scrape(t, hub)
-	for name, want := range map[string]float64{"sse_streams": 0, "sse_leased": 0, "sse_ended_total gone": 1, "sse_events_total replayed": 1} {
+	for name, want := range map[string]float64{"millrace_sse_streams": 0, "millrace_sse_leased": 0, "millrace_sse_ended_total gone": 1, "millrace_sse_events_total replayed": 1} {
 		if got[name] != want {
 			t.Errorf("at the end %s is %v, want %v", name, got[name], want)
 		}
 	}
-	if got["sse_writes_total"] < 1 || got["sse_written_bytes_total"] < 10 {
-		t.Errorf("written are %v bytes in %v writes", got["sse_written_bytes_total"], got["sse_writes_total"])
+	if got["millrace_sse_writes_total"] < 1 || got["millrace_sse_written_bytes_total"] < 10 {
+		t.Errorf("written are %v bytes in %v writes", got["millrace_sse_written_bytes_total"], got["millrace_sse_writes_total"])
 	}
 }
 

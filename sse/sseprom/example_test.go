@@ -34,5 +34,5 @@ func ExampleNew() {
 		panic(err)
 	}
 	fmt.Println(len(families), families[0].GetName())
-	// Output: 17 sse_ended_total
+	// Output: 17 millrace_sse_ended_total
 }

@@ -162,6 +162,16 @@ func capDefects() []capDefect {
 		{"has no cap", by("one-too-many-evicts-the-oldest", "openings-race"), &backend{open: asks(func(_ *backend, r *sse.Rules, _ *sse.Live, _ *sse.Conn) { r.Max = 1000 })}},
 		{"allows one less", by("up-to-the-cap-nobody-goes"), &backend{open: asks(func(_ *backend, r *sse.Rules, _ *sse.Live, _ *sse.Conn) { r.Max = max(1, r.Max-1) })}},
 		{"evicts the youngest", by("one-too-many-evicts-the-oldest"), &backend{open: evictsYoungest}},
+		{"evicts though it is told not to", by("without-victims-nobody-goes"), &backend{open: asks(func(_ *backend, r *sse.Rules, _ *sse.Live, _ *sse.Conn) { r.NoVictims = false })}},
+		{"names the full in another order", by("without-victims-nobody-goes"), &backend{open: answers(func(_ *backend, _ sse.Conn, got *sse.Opened) { slices.Reverse(got.Full) })}},
+		{"keeps the gone", by("the-gone-take-no-place"), &backend{open: asks(func(_ *backend, _ *sse.Rules, live *sse.Live, _ *sse.Conn) { live.Gone = nil })}},
+		{"evicts the gone", by("the-gone-take-no-place"), &backend{open: asks(func(_ *backend, r *sse.Rules, live *sse.Live, _ *sse.Conn) {
+			live.Silent, live.Gone, r.NoVictims = live.Gone, nil, false
+		})}},
+		{"evicts the oldest while others are silent", by("the-silent-go-first"), &backend{open: asks(func(_ *backend, _ *sse.Rules, live *sse.Live, _ *sse.Conn) { live.Silent = nil })}},
+		{"takes the silent for gone", by("the-silent-go-first"), &backend{open: asks(func(_ *backend, _ *sse.Rules, live *sse.Live, _ *sse.Conn) {
+			live.Gone, live.Silent = live.Silent, nil
+		})}},
 		{"breaks ties by name", by("times-are-distinct"), &backend{open: breaksTiesByName}},
 		{"names victims in another order", by("a-lower-cap-evicts-several"), &backend{open: answers(func(_ *backend, _ sse.Conn, got *sse.Opened) { slices.Reverse(got.Evicted) })}},
 		{"makes young who opens again", by("opening-again-changes-nothing"), &backend{open: opensAnew}},

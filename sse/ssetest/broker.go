@@ -172,6 +172,7 @@ func everybodyHears(ctx context.Context, h BrokerHarness) error {
 		{Kind: sse.Disconnect, To: to, Arg: "i.1"},
 		{Kind: sse.Join, To: to, Arg: "room"}, {Kind: sse.Leave, To: to, Arg: "room"},
 		{Kind: sse.Mute, To: to}, {Kind: sse.Unmute, To: to},
+		{Kind: sse.Ask, To: to, Arg: "i.2", Frame: []byte("j.1\nj.2")}, {Kind: sse.Answer, To: to, Frame: []byte("+j.1\n-j.2\n")},
 	}
 	for i := range h.Peers {
 		for _, m := range messages {

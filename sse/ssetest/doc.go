@@ -1,5 +1,5 @@
-// Package ssetest is the conformance suite of [sse.Cap] and [sse.Broker]. Run it
-// on a backend of your own:
+// Package ssetest is the conformance suite of [sse.Cap], [sse.Broker] and
+// [sse.Replayer]. Run it on a backend of your own:
 //
 //	func TestCap(t *testing.T) {
 //		ssetest.RunCap(t, func(t *testing.T) ssetest.CapHarness {
@@ -13,6 +13,12 @@
 //		})
 //	}
 //
+//	func TestReplayer(t *testing.T) {
+//		ssetest.RunReplayer(t, func(t *testing.T) ssetest.ReplayerHarness {
+//			return ssetest.ReplayerHarness{Replayer: …, Event: "notification", Store: …, Bound: 50}
+//		})
+//	}
+//
 // Each case returns an error that says which promise was broken and how, so the
 // suite can be run on a broken backend too; this package's own tests do that and
 // show that every case can fail:
@@ -22,6 +28,9 @@
 //	evicts the youngest, or by name                one-too-many-evicts-the-oldest, times-are-distinct
 //	names victims in another order                 a-lower-cap-evicts-several
 //	makes young who opens again                    opening-again-changes-nothing
+//	evicts though it is told not to                without-victims-nobody-goes
+//	keeps the gone, or evicts them                 the-gone-take-no-place
+//	evicts the oldest while others are silent      the-silent-go-first
 //	mixes members, or cuts their names             members-are-apart, odd-names
 //	closes nothing, or remembers it as evicted     close-gives-the-place-back, gone-of-many
 //	looks first, and then acts                     openings-race
@@ -43,6 +52,14 @@
 //	takes anything                                 messages-that-cannot-be
 //	answers that its context ended                 listening-ends
 //	does not tell a cut, or when it is over        a-cut-is-told
+//
+//	broken Replayer                                caught by
+//	says nothing of what it leaves out, or counts
+//	wrongly                                        what-is-left-out-is-counted, all-after-the-cursor
+//	keeps the oldest                               what-is-left-out-is-counted
+//	repeats what was seen                          nothing-missed
+//	has the newest first                           all-after-the-cursor, a-new-client-sees-the-newest
+//	heeds no context                               replaying-heeds-its-context
 //
 // Rules come with each call, so that nothing has to be waited for longer than
 // some tens of milliseconds, and no case depends on being fast.

@@ -113,7 +113,7 @@ func CheckBroker(ctx context.Context, c BrokerCase, h BrokerHarness) error {
 
 // CapCases returns the suite for Caps.
 func CapCases() []CapCase {
-	return slices.Concat(openCases(), evictedCases(), goneCases(), ghostCases(), callCases())
+	return slices.Concat(openCases(), fullCases(), evictedCases(), goneCases(), ghostCases(), callCases())
 }
 
 // name makes a name that nobody else has.

@@ -2,7 +2,7 @@
 // the results of each section, and makes the report of them.
 //
 //	go run ./bench/cmd/bench [-only outbox,kafka] [-rounds 5] [-rows 50000] [-seconds 5]
-//	go run ./bench/cmd/bench -report     # bench/REPORT.md and its plots, of the saved results
+//	go run ./bench/cmd/bench -report     # bench/REPORT.md, its plots and the figures of README.md and docs, of the saved results
 //	go run ./bench/cmd/bench -list       # the sections, and how long each takes
 //	go run ./bench/cmd/bench -quick      # everything works: small, saved nowhere
 //

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bench/environment"
+	"github.com/millrace-go/millrace/bench/figures"
 	"github.com/millrace-go/millrace/bench/page"
 	"github.com/millrace-go/millrace/bench/report"
 )
@@ -98,8 +99,24 @@ func (o *options) makeReport(out io.Writer) error {
 	if err := p.Write(o.bench); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
+	if err := o.writePages(); err != nil {
+		return fmt.Errorf("write the figures of the pages: %w", err)
+	}
 	_, err = fmt.Fprintf(out, "%s and %d plots are made of %s\n", filepath.Join(o.bench, "REPORT.md"), len(p.Plots), o.results)
 	return err
+}
+
+// writePages writes the figures of README.md and docs. They tell of the tree's own
+// results and of no others.
+func (o *options) writePages() error {
+	if filepath.Clean(o.results) != filepath.Join("bench", "results") {
+		return nil
+	}
+	set, err := figures.Load(o.results)
+	if err != nil {
+		return err
+	}
+	return set.Write(o.root)
 }
 
 // pageOf is the report of a folder's results.

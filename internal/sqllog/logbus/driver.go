@@ -162,6 +162,18 @@ func (d *Driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 	return out, nil
 }
 
+// HasTopic implements bus.TopicFinder.
+func (d *Driver) HasTopic(ctx context.Context, name string) (bool, error) {
+	_, ok, err := d.hub.Topic(ctx, name)
+	return ok, d.translate(err)
+}
+
+// Topics implements bus.TopicFinder.
+func (d *Driver) Topics(ctx context.Context) ([]string, error) {
+	names, err := d.hub.Topics(ctx)
+	return names, d.translate(err)
+}
+
 // Browse implements bus.Inspector.
 func (d *Driver) Browse(ctx context.Context, name string, limit int) ([]*message.Message, error) {
 	topic, ok, err := d.hub.Topic(ctx, name)

@@ -169,20 +169,29 @@ func (c *committer) commit(ctx context.Context) error {
 func nothing(context.Context, *sql.Tx) error { return nil }
 
 // retire writes a lane's last position and gives its lease back. It tries again
-// while the database is away, until ctx is done.
+// for closeTimeout while the database is away; one that stalls has answerTimeout to
+// answer, because what is not written is handled again.
 func (c *committer) retire(ctx context.Context, l *lane) error {
 	c.remove(l) // a commit that is under way ends before the release
 	c.leave(l)
 	defer c.left(l)
+	trying, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
 	for attempt := 1; ; attempt++ {
-		err := c.release(ctx, l)
+		err := c.releaseIn(ctx, l)
 		if err == nil {
 			return nil
 		}
-		if backoff.Sleep(ctx, retry.Delay(attempt)) != nil {
+		if backoff.Sleep(trying, retry.Delay(attempt)) != nil {
 			return fmt.Errorf("logsub: give up lane %d of group %s: %w", l.lease.Lane, l.lease.Consumer, err)
 		}
 	}
+}
+
+func (c *committer) releaseIn(ctx context.Context, l *lane) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	return c.release(ctx, l)
 }
 
 // release gives back the lease of l, and in the same transaction those of all

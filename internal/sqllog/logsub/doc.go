@@ -13,6 +13,9 @@
 //	property                                                        proven by
 //	Publish returns after the commit; all of a call or nothing      TestPublishKeepsOrderAndLane
 //	concurrent calls share a commit, a lone one is never delayed    TestConcurrentPublishesShareACommit
+//	the end of a message's context ends the call, and what may
+//	be published nevertheless is said to be unknown                 TestPublishHeedsContexts
+//	a write that panics fails its own calls                         TestPublishSurvivesAPanic
 //	a refused message fails alone                                   TestPublishErrorsReachTheRightCaller
 //	order per key, also while members come and go                   TestHandOverKeepsOrder
 //	no repeats without a crash                                      TestHandOverKeepsOrder
@@ -34,6 +37,7 @@
 //	partitions are given back in one transaction, and taken in one
 //	where writers take turns                                        TestClosingPartitionsShareATransaction, TestPartitionsAreTakenTogether
 //	trouble with the database loses nothing                         TestDatabaseTrouble, TestCloseWithoutDatabase
+//	Close waits for a database that stalls                          TestCloseWaitsForAStalledDatabase
 //	what a crash repeats is bounded                                 TestSpan
 //	a new group starts at the earliest retained message             TestGroupsAreIndependent
 //	old messages go when every group has passed them                TestDeclareAndPrune

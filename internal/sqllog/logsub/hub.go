@@ -43,7 +43,7 @@ type Config struct {
 	// PruneInterval is how often old messages are removed; 1 min by default.
 	PruneInterval time.Duration
 	// Span is how far the newest delivered message of a partition may be ahead of
-	// its oldest unacknowledged one; 10,000 by default. It bounds what a crash
+	// its oldest unacknowledged one; 25,000 by default. It bounds what a crash
 	// delivers again.
 	Span int
 	// Logger hears of trouble in the background; slog.Default() by default.
@@ -88,7 +88,7 @@ func (c Config) withDefaults() Config {
 		c.Partitions = 3
 	}
 	if c.Span == 0 {
-		c.Span = 10_000
+		c.Span = 25_000
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()

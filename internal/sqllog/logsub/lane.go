@@ -89,9 +89,7 @@ func (l *lane) run(ctx context.Context) error {
 			slog.Int("lane", l.lease.Lane))
 		return nil
 	}
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-	defer cancel()
-	return l.sub.hub.committer.retire(bounded, l)
+	return l.sub.hub.committer.retire(context.WithoutCancel(ctx), l)
 }
 
 // kick makes deliver look again.

@@ -1,6 +1,7 @@
 package logsub_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -75,7 +76,7 @@ func (l *link) enter(ctx context.Context, op string) (leave func(), err error) {
 		return nil, errCut
 	}
 	if f := l.fail.Load(); f != nil {
-		if err := (*f)(op); err != nil {
+		if err := cmp.Or((*f)(op), ctx.Err()); err != nil {
 			return nil, err
 		}
 	}

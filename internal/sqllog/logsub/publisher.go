@@ -1,6 +1,7 @@
 package logsub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/batch"
 	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -16,8 +19,8 @@ import (
 // Publisher appends messages to the log. It implements [message.Publisher] and
 // is safe for concurrent use; what is published at the same time shares a commit.
 type Publisher struct {
-	hub      *Hub
-	combiner combiner
+	hub     *Hub
+	commits *batch.Combiner[[]sqllog.Entry, error]
 
 	mu      sync.Mutex
 	closed  bool
@@ -26,13 +29,23 @@ type Publisher struct {
 
 func newPublisher(h *Hub) *Publisher {
 	p := &Publisher{hub: h}
-	p.combiner = combiner{write: p.write, classify: h.b.Classify}
+	p.commits = batch.New(commitCalls, opTimeout, p.commit).Limit(commitBytes, bytesOf)
 	return p
 }
 
-// Publish returns when the messages are committed: all of them or none. When
-// the first message's context carries a transaction of the same database, they
-// are part of it: they are published when it commits, and not when it rolls back.
+// A commit takes at most so many calls of Publish, and about so many bytes, or one call.
+const (
+	commitCalls = 1000
+	commitBytes = 4 << 20
+	entryBytes  = 4 << 10 // what an entry counts beside its payload
+)
+
+// Publish returns when the messages are committed: all of them or none. If the first
+// message's context carries a transaction of the same database, the messages are part
+// of it: they are published when it commits, and not when it rolls back.
+//
+// If the first message's context ends, Publish returns at once. The error is
+// [batch.ErrUnknown] if the messages may be published nevertheless.
 func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
 	p.mu.Lock()
 	if p.closed {
@@ -64,13 +77,58 @@ func (p *Publisher) publish(topic string, messages []*message.Message) error {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), opTimeout)
-	defer cancel()
-	entries, err := p.entries(ctx, topic, messages)
-	if err != nil {
-		return err
+	outer := messages[0].Context()
+	if outer.Err() != nil {
+		return context.Cause(outer)
 	}
-	return p.combiner.submit(entries)
+	// It ends with the message's context, and has none of its values: no transaction.
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	defer context.AfterFunc(outer, func() { cancel(context.Cause(outer)) })()
+	entries, err := p.entriesInTime(ctx, topic, messages)
+	if err != nil {
+		return errors.Join(err, context.Cause(ctx))
+	}
+	refused, err := p.commits.Do(ctx, entries)
+	return cmp.Or(err, refused)
+}
+
+// commit writes the entries of several calls in one transaction. If the database refuses
+// an entry, each call gets a transaction of its own.
+func (p *Publisher) commit(ctx context.Context, calls [][]sqllog.Entry) ([]error, error) {
+	outcomes := make([]error, len(calls))
+	if len(calls) == 1 {
+		outcomes[0] = p.write(ctx, calls[0])
+		return outcomes, nil
+	}
+	err := p.write(ctx, slices.Concat(calls...))
+	if err == nil || fault.Of(err, p.classifiers()...) != fault.Permanent {
+		return outcomes, err
+	}
+	for i, entries := range calls {
+		outcomes[i] = p.write(ctx, entries)
+	}
+	return outcomes, nil
+}
+
+func (p *Publisher) classifiers() []fault.Classifier {
+	if p.hub.b.Classify == nil {
+		return nil
+	}
+	return []fault.Classifier{p.hub.b.Classify}
+}
+
+func bytesOf(entries []sqllog.Entry) (n int) {
+	for _, e := range entries {
+		n += entryBytes + len(e.Payload) + len(e.Headers)
+	}
+	return n
+}
+
+func (p *Publisher) entriesInTime(ctx context.Context, topic string, messages []*message.Message) ([]sqllog.Entry, error) {
+	ctx, cancel := context.WithTimeout(ctx, opTimeout)
+	defer cancel()
+	return p.entries(ctx, topic, messages)
 }
 
 func (p *Publisher) entries(ctx context.Context, name string, messages []*message.Message) ([]sqllog.Entry, error) {
@@ -122,5 +180,6 @@ func (p *Publisher) Close() error {
 	p.closed = true
 	p.mu.Unlock()
 	p.pending.Wait()
+	p.commits.Wait() // for callers that have left
 	return nil
 }

@@ -1,8 +1,10 @@
 package logsub_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +15,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/batch"
 	"github.com/millrace-go/millrace/internal/sqllog/logsub"
 )
 
@@ -47,7 +50,7 @@ func TestPublishKeepsOrderAndLane(t *testing.T) {
 	})
 }
 
-// While one call commits, others gather and share the next commit.
+// Calls that arrive while one commits share the next commit.
 func TestConcurrentPublishesShareACommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -166,6 +169,85 @@ func TestPublishRejects(t *testing.T) {
 		}
 		if err := i.Publisher().Publish(topic); err != nil {
 			t.Errorf("publishing nothing: %v", err)
+		}
+	})
+}
+
+func published(m *memory) (ids []string) {
+	for _, e := range m.entries {
+		ids = append(ids, e.MessageID)
+	}
+	return ids
+}
+
+func in(ctx context.Context, m *message.Message) *message.Message {
+	m.SetContext(ctx)
+	return m
+}
+
+// A call whose context ends returns at once. Nothing is published of a call that has not
+// begun; of one that is being written the outcome is unknown, and said to be.
+func TestPublishHeedsContexts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		i := start(t, m, one)
+		i.publish("k#0")
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := i.Publisher().Publish(topic, in(ended, msg("k#1"))); !errors.Is(err, context.Canceled) || errors.Is(err, batch.ErrUnknown) {
+			t.Errorf("with a context that has ended: %v", err)
+		}
+		slow := func(op string) error {
+			if op == "begin" {
+				time.Sleep(10 * time.Second) // and does not heed its context
+			}
+			return nil
+		}
+		i.link.fail.Store(&slow)
+		limited, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		var calls sync.WaitGroup
+		for n, unknown := range []bool{true, false} { // the first is being written, the second is queued
+			calls.Go(func() {
+				err := i.Publisher().Publish(topic, in(limited, msg(fmt.Sprintf("k#%d", n+3))))
+				if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, batch.ErrUnknown) != unknown || time.Since(began) != time.Second {
+					t.Errorf("call %d returned after %v: %v", n, time.Since(began), err)
+				}
+			})
+			synctest.Wait()
+		}
+		calls.Wait()
+		if err := i.Publisher().Close(); err != nil {
+			t.Fatal(err)
+		}
+		if ids := published(m); !slices.Equal(ids, []string{"k#0", "k#3"}) {
+			t.Errorf("published %v; want k#0 and what was being written", ids)
+		}
+		i.link.fail.Store(nil)
+	})
+}
+
+// A write that panics fails its own call, and the publisher goes on.
+func TestPublishSurvivesAPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		i := start(t, m, one)
+		i.publish("k#0")
+		broken := func(op string) error {
+			if op == "append" {
+				panic("a broken driver")
+			}
+			return nil
+		}
+		i.link.fail.Store(&broken)
+		if err := i.Publisher().Publish(topic, msg("k#1")); err == nil || !strings.Contains(err.Error(), "a broken driver") {
+			t.Errorf("a write that panicked: %v", err)
+		}
+		i.link.fail.Store(nil)
+		i.publish("k#2")
+		if ids := published(m); !slices.Equal(ids, []string{"k#0", "k#2"}) {
+			t.Errorf("published %v", ids)
 		}
 	})
 }

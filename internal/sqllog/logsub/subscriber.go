@@ -12,9 +12,13 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// closeTimeout bounds what Close waits for a database that is away. What could
-// not be written then is delivered again.
-const closeTimeout = 5 * time.Second
+// closeTimeout bounds what Close waits for a database that is away, answerTimeout
+// what it waits for one that does not answer. What could not be written then is
+// delivered again.
+const (
+	closeTimeout  = 5 * time.Second
+	answerTimeout = 15 * time.Second
+)
 
 // Subscriber reads topics for a group. It implements [message.Subscriber] and
 // [message.SubscribeInitializer].

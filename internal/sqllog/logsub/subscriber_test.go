@@ -171,6 +171,36 @@ func TestCloseWithoutDatabase(t *testing.T) {
 	})
 }
 
+// A database that stalls for longer than one that is away is tried still has the
+// position, once it answers.
+func TestCloseWaitsForAStalledDatabase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		i := start(t, m, one)
+		i.publish("k#1")
+		sub, ch := i.subscribe(1)
+		msg := next(t, ch)
+		stalled := make(chan struct{})
+		wait := func(op string) error {
+			<-stalled
+			return nil
+		}
+		i.link.fail.Store(&wait)
+		time.AfterFunc(12*time.Second, func() { close(stalled) })
+		msg.Ack()
+		if err := sub.Close(); err != nil {
+			t.Error(err)
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		for c, row := range m.cursors {
+			if row.holder != "" || row.last != 1 {
+				t.Errorf("%+v is left as %+v", c, row)
+			}
+		}
+	})
+}
+
 func TestSubscribeErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := start(t, newMemory(), one)

@@ -167,6 +167,20 @@ func (h *Hub) Lag(ctx context.Context) ([]Lag, error) {
 	return out, nil
 }
 
+// Topics lists the names of all topics, in order.
+func (h *Hub) Topics(ctx context.Context) ([]string, error) {
+	all, err := h.b.Directory.Topics(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("logsub: topics: %w", err)
+	}
+	names := make([]string, len(all))
+	for i, t := range all {
+		names[i] = t.Name
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
 // Topic returns the topic without making it; ok is whether it exists.
 func (h *Hub) Topic(ctx context.Context, name string) (topic Topic, ok bool, err error) {
 	all, err := h.b.Directory.Topics(ctx)

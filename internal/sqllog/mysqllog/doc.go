@@ -12,12 +12,13 @@
 //	look     a consistent read, without a lock, takes the lane's counter and the
 //	         lowest committed ids of that range, but for those that the reader has seen
 //	         with a place: as many as are wanted, and up to 4,096 as the server is fast;
-//	         a second one takes the ids once more, and what both agree on goes on
+//	         on MariaDB a second one takes them once more, and what both agree on goes on
 //	pass     one statement moves the counter, if it still is what was read, and
 //	         gives each row the place counter + leap + (id - first id), by primary key
 //	read     WHERE lane = ? AND seq > ? AND seq <= a place known to be given;
-//	         a cursor is one number. What a pass gives places to, behind the position,
-//	         is read by the second look, or by another connection during the pass
+//	         a cursor is one number. The last look returns the rows that the pass
+//	         gives places to, and the looks of the next pass are made during this one:
+//	         what they found is kept for the reader that goes on behind it
 //
 // Any reader that has come to the end of its lane makes the pass, whatever its
 // group; the condition on the counter lets one of several through, and the
@@ -43,14 +44,18 @@
 // when the first commits after it was noted as running and the second before its
 // turn came, a reader sees the second without the first: about once in 10,000
 // commits on an overloaded machine. But the first is done with before the note is
-// complete, so the next look shows it. Hence:
+// complete, so the next look shows it. So one look is enough on MySQL, and each look
+// says what its server is. On MariaDB:
 //
 //   - of what the first look saw, only the ids below the lowest that appears in the
 //     second look alone get places: any of the others may have such a predecessor;
 //   - an id that the first look showed in error, because it hid an earlier pass
 //     but showed a later one's counter, is gone from the second look;
 //   - a read does not go beyond a place that an earlier statement has seen, since
-//     its own view may show a pass and hide the one before it.
+//     its own view may show a pass and hide the one before it;
+//   - the looks that are made during a pass leave its rows out, and their own pass is
+//     made only if the counter is what the pass before it sets: so that one came true,
+//     and no other pass came between.
 //
 // The order of a key holds for writers that append after they have locked the
 // key's row (or read its version under a check), on one server that takes
@@ -82,7 +87,7 @@
 //	4  Renew   asks for the server and for P. A token that a crash undoes is given to
 //	           another holder once more; so every statement asks for the holder, too.
 //
-// A crash between the looks and the pass may lose rows that were seen, and have their ids
+// A crash between a look and the pass may lose rows that were seen, and have their ids
 // given to others. Ids are given again from some id on, so the last of the pass is among
 // them: it gets its place only if its message is the one that was seen. Where a row got
 // none the pass is not believed, and what is there is looked at once more.
@@ -111,6 +116,9 @@
 //	for, an Advance may be repeated        TestStaleBoundIsNotBelieved, TestAdvanceIsRepeated
 //	views that hide a commit do no harm    TestHiddenCommitKeepsItsPlace, TestHiddenPassIsNotRepeated,
 //	                                       TestHiddenPassIsReadFirst, TestReadStopsAtWhatIsKnown, TestSure
+//	one look is enough where it says so    TestOneLookIsEnough
+//	what is looked at during a pass is     TestLookAhead
+//	passed over when another comes first
 //	what is left out of a look has a place TestUnread, TestManyLateRowsAreFound,
 //	                                       TestUndonePassesAreRepeated, TestLooksLeaveOutWhatWasRead
 //	nobody waits for anybody               TestPassAndAppendDoNotWait
@@ -121,6 +129,15 @@
 //	a copy goes on where its cursors stand TestCopyGoesOn
 //	commits of other processes are noticed TestWatch, TestWatchReconnects, TestCompare
 //
+// # Plans
+//
+// MySQL holds a scan of the whole index for cheap when its statistics are those of an
+// almost empty table: until it renews them, some seconds after the table has grown, or
+// for ever where innodb_stats_auto_recalc is off. It scans only where the index holds
+// every column that the statement asks for, or to put rows in order. So the looks ask for
+// the message id, tips and backlogs have a condition on the topic that always holds, and
+// rows are put in order by the reader. TestPlansUseTheIndexes has both kinds of statistics.
+//
 // Time is the server's, UTC_TIMESTAMP(6), whatever the session's time zone.
 //
 // Positions are numbers in the same database, so they stay right in a restored
@@ -129,7 +146,7 @@
 // Failure modes: a transaction that keeps an old snapshot for hours (a dump with
 // --single-transaction) keeps InnoDB from purging, and every row that gets its place
 // leaves a dead entry in the range of those without one. A look passes over some 25
-// million a second, 0.04 ms for every 1,000, three times a round. So it asks only for
+// million a second, 0.04 ms for every 1,000, two or three times a round. So it asks only for
 // ids that the reader has not seen with a place, in up to 8 spans; that the newest of
 // the others is still at its place, asked for in the same statement, says that no
 // crash has undone a pass. An id that is missing is asked for as long as the reader

@@ -44,7 +44,7 @@ func newStage(t testing.TB) stage {
 // another is the log of another process.
 func (s stage) another(t testing.TB) *Log {
 	t.Helper()
-	l, err := on(s.db, inside, "(SELECT name FROM server)")
+	l, err := on(s.db, inside, "(SELECT name FROM server)", inOrder)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,6 +80,7 @@ func (l *Log) Renew(ctx context.Context, lease sqllog.Lease, ttl time.Duration) 
 
 // Release implements [sqllog.Log].
 func (l *Log) Release(ctx context.Context, lease sqllog.Lease) error {
+	l.next.Delete(lease.Lane)
 	if _, err := backend.Joined(ctx, l.db).ExecContext(ctx, l.sql.release, lease.Consumer, lease.Lane, lease.Token, lease.Holder); err != nil {
 		return fmt.Errorf("mysqllog: release: %w", err)
 	}

@@ -3,8 +3,6 @@ package mysqllog
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -24,9 +22,8 @@ const (
 	// leap bounds how many places a pass leaves free before its own, at random: so a
 	// place tells its pass. At 100 passes a second 2^63 places last 5,500 years.
 	leap = 1 << 20
-	// fewRows are read by the second look: that saves a statement. Where there are more
-	// they are read while they get their places, which saves time.
-	fewRows = 256
+	// fewRows get their places in one pass, however few are wanted.
+	fewRows = 64
 )
 
 // bound is a row that has a place, and so have all rows that come before it: what
@@ -42,114 +39,124 @@ type bound struct {
 // lets one of them through. It fails with sqllog.ErrLeaseLost when the position is not
 // in the log of this server.
 func (l *Log) number(ctx context.Context, lane int, after sqllog.Position) (bound, error) {
-	b, _, _, err := l.numberAndRead(ctx, lane, after, 0)
-	return b, err
+	p, err := l.numberAndRead(ctx, lane, after, 0, 0, nil)
+	return p.end, err
+}
+
+// passed is a pass that was made, or what is known when there was nothing to do.
+type passed struct {
+	end     bound          // the last row that has a place, if that is after the position; its server always
+	entries []sqllog.Entry // what has a place after the position; nil: it is to be read, up to end
+	more    bool           // the pass left rows to another one
+	next    *pass          // that one, where it is known already
 }
 
 // numberAndRead is number, and returns the rows that have a place after the position
-// where these are what the pass gave places to, and no more than limit. Without rows
-// they are to be read up to the bound. It tells whether the pass left more for another.
-func (l *Log) numberAndRead(ctx context.Context, lane int, after sqllog.Position, limit int) (bound, []sqllog.Entry, bool, error) {
-	for most := l.passFor(limit); ; {
-		v, err := l.look(ctx, lane, after, most)
-		switch {
-		case err != nil:
-			return bound{}, nil, false, err
-		case after.Server != "" && after.Server != v.last.server:
-			return bound{}, nil, false, elsewhere(after.Server, v.last.server)
-		case !v.stands:
-			return bound{}, nil, false, fmt.Errorf("%w: server %s has lost row %d, which was at place %d of lane %d",
-				sqllog.ErrLeaseLost, v.last.server, after.Row, after.ID, lane)
-		case !v.whole:
-			l.unread.Store(nil)
-			continue
-		case len(v.ids) == 0:
-			if v.last.place > v.checked.place {
-				l.saw(lane, nil, v.checked, v.last)
+// where these are what the pass gave places to, and no more than limit; a later call will
+// want so many. The pass is the next of the one before, or is looked for.
+func (l *Log) numberAndRead(ctx context.Context, lane int, after sqllog.Position, limit, later int, next *pass) (passed, error) {
+	for ; ; next = nil {
+		if next == nil {
+			v, err := l.look(ctx, lane, after, l.unreadNow(), limit)
+			switch {
+			case err != nil:
+				return passed{}, err
+			case after.Server != "" && after.Server != v.last.server:
+				return passed{}, elsewhere(after.Server, v.last.server)
+			case !v.stands:
+				return passed{}, fmt.Errorf("%w: server %s has lost row %d, which was at place %d of lane %d",
+					sqllog.ErrLeaseLost, v.last.server, after.Row, after.ID, lane)
+			case !v.whole:
+				l.unread.Store(nil)
+				continue
+			case len(v.ids) == 0:
+				if v.last.place > v.checked.place {
+					l.saw(lane, nil, v.checked, v.last)
+				}
+				l.learn(lane, v.last)
+				return passed{end: v.last}, nil
+			case v.place == 0:
+				if _, err := l.db.ExecContext(ctx, l.sql.createLane, lane); err != nil {
+					return passed{}, err
+				}
+				continue
 			}
-			l.learn(lane, v.last)
-			return v.last, nil, false, nil
-		case v.next == 0:
-			if _, err := l.db.ExecContext(ctx, l.sql.createLane, lane); err != nil {
-				return bound{}, nil, false, err
+			if next, err = l.agree(ctx, lane, v, limit); err != nil {
+				return passed{}, err
 			}
-			continue
+			if len(next.ids) == 0 {
+				continue
+			}
 		}
-		p, err := l.agree(ctx, lane, v, limit)
-		if err != nil {
-			return bound{}, nil, false, err
-		}
-		if len(p.ids) == 0 {
-			continue
-		}
-		b, entries, err := l.give(ctx, lane, v, p)
-		if err != nil || b.row != 0 {
-			return b, entries, len(v.ids) == most, err
+		done, err := l.give(ctx, lane, *next, limit, later)
+		if err != nil || done.end.row != 0 {
+			return done, err
 		}
 		// Another reader was first, or a crash has taken rows: what is left to do may
 		// have changed.
 	}
 }
 
-// pass is what two looks agree on.
+// pass is what may get places.
 type pass struct {
-	ids     []int64
-	message string         // of the last
-	wanted  bool           // nothing else has a place after the position: the rows may be returned
-	rows    []sqllog.Entry // by the second look, without places; nil where there are many
+	view
+	wanted bool // nothing else has a place after the position: the rows may be returned
 }
 
-// agree looks once more, at the rows where there are few of them.
-func (l *Log) agree(ctx context.Context, lane int, v view, limit int) (p pass, err error) {
-	var again []int64
-	p.wanted = v.last.row == 0 && len(v.ids) <= limit
-	if p.wanted && len(v.ids) <= fewRows {
-		p.rows, err = l.lookAtRows(ctx, lane, v, v.ids[len(v.ids)-1])
+// agree is what a look has seen where it shows whole commits, and else what a second one
+// sees as well, with the rows where they are wanted.
+func (l *Log) agree(ctx context.Context, lane int, v view, limit int) (*pass, error) {
+	p := &pass{view: v, wanted: v.last.row == 0 && len(v.ids) <= limit}
+	if v.inOrder && (len(v.rows) > 0 || !p.wanted) {
+		return p, nil
+	}
+	var again []seen
+	var err error
+	if p.wanted {
+		p.rows, err = l.lookAtRows(ctx, lane, v)
 		for i := range p.rows {
-			again = append(again, p.rows[i].ID)
+			again = append(again, seen{p.rows[i].ID, p.rows[i].MessageID})
 		}
 	} else {
 		again, err = l.lookAgain(ctx, lane, v)
 	}
 	p.ids = sure(v.ids, again)
-	if err != nil || len(p.ids) == 0 {
+	n := len(p.ids)
+	if err != nil || n == 0 {
 		return p, err
 	}
-	if len(p.ids) < len(v.ids) {
+	if n < len(v.ids) {
 		p.wanted = false // an earlier pass may lie between
 	}
-	last := p.ids[len(p.ids)-1]
-	if p.rows != nil {
-		p.rows = p.rows[:slices.Index(again, last)+1]
-		p.message = p.rows[len(p.rows)-1].MessageID
-		return p, nil
+	last := slices.IndexFunc(again, func(s seen) bool { return s.id == p.ids[n-1] })
+	p.message = again[last].message
+	if p.wanted {
+		p.rows = p.rows[:n]
 	}
-	err = l.db.QueryRowContext(ctx, l.sql.messageID, last, v.last.server).Scan(&p.message)
-	if errors.Is(err, sql.ErrNoRows) {
-		return pass{}, nil // it has gone since
-	}
-	return p, err
+	return p, nil
 }
 
-// give makes a pass, and reads its rows meanwhile where there are many. The bound is
-// zero when another reader was first, or when the rows are not those that were seen.
-func (l *Log) give(ctx context.Context, lane int, v view, p pass) (bound, []sqllog.Entry, error) {
+// give makes a pass, and meanwhile looks for the next one where the pass leaves rows.
+// Its end is zero when another reader was first, or when the rows are not those that were
+// seen.
+func (l *Log) give(ctx context.Context, lane int, p pass, limit, later int) (passed, error) {
 	// A row's place is its id, moved up behind the last place given: in one
 	// pass the order of ids, and constant for the whole statement.
 	row := p.ids[len(p.ids)-1]
-	add := v.next + l.leap() - p.ids[0]
-	b := bound{server: v.last.server, place: row + add, row: row}
+	add := p.place + l.leap() - p.ids[0]
+	done := passed{end: bound{server: p.last.server, place: row + add, row: row}, more: p.more}
 
-	reading, stop := context.WithCancel(ctx)
+	looking, stop := context.WithCancel(ctx)
 	defer stop()
-	beside := make(chan []sqllog.Entry, 1)
-	if p.wanted && p.rows == nil {
-		go func() { beside <- l.rowsOf(reading, lane, v, p) }()
+	ahead := make(chan *pass, 1)
+	if p.wanted && p.more {
+		wanted := cmp.Or(limit-len(p.ids), later)
+		go func() { ahead <- l.ahead(looking, lane, p, done.end, wanted) }()
 	} else {
-		beside <- p.rows
+		ahead <- nil
 	}
 	start := time.Now()
-	res, err := l.db.ExecContext(ctx, l.sql.number, list(p.ids), row, p.message, b.place+1, add, lane, v.next, b.server)
+	res, err := l.db.ExecContext(ctx, l.sql.number, list(p.ids), row, p.message, done.end.place+1, add, lane, p.place, p.last.server)
 	took := time.Since(start)
 	var n int64
 	if err == nil {
@@ -157,45 +164,75 @@ func (l *Log) give(ctx context.Context, lane int, v view, p pass) (bound, []sqll
 	}
 	if n <= int64(len(p.ids)) {
 		stop()
-		<-beside
-		return bound{}, nil, err
+		<-ahead
+		return passed{}, err
 	}
 	l.resize(len(p.ids), took)
-	l.learn(lane, b)
-	l.saw(lane, p.ids, v.checked, b)
-	entries := <-beside
-	if !p.wanted {
-		return b, nil, nil
+	l.learn(lane, done.end)
+	l.saw(lane, p.ids, p.checked, done.end)
+	if done.next = <-ahead; !p.wanted {
+		return done, nil
 	}
-	for i := range entries {
-		entries[i].Position.ID = entries[i].ID + add
+	for i := range p.rows {
+		p.rows[i].Position.ID = p.rows[i].ID + add
 	}
-	return b, entries, nil
+	done.entries = p.rows
+	return done, nil
 }
 
-// rowsOf reads the rows of a pass that is under way: nil when they cannot be had any
-// more as they were seen.
-func (l *Log) rowsOf(ctx context.Context, lane int, v view, p pass) []sqllog.Entry {
-	rows, err := l.lookAtRows(ctx, lane, v, p.ids[len(p.ids)-1])
-	if err != nil {
+// ahead is the pass behind one that is under way and ends at a row, nil where it cannot
+// be told. The counter says when it is made that the one under way came true, and that
+// no other came between.
+func (l *Log) ahead(ctx context.Context, lane int, under pass, end bound, limit int) *pass {
+	u := under.unread.without(lane, under.ids, end)
+	u.last = under.unread.last // end is not there yet
+	v, err := l.look(ctx, lane, sqllog.Position{}, u, limit)
+	if err != nil || !v.whole || v.last.server != end.server {
 		return nil
 	}
-	i := 0
-	rows = slices.DeleteFunc(rows, func(e sqllog.Entry) bool {
-		for i < len(p.ids) && p.ids[i] < e.ID {
-			i++
-		}
-		return i == len(p.ids) || p.ids[i] != e.ID // it has committed since
-	})
-	if len(rows) != len(p.ids) || rows[len(rows)-1].MessageID != p.message {
+	// Spans that became one hold rows of the pass under way.
+	underWay := func(id int64) bool { _, is := slices.BinarySearch(under.ids, id); return is }
+	if len(v.ids) == 0 || underWay(v.ids[len(v.ids)-1]) {
 		return nil
 	}
-	return rows
+	v.ids = slices.DeleteFunc(v.ids, underWay)
+	v.rows = slices.DeleteFunc(v.rows, func(e sqllog.Entry) bool { return underWay(e.ID) })
+	v.place, v.checked, v.last = end.place+1, end, bound{server: end.server}
+	p, err := l.agree(ctx, lane, v, limit)
+	if err != nil || len(p.ids) == 0 {
+		return nil
+	}
+	return p
+}
+
+// following is the next pass of a lane, for the reader that goes on behind a position.
+type following struct {
+	after sqllog.Position
+	pass  *pass
+}
+
+func (l *Log) keepNext(lane int, after sqllog.Position, p *pass) {
+	if p != nil {
+		l.next.Store(lane, following{after, p})
+	}
+}
+
+// takeNext is what was kept, if it is no more than max rows.
+func (l *Log) takeNext(lane int, after sqllog.Position, max int) *pass {
+	v, _ := l.next.LoadAndDelete(lane)
+	if f, ok := v.(following); ok && f.after == after && len(f.pass.ids) <= max {
+		return f.pass
+	}
+	return nil
 }
 
 // passFor is how many rows a pass takes of which so many are wanted at once: no more, so
-// that they are read while they get their places, but for a reader of few.
-func (l *Log) passFor(wanted int) int { return min(max(wanted, fewRows), l.passSize()) }
+// that they can be returned, but for a reader of few. Several passes are of one size.
+func (l *Log) passFor(wanted int) int {
+	rows, size := max(wanted, fewRows), l.passSize()
+	passes := (rows + size - 1) / size
+	return (rows + passes - 1) / passes
+}
 
 func (l *Log) passSize() int { return int(cmp.Or(l.pass.Load(), passSize)) }
 
@@ -216,85 +253,126 @@ func elsewhere(read, now string) error {
 
 // view is what one look shows of a lane.
 type view struct {
-	next    int64   // the next place; 0: the lane has no row yet
-	stands  bool    // the position is in the log
-	whole   bool    // nothing was left out that may have no place
-	unread  unread  // the ids that it was asked for
-	checked bound   // the last row of the others
-	last    bound   // the last row that has a place, if that is after the position; its server always
-	ids     []int64 // committed rows without a place, ascending
+	place   int64          // the next place; 0: the lane has no row yet
+	stands  bool           // the position is in the log
+	whole   bool           // nothing was left out that may have no place
+	unread  unread         // the ids that it was asked for
+	checked bound          // the last row of the others
+	last    bound          // the last row that has a place, if that is after the position; its server always
+	inOrder bool           // a commit is seen only with what had to come before it
+	ids     []int64        // committed rows without a place, ascending
+	more    bool           // there are as many as were asked for
+	message string         // of the last of them
+	rows    []sqllog.Entry // these rows, without places, where they were asked for
 }
 
-func (l *Log) look(ctx context.Context, lane int, after sqllog.Position, most int) (v view, err error) {
-	v.unread = l.unreadNow()
-	v.checked = v.unread.last[lane]
+// look asks for as many committed rows without a place as a pass may take, the first
+// ones, of which so many are wanted: the rows themselves where that may be all that is
+// needed.
+func (l *Log) look(ctx context.Context, lane int, after sqllog.Position, u unread, wanted int) (v view, err error) {
+	v.unread, v.checked = u, u.last[lane]
+	most := l.passFor(wanted)
+	whole, query := most <= wanted && l.inOrder.Load(), l.sql.pending
+	if whole {
+		query = l.sql.pendingWhole
+	}
 	args := append([]any{lane, after.Row, after.Row, after.ID, after.ID, lane, v.checked.row, v.checked.row, v.checked.place,
-		lane, after.ID, lane}, v.unread.args()...)
-	rows, err := l.db.QueryContext(ctx, l.sql.pending, append(args, most)...)
+		lane, after.ID, lane}, u.args()...)
+	rows, err := l.db.QueryContext(ctx, query, append(args, most)...)
 	if err != nil {
 		return view{}, err
 	}
 	defer rows.Close() //nolint:errcheck // Err is checked below
+	var kind int
+	var place, id, last, created int64
+	var text string // a message id, or the server
+	var e sqllog.Entry
+	into := []any{&kind, &place, &id, &text}
+	if whole {
+		into = append(into, &e.Topic, &e.Key, &e.Headers, &e.Payload, &created)
+	}
 	for rows.Next() {
-		var kind int
-		var place, id int64
-		var server string
-		if err := rows.Scan(&kind, &place, &id, &server); err != nil {
+		e = sqllog.Entry{Lane: lane}
+		if err := rows.Scan(into...); err != nil {
 			return view{}, err
 		}
 		switch kind {
 		case 0:
-			v.next, v.stands, v.last.server = place, id&1 != 0, server
-			v.whole = id&2 != 0 && (v.checked.row == 0 || v.checked.server == server)
+			v.place, v.stands, v.inOrder, v.last.server = place, id&1 != 0, id&4 != 0, text
+			v.whole = id&2 != 0 && (v.checked.row == 0 || v.checked.server == text)
 		case 1:
 			v.last.place, v.last.row = place, id
 		default:
+			if last = max(last, id); last == id {
+				v.message = text
+			}
 			v.ids = append(v.ids, id)
+			if whole {
+				e.ID, e.MessageID, e.CreatedAt, e.Position.Row = id, text, time.UnixMicro(created).UTC(), id
+				v.rows = append(v.rows, e)
+			}
 		}
 	}
-	slices.Sort(v.ids) // a union promises no order
+	// A union promises no order.
+	slices.Sort(v.ids)
+	slices.SortFunc(v.rows, func(a, b sqllog.Entry) int { return cmp.Compare(a.ID, b.ID) })
+	for i := range v.rows {
+		v.rows[i].Position.Server = v.last.server
+	}
+	v.more = len(v.ids) == most
+	l.inOrder.Store(v.inOrder)
 	return v, rows.Err()
 }
 
-// lookAgain is all ids up to the last, by a view of the data made later.
-func (l *Log) lookAgain(ctx context.Context, lane int, v view) ([]int64, error) {
-	rows, err := l.db.QueryContext(ctx, l.sql.pendingAgain, againArgs(lane, v, v.ids[len(v.ids)-1])...)
+// seen is a row without a place.
+type seen struct {
+	id      int64
+	message string
+}
+
+// lookAgain is all rows up to the last, by a view of the data made later, ascending.
+func (l *Log) lookAgain(ctx context.Context, lane int, v view) ([]seen, error) {
+	rows, err := l.db.QueryContext(ctx, l.sql.pendingAgain, againArgs(lane, v)...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close() //nolint:errcheck // Err is checked below
-	ids := make([]int64, 0, len(v.ids))
+	again := make([]seen, 0, len(v.ids))
 	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
+		var s seen
+		if err := rows.Scan(&s.id, &s.message); err != nil {
 			return nil, err
 		}
-		ids = append(ids, id)
+		again = append(again, s)
 	}
-	return ids, rows.Err()
+	slices.SortFunc(again, func(a, b seen) int { return cmp.Compare(a.id, b.id) })
+	return again, rows.Err()
 }
 
-// lookAtRows is lookAgain with the rows, which have no places yet.
-func (l *Log) lookAtRows(ctx context.Context, lane int, v view, last int64) ([]sqllog.Entry, error) {
-	rows, err := l.db.QueryContext(ctx, l.sql.pendingRows, againArgs(lane, v, last)...)
+// lookAtRows is lookAgain with the whole rows.
+func (l *Log) lookAtRows(ctx context.Context, lane int, v view) ([]sqllog.Entry, error) {
+	rows, err := l.db.QueryContext(ctx, l.sql.pendingRows, againArgs(lane, v)...)
 	if err != nil {
 		return nil, err
 	}
-	return collect(rows, len(v.ids), lane, v.last.server)
+	entries, err := collect(rows, len(v.ids), lane, v.last.server)
+	slices.SortFunc(entries, func(a, b sqllog.Entry) int { return cmp.Compare(a.ID, b.ID) })
+	return entries, err
 }
 
-func againArgs(lane int, v view, last int64) []any {
-	return append(append([]any{lane}, v.unread.args()...), last, v.last.server)
+func againArgs(lane int, v view) []any {
+	return append(append([]any{lane}, v.unread.args()...), v.ids[len(v.ids)-1], v.last.server)
 }
 
 // sure is what two looks one after the other agree on: the ids that both saw,
 // below the first that only the second saw, for it may be of a transaction that
 // has to come before any of those above. What remains has its turn in the next
 // pass. Both are ascending.
-func sure(first, second []int64) []int64 {
+func sure(first []int64, second []seen) []int64 {
 	out := make([]int64, 0, len(first))
 	i := 0
-	for _, id := range second {
+	for _, s := range second {
+		id := s.id
 		for i < len(first) && first[i] < id {
 			i++ // it has a place by now, or was deleted
 		}

@@ -30,25 +30,26 @@ func (l *Log) readOn(ctx context.Context, lane int, after sqllog.Position, max i
 			entries, next = append(entries, rows...), rows[len(rows)-1].Position
 		}
 	}
-	b, placed := l.known(lane, after)
-	for more := true; ; {
+	done := passed{more: true, next: l.takeNext(lane, after, max)}
+	end, placed := l.known(lane, after)
+	for {
 		if placed {
-			rows, err := l.readAfter(ctx, lane, next, b, max-len(entries))
+			rows, err := l.readAfter(ctx, lane, next, end, max-len(entries))
 			if err != nil {
 				return nil, after, err
 			}
 			add(rows)
 		}
-		if len(entries) == max || !more {
+		if len(entries) == max || !done.more {
+			l.keepNext(lane, next, done.next)
 			return entries, next, nil
 		}
-		var rows []sqllog.Entry
 		var err error
-		if b, rows, more, err = l.numberAndRead(ctx, lane, next, max-len(entries)); err != nil {
+		if done, err = l.numberAndRead(ctx, lane, next, max-len(entries), max, done.next); err != nil {
 			return nil, after, err
 		}
-		add(rows)
-		placed = b.row != 0 && len(rows) == 0
+		add(done.entries)
+		end, placed = done.end, done.end.row != 0 && len(done.entries) == 0
 	}
 }
 

@@ -63,12 +63,12 @@ func (l *Log) Watch(ctx context.Context, idle time.Duration, changed func()) err
 // tip is the end of a lane: the next place, and the last committed row without one.
 type tip struct{ next, unread int64 }
 
-// compare is whether a lane has moved on, so that its reader is at work, and whether
-// one has something else to read than at the last look. What was there then and still
-// is was reported: its reader is busy or paused.
+// compare is whether a lane has moved on to its end, so that something came since the
+// last look, and whether one has something else to read than then. What was there then
+// and still is was reported: its reader is busy with it, or paused.
 func compare(now, seen map[int]tip) (moved, fresh bool) {
 	for lane, t := range now {
-		moved = moved || t.next != seen[lane].next
+		moved = moved || t.unread == 0 && t.next != seen[lane].next
 		fresh = fresh || t.unread != 0 && t.unread != seen[lane].unread
 	}
 	return moved, fresh

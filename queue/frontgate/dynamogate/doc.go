@@ -5,6 +5,12 @@
 //	…
 //	err = store.CreateTables(ctx) // once, where no other tool makes them
 //
+// or by a URL, see [ParseURL]:
+//
+//	at, err := dynamogate.ParseURL("dynamodb://eu-central-1/shop-")
+//	…
+//	store, err := at.Open(ctx)
+//
 //	property                                              proven by
 //	all that a store promises                             TestConformance
 //	each position in somebody's hands is in the audit,
@@ -13,6 +19,9 @@
 //	tables are made once, and those of others refused     TestCreateTables
 //	processes whose clocks are apart make one round       TestClocksApart
 //	the time is DynamoDB's                                TestServerTime
+//	a wrong URL is refused with the part that is wrong,
+//	and no secret of it                                   TestParseURL
+//	a store by URL                                        TestOpenURL
 //	away, throttled, 5xx and set-up are infrastructure    TestAway, TestClassify
 //
 // # Tables

@@ -18,6 +18,8 @@ type Store struct {
 	client *dynamodb.Client
 	cfg    Config
 	clock  clock
+
+	closeIdle func() // nil on a client of the caller's
 }
 
 var _ frontgate.Store = (*Store)(nil)

@@ -13,6 +13,9 @@ async function step() {
     myTurn(body);
   } else if (body.status === 'queued') {
     state.behind = Number.isFinite(body.peopleBehind) ? body.peopleBehind : null;
+    const places = [body.currentUsers, body.threshold];
+    // While a room settles it counts anew.
+    state.places = places.every(Number.isInteger) && places[0] >= 0 && places[1] > 0 && !body.settling ? places : null;
     lineUp(body, Number.isFinite(body.peopleAhead) ? body.peopleAhead : Math.max(0, body.position - 1), body.estimatedWait);
   } else {
     forget();

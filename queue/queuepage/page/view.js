@@ -3,16 +3,25 @@
 const $ = (id) => document.getElementById(id);
 
 const state = {
-  view: 'joining', // a key of views
-  trouble: '', // '', 'offline' or 'busy': shown above what was last known
+  // a key of views
+  view: 'joining',
+  // '', 'offline' or 'busy': shown above what was last known
+  trouble: '',
   position: 0,
   ahead: 0,
-  behind: null, // null: not known
+  // null: not known
+  behind: null,
+  // taken, and of how many; null: not known
+  places: null,
   updated: 0,
-  deadline: 0, // of entering
-  warned: false, // that it is near
-  moveAt: 0, // when to enter by itself; 0: not
-  stay: false, // the visitor would rather enter by hand
+  // of entering
+  deadline: 0,
+  // that it is near
+  warned: false,
+  // when to enter by itself; 0: not
+  moveAt: 0,
+  // the visitor would rather enter by hand
+  stay: false,
 };
 
 // What each view shows besides its heading and its text.
@@ -62,6 +71,10 @@ function render() {
   setText($('ahead'), t('n', { n: state.ahead }));
   $('behind').parentNode.hidden = state.behind === null;
   setText($('behind'), t('n', { n: state.behind || 0 }));
+  // What is old is not shown as if it were so now.
+  const places = state.trouble ? null : state.places;
+  $('places').parentNode.hidden = !places;
+  setText($('places'), (places || []).map((n) => t('n', { n })).join(' / '));
   setText($('wait'), waitText() || t(state.view === 'paused' ? 'wait.paused' : 'wait.unknown'));
   setText($('updated'), state.updated ? t('updated', { time: clockTime(state.updated) }) : '');
 

@@ -14,8 +14,8 @@
 -- returns the clock in µs alone, a double, when another period is on, else
 --   packed doubles as in state() of room.lua, and the order of the first when all are
 --   plain and have joined at the end, a double; else for each visit packed
---   status (0 none, 1 waiting, 2 active, 3 gated) and new, a byte each, and doubles
---   order, ahead, ms left
+--   status (0 none, 1 waiting, 2 active, 3 gated) and new (0 no, 1 yes, 2 let in by this
+--   visit), a byte each, and doubles order, ahead, ms left
 -- Cost: joins at the end two lookups and a ZADD each, others of the line a ZRANK or
 --   ZREM, O(log n) of those who wait; at 1,000,000 waiting about 4 µs a join.
 local first, beats_epoch, beats, plain = unpack('<dddd', ARGV[1], rest)

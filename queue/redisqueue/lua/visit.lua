@@ -106,7 +106,7 @@ local function arrive(user, position, epoch, ticket)
   if waiting == 0 and active < threshold and room[PAUSED] == 0 and settling() == 0 then
     let_in(user, order)
     inside[user] = now + min(stay, grace)
-    return 2, order, 0, stay, 1
+    return 2, order, 0, stay, 2
   end
   return 1, order, line_up(user, order, at_end), 0, 1
 end

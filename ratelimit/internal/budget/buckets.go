@@ -8,7 +8,9 @@ type Buckets struct {
 	Server string
 	Born   int64 // when the buckets were empty for the first time, µs
 	Global Bucket
-	Yield  int64 // low priority is refused before this time
+	Yield  int64 // low priority is refused before this time, but for its share
+	Share  int64 // what the share of low priority had at the time of Global
+	Waits  int64 // high priority leaves the share before this time
 	HasLow bool
 	Low    Bucket
 }
@@ -63,10 +65,11 @@ func (b *Buckets) Acquire(p *ratelimit.Plan, ask ratelimit.Ask, day *Day, m Mome
 	}
 	global := level{b.Global.at(now, p.Rate, p.Burst), int64(p.Rate)}
 	low := level{b.Low.at(now, p.LowRate, p.LowBurst), int64(p.LowRate)}
-	d := decision{plan: p, now: now, behind: now - m.Now, today: day.tally(p.Day, ask.Day, now), yield: b.Yield, global: &global, low: &low}
+	d := decision{plan: p, now: now, behind: now - m.Now, today: day.tally(p.Day, ask.Day, now), yield: b.Yield, global: &global, low: &low,
+		waits: b.Waits, share: shareOf(p).at(b.Global.Time, b.Share, now)}
 	g := d.decide(ask.Runs)
-	if d.taken[ratelimit.Low]+d.taken[ratelimit.High] > 0 || d.yield != b.Yield || keepGlobal {
-		b.Global, b.Yield = Bucket{now, global.tokens}, d.yield
+	if d.taken[ratelimit.Low]+d.taken[ratelimit.High] > 0 || d.yield != b.Yield || d.waits != b.Waits || keepGlobal {
+		b.Global, b.Yield, b.Share, b.Waits = Bucket{now, global.tokens}, d.yield, d.share.tokens, d.waits
 	}
 	if d.taken[ratelimit.Low] > 0 || keepLow {
 		b.Low = Bucket{now, low.tokens}
@@ -84,6 +87,7 @@ func (b *Buckets) Return(p *ratelimit.Plan, r ratelimit.Returned, day *Day, m Mo
 	if !returnable(p, r.At, b.Born, now) {
 		return
 	}
+	b.Share = shareOf(p).at(b.Global.Time, b.Share, now).tokens
 	b.Global = b.Global.filled(now, p.Rate, p.Burst, r)
 	if r.Priority == ratelimit.Low && b.HasLow {
 		b.Low = b.Low.filled(now, p.LowRate, p.LowBurst, r)

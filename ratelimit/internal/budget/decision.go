@@ -19,7 +19,9 @@ type decision struct {
 	now         int64
 	behind      int64 // how far the clock is behind now
 	today       tally
-	yield       int64
+	yield       int64 // low priority is refused before this time, but for its share
+	waits       int64 // high priority leaves the share before this time
+	share       share
 	global, low account
 	taken       [2]int64 // by priority
 }
@@ -30,9 +32,10 @@ func (d *decision) decide(runs []ratelimit.Run) ratelimit.Grant {
 	for i, run := range runs {
 		g.Runs[i] = d.run(run)
 	}
-	g.Remaining[ratelimit.High] = int(d.global.free())
-	if d.yield <= d.now {
-		g.Remaining[ratelimit.Low] = int(min(d.global.free(), d.low.free()))
+	g.Remaining[ratelimit.High] = int(max(0, d.global.free()-d.held(1, 0)))
+	g.Remaining[ratelimit.Low] = int(min(d.global.free(), d.low.free()))
+	if d.yield > d.now {
+		g.Remaining[ratelimit.Low] = int(min(int64(g.Remaining[ratelimit.Low]), d.share.free()))
 	}
 	if d.today.limited() {
 		g.Day = d.today.DayCount
@@ -48,10 +51,14 @@ func (d *decision) decide(runs []ratelimit.Run) ratelimit.Grant {
 func (d *decision) run(run ratelimit.Run) ratelimit.RunGrant {
 	size, count := int64(run.Size), int64(run.Count)
 	isLow := run.Priority == ratelimit.Low
-	n := min(count, d.global.free()/size)
+	free := d.global.free()
+	if !isLow {
+		free = max(0, free-d.held(size, 0))
+	}
+	n := min(count, free/size)
 	if isLow {
 		if n = min(n, d.low.free()/size); d.yield > d.now {
-			n = 0
+			n = min(n, d.share.free()/size)
 		}
 	}
 	if d.today.limited() {
@@ -61,6 +68,7 @@ func (d *decision) run(run ratelimit.Run) ratelimit.RunGrant {
 		d.global.take(n * size)
 		if isLow {
 			d.low.take(n * size)
+			d.share.take(n * size)
 		}
 		d.today.Used += n * size
 		d.taken[run.Priority] += n * size
@@ -74,8 +82,8 @@ func (d *decision) run(run ratelimit.Run) ratelimit.RunGrant {
 	return ratelimit.RunGrant{Granted: int(n), Reason: why.reason, RetryAfter: time.Duration(why.wait) * time.Microsecond}
 }
 
-// why finds out what refuses a call, and makes low priority yield to one that
-// waits for tokens.
+// why finds out what refuses a call, and makes low priority yield to one of high
+// priority that waits for tokens, and high priority leave the share to one of low.
 func (d *decision) why(run ratelimit.Run, size int64) (why refusal) {
 	dayLeft := !d.today.limited() || d.today.room(run.Priority) >= size
 	if !dayLeft {
@@ -88,12 +96,20 @@ func (d *decision) why(run ratelimit.Run, size int64) (why refusal) {
 		}
 	}
 	if run.Priority == ratelimit.Low {
-		if wait := d.low.wait(size); wait > 0 {
-			why.because(ratelimit.ReasonLowCap, wait+d.behind)
+		capped := d.low.wait(size)
+		if capped > 0 {
+			why.because(ratelimit.ReasonLowCap, capped+d.behind)
 		}
 		if d.yield > d.now {
-			why.because(ratelimit.ReasonYield, d.yield-d.now+d.behind)
+			if wait := min(d.yield-d.now, d.share.wait(size)); wait > 0 {
+				why.because(ratelimit.ReasonYield, wait+d.behind)
+			}
 		}
+		if dayLeft && capped == 0 && d.share.rate > 0 && size <= d.share.most {
+			d.waits = d.now + why.wait - d.behind + d.plan.Hold.Microseconds()
+		}
+	} else if wait := d.heldWait(size); wait > 0 {
+		why.because(ratelimit.ReasonLowShare, wait+d.behind)
 	}
 	return why
 }

@@ -10,6 +10,7 @@
 //	other limits no more than the highest of each        clock-steps-are-covered, limits-that-change
 //	runs are decided as if each call came alone          runs-are-calls
 //	RetryAfter is exact                                  retry-after-is-exact
+//	low gets its share, no more, and not for ever        low-share, low-share-ends
 //	a day is not given back by lost state or clocks      day-survives-a-loss, day-and-a-clock-set-back
 //	the scripts do the same                              redisratelimit's TestTwins
 //
@@ -43,6 +44,14 @@
 // full, and then the right side did not grow, or is b alone, which is full at the
 // same height. So b* is never below b, never below 0, and what was used fits a
 // bucket: at most Burst + Rate*W within W.
+//
+// # The share of low
+//
+// The share is a bucket beside the others, whose refill is LowShare hundredths of
+// LowRate, and which every call of low priority empties. It grants nothing by itself:
+// a call needs all that it needs otherwise. What is in it lets low pass where low
+// would yield, and is left alone by high for a time after low was refused. So no
+// bound depends on it.
 //
 // # Windows
 //

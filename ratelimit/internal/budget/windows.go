@@ -12,7 +12,9 @@ import (
 type Windows struct {
 	Server string
 	Time   int64 // of the last change, µs
-	Yield  int64 // low priority is refused before this time
+	Yield  int64 // low priority is refused before this time, but for its share
+	Share  int64 // what the share of low priority had at Time
+	Waits  int64 // high priority leaves the share before this time
 	Global Ring
 	Low    Ring
 }
@@ -110,11 +112,12 @@ func (w *Windows) Acquire(p *ratelimit.Plan, ask ratelimit.Ask, day *Day, m Mome
 	window := p.Window.Microseconds()
 	global := w.Global.look(now, p.Rate, window)
 	low := w.Low.look(now, p.LowRate, window)
-	d := decision{plan: p, now: now, behind: now - m.Now, today: day.tally(p.Day, ask.Day, now), yield: w.Yield, global: &global, low: &low}
+	d := decision{plan: p, now: now, behind: now - m.Now, today: day.tally(p.Day, ask.Day, now), yield: w.Yield, global: &global, low: &low,
+		waits: w.Waits, share: shareOf(p).at(w.Time, w.Share, now)}
 	g := d.decide(ask.Runs)
-	if global.keep || d.yield != w.Yield {
+	if global.keep || d.yield != w.Yield || d.waits != w.Waits {
 		global.keep = true
-		w.Time, w.Yield = now, d.yield
+		w.Time, w.Yield, w.Share, w.Waits = now, d.yield, d.share.tokens, d.waits
 	}
 	global.store()
 	low.store()

@@ -1,13 +1,16 @@
 -- Decides runs of calls against two token buckets and the count of a day.
--- KEYS[1] global: replication id of the server, born, time, tokens, yield
+-- KEYS[1] global: replication id of the server, born, time, tokens, yield, share, waits
 -- KEYS[2] low_cap: time, tokens  KEYS[3] day, only with a limit: day, used
 -- ARGV[1] as in plan.lua, span is how long to yield, and then
 --   for each run: 0 low, 1 high, 2 high that waits; size; count
 -- returns packed doubles: at, remaining for low, for high, day, used,
---   and for each run: granted, reason (0 none, 1 day, 2 global, 3 low_cap, 4 yield), µs until retry
+--   and for each run: granted, reason (0 none, 1 day, 2 global, 3 low_cap, 4 yield,
+--   5 low_share), µs until retry
 -- Times are µs since 1970, tokens millionths, in the keys as in ARGV packed doubles.
--- Stands after moment.lua, plan.lua and day.lua.
-local floor, ceil = math.floor, math.ceil
+-- Stands after moment.lua, plan.lua, day.lua and share.lua.
+local floor, ceil, min, max = math.floor, math.ceil, math.min, math.max
+local share_unit = 100000000
+local share_full = 2 * share_unit
 local most, low_most = burst * 1000000, low_burst * 1000000
 
 local stored
@@ -19,7 +22,7 @@ end
 local now, global, low, yield = clock, 0, 0, 0
 local id, born, new_global, new_low, renew_global, renew_low
 local state = stored[1]
-if state and #state == 72 then
+if state and (#state == 88 or #state == 72) then
   local last, tokens, yielding
   id, born, last, tokens, yielding = unpack('<c40dddd', state)
   if follows(id, last) then
@@ -27,6 +30,11 @@ if state and #state == 72 then
     -- What was refilled leaves the 53 bits only when it is far more than fits.
     global, yield = tokens + (now - last) * rate, yielding
     if global > most then global = most end
+    -- Without it, it is of a version that knew no share.
+    if #state == 88 then
+      share, waits = unpack('<dd', state, 73)
+      share = share_after(min(share, share_full), now - last, share_full)
+    end
     renew_global = now % hour < now - last
   else
     id = nil
@@ -45,10 +53,32 @@ elseif stored[2] and #stored[2] == 16 then
 else
   new_low = true
 end
-local old_yield = yield
+local old_yield, old_waits = yield, waits
 
 local day, used = 0, 0
 if limit > 0 then day, used = tally(now, stored[3]) end
+
+local function global_wait(size)
+  return max(0, ceil((size * 1000000 - global) / rate))
+end
+
+-- held is how many calls high has to leave, so many µs from now.
+local function held(size, later)
+  if waits <= now + later then return 0 end
+  return max(0, min(floor(share_after(share, later, share_full) / share_unit), burst - size))
+end
+
+-- held_wait is when high could be granted, with what it has to leave by then.
+local function held_wait(size)
+  local wait, left = global_wait(size), 0
+  local more = held(size, wait)
+  while more > left do
+    left = more
+    wait = global_wait(size + left)
+    more = held(size, wait)
+  end
+  return min(wait, max(global_wait(size), waits - now))
+end
 
 local behind = now - clock
 local answers = {}
@@ -56,23 +86,25 @@ local taken, low_taken = 0, 0
 while rest < #ARGV[1] do
   local kind, size, count
   kind, size, count, rest = unpack('<ddd', ARGV[1], rest)
-  local units = size * 1000000
-  local n, left = count, nil
-  if global < n * units then n = floor(global / units) end
-  if kind == 0 then
+  local units, is_low = size * 1000000, kind == 0
+  local n, left, free = count, nil, global
+  if not is_low and waits > now then free = max(0, global - held(size, 0) * 1000000) end
+  if free < n * units then n = floor(free / units) end
+  if is_low then
     if low < n * units then n = floor(low / units) end
-    if yield > now then n = 0 end
+    if yield > now then n = min(n, floor(floor(share / share_unit) / size)) end
   end
   if limit > 0 then
     left = limit - used
-    if kind == 0 then left = left - reserve end
-    if left < n * size then n = math.max(0, floor(left / size)) end
+    if is_low then left = left - reserve end
+    if left < n * size then n = max(0, floor(left / size)) end
   end
   local reason, wait = 0, 0
   if n > 0 then
     global, taken = global - n * units, taken + n * size
-    if kind == 0 then
+    if is_low then
       low, low_taken = low - n * units, low_taken + n
+      share = max(0, share - n * size * share_unit)
     end
     if left then left, used = left - n * size, used + n * size end
   end
@@ -87,14 +119,27 @@ while rest < #ARGV[1] do
       if w > wait then reason, wait = 2, w end
       if kind == 2 and not day_over then yield = now + span end
     end
-    if kind == 0 then
+    if is_low then
       if low < units then
         local w = ceil((units - low) / low_rate) + behind
         if w > wait then reason, wait = 3, w end
       end
-      if yield - now + behind > wait and yield > now then
-        reason, wait = 4, yield - now + behind
+      if yield > now then
+        local w = yield - now
+        local missing = size * share_unit - share
+        if missing <= 0 then
+          w = 0
+        elseif share_rate > 0 and size * share_unit <= share_full then
+          w = min(w, ceil(missing / share_rate))
+        end
+        if w > 0 and w + behind > wait then reason, wait = 4, w + behind end
       end
+      if low >= units and not day_over and share_rate > 0 and size * share_unit <= share_full then
+        waits = now + wait - behind + hold
+      end
+    elseif waits > now then
+      local w = held_wait(size)
+      if w > 0 and w + behind > wait then reason, wait = 5, w + behind end
     end
   elseif kind == 2 then
     yield = 0
@@ -102,8 +147,8 @@ while rest < #ARGV[1] do
   answers[#answers + 1] = pack('<ddd', n, reason, wait)
 end
 
-if new_global or taken > 0 or yield ~= old_yield then
-  local value = pack('<c40dddd', id, born, now, global, yield)
+if new_global or taken > 0 or yield ~= old_yield or waits ~= old_waits then
+  local value = pack('<c40dddddd', id, born, now, global, yield, share, waits)
   if new_global or renew_global then
     call('SET', KEYS[1], value, 'PX', kept)
   else
@@ -122,13 +167,11 @@ if limit > 0 and taken > 0 then
   call('SET', KEYS[3], pack('<dd', day, used), 'PX', kept)
 end
 
-local remaining, low_remaining = floor(global / 1000000), 0
-if yield <= now then
-  low_remaining = remaining
-  if low < global then low_remaining = floor(low / 1000000) end
-end
+local free = floor(global / 1000000)
+local remaining, low_remaining = max(0, free - held(1, 0)), min(free, floor(low / 1000000))
+if yield > now then low_remaining = min(low_remaining, floor(share / share_unit)) end
 if limit > 0 then
-  low_remaining = math.min(low_remaining, math.max(0, limit - used - reserve))
-  remaining = math.min(remaining, math.max(0, limit - used))
+  low_remaining = min(low_remaining, max(0, limit - used - reserve))
+  remaining = min(remaining, max(0, limit - used))
 end
 return pack('<ddddd', now, low_remaining, remaining, day, used) .. table.concat(answers)

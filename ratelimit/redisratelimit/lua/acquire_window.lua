@@ -1,14 +1,17 @@
 -- Decides runs of calls against two sliding windows and the count of a day.
--- KEYS[1] window: replication id of the server, time, yield, and a ring
+-- KEYS[1] window: share, waits, replication id of the server, time, yield, and a ring
 -- KEYS[2] low_window: a ring  KEYS[3] day, only with a limit: day, used
 -- A ring is: size, born, tail, count, and the times of the last grants; that of
 -- the i-th is at i modulo size, those from tail to count are in the window.
 -- ARGV[1], and what is returned, as in acquire.lua
 -- Times are µs since 1970, in the keys as in ARGV packed doubles.
--- Stands after moment.lua, plan.lua and day.lua.
+-- Stands after moment.lua, plan.lua, day.lua and share.lua.
 local floor, min, max = math.floor, math.min, math.max
 local now, yield = clock, 0
 local id, renew
+-- A window can become free at once, and has all of the share then.
+local share_unit = 100 * window
+local share_full = (floor(share_rate / 100) + 1) * share_unit
 
 -- ring reads a ring's head, which stands at a place of a key. One that is missing,
 -- or too small for the plan, begins anew.
@@ -58,15 +61,16 @@ local function wait(r, size)
   return max(0, w)
 end
 
-local state = call('GETRANGE', KEYS[1], 0, 87)
+local state = call('GETRANGE', KEYS[1], 0, 103)
 local global, low
-if #state == 88 then
+if #state == 104 then
   local last
-  id, last, yield = unpack('<c40dd', state)
+  share, waits, id, last, yield = unpack('<ddc40dd', state)
   if follows(id, last) then
     if last > now then now = last end
+    share = share_after(min(share, share_full), now - last, share_full)
     renew = now % hour < now - last
-    global = ring(KEYS[1], 56, state, rate)
+    global = ring(KEYS[1], 72, state, rate)
   end
 end
 if global and not global.new then
@@ -75,13 +79,31 @@ if global and not global.new then
 else
   -- Missing, of another server, from the future, or too small: as if all had been
   -- granted just now.
-  id, now, yield = this_server(), clock, 0
-  global = ring(KEYS[1], 56, nil, rate)
+  id, now, yield, share, waits = this_server(), clock, 0, 0, 0
+  global = ring(KEYS[1], 72, nil, rate)
   low = ring(KEYS[2], 0, nil, low_rate)
 end
 expire(global)
 expire(low)
-local old_yield = yield
+local old_yield, old_waits = yield, waits
+
+-- held is how many calls high has to leave, so many µs from now.
+local function held(size, later)
+  if waits <= now + later then return 0 end
+  return max(0, min(floor(share_after(share, later, share_full) / share_unit), burst - size))
+end
+
+-- held_wait is when high could be granted, with what it has to leave by then.
+local function held_wait(size)
+  local longest, left = wait(global, size), 0
+  local more = held(size, longest)
+  while more > left do
+    left = more
+    longest = wait(global, size + left)
+    more = held(size, longest)
+  end
+  return min(longest, max(wait(global, size), waits - now))
+end
 
 local day, used = 0, 0
 if limit > 0 then day, used = tally(now, call('GET', KEYS[3])) end
@@ -92,22 +114,26 @@ local taken, low_taken = 0, 0
 while rest < #ARGV[1] do
   local kind, size, count
   kind, size, count, rest = unpack('<ddd', ARGV[1], rest)
-  local n = min(count, floor(free(global) / size))
-  if kind == 0 then
+  local is_low = kind == 0
+  local places = free(global)
+  if not is_low then places = max(0, places - held(size, 0)) end
+  local n = min(count, floor(places / size))
+  if is_low then
     n = min(n, floor(free(low) / size))
-    if yield > now then n = 0 end
+    if yield > now then n = min(n, floor(floor(share / share_unit) / size)) end
   end
   local left
   if limit > 0 then
     left = limit - used
-    if kind == 0 then left = left - reserve end
+    if is_low then left = left - reserve end
     n = max(0, min(n, floor(left / size)))
   end
   local reason, longest = 0, 0
   if n > 0 then
     global.count, taken = global.count + n * size, taken + n * size
-    if kind == 0 then
+    if is_low then
       low.count, low_taken = low.count + n * size, low_taken + n * size
+      share = max(0, share - n * size * share_unit)
     end
     if left then left, used = left - n * size, used + n * size end
   end
@@ -122,12 +148,25 @@ while rest < #ARGV[1] do
       if w + behind > longest then reason, longest = 2, w + behind end
       if kind == 2 and not day_over then yield = now + span end
     end
-    if kind == 0 then
-      w = wait(low, size)
-      if w > 0 and w + behind > longest then reason, longest = 3, w + behind end
-      if yield > now and yield - now + behind > longest then
-        reason, longest = 4, yield - now + behind
+    if is_low then
+      local capped = wait(low, size)
+      if capped > 0 and capped + behind > longest then reason, longest = 3, capped + behind end
+      if yield > now then
+        w = yield - now
+        local missing = size * share_unit - share
+        if missing <= 0 then
+          w = 0
+        elseif share_rate > 0 and size * share_unit <= share_full then
+          w = min(w, math.ceil(missing / share_rate))
+        end
+        if w > 0 and w + behind > longest then reason, longest = 4, w + behind end
       end
+      if capped == 0 and not day_over and share_rate > 0 and size * share_unit <= share_full then
+        waits = now + longest - behind + hold
+      end
+    elseif waits > now then
+      w = held_wait(size)
+      if w > 0 and w + behind > longest then reason, longest = 5, w + behind end
     end
   elseif kind == 2 then
     yield = 0
@@ -150,8 +189,8 @@ local function keep(r, before)
   if first > 0 then call('SETRANGE', r.key, r.times + from * 8, string.rep(new, first)) end
   if n > first then call('SETRANGE', r.key, r.times, string.rep(new, n - first)) end
 end
-if taken > 0 or yield ~= old_yield or global.new then
-  keep(global, pack('<c40dd', id, now, yield))
+if taken > 0 or yield ~= old_yield or waits ~= old_waits or global.new then
+  keep(global, pack('<ddc40dd', share, waits, id, now, yield))
   -- Of both, as only this one knows of the hour.
   if renew then
     call('PEXPIRE', KEYS[1], kept)
@@ -163,8 +202,9 @@ if limit > 0 and taken > 0 then
   call('SET', KEYS[3], pack('<dd', day, used), 'PX', kept)
 end
 
-local remaining, low_remaining = free(global), 0
-if yield <= now then low_remaining = min(remaining, free(low)) end
+local places = free(global)
+local remaining, low_remaining = max(0, places - held(1, 0)), min(places, free(low))
+if yield > now then low_remaining = min(low_remaining, floor(share / share_unit)) end
 if limit > 0 then
   low_remaining = min(low_remaining, max(0, limit - used - reserve))
   remaining = min(remaining, max(0, limit - used))

@@ -3,11 +3,13 @@
 --   rate, low_rate, per second, or per window in the strict mode
 --   burst, low_burst; window, of the strict mode
 --   span: how long to yield, or how late a permit can come back
+--   low_share: percent of low_rate that low has at least; hold: how long high leaves
+--   it alone after the time at which low was told to try again
 --   limit of a day, 0 for none; its high reserve; its offset
 --   seen_day, seen_used: the day that the caller has seen, and its count
 --   and from the place rest on what the script itself says
-local rate, low_rate, burst, low_burst, window, span, limit, reserve, offset,
-  seen_day, seen_used, rest = unpack('<ddddddddddd', ARGV[1])
+local rate, low_rate, burst, low_burst, window, span, low_share, hold, limit, reserve, offset,
+  seen_day, seen_used, rest = unpack('<ddddddddddddd', ARGV[1])
 
 -- kept is how long state that nobody uses stays, ms. A day must be over by then;
 -- buckets would be empty after it, and a window block. It is set anew with the first

@@ -5,7 +5,7 @@
 -- ARGV[1] as in plan.lua, span is the delay, and then
 --   0 low, 1 high; size; at, as acquire.lua returned it
 -- returns 1, or 0 when nothing happened
--- Stands after moment.lua, plan.lua and day.lua.
+-- Stands after moment.lua, plan.lua, day.lua and share.lua.
 local min, max = math.min, math.max
 local stored
 if limit > 0 then
@@ -14,7 +14,7 @@ else
   stored = call('MGET', KEYS[1], KEYS[2])
 end
 local state = stored[1]
-if not state or #state ~= 72 then return 0 end
+if not state or #state ~= 88 and #state ~= 72 then return 0 end
 local id, born, last, tokens, yield = unpack('<c40dddd', state)
 if not follows(id, last) then return 0 end
 local now = max(clock, last)
@@ -38,7 +38,12 @@ local function keep(key, value, last)
 end
 
 tokens = filled(tokens, now - last, rate, burst)
-keep(KEYS[1], pack('<c40dddd', id, born, now, tokens, yield), last)
+if #state == 88 then
+  local full = 2 * 100000000
+  share, waits = unpack('<dd', state, 73)
+  share = share_after(min(share, full), now - last, full)
+end
+keep(KEYS[1], pack('<c40dddddd', id, born, now, tokens, yield, share, waits), last)
 if kind == 0 and stored[2] and #stored[2] == 16 then
   local low_last, low = unpack('<dd', stored[2])
   low = filled(low, now - low_last, low_rate, low_burst)

@@ -3,11 +3,11 @@
 -- KEYS as in acquire_window.lua  ARGV[1] as in return.lua, at as acquire_window.lua
 -- returned it
 -- returns 1, or 0 when nothing happened
--- Stands after moment.lua, plan.lua and day.lua.
+-- Stands after moment.lua, plan.lua, day.lua and share.lua.
 local floor, min, max = math.floor, math.min, math.max
-local state = call('GETRANGE', KEYS[1], 0, 87)
-if #state ~= 88 then return 0 end
-local id, last = unpack('<c40d', state)
+local state = call('GETRANGE', KEYS[1], 0, 103)
+if #state ~= 104 then return 0 end
+local id, last = unpack('<c40d', state, 17)
 if not follows(id, last) then return 0 end
 local now = max(clock, last)
 local kind, size, at = unpack('<ddd', ARGV[1], rest)
@@ -48,7 +48,7 @@ local function remove(r)
   call('SETRANGE', r.key, r.place, pack('<dddd', r.size, r.born, r.tail, r.count))
 end
 
-local global = ring(KEYS[1], 56, state)
+local global = ring(KEYS[1], 72, state)
 local age = now - at
 if at <= global.born or age < 0 or age > span or not find(global) then return 0 end
 local low

@@ -124,21 +124,26 @@ func (a *app) topics(raw *string) cobra.CompletionFunc {
 
 // hasTables reports whether a transport in a database has its tables. Others need
 // none.
-func hasTables(ctx context.Context, rawURL string) (_ bool, err error) {
+func hasTables(ctx context.Context, rawURL string) (bool, error) {
 	if _, err := database.DialectOf(rawURL); err != nil {
 		return true, nil
 	}
+	state, err := busState(ctx, rawURL)
+	return err == nil && !state.Missing() && state.Pending() == 0, err
+}
+
+// busState is the state of the tables of a transport in a database.
+func busState(ctx context.Context, rawURL string) (_ database.State, err error) {
 	d, err := database.Open(rawURL, false)
 	if err != nil {
-		return false, err
+		return database.State{}, err
 	}
 	defer closing(d.Close, &err)
 	parts, err := database.Parts(d.Dialect, "", d.Names, database.PartBus)
 	if err != nil {
-		return false, err
+		return database.State{}, err
 	}
-	state, err := d.StateOf(ctx, parts[0])
-	return err == nil && !state.Missing() && state.Pending() == 0, err
+	return d.StateOf(ctx, parts[0])
 }
 
 // withBox asks an outbox for the values of an argument or a flag.

@@ -110,7 +110,7 @@ func TestCompletionOfShardsAndIDs(t *testing.T) {
 			t.Errorf("after the first %q", got)
 		}
 		tool(t, "outbox", "status", "--db", p.url, "--shard", "2").want(t, 0, "cursor")
-		tool(t, "outbox", "status", "--db", p.url, "--shard", "3").want(t, 2, "none of that number")
+		tool(t, "outbox", "status", "--db", p.url, "--shard", "3").want(t, 2, `there is no shard "3" of the outbox; the nearest that is there is "2"`)
 	})
 }
 

@@ -54,10 +54,16 @@ func topicAnd(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// letters opens the transport and its dead letter topic, and calls do with it.
-func (a *app) letters(ctx context.Context, flag, topic string, do func(*redrive.Letters) error) (err error) {
+// withLetters opens the transport and its dead letter topic, and calls do with it.
+func (a *app) withLetters(ctx context.Context, flag, topic string, do func(letters) error) (err error) {
 	raw, err := a.url("bus", flag, busVariable)
 	if err != nil {
+		return err
+	}
+	if err := transportOf(raw); err != nil {
+		return err
+	}
+	if err := withoutTables(ctx, raw, topic); err != nil {
 		return err
 	}
 	b, err := a.openBus(ctx, raw)
@@ -65,27 +71,33 @@ func (a *app) letters(ctx context.Context, flag, topic string, do func(*redrive.
 		return err
 	}
 	defer closing(b.Close, &err)
-	letters, err := redrive.New(b, topic, redrive.Config{})
+	l, err := openLetters(ctx, b, topic)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
-	return do(letters)
+	return do(l)
 }
 
-// openBus opens a transport of another program's messages.
-func (a *app) openBus(ctx context.Context, raw string) (*bus.Bus, error) {
+// transportOf refuses the URL of a transport that another program cannot open, and that
+// of a file that is not there: opening it would make it.
+func transportOf(raw string) error {
 	if scheme, _, _ := strings.Cut(raw, "://"); strings.EqualFold(scheme, "mem") {
-		return nil, usage("mem:// ends with its process, and this is another one")
+		return usage("mem:// ends with its process, and this is another one")
 	}
 	if dialect, err := database.DialectOf(raw); err == nil && dialect == database.SQLite {
 		path, err := database.Path(raw)
 		if err != nil {
-			return nil, usageError{err}
+			return usageError{err}
 		}
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("there is no file %s", path)
+			return fmt.Errorf("there is no file %s", path)
 		}
 	}
+	return nil
+}
+
+// openBus opens a transport of another program's messages.
+func (a *app) openBus(ctx context.Context, raw string) (*bus.Bus, error) {
 	log := a.logger()
 	b, err := allbus.NewOpener(allbus.Config{
 		SQLite: sqlitebus.Config{Logger: log}, Postgres: pgbus.Config{Logger: log}, MySQL: mysqlbus.Config{Logger: log},

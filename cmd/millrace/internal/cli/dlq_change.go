@@ -63,8 +63,8 @@ func (a *app) dlqRedriveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.letters(cmd.Context(), c.bus, args[0], func(l *redrive.Letters) error {
-				return a.change(cmd.Context(), l.Redrive, f, c, "redriven")
+			return a.withLetters(cmd.Context(), c.bus, args[0], func(l letters) error {
+				return a.change(cmd.Context(), l, l.Redrive, f, c, "redriven")
 			})
 		},
 	})
@@ -88,9 +88,14 @@ func (a *app) dlqDropCommand() *cobra.Command {
 			if !c.yes && !c.dryRun && !a.Asks {
 				return a.confirm(cmd.Context(), false, "") // before anything is opened
 			}
-			return a.letters(cmd.Context(), c.bus, args[0], func(l *redrive.Letters) error {
+			return a.withLetters(cmd.Context(), c.bus, args[0], func(l letters) error {
 				if !c.yes && !c.dryRun {
 					rehearsed, err := l.Drop(cmd.Context(), f, redrive.Options{Limit: c.limit, DryRun: true})
+					if err == nil && rehearsed.Matched == 0 { // nothing to ask about
+						if err = l.chosenNone(cmd.Context(), f); err == nil && len(rehearsed.Missing) > 0 {
+							err = a.missing(cmd.Context(), l, rehearsed.Missing)
+						}
+					}
 					if err != nil {
 						return err
 					}
@@ -102,7 +107,7 @@ func (a *app) dlqDropCommand() *cobra.Command {
 						return err
 					}
 				}
-				return a.change(cmd.Context(), l.Drop, f, c, "dropped")
+				return a.change(cmd.Context(), l, l.Drop, f, c, "dropped")
 			})
 		},
 	})
@@ -126,6 +131,7 @@ type changeReport struct {
 	Moved      int             `json:"moved"`
 	Complete   bool            `json:"complete"`
 	Failed     []failureReport `json:"failed"`
+	Missing    []string        `json:"missing"` // ids that no letter has
 	Error      string          `json:"error,omitempty"`
 }
 
@@ -134,19 +140,24 @@ type failureReport struct {
 	Error string `json:"error"`
 }
 
-func (a *app) change(ctx context.Context, run pass, f redrive.Filter, c changeFlags, done string) error {
+func (a *app) change(ctx context.Context, l letters, run pass, f redrive.Filter, c changeFlags, done string) error {
 	drawn := a.progress()
 	res, err := run(ctx, f, redrive.Options{Limit: c.limit, Rate: c.rate, DryRun: c.dryRun, Progress: func(r redrive.Result) {
 		drawn.draw("%d %s, %d of %d looked at", r.Done, done, r.Seen, max(r.Pending, r.Seen))
 	}})
 	drawn.end()
-	unknown := 0
-	if len(f.IDs) > 0 && err == nil && res.Complete {
-		unknown = max(0, len(f.IDs)-res.Matched)
+	if err == nil && res.Matched == 0 {
+		if err := l.chosenNone(ctx, f); err != nil {
+			return err
+		}
+	}
+	missing := []string{}
+	if err == nil && res.Complete {
+		missing = append(missing, res.Missing...)
 	}
 	out := changeReport{
 		DryRun: c.dryRun, Pending: res.Pending, Seen: res.Seen, Matched: res.Matched, Done: res.Done,
-		Duplicates: res.Duplicates, Moved: res.Moved, Complete: res.Complete, Failed: []failureReport{},
+		Duplicates: res.Duplicates, Moved: res.Moved, Complete: res.Complete, Failed: []failureReport{}, Missing: missing,
 	}
 	for _, failed := range res.Failed {
 		out.Failed = append(out.Failed, failureReport{failed.ID, failed.Err.Error()})
@@ -172,15 +183,26 @@ func (a *app) change(ctx context.Context, run pass, f redrive.Filter, c changeFl
 		return err
 	case perr != nil:
 		return perr
-	case unknown > 0:
-		a.say("millrace: %d of the %d ids are not in the topic", unknown, len(f.IDs))
-		return errWrong
+	case len(missing) > 0:
+		return a.missing(ctx, l, missing)
 	case len(res.Failed) > 0:
 		return errWrong
 	case !res.Complete && c.limit == 0 && !c.dryRun:
 		return errors.New("not all letters could be seen: another tool holds some of them, or newer ones are in between; run it again")
 	}
 	return nil
+}
+
+// missing says which ids no letter has, each with the nearest that one has.
+func (a *app) missing(ctx context.Context, l letters, ids []string) error {
+	all, err := l.all(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		a.say("millrace: %s", a.hide(absent("dead letter", id, "in "+plain(l.Topic()), idsOf(all.Letters))))
+	}
+	return errWrong
 }
 
 // rest says what else a pass has met.

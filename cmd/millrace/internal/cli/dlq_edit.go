@@ -13,8 +13,6 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-
-	"github.com/millrace-go/millrace/bus/redrive"
 )
 
 func (a *app) dlqEditCommand() *cobra.Command {
@@ -37,11 +35,11 @@ func (a *app) dlqEditCommand() *cobra.Command {
 			} else if a.editor() == "" {
 				return usage("set $VISUAL or $EDITOR, or give --payload FILE")
 			}
-			return a.letters(ctx, raw, args[0], func(l *redrive.Letters) error {
+			return a.withLetters(ctx, raw, args[0], func(l letters) error {
 				if file == "" {
 					letter, err := l.Show(ctx, id)
 					if err != nil {
-						return err
+						return l.nearestID(ctx, id, err)
 					}
 					if payload, err = a.edit(ctx, letter.Payload); err != nil {
 						return err
@@ -54,7 +52,7 @@ func (a *app) dlqEditCommand() *cobra.Command {
 					if file == "" {
 						a.keep(payload)
 					}
-					return err
+					return l.nearestID(ctx, id, err)
 				}
 				return a.edited(args[0], id, true)
 			})

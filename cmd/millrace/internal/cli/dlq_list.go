@@ -78,7 +78,7 @@ func (a *app) dlqListCommand() *cobra.Command {
 			if limit < 0 {
 				return usage("--limit is %d; give at least 1, or 0 for all", limit)
 			}
-			return a.letters(cmd.Context(), raw, args[0], func(l *redrive.Letters) error {
+			return a.withLetters(cmd.Context(), raw, args[0], func(l letters) error {
 				return a.dlqList(cmd.Context(), l, f.filter(nil, false), limit)
 			})
 		},
@@ -90,10 +90,15 @@ func (a *app) dlqListCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) dlqList(ctx context.Context, l *redrive.Letters, f redrive.Filter, limit int) error {
+func (a *app) dlqList(ctx context.Context, l letters, f redrive.Filter, limit int) error {
 	found, err := l.List(ctx, f, limit)
 	if err != nil {
 		return err
+	}
+	if len(found.Letters) == 0 {
+		if err := l.chosenNone(ctx, f); err != nil {
+			return err
+		}
 	}
 	// Partitions come one beside the other; within each they are in order.
 	slices.SortStableFunc(found.Letters, func(a, b redrive.Letter) int { return a.LastFailure.Compare(b.LastFailure) })
@@ -145,10 +150,10 @@ func (a *app) dlqShowCommand() *cobra.Command {
 		Example: "  millrace dlq show dlq.payment 0199a7c2-7f00-7abc-8def-000000000001 --bus kafka://k1,k2,k3/",
 		Args:    topicAnd(1, "the letter's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.letters(cmd.Context(), raw, args[0], func(l *redrive.Letters) error {
+			return a.withLetters(cmd.Context(), raw, args[0], func(l letters) error {
 				letter, err := l.Show(cmd.Context(), args[1])
 				if err != nil {
-					return err
+					return l.nearestID(cmd.Context(), args[1], err)
 				}
 				return a.show(letter)
 			})

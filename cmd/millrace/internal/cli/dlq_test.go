@@ -225,7 +225,7 @@ func TestDeadLetters(t *testing.T) {
 
 		dlq("drop", ids[4], "--yes").want(t, 0, "1 dead letter dropped")
 		list(ids[0], ids[1], ids[2], ids[3], ids[5])
-		dlq("redrive", ids[3], "nobody").want(t, 1, "1 dead letter redriven", "1 of the 2 ids")
+		dlq("redrive", ids[3], "nobody").want(t, 1, "1 dead letter redriven", `there is no dead letter "nobody"`)
 		list(ids[0], ids[1], ids[2], ids[5])
 		dlq("redrive", "--type", "OrderPaid", "--rate", "100").want(t, 0, "2 dead letters redriven")
 		list(ids[0], ids[2])

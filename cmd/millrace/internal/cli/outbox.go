@@ -146,6 +146,7 @@ func (a *app) outboxStatus(ctx context.Context, b boxFlags, shard int) (err erro
 		return err
 	}
 	all := []shardReport{}
+	var there []string // the numbers of all shards
 	rows := [][]string{{"KIND", "SHARD", "BACKLOG", "OLDEST", "ASIDE", "FAILING", "PARKED", "HOLDER"}}
 	for _, kind := range kinds {
 		box, err := d.Outbox(ctx, kind)
@@ -157,6 +158,7 @@ func (a *app) outboxStatus(ctx context.Context, b boxFlags, shard int) (err erro
 			return err
 		}
 		for _, s := range shards {
+			there = append(there, strconv.Itoa(s.Shard))
 			if shard >= 0 && s.Shard != shard {
 				continue
 			}
@@ -176,7 +178,7 @@ func (a *app) outboxStatus(ctx context.Context, b boxFlags, shard int) (err erro
 		}
 	}
 	if shard >= 0 && len(all) == 0 {
-		return usage("--shard is %d, and the outbox has none of that number", shard)
+		return usageError{absent("shard", strconv.Itoa(shard), "of the outbox", there)}
 	}
 	if a.json {
 		return a.printJSON(all)

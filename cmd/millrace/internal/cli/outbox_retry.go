@@ -94,7 +94,29 @@ func (a *app) outboxRetry(ctx context.Context, f retryFlags, ids []int64) (err e
 		drawn.draw("%d of %d given back", done, r.Asked)
 	})
 	drawn.end()
+	if err == nil {
+		err = a.notParked(ctx, box, r.Missing)
+	}
 	return a.retried(ctx, r, err)
+}
+
+// notParked says of the first ids that are not parked which one is nearest.
+func (a *app) notParked(ctx context.Context, box database.Outbox, missing []int64) error {
+	if len(missing) == 0 {
+		return nil
+	}
+	parked, err := box.Parked(ctx, 0, retryChunk)
+	if err != nil {
+		return err
+	}
+	var there []string
+	for _, p := range parked {
+		there = append(there, strconv.FormatInt(p.ID, 10))
+	}
+	for _, id := range missing[:min(len(missing), 10)] {
+		a.say("millrace: %s", absent("parked event", strconv.FormatInt(id, 10), "in the outbox", there))
+	}
+	return nil
 }
 
 // retried says what was done: what was before an error stays done.

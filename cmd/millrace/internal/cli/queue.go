@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -109,15 +110,32 @@ func (a *app) queueStatusCommand() *cobra.Command {
 		Long: "status shows for each event how many wait, how many places are taken and how many of these are reserved for who was let in and has not come yet, " +
 			"how many may be active, whether the room is paused, how many were let in from the line per minute, how long the last in line will probably wait, and the front gate if there is one. " +
 			"Without names it shows all events where somebody waits or is active.\n\n" +
-			"A threshold of \"default\" is the application's own: no operator has set one. Asking for an event that nobody has used makes an empty room, which goes by itself after a day.",
+			"A threshold of \"default\" is the application's own: no operator has set one. An event that nobody has used is an error, with the nearest that is in use.",
 		Example:           "  millrace queue status --redis redis://cache/0\n  millrace queue status show-1 show-2 --redis redis://h1:7001,h2:7002/ --json | jq '.events[].waiting'",
 		ValidArgsFunction: a.events(&f, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.rooms(f, func(rooms *waiting.Rooms) error { return a.queueStatus(cmd.Context(), rooms, args) })
+			return a.rooms(f, func(rooms *waiting.Rooms) error {
+				if err := used(cmd.Context(), rooms, f.prefix, args); err != nil {
+					return err
+				}
+				return a.queueStatus(cmd.Context(), rooms, args)
+			})
 		},
 	})
 	a.jsonFlag(cmd)
 	return cmd
+}
+
+// errNoEvent is part of the error about an event that nobody has used.
+var errNoEvent = errors.New("nobody has used it, and it has no threshold and no front gate")
+
+// used looks for events before they are asked for: a question makes a room.
+func used(ctx context.Context, rooms *waiting.Rooms, prefix string, events []string) error {
+	missing, there, err := rooms.Missing(ctx, events)
+	if err != nil || missing == "" {
+		return err
+	}
+	return fmt.Errorf("%w: %w", absent("event", missing, fmt.Sprintf("under the prefix %q", prefix), there), errNoEvent)
 }
 
 func (a *app) queueStatus(ctx context.Context, rooms *waiting.Rooms, named []string) error {
@@ -154,7 +172,7 @@ func (a *app) showEvents(all []eventReport) error {
 	for _, r := range all {
 		switch {
 		case !r.Listed:
-			a.say("%s: nobody waits or is active there; is the name right, and --prefix?", plain(r.Event))
+			a.say("%s: nobody waits or is active there", plain(r.Event))
 		case r.Settling > 0:
 			a.say("%s: the room has lost its data and gathers who comes back; it lets in again in %ds", plain(r.Event), r.Settling)
 		}

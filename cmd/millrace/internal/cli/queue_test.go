@@ -108,8 +108,8 @@ func TestQueue(t *testing.T) {
 		cli.Golden(t, "queue-threshold.json", tool(t, at("threshold", "show-1", "0", "--json")...).want(t, 0).out)
 		tool(t, at("threshold", "show-1", "0")...).want(t, 0, "nobody is let in any more")
 		tool(t, at("threshold", "show-1", "-1")...).want(t, 2, `threshold is "-1"`)
-		tool(t, at("status", "show-9", "show-1")...).want(t, 0, "show-9: nobody waits or is active there", "400")
-		tool(t, at("status", "bad{event}")...).want(t, 1, "brace")
+		tool(t, at("status", "bad{event}")...).want(t, 1, `there is no event "bad{event}"`)
+		tool(t, at("threshold", "bad{event}", "5", "--new")...).want(t, 1, "brace")
 
 		// The Tab key offers what is in use, and not what was named.
 		for line, want := range map[string]string{"status": "show-1\nshow-2\n", "status show-2": "show-1\n", "threshold": "show-1\nshow-2\n", "threshold show-1": ""} {

@@ -13,12 +13,13 @@ import (
 
 func (a *app) queueThresholdCommand() *cobra.Command {
 	var f queueFlags
+	var fresh bool
 	cmd := f.of(&cobra.Command{
 		Use: "threshold EVENT [N]", Short: "Show or set how many may be active in an event",
 		Long: "threshold shows how many may be active in an event at a time, or sets it for all processes at once. " +
 			"Raising it lets in who is first in line, at the room's pace. Lowering it expels nobody: those inside stay until their time is over, and nobody is let in while as many are active. " +
-			"0 lets nobody in. It stays until it is set again, or Redis loses its data.",
-		Example:           "  millrace queue threshold show-1 --redis redis://cache/0\n  millrace queue threshold show-1 500 --redis redis://cache/0",
+			"0 lets nobody in. It stays until it is set again, or Redis loses its data. An event that nobody has used is an error, because its name may be mistyped; --new sets the threshold of a sale that is still to open.",
+		Example:           "  millrace queue threshold show-1 --redis redis://cache/0\n  millrace queue threshold show-1 500 --redis redis://cache/0\n  millrace queue threshold show-2 500 --new",
 		ValidArgsFunction: a.events(&f, 1),
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
@@ -37,19 +38,31 @@ func (a *app) queueThresholdCommand() *cobra.Command {
 					return err
 				}
 			}
-			return a.rooms(f, func(rooms *waiting.Rooms) error { return a.queueThreshold(cmd.Context(), rooms, args[0], n) })
+			if fresh && n < 0 {
+				return usage("--new goes with a threshold; give the number to set")
+			}
+			return a.rooms(f, func(rooms *waiting.Rooms) error {
+				if err := used(cmd.Context(), rooms, f.prefix, args[:1]); err != nil && (!fresh || !errors.Is(err, errNoEvent)) {
+					if errors.Is(err, errNoEvent) && n >= 0 {
+						err = fmt.Errorf("%w; if its sale is still to open, add --new", err)
+					}
+					return err
+				}
+				return a.queueThreshold(cmd.Context(), rooms, args[0], n)
+			})
 		},
 	})
 	// A negative number looks like a flag.
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		for _, arg := range a.args {
 			if n, nerr := strconv.Atoi(arg); nerr == nil && n < 0 {
 				_, terr := threshold(arg)
 				return terr
 			}
 		}
-		return err
+		return noFlag(cmd, err)
 	})
+	cmd.Flags().BoolVar(&fresh, "new", false, "set it for an event that nobody has used yet")
 	a.jsonFlag(cmd)
 	return cmd
 }

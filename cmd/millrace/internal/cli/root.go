@@ -134,11 +134,13 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(a.completionCommand(root))
 	root.InitDefaultHelpCmd()
 	for _, cmd := range root.Commands() {
-		if cmd.Name() == "help" { // cobra's own
+		if cmd.Name() == "help" { // cobra's own, which takes any name
 			cmd.Example = "  millrace help dlq redrive"
+			cmd.Run, cmd.RunE = nil, func(_ *cobra.Command, args []string) error { return helpOf(root, args) }
 		}
 	}
 	finish(root)
+	root.SetFlagErrorFunc(noFlag)
 	root.PersistentPreRun = func(*cobra.Command, []string) { a.running = true }
 	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "say what the transports log")
 	return root
@@ -167,7 +169,7 @@ func (a *app) group(cmd *cobra.Command, under ...*cobra.Command) *cobra.Command 
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return usage("there is no command %q", args[0])
+			return noCommand(cmd, args[0])
 		}
 		if err := cmd.Help(); err != nil {
 			return err

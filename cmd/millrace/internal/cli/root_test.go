@@ -44,9 +44,10 @@ func TestUsage(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for line, want := range map[string]string{
 		"":                                       "a command is missing",
-		"redrive":                                `no command "redrive"`,
+		"redrive":                                `no command "redrive" of millrace; the nearest that is there is "dlq redrive"`,
 		"dlq":                                    "a command is missing",
-		"dlq revive":                             `no command "revive"`,
+		"dlq revive":                             `no command "revive" of millrace dlq; the nearest that is there is "redrive"`,
+		"help dlq lst":                           `no command "lst" of millrace dlq; the nearest that is there is "list"`,
 		"dlq list":                               "name the dead letter topic",
 		"dlq list t":                             "give --bus, or set MILLRACE_BUS_URL",
 		"dlq list t u --bus sqlite://x":          `"u" is too much`,

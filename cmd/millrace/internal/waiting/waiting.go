@@ -21,6 +21,7 @@ import (
 // Rooms are the waiting rooms and front gates under one prefix of a Redis.
 type Rooms struct {
 	client redis.UniversalClient
+	prefix string
 	lines  *redisqueue.Store
 	gates  *redisgate.Store
 }
@@ -31,7 +32,7 @@ func Open(rawURL, prefix string) (*Rooms, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Rooms{client: client}
+	r := &Rooms{client: client, prefix: prefix}
 	if r.lines, err = redisqueue.New(client, redisqueue.Config{Prefix: prefix}); err == nil {
 		r.gates, err = redisgate.New(client, redisgate.Config{Prefix: prefix})
 	}
@@ -85,6 +86,32 @@ func (r *Rooms) Events(ctx context.Context) ([]string, error) {
 	events = append(events, gated...)
 	slices.Sort(events)
 	return slices.Compact(events), nil
+}
+
+// Missing returns the first of the named events that is not there, empty when all are, and
+// the events in use. An event is there when it is in use, or an operator has set its
+// threshold, or its room has not gone yet. It makes no room.
+func (r *Rooms) Missing(ctx context.Context, named []string) (missing string, there []string, err error) {
+	if len(named) == 0 {
+		return "", nil, nil
+	}
+	if there, err = r.Events(ctx); err != nil {
+		return "", nil, err
+	}
+	for _, id := range named {
+		if slices.Contains(there, id) {
+			continue
+		}
+		tag := r.prefix + "{" + id + "}:"
+		n, err := r.client.Exists(ctx, tag+"room", tag+"threshold").Result()
+		if err != nil {
+			return "", nil, fmt.Errorf("look for the event %s: %w", id, err)
+		}
+		if n == 0 {
+			return id, there, nil
+		}
+	}
+	return "", there, nil
 }
 
 // atOnce is how many events are asked for at a time.

@@ -156,6 +156,30 @@ func TestEvents(t *testing.T) {
 	})
 }
 
+// An event that is not there is told with those that are in use, and gets no room. One with
+// a threshold that was set before its sale is there.
+func TestMissing(t *testing.T) {
+	onEach(t, func(t *testing.T, h house) {
+		h.come(t, "show-1", 1)
+		ask := func(want string, ids ...string) {
+			t.Helper()
+			missing, there, err := h.Missing(t.Context(), ids)
+			if err != nil || missing != want || len(ids) > 0 && !slices.Equal(there, []string{"show-1"}) {
+				t.Errorf("of %v, %q is missing beside %v, %v; want %q", ids, missing, there, err, want)
+			}
+		}
+		for range 2 {
+			ask("show-9", "show-1", "show-9")
+		}
+		ask("")
+		ask("", "show-1")
+		if _, _, err := h.SetThreshold(t.Context(), "show-2", 5); err != nil {
+			t.Fatal(err)
+		}
+		ask("", "show-2")
+	})
+}
+
 func TestThreshold(t *testing.T) {
 	onEach(t, func(t *testing.T, h house) {
 		h.come(t, "show-1", 7)

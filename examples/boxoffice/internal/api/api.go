@@ -21,6 +21,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/routes"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/social"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/ticket"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/frontgate"
 	"github.com/millrace-go/millrace/queue/queuehttp"
@@ -54,22 +55,28 @@ type Operator interface {
 	DropDeadLetters(ctx context.Context, topic string, s ops.Selection) (any, error)
 }
 
-// Artists answers at once what the mirror has of an artist.
+// Artists answers at once what the mirror has of an artist, and takes wishes to have
+// it refreshed.
 type Artists interface {
 	Get(ctx context.Context, id string) (artist.View, error)
+	History(ctx context.Context, id string, q artist.HistoryQuery) (artist.History, error)
+	Refresh(ctx context.Context, id string) (artist.Refreshing, error)
 }
 
-// Config of an [API]; all of it is required but Artists, Social, Inbox, Live, Chat,
-// Writers, Wait and Logger.
+// Config of an [API]; all of it is required but Passes, Artists, Social, Inbox, Live,
+// Chat, Admissions, Writers, Wait and Logger.
 type Config struct {
-	Store      *store.Store
-	Catalog    *catalog.Catalog
-	Booking    *booking.Booking
-	Payments   *payment.Payments
-	Login      *auth.Login
-	Room       *queue.Room
-	Entries    *token.Entries
-	Gate       *frontgate.Gate
+	Store    *store.Store
+	Catalog  *catalog.Catalog
+	Booking  *booking.Booking
+	Payments *payment.Payments
+	Door     *ticket.Door
+	Login    *auth.Login
+	Room     *queue.Room
+	Entries  *token.Entries
+	Gate     *frontgate.Gate
+	// Passes are those of a trusted edge; nil trusts no edge.
+	Passes     *token.Passes
 	AdminToken string
 	Operator   Operator
 	// Artists is nil where artists are not mirrored.
@@ -82,6 +89,8 @@ type Config struct {
 	Live *live.Live
 	// Chat is nil where there is none.
 	Chat *chat.Chat
+	// Admissions is nil where admissions have no rows.
+	Admissions Admissions
 	// Writers is how many writing requests are at work at once, 256 when zero,
 	// and Wait how long others wait for their turn, 10 s when zero.
 	Writers int
@@ -91,9 +100,9 @@ type Config struct {
 }
 
 func (c Config) validate() error {
-	if c.Store == nil || c.Catalog == nil || c.Booking == nil || c.Payments == nil ||
+	if c.Store == nil || c.Catalog == nil || c.Booking == nil || c.Payments == nil || c.Door == nil ||
 		c.Login == nil || c.Room == nil || c.Entries == nil || c.Gate == nil || c.Operator == nil || c.AdminToken == "" {
-		return errors.New("api: Config is not complete; only Artists, Social, Inbox, Live, Chat, Writers, Wait and Logger may be left out")
+		return errors.New("api: Config is not complete; only Passes, Artists, Social, Inbox, Live, Chat, Admissions, Writers, Wait and Logger may be left out")
 	}
 	return nil
 }
@@ -151,6 +160,8 @@ func (a *API) routes() {
 	public("GET /api/shows", a.shows)
 	public("GET /api/shows/{id}", a.show)
 	public("GET /api/artists/{id}", a.artist)
+	public("GET /api/artists/{id}/history", a.artistHistory)
+	writes("POST /api/artists/{id}/refresh", a.refreshArtist)
 
 	a.queue.Mount(a.mux, "/api/queue", func(next http.Handler) http.Handler {
 		return a.handle(a.admin(func(w http.ResponseWriter, r *http.Request) error {
@@ -166,6 +177,7 @@ func (a *API) routes() {
 	admin("GET /api/admin/vwr/status/{eventId}", a.ofShow(a.gate.Status))
 
 	member("GET /api/seats/{eventId}", a.seats)
+	member("GET /api/shows/{id}/allowance", a.allowance)
 	writes("POST /api/seats/reserve", a.reserve)
 	member("GET /api/reservations/{id}", a.reservation)
 	writes("DELETE /api/reservations/{id}", a.cancelReservation)
@@ -177,6 +189,7 @@ func (a *API) routes() {
 	writes("POST /api/payments/{id}/refund", a.refund)
 	writes("POST /api/transfers", a.transfer)
 	writes("POST /api/memberships", a.membership)
+	a.ticketRoutes(public, member, writes, admin)
 
 	if a.cfg.Inbox != nil {
 		a.inboxRoutes(member, writes)
@@ -194,6 +207,9 @@ func (a *API) routes() {
 
 	admin("GET /api/admin/ops", a.ops)
 	admin("GET /api/admin/invariants", a.invariants)
+	if a.cfg.Admissions != nil {
+		admin("GET /api/admin/admissions", a.admissions)
+	}
 	admin("GET /api/admin/dead-letters/{topic}", a.deadLetters)
 	admin("GET /api/admin/dead-letters/{topic}/{id}", a.deadLetter)
 	admin("PUT /api/admin/dead-letters/{topic}/{id}", a.editDeadLetter)

@@ -64,7 +64,7 @@ func newOffice(t *testing.T, change func(*api.Config)) *office {
 		t.Fatal(err)
 	}
 	cfg := api.Config{
-		Store: o.box.Store, Catalog: o.box.Catalog, Booking: o.box.Booking, Payments: o.box.Payments, Login: login,
+		Store: o.box.Store, Catalog: o.box.Catalog, Booking: o.box.Booking, Payments: o.box.Payments, Door: o.box.Door, Login: login,
 		AdminToken: adminToken, Operator: operator{deadLetters: deadLetters{new([]string)}}, Logger: slog.New(slog.NewTextHandler(o.log, nil)),
 	}
 	o.lines = &lines{Store: newLines(t)}
@@ -81,6 +81,7 @@ func newOffice(t *testing.T, change func(*api.Config)) *office {
 // call is one request. body may be text or something to marshal.
 type call struct {
 	method, path, token, entry, ticket, key string
+	accept                                  string // Accept-Language
 	body                                    any
 	cookies                                 []*http.Cookie
 }
@@ -109,7 +110,7 @@ func (o *office) do(c call) reply {
 		body = bytes.NewReader(text)
 	}
 	r := httptest.NewRequest(c.method, c.path, body)
-	for name, value := range map[string]string{"x-queue-entry-token": c.entry, "x-queue-ticket": c.ticket, "Idempotency-Key": c.key} {
+	for name, value := range map[string]string{"x-queue-entry-token": c.entry, "x-queue-ticket": c.ticket, "Idempotency-Key": c.key, "Accept-Language": c.accept} {
 		if value != "" {
 			r.Header.Set(name, value)
 		}
@@ -173,7 +174,7 @@ func TestBook(t *testing.T) {
 	if r.status != 200 || len(r.list) != 5 || first["id"] != "show-1" || first["seats"].(map[string]any)["available"] != 500.0 {
 		t.Fatalf("shows: %d %s", r.status, r.text)
 	}
-	for _, name := range []string{"id", "title", "commentCount", "likeCount", "viewCount", "salesCount", "seats"} {
+	for _, name := range []string{"id", "title", "commentCount", "likeCount", "viewCount", "salesCount", "seats", "limits"} {
 		if _, ok := first[name]; !ok {
 			t.Errorf("a show lacks %s", name)
 		}
@@ -247,11 +248,19 @@ func TestRefundTransferMembership(t *testing.T) {
 	if r.status != 202 || r.body["status"] != "CONFIRMED" || r.body["refund"] != "REQUESTED" {
 		t.Errorf("cancelling a confirmed ticket: %d %s", r.status, r.text)
 	}
-	r, _ = pay("/api/transfers", "3", map[string]any{"reservationId": second, "toMemberId": "bob", "amount": 150000})
-	if r.body["transferId"] == nil || r.body["type"] != "transfer" {
-		t.Errorf("transfer: %s", r.text)
+	r = o.do(call{method: "POST", path: "/api/transfers", token: token, key: "3", body: map[string]any{"reservationId": second, "toMemberId": "bob", "amount": 150000, "card": boxtest.Approve}})
+	if r.status != 202 || r.body["transferId"] == nil || r.body["type"] != "transfer" || r.body["status"] != "PROCESSING" {
+		t.Fatalf("transfer: %d %s", r.status, r.text)
 	}
 	bob, _ := o.member("bob", "show-1")
+	if got := o.do(call{method: "POST", path: "/api/transfers/" + r.body["transferId"].(string) + "/accept", token: bob}); got.status != 200 || got.body["status"] != "ACCEPTED" || got.body["paymentId"] != nil {
+		t.Fatalf("accept: %d %s", got.status, got.text)
+	}
+	p, err := o.box.Payments.Get(t.Context(), "ann", r.body["paymentId"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.box.Deliver(t, o.box.Paid(t, p))
 	r = o.do(call{method: "GET", path: "/api/me/tickets", token: bob})
 	ticket := r.body["tickets"].([]any)[0].(map[string]any)
 	if ticket["transferred"] != true || ticket["paymentId"] != nil {

@@ -2,24 +2,83 @@ package api
 
 import (
 	"errors"
+	"math"
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 )
 
 // artist answers with what the mirror has, and never waits for the artist's API.
 func (a *API) artist(w http.ResponseWriter, r *http.Request) error {
-	if a.cfg.Artists == nil {
-		return newProblem(http.StatusServiceUnavailable, "artists-off", "Artists are not shown",
-			"this box office runs without Redis, and so without artists; BOXOFFICE_REDIS_URL turns them on")
-	}
-	view, err := a.cfg.Artists.Get(r.Context(), r.PathValue("id"))
-	if errors.Is(err, artist.ErrBadID) {
-		return invalid("id", "the artist's id must have 1 to 64 letters, digits, _ and -")
-	}
+	artists, err := a.artists()
 	if err != nil {
 		return err
 	}
+	view, err := artists.Get(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return artistProblem(err)
+	}
 	answer(w, http.StatusOK, view)
 	return nil
+}
+
+// artistHistory lists the snapshots that an artist had, newest first: ?limit=N, 10 by
+// default, and ?before= with what "next" of the page before says.
+func (a *API) artistHistory(w http.ResponseWriter, r *http.Request) error {
+	artists, err := a.artists()
+	if err != nil {
+		return err
+	}
+	limit, _, err := number(r, "limit", 1, artist.MaxHistory)
+	if err != nil {
+		return err
+	}
+	if _, _, err := number(r, "before", 1, math.MaxInt64); err != nil {
+		return invalid("before", `before must be what "next" of the page before says`)
+	}
+	history, err := artists.History(r.Context(), r.PathValue("id"), artist.HistoryQuery{Before: r.URL.Query().Get("before"), Limit: int(limit)})
+	if err != nil {
+		return artistProblem(err)
+	}
+	answer(w, http.StatusOK, history)
+	return nil
+}
+
+// refreshArtist stores the wish to have an artist refreshed.
+func (a *API) refreshArtist(w http.ResponseWriter, r *http.Request, _ string) error {
+	artists, err := a.artists()
+	if err != nil {
+		return err
+	}
+	out, err := artists.Refresh(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return artistProblem(err)
+	}
+	answer(w, http.StatusAccepted, out)
+	return nil
+}
+
+func (a *API) artists() (Artists, error) {
+	if a.cfg.Artists == nil {
+		return nil, newProblem(http.StatusServiceUnavailable, "artists-off", "Artists are not shown",
+			"this box office runs without Redis, and so without artists; BOXOFFICE_REDIS_URL turns them on")
+	}
+	return a.cfg.Artists, nil
+}
+
+func artistProblem(err error) error {
+	var resting *artist.RestingError
+	switch {
+	case errors.Is(err, artist.ErrBadID):
+		return invalid("id", "the artist's id must have 1 to 64 letters, digits, _ and -")
+	case errors.Is(err, artist.ErrUnknown):
+		return newProblem(http.StatusNotFound, "artist-not-found", "No such artist", "the artist's API has no artist with this id; it is asked again after an hour")
+	case errors.As(err, &resting):
+		seconds := int(math.Ceil(max(resting.For, time.Second).Seconds()))
+		return newProblem(http.StatusConflict, "artist-resting", "The last refresh failed",
+			"the artist's API has just failed for this artist; repeat the request after %d seconds", seconds).withHeader("Retry-After", strconv.Itoa(seconds))
+	}
+	return err
 }

@@ -13,6 +13,14 @@
 // expired, not_yet_valid, wrong_event, wrong_user and, where something is changed,
 // not_active: its owner has left the room since.
 //
+// A member has at most so many seats of a show as its limits say, held and bought: more
+// are 409 seat-limit with the limit (held or bought), max, held, bought and remaining.
+// GET /api/shows/{id}/allowance tells a member the same, without an entry token.
+//
+// Every answer has the request's id in X-Request-Id: the one that the request brought
+// (1 to 128 letters, digits and -_.:/+=@), else the id of its trace, else a new one. The
+// events that came of the request have it as their correlationid. See [Identify].
+//
 // A body is one JSON object of known fields and at most 1 MB. A payment needs
 // an Idempotency-Key header of 1 to 128 letters, digits and -_.: characters.
 //
@@ -36,8 +44,19 @@
 // wait in order of arrival for up to 10 s and are then answered 503 with
 // Retry-After, so that a crowd makes requests slow and not the process.
 //
-// GET /api/artists/{id} answers at once with what the mirror has, needs no sign-in,
-// and is 503 where artists are not mirrored.
+// GET /api/shows and GET /api/shows/{id} need no sign-in: {id, title, commentCount,
+// likeCount, viewCount, salesCount, seats: {total, available, held, sold}, startsAt,
+// doorsAt, venue: {name, city, timeZone}, currency, prices: [{class, price}],
+// performers: [{id, name}]}. Dates and venue are null while they are not known. Each
+// seat of GET /api/seats/{eventId} has a class, and the price that prices name for it.
+//
+// Artists are 503 where they are not mirrored. Reading them needs no sign-in, and
+// never waits for the artists' API:
+//
+//	GET  /api/artists/{id}                           what the mirror has, and how fresh that is
+//	GET  /api/artists/{id}/history?before=&limit=10  {changes: [{id, changedAt, snapshot}], next}, newest first, of 90 days
+//	POST /api/artists/{id}/refresh                   a member's: 202 {status, lastCheckedAt, estimatedWaitMs};
+//	                                                 404 when there is no such artist, 409 when it has just failed
 //
 // Members like, comment, follow and vote; each of these may be repeated but the
 // comment, and all answer 204 that say nothing else. Lists and polls need no sign-in:
@@ -52,6 +71,18 @@
 //	POST   /api/shows/{id}/vote/close                          an operator's
 //	POST   /api/shows/{id}/view                                anybody's: counts a visit; 202
 //
+// A transfer is an offer until its receiver accepts it, and a ticket is scanned once:
+//
+//	POST /api/transfers                            a member's: {reservationId, toMemberId, amount, card}: an offer, and its payment; 202
+//	GET  /api/me/transfers                         {transfers}: sent and received, newest first
+//	POST /api/transfers/{id}/{accept|decline}      the receiver's
+//	POST /api/transfers/{id}/withdraw              the sender's
+//	GET  /api/me/memberships                       {price, memberships}
+//	GET  /api/me/tickets/{id}/codes                {codes: [{ticketId, seatId, code, picture, usedAt}]}
+//	GET  /api/tickets/keys                         anybody's: the public keys that verify codes, a JSON Web Key Set
+//	POST /api/admin/scan                           an operator's, with an Idempotency-Key: {eventId, code}
+//	                                               → {status: VALID|USED|REFUNDED|TRANSFERRED|OTHER_SHOW, ticketId, eventId, seatId, usedAt}
+//
 // Live streams are package live's. A browser opens one by a ticket, a program by its
 // sign-in; a program that comes back by itself names its tab, to be known again:
 //
@@ -63,7 +94,8 @@
 // come by the socket in their order, each once: the number seq of the last one says
 // where to go on:
 //
-//	GET  /api/notifications?unread=&before=&limit=50  {notifications: [{id, type, message, refId, readAt, createdAt}], unreadCount, muted}
+//	GET  /api/notifications?unread=&before=&limit=50  {notifications: [{id, type, params, message, refId, readAt, createdAt}], unreadCount, muted}
+//	                                                  message in the reader's language: ?lang=, the cookie lang, or Accept-Language
 //	POST /api/notifications/{id}/read                 one's own; again is harmless
 //	POST /api/notifications/read                      {upTo}: this one and all that came before it; 204
 //	PUT  /api/notifications/settings                  {muted}
@@ -90,16 +122,24 @@
 //	the line: its order, threshold, pause, clear                    TestLine
 //	a token is worth nothing for writes after leaving               TestReplayAfterLeave
 //	the room is away: 503 and Retry-After, reading goes on          TestRoomAway
+//	more seats than a member may have: which limit, what is left    TestSeatLimit
 //	sold out: nobody lines up, those inside go on                   TestSoldOut
 //	no room and no gate is opened for an event that is not          TestQueueOfAnUnknownShow, TestGateBadInput
 //	the gate's positions are the order of the line                  TestGate
+//	tickets: codes, keys, scans, and what was used stays            TestTicketRoutes, TestTicketBadInput
+//	transfers: who may decide, and once                             TestTransferRoutes
+//	memberships: state, price, until when                           TestMembershipRoute
 //	a payment's key: repeated, reused, missing                      TestPaymentKey
 //	an error never shows what is inside                             TestInternalError
 //	too many writers wait, then are sent away                       TestBusy
 //	who may have a stream, and why somebody may not                 TestStream, TestStreamRefused
 //	the inbox: one's own only, pages, what cannot be asked          TestRead, TestInbox, TestInboxBadInput
+//	… in the language of its reader                                 TestInboxLanguage
+//	shows have dates and prices, and each seat the price of its class
+//	                                                                TestShowFacts
 //	the chat: who has joined, pages, tickets of sockets             TestChat, TestRoomSocket
 //	artists: bad ids, and no mirror, have their answers             TestArtistBadInput, TestArtistsOff (package app)
+//	an artist's refresh, history and refusals                       TestArtistRefreshAndHistory (package app)
 //	dead letters: every bad request has its own answer              TestDeadLetterErrors
 //	comments: length, pages, one's own only                         TestCommentRoutes
 //	likes, follows and votes have clear answers, and may be repeated

@@ -6,7 +6,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/inbox"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/notices"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
 
 const (
@@ -16,16 +19,19 @@ const (
 )
 
 type notificationJSON struct {
-	ID        string     `json:"id"`
-	Type      string     `json:"type"`
-	Message   string     `json:"message"`
-	RefID     string     `json:"refId"`
-	ReadAt    *time.Time `json:"readAt"` // null while it is unread
-	CreatedAt time.Time  `json:"createdAt"`
+	ID        string              `json:"id"`
+	Type      string              `json:"type"`
+	Params    events.NoticeParams `json:"params"`
+	Message   string              `json:"message"` // in the language of the request
+	RefID     string              `json:"refId"`
+	ReadAt    *time.Time          `json:"readAt"` // null while it is unread
+	CreatedAt time.Time           `json:"createdAt"`
 }
 
-func presentNotification(n inbox.Notification) notificationJSON {
-	out := notificationJSON{ID: n.ID, Type: n.Type, Message: n.Message, RefID: n.RefID, CreatedAt: n.CreatedAt}
+func presentNotification(n inbox.Notification, lang string) notificationJSON {
+	out := notificationJSON{
+		ID: n.ID, Type: n.Type, Params: n.Params, Message: notices.Text(lang, n.Type, n.Params, n.Message), RefID: n.RefID, CreatedAt: n.CreatedAt,
+	}
 	if !n.ReadAt.IsZero() {
 		out.ReadAt = &n.ReadAt
 	}
@@ -43,7 +49,8 @@ func (a *API) inboxRoutes(member, writes func(pattern string, h memberHandler)) 
 }
 
 // notifications lists the member's inbox, newest first; ?unread=true, ?limit=N, 50 by
-// default, and ?before= with the last id of the page before.
+// default, and ?before= with the last id of the page before. The messages are in the
+// language of the site's pages: ?lang=, the reader's choice, or Accept-Language.
 func (a *API) notifications(w http.ResponseWriter, r *http.Request, member string) error {
 	unread, err := flag(r, "unread")
 	if err != nil {
@@ -70,10 +77,12 @@ func (a *API) notifications(w http.ResponseWriter, r *http.Request, member strin
 	if err != nil {
 		return err
 	}
+	lang := locales.Negotiate(r)
 	out := make([]notificationJSON, len(list))
 	for i, n := range list {
-		out[i] = presentNotification(n)
+		out[i] = presentNotification(n, lang)
 	}
+	w.Header().Set("Content-Language", lang)
 	answer(w, http.StatusOK, map[string]any{"notifications": out, "unreadCount": count, "muted": muted})
 	return nil
 }

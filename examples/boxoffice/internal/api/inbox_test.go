@@ -58,6 +58,41 @@ func (o inboxOffice) notify(member string, n int) []string {
 	return ids
 }
 
+// A message is in the language of its reader; the parameters are the same for all.
+func TestInboxLanguage(t *testing.T) {
+	o := newInboxOffice(t)
+	ann, _ := o.member("ann", "show-1")
+	e, err := events.New(events.MemberFollowed, "notice", "ann", "mina", true, events.Noticed{
+		MemberID: "mina", RefID: "ann", Params: events.NoticeParams{Member: "mina"}, Message: "mina follows you", At: time.Now(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.box.In(t, o.inbox.Consumers()[0].Handlers[e.Type], e); err != nil {
+		t.Fatal(err)
+	}
+	o.notify("ann", 1) // as the version before did, by its message alone
+	for _, c := range []struct{ accept, cookie, query, lang, message string }{
+		{"", "", "", "en", "mina follows you"},
+		{"ko-KR,ko;q=0.9,en;q=0.8", "", "", "ko", "mina 님이 나를 팔로우해요"},
+		{"en", "ko", "", "ko", "mina 님이 나를 팔로우해요"},
+		{"ko", "", "?lang=en", "en", "mina follows you"},
+		{"fr", "xx", "?lang=xx", "en", "mina follows you"},
+	} {
+		req := call{method: "GET", path: "/api/notifications" + c.query, token: ann, accept: c.accept}
+		if c.cookie != "" {
+			req.cookies = []*http.Cookie{{Name: "lang", Value: c.cookie}}
+		}
+		r := o.do(req)
+		list := r.body["notifications"].([]any)
+		old, first := list[0].(map[string]any), list[1].(map[string]any)
+		if r.header.Get("Content-Language") != c.lang || first["message"] != c.message || fmt.Sprint(first["params"]) != "map[member:mina]" ||
+			old["message"] != "Your seat is booked" || fmt.Sprint(old["params"]) != "map[]" {
+			t.Errorf("%+v: %s %s", c, r.header.Get("Content-Language"), r.text)
+		}
+	}
+}
+
 func TestInbox(t *testing.T) {
 	o := newInboxOffice(t)
 	ann, _ := o.member("ann", "show-1")
@@ -78,7 +113,7 @@ func TestInbox(t *testing.T) {
 	list := r.body["notifications"].([]any)
 	first := list[0].(map[string]any)
 	if len(list) != 50 || r.body["unreadCount"] != 60.0 || first["id"] != mine[59] || first["type"] != "RESERVATION" ||
-		first["message"] != "Your seat is booked" || first["refId"] != "r-59" || first["readAt"] != nil || len(first) != 6 {
+		first["message"] != "Your seat is booked" || first["refId"] != "r-59" || first["readAt"] != nil || len(first) != 7 {
 		t.Errorf("%d of %v, the first %v", len(list), r.body["unreadCount"], first)
 	}
 	if _, err := time.Parse(time.RFC3339, first["createdAt"].(string)); err != nil {

@@ -41,8 +41,13 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request) error {
 // tab is who asks: by the sign-in, or by a ticket.
 func (a *API) tab(w http.ResponseWriter, r *http.Request) (live.Tab, error) {
 	query := r.URL.Query()
+	place := query.Get("place")
+	if query.Has("place") && place != "free" {
+		return live.Tab{}, invalid("place", "place must be free, or left out")
+	}
 	if r.Header.Get("Authorization") == "" && query.Has("ticket") {
 		tab, err := a.cfg.Live.Tab(w, r)
+		tab.OnlyIfFree = place == "free"
 		return tab, badTicket(err)
 	}
 	member, err := a.cfg.Login.Member(r)
@@ -56,7 +61,7 @@ func (a *API) tab(w http.ResponseWriter, r *http.Request) (live.Tab, error) {
 	if token != "" {
 		token = "tab:" + token // no ticket's
 	}
-	return live.Tab{Member: member, Token: token}, nil
+	return live.Tab{Member: member, Token: token, OnlyIfFree: place == "free"}, nil
 }
 
 // badTicket says why a ticket is refused. What is no fault of the ticket goes

@@ -36,8 +36,8 @@ func newStreams(t *testing.T) *live.Live {
 
 type hello struct{}
 
-func (hello) Replay(_ context.Context, member string, _ sse.Cursors) ([]sse.Event, error) {
-	return []sse.Event{{Name: "hello", Data: []byte(member)}}, nil
+func (hello) Replay(_ context.Context, member string, _ sse.Cursors) (sse.Missed, error) {
+	return sse.Missed{Events: []sse.Event{{Name: "hello", Data: []byte(member)}}}, nil
 }
 
 func (o *office) signIn(member string) string {
@@ -82,6 +82,7 @@ func TestStreamRefused(t *testing.T) {
 		"sign-in as ticket":  {call{method: "GET", path: live.Path + "?ticket=" + token}, 401, "ticket-refused", "ticket", "malformed"},
 		"ticket as sign-in":  {call{method: "GET", path: live.Path, token: ticket}, 401, "sign-in-required", "", "malformed"},
 		"bad tab":            {call{method: "GET", path: live.Path + "?tab=" + strings.Repeat("x", 65), token: token}, 400, "invalid-request", "tab", ""},
+		"bad place":          {call{method: "GET", path: live.Path + "?place=mine", token: token}, 400, "invalid-request", "place", ""},
 		"head":               {call{method: "HEAD", path: live.Path + "?ticket=" + ticket}, 405, "method-not-allowed", "", ""},
 		"post":               {call{method: "POST", path: live.Path, token: token}, 405, "method-not-allowed", "", ""},
 	} {
@@ -175,6 +176,9 @@ func TestStream(t *testing.T) {
 	}
 	wants(first, "event: evicted")
 	wants(again, "event: evicted")
+	if polite, _ := open("?tab=polite&place=free", token); polite.StatusCode != http.StatusNoContent { //nolint:bodyclose // the end of the stream or of the test does it
+		t.Errorf("without a free place a polite tab is answered %d", polite.StatusCode)
+	}
 	if back, _ := open("?tab=left", token); back.StatusCode != http.StatusNoContent { //nolint:bodyclose // the end of the stream or of the test does it
 		t.Errorf("an evicted tab is answered %d", back.StatusCode)
 	}

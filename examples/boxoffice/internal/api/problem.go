@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/ticket"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -92,11 +93,14 @@ func problemOf(err error, classify fault.Classifier) *problem {
 	var p *problem
 	var taken *catalog.TakenError
 	var unknown *catalog.UnknownSeatsError
+	var limit *booking.LimitError
 	var amount *payment.AmountError
 	var before *payment.PaidBeforeError
 	var ended *payment.HoldEndedError
 	var unconfirmed *payment.NotConfirmedError
 	var unrefundable *payment.NotRefundableError
+	var decided *payment.DecidedError
+	var ticketless *ticket.NotConfirmedError
 	switch {
 	case errors.As(err, &p):
 		return p
@@ -114,10 +118,23 @@ func problemOf(err error, classify fault.Classifier) *problem {
 		return newProblem(http.StatusNotFound, "seat-not-found", "No such seat", "the show has no seat %s", list(unknown.Seats)).with("seats", unknown.Seats)
 	case errors.As(err, &taken):
 		return newProblem(http.StatusConflict, "seat-taken", "Seats are taken", "somebody else has %s; nothing was held, choose other seats", list(taken.Seats)).with("seats", taken.Seats)
+	case errors.As(err, &limit):
+		return seatLimit(limit)
 	case errors.Is(err, booking.ErrNotFound):
 		return newProblem(http.StatusNotFound, "reservation-not-found", "No such reservation", "you have no reservation with this id")
 	case errors.Is(err, booking.ErrHandedOn):
 		return newProblem(http.StatusConflict, "transferred", "The ticket was transferred", "a ticket that was transferred can't be given back")
+	case errors.Is(err, booking.ErrUsed):
+		return newProblem(http.StatusConflict, "ticket-used", "The ticket was used", "a seat of this ticket was used at the door; it can be neither given back nor handed on")
+	case errors.Is(err, ticket.ErrNotFound):
+		return newProblem(http.StatusNotFound, "reservation-not-found", "No such reservation", "you have no reservation with this id")
+	case errors.As(err, &ticketless):
+		return newProblem(http.StatusConflict, "no-ticket", "There is no ticket", "%s; only a confirmed reservation has tickets", text(ticketless))
+	case errors.Is(err, payment.ErrNoTransfer):
+		return newProblem(http.StatusNotFound, "transfer-not-found", "No such transfer", "there is no transfer with this id that you may decide about; GET /api/me/transfers lists yours")
+	case errors.As(err, &decided):
+		return newProblem(http.StatusConflict, "transfer-decided", "The offer has ended", "%s; only an open offer can be accepted, declined or withdrawn", text(decided)).
+			with("transferStatus", decided.Status).with("reason", decided.Reason)
 	case errors.Is(err, payment.ErrNotFound):
 		return newProblem(http.StatusNotFound, "payment-not-found", "No such payment", "you have no payment with this id")
 	case errors.Is(err, payment.ErrKeyReused):
@@ -135,7 +152,7 @@ func problemOf(err error, classify fault.Classifier) *problem {
 	case errors.Is(err, payment.ErrSelfTransfer):
 		return newProblem(http.StatusUnprocessableEntity, "self-transfer", "The ticket is yours already", "toMemberId is your own id; name another member").with("field", "toMemberId")
 	case errors.Is(err, payment.ErrTransferring):
-		return newProblem(http.StatusConflict, "transfer-in-progress", "A transfer is under way", "a transfer of this ticket is under way; wait for its payment")
+		return newProblem(http.StatusConflict, "transfer-in-progress", "A transfer is under way", "a transfer of this ticket is under way; withdraw its offer, or wait for its end")
 	case errors.Is(err, payment.ErrRefunding):
 		return newProblem(http.StatusConflict, "refund-in-progress", "A refund is under way", "this ticket is being given back")
 	case errors.As(err, &unrefundable):
@@ -182,4 +199,16 @@ func list(seats []string) string {
 		return "these seats"
 	}
 	return string(b[1 : len(b)-1])
+}
+
+// seatLimit says which limit of a show stands in the way, and what is left of it.
+func seatLimit(e *booking.LimitError) *problem {
+	rule := "a member holds at most %d at once"
+	if e.Limit == booking.LimitBought {
+		rule = "a member buys at most %d, those that are held included"
+	}
+	return newProblem(http.StatusConflict, "seat-limit", "More seats than a member may have",
+		"you hold %d seats of this show and bought %d; "+rule+"; you asked for %d and may hold %d more; nothing was held",
+		e.Held, e.Bought, e.Max, e.Asked, e.Remaining()).
+		with("limit", e.Limit).with("max", e.Max).with("held", e.Held).with("bought", e.Bought).with("remaining", e.Remaining())
 }

@@ -19,6 +19,7 @@ type reservationJSON struct {
 	HoldExpiresAt time.Time `json:"holdExpiresAt"`
 	CreatedAt     time.Time `json:"createdAt"`
 	Transferred   bool      `json:"transferred,omitempty"`
+	Used          bool      `json:"used,omitempty"` // a seat of it, at the door
 
 	PaymentID     string `json:"paymentId,omitempty"`
 	PaymentStatus string `json:"paymentStatus,omitempty"`
@@ -30,7 +31,7 @@ type reservationJSON struct {
 func presentReservation(r booking.Reservation) reservationJSON {
 	out := reservationJSON{
 		ReservationID: r.ID, EventID: r.ShowID, SeatIDs: r.SeatIDs, Status: r.Status, Reason: r.Reason, Amount: r.Amount,
-		HoldExpiresAt: r.HoldExpiresAt, CreatedAt: r.CreatedAt, Transferred: r.Transferred,
+		HoldExpiresAt: r.HoldExpiresAt, CreatedAt: r.CreatedAt, Transferred: r.Transferred, Used: r.Used,
 	}
 	if !r.Transferred { // else it is the payment of the member who had it first
 		out.PaymentID, out.PaymentStatus, out.FailureReason = r.PaymentID, r.PaymentStatus, r.FailureReason
@@ -39,6 +40,22 @@ func presentReservation(r booking.Reservation) reservationJSON {
 		}
 	}
 	return out
+}
+
+// allowance is how many seats of a show the member may have, and has.
+func (a *API) allowance(w http.ResponseWriter, r *http.Request, member string) error {
+	has, err := a.cfg.Booking.Allowance(r.Context(), member, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, struct {
+		EventID   string     `json:"eventId"`
+		Limits    limitsJSON `json:"limits"`
+		Held      int        `json:"held"`
+		Bought    int        `json:"bought"`
+		Remaining int        `json:"remaining"`
+	}{r.PathValue("id"), limitsJSON{has.MaxHeld, has.MaxBought}, has.Held, has.Bought, has.Remaining()})
+	return nil
 }
 
 func (a *API) reserve(w http.ResponseWriter, r *http.Request, member string) error {

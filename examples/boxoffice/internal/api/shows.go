@@ -18,6 +18,36 @@ type showJSON struct {
 	ViewCount    int64      `json:"viewCount"`
 	SalesCount   int64      `json:"salesCount"`
 	Seats        countsJSON `json:"seats"`
+	Limits       limitsJSON `json:"limits"`
+
+	StartsAt   *time.Time      `json:"startsAt"` // null while it is not known, as the next two
+	DoorsAt    *time.Time      `json:"doorsAt"`
+	Venue      *venueJSON      `json:"venue"`
+	Currency   string          `json:"currency"`
+	Prices     []priceJSON     `json:"prices"` // the highest first
+	Performers []performerJSON `json:"performers"`
+}
+
+// limitsJSON is how many seats of a show a member may have.
+type limitsJSON struct {
+	Held   int `json:"held"`   // at once
+	Bought int `json:"bought"` // with those that are held
+}
+
+type venueJSON struct {
+	Name     string `json:"name"`
+	City     string `json:"city"`
+	TimeZone string `json:"timeZone"`
+}
+
+type priceJSON struct {
+	Class string `json:"class"`
+	Price int64  `json:"price"` // in the smallest unit of the currency
+}
+
+type performerJSON struct {
+	ID   string `json:"id"`   // of the artist
+	Name string `json:"name"` // empty until the artist is mirrored
 }
 
 type countsJSON struct {
@@ -28,10 +58,28 @@ type countsJSON struct {
 }
 
 func presentShow(s catalog.Show) showJSON {
-	return showJSON{
+	out := showJSON{
 		ID: s.ID, Title: s.Title, CommentCount: s.Comments, LikeCount: s.Likes, ViewCount: s.Views, SalesCount: s.Sales,
-		Seats: countsJSON{s.Seats.Total, s.Seats.Available, s.Seats.Held, s.Seats.Sold},
+		Seats: countsJSON{s.Seats.Total, s.Seats.Available, s.Seats.Held, s.Seats.Sold}, Limits: limitsJSON{s.MaxHeld, s.MaxBought},
+
+		Currency: s.Currency, Prices: []priceJSON{}, Performers: []performerJSON{},
 	}
+	if !s.StartsAt.IsZero() {
+		out.StartsAt = &s.StartsAt
+	}
+	if !s.DoorsAt.IsZero() {
+		out.DoorsAt = &s.DoorsAt
+	}
+	if s.Venue.Name != "" {
+		out.Venue = &venueJSON{s.Venue.Name, s.Venue.City, s.Venue.TimeZone}
+	}
+	for _, p := range s.Prices {
+		out.Prices = append(out.Prices, priceJSON{p.Class, p.Price})
+	}
+	for _, p := range s.Performers {
+		out.Performers = append(out.Performers, performerJSON{p.ArtistID, p.Name})
+	}
+	return out
 }
 
 func (a *API) shows(w http.ResponseWriter, r *http.Request) error {
@@ -59,6 +107,7 @@ func (a *API) show(w http.ResponseWriter, r *http.Request) error {
 type seatJSON struct {
 	ID     string `json:"id"`
 	Status string `json:"status"`
+	Class  string `json:"class"` // that has this price in the show's prices; empty for none
 	Price  int64  `json:"price"`
 }
 
@@ -76,7 +125,7 @@ func (a *API) seats(w http.ResponseWriter, r *http.Request, member string) error
 	}
 	out := make([]seatJSON, len(seats))
 	for i, s := range seats {
-		out[i] = seatJSON{s.ID, s.Status, s.Price}
+		out[i] = seatJSON{s.ID, s.Status, s.Class, s.Price}
 	}
 	answer(w, http.StatusOK, map[string]any{"seats": out})
 	return nil

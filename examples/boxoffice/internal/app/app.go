@@ -18,12 +18,14 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/admissions"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/heldseats"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/inbox"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/live"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
@@ -31,8 +33,9 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/social"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/stats"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	tickets "github.com/millrace-go/millrace/examples/boxoffice/internal/ticket"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream"
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/idempotencyprom"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/outbox"
 )
@@ -92,8 +95,10 @@ type App struct {
 	charger   *payment.Gateway
 	stats     *stats.Stats
 	catalog   *catalog.Catalog
+	held      *heldseats.Mirror // nil without Redis
 	booking   *booking.Booking
 	payments  *payment.Payments
+	door      *tickets.Door
 	executor  *payment.Executor
 	runner    *bus.Runner
 	relay     *outbox.Relay
@@ -101,7 +106,7 @@ type App struct {
 	published *ops.Published
 	requests  *ops.Requests
 	keys      *sqlidempotency.Store
-	guards    map[ops.Consumer]*idempotency.Guard
+	guards    map[ops.Consumer]idempotencyprom.Guard
 	commands  *commands
 	shared    shared
 	social    *social.Social
@@ -112,6 +117,9 @@ type App struct {
 	live      *live.Live
 	streams   *streams             // nil when it serves none
 	tracing   trace.TracerProvider // nil when no spans are made
+
+	admissions      *admissions.Log
+	noticeTransport *noticeTransport // nil when nobody is told of admissions
 }
 
 // New makes an App. It does no I/O.

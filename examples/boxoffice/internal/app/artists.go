@@ -3,9 +3,9 @@ package app
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
-	"path/filepath"
 	"time"
 
 	"github.com/millrace-go/millrace/coalesce"
@@ -84,9 +84,12 @@ func (a *App) buildArtists(api string, opened *closers) error {
 	if m == nil {
 		return nil
 	}
-	objects, err := archive.NewDir(filepath.Join(a.cfg.DataDir, "artists"))
+	objects, err := archive.Open(context.Background(), a.cfg.ArchiveURL)
 	if err != nil {
-		return err
+		return fmt.Errorf("BOXOFFICE_ARCHIVE_URL (--archive-url): %w", err)
+	}
+	if o, ok := objects.(io.Closer); ok {
+		opened.add(o.Close)
 	}
 	publisher, err := a.traced(a.bus.Publisher())
 	if err != nil {
@@ -96,7 +99,7 @@ func (a *App) buildArtists(api string, opened *closers) error {
 		publisher = a.opt.WrapArtists(publisher)
 	}
 	if m.mirror, err = artist.New(a.store, m.coalescer, publisher, artist.Config{
-		HighLag: artist.Lag(a.ops.Lags(), artist.TopicHigh, artist.GroupHigh), Archive: objects, Logger: a.log,
+		HighLag: artist.Lag(a.ops.Lags(), artist.TopicHigh, artist.GroupHigh), Archive: objects, Holder: a.holder, Logger: a.log,
 	}); err != nil {
 		return err
 	}

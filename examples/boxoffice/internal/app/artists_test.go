@@ -158,12 +158,87 @@ func TestArtistThatIsMissing(t *testing.T) {
 func TestArtistBadInput(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())
+	ann := p.visitor("ann")
 	for _, id := range []string{"a%20b", "a.b", "%2e%2e", strings.Repeat("x", 65), "ü"} {
-		var problem struct{ Type, Field, Detail string }
-		(&fan{p: p}).call(http.MethodGet, "/api/artists/"+id, "", nil, 400, &problem)
-		if problem.Type != "/problems/invalid-request" || problem.Field != "id" || !strings.Contains(problem.Detail, "64 letters") {
-			t.Errorf("%s: %+v", id, problem)
+		for path, method := range map[string]string{"": http.MethodGet, "/history": http.MethodGet, "/refresh": http.MethodPost} {
+			var problem struct{ Type, Field, Detail string }
+			ann.call(method, "/api/artists/"+id+path, "", nil, 400, &problem)
+			if problem.Type != "/problems/invalid-request" || problem.Field != "id" || !strings.Contains(problem.Detail, "64 letters") {
+				t.Errorf("%s%s: %+v", id, path, problem)
+			}
 		}
+	}
+	for query, field := range map[string]string{"limit=0": "limit", "limit=51": "limit", "limit=x": "limit", "before=0": "before", "before=x": "before", "before=99999999999999999999": "before"} {
+		var problem struct{ Type, Field string }
+		ann.call(http.MethodGet, "/api/artists/1/history?"+query, "", nil, 400, &problem)
+		if problem.Type != "/problems/invalid-request" || problem.Field != field {
+			t.Errorf("%s: %+v", query, problem)
+		}
+	}
+	(&fan{p: p}).call(http.MethodPost, "/api/artists/1/refresh", "", nil, 401, nil)
+}
+
+// A member has an artist refreshed that is fresh, and what it was before can be
+// read.
+func TestArtistRefreshAndHistory(t *testing.T) {
+	t.Parallel()
+	p := start(t, "--data-dir", t.TempDir())
+	ann := p.visitor("ann")
+	first := p.turns("7", artist.Fresh)
+	refresh := func() (out artist.Refreshing) {
+		t.Helper()
+		ann.call(http.MethodPost, "/api/artists/7/refresh", "", nil, 202, &out)
+		return out
+	}
+	if out := refresh(); out.Status != artist.RefreshChecked || out.LastCheckedAt == nil {
+		t.Errorf("checked a moment ago: %+v", out)
+	}
+	exec := func(text string) {
+		t.Helper()
+		if _, err := p.app.store.DB().ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(`UPDATE artists SET last_checked_at = last_checked_at - 60000, content_hash = 'another' WHERE artist_id = '7'`)
+	if out := refresh(); out.Status != artist.RefreshQueued {
+		t.Errorf("checked a minute ago: %+v", out)
+	}
+	boxtest.WaitFor(t, "the refresh", func() bool { return p.look("7").LastCheckedAt.After(*first.LastCheckedAt) })
+	var history struct {
+		Changes []struct {
+			ID        string
+			ChangedAt time.Time
+			Snapshot  struct{ ID string }
+		}
+		Next *string
+	}
+	page := func(query string) {
+		t.Helper()
+		history.Changes, history.Next = nil, nil
+		(&fan{p: p}).call(http.MethodGet, "/api/artists/7/history"+query, "", nil, 200, &history)
+	}
+	if page(""); len(history.Changes) != 2 || history.Next != nil || history.Changes[0].Snapshot.ID != "7" || history.Changes[0].ChangedAt.Before(history.Changes[1].ChangedAt) {
+		t.Errorf("%+v", history)
+	}
+	if page("?limit=1"); len(history.Changes) != 1 || history.Next == nil || *history.Next != history.Changes[0].ID {
+		t.Fatalf("the first page: %+v", history)
+	}
+	newest := history.Changes[0].ID
+	if page("?limit=1&before=" + newest); len(history.Changes) != 1 || history.Next != nil || history.Changes[0].ID == newest {
+		t.Errorf("the second page: %+v", history)
+	}
+	// What the upstream does not have, and what has just failed.
+	boxtest.WaitFor(t, "the upstream's word", func() bool { return p.look("99999").LastCheckedAt != nil })
+	var problem struct{ Type, Detail string }
+	ann.call(http.MethodPost, "/api/artists/99999/refresh", "", nil, 404, &problem)
+	if problem.Type != "/problems/artist-not-found" {
+		t.Errorf("%+v", problem)
+	}
+	exec(`INSERT INTO update_status (character_id, state, fail_count, last_error_code, last_error_message, next_retry_at, created_at, updated_at)
+		SELECT '7', 'FAILED', 1, 'API_5XX', 'no', last_checked_at + 600000, 1, 1 FROM artists WHERE artist_id = '7'`)
+	ann.call(http.MethodPost, "/api/artists/7/refresh", "", nil, 409, &problem)
+	if problem.Type != "/problems/artist-resting" || !strings.Contains(problem.Detail, "seconds") {
+		t.Errorf("%+v", problem)
 	}
 }
 
@@ -218,9 +293,11 @@ func TestArtistsOff(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir(), "--redis-url", "off")
 	var problem struct{ Type, Detail string }
-	(&fan{p: p}).call(http.MethodGet, "/api/artists/7", "", nil, 503, &problem)
-	if problem.Type != "/problems/artists-off" || !strings.Contains(problem.Detail, "BOXOFFICE_REDIS_URL") {
-		t.Errorf("%+v", problem)
+	for path, method := range map[string]string{"": http.MethodGet, "/history": http.MethodGet, "/refresh": http.MethodPost} {
+		p.visitor("ann").call(method, "/api/artists/7"+path, "", nil, 503, &problem)
+		if problem.Type != "/problems/artists-off" || !strings.Contains(problem.Detail, "BOXOFFICE_REDIS_URL") {
+			t.Errorf("%s: %+v", path, problem)
+		}
 	}
 	f := p.fan("ann")
 	held := f.hold("A-1")

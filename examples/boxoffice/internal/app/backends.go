@@ -77,7 +77,8 @@ func bindings() map[string][]string {
 		events.GroupChatFanout:  {events.ChatMessageSent},
 		events.GroupCounts:      {events.CommentCountDeltaPublished},
 		events.GroupNotifications: {
-			events.MemberFollowed, events.PostLiked, events.CommentCreated, events.VoteClosed, events.ReservationNotice,
+			events.MemberFollowed, events.PostLiked, events.CommentCreated, events.VoteClosed,
+			events.ReservationNotice, events.TransferNotice,
 		},
 	}
 }

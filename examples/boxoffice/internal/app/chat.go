@@ -18,7 +18,11 @@ func (a *App) buildChat(opened *closers) error {
 	if err != nil {
 		return err
 	}
-	if a.chat, err = chat.New(a.store, a.catalog, a.outbox, broker, chat.Config{NoRoom: catalog.ErrNoShow, PerAddress: a.cfg.Door.Streams, Logger: a.log}); err != nil {
+	cfg := chat.Config{NoRoom: catalog.ErrNoShow, PerAddress: a.cfg.Door.Streams, Logger: a.log}
+	if a.live != nil {
+		cfg.Delivered = a.live.RoomDelivered
+	}
+	if a.chat, err = chat.New(a.store, a.catalog, a.outbox, broker, cfg); err != nil {
 		return err
 	}
 	if a.live != nil {

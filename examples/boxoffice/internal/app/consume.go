@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency"
-	"github.com/millrace-go/millrace/sqltx"
+	"github.com/millrace-go/millrace/idempotency/idempotencyprom"
 )
 
 // partitions of a topic: how many processes can share a group.
@@ -101,9 +100,9 @@ func (a *App) buildRunner() error {
 	if err != nil {
 		return err
 	}
-	a.guards = map[ops.Consumer]*idempotency.Guard{}
+	a.guards = map[ops.Consumer]idempotencyprom.Guard{}
 	for _, c := range a.consumers() {
-		guard, err := idempotency.New(keys, idempotency.Config{Group: c.Group, Key: c.Key})
+		guard, err := idempotency.New[*sql.Tx](keys, idempotency.Config{Group: c.Group, Key: c.Key})
 		if err != nil {
 			return err
 		}
@@ -119,7 +118,7 @@ func (a *App) buildRunner() error {
 }
 
 // consumer is a consumer as the runner takes it.
-func (a *App) consumer(c store.Consumer, guard *idempotency.Guard) bus.AnyConsumer {
+func (a *App) consumer(c store.Consumer, guard *idempotency.Guard[*sql.Tx]) bus.AnyConsumer {
 	if c.Batch != nil {
 		return a.batchConsumer(c, guard)
 	}
@@ -150,20 +149,13 @@ func (a *App) duplicates(c ops.Consumer) int64 {
 	return 0
 }
 
-// errNoTransaction cannot happen while the guard keeps its keys in the database.
-var errNoTransaction = errors.New("app: the guard brought no transaction")
-
 // guarded makes one transaction of the idempotency key, the handler's effect,
 // the events that follow from it and the line in the audit trail. Handlers that
 // are at work at the same time share a commit.
-func (a *App) guarded(guard *idempotency.Guard, group string, h store.Handler) bus.EventHandler {
+func (a *App) guarded(guard *idempotency.Guard[*sql.Tx], group string, h store.Handler) bus.EventHandler {
 	return func(ctx context.Context, e event.Event) error {
 		return a.store.Write(ctx, func(ctx context.Context, _ *sql.Tx) error {
-			_, err := guard.Do(ctx, e, func(ctx context.Context) error {
-				tx, ok := sqltx.From(ctx)
-				if !ok {
-					return errNoTransaction
-				}
+			_, err := guard.Do(ctx, e, func(ctx context.Context, tx *sql.Tx) error {
 				effect, err := h(ctx, tx, e)
 				if err != nil {
 					return err

@@ -7,8 +7,9 @@
 //	           sockets and the reads of artists
 //	relay      the outbox's relay
 //	worker     the consumers, the payment executor, the singletons that end unpaid holds and
-//	           votes, count comments, send notifications and forget old ones, and the
-//	           simulated payment gateway unless another one is configured; the artists'
+//	           votes, repair the copy of the held seats in Redis, count comments, send
+//	           notifications and forget old ones, and the simulated payment gateway unless
+//	           another one is configured; the artists'
 //	           refreshes, their prefetch and archive, and the simulated API of the artists
 //	           unless another one is configured; the rounds of the front gates
 //	admitter   lets people in from the lines, and takes out those who are not heard of any more;
@@ -24,7 +25,23 @@
 // the start. While it is away nobody enters, and seats can neither be held nor given
 // back through the guarded routes, for which clients are told 503 with Retry-After;
 // seats are shown to those who are inside, and payments go on. The transport of the
-// notices may be away as well: notices are dropped and counted.
+// notices may be away as well: notices are dropped and counted. Every process that lets
+// people in publishes notices; a worker reads them and writes a row for each, by which
+// GET /api/admin/admissions and the operator's page show the newest.
+//
+// BOXOFFICE_GATE_URL=dynamodb://region/prefix keeps the counters of the front gates in
+// DynamoDB. While it is away gates answer 503, and all else goes on. BOXOFFICE_EDGE_SECRET
+// lets an edge that has it take reading requests past the room: it signs each, as package
+// token says of passes, in the header X-Queue-Pass. Writing requests need the entry token.
+//
+// Where there is a Redis, processes share what they read of the shows: see package catalog.
+//
+// Each request has an id, X-Request-Id, which its events have as their correlation id,
+// also those that come of it later: see package events. Where many readers ask for an
+// artist by one event, it has the id of the first.
+//
+// What is held is copied to Redis for others to read, hold_seats:{scheduleId}, and decides
+// nothing here: see package heldseats.
 //
 // Artists need what the API and the workers share: Redis, or memory while they are
 // one process. Redis is not asked at the start, and no read waits for it. Workers
@@ -56,7 +73,15 @@
 //	several processes serve a line, another one lets in            TestRoomOfSplitProcesses
 //	a gate is served by a worker, and leads into the line          TestGateOfSplitProcesses
 //	without Redis nobody enters, and the site is there             TestRoomWhileRedisDown
-//	notices; a transport that is away keeps nobody out             TestNotices, TestNoticesAway
+//	a notice and a row for each admission; a transport that is
+//	away keeps nobody out; off by default                          TestNotices, TestNoticesAway, TestNoticesOff
+//	a gate in DynamoDB, and without it                             TestGateByURL, TestGateByURLAway
+//	an edge passes what it signs, for reading; its header alone
+//	does nothing                                                   TestTrustedEdge, TestNoEdgeIsTrusted
+//	a show that sells out is sold out in all processes             TestSoldOutEverywhere, TestCopiesOfShowsAway
+//	the id of a request is that of its events, to the last one     TestCorrelation, TestCorrelationIsMadeAtTheDoor
+//	what is held is in Redis, and comes back when it is lost       TestHeldSeatsInRedis
+//	a payment accepted in time confirms after the hold's end       TestHoldEndsBeforeThePayment
 //	every series of the waiting room is there from the start       TestRoomMetrics
 //	a live stream, what an operator sees of it, and its end        TestStreams
 //	what an operator and the metrics are told of the chat          TestChatFigures

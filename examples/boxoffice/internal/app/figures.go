@@ -32,7 +32,7 @@ func (a *App) metrics() (http.Handler, error) {
 			return nil, err
 		}
 	}
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+	return promhttp.HandlerFor(specified{registry}, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelError),
 		// A few scrapers at a time; whoever asks without end is told to come back.
 		MaxRequestsInFlight: 8,

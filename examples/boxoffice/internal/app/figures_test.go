@@ -158,7 +158,7 @@ func TestFiguresOfRefreshes(t *testing.T) {
 		`update_process_duration_seconds_count{priority="high"}`: 2, "db_upsert_duration_seconds_count": 1,
 		`rate_limiter_acquired_total{priority="high"}`: 3, `artist_refresh_total{result="changed"}`: 2,
 		`update_process_error_total{reason="API_4XX"}`: 1, `dlq_message_count{topic="update-dlq"}`: 1,
-		`consumer_handled_total{group="high-worker",topic="update-priority-high"}`: 2, "kafka_producer_sent_total": 4,
+		`millrace_consumer_handled_total{group="high-worker",topic="update-priority-high"}`: 2, "millrace_bus_published_total": 4,
 	})
 }
 
@@ -171,15 +171,15 @@ func TestFiguresOfABooking(t *testing.T) {
 	f.await(held.ReservationID, f.pay(held, approve), "A-1", "CONFIRMED , SUCCESS , SOLD")
 	f.call(http.MethodPost, "/api/shows/show-1/comments", "", map[string]string{"text": "I was there"}, 201, nil)
 	p.reach("a booking", map[string]float64{
-		`outbox_published_total{topic="reservation.events"}`: 2, `outbox_published_total{topic="payment.events"}`: 1,
-		`outbox_publish_latency_seconds_count{topic="payment.events"}`: 1, `outbox_round_duration_seconds_count{shard="0"}`: 1,
-		`outbox_lease_held{shard="0"}`: 1, `outbox_lease_taken{shard="0"}`: 1,
-		`consumer_handled_total{group="event-payment-consumer",topic="payment.events"}`:                  1,
-		`consumer_handler_duration_seconds_count{group="event-payment-consumer",topic="payment.events"}`: 1,
-		`idempotency_events_total{group="event-payment-consumer",outcome="handled"}`:                     1,
-		`payments_total{outcome="approved"}`:                                                             1, `counter_rows_total{counter="comment"}`: 1,
-		`counter_adds_total{counter="comment",outcome="ok"}`: 1,
-		`queue_entered_total{event="show-1"}`:                1, `notification_live_total{result="sent"}`: 1,
+		`millrace_outbox_published_total{topic="reservation.events"}`: 2, `millrace_outbox_published_total{topic="payment.events"}`: 1,
+		`millrace_outbox_publish_latency_seconds_count{topic="payment.events"}`: 1, `millrace_outbox_round_duration_seconds_count{shard="0"}`: 1,
+		`millrace_outbox_lease_held{shard="0"}`: 1, `millrace_outbox_lease_taken{shard="0"}`: 1,
+		`millrace_consumer_handled_total{group="event-payment-consumer",topic="payment.events"}`:                  1,
+		`millrace_consumer_handler_duration_seconds_count{group="event-payment-consumer",topic="payment.events"}`: 1,
+		`millrace_idempotency_events_total{group="event-payment-consumer",outcome="handled"}`:                     1,
+		`payments_total{outcome="approved"}`: 1, `millrace_counter_rows_total{counter="comment"}`: 1,
+		`millrace_counter_adds_total{counter="comment",outcome="ok"}`: 1,
+		`millrace_queue_entered_total{event="show-1"}`:                1, `notification_live_total{result="sent"}`: 1,
 	})
 }
 
@@ -209,7 +209,7 @@ func TestFiguresWhileServersHang(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", when, err)
 		}
-		if text := readAll(t, res); res.StatusCode != http.StatusOK || !strings.Contains(text, "outbox_backlog") {
+		if text := readAll(t, res); res.StatusCode != http.StatusOK || !strings.Contains(text, "millrace_outbox_backlog") {
 			t.Fatalf("%s: %s: %.200s", when, res.Status, text)
 		}
 	}

@@ -49,12 +49,12 @@ type (
 )
 
 // Replay implements [live.Replayer].
-func (n notices) Replay(ctx context.Context, member string, since sse.Cursors) ([]sse.Event, error) {
+func (n notices) Replay(ctx context.Context, member string, since sse.Cursors) (sse.Missed, error) {
 	return n.app.inbox.Replay(ctx, member, since)
 }
 
 // Replay implements [live.Replayer].
-func (m messages) Replay(ctx context.Context, member string, since sse.Cursors) ([]sse.Event, error) {
+func (m messages) Replay(ctx context.Context, member string, since sse.Cursors) (sse.Missed, error) {
 	return m.app.chat.Replay(ctx, member, since)
 }
 

@@ -147,7 +147,7 @@ func TestStreams(t *testing.T) {
 				t.Errorf("the operator sees %+v", s)
 			}
 			metrics := p.text("/metrics")
-			for _, line := range []string{"sse_streams 1", `sse_ended_total{reason="evicted"} 0`, `stream_tickets_total{outcome="issued"} 1`, "sse_leased 1"} {
+			for _, line := range []string{"millrace_sse_streams 1", `millrace_sse_ended_total{reason="evicted"} 0`, `stream_tickets_total{outcome="issued"} 1`, "millrace_sse_leased 1"} {
 				if !strings.Contains(metrics, "\n"+line+"\n") {
 					t.Errorf("%s is missing", line)
 				}
@@ -198,7 +198,7 @@ func TestStreamsOfSplitProcesses(t *testing.T) {
 		}
 	}
 	(&fan{p: worker}).call(http.MethodGet, live.Path, "", nil, 404, nil)
-	if text := worker.text("/metrics"); !strings.Contains(text, "\nsse_published_total{outcome=\"published\"} 1\n") {
+	if text := worker.text("/metrics"); !strings.Contains(text, "\nmillrace_sse_published_total{outcome=\"published\"} 1\n") {
 		t.Error("the worker's metrics do not tell of what it sent")
 	}
 

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -11,7 +12,11 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/sqsbus"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/admissions"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/api"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/queue/queuenotice"
 )
 
 // noticeTopic is where other programs read whom the waiting room has let in.
@@ -26,13 +31,50 @@ var errNoTransport = errors.New("app: the transport of the notices is not open y
 type noticeTransport struct {
 	opener *bus.Opener
 	url    string
+	reader *bus.RunnerConfig // nil in a process that does not keep admissions
 	log    *slog.Logger
+	rows   *admissions.Log
 	bus    atomic.Pointer[bus.Bus]
 }
 
-func (a *App) newNoticeTransport() *noticeTransport {
+// buildNotices makes what keeps the admissions, and what tells of them.
+func (a *App) buildNotices() (err error) {
+	if a.admissions, err = admissions.New(a.store, admissions.Config{Holder: a.holder, Logger: a.log}); err != nil {
+		return err
+	}
+	if a.cfg.NoticeURL == "" {
+		return nil
+	}
 	schemes := append(transportSchemes(transport{log: a.log}), sqsbus.Scheme(sqsbus.Config{Logger: a.log}))
-	return &noticeTransport{opener: bus.NewOpener(schemes...), url: a.cfg.NoticeURL, log: a.log}
+	n := &noticeTransport{opener: bus.NewOpener(schemes...), url: a.cfg.NoticeURL, log: a.log, rows: a.admissions}
+	if a.cfg.Has(config.RoleWorker) {
+		n.reader = &bus.RunnerConfig{DrainTimeout: a.opt.Drain, Logger: a.log, WorkerID: a.holder, TracerProvider: a.tracing}
+	}
+	a.noticeTransport = n
+	return nil
+}
+
+// newNotices makes the notices of the people that this process lets in: as its
+// admitter, or at once by a request. It is nil where nobody is told.
+func (a *App) newNotices(w *waiting) (*queuenotice.Notices, error) {
+	if a.noticeTransport == nil || !a.cfg.Has(config.RoleAPI) && !a.cfg.Has(config.RoleAdmitter) {
+		return nil, nil
+	}
+	return queuenotice.New(a.noticeTransport, queuenotice.Config{Topic: noticeTopic, Token: w.issue, Logger: a.log})
+}
+
+// startNotices starts the transport, and what reads it. What publishes there starts
+// later and ends before.
+func (a *App) startNotices(run *stages) {
+	if a.cfg.Has(config.RoleWorker) {
+		run.start("old admissions", a.admissions.Run)
+	}
+	if a.noticeTransport != nil {
+		run.start("transport of the notices", a.noticeTransport.Run)
+	}
+	if w := a.waiting; w != nil && w.notices != nil {
+		run.start("notices", w.notices.Run)
+	}
 }
 
 // Publish implements message.Publisher.
@@ -51,30 +93,84 @@ func (n *noticeTransport) Close() error { return nil }
 func (n *noticeTransport) Run(ctx context.Context) error {
 	pause := backoff.Policy{Max: 30 * time.Second, Jitter: .2}
 	for attempt := 1; ; attempt++ {
-		err := n.open(ctx)
-		if err == nil {
-			break
-		}
+		opened, err := n.serve(ctx)
 		if ctx.Err() != nil {
-			return nil
+			if opened {
+				return err
+			}
+			return nil // it was away, and that was said
 		}
-		n.log.WarnContext(ctx, "BOXOFFICE_NOTICE_URL (--notice-url): the transport can't be opened, notices are dropped; it is tried again", "error", err)
+		if opened {
+			attempt = 1
+		}
+		n.log.WarnContext(ctx, "BOXOFFICE_NOTICE_URL (--notice-url): the transport can't be used, notices are dropped; it is tried again", "error", err)
 		if backoff.Sleep(ctx, pause.Delay(attempt)) != nil {
 			return nil
 		}
 	}
-	<-ctx.Done()
-	return n.bus.Swap(nil).Close()
 }
 
-func (n *noticeTransport) open(ctx context.Context) error {
+// serve opens the transport, and reads it where that is this process's, until ctx
+// ends or something fails.
+func (n *noticeTransport) serve(ctx context.Context) (opened bool, err error) {
 	b, err := n.opener.Open(ctx, n.url)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if err := b.Declare(ctx, bus.Topic{Name: noticeTopic, Partitions: partitions}); err != nil {
-		return errors.Join(err, b.Close())
+	defer func() {
+		n.bus.CompareAndSwap(b, nil)
+		err = errors.Join(err, b.Close())
+	}()
+	topic := bus.Topic{Name: noticeTopic, Partitions: partitions}
+	shared := b.Capabilities().ConsumerGroups
+	if shared {
+		topic.Groups = []string{admissions.Group}
+	}
+	if err := b.Declare(ctx, topic); err != nil {
+		return false, err
 	}
 	n.bus.Store(b)
-	return nil
+	if n.reader == nil {
+		<-ctx.Done()
+		return true, nil
+	}
+	if !shared {
+		n.log.InfoContext(ctx, "BOXOFFICE_NOTICE_URL (--notice-url): on this transport each notice has one reader, so the box office leaves them to your program; the operator's list of admissions stays empty", "transport", b.Name())
+		<-ctx.Done()
+		return true, nil
+	}
+	runner, err := bus.NewRunner(b, *n.reader)
+	if err == nil {
+		err = runner.Add(n.rows.Consumer(noticeTopic))
+	}
+	if err != nil {
+		return true, err
+	}
+	if err := runner.Run(ctx); err != nil {
+		return true, fmt.Errorf("read the notices: %w", err)
+	}
+	return true, nil
+}
+
+// admitted is what the operator sees of admissions.
+type admitted struct{ app *App }
+
+// Newest implements api.Admissions.
+func (d admitted) Newest(ctx context.Context, limit int) ([]admissions.Admission, error) {
+	return d.app.admissions.Newest(ctx, limit)
+}
+
+// State implements api.Admissions.
+func (d admitted) State() api.AdmissionState {
+	if d.app.noticeTransport == nil {
+		return api.AdmissionsOff
+	}
+	b := d.app.noticeTransport.bus.Load()
+	switch {
+	case b == nil:
+		return api.AdmissionsAway
+	case !b.Capabilities().ConsumerGroups:
+		return api.AdmissionsElsewhere
+	}
+	return api.AdmissionsOn
 }

@@ -19,7 +19,7 @@ func (a *App) observe(next http.Handler) http.Handler {
 				if v == http.ErrAbortHandler { //nolint:errorlint // the very value, by contract
 					panic(v)
 				}
-				a.log.Error("request panicked", "method", r.Method, "route", r.Pattern, "panic", v, "stack", string(debug.Stack()))
+				a.log.ErrorContext(r.Context(), "request panicked", "method", r.Method, "route", r.Pattern, "panic", v, "stack", string(debug.Stack()))
 				if seen.status == 0 {
 					http.Error(seen, "something went wrong in the box office", http.StatusInternalServerError)
 				}

@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/stats"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	tickets "github.com/millrace-go/millrace/examples/boxoffice/internal/ticket"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/outbox"
@@ -121,16 +122,29 @@ func (a *App) build(artistAPI string, opened *closers) error {
 	if a.catalog, err = catalog.New(a.store, a.outbox); err != nil {
 		return err
 	}
+	if err := a.buildHeldSeats(opened); err != nil {
+		return err
+	}
+	if err := a.shareShows(opened); err != nil {
+		return err
+	}
 	if a.payments, err = payment.New(a.store, a.outbox); err != nil {
 		return err
 	}
 	a.booking, err = booking.New(a.store, a.catalog, a.outbox, a.payments, booking.Config{
-		Hold: a.cfg.Hold, Holder: a.holder, Logger: a.log,
+		Hold: a.cfg.Hold, PaymentLimit: a.cfg.PaymentLimit, Holder: a.holder, Logger: a.log,
 	})
 	if err != nil {
 		return err
 	}
 	a.payments.SetReservations(a.booking)
+	keys, err := tickets.ParseKeys(a.cfg.TicketKeys)
+	if err != nil {
+		return err
+	}
+	if a.door, err = tickets.New(a.store, keys); err != nil {
+		return err
+	}
 	if a.stats, err = stats.New(a.store); err != nil {
 		return err
 	}
@@ -143,6 +157,9 @@ func (a *App) build(artistAPI string, opened *closers) error {
 		return err
 	}
 	if err := a.buildBudget(); err != nil {
+		return err
+	}
+	if err := a.buildNotices(); err != nil {
 		return err
 	}
 	if err := a.buildWaiting(opened); err != nil {

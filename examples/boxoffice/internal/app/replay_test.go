@@ -26,9 +26,9 @@ type echo struct {
 	sent *[]sse.Event
 }
 
-func (e echo) Replay(ctx context.Context, member string, since sse.Cursors) ([]sse.Event, error) {
+func (e echo) Replay(ctx context.Context, member string, since sse.Cursors) (sse.Missed, error) {
 	all, err := e.Replayer.Replay(ctx, member, since)
-	for _, event := range all {
+	for _, event := range all.Events {
 		if event.Name == inbox.EventName && err == nil {
 			*e.sent = append(*e.sent, event)
 			err = e.hub().ToMember(ctx, member, event)

@@ -24,7 +24,10 @@ import (
 // the consumers, the relay.
 func (a *App) startParts(run *stages) {
 	run.start("figures", a.ops.Run)
+	a.startHeldSeats(run)
 	a.startArtists(run)
+	run.start("copy of the shows", a.catalog.Run)
+	a.startNotices(run)
 	a.startWaiting(run)
 	a.startLive(run)
 	a.startChat(run)
@@ -80,7 +83,7 @@ func (a *App) serve(run *stages, ln net.Listener) error {
 		return err
 	}
 	run.serveHTTP("http", &http.Server{
-		Handler:           traces.HTTP(a.tracing, quiet, a.observe(a.turnAway(before.Before(mux)))),
+		Handler:           traces.HTTP(a.tracing, quiet, api.Identify(a.observe(a.turnAway(before.Before(mux))))),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second,
 		WriteTimeout:      30 * time.Second,
@@ -99,9 +102,9 @@ func (a *App) web() (answers *api.API, pages *site.Site, err error) {
 		return nil, nil, err
 	}
 	cfg := api.Config{
-		Store: a.store, Catalog: a.catalog, Booking: a.booking, Payments: a.payments, Login: login,
-		Room: a.waiting.room, Entries: a.waiting.entries, Gate: a.waiting.gate, AdminToken: a.cfg.AdminToken, Operator: a.ops, Logger: a.log,
-		Social: a.social, Inbox: a.inbox, Live: a.live, Chat: a.chat,
+		Store: a.store, Catalog: a.catalog, Booking: a.booking, Payments: a.payments, Door: a.door, Login: login,
+		Room: a.waiting.room, Entries: a.waiting.entries, Gate: a.waiting.gate, Passes: a.waiting.passes, AdminToken: a.cfg.AdminToken, Operator: a.ops, Logger: a.log,
+		Social: a.social, Inbox: a.inbox, Live: a.live, Chat: a.chat, Admissions: admitted{a},
 	}
 	if a.artists != nil {
 		cfg.Artists = a.artists.mirror
@@ -137,10 +140,18 @@ func (s shows) Show(ctx context.Context, id string) (site.Show, error) {
 }
 
 func siteShow(s catalog.Show) site.Show {
-	return site.Show{
+	out := site.Show{
 		ID: s.ID, Title: s.Title,
-		Seats: site.Seats{Total: s.Seats.Total, Available: s.Seats.Available, Held: s.Seats.Held, Sold: s.Seats.Sold},
+		Seats:    site.Seats{Total: s.Seats.Total, Available: s.Seats.Available, Held: s.Seats.Held, Sold: s.Seats.Sold},
+		StartsAt: s.StartsAt, DoorsAt: s.DoorsAt, Venue: site.Venue(s.Venue), Currency: s.Currency,
 	}
+	for _, p := range s.Prices {
+		out.Prices = append(out.Prices, site.Price(p))
+	}
+	for _, p := range s.Performers {
+		out.Performers = append(out.Performers, site.Performer(p))
+	}
+	return out
 }
 
 // leave goes on serving for a while in which /readyz says that no more should come,

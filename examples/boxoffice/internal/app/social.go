@@ -9,12 +9,12 @@ import (
 	"github.com/millrace-go/millrace/counter/memcounter"
 	"github.com/millrace-go/millrace/counter/rediscounter"
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog/rediscopy"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/social"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 // buildSocial makes what members do around a show.
@@ -47,6 +47,20 @@ func (a *App) deltas(opened *closers) (counter.Store, error) {
 	return rediscounter.New(client, rediscounter.Config{Prefix: a.cfg.RedisPrefix})
 }
 
+// shareShows has the processes share what they read of the shows, where there is a
+// Redis.
+func (a *App) shareShows(opened *closers) error {
+	if a.cfg.RoomInMemory() {
+		return nil
+	}
+	client, err := a.openRedis(opened)
+	if err != nil {
+		return err
+	}
+	a.catalog.SetCopies(rediscopy.New(client, a.cfg.RedisPrefix), a.log)
+	return nil
+}
+
 func (a *App) startSocial(run *stages) {
 	run.start("votes", a.social.Run)
 	run.start("comment counts", a.social.RunCounts)
@@ -54,15 +68,15 @@ func (a *App) startSocial(run *stages) {
 
 // batchConsumer makes one transaction of a batch: its idempotency keys, its effect
 // and its lines in the audit trail.
-func (a *App) batchConsumer(c store.Consumer, guard *idempotency.Guard) bus.BatchConsumer {
+func (a *App) batchConsumer(c store.Consumer, guard *idempotency.Guard[*sql.Tx]) bus.BatchConsumer {
 	handle := func(ctx context.Context, all []event.Event) error {
 		good, places, refused := checked(c, all)
 		if len(good) == 0 {
 			return refused.OrNil()
 		}
 		err := a.store.Write(ctx, func(ctx context.Context, _ *sql.Tx) error {
-			_, err := guard.DoBatch(ctx, good, func(ctx context.Context, fresh []event.Event) error {
-				return a.effectOf(ctx, c, fresh)
+			_, err := guard.DoBatch(ctx, good, func(ctx context.Context, tx *sql.Tx, fresh []event.Event) error {
+				return a.effectOf(ctx, tx, c, fresh)
 			})
 			return err
 		})
@@ -100,11 +114,7 @@ func checked(c store.Consumer, all []event.Event) (good []event.Event, places []
 	return good, places, refused
 }
 
-func (a *App) effectOf(ctx context.Context, c store.Consumer, fresh []event.Event) error {
-	tx, ok := sqltx.From(ctx)
-	if !ok {
-		return errNoTransaction
-	}
+func (a *App) effectOf(ctx context.Context, tx *sql.Tx, c store.Consumer, fresh []event.Event) error {
 	effect, err := c.Batch(ctx, tx, fresh)
 	if err != nil {
 		return err

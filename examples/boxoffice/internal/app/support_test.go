@@ -158,6 +158,7 @@ type fan struct {
 	token, entry string
 	pass         string // of the front gate
 	inLine       string // the ticket of the place in line
+	request      string // the id of the next requests
 }
 
 func (p *process) fan(member string) *fan {
@@ -187,7 +188,7 @@ func (f *fan) call(method, path, key string, body any, want int, into any) {
 	if f.entry != "" {
 		r.Header.Set("x-queue-entry-token", f.entry)
 	}
-	for name, value := range map[string]string{"x-vwr-token": f.pass, "x-queue-ticket": f.inLine} {
+	for name, value := range map[string]string{"x-vwr-token": f.pass, "x-queue-ticket": f.inLine, "X-Request-Id": f.request} {
 		if value != "" {
 			r.Header.Set(name, value)
 		}
@@ -219,7 +220,7 @@ type ticket struct {
 	Amount                        int64
 }
 
-type paid struct{ PaymentID, Status, FailureReason, Refund, RefundReason string }
+type paid struct{ PaymentID, TransferID, Status, FailureReason, Refund, RefundReason string }
 
 func (f *fan) hold(seats ...string) ticket {
 	f.p.t.Helper()
@@ -239,6 +240,25 @@ func (f *fan) ticket(id string) (x ticket) {
 	f.p.t.Helper()
 	f.call(http.MethodGet, "/api/reservations/"+id, "", nil, 200, &x)
 	return x
+}
+
+// code is the code of a ticket's only seat.
+func (f *fan) code(reservation string) string {
+	f.p.t.Helper()
+	var mine struct{ Codes []struct{ Code string } }
+	f.call(http.MethodGet, "/api/me/tickets/"+reservation+"/codes", "", nil, 200, &mine)
+	if len(mine.Codes) != 1 {
+		f.p.t.Fatalf("%d codes", len(mine.Codes))
+	}
+	return mine.Codes[0].Code
+}
+
+// scan is what the door says of a code.
+func (p *process) scan(code, key string) string {
+	p.t.Helper()
+	var found struct{ Status string }
+	(&fan{p: p, token: p.app.AdminToken()}).call(http.MethodPost, "/api/admin/scan", key, map[string]string{"eventId": "show-1", "code": code}, 200, &found)
+	return found.Status
 }
 
 func (f *fan) payment(id string) (x paid) {

@@ -21,11 +21,13 @@ type waiting struct {
 	room    *queue.Room
 	entries *token.Entries
 	gate    *frontgate.Gate
-	// What follows is nil in a process that lets nobody in.
+	passes  *token.Passes // nil where no edge is trusted
+	// tables makes those of the gates; nil where nobody has to.
+	tables func(context.Context) error
+	// admitter is nil in a process that lets nobody in from the line.
 	admitter *queue.Admitter
-	// And this one where nobody is told.
-	notices   *queuenotice.Notices
-	transport *noticeTransport
+	// notices is nil where nobody is told.
+	notices *queuenotice.Notices
 }
 
 // flushTimeout bounds the last call of the room.
@@ -53,29 +55,39 @@ func (a *App) buildWaiting(opened *closers) error {
 	if w.entries, err = token.NewEntries(keys, token.Config{Issuer: "boxoffice", Lasts: a.cfg.Queue.Active}); err != nil {
 		return err
 	}
+	if len(a.cfg.EdgeSecrets) > 0 {
+		edge, err := token.NewRing(a.cfg.EdgeSecrets...)
+		if err != nil {
+			return fmt.Errorf("BOXOFFICE_EDGE_SECRET (--edge-secret): %w", err)
+		}
+		w.passes = token.NewPasses(edge)
+	}
 	store, counters, err := a.waitingStores(opened)
 	if err != nil {
 		return err
 	}
-	if w.room, err = queue.New(store, keys, a.roomConfig()); err != nil {
+	if a.cfg.GateURL != "" {
+		if counters, err = a.gateByURL(w, opened); err != nil {
+			return err
+		}
+	}
+	if w.notices, err = a.newNotices(w); err != nil {
+		return err
+	}
+	room := a.roomConfig()
+	if w.notices != nil {
+		room.Notify = w.notices.Notify
+	}
+	if w.room, err = queue.New(store, keys, room); err != nil {
 		return err
 	}
 	if w.gate, err = frontgate.New(counters, keys, frontgate.Config{Line: w.room, Logger: a.log}); err != nil {
 		return err
 	}
 	a.waiting = w
-	if !a.cfg.Has(config.RoleAdmitter) {
-		return nil
+	if a.cfg.Has(config.RoleAdmitter) {
+		w.admitter, err = queue.NewAdmitter(w.room, queue.AdmitterConfig{})
 	}
-	var admits queue.AdmitterConfig
-	if a.cfg.NoticeURL != "" {
-		w.transport = a.newNoticeTransport()
-		if w.notices, err = queuenotice.New(w.transport, queuenotice.Config{Topic: noticeTopic, Token: w.issue, Logger: a.log}); err != nil {
-			return err
-		}
-		admits.Notify = w.notices.Notify
-	}
-	w.admitter, err = queue.NewAdmitter(w.room, admits)
 	return err
 }
 
@@ -137,6 +149,9 @@ func (a *App) startWaiting(run *stages) {
 		return
 	}
 	run.start("waiting room", w.flush)
+	if w.tables != nil {
+		run.start("tables of the front gates", func(ctx context.Context) error { return a.makeTables(ctx, w.tables) })
+	}
 	// In memory the gates are where the room is.
 	if a.cfg.Has(config.RoleWorker) || a.cfg.RoomInMemory() {
 		run.start("front gates", w.gate.Run)
@@ -149,10 +164,6 @@ func (a *App) startAdmission(run *stages) {
 	w := a.waiting
 	if w == nil || w.admitter == nil {
 		return
-	}
-	if w.notices != nil {
-		run.start("transport of the notices", w.transport.Run)
-		run.start("notices", w.notices.Run)
 	}
 	run.start("admitter", w.admitter.Run)
 }

@@ -318,8 +318,8 @@ func TestRoomMetrics(t *testing.T) {
 				t.Fatalf("%d, %v: %s", res.StatusCode, err, text)
 			}
 			for _, line := range []string{
-				`queue_waiting{event="show-1"} 0`, `queue_active{event="show-5"} 0`, `queue_threshold{event="show-1"} 77`, `queue_entered_total{event="show-2"} 0`,
-				`queue_polls_total{source="snapshot"} 0`, `queue_notices_total{outcome="dropped"} 0`, `redis_command_duration_seconds_count`,
+				`millrace_queue_waiting{event="show-1"} 0`, `millrace_queue_active{event="show-5"} 0`, `millrace_queue_threshold{event="show-1"} 77`, `millrace_queue_entered_total{event="show-2"} 0`,
+				`millrace_queue_polls_total{source="snapshot"} 0`, `millrace_queue_notices_total{outcome="dropped"} 0`, `redis_command_duration_seconds_count`,
 			} {
 				if !strings.Contains(string(text), "\n"+line) {
 					t.Errorf("%s is missing", line)
@@ -329,12 +329,13 @@ func TestRoomMetrics(t *testing.T) {
 	}
 }
 
-// TestNotices: whoever is let in from the line is told of on another transport.
+// TestNotices: everybody who is let in is told of on another transport, from the line
+// and at once, and the operator has a row of each.
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	url := "sqlite://" + filepath.Join(t.TempDir(), "notices.db")
 	p := start(t, "--data-dir", t.TempDir(), "--queue-threshold", "1", "--queue-admission-interval-ms", "20", "--notice-url", url)
-	boxtest.WaitFor(t, "the transport of the notices", func() bool { return p.app.waiting.transport.bus.Load() != nil })
+	boxtest.WaitFor(t, "the transport of the notices", func() bool { return p.app.noticeTransport.bus.Load() != nil })
 	ann, bob := p.visitor("ann"), p.visitor("bob")
 	ann.check()
 	if at := bob.check(); at.Status != "queued" {
@@ -342,26 +343,61 @@ func TestNotices(t *testing.T) {
 	}
 	ann.leave()
 	bob.enters()
-	boxtest.WaitFor(t, "a notice", func() bool { return p.app.waiting.notices.Published() == 1 })
+	boxtest.WaitFor(t, "the notices", func() bool { return p.app.waiting.notices.Published() == 2 })
 	reader, err := Schemes().Open(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer reader.Close() //nolint:errcheck // it was only read
 	letters, err := reader.Browse(t.Context(), noticeTopic, 10)
-	if err != nil || len(letters) != 1 {
+	if err != nil || len(letters) != 2 {
 		t.Fatalf("%d notices, %v", len(letters), err)
 	}
 	var notice struct {
 		Action, EventID, UserID, EntryToken string
 		Timestamp                           int64
 	}
-	if err := json.Unmarshal(letters[0].Payload, &notice); err != nil || notice.Action != "admitted" || notice.EventID != "show-1" || notice.UserID != "bob" || notice.Timestamp == 0 {
-		t.Errorf("%s, %v", letters[0].Payload, err)
+	if err := json.Unmarshal(letters[1].Payload, &notice); err != nil || notice.Action != "admitted" || notice.EventID != "show-1" || notice.UserID != "bob" || notice.Timestamp == 0 {
+		t.Errorf("%s, %v", letters[1].Payload, err)
+	}
+	if !strings.Contains(string(letters[0].Payload), `"userId":"ann"`) {
+		t.Errorf("who entered at once is told of by %s", letters[0].Payload)
 	}
 	// Its token opens the way, like the one of the page.
 	bob.entry = notice.EntryToken
 	bob.hold("A-1")
+	boxtest.WaitFor(t, "the operator's rows", func() bool {
+		seen := p.admitted()
+		if len(seen.Admissions) < 2 {
+			return false
+		}
+		if len(seen.Admissions) > 2 || seen.State != "on" || seen.Admissions[0].UserID != "bob" || seen.Admissions[1].UserID != "ann" {
+			t.Fatalf("%+v", seen)
+		}
+		return true
+	})
+}
+
+// admittedList is what the operator sees of admissions.
+type admittedList struct {
+	State      string
+	Admissions []struct{ EventID, UserID, AdmittedAt string }
+}
+
+func (p *process) admitted() (list admittedList) {
+	p.t.Helper()
+	(&fan{p: p, token: p.app.AdminToken()}).call(http.MethodGet, "/api/admin/admissions", "", nil, http.StatusOK, &list)
+	return list
+}
+
+// TestNoticesOff is the default: nobody is told, and the operator sees that.
+func TestNoticesOff(t *testing.T) {
+	t.Parallel()
+	p := start(t, "--data-dir", t.TempDir())
+	p.visitor("ann").check()
+	if list := p.admitted(); list.State != "off" || list.Admissions == nil || len(list.Admissions) != 0 || p.app.waiting.notices != nil {
+		t.Errorf("%+v", list)
+	}
 }
 
 // TestNoticesAway: a transport that is not there keeps nobody out.
@@ -374,5 +410,8 @@ func TestNoticesAway(t *testing.T) {
 	bob.check()
 	ann.leave()
 	bob.enters()
-	boxtest.WaitFor(t, "the notice to be dropped", func() bool { return p.app.waiting.notices.Dropped() == 1 })
+	boxtest.WaitFor(t, "the notices to be dropped", func() bool { return p.app.waiting.notices.Dropped() == 2 })
+	if list := p.admitted(); list.State != "away" {
+		t.Errorf("%+v", list)
+	}
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
@@ -21,6 +23,10 @@ const (
 	archiveJob   = "archive"
 	archiveHour  = 3
 	archiveBatch = 100
+	// archiveCopies is how many objects are put at once.
+	archiveCopies = 8
+	// purgeBatch is how many rows a transaction deletes.
+	purgeBatch = 500
 )
 
 // archiveAfter is how long ago an artist was read last when its snapshot moves
@@ -34,7 +40,8 @@ type ArchiverConfig struct {
 	// Zone that 03:00 is of; time.Local when nil.
 	Zone *time.Location
 	// LeaseTTL is how long a killed process keeps others from taking over; 1 min
-	// when zero. It must exceed the time in which a hundred objects are put.
+	// when zero. It must exceed the time in which eight objects are put side by
+	// side, the tries of a store that is busy among them.
 	LeaseTTL time.Duration
 	// Again is how long after a failure it is tried again; 10 min when zero.
 	Again time.Duration
@@ -56,7 +63,7 @@ type Archiver struct {
 	cfg ArchiverConfig
 	sql struct {
 		Old, Older, Putting, Hold, Stored, Drop, Leave string
-		Interrupted, Waste, Gone                       string
+		Interrupted, Waste, Gone, Expire, Many, Trim   string
 		Forget, ForgetFailures, LastDone, Done         string
 	}
 }
@@ -149,6 +156,16 @@ func (a *Archiver) Archive(ctx context.Context) error {
 		return err
 	}
 	defer job.GiveBack(ctx)
+	old := archiveAfter[1].Milliseconds()
+	// First what needs no archive, so that it is done also while that is away.
+	if err := a.expire(ctx, lease); err != nil {
+		return err
+	}
+	for _, statement := range []string{a.sql.Forget, a.sql.ForgetFailures} {
+		if _, err := a.purge(ctx, lease, statement, old); err != nil {
+			return err
+		}
+	}
 	if err := a.exec(ctx, lease, a.sql.Interrupted); err != nil {
 		return err
 	}
@@ -165,12 +182,29 @@ func (a *Archiver) Archive(ctx context.Context) error {
 	if err := a.sweep(ctx, lease); err != nil {
 		return err
 	}
-	old := archiveAfter[1].Milliseconds()
-	return errors.Join(
-		a.exec(ctx, lease, a.sql.Forget, old),
-		a.exec(ctx, lease, a.sql.ForgetFailures, old),
-		a.exec(ctx, lease, a.sql.Done, archiveJob),
-	)
+	return a.exec(ctx, lease, a.sql.Done, archiveJob)
+}
+
+// purge runs a statement that deletes as many rows as its last parameter says
+// until it finds fewer, each time in a transaction of its own.
+func (a *Archiver) purge(ctx context.Context, lease store.Lease, statement string, args ...any) (all int64, err error) {
+	for {
+		var n int64
+		err := a.tx(ctx, lease, func(ctx context.Context, tx *sql.Tx) error {
+			res, err := tx.ExecContext(ctx, statement, append(args, purgeBatch)...)
+			if err != nil {
+				return err
+			}
+			n, err = res.RowsAffected()
+			return err
+		})
+		if err != nil {
+			return all, err
+		}
+		if all += n; n < purgeBatch {
+			return all, nil
+		}
+	}
 }
 
 // exec runs one statement while the lease is ours.
@@ -201,9 +235,12 @@ func (a *Archiver) sweep(ctx context.Context, lease store.Lease) error {
 		if err != nil || len(waste) == 0 {
 			return err
 		}
-		for _, w := range waste {
-			if err := a.m.cfg.Archive.Delete(ctx, w.tier, w.id); err != nil {
+		for few := range slices.Chunk(waste, archiveCopies) {
+			if err := a.deleteAll(ctx, few); err != nil {
 				return fmt.Errorf("artist: archive: %w", err)
+			}
+			if err := a.tx(ctx, lease, func(context.Context, *sql.Tx) error { return nil }); err != nil {
+				return err
 			}
 		}
 		err = a.tx(ctx, lease, func(ctx context.Context, tx *sql.Tx) error {
@@ -218,6 +255,17 @@ func (a *Archiver) sweep(ctx context.Context, lease store.Lease) error {
 			return err
 		}
 	}
+}
+
+// deleteAll deletes objects side by side.
+func (a *Archiver) deleteAll(ctx context.Context, all []object) error {
+	failed := make([]error, len(all))
+	var deletes sync.WaitGroup
+	for i, o := range all {
+		deletes.Go(func() { failed[i] = a.m.cfg.Archive.Delete(ctx, o.tier, o.id) })
+	}
+	deletes.Wait()
+	return errors.Join(failed...)
 }
 
 type object struct {

@@ -8,9 +8,11 @@ import (
 
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 )
 
-// run asks what reads queued, several at once.
+// run asks what reads queued, several at once. What is queued when ctx ends is
+// written down, for another process or the next one of this.
 func (m *Mirror) run(ctx context.Context) {
 	var parts sync.WaitGroup
 	for range m.cfg.Askers {
@@ -26,31 +28,33 @@ func (m *Mirror) run(ctx context.Context) {
 		})
 	}
 	parts.Go(func() { m.keepTouching(ctx) })
+	parts.Go(func() { m.keepDeferring(ctx) })
+	parts.Go(func() { m.keepRepeating(ctx) })
 	parts.Wait()
+	m.asks.rest()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.cfg.AskTimeout)
+	defer cancel()
+	if err := m.deferAll(last); err != nil {
+		waiting, _, _ := m.asks.standing()
+		m.cfg.Logger.Warn("refreshes that were queued are forgotten; the next reads ask for them", "artists", waiting, "error", err)
+	}
 }
 
 // answer asks one question. A failure is logged when it is the first of a row.
 func (m *Mirror) answer(ctx context.Context, q ask) {
-	// One that has begun is not cut short: an event may be half-way out.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.cfg.AskTimeout)
-	defer cancel()
-	_, _, before := m.asks.standing()
-	err := m.request(ctx, q.id, event.High, q.reason)
-	m.asks.answered(q.id, err)
-	if err != nil {
-		m.metrics.refused.Add(1)
-		if !before {
-			m.cfg.Logger.Warn("refreshes cannot be asked for; reads go on with what there is", "error", err)
-		}
+	if _, err := m.ask(ctx, q); err != nil {
+		m.keep(ctx, q)
 		return
 	}
-	m.metrics.asked.Add(1)
+	m.asks.accepted(q.id)
 	if !q.unknown {
 		return
 	}
 	// From now on a read anywhere finds UPDATING. Should this fail, it finds
 	// NOT_FOUND a little longer.
-	err = m.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.cfg.AskTimeout)
+	defer cancel()
+	err := m.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, m.sql.Wanted, q.id)
 		return err
 	})
@@ -59,12 +63,54 @@ func (m *Mirror) answer(ctx context.Context, q ask) {
 	}
 }
 
-// request asks the coalescer for a refresh and publishes it if it is ours to.
-func (m *Mirror) request(ctx context.Context, id string, p event.Priority, reason Reason) error {
-	_, err := m.coalescer.Do(ctx, id, coalesce.Priority(p), func(ctx context.Context, version int64) error {
+// keep has a question that was refused written to the table, from which it is
+// repeated. An asker waits for room: what it would ask meanwhile is refused too.
+func (m *Mirror) keep(ctx context.Context, q ask) {
+	for {
+		full := m.asks.again(q)
+		if full == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			m.asks.rest(q)
+			return
+		case <-full:
+		}
+	}
+}
+
+// ask asks one question, and reports whether this call published the request.
+func (m *Mirror) ask(ctx context.Context, q ask) (published bool, err error) {
+	// One that has begun is not cut short: an event may be half-way out.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.cfg.AskTimeout)
+	defer cancel()
+	published, err = m.request(event.WithCorrelation(ctx, q.request), q.id, event.High, q.reason)
+	first := m.asks.answered(err)
+	if err != nil {
+		m.metrics.refused.Add(1)
+		if first {
+			m.cfg.Logger.Warn("refreshes cannot be asked for; reads go on with what there is", "error", err)
+		}
+		return false, err
+	}
+	m.metrics.asked.Add(1)
+	return published, nil
+}
+
+// requestID is the id of the request that ctx works on, for the event that it asks for.
+func requestID(ctx context.Context) string {
+	id, _ := events.Causes(ctx)
+	return id
+}
+
+// request asks the coalescer for a refresh and publishes it if it is ours to,
+// which it reports.
+func (m *Mirror) request(ctx context.Context, id string, p event.Priority, reason Reason) (published bool, err error) {
+	d, err := m.coalescer.Do(ctx, id, coalesce.Priority(p), func(ctx context.Context, version int64) error {
 		return m.publish(ctx, id, p, reason, version)
 	})
-	return err
+	return err == nil && d.Mine(), err
 }
 
 func (m *Mirror) publish(ctx context.Context, id string, p event.Priority, reason Reason, version int64) error {
@@ -72,7 +118,7 @@ func (m *Mirror) publish(ctx context.Context, id string, p event.Priority, reaso
 	if err != nil {
 		return fmt.Errorf("artist: %w", err)
 	}
-	msg, err := event.Structured{}.Encode(e)
+	msg, err := event.Structured{}.Encode(e.In(ctx))
 	if err != nil {
 		return fmt.Errorf("artist: %w", err)
 	}

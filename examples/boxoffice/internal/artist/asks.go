@@ -13,17 +13,25 @@ const maxRecent = 10_000
 type ask struct {
 	id      string
 	reason  Reason
-	unknown bool // the database may have no row of it
+	unknown bool   // the database may have no row of it
+	request string // whose id the event has: of the first who asked
 }
 
 // asks is what stands between reads, which must not wait, and the coalescer and
-// the broker, which may hang: a bounded queue with each artist in it once.
+// the broker, which may hang. Each artist is in it once: in a bounded queue for
+// those who ask, or, when that is full or the asking has failed, in a bounded
+// list that is written to the table artist_asks.
 type asks struct {
 	queue chan ask
+	limit int // of deferred
 	keep  time.Duration
+	// some has something when a deferred ask is to be written.
+	some chan struct{}
 
-	mu      sync.Mutex
-	pending map[string]struct{}
+	mu       sync.Mutex
+	pending  map[string]struct{}
+	deferred []ask
+	room     chan struct{} // closed when deferred is shorter again
 	// recent are those that were asked for, with success. They stay when their
 	// refresh is over: a read that began before would ask for another.
 	recent  map[string]time.Time
@@ -31,8 +39,11 @@ type asks struct {
 	dropped int64
 }
 
-func newAsks(size int, keep time.Duration) *asks {
-	return &asks{queue: make(chan ask, size), keep: keep, pending: map[string]struct{}{}, recent: map[string]time.Time{}}
+func newAsks(size, limit int, keep time.Duration) *asks {
+	return &asks{
+		queue: make(chan ask, size), limit: limit, keep: keep, some: make(chan struct{}, 1),
+		pending: map[string]struct{}{}, room: make(chan struct{}), recent: map[string]time.Time{},
+	}
 }
 
 // knows reports whether a refresh of id is known to be under way.
@@ -43,40 +54,119 @@ func (a *asks) knows(id string) bool {
 	return pending || time.Since(a.recent[id]) < a.keep
 }
 
-// offer queues a question unless it was asked a moment ago, and reports whether
-// a refresh may be relied on: not while the last one was refused.
-func (a *asks) offer(q ask) bool {
+// promises reports whether what was accepted may be relied on: not while the last
+// question was refused.
+func (a *asks) promises() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if q.reason != UserRequest && time.Since(a.recent[q.id]) < a.keep {
-		return true
+	return !a.away
+}
+
+// offer takes a question unless it was asked a moment ago, and reports whether a
+// refresh may be relied on. A full is not nil when there is no room for it: it is
+// closed when there may be some again.
+func (a *asks) offer(q ask) (queued bool, full <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if time.Since(a.recent[q.id]) < a.keep {
+		return true, nil
 	}
 	if _, ok := a.pending[q.id]; ok {
-		return !a.away
+		return !a.away, nil
 	}
 	select {
 	case a.queue <- q:
-		a.pending[q.id] = struct{}{}
-		return !a.away
 	default:
-		a.dropped++
+		if !a.put(q) {
+			return false, a.room
+		}
+	}
+	a.pending[q.id] = struct{}{}
+	return !a.away, nil
+}
+
+// put has a question written to the table, and reports whether there is room.
+func (a *asks) put(q ask) bool {
+	if len(a.deferred) >= a.limit {
 		return false
+	}
+	a.deferred = append(a.deferred, q)
+	signal(a.some)
+	return true
+}
+
+// again has a question that was refused written to the table. A full is as that
+// of offer: nothing was done with the question.
+func (a *asks) again(q ask) (full <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.put(q) {
+		return a.room
+	}
+	return nil
+}
+
+// rest puts questions on the list whatever its length, and with them what is in
+// the queue: the askers have ended.
+func (a *asks) rest(all ...ask) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.deferred = append(a.deferred, all...)
+	for {
+		select {
+		case q := <-a.queue:
+			a.deferred = append(a.deferred, q)
+		default:
+			return
+		}
 	}
 }
 
-// answered notes what became of a question.
-func (a *asks) answered(id string, err error) {
+// accepted notes that a question was asked.
+func (a *asks) accepted(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.pending, id)
-	a.away = err != nil
-	if err != nil {
-		return
-	}
 	if len(a.recent) >= maxRecent {
 		clear(a.recent)
 	}
 	a.recent[id] = time.Now()
+}
+
+// answered notes what became of a question, and reports whether it is the first
+// refusal of a row.
+func (a *asks) answered(err error) (first bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	first = err != nil && !a.away
+	a.away = err != nil
+	return first
+}
+
+// drop counts a read whose question had no room.
+func (a *asks) drop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.dropped++
+}
+
+// first returns up to n of what is to be written.
+func (a *asks) first(n int) []ask {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return append([]ask(nil), a.deferred[:min(n, len(a.deferred))]...)
+}
+
+// written takes what was written, the first n, off the list.
+func (a *asks) written(n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, q := range a.deferred[:n] {
+		delete(a.pending, q.id)
+	}
+	a.deferred = append(a.deferred[:0], a.deferred[n:]...)
+	close(a.room)
+	a.room = make(chan struct{})
 }
 
 // standing is how many wait, and how many were dropped so far.
@@ -84,4 +174,12 @@ func (a *asks) standing() (waiting int, dropped int64, away bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.pending), a.dropped, a.away
+}
+
+// signal puts something into a channel of room for one, unless it has something.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }

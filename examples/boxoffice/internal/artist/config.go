@@ -1,6 +1,7 @@
 package artist
 
 import (
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"time"
@@ -18,10 +19,19 @@ type Config struct {
 	// ReadTimeout bounds a read of the database, and one of the archive; 2 s
 	// when zero.
 	ReadTimeout time.Duration
-	// Queue is how many reads may wait to have their refresh asked for; 1,024
-	// when zero. When it is full a refresh is not asked for, which is counted;
-	// the next read tries again. Each costs some 100 bytes.
+	// RefreshEvery is how old a check must be before [Mirror.Refresh] asks for
+	// another; 10 s when zero.
+	RefreshEvery time.Duration
+	// Queue is how many reads may wait in memory to have their refresh asked for;
+	// 1,024 when zero. Those for which there is no room are written to the
+	// database, and asked for from there. Each costs some 100 bytes.
 	Queue int
+	// Deferred is how many may wait in memory to be written; 10,000 when zero.
+	// When as many wait, a read waits for the database, for ReadTimeout at most.
+	Deferred int
+	// Holder names this process in the lease of those who ask for what was
+	// written; a random name when empty.
+	Holder string
 	// Askers is how many refreshes are asked for at once; 32 when zero. With a
 	// broker that takes a second, it is also how many are a second.
 	Askers int
@@ -43,13 +53,13 @@ type Config struct {
 }
 
 func (c Config) validate() error {
-	for _, d := range []time.Duration{c.FreshFor, c.MissingFor, c.ReadTimeout, c.AskTimeout, c.AskedFor, c.TouchEvery} {
+	for _, d := range []time.Duration{c.FreshFor, c.MissingFor, c.ReadTimeout, c.AskTimeout, c.AskedFor, c.TouchEvery, c.RefreshEvery} {
 		if d < 0 {
-			return errors.New("artist: FreshFor, MissingFor, ReadTimeout, AskTimeout, AskedFor and TouchEvery must not be negative; use 0 for the defaults")
+			return errors.New("artist: FreshFor, MissingFor, ReadTimeout, AskTimeout, AskedFor, TouchEvery and RefreshEvery must not be negative; use 0 for the defaults")
 		}
 	}
-	if c.Queue < 0 || c.Askers < 0 {
-		return errors.New("artist: Queue and Askers must not be negative; use 0 for the defaults")
+	if c.Queue < 0 || c.Deferred < 0 || c.Askers < 0 {
+		return errors.New("artist: Queue, Deferred and Askers must not be negative; use 0 for the defaults")
 	}
 	return nil
 }
@@ -61,6 +71,7 @@ func (c Config) withDefaults() Config {
 	}{
 		{&c.FreshFor, time.Hour}, {&c.MissingFor, time.Hour}, {&c.ReadTimeout, 2 * time.Second},
 		{&c.AskTimeout, 5 * time.Second}, {&c.AskedFor, 5 * time.Second}, {&c.TouchEvery, 5 * time.Minute},
+		{&c.RefreshEvery, 10 * time.Second},
 	} {
 		if *d.field == 0 {
 			*d.field = d.value
@@ -69,8 +80,14 @@ func (c Config) withDefaults() Config {
 	if c.Queue == 0 {
 		c.Queue = 1024
 	}
+	if c.Deferred == 0 {
+		c.Deferred = 10_000
+	}
 	if c.Askers == 0 {
 		c.Askers = 32
+	}
+	if c.Holder == "" {
+		c.Holder = rand.Text()
 	}
 	if c.HighLag == nil {
 		c.HighLag = func() (int64, bool) { return 0, false }

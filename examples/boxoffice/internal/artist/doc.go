@@ -6,6 +6,9 @@
 //	          │ too old, or not there
 //	          ▼
 //	       a bounded queue ─▶ coalescer ─▶ update-priority-high ─┐
+//	          │ full, or refused    ▲                            │
+//	          ▼                     │                            │
+//	       table artist_asks ───────┘ ◀── Refresh                │
 //	Prefetch ───────────────▶ coalescer ─▶ update-priority-low ──┤
 //	                                                             ▼
 //	   dead letters in update-dlq ◀── Worker: budget ─▶ API ─▶ extract ─▶ hash ─▶ one write per batch
@@ -17,7 +20,12 @@
 //	a thousand reads publish once, over processes                  TestHerdPublishesOnce
 //	reads never wait for the broker                                TestReadsWhileBrokerSlow
 //	reads go on without Redis and promise nothing                  TestReadsWhileRedisDown
-//	a failed publish is asked for again                            TestFailedPublishIsAskedAgain
+//	a hundred thousand first reads at once lose no refresh         TestNoFirstReadIsLost
+//	UPDATING is said only while a refresh is asked for and waits   TestUpdatingIsTrue, TestFullPromisesNothing
+//	what was refused is asked for until it is published            TestUpdatingIsTrue, TestDeferredUntilPublished,
+//	                                                               TestFailedPublishIsAskedAgain
+//	what is queued outlives the process                            TestQueuedOutlivesProcess
+//	a wish to refresh is stored before it is answered              TestRefresh
 //	high overtakes low, and low is skipped                         TestPriorityInversion
 //	a poison artist is a dead letter and hurts nobody else         TestPoisonArtist, TestMixedBatch
 //	one that the API does not have is NOT_FOUND, and may come      TestMissingArtist
@@ -29,8 +37,10 @@
 //	a document is checked whole and held in part                   TestExtractRefuses, TestScanAgreesWithJSON, FuzzExtract,
 //	                                                               TestExtractHoldsOnlyWhatItKeeps
 //	prefetch goes by tier, pace and lag, in one process            TestTiers, TestPrefetchPace, TestPrefetchLease, TestPrefetchAsks
+//	what is archived is checked, and stays there unchanged         TestColdStaysArchived
+//	each change is kept for 90 days, and can be read               TestHistory, TestHistoryExpires, TestHistoryPageIsBounded
 //	archiving loses nothing, whenever it is interrupted            TestArchive, TestArchiveSurvivesCrashes, TestArchiveYieldsToReaders,
-//	                                                               TestArchiveIsDue, TestArchiveCleansUp
+//	                                                               TestArchiveIsDue, TestArchiveCleansUp, TestArchiveInBucket
 //
 // The tests run on SQLite, PostgreSQL and MariaDB.
 //
@@ -38,8 +48,8 @@
 //
 // FRESH goes by when the API was last asked, not by when the artist last changed:
 // one that never changes would otherwise be refreshed for ever. UPDATING needs a
-// request that was accepted, by this process or, noted in the database, by
-// another. An artist whose refresh has just failed for good is not asked for at
+// refresh that was asked for, or that waits in memory or in the database to be asked
+// for; a read that has no place for its wish says NOT_FOUND. An artist whose refresh has just failed for good is not asked for at
 // each read (WorkerConfig.PoisonFor); without data it is NOT_FOUND meanwhile.
 //
 // A 404 is both: a mark, from which readers learn at once that there is no such
@@ -48,6 +58,30 @@
 // again after an hour (Config.MissingFor), so a typing error in a link costs one
 // call an hour however many follow it. What was known of the artist stays in the
 // database and comes back if it does.
+//
+// # Asking
+//
+// A read offers its wish to a bounded queue, from which some ask coalescer and
+// broker. What has no place there, or is refused, goes through a bounded list into
+// the table artist_asks, 500 rows in a transaction. Only when the list is full too
+// does a read wait, for the database to take some of it. One process at a time asks
+// what is in the table. A row goes when this process has published its request, or
+// when the artist was checked, or has failed for good, since. That the coalescer says
+// somebody is at it is not enough: a request whose answer was lost may have left its
+// lock with nobody to publish for it. Such a row is asked again when the lock has
+// expired. While the last question was refused, reads promise nothing, and what they
+// want is kept all the same.
+//
+// The table has a row for each artist that was wanted while nothing could be asked;
+// no more than there are artists that somebody has read.
+//
+// # History
+//
+// Each snapshot is written to artist_history when it is found to differ from the one
+// before, in the same form as the extract: some 6 KB for 17. The daily job deletes
+// rows after 90 days, and keeps the newest 2,400 of an artist: as many as hourly
+// changes make in a hundred days. An artist that never changes has one row for 90
+// days. At worst a hot artist that changes every hour costs 14 MB.
 //
 // # Workers
 //
@@ -68,13 +102,18 @@
 //
 // # Failure modes
 //
-//   - The request queue of reads is in memory. A process that ends forgets it, a
-//     full one drops: the next read asks again. Both are counted.
+//   - A process that is killed forgets which reads wait in memory, 11,000 at most:
+//     the next read of each asks again. One that is stopped writes them down.
+//   - A database that takes no writes for longer than ReadTimeout while memory is
+//     full: reads then want a refresh that nobody notes, and say so. They are
+//     counted as dropped.
 //   - Redis goes away between two reads: the first may say that a refresh is
 //     queued, until the refusal of its request is known.
 //   - A crash between the write and the acknowledgement repeats a fetch. Between
 //     the write and the end of the run at the coalescer the lock stands until it
 //     expires (30 s high, 60 s low), and no refresh begins before.
+//   - A lock that a killed process has left keeps its artist from being asked for
+//     until it expires; reads say UPDATING meanwhile.
 //   - A process that dies after it took artists for prefetch leaves them for half
 //     an hour (PrefetchConfig.AskedFor), if nobody reads them.
 //   - On SQLite a batch waits for the writer with everybody else. What the

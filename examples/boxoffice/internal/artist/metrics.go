@@ -14,7 +14,8 @@ import (
 type Stats struct {
 	Asked, Refused  int64 // refreshes that reads had asked for; that could not be
 	Waiting         int   // reads whose refresh has yet to be asked for
-	Dropped         int64 // reads whose refresh was not asked for: the queue was full
+	Deferred        int64 // refreshes written to the database, to be asked for from there
+	Dropped         int64 // reads whose refresh is not asked for: the database takes none
 	Away            bool  // the last one was refused
 	Unchanged       int64 // artists that were checked and had not changed
 	Changed         int64 // artists that were written anew
@@ -27,14 +28,16 @@ type Stats struct {
 	PrefetchAsked   int64 // refreshes that prefetch asked for
 	PrefetchSkipped int64 // its rounds that were cut short because low is behind
 	Archived        int64 // snapshots moved to an archive tier
+	Remembered      int64 // changes that were written to the history
+	Expired         int64 // changes that were deleted from it
 	Errors          map[string]int64
 }
 
 // metrics counts. Every series is there from the start.
 type metrics struct {
-	asked, refused, obsolete, unsettled            atomic.Int64
+	asked, refused, deferred, obsolete, unsettled  atomic.Int64
 	unchanged, changed, gone, superseded           atomic.Int64
-	unarchived, unreadable                         atomic.Int64
+	unarchived, unreadable, remembered, expired    atomic.Int64
 	prefetchAsked, prefetchSkipped, archivedObject atomic.Int64
 
 	errors  map[string]*atomic.Int64
@@ -90,6 +93,7 @@ func (m *metrics) wrote(took time.Duration, n written, err error) {
 	}
 	m.unchanged.Add(n.unchanged)
 	m.changed.Add(n.changed)
+	m.remembered.Add(n.remembered)
 	m.gone.Add(n.missing)
 	m.superseded.Add(n.superseded)
 }
@@ -99,11 +103,12 @@ func (m *Mirror) Stats() Stats {
 	waiting, dropped, away := m.asks.standing()
 	c := m.metrics
 	s := Stats{
-		Asked: c.asked.Load(), Refused: c.refused.Load(), Waiting: waiting, Dropped: dropped, Away: away,
+		Asked: c.asked.Load(), Refused: c.refused.Load(), Waiting: waiting, Deferred: c.deferred.Load(), Dropped: dropped, Away: away,
 		Unchanged: c.unchanged.Load(), Changed: c.changed.Load(), Missing: c.gone.Load(),
 		Superseded: c.superseded.Load(), Obsolete: c.obsolete.Load(), Unsettled: c.unsettled.Load(),
 		Unarchived: c.unarchived.Load(), Unreadable: c.unreadable.Load(),
 		PrefetchAsked: c.prefetchAsked.Load(), PrefetchSkipped: c.prefetchSkipped.Load(), Archived: c.archivedObject.Load(),
+		Remembered: c.remembered.Load(), Expired: c.expired.Load(),
 		Errors: map[string]int64{},
 	}
 	for r, n := range c.errors {
@@ -119,6 +124,7 @@ var (
 	asksDesc     = prometheus.NewDesc("artist_ask_total", "Refreshes that reads wanted, by what came of asking.", []string{"result"}, nil)
 	waitingDesc  = prometheus.NewDesc("artist_ask_waiting", "Reads whose refresh has yet to be asked for.", nil, nil)
 	prefetchDesc = prometheus.NewDesc("artist_prefetch_total", "Refreshes that prefetch asked for.", nil, nil)
+	historyDesc  = prometheus.NewDesc("artist_history_total", "Changes of snapshots that were kept, and those that were deleted when their time was over.", []string{"result"}, nil)
 	archiveDesc  = prometheus.NewDesc("artist_archived_total", "Snapshots moved to an archive tier.", nil, nil)
 )
 
@@ -135,7 +141,7 @@ type collector struct {
 func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	c.m.metrics.process.Describe(out)
 	c.m.metrics.upserts.Describe(out)
-	for _, d := range []*prometheus.Desc{errorsDesc, breakerDesc, resultsDesc, asksDesc, waitingDesc, prefetchDesc, archiveDesc} {
+	for _, d := range []*prometheus.Desc{errorsDesc, breakerDesc, resultsDesc, asksDesc, waitingDesc, prefetchDesc, historyDesc, archiveDesc} {
 		out <- d
 	}
 }
@@ -160,9 +166,12 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	count(resultsDesc, s.Superseded, "superseded")
 	count(asksDesc, s.Asked, "asked")
 	count(asksDesc, s.Refused, "refused")
+	count(asksDesc, s.Deferred, "deferred")
 	count(asksDesc, s.Dropped, "dropped")
 	count(prefetchDesc, s.PrefetchAsked)
 	count(archiveDesc, s.Archived)
+	count(historyDesc, s.Remembered, "kept")
+	count(historyDesc, s.Expired, "expired")
 	gauge(waitingDesc, s.Waiting)
 	state := 0
 	if c.w != nil {

@@ -25,7 +25,8 @@ func TestCollector(t *testing.T) {
 	gather := func() map[string]float64 { t.Helper(); return promtest.Read(t, nil, r.mirror.Collector(r.worker)) }
 	got := gather()
 	want := []string{
-		"artist_archived_total", "artist_ask_total asked", "artist_ask_total dropped", "artist_ask_total refused", "artist_ask_waiting",
+		"artist_archived_total", "artist_ask_total asked", "artist_ask_total deferred", "artist_ask_total dropped", "artist_ask_total refused", "artist_ask_waiting",
+		"artist_history_total expired", "artist_history_total kept",
 		"artist_prefetch_total", "artist_refresh_total changed", "artist_refresh_total missing", "artist_refresh_total superseded",
 		"artist_refresh_total unchanged", "db_circuit_breaker_state", "db_upsert_duration_seconds",
 		"update_process_duration_seconds high", "update_process_duration_seconds low",
@@ -125,13 +126,13 @@ func TestRequestsThatMeet(t *testing.T) {
 		return document(t, "1", 1), nil
 	})
 	for _, p := range []event.Priority{event.Low, event.High, event.High} {
-		if err := r.mirror.request(t.Context(), "1", p, TooOld); err != nil {
+		if _, err := r.mirror.request(t.Context(), "1", p, TooOld); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r.consumes(t)
 	want := map[string]float64{
-		"dedup_coalesce_hit_total": 1, "dedup_upgrade_total": 1, "obsolete_event_skipped_total": 1, "dedup_lock_conflict_total": 1,
+		"millrace_coalesce_hit_total": 1, "millrace_coalesce_upgrade_total": 1, "millrace_coalesce_obsolete_total": 1, "millrace_coalesce_lock_conflict_total": 1,
 	}
 	var got map[string]float64
 	var measured float64

@@ -16,10 +16,12 @@ import (
 type Mirror struct {
 	store     *store.Store
 	sql       statements
+	askSQL    askStatements
 	cfg       Config
 	coalescer *coalesce.Coalescer
 	publisher message.Publisher
 	asks      *asks
+	repeat    chan struct{} // has something when the table artist_asks has
 	touches   *touches
 	metrics   *metrics
 	flights   singleflight.Group
@@ -44,24 +46,18 @@ func New(s *store.Store, c *coalesce.Coalescer, p message.Publisher, cfg Config)
 	if err := loadSQL(s, artistSQL, &m.sql); err != nil {
 		return nil, err
 	}
-	m.asks = newAsks(m.cfg.Queue, m.cfg.AskedFor)
+	if err := loadSQL(s, asksSQL, &m.askSQL); err != nil {
+		return nil, err
+	}
+	m.asks, m.repeat = newAsks(m.cfg.Queue, m.cfg.Deferred, m.cfg.AskedFor), make(chan struct{}, 1)
 	m.touches = newTouches()
 	return m, nil
 }
 
 // Run asks for the refreshes that reads and [Mirror.Refresh] queue, and notes
-// who was read, until ctx ends. What is queued then is forgotten: the next read
-// queues it again. It returns nil.
+// which artists were read, until ctx ends. What is queued then is written to the
+// database, and asked for by another process or the next one. It returns nil.
 func (m *Mirror) Run(ctx context.Context) error {
 	m.run(ctx)
 	return nil
-}
-
-// Refresh queues a refresh of an artist, whatever is known of it, and reports
-// whether one is under way.
-func (m *Mirror) Refresh(id string) bool {
-	if CheckID(id) != nil {
-		return false
-	}
-	return m.asks.offer(ask{id: id, reason: UserRequest, unknown: true})
 }

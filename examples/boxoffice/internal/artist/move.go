@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist/archive"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
@@ -69,16 +71,16 @@ func (a *Archiver) move(ctx context.Context, lease store.Lease, from, to int, ba
 	if err != nil {
 		return err
 	}
-	copied := batch[:0]
-	for _, c := range batch {
-		switch err := a.copy(ctx, from, to, c); {
-		case errors.Is(err, archive.ErrNotFound), errors.Is(err, errDamaged):
-			// Left where it is; the next refresh makes it good.
-			a.cfg.Logger.Warn("a snapshot cannot be archived", "artist", c.id, "from", from, "to", to, "error", err)
-		case err != nil:
+	var copied []candidate
+	for few := range slices.Chunk(batch, archiveCopies) {
+		done, err := a.copyAll(ctx, from, to, few)
+		if err != nil {
 			return fmt.Errorf("artist: archive: %w", err)
-		default:
-			copied = append(copied, c)
+		}
+		copied = append(copied, done...)
+		// A store may take its time; the lease is for as long.
+		if err := a.tx(ctx, lease, func(context.Context, *sql.Tx) error { return nil }); err != nil {
+			return err
 		}
 	}
 	var moved int64
@@ -100,6 +102,29 @@ func (a *Archiver) move(ctx context.Context, lease store.Lease, from, to int, ba
 		a.m.metrics.archivedObject.Add(moved)
 	}
 	return err
+}
+
+// copyAll copies snapshots side by side, and returns those that are in their new
+// tier.
+func (a *Archiver) copyAll(ctx context.Context, from, to int, all []candidate) (copied []candidate, err error) {
+	failed := make([]error, len(all))
+	var copies sync.WaitGroup
+	for i, c := range all {
+		copies.Go(func() { failed[i] = a.copy(ctx, from, to, c) })
+	}
+	copies.Wait()
+	for i, c := range all {
+		switch e := failed[i]; {
+		case errors.Is(e, archive.ErrNotFound), errors.Is(e, errDamaged):
+			// Left where it is; the next refresh makes it good.
+			a.cfg.Logger.Warn("a snapshot cannot be archived", "artist", c.id, "from", from, "to", to, "error", e)
+		case e != nil:
+			err = errors.Join(err, e)
+		default:
+			copied = append(copied, c)
+		}
+	}
+	return copied, err
 }
 
 // copy puts one snapshot into its new tier.

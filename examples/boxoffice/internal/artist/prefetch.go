@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -21,20 +22,21 @@ const prefetchLease = "artist-prefetch"
 // Tier is a group of artists that are refreshed without a reader.
 type Tier struct {
 	Name string
-	// ReadWithin is how long ago somebody read it at most; ReadBefore at least.
+	// ReadWithin is how long ago somebody read it at most, however long when zero;
+	// ReadBefore at least.
 	ReadBefore, ReadWithin time.Duration
 	// Every is how old a check may be.
 	Every time.Duration
 }
 
-// Tiers are hot, warm and cold, in the order in which they are served. What
-// nobody read for longer goes into the archive and is not refreshed.
+// Tiers are hot, warm and cold, in the order in which they are served. Cold is all
+// the rest, also what is in the archive: there it stays while it does not change.
 func Tiers() []Tier {
 	const day = 24 * time.Hour
 	return []Tier{
 		{Name: "hot", ReadWithin: day, Every: time.Hour},
 		{Name: "warm", ReadBefore: day, ReadWithin: 7 * day, Every: 6 * time.Hour},
-		{Name: "cold", ReadBefore: 7 * day, ReadWithin: archiveAfter[1], Every: day},
+		{Name: "cold", ReadBefore: 7 * day, Every: day},
 	}
 }
 
@@ -191,7 +193,11 @@ func (p *Prefetch) takeDue(ctx context.Context, limit int) (ids []string, err er
 			return err
 		}
 		for _, t := range Tiers() {
-			due, err := store.Column(ctx, tx, p.sql.Due, t.ReadBefore.Milliseconds(), t.ReadWithin.Milliseconds(),
+			within := t.ReadWithin
+			if within == 0 {
+				within = math.MaxInt64
+			}
+			due, err := store.Column(ctx, tx, p.sql.Due, t.ReadBefore.Milliseconds(), within.Milliseconds(),
 				t.Every.Milliseconds(), p.cfg.AskedFor.Milliseconds(), limit-len(ids))
 			if err != nil {
 				return err
@@ -254,5 +260,6 @@ func (p *Prefetch) askFor(ctx context.Context, ids []string) (asked int, err err
 func (p *Prefetch) request(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, p.m.cfg.AskTimeout)
 	defer cancel()
-	return p.m.request(ctx, id, event.Low, Prefetched)
+	_, err := p.m.request(ctx, id, event.Low, Prefetched)
+	return err
 }

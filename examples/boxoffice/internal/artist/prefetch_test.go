@@ -39,14 +39,17 @@ func TestTiers(t *testing.T) {
 		"warm-fresh":   {2 * day, 5 * hour},
 		"cold":         {10 * day, 25 * hour},
 		"cold-fresh":   {10 * day, 23 * hour},
-		"archived":     {31 * day, 31 * day},
+		"archived":     {31 * day, 27 * hour},
+		"forgotten":    {3000 * day, 26 * hour},
 		"missing":      {hour, 2 * hour},
+		"wanted":       {hour, 2 * hour},
 		"poison":       {hour, 2 * hour},
 		"poison-again": {hour, 3 * hour},
 	} {
 		r.box.Exec(t, `INSERT INTO artists (artist_id, last_requested_at, last_checked_at) VALUES ($1, now_ms() - $2, now_ms() - $3)`,
 			id, a.read.Milliseconds(), a.checked.Milliseconds())
 	}
+	r.box.Exec(t, `INSERT INTO artist_asks (artist_id, reason, asked_at, due_at) VALUES ('wanted', 'STALE', 1, 1)`)
 	r.box.Exec(t, `UPDATE artists SET missing_since = 1 WHERE artist_id = 'missing'`)
 	for id, at := range map[string]string{"poison": "now_ms() + 60000", "poison-again": "now_ms() - 60000"} {
 		r.box.Exec(t, `INSERT INTO update_status (character_id, state, fail_count, last_error_code, last_error_message, next_retry_at, created_at, updated_at)
@@ -56,7 +59,7 @@ func TestTiers(t *testing.T) {
 	for _, step := range []struct {
 		limit int
 		want  string
-	}{{2, "poison-again hot"}, {10, "warm cold"}, {10, ""}} {
+	}{{2, "poison-again hot"}, {10, "warm archived forgotten cold"}, {10, ""}} {
 		ids, err := p.takeDue(t.Context(), step.limit)
 		if err != nil || strings.Join(ids, " ") != step.want {
 			t.Errorf("%d at most: %v, %v; want %s", step.limit, ids, err, step.want)
@@ -64,7 +67,7 @@ func TestTiers(t *testing.T) {
 	}
 	// What was asked for and not done is due again after a while.
 	r.box.Exec(t, `UPDATE artists SET prefetched_at = prefetched_at - 1860000`)
-	if ids, err := p.takeDue(t.Context(), 10); err != nil || len(ids) != 4 {
+	if ids, err := p.takeDue(t.Context(), 10); err != nil || len(ids) != 6 {
 		t.Errorf("half an hour later: %v, %v", ids, err)
 	}
 }

@@ -22,8 +22,16 @@ type record struct {
 	content                                  []byte
 	state                                    string
 	retry                                    int64
-	tier                                     int // of the archive; 0 when it is not there
+	tier                                     int   // of the archive; 0 when it is not there
+	asked                                    int64 // ms; a refresh waits in the database since; 0 when none does
 }
+
+// age is how long ago the upstream was asked.
+func (r record) age() time.Duration { return time.Duration(r.at-r.checked) * time.Millisecond }
+
+// resting reports whether somebody has tried and failed for good a moment ago. To
+// try at every read would spend the budget of all on what does not work.
+func (r record) resting() bool { return r.state == "FAILED" && r.retry > r.at }
 
 // Get returns what there is of an artist and, when it is too old or missing, has
 // a refresh asked for. It waits for the database, and for the archive when the
@@ -40,14 +48,22 @@ func (m *Mirror) Get(ctx context.Context, id string) (View, error) {
 	if l.found && l.at-l.requested >= m.cfg.TouchEvery.Milliseconds() {
 		m.touches.add(id)
 	}
-	v := m.view(id, l)
+	v := m.view(ctx, id, l)
 	if v.UpdateQueued {
-		if n, known := m.cfg.HighLag(); known && n > 0 {
-			ms := n * 1000 / perSecond
-			v.EstimatedWaitMs = &ms
-		}
+		v.EstimatedWaitMs = m.estimatedWait()
 	}
 	return v, nil
+}
+
+// estimatedWait is how long a refresh that is queued now will take, in ms; nil
+// when nobody knows.
+func (m *Mirror) estimatedWait() *int64 {
+	n, known := m.cfg.HighLag()
+	if !known || n <= 0 {
+		return nil
+	}
+	ms := n * 1000 / perSecond
+	return &ms
 }
 
 // look is what a read finds.
@@ -88,7 +104,7 @@ func (m *Mirror) look(ctx context.Context, id string) (look, error) {
 
 func (m *Mirror) read(ctx context.Context, id string) (r record, found bool, err error) {
 	err = m.store.Reader().QueryRowContext(ctx, m.sql.Read, id).Scan(&r.version, &r.hash, &r.updated, &r.checked,
-		&r.missing, &r.requested, &r.content, &r.state, &r.retry, &r.tier, &r.at)
+		&r.missing, &r.requested, &r.content, &r.state, &r.retry, &r.tier, &r.asked, &r.at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return record{}, false, nil
 	}
@@ -99,15 +115,18 @@ func (m *Mirror) read(ctx context.Context, id string) (r record, found bool, err
 }
 
 // view decides how fresh a record is and whether a refresh is wanted.
-func (m *Mirror) view(id string, r look) View {
-	age := time.Duration(r.at-r.checked) * time.Millisecond
-	// Somebody has tried and failed for good. To try at every read would spend
-	// the budget of all on what does not work.
-	resting := r.state == "FAILED" && r.retry > r.at
+func (m *Mirror) view(ctx context.Context, id string, r look) View {
+	queue := func(reason Reason) bool {
+		if r.asked > 0 {
+			return m.asks.promises()
+		}
+		return m.queue(ctx, ask{id: id, reason: reason, unknown: !r.found, request: requestID(ctx)})
+	}
+	age := r.age()
 	switch {
 	case !r.found:
 		known := m.asks.knows(id)
-		v := View{Freshness: NotFound, UpdateQueued: m.asks.offer(ask{id: id, reason: CacheMiss, unknown: true})}
+		v := View{Freshness: NotFound, UpdateQueued: queue(CacheMiss)}
 		if known && v.UpdateQueued {
 			v.Freshness = Updating
 		}
@@ -115,20 +134,21 @@ func (m *Mirror) view(id string, r look) View {
 	case r.missing > 0:
 		v := View{Freshness: NotFound, LastCheckedAt: when(r.checked)}
 		if age >= m.cfg.MissingFor {
-			v.UpdateQueued = m.queue(id, TooOld)
+			v.UpdateQueued = queue(TooOld)
 		}
 		return v
 	}
 	v := View{Snapshot: r.snapshot, Freshness: Fresh, LastCheckedAt: when(r.checked), LastUpdatedAt: when(r.updated)}
 	switch {
-	case v.Snapshot == nil && resting:
-		v.Freshness = NotFound
 	case v.Snapshot == nil:
-		v.Freshness, v.UpdateQueued = Updating, m.queue(id, CacheMiss)
+		v.Freshness = NotFound
+		if v.UpdateQueued = !r.resting() && queue(CacheMiss); v.UpdateQueued {
+			v.Freshness = Updating
+		}
 	case age < m.cfg.FreshFor:
 	default:
 		v.Freshness = Stale
-		v.UpdateQueued = !resting && m.queue(id, TooOld)
+		v.UpdateQueued = !r.resting() && queue(TooOld)
 	}
 	return v
 }
@@ -172,9 +192,28 @@ func (m *Mirror) stored(ctx context.Context, id string, r record) ([]byte, error
 	return unpack(packed, hash)
 }
 
-// queue has a refresh asked for and reports whether one is under way.
-func (m *Mirror) queue(id string, reason Reason) bool {
-	return m.asks.offer(ask{id: id, reason: reason})
+// queue has a refresh asked for and reports whether one is under way. When very
+// many wait it waits for the database to take some of them.
+func (m *Mirror) queue(ctx context.Context, q ask) bool {
+	queued, full := m.asks.offer(q)
+	if full == nil {
+		return queued
+	}
+	late := time.NewTimer(m.cfg.ReadTimeout)
+	defer late.Stop()
+	for full != nil {
+		select {
+		case <-full:
+			queued, full = m.asks.offer(q)
+		case <-late.C:
+			m.asks.drop()
+			return false
+		case <-ctx.Done():
+			m.asks.drop()
+			return false
+		}
+	}
+	return queued
 }
 
 // when is a time that may not have come.

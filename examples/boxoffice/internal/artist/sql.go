@@ -16,6 +16,7 @@ var artistSQL string
 type statements struct {
 	Read, Wanted, Touch                            string
 	Known, Lock, Checked, Changed, Keep, Unarchive string
+	Remember, History                              string
 	Missing, Failed, Succeeded, GaveUp             string
 }
 

@@ -129,7 +129,7 @@ func (w *Worker) jobs(all []event.Event, failed *bus.BatchError) []job {
 	return jobs
 }
 
-// known returns the hashes of the extracts that are in the database.
+// known returns the hashes of the extracts that are in the database or the archive.
 func (w *Worker) known(ctx context.Context, jobs []job) (known map[string]string, err error) {
 	ids := make([]string, len(jobs))
 	for i, j := range jobs {
@@ -164,7 +164,7 @@ func (w *Worker) fetchAll(ctx context.Context, p event.Priority, jobs []job, kno
 	var calls sync.WaitGroup
 	for i, j := range jobs {
 		calls.Go(func() {
-			r := result{id: j.id, version: j.version}
+			r := result{id: j.id, version: j.version, read: p == event.High}
 			if r.doc, r.err = w.fetch.Fetch(ctx, p, j.id); r.err == nil && known[j.id] != r.doc.Hash {
 				r.packed, r.err = pack(r.doc.Content)
 			}

@@ -271,10 +271,10 @@ func TestBudgetAway(t *testing.T) {
 func TestPriorityInversion(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	r.upstream.has(t, "1", 1)
-	if err := r.mirror.request(t.Context(), "1", event.Low, Prefetched); err != nil {
+	if _, err := r.mirror.request(t.Context(), "1", event.Low, Prefetched); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.mirror.request(t.Context(), "1", event.High, TooOld); err != nil {
+	if _, err := r.mirror.request(t.Context(), "1", event.High, TooOld); err != nil {
 		t.Fatal(err)
 	}
 	if s := r.coalescer.Stats(); s.Published != 1 || s.Upgraded != 1 {
@@ -294,7 +294,7 @@ func TestPriorityInversion(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	// The run is over: the next request begins another.
-	if err := r.mirror.request(t.Context(), "1", event.High, TooOld); err != nil {
+	if _, err := r.mirror.request(t.Context(), "1", event.High, TooOld); err != nil {
 		t.Fatal(err)
 	}
 	if s := r.coalescer.Stats(); s.Published != 2 {

@@ -16,7 +16,8 @@ type result struct {
 	id      string
 	version int64
 	doc     Document
-	packed  []byte // of doc; nil when it is thought to be in the database
+	packed  []byte // of doc; nil when it is thought to be kept
+	read    bool   // somebody read it, so it is to be in the database
 	err     error
 }
 
@@ -25,10 +26,11 @@ type locked struct {
 	version int64
 	hash    string
 	stored  bool // the extract is in the database
+	archive bool // or in the archive
 }
 
 // written counts what became of a batch of results.
-type written struct{ unchanged, changed, missing, superseded, failed int64 }
+type written struct{ unchanged, changed, remembered, missing, superseded, failed int64 }
 
 // write takes the results into the tables in one transaction, of a few
 // statements whatever their number. A result whose version is below the row's
@@ -41,7 +43,7 @@ func (w *Worker) write(ctx context.Context, tx *sql.Tx, all []result) (written, 
 	if err != nil {
 		return n, err
 	}
-	var light, full, gone, failed []result
+	var light, full, changes, gone, failed []result
 	var fine, back []string
 	for _, r := range all {
 		row := held[r.id]
@@ -55,7 +57,7 @@ func (w *Worker) write(ctx context.Context, tx *sql.Tx, all []result) (written, 
 			}
 			failed = append(failed, r)
 			continue
-		case row.hash == r.doc.Hash && row.stored:
+		case row.hash == r.doc.Hash && (row.stored || row.archive && !r.read):
 			light = append(light, r)
 		default:
 			if r.packed == nil {
@@ -64,12 +66,16 @@ func (w *Worker) write(ctx context.Context, tx *sql.Tx, all []result) (written, 
 				}
 			}
 			full = append(full, r)
+			if row.hash != r.doc.Hash {
+				changes = append(changes, r)
+			}
 			if !row.stored {
 				back = append(back, r.id)
 			}
 		}
 		fine = append(fine, r.id)
 	}
+	n.remembered = int64(len(changes))
 	n.unchanged, n.changed, n.missing, n.failed = int64(len(light)), int64(len(full)), int64(len(gone)), int64(len(failed))
 	return n, firstOf(
 		func() error {
@@ -82,6 +88,9 @@ func (w *Worker) write(ctx context.Context, tx *sql.Tx, all []result) (written, 
 		},
 		func() error {
 			return put(ctx, tx, w.m.sql.Keep, 2, full, func(r result) []any { return []any{r.id, r.packed} })
+		},
+		func() error {
+			return put(ctx, tx, w.m.sql.Remember, 3, changes, func(r result) []any { return []any{r.id, r.doc.Hash, r.packed} })
 		},
 		func() error { return each(ctx, tx, w.m.sql.Unarchive, back) },
 		func() error { return each(ctx, tx, w.m.sql.Succeeded, fine) },
@@ -122,7 +131,7 @@ func (w *Worker) hold(ctx context.Context, tx *sql.Tx, ids []string, into map[st
 	for found.Next() {
 		var id string
 		var l locked
-		if err := found.Scan(&id, &l.version, &l.hash, &l.stored); err != nil {
+		if err := found.Scan(&id, &l.version, &l.hash, &l.stored, &l.archive); err != nil {
 			return err
 		}
 		into[id] = l

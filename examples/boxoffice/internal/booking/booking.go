@@ -1,6 +1,7 @@
 package booking
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	_ "embed"
@@ -47,6 +48,9 @@ var (
 	// ErrHandedOn is returned when a ticket was transferred: it can't be given
 	// back any more.
 	ErrHandedOn = errors.New("booking: the ticket was transferred and can't be refunded")
+	// ErrUsed is returned when a seat of the ticket was scanned at the door: it can
+	// be neither given back nor handed on.
+	ErrUsed = errors.New("booking: the ticket was used")
 )
 
 // Appender writes events in the caller's transaction: the outbox.
@@ -69,20 +73,26 @@ type Reservation struct {
 	HoldExpiresAt        time.Time
 	CreatedAt            time.Time
 	Transferred          bool
+	Used                 bool // a seat of it was used at the door
 
 	PaymentID, PaymentStatus, FailureReason string // "" without a payment
 	RefundState, RefundReason               string // NONE, REQUESTED, DONE
 }
 
 type statements struct {
-	Deadline, Insert, ByID, ByMember, SeatsOf, SeatsOfMember, Lock string
-	Confirm, CancelPending, CancelRefunded, NextDue, Overdue       string
+	Deadline, LockMember, Allowance, Insert                                 string
+	ByID, ByMember, SeatsOf, SeatsOfMember, Lock                            string
+	Confirm, CancelPending, CancelRefunded, NextDue, Overdue, CancelOverdue string
 }
 
 // Config of a [Booking].
 type Config struct {
 	// Hold is how long seats are held for payment; 5 min when zero.
 	Hold time.Duration
+	// PaymentLimit is how long after the end of a hold a payment that was accepted
+	// before it keeps the seats while it is under way; 2 min when zero. It is the
+	// longest that the gateway may take to decide.
+	PaymentLimit time.Duration
 	// Holder names this process in the sweeper's lease; required.
 	Holder string
 	// LeaseTTL is how long the sweeper's lease lasts without a sign of life;
@@ -95,8 +105,8 @@ type Config struct {
 
 func (c Config) validate() error {
 	switch {
-	case c.Hold < 0 || c.LeaseTTL < 0:
-		return errors.New("booking: Hold and LeaseTTL must not be negative; use 0 for the defaults")
+	case c.Hold < 0 || c.PaymentLimit < 0 || c.LeaseTTL < 0:
+		return errors.New("booking: Hold, PaymentLimit and LeaseTTL must not be negative; use 0 for the defaults")
 	case c.Holder == "":
 		return errors.New("booking: Holder is empty; name this process")
 	}
@@ -122,6 +132,9 @@ func New(s *store.Store, c *catalog.Catalog, outbox Appender, refunds Refunder, 
 	if cfg.Hold == 0 {
 		cfg.Hold = 5 * time.Minute
 	}
+	if cfg.PaymentLimit == 0 {
+		cfg.PaymentLimit = 2 * time.Minute
+	}
 	if cfg.LeaseTTL == 0 {
 		cfg.LeaseTTL = 10 * time.Second
 	}
@@ -135,8 +148,9 @@ func New(s *store.Store, c *catalog.Catalog, outbox Appender, refunds Refunder, 
 	return b, nil
 }
 
-// Reserve holds the seats for the member, all or none. Errors: the catalog's
-// for an unknown show, unknown seats and taken seats.
+// Reserve holds the seats for the member, all or none. Errors: a *LimitError when
+// they are more than the member may have, and the catalog's for an unknown show,
+// unknown seats and taken seats.
 func (b *Booking) Reserve(ctx context.Context, member, show string, seats []string) (Reservation, error) {
 	if err := b.catalog.Exists(ctx, show); err != nil {
 		return Reservation{}, err
@@ -157,6 +171,9 @@ func (b *Booking) Reserve(ctx context.Context, member, show string, seats []stri
 }
 
 func (b *Booking) hold(ctx context.Context, tx *sql.Tx, id, member, show string, seats []string) (Reservation, error) {
+	if err := b.within(ctx, tx, member, show, len(seats)); err != nil {
+		return Reservation{}, err
+	}
 	var deadline int64
 	if err := tx.QueryRowContext(ctx, b.sql.Deadline, b.cfg.Hold.Milliseconds()).Scan(&deadline); err != nil {
 		return Reservation{}, fmt.Errorf("booking: reserve: %w", err)
@@ -169,7 +186,8 @@ func (b *Booking) hold(ctx context.Context, tx *sql.Tx, id, member, show string,
 		return Reservation{}, err
 	}
 	created := deadline - b.cfg.Hold.Milliseconds()
-	if _, err := tx.ExecContext(ctx, b.sql.Insert, id, show, member, amount, deadline, created); err != nil {
+	correlation, _ := events.Causes(ctx)
+	if _, err := tx.ExecContext(ctx, b.sql.Insert, id, show, member, amount, deadline, created, correlation); err != nil {
 		return Reservation{}, fmt.Errorf("booking: reserve: %w", err)
 	}
 	if err := b.catalog.Keep(ctx, tx, id); err != nil {
@@ -211,6 +229,9 @@ func (b *Booking) Cancel(ctx context.Context, member, id string) (Reservation, e
 			if row.Transferred {
 				return ErrHandedOn
 			}
+			if row.Used {
+				return ErrUsed
+			}
 			return b.refunds.RequestRefund(ctx, tx, row.PaymentID, UserRequest)
 		}
 		return nil
@@ -225,9 +246,9 @@ func (b *Booking) Cancel(ctx context.Context, member, id string) (Reservation, e
 // appends ReservationCancelled. The event is a child of parent when that has an
 // id. It reports whether the reservation was moved.
 func (b *Booking) cancel(ctx context.Context, tx *sql.Tx, id, statement string, args []any, reason string, parent event.Event) (bool, error) {
-	var show, member string
+	var show, member, request string
 	var at int64
-	err := b.store.Update(ctx, tx, statement, args, &show, &member, &at)
+	err := b.store.Update(ctx, tx, statement, args, &show, &member, &at, &request)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -244,12 +265,16 @@ func (b *Booking) cancel(ctx context.Context, tx *sql.Tx, id, statement string, 
 	if err != nil {
 		return false, err
 	}
-	notice, err := b.notice(ctx, tx, id, show, member, seats, "cancelled: "+why[reason], at)
+	notice, err := b.notice(ctx, tx, id, show, member, seats, events.OutcomeCancelled, reason, at)
 	if err != nil {
 		return false, err
 	}
-	if parent.ID != "" {
+	switch {
+	case parent.ID != "":
 		e, notice = e.CausedBy(parent), notice.CausedBy(parent)
+	case event.Correlation(ctx) == "": // a timer's: it came of the request that reserved
+		request = cmp.Or(request, id) // of a release that did not note it
+		e.CorrelationID, notice.CorrelationID = request, request
 	}
 	return true, b.outbox.Append(ctx, tx, e, notice)
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -123,7 +125,8 @@ func TestSuccessConfirms(t *testing.T) {
 	if order.ReservationID != r.ID || order.Seats != 1 || order.Amount != r.Amount || order.OrderedAt.IsZero() {
 		t.Errorf("%+v", order)
 	}
-	if notice.MemberID != "ann" || notice.RefID != r.ID || notice.Message != "Your seat A-1 for Moonlight Parade is booked" {
+	if notice.MemberID != "ann" || notice.RefID != r.ID || notice.Message != "Your seat A-1 for Moonlight Parade is booked" ||
+		notice.Params.Outcome != events.OutcomeConfirmed || notice.Params.Reason != "" || !slices.Equal(notice.Params.Seats, []string{"A-1"}) {
 		t.Errorf("%+v", notice)
 	}
 	if got := b.Status(t, r.ID); got != "CONFIRMED" {
@@ -427,21 +430,100 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// The member is told in the words of a person how a hold ended.
-func TestCancelledNotice(t *testing.T) {
-	b := boxtest.New(t)
-	r := b.Reserve(t, "ann", "A-1", "A-2")
-	b.Outbox.Take()
-	if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
-		t.Fatal(err)
-	}
+// told is the notification of the last events, which are about the reservation.
+func told(t *testing.T, b *boxtest.Box, r booking.Reservation) events.Noticed {
+	t.Helper()
 	e := only(t, b, events.ReservationNotice)
 	var notice events.Noticed
 	if err := e.UnmarshalData(&notice); err != nil {
 		t.Fatal(err)
 	}
-	const want = "Your seats A-1, A-2 for Moonlight Parade are cancelled: as you asked"
-	if notice.Message != want || notice.RefID != r.ID || notice.MemberID != "ann" || e.Key() != "ann" {
+	if notice.RefID != r.ID || notice.MemberID != "ann" || e.Key() != "ann" || time.Since(notice.At).Abs() > time.Minute {
 		t.Errorf("%+v with key %s", notice, e.Key())
+	}
+	return notice
+}
+
+// The member is told how each reservation ended: by parameters, and in English for
+// those that do not know them.
+func TestCancelledNotice(t *testing.T) {
+	b := boxtest.New(t)
+	for reason, c := range map[string]struct {
+		end  func(r booking.Reservation)
+		text string
+	}{
+		booking.UserRequest: {func(r booking.Reservation) {
+			if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
+				t.Fatal(err)
+			}
+		}, "as you asked"},
+		booking.PaymentFailed: {func(r booking.Reservation) {
+			failed := b.NotPaid(t, b.Pay(t, r, boxtest.Decline))
+			b.Outbox.Take()
+			b.Must(t, events.GroupReservation, failed, "cancelled")
+		}, "the payment failed"},
+		booking.HoldTimeout: {func(r booking.Reservation) {
+			b.Expire(t, r.ID)
+			lease, err := b.Store.TakeLease(t.Context(), "sweep", "test", time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, err := b.Booking.Sweep(t.Context(), lease, 10); n != 1 || err != nil {
+				t.Fatalf("swept %d, %v", n, err)
+			}
+		}, "the hold timed out"},
+		booking.Refunded: {func(r booking.Reservation) {
+			p := b.Pay(t, r, boxtest.Approve)
+			b.Must(t, events.GroupReservation, b.Paid(t, p), "confirmed")
+			if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
+				t.Fatal(err)
+			}
+			back := b.PaidBack(t, p)
+			b.Outbox.Take()
+			b.Must(t, events.GroupReservation, back, "cancelled")
+		}, "the money is back"},
+	} {
+		r := b.Reserve(t, "ann", "A-1", "A-2")
+		b.Outbox.Take()
+		c.end(r)
+		notice := told(t, b, r)
+		want := events.NoticeParams{Show: "Moonlight Parade", Seats: []string{"A-1", "A-2"}, Outcome: events.OutcomeCancelled, Reason: reason}
+		if !reflect.DeepEqual(notice.Params, want) || notice.Message != "Your seats A-1, A-2 for Moonlight Parade are cancelled: "+c.text {
+			t.Errorf("%s: %+v", reason, notice)
+		}
+		b.Exec(t, `UPDATE seats SET status = 'AVAILABLE', reservation_id = NULL, hold_expires_at = NULL`)
+	}
+}
+
+// Money that came when the reservation had ended goes back, and the member is told.
+func TestLateMoneyIsTold(t *testing.T) {
+	b := boxtest.New(t)
+	r := b.Reserve(t, "ann", "A-1")
+	p := b.Pay(t, r, boxtest.Approve)
+	if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
+		t.Fatal(err)
+	}
+	b.Must(t, events.GroupReservation, b.Paid(t, p), "late")
+	back := b.PaidBack(t, p)
+	b.Outbox.Take()
+	b.Must(t, events.GroupReservation, back, "already ended")
+	notice := told(t, b, r)
+	want := events.NoticeParams{Show: "Moonlight Parade", Seats: []string{"A-1"}, Outcome: events.OutcomeRefunded, Reason: booking.Late}
+	if !reflect.DeepEqual(notice.Params, want) || !strings.HasPrefix(notice.Message, "Your payment for seat A-1 for Moonlight Parade came too late") {
+		t.Errorf("%+v", notice)
+	}
+	// A refund that was asked for is told by the end of its reservation, once.
+	r = b.Reserve(t, "ann", "A-2")
+	p = b.Pay(t, r, boxtest.Approve)
+	b.Must(t, events.GroupReservation, b.Paid(t, p), "confirmed")
+	if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
+		t.Fatal(err)
+	}
+	back = b.PaidBack(t, p)
+	b.Must(t, events.GroupReservation, back, "cancelled")
+	b.Outbox.Take()
+	b.Must(t, events.GroupReservation, back, "already ended")
+	if left := b.Outbox.Take(); len(left) != 0 {
+		t.Errorf("told once more: %v", left)
 	}
 }

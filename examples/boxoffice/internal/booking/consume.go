@@ -54,7 +54,7 @@ func (b *Booking) confirm(ctx context.Context, tx *sql.Tx, e event.Event) (strin
 	if err != nil {
 		return "", err
 	}
-	notice, err := b.notice(ctx, tx, paid.ReservationID, show, member, seats, "booked", at)
+	notice, err := b.notice(ctx, tx, paid.ReservationID, show, member, seats, events.OutcomeConfirmed, "", at)
 	if err != nil {
 		return "", err
 	}
@@ -96,8 +96,15 @@ func (b *Booking) refunded(ctx context.Context, tx *sql.Tx, e event.Event) (stri
 	if back.PaymentType != events.ForReservation {
 		return "not a reservation", nil
 	}
-	return b.end(ctx, tx, e, back.ReservationID, b.sql.CancelRefunded, []any{back.ReservationID, back.PaymentID}, Refunded)
+	effect, err := b.end(ctx, tx, e, back.ReservationID, b.sql.CancelRefunded, []any{back.ReservationID, back.PaymentID}, Refunded)
+	if err == nil && effect == alreadyEnded && back.Reason == Late {
+		err = b.tellLate(ctx, tx, e, back)
+	}
+	return effect, err
 }
+
+// alreadyEnded is the effect of an event about a reservation that ended before.
+const alreadyEnded = "already ended"
 
 func (b *Booking) end(ctx context.Context, tx *sql.Tx, e event.Event, id, statement string, args []any, reason string) (string, error) {
 	moved, err := b.cancel(ctx, tx, id, statement, args, reason, e)
@@ -112,5 +119,5 @@ func (b *Booking) end(ctx context.Context, tx *sql.Tx, e event.Event, id, statem
 	} else if err != nil {
 		return "", err
 	}
-	return "already ended", nil
+	return alreadyEnded, nil
 }

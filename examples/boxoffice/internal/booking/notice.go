@@ -3,33 +3,38 @@ package booking
 import (
 	"context"
 	"database/sql"
-	"fmt"
-	"strings"
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/notices"
 )
 
-// why says to a member why a reservation was cancelled.
-var why = map[string]string{
-	UserRequest:   "as you asked",
-	PaymentFailed: "the payment failed",
-	HoldTimeout:   "the hold timed out",
-	Refunded:      "the money is back",
-}
-
-// notice tells the member what became of the seats.
-func (b *Booking) notice(ctx context.Context, tx *sql.Tx, id, show, member string, seats []string, outcome string, at int64) (event.Event, error) {
+// notice tells the member what became of the seats; reason is "" for a booking.
+func (b *Booking) notice(ctx context.Context, tx *sql.Tx, id, show, member string, seats []string, outcome, reason string, at int64) (event.Event, error) {
 	title, err := b.catalog.Title(ctx, tx, show)
 	if err != nil {
 		return event.Event{}, err
 	}
-	noun, verb := "seats", "are"
-	if len(seats) == 1 {
-		noun, verb = "seat", "is"
-	}
+	p := events.NoticeParams{Show: title, Seats: seats, Outcome: outcome, Reason: reason}
 	return events.New(events.ReservationNotice, "notice", id, member, true, events.Noticed{
-		MemberID: member, RefID: id, At: events.Time(at),
-		Message: fmt.Sprintf("Your %s %s for %s %s %s", noun, strings.Join(seats, ", "), title, verb, outcome),
+		MemberID: member, RefID: id, Params: p, Message: notices.Text("en", notices.Reservation, p, ""), At: events.Time(at),
 	})
+}
+
+// tellLate tells the member of money that came back because it was paid when the
+// reservation had ended. The end itself was told before.
+func (b *Booking) tellLate(ctx context.Context, tx *sql.Tx, e event.Event, back events.PaidBack) error {
+	row, err := b.Lock(ctx, tx, back.ReservationID)
+	if err != nil {
+		return err
+	}
+	seats, err := b.seatsOf(ctx, tx, back.ReservationID)
+	if err != nil {
+		return err
+	}
+	notice, err := b.notice(ctx, tx, back.ReservationID, row.ShowID, row.MemberID, seats, events.OutcomeRefunded, Late, back.RefundedAt.UnixMilli())
+	if err != nil {
+		return err
+	}
+	return b.outbox.Append(ctx, tx, notice.CausedBy(e))
 }

@@ -106,10 +106,10 @@ func (b *Booking) seatsOf(ctx context.Context, db querier, id string) ([]string,
 
 func scan(row interface{ Scan(...any) error }) (Reservation, error) {
 	var r Reservation
-	var holds, created, transferred int64
-	err := row.Scan(&r.ID, &r.ShowID, &r.MemberID, &r.Status, &r.Reason, &r.Amount, &holds, &created, &transferred,
+	var holds, created, transferred, used int64
+	err := row.Scan(&r.ID, &r.ShowID, &r.MemberID, &r.Status, &r.Reason, &r.Amount, &holds, &created, &transferred, &used,
 		&r.PaymentID, &r.PaymentStatus, &r.FailureReason, &r.RefundState, &r.RefundReason)
-	r.HoldExpiresAt, r.CreatedAt, r.Transferred = events.Time(holds), events.Time(created), transferred > 0
+	r.HoldExpiresAt, r.CreatedAt, r.Transferred, r.Used = events.Time(holds), events.Time(created), transferred > 0, used > 0
 	return r, err
 }
 
@@ -121,21 +121,22 @@ type Row struct {
 	HoldOver         bool   // the hold's time is over, whatever the status
 	PaymentID        string // of the payment that confirmed it
 	Transferred      bool
+	Used             bool // a seat of it was scanned at the door
 }
 
 // Lock reads a reservation inside tx and keeps others from changing it until
 // tx ends. It returns ErrNotFound.
 func (b *Booking) Lock(ctx context.Context, tx *sql.Tx, id string) (Row, error) {
 	var r Row
-	var expires, transferred int64
+	var expires, transferred, used int64
 	err := tx.QueryRowContext(ctx, b.sql.Lock, id).Scan(&r.ShowID, &r.MemberID, &r.Status, &r.Reason, &r.Amount,
-		&expires, &r.HoldOver, &r.PaymentID, &transferred)
+		&expires, &r.HoldOver, &r.PaymentID, &transferred, &used)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Row{}, ErrNotFound
 	}
 	if err != nil {
 		return Row{}, fmt.Errorf("booking: lock %s: %w", id, err)
 	}
-	r.Transferred = transferred > 0
+	r.Transferred, r.Used = transferred > 0, used > 0
 	return r, nil
 }

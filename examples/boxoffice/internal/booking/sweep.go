@@ -14,13 +14,13 @@ const (
 	sweepBatch = 100
 )
 
-// Run ends unpaid holds when their time is over, while it has the lease of that
-// job, until ctx ends. A database that fails is tried again.
+// Run ends holds when their time is over and no payment keeps them, while it has the
+// lease of that job, until ctx ends. A database that fails is tried again.
 func (b *Booking) Run(ctx context.Context) error {
 	made, cancel := b.holds.Subscribe()
 	defer cancel()
 	return b.store.NewJob(sweepLease, b.cfg.Holder, b.cfg.LeaseTTL, b.cfg.Logger).Run(ctx, store.Work{
-		Next: b.sql.NextDue, Made: made,
+		Next: b.sql.NextDue, Args: []any{b.cfg.PaymentLimit.Milliseconds()}, Made: made,
 		Do: func(ctx context.Context, lease store.Lease) error {
 			_, err := b.Sweep(ctx, lease, sweepBatch)
 			return err
@@ -28,8 +28,8 @@ func (b *Booking) Run(ctx context.Context) error {
 	})
 }
 
-// Sweep ends up to limit holds whose time is over and returns how many. It
-// fails with store.ErrLeaseLost, and then has done nothing.
+// Sweep ends up to limit holds that are over and returns how many. It fails with
+// store.ErrLeaseLost, and then has done nothing.
 func (b *Booking) Sweep(ctx context.Context, lease store.Lease, limit int) (int, error) {
 	var n int
 	err := b.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
@@ -46,16 +46,26 @@ func (b *Booking) Sweep(ctx context.Context, lease store.Lease, limit int) (int,
 	return n, nil
 }
 
-// endOverdue ends them one by one; each is locked and found overdue.
 func (b *Booking) endOverdue(ctx context.Context, tx *sql.Tx, limit int) (int, error) {
-	ids, err := store.Column(ctx, tx, b.sql.Overdue, limit)
+	ids, err := store.Column(ctx, tx, b.sql.Overdue, b.cfg.PaymentLimit.Milliseconds(), limit)
 	if err != nil {
 		return 0, err
 	}
+	return b.endFound(ctx, tx, ids)
+}
+
+// endFound ends the holds that were found overdue and are locked, but for those that a
+// payment got meanwhile.
+func (b *Booking) endFound(ctx context.Context, tx *sql.Tx, ids []string) (ended int, err error) {
 	for _, id := range ids {
-		if _, err := b.cancel(ctx, tx, id, b.sql.CancelPending, []any{id, HoldTimeout}, HoldTimeout, event.Event{}); err != nil {
+		args := []any{id, b.cfg.PaymentLimit.Milliseconds()}
+		moved, err := b.cancel(ctx, tx, id, b.sql.CancelOverdue, args, HoldTimeout, event.Event{})
+		if err != nil {
 			return 0, err
 		}
+		if moved {
+			ended++
+		}
 	}
-	return len(ids), nil
+	return ended, nil
 }

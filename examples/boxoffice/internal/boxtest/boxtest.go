@@ -23,6 +23,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/social"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/stats"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/ticket"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -34,6 +35,9 @@ const (
 	Timeout = "4000000000000341"
 )
 
+// TicketKeys sign the tickets of every Box.
+const TicketKeys = "5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e"
+
 // Box is the parts on one database.
 type Box struct {
 	URL      string // of the database
@@ -42,6 +46,7 @@ type Box struct {
 	Catalog  *catalog.Catalog
 	Booking  *booking.Booking
 	Payments *payment.Payments
+	Door     *ticket.Door
 	Stats    *stats.Stats
 	Social   *social.Social
 	// Deltas are the comments that Social has not counted yet.
@@ -131,6 +136,13 @@ func Open(t testing.TB, url string) *Box {
 		t.Fatal(err)
 	}
 	b.Payments.SetReservations(b.Booking)
+	keys, err := ticket.ParseKeys(TicketKeys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.Door, err = ticket.New(s, keys); err != nil {
+		t.Fatal(err)
+	}
 	if b.Stats, err = stats.New(s); err != nil {
 		t.Fatal(err)
 	}

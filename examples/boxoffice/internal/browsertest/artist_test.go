@@ -52,11 +52,15 @@ func TestPagesArtist(t *testing.T) {
 	if !eval[bool](tb, "globalThis.sameForEver === true && document.title.startsWith('The Paper Lanterns')") {
 		t.Error("the page was loaded again, or its title stayed")
 	}
-	if text := eval[string](tb, "document.querySelector('#times').textContent + document.querySelector('#facts').textContent"); !strings.Contains(text, "yesterday") || !strings.Contains(text, "city pop") {
+	if text := eval[string](tb, "document.querySelector('#times').textContent + document.querySelector('#facts').textContent"); !strings.Contains(text, "yesterday") || !strings.Contains(text, "City pop") {
 		t.Errorf("the page says %q of when and what", text)
 	}
 	tb.tabTo("#groups summary")
 	tb.press(kb.Enter)
+	if text := eval[string](tb, "document.querySelector('#facts').innerText + document.querySelector('#groups').innerText"); !strings.Contains(text, "Genre") || !strings.Contains(text, "South Korea") ||
+		!strings.Contains(text, "Fan club since") || !strings.Contains(text, "June 7, 2019") || !strings.Contains(text, "Figure 1\n") || strings.Contains(text, "f0001") || strings.Contains(text, "fanClub") {
+		t.Errorf("the page says %q, want words and no keys", text)
+	}
 	tb.until("document.querySelectorAll('#groups dd').length === 24 && document.querySelector('#groups').innerText.includes('and 946 more')")
 
 	f.artistIs("404", missing, false, nil)
@@ -68,6 +72,44 @@ func TestPagesArtist(t *testing.T) {
 	f.breakArtists(false)
 	tb.hide(false) // whoever comes back to the tab need not wait
 	tb.until(fresh("FRESH") + " && !(" + visible("#problem") + ")")
+}
+
+// TestPagesArtistRefresh has an artist refreshed by keyboard alone, and is told what
+// becomes of that.
+func TestPagesArtistRefresh(t *testing.T) {
+	f := startFake(t)
+	tb := open(t, f.url(), desktop())
+	tb.Expect("status of 409")
+	said := func(words string) string {
+		return fmt.Sprintf("document.querySelector('#refresh-said').textContent.includes(%q) && document.querySelector('#live').textContent.includes(%q)", words, words)
+	}
+	f.artistIs("42", "FRESH", false, nil)
+	f.refreshIs("QUEUED")
+	tb.visit("/artists/42")
+	tb.until(fresh("FRESH") + " && " + visible("#refresh"))
+	tb.tabTo("#refresh")
+	tb.press(kb.Enter)
+	tb.until(visible("#signin"))
+	tb.press("ann", kb.Enter)
+	tb.until(said("The agency is being asked") + " && document.activeElement.id === 'refresh'")
+	f.artistIs("42", "FRESH", false, nil) // which is another answer, of now
+	tb.until(said("there is something new"))
+	for status, words := range map[string]string{"WAITING": "We noted it", "CHECKED": "asked a moment ago"} {
+		f.refreshIs(status)
+		tb.press(kb.Enter)
+		tb.until(said(words))
+	}
+	f.refreshIs("artist-resting")
+	tb.press(kb.Enter)
+	tb.until(visible("#refresh-problem") + " && document.querySelector('#refresh-problem').textContent.includes('some minutes') && document.querySelector('#refresh-said').textContent === ''")
+	if n := f.artistWishes(); n != 4 {
+		t.Errorf("%d wishes came, want 4", n)
+	}
+	sound(tb, "an artist whose refresh was refused")
+	// What the agency does not have is not asked for again and again.
+	f.artistIs("404", missing, false, nil)
+	tb.visit("/artists/404")
+	tb.until(fresh("NOT_FOUND") + " && !(" + visible("#refresh") + ")")
 }
 
 // plot checks the picture of the budget on the operator's page at hand: its

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 )
 
 // TestPagesCommunityLook has pictures of what members do, in both themes and
@@ -19,9 +21,20 @@ func communityLook(t *testing.T, d device, name string) {
 	for i, said := range []string{"Doors open at six?", "At half past, they say.", "See you at the fountain then", "Bring the good camera this time, the lights in the second half were something else last year and nobody believed me"} {
 		f.chat.add("show-1", []string{"jun", "mina", "mina", "soo"}[i], said, time.Now().Add(time.Duration(i-9)*time.Minute))
 	}
-	kinds := []string{"POST_LIKE", "COMMENT", "FOLLOW", "VOTE_CLOSED", "RESERVATION"}
+	told := []fakeNotice{
+		{Type: "POST_LIKE", Params: events.NoticeParams{Member: "jun", Show: "Moonlight Parade"}},
+		{Type: "COMMENT", Params: events.NoticeParams{Member: "soo", Show: "Winter, Unplugged"}},
+		{Type: "FOLLOW", Params: events.NoticeParams{Member: "jun"}},
+		{Type: "VOTE_CLOSED", Params: events.NoticeParams{Show: "Night Train to Gangneung", Songs: []string{"Northbound", "Slow Tide"}}},
+		{Type: "RESERVATION", Params: events.NoticeParams{Show: "Moonlight Parade", Seats: []string{"A-1", "A-2"}, Outcome: "CONFIRMED"}},
+		{Type: "RESERVATION", Params: events.NoticeParams{Show: "Moonlight Parade", Seats: []string{"B-7"}, Outcome: "REFUNDED", Reason: "LATE"}},
+		{Type: "RESERVATION", Params: events.NoticeParams{Show: "A Hundred Small Drums", Seats: []string{"C-1"}, Outcome: "CANCELLED", Reason: "HOLD_TIMEOUT"}},
+		{Type: "FOLLOW", Message: "soo follows you"}, // by the version before
+	}
 	for i := range 23 {
-		n := f.store("mina", kinds[i%5], []string{"jun likes Moonlight Parade", "soo wrote about Winter, Unplugged", "jun follows you", "The setlist vote for Night Train to Gangneung is over: Northbound won", "Your seats A-1, A-2 for Moonlight Parade are booked"}[i%5], "show-1", time.Now().Add(time.Duration(i-24)*37*time.Minute))
+		say := told[i%len(told)]
+		n := f.store("mina", say.Type, say.Message, "show-1", time.Now().Add(time.Duration(i-24)*37*time.Minute))
+		n.Params = say.Params
 		if i < 19 {
 			n.ReadAt = &n.CreatedAt
 		}
@@ -51,8 +64,8 @@ func communityLook(t *testing.T, d device, name string) {
 	tb.until("!(" + visible("#chat-room") + ") && " + visible("#chat-leave"))
 	take("chat-closed")
 
-	f.notify("mina", "FOLLOW", "soo follows you", "mina")
-	f.notify("mina", "POST_LIKE", "jun likes The Paper Kites of Busan", "show-2")
+	f.tell("mina", "FOLLOW", events.NoticeParams{Member: "soo"}, "mina")
+	f.tell("mina", "POST_LIKE", events.NoticeParams{Member: "jun", Show: "The Paper Kites of Busan"}, "show-2")
 	f.say("show-1", "soo", "The queue is short, come early")
 	tb.until("document.querySelectorAll('.toast').length === 3 && " + visible("#chat-unread"))
 	take("toasts")

@@ -12,6 +12,9 @@ type fakeArtists struct {
 	views  map[string]map[string]any
 	looks  map[string]int
 	broken bool
+	// refresh is the status that a wish to refresh gets, or the type of a problem.
+	refresh string
+	wishes  int
 }
 
 // missing is the freshness of an artist that the upstream does not have.
@@ -55,7 +58,7 @@ func fakeSnapshot(id string) map[string]any {
 	return map[string]any{
 		"id": id, "name": "The Paper Lanterns", "level": 137, "updatedAt": "2026-01-04T11:22:33Z",
 		"attributes": map[string]any{
-			"genre": "city pop", "country": "KR", "revision": 4, "figures": figures,
+			"genre": "city pop", "country": "KR", "fanClubSince": "2019-06-07", "revision": 4, "figures": figures,
 			"biography": "Plays a long set, starts on time, and comes back for one more song. Plays a long set, starts on time, and comes back for one more song. Plays a long set, starts on time.",
 		},
 	}
@@ -72,4 +75,25 @@ func (f *fake) artist(r *http.Request, _ string) (int, any) {
 		return 404, fault{"No such route", ""}
 	}
 	return 200, view
+}
+
+// refreshIs sets what becomes of wishes to refresh.
+func (f *fake) refreshIs(status string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.artists.refresh = status
+}
+
+func (f *fake) artistWishes() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.artists.wishes
+}
+
+func (f *fake) refreshArtist(*http.Request, string) (int, any) {
+	f.artists.wishes++
+	if f.artists.refresh == "artist-resting" {
+		return 409, map[string]any{"type": "/problems/artist-resting", "title": "The last refresh failed"}
+	}
+	return 202, map[string]any{"status": f.artists.refresh, "lastCheckedAt": nil, "estimatedWaitMs": nil}
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -22,18 +23,28 @@ type fakeInbox struct {
 }
 
 type fakeNotice struct {
-	ID        string     `json:"id"`
-	Type      string     `json:"type"`
-	Message   string     `json:"message"`
-	RefID     string     `json:"refId"`
-	ReadAt    *time.Time `json:"readAt"`
-	CreatedAt time.Time  `json:"createdAt"`
+	ID        string              `json:"id"`
+	Type      string              `json:"type"`
+	Params    events.NoticeParams `json:"params"` // none: the version before has stored it
+	Message   string              `json:"message"`
+	RefID     string              `json:"refId"`
+	ReadAt    *time.Time          `json:"readAt"`
+	CreatedAt time.Time           `json:"createdAt"`
 }
 
 // notify stores a notification and sends it to the member's streams.
 func (f *fake) notify(member, typ, message, ref string) {
 	f.mu.Lock()
 	n := f.store(member, typ, message, ref, time.Now())
+	f.mu.Unlock()
+	f.streams.toMember(member, n)
+}
+
+// tell notifies by parameters, as an office of this version does.
+func (f *fake) tell(member, typ string, p events.NoticeParams, ref string) {
+	f.mu.Lock()
+	n := f.store(member, typ, "in another language", ref, time.Now())
+	n.Params = p
 	f.mu.Unlock()
 	f.streams.toMember(member, n)
 }
@@ -108,7 +119,7 @@ func (f *fake) inboxRoutes(handle fakeHandle) {
 
 // replay is what a stream begins with: the newest unread.
 func (f *fake) replay(member string) sse.ReplayFunc {
-	return func(_ context.Context, since sse.Cursors) ([]sse.Event, error) {
+	return func(_ context.Context, since sse.Cursors) (sse.Missed, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		var events []sse.Event
@@ -117,11 +128,12 @@ func (f *fake) replay(member string) sse.ReplayFunc {
 				events = append(events, n.event())
 			}
 		}
-		return events[max(0, len(events)-10):], nil
+		over := max(0, len(events)-10)
+		return sse.Missed{Events: events[over:], Left: map[string]int{"notification": over}}, nil
 	}
 }
 
 func (n *fakeNotice) event() sse.Event {
-	body, _ := json.Marshal(map[string]string{"id": n.ID, "type": n.Type, "message": n.Message, "refId": n.RefID}) // strings always marshal
+	body, _ := json.Marshal(map[string]any{"id": n.ID, "type": n.Type, "params": n.Params, "message": n.Message, "refId": n.RefID}) // strings always marshal
 	return sse.Event{Name: "notification", ID: n.ID, Data: body}
 }

@@ -70,8 +70,40 @@ func (f *fake) reserve(r *http.Request, member string) (int, any) {
 		}
 		take, amount = append(take, seat), amount+seat.Price
 	}
+	if held, bought := f.has(member, in.EventID); held+bought+len(take) > fakeLimit {
+		return 409, map[string]any{
+			"type": "/problems/seat-limit", "title": "More seats than a member may have", "status": 409,
+			"limit": "held", "max": fakeLimit, "held": held, "bought": bought, "remaining": fakeLimit - held - bought,
+		}
+	}
 	res := f.book(member, in.EventID, take)
 	return 201, map[string]any{"reservationId": res.ID, "status": res.Status, "amount": amount, "holdExpiresAt": res.HoldExpiresAt}
+}
+
+// fakeLimit is how many seats of a show one may hold and buy.
+const fakeLimit = 6
+
+// has counts the seats of a show that a member holds and bought.
+func (f *fake) has(member, event string) (held, bought int) {
+	for _, res := range f.reservations {
+		switch {
+		case res.member != member || res.EventID != event:
+		case res.Status == "PENDING":
+			held += len(res.SeatIDs)
+		case res.Status == "CONFIRMED":
+			bought += len(res.SeatIDs)
+		}
+	}
+	return held, bought
+}
+
+func (f *fake) allowance(r *http.Request, member string) (int, any) {
+	event := r.PathValue("id")
+	held, bought := f.has(member, event)
+	return 200, map[string]any{
+		"eventId": event, "limits": map[string]int{"held": fakeLimit, "bought": fakeLimit},
+		"held": held, "bought": bought, "remaining": max(0, fakeLimit-held-bought),
+	}
 }
 
 func (f *fake) book(member, event string, take []*fakeSeat) *fakeReservation {

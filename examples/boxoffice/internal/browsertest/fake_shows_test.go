@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site"
 )
@@ -33,6 +34,26 @@ func (f *fake) Show(_ context.Context, id string) (site.Show, error) {
 		}
 	}
 	return site.Show{}, fmt.Errorf("%w: %q", site.ErrNotFound, id)
+}
+
+// billed is a show with its dates: always the same days from now, in the evening of
+// the venue. One has performers without a name yet, one has nothing but its prices.
+func billed(show site.Show, i int) site.Show {
+	show.Currency = "KRW"
+	show.Prices = []site.Price{{Class: "VIP", Price: 150_000}, {Class: "R", Price: 120_000}, {Class: "S", Price: 90_000}}
+	if i == 3 {
+		return show
+	}
+	seoul, err := time.LoadLocation("Asia/Seoul")
+	if err != nil {
+		panic(err) // package site brings the zones along
+	}
+	day := time.Now().In(seoul).AddDate(0, 0, 14*(i+1))
+	show.StartsAt = time.Date(day.Year(), day.Month(), day.Day(), 19, 30, 0, 0, seoul)
+	show.DoorsAt = show.StartsAt.Add(-time.Hour)
+	show.Venue = site.Venue{Name: "Han River Hall", City: "Seoul", TimeZone: "Asia/Seoul"}
+	show.Performers = []site.Performer{{ArtistID: "42", Name: "Luna Vale and the Tide"}, {ArtistID: "113"}}
+	return show
 }
 
 func (f *fake) count(show *site.Show) {

@@ -119,6 +119,6 @@ func (f *fake) streamRoutes(mux *http.ServeMux, handle fakeHandle) {
 		f.mu.Lock()
 		rooms, muted := f.chat.of(member), f.inbox.muted[member]
 		f.mu.Unlock()
-		_ = s.hub.Serve(w, r, sse.Stream{Member: member, Token: ticket, Rooms: rooms, Muted: muted, Replay: f.replay(member)}) // it has answered
+		_ = s.hub.Serve(w, r, sse.Stream{Member: member, Token: ticket, Rooms: rooms, Muted: muted, Replay: f.replay(member), OnlyIfFree: r.URL.Query().Get("place") == "free"}) // it has answered
 	})
 }

@@ -47,6 +47,7 @@ type fake struct {
 	hold         time.Duration
 	ops          func(n int) (any, any) // answers of the admin routes for the nth look
 	looks        int
+	admissions   any // what the operator is told of them
 	letters      fakeLetters
 	artists      fakeArtists
 	rooms        fakeRooms // as an operator sees them
@@ -93,11 +94,12 @@ func startFake(t *testing.T) *fake {
 	f := &fake{
 		seats: map[string][]*fakeSeat{}, reservations: map[string]*fakeReservation{},
 		payments: map[string]*fakePayment{}, keys: map[string]string{}, hold: 5 * time.Minute, ops: calmOps,
-		artists: fakeArtists{views: map[string]map[string]any{}, looks: map[string]int{}},
+		admissions: admittedOf("on", "yuna", "minho", "sora"),
+		artists:    fakeArtists{views: map[string]map[string]any{}, looks: map[string]int{}},
 	}
 	for i, title := range []string{"Moonlight Parade", "The Paper Kites of Busan", "Night Train to Gangneung", "A Hundred Small Drums", "Winter, Unplugged"} {
 		id := fmt.Sprint("show-", i+1)
-		f.shows = append(f.shows, site.Show{ID: id, Title: title})
+		f.shows = append(f.shows, billed(site.Show{ID: id, Title: title}, i))
 		for row := range 20 {
 			for n := 1; n <= 25; n++ {
 				seat := &fakeSeat{ID: fmt.Sprintf("%c-%d", 'A'+row, n), Status: "AVAILABLE", Price: 90000}
@@ -186,10 +188,12 @@ func (f *fake) routes(pages http.Handler) http.Handler {
 		"POST /api/seats/reserve":        f.reserve,
 		"GET /api/reservations/{id}":     f.reservation,
 		"GET /api/me/tickets":            f.tickets,
+		"GET /api/shows/{id}/allowance":  f.allowance,
 		"DELETE /api/me/tickets/{id}":    f.cancel,
 		"POST /api/payments":             f.pay,
 		"GET /api/payments/{id}":         f.payment,
 		"GET /api/seats/{id}":            f.plan,
+		"POST /api/artists/{id}/refresh": f.refreshArtist,
 	}
 	handle := func(pattern string, fn func(*http.Request, string) (int, any), open bool) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -255,6 +259,7 @@ func (f *fake) routes(pages http.Handler) http.Handler {
 	}
 	mux.HandleFunc("GET /api/admin/ops", admin(func(a, _ any) any { return a }, 1))
 	mux.HandleFunc("GET /api/admin/invariants", admin(func(_, b any) any { return b }, 0))
+	mux.HandleFunc("GET /api/admin/admissions", admin(func(_, _ any) any { return f.admissions }, 0))
 	f.letterRoutes(mux)
 	f.roomRoutes(mux)
 	return mux

@@ -5,9 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
+	"github.com/millrace-go/millrace/sse"
 )
 
 // badge is an expression: what the bell shows, empty for nothing.
@@ -164,11 +166,13 @@ func TestPagesEvicted(t *testing.T) {
 	for _, other := range tabs[1:] {
 		other.until(badge + " === '1'")
 	}
-	// Looking at the tab again shows what has happened, and takes no place.
+	// Looking at the tab again shows what has happened, and takes no place of another.
 	eval[bool](first, "(document.dispatchEvent(new Event('visibilitychange')), true)")
 	first.until(badge + " === '1'")
-	if n := f.streams.asked(); n != asked {
-		t.Errorf("the evicted tab has asked for %d streams", n-asked)
+	boxtest.WaitFor(t, "the evicted tab to ask for a free place", func() bool { return f.streams.asked() > asked })
+	first.until("document.querySelector('#bell').dataset.live === 'evicted'")
+	if st := f.streams.hub.Stats(); f.streams.asked() != asked+1 || st.Victims != 1 || st.Streams != 3 {
+		t.Errorf("the evicted tab has asked for %d streams, of which %d are open, %d victims", f.streams.asked()-asked, st.Streams, st.Victims)
 	}
 	first.click("#inbox-here")
 	first.until(streaming + " && !document.querySelector('.toast.stays')")
@@ -260,5 +264,73 @@ func TestPagesResume(t *testing.T) {
 	tb.until(badge + " === '3'")
 	if n := eval[int](tb, "[...document.querySelectorAll('.toast')].filter(e => e.textContent.includes('jun')).length"); n != 0 {
 		t.Error("what was seen before pops up again")
+	}
+}
+
+// TestPagesFreePlace has an evicted tab come to the front after a place has become
+// free: it takes it by itself.
+func TestPagesFreePlace(t *testing.T) {
+	f := startFake(t)
+	first := signedIn(t, f, desktop(), "mina", "/")
+	var tabs []*tab
+	for range 3 {
+		next := first.another("/")
+		next.until(streaming)
+		tabs = append(tabs, next)
+	}
+	first.until("document.querySelector('#bell').dataset.live === 'evicted'")
+	tabs[1].visit("/offline") // a page without a stream
+	boxtest.WaitFor(t, "a place to be free", func() bool { return f.streams.streaming() == 2 })
+	eval[bool](first, "(document.dispatchEvent(new Event('visibilitychange')), true)")
+	first.until(streaming + " && !document.querySelector('.toast.stays')")
+	for _, other := range []*tab{tabs[0], tabs[2]} {
+		other.until(streaming)
+	}
+	if n := f.streams.hub.Stats().Victims; n != 1 {
+		t.Errorf("%d streams were evicted, want the first of four", n)
+	}
+}
+
+// TestPagesGap tells the page that its stream leaves something out: the page reads the
+// inbox.
+func TestPagesGap(t *testing.T) {
+	f := startFake(t)
+	tb := signedIn(t, f, desktop(), "mina", "/")
+	eval[bool](tb, `(globalThis.read = 0, globalThis.fetch = ((real) => (...of) => { if (String(of[0].url ?? of[0]).includes("/api/notifications?")) globalThis.read += 1; return real(...of); })(fetch), true)`)
+	if err := f.streams.hub.ToMember(t.Context(), "mina", sse.Event{Name: "gap", Data: []byte(`{"event":"notification","count":7}`)}); err != nil {
+		t.Fatal(err)
+	}
+	tb.until("globalThis.read > 0")
+}
+
+// TestPagesOneStreamPerView goes from page to page by its links: each view asks for
+// one stream, and what it leaves behind asks for none. As some browsers do, this one
+// ends the streams of a page as soon as it is being left.
+func TestPagesOneStreamPerView(t *testing.T) {
+	f := startFake(t)
+	tb := signedIn(t, f, desktop(), "mina", "/")
+	set(tb, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
+		const streams = [];
+		globalThis.EventSource = class extends EventSource {
+			constructor(...of) { super(...of); streams.push(this); }
+		};
+		addEventListener("beforeunload", () => setTimeout(() => {
+			for (const stream of streams) { stream.close(); stream.dispatchEvent(new Event("error")); }
+		}));`})
+	tb.visit("/")
+	tb.until(streaming)
+	const views = 6
+	asked := f.streams.asked()
+	for i := range views {
+		path := [...]string{"/tickets", "/"}[i%2]
+		tb.click(`nav a[href="` + path + `"]`)
+		tb.until(`location.pathname === "` + path + `" && ` + streaming)
+	}
+	boxtest.WaitFor(t, "one stream", func() bool { return f.streams.streaming() == 1 })
+	if n := f.streams.asked() - asked; n != views {
+		t.Errorf("%d views asked for %d streams", views, n)
+	}
+	if n := f.streams.hub.Stats().Victims; n != 0 {
+		t.Errorf("%d streams were evicted by a member with one tab", n)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
@@ -28,6 +29,9 @@ type Show struct {
 	Views    int64
 	Sales    int64 // seats of completed orders, as their consumer counted them
 	Seats    Counts
+	// How many seats a member may hold at once, and buy.
+	MaxHeld, MaxBought int
+	Facts
 }
 
 // Counts of a show's seats; Available + Held + Sold = Total.
@@ -45,16 +49,19 @@ func (c *Counts) add(status string, n int) {
 	}
 }
 
-// Seat is one seat; Status is AVAILABLE, HOLD or SOLD, Price in won.
+// Seat is one seat; Status is AVAILABLE, HOLD or SOLD, Price in the smallest unit of
+// the show's currency, and Class the one that has this price.
 type Seat struct {
 	ID     string
 	Status string
 	Price  int64
+	Class  string
 }
 
 type statements struct {
 	Shows, Seats, Hold, Asked, Keep, Price, Sell, Release string
 	Title, SoldOf, AnyAvailable, LockShow, AnyUnsold      string
+	Facts, Classes, Performers                            string
 }
 
 // Appender writes events in the caller's transaction: the outbox.
@@ -65,17 +72,30 @@ type Appender interface {
 // Pending says what is still to be added to the comment counts of shows.
 type Pending func(ctx context.Context, shows ...string) (map[string]int64, error)
 
+// Mirror is told which seats are held, after the commit that decided it. It must not
+// wait for anything.
+type Mirror interface {
+	Held(show, reservation string, seats []string)
+	Freed(show, reservation string, seats []string)
+}
+
 // Catalog reads and moves seats. It is safe for concurrent use.
 type Catalog struct {
 	store   *store.Store
 	outbox  Appender
 	sql     statements
 	pending Pending // nil for none
+	mirror  Mirror  // nil for none
+	shared  *shared // nil where no other process reads the same copy
 	shows   *snapshot[[]Show]
 	known   sync.Map // titles by the ids that were seen; shows do not go away
 
 	mu    sync.Mutex
 	seats map[string]*snapshot[[]Seat]
+
+	factsMu sync.Mutex
+	factsOf map[string]Facts
+	factsAt time.Time
 }
 
 // New makes a Catalog on an open store.
@@ -84,13 +104,16 @@ func New(s *store.Store, outbox Appender) (*Catalog, error) {
 	if err := s.Load(catalogSQL, &c.sql); err != nil {
 		return nil, fmt.Errorf("catalog: %w", err)
 	}
-	c.shows = newSnapshot(c.readShows)
+	c.shows = newSnapshot(c.loadShows)
 	return c, nil
 }
 
 // SetPending has the comment counts include what is pending. It is called before
 // anybody reads.
 func (c *Catalog) SetPending(p Pending) { c.pending = p }
+
+// SetMirror has m told of held seats. It is called before anybody holds some.
+func (c *Catalog) SetMirror(m Mirror) { c.mirror = m }
 
 // Shows lists all shows in their order.
 func (c *Catalog) Shows(ctx context.Context) ([]Show, error) { return c.shows.get(ctx) }
@@ -155,7 +178,7 @@ func (c *Catalog) Seats(ctx context.Context, show string) ([]Seat, error) {
 // Evict makes readers of a show look again, once ctx's transaction is committed.
 func (c *Catalog) Evict(ctx context.Context, show string) {
 	evict := func() {
-		c.shows.invalidate()
+		c.invalidateShows()
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if plan := c.seats[show]; plan != nil {
@@ -169,7 +192,7 @@ func (c *Catalog) Evict(ctx context.Context, show string) {
 
 // changed makes readers look again. It is called after commits.
 func (c *Catalog) changed() {
-	c.shows.invalidate()
+	c.invalidateShows()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, plan := range c.seats {
@@ -177,7 +200,30 @@ func (c *Catalog) changed() {
 	}
 }
 
+// invalidateShows makes readers of the shows look again, in all processes.
+func (c *Catalog) invalidateShows() {
+	if c.shared != nil {
+		c.shared.changed() // first: who looks again is not to find the copy
+	}
+	c.shows.invalidate()
+}
+
+func (c *Catalog) loadShows(ctx context.Context) ([]Show, error) {
+	if c.shared == nil {
+		return c.readShows(ctx)
+	}
+	shows, err := c.shared.load(ctx, c.readShows)
+	for _, s := range shows {
+		c.known.Store(s.ID, s.Title)
+	}
+	return shows, err
+}
+
 func (c *Catalog) readShows(ctx context.Context) ([]Show, error) {
+	facts, err := c.facts(ctx)
+	if err != nil {
+		return nil, err
+	}
 	rows, err := c.store.Reader().QueryContext(ctx, c.sql.Shows)
 	if err != nil {
 		return nil, fmt.Errorf("catalog: read shows: %w", err)
@@ -188,10 +234,11 @@ func (c *Catalog) readShows(ctx context.Context) ([]Show, error) {
 		var s Show
 		var status string
 		var n int
-		if err := rows.Scan(&s.ID, &s.Title, &s.Comments, &s.Likes, &s.Views, &s.Sales, &status, &n); err != nil {
+		if err := rows.Scan(&s.ID, &s.Title, &s.Comments, &s.Likes, &s.Views, &s.Sales, &s.MaxHeld, &s.MaxBought, &status, &n); err != nil {
 			return nil, fmt.Errorf("catalog: read shows: %w", err)
 		}
 		if len(shows) == 0 || shows[len(shows)-1].ID != s.ID {
+			s.Facts = facts[s.ID]
 			shows = append(shows, s)
 			c.known.Store(s.ID, s.Title)
 		}
@@ -225,6 +272,10 @@ func (c *Catalog) addPending(ctx context.Context, shows []Show) {
 }
 
 func (c *Catalog) readSeats(ctx context.Context, show string) ([]Seat, error) {
+	facts, err := c.facts(ctx)
+	if err != nil {
+		return nil, err
+	}
 	rows, err := c.store.Reader().QueryContext(ctx, c.sql.Seats, show)
 	if err != nil {
 		return nil, fmt.Errorf("catalog: read the seats of %s: %w", show, err)
@@ -236,6 +287,7 @@ func (c *Catalog) readSeats(ctx context.Context, show string) ([]Seat, error) {
 		if err := rows.Scan(&s.ID, &s.Status, &s.Price); err != nil {
 			return nil, fmt.Errorf("catalog: read the seats of %s: %w", show, err)
 		}
+		s.Class = facts[show].Class(s.Price)
 		seats = append(seats, s)
 	}
 	if err := rows.Err(); err != nil {

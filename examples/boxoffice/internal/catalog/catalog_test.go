@@ -66,6 +66,7 @@ func TestHoldAllOrNone(t *testing.T) {
 	if got := b.Seat(t, "show-2", "A-1"); got != "AVAILABLE" {
 		t.Errorf("the same seat of another show is %s", got)
 	}
+	b.Exec(t, `UPDATE shows SET max_held = $1, max_bought = $1 WHERE show_id = 'show-1'`, catalog.MaxSeats)
 	var ten []string
 	for i := range catalog.MaxSeats {
 		ten = append(ten, fmt.Sprintf("B-%d", i+1))

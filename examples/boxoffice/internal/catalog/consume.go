@@ -40,17 +40,38 @@ func (c *Catalog) sell(ctx context.Context, tx *sql.Tx, e event.Event) (string, 
 	if n == 0 {
 		return "none left", nil // the reservation ended before its payment came
 	}
-	return "sold", c.tellSoldOut(ctx, tx, paid.ReservationID, e)
+	show, seats, err := c.soldOf(ctx, tx, paid.ReservationID)
+	if err != nil {
+		return "", err
+	}
+	c.tellMirror(ctx, func(m Mirror) { m.Freed(show, paid.ReservationID, seats) })
+	return "sold", c.tellSoldOut(ctx, tx, show, e)
 }
 
-// tellSoldOut publishes ShowSoldOut when the reservation took the last seats. Sales
+// soldOf are the seats that were just sold.
+func (c *Catalog) soldOf(ctx context.Context, tx *sql.Tx, reservation string) (show string, seats []string, err error) {
+	rows, err := tx.QueryContext(ctx, c.sql.SoldOf, reservation)
+	if err != nil {
+		return "", nil, fmt.Errorf("catalog: seats of %s: %w", reservation, err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
+	for rows.Next() {
+		var seat string
+		if err := rows.Scan(&show, &seat); err != nil {
+			return "", nil, fmt.Errorf("catalog: seats of %s: %w", reservation, err)
+		}
+		seats = append(seats, seat)
+	}
+	if err := rows.Err(); err != nil {
+		return "", nil, fmt.Errorf("catalog: seats of %s: %w", reservation, err)
+	}
+	return show, seats, nil
+}
+
+// tellSoldOut publishes ShowSoldOut when the sale took the show's last seats. Sales
 // of one show that happen at the same time each see the other's seats as held: they
 // look once more one after the other, behind the show's row.
-func (c *Catalog) tellSoldOut(ctx context.Context, tx *sql.Tx, reservation string, e event.Event) error {
-	var show string
-	if err := tx.QueryRowContext(ctx, c.sql.SoldOf, reservation).Scan(&show); err != nil {
-		return fmt.Errorf("catalog: seats of %s: %w", reservation, err)
-	}
+func (c *Catalog) tellSoldOut(ctx context.Context, tx *sql.Tx, show string, e event.Event) error {
 	var left bool
 	look := func(statement string) error {
 		if err := tx.QueryRowContext(ctx, statement, show).Scan(&left); err != nil {
@@ -84,6 +105,10 @@ func (c *Catalog) release(ctx context.Context, tx *sql.Tx, e event.Event) (strin
 	}
 	if n == 0 {
 		return "none held", nil
+	}
+	var ended events.Cancelled
+	if e.UnmarshalData(&ended) == nil { // else the mirror finds out by itself
+		c.tellMirror(ctx, func(m Mirror) { m.Freed(ended.ScheduleID, e.AggregateID, ended.SeatIDs) })
 	}
 	return "released", nil
 }

@@ -43,6 +43,7 @@ func (c *Catalog) Hold(ctx context.Context, tx *sql.Tx, reservation, show string
 		return c.whyNot(ctx, tx, reservation, show, seats)
 	}
 	c.afterCommit(ctx)
+	c.tellMirror(ctx, func(m Mirror) { m.Held(show, reservation, seats) })
 	return nil
 }
 
@@ -99,6 +100,13 @@ func (c *Catalog) whyNot(ctx context.Context, tx *sql.Tx, reservation, show stri
 func (c *Catalog) afterCommit(ctx context.Context) {
 	if !sqltx.AfterCommit(ctx, c.changed) {
 		c.changed() // no commit to wait for; readers are at most maxAge behind
+	}
+}
+
+// tellMirror tells the mirror of a change once it is one.
+func (c *Catalog) tellMirror(ctx context.Context, tell func(Mirror)) {
+	if c.mirror != nil {
+		sqltx.AfterCommit(ctx, func() { tell(c.mirror) })
 	}
 }
 

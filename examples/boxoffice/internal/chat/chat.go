@@ -88,6 +88,10 @@ type Config struct {
 	// Alerts is how many events wait for the live streams before further ones are
 	// dropped; 1024 when zero.
 	Alerts int
+	// Delivered is called for each message that is written to a socket as it happens,
+	// with how long ago it was sent; 0 where clocks disagree. It must return at once.
+	// Nil by default.
+	Delivered func(after time.Duration)
 	// Logger is slog.Default() when nil.
 	Logger *slog.Logger
 }
@@ -117,7 +121,7 @@ func (c Config) withDefaults() Config {
 type statements struct {
 	AddRoom, AddMember, RemoveMember, IsMember, RoomsOf string
 	Lock, Last, Stored, Next, Keep                      string
-	After, Before, Place                                string
+	After, Before, LeftOut, Place                       string
 }
 
 // Chat is the rooms. It is safe for concurrent use.

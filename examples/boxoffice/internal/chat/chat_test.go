@@ -211,6 +211,10 @@ func TestFanOut(t *testing.T) {
 	if got.Name != "chat" || got.ID != e.ID || len(fields) != 3 || fields["roomId"] != "room-1" || fields["senderId"] != "ann" || fields["message"] != "hello <b>" {
 		t.Errorf("%+v %s", got, got.Data)
 	}
+	var sent events.Sent
+	if err := e.UnmarshalData(&sent); err != nil || sent.SentAt.IsZero() || !got.At.Equal(sent.SentAt) {
+		t.Errorf("it happened at %v, and was sent at %v, %v", got.At, sent.SentAt, err)
+	}
 }
 
 // What is handed on before the end still is.

@@ -85,6 +85,7 @@ func (c *Chat) fanOut(ctx context.Context, _ *sql.Tx, e event.Event) (string, er
 	if err != nil {
 		return "", fault.MarkPermanent(err)
 	}
+	told.At = sent.SentAt
 	waits := alert{sent.RoomID, told, otelmsg.From(ctx)}
 	c.afterCommit(ctx, func() {
 		c.bells.ring(sent.RoomID)

@@ -49,6 +49,8 @@
 //	                                                          TestAlertsAreBounded
 //	a stream that comes back has what it missed, in order
 //	by room                                                   TestReplay, TestReplayKeepsTheOrder
+//	… and how much is left out, up to 1,000 of a room         TestReplayCountsWhatItLeavesOut, TestReplayer
+//	how late messages come to open rooms is told              TestSocket
 //
 // # A socket
 //

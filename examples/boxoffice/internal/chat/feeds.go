@@ -176,6 +176,7 @@ func (f *feeds) give(to *feed, messages []Message) (cut int) {
 	frames := make([]frame, len(messages))
 	for i, m := range messages {
 		frames[i] = frameOf(m)
+		frames[i].at = m.SentAt
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

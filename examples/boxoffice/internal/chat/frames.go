@@ -10,6 +10,7 @@ import (
 type frame struct {
 	seq  int64 // of a message; 0 of anything else
 	body []byte
+	at   time.Time // when a message was sent that comes as it happens
 }
 
 // MessageJSON is a message as clients see it, by a read and on a socket alike.

@@ -24,7 +24,6 @@ import (
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 // transports on which the queues are. The embedded one needs nothing, and has no URL.
@@ -93,7 +92,7 @@ func newPipeline(t *testing.T, url string, twice bool) *pipeline {
 	p.letters = func(group string) string { return bus.QueueDLQ()(prefix+"domain_events", prefix+group) }
 	topics := []bus.Topic{{Name: prefix + "domain_events", Partitions: 3}}
 	for _, c := range p.house.chat.Consumers() {
-		guard, err := idempotency.New(keys, idempotency.Config{Group: prefix + c.Group})
+		guard, err := idempotency.New[*sql.Tx](keys, idempotency.Config{Group: prefix + c.Group})
 		must(err)
 		handlers := map[string]bus.EventHandler{}
 		for typ, handle := range c.Handlers {
@@ -133,11 +132,10 @@ func (p *pipeline) run(part func(context.Context) error) {
 	})
 }
 
-func (p *pipeline) guarded(s *store.Store, guard *idempotency.Guard, group string, handle store.Handler) bus.EventHandler {
+func (p *pipeline) guarded(s *store.Store, guard *idempotency.Guard[*sql.Tx], group string, handle store.Handler) bus.EventHandler {
 	return func(ctx context.Context, e event.Event) error {
 		return s.Write(ctx, func(ctx context.Context, _ *sql.Tx) error {
-			_, err := guard.Do(ctx, e, func(ctx context.Context) error {
-				tx, _ := sqltx.From(ctx)
+			_, err := guard.Do(ctx, e, func(ctx context.Context, tx *sql.Tx) error {
 				if _, err := handle(ctx, tx, e); err != nil {
 					return err
 				}

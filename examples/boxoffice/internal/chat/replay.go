@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/sse"
 )
@@ -17,6 +15,8 @@ import (
 const (
 	// replayed is how many messages a stream is sent when it comes back; the newest.
 	replayed = 100
+	// counted is how many of a room are counted of those that are left out.
+	counted = 1000
 	// apart is how far the workers of two rooms may be from each other for a stream
 	// to miss nothing when it comes back.
 	apart = 5 * time.Second
@@ -34,33 +34,57 @@ type cursor struct {
 // the chat, oldest first and in order by room; none for who has no cursor, since a
 // room's past is read in the room. Of the cursor's own room it is exactly what comes
 // after. The other rooms have workers of their own, so what was sent there in the
-// last moments before the cursor is returned too, and may have been seen.
-func (c *Chat) Replay(ctx context.Context, member string, since sse.Cursors) ([]sse.Event, error) {
+// last moments before the cursor is returned too, and may have been seen. What is left
+// out is counted, up to 1,000 of a room.
+func (c *Chat) Replay(ctx context.Context, member string, since sse.Cursors) (sse.Missed, error) {
 	from, ok, err := c.place(ctx, since[EventName])
 	if err != nil || !ok {
-		return nil, err
+		return sse.Missed{}, err
 	}
 	rooms, err := c.roomsOf(ctx, member)
 	if err != nil {
-		return nil, err
+		return sse.Missed{}, err
 	}
 	var missed []stamped
+	left := 0
 	for _, j := range rooms {
 		latest, err := c.Before(ctx, j.room, 0, replayed)
 		if err != nil {
-			return nil, err
+			return sse.Missed{}, err
 		}
-		missed = append(missed, after(from, j, latest)...)
+		of := after(from, j, latest)
+		missed = append(missed, of...)
+		if len(of) == replayed { // there may be more before them
+			n, err := c.leftOut(ctx, from, j, latest[0].Seq)
+			if err != nil {
+				return sse.Missed{}, err
+			}
+			left += n
+		}
 	}
 	slices.SortStableFunc(missed, func(a, b stamped) int { return a.at.Compare(b.at) })
-	missed = missed[max(0, len(missed)-replayed):]
-	all := make([]sse.Event, len(missed))
+	if over := len(missed) - replayed; over > 0 {
+		left, missed = left+over, missed[over:]
+	}
+	all := sse.Missed{Events: make([]sse.Event, len(missed)), Left: map[string]int{EventName: left}}
 	for i, m := range missed {
-		if all[i], err = alertOf(m.ID, m.Room, m.SenderID, m.Text); err != nil {
-			return nil, err
+		if all.Events[i], err = alertOf(m.ID, m.Room, m.SenderID, m.Text); err != nil {
+			return sse.Missed{}, err
 		}
 	}
 	return all, nil
+}
+
+// leftOut counts what a stream has missed of a room before a place in it.
+func (c *Chat) leftOut(ctx context.Context, from cursor, j joined, before int64) (n int, err error) {
+	seq, at := int64(0), later(j.at, from.at.Add(-apart+time.Millisecond))
+	if j.room == from.room {
+		seq, at = from.seq, j.at
+	}
+	if err := c.store.Reader().QueryRowContext(ctx, c.sql.LeftOut, j.room, seq, before, counted, at.UnixMilli()).Scan(&n); err != nil {
+		return 0, fmt.Errorf("chat: count the messages of %s: %w", j.room, err)
+	}
+	return n, nil
 }
 
 // place finds out where a stream was. A message that is not stored yet, or never
@@ -79,13 +103,8 @@ func (c *Chat) place(ctx context.Context, id string) (from cursor, ok bool, err 
 	case !errors.Is(err, sql.ErrNoRows):
 		return from, false, fmt.Errorf("chat: the place of %s: %w", id, err)
 	}
-	u, err := uuid.Parse(id)
-	if err != nil || u.Version() != 7 {
-		return from, false, nil //nolint:nilerr // no id of ours
-	}
-	sec, nsec := u.Time().UnixTime()
-	from.at = time.Unix(sec, nsec).UTC()
-	return from, true, nil
+	from.at, ok = events.MadeAt(id)
+	return from, ok, nil
 }
 
 // stamped is a message with a time that never goes back within its room.

@@ -1,13 +1,16 @@
 package chat_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
 	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/ssetest"
 )
 
 // replay returns the ids that a member's stream is sent.
@@ -18,7 +21,7 @@ func (h *house) replay(member, cursor string) []string {
 		h.Fatal(err)
 	}
 	ids := []string{}
-	for _, e := range all {
+	for _, e := range all.Events {
 		ids = append(ids, e.ID)
 	}
 	return ids
@@ -94,5 +97,42 @@ func TestReplayKeepsTheOrder(t *testing.T) {
 	}
 	if got := h.replay("ann", first.ID); !slices.Equal(got, want[50:]) {
 		t.Errorf("%d events, or out of order", len(got))
+	}
+}
+
+func TestReplayer(t *testing.T) {
+	ssetest.RunReplayer(t, func(t *testing.T) ssetest.ReplayerHarness {
+		h := newHouse(t)
+		h.join("ann", "room-1")
+		replay := sse.ReplayFunc(func(ctx context.Context, since sse.Cursors) (sse.Missed, error) {
+			return h.chat.Replay(ctx, "ann", since)
+		})
+		store := func(context.Context) (string, error) { return h.say("ann", "room-1", "x").ID, nil }
+		return ssetest.ReplayerHarness{Replayer: replay, Event: chat.EventName, Store: store, Bound: 100}
+	})
+}
+
+// What is left out of several rooms is counted once each, and up to a bound in a room.
+func TestReplayCountsWhatItLeavesOut(t *testing.T) {
+	h := newHouse(t)
+	for _, room := range []string{"room-1", "room-2"} {
+		h.join("ann", room)
+	}
+	first := h.say("ann", "room-1", "first")
+	h.at(first.ID, -60)
+	for range 110 {
+		h.say("ann", "room-1", "x")
+	}
+	old := h.say("ann", "room-2", "before the cursor")
+	h.at(old.ID, -600)
+	for range 120 {
+		h.say("ann", "room-2", "x")
+	}
+	missed, err := h.chat.Replay(t.Context(), "ann", sse.Cursors{"chat": first.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(missed.Events) != 100 || missed.Left["chat"] != 130 {
+		t.Errorf("%d events, and %v are left out; want 100 and 130", len(missed.Events), missed.Left)
 	}
 }

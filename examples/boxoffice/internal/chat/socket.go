@@ -238,6 +238,9 @@ func (c *Chat) put(ctx context.Context, conn *websocket.Conn, s *socket, f frame
 		s.cut(gone)
 		return false
 	}
+	if c.cfg.Delivered != nil && !f.at.IsZero() {
+		c.cfg.Delivered(max(0, time.Since(f.at)))
+	}
 	return true
 }
 

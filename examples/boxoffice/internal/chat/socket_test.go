@@ -18,7 +18,8 @@ import (
 )
 
 func TestSocket(t *testing.T) {
-	h := openHouse(t, boxtest.New(t), nil, forever(chat.Config{}))
+	delivered := make(chan time.Duration, 100)
+	h := openHouse(t, boxtest.New(t), nil, forever(chat.Config{Delivered: func(after time.Duration) { delivered <- after }}))
 	h.join("ann", "room-1")
 	for _, text := range []string{"1", "2", "3"} {
 		h.say("ann", "room-1", text)
@@ -45,6 +46,20 @@ func TestSocket(t *testing.T) {
 		if m := h.next(c, "message"); m.Seq != 4 {
 			t.Errorf("%+v", m)
 		}
+	}
+	// Of what comes as it happens it is told how late it is, and of nothing before it.
+	for range 3 {
+		select {
+		case after := <-delivered:
+			if after < 0 || after > time.Minute {
+				t.Errorf("a message is %v late", after)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("nobody is told how late messages are")
+		}
+	}
+	if n := len(delivered); n != 0 {
+		t.Errorf("%d too many are told", n)
 	}
 	// A post is answered, and is a message once it is stored.
 	if err := conn.Write(t.Context(), websocket.MessageText, []byte("5")); err != nil {

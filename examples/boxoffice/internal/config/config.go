@@ -13,8 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist/archive"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/ticket"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/traces"
 	"github.com/millrace-go/millrace/internal/rawurl"
 )
@@ -47,17 +49,21 @@ type Config struct {
 
 	Secret       string
 	EntrySecrets []string // the first signs
+	TicketKeys   string   // of package ticket: the first signs
 	AdminToken   string
 	// AdminTokenMade says that nobody chose the admin token, so it is printed.
 	AdminTokenMade bool
 
 	GatewayURL string // "" means the simulated gateway in this process
 	Hold       time.Duration
+	// PaymentLimit is how long a payment that is under way keeps its seats beyond Hold.
+	PaymentLimit time.Duration
 
 	// RedisURL is [EmbeddedRedis], [NoRedis] or where Redis is.
 	RedisURL    string
 	RedisPrefix string // of every key
 	UpstreamURL string // of the artists; "" means the simulated one in this process
+	ArchiveURL  string // of artists that nobody reads; a folder in DataDir when not set
 	Workers     int    // processes that share the upstream's limit
 
 	// Leave is how long the process goes on serving once it was asked to end, with
@@ -73,6 +79,10 @@ type Config struct {
 	Door Door
 	// NoticeURL is the transport that tells others who was admitted; "" for none.
 	NoticeURL string
+	// GateURL is where the counters of the front gates are; "" for with the room.
+	GateURL string
+	// EdgeSecrets are those of a trusted edge; none trusts no edge.
+	EdgeSecrets []string
 	// TracesURL is the collector that spans are sent to; "" for none. See package
 	// traces.
 	TracesURL string
@@ -93,10 +103,11 @@ type setting struct {
 }
 
 type raw struct {
-	addr, dataDir, dbURL, busURL, redisURL, roles, secret, adminToken, gatewayURL, hold string
-	redisPrefix, upstreamURL, workers, noticeURL, streams, tracesURL, leave             string
-	queue                                                                               rawQueue
-	door                                                                                rawDoor
+	addr, dataDir, dbURL, busURL, redisURL, roles, secret, adminToken, gatewayURL, hold, payment    string
+	redisPrefix, upstreamURL, archiveURL, workers, noticeURL, streams, tracesURL, leave, ticketKeys string
+	queue                                                                                           rawQueue
+	door                                                                                            rawDoor
+	edge                                                                                            rawEdge
 }
 
 func (r *raw) settings() []setting {
@@ -109,16 +120,19 @@ func (r *raw) settings() []setting {
 		{"BOXOFFICE_REDIS_PREFIX", "redis-prefix", "", "stands before every key in Redis, so that several box offices can share one", &r.redisPrefix},
 		{"BOXOFFICE_ROLES", "roles", "all", "api, relay, worker, admitter, separated by commas, or all", &r.roles},
 		{"BOXOFFICE_SECRET", "secret", "", "signs sign-ins, at least 32 bytes; default: made and kept in the data folder (other users can see a flag; prefer the variable)", &r.secret},
+		{"BOXOFFICE_TICKET_KEYS", "ticket-keys", "", "signs the codes of tickets: Ed25519 seeds of 64 hexadecimal digits, separated by commas: the first signs, all verify; default: made and kept in the data folder", &r.ticketKeys},
 		{"BOXOFFICE_ADMIN_TOKEN", "admin-token", "", "opens /api/admin; default: made, kept in the data folder and printed", &r.adminToken},
 		{"BOXOFFICE_GATEWAY_URL", "gateway-url", "", "payment gateway; default: a simulated one in this process", &r.gatewayURL},
 		{"BOXOFFICE_UPSTREAM_URL", "upstream-url", "", "API of the artists; default: a simulated one in this process", &r.upstreamURL},
+		{"BOXOFFICE_ARCHIVE_URL", "archive-url", "", "where snapshots of artists go that nobody has read for 30 days: a folder, or s3://bucket/prefix?region=R, with endpoint=URL for another server than Amazon's and timeout=10s; credentials by AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or as the AWS tools find them, or in the URL as key:secret@bucket; default: a folder in the data folder, for one process", &r.archiveURL},
 		{"BOXOFFICE_WORKERS", "workers", "1", "how many processes with the role worker share the artist API's limit, those that are about to end included", &r.workers},
 		{"BOXOFFICE_HOLD_SECONDS", "hold-seconds", "300", "how long seats are held for payment", &r.hold},
+		{"BOXOFFICE_PAYMENT_SECONDS", "payment-seconds", "120", "how long after the end of a hold a payment that was accepted before it keeps the seats: as long as the payment gateway may take to decide", &r.payment},
 		{"BOXOFFICE_LEAVE_SECONDS", "leave-seconds", "0", "how long the process goes on serving once it was asked to end, while /readyz answers 503: longer than a load balancer takes to see that", &r.leave},
 		{"BOXOFFICE_NOTICE_URL", "notice-url", "", "transport, such as sqs://region, that tells others whom the waiting room admitted, on the topic queue.admitted; default: nobody is told", &r.noticeURL},
 		{"BOXOFFICE_STREAMS", "streams", StreamsPortable, "how live streams are served: portable works over everything; lean takes connections of plain HTTP/1.1 over from the server and keeps no goroutine for each", &r.streams},
 		{"BOXOFFICE_TRACES_URL", "traces-url", "", "OpenTelemetry collector that spans are sent to by OTLP over HTTP: http://127.0.0.1:4318; ?ratio=0.1 keeps a tenth of the traces; headers by OTEL_EXPORTER_OTLP_HEADERS; default: no spans are made", &r.tracesURL},
-	}, append(r.queue.settings(), r.door.settings()...)...)
+	}, slices.Concat(r.queue.settings(), r.door.settings(), r.edge.settings())...)
 }
 
 // Parse reads the settings from args and the environment. schemes are the
@@ -161,7 +175,7 @@ func usage(w io.Writer, settings []setting) {
 
 // check turns the texts into a Config, and returns all that is wrong.
 func (r *raw) check(schemes Schemes) (Config, error) {
-	c := Config{Addr: r.addr, DataDir: r.dataDir, DBURL: r.dbURL, BusURL: r.busURL, GatewayURL: r.gatewayURL, UpstreamURL: r.upstreamURL, RedisURL: r.redisURL, RedisPrefix: r.redisPrefix, NoticeURL: r.noticeURL, TracesURL: r.tracesURL, Secret: r.secret, AdminToken: r.adminToken}
+	c := Config{Addr: r.addr, DataDir: r.dataDir, DBURL: r.dbURL, BusURL: r.busURL, GatewayURL: r.gatewayURL, UpstreamURL: r.upstreamURL, ArchiveURL: r.archiveURL, RedisURL: r.redisURL, RedisPrefix: r.redisPrefix, NoticeURL: r.noticeURL, TracesURL: r.tracesURL, Secret: r.secret, TicketKeys: r.ticketKeys, AdminToken: r.adminToken}
 	var errs []error
 	bad := func(env, format string, args ...any) {
 		errs = append(errs, fmt.Errorf("%s (--%s): "+format, append([]any{env, r.flagOf(env)}, args...)...))
@@ -210,6 +224,11 @@ func (r *raw) check(schemes Schemes) (Config, error) {
 			bad("BOXOFFICE_SECRET", "%v", err)
 		}
 	}
+	if c.TicketKeys != "" {
+		if _, err := ticket.ParseKeys(c.TicketKeys); err != nil {
+			bad("BOXOFFICE_TICKET_KEYS", "%v", err)
+		}
+	}
 	if c.AdminToken != "" && len(c.AdminToken) < 16 {
 		bad("BOXOFFICE_ADMIN_TOKEN", "the token is %d characters long; use at least 16", len(c.AdminToken))
 	}
@@ -222,6 +241,11 @@ func (r *raw) check(schemes Schemes) (Config, error) {
 		if err := traces.Check(c.TracesURL); err != nil {
 			bad("BOXOFFICE_TRACES_URL", "%v", err)
 		}
+	}
+	if c.ArchiveURL == "" {
+		c.ArchiveURL = filepath.Join(c.DataDir, "artists")
+	} else if err := archive.Check(c.ArchiveURL); err != nil {
+		bad("BOXOFFICE_ARCHIVE_URL", "%v", err)
 	}
 	number := func(env, text string, low, high int) int {
 		n, err := strconv.Atoi(text)
@@ -236,9 +260,11 @@ func (r *raw) check(schemes Schemes) (Config, error) {
 		bad("BOXOFFICE_STREAMS", "unknown way %q; known are: %s, %s", r.streams, StreamsPortable, StreamsLean)
 	}
 	c.Hold = time.Duration(number("BOXOFFICE_HOLD_SECONDS", r.hold, 1, 86_400)) * time.Second
+	c.PaymentLimit = time.Duration(number("BOXOFFICE_PAYMENT_SECONDS", r.payment, 1, 86_400)) * time.Second
 	c.Leave = time.Duration(number("BOXOFFICE_LEAVE_SECONDS", r.leave, 0, 600)) * time.Second
 	r.queue.check(&c, number, bad)
 	r.door.check(&c, number, bad)
+	r.edge.check(&c, bad)
 	return c, errors.Join(errs...)
 }
 

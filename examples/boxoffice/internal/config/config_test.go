@@ -29,7 +29,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.Addr != "127.0.0.1:8080" || filepath.Base(c.DataDir) != ".boxoffice" || !filepath.IsAbs(c.DataDir) || !c.Embedded ||
-		c.BusURL != c.DBURL || !strings.HasPrefix(c.DBURL, "sqlite:///") || len(c.Roles) != 4 || c.Hold != 5*time.Minute ||
+		c.BusURL != c.DBURL || !strings.HasPrefix(c.DBURL, "sqlite:///") || len(c.Roles) != 4 || c.Hold != 5*time.Minute || c.PaymentLimit != 2*time.Minute ||
 		c.GatewayURL != "" || c.UpstreamURL != "" || c.RedisURL != EmbeddedRedis || c.Workers != 1 || !c.Mirrors() || c.NoticeURL != "" || !c.RoomInMemory() || c.LeanStreams ||
 		c.Queue != (Queue{Threshold: 1000, Active: 10 * time.Minute, Seen: 10 * time.Minute, Tick: time.Second, Batch: 100, SweepEvery: 30 * time.Second}) {
 		t.Errorf("%+v", c)
@@ -37,8 +37,8 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestPrecedence(t *testing.T) {
-	c, err := parse(map[string]string{"BOXOFFICE_ADDR": "127.0.0.1:1", "BOXOFFICE_HOLD_SECONDS": "7", "BOXOFFICE_ROLES": "all"}, "--addr", "127.0.0.1:2")
-	if err != nil || c.Addr != "127.0.0.1:2" || c.Hold != 7*time.Second {
+	c, err := parse(map[string]string{"BOXOFFICE_ADDR": "127.0.0.1:1", "BOXOFFICE_HOLD_SECONDS": "7", "BOXOFFICE_PAYMENT_SECONDS": "9", "BOXOFFICE_ROLES": "all"}, "--addr", "127.0.0.1:2")
+	if err != nil || c.Addr != "127.0.0.1:2" || c.Hold != 7*time.Second || c.PaymentLimit != 9*time.Second {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if c, err := parse(map[string]string{"BOXOFFICE_STREAMS": "lean"}); err != nil || !c.LeanStreams {
@@ -65,6 +65,13 @@ func TestMistakes(t *testing.T) {
 		"role":             {args: []string{"--roles", "api,boss"}, want: []string{"BOXOFFICE_ROLES", `"boss"`, "worker"}},
 		"database":         {args: []string{"--db-url", "oracle://u:hunter2@x"}, want: []string{"BOXOFFICE_DB_URL", `"oracle"`, "sqlite"}},
 		"database param":   {args: []string{"--db-url", "sqlite://x?foo=hunter2"}, want: []string{"BOXOFFICE_DB_URL", `"foo"`}},
+		"gate scheme":      {args: []string{"--gate-url", "redis://u:hunter2@x"}, want: []string{"BOXOFFICE_GATE_URL", `"redis"`, "dynamodb://"}},
+		"gate parameter":   {args: []string{"--gate-url", "dynamodb://u:hunter2@local?endpont=x"}, want: []string{"BOXOFFICE_GATE_URL", `"endpont"`, "endpoint"}},
+		"gate endpoint":    {args: []string{"--gate-url", "dynamodb://u:hunter2@local?endpoint=x"}, want: []string{"BOXOFFICE_GATE_URL", "endpoint", "http://host:port"}},
+		"edge secret":      {env: map[string]string{"BOXOFFICE_EDGE_SECRET": "hunter2"}, want: []string{"BOXOFFICE_EDGE_SECRET", "32"}},
+		"edge, a second":   {env: map[string]string{"BOXOFFICE_EDGE_SECRET": secret + ",hunter2"}, want: []string{"BOXOFFICE_EDGE_SECRET", "32"}},
+		"edge as entry":    {env: map[string]string{"BOXOFFICE_EDGE_SECRET": secret, "QUEUE_ENTRY_TOKEN_SECRET": secret}, want: []string{"BOXOFFICE_EDGE_SECRET", "one of its own"}},
+		"edge as sign-in":  {env: map[string]string{"BOXOFFICE_EDGE_SECRET": secret, "BOXOFFICE_SECRET": secret}, want: []string{"BOXOFFICE_EDGE_SECRET", "one of its own"}},
 		"transport":        {args: []string{"--bus-url", "carrier-pigeon://u:hunter2@x"}, want: []string{"BOXOFFICE_BUS_URL", `"carrier-pigeon"`, "mem, sqlite"}},
 		"no scheme":        {args: []string{"--bus-url", "x"}, want: []string{"BOXOFFICE_BUS_URL", "scheme"}},
 		"redis":            {args: []string{"--redis-url", "memcached://u:hunter2@x"}, want: []string{"BOXOFFICE_REDIS_URL", `"memcached"`, "embedded, redis, rediss"}},
@@ -76,6 +83,8 @@ func TestMistakes(t *testing.T) {
 		"redis prefix":     {args: []string{"--redis-prefix", "a{b}"}, want: []string{"BOXOFFICE_REDIS_PREFIX", "letters"}},
 		"workers":          {args: []string{"--workers", "17"}, want: []string{"BOXOFFICE_WORKERS", "1 to 16"}},
 		"workers apart":    {args: []string{"--workers", "2"}, want: []string{"BOXOFFICE_WORKERS", "BOXOFFICE_REDIS_URL", "redis://"}},
+		"archive":          {args: []string{"--archive-url", "s3://key:hunter2@x"}, want: []string{"BOXOFFICE_ARCHIVE_URL", "s3://bucket"}},
+		"archive folder":   {args: []string{"--archive-url", "artists"}, want: []string{"BOXOFFICE_ARCHIVE_URL", "/folder"}},
 		"upstream":         {args: []string{"--upstream-url", "u:hunter2@x"}, want: []string{"BOXOFFICE_UPSTREAM_URL", "http://"}},
 		"gateway":          {args: []string{"--gateway-url", "ftp://x"}, want: []string{"BOXOFFICE_GATEWAY_URL", "http://"}},
 		"secret":           {env: map[string]string{"BOXOFFICE_SECRET": "hunter2"}, want: []string{"BOXOFFICE_SECRET", "7 bytes", "32", "openssl"}},
@@ -97,6 +106,7 @@ func TestMistakes(t *testing.T) {
 		"notices, scheme":  {args: []string{"--notice-url", "hunter2@x"}, want: []string{"BOXOFFICE_NOTICE_URL", "no scheme"}},
 		"data dir":         {args: []string{"--data-dir", ""}, want: []string{"BOXOFFICE_DATA_DIR"}},
 		"argument":         {args: []string{"now"}, want: []string{`"now"`}},
+		"payment":          {args: []string{"--payment-seconds", "0"}, want: []string{"BOXOFFICE_PAYMENT_SECONDS", "from 1 to 86400"}},
 		"several at once":  {args: []string{"--addr", "x", "--roles", "y", "--hold-seconds", "z"}, want: []string{"BOXOFFICE_ADDR", "BOXOFFICE_ROLES", "BOXOFFICE_HOLD_SECONDS"}},
 	} {
 		_, err := parse(c.env, c.args...)
@@ -193,11 +203,11 @@ func TestSecrets(t *testing.T) {
 		t.Error("one secret serves two purposes")
 	}
 	second := fill()
-	if second.Secret != first.Secret || second.EntrySecrets[0] != first.EntrySecrets[0] || second.AdminToken != first.AdminToken {
+	if second.Secret != first.Secret || second.EntrySecrets[0] != first.EntrySecrets[0] || second.TicketKeys != first.TicketKeys || first.TicketKeys == first.Secret || second.AdminToken != first.AdminToken {
 		t.Error("a restart made new secrets")
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 3 {
+	if err != nil || len(entries) != 4 {
 		t.Errorf("%v, %v", entries, err)
 	}
 	for _, e := range entries {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/ticket"
 )
 
 // Fill makes the data folder and, in it, the secrets that were left out. What
@@ -33,6 +34,16 @@ func (c Config) Fill() (Config, error) {
 			return c, err
 		}
 		c.EntrySecrets = []string{secret}
+	}
+	if c.TicketKeys == "" {
+		// Written as 32 random bytes in hexadecimal digits, which is a seed. A new key is
+		// a line before the old one.
+		if c.TicketKeys, err = c.keep("ticket-keys", 64); err != nil {
+			return c, err
+		}
+		if _, err := ticket.ParseKeys(c.TicketKeys); err != nil {
+			return c, fmt.Errorf("the file %s: %w", filepath.Join(c.DataDir, "ticket-keys"), err)
+		}
 	}
 	if c.AdminToken == "" {
 		if c.AdminToken, err = c.keep("admin-token", 16); err != nil {

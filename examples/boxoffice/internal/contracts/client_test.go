@@ -108,6 +108,9 @@ func (w *walker) try(ctx context.Context, c call) (reply, error) {
 		return reply{}, err
 	}
 	r := reply{res.StatusCode, res.Header, text}
+	if r.header.Get("X-Request-Id") == "" {
+		return r, errors.New("the answer has no X-Request-Id")
+	}
 	if c.status != 0 && r.status != c.status {
 		return r, fmt.Errorf("%d %.600s, want %d", r.status, text, c.status)
 	}

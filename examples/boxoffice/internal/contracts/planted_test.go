@@ -61,7 +61,8 @@ func TestPlantedRoutes(t *testing.T) {
 // or problem.
 func TestPlantedAnswers(t *testing.T) {
 	f := readOpenAPI(t)
-	const show = `{"id":"show-1","title":"x","commentCount":1,"likeCount":1,"viewCount":1,"salesCount":1,"seats":{"total":1,"available":1,"held":0,"sold":0}`
+	const show = `{"id":"show-1","title":"x","commentCount":1,"likeCount":1,"viewCount":1,"salesCount":1,"seats":{"total":1,"available":1,"held":0,"sold":0},"limits":{"held":6,"bought":6},` +
+		`"startsAt":null,"doorsAt":null,"venue":null,"currency":"KRW","prices":[],"performers":[]`
 	jsonType := http.Header{"Content-Type": {"application/json"}}
 	problem := http.Header{"Content-Type": {"application/problem+json"}}
 	for name, c := range map[string]struct {
@@ -259,7 +260,7 @@ func TestPlantedMessages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.Time = time.UnixMilli(1).UTC()
+		e.Time, e.CorrelationID, e.TargetID, e.RefID = time.UnixMilli(1).UTC(), "request-1", "show-1", "show-1"
 		if change != nil {
 			change(&e)
 		}
@@ -278,14 +279,18 @@ func TestPlantedMessages(t *testing.T) {
 	envelope := liked(events.ShowLiked, good, nil)
 	envelope.Payload = bytes.Replace(envelope.Payload, []byte(`"dataversion"`), []byte(`"secret":"x","dataversion"`), 1)
 	for want, m := range map[string]*message.Message{
-		"'more' not allowed":         liked(events.ShowLiked, map[string]any{"memberId": "ann", "likedAt": "2026-01-01T00:00:00Z", "more": 1}, nil),
-		"missing property 'likedAt'": liked(events.ShowLiked, map[string]any{"memberId": "ann"}, nil),
-		"not valid date-time":        liked(events.ShowLiked, map[string]any{"memberId": "ann", "likedAt": "today"}, nil),
-		"has no message ShowViewed":  liked(events.ShowViewed, good, nil),
-		"/source":                    liked(events.ShowLiked, good, func(e *event.Event) { e.Source = "/others" }),
-		"/aggregatetype":             liked(events.ShowLiked, good, func(e *event.Event) { e.AggregateType = "show" }),
-		"'secret' not allowed":       header,
-		"/secret":                    envelope,
+		"'more' not allowed":               liked(events.ShowLiked, map[string]any{"memberId": "ann", "likedAt": "2026-01-01T00:00:00Z", "more": 1}, nil),
+		"missing property 'likedAt'":       liked(events.ShowLiked, map[string]any{"memberId": "ann"}, nil),
+		"not valid date-time":              liked(events.ShowLiked, map[string]any{"memberId": "ann", "likedAt": "today"}, nil),
+		"has no message ShowViewed":        liked(events.ShowViewed, good, nil),
+		"missing property 'correlationid'": liked(events.ShowLiked, good, func(e *event.Event) { e.CorrelationID = "" }),
+		"missing property 'targetid'":      liked(events.ShowLiked, good, func(e *event.Event) { e.TargetID = "" }),
+		"missing property 'refid'":         liked(events.ShowLiked, good, func(e *event.Event) { e.RefID = "" }),
+		"missing property 'actorid'":       liked(events.ShowLiked, good, func(e *event.Event) { e.ActorID = "" }),
+		"/source":                          liked(events.ShowLiked, good, func(e *event.Event) { e.Source = "/others" }),
+		"/aggregatetype":                   liked(events.ShowLiked, good, func(e *event.Event) { e.AggregateType = "show" }),
+		"'secret' not allowed":             header,
+		"/secret":                          envelope,
 	} {
 		if _, err := f.judgeMessage(events.Likes, channel, m); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", m.Payload, err, want)

@@ -26,6 +26,7 @@ func TestWalk(t *testing.T) {
 	t.Run("booking", func(t *testing.T) { walkBooking(t, w) })
 	t.Run("payments", func(t *testing.T) { walkPayments(t, w) })
 	t.Run("transfers", func(t *testing.T) { walkTransfers(t, w) })
+	t.Run("door", func(t *testing.T) { walkDoor(t, w, admin) })
 	t.Run("community", func(t *testing.T) { walkCommunity(t, w, admin) })
 	t.Run("inbox", func(t *testing.T) { walkInbox(t, w, admin) })
 	t.Run("chat", func(t *testing.T) { walkChat(t, w) })
@@ -97,7 +98,13 @@ func uncaused() []excuse {
 		{"* 503 unavailable", "a dependency is away: TestRoomAway in api, TestRedisAway in live, TestEdgeAway in site"},
 		{"* 503 busy", "256 writers are at work: TestBusy in api"},
 		{"getArtist 503 artists-off", "the office has no Redis: TestArtistsOff in app"},
+		{"getArtistHistory 503 artists-off", "the office has no Redis: TestArtistsOff in app"},
+		{"refreshArtist 503 artists-off", "the office has no Redis: TestArtistsOff in app"},
+		{"refreshArtist 409 artist-resting", "the simulated API fails for no artist: TestArtistRefreshAndHistory in app"},
 		{"transfer 409 refund-in-progress", "it is over too soon here: TestTransferRefusals in payment"},
+		{"acceptTransfer 409 refund-in-progress", "it is over too soon here: TestAcceptTooLate in payment"},
+		{"acceptTransfer 409 not-confirmed", "the ticket is refunded by then: TestAcceptAfterRefund in payment"},
+		{"pageScan 503", "the database is away: TestBackendFails in site"},
 		{"gateCheck 410 position-lost", "the gate's store has lost it: TestHTTP in ../../../queue/frontgate"},
 		{"stream 503 about:blank", "Redis is away: TestRedisAway in live"},
 		{"pageHome 503", "the database is away: TestBackendFails in site"},

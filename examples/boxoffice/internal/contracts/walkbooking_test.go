@@ -34,6 +34,9 @@ func walkBooking(t *testing.T, w *walker) {
 	held := ann.hold("show-1", "A-1", "A-2")
 	reserve(`{"eventId":"show-1","seatIds":["A-1","A-3"]}`, 409, "seat-taken", false)
 	reserve(`{"eventId":"show-1","seatIds":["Z-9"]}`, 404, "seat-not-found", false)
+	reserve(`{"eventId":"show-1","seatIds":["D-1","D-2","D-3","D-4","D-5"]}`, 409, "seat-limit", false)
+	ann.do(call{method: "GET", path: "/api/shows/show-1/allowance", status: 200})
+	ann.do(call{method: "GET", path: "/api/shows/show-9/allowance", status: 404, problem: "show-not-found"})
 	for _, bad := range []string{
 		`{"seatIds":["A-3"]}`, `{"eventId":"show-1","seatIds":[]}`, `{"eventId":"show-1","seatIds":["A-3","A-3"]}`, `{"eventId":"a/b","seatIds":["A-3"]}`,
 		`{"eventId":"show-1","seatIds":"A-3"}`, `{"eventId":"show-1","seatIds":["A-3"],"more":1}`, `{`, `[]`,
@@ -136,11 +139,32 @@ func walkTransfers(t *testing.T, w *walker) {
 	wrong.Amount++
 	ann.do(transfer("t-5", wrong, "handing-bob", boxtest.Approve, 422, "wrong-amount", nil))
 	ann.do(call{method: "POST", path: "/api/transfers", header: map[string]string{"Idempotency-Key": "t-6"}, body: `{"reservationId":"x","toMemberId":"a b","amount":1,"card":"4"}`, status: 400, problem: "invalid-request", broken: true})
-	var p struct{ PaymentID string }
+	var p struct{ PaymentID, TransferID string }
+	decide := func(f *fan, what string, status int, problem string) {
+		t.Helper()
+		f.do(call{method: "POST", path: "/api/transfers/" + p.TransferID + "/" + what, status: status, problem: problem})
+	}
+	p.TransferID = "nothing"
+	for _, what := range []string{"accept", "decline", "withdraw"} {
+		decide(ann, what, 404, "transfer-not-found")
+	}
+	ends := map[string]*fan{"decline": bob, "withdraw": ann}
+	for what, by := range ends {
+		ann.do(transfer("t-"+what, mine, "handing-bob", boxtest.Approve, 202, "", &p))
+		decide(by, what, 200, "")
+		decide(bob, "accept", 409, "transfer-decided")
+		for other, of := range ends {
+			if other != what {
+				decide(of, other, 409, "transfer-decided")
+			}
+		}
+	}
 	ann.do(transfer("t-7", mine, "handing-bob", boxtest.Timeout, 202, "", &p)) // takes a while
 	ann.do(transfer("t-7", mine, "handing-bob", boxtest.Approve, 422, "key-reused", nil))
 	ann.do(transfer("t-8", mine, "handing-bob", boxtest.Approve, 409, "transfer-in-progress", nil))
+	decide(bob, "accept", 200, "")
 	bob.until(mine.ReservationID, "CONFIRMED")
+	bob.do(call{method: "GET", path: "/api/me/transfers", status: 200})
 	ann.do(call{method: "GET", path: "/api/payments/" + p.PaymentID, status: 200})
 	// What was handed on is the other's, who has no money to take back.
 	bob.do(call{method: "DELETE", path: "/api/me/tickets/" + mine.ReservationID, status: 409, problem: "transferred"})
@@ -149,6 +173,7 @@ func walkTransfers(t *testing.T, w *walker) {
 	// A payment that fails hands nothing on.
 	kept := ann.buy("show-1", "C-3")
 	ann.do(transfer("t-9", kept, "handing-bob", boxtest.Decline, 202, "", &p))
+	decide(bob, "accept", 200, "")
 	ann.paid(p.PaymentID, "FAILED")
 	ann.do(call{method: "POST", path: "/api/payments/" + p.PaymentID + "/refund", status: 409, problem: "not-refundable"})
 
@@ -164,27 +189,62 @@ func walkTransfers(t *testing.T, w *walker) {
 	member("m-3", 0, boxtest.Approve, 400, "invalid-request")
 	member("m-4", 30000, boxtest.Approve, 202, "")
 	ann.paid(p.PaymentID, "SUCCESS")
+	ann.do(call{method: "GET", path: "/api/me/memberships", status: 200})
 	member("m-4", 30000, boxtest.Decline, 422, "key-reused")
+}
+
+// walkDoor shows tickets at the door.
+func walkDoor(t *testing.T, w *walker, admin string) {
+	ann := w.fan(t, "entering-ann", "show-1")
+	ann.do(call{method: "GET", path: "/api/me/tickets/nothing/codes", status: 404, problem: "reservation-not-found"})
+	held := ann.hold("show-1", "Q-1")
+	ann.do(call{method: "GET", path: "/api/me/tickets/" + held.ReservationID + "/codes", status: 409, problem: "no-ticket"})
+	mine := ann.buy("show-1", "Q-2", "Q-3")
+	var all struct{ Codes []struct{ Code string } }
+	ann.do(call{method: "GET", path: "/api/me/tickets/" + mine.ReservationID + "/codes", status: 200, into: &all})
+	w.do(t, call{method: "GET", path: "/api/tickets/keys", status: 200})
+
+	// On offer while it is used, which ends the offer.
+	var p struct{ TransferID string }
+	ann.do(transfer("d-1", mine, "entering-bob", boxtest.Approve, 202, "", &p))
+	scan := func(key, show, code string, status int, problem string) {
+		t.Helper()
+		c := call{method: "POST", path: "/api/admin/scan", token: admin, body: map[string]any{"eventId": show, "code": code}, status: status, problem: problem, broken: status == 400}
+		if key != "" {
+			c.header = map[string]string{"Idempotency-Key": key}
+		}
+		w.do(t, c)
+	}
+	code := all.Codes[0].Code
+	scan("s-1", "show-2", code, 200, "")
+	scan("s-2", "show-1", code, 200, "")
+	scan("s-3", "show-1", code, 200, "")
+	scan("s-4", "show-1", "hello", 422, "code-refused")
+	scan("s-5", "show-1", "", 400, "invalid-request")
+	scan("s-6", "show-9", code, 404, "show-not-found")
+	scan("", "show-1", code, 400, "key-missing")
+	scan("a b", "show-1", code, 400, "key-invalid")
+	bob := w.fan(t, "entering-bob")
+	bob.do(call{method: "POST", path: "/api/transfers/" + p.TransferID + "/accept", status: 409, problem: "ticket-used"})
+	ann.do(transfer("d-2", mine, "entering-bob", boxtest.Approve, 409, "ticket-used", nil))
+	ann.do(call{method: "DELETE", path: "/api/me/tickets/" + mine.ReservationID, status: 409, problem: "ticket-used"})
+	ann.in("show-1", call{method: "DELETE", path: "/api/reservations/" + mine.ReservationID, status: 409, problem: "ticket-used"})
+	ann.do(call{method: "POST", path: "/api/payments/" + mine.PaymentID + "/refund", status: 409, problem: "ticket-used"})
 }
 
 // walkSoldOut sells every seat of a show.
 func walkSoldOut(t *testing.T, w *walker) {
 	const show = "show-5"
-	ann := w.fan(t, "buying-ann", show)
-	var last []ticket
 	for row := range 20 {
-		for from := 1; from <= 25; from += 10 {
+		for from := 1; from <= 25; from += 5 {
 			var seats []string
-			for n := from; n <= min(from+9, 25); n++ {
+			for n := from; n < from+5; n++ {
 				seats = append(seats, fmt.Sprintf("%c-%d", 'A'+row, n))
 			}
-			held := ann.hold(show, seats...)
-			ann.pay(held, boxtest.Approve)
-			last = append(last, held)
+			buyer := w.fan(t, fmt.Sprintf("buying-%c-%d", 'a'+row, from), show)
+			buyer.pay(buyer.hold(show, seats...), boxtest.Approve)
+			buyer.do(call{method: "POST", path: "/api/queue/leave/" + show, status: 204})
 		}
-	}
-	if len(last) != 60 {
-		t.Fatalf("%d reservations", len(last))
 	}
 	var sold struct{ Seats struct{ Sold int } }
 	waitFor(t, w, call{method: "GET", path: "/api/shows/" + show, status: 200, into: &sold}, func() bool { return sold.Seats.Sold == 500 })

@@ -73,7 +73,7 @@ func walkInbox(t *testing.T, w *walker, admin string) {
 	ann.do(call{method: "POST", path: "/api/notifications/" + url.PathEscape(first) + "/read", status: 204})
 	ann.do(call{method: "POST", path: "/api/notifications/" + second + "/read", status: 204})
 	ann.do(call{method: "POST", path: "/api/notifications/read", body: map[string]string{"upTo": third}, status: 204})
-	ann.do(call{method: "GET", path: "/api/notifications?before=" + url.QueryEscape(first), status: 200})
+	ann.do(call{method: "GET", path: "/api/notifications?before=" + url.QueryEscape(first) + "&lang=ko", status: 200})
 	for _, path := range []string{"/api/notifications/nothing/read", "/api/notifications/a/b/read"} {
 		ann.do(call{method: "POST", path: path, status: 404, problem: "notification-not-found"})
 	}
@@ -119,8 +119,19 @@ func walkChat(t *testing.T, w *walker) {
 // walkArtists reads artists until the mirror has them.
 func walkArtists(t *testing.T, w *walker) {
 	var view struct{ Freshness string }
+	var missing struct{ LastCheckedAt *string }
 	w.do(t, call{method: "GET", path: "/api/artists/42", status: 200, into: &view})
 	waitFor(t, w, call{method: "GET", path: "/api/artists/42", status: 200, into: &view}, func() bool { return view.Freshness == "FRESH" })
 	w.do(t, call{method: "GET", path: "/api/artists/a.b", status: 400, problem: "invalid-request", broken: true})
-	w.read(t, "/api/artists/99999", 200)
+	waitFor(t, w, call{method: "GET", path: "/api/artists/99999", status: 200, into: &missing}, func() bool { return missing.LastCheckedAt != nil })
+	w.read(t, "/api/artists/42/history?limit=1", 200)
+	w.read(t, "/api/artists/never-read/history", 200)
+	w.do(t, call{method: "GET", path: "/api/artists/42/history?limit=51", status: 400, problem: "invalid-request", broken: true})
+	ann := w.fan(t, "artist-ann")
+	for id, answer := range map[string]call{
+		"42": {status: 202}, "4242": {status: 202}, "99999": {status: 404, problem: "artist-not-found"}, "a.b": {status: 400, problem: "invalid-request", broken: true},
+	} {
+		answer.method, answer.path = "POST", "/api/artists/"+id+"/refresh"
+		ann.do(answer)
+	}
 }

@@ -107,6 +107,9 @@ func walkUnknownShows(t *testing.T, w *walker, admin string) {
 		if o.op.OperationID == "reserveSeats" {
 			c.body = map[string]any{"eventId": "show-9", "seatIds": []string{"A-1"}}
 		}
+		if o.op.OperationID == "scanTicket" {
+			c.body = map[string]any{"eventId": "show-9", "code": "x"}
+		}
 		if c.token = ann.token; o.who("admin") {
 			c.token = admin
 		}

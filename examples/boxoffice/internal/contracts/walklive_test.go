@@ -172,6 +172,8 @@ func walkStreams(t *testing.T, w *walker) {
 	}
 	first.next(w, "evicted")
 	bob.do(call{method: "GET", path: streamPath + "?tab=first", status: 204})
+	bob.do(call{method: "GET", path: streamPath + "?tab=fifth&place=free", status: 204})
+	bob.do(call{method: "GET", path: streamPath + "?tab=fifth&place=mine", status: 400, problem: "invalid-request", broken: true})
 	bob.do(call{method: "GET", path: streamPath + "?tab=a%2Fb", status: 400, problem: "invalid-request", broken: true})
 }
 

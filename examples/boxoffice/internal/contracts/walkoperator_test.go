@@ -13,10 +13,10 @@ import (
 
 // walkOperator reads how everything stands.
 func walkOperator(t *testing.T, w *walker, admin string) {
-	for _, path := range []string{"/api/admin/ops", "/api/admin/ops?fresh=true", "/api/admin/invariants", "/api/admin/invariants?recent=true"} {
+	for _, path := range []string{"/api/admin/ops", "/api/admin/ops?fresh=true", "/api/admin/invariants", "/api/admin/invariants?recent=true", "/api/admin/admissions", "/api/admin/admissions?limit=1"} {
 		w.do(t, call{method: "GET", path: path, token: admin, status: 200})
 	}
-	for _, path := range []string{"/api/admin/ops?fresh=perhaps", "/api/admin/invariants?recent=perhaps"} {
+	for _, path := range []string{"/api/admin/ops?fresh=perhaps", "/api/admin/invariants?recent=perhaps", "/api/admin/admissions?limit=0", "/api/admin/admissions?limit=all"} {
 		w.do(t, call{method: "GET", path: path, token: admin, status: 400, problem: "invalid-request", broken: true})
 	}
 }

@@ -12,7 +12,7 @@ import (
 func walkPages(t *testing.T, w *walker) {
 	home := w.read(t, "/", 200)
 	for _, path := range []string{
-		"/shows/show-1", "/queue/show-1", "/vwr/show-1", "/events/show-1", "/checkout/x", "/tickets", "/artists", "/artists/42",
+		"/shows/show-1", "/queue/show-1", "/vwr/show-1", "/events/show-1", "/checkout/x", "/tickets", "/transfers", "/memberships", "/scan", "/artists", "/artists/42",
 		"/login", "/ops", "/offline", "/posters/show-1", "/sw.js", "/manifest.webmanifest", "/healthz", "/readyz", "/metrics",
 	} {
 		w.read(t, path, 200)

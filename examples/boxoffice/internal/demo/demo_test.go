@@ -75,7 +75,7 @@ func TestDemoHolds(t *testing.T) {
 	if code != 0 || errs != "" {
 		t.Errorf("exit %d %s\n%s", code, errs, out)
 	}
-	for _, want := range []string{"fans: 30", "sign in", "p99", "hold timeout", "gateway's ledger, one by one", "OK: all 19 checks hold"} {
+	for _, want := range []string{"fans: 30", "sign in", "p99", "hold timeout", "gateway's ledger, one by one", "OK: all 21 checks hold"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the report lacks %q:\n%s", want, out)
 		}
@@ -88,7 +88,7 @@ func TestDemoHolds(t *testing.T) {
 func TestDemoFindsABrokenInvariant(t *testing.T) {
 	code, out, _ := demo(t, t.Context(), officetest.Start(t, officetest.Config{Fault: officetest.BrokenInvariant}), "--fans", "10")
 	if code != 1 || !strings.Contains(out, "BROKEN  no event lost") || !strings.Contains(out, "3 events are missing") ||
-		!strings.Contains(out, "BROKEN: 1 of 19 checks do not hold") {
+		!strings.Contains(out, "BROKEN: 1 of 21 checks do not hold") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
 }
@@ -178,7 +178,7 @@ func TestRealBoxOffice(t *testing.T) {
 		t.Parallel()
 		cfg, out, stdout, stderr := started(t, 40, program)
 		code := run(t.Context(), cfg, out, stderr)
-		if code != 0 || stderr.Len() > 0 || !strings.Contains(stdout.String(), "OK: all 35 checks hold") || !strings.Contains(stdout.String(), "deliver notification") || !strings.Contains(stdout.String(), "stood in line before") {
+		if code != 0 || stderr.Len() > 0 || !strings.Contains(stdout.String(), "OK: all 37 checks hold") || !strings.Contains(stdout.String(), "deliver notification") || !strings.Contains(stdout.String(), "stood in line before") {
 			t.Errorf("exit %d %s\n%s", code, stderr, stdout)
 		}
 		if left, _ := filepath.Glob(filepath.Join(cfg.temp, "*")); len(left) != 0 {

@@ -54,7 +54,7 @@ func TestBookingFlow(t *testing.T) {
 			c.program, c.temp = program, t.TempDir()
 			var out, errs bytes.Buffer
 			code := run(t.Context(), c, screen.New(&out, true), &errs)
-			checks := 34
+			checks := 36
 			if c.told() { // live, so that there is a trace to the stream
 				checks++
 			}

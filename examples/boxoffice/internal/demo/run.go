@@ -207,7 +207,7 @@ func (p *place) close(keep bool) (err error) {
 		select {
 		case <-p.processes[i].Done(): // reported by fell
 		default:
-			err = errors.Join(err, p.processes[i].Stop(20*time.Second))
+			err = errors.Join(err, p.processes[i].Stop(time.Minute))
 		}
 	}
 	if p.forget != nil {

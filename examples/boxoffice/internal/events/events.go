@@ -16,13 +16,21 @@
 //	domain_events       ChatMessageSent (room)                                    chat_persist_queue, chat_fanout_queue
 //	                    CommentCountDeltaPublished (show)                         aggregate_queue
 //	                    MemberFollowed, PostLiked, CommentCreated, VoteClosed,
-//	                    ReservationNotice (member; VoteClosed: show)              notification_queue
+//	                    ReservationNotice, TransferNotice (member;
+//	                    VoteClosed: show)                                         notification_queue
+//
+// An event says who acted (actorid), to whom (targetid) and about what (refid); see
+// about.go. Its correlationid is that of the request that it came of, also where the
+// work went on later: of the request that paid, or that asked for the refund, or that
+// reserved what was then not paid for. An event that only a timer caused has none, and
+// what follows from it has the id of that event.
 //
 // Every event is keyed, so what happens to one member's payments and
 // reservations is handled in the order in which it was committed.
 package events
 
 import (
+	"context"
 	"time"
 
 	"github.com/millrace-go/millrace/event"
@@ -87,6 +95,7 @@ const (
 	CommentCreated             = "CommentCreated"
 	VoteClosed                 = "VoteClosed"
 	ReservationNotice          = "ReservationNotice"
+	TransferNotice             = "TransferNotice"
 )
 
 // Types of payments.
@@ -161,6 +170,17 @@ type Cancelled struct {
 	Reason      string    `json:"reason"`
 }
 
+// What became of a transfer, as its TransferNotice says.
+const (
+	TransferOffered   = "OFFERED"   // the receiver is told
+	TransferAccepted  = "ACCEPTED"  // the sender
+	TransferDeclined  = "DECLINED"  // the sender
+	TransferWithdrawn = "WITHDRAWN" // the receiver
+	TransferExpired   = "EXPIRED"   // both, as in what follows
+	TransferDone      = "COMPLETED"
+	TransferFailed    = "FAILED"
+)
+
 // Transferred is the data of TransferCompleted and, with a Reason, of
 // TransferCancelled.
 type Transferred struct {
@@ -225,7 +245,11 @@ type Sent struct {
 
 // Noticed is the data of the events that members are notified of. MemberID is who
 // acted, or whose reservation it is; empty for VoteClosed. RefID is what it is about:
-// the member followed, the show (of a comment, too), the reservation. Message is for people.
+// the member followed, the show (of a comment, too), the reservation.
+//
+// Params are what a sentence is made of in the language of its reader (package
+// notices). Message is that sentence in English. It is for readers that do not know
+// the Params: those of the release before, and other programs.
 //
 //	type                notification  who is told
 //	MemberFollowed      FOLLOW        the member followed
@@ -233,15 +257,62 @@ type Sent struct {
 //	CommentCreated      COMMENT       the followers of who commented
 //	VoteClosed          VOTE_CLOSED   all who voted on the show RefID
 //	ReservationNotice   RESERVATION   the member
+//	TransferNotice      TRANSFER      the member
 type Noticed struct {
-	MemberID string    `json:"memberId,omitempty"`
-	RefID    string    `json:"refId"`
-	Message  string    `json:"message"`
-	At       time.Time `json:"at"`
+	MemberID string       `json:"memberId,omitempty"`
+	RefID    string       `json:"refId"`
+	Params   NoticeParams `json:"params,omitzero"`
+	Message  string       `json:"message"`
+	At       time.Time    `json:"at"`
 }
 
-// New makes an event about an aggregate of a member. It is ordered by the
-// member when byMember is set, else by the aggregate.
+// NoticeParams are the parameters of a notification. A type has those of its row; a
+// notification that was stored before there were parameters has none.
+//
+//	FOLLOW              Member, who follows
+//	POST_LIKE, COMMENT  Member, who acted; Show
+//	VOTE_CLOSED         Show; Songs, those that most voted for
+//	RESERVATION         Show, Seats, Outcome; Reason unless the outcome is CONFIRMED
+//	TRANSFER            Member, the other one; Show, Seats, Outcome
+type NoticeParams struct {
+	Member string `json:"member,omitempty"`
+	// Show is the title of the show.
+	Show  string   `json:"show,omitempty"`
+	Seats []string `json:"seats,omitempty"`
+	// Outcome is one of the Outcome constants, of a transfer one of those that begin
+	// with Transfer.
+	Outcome string `json:"outcome,omitempty"`
+	// Reason is that of ReservationCancelled, or LATE for a payment that came after
+	// its reservation had ended.
+	Reason string   `json:"reason,omitempty"`
+	Songs  []string `json:"songs,omitempty"`
+}
+
+// What became of a reservation, for its member. OutcomeRefunded is about money that
+// came too late: its reservation had ended before.
+const (
+	OutcomeConfirmed = "CONFIRMED"
+	OutcomeCancelled = "CANCELLED"
+	OutcomeRefunded  = "REFUNDED"
+)
+
+// maxCause is how long an id may be that a row keeps.
+const maxCause = 128
+
+// Causes returns the correlation id of what ctx works on, and the id of the event
+// that it handles, if any: for work that goes on later, from a row. A foreign event
+// may have ids that are too long for a row: they are left out.
+func Causes(ctx context.Context) (correlation, causation string) {
+	e := event.Event{}.In(ctx)
+	if len(e.CorrelationID) > maxCause || len(e.CausationID) > maxCause {
+		return "", ""
+	}
+	return e.CorrelationID, e.CausationID
+}
+
+// New makes an event about an aggregate that a member acted on. It is ordered by the
+// member when byMember is set, else by the aggregate. Its target and what it refers
+// to follow from the data.
 func New(typ, aggregateType, aggregateID, member string, byMember bool, data any) (event.Event, error) {
 	e, err := event.New(typ, Source, data)
 	if err != nil {
@@ -251,6 +322,7 @@ func New(typ, aggregateType, aggregateID, member string, byMember bool, data any
 	if byMember {
 		e.PartitionKey = member
 	}
+	about(&e, data)
 	return e, nil
 }
 

@@ -20,6 +20,10 @@
 //	                   after SettleAfter by itself
 //	any other          422
 //
+// A box office waits for a decision for at most two minutes after the end of a hold
+// (BOXOFFICE_PAYMENT_SECONDS): a SettleAfter beyond that shows payments that come too
+// late.
+//
 // Half of the simulated latency passes before the ledger is written and half
 // after it: a client that dies meanwhile leaves either no charge or a charge
 // whose answer it never saw, as with a real provider. What the ledger accepted

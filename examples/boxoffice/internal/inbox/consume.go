@@ -3,6 +3,7 @@ package inbox
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/notices"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/sqltx"
@@ -17,6 +19,7 @@ import (
 
 const (
 	maxMessage = 8 << 10 // bytes
+	maxParams  = 4 << 10 // bytes of JSON
 	maxRef     = 128
 )
 
@@ -26,46 +29,54 @@ var eventID = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,63}$`)
 // Consumers is the group that stores notifications.
 func (i *Inbox) Consumers() []store.Consumer {
 	return []store.Consumer{{Topic: events.Domain, Group: events.GroupNotifications, Handlers: map[string]store.Handler{
-		events.MemberFollowed: i.toOne(Follow, func(n events.Noticed) string { return n.RefID }),
-		events.PostLiked:      i.toMany(PostLike, followers, func(n events.Noticed) string { return n.MemberID }),
-		events.CommentCreated: i.toMany(Comment, followers, func(n events.Noticed) string { return n.MemberID }),
-		events.VoteClosed:     i.toMany(VoteClosed, voters, func(n events.Noticed) string { return n.RefID }),
-		events.ReservationNotice: i.toOne(Reservation, func(n events.Noticed) string {
-			return n.MemberID
-		}),
+		events.MemberFollowed:    i.toOne(func(n events.Noticed) string { return n.RefID }),
+		events.PostLiked:         i.toMany(followers, func(n events.Noticed) string { return n.MemberID }),
+		events.CommentCreated:    i.toMany(followers, func(n events.Noticed) string { return n.MemberID }),
+		events.VoteClosed:        i.toMany(voters, func(n events.Noticed) string { return n.RefID }),
+		events.ReservationNotice: i.toOne(func(n events.Noticed) string { return n.MemberID }),
+		events.TransferNotice:    i.toOne(func(n events.Noticed) string { return n.MemberID }),
 	}}}
 }
 
 // notice is what recipients of an event are told.
-type notice struct{ eventID, kind, message, ref string }
+type notice struct{ eventID, kind, params, message, ref string }
 
 // prefix of the ids of its notifications; the member follows.
 func (n notice) prefix() string { return n.eventID + "/" }
 
 // read checks an event. One that is wrong never gets right.
-func read(e event.Event, kind string) (notice, events.Noticed, error) {
+func read(e event.Event) (notice, events.Noticed, error) {
 	var data events.Noticed
 	if err := e.UnmarshalData(&data); err != nil {
 		return notice{}, data, fault.MarkPermanent(err)
 	}
+	params, err := json.Marshal(data.Params)
+	if err != nil {
+		return notice{}, data, fault.MarkPermanent(err)
+	}
+	kind := notices.TypeOf(e.Type)
 	var wrong string
 	switch {
+	case kind == "":
+		wrong = "notices.TypeOf has no type of notification for it"
 	case !eventID.MatchString(e.ID):
 		wrong = "its id cannot be part of a notification's"
 	case data.RefID == "" || len(data.RefID) > maxRef:
 		wrong = fmt.Sprintf("refId is empty or longer than %d bytes", maxRef)
 	case data.Message == "" || len(data.Message) > maxMessage:
 		wrong = fmt.Sprintf("message is empty or longer than %d bytes", maxMessage)
+	case len(params) > maxParams:
+		wrong = fmt.Sprintf("params are longer than %d bytes", maxParams)
 	default:
-		return notice{e.ID, kind, data.Message, data.RefID}, data, nil
+		return notice{e.ID, kind, string(params), data.Message, data.RefID}, data, nil
 	}
 	return notice{}, data, fault.MarkPermanent(fmt.Errorf("inbox: %s %q: %s", e.Type, e.ID, wrong))
 }
 
 // toOne stores for the one member that to names.
-func (i *Inbox) toOne(kind string, to func(events.Noticed) string) store.Handler {
+func (i *Inbox) toOne(to func(events.Noticed) string) store.Handler {
 	return func(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
-		n, data, err := read(e, kind)
+		n, data, err := read(e)
 		if err != nil {
 			return "", err
 		}
@@ -77,7 +88,7 @@ func (i *Inbox) toOne(kind string, to func(events.Noticed) string) store.Handler
 		if err != nil {
 			return "", err
 		}
-		if _, err := tx.ExecContext(ctx, i.sql.StoreOne, n.prefix()+member, member, n.kind, n.message, n.ref, position); err != nil {
+		if _, err := tx.ExecContext(ctx, i.sql.StoreOne, n.prefix()+member, member, n.kind, n.params, n.message, n.ref, position); err != nil {
 			return "", fmt.Errorf("inbox: store %s: %w", e.ID, err)
 		}
 		return "stored", nil
@@ -86,9 +97,9 @@ func (i *Inbox) toOne(kind string, to func(events.Noticed) string) store.Handler
 
 // toMany stores for an audience: its first page at once, so that a few recipients
 // need nothing else, and the rest page by page in transactions of their own.
-func (i *Inbox) toMany(kind string, a audience, of func(events.Noticed) string) store.Handler {
+func (i *Inbox) toMany(a audience, of func(events.Noticed) string) store.Handler {
 	return func(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
-		n, data, err := read(e, kind)
+		n, data, err := read(e)
 		if err != nil {
 			return "", err
 		}
@@ -105,7 +116,7 @@ func (i *Inbox) toMany(kind string, a audience, of func(events.Noticed) string) 
 		case !more:
 			return "stored", nil
 		}
-		if _, err := tx.ExecContext(ctx, i.sql.AddFanout, n.eventID, n.kind, n.message, n.ref, string(a), f.of, f.after); err != nil {
+		if _, err := tx.ExecContext(ctx, i.sql.AddFanout, n.eventID, n.kind, n.params, n.message, n.ref, string(a), f.of, f.after); err != nil {
 			return "", fmt.Errorf("inbox: keep the rest of %s: %w", e.ID, err)
 		}
 		sqltx.AfterCommit(ctx, i.begun.Wake)

@@ -7,6 +7,11 @@
 //	CommentCreated      COMMENT       the followers of who commented
 //	VoteClosed          VOTE_CLOSED   all who voted on the show
 //	ReservationNotice   RESERVATION   the member
+//	TransferNotice      TRANSFER      the member
+//
+// A notification is stored as its type and parameters, and package notices makes a
+// sentence of them in the language of the reader. The message is stored beside them, in
+// English: it is what programs and versions that do not know the parameters show.
 //
 // Storing and sending are apart. The consumer of notification_queue stores a row for
 // each recipient in the transaction of its event; nothing waits for a stream. After
@@ -45,6 +50,9 @@
 //	an event that comes twice is stored once                       TestAnEventThatComesTwiceIsStoredOnce
 //	… and sent once, with its key or without                       TestAnEventThatComesTwiceIsStoredOnce
 //	an event that cannot be right is a permanent error             TestEventsThatCannotBeRight
+//	parameters are on every page of recipients, and in every
+//	place where a notification is read                             TestParams
+//	the version before and this one read what the other stores     TestTheVersionBefore
 //	many recipients: pages, each member once, no matter where it
 //	stops, also while people follow and unfollow                   TestManyRecipientsComeInPages, TestFollowersThatComeAndGo
 //	of several processes, each page is stored by one               TestSeveralProcessesFanOut
@@ -57,6 +65,7 @@
 //	… from one process at a time                                   TestOneProcessSends
 //	a crash between commit and send                                TestCrashBetweenCommitAndSend
 //	a crash between taking up and sending: replayed, not sent      TestCrashWhileSending
+//	a killed sender costs live notifications 3 s at most           TestAKilledSenderCostsThreeSeconds
 //	streams away: counted and dropped, storing goes on             TestStreamsAway
 //	a stream that hangs is waited for so long, and no longer       TestASlowStreamIsBounded
 //	what is no news any more is not sent                           TestLateIsNoNews
@@ -65,6 +74,7 @@
 //	a real stream: replay and live, no gap and nothing twice,
 //	cut at random                                                  TestStreamWithoutGapOrDuplicate
 //	replay: the newest 10 unread, oldest first; after the cursor   TestReplay
+//	… and how many unread ones it leaves out                       TestReplay, TestReplayer
 //	deleted after 30 days in bounded steps, read or not            TestRetentionInSteps
 //	… by itself, and the lease is given back                       TestRetentionRuns
 //	… by who has the lease, and a late one is fenced off           TestRetentionIsFenced
@@ -80,8 +90,8 @@
 // The database is away: consumers pause, and the rest is tried again every second.
 // The streams are away: live sends are counted as failed; reading, read marks and
 // storing do not notice. The process that sends is killed: nothing is sent until its
-// lease is over (Config.LeaseTTL), unless it comes back under its name; what was
-// committed meanwhile is sent then. A member whose clients all read slowly is cut by
+// lease is over (Config.SendLease) and another process looks, within 3 s, unless it
+// comes back under its name; what was committed meanwhile is sent then. A member whose clients all read slowly is cut by
 // the streams, not here.
 //
 // Storing is one commit after the other, over all processes: some hundreds of events

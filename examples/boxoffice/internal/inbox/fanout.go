@@ -47,7 +47,7 @@ func (i *Inbox) FanOut(ctx context.Context) (did bool, err error) {
 	err = i.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		did = false
 		var f fanout
-		err := tx.QueryRowContext(ctx, i.sql.NextFanout).Scan(&f.eventID, &f.kind, &f.message, &f.ref, &f.audience, &f.of, &f.after)
+		err := tx.QueryRowContext(ctx, i.sql.NextFanout).Scan(&f.eventID, &f.kind, &f.params, &f.message, &f.ref, &f.audience, &f.of, &f.after)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -92,7 +92,7 @@ func (i *Inbox) page(ctx context.Context, tx *sql.Tx, f *fanout) (more bool, err
 		return false, err
 	}
 	// Bounded by both ends: who joins in between must not push another one out.
-	if _, err := tx.ExecContext(ctx, keep, f.prefix(), f.kind, f.message, f.ref, position, f.of, f.after, last); err != nil {
+	if _, err := tx.ExecContext(ctx, keep, f.prefix(), f.kind, f.params, f.message, f.ref, position, f.of, f.after, last); err != nil {
 		return false, fmt.Errorf("inbox: store %s: %w", f.eventID, err)
 	}
 	f.after = last

@@ -2,13 +2,16 @@ package inbox
 
 import (
 	"context"
+	"database/sql"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/internal/pulse"
 	"github.com/millrace-go/millrace/sse"
@@ -16,15 +19,6 @@ import (
 
 //go:embed sql/inbox.sql
 var inboxSQL string
-
-// The kinds of notifications.
-const (
-	Follow      = "FOLLOW"
-	PostLike    = "POST_LIKE"
-	Comment     = "COMMENT"
-	VoteClosed  = "VOTE_CLOSED"
-	Reservation = "RESERVATION"
-)
 
 // maxPage bounds Config.Page.
 const maxPage = 1000
@@ -44,34 +38,58 @@ type Sender interface {
 	Mute(ctx context.Context, member string, muted bool) error
 }
 
-// Notification is one of a member's; ReadAt is zero while it is unread.
+// Notification is one of a member's; ReadAt is zero while it is unread. Package notices
+// makes a sentence of Type and Params; Message is that sentence in English, or all there
+// is of one that was stored before there were Params.
 type Notification struct {
-	ID, Type, Message, RefID string
-	CreatedAt, ReadAt        time.Time
+	ID, Type          string
+	Params            events.NoticeParams
+	Message, RefID    string
+	CreatedAt, ReadAt time.Time
+}
+
+// column is a Notification's Params as the database has them. What is no JSON counts as
+// no parameters: the message is there.
+type column struct{ p *events.NoticeParams }
+
+func (c column) Scan(value any) error {
+	var text sql.NullString
+	if err := text.Scan(value); err != nil {
+		return err
+	}
+	if json.Unmarshal([]byte(text.String), c.p) != nil {
+		*c.p = events.NoticeParams{}
+	}
+	return nil
 }
 
 type statements struct {
-	Position, StoreOne                                                  string
-	FollowersPage, StoreFollowers, VotersPage, StoreVoters              string
-	AddFanout, NextFanout, MoveFanout, EndFanout                        string
-	Inbox, Unread, Missed, UnreadCount, PlaceOf, MarkRead, MarkReadUpTo string
-	AddSettings, SetMuted, IsMuted                                      string
-	Places, ToSend, MarkSent                                            string
-	KeepTrace, TracesToSend, ForgetTraces                               string
-	LastOfStep, DeleteUpTo                                              string
+	Position, StoreOne                                     string
+	FollowersPage, StoreFollowers, VotersPage, StoreVoters string
+	AddFanout, NextFanout, MoveFanout, EndFanout           string
+	Inbox, Unread, Missed, LeftOut                         string
+	UnreadCount, PlaceOf, MarkRead, MarkReadUpTo           string
+	AddSettings, SetMuted, IsMuted                         string
+	Places, ToSend, MarkSent                               string
+	KeepTrace, TracesToSend, ForgetTraces                  string
+	LastOfStep, DeleteUpTo                                 string
 }
 
 // Config of an [Inbox].
 type Config struct {
 	// Holder names this process in the leases of the singletons; required.
 	Holder string
-	// LeaseTTL is how long such a lease lasts without a sign of life; 10 s when zero.
-	// A crash delays live sends by as much, unless the same Holder comes back.
+	// LeaseTTL is how long the lease of the retention lasts without a sign of life; 10 s
+	// when zero.
 	LeaseTTL time.Duration
+	// SendLease is the same of the process that sends live; 2.5 s when zero. A crash
+	// delays live sends by as much and a look of 250 ms, unless the same Holder comes
+	// back. Each batch renews it.
+	SendLease time.Duration
 	// Page is how many recipients of an event are stored in one transaction; 500 when
 	// zero.
 	Page int
-	// SendTimeout bounds how long one batch of live sends takes, half of LeaseTTL when
+	// SendTimeout bounds how long one batch of live sends takes, half of SendLease when
 	// zero: what was not sent by then is dropped.
 	SendTimeout time.Duration
 	// Traces keeps the trace of each event that is handled until its notifications are
@@ -89,8 +107,11 @@ func (c Config) withDefaults() Config {
 	if c.Page == 0 {
 		c.Page = 500
 	}
+	if c.SendLease == 0 {
+		c.SendLease = 2500 * time.Millisecond
+	}
 	if c.SendTimeout == 0 {
-		c.SendTimeout = c.LeaseTTL / 2
+		c.SendTimeout = c.SendLease / 2
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
@@ -102,10 +123,10 @@ func (c Config) validate() error {
 	switch {
 	case c.Holder == "":
 		return errors.New("inbox: Holder is empty; name this process")
-	case c.LeaseTTL < 0 || c.SendTimeout < 0:
-		return errors.New("inbox: LeaseTTL and SendTimeout must not be negative; use 0 for the defaults")
-	case c.SendTimeout >= c.LeaseTTL:
-		return fmt.Errorf("inbox: SendTimeout is %v; give less than LeaseTTL, %v, so that one process sends at a time", c.SendTimeout, c.LeaseTTL)
+	case c.LeaseTTL < 0 || c.SendLease < 0 || c.SendTimeout < 0:
+		return errors.New("inbox: LeaseTTL, SendLease and SendTimeout must not be negative; use 0 for the defaults")
+	case c.SendTimeout >= c.SendLease:
+		return fmt.Errorf("inbox: SendTimeout is %v; give less than SendLease, %v, so that one process sends at a time", c.SendTimeout, c.SendLease)
 	case c.Page < 0 || c.Page > maxPage:
 		return fmt.Errorf("inbox: Page is %d; give 1 to %d, or 0 for 500", c.Page, maxPage)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/inbox"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/notices"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
@@ -32,13 +33,14 @@ func TestRecipients(t *testing.T) {
 		typ, member, ref, effect, kind string
 		told                           []string
 	}{
-		{events.MemberFollowed, "ann", "bob", "stored", inbox.Follow, []string{"bob"}},
-		{events.PostLiked, "ann", "show-1", "stored", inbox.PostLike, []string{"f-000", "f-001"}},
-		{events.CommentCreated, "ann", "c-1", "stored", inbox.Comment, []string{"f-000", "f-001"}},
-		{events.PostLiked, "nobody", "show-1", "nobody", inbox.PostLike, nil},
-		{events.VoteClosed, "", "show-1", "stored", inbox.VoteClosed, []string{"bob", "cleo"}},
-		{events.VoteClosed, "", "show-3", "nobody", inbox.VoteClosed, nil},
-		{events.ReservationNotice, "ann", "r-1", "stored", inbox.Reservation, []string{"ann"}},
+		{events.MemberFollowed, "ann", "bob", "stored", notices.Follow, []string{"bob"}},
+		{events.PostLiked, "ann", "show-1", "stored", notices.PostLike, []string{"f-000", "f-001"}},
+		{events.CommentCreated, "ann", "c-1", "stored", notices.Comment, []string{"f-000", "f-001"}},
+		{events.PostLiked, "nobody", "show-1", "nobody", notices.PostLike, nil},
+		{events.VoteClosed, "", "show-1", "stored", notices.VoteClosed, []string{"bob", "cleo"}},
+		{events.VoteClosed, "", "show-3", "nobody", notices.VoteClosed, nil},
+		{events.ReservationNotice, "ann", "r-1", "stored", notices.Reservation, []string{"ann"}},
+		{events.TransferNotice, "ann", "t-1", "stored", notices.Transfer, []string{"ann"}},
 	} {
 		e := notice(t, c.typ, c.member, c.ref)
 		effect, err := o.try(t.Context(), e, nil)
@@ -80,7 +82,7 @@ func TestAnEventThatComesTwiceIsStoredOnce(t *testing.T) {
 	if err := keys.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	guard, err := idempotency.New(keys, idempotency.Config{Group: events.GroupNotifications})
+	guard, err := idempotency.New[*sql.Tx](keys, idempotency.Config{Group: events.GroupNotifications})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +90,7 @@ func TestAnEventThatComesTwiceIsStoredOnce(t *testing.T) {
 	asked := 0
 	for range 3 {
 		err := o.Store.Write(t.Context(), func(ctx context.Context, _ *sql.Tx) error {
-			_, err := guard.Do(ctx, guarded, func(ctx context.Context) error {
+			_, err := guard.Do(ctx, guarded, func(ctx context.Context, _ *sql.Tx) error {
 				asked++
 				_, err := o.try(ctx, guarded, nil)
 				return err
@@ -123,13 +125,17 @@ func TestEventsThatCannotBeRight(t *testing.T) {
 	}
 	good := events.Noticed{MemberID: "ann", RefID: "bob", Message: "hello"}
 	for name, e := range map[string]event.Event{
-		"not its data":          with(events.PostLiked, good, func(e *event.Event) { e.Data = []byte(`[1]`) }),
-		"no message":            with(events.PostLiked, events.Noticed{MemberID: "ann", RefID: "bob"}, nil),
-		"a long message":        with(events.PostLiked, events.Noticed{MemberID: "ann", RefID: "bob", Message: strings.Repeat("x", 9000)}, nil),
-		"about nothing":         with(events.PostLiked, events.Noticed{MemberID: "ann", Message: "hello"}, nil),
-		"a long reference":      with(events.PostLiked, events.Noticed{MemberID: "ann", RefID: strings.Repeat("x", 129), Message: "hello"}, nil),
-		"nobody acted":          with(events.PostLiked, events.Noticed{RefID: "bob", Message: "hello"}, nil),
-		"no member to tell":     with(events.ReservationNotice, events.Noticed{RefID: "r", Message: "hello"}, nil),
+		"not its data":      with(events.PostLiked, good, func(e *event.Event) { e.Data = []byte(`[1]`) }),
+		"no message":        with(events.PostLiked, events.Noticed{MemberID: "ann", RefID: "bob"}, nil),
+		"a long message":    with(events.PostLiked, events.Noticed{MemberID: "ann", RefID: "bob", Message: strings.Repeat("x", 9000)}, nil),
+		"about nothing":     with(events.PostLiked, events.Noticed{MemberID: "ann", Message: "hello"}, nil),
+		"a long reference":  with(events.PostLiked, events.Noticed{MemberID: "ann", RefID: strings.Repeat("x", 129), Message: "hello"}, nil),
+		"nobody acted":      with(events.PostLiked, events.Noticed{RefID: "bob", Message: "hello"}, nil),
+		"no member to tell": with(events.ReservationNotice, events.Noticed{RefID: "r", Message: "hello"}, nil),
+		"long parameters":   with(events.PostLiked, events.Noticed{MemberID: "ann", RefID: "bob", Message: "hello", Params: events.NoticeParams{Show: strings.Repeat("x", 5000)}}, nil),
+		"odd parameters": with(events.PostLiked, good, func(e *event.Event) {
+			e.Data = []byte(`{"memberId":"ann","refId":"bob","message":"hello","params":{"seats":1}}`)
+		}),
 		"an odd member to tell": with(events.MemberFollowed, events.Noticed{MemberID: "ann", RefID: "b o;b", Message: "hello"}, nil),
 		"an odd id":             with(events.MemberFollowed, good, func(e *event.Event) { e.ID = "7;chat=9" }),
 		"a long id":             with(events.MemberFollowed, good, func(e *event.Event) { e.ID = strings.Repeat("7", 64) }),
@@ -275,7 +281,7 @@ func TestConfig(t *testing.T) {
 	o := newOffice(t, inbox.Config{})
 	for _, cfg := range []inbox.Config{
 		{}, {Holder: "x", Page: -1}, {Holder: "x", Page: 1001}, {Holder: "x", LeaseTTL: -1},
-		{Holder: "x", SendTimeout: -1}, {Holder: "x", LeaseTTL: time.Second, SendTimeout: time.Second},
+		{Holder: "x", SendTimeout: -1}, {Holder: "x", SendLease: -1}, {Holder: "x", SendLease: time.Second, SendTimeout: time.Second},
 	} {
 		if _, err := inbox.New(o.Store, cfg); err == nil {
 			t.Errorf("%+v is accepted", cfg)

@@ -146,14 +146,14 @@ func (i *Inbox) Muted(ctx context.Context, member string) (bool, error) {
 
 // Replay is what a member's stream begins with, oldest first: the newest 10 unread,
 // or for one that comes back the newest 50 unread of those after the one it saw last.
-// What has yet to be sent live is none of it: a client that got it here and was cut
-// would get it once more.
-func (i *Inbox) Replay(ctx context.Context, member string, since sse.Cursors) ([]sse.Event, error) {
+// It counts the unread ones that it leaves out. What has yet to be sent live is none of
+// it: a client that got it here and was cut would get it once more.
+func (i *Inbox) Replay(ctx context.Context, member string, since sse.Cursors) (sse.Missed, error) {
 	after, limit := int64(0), newest
 	if last := since[EventName]; last != "" {
 		place, err := i.place(ctx, member, last)
 		if err != nil {
-			return nil, fmt.Errorf("inbox: replay: %w", err)
+			return sse.Missed{}, fmt.Errorf("inbox: replay: %w", err)
 		}
 		if place > 0 { // not deleted since, and the member's own
 			after, limit = place, maxMissed
@@ -161,27 +161,36 @@ func (i *Inbox) Replay(ctx context.Context, member string, since sse.Cursors) ([
 	}
 	list, err := i.query(ctx, i.sql.Missed, member, after, limit)
 	if err != nil {
-		return nil, fmt.Errorf("inbox: replay: %w", err)
+		return sse.Missed{}, fmt.Errorf("inbox: replay: %w", err)
 	}
-	all := make([]sse.Event, 0, len(list))
+	var all sse.Missed
+	if len(list) == limit {
+		var left int
+		if err := i.store.Reader().QueryRowContext(ctx, i.sql.LeftOut, member, after, list[limit-1].ID).Scan(&left); err != nil {
+			return sse.Missed{}, fmt.Errorf("inbox: replay: count what is left out: %w", err)
+		}
+		all.Left = map[string]int{EventName: left}
+	}
 	for _, n := range slices.Backward(list) {
 		e, err := live(n)
 		if err != nil {
-			return nil, err
+			return sse.Missed{}, err
 		}
-		all = append(all, e)
+		all.Events = append(all.Events, e)
 	}
 	return all, nil
 }
 
-// live is a notification as streams have it.
+// live is a notification as streams have it. Its message is in English: a stream does not
+// know the language of its page, which makes its own sentence of the parameters.
 func live(n Notification) (sse.Event, error) {
 	data, err := json.Marshal(struct {
-		ID      string `json:"id"`
-		Type    string `json:"type"`
-		Message string `json:"message"`
-		RefID   string `json:"refId"`
-	}{n.ID, n.Type, n.Message, n.RefID})
+		ID      string              `json:"id"`
+		Type    string              `json:"type"`
+		Params  events.NoticeParams `json:"params"`
+		Message string              `json:"message"`
+		RefID   string              `json:"refId"`
+	}{n.ID, n.Type, n.Params, n.Message, n.RefID})
 	if err != nil {
 		return sse.Event{}, fmt.Errorf("inbox: %w", err)
 	}
@@ -207,7 +216,7 @@ func (i *Inbox) query(ctx context.Context, statement, member string, from int64,
 	for rows.Next() {
 		var n Notification
 		var created, read int64
-		if err := rows.Scan(&n.ID, &n.Type, &n.Message, &n.RefID, &created, &read); err != nil {
+		if err := rows.Scan(&n.ID, &n.Type, column{&n.Params}, &n.Message, &n.RefID, &created, &read); err != nil {
 			return nil, err
 		}
 		n.CreatedAt = events.Time(created)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/inbox"
 	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/ssetest"
 )
 
 func TestPagesAtEqualTimes(t *testing.T) {
@@ -150,7 +151,7 @@ func TestReplay(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, e := range all {
+		for _, e := range all.Events {
 			got = append(got, e.ID)
 		}
 		return got
@@ -186,16 +187,24 @@ func TestReplay(t *testing.T) {
 	o.run()
 	out.wait(t, 72)
 	same("what came live", ask("ann", sse.Cursors{"notification": mine[69]}), coming)
-	all, err := o.inbox.Replay(t.Context(), "bob", nil)
-	if err != nil || len(all) != 1 {
-		t.Fatalf("%v, %v", all, err)
+	whole, err := o.inbox.Replay(t.Context(), "bob", nil)
+	all := whole.Events
+	if err != nil || len(all) != 1 || len(whole.Left) > 0 {
+		t.Fatalf("%v, %v", whole, err)
 	}
-	var data map[string]string
+	var data map[string]any
 	if err := json.Unmarshal(all[0].Data, &data); err != nil {
 		t.Fatal(err)
 	}
-	if all[0].Name != "notification" || len(data) != 4 || data["id"] != theirs[0] || data["type"] != "RESERVATION" || data["refId"] != "r-0" || data["message"] == "" {
+	if all[0].Name != "notification" || len(data) != 5 || data["id"] != theirs[0] || data["type"] != "RESERVATION" || data["refId"] != "r-0" || data["message"] == "" ||
+		fmt.Sprint(data["params"]) != "map[member:bob show:r-0]" {
 		t.Errorf("%s %v", all[0].Name, data)
+	}
+	for cursor, want := range map[string]int{"": 60, mine[0]: 19, mine[18]: 1, mine[19]: 0, mine[69]: 0} {
+		missed, err := o.inbox.Replay(t.Context(), "ann", sse.Cursors{"notification": cursor})
+		if err != nil || missed.Left["notification"] != want {
+			t.Errorf("after %q %v are left out, %v; want %d", cursor, missed.Left, err, want)
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -246,4 +255,22 @@ func TestMuted(t *testing.T) {
 	if s := o.inbox.Stats(); s.Dropped != 0 || s.Failed != 0 || s.Sent != 2 {
 		t.Errorf("%+v", s)
 	}
+}
+
+func TestReplayer(t *testing.T) {
+	ssetest.RunReplayer(t, func(t *testing.T) ssetest.ReplayerHarness {
+		o, out, stored := newOffice(t, inbox.Config{}), &wire{}, 0
+		o.inbox.SetSender(out)
+		o.run()
+		replay := sse.ReplayFunc(func(ctx context.Context, since sse.Cursors) (sse.Missed, error) {
+			return o.inbox.Replay(ctx, "ann", since)
+		})
+		store := func(context.Context) (string, error) {
+			stored++
+			id := o.reserved("ann", 1)[0]
+			out.wait(t, stored)
+			return id, nil
+		}
+		return ssetest.ReplayerHarness{Replayer: replay, Event: inbox.EventName, Store: store, Bound: 50}
+	})
 }

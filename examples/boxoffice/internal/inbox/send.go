@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
@@ -37,7 +39,7 @@ type outgoing struct {
 func (i *Inbox) send(ctx context.Context) {
 	stored, cancel := i.stored.Subscribe()
 	defer cancel()
-	job := i.store.NewJob(sendLease, i.cfg.Holder, i.cfg.LeaseTTL, i.cfg.Logger)
+	job := i.store.NewJob(sendLease, i.cfg.Holder, i.cfg.SendLease, i.cfg.Logger)
 	defer job.GiveBack(ctx)
 	i.repeat(ctx, stored, "notifications could not be sent live", func(ctx context.Context) (time.Duration, error) {
 		for ctx.Err() == nil {
@@ -82,7 +84,7 @@ func (i *Inbox) sendSome(ctx context.Context, job *store.Job) (bool, error) {
 // sends it twice.
 func (i *Inbox) takeUp(ctx context.Context, lease store.Lease) (batch []outgoing, err error) {
 	err = i.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := lease.Keep(ctx, tx, i.cfg.LeaseTTL); err != nil {
+		if err := lease.Keep(ctx, tx, i.cfg.SendLease); err != nil {
 			return err
 		}
 		var sent, stored int64
@@ -122,13 +124,23 @@ func (i *Inbox) toSend(ctx context.Context, tx *sql.Tx, after, upTo int64) ([]ou
 	for rows.Next() {
 		var o outgoing
 		var age int64
-		if err := rows.Scan(&o.ID, &o.member, &o.Type, &o.Message, &o.RefID, &o.position, &age, &o.wanted); err != nil {
+		if err := rows.Scan(&o.ID, &o.member, &o.Type, column{&o.Params}, &o.Message, &o.RefID, &o.position, &age, &o.wanted); err != nil {
 			return nil, err
 		}
 		o.age = time.Duration(age) * time.Millisecond
 		batch = append(batch, o)
 	}
 	return batch, rows.Err()
+}
+
+// happened is when the event was committed that the notification is of, or else the
+// notification.
+func (o outgoing) happened() time.Time {
+	id, _, _ := strings.Cut(o.ID, "/")
+	if at, ok := events.MadeAt(id); ok {
+		return at
+	}
+	return time.Now().Add(-o.age)
 }
 
 // deliver sends a batch, each once. What fails, is no news any more, or was not sent
@@ -145,7 +157,7 @@ func (i *Inbox) deliver(ctx context.Context, batch []outgoing) {
 			continue
 		}
 		e, err := live(o.Notification)
-		if err == nil {
+		if e.At = o.happened(); err == nil {
 			err = i.sender.ToMember(o.within(ctx), o.member, e)
 		}
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -77,6 +78,10 @@ func TestLiveSendsInTheOrderOfCommits(t *testing.T) {
 		t.Errorf("sent\n%v, stored\n%v", got, want)
 	}
 	for i, e := range out.event {
+		id, _, _ := strings.Cut(e.ID, "/")
+		if at, ok := events.MadeAt(id); !ok || !e.At.Equal(at) || time.Since(at) > time.Hour {
+			t.Errorf("%s happened at %v, its event was made at %v", e.ID, e.At, at)
+		}
 		if e.Name != "notification" || e.ID[len(e.ID)-len(out.to[i]):] != out.to[i] {
 			t.Errorf("%+v went to %s", e, out.to[i])
 		}
@@ -141,7 +146,7 @@ func TestCrashBetweenCommitAndSend(t *testing.T) {
 // dead; what it had taken up is left to replays.
 func TestCrashWhileSending(t *testing.T) {
 	url := boxtest.URL(t)
-	hung := open(t, url, inbox.Config{Holder: "hung", LeaseTTL: 2 * time.Second})
+	hung := open(t, url, inbox.Config{Holder: "hung"})
 	hangs, let := make(chan struct{}), make(chan struct{})
 	first := &wire{before: func(context.Context, string, sse.Event) error {
 		close(hangs)
@@ -171,7 +176,7 @@ func TestCrashWhileSending(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, e := range replayed {
+	for _, e := range replayed.Events {
 		got = append(got, e.ID)
 	}
 	if want := slices.Concat(taken, later); !slices.Equal(got, want) {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -20,7 +21,13 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if url := os.Getenv(killedEnv); url != "" {
+		fmt.Fprintln(os.Stderr, sendUntilKilled(url))
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // office is an inbox on a database.
 type office struct {
@@ -52,7 +59,7 @@ func open(t *testing.T, url string, cfg inbox.Config) *office {
 func notice(t testing.TB, typ, member, ref string) event.Event {
 	t.Helper()
 	e, err := events.New(typ, "notice", ref, member, member != "", events.Noticed{
-		MemberID: member, RefID: ref, Message: typ + " by " + member + " on " + ref, At: time.Now().UTC(),
+		MemberID: member, RefID: ref, Params: events.NoticeParams{Member: member, Show: ref}, Message: typ + " by " + member + " on " + ref, At: time.Now().UTC(),
 	})
 	if err != nil {
 		t.Fatal(err)

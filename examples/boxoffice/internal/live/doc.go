@@ -67,7 +67,15 @@
 //	a database that is away ends a stream with the inbox's
 //	address                                                    TestWhatCannotBeRead
 //	an end sends all away and leaves no goroutine              TestDrain, TestMain
-//	every series is there from the start                       TestCollectors
+//	every series is there from the start, and moves            TestCollectors
+//
+// # Latency
+//
+// live_latency_seconds{kind} is the time from the commit of an event until it was
+// written to a browser's connection: of notifications and chat events on the streams,
+// and of messages in open rooms. It begins when the event was made, right before the
+// commit, by the clock of the process that made it, and ends by the clock of the process
+// with the connection: clocks that differ add to it or take from it, down to 0.
 //
 // # Failure modes
 //

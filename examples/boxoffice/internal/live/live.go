@@ -16,7 +16,7 @@ import (
 
 // Replayer reads what a member has missed; see [sse.Replayer].
 type Replayer interface {
-	Replay(ctx context.Context, member string, since sse.Cursors) ([]sse.Event, error)
+	Replay(ctx context.Context, member string, since sse.Cursors) (sse.Missed, error)
 }
 
 // Config of a [Live]. The zero value works.
@@ -27,8 +27,8 @@ type Config struct {
 	Rooms func(ctx context.Context, member string) ([]string, error)
 	// Muted says whether a member wants no notifications; nobody when nil.
 	Muted func(ctx context.Context, member string) (bool, error)
-	// Streams is how streams go. Its Inbox is /api/notifications when empty, and its
-	// Logger is Logger when nil.
+	// Streams is how streams go. Its Inbox is /api/notifications when empty, its Logger
+	// is Logger when nil, and its Delivered is the Live's own.
 	Streams sse.Config
 	// Secure says whether a cookie is for HTTPS only; by default [door.HTTPS].
 	Secure func(*http.Request) bool
@@ -45,6 +45,7 @@ type Live struct {
 	tickets  seal
 	cookies  seal
 	outcomes *prometheus.CounterVec
+	latency  *prometheus.HistogramVec
 }
 
 // New makes a Live; the secret needs at least 32 bytes, and is the same in all
@@ -68,13 +69,14 @@ func New(secret string, shared Shared, cfg Config) (*Live, error) {
 	if cfg.Streams.Logger == nil {
 		cfg.Streams.Logger = cfg.Logger
 	}
-	hub, err := sse.New(shared.Cap, shared.Broker, cfg.Streams)
-	if err != nil {
-		return nil, fmt.Errorf("live: %w", err)
-	}
 	l := &Live{
-		cfg: cfg, hub: hub, spent: shared.Spent, timeout: time.Second,
-		tickets: newSeal(secret, "ticket"), cookies: newSeal(secret, "cookie"), outcomes: newOutcomes(),
+		cfg: cfg, spent: shared.Spent, timeout: time.Second,
+		tickets: newSeal(secret, "ticket"), cookies: newSeal(secret, "cookie"), outcomes: newOutcomes(), latency: newLatency(),
+	}
+	cfg.Streams.Delivered = l.delivered
+	var err error
+	if l.hub, err = sse.New(shared.Cap, shared.Broker, cfg.Streams); err != nil {
+		return nil, fmt.Errorf("live: %w", err)
 	}
 	if cfg.Streams.Timeout > 0 {
 		l.timeout = cfg.Streams.Timeout
@@ -98,6 +100,7 @@ func (l *Live) Serve(w http.ResponseWriter, r *http.Request, tab Tab) error {
 	}
 	return l.hub.Serve(w, r, sse.Stream{
 		Member: tab.Member, Token: tab.Token, Address: door.From(r.Context()), Rooms: missed.rooms, Muted: missed.muted, Replay: missed,
+		OnlyIfFree: tab.OnlyIfFree,
 	})
 }
 

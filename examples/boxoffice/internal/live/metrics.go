@@ -1,6 +1,9 @@
 package live
 
 import (
+	"slices"
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace-go/millrace/sse/sseprom"
@@ -25,12 +28,42 @@ func newOutcomes() *prometheus.CounterVec {
 	return v
 }
 
-// Collectors are the metrics of the hub and the tickets. Every series is there
-// from the start. In a process that does not Run, sse_leased stays 0.
+// The kinds of live_latency_seconds: two events of the streams, and the messages of
+// an open room.
+var kinds = [...]string{"notification", "chat", room}
+
+const room = "room"
+
+func newLatency() *prometheus.HistogramVec {
+	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "live_latency_seconds", Help: "Time from the commit of an event until it was written to a browser's connection.",
+		Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2, 3, 5, 10, 30, 60},
+	}, []string{"kind"})
+	for _, kind := range kinds {
+		v.WithLabelValues(kind)
+	}
+	return v
+}
+
+// delivered is told by the hub how late an event was. Other names than the kinds are
+// not measured.
+func (l *Live) delivered(event string, after time.Duration) {
+	if event != room && slices.Contains(kinds[:], event) {
+		l.latency.WithLabelValues(event).Observe(after.Seconds())
+	}
+}
+
+// RoomDelivered is told how late a message of an open room was.
+func (l *Live) RoomDelivered(after time.Duration) {
+	l.latency.WithLabelValues(room).Observe(after.Seconds())
+}
+
+// Collectors are the metrics of the hub, the tickets and the latency. Every series is there
+// from the start. In a process that does not Run, millrace_sse_leased stays 0.
 func (l *Live) Collectors() ([]prometheus.Collector, error) {
 	hub, err := sseprom.New(l.hub, sseprom.Config{})
 	if err != nil {
 		return nil, err
 	}
-	return []prometheus.Collector{hub, l.outcomes}, nil
+	return []prometheus.Collector{hub, l.outcomes, l.latency}, nil
 }

@@ -20,22 +20,25 @@ type missed struct {
 }
 
 // Replay implements [sse.Replayer].
-func (m *missed) Replay(ctx context.Context, since sse.Cursors) ([]sse.Event, error) {
+func (m *missed) Replay(ctx context.Context, since sse.Cursors) (sse.Missed, error) {
 	if m.failed != nil {
-		return nil, m.failed
+		return sse.Missed{}, m.failed
 	}
 	// The rooms come first, so that what is said in them since is either replayed or
 	// heard.
 	if err := m.settle(ctx); err != nil {
-		return nil, err
+		return sse.Missed{}, err
 	}
-	var all []sse.Event
+	all := sse.Missed{Left: map[string]int{}}
 	for _, r := range m.live.cfg.Replayers {
-		events, err := r.Replay(ctx, m.member, since)
+		some, err := r.Replay(ctx, m.member, since)
 		if err != nil {
-			return nil, err
+			return sse.Missed{}, err
 		}
-		all = append(all, events...)
+		all.Events = append(all.Events, some.Events...)
+		for name, n := range some.Left {
+			all.Left[name] += n
+		}
 	}
 	return all, nil
 }

@@ -120,7 +120,9 @@ func TestWhatCannotBeRead(t *testing.T) {
 type failing struct{ err error }
 
 // Replay implements Replayer.
-func (f failing) Replay(context.Context, string, sse.Cursors) ([]sse.Event, error) { return nil, f.err }
+func (f failing) Replay(context.Context, string, sse.Cursors) (sse.Missed, error) {
+	return sse.Missed{}, f.err
+}
 
 // standing is what a member has joined, as a database has it.
 type standing struct {

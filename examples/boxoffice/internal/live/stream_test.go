@@ -21,17 +21,17 @@ type inbox struct {
 }
 
 // Replay implements Replayer.
-func (i *inbox) Replay(_ context.Context, _ string, since sse.Cursors) (all []sse.Event, err error) {
+func (i *inbox) Replay(_ context.Context, _ string, since sse.Cursors) (all sse.Missed, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	from := 0
 	if seen := since["notification"]; seen != "" {
 		if from, err = strconv.Atoi(seen); err != nil {
-			return nil, err
+			return all, err
 		}
 	}
 	for id := from + 1; id <= i.last; id++ {
-		all = append(all, notice(strconv.Itoa(id)))
+		all.Events = append(all.Events, notice(strconv.Itoa(id)))
 	}
 	return all, nil
 }
@@ -48,8 +48,8 @@ func (i *inbox) store() string {
 type greeting struct{}
 
 // Replay implements Replayer.
-func (greeting) Replay(context.Context, string, sse.Cursors) ([]sse.Event, error) {
-	return []sse.Event{{Name: "hello", Data: []byte("hello")}}, nil
+func (greeting) Replay(context.Context, string, sse.Cursors) (sse.Missed, error) {
+	return sse.Missed{Events: []sse.Event{{Name: "hello", Data: []byte("hello")}}}, nil
 }
 
 var greeted = Config{Replayers: []Replayer{greeting{}}}
@@ -283,15 +283,32 @@ func TestCollectors(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, n, there)
 		}
 	}
+	for _, kind := range []string{"notification", "chat", "room"} {
+		if n, there := before["live_latency_seconds "+kind]; !there || n != 0 {
+			t.Errorf("the latency of %s: %v, %v", kind, n, there)
+		}
+	}
 	page := o.tab(browser(t), "ann")
 	page.opens().gets("hello")
-	page.opens().gets("hello")
+	stream := page.opens()
+	stream.gets("hello")
+	for _, e := range []sse.Event{{Name: "notification"}, {Name: "notification", At: time.Now()}, {Name: "chat", At: time.Now()}, {Name: "room", At: time.Now()}, {Name: "other", At: time.Now()}} {
+		e.Data = []byte("x")
+		must(t, o.Hub().ToMember(t.Context(), "ann", e))
+	}
+	stream.gets("x", "x", "x", "x", "x")
+	o.RoomDelivered(time.Second)
+	// Of those with a time and a kind; it is counted right behind the write.
+	eventually(t, "the latencies are counted", func() bool {
+		now := read()
+		return now["live_latency_seconds notification"] == 1 && now["live_latency_seconds chat"] == 1 && now["live_latency_seconds room"] == 1
+	})
 	stolen := &tab{t: t, browser: browser(t), office: o, ticket: page.ticket}
 	stolen.open()
 	after := read()
 	for name, want := range map[string]float64{
 		"stream_tickets_total issued": 1, "stream_tickets_total first": 1, "stream_tickets_total returned": 1, "stream_tickets_total refused": 1,
-		"stream_tickets_total unknown": 0, "sse_opened_total": 2, "sse_members": 1,
+		"stream_tickets_total unknown": 0, "millrace_sse_opened_total": 2, "millrace_sse_members": 1,
 	} {
 		if after[name] != want {
 			t.Errorf("%s is %v, want %v", name, after[name], want)

@@ -35,6 +35,9 @@ type Tab struct {
 	// Token tells the member's tabs apart, and is the same when one comes back.
 	// Without it each request is another tab.
 	Token string
+	// OnlyIfFree has the stream open only where none of the member's other tabs has to
+	// go for it.
+	OnlyIfFree bool
 
 	unknown error // why nobody knows whether it may have a stream
 }

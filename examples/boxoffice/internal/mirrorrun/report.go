@@ -73,8 +73,8 @@ func (r *result) costs() [][]string {
 		{"a batch of low; mean", f("update_process_duration_seconds", `{priority="low"}`)},
 		{"a write of a batch; mean", f("db_upsert_duration_seconds", "")},
 		{"artists in a write; mean", fmt.Sprintf("%.1f", (results("changed")+results("unchanged"))/max(1, r.office.since(r.began, "db_upsert_duration_seconds_count")))},
-		{"calls granted, and given back", fmt.Sprintf("%.0f, %.0f", r.office.since(r.began, `rate_limiter_acquired_total{priority="high"}`)+
-			r.office.since(r.began, `rate_limiter_acquired_total{priority="low"}`), r.office.since(r.began, "rate_limiter_returned_total"))},
+		{"calls granted, and given back", fmt.Sprintf("%.0f, %.0f", r.office.since(r.began, `millrace_rate_limiter_acquired_total{priority="high"}`)+
+			r.office.since(r.began, `millrace_rate_limiter_acquired_total{priority="low"}`), r.office.since(r.began, "millrace_rate_limiter_returned_total"))},
 		{"the upstream, with its latency; p50, p99", fmt.Sprintf("%s, %s", ms(us(r.after.Handler.P50)), ms(us(r.after.Handler.P99)))},
 		{"artists changed, unchanged", fmt.Sprintf("%.0f, %.0f", results("changed"), results("unchanged"))},
 	}

@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
 )
@@ -75,13 +76,13 @@ func disagree(p paid, c payment.Charge) string {
 }
 
 // mustBeCharged reports whether the gateway must have heard of the payment. A
-// request that it refused leaves no charge.
+// request that it refused leaves no charge, and an offer that was not accepted asks for none.
 func mustBeCharged(p paid) bool {
 	switch p.status {
 	case payment.Success, payment.Refunded:
 		return true
 	case payment.Failed:
-		return p.failure != payment.GatewayRefused && p.failure != payment.KeyConflict
+		return p.failure != payment.GatewayRefused && p.failure != payment.KeyConflict && !strings.HasPrefix(p.failure, payment.OfferEnded)
 	}
 	return false
 }

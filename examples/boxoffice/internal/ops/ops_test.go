@@ -179,6 +179,9 @@ func (d *desk) history(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := d.Payments.Accept(t.Context(), "bob", p.ReferenceID); err != nil {
+		t.Fatal(err)
+	}
 	d.ledger.charge(p, "APPROVED", false)
 	d.Deliver(t, append(d.Outbox.Take(), d.Paid(t, p))...)
 
@@ -228,6 +231,33 @@ func (d *desk) history(t *testing.T) {
 	d.Exec(t, `UPDATE comments SET created_at = 1, deleted_at = CASE WHEN deleted_at IS NULL THEN NULL ELSE 1 END`)
 	d.Exec(t, `INSERT INTO chat_rooms (room_id, last_seq) VALUES ('show-1', 2), ('show-2', 0)`)
 	d.Exec(t, `INSERT INTO chat_messages (room_id, seq, message_id, sender_id, message, sent_at) VALUES ('show-1', 1, 'm1', 'ann', 'hi', 1), ('show-1', 2, 'm2', 'bob', 'hi', 2)`)
+}
+
+// offered is the payment of a ticket that ann offers to cid.
+func offered(t *testing.T, d *desk) payment.Payment {
+	t.Helper()
+	id := d.Query(t, `SELECT reservation_id FROM reservations WHERE status = 'CONFIRMED' AND member_id = 'ann'`)
+	r, err := d.Booking.Get(t.Context(), "ann", id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := d.Payments.Start(t.Context(), payment.Request{Key: "offer", Member: "ann", Type: events.ForTransfer, ReservationID: r.ID, ToMember: "cid", Amount: r.Amount, Card: boxtest.Approve})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Deliver(t, d.Outbox.Take()...)
+	return p
+}
+
+func offer(t *testing.T, d *desk) { offered(t, d) }
+
+// decline ends the open offer.
+func (d *desk) decline(t *testing.T) {
+	t.Helper()
+	if _, err := d.Payments.Decline(t.Context(), "cid", d.Query(t, `SELECT transfer_id FROM transfers WHERE status = 'PENDING'`)); err != nil {
+		t.Fatal(err)
+	}
+	d.Deliver(t, d.Outbox.Take()...)
 }
 
 func (d *desk) comment(t *testing.T, member, show string) (id string) {
@@ -332,6 +362,16 @@ func TestEachCheckCanFail(t *testing.T) {
 			d.Deliver(t, d.Outbox.Take()...)
 			d.Exec(t, `UPDATE payments SET created_at = 1 WHERE payment_id = $1`, p.ID)
 		}, []string{"nothing-stuck"}, true},
+		"an open offer":           {offer, nil, false},
+		"an offer that was ended": {func(t *testing.T, d *desk) { offer(t, d); d.decline(t) }, nil, false},
+		"an offer that nobody ends": {func(t *testing.T, d *desk) {
+			offer(t, d)
+			d.Exec(t, `UPDATE transfers SET expires_at = 1 WHERE status = 'PENDING'`)
+		}, []string{"nothing-stuck"}, true},
+		"an offer that was charged": {func(t *testing.T, d *desk) {
+			d.ledger.charge(offered(t, d), "APPROVED", false)
+			d.decline(t)
+		}, []string{"gateway-ledger"}, false},
 		"a refund that nobody gives": {func(t *testing.T, d *desk) {
 			d.Exec(t, `UPDATE payments SET refund_state = 'REQUESTED', refund_reason = 'LATE', refund_asked_at = 1 WHERE payment_id = (SELECT payment_id FROM reservations WHERE status = 'CONFIRMED' AND transferred_at IS NULL)`)
 		}, []string{"nothing-stuck"}, true},
@@ -470,8 +510,8 @@ func TestMetrics(t *testing.T) {
 	requests.Observe("/api/login", "POST", 200, 20*time.Second)
 	// Nobody has asked the transport yet, and each series is there.
 	holds(t, "the first scrape", d.scrape(t, requests),
-		`outbox_backlog{shard="0"} 0`, `outbox_published_total{topic="payment.events"} 0`, `kafka_consumer_lag{group="event-payment-consumer",topic="payment.events"} 0`,
-		"kafka_consumer_lag_age_seconds ", `dlq_message_count{topic="dlq.transfer"} 0`, `payments_total{outcome="approved"} 6`,
+		`millrace_outbox_backlog{shard="0"} 0`, `millrace_outbox_published_total{topic="payment.events"} 0`, `millrace_consumer_lag{group="event-payment-consumer",topic="payment.events"} 0`,
+		"millrace_consumer_lag_age_seconds ", `millrace_dead_letters{topic="dlq.transfer"} 0`, `payments_total{outcome="approved"} 6`,
 		`http_requests_total{code="200",method="POST",route="/api/login"} 2`,
 		`http_request_duration_seconds_bucket{route="/api/login",le="0.05"} 1`, `http_request_duration_seconds_bucket{route="/api/login",le="+Inf"} 2`,
 		"# TYPE http_request_duration_seconds histogram\n",
@@ -496,9 +536,9 @@ func TestMetrics(t *testing.T) {
 	var text string
 	boxtest.WaitFor(t, "the figures", func() bool {
 		text = d.scrape(t, requests)
-		return strings.Contains(text, `kafka_consumer_lag{group="event-payment-consumer",topic="payment.events"} 1`) &&
-			strings.Contains(text, `dlq_message_count{topic="dlq.payment"} 3`) && strings.Contains(text, `outbox_published_total{topic="payment.events"} 2`) &&
-			strings.Contains(text, `outbox_backlog{shard="0"} 1`)
+		return strings.Contains(text, `millrace_consumer_lag{group="event-payment-consumer",topic="payment.events"} 1`) &&
+			strings.Contains(text, `millrace_dead_letters{topic="dlq.payment"} 3`) && strings.Contains(text, `millrace_outbox_published_total{topic="payment.events"} 2`) &&
+			strings.Contains(text, `millrace_outbox_backlog{shard="0"} 1`)
 	}, func() string { return text })
 	if own := d.published.Own(); own != 2 {
 		t.Errorf("the relays of all processes count %d of this one, want 2", own)

@@ -148,7 +148,7 @@ func TestNobodyWaitsForTheTransport(t *testing.T) {
 		books := atOnce(t, "the last audit", func() string { return text(t)(d.ops.RecentInvariants(t.Context())) })
 		holds(t, "the last audit", books, `"name":"sold-seats"`, `"ageSeconds":`)
 		scrape := atOnce(t, "the scrape", func() string { return d.scrape(t, requests) })
-		holds(t, "the scrape", scrape, `kafka_consumer_lag{group="event-payment-consumer",topic="payment.events"} 1`, `dlq_message_count{topic="dlq.payment"} 2`)
+		holds(t, "the scrape", scrape, `millrace_consumer_lag{group="event-payment-consumer",topic="payment.events"} 1`, `millrace_dead_letters{topic="dlq.payment"} 2`)
 	}
 }
 
@@ -164,8 +164,8 @@ func TestTransportHangsFromTheStart(t *testing.T) {
 	books := atOnce(t, "the last audit", func() string { return text(t)(d.ops.RecentInvariants(t.Context())) })
 	holds(t, "the last audit", books, `"ok":false,"quiescent":false,"checks":[],"ageSeconds":null`)
 	scrape := atOnce(t, "the scrape", func() string { return d.scrape(t, ops.NewRequests()) })
-	holds(t, "the scrape", scrape, `kafka_consumer_lag{group="event-payment-consumer",topic="payment.events"} 0`, `dlq_message_count{topic="dlq.payment"} 0`)
-	if strings.Contains(scrape, "kafka_consumer_lag_age_seconds 0\n") {
+	holds(t, "the scrape", scrape, `millrace_consumer_lag{group="event-payment-consumer",topic="payment.events"} 0`, `millrace_dead_letters{topic="dlq.payment"} 0`)
+	if strings.Contains(scrape, "millrace_consumer_lag_age_seconds 0\n") {
 		t.Error("a lag that nobody has told is shown as fresh")
 	}
 }
@@ -183,8 +183,8 @@ func TestTransportThatCannotTell(t *testing.T) {
 	d.reports(t, `"lag":{"state":"unsupported","ageSeconds":null,"error":""}`, `"lag":null`, `"topic":"dlq.payment","count":2,"recent":[{"id":"letter-1"`)
 	holds(t, "the report", text(t)(d.ops.ReportNow(t.Context())), `"lag":{"state":"unsupported"`, `"topic":"dlq.payment","count":2`)
 	scrape := d.scrape(t, ops.NewRequests())
-	holds(t, "the scrape", scrape, `dlq_message_count{topic="dlq.payment"} 2`)
-	if strings.Contains(scrape, "kafka_consumer_lag") {
+	holds(t, "the scrape", scrape, `millrace_dead_letters{topic="dlq.payment"} 2`)
+	if strings.Contains(scrape, "millrace_consumer_lag") {
 		t.Errorf("a lag that nobody can tell is shown as a figure: %s", scrape)
 	}
 }

@@ -20,6 +20,21 @@
 // The outcome is written by UPDATE … WHERE status = 'PROCESSING', so a holder
 // that was late changes nothing.
 //
+// # Transfers
+//
+// A ticket is handed on with the receiver's consent:
+//
+//	POST /api/transfers ─▶ OFFERED ──accepted──▶ ACCEPTED ──paid──▶ COMPLETED
+//	                          │                     │
+//	                          └─ DECLINED, WITHDRAWN, EXPIRED, LATE ┴─ PAYMENT_FAILED, LATE: CANCELLED
+//
+// The sender's payment is written with the offer and is not due until the receiver
+// accepts; then it is charged as any other. An offer that is not accepted within
+// [OfferLasts] falls due as well, and the executor ends it. Each decision is made under
+// the lock of the reservation, which a refund and the door take too, so of several at
+// once one happens. A payment whose offer ends is FAILED with a reason that begins with
+// [OfferEnded]: the gateway never hears of it.
+//
 // A card number is never written down: the gateway is simulated and knows three
 // test cards, and what is kept is which of them it was.
 //
@@ -32,10 +47,13 @@
 //	two executors at once make one charge and one event               TestTwoExecutors
 //	an unreachable gateway delays, and decides nothing                TestGatewayDown
 //	refunds are asked for once and carried out once                   TestRefund
+//	no charge and no handing on without the receiver's consent        TestConsent, TestNoConsentNoTicket
+//	of accepting, declining, withdrawing and running out, one happens TestOneDecision
+//	an offer that ends costs nothing                                  TestDeclineAndWithdraw, TestOfferExpires, TestAcceptTooLate
 //	transfers and memberships complete or give the money back         TestTransfer, TestTransferTooLate, TestMembership
 //	no card number reaches the database                               TestNoCardNumber
 //
 // Failure modes: a gateway that is away leaves payments PROCESSING, and their
-// reservations end by their hold; what it approves later is refunded. A
+// reservations end two minutes after their hold; what it approves later is refunded. A
 // gateway that refuses a charge as invalid fails the payment.
 package payment

@@ -19,6 +19,9 @@ var (
 	ErrSelfTransfer = errors.New("payment: a ticket can't be transferred to its own member")
 	// ErrTransferring is returned while a ticket's transfer is under way.
 	ErrTransferring = errors.New("payment: a transfer of this ticket is under way")
+	// ErrNoTransfer is returned for a transfer that does not exist, or that is not the
+	// member's to decide about; the two are not told apart.
+	ErrNoTransfer = errors.New("payment: no such transfer")
 	// ErrRefunding is returned when a ticket's money is on its way back.
 	ErrRefunding = errors.New("payment: this ticket is being refunded")
 )
@@ -64,4 +67,14 @@ type NotRefundableError struct{ Type, Status string }
 
 func (e *NotRefundableError) Error() string {
 	return fmt.Sprintf("payment: a %s payment that is %s can't be refunded", e.Type, e.Status)
+}
+
+// DecidedError says that a transfer is no open offer any more.
+type DecidedError struct{ Status, Reason string }
+
+func (e *DecidedError) Error() string {
+	if e.Reason != "" {
+		return "payment: the transfer is " + e.Status + ": " + e.Reason
+	}
+	return "payment: the transfer is " + e.Status
 }

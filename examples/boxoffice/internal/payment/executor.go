@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
@@ -120,6 +122,7 @@ type claimed struct {
 	id, key, member, typ, reference, reservation string
 	amount                                       int64
 	card, status, gatewayID, refundReason        string
+	correlation, causation                       string // of the charge, or of the refund
 	attempts, token                              int64
 }
 
@@ -219,7 +222,7 @@ func (x *Executor) due(ctx context.Context, tx *sql.Tx, limit int) ([]claimed, e
 	for rows.Next() {
 		var c claimed
 		if err := rows.Scan(&c.id, &c.key, &c.member, &c.typ, &c.reference, &c.reservation, &c.amount, &c.card,
-			&c.status, &c.gatewayID, &c.refundReason, &c.attempts, &c.token); err != nil {
+			&c.status, &c.gatewayID, &c.refundReason, &c.attempts, &c.token, &c.correlation, &c.causation); err != nil {
 			return nil, err
 		}
 		batch = append(batch, c)
@@ -238,9 +241,15 @@ func (x *Executor) reclaim(ctx context.Context) error {
 // attempt makes the calls for one payment and writes down what came of it.
 func (x *Executor) attempt(ctx context.Context, c claimed) {
 	var err error
-	if c.status == Success {
+	switch {
+	case c.status == Success:
 		err = x.refund(ctx, c)
-	} else {
+	case c.typ == events.ForTransfer:
+		var ended bool
+		if ended, err = x.p.expire(event.WithCorrelation(ctx, c.correlation), c.id); !ended && err == nil {
+			err = x.charge(ctx, c)
+		}
+	default:
 		err = x.charge(ctx, c)
 	}
 	if err == nil {

@@ -61,8 +61,11 @@ type Payment struct {
 type statements struct {
 	ByKey, Insert, OfReservation, ByID, RequestRefund, RefundOfReservation string
 	NextDue, Due, Claim, Reclaim, Postpone, Succeed, Fail, Refunded        string
-	InsertTransfer, TransferOf, PendingTransfer, HandOn, EndTransfer       string
+	InsertTransfer, TransferOf, Transfer, LockTransfer, TransfersOf        string
+	SeatsOfTransfers, SeatsOf, PendingTransfer, AcceptTransfer, EndOffer   string
+	ChargeNow, HandOn, EndTransfer                                         string
 	InsertMembership, MembershipOf, Activate, CancelMembership             string
+	MembershipsOf                                                          string
 }
 
 // Payments takes and refunds payments. It is safe for concurrent use.
@@ -166,11 +169,12 @@ func (p *Payments) known(ctx context.Context, q querier, key, hash string) (id s
 func (p *Payments) accept(ctx context.Context, tx *sql.Tx, id, hash string, c card, r Request) error {
 	var reference string
 	var err error
+	var due time.Duration // from now; a transfer waits for the receiver's consent
 	switch r.Type {
 	case events.ForReservation:
 		reference, err = r.ReservationID, p.checkReservation(ctx, tx, r)
 	case events.ForTransfer:
-		reference, err = newID(), p.checkTransfer(ctx, tx, r)
+		reference, due, err = newID(), OfferLasts, p.checkTransfer(ctx, tx, r)
 	case events.ForMembership:
 		reference = newID()
 		if r.Amount != MembershipPrice {
@@ -182,13 +186,14 @@ func (p *Payments) accept(ctx context.Context, tx *sql.Tx, id, hash string, c ca
 	if err != nil {
 		return err
 	}
+	correlation, causation := events.Causes(ctx)
 	if _, err := tx.ExecContext(ctx, p.sql.Insert, id, r.Key, hash, r.Member, r.Type, reference, r.ReservationID,
-		r.Amount, c.name, c.last4()); err != nil {
+		r.Amount, c.name, c.last4(), due.Milliseconds(), correlation, causation); err != nil {
 		return fmt.Errorf("payment: write: %w", err)
 	}
 	switch r.Type {
 	case events.ForTransfer:
-		_, err = tx.ExecContext(ctx, p.sql.InsertTransfer, reference, id, r.ReservationID, r.Member, r.ToMember, r.Amount)
+		err = p.offer(ctx, tx, reference, id, r)
 	case events.ForMembership:
 		_, err = tx.ExecContext(ctx, p.sql.InsertMembership, reference, id, r.Member, r.Amount)
 	}

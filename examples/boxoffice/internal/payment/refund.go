@@ -14,7 +14,8 @@ import (
 // RequestRefund asks for a payment's money back, inside tx. It does nothing
 // when that was asked before, or the payment did not succeed.
 func (p *Payments) RequestRefund(ctx context.Context, tx *sql.Tx, paymentID, reason string) error {
-	res, err := tx.ExecContext(ctx, p.sql.RequestRefund, paymentID, reason)
+	correlation, causation := events.Causes(ctx)
+	res, err := tx.ExecContext(ctx, p.sql.RequestRefund, paymentID, reason, correlation, causation)
 	if err != nil {
 		return fmt.Errorf("payment: request the refund of %s: %w", paymentID, err)
 	}
@@ -27,7 +28,8 @@ func (p *Payments) RequestRefund(ctx context.Context, tx *sql.Tx, paymentID, rea
 }
 
 // Refund is the member's wish to give a ticket back. Asking again is harmless.
-// Errors: ErrNotFound, a *NotRefundableError, booking.ErrHandedOn.
+// Errors: ErrNotFound, a *NotRefundableError, booking.ErrHandedOn,
+// booking.ErrUsed.
 func (p *Payments) Refund(ctx context.Context, member, id string) (Payment, error) {
 	err := p.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		x, err := p.get(ctx, tx, member, id)
@@ -52,6 +54,8 @@ func (p *Payments) Refund(ctx context.Context, member, id string) (Payment, erro
 			return &NotRefundableError{x.Type, x.Status}
 		case row.Transferred:
 			return booking.ErrHandedOn
+		case row.Used:
+			return booking.ErrUsed
 		}
 		return p.RequestRefund(ctx, tx, id, booking.UserRequest)
 	})

@@ -1,12 +1,12 @@
 package payment
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 
-	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 )
 
@@ -113,23 +113,15 @@ func (x *Executor) settle(ctx context.Context, c claimed, statement string, args
 		if err != nil {
 			return fmt.Errorf("payment: settle %s: %w", c.id, err)
 		}
-		e, err := x.event(c, at, about)
+		typ, data := about(at)
+		e, err := events.New(typ, "payment", c.id, c.member, true, data)
 		if err != nil {
 			return err
 		}
+		// A payment of a release that did not note them goes by what is paid for.
+		e.CorrelationID, e.CausationID = cmp.Or(c.correlation, c.reference), c.causation
 		moved = true
 		return x.p.outbox.Append(ctx, tx, e)
 	})
 	return moved && err == nil, err
-}
-
-func (x *Executor) event(c claimed, at int64, about func(int64) (string, any)) (event.Event, error) {
-	typ, data := about(at)
-	e, err := events.New(typ, "payment", c.id, c.member, true, data)
-	if err != nil {
-		return event.Event{}, err
-	}
-	e.RefID = c.reference
-	e.CorrelationID = c.reference // everything about one booking, transfer or membership
-	return e, nil
 }

@@ -36,19 +36,17 @@ func (p *Payments) checkTransfer(ctx context.Context, tx *sql.Tx, r Request) err
 	if r.ToMember == r.Member {
 		return ErrSelfTransfer
 	}
-	if row.Status != booking.Confirmed {
-		return &NotConfirmedError{row.Status}
+	refused, err := p.transferable(ctx, tx, r.ReservationID, row)
+	if err != nil {
+		return err
+	}
+	if refused != nil {
+		return refused
 	}
 	if r.Amount != row.Amount {
 		return &AmountError{Got: r.Amount, Expected: row.Amount}
 	}
-	var refund, pending string
-	if err := tx.QueryRowContext(ctx, p.sql.RefundOfReservation, r.ReservationID).Scan(&refund); err != nil {
-		return fmt.Errorf("payment: look for a refund: %w", err)
-	}
-	if refund != "NONE" {
-		return ErrRefunding
-	}
+	var pending string
 	err = tx.QueryRowContext(ctx, p.sql.PendingTransfer, r.ReservationID).Scan(&pending)
 	if err == nil {
 		return ErrTransferring
@@ -57,6 +55,40 @@ func (p *Payments) checkTransfer(ctx context.Context, tx *sql.Tx, r Request) err
 		return fmt.Errorf("payment: look for a transfer: %w", err)
 	}
 	return nil
+}
+
+// transferable says why a ticket can't be handed on now, or nil.
+func (p *Payments) transferable(ctx context.Context, tx *sql.Tx, reservation string, row booking.Row) (refused, err error) {
+	if row.Status != booking.Confirmed {
+		return &NotConfirmedError{row.Status}, nil
+	}
+	if row.Used {
+		return booking.ErrUsed, nil
+	}
+	var refund string
+	if err := tx.QueryRowContext(ctx, p.sql.RefundOfReservation, reservation).Scan(&refund); err != nil {
+		return nil, fmt.Errorf("payment: look for a refund: %w", err)
+	}
+	if refund != "NONE" {
+		return ErrRefunding, nil
+	}
+	return nil, nil
+}
+
+// offer writes a transfer for the receiver to accept, and tells the receiver.
+func (p *Payments) offer(ctx context.Context, tx *sql.Tx, id, paymentID string, r Request) error {
+	if _, err := tx.ExecContext(ctx, p.sql.InsertTransfer, id, paymentID, r.ReservationID, r.Member, r.ToMember, r.Amount); err != nil {
+		return err
+	}
+	t, err := p.transferOf(ctx, tx, paymentID)
+	if err != nil {
+		return err
+	}
+	notices, err := p.notices(ctx, tx, t, events.TransferOffered, t.CreatedAt.UnixMilli(), t.To)
+	if err != nil {
+		return err
+	}
+	return p.outbox.Append(ctx, tx, notices...)
 }
 
 func (p *Payments) paid(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
@@ -99,7 +131,7 @@ func (p *Payments) notPaid(ctx context.Context, tx *sql.Tx, e event.Event) (stri
 }
 
 // handOn completes a transfer, or gives its money back when the ticket is no
-// longer there to be handed on.
+// longer there to be handed on, or the receiver never agreed.
 func (p *Payments) handOn(ctx context.Context, tx *sql.Tx, e event.Event, paid events.Paid) (string, error) {
 	t, err := p.transferOf(ctx, tx, paid.PaymentID)
 	if err != nil {
@@ -108,13 +140,15 @@ func (p *Payments) handOn(ctx context.Context, tx *sql.Tx, e event.Event, paid e
 	if _, err := p.bookings.Lock(ctx, tx, t.ReservationID); err != nil {
 		return "", err
 	}
-	res, err := tx.ExecContext(ctx, p.sql.HandOn, t.ReservationID, t.FromMemberID, t.ToMemberID)
-	if err != nil {
-		return "", fmt.Errorf("payment: hand on %s: %w", t.ReservationID, err)
-	}
-	n, err := res.RowsAffected()
-	if err != nil {
-		return "", fmt.Errorf("payment: hand on %s: %w", t.ReservationID, err)
+	var n int64
+	if t.Status == Accepted {
+		res, err := tx.ExecContext(ctx, p.sql.HandOn, t.ReservationID, t.From, t.To)
+		if err != nil {
+			return "", fmt.Errorf("payment: hand on %s: %w", t.ReservationID, err)
+		}
+		if n, err = res.RowsAffected(); err != nil {
+			return "", fmt.Errorf("payment: hand on %s: %w", t.ReservationID, err)
+		}
 	}
 	if n == 1 {
 		return "transferred", p.endTransfer(ctx, tx, e, t, events.TransferCompleted, "")
@@ -125,11 +159,8 @@ func (p *Payments) handOn(ctx context.Context, tx *sql.Tx, e event.Event, paid e
 	return "late", p.endTransfer(ctx, tx, e, t, events.TransferCancelled, booking.Late)
 }
 
-func (p *Payments) transferOf(ctx context.Context, tx *sql.Tx, paymentID string) (events.Transferred, error) {
-	var t events.Transferred
-	var status string
-	err := tx.QueryRowContext(ctx, p.sql.TransferOf, paymentID).Scan(&t.TransferID, &t.ReservationID,
-		&t.FromMemberID, &t.ToMemberID, &t.Amount, &status)
+func (p *Payments) transferOf(ctx context.Context, tx *sql.Tx, paymentID string) (Transfer, error) {
+	t, err := scanTransfer(tx.QueryRowContext(ctx, p.sql.TransferOf, paymentID))
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, fault.MarkPermanent(fmt.Errorf("payment: %s pays for no transfer", paymentID))
 	}
@@ -139,26 +170,41 @@ func (p *Payments) transferOf(ctx context.Context, tx *sql.Tx, paymentID string)
 	return t, nil
 }
 
-func (p *Payments) endTransfer(ctx context.Context, tx *sql.Tx, cause event.Event, t events.Transferred, typ, reason string) error {
-	status, stored := "COMPLETED", sql.NullString{String: reason, Valid: reason != ""}
+// endTransfer settles a transfer after its payment.
+func (p *Payments) endTransfer(ctx context.Context, tx *sql.Tx, cause event.Event, t Transfer, typ, reason string) error {
+	status, stored, outcome := Completed, sql.NullString{String: reason, Valid: reason != ""}, events.TransferDone
 	if typ == events.TransferCancelled {
-		status = "CANCELLED"
+		status, outcome = Cancelled, events.TransferFailed
 	}
 	var at int64
-	err := p.store.Update(ctx, tx, p.sql.EndTransfer, []any{t.TransferID, status, stored}, &at)
+	err := p.store.Update(ctx, tx, p.sql.EndTransfer, []any{t.ID, status, stored}, &at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil // it had ended before
 	}
 	if err != nil {
-		return fmt.Errorf("payment: end the transfer %s: %w", t.TransferID, err)
+		return fmt.Errorf("payment: end the transfer %s: %w", t.ID, err)
 	}
-	t.Reason, t.SettledAt = reason, events.Time(at)
-	e, err := events.New(typ, "transfer", t.TransferID, t.FromMemberID, false, t)
+	e, err := t.event(typ, reason, at)
 	if err != nil {
 		return err
 	}
-	e.TargetID = t.ToMemberID
-	return p.outbox.Append(ctx, tx, e.CausedBy(cause))
+	all, err := p.notices(ctx, tx, t, outcome, at, t.From, t.To)
+	if err != nil {
+		return err
+	}
+	all = append(all, e)
+	for i := range all {
+		all[i] = all[i].CausedBy(cause)
+	}
+	return p.outbox.Append(ctx, tx, all...)
+}
+
+// event is that of a transfer's end.
+func (t Transfer) event(typ, reason string, at int64) (event.Event, error) {
+	return events.New(typ, "transfer", t.ID, t.From, false, events.Transferred{
+		TransferID: t.ID, ReservationID: t.ReservationID, FromMemberID: t.From, ToMemberID: t.To, Amount: t.Amount,
+		Reason: reason, SettledAt: events.Time(at),
+	})
 }
 
 func (p *Payments) membershipOf(ctx context.Context, tx *sql.Tx, paymentID string) (events.Activated, error) {

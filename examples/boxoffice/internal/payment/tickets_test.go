@@ -28,6 +28,20 @@ func transfer(r booking.Reservation, key, to string) payment.Request {
 	return payment.Request{Key: key, Member: r.MemberID, Type: events.ForTransfer, ReservationID: r.ID, ToMember: to, Amount: r.Amount, Card: boxtest.Approve}
 }
 
+// agreed offers the ticket and has the receiver accept it.
+func agreed(t *testing.T, b *boxtest.Box, req payment.Request) payment.Payment {
+	t.Helper()
+	p, err := b.Payments.Start(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x, err := b.Payments.Accept(t.Context(), req.ToMember, p.ReferenceID); err != nil || x.Status != payment.Accepted {
+		t.Fatalf("%+v, %v", x, err)
+	}
+	b.Outbox.Take()
+	return p
+}
+
 func TestRefund(t *testing.T) {
 	b, bank := boxtest.New(t), newBank(t)
 	r := b.Reserve(t, "ann", "A-1")
@@ -100,9 +114,9 @@ func TestNotRefundable(t *testing.T) {
 func TestTransfer(t *testing.T) {
 	b := boxtest.New(t)
 	r, paid := ticket(t, b, "ann", "A-1")
-	p, err := b.Payments.Start(t.Context(), transfer(r, "t", "bob"))
-	if err != nil || p.Type != events.ForTransfer || p.ReservationID != r.ID {
-		t.Fatalf("%+v, %v", p, err)
+	p := agreed(t, b, transfer(r, "t", "bob"))
+	if p.Type != events.ForTransfer || p.ReservationID != r.ID {
+		t.Fatalf("%+v", p)
 	}
 	if _, err := b.Payments.Start(t.Context(), transfer(r, "t2", "cid")); !errors.Is(err, payment.ErrTransferring) {
 		t.Errorf("a second transfer: %v", err)
@@ -111,8 +125,8 @@ func TestTransfer(t *testing.T) {
 	b.Must(t, events.GroupReservation, success, "not a reservation")
 	b.Must(t, events.GroupSold, success, "not seats")
 	b.Must(t, events.GroupTickets, success, "transferred")
-	all := b.Outbox.Take()
-	if len(all) != 1 || all[0].Type != events.TransferCompleted || all[0].Key() != p.ReferenceID || all[0].TargetID != "bob" {
+	all := ofType(b.Outbox.Take(), events.TransferCompleted)
+	if len(all) != 1 || all[0].Key() != p.ReferenceID || all[0].TargetID != "bob" {
 		t.Fatalf("events: %v", all)
 	}
 	b.Deliver(t, all...)
@@ -134,10 +148,7 @@ func TestTransfer(t *testing.T) {
 	}
 	// It can be handed on again.
 	r.MemberID = "bob"
-	again, err := b.Payments.Start(t.Context(), transfer(r, "t3", "cid"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := agreed(t, b, transfer(r, "t3", "cid"))
 	b.Deliver(t, b.Paid(t, again))
 	if _, err := b.Booking.Get(t.Context(), "cid", r.ID); err != nil {
 		t.Error(err)
@@ -178,10 +189,7 @@ func TestTransferRefusals(t *testing.T) {
 func TestTransferTooLate(t *testing.T) {
 	b := boxtest.New(t)
 	r, paid := ticket(t, b, "ann", "A-1")
-	p, err := b.Payments.Start(t.Context(), transfer(r, "t", "bob"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := agreed(t, b, transfer(r, "t", "bob"))
 	if _, err := b.Payments.Refund(t.Context(), "ann", paid.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -189,8 +197,8 @@ func TestTransferTooLate(t *testing.T) {
 	if got := b.Refund(t, p) + ", " + b.Refund(t, paid); got != "REQUESTED LATE, REQUESTED USER_REQUEST" {
 		t.Error(got)
 	}
-	all := b.Outbox.Take()
-	if len(all) != 1 || all[0].Type != events.TransferCancelled {
+	all := ofType(b.Outbox.Take(), events.TransferCancelled)
+	if len(all) != 1 {
 		t.Fatalf("events: %v", all)
 	}
 	b.Deliver(t, append(all, b.PaidBack(t, paid), b.PaidBack(t, p))...)
@@ -207,10 +215,7 @@ func TestTransferDeclined(t *testing.T) {
 	r, _ := ticket(t, b, "ann", "A-1")
 	req := transfer(r, "t", "bob")
 	req.Card = boxtest.Decline
-	p, err := b.Payments.Start(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := agreed(t, b, req)
 	b.Must(t, events.GroupTickets, b.NotPaid(t, p), "cancelled")
 	if got := b.Query(t, `SELECT status || ' ' || reason FROM transfers`); got != "CANCELLED PAYMENT_FAILED" {
 		t.Error(got)

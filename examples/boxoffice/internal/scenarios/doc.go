@@ -1,5 +1,5 @@
-// Package scenarios proves the 25 sentences that must hold of the artist mirror and
-// of all it stands on, one named test for each.
+// Package scenarios proves the sentences that must hold of the box office and of all
+// it stands on, one named test for each.
 //
 //	go test -run 'TestScenario03' ./examples/boxoffice/internal/scenarios
 //	make prove
@@ -37,6 +37,7 @@
 //	23  a stalled reader: others unaffected                    TestScenario23StalledReader    memory, real connections
 //	24  Redis flushed under counters: totals right             TestScenario24RedisFlushed     a process, killed
 //	25  a rolling restart under load                           TestScenario25RollingRestart   n/a
+//	30  a payment at the last moment, a slow gateway           TestScenario30LastMoment       a process
 //	    the round with the median ratio is the one judged      TestRounds
 //
 // docs/proofs.md says what each proves on servers, and which guard, taken out, makes

@@ -19,7 +19,7 @@ import (
 )
 
 // skippedTwice counts what consumers had handled before.
-const skippedTwice = `idempotency_events_total{outcome="duplicate"}`
+const skippedTwice = `millrace_idempotency_events_total{outcome="duplicate"}`
 
 // doubler publishes every message twice, and mixes those of different keys. Of
 // one key, they come in their order, and then in their order once more.

@@ -104,7 +104,16 @@ func (d *drill) ends(ctx context.Context, fault, url string, strike func(context
 		d.t.Fatal(err)
 	}
 	began := time.Now()
-	lost := len(before.cursor) - len(d.state(ctx, url).cursor)
+	left := map[string]bool{}
+	for _, id := range d.state(ctx, url).cursor {
+		left[id] = true
+	}
+	lost := 0
+	for _, id := range before.cursor { // by id: writers have gone on since
+		if !left[id] {
+			lost++
+		}
+	}
 	if lost < lag*9/10 {
 		d.t.Fatalf("after the %s %d commits are lost; the drill needs about %d", fault, lost, lag)
 	}

@@ -117,8 +117,9 @@ func highLagInABubble(t *testing.T) {
 			w.prefetches(t, low+1)
 		}
 		for i := range high {
-			if !w.mirror.Refresh(strconv.Itoa(i + 1)) {
-				t.Fatal("a refresh was not queued")
+			out, err := w.mirror.Refresh(t.Context(), strconv.Itoa(i+1))
+			if check(t, "ask for a refresh", err); out.Status != artist.RefreshQueued {
+				t.Fatalf("a refresh was not queued: %+v", out)
 			}
 		}
 		eventually(t, "all is asked for", func() bool {

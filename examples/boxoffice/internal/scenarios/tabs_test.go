@@ -123,8 +123,8 @@ func fourTabs(t *testing.T, o *office) {
 			t.Errorf("tab %d heard %d notifications twice", i+1, len(b.heard))
 		}
 	}
-	victims := o.metric("sse_victims_total", o.called("api")...)
-	opened := o.metric("sse_opened_total", o.called("api")...)
+	victims := o.metric("millrace_sse_victims_total", o.called("api")...)
+	opened := o.metric("millrace_sse_opened_total", o.called("api")...)
 	if victims != 1 || opened != 4+1 { // the one that came back, and was answered 204
 		t.Errorf("%.0f streams were opened and %.0f sent away, want 5 and 1: four tabs come to rest", opened, victims)
 	}

@@ -1,11 +1,14 @@
 package site
 
 import (
+	"context"
 	"html/template"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 )
 
 // artistID is what can be an artist's id; the API takes no other.
@@ -34,7 +37,27 @@ func (s *site) artist(w http.ResponseWriter, r *http.Request) {
 	v := s.view(r, "artist")
 	v.Heading = v.T("artist.heading", "id", id)
 	v.ID, v.Poster = id, artistPoster(id)
+	v.Coming = s.coming(r.Context(), v, id)
 	s.render(w, r, http.StatusOK, v)
+}
+
+// coming are the shows in which an artist is to play, the next one first. The page of
+// an artist does without them while they cannot be read.
+func (s *site) coming(ctx context.Context, v view, artist string) (all []showView) {
+	shows, err := s.backend.Shows(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.log.WarnContext(ctx, "the page of an artist is shown without shows", "artist", artist, "error", err)
+		}
+		return nil
+	}
+	for _, show := range shows {
+		if show.StartsAt.After(time.Now()) && slices.ContainsFunc(show.Performers, func(p Performer) bool { return p.ArtistID == artist }) {
+			all = append(all, v.present(show))
+		}
+	}
+	slices.SortStableFunc(all, func(a, b showView) int { return a.StartsAt.Compare(b.StartsAt) })
+	return all
 }
 
 // findArtist is the form that leads to an artist, and to some to begin with. It

@@ -38,7 +38,7 @@ func TestFindArtist(t *testing.T) {
 func TestArtistPage(t *testing.T) {
 	h := handler(t, tonight())
 	for target, want := range map[string][]string{
-		"/artists/42": {`data-id="42"`, `<a href="/artists" aria-current="page">`, `js/artist.js`, `<h1 id="name">Artist 42</h1>`},
+		"/artists/42": {`data-id="42"`, `<a href="/artists" aria-current="page">`, `js/artist.js`, `<h1 id="name">Artist 42</h1>`, `<button type="button" class="button small" id="refresh">`},
 		"/artists":    {`href="/artists/42"`, `<a href="/artists" aria-current="page">`, `name="id"`},
 		"/":           {`<a href="/artists">`},
 	} {

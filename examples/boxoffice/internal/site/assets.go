@@ -13,6 +13,8 @@ import (
 	"path"
 	"sort"
 	"strings"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
 
 //go:embed static
@@ -44,7 +46,7 @@ var contentTypes = map[string]string{
 	".woff2": "font/woff2",
 }
 
-func loadAssets(texts catalogs) (*assets, error) {
+func loadAssets(texts map[string]locales.Catalog) (*assets, error) {
 	a := &assets{files: map[string]asset{}}
 	err := fs.WalkDir(staticFiles, "static", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

@@ -3,6 +3,7 @@ package site
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // ErrNotFound is returned by [Backend.Show] for an id that names no show. The
@@ -14,7 +15,27 @@ type Show struct {
 	ID    string
 	Title string
 	Seats Seats
+
+	// What is not known is zero, and not on the page.
+	StartsAt, DoorsAt time.Time
+	Venue             Venue
+	Currency          string // of the prices: ISO 4217
+	Prices            []Price
+	Performers        []Performer
 }
+
+// Venue is where a show is. Its dates are shown by the clock of TimeZone, such as
+// Asia/Seoul.
+type Venue struct{ Name, City, TimeZone string }
+
+// Price of the seats of a class, in the smallest unit of the currency.
+type Price struct {
+	Class string
+	Price int64
+}
+
+// Performer is an artist of the mirror. One without a name is shown by the number.
+type Performer struct{ ArtistID, Name string }
 
 // Seats counts a show's seats by state; Available + Held + Sold = Total.
 type Seats struct {

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
 
 // TestBellEverywhere: every page has the bell, its panel and the place for news, and
@@ -31,7 +33,7 @@ func TestBellEverywhere(t *testing.T) {
 // languages, also where every seat is sold.
 func TestShowHasPlaces(t *testing.T) {
 	h := handler(t, tonight())
-	for _, lang := range languages {
+	for _, lang := range locales.Languages() {
 		for _, target := range []string{"/shows/show-1", "/shows/show-3"} {
 			page := get(h, target, "Accept-Language", lang).Body.String()
 			places(t, target+" in "+lang, page, 40, "chat", "comments", "confirm", "like", "vote")

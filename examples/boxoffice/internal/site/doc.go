@@ -18,6 +18,13 @@
 // does the checkout once there is a ticket. A page that is closed gives nothing back,
 // since a reload looks the same: the place ends by itself.
 //
+// A date is shown in the language of the page, by the clock of the venue. The
+// page of a show names that clock. The page of a show leads to the artists who play, and the page of an
+// artist to the shows in which the artist is to play.
+//
+// A notification is a type and parameters. The page makes a sentence of them in its own
+// language (notices.js), with the texts that the API uses (package notices).
+//
 // The page of an artist is rendered with a number alone, since whether there is
 // such an artist is known only after a while. Its script asks /api/artists/{id}
 // until the artist is fresh, less and less often and not at all in a hidden tab,
@@ -39,6 +46,12 @@
 // seconds. A message that got no answer is not sent again: it may have arrived. While
 // the chat is closed chat events of the stream mark what is unread.
 //
+// My tickets opens to the QR code of each seat, which is drawn from the API's answer:
+// a code stands in no address, since addresses are logged. The page for the door judges
+// a code by the office, and while that does not answer by its public keys, which it
+// fetched when it opened; it then says that only the office knows whether the ticket was
+// used, refunded or transferred. It reads QR codes by the camera where the browser can.
+//
 //	property                                                   proven by
 //	every page renders in every language                       TestPagesRender
 //	every text exists in every language, with the same
@@ -54,12 +67,17 @@
 //	the seats are behind the gate; a gate that is away is a
 //	page, and lets nobody pass                                 TestEdge, TestEdgeAway
 //	the operator's page has what its scripts look for          TestOpsHasPlaces
+//	a date is in the page's language and by the venue's clock,
+//	and a price in the currency of its show                    TestMoment, TestMoney, TestShowSaysWhenAndWhere
+//	an artist's page has the shows to come                     TestComingShows
+//	only the page for the door may use the camera              TestCamera
 //	a number leads to its artist without a script, and no
 //	other address does                                         TestFindArtist, TestArtistPage
 //	every page has the bell, and a show's page what its
 //	scripts look for                                           TestBellEverywhere, TestShowHasPlaces
 //	booking, decline, cancel, keyboard, language, kill -9 in
-//	the middle of a payment; notifications in every tab,
+//	the middle of a payment; a transfer and a scan by
+//	keyboard; notifications in every tab,
 //	eviction, chat, comments, likes, votes                     package browsertest
 //
 // What fails, and what is seen then:

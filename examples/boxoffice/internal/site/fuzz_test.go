@@ -8,6 +8,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
 
 // Every id has a poster: a picture, and nothing of the id in it.
@@ -42,12 +44,12 @@ func FuzzLanguage(f *testing.F) {
 		q := r.URL.Query()
 		q.Set("lang", asked)
 		r.URL.RawQuery = q.Encode()
-		if lang := negotiate(r); !known(lang) || known(asked) && lang != asked {
+		if lang := locales.Negotiate(r); !locales.Known(lang) || locales.Known(asked) && lang != asked {
 			t.Fatalf("%q, %q and %q get %q", accept, cookie, asked, lang)
 		}
 		w := httptest.NewRecorder()
 		remember(w, r)
-		if set := w.Header().Get("Set-Cookie"); (set != "") != known(asked) || strings.ContainsAny(set, "\r\n") {
+		if set := w.Header().Get("Set-Cookie"); (set != "") != locales.Known(asked) || strings.ContainsAny(set, "\r\n") {
 			t.Fatalf("%q sets the cookie %q", asked, set)
 		}
 	})

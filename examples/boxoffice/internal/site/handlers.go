@@ -15,7 +15,7 @@ func (s *site) home(w http.ResponseWriter, r *http.Request) {
 	v := s.view(r, "home")
 	v.Heading = v.T("home.title")
 	for _, show := range shows {
-		v.Shows = append(v.Shows, present(show))
+		v.Shows = append(v.Shows, v.present(show))
 	}
 	s.render(w, r, http.StatusOK, v)
 }
@@ -46,7 +46,7 @@ func (s *site) withShow(w http.ResponseWriter, r *http.Request, page, id string,
 	}
 	v := s.view(r, page)
 	v.EventID = show.ID
-	v.Show = present(show)
+	v.Show = v.present(show)
 	fill(&v)
 	s.render(w, r, http.StatusOK, v)
 }
@@ -65,6 +65,23 @@ func (s *site) plain(page, title string) http.HandlerFunc {
 		v.Heading = v.T(title)
 		s.render(w, r, http.StatusOK, v)
 	}
+}
+
+// scan serves the page for the door, the only one that may use the camera. It knows
+// the shows, so that it works from its first moment.
+func (s *site) scan(w http.ResponseWriter, r *http.Request) {
+	shows, err := s.backend.Shows(r.Context())
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	v := s.view(r, "scan")
+	v.Heading = v.T("scan.title")
+	for _, show := range shows {
+		v.Shows = append(v.Shows, v.present(show))
+	}
+	w.Header().Set("Permissions-Policy", permissions("(self)"))
+	s.render(w, r, http.StatusOK, v)
 }
 
 func (s *site) notFound(w http.ResponseWriter, r *http.Request) {

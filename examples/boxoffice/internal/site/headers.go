@@ -34,7 +34,12 @@ func secure(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+		h.Set("Permissions-Policy", permissions("()"))
 		next.ServeHTTP(w, r)
 	})
+}
+
+// permissions is the policy of a page; camera says who may use the camera.
+func permissions(camera string) string {
+	return "camera=" + camera + ", geolocation=(), microphone=(), payment=(), usb=()"
 }

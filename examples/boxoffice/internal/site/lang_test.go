@@ -1,23 +1,24 @@
 package site
 
 import (
+	"fmt"
 	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
 
 func TestCatalogsAgree(t *testing.T) {
-	texts, err := loadCatalogs()
-	if err != nil {
-		t.Fatal(err)
-	}
 	placeholder := regexp.MustCompile(`\{\w+\}`)
-	reference := texts[languages[0]]
+	languages := locales.Languages()
+	reference := locales.Of(languages[0])
 	for _, lang := range languages[1:] {
+		texts := locales.Of(lang)
 		for key, text := range reference {
-			other, ok := texts[lang][key]
+			other, ok := texts[key]
 			if !ok {
 				t.Errorf("%s lacks %s", lang, key)
 				continue
@@ -32,7 +33,7 @@ func TestCatalogsAgree(t *testing.T) {
 				t.Errorf("%s is empty in %s", key, lang)
 			}
 		}
-		for key := range texts[lang] {
+		for key := range texts {
 			if _, ok := reference[key]; !ok {
 				t.Errorf("%s has %s, which %s lacks", lang, key, languages[0])
 			}
@@ -43,10 +44,7 @@ func TestCatalogsAgree(t *testing.T) {
 // TestUsedKeysExist reads the sources for keys: a text that is used must exist,
 // and one that is not used must go.
 func TestUsedKeysExist(t *testing.T) {
-	texts, err := loadCatalogs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	texts := locales.Of("en")
 	used := map[string]bool{}
 	var prefixes []string
 	look := func(files fs.FS, root, suffix string, plain, plural, prefix *regexp.Regexp) {
@@ -76,20 +74,27 @@ func TestUsedKeysExist(t *testing.T) {
 		}
 	}
 	look(templateFiles, "templates", ".html", regexp.MustCompile(`T "([\w.-]+)"`), nil, nil)
-	look(staticFiles, "static/js", ".js", regexp.MustCompile(`\bt\('([\w.-]+)'`), regexp.MustCompile(`\btn\('([\w.-]+)'`), regexp.MustCompile("`((?:theme|problem)\\.)\\$\\{"))
+	look(staticFiles, "static/js", ".js", regexp.MustCompile(`\bt\('([\w.-]+)'`), regexp.MustCompile(`\btn\('([\w.-]+)'`), regexp.MustCompile("`((?:theme|artist\\.(?:attribute|value|refresh)|problem|scan|transfer|membership\\.state|notice\\.text)\\.)\\$\\{"))
 	// In Go, and behind a condition in a script.
-	for _, key := range []string{"home.title", "seats.title", "checkout.title", "tickets.title", "login.title", "ops.title", "artist.title", "offline.page.title", "seats.added", "seats.removed", "site.name", "site.short"} {
+	for _, key := range []string{"home.title", "seats.title", "checkout.title", "tickets.title", "login.title", "ops.title", "artist.title", "offline.page.title", "seats.added", "seats.removed", "site.name", "site.short",
+		"date.at", "date.day", "date.time", "date.am", "date.pm", "money.other", "show.class", "show.where.city", "list.and"} {
 		used[key] = true
+	}
+	for i := range 12 {
+		used[fmt.Sprint("date.month.", i+1)] = true
+		if i < 7 {
+			used[fmt.Sprint("date.weekday.", i)] = true
+		}
 	}
 	if len(used) < 150 || len(prefixes) < 2 {
 		t.Fatalf("only %d keys and %d prefixes were found: the test no longer reads the sources", len(used), len(prefixes))
 	}
 	for key := range used {
-		if _, ok := texts[languages[0]][key]; !ok {
+		if _, ok := texts[key]; !ok {
 			t.Errorf("%s is used and does not exist", key)
 		}
 	}
-	for key := range texts[languages[0]] {
+	for key := range texts {
 		if !used[key] && !slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) {
 			t.Errorf("%s exists and is not used", key)
 		}

@@ -112,3 +112,14 @@ func TestPosters(t *testing.T) {
 		t.Errorf("five shows share %d skies", len(skies))
 	}
 }
+
+// Only the page for the door may use the camera.
+func TestCamera(t *testing.T) {
+	h := handler(t, tonight())
+	for target := range everyPage() {
+		policy := get(h, target).Header().Get("Permissions-Policy")
+		if may := strings.Contains(policy, "camera=(self)"); may != (target == "/scan") || !strings.Contains(policy, "microphone=()") || !may && !strings.Contains(policy, "camera=()") {
+			t.Errorf("%s: %q", target, policy)
+		}
+	}
+}

@@ -10,12 +10,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
 
 func TestPagesRender(t *testing.T) {
 	h := handler(t, tonight())
 	for target, status := range everyPage() {
-		for _, lang := range languages {
+		for _, lang := range locales.Languages() {
 			w := get(h, target, "Accept-Language", lang)
 			body := w.Body.String()
 			if w.Code != status {
@@ -168,7 +170,7 @@ func TestNoShows(t *testing.T) {
 
 func TestBackendFails(t *testing.T) {
 	h := handler(t, &programme{err: errors.New("disk is full of secrets")})
-	for _, target := range []string{"/", "/shows/show-1", "/events/show-1"} {
+	for _, target := range []string{"/", "/shows/show-1", "/events/show-1", "/scan"} {
 		w := get(h, target)
 		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
 			t.Errorf("%s: status %d, Retry-After %q", target, w.Code, w.Header().Get("Retry-After"))

@@ -6,6 +6,8 @@ import (
 	"net/url"
 
 	"github.com/millrace-go/millrace/queue/queuepage"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
 
 // waitingPages are those of the line, and of the gate before it. They are the same
@@ -52,7 +54,7 @@ func (s *site) room(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	query.Del("event")
-	query.Set("lang", negotiate(r)) // the page is the same for all, and knows no cookies
+	query.Set("lang", locales.Negotiate(r)) // the page is the same for all, and knows no cookies
 	to := url.URL{Path: "/queue/" + event, RawPath: "/queue/" + url.PathEscape(event), RawQuery: query.Encode()}
 	http.Redirect(w, r, to.String(), http.StatusFound)
 }

@@ -8,6 +8,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
 
 //go:embed templates/*.html
@@ -19,22 +22,25 @@ type pages map[string]*template.Template
 
 // pageStyles lists what a page's own look needs beside the shared sheets.
 var pageStyles = map[string][]string{
-	"home":     {"shows"},
-	"show":     {"shows", "community"},
-	"seats":    {"seats"},
-	"checkout": {"checkout"},
-	"tickets":  {"tickets"},
-	"artist":   {"shows", "artist"},
-	"ops":      {"ops"},
-	"login":    nil,
-	"error":    nil,
-	"offline":  nil,
+	"home":        {"shows"},
+	"show":        {"shows", "community"},
+	"seats":       {"seats"},
+	"checkout":    {"checkout"},
+	"tickets":     {"tickets"},
+	"transfers":   {"tickets", "transfers"},
+	"memberships": {"transfers"},
+	"scan":        {"scan"},
+	"artist":      {"shows", "artist"},
+	"ops":         {"ops"},
+	"login":       nil,
+	"error":       nil,
+	"offline":     nil,
 }
 
 func loadPages() (pages, error) {
 	parsed := pages{}
 	for name := range pageStyles {
-		t, err := template.ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/"+name+".html")
+		t, err := template.ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/coming.html", "templates/"+name+".html")
 		if err != nil {
 			return nil, fmt.Errorf("site: page %s: %w", name, err)
 		}
@@ -60,14 +66,15 @@ type view struct {
 	Rows    []seatRow
 	Poster  template.HTML // of the artist
 	Artists []artistCard
-	Wanted  string // what was asked for and can be no artist's id
+	Coming  []showView // of the artist
+	Wanted  string     // what was asked for and can be no artist's id
 
-	catalog catalog
+	catalog locales.Catalog
 	address *url.URL
 }
 
 // T is the text of a key; args alternate placeholder and value.
-func (v view) T(key string, args ...any) string { return v.catalog.text(key, args...) }
+func (v view) T(key string, args ...any) string { return v.catalog.Text(key, args...) }
 
 // InLanguage is the address of this page in another language.
 func (v view) InLanguage(lang string) string {
@@ -98,14 +105,14 @@ func (v view) Here(page string) bool { return v.Page == page }
 
 // view starts a page's view from what the request says about its reader.
 func (s *site) view(r *http.Request, page string) view {
-	lang := negotiate(r)
+	lang := locales.Negotiate(r)
 	v := view{
 		Page:    page,
 		Styles:  pageStyles[page],
 		Lang:    lang,
 		Static:  s.assets.base(),
 		Version: s.version,
-		catalog: s.catalogs[lang],
+		catalog: locales.Of(lang),
 		address: &url.URL{Path: r.URL.Path, RawQuery: r.URL.RawQuery},
 	}
 	if cookie, err := r.Cookie("theme"); err == nil && (cookie.Value == "light" || cookie.Value == "dark") {
@@ -143,14 +150,44 @@ type showView struct {
 	Poster template.HTML
 	// PercentLeft is the share of seats that are available, for the meter.
 	PercentLeft int
+
+	// Texts in the page's language, and dates by the clock of the venue; "" for what is
+	// not known. Machine and DoorsMachine are the same for programs.
+	When, Machine, Doors, DoorsMachine, Zone, Where string
+
+	Prices     []priceView
+	Performers []Performer // all with a name
 }
 
-func present(show Show) showView {
-	v := showView{Show: show, Poster: poster(show.ID)}
+type priceView struct{ Class, Price string }
+
+func (v view) present(show Show) showView {
+	s := showView{Show: show, Poster: poster(show.ID), Where: show.Venue.Name}
 	if show.Seats.Total > 0 {
-		v.PercentLeft = (100*show.Seats.Available + show.Seats.Total - 1) / show.Seats.Total
+		s.PercentLeft = (100*show.Seats.Available + show.Seats.Total - 1) / show.Seats.Total
 	}
-	return v
+	there := place(show.Venue.TimeZone)
+	if !show.StartsAt.IsZero() {
+		at := show.StartsAt.In(there)
+		s.When, s.Machine, s.Zone = v.moment(at), at.Format(time.RFC3339), zoneName(at)
+	}
+	if !show.DoorsAt.IsZero() {
+		at := show.DoorsAt.In(there)
+		s.Doors, s.DoorsMachine = v.clock(at), at.Format(time.RFC3339)
+	}
+	if show.Venue.City != "" {
+		s.Where = v.T("show.where.city", "venue", show.Venue.Name, "city", show.Venue.City)
+	}
+	for _, p := range show.Prices {
+		s.Prices = append(s.Prices, priceView{v.T("show.class", "class", p.Class), v.money(p.Price, show.Currency)})
+	}
+	for _, p := range show.Performers {
+		if p.Name == "" {
+			p.Name = v.T("artist.heading", "id", p.ArtistID)
+		}
+		s.Performers = append(s.Performers, p)
+	}
+	return s
 }
 
 // seatRow is one row of the seat map, "A" to "T".

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/routes"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
 
 // Config says what the site stands on.
@@ -31,12 +32,11 @@ func (c Config) validate() error {
 
 // site holds what all handlers share; nothing in it changes after New.
 type site struct {
-	backend  Backend
-	version  string
-	log      *slog.Logger
-	catalogs catalogs
-	assets   *assets
-	pages    pages
+	backend Backend
+	version string
+	log     *slog.Logger
+	assets  *assets
+	pages   pages
 }
 
 // Site is the handler of the whole site.
@@ -55,11 +55,7 @@ func New(cfg Config) (*Site, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	texts, err := loadCatalogs()
-	if err != nil {
-		return nil, err
-	}
-	files, err := loadAssets(texts)
+	files, err := loadAssets(locales.All())
 	if err != nil {
 		return nil, err
 	}
@@ -72,12 +68,11 @@ func New(cfg Config) (*Site, error) {
 		return nil, err
 	}
 	s := &site{
-		backend:  cfg.Backend,
-		version:  cfg.Version,
-		log:      cfg.Logger,
-		catalogs: texts,
-		assets:   files,
-		pages:    templates,
+		backend: cfg.Backend,
+		version: cfg.Version,
+		log:     cfg.Logger,
+		assets:  files,
+		pages:   templates,
 	}
 	if s.log == nil {
 		s.log = slog.Default()
@@ -96,6 +91,9 @@ func New(cfg Config) (*Site, error) {
 	mux.Handle("GET /events/{eventId}", seats)
 	mux.HandleFunc("GET /checkout/{id}", s.checkout)
 	mux.HandleFunc("GET /tickets", s.plain("tickets", "tickets.title"))
+	mux.HandleFunc("GET /transfers", s.plain("transfers", "transfers.title"))
+	mux.HandleFunc("GET /memberships", s.plain("memberships", "memberships.title"))
+	mux.HandleFunc("GET /scan", s.scan)
 	mux.HandleFunc("GET /artists", s.findArtist)
 	mux.HandleFunc("GET /artists/{id}", s.artist)
 	mux.HandleFunc("GET /login", s.plain("login", "login.title"))

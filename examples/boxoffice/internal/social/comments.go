@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/notices"
 )
 
 // Comment is what a member wrote about a show.
@@ -38,7 +39,7 @@ func (x *Social) Comment(ctx context.Context, member, show, text string) (Commen
 		if _, err := tx.ExecContext(ctx, x.sql.AddComment, id, show, member, text, at); err != nil {
 			return err
 		}
-		told, err := notice(events.CommentCreated, id, member, show, member+" wrote about "+title, at)
+		told, err := notice(events.CommentCreated, id, member, show, events.NoticeParams{Member: member, Show: title}, at)
 		if err != nil {
 			return err
 		}
@@ -118,8 +119,8 @@ func (x *Social) Comments(ctx context.Context, show, before string, limit int) (
 }
 
 // notice makes an event that members are notified of, ordered by who acted.
-func notice(typ, about, member, ref, message string, at int64) (event.Event, error) {
+func notice(typ, about, member, ref string, p events.NoticeParams, at int64) (event.Event, error) {
 	return events.New(typ, "notice", about, member, member != "", events.Noticed{
-		MemberID: member, RefID: ref, Message: message, At: events.Time(at),
+		MemberID: member, RefID: ref, Params: p, Message: notices.Text("en", notices.TypeOf(typ), p, ""), At: events.Time(at),
 	})
 }

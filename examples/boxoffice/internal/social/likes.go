@@ -30,7 +30,7 @@ func (x *Social) Like(ctx context.Context, member, show string) error {
 		if err != nil {
 			return err
 		}
-		told, err := notice(events.PostLiked, show, member, show, member+" likes "+title, at)
+		told, err := notice(events.PostLiked, show, member, show, events.NoticeParams{Member: member, Show: title}, at)
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func (x *Social) Follow(ctx context.Context, member, other string) error {
 		if _, err := tx.ExecContext(ctx, x.sql.Follow, other, member, at); err != nil {
 			return err
 		}
-		told, err := notice(events.MemberFollowed, other, member, other, member+" follows you", at)
+		told, err := notice(events.MemberFollowed, other, member, other, events.NoticeParams{Member: member}, at)
 		if err != nil {
 			return err
 		}

@@ -77,7 +77,8 @@ func TestComment(t *testing.T) {
 	if err := errors.Join(all[0].UnmarshalData(&notice), all[1].UnmarshalData(&counted)); err != nil {
 		t.Fatal(err)
 	}
-	if notice.MemberID != "ann" || notice.RefID != "show-1" || notice.Message != "ann wrote about Moonlight Parade" || !notice.At.Equal(c.CreatedAt) {
+	if notice.MemberID != "ann" || notice.RefID != "show-1" || notice.Message != "ann wrote about Moonlight Parade" ||
+		notice.Params.Member != "ann" || notice.Params.Show != "Moonlight Parade" || !notice.At.Equal(c.CreatedAt) {
 		t.Errorf("%+v", notice)
 	}
 	if counted.CommentID != c.ID || counted.Delta != 1 {
@@ -231,7 +232,7 @@ func TestFollow(t *testing.T) {
 		t.Fatal(types)
 	}
 	var notice events.Noticed
-	if err := all[0].UnmarshalData(&notice); err != nil || notice.RefID != "bob" || notice.Message != "ann follows you" {
+	if err := all[0].UnmarshalData(&notice); err != nil || notice.RefID != "bob" || notice.Message != "ann follows you" || notice.Params.Member != "ann" {
 		t.Errorf("%+v, %v", notice, err)
 	}
 	if err := b.Social.Follow(t.Context(), "ann", "nobody"); !errors.Is(err, social.ErrNoMember) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
@@ -117,17 +116,16 @@ func (x *Social) close(ctx context.Context, tx *sql.Tx, show string) error {
 	if err != nil {
 		return err
 	}
-	closed, err := notice(events.VoteClosed, show, "", show, "The setlist vote for "+title+" is over"+won(tally), at)
+	closed, err := notice(events.VoteClosed, show, "", show, events.NoticeParams{Show: title, Songs: won(tally)}, at)
 	if err != nil {
 		return err
 	}
 	return x.outbox.Append(ctx, tx, closed)
 }
 
-// won names what most voted for.
-func won(tally []Tally) string {
+// won names what most voted for; nothing when nobody voted.
+func won(tally []Tally) (first []string) {
 	var most int64
-	var first []string
 	for _, t := range tally {
 		switch {
 		case t.Votes > most:
@@ -137,9 +135,9 @@ func won(tally []Tally) string {
 		}
 	}
 	if most == 0 {
-		return ""
+		return nil
 	}
-	return ": " + strings.Join(first, " and ") + " won"
+	return first
 }
 
 type querier interface {

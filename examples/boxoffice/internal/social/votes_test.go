@@ -9,6 +9,7 @@ import (
 	"github.com/millrace-go/millrace/counter/memcounter"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/notices"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/social"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
@@ -36,6 +37,9 @@ func closed(t *testing.T, b *boxtest.Box) (all []string) {
 		var n events.Noticed
 		if err := e.UnmarshalData(&n); err != nil || e.Type != events.VoteClosed || n.MemberID != "" || e.Key() != n.RefID {
 			t.Errorf("%s %s %+v %v", e.Type, e.Key(), n, err)
+		}
+		if text := notices.Text("en", notices.VoteClosed, n.Params, ""); text != n.Message {
+			t.Errorf("the parameters say %q, the message %q", text, n.Message)
 		}
 		all = append(all, n.RefID+": "+n.Message)
 	}

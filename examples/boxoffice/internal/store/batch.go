@@ -3,10 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
-	"slices"
-	"sync"
 
+	"github.com/millrace-go/millrace/internal/batch"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -16,50 +16,36 @@ const maxBatch = 64
 
 type writeFunc = func(ctx context.Context, tx *sql.Tx) error
 
-// batcher lets writers that come together share one transaction. There is no
-// goroutine of its own: whoever finds nobody at work leads, takes everybody who
-// waits by then into its transaction, and hands the lead to the first of those
-// who came meanwhile.
+// batcher lets concurrent writers share a transaction.
 type batcher struct {
-	db *sql.DB
-
-	mu    sync.Mutex
-	busy  bool
-	queue []*unit
+	db    *sql.DB
+	units *batch.Combiner[*unit, struct{}]
 }
 
-// unit is one writer. turn receives true when it must lead, false when its
-// outcome stands in err.
+// unit is one writer.
 type unit struct {
 	ctx     context.Context
 	fn      writeFunc
-	turn    chan bool
 	part    *sqltx.Adoption // its own part of a shared transaction; nil when alone
+	done    chan struct{}   // closed when err and crashed are set
 	err     error
 	crashed any
 }
 
-func newBatcher(db *sql.DB) *batcher { return &batcher{db: db} }
+func newBatcher(db *sql.DB) *batcher {
+	b := &batcher{db: db}
+	b.units = batch.New(maxBatch, 0, b.write)
+	return b
+}
 
 func (b *batcher) do(ctx context.Context, fn writeFunc) error {
-	u := &unit{ctx: ctx, fn: fn, turn: make(chan bool, 1)}
-	b.mu.Lock()
-	b.queue = append(b.queue, u)
-	lead := !b.busy
-	b.busy = true
-	b.mu.Unlock()
-	if !lead {
-		select {
-		case lead = <-u.turn:
-		case <-ctx.Done():
-			if b.withdraw(u) {
-				return ctx.Err()
-			}
-			lead = <-u.turn // too late: it is being written, or leads
-		}
-	}
-	if lead {
-		b.lead()
+	u := &unit{ctx: ctx, fn: fn, done: make(chan struct{})}
+	_, err := b.units.Do(ctx, u)
+	switch {
+	case errors.Is(err, batch.ErrUnknown):
+		<-u.done // fn is running, and may use what the caller has
+	case err != nil:
+		return err
 	}
 	if u.crashed != nil {
 		panic(u.crashed)
@@ -67,56 +53,30 @@ func (b *batcher) do(ctx context.Context, fn writeFunc) error {
 	return u.err
 }
 
-// withdraw takes u out of the queue, unless its turn has come.
-func (b *batcher) withdraw(u *unit) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	i := slices.Index(b.queue, u)
-	if i < 0 || len(u.turn) > 0 {
-		return false
+// write runs the units, whose outcomes stand in them.
+func (b *batcher) write(_ context.Context, units []*unit) ([]struct{}, error) {
+	for _, u := range units {
+		defer close(u.done)
 	}
-	b.queue = slices.Delete(b.queue, i, i+1)
-	return true
+	b.run(units)
+	return make([]struct{}, len(units)), nil
 }
 
-// lead runs the first of the queue, the caller's own unit among them, and
-// passes the lead on.
-func (b *batcher) lead() {
-	b.mu.Lock()
-	n := min(len(b.queue), maxBatch)
-	batch := slices.Clone(b.queue[:n])
-	b.queue = slices.Delete(b.queue, 0, n)
-	b.mu.Unlock()
-
-	b.run(batch)
-
-	b.mu.Lock()
-	if len(b.queue) > 0 {
-		b.queue[0].turn <- true
-	} else {
-		b.busy = false
-	}
-	b.mu.Unlock()
-	for _, u := range batch[1:] {
-		u.turn <- false
-	}
-}
-
-func (b *batcher) run(batch []*unit) {
-	if len(batch) == 1 {
-		b.alone(batch[0])
+func (b *batcher) run(units []*unit) {
+	if len(units) == 1 {
+		b.alone(units[0])
 		return
 	}
 	// The transaction belongs to all: it has nobody's deadline and nobody's values.
 	err := sqltx.Do(context.Background(), b.db, func(ctx context.Context, tx *sql.Tx) error {
-		for _, u := range batch {
+		for _, u := range units {
 			if err := u.behindSavepoint(ctx, b.db, tx); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	for _, u := range batch {
+	for _, u := range units {
 		switch {
 		case u.err != nil || u.crashed != nil:
 		case err != nil:

@@ -25,8 +25,8 @@ type dialect struct {
 	check    func(u *url.URL) error // of a URL, before anything is opened
 	classify fault.Classifier
 	isUnique func(error) bool
-	// gather says whether writers should share commits (see Store.Write).
-	gather bool
+	// groupCommit says whether writers share commits (see Store.Write).
+	groupCommit bool
 	// returns says whether UPDATE … RETURNING is known (see Store.Update).
 	returns bool
 }

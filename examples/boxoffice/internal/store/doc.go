@@ -13,13 +13,15 @@
 //	what falls due is done by one process, whatever fails           TestJob
 //	one process per data folder with embedded defaults              TestFolderLock
 //	opening twice changes nothing                                   TestOpenTwice
+//	a show has its dates, performers and classes of seats, counted
+//	from the first start; a later start changes none                TestSeedBillsShows, TestSeedBillsOnce
 //
 // # Writing
 //
 // SQLite has one writer, and each commit waits for the disk. [Store.Write]
-// therefore gathers what comes while a commit is under way and runs it in one
-// transaction, each writer behind a savepoint of its own, in order of arrival.
-// Alone, a writer waits for nobody. A function given to Write may run more than
+// therefore runs the writers that arrive while a commit is under way in one
+// transaction, in order of arrival, each behind a savepoint of its own (package
+// batch). A writer that is alone does not wait. A function given to Write may run more than
 // once, so it must set its results anew each time and touch nothing but the
 // transaction.
 //

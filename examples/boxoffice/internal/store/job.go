@@ -63,6 +63,8 @@ type Work struct {
 	// Next is a query of how many milliseconds it is until something is due; NULL when
 	// there is nothing.
 	Next string
+	// Args are the query's.
+	Args []any
 	// Do does some of what is due. It may fail with ErrLeaseLost, and then has done
 	// nothing.
 	Do func(ctx context.Context, lease Lease) error
@@ -118,7 +120,7 @@ func (j *Job) do(ctx context.Context, w Work) (time.Duration, error) {
 // is.
 func (j *Job) untilDue(ctx context.Context, w Work) (time.Duration, error) {
 	var ms sql.NullInt64
-	if err := j.store.Reader().QueryRowContext(ctx, w.Next).Scan(&ms); err != nil {
+	if err := j.store.Reader().QueryRowContext(ctx, w.Next, w.Args...).Scan(&ms); err != nil {
 		return 0, fmt.Errorf("store: look when %s is due: %w", j.name, err)
 	}
 	if !ms.Valid {

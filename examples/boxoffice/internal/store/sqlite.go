@@ -25,12 +25,12 @@ func sqlite() dialect {
 			"FOR UPDATE SKIP LOCKED", "",
 			"FOR UPDATE", "",
 		).Replace,
-		open:     openSQLite,
-		check:    checkSQLite,
-		classify: sqlitedb.Classify,
-		isUnique: sqlitedb.IsUnique,
-		gather:   true,
-		returns:  true,
+		open:        openSQLite,
+		check:       checkSQLite,
+		classify:    sqlitedb.Classify,
+		isUnique:    sqlitedb.IsUnique,
+		groupCommit: true,
+		returns:     true,
 	}
 }
 

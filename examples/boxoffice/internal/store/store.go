@@ -15,7 +15,8 @@ import (
 var storeSQL string
 
 type statements struct {
-	AddShow, AddSeats, CountSeats        string
+	AddShow, AddSeats, Seeded            string
+	AddClass, AddPerformer, Bill, Now    string
 	RecordEffect, KnowsMember, AddMember string
 	TakeLease, MakeLease                 string
 	KeepLease, DropLease                 string
@@ -97,7 +98,7 @@ func (s *Store) Ping(ctx context.Context) error {
 // more than once: writers meet on the same seats in any order, and the database
 // ends a deadlock by rolling one of them back.
 func (s *Store) Write(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
-	if _, joined := sqltx.From(ctx); !joined && s.dialect.gather {
+	if _, joined := sqltx.From(ctx); !joined && s.dialect.groupCommit {
 		return s.batch.do(ctx, fn)
 	}
 	return sqltx.Do(ctx, s.writer, fn)

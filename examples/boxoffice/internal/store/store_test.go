@@ -108,15 +108,14 @@ func lineUp(t *testing.T, s *Store, meanwhile func(), writers ...func() error) [
 		lead <- s.Write(context.Background(), func(context.Context, *sql.Tx) error { return nil })
 	}()
 	wait(t, "the lead to be taken", func() bool {
-		s.batch.mu.Lock()
-		defer s.batch.mu.Unlock()
-		return s.batch.busy && len(s.batch.queue) == 0
+		calls, queued := s.batch.units.Load()
+		return calls == 1 && queued == 0
 	})
 	errs := make([]error, len(writers))
 	var wg sync.WaitGroup
 	for i, w := range writers {
 		wg.Go(func() { errs[i] = w() })
-		wait(t, "the writer to stand in line", func() bool { s.batch.mu.Lock(); defer s.batch.mu.Unlock(); return len(s.batch.queue) >= i+1 })
+		wait(t, "the writer to stand in line", func() bool { return queued(s) >= i+1 })
 	}
 	meanwhile()
 	if err := tx.Rollback(); err != nil {
@@ -127,6 +126,11 @@ func lineUp(t *testing.T, s *Store, meanwhile func(), writers ...func() error) [
 	}
 	wg.Wait()
 	return errs
+}
+
+func queued(s *Store) int {
+	_, n := s.batch.units.Load()
+	return n
 }
 
 // wait is boxtest.WaitFor, which this package's own tests cannot import.
@@ -302,7 +306,7 @@ func TestCancelledWriter(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	leave := func() {
 		cancel()
-		wait(t, "the writer to leave the line", func() bool { s.batch.mu.Lock(); defer s.batch.mu.Unlock(); return len(s.batch.queue) == 2 })
+		wait(t, "the writer to leave the line", func() bool { return queued(s) == 2 })
 	}
 	errs := lineUp(t, s, leave,
 		func() error { return s.Write(t.Context(), add(s, "a")) },
@@ -338,10 +342,9 @@ func TestManyWriters(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	s.batch.mu.Lock()
-	defer s.batch.mu.Unlock()
-	if s.batch.busy || len(s.batch.queue) > 0 {
-		t.Error("somebody was left waiting")
+	s.batch.units.Wait()
+	if calls, queued := s.batch.units.Load(); calls > 0 || queued > 0 {
+		t.Errorf("%d writers were left waiting for %d calls", queued, calls)
 	}
 }
 
@@ -414,7 +417,8 @@ func TestOpenTwice(t *testing.T) {
 
 func TestSeedIsCompleted(t *testing.T) {
 	s, url := open(t)
-	for _, q := range []string{`DELETE FROM seats WHERE show_id = 'show-3' AND position > 100`, `DELETE FROM seats WHERE show_id = 'show-5'`, `DELETE FROM shows WHERE show_id = 'show-5'`} {
+	for _, q := range []string{`DELETE FROM seats WHERE show_id = 'show-3' AND position > 100`, `DELETE FROM seats WHERE show_id = 'show-5'`,
+		`DELETE FROM seat_classes WHERE show_id = 'show-5'`, `DELETE FROM show_performers WHERE show_id = 'show-5'`, `DELETE FROM shows WHERE show_id = 'show-5'`} {
 		if _, err := s.DB().Exec(q); err != nil {
 			t.Fatal(err)
 		}

@@ -1,11 +1,12 @@
--- What lies after a position, counted in the index, and when the first of it was
--- appended: of the rows with a place and of those without.
+-- What lies after a position, counted, and when the first of it was
+-- appended: of the rows with a place and of those without. The condition on the topic
+-- holds always: doc.go says why it is there.
 -- ? lane, ? position, ? rows at most, ? lane, ? rows at most, ? lane, ? position, ? lane.
 SELECT
 	(SELECT COUNT(*) FROM (
-		(SELECT id FROM {{.Messages}} FORCE INDEX ({{.Messages}}_lane) WHERE lane = ? AND seq > ? ORDER BY seq LIMIT ?)
+		(SELECT id FROM {{.Messages}} FORCE INDEX ({{.Messages}}_lane) WHERE lane = ? AND seq > ? AND topic >= '' ORDER BY seq LIMIT ?)
 		UNION ALL
-		(SELECT id FROM {{.Messages}} FORCE INDEX ({{.Messages}}_lane) WHERE lane = ? AND seq = 0 ORDER BY seq LIMIT ?)
+		(SELECT id FROM {{.Messages}} FORCE INDEX ({{.Messages}}_lane) WHERE lane = ? AND seq = 0 AND topic >= '' ORDER BY seq LIMIT ?)
 	) AS waiting),
 	COALESCE((SELECT MIN(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', created_at)) FROM (
 		(SELECT created_at FROM {{.Messages}} FORCE INDEX ({{.Messages}}_lane) WHERE lane = ? AND seq > ? ORDER BY seq LIMIT 1)

@@ -2,12 +2,11 @@ package archive
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 )
 
@@ -23,12 +22,9 @@ func NewDir(root string) (*Dir, error) {
 	return &Dir{root: root}, nil
 }
 
-// path spreads the objects of a tier over 256 folders. The name is hexadecimal,
-// so that ids which differ in case only differ on every file system.
 func (d *Dir) path(tier int, id string) (folder, name string) {
-	h := fnv.New32a()
-	h.Write([]byte(id)) //nolint:errcheck // a hash takes everything
-	return filepath.Join(d.root, fmt.Sprintf("tier-%d", tier), fmt.Sprintf("%02x", h.Sum32()&0xff)), hex.EncodeToString([]byte(id)) + ".gz"
+	folder, name = path.Split(objectName(tier, id))
+	return filepath.Join(d.root, filepath.FromSlash(folder)), name
 }
 
 // Put implements Store.

@@ -27,12 +27,26 @@ func open(t testing.TB, root string) *archive.Dir {
 	return d
 }
 
+// TestStore is what every Store does.
 func TestStore(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "deep", "archive")
-	d := open(t, root)
+	folder := func() archive.Store { return open(t, root) }
+	folder()
 	if _, err := os.Stat(root); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("NewDir made the folder: %v", err)
 	}
+	server, s3 := bucket(t, "")
+	for name, of := range map[string]func() archive.Store{"Dir": folder, "S3": func() archive.Store { return s3 }} {
+		t.Run(name, func(t *testing.T) { keeps(t, of) })
+	}
+	if all := server.Objects(); len(all) != 0 {
+		t.Errorf("the bucket has %q", all)
+	}
+}
+
+// keeps puts, gets and deletes; of opens the store, as another process would.
+func keeps(t *testing.T, of func() archive.Store) {
+	d := of()
 	if err := d.Delete(t.Context(), 1, "7"); err != nil {
 		t.Errorf("delete what never was: %v", err)
 	}
@@ -43,8 +57,7 @@ func TestStore(t *testing.T) {
 		if err := d.Put(t.Context(), 1, "7", []byte(text)); err != nil {
 			t.Fatal(err)
 		}
-		// Another process finds it.
-		got, err := open(t, root).Get(t.Context(), 1, "7")
+		got, err := of().Get(t.Context(), 1, "7")
 		if err != nil || string(got) != text {
 			t.Errorf("got %q, %v; want %q", got, err, text)
 		}

@@ -41,14 +41,30 @@ SELECT artist_id, tier FROM artist_archive WHERE state = 'DELETING' ORDER BY art
 DELETE FROM artist_archive WHERE artist_id = $1 AND tier = $2 AND state = 'DELETING'
 
 -- name: Forget
+-- A SELECT more than is needed, since MySQL takes no LIMIT in the first.
 -- Ids that somebody tried long ago and that the upstream never had.
-DELETE FROM artists WHERE missing_since > 0 AND content_hash = '' AND last_requested_at <= now_ms() - $1
+DELETE FROM artists WHERE artist_id IN (SELECT artist_id FROM
+  (SELECT artist_id FROM artists WHERE last_requested_at <= now_ms() - $1 AND missing_since > 0 AND content_hash = '' LIMIT $2) old)
 
 -- name: ForgetFailures
-DELETE FROM update_status WHERE state = 'FAILED' AND updated_at <= now_ms() - $1
+DELETE FROM update_status WHERE character_id IN (SELECT character_id FROM
+  (SELECT character_id FROM update_status WHERE state = 'FAILED' AND updated_at <= now_ms() - $1 LIMIT $2) old)
 
 -- name: LastDone
 SELECT COALESCE(MAX(done_at), 0), now_ms() FROM artist_jobs WHERE name = $1
 
 -- name: Done
 INSERT INTO artist_jobs (name, done_at) VALUES ($1, now_ms()) ON CONFLICT (name) DO UPDATE SET done_at = excluded.done_at
+
+-- name: Expire
+DELETE FROM artist_history WHERE position IN (SELECT position FROM
+  (SELECT position FROM artist_history WHERE changed_at <= now_ms() - $1 ORDER BY changed_at LIMIT $2) old)
+
+-- name: Many
+SELECT artist_id FROM artist_history GROUP BY artist_id HAVING COUNT(*) > $1
+
+-- name: Trim
+DELETE FROM artist_history WHERE position IN (SELECT position FROM
+  (SELECT h.position FROM artist_history h WHERE h.artist_id = $1 AND h.position <
+     (SELECT k.position FROM artist_history k WHERE k.artist_id = $1 ORDER BY k.position DESC LIMIT 1 OFFSET $2)
+   ORDER BY h.position LIMIT $3) old)

@@ -3,7 +3,7 @@
 SELECT a.version, a.content_hash, a.last_updated_at, a.last_checked_at, a.missing_since, a.last_requested_at,
        e.content, COALESCE(u.state, ''), COALESCE(u.next_retry_at, 0),
        COALESCE((SELECT MAX(r.tier) FROM artist_archive r WHERE r.artist_id = a.artist_id AND r.state = 'STORED'), 0),
-       now_ms()
+       COALESCE((SELECT w.asked_at FROM artist_asks w WHERE w.artist_id = a.artist_id), 0), now_ms()
 FROM artists a
 LEFT JOIN artist_extracts e ON e.artist_id = a.artist_id
 LEFT JOIN update_status u ON u.character_id = a.artist_id
@@ -19,7 +19,8 @@ UPDATE artists SET last_requested_at = now_ms() WHERE artist_id IN ($1)
 -- name: Lock
 -- In one order, so that batches wait for each other and never in a circle.
 SELECT artist_id, version, content_hash,
-       CASE WHEN EXISTS (SELECT 1 FROM artist_extracts e WHERE e.artist_id = artists.artist_id) THEN 1 ELSE 0 END
+       CASE WHEN EXISTS (SELECT 1 FROM artist_extracts e WHERE e.artist_id = artists.artist_id) THEN 1 ELSE 0 END,
+       CASE WHEN EXISTS (SELECT 1 FROM artist_archive r WHERE r.artist_id = artists.artist_id AND r.state = 'STORED') THEN 1 ELSE 0 END
 FROM artists WHERE artist_id IN ($1) ORDER BY artist_id FOR UPDATE
 
 -- name: Checked
@@ -41,6 +42,9 @@ ON CONFLICT (artist_id) DO UPDATE SET version = excluded.version, name = exclude
 -- name: Keep
 INSERT INTO artist_extracts (artist_id, content) VALUES ($1, $2)
 ON CONFLICT (artist_id) DO UPDATE SET content = excluded.content
+
+-- name: Remember
+INSERT INTO artist_history (artist_id, changed_at, content_hash, content) VALUES ($1, now_ms(), $2, $3)
 
 -- name: Unarchive
 UPDATE artist_archive SET state = 'DELETING', changed_at = now_ms() WHERE state = 'STORED' AND artist_id IN ($1)
@@ -65,6 +69,14 @@ DELETE FROM update_status WHERE character_id IN ($1)
 UPDATE update_status SET state = 'FAILED', next_retry_at = now_ms() + $2, updated_at = now_ms() WHERE character_id = $1
 
 -- name: Known
+-- Those whose extract is kept, here or in the archive.
 SELECT a.artist_id, a.content_hash FROM artists a
-JOIN artist_extracts e ON e.artist_id = a.artist_id
-WHERE a.artist_id IN ($1)
+WHERE (EXISTS (SELECT 1 FROM artist_extracts e WHERE e.artist_id = a.artist_id)
+    OR EXISTS (SELECT 1 FROM artist_archive r WHERE r.artist_id = a.artist_id AND r.state = 'STORED'))
+  AND a.artist_id IN ($1)
+
+-- name: History
+-- The newest first. Rows are deleted once a day, so some are older than they may be.
+SELECT position, changed_at, content_hash, content FROM artist_history
+WHERE artist_id = $1 AND position < $2 AND changed_at > now_ms() - $3
+ORDER BY position DESC LIMIT $4

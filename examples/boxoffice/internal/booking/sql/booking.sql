@@ -1,13 +1,29 @@
 -- name: Deadline
 SELECT now_ms() + $1
 
+-- name: LockMember
+-- Holds of one member come one after the other, so that each finds what the one before has made.
+SELECT member_id FROM members WHERE member_id = $1 FOR UPDATE
+
+-- name: Allowance
+-- What was handed on counts for the member who bought it, and what was received for nobody.
+SELECT s.max_held, s.max_bought,
+       (SELECT COUNT(*) FROM reservations r JOIN reservation_seats t ON t.reservation_id = r.reservation_id
+        WHERE r.member_id = $1 AND r.show_id = $2 AND r.status = 'PENDING'),
+       (SELECT COUNT(*) FROM payments p
+               JOIN reservations r ON r.reservation_id = p.reference_id AND r.payment_id = p.payment_id
+               JOIN reservation_seats t ON t.reservation_id = r.reservation_id
+        WHERE p.member_id = $1 AND p.type = 'reservation' AND p.status IN ('SUCCESS', 'REFUNDED')
+          AND r.show_id = $2 AND r.status = 'CONFIRMED')
+FROM shows s WHERE s.show_id = $2
+
 -- name: Insert
-INSERT INTO reservations (reservation_id, show_id, member_id, status, amount, hold_expires_at, created_at)
-VALUES ($1, $2, $3, 'PENDING', $4, $5, $6)
+INSERT INTO reservations (reservation_id, show_id, member_id, status, amount, hold_expires_at, created_at, correlation_id)
+VALUES ($1, $2, $3, 'PENDING', $4, $5, $6, $7)
 
 -- name: ByID
 SELECT r.reservation_id, r.show_id, r.member_id, r.status, COALESCE(r.reason, ''), r.amount, r.hold_expires_at,
-       r.created_at, COALESCE(r.transferred_at, 0),
+       r.created_at, COALESCE(r.transferred_at, 0), COALESCE(r.used_at, 0),
        COALESCE(p.payment_id, ''), COALESCE(p.status, ''), COALESCE(p.failure_reason, ''),
        COALESCE(p.refund_state, 'NONE'), COALESCE(p.refund_reason, '')
 FROM reservations r LEFT JOIN payments p ON p.reference_id = r.reservation_id AND p.type = 'reservation'
@@ -15,7 +31,7 @@ WHERE r.reservation_id = $1 AND r.member_id = $2
 
 -- name: ByMember
 SELECT r.reservation_id, r.show_id, r.member_id, r.status, COALESCE(r.reason, ''), r.amount, r.hold_expires_at,
-       r.created_at, COALESCE(r.transferred_at, 0),
+       r.created_at, COALESCE(r.transferred_at, 0), COALESCE(r.used_at, 0),
        COALESCE(p.payment_id, ''), COALESCE(p.status, ''), COALESCE(p.failure_reason, ''),
        COALESCE(p.refund_state, 'NONE'), COALESCE(p.refund_reason, '')
 FROM reservations r LEFT JOIN payments p ON p.reference_id = r.reservation_id AND p.type = 'reservation'
@@ -34,7 +50,7 @@ ORDER BY s.reservation_id, s.position
 
 -- name: Lock
 SELECT show_id, member_id, status, COALESCE(reason, ''), amount, hold_expires_at,
-       hold_expires_at <= now_ms(), COALESCE(payment_id, ''), COALESCE(transferred_at, 0)
+       hold_expires_at <= now_ms(), COALESCE(payment_id, ''), COALESCE(transferred_at, 0), COALESCE(used_at, 0)
 FROM reservations WHERE reservation_id = $1 FOR UPDATE
 
 -- name: Confirm
@@ -45,17 +61,35 @@ RETURNING show_id, member_id, confirmed_at
 -- name: CancelPending
 UPDATE reservations SET status = 'CANCELLED', reason = $2, cancelled_at = now_ms()
 WHERE reservation_id = $1 AND status = 'PENDING'
-RETURNING show_id, member_id, cancelled_at
+RETURNING show_id, member_id, cancelled_at, correlation_id
 
 -- name: CancelRefunded
 UPDATE reservations SET status = 'CANCELLED', reason = 'REFUNDED', cancelled_at = now_ms()
 WHERE reservation_id = $1 AND (status = 'PENDING' OR status = 'CONFIRMED' AND payment_id = $2)
-RETURNING show_id, member_id, cancelled_at
+RETURNING show_id, member_id, cancelled_at, correlation_id
 
 -- name: NextDue
-SELECT MIN(hold_expires_at) - now_ms() FROM reservations WHERE status = 'PENDING'
+-- A hold is due at its end unless a payment keeps it: one that has succeeded, whose event
+-- is on its way, or one that is under way, for at most $1 ms after the hold's end. Overdue
+-- and CancelOverdue say the same.
+SELECT (SELECT r.hold_expires_at - now_ms() FROM reservations r
+        WHERE r.status = 'PENDING' AND NOT EXISTS (
+              SELECT 1 FROM payments p WHERE p.reference_id = r.reservation_id AND p.type = 'reservation'
+                 AND (p.status = 'SUCCESS' OR p.status = 'PROCESSING' AND r.hold_expires_at + $1 > now_ms()))
+        ORDER BY r.hold_expires_at LIMIT 1)
 
 -- name: Overdue
-SELECT reservation_id FROM reservations
-WHERE status = 'PENDING' AND hold_expires_at <= now_ms()
-ORDER BY hold_expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
+SELECT r.reservation_id FROM reservations r
+WHERE r.status = 'PENDING' AND r.hold_expires_at <= now_ms() AND NOT EXISTS (
+      SELECT 1 FROM payments p WHERE p.reference_id = r.reservation_id AND p.type = 'reservation'
+         AND (p.status = 'SUCCESS' OR p.status = 'PROCESSING' AND r.hold_expires_at + $1 > now_ms()))
+ORDER BY r.hold_expires_at LIMIT $2 FOR UPDATE SKIP LOCKED
+
+-- name: CancelOverdue
+-- The row is locked now. A payment that was accepted after Overdue had looked is seen by a
+-- new statement only, and no other can be accepted: its insert needs the row's lock.
+UPDATE reservations SET status = 'CANCELLED', reason = 'HOLD_TIMEOUT', cancelled_at = now_ms()
+WHERE reservation_id = $1 AND status = 'PENDING' AND hold_expires_at <= now_ms() AND NOT EXISTS (
+      SELECT 1 FROM payments p WHERE p.reference_id = $1 AND p.type = 'reservation'
+         AND (p.status = 'SUCCESS' OR p.status = 'PROCESSING' AND hold_expires_at + $2 > now_ms()))
+RETURNING show_id, member_id, cancelled_at, correlation_id

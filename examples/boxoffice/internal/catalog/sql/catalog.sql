@@ -1,6 +1,7 @@
 -- name: Shows
 -- One row for each show and state of seats. The inner query reads an index only.
-SELECT s.show_id, s.title, s.comment_count, s.like_count, s.view_count, s.sales_count, c.status, c.n
+SELECT s.show_id, s.title, s.comment_count, s.like_count, s.view_count, s.sales_count,
+       s.max_held, s.max_bought, c.status, c.n
 FROM shows s JOIN (SELECT show_id, status, COUNT(*) AS n FROM seats GROUP BY show_id, status) c ON c.show_id = s.show_id
 ORDER BY s.position
 
@@ -34,12 +35,21 @@ WHERE reservation_id = $1 AND status = 'HOLD'
 UPDATE seats SET status = 'AVAILABLE', reservation_id = NULL, hold_expires_at = NULL
 WHERE reservation_id = $1
 
+-- name: Facts
+SELECT show_id, COALESCE(venue, ''), COALESCE(city, ''), COALESCE(time_zone, ''), currency, COALESCE(doors_at, 0), COALESCE(starts_at, 0) FROM shows
+
+-- name: Classes
+SELECT show_id, class, price FROM seat_classes ORDER BY show_id, price DESC
+
+-- name: Performers
+SELECT p.show_id, p.artist_id, COALESCE(a.name, '') FROM show_performers p LEFT JOIN artists a ON a.artist_id = p.artist_id
+ORDER BY p.show_id, p.position
 
 -- name: Title
 SELECT title FROM shows WHERE show_id = $1
 
 -- name: SoldOf
-SELECT show_id FROM seats WHERE reservation_id = $1 AND status = 'SOLD' ORDER BY position LIMIT 1
+SELECT show_id, seat_id FROM seats WHERE reservation_id = $1 AND status = 'SOLD' ORDER BY position
 
 -- name: AnyAvailable
 SELECT EXISTS (SELECT 1 FROM seats WHERE show_id = $1 AND status = 'AVAILABLE')

@@ -38,5 +38,10 @@ WHERE room_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
 SELECT seq, message_id, sender_id, message, sent_at FROM chat_messages
 WHERE room_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3
 
+-- name: LeftOut
+SELECT COUNT(*) FROM (SELECT sent_at FROM chat_messages WHERE room_id = $1 AND seq > $2 AND seq < $3
+                      ORDER BY seq DESC LIMIT $4) AS older
+WHERE older.sent_at >= $5
+
 -- name: Place
 SELECT room_id, seq, sent_at FROM chat_messages WHERE message_id = $1

@@ -44,6 +44,8 @@ const (
 	checkPayments     = "payments are as told"
 	checkPaid         = "paid means ticket or money back"
 	checkTwice        = "no seat promised to two fans"
+	checkLimits       = "no fan above a show's limits"
+	checkLate         = "no accepted payment came too late"
 	checkPlan         = "the seat plan is the fans' tickets"
 	checkOpen         = "nothing is left open"
 	checkLedger       = "gateway's ledger, one by one"
@@ -85,6 +87,8 @@ func Run(ctx context.Context, s Subject) (Result, error) {
 	a.judgeReservations()
 	a.judgePayments()
 	a.judgeSeats(ctx)
+	a.judgeLimits(ctx)
+	a.judgeLate()
 	a.judgeLedger(ctx)
 	a.judgeCommunity(ctx)
 	a.judgeOps(ctx)

@@ -10,6 +10,8 @@
 //	payments are as told                    one is missing, or its outcome was taken back     same
 //	paid means ticket or money back         SUCCESS without a CONFIRMED reservation, or kept  same
 //	no seat promised to two fans            two tickets for one seat                          same
+//	no fan above a show's limits            one holds or bought more than the show allows     same
+//	no accepted payment came too late       one is refunded that its fan did not give back    same
 //	the seat plan is the fans' tickets      a SOLD seat without ticket, or the reverse        same
 //	nothing is left open                    PENDING or PROCESSING at rest                     same
 //	likes and follows are as told           a fan likes or follows what it was not told         same

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 )
@@ -86,7 +85,7 @@ func (a *audit) judgeInbox(rec *crowd.Record, box []crowd.Notice) {
 		if ids[n.ID]++; ids[n.ID] == 2 {
 			a.find.found(checkNotices, "%s is in the inbox of %s twice", n.ID, rec.Member)
 		}
-		if n.Type == crowd.NoticeBooking && strings.HasSuffix(n.Message, " booked") {
+		if n.Type == crowd.NoticeBooking && n.Params.Outcome == crowd.Booked {
 			booked[n.RefID]++
 		}
 	}

@@ -31,6 +31,13 @@ type Show struct {
 		Held      int `json:"held"`
 		Sold      int `json:"sold"`
 	} `json:"seats"`
+	Limits Limits `json:"limits"`
+}
+
+// Limits are how many seats of a show a member may have.
+type Limits struct {
+	Held   int `json:"held"`   // at once
+	Bought int `json:"bought"` // with those that are held
 }
 
 // Seats is the answer of GET /api/seats/{eventId}.
@@ -73,6 +80,7 @@ type Tickets struct {
 type PaymentAnswer struct {
 	PaymentID     string `json:"paymentId"`
 	ReservationID string `json:"reservationId"`
+	TransferID    string `json:"transferId"`
 	Status        string `json:"status"`
 	Amount        int64  `json:"amount"`
 	FailureReason string `json:"failureReason"`
@@ -125,11 +133,18 @@ type Inbox struct {
 
 // Notice is a notification, in the inbox and on a live stream.
 type Notice struct {
-	ID      string `json:"id"`
-	Type    string `json:"type"`
+	ID     string `json:"id"`
+	Type   string `json:"type"`
+	Params struct {
+		Outcome string `json:"outcome"` // of a reservation
+	} `json:"params"`
 	Message string `json:"message"`
 	RefID   string `json:"refId"`
 }
 
-// NoticeBooking is the type of those about a member's own seats.
-const NoticeBooking = "RESERVATION"
+// NoticeBooking is the type of those about a member's own seats, and Booked the outcome
+// that says they are the member's.
+const (
+	NoticeBooking = "RESERVATION"
+	Booked        = "CONFIRMED"
+)

@@ -26,6 +26,8 @@ type Config struct {
 	// Run tells members and payment keys of several crowds on one box office
 	// apart. Default "0".
 	Run string
+	// Plans are what fans do, in turn; the usual mix when empty.
+	Plans []Plan
 	// Think is the longest pause of a fan between two steps. Default 200 ms;
 	// negative for none.
 	Think time.Duration
@@ -144,11 +146,18 @@ func (c *Crowd) Run(ctx context.Context) error {
 // LastCall lets no more fans in. Those inside finish their visits.
 func (c *Crowd) LastCall() { c.lastOnce.Do(func() { close(c.last) }) }
 
+func (c *Crowd) plan(i int) Plan {
+	if n := len(c.cfg.Plans); n > 0 {
+		return c.cfg.Plans[i%n]
+	}
+	return planOf(c.cfg.Seed, i)
+}
+
 // member is the name of a fan.
 func (c *Crowd) member(i int) string { return fmt.Sprintf("fan-%s-%d", c.cfg.Run, i) }
 
 func (c *Crowd) visit(ctx context.Context, i int) {
-	rec := &Record{Member: c.member(i), Plan: planOf(c.cfg.Seed, i)}
+	rec := &Record{Member: c.member(i), Plan: c.plan(i)}
 	c.mu.Lock()
 	c.active++
 	c.records = append(c.records, rec)

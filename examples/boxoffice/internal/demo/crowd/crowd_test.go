@@ -53,10 +53,13 @@ func TestEveryEndOccurs(t *testing.T) {
 		t.Errorf("%d done, %d active", p.Done, p.Active)
 	}
 	for _, end := range []crowd.End{crowd.EndConfirmed, crowd.EndDeclined, crowd.EndCancelled, crowd.EndExpired,
-		crowd.EndRefunded, crowd.EndLate, crowd.EndTransferred, crowd.EndMember} {
+		crowd.EndRefunded, crowd.EndTransferred, crowd.EndMember} {
 		if p.Ends[end] == 0 {
 			t.Errorf("nobody ended as %q: %v", end, p.Ends)
 		}
+	}
+	if n := p.Ends[crowd.EndLate]; n > 0 {
+		t.Errorf("%d payments came too late", n)
 	}
 	if p.PaidTwice == 0 || p.Requests < 1000 {
 		t.Errorf("%+v", p)

@@ -1,8 +1,8 @@
 // Package crowd is a crowd of ticket buyers. Each fan is a member who signs in,
 // passes the waiting room, looks at seats, holds some, and then does what its
 // plan says: pays, is declined, pays with a card that times out, pays in the
-// last moment, cancels, lets the hold expire, refunds, transfers, or buys a
-// membership. Fans speak HTTP only and know nothing but what they were told;
+// last moment, cancels, lets the hold expire, refunds, transfers, grasps at more
+// seats than a member may have, or buys a membership. Fans speak HTTP only and know nothing but what they were told;
 // [Crowd.Records] keeps that, so that an audit can hold the box office to it.
 //
 // A fan survives a box office that goes away: it repeats a request until it is
@@ -32,6 +32,7 @@
 //	what waiting rooms tell is kept                                  TestWaitingRoom
 //	a lost answer is asked for again, not booked twice               TestFansSurviveLostAnswers
 //	a payment key that gives two payments is noticed                 TestFanNoticesASecondPayment
+//	a fan that grasps notes what it had, and gives it back           TestGrasp
 //	a fan that is told nonsense is counted, not ignored              TestUnexpectedAnswersAreCounted
 //	at most Concurrency fans act at a time; all end with the context TestCrowdIsBounded, TestCrowdStops
 package crowd

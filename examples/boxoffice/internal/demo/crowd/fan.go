@@ -168,7 +168,7 @@ func (f *fan) settle(ctx context.Context, held *Reservation, p *Payment, start t
 		return "", err
 	}
 	if held.Status == Confirmed {
-		p.Confirmed = true
+		p.Confirmed, held.Bought = true, time.Now()
 		f.crowd.meter.Observe(stepName("ticket confirmed", p.Card), time.Since(start))
 		return EndConfirmed, nil
 	}

@@ -132,6 +132,9 @@ func (f *fan) holdSeats(ctx context.Context) (*Reservation, error) {
 				return nil, err
 			}
 			held, err := f.holdIn(ctx, show.ID, want)
+			if held != nil && err == nil && f.rec.Plan == PlanGrasp {
+				err = f.grasp(ctx, show.ID)
+			}
 			if err == nil {
 				// A fan who waits for another show while it keeps its place here
 				// could wait for one who does the opposite.

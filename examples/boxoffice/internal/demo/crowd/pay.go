@@ -81,7 +81,7 @@ func (f *fan) buyMembership(ctx context.Context) (End, error) {
 	return EndMember, err
 }
 
-// transfer hands a confirmed reservation to a friend.
+// transfer offers a confirmed reservation to a friend, who accepts it.
 func (f *fan) transfer(ctx context.Context, held *Reservation, paid *Payment) (_ End, err error) {
 	friend := &Friend{Member: f.rec.Member + "-friend"}
 	if friend.Token, err = f.signIn(ctx, friend.Member); err != nil {
@@ -90,24 +90,43 @@ func (f *fan) transfer(ctx context.Context, held *Reservation, paid *Payment) (_
 	f.rec.Friend = friend
 	p := &Payment{Key: f.newKey(), Type: "transfer", Subject: held.ID, Card: CardApproved, Amount: paid.Amount}
 	paid.GaveBack = true
-	err = f.buy(ctx, "transfer", Call{Path: "/api/transfers",
+	a, err := f.ask(ctx, "transfer", Call{Path: "/api/transfers",
 		Body: map[string]any{"reservationId": held.ID, "toMemberId": friend.Member, "amount": p.Amount, "card": p.Card}}, p)
-	return EndTransferred, err
+	if err != nil {
+		return "", err
+	}
+	consent := Call{Step: "accept", Method: http.MethodPost, Path: "/api/transfers/" + a.TransferID + "/accept", Token: friend.Token}
+	if _, err := f.client.Do(ctx, consent, nil); err != nil {
+		return "", err
+	}
+	return EndTransferred, f.awaitPaid(ctx, "transfer", p)
 }
 
 // buy pays for something that is no reservation, and waits until it is paid.
 func (f *fan) buy(ctx context.Context, step string, call Call, p *Payment) error {
-	f.rec.Payments = append(f.rec.Payments, p)
-	call.Step, call.Method, call.Key, call.Token = step, http.MethodPost, p.Key, f.rec.Token
-	var a PaymentAnswer
-	code, err := f.client.Do(ctx, call, &a)
-	if err != nil {
+	if _, err := f.ask(ctx, step, call, p); err != nil {
 		return err
 	}
+	return f.awaitPaid(ctx, step, p)
+}
+
+// ask asks for a payment.
+func (f *fan) ask(ctx context.Context, step string, call Call, p *Payment) (a PaymentAnswer, err error) {
+	f.rec.Payments = append(f.rec.Payments, p)
+	call.Step, call.Method, call.Key, call.Token = step, http.MethodPost, p.Key, f.rec.Token
+	code, err := f.client.Do(ctx, call, &a)
+	if err != nil {
+		return a, err
+	}
 	if code != http.StatusAccepted || a.PaymentID == "" {
-		return fmt.Errorf("a %s was answered with %d %+v, not 202", step, code, a)
+		return a, fmt.Errorf("a %s was answered with %d %+v, not 202", step, code, a)
 	}
 	p.ID, p.Status = a.PaymentID, Processing
+	return a, nil
+}
+
+// awaitPaid waits until a card that approves has paid.
+func (f *fan) awaitPaid(ctx context.Context, step string, p *Payment) error {
 	if err := f.awaitPayment(ctx, p, Processing); err != nil {
 		return err
 	}

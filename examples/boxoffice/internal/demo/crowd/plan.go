@@ -20,6 +20,7 @@ const (
 	PlanRefund     Plan = "pay, then refund"       //
 	PlanTransfer   Plan = "pay, then transfer"     //
 	PlanMembership Plan = "buy a membership"       // no seats
+	PlanGrasp      Plan = "grasp at more seats"    // than a member may have, at once, and pay for the first
 )
 
 // share is how many of 100 fans follow a plan.
@@ -27,7 +28,7 @@ var shares = [...]struct {
 	plan  Plan
 	share float64
 }{
-	{PlanPay, 44}, {PlanPayTwice, 10}, {PlanDecline, 9}, {PlanTimeout, 7}, {PlanLastMoment, 4},
+	{PlanPay, 41}, {PlanGrasp, 3}, {PlanPayTwice, 10}, {PlanDecline, 9}, {PlanTimeout, 7}, {PlanLastMoment, 4},
 	{PlanCancel, 7}, {PlanExpire, 5}, {PlanRefund, 7}, {PlanTransfer, 4}, {PlanMembership, 3},
 }
 

@@ -14,6 +14,7 @@ type Record struct {
 	End          End
 	Err          string // why a fan gave up
 	Reservations []*Reservation
+	Grasp        *Grasp // what it had when it grasped at more seats, if it did
 	Payments     []*Payment
 	Friend       *Friend // who got the fan's ticket, if anybody
 	Community    Community
@@ -69,7 +70,15 @@ type Reservation struct {
 	SeatIDs []string
 	Amount  int64
 	Expires time.Time
-	Status  string // what the fan was told last
+	Status  string    // what the fan was told last
+	Bought  time.Time // when the fan was told that it is confirmed; zero when it was not
+}
+
+// Grasp is how many seats of a show a fan had at one moment, by its own tickets.
+type Grasp struct {
+	EventID      string
+	Asked        int // beside those that it held
+	Held, Bought int
 }
 
 // Payment is a payment that the fan asked for.

@@ -186,6 +186,9 @@ func (o *Office) booked(res *reservation) {
 // notify puts a notification into an inbox, and tells the streams.
 func (o *Office) notify(who, kind, ref, text string) {
 	n := crowd.Notice{ID: rand.Text() + "/" + who, Type: kind, Message: text, RefID: ref}
+	if kind == crowd.NoticeBooking {
+		n.Params.Outcome = crowd.Booked // it tells of nothing else
+	}
 	o.community.inboxes[who] = slices.Insert(o.community.inboxes[who], 0, n)
 	o.tellNotice(who, n)
 }

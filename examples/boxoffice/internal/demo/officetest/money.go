@@ -30,13 +30,35 @@ func (o *Office) pay(r *http.Request) (int, any) {
 	p := &payment{key: key, card: in.Card, member: member(r), kind: kind, to: in.ToMemberID, PaymentAnswer: crowd.PaymentAnswer{
 		PaymentID: "p-" + rand.Text(), ReservationID: in.ReservationID, Status: crowd.Processing, Amount: in.Amount}}
 	o.payments[p.PaymentID] = p
+	if kind == "reservation" {
+		o.reservations[in.ReservationID].paying = true
+	}
 	if o.keys[key] == nil {
 		o.keys[key] = p
 	} else {
 		p.key += "-second"
 	}
+	if p.kind == "transfer" { // until its receiver agrees
+		p.TransferID = p.PaymentID
+		return 202, p.PaymentAnswer
+	}
 	o.jobs.Go(func() { o.charge(p) })
 	return 202, p.PaymentAnswer
+}
+
+// accept is the receiver's consent to a transfer.
+func (o *Office) accept(r *http.Request) (int, any) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	p := o.payments[r.PathValue("id")]
+	if p == nil || p.kind != "transfer" || p.to != member(r) {
+		return problem(404, "no such transfer")
+	}
+	if !p.accepted {
+		p.accepted = true
+		o.jobs.Go(func() { o.charge(p) })
+	}
+	return 200, map[string]string{"transferId": p.TransferID}
 }
 
 // charge asks the gateway until the outcome is known, and applies it.

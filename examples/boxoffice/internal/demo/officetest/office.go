@@ -33,6 +33,8 @@ const (
 	FreeTicket      Fault = "a reservation is confirmed without a charge"
 	DoubleCharge    Fault = "a payment is charged under two keys"
 	StuckHold       Fault = "an expired hold stays"
+	NoLimits        Fault = "a fan gets as many seats as it asks for"
+	LetGo           Fault = "the seats of a payment under way are let go when the hold ends"
 	UnsoldSeat      Fault = "a seat of a ticket is available in the plan"
 	DeadLetter      Fault = "an event is dead-lettered"
 	WrongAmount     Fault = "a hold costs more than its seats"
@@ -93,12 +95,18 @@ type seat struct {
 
 type reservation struct {
 	crowd.Ticket
-	member string
+	member string // whose ticket it is now
+	buyer  string
+	paying bool // it has a payment, which ends it or buys it
 }
+
+// limit is how many seats of a show a member may hold, and buy.
+const limit = 6
 
 type payment struct {
 	crowd.PaymentAnswer
 	key, card, member, kind, to string
+	accepted                    bool // a transfer, by its receiver
 }
 
 // Config of an [Office].
@@ -150,35 +158,36 @@ func Start(t *testing.T, cfg Config) *Office {
 func (o *Office) handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, handle := range map[string]func(r *http.Request) (int, any){
-		"POST /api/login":                o.login,
-		"POST /api/queue/check/{event}":  o.check,
-		"POST /api/queue/leave/{event}":  o.leave,
-		"GET /api/shows":                 o.shows,
-		"GET /api/seats/{event}":         o.plan,
-		"POST /api/seats/reserve":        o.reserve,
-		"GET /api/reservations/{id}":     o.ask,
-		"GET /api/me/tickets":            o.tickets,
-		"DELETE /api/me/tickets/{id}":    o.cancel,
-		"POST /api/payments":             o.pay,
-		"GET /api/payments/{id}":         o.payment,
-		"POST /api/payments/{id}/refund": o.refund,
-		"POST /api/transfers":            o.pay,
-		"POST /api/memberships":          o.pay,
-		"GET /api/admin/invariants":      o.invariants,
-		"GET /api/admin/ops":             o.ops,
-		"POST /api/shows/{id}/view":      o.view,
-		"POST /api/shows/{id}/like":      o.like,
-		"DELETE /api/shows/{id}/like":    o.like,
-		"GET /api/me/likes":              o.likes,
-		"POST /api/members/{id}/follow":  o.follow,
-		"GET /api/me/follows":            o.follows,
-		"POST /api/shows/{id}/comments":  o.comment,
-		"GET /api/shows/{id}/comments":   o.comments,
-		"DELETE /api/comments/{id}":      o.deleteComment,
-		"POST /api/rooms/{id}/join":      o.join,
-		"POST /api/rooms/{id}/messages":  o.say,
-		"GET /api/rooms/{id}/messages":   o.messages,
-		"GET /api/notifications":         o.inbox,
+		"POST /api/login":                 o.login,
+		"POST /api/queue/check/{event}":   o.check,
+		"POST /api/queue/leave/{event}":   o.leave,
+		"GET /api/shows":                  o.shows,
+		"GET /api/seats/{event}":          o.plan,
+		"POST /api/seats/reserve":         o.reserve,
+		"GET /api/reservations/{id}":      o.ask,
+		"GET /api/me/tickets":             o.tickets,
+		"DELETE /api/me/tickets/{id}":     o.cancel,
+		"POST /api/payments":              o.pay,
+		"GET /api/payments/{id}":          o.payment,
+		"POST /api/payments/{id}/refund":  o.refund,
+		"POST /api/transfers":             o.pay,
+		"POST /api/transfers/{id}/accept": o.accept,
+		"POST /api/memberships":           o.pay,
+		"GET /api/admin/invariants":       o.invariants,
+		"GET /api/admin/ops":              o.ops,
+		"POST /api/shows/{id}/view":       o.view,
+		"POST /api/shows/{id}/like":       o.like,
+		"DELETE /api/shows/{id}/like":     o.like,
+		"GET /api/me/likes":               o.likes,
+		"POST /api/members/{id}/follow":   o.follow,
+		"GET /api/me/follows":             o.follows,
+		"POST /api/shows/{id}/comments":   o.comment,
+		"GET /api/shows/{id}/comments":    o.comments,
+		"DELETE /api/comments/{id}":       o.deleteComment,
+		"POST /api/rooms/{id}/join":       o.join,
+		"POST /api/rooms/{id}/messages":   o.say,
+		"GET /api/rooms/{id}/messages":    o.messages,
+		"GET /api/notifications":          o.inbox,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			code, body := handle(r)
@@ -228,7 +237,7 @@ func (o *Office) shows(*http.Request) (int, any) {
 		if o.fault == MiscountComment {
 			s.CommentCount++
 		}
-		s.Seats.Total = len(seats)
+		s.Seats.Total, s.Limits = len(seats), crowd.Limits{Held: limit, Bought: limit}
 		for _, x := range seats {
 			if x.Status == "AVAILABLE" || o.fault == SellTwice {
 				s.Seats.Available++
@@ -275,20 +284,40 @@ func (o *Office) reserve(r *http.Request) (int, any) {
 			take, amount = append(take, s), amount+s.Price
 		}
 	}
+	if o.has(member(r), in.EventID)+len(take) > limit && o.fault != NoLimits {
+		return problem(409, "more seats than a member may have")
+	}
 	id := "r-" + rand.Text()
 	for _, s := range take {
 		s.Status, s.owner = "HOLD", id
 	}
 	ends := time.Now().Add(o.hold)
-	o.reservations[id] = &reservation{member: member(r), Ticket: crowd.Ticket{
+	o.reservations[id] = &reservation{member: member(r), buyer: member(r), Ticket: crowd.Ticket{
 		ReservationID: id, EventID: in.EventID, SeatIDs: in.SeatIDs, Status: crowd.Held, Amount: amount, HoldExpiresAt: ends}}
 	if o.fault != StuckHold {
-		o.later(time.Until(ends), func() { o.end(id, crowd.Held) })
+		o.later(time.Until(ends), func() { o.timeOver(id) })
 	}
 	if o.strikes(WrongAmount) {
 		amount++
 	}
 	return 201, crowd.Hold{ReservationID: id, Status: crowd.Held, Amount: amount, HoldExpiresAt: ends}
+}
+
+// has counts the seats of an event that a member holds or bought.
+func (o *Office) has(member, event string) (n int) {
+	for _, res := range o.reservations {
+		if res.buyer == member && res.EventID == event && res.Status != crowd.Cancelled {
+			n += len(res.SeatIDs)
+		}
+	}
+	return n
+}
+
+// timeOver ends a hold, unless a payment has it.
+func (o *Office) timeOver(id string) {
+	if res := o.reservations[id]; res != nil && (!res.paying || o.fault == LetGo) {
+		o.end(id, crowd.Held)
+	}
 }
 
 // later runs fn under the lock after d. A test waits for it.

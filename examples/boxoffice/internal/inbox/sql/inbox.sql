@@ -3,8 +3,8 @@ UPDATE notification_positions SET position = position + 1 WHERE name = $1
 RETURNING position
 
 -- name: StoreOne
-INSERT INTO notifications (notification_id, member_id, type, message, ref_id, created_at, position)
-VALUES ($1, $2, $3, $4, $5, now_ms(), $6)
+INSERT INTO notifications (notification_id, member_id, type, params, message, ref_id, created_at, position)
+VALUES ($1, $2, $3, $4, $5, $6, now_ms(), $7)
 ON CONFLICT (notification_id) DO NOTHING
 
 -- name: FollowersPage
@@ -14,9 +14,9 @@ FROM (SELECT follower_id AS member_id FROM follows WHERE followed_id = $1 AND fo
       ORDER BY follower_id LIMIT $3) AS page
 
 -- name: StoreFollowers
-INSERT INTO notifications (notification_id, member_id, type, message, ref_id, created_at, position)
-SELECT $1 || f.follower_id, f.follower_id, $2, $3, $4, now_ms(), $5
-FROM follows f WHERE f.followed_id = $6 AND f.follower_id > $7 AND f.follower_id <= $8
+INSERT INTO notifications (notification_id, member_id, type, params, message, ref_id, created_at, position)
+SELECT $1 || f.follower_id, f.follower_id, $2, $3, $4, $5, now_ms(), $6
+FROM follows f WHERE f.followed_id = $7 AND f.follower_id > $8 AND f.follower_id <= $9
 ON CONFLICT (notification_id) DO NOTHING
 
 -- name: VotersPage
@@ -25,18 +25,18 @@ FROM (SELECT member_id FROM ballots WHERE show_id = $1 AND member_id > $2
       ORDER BY member_id LIMIT $3) AS page
 
 -- name: StoreVoters
-INSERT INTO notifications (notification_id, member_id, type, message, ref_id, created_at, position)
-SELECT $1 || b.member_id, b.member_id, $2, $3, $4, now_ms(), $5
-FROM ballots b WHERE b.show_id = $6 AND b.member_id > $7 AND b.member_id <= $8
+INSERT INTO notifications (notification_id, member_id, type, params, message, ref_id, created_at, position)
+SELECT $1 || b.member_id, b.member_id, $2, $3, $4, $5, now_ms(), $6
+FROM ballots b WHERE b.show_id = $7 AND b.member_id > $8 AND b.member_id <= $9
 ON CONFLICT (notification_id) DO NOTHING
 
 -- name: AddFanout
-INSERT INTO notification_fanouts (event_id, type, message, ref_id, audience, audience_of, after_member)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+INSERT INTO notification_fanouts (event_id, type, params, message, ref_id, audience, audience_of, after_member)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (event_id) DO NOTHING
 
 -- name: NextFanout
-SELECT event_id, type, message, ref_id, audience, audience_of, after_member
+SELECT event_id, type, COALESCE(params, '{}'), message, ref_id, audience, audience_of, after_member
 FROM notification_fanouts ORDER BY event_id LIMIT 1 FOR UPDATE SKIP LOCKED
 
 -- name: MoveFanout
@@ -46,21 +46,26 @@ UPDATE notification_fanouts SET after_member = $2 WHERE event_id = $1
 DELETE FROM notification_fanouts WHERE event_id = $1
 
 -- name: Inbox
-SELECT notification_id, type, message, ref_id, created_at, COALESCE(read_at, 0)
+SELECT notification_id, type, COALESCE(params, '{}'), message, ref_id, created_at, COALESCE(read_at, 0)
 FROM notifications WHERE member_id = $1 AND position < $2
 ORDER BY position DESC LIMIT $3
 
 -- name: Unread
-SELECT notification_id, type, message, ref_id, created_at, COALESCE(read_at, 0)
+SELECT notification_id, type, COALESCE(params, '{}'), message, ref_id, created_at, COALESCE(read_at, 0)
 FROM notifications WHERE member_id = $1 AND read_at IS NULL AND position < $2
 ORDER BY position DESC LIMIT $3
 
 -- name: Missed
 -- What has yet to be taken up comes live.
-SELECT notification_id, type, message, ref_id, created_at, COALESCE(read_at, 0)
+SELECT notification_id, type, COALESCE(params, '{}'), message, ref_id, created_at, COALESCE(read_at, 0)
 FROM notifications WHERE member_id = $1 AND read_at IS NULL AND position > $2
   AND position <= (SELECT sent.position FROM notification_positions sent WHERE sent.name = 'sent')
 ORDER BY position DESC LIMIT $3
+
+-- name: LeftOut
+-- How many Missed would have, had it no limit, before the oldest that it has.
+SELECT COUNT(*) FROM notifications WHERE member_id = $1 AND read_at IS NULL AND position > $2
+  AND position < (SELECT oldest.position FROM notifications oldest WHERE oldest.notification_id = $3)
 
 -- name: UnreadCount
 SELECT COUNT(*) FROM notifications WHERE member_id = $1 AND read_at IS NULL
@@ -88,7 +93,7 @@ SELECT sent.position, given.position
 FROM notification_positions sent, notification_positions given WHERE sent.name = 'sent' AND given.name = 'stored'
 
 -- name: ToSend
-SELECT n.notification_id, n.member_id, n.type, n.message, n.ref_id, n.position, now_ms() - n.created_at,
+SELECT n.notification_id, n.member_id, n.type, COALESCE(n.params, '{}'), n.message, n.ref_id, n.position, now_ms() - n.created_at,
        CASE WHEN n.read_at IS NULL AND COALESCE(s.muted, 0) = 0 THEN 1 ELSE 0 END
 FROM notifications n LEFT JOIN notification_settings s ON s.member_id = n.member_id
 WHERE n.position > $1 AND n.position <= $2

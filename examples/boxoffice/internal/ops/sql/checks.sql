@@ -131,17 +131,20 @@ GROUP BY m.room_id
 SELECT 'reservation ' || reservation_id || ' is PENDING though its hold is over'
 FROM reservations WHERE status = 'PENDING' AND hold_expires_at <= now_ms() - $1
 UNION ALL
-SELECT 'payment ' || payment_id || ' has been PROCESSING for ' || (now_ms() - created_at) / 1000 || ' s: ' || COALESCE(last_error, 'no attempt has ended')
-FROM payments WHERE status = 'PROCESSING' AND created_at <= now_ms() - $2
+SELECT 'payment ' || p.payment_id || ' has been PROCESSING for ' || (now_ms() - p.created_at) / 1000 || ' s: ' || COALESCE(p.last_error, 'no attempt has ended')
+FROM payments p LEFT JOIN transfers t ON t.payment_id = p.payment_id
+WHERE p.status = 'PROCESSING' AND COALESCE(t.accepted_at, t.expires_at, p.created_at) <= now_ms() - $2
 UNION ALL
 SELECT 'the refund of payment ' || payment_id || ' was asked for ' || (now_ms() - refund_asked_at) / 1000 || ' s ago: ' || COALESCE(last_error, 'no attempt has ended')
 FROM payments WHERE refund_state = 'REQUESTED' AND refund_asked_at <= now_ms() - $2
 
 -- name: Moving
--- What is under way in the tables: holds that are over, payments, refunds, comments
--- that were written or deleted a while ago and are not counted.
+-- What is under way in the tables: holds that are over, payments but those of open
+-- offers, refunds, comments that were written or deleted a while
+-- ago and are not counted.
 SELECT (SELECT COUNT(*) FROM reservations WHERE status = 'PENDING' AND hold_expires_at <= now_ms())
-     + (SELECT COUNT(*) FROM payments WHERE status = 'PROCESSING' OR refund_state = 'REQUESTED')
+     + (SELECT COUNT(*) FROM payments p LEFT JOIN transfers t ON t.payment_id = p.payment_id
+        WHERE p.status = 'PROCESSING' AND (t.accepted_at IS NOT NULL OR COALESCE(t.expires_at, 0) <= now_ms()) OR p.refund_state = 'REQUESTED')
      + (SELECT COUNT(*) FROM shows s CROSS JOIN (SELECT now_ms() - $1 AS since) g JOIN (
           SELECT show_id, COUNT(*) - COUNT(deleted_at) AS visible, MAX(created_at) AS written, MAX(deleted_at) AS deleted
           FROM comments GROUP BY show_id

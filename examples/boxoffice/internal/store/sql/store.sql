@@ -11,8 +11,22 @@ INSERT INTO seats (show_id, seat_id, position, price) VALUES
        ($81, $82, $83, $84), ($85, $86, $87, $88), ($89, $90, $91, $92), ($93, $94, $95, $96), ($97, $98, $99, $100)
 ON CONFLICT (show_id, seat_id) DO NOTHING
 
--- name: CountSeats
-SELECT COUNT(*) FROM seats WHERE show_id = $1
+-- name: AddClass
+INSERT INTO seat_classes (show_id, class, price) VALUES ($1, $2, $3) ON CONFLICT (show_id, class) DO NOTHING
+
+-- name: AddPerformer
+INSERT INTO show_performers (show_id, artist_id, position) VALUES ($1, $2, $3) ON CONFLICT (show_id, artist_id) DO NOTHING
+
+-- name: Bill
+-- Once: the dates of a show stay.
+UPDATE shows SET venue = $2, city = $3, time_zone = $4, doors_at = $5, starts_at = $6 WHERE show_id = $1 AND starts_at IS NULL
+
+-- name: Now
+SELECT now_ms()
+
+-- name: Seeded
+-- How many seats a show has, and whether it is known when it is.
+SELECT COUNT(*), COALESCE((SELECT COUNT(*) FROM shows WHERE show_id = $1 AND starts_at IS NOT NULL), 0) FROM seats WHERE show_id = $1
 
 -- name: RecordEffect
 INSERT INTO effects (consumer_group, event_id, event_type, aggregate_id, effect, handled_at)

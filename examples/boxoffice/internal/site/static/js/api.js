@@ -15,7 +15,7 @@ export class Problem extends Error {
     this.body = body;
     // What people meet is said in their language; the rest in the API's words.
     const key = `problem.${this.type}`;
-    this.title = known(key) ? t(key, { seats: body.seats?.join(', '), amount: money(body.expected ?? 0) }) : this.message;
+    this.title = known(key) ? t(key, { ...body, seats: body.seats?.join(', '), amount: money(body.expected ?? 0) }) : this.message;
     this.detail = known(key) ? '' : (body.detail || '');
   }
 }

@@ -2,11 +2,13 @@
 // fresh while somebody watches.
 
 import './site.js';
-import { Problem, get } from './api.js';
+import { Problem, get, post } from './api.js';
+import { label, worded } from './attributes.js';
 import { $, announce, h, setText, show, tell } from './dom.js';
 import { facts } from './facts.js';
 import { ago, number, t, tn } from './i18n.js';
 import { poll } from './poll.js';
+import { session, signedIn } from './session.js';
 
 const SOON = 600; // ms until the first look at a refresh that is under way
 const LATEST = 5000; // and at most, after a while
@@ -18,6 +20,8 @@ const { id } = document.body.dataset;
 let state = ''; // what is shown
 let delay = SOON;
 let times = {}; // what the clocks on the page count from
+let wish = null; // the artist as it was when a refresh was asked for
+let polling;
 
 async function look() {
   let artist;
@@ -27,13 +31,14 @@ async function look() {
     if (!(error instanceof Problem)) throw error;
     tell($('#problem'), error);
     if (error.status !== 400 && error.status !== 404 && error.type !== 'artists-off') throw error;
-    for (const part of ['#freshness', '#wait', '#explain']) show($(part), false);
+    for (const part of ['#freshness', '#wait', '#explain', '#again']) show($(part), false);
     return false; // no later answer is another
   }
   tell($('#problem'), null);
   fill(artist);
   if (turn(standing(artist))) delay = SOON;
-  if (!artist.updateQueued) return artist.freshness === 'FRESH' || artist.lastCheckedAt ? RARELY : LATEST;
+  settle(artist);
+  if (!artist.updateQueued && !wish) return artist.freshness === 'FRESH' || artist.lastCheckedAt ? RARELY : LATEST;
   const wait = delay;
   delay = Math.min(1.5 * delay, LATEST);
   return wait;
@@ -93,6 +98,43 @@ function fill({ snapshot, lastUpdatedAt, lastCheckedAt }) {
   $('#attributes').version = version;
 }
 
+// refresh asks for a refresh that nobody else has asked for, and says what became of
+// the wish.
+async function refresh() {
+  if (!session.signedIn && !await signedIn(t('artist.refresh.signin'))) return;
+  const button = $('#refresh');
+  button.disabled = true;
+  tell($('#refresh-problem'), null);
+  try {
+    const { status, estimatedWaitMs } = await post(`/api/artists/${encodeURIComponent(id)}/refresh`, undefined, { repeat: true });
+    wish = status === 'CHECKED' ? null : { ...times };
+    const wait = estimatedWaitMs === null ? t('artist.wait.unknown') : tn('artist.wait', Math.max(1, Math.round(estimatedWaitMs / 1000)));
+    say(t(`artist.refresh.${status.toLowerCase()}`, { wait }));
+    delay = SOON;
+    polling.now();
+  } catch (error) {
+    if (error.title === undefined) throw error;
+    say('');
+    tell($('#refresh-problem'), error);
+  } finally {
+    button.disabled = false;
+    button.focus();
+  }
+}
+
+// settle says what a refresh that was asked for has found.
+function settle({ snapshot, lastCheckedAt, lastUpdatedAt, updateQueued }) {
+  show($('#again'), Boolean(snapshot) || !lastCheckedAt && !updateQueued);
+  if (!wish || !lastCheckedAt || lastCheckedAt === wish.checked) return;
+  say(lastUpdatedAt === wish.updated ? t('artist.refresh.same') : t('artist.refresh.changed'));
+  wish = null;
+}
+
+function say(text) {
+  setText($('#refresh-said'), text);
+  if (text !== '') announce(text);
+}
+
 // attributes shows short values as facts, the longest text as a paragraph, and
 // what is a group in itself below, closed.
 function attributes(values) {
@@ -102,13 +144,13 @@ function attributes(values) {
   const longest = entries.filter(isLong).sort(([, a], [, b]) => b.length - a.length)[0];
   show($('#bio'), Boolean(longest));
   setText($('#bio'), longest?.[1] ?? '');
-  facts($('#facts'), Object.fromEntries(entries.filter((entry) => !isGroup(entry) && !isLong(entry))));
+  facts($('#facts'), worded(entries.filter((entry) => !isGroup(entry) && entry !== longest)));
   $('#groups').replaceChildren(...entries.filter(isGroup).map(([name, group]) => {
     const members = Object.entries(group);
     const list = h('dl', { class: 'facts' });
-    facts(list, Object.fromEntries(members.slice(0, SHOWN)));
+    facts(list, worded(members.slice(0, SHOWN)));
     const hidden = members.length - SHOWN;
-    return h('details', {}, h('summary', {}, `${name} (${number(members.length)})`), list,
+    return h('details', {}, h('summary', {}, `${label(name)} (${number(members.length)})`), list,
       hidden > 0 && h('p', { class: 'fine' }, tn('artist.more', hidden)));
   }));
 }
@@ -124,6 +166,7 @@ function tick() {
 }
 
 if (id) {
-  poll(look, SOON);
+  polling = poll(look, SOON);
+  $('#refresh').addEventListener('click', refresh);
   setInterval(tick, 5000);
 }

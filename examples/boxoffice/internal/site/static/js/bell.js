@@ -7,7 +7,7 @@ import { t, tn } from './i18n.js';
 import { inbox } from './inbox.js';
 import { InboxPanel } from './inboxpanel.js';
 import { live } from './live.js';
-import { about } from './notices.js';
+import { about, textOf } from './notices.js';
 import { poll } from './poll.js';
 import { session } from './session.js';
 import { titleOf } from './shows.js';
@@ -63,8 +63,9 @@ live.addEventListener('notification', ({ detail }) => inbox.add(detail));
 
 inbox.addEventListener('news', ({ detail }) => {
   const { title, href } = about(detail);
-  if (panel.open) announce(`${title}: ${detail.message}`);
-  else toast({ key: detail.id, title, text: detail.message, href, action: href ? null : { label: t('toast.show'), run: () => panel.show() } });
+  const text = textOf(detail);
+  if (panel.open) announce(`${title}: ${text}`);
+  else toast({ key: detail.id, title, text, href, action: href ? null : { label: t('toast.show'), run: () => panel.show() } });
 });
 
 live.addEventListener('chat', async ({ detail }) => {
@@ -75,6 +76,8 @@ live.addEventListener('chat', async ({ detail }) => {
   toast({ key: `chat ${detail.roomId}`, title, text, href: `/shows/${encodeURIComponent(detail.roomId)}#chat` });
 });
 chats.addEventListener('change', () => { if (chats.open) untoast(`chat ${chats.open}`); });
+
+live.addEventListener('gap', () => polling?.now());
 
 live.addEventListener('state', () => {
   bell.dataset.live = live.state;

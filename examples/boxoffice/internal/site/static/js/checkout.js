@@ -105,12 +105,14 @@ function render() {
     if (!first) heading.focus({ preventScroll: true });
     if (!first) scrollTo({ top: 0 });
     announce(heading.textContent);
+    if (view === 'pay' || view === 'done') showAllowance(reservation.eventId);
   }
   if (view === 'done') makeRoom(reservation.eventId);
   renderReceipt();
   const { sent, test } = loadCheckout(id);
   if (view === 'pay') show($('#unsure'), Boolean(sent) && !test);
   if (view === 'processing') show($('#slow'), sentAt > 0 && Date.now() - sentAt > SLOW);
+  if (view === 'processing') show($('#kept'), Date.parse(reservation.holdExpiresAt) <= now());
   if (view === 'failed') {
     const reason = { card_declined: t('reason.declined') }[payment.failureReason] ?? payment.failureReason;
     show($('#failed-reason'), Boolean(reason));
@@ -146,6 +148,13 @@ function renderReceipt() {
   for (const link of $$('[data-seats]')) link.href = roomAddress(reservation.eventId);
   titleOf(reservation.eventId).then((title) => setText($('#event-title'), title));
   renderHold();
+}
+
+// showAllowance says what this booking leaves of what one person may have of the show.
+async function showAllowance(event) {
+  const { limits, held, bought } = await get(`/api/shows/${encodeURIComponent(event)}/allowance`);
+  setText($('#allowance'), t('checkout.allowance', { max: Math.min(limits.held, limits.bought), held, bought }));
+  show($('#allowance'));
 }
 
 let announced = Infinity;

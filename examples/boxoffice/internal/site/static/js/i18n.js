@@ -14,10 +14,11 @@ export function t(key, values = {}) {
 
 export const known = (key) => key in texts;
 
-// tn picks "key.one" or "key.other" by the language's own rule for n.
-export function tn(key, n, values = {}) {
-  return t(`${key}.${plurals.select(n) === 'one' ? 'one' : 'other'}`, { n: number(n), ...values });
-}
+// plural is the form of a text that the language has for n: "one" or "other".
+export const plural = (n) => (plurals.select(n) === 'one' ? 'one' : 'other');
+
+// tn picks "key.one" or "key.other" by that rule.
+export const tn = (key, n, values = {}) => t(`${key}.${plural(n)}`, { n: number(n), ...values });
 
 export const number = (n) => numbers.format(n);
 
@@ -31,6 +32,10 @@ export function clock(ms) {
 
 export const time = (date) =>
   new Intl.DateTimeFormat(lang, { hour: '2-digit', minute: '2-digit', second: '2-digit' }).format(date);
+
+// moment is a day and a time of it, and day a day alone.
+export const moment = (date) => new Intl.DateTimeFormat(lang, { dateStyle: 'medium', timeStyle: 'short' }).format(date);
+export const day = (date) => new Intl.DateTimeFormat(lang, { dateStyle: 'long' }).format(date);
 
 const relative = new Intl.RelativeTimeFormat(lang, { numeric: 'auto' });
 

@@ -4,7 +4,7 @@ import { $, h, setText, show, tell } from './dom.js';
 import { ago, t } from './i18n.js';
 import { inbox } from './inbox.js';
 import { live } from './live.js';
-import { about, sign } from './notices.js';
+import { about, sign, textOf } from './notices.js';
 import { hush } from './toast.js';
 
 export class InboxPanel {
@@ -66,13 +66,14 @@ export class InboxPanel {
 
   #draw(item) {
     const { title, sign: name, href } = about(item);
+    const message = textOf(item);
     const unread = item.readAt === null;
     const read = () => inbox.read(item.id).catch((error) => this.#failed(error));
-    const text = [h('strong', {}, title), unread && h('span', { class: 'sr-only' }, ` (${t('inbox.isunread')})`), h('span', {}, item.message)].filter(Boolean);
+    const text = [h('strong', {}, title), unread && h('span', { class: 'sr-only' }, ` (${t('inbox.isunread')})`), h('span', {}, message)].filter(Boolean);
     return h('li', { class: unread ? 'unread' : '', tabIndex: -1 }, sign(name),
       href ? h('a', { class: 'what', href, onclick: () => { read(); this.close(); } }, ...text) : h('div', { class: 'what' }, ...text),
       h('time', { dateTime: item.createdAt, title: new Date(item.createdAt).toLocaleString(document.documentElement.lang) }),
-      unread && h('button', { type: 'button', class: 'button quiet small tick', 'aria-label': t('inbox.read', { message: item.message }), title: t('inbox.read.short'), onclick: read }, '✓'));
+      unread && h('button', { type: 'button', class: 'button quiet small tick', 'aria-label': t('inbox.read', { message }), title: t('inbox.read.short'), onclick: read }, '✓'));
   }
 
   async #do(button, task) {

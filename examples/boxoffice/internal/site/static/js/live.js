@@ -1,6 +1,7 @@
 // The live stream of who is signed in: one EventSource per tab. A tab that was
-// evicted stays so until somebody wants it here; one that is hidden for a while
-// gives its place back; without streams it says so and the browser comes back.
+// evicted takes another tab's place when somebody wants it here, and a free place
+// when it comes to the front; one that is hidden for a while gives its place back;
+// without streams it says so and the browser comes back.
 
 import { Unreachable, post } from './api.js';
 import { whenUp } from './connection.js';
@@ -8,9 +9,11 @@ import { session } from './session.js';
 
 const HIDDEN = 30000; // ms until a hidden tab gives its place back
 const SILENCE = 60000; // ms without a sign of life: three pings
+const LEAVING = 5000; // ms within which a page that is being left is gone
 const KEY = 'boxoffice.stream';
 
-// live tells "state", "notification" and "chat". Its state is one of
+// live tells "state", "notification", "chat", and "gap" when the stream has left
+// something out. Its state is one of
 //
 //	off         nobody is signed in, or the tab is hidden
 //	connecting  on the way
@@ -27,6 +30,7 @@ let retrying = 0;
 let hiding = 0;
 let silent = 0;
 let settling = 0;
+let leaving = 0; // until when the page is being left
 
 function turn(state) {
   if (live.state === state) return;
@@ -56,14 +60,21 @@ function close(state) {
 
 async function open() {
   if (opening || source || !session.signedIn || document.hidden || live.state === 'evicted') return;
+  if (live.state !== 'fallback') turn('connecting');
+  await ask({});
+}
+
+// ask opens a stream. A polite one, with a place that is free, changes nothing when
+// there is none.
+async function ask(polite) {
   opening = true;
   clearTimeout(retrying);
-  if (live.state !== 'fallback') turn('connecting');
   const member = session.memberId;
   try {
     const { ticket } = await post('/api/notifications/ticket', {});
-    if (member === session.memberId && !document.hidden) listen(ticket);
+    if (member === session.memberId && !document.hidden) listen({ ticket, ...polite });
   } catch (error) {
+    if (polite.place) return;
     if (error instanceof Unreachable) whenUp().then(open);
     else if (error.status !== 401) later();
   } finally {
@@ -71,8 +82,8 @@ async function open() {
   }
 }
 
-function listen(ticket) {
-  const query = new URLSearchParams({ ticket });
+function listen(how) {
+  const query = new URLSearchParams(how);
   if (place.last) query.set('lastEventId', place.last);
   const stream = new EventSource(`/api/notifications/stream?${query}`);
   source = stream;
@@ -89,8 +100,12 @@ function listen(ticket) {
   stream.onerror = () => {
     clearTimeout(settling);
     if (stream !== source) return;
-    if (stream.readyState === EventSource.CLOSED) refused(stream.url);
-    else if (live.state === 'live') turn('connecting'); // the browser comes back by itself
+    if (stream.readyState === EventSource.CLOSED) {
+      if (how.place && live.state === 'evicted') close('evicted');
+      else refused(stream.url);
+    } else if (live.state === 'live') {
+      turn('connecting'); // the browser comes back by itself
+    }
   };
   const on = (name, listener) => stream.addEventListener(name, (event) => {
     if (stream !== source) return;
@@ -100,6 +115,7 @@ function listen(ticket) {
   });
   on('ping', () => {});
   on('evicted', () => close('evicted'));
+  on('gap', () => live.dispatchEvent(new Event('gap')));
   on('fallback', () => {
     clearTimeout(settling);
     clearTimeout(silent);
@@ -126,9 +142,15 @@ function alive() {
 }
 
 // refused finds out why the browser has given up: an EventSource does not tell.
-// The same address once more is the same tab: 204 says that it was evicted.
+// The same address once more is the same tab: 204 says that it was evicted, or that
+// no place is free. A page that is being left has its stream ended by some browsers
+// before it is gone: it asks for none, unless it stays after all.
 async function refused(address) {
   close('connecting');
+  if (leaving > performance.now()) {
+    retrying = setTimeout(open, leaving - performance.now());
+    return;
+  }
   const asked = new AbortController();
   let status = 0;
   try {
@@ -159,6 +181,12 @@ live.here = () => {
   open();
 };
 
+// front is for a tab that was evicted and is looked at again: it takes a place that
+// has become free, and no other tab's.
+function front() {
+  if (live.state === 'evicted' && !opening && !source && session.signedIn) ask({ place: 'free' });
+}
+
 // leave gives the place back, unless it is another tab's already.
 const leave = () => { if (live.state !== 'evicted') close('off'); };
 
@@ -166,6 +194,11 @@ session.changes.addEventListener('change', () => close('off'));
 document.addEventListener('visibilitychange', () => {
   clearTimeout(hiding);
   if (document.hidden) hiding = setTimeout(leave, HIDDEN);
+  else front();
 });
+addEventListener('beforeunload', () => { leaving = performance.now() + LEAVING; });
 addEventListener('pagehide', leave);
-addEventListener('pageshow', (event) => { if (event.persisted) open(); });
+addEventListener('pageshow', (event) => {
+  leaving = 0;
+  if (event.persisted) open();
+});

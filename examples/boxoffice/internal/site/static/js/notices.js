@@ -1,7 +1,8 @@
-// What a notification is about: its kind in words, its sign, and where it leads.
+// What a notification is about: its kind in words, its sign, where it leads, and the
+// sentence that says what happened, in the page's language.
 
 import { svg } from './dom.js';
-import { t } from './i18n.js';
+import { known, plural, t } from './i18n.js';
 
 const signs = {
   person: 'M12 12.5a4 4 0 1 0 0-8 4 4 0 0 0 0 8ZM4.5 20c.8-3.6 3.8-5.5 7.5-5.5s6.7 1.9 7.5 5.5',
@@ -23,6 +24,39 @@ export function about({ type, refId }) {
     case 'COMMENT': return { title: t('notice.comment'), sign: 'bubble', href: show(refId, '#comments') };
     case 'VOTE_CLOSED': return { title: t('notice.vote'), sign: 'ballot', href: show(refId, '#vote') };
     case 'RESERVATION': return { title: t('notice.reservation'), sign: 'ticket', href: '/tickets' };
+    case 'TRANSFER': return { title: t('notice.transfer'), sign: 'ticket', href: '/transfers' };
     default: return { title: t('notice.other'), sign: 'bell', href: '' };
   }
 }
+
+const ODD = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+
+// clean makes text of what may hold more than that, as package notices does.
+const clean = (text) => text.replace(ODD, ' ').trim();
+
+const and = (list) => (list.length < 2 ? list.join('') : t('list.and', { first: list.slice(0, -1).join(', '), last: list.at(-1) }));
+
+// sentence is what the parameters say, or '' when no text fits them. It is the twin of
+// notices.Text in Go: the same texts, chosen in the same way.
+function sentence(type, { member = '', show: title = '', seats = [], outcome = '', reason = '', songs = [] }) {
+  const parts = [type, outcome, outcome && reason].filter((part, i) => i === 0 || part);
+  const form = `.${plural(Math.max(seats.length, songs.length))}`;
+  const values = { member, show: title, seats: seats.join(', '), songs: and(songs) };
+  for (; parts.length > 0; parts.pop()) {
+    const name = `notice.text.${parts.join('.')}`;
+    const key = (seats.length || songs.length) && known(name + form) ? name + form : name;
+    if (!known(key)) continue;
+    let whole = true;
+    const text = t(key).replace(/\{(\w+)\}/g, (_, value) => {
+      const filled = clean(values[value] ?? '');
+      whole &&= filled !== '';
+      return filled;
+    });
+    return whole ? text : '';
+  }
+  return '';
+}
+
+// textOf says what happened. What was stored before there were parameters has only its
+// message.
+export const textOf = ({ type, params, message }) => sentence(type, params ?? {}) || clean(message ?? '') || t('notice.text.other');

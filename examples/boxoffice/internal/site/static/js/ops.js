@@ -1,6 +1,7 @@
 // The operator's page: once a second, what the box office says about itself.
 
 import './site.js';
+import { AdmissionsPanel } from './admissions.js';
 import { Problem, get } from './api.js';
 import { BudgetPanel } from './budget.js';
 import { DeadLetters } from './deadletters.js';
@@ -25,6 +26,7 @@ let last = null; // the sample before, for rates
 const desk = { token: () => token, changed: () => { if (!paused) polling?.now(); } };
 const dead = new DeadLetters(desk);
 const rooms = new RoomsPanel(desk);
+const admissions = new AdmissionsPanel(desk);
 
 async function look() {
   if (paused) return 1000;
@@ -49,6 +51,7 @@ async function look() {
   pulse('live', t('ops.live', { time: time(new Date()) }));
   outbox(ops.outbox);
   rooms.update(ops.rooms, asked);
+  admissions.look();
   budget.update(ops.budget);
   streams.update(ops.streams);
   talk.update(ops.chat);

@@ -4,8 +4,6 @@
 import { announce, setText, $, $$ } from './dom.js';
 import { money, number, t } from './i18n.js';
 
-export const LIMIT = 6;
-
 export class SeatMap extends EventTarget {
   constructor(grid) {
     super();
@@ -13,6 +11,7 @@ export class SeatMap extends EventTarget {
     this.seats = new Map(); // id → { id, button, row, column, status, price, tier }
     this.rows = []; // seats by position
     this.chosen = new Set();
+    this.limit = 6; // how many may be chosen; the box office says how many
     $$('.row', grid).forEach((element, row) => {
       const letter = String.fromCharCode(65 + row);
       this.rows.push($$('.seat', element).map((button, column) => {
@@ -95,7 +94,7 @@ export class SeatMap extends EventTarget {
     } else if (seat.status !== 'AVAILABLE') {
       announce(this.describe(seat));
       return;
-    } else if (this.chosen.size >= LIMIT) {
+    } else if (this.chosen.size >= this.limit) {
       this.dispatchEvent(new Event('full'));
       return;
     } else {
@@ -103,6 +102,12 @@ export class SeatMap extends EventTarget {
     }
     this.paint(seat, false);
     this.dispatchEvent(new CustomEvent('change', { detail: seat }));
+  }
+
+  // allow says how many seats may be chosen. Of more, the first ones stay.
+  allow(limit) {
+    this.limit = limit;
+    if (this.chosen.size > limit) this.choose([...this.chosen].slice(0, limit));
   }
 
   // choose replaces the choice by these seats.

@@ -12,7 +12,7 @@ import { clock, money, number, t, tn } from './i18n.js';
 import { Minimap } from './minimap.js';
 import { keepPlace } from './place.js';
 import { poll } from './poll.js';
-import { LIMIT, SeatMap, legend, tooltip } from './seatmap.js';
+import { SeatMap, legend, tooltip } from './seatmap.js';
 import { signedIn } from './session.js';
 
 const EVERY = 2000;
@@ -23,6 +23,7 @@ const path = `/api/seats/${encodeURIComponent(event)}`;
 const remembered = `boxoffice.choice.${event}`;
 const holdButton = $('#hold');
 const problem = $('#problem');
+const allowance = $('#allowance');
 
 const map = new SeatMap($('#grid'));
 new Minimap($('#minimap'), $('#scroller'), map);
@@ -120,7 +121,7 @@ function open() {
   $('#pick-go').disabled = false;
   try {
     const before = JSON.parse(sessionStorage.getItem(remembered) ?? '[]');
-    map.choose(before.filter((id) => map.seats.get(id)?.status === 'AVAILABLE').slice(0, LIMIT));
+    map.choose(before.filter((id) => map.seats.get(id)?.status === 'AVAILABLE').slice(0, map.limit));
   } catch {
     sessionStorage.removeItem(remembered);
   }
@@ -151,14 +152,13 @@ function renderBasket(change) {
   if (change) {
     tell(problem, null);
     const key = map.chosen.has(change.id) ? 'seats.added' : 'seats.removed';
-    announce(`${t(key, { seat: change.id })} ${t('seats.sum', { n: number(seats.length), max: LIMIT, total: money(total) })}`);
+    announce(`${t(key, { seat: change.id })} ${t('seats.sum', { n: number(seats.length), max: map.limit, total: money(total) })}`);
   }
 }
 
 map.addEventListener('change', (e) => renderBasket(e.detail));
 map.addEventListener('full', () => {
-  const text = t('seats.full', { max: LIMIT });
-  tell(problem, { title: text });
+  tell(problem, { title: allowance.textContent });
 });
 map.addEventListener('lost', (e) => {
   tell(problem, { title: tn('seats.lost', e.detail.length, { seats: e.detail.join(', ') }) });
@@ -168,11 +168,15 @@ map.addEventListener('lost', (e) => {
 const count = $('#pick-count');
 $('#pick').addEventListener('click', ({ target }) => {
   const step = Number(target.dataset.step ?? 0);
-  if (step) setText(count, String(Math.min(LIMIT, Math.max(1, Number(count.textContent) + step))));
+  if (step) setText(count, String(Math.max(1, Math.min(map.limit, Number(count.textContent) + step))));
 });
 $('#pick').addEventListener('submit', (e) => {
   e.preventDefault();
   const n = Number(count.textContent);
+  if (n > map.limit) {
+    tell(problem, { title: allowance.textContent });
+    return;
+  }
   const found = bestSeats(map.rows, n);
   if (!found) {
     tell(problem, { title: tn('seats.pick.none', n) });
@@ -185,6 +189,19 @@ $('#pick').addEventListener('submit', (e) => {
   middle.button.scrollIntoView({ block: 'center', inline: 'center' });
   announce(t('seats.pick.found', { seats: found.join(', ') }));
 });
+
+// showAllowance says how many seats of the show this member may take, and lets the plan
+// take no more. The box office has the last word: without its answer the plan allows what
+// shows usually do.
+async function showAllowance() {
+  const { limits, held, bought, remaining } = await get(`/api/shows/${encodeURIComponent(event)}/allowance`);
+  const values = { max: Math.min(limits.held, limits.bought), held, bought };
+  if (held + bought === 0) setText(allowance, tn('seats.allowance', remaining, values));
+  else if (remaining === 0) setText(allowance, t('seats.allowance.none', values));
+  else setText(allowance, tn('seats.allowance.left', remaining, values));
+  map.allow(remaining);
+  setText(count, String(Math.max(1, Math.min(remaining, Number(count.textContent)))));
+}
 
 // pendingHere finds a hold of this member that is still running.
 async function pendingHere() {
@@ -252,6 +269,7 @@ async function holdRefused(error) {
     await signedIn();
     return;
   }
+  if (error.type === 'seat-limit') showAllowance();
   tell(problem, error);
   polling.now();
 }
@@ -266,6 +284,7 @@ async function start() {
   }
   polling = poll(load, EVERY);
   showPending();
+  showAllowance();
 }
 
 renderBasket();

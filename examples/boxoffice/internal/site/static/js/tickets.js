@@ -4,6 +4,7 @@
 import './site.js';
 import { Problem, get, now, remove } from './api.js';
 import { bySeat } from './booking.js';
+import { codesOf } from './codes.js';
 import { confirmed } from './confirm.js';
 import { $, announce, h, setText, show, svg, tell } from './dom.js';
 import { clock, money, t } from './i18n.js';
@@ -78,6 +79,7 @@ function draw(ticket, title) {
       h('p', { class: 'chips' }, ...seats.map((seat) => h('span', {}, seat))),
       h('p', { class: 'states' }, chip(ticket), paymentChip(ticket)),
       ticket.status === 'PENDING' && !ticket.paymentStatus && h('p', { class: 'fine' }, h('span', { 'data-expires': ticket.holdExpiresAt })),
+      ticket.status === 'CONFIRMED' && ticket.refund !== 'REQUESTED' && codesOf(ticket, title),
       actions(ticket, title)),
     h('div', { class: 'stub' },
       h('strong', {}, money(ticket.amount)),
@@ -122,9 +124,10 @@ function actions(ticket, title) {
       h('a', { class: 'button primary', href: address }, ticket.paymentStatus ? t('ticket.follow') : t('ticket.pay')),
       h('button', { type: 'button', class: 'button quiet', onclick: () => release(ticket) }, t('ticket.release')));
   }
-  if (ticket.status === 'CONFIRMED' && !ticket.transferred && ticket.refund !== 'REQUESTED') {
+  if (ticket.status === 'CONFIRMED' && !ticket.used && ticket.refund !== 'REQUESTED') {
     return h('p', { class: 'actions' },
-      h('button', { type: 'button', class: 'button quiet', 'aria-label': t('ticket.refund.label', { title }), onclick: () => refund(ticket) }, t('ticket.refund')));
+      h('a', { class: 'button quiet', href: `/transfers?ticket=${encodeURIComponent(id)}`, 'aria-label': t('ticket.transfer.label', { title }) }, t('ticket.transfer')),
+      !ticket.transferred && h('button', { type: 'button', class: 'button quiet', 'aria-label': t('ticket.refund.label', { title }), onclick: () => refund(ticket) }, t('ticket.refund')));
   }
   return null;
 }

@@ -1,0 +1,48 @@
+package bus
+
+import (
+	"context"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/eventlog"
+)
+
+// maxUnhandled bounds the names of types that a consumer remembers: a producer
+// could make up a new one for each event.
+const maxUnhandled = 100
+
+// ignore notes that e has no handler. ctx is that of its message; outside a Runner
+// nothing is noted.
+func ignore(ctx context.Context, e event.Event) {
+	if d := deliveryOf(ctx); d != nil {
+		d.ignored = e.Type
+	}
+}
+
+// ignore tells of an event that has no handler.
+func (c *consumer) ignore(d *delivery, msg *message.Message) {
+	c.ignored.Add(1)
+	if c.firstOfType(d.ignored) {
+		c.log.InfoContext(msg.Context(), "events of this type are ignored, the consumer has no handler for the type",
+			"type", d.ignored, eventlog.Message(d.source))
+	}
+	if f := c.Hooks.OnIgnored; f != nil {
+		f(Ignored{Topic: c.Topic, Group: c.Group, Message: msg.CopyWithContext(), Type: d.ignored})
+	}
+}
+
+// firstOfType reports whether the type has not been logged.
+func (c *consumer) firstOfType(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unhandled[name] || len(c.unhandled) == maxUnhandled {
+		return false
+	}
+	if c.unhandled == nil {
+		c.unhandled = map[string]bool{}
+	}
+	c.unhandled[name] = true
+	return true
+}

@@ -1,0 +1,77 @@
+package sqsbus_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/sqsbus"
+)
+
+// Topics have the names of their queues' tags; a question makes no queue.
+func TestTopicsByTags(t *testing.T) {
+	tags := map[string]string{"dlq-payment.fifo": "dlq.payment", "orders.fifo": "orders", "another": ""}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var ask struct{ QueueName, QueueUrl, QueueNamePrefix string } //nolint:revive // the names of the protocol
+		if err := json.NewDecoder(r.Body).Decode(&ask); err != nil {
+			t.Error(err)
+		}
+		var answer any
+		_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+		switch operation {
+		case "ListQueues":
+			urls := []string{}
+			for name := range tags {
+				if strings.HasPrefix(name, ask.QueueNamePrefix) {
+					urls = append(urls, "http://sqs/"+name)
+				}
+			}
+			answer = map[string]any{"QueueUrls": urls}
+		case "ListQueueTags":
+			answer = map[string]any{}
+			if tag := tags[strings.TrimPrefix(ask.QueueUrl, "http://sqs/")]; tag != "" {
+				answer = map[string]any{"Tags": map[string]string{"millrace-topic": tag}}
+			}
+		case "GetQueueUrl":
+			if _, there := tags[ask.QueueName]; !there {
+				w.WriteHeader(http.StatusBadRequest)
+				answer = map[string]string{"__type": "com.amazonaws.sqs#QueueDoesNotExist", "message": "there is none"}
+				break
+			}
+			answer = map[string]string{"QueueUrl": "http://sqs/" + ask.QueueName}
+		default:
+			t.Errorf("the question %s was asked", operation)
+		}
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		if err := json.NewEncoder(w).Encode(answer); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer server.Close()
+	b, err := bus.NewOpener(sqsbus.Scheme(sqsbus.Config{})).Open(t.Context(), fmt.Sprintf("sqs://key:secret@here/?endpoint=%s", url.QueryEscape(server.URL)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for name, want := range map[string]bool{"dlq.payment": true, "orders": true, "dlq.paymnet": false} {
+		if has, err := b.HasTopic(t.Context(), name); err != nil || has != want {
+			t.Errorf("HasTopic(%s) is %t, %v; want %t", name, has, err, want)
+		}
+	}
+	if all, err := b.Topics(t.Context()); err != nil || !slices.Equal(all, []string{"dlq.payment", "orders"}) {
+		t.Errorf("Topics() is %q, %v", all, err)
+	}
+	if _, err := b.HasTopic(t.Context(), "no such name!"); err == nil {
+		t.Error("a name that no queue can have is taken")
+	}
+}

@@ -1,0 +1,88 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+)
+
+// ErrHandlerTimeout is the cause of a handler's cancelled context when it took longer
+// than the Timeout of its consumer.
+var ErrHandlerTimeout = errors.New("bus: the handler took too long")
+
+const (
+	// A handler that goes on for overdueGrace after its context has ended is overdue. It
+	// is logged then, and every overdueLog while it lasts.
+	overdueGrace = 5 * time.Second
+	overdueLog   = time.Minute
+)
+
+// overdue is a handler at work. Its fields but what and began are guarded by the
+// consumer's mu.
+type overdue struct {
+	what     []any // for the log
+	began    time.Time
+	timer    *time.Timer
+	reported bool
+	returned bool
+}
+
+// bounded runs a handler, whose context ends after the consumer's Timeout. A failure
+// after that is transient, whatever the handler makes of it.
+func (c *consumer) bounded(ctx context.Context, run func(ctx context.Context) error, what ...any) error {
+	if c.Timeout <= 0 {
+		return run(ctx)
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, c.Timeout, ErrHandlerTimeout)
+	defer cancel()
+	defer c.watch(ctx, &overdue{what: what, began: time.Now()})()
+	err := run(limited)
+	var some *BatchError
+	if err == nil || errors.As(err, &some) || !errors.Is(context.Cause(limited), ErrHandlerTimeout) {
+		return err
+	}
+	return fault.MarkTransient(fmt.Errorf("%w (%s): %w", ErrHandlerTimeout, c.Timeout, err))
+}
+
+// watch reports a handler that ignores the end of its context, until the returned
+// function is called.
+func (c *consumer) watch(ctx context.Context, o *overdue) (returned func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o.timer = time.AfterFunc(c.Timeout+overdueGrace, func() {
+		c.mu.Lock()
+		if o.returned {
+			c.mu.Unlock()
+			return
+		}
+		o.reported = true
+		c.overdue[o] = struct{}{}
+		o.timer.Reset(overdueLog)
+		c.mu.Unlock()
+		c.log.WarnContext(ctx, "a handler ignores the end of its context",
+			append([]any{"timeout", c.Timeout, "age", time.Since(o.began).Round(time.Second)}, o.what...)...)
+	})
+	return func() {
+		c.mu.Lock()
+		o.returned = true
+		o.timer.Stop()
+		delete(c.overdue, o)
+		c.mu.Unlock()
+		if o.reported {
+			c.log.InfoContext(ctx, "a handler that had ignored the end of its context returned",
+				append([]any{"age", time.Since(o.began).Round(time.Second)}, o.what...)...)
+		}
+	}
+}
+
+// overdueNow returns how many handlers are overdue, and the age of the oldest. The caller
+// holds mu.
+func (c *consumer) overdueNow() (n int, oldest time.Duration) {
+	for o := range c.overdue {
+		oldest = max(oldest, time.Since(o.began))
+	}
+	return len(c.overdue), oldest
+}

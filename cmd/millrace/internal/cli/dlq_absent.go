@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/redrive"
+	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
+)
+
+// letters are the dead letters of a topic that exists.
+type letters struct {
+	*redrive.Letters
+	bus *bus.Bus
+}
+
+// openLetters finds the topic without making it: a subscription would.
+func openLetters(ctx context.Context, b *bus.Bus, topic string) (letters, error) {
+	l, err := redrive.New(b, topic, redrive.Config{})
+	if err != nil {
+		return letters{}, usageError{err}
+	}
+	there, err := b.HasTopic(ctx, topic)
+	if err == nil && !there {
+		names, lerr := b.Topics(ctx)
+		if lerr != nil && !errors.Is(lerr, errors.ErrUnsupported) {
+			return letters{}, lerr
+		}
+		err = absent("topic", topic, onTransport, names)
+	}
+	return letters{l, b}, err
+}
+
+const onTransport = "on the transport"
+
+// withoutTables is the error where a transport is in a database and its tables are not
+// there: opening the transport would make them.
+func withoutTables(ctx context.Context, rawURL, topic string) (err error) {
+	if _, err := database.DialectOf(rawURL); err != nil {
+		return nil // another transport
+	}
+	// mode=tx has tables of its own for each topic.
+	if u, err := url.Parse(rawURL); err == nil && u.Query().Get("mode") == "tx" {
+		return nil
+	}
+	state, err := busState(ctx, rawURL)
+	if err == nil && state.Missing() {
+		err = absent("topic", topic, onTransport+", which has no tables in this database", nil)
+	}
+	return err
+}
+
+// all are the letters of the topic, as far as they are seen.
+func (l letters) all(ctx context.Context) (redrive.Listing, error) {
+	return l.List(ctx, redrive.Filter{}, 0)
+}
+
+// nearestID adds to the error about an id that no letter has the id that is nearest.
+func (l letters) nearestID(ctx context.Context, id string, err error) error {
+	if !errors.Is(err, redrive.ErrNotFound) {
+		return err
+	}
+	all, lerr := l.all(ctx)
+	if lerr != nil {
+		return err // the first error says more
+	}
+	return fmt.Errorf("%w%s", err, nearestText(id, idsOf(all.Letters)))
+}
+
+func idsOf(all []redrive.Letter) (ids []string) {
+	for _, letter := range all {
+		ids = append(ids, letter.ID)
+	}
+	return ids
+}
+
+// chosenNone is the error of a filter that chose nothing because it names a group or a
+// topic that is not there. A topic without letters has no groups to compare with, and
+// letters that could not be seen may be of the group.
+func (l letters) chosenNone(ctx context.Context, f redrive.Filter) error {
+	if f.Group == "" && f.OriginalTopic == "" {
+		return nil
+	}
+	all, err := l.all(ctx)
+	if err != nil || len(all.Letters) == 0 || !all.Complete {
+		return err
+	}
+	groups, topics := map[string]bool{}, map[string]bool{}
+	for _, letter := range all.Letters {
+		groups[letter.Group], topics[letter.OriginalTopic] = true, true
+	}
+	// A group or topic may be there and have no letters.
+	lags, err := l.bus.Lag(ctx)
+	if err != nil {
+		return err
+	}
+	for _, lag := range lags {
+		groups[lag.Group], topics[lag.Topic] = true, true
+	}
+	if f.Group != "" && !groups[f.Group] {
+		return absent("group", f.Group, onTransport, keys(groups))
+	}
+	if f.OriginalTopic == "" || topics[f.OriginalTopic] {
+		return nil
+	}
+	if there, err := l.bus.HasTopic(ctx, f.OriginalTopic); err != nil || there {
+		return err
+	}
+	return absent("topic", f.OriginalTopic, onTransport, keys(topics))
+}
+
+func keys(set map[string]bool) (names []string) {
+	for name := range set {
+		if name != "" && name != bus.RedriveGroup {
+			names = append(names, name)
+		}
+	}
+	return names
+}

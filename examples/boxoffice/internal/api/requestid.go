@@ -1,0 +1,56 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/millrace-go/millrace/event"
+)
+
+// RequestID is the header of a request's id, which it is answered in too.
+const RequestID = "X-Request-Id"
+
+// maxRequestID bounds an id in bytes; rows keep it as long.
+const maxRequestID = 128
+
+// Identify gives each request its id: the one it brings, else the id of its trace,
+// else one made here. Events that are made in the request have the id as their
+// correlation id, and log lines about it too. It needs no tracing.
+func Identify(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := requestID(r)
+		w.Header().Set(RequestID, id)
+		named := r.WithContext(event.WithCorrelation(r.Context(), id))
+		defer func() { r.Pattern = named.Pattern }() // spans are named by it
+		next.ServeHTTP(w, named)
+	})
+}
+
+func requestID(r *http.Request) string {
+	if id := r.Header.Get(RequestID); isRequestID(id) {
+		return id
+	}
+	sc := trace.SpanContextFromContext(r.Context())
+	if !sc.HasTraceID() { // this process makes no spans
+		sc = trace.SpanContextFromContext(propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header)))
+	}
+	if sc.HasTraceID() {
+		return sc.TraceID().String()
+	}
+	return uuid.NewString()
+}
+
+// isRequestID reports whether an id can be passed on as it is: any text that ids are
+// made of, and nothing that a log, a header or a page could take for its own.
+func isRequestID(id string) bool {
+	if id == "" || len(id) > maxRequestID {
+		return false
+	}
+	return !strings.ContainsFunc(id, func(c rune) bool {
+		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("-_.:/+=@", c))
+	})
+}

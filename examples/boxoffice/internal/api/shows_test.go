@@ -1,0 +1,69 @@
+package api_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/api"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
+)
+
+// A show says when and where it is, and what its seats cost; they cost that.
+func TestShowFacts(t *testing.T) {
+	o := newOffice(t, nil)
+	show := o.do(call{method: "GET", path: "/api/shows/show-1"}).body
+	starts, err := time.Parse(time.RFC3339, fmt.Sprint(show["startsAt"]))
+	if err != nil || !starts.After(time.Now()) {
+		t.Errorf("it starts at %v, %v", show["startsAt"], err)
+	}
+	if doors, err := time.Parse(time.RFC3339, fmt.Sprint(show["doorsAt"])); err != nil || !doors.Before(starts) {
+		t.Errorf("doors open at %v, %v", show["doorsAt"], err)
+	}
+	for field, want := range map[string]string{
+		"venue": "map[city:Seoul name:Han River Hall timeZone:Asia/Seoul]", "currency": "KRW",
+		"prices":     "[map[class:VIP price:150000] map[class:R price:120000] map[class:S price:90000]]",
+		"performers": "[map[id:42 name:] map[id:113 name:]]",
+	} {
+		if got := fmt.Sprint(show[field]); got != want {
+			t.Errorf("%s is %s", field, got)
+		}
+	}
+	prices := map[any]any{}
+	for _, p := range show["prices"].([]any) {
+		prices[p.(map[string]any)["class"]] = p.(map[string]any)["price"]
+	}
+	token, entry := o.member("ann", "show-1")
+	for _, s := range o.do(call{method: "GET", path: "/api/seats/show-1", token: token, entry: entry}).body["seats"].([]any) {
+		if seat := s.(map[string]any); seat["price"] != prices[seat["class"]] {
+			t.Errorf("%v, of a show with the prices %v", seat, prices)
+		}
+	}
+}
+
+// What is not known of a show is null, or an empty list, and never missing.
+func TestShowWithoutFacts(t *testing.T) {
+	o := newOffice(t, func(c *api.Config) {
+		err := c.Store.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+			for _, q := range []string{`DELETE FROM seat_classes`, `DELETE FROM show_performers`, `UPDATE shows SET venue = NULL, doors_at = NULL, starts_at = NULL`} {
+				if _, err := tx.ExecContext(ctx, q); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Catalog, err = catalog.New(c.Store, nil); err != nil {
+			t.Fatal(err)
+		}
+	})
+	r := o.do(call{method: "GET", path: "/api/shows/show-1"})
+	if !strings.Contains(r.text, `"startsAt":null,"doorsAt":null,"venue":null,"currency":"KRW","prices":[],"performers":[]`) {
+		t.Error(r.text)
+	}
+}

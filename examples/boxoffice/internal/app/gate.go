@@ -1,0 +1,46 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/dynamogate"
+)
+
+// gateByURL keeps the counters of the front gates where BOXOFFICE_GATE_URL says. It
+// connects to nothing: while that is away the gates answer 503, and all else goes on.
+func (a *App) gateByURL(w *waiting, opened *closers) (frontgate.Store, error) {
+	at, err := dynamogate.ParseURL(a.cfg.GateURL)
+	if err != nil {
+		return nil, fmt.Errorf("BOXOFFICE_GATE_URL (--gate-url): %w", err)
+	}
+	counters, err := at.Open(context.Background())
+	if err != nil {
+		return nil, fmt.Errorf("BOXOFFICE_GATE_URL (--gate-url): %w", err)
+	}
+	opened.add(counters.Close)
+	if at.Create() {
+		w.tables = counters.CreateTables
+	}
+	return counters, nil
+}
+
+// makeTables makes the tables of the gates, as often as it takes.
+func (a *App) makeTables(ctx context.Context, create func(context.Context) error) error {
+	pause := backoff.Policy{Max: 30 * time.Second, Jitter: .2}
+	for attempt := 1; ; attempt++ {
+		err := create(ctx)
+		if err == nil || ctx.Err() != nil {
+			break
+		}
+		a.log.WarnContext(ctx, "BOXOFFICE_GATE_URL (--gate-url): the tables can't be made; it is tried again", "error", err)
+		if backoff.Sleep(ctx, pause.Delay(attempt)) != nil {
+			break
+		}
+	}
+	<-ctx.Done()
+	return nil
+}

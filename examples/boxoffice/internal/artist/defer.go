@@ -1,0 +1,216 @@
+package artist
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+)
+
+//go:embed sql/asks.sql
+var asksSQL string
+
+const (
+	asksLease    = "artist-asks"
+	asksLeaseTTL = 15 * time.Second
+	// deferBatch is how many asks share a transaction.
+	deferBatch = 500
+	// lookEvery is how often the table is looked at: other processes write to it.
+	lookEvery = time.Second
+	// lookLatest is the longest pause while asking fails.
+	lookLatest = 15 * time.Second
+)
+
+type askStatements struct{ Defer, Deferred, Answered, Later string }
+
+// keepDeferring writes what has no place in the queue, or was refused, to the
+// table.
+func (m *Mirror) keepDeferring(ctx context.Context) {
+	again := time.NewTimer(0)
+	defer again.Stop()
+	failed := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.asks.some:
+		case <-again.C:
+		}
+		err := m.deferAll(ctx)
+		if err != nil && ctx.Err() == nil {
+			if !failed {
+				m.cfg.Logger.Warn("refreshes that wait cannot be written down, will try again", "error", err)
+			}
+			again.Reset(lookEvery)
+		}
+		failed = err != nil
+	}
+}
+
+// deferAll writes all that waits for it.
+func (m *Mirror) deferAll(ctx context.Context) error {
+	for {
+		batch := m.asks.first(deferBatch)
+		if len(batch) == 0 {
+			return nil
+		}
+		if err := m.deferred(ctx, batch); err != nil {
+			return err
+		}
+		m.metrics.deferred.Add(int64(len(batch)))
+		m.asks.written(len(batch))
+		signal(m.repeat)
+	}
+}
+
+// deferred writes asks to the table, and their artists where reads look.
+func (m *Mirror) deferred(ctx context.Context, batch []ask) error {
+	// The list may have an artist twice; a statement must not. Writers meet in
+	// one order.
+	batch = slices.Clone(batch)
+	slices.SortFunc(batch, func(a, b ask) int { return strings.Compare(a.id, b.id) })
+	batch = slices.CompactFunc(batch, func(a, b ask) bool { return a.id == b.id })
+	var wanted, asked []any
+	for _, q := range batch {
+		wanted, asked = append(wanted, q.id), append(asked, q.id, string(q.reason), q.request)
+	}
+	return m.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, rows(m.sql.Wanted, 1, len(batch)), wanted...); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, rows(m.askSQL.Defer, 3, len(batch)), asked...)
+		return err
+	})
+}
+
+// keepRepeating asks what is in the table, in one process at a time.
+func (m *Mirror) keepRepeating(ctx context.Context) {
+	job := m.store.NewJob(asksLease, m.cfg.Holder, asksLeaseTTL, m.cfg.Logger)
+	defer job.GiveBack(ctx)
+	look := time.NewTimer(0)
+	defer look.Stop()
+	wait := lookEvery
+	for written := m.repeat; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-written:
+		case <-look.C:
+		}
+		asked, err := m.repeatDue(ctx, job)
+		switch {
+		case err == nil && asked == deferBatch: // there may be more
+			wait, written = lookEvery, m.repeat
+			look.Reset(0)
+			continue
+		case err == nil || errors.Is(err, store.ErrLeaseHeld):
+			wait, written = lookEvery, m.repeat
+		default:
+			job.Lost()
+			wait, written = min(2*wait, lookLatest), nil
+		}
+		look.Reset(wait)
+	}
+}
+
+// repeatDue asks what is due, up to a batch, and returns how much that was. What
+// could not be asked stays.
+func (m *Mirror) repeatDue(ctx context.Context, job *store.Job) (asked int, err error) {
+	due, needless, err := m.due(ctx)
+	if err != nil || len(due)+len(needless) == 0 {
+		return 0, err
+	}
+	lease, err := job.Take(ctx)
+	if err != nil {
+		return 0, err
+	}
+	published, later, refused := m.askAll(ctx, due)
+	done := slices.Sorted(slices.Values(append(needless, published...)))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.cfg.AskTimeout)
+	defer cancel()
+	err = m.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := lease.Keep(ctx, tx, asksLeaseTTL); err != nil {
+			return err
+		}
+		if err := each(ctx, tx, m.askSQL.Answered, done); err != nil {
+			return err
+		}
+		return each(ctx, tx, m.askSQL.Later, later)
+	})
+	return len(due) + len(needless), errors.Join(refused, err)
+}
+
+// due returns what is to be asked, and the artists of which that is needless.
+func (m *Mirror) due(ctx context.Context) (due []ask, needless []string, err error) {
+	found, err := m.store.Reader().QueryContext(ctx, m.askSQL.Deferred, deferBatch)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer found.Close() //nolint:errcheck // found.Err says what went wrong
+	for found.Next() {
+		var q ask
+		var since bool
+		if err := found.Scan(&q.id, &q.reason, &q.request, &since); err != nil {
+			return nil, nil, err
+		}
+		if since {
+			needless = append(needless, q.id)
+		} else {
+			due = append(due, q)
+		}
+	}
+	return due, needless, found.Err()
+}
+
+// askAll asks several at once, and stops at the first failure. Those that the
+// coalescer says are under way are asked again later: after a failure nobody knows
+// whether its lock is one of a request that was published.
+func (m *Mirror) askAll(ctx context.Context, all []ask) (published, later []string, err error) {
+	var mu sync.Mutex
+	var askers sync.WaitGroup
+	work := make(chan ask)
+	failed := make(chan struct{})
+	for range min(m.cfg.Askers, len(all)) {
+		askers.Go(func() {
+			for q := range work {
+				mine, e := m.ask(ctx, q)
+				mu.Lock()
+				switch {
+				case e != nil:
+					if err == nil {
+						err = e
+						close(failed)
+					}
+				case mine:
+					published = append(published, q.id)
+				default:
+					later = append(later, q.id)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	// While the lease is surely this process's; what is left is still due then.
+	enough := time.NewTimer(asksLeaseTTL / 3)
+	defer enough.Stop()
+	for _, q := range all {
+		select {
+		case work <- q:
+			continue
+		case <-failed:
+		case <-enough.C:
+		case <-ctx.Done():
+		}
+		break
+	}
+	close(work)
+	askers.Wait()
+	slices.Sort(later)
+	return published, later, err
+}

@@ -1,0 +1,21 @@
+-- name: Defer
+-- One that is there already has waited longer.
+INSERT INTO artist_asks (artist_id, reason, correlation_id, asked_at, due_at) VALUES ($1, $2, $3, now_ms(), now_ms()) ON CONFLICT (artist_id) DO NOTHING
+
+-- name: Deferred
+-- What is to be asked, and whether its artist was checked, or has failed for good,
+-- since it was wanted.
+SELECT w.artist_id, w.reason, w.correlation_id,
+       CASE WHEN a.last_checked_at >= w.asked_at OR (u.state = 'FAILED' AND u.updated_at >= w.asked_at) THEN 1 ELSE 0 END
+FROM artist_asks w
+LEFT JOIN artists a ON a.artist_id = w.artist_id
+LEFT JOIN update_status u ON u.character_id = w.artist_id
+WHERE w.due_at <= now_ms() ORDER BY w.due_at, w.artist_id LIMIT $1
+
+-- name: Answered
+DELETE FROM artist_asks WHERE artist_id IN ($1)
+
+-- name: Later
+-- Another request is under way. Should it come to nothing, its lock has expired
+-- by then.
+UPDATE artist_asks SET due_at = now_ms() + 30000 WHERE artist_id IN ($1)

@@ -1,0 +1,91 @@
+package crowd
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+)
+
+// A fan that grasps sends so many holds at once, of so many seats each. With what it
+// holds already they are more than shows allow.
+const (
+	grasps     = 4
+	graspSeats = 3
+)
+
+// grasp asks for many more seats of a show at once, notes what the fan has then, and gives
+// back all but what it had before.
+func (f *fan) grasp(ctx context.Context, event string) error {
+	var plan Seats
+	call := Call{Step: "seats", Method: http.MethodGet, Path: "/api/seats/" + url.PathEscape(event)}
+	err := f.guarded(ctx, event, call, &plan, nil)
+	if errors.Is(err, errSoldOut) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	ids, _ := f.pick(plan.Seats, grasps*graspSeats, 1)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var failed error
+	for seats := range slices.Chunk(ids, graspSeats) {
+		all.Go(func() {
+			if err := f.graspAt(ctx, event, seats); err != nil {
+				mu.Lock()
+				failed = err
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	if failed != nil {
+		return failed
+	}
+	return f.letGo(ctx, event, len(ids))
+}
+
+// graspAt asks for some seats. The fan's tickets say what came of it.
+func (f *fan) graspAt(ctx context.Context, event string, seats []string) error {
+	_, err := f.client.Do(ctx, Call{
+		Step: "grasp", Method: http.MethodPost, Path: "/api/seats/reserve", Once: true, Token: f.rec.Token, Entry: f.entry[event],
+		Body: map[string]any{"eventId": event, "seatIds": seats}, Accept: []int{http.StatusConflict, http.StatusForbidden},
+	}, nil)
+	if errors.Is(err, errLost) {
+		return nil
+	}
+	return err
+}
+
+// letGo notes what the fan has of a show, and gives back what it did not have before.
+func (f *fan) letGo(ctx context.Context, event string, asked int) error {
+	var mine Tickets
+	if _, err := f.client.Do(ctx, Call{Step: "ask", Method: http.MethodGet, Path: "/api/me/tickets", Token: f.rec.Token}, &mine); err != nil {
+		return err
+	}
+	f.rec.Grasp = &Grasp{EventID: event, Asked: asked}
+	var more []*Reservation
+	for _, t := range mine.Tickets {
+		switch {
+		case t.EventID != event:
+		case t.Status == Confirmed:
+			f.rec.Grasp.Bought += len(t.SeatIDs)
+		case t.Status == Held:
+			f.rec.Grasp.Held += len(t.SeatIDs)
+			if !slices.ContainsFunc(f.rec.Reservations, func(r *Reservation) bool { return r.ID == t.ReservationID }) {
+				more = append(more, f.keep(&Reservation{
+					ID: t.ReservationID, EventID: event, SeatIDs: t.SeatIDs, Amount: t.Amount, Expires: t.HoldExpiresAt, Status: Held,
+				}))
+			}
+		}
+	}
+	for _, r := range more {
+		if _, err := f.cancel(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}

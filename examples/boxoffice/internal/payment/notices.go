@@ -1,0 +1,50 @@
+package payment
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/notices"
+)
+
+// notices tell the members about a transfer.
+func (p *Payments) notices(ctx context.Context, tx *sql.Tx, t Transfer, outcome string, at int64, members ...string) ([]event.Event, error) {
+	title, seats, err := p.ticketOf(ctx, tx, t.ReservationID)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]event.Event, len(members))
+	for i, member := range members {
+		params := events.NoticeParams{Member: t.From, Show: title, Seats: seats, Outcome: outcome}
+		if member == t.From {
+			params.Member = t.To
+		}
+		all[i], err = events.New(events.TransferNotice, "notice", t.ID, member, true, events.Noticed{
+			MemberID: member, RefID: t.ID, Params: params, At: events.Time(at), Message: notices.Text("en", notices.Transfer, params, ""),
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// ticketOf is what a reservation is for.
+func (p *Payments) ticketOf(ctx context.Context, tx *sql.Tx, reservation string) (title string, seats []string, err error) {
+	rows, err := tx.QueryContext(ctx, p.sql.SeatsOf, reservation)
+	if err != nil {
+		return "", nil, fmt.Errorf("payment: seats of %s: %w", reservation, err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
+	for rows.Next() {
+		var seat string
+		if err := rows.Scan(&title, &seat); err != nil {
+			return "", nil, fmt.Errorf("payment: seats of %s: %w", reservation, err)
+		}
+		seats = append(seats, seat)
+	}
+	return title, seats, rows.Err()
+}

@@ -1,0 +1,276 @@
+package payment
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// OfferLasts is how long the receiver of a transfer may take to answer.
+const OfferLasts = 24 * time.Hour
+
+// The states of a transfer.
+const (
+	Offered   = "OFFERED"   // the receiver has not answered
+	Accepted  = "ACCEPTED"  // its payment is under way
+	Completed = "COMPLETED" // the ticket is the receiver's
+	Cancelled = "CANCELLED" // it ended without that, by its reason
+)
+
+// Why a transfer was cancelled, beside booking.PaymentFailed and booking.Late.
+const (
+	Declined  = "DECLINED"
+	Withdrawn = "WITHDRAWN"
+	Expired   = "EXPIRED"
+)
+
+// OfferEnded begins the failure reason of a payment whose offer was not accepted,
+// such as OFFER_DECLINED. The gateway has never heard of such a payment.
+const OfferEnded = "OFFER_"
+
+// maxTransfers bounds a member's list; the newest come first.
+const maxTransfers = 100
+
+// Transfer hands the ticket of a reservation, with all its seats, to another member.
+type Transfer struct {
+	ID, PaymentID, ReservationID string
+	From, To                     string // members
+	Amount                       int64  // won, which From pays
+	Status, Reason               string
+	CreatedAt, ExpiresAt         time.Time
+	AcceptedAt, SettledAt        time.Time // zero until then
+
+	ShowID  string   // of a list
+	SeatIDs []string // of a list
+}
+
+// Transfers returns the member's newest transfers, sent and received, at most 100.
+func (p *Payments) Transfers(ctx context.Context, member string) ([]Transfer, error) {
+	list, err := p.transfers(ctx, member)
+	if err != nil {
+		return nil, fmt.Errorf("payment: list transfers: %w", err)
+	}
+	return list, nil
+}
+
+func (p *Payments) transfers(ctx context.Context, member string) ([]Transfer, error) {
+	db := p.store.Reader()
+	rows, err := db.QueryContext(ctx, p.sql.TransfersOf, member, maxTransfers)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
+	list, places := []Transfer{}, map[string]int{}
+	for rows.Next() {
+		t, err := scanTransfer(rows)
+		if err != nil {
+			return nil, err
+		}
+		places[t.ID] = len(list)
+		list = append(list, t)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	seats, err := db.QueryContext(ctx, p.sql.SeatsOfTransfers, member, maxTransfers)
+	if err != nil {
+		return nil, err
+	}
+	defer seats.Close() //nolint:errcheck // seats.Err says what went wrong
+	for seats.Next() {
+		var id, show, seat string
+		if err := seats.Scan(&id, &show, &seat); err != nil {
+			return nil, err
+		}
+		if i, ok := places[id]; ok {
+			list[i].ShowID, list[i].SeatIDs = show, append(list[i].SeatIDs, seat)
+		}
+	}
+	return list, seats.Err()
+}
+
+// Accept is the receiver's consent: the payment is charged now. Accepting twice is
+// harmless. Errors: ErrNoTransfer, a *DecidedError; and when the ticket is no longer
+// there to be handed on, which ends the offer, a *NotConfirmedError, ErrRefunding or
+// booking.ErrUsed.
+func (p *Payments) Accept(ctx context.Context, member, id string) (Transfer, error) {
+	return p.decide(ctx, id, func(ctx context.Context, tx *sql.Tx, t Transfer, row booking.Row) (refused, err error) {
+		switch {
+		case t.To != member:
+			return nil, ErrNoTransfer
+		case t.Status == Accepted || t.Status == Completed:
+			return nil, nil
+		case t.Status != Offered:
+			return nil, &DecidedError{t.Status, t.Reason}
+		}
+		if refused, err = p.transferable(ctx, tx, t.ReservationID, row); err != nil || refused != nil {
+			if err == nil {
+				err = p.endOffer(ctx, tx, t, booking.Late)
+			}
+			return refused, err
+		}
+		var at int64
+		err = p.store.Update(ctx, tx, p.sql.AcceptTransfer, []any{t.ID}, &at)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, &DecidedError{Cancelled, Expired}
+		}
+		if err == nil {
+			_, err = tx.ExecContext(ctx, p.sql.ChargeNow, t.PaymentID)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("payment: accept %s: %w", t.ID, err)
+		}
+		sqltx.AfterCommit(ctx, p.due.Wake)
+		notices, err := p.notices(ctx, tx, t, events.TransferAccepted, at, t.From)
+		if err != nil {
+			return nil, err
+		}
+		return nil, p.outbox.Append(ctx, tx, notices...)
+	})
+}
+
+// Decline is the receiver's refusal, and Withdraw the sender's change of mind: the
+// offer ends and nothing is charged. Repeating is harmless. Errors: ErrNoTransfer, a
+// *DecidedError.
+func (p *Payments) Decline(ctx context.Context, member, id string) (Transfer, error) {
+	return p.end(ctx, id, Declined, func(t Transfer) bool { return t.To == member })
+}
+
+// Withdraw is described at [Payments.Decline].
+func (p *Payments) Withdraw(ctx context.Context, member, id string) (Transfer, error) {
+	return p.end(ctx, id, Withdrawn, func(t Transfer) bool { return t.From == member })
+}
+
+func (p *Payments) end(ctx context.Context, id, reason string, may func(Transfer) bool) (Transfer, error) {
+	return p.decide(ctx, id, func(ctx context.Context, tx *sql.Tx, t Transfer, _ booking.Row) (refused, err error) {
+		switch {
+		case !may(t):
+			return nil, ErrNoTransfer
+		case t.Status == Cancelled && t.Reason == reason:
+			return nil, nil
+		case t.Status != Offered:
+			return nil, &DecidedError{t.Status, t.Reason}
+		}
+		return nil, p.endOffer(ctx, tx, t, reason)
+	})
+}
+
+// expire ends an offer that was not accepted in time. It reports false when there
+// is consent, and the payment can be charged.
+func (p *Payments) expire(ctx context.Context, paymentID string) (ended bool, err error) {
+	t, err := scanTransfer(p.store.Reader().QueryRowContext(ctx, p.sql.TransferOf, paymentID))
+	if err != nil {
+		return false, fmt.Errorf("payment: transfer of %s: %w", paymentID, err)
+	}
+	if t.Status == Accepted {
+		return false, nil
+	}
+	t, err = p.decide(ctx, t.ID, func(ctx context.Context, tx *sql.Tx, t Transfer, _ booking.Row) (refused, err error) {
+		if t.Status != Offered {
+			return nil, nil
+		}
+		return nil, p.endOffer(ctx, tx, t, Expired)
+	})
+	return t.Status == Cancelled, err
+}
+
+// decide lets one decision about a transfer be made at a time: under the lock of its
+// reservation, which a refund and the door take too. refused is an error that undoes
+// nothing.
+func (p *Payments) decide(ctx context.Context, id string, move func(ctx context.Context, tx *sql.Tx, t Transfer, row booking.Row) (refused, err error)) (Transfer, error) {
+	// The reservation of a transfer never changes, so it can be read before its lock.
+	found, err := scanTransfer(p.store.Reader().QueryRowContext(ctx, p.sql.Transfer, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Transfer{}, ErrNoTransfer
+	}
+	if err != nil {
+		return Transfer{}, fmt.Errorf("payment: transfer %s: %w", id, err)
+	}
+	var refused error
+	err = p.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		row, err := p.bookings.Lock(ctx, tx, found.ReservationID)
+		if err != nil {
+			return err
+		}
+		t, err := scanTransfer(tx.QueryRowContext(ctx, p.sql.LockTransfer, id))
+		if err != nil {
+			return fmt.Errorf("payment: transfer %s: %w", id, err)
+		}
+		if refused, err = move(ctx, tx, t, row); err != nil {
+			return err
+		}
+		found, err = scanTransfer(tx.QueryRowContext(ctx, p.sql.LockTransfer, id))
+		return err
+	})
+	if err != nil {
+		return Transfer{}, err
+	}
+	return found, refused
+}
+
+// endOffer ends an open offer and its payment, of which the gateway never hears.
+func (p *Payments) endOffer(ctx context.Context, tx *sql.Tx, t Transfer, reason string) error {
+	var at int64
+	if err := p.store.Update(ctx, tx, p.sql.EndOffer, []any{t.ID, reason}, &at); err != nil {
+		return fmt.Errorf("payment: end the offer %s: %w", t.ID, err)
+	}
+	x, err := p.get(ctx, tx, t.From, t.PaymentID)
+	if err != nil {
+		return err
+	}
+	why := OfferEnded + reason
+	if err := p.store.Update(ctx, tx, p.sql.Fail, []any{t.PaymentID, sql.NullString{}, why}, &at); err != nil {
+		return fmt.Errorf("payment: end the payment %s of an offer: %w", t.PaymentID, err)
+	}
+	failed, err := events.New(events.PaymentFailed, "payment", x.ID, x.MemberID, true, events.NotPaid{
+		PaymentID: x.ID, PaymentKey: x.Key, ReservationID: x.ReservationID, Amount: x.Amount,
+		FailureReason: why, FailedAt: events.Time(at), PaymentType: x.Type, SagaID: x.ReferenceID,
+	})
+	if err != nil {
+		return err
+	}
+	ended, err := t.event(events.TransferCancelled, reason, at)
+	if err != nil {
+		return err
+	}
+	outcome, members := events.TransferFailed, []string{t.From, t.To}
+	switch reason {
+	case Declined:
+		outcome, members = events.TransferDeclined, []string{t.From}
+	case Withdrawn:
+		outcome, members = events.TransferWithdrawn, []string{t.To}
+	case Expired:
+		outcome = events.TransferExpired
+	}
+	notices, err := p.notices(ctx, tx, t, outcome, at, members...)
+	if err != nil {
+		return err
+	}
+	return p.outbox.Append(ctx, tx, append(notices, failed, ended)...)
+}
+
+func scanTransfer(row interface{ Scan(...any) error }) (Transfer, error) {
+	var t Transfer
+	var created, expires, accepted, settled int64
+	err := row.Scan(&t.ID, &t.PaymentID, &t.ReservationID, &t.From, &t.To, &t.Amount, &t.Status, &t.Reason,
+		&created, &expires, &accepted, &settled)
+	t.CreatedAt, t.ExpiresAt = events.Time(created), events.Time(expires)
+	if settled > 0 {
+		t.SettledAt = events.Time(settled)
+	}
+	if accepted > 0 {
+		t.AcceptedAt = events.Time(accepted)
+	}
+	if t.Status == "PENDING" {
+		if t.Status = Offered; accepted > 0 {
+			t.Status = Accepted
+		}
+	}
+	return t, err
+}

@@ -1,0 +1,27 @@
+// A payment that is asked for once, whatever happens on the way.
+
+import { Problem, post } from './api.js';
+
+// Keyed asks for payments under a key that stays the same until the box office has
+// answered, also over a reload: a request whose answer was lost is repeated, and is
+// never paid twice.
+export class Keyed {
+  #name;
+
+  constructor(name) { this.#name = `boxoffice.keyed.${name}`; }
+
+  async ask(path, body) {
+    const asked = JSON.stringify(body);
+    const kept = JSON.parse(sessionStorage.getItem(this.#name) ?? '{}');
+    const key = kept.asked === asked ? kept.key : crypto.randomUUID();
+    sessionStorage.setItem(this.#name, JSON.stringify({ key, asked }));
+    try {
+      const answer = await post(path, body, { repeat: true, headers: { 'Idempotency-Key': key } });
+      sessionStorage.removeItem(this.#name);
+      return answer;
+    } catch (error) {
+      if (error instanceof Problem) sessionStorage.removeItem(this.#name);
+      throw error;
+    }
+  }
+}

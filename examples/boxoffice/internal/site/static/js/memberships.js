@@ -1,0 +1,85 @@
+// The membership: until when it lasts, or what it costs.
+
+import './site.js';
+import { Problem, get, now } from './api.js';
+import { $, announce, h, setText, show, tell } from './dom.js';
+import { day, money, moment, t } from './i18n.js';
+import { Keyed } from './keyed.js';
+import { poll } from './poll.js';
+import { session, signedIn } from './session.js';
+
+const form = $('#buy');
+const payment = new Keyed('membership');
+
+let price = 0;
+let polling = null;
+
+async function load() {
+  let answer;
+  try {
+    answer = await get('/api/me/memberships');
+  } catch (error) {
+    if (!(error instanceof Problem) || error.status !== 401) throw error;
+    signedOut();
+    return false;
+  }
+  show($('#loading'), false);
+  show($('#signed-out'), false);
+  show($('#desk'));
+  price = answer.price;
+  const { memberships } = answer;
+  const until = Math.max(0, ...memberships.filter(({ status }) => status === 'ACTIVE').map(({ expiresAt }) => Date.parse(expiresAt)));
+  const pending = memberships.some(({ status }) => status === 'PENDING');
+  const state = until > now() ? 'ACTIVE' : pending ? 'PENDING' : 'NONE';
+  const before = $('#pass').dataset.state;
+  $('#pass').dataset.state = state;
+  setText($('#state'), { ACTIVE: t('memberships.active'), PENDING: t('memberships.pending'), NONE: t('memberships.none') }[state]);
+  setText($('#state-text'), { ACTIVE: t('memberships.until', { time: day(new Date(until)) }), PENDING: t('memberships.pending.text'), NONE: '' }[state]);
+  if (before && before !== state) {
+    announce(`${$('#state').textContent}. ${$('#state-text').textContent}`);
+    if (form.contains(document.activeElement)) $('#state').focus();
+  }
+  setText($('#price'), t('memberships.price', { amount: money(price) }));
+  show(form, state === 'NONE');
+  $('#past').replaceChildren(...memberships.map(draw));
+  show($('#past-part'), memberships.length > 0);
+  return pending ? 1000 : 15000;
+}
+
+function draw({ amount, status, createdAt, expiresAt }) {
+  return h('li', {}, h('div', { class: 'what' }, h('p', { class: 'states' },
+    h('span', { class: 'state', 'data-state': status === 'CANCELLED' ? 'FAILED' : status }, t(`membership.state.${status}`, { time: expiresAt ? day(new Date(expiresAt)) : '' })),
+    h('span', {}, money(amount)), h('span', { class: 'fine' }, moment(new Date(createdAt))))));
+}
+
+form.addEventListener('submit', async (event) => {
+  event.preventDefault();
+  const button = $('[type=submit]', form);
+  button.disabled = true;
+  tell($('#problem'), null);
+  try {
+    await payment.ask('/api/memberships', { amount: price, card: $('#card').value });
+    announce(t('memberships.sent'));
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    tell($('#problem'), error);
+  } finally {
+    button.disabled = false;
+  }
+  polling.now();
+});
+
+function signedOut() {
+  show($('#loading'), false);
+  show($('#desk'), false);
+  show($('#signed-out'));
+}
+
+function start() {
+  polling?.stop();
+  if (session.signedIn) polling = poll(load, 5000);
+  else signedOut();
+}
+
+$('#signin-now').addEventListener('click', async () => { if (await signedIn(t('memberships.signin.text'))) start(); });
+start();

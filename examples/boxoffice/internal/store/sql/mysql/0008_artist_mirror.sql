@@ -1,0 +1,33 @@
+-- +goose Up
+
+-- Operators and prefetch look for what failed, by when it is tried again.
+CREATE INDEX update_status_due ON update_status (state, next_retry_at);
+
+-- Refreshes that were wanted and could not be asked for at once: the broker or
+-- Redis refused, or more was wanted than fits into memory. A row goes when its
+-- request was published, or its artist was checked since.
+CREATE TABLE artist_asks (
+  artist_id VARCHAR(128) PRIMARY KEY,
+  reason    VARCHAR(128) NOT NULL,
+  correlation_id VARCHAR(128) NOT NULL DEFAULT '',
+  asked_at  BIGINT NOT NULL,
+  due_at    BIGINT NOT NULL
+) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+CREATE INDEX artist_asks_due ON artist_asks (due_at, artist_id);
+
+-- Each snapshot that an artist had, from when it was first seen, in the form of
+-- artist_extracts. Rows are deleted after 90 days.
+CREATE TABLE artist_history (
+  position     BIGINT AUTO_INCREMENT PRIMARY KEY,
+  artist_id    VARCHAR(128) NOT NULL,
+  changed_at   BIGINT NOT NULL,
+  content_hash VARCHAR(128) NOT NULL,
+  content      MEDIUMBLOB NOT NULL
+) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+CREATE INDEX artist_history_artist ON artist_history (artist_id, position);
+CREATE INDEX artist_history_changed ON artist_history (changed_at);
+
+-- +goose Down
+DROP TABLE artist_history;
+DROP TABLE artist_asks;
+DROP INDEX update_status_due ON update_status;

@@ -1,0 +1,46 @@
+-- +goose Up
+
+-- What the sentence of a notification is made of, as JSON. NULL where the version
+-- before has stored it: then the message is all there is.
+ALTER TABLE notifications ADD COLUMN params TEXT;
+ALTER TABLE notification_fanouts ADD COLUMN params TEXT;
+
+-- When and where a show is, and what its prices are in. NULL until it is known.
+ALTER TABLE shows ADD COLUMN venue VARCHAR(512);
+ALTER TABLE shows ADD COLUMN city VARCHAR(512);
+ALTER TABLE shows ADD COLUMN time_zone VARCHAR(128); -- of the venue, such as Asia/Seoul
+ALTER TABLE shows ADD COLUMN doors_at BIGINT;
+ALTER TABLE shows ADD COLUMN starts_at BIGINT;
+ALTER TABLE shows ADD COLUMN currency CHAR(3) NOT NULL DEFAULT 'KRW';
+
+-- A seat belongs to the class of its price, so the two cannot disagree.
+CREATE TABLE seat_classes (
+  show_id VARCHAR(128) NOT NULL,
+  class   VARCHAR(32) NOT NULL,
+  price   BIGINT NOT NULL CHECK (price > 0), -- in the smallest unit of the show's currency
+  PRIMARY KEY (show_id, class),
+  UNIQUE (show_id, price),
+  FOREIGN KEY (show_id) REFERENCES shows (show_id)
+) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
+-- Artists are mirrored when somebody asks for them, so artist_id may name one that is
+-- not in the table of artists yet.
+CREATE TABLE show_performers (
+  show_id   VARCHAR(128) NOT NULL,
+  artist_id VARCHAR(128) NOT NULL,
+  position  INTEGER NOT NULL, -- the order in which they are billed
+  PRIMARY KEY (show_id, artist_id),
+  FOREIGN KEY (show_id) REFERENCES shows (show_id)
+) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
+-- +goose Down
+DROP TABLE show_performers;
+DROP TABLE seat_classes;
+ALTER TABLE shows DROP COLUMN currency;
+ALTER TABLE shows DROP COLUMN starts_at;
+ALTER TABLE shows DROP COLUMN doors_at;
+ALTER TABLE shows DROP COLUMN time_zone;
+ALTER TABLE shows DROP COLUMN city;
+ALTER TABLE shows DROP COLUMN venue;
+ALTER TABLE notification_fanouts DROP COLUMN params;
+ALTER TABLE notifications DROP COLUMN params;

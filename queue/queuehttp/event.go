@@ -1,0 +1,65 @@
+package queuehttp
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+)
+
+// ErrNoEvent says that it is not known which event a request is about: a guard
+// cannot judge any token then. [Handlers.Guard] and the handlers answer a request
+// without an event with the problem event-id-missing, and log how to mend the route.
+var ErrNoEvent = errors.New("queuehttp: the request does not say which event it is about")
+
+// finder says which event a request is about.
+type finder struct {
+	find func(*http.Request) string
+	own  bool // find is pathEvent, so that an empty id is the route's fault
+	once sync.Once
+}
+
+// pathEvent reads what [http.ServeMux] and routers that call SetPathValue found.
+func pathEvent(r *http.Request) string { return r.PathValue("eventId") }
+
+// newFinder makes a finder of the first function that is not nil.
+func newFinder(of ...func(*http.Request) string) *finder {
+	for _, find := range of {
+		if find != nil {
+			return &finder{find: find}
+		}
+	}
+	return &finder{find: pathEvent, own: true}
+}
+
+// event returns the event's id, or answers the request when there is none. Nobody
+// may pass then: an empty id is no event that a token could be for.
+func (h *Handlers) event(w http.ResponseWriter, r *http.Request, f *finder) (string, bool) {
+	event := f.find(r)
+	if event != "" {
+		return event, true
+	}
+	f.once.Do(func() {
+		route := r.Pattern
+		if route == "" {
+			route = r.Method + " " + r.URL.Path
+		}
+		h.cfg.Logger.ErrorContext(r.Context(),
+			"queuehttp: no event id in a request, so nobody passes this route; name the route's value {eventId}, "+
+				"or give Config.Event or GuardConfig.Event a function that finds the id, or call SetPathValue(\"eventId\", …) before; logged once",
+			slog.String("route", route), slog.Bool("default_event", f.own))
+	})
+	h.cfg.Fail(w, r, h.noEvent(f.own))
+	return "", false
+}
+
+// noEvent is the answer to a request without an event: the server's fault when the
+// route should have had its id, the client's when a function of the program's looked
+// for it in the request.
+func (h *Handlers) noEvent(ours bool) *Problem {
+	if ours {
+		return h.problem(http.StatusInternalServerError, "event-id-missing", "This route names no event",
+			"the server's route does not say which event it is about; it was written to the log", ErrNoEvent)
+	}
+	return h.problem(http.StatusBadRequest, "event-id-missing", "Which event?", "the request does not say which event it is about", ErrNoEvent)
+}

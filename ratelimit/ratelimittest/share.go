@@ -1,0 +1,115 @@
+package ratelimittest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/ratelimit"
+)
+
+func shareCases() []Case {
+	return []Case{
+		{Name: "low-share", Run: lowShare},
+		{Name: "low-share-ends", Run: lowShareEnds},
+	}
+}
+
+// sharing are limits with another LowShare, in percent.
+func sharing(l ratelimit.Limits, percent int) ratelimit.Limits {
+	l.LowShare = &percent
+	return l
+}
+
+// lowShare has a process ask for high priority without end, and another one wait for
+// low. Low gets its share and no more, and nothing of the rate is lost.
+func lowShare(ctx context.Context, h Harness) error {
+	const seconds, step = 4, 4 * time.Millisecond
+	for _, l := range []ratelimit.Limits{limits, sharing(limits, 20), sharing(limits, 0), strict, sharing(strict, 40), sharing(strict, 0)} {
+		p, err := full(ctx, h, l)
+		if err != nil {
+			return err
+		}
+		if _, err := p.take(high, 1000); err != nil { // a burst is not of these seconds
+			return err
+		}
+		var got [2]int
+		next := time.Duration(0)
+		run := seconds * p.second()
+		if p.plan.Strict {
+			run += p.plan.Window // the first one is full
+		}
+		for now := time.Duration(0); now < run; now += step {
+			h.Move(step)
+			g, err := p.ask(ratelimit.Run{Priority: high, Size: 1, Count: 1000, Wait: true})
+			if err != nil {
+				return err
+			}
+			got[high] += g.Runs[0].Granted
+			if now < next {
+				continue
+			}
+			// Three wait, in another process, which asks again when it was told to.
+			peer := *p
+			peer.h.Store = h.Peer
+			if g, err = peer.ask(ratelimit.Run{Priority: low, Size: 1, Count: 3, Wait: true}); err != nil {
+				return err
+			}
+			got[low] += g.Runs[0].Granted
+			next = now + min(g.Runs[0].RetryAfter, 100*time.Millisecond)
+		}
+		share := p.plan.LowRate * p.plan.LowShare * seconds / 100
+		if got[low] < share*9/10 || got[low] > share+share/10+3 {
+			return fmt.Errorf("strict %t, LowShare %d %%: low had %d calls in %d seconds under a flood of high, its share is %d",
+				p.plan.Strict, p.plan.LowShare, got[low], seconds, share)
+		}
+		if all, most := got[low]+got[high], p.plan.Rate*seconds; all < most*95/100 || all > most+p.plan.Burst {
+			return fmt.Errorf("strict %t, LowShare %d %%: %d calls were granted in %d seconds, want %d", p.plan.Strict, p.plan.LowShare, all, seconds, most)
+		}
+	}
+	return nil
+}
+
+// second is the time that has Rate calls.
+func (p *player) second() time.Duration {
+	if p.plan.Strict {
+		return p.plan.Window
+	}
+	return time.Second
+}
+
+// lowShareEnds has high leave the share to a call of low priority that was refused,
+// and take it when that one does not come back.
+func lowShareEnds(ctx context.Context, h Harness) error {
+	p, err := full(ctx, h, limits)
+	if err != nil {
+		return err
+	}
+	var until time.Duration // high leaves the share alone
+	refuse := func() error {
+		g, err := p.ask(one(low))
+		if until = g.Runs[0].RetryAfter + p.plan.Hold; err == nil && g.Runs[0].Granted > 0 {
+			err = fmt.Errorf("low was granted %+v of nothing", g.Runs[0])
+		}
+		return err
+	}
+	held := func(when string, want int, reason ratelimit.Reason) error {
+		g, err := p.ask(ratelimit.Run{Priority: high, Size: 1, Count: 1000})
+		if err == nil && (g.Runs[0].Granted != want || g.Runs[0].Reason != reason) {
+			err = fmt.Errorf("%s: high is answered %+v, want %d and %q", when, g.Runs[0], want, reason)
+		}
+		return err
+	}
+	return steps(
+		func() error { return p.expect("drain", high, p.plan.Burst, p.plan.Burst) },
+		refuse,
+		func() error { h.Move(10 * time.Millisecond); return held("low waits", 2, ratelimit.ReasonLowShare) },
+		func() error {
+			h.Move(until - 10*time.Millisecond - time.Microsecond)
+			return held("just before the hold is over", p.plan.Burst-2, ratelimit.ReasonLowShare)
+		},
+		func() error { h.Move(time.Microsecond); return held("low has gone away", 2, ratelimit.ReasonGlobal) },
+		func() error { h.Move(10 * time.Millisecond); return p.expect("low comes back", low, 1, 1) },
+		func() error { return held("low was served", 3, ratelimit.ReasonGlobal) },
+	)
+}

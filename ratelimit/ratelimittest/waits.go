@@ -1,0 +1,109 @@
+package ratelimittest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/ratelimit"
+)
+
+func waitCases() []Case {
+	return []Case{{Name: "waits-outlive-lost-answers", Run: waitsOutliveLostAnswers}}
+}
+
+// lossy keeps every third answer back until the caller's timeout, as a connection
+// does that stalls: the store has decided, and nobody learns what. Its clock goes on
+// with each call.
+type lossy struct {
+	ratelimit.Store
+	move         func(time.Duration)
+	calls        int
+	granted      int // with an answer
+	lost         int // without one
+	passed, each time.Duration
+}
+
+func (l *lossy) Acquire(ctx context.Context, plan *ratelimit.Plan, ask ratelimit.Ask) (ratelimit.Grant, error) {
+	l.move(l.each)
+	l.passed += l.each
+	g, err := l.Store.Acquire(ctx, plan, ask)
+	if err != nil {
+		return g, err
+	}
+	n := 0
+	for i, r := range g.Runs {
+		n += r.Granted * ask.Runs[i].Size
+	}
+	if l.calls++; l.calls%3 != 2 {
+		l.granted += n
+		return g, nil
+	}
+	l.lost += n
+	<-ctx.Done()
+	return ratelimit.Grant{}, ctx.Err()
+}
+
+// waitsOutliveLostAnswers has callers of Wait on a store whose answers get lost. None
+// of them fails, and what was granted without an answer is used by none.
+func waitsOutliveLostAnswers(ctx context.Context, h Harness) error {
+	for _, l := range []ratelimit.Limits{limits, strict} {
+		if err := h.Lose(ctx); err != nil {
+			return err
+		}
+		p, err := full(ctx, h, l)
+		if err != nil {
+			return err
+		}
+		store := &lossy{Store: h.Store, move: h.Move, each: 10 * time.Millisecond}
+		if l.Strict {
+			store.each = p.plan.Window / 3
+		}
+		limiter, err := ratelimit.New(store, ratelimit.Config{
+			Limits: l, Timeout: 50 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+			Breaker: ratelimit.BreakerConfig{Calls: 20, FailureRatio: 0.9},
+		})
+		if err != nil {
+			return err
+		}
+		// Bursts are had at once, so the callers need more than one call.
+		served, errs := waitInTurn(ctx, limiter, p.plan.Burst+10)
+		if errs != nil {
+			return fmt.Errorf("%+v: %d served: %w", l, served, errs)
+		}
+		if store.lost == 0 || served > store.granted {
+			return fmt.Errorf("%+v: %d were served, %d were granted with an answer and %d without", l, served, store.granted, store.lost)
+		}
+		most := p.plan.Burst + int(float64(p.plan.Rate)*store.passed.Seconds())
+		if l.Strict {
+			most = p.plan.Rate * int(1+store.passed/p.plan.Window)
+		}
+		if store.granted+store.lost > most {
+			return fmt.Errorf("%+v: %d were charged within %s, at most %d may be", l, store.granted+store.lost, store.passed, most)
+		}
+	}
+	return nil
+}
+
+// waitInTurn has callers of both priorities wait, and returns how many were served.
+func waitInTurn(ctx context.Context, l *ratelimit.Limiter, callers int) (served int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for i := range callers {
+		wg.Go(func() {
+			_, one := l.Wait(ctx, ratelimit.Priority(i%2))
+			mu.Lock()
+			defer mu.Unlock()
+			if err = errors.Join(err, one); one == nil {
+				served++
+			}
+		})
+	}
+	wg.Wait()
+	return served, err
+}

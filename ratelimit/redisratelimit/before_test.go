@@ -1,0 +1,53 @@
+package redisratelimit_test
+
+import (
+	"encoding/binary"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
+)
+
+// Buckets that were stored without a share keep what is in them, in Acquire and in
+// Return; a share begins empty.
+func TestStateWithoutAShare(t *testing.T) {
+	client := open(t, servicetest.Redis(t))
+	budget := name(t, client)
+	store := newStore(t, client, budget)
+	server, now := strings.Repeat("a", 40), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).UnixMicro()
+	redisratelimit.Clocked(store, func() (string, int64) { return server, now })
+	plan, err := ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350}.Plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := []byte(server)
+	for _, n := range []int64{now - 1_000_000, now, 7_000_000, now + 1_000} { // born, time, 7 calls, yield
+		value = binary.LittleEndian.AppendUint64(value, math.Float64bits(float64(n)))
+	}
+	keys := redisratelimit.Keys(store, false)
+	for _, giveBack := range []bool{false, true} {
+		if err := client.Set(t.Context(), keys[0], value, time.Minute).Err(); err != nil {
+			t.Fatal(err)
+		}
+		want := 7
+		if giveBack {
+			if err := store.Return(t.Context(), plan, ratelimit.Returned{Priority: ratelimit.High, Size: 3, At: now}); err != nil {
+				t.Fatal(err)
+			}
+			want += 3
+		}
+		g, err := store.Acquire(t.Context(), plan, ratelimit.Ask{Runs: []ratelimit.Run{
+			{Priority: ratelimit.Low, Size: 1, Count: 1}, {Priority: ratelimit.High, Size: 1, Count: 100},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if low, high := g.Runs[0], g.Runs[1]; low.Granted != 0 || low.Reason != ratelimit.ReasonLowCap && low.Reason != ratelimit.ReasonYield || high.Granted != want {
+			t.Errorf("given back %t: low %+v, high %+v; want none for low, which has no share yet, and %d for high", giveBack, low, high, want)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package sse_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/sse"
+)
+
+// recorder is a middleware's writer that remembers the status, as many write it.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *recorder) WriteHeader(status int) { r.status = status; r.ResponseWriter.WriteHeader(status) }
+
+// open is one that lets the others through.
+type open struct{ recorder }
+
+func (o *open) Unwrap() http.ResponseWriter { return o.ResponseWriter }
+
+func TestAWriterThatCannotFlushIsFoundBeforeTheFirstByte(t *testing.T) {
+	wraps := map[string]func(http.Handler) http.Handler{
+		"status recorder": func(h http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(&recorder{ResponseWriter: w}, r) })
+		},
+		"TimeoutHandler": func(h http.Handler) http.Handler { return http.TimeoutHandler(h, time.Minute, "late") },
+		"open around closed": func(h http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				h.ServeHTTP(&open{recorder{ResponseWriter: &recorder{ResponseWriter: w}}}, r)
+			})
+		},
+	}
+	for name, wrap := range wraps {
+		t.Run(name, func(t *testing.T) {
+			both(t, func(t *testing.T, lean bool) {
+				var log bytes.Buffer
+				s := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+				behind := httptest.NewServer(wrap(s))
+				defer behind.Close()
+				tab := dial(t, behind.URL+"?member=ann")
+				if tab.status != http.StatusInternalServerError {
+					t.Errorf("the status is %d", tab.status)
+				}
+				if err := <-s.served; !errors.Is(err, sse.ErrUnflushable) || fault.Of(err) != fault.Permanent {
+					t.Errorf("Serve returns %v", err)
+				}
+				tab.over()
+				if !strings.Contains(log.String(), "Unwrap") {
+					t.Errorf("the log says %q", log.String())
+				}
+				if st := s.Stats(); st.Opened != 0 || st.Streams != 0 {
+					t.Errorf("it took a place: %+v", st)
+				}
+			})
+		})
+	}
+	t.Run("Unwrap", func(t *testing.T) {
+		both(t, func(t *testing.T, lean bool) {
+			s := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean})
+			behind := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				s.ServeHTTP(&open{recorder{ResponseWriter: w}}, r)
+			}))
+			t.Cleanup(behind.Close)
+			t.Cleanup(s.end)
+			tab := dial(t, behind.URL+"?member=ann")
+			must(t, s.ToMember(t.Context(), "ann", text("x")))
+			tab.gets("x")
+			tab.close()
+		})
+	})
+}
