@@ -35,7 +35,7 @@ test: ## every test that needs no server, with the race detector where a C compi
 ifeq ($(RACE),)
 	@echo 'no C compiler found: the tests run without the race detector'
 endif
-	$(GO) test $(RACE) -vet=off -timeout 10m $(PACKAGES) # make check vets
+	$(GO) test $(RACE) -vet=off -timeout 30m $(PACKAGES) # make check vets
 
 check: ## format, vet, lint, modules, links
 	./scripts/check.sh $(GOLANGCI)
