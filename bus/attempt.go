@@ -6,79 +6,68 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill/message"
-
 	"github.com/millrace-go/millrace/eventlog"
 	"github.com/millrace-go/millrace/fault"
 )
 
-// middleware is the outermost of the Router's handler: it runs an attempt and
-// decides what becomes of the message. It never returns an error; a nack goes
-// to the dispatcher with a verdict.
-func (c *consumer) middleware(next message.HandlerFunc) message.HandlerFunc {
-	return func(msg *message.Message) ([]*message.Message, error) {
-		c.atWork.Add(1)
-		d := deliveryOf(msg.Context())
-		if d.letter != nil {
-			c.bury(d, msg)
-			return nil, nil
-		}
-		c.trace(d, msg)
-		guard(func() error {
-			if err := c.skips(msg); err != nil {
-				return err
-			}
-			return c.timed(1, func() error {
-				return c.bounded(msg.Context(), func(ctx context.Context) error { return call(ctx, next, msg) }, eventlog.Message(d.source))
-			})
-		}, func(err error) {
-			switch {
-			case err == nil && d.ignored != "":
-				c.ignore(d, msg)
-				c.ack(d, msg, outcomeIgnored)
-			case err == nil:
-				c.succeeded(d, msg)
-			case errors.Is(err, errObsolete):
-				c.ack(d, msg, outcomeObsolete)
-			default:
-				c.failed(d, msg, err)
-			}
-		})
-		return nil, nil
+// run runs an attempt and gives the message its verdict.
+func (c *consumer) run(d *delivery) {
+	c.atWork.Add(1)
+	msg := d.offer()
+	if d.letter != nil {
+		c.bury(msg.Context(), d)
+		return
 	}
-}
-
-func (c *consumer) succeeded(d *delivery, msg *message.Message) {
-	c.recovered(d, msg)
-	c.ack(d, msg, outcomeHandled)
+	ctx := c.trace(d, msg)
+	guard(func() error {
+		if err := c.skips(msg); err != nil {
+			return err
+		}
+		return c.timed(1, func() error {
+			return c.bounded(ctx, func(ctx context.Context) error { return call(ctx, c.chain, msg) }, eventlog.Message(d.source))
+		})
+	}, func(err error) {
+		switch {
+		case err == nil && d.ignored != "":
+			c.ignore(ctx, d)
+			c.end(d, done, outcomeIgnored, nil)
+		case err == nil:
+			c.recovered(ctx, d)
+			c.end(d, done, outcomeHandled, nil)
+		case errors.Is(err, errObsolete):
+			c.end(d, done, outcomeObsolete, nil)
+		default:
+			c.failed(ctx, d, err)
+		}
+	})
 }
 
 // recovered counts a message that was handled, and tells of one that had failed.
-func (c *consumer) recovered(d *delivery, msg *message.Message) {
+func (c *consumer) recovered(ctx context.Context, d *delivery) {
 	c.handled.Add(1)
 	if f := c.Hooks.OnRecovered; f != nil && d.attempts+d.pauses > 0 {
-		f(Recovery{Topic: c.Topic, Group: c.Group, Message: msg.CopyWithContext(), Attempts: d.attempts + d.pauses + 1})
+		f(Recovery{Topic: c.Topic, Group: c.Group, Message: d.shown(ctx), Attempts: d.attempts + d.pauses + 1})
 	}
 }
 
-func (c *consumer) failed(d *delivery, msg *message.Message, err error) {
+func (c *consumer) failed(ctx context.Context, d *delivery, err error) {
 	// The message is no longer ours, or the handler gave up because the process
 	// is stopping: neither says anything about the message.
-	if msg.Context().Err() != nil || d.stopping() && errors.Is(err, context.Canceled) {
-		c.nack(d, msg, handBack, err)
+	if ctx.Err() != nil || d.stopping() && errors.Is(err, context.Canceled) {
+		c.end(d, handBack, outcomeOf(handBack), err)
 		return
 	}
 	class := c.classOf(d, err)
 	d.failing(err, class)
 	switch v := c.judge(d, err, class, d.held()); v {
 	case retryLater:
-		c.retrying(d, msg, err)
-		c.nack(d, msg, v, err)
+		c.retrying(ctx, d, err)
+		c.end(d, v, outcomeOf(v), err)
 	case done:
 		d.letter, d.letterInfo = c.deadLetter(d, err, class)
-		c.bury(d, msg)
+		c.bury(ctx, d)
 	default:
-		c.nack(d, msg, v, err)
+		c.end(d, v, outcomeOf(v), err)
 	}
 }
 
@@ -121,13 +110,13 @@ func (c *consumer) judge(d *delivery, err error, class fault.Class, held bool) v
 }
 
 // retrying tells of a failed attempt that will be followed by another.
-func (c *consumer) retrying(d *delivery, msg *message.Message, err error) {
+func (c *consumer) retrying(ctx context.Context, d *delivery, err error) {
 	c.retried.Add(1)
-	c.log.WarnContext(msg.Context(), "message failed, will be retried",
+	c.log.WarnContext(ctx, "message failed, will be retried",
 		eventlog.Message(d.source), "attempt", d.attempts, "delay", d.delay, "error", err)
 	if f := c.Hooks.OnRetry; f != nil {
 		f(Retry{
-			Topic: c.Topic, Group: c.Group, Message: msg.CopyWithContext(),
+			Topic: c.Topic, Group: c.Group, Message: d.shown(ctx),
 			Err: err, Class: fault.Transient, Attempt: d.attempts, Delay: d.delay,
 		})
 	}
@@ -135,21 +124,21 @@ func (c *consumer) retrying(d *delivery, msg *message.Message, err error) {
 
 // bury publishes the dead letter of d. If that fails, the consumer pauses and the
 // message waits until it works: the handler is not run again for it.
-func (c *consumer) bury(d *delivery, msg *message.Message) {
-	d.letter.SetContext(msg.Context())
+func (c *consumer) bury(ctx context.Context, d *delivery) {
+	d.letter.SetContext(ctx)
 	if err := c.publishLetter(d.letter); err != nil {
-		if msg.Context().Err() != nil {
-			c.nack(d, msg, handBack, err)
+		if ctx.Err() != nil {
+			c.end(d, handBack, outcomeOf(handBack), err)
 			return
 		}
-		err = fmt.Errorf("dead letter of %s: %w", msg.UUID, err)
+		err = fmt.Errorf("dead letter of %s: %w", d.source.UUID, err)
 		c.note(err)
 		d.pauses++
-		c.nack(d, msg, pauseAll, err)
+		c.end(d, pauseAll, outcomeOf(pauseAll), err)
 		return
 	}
 	c.buried(d)
-	c.ack(d, msg, outcomeDeadLetter)
+	c.end(d, done, outcomeDeadLetter, nil)
 }
 
 // buried tells of a dead letter that was published.
@@ -165,19 +154,11 @@ func (c *consumer) buried(d *delivery) {
 	}
 }
 
-// ack and nack end an attempt. The message and its delivery belong to the
-// subscription again when they return.
-func (c *consumer) ack(d *delivery, msg *message.Message, outcome string) {
+// end ends an attempt.
+func (c *consumer) end(d *delivery, v verdict, outcome string, err error) {
 	d.finish(outcome)
 	c.atWork.Add(-1)
-	msg.Ack()
-}
-
-func (c *consumer) nack(d *delivery, msg *message.Message, v verdict, err error) {
-	d.finish(outcomeOf(v))
-	c.atWork.Add(-1)
 	d.verdict, d.err = v, err
-	msg.Nack()
 }
 
 func (c *consumer) note(err error) {

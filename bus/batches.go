@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill/message"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace-go/millrace/internal/consuming"
@@ -29,7 +28,6 @@ type batch struct {
 	span       trace.Span // nil when none is made
 	probe      bool
 	epoch      int
-	answered   chan struct{} // closed when every delivery has its verdict
 }
 
 // Group is the group that it was delivered to, "" where that is not known.
@@ -40,32 +38,13 @@ func batchOf(ctx context.Context) *batch {
 	return b
 }
 
-// carrier makes the message that takes the batch through the Router. The batch's
-// context carries the values of ctx.
-func (b *batch) carrier(ctx context.Context) *message.Message {
-	b.ctx, b.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	m := message.NewMessage("batch", nil)
-	m.SetContext(consuming.With(b.ctx, b))
-	return m
-}
-
-// answer gives the deliveries, each with its verdict, back to the loop.
-func (b *batch) answer() {
-	close(b.answered)
-	b.cancel(nil)
-	select {
-	case b.sub.batches <- b:
-	case <-b.sub.gone:
-	}
-}
+// run is that of an attempt.
+func (b *batch) run() { b.sub.dispatcher.handleBatch(b) }
 
 // gather returns the batch that may be handed out now, or nil. It changes
 // nothing but for messages that the transport took back.
 func (s *subscription) gather(now time.Time) *batch {
 	cfg := s.dispatcher.batch
-	if s.stopping.Load() || s.gate.held() || len(s.batched) >= s.dispatcher.cfg.Concurrency {
-		return nil
-	}
 	var taken []*delivery
 	for taken == nil {
 		switch {
@@ -88,8 +67,11 @@ func (s *subscription) gather(now time.Time) *batch {
 	}
 	for _, d := range taken {
 		d.condemned = s.condemned(d, now)
+		d.note(s.finished)
 	}
-	return &batch{sub: s, deliveries: taken, probe: s.pause.on, epoch: s.epoch, answered: make(chan struct{})}
+	b := &batch{sub: s, deliveries: taken, probe: s.pause.on, epoch: s.epoch}
+	b.ctx, b.cancel = context.WithCancelCause(consuming.With(s.ctx, b))
+	return b
 }
 
 // fillUntil is when a batch that is not full goes out all the same.
@@ -101,7 +83,7 @@ func (s *subscription) fillUntil() time.Time {
 func (s *subscription) dropRevoked(taken []*delivery) (any bool) {
 	for _, d := range taken {
 		if d.revoked() {
-			d.source.Nack()
+			d.from.Back()
 			s.lanes.remove(d)
 			any = true
 		}
@@ -109,8 +91,8 @@ func (s *subscription) dropRevoked(taken []*delivery) (any bool) {
 	return any
 }
 
-// handOutBatch notes that the batch was taken.
-func (s *subscription) handOutBatch(b *batch) {
+// takeBatch notes that the batch is out.
+func (s *subscription) takeBatch(b *batch) {
 	s.lanes.takeAll(b.deliveries)
 	if b.probe {
 		s.probing(b.deliveries[0])
@@ -119,8 +101,10 @@ func (s *subscription) handOutBatch(b *batch) {
 	s.count(len(b.deliveries))
 }
 
-// settleBatch acts on the verdicts of a batch that came back.
-func (s *subscription) settleBatch(b *batch) {
+// settle acts on the verdicts of a batch that came back.
+func (b *batch) settle() {
+	s := b.sub
+	b.cancel(nil)
 	delete(s.batched, b)
 	s.count(-len(b.deliveries))
 	if b.probe {
@@ -129,7 +113,7 @@ func (s *subscription) settleBatch(b *batch) {
 	another := !b.deliveries[0].blamed
 	for _, d := range b.deliveries {
 		if d.blamed = d.verdict == pauseAll; d.verdict == done {
-			d.source.Ack()
+			d.from.Done()
 			s.finished++
 		}
 	}
@@ -146,7 +130,7 @@ func (s *subscription) settleBatch(b *batch) {
 		switch {
 		case d.verdict == done:
 		case d.revoked():
-			d.source.Nack()
+			d.from.Back()
 			d.verdict = done
 			revoked++
 		case s.spare(d):

@@ -1,7 +1,6 @@
 package bus
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,32 +15,22 @@ import (
 	"github.com/millrace-go/millrace/internal/consuming"
 )
 
-// batchMiddleware is the whole handler of a batch consumer in the Router: it
-// runs an attempt and gives every message of the batch its verdict.
-func (c *consumer) batchMiddleware(message.HandlerFunc) message.HandlerFunc {
-	return func(carrier *message.Message) ([]*message.Message, error) {
-		b := batchOf(carrier.Context())
-		c.atWork.Add(1)
-		if first := b.deliveries[0]; first.letter != nil { // then it is alone
-			c.buryAll(b, []*delivery{first})
-			c.answer(b)
-			return nil, nil
-		}
-		messages, release := b.copies()
-		ctx := c.traceBatch(carrier.Context(), b, messages)
-		guard(func() error { return c.runBatch(ctx, b, messages) }, func(err error) {
-			defer release()
-			c.settled(b, messages, err)
-			b.finish(c)
-			c.answer(b)
-		})
-		return nil, nil
+// runAll runs an attempt of a batch and gives every message of it a verdict.
+func (c *consumer) runAll(b *batch) {
+	c.atWork.Add(1)
+	if first := b.deliveries[0]; first.letter != nil { // then it is alone
+		c.buryAll(b, []*delivery{first})
+		c.atWork.Add(-1)
+		return
 	}
-}
-
-func (c *consumer) answer(b *batch) {
-	c.atWork.Add(-1)
-	b.answer()
+	messages, release := b.copies()
+	ctx := c.traceBatch(b.ctx, b, messages)
+	guard(func() error { return c.runBatch(ctx, b, messages) }, func(err error) {
+		defer release()
+		c.settled(b, messages, err)
+		b.finish(c)
+		c.atWork.Add(-1)
+	})
 }
 
 // copies makes what the handler gets, as delivery.offer does for one message.
@@ -55,19 +44,10 @@ func (b *batch) copies() (messages []*message.Message, release func()) {
 	left.Store(int64(len(b.deliveries)))
 	for i, d := range b.deliveries {
 		d.ignored = ""
-		ctx, cancel := context.WithCancelCause(consuming.With(context.WithoutCancel(d.source.Context()), d))
-		m := message.NewMessage(d.source.UUID, bytes.Clone(d.source.Payload))
-		for k, v := range d.source.Metadata {
-			m.Metadata[k] = v
-		}
-		m.SetContext(ctx)
-		messages[i], cancels[i] = m, cancel
-		stops = append(stops, context.AfterFunc(d.source.Context(), func() {
-			// Closing the source ends its contexts too; that is no revocation.
-			if b.sub.ending.Load() {
-				return
-			}
-			cancel(ErrRevoked)
+		ctx, cancel := context.WithCancelCause(consuming.With(d.from.Context(), d))
+		messages[i], cancels[i] = d.copied(), cancel
+		messages[i].SetContext(ctx)
+		stops = append(stops, context.AfterFunc(d.from.Context(), func() {
 			if left.Add(-1) == 0 {
 				b.cancel(ErrRevoked)
 			}
@@ -171,9 +151,9 @@ func (c *consumer) settled(b *batch, messages []*message.Message, err error) {
 		switch {
 		case d.obsolete:
 		case one == nil && d.ignored != "":
-			c.ignore(d, messages[i])
+			c.ignore(messages[i].Context(), d)
 		case one == nil:
-			c.recovered(d, messages[i])
+			c.recovered(messages[i].Context(), d)
 		case errors.Is(one, ErrHeldBack):
 			d.verdict, d.err = redeliver, one
 		case b.ctx.Err() != nil || messages[i].Context().Err() != nil || b.sub.stopping.Load() && errors.Is(one, context.Canceled):
@@ -185,7 +165,7 @@ func (c *consumer) settled(b *batch, messages []*message.Message, err error) {
 				d.letter, d.letterInfo = c.deadLetter(d, one, class)
 				letters = append(letters, d)
 			} else if d.verdict == retryLater && d.delay > 0 {
-				c.retrying(d, messages[i], one)
+				c.retrying(messages[i].Context(), d, one)
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -71,8 +72,13 @@ func (b *Bus) dispatcher(group string, cfg SubscriberConfig, obs observer) (*Dis
 	if b.closed {
 		return nil, ErrClosed
 	}
-	d := newDispatcher(func() (message.Subscriber, error) { return b.driver.Subscriber(group, cfg.Window) }, cfg, obs)
+	d := newDispatcher(func(ctx context.Context, topic string) (driver.Source, error) {
+		return b.driver.Source(ctx, topic, group, cfg.Window)
+	}, cfg, obs)
 	d.group = group
+	d.initialize = func(ctx context.Context, topic string) error {
+		return b.driver.Declare(ctx, Topic{Name: topic, Groups: []string{group}})
+	}
 	d.onClose = func() {
 		b.mu.Lock()
 		delete(b.open, d)

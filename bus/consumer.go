@@ -117,6 +117,7 @@ func (c Consumer) validate() error {
 // consumer is a Consumer or BatchConsumer inside a Runner.
 type consumer struct {
 	Consumer
+	chain           message.HandlerFunc // Handler with its middleware
 	handleBatch     BatchHandler
 	batch           batching
 	gate            *gate // set in the low half of a Pair
@@ -149,11 +150,10 @@ type consumer struct {
 // consumer.
 func (c *consumer) observer(lost chan<- *consumer) observer {
 	return observer{
-		probe:     c.retry.Probe,
-		closeLast: true,
-		isPaused:  &c.paused,
-		inFlight:  &c.inFlight,
-		lost:      func() { lost <- c },
+		probe:    c.retry.Probe,
+		isPaused: &c.paused,
+		inFlight: &c.inFlight,
+		lost:     func() { lost <- c },
 		paused: func(err error, delay time.Duration) {
 			c.pauses.Add(1)
 			c.log.Warn("consumer paused, a dependency is down", "probe_in", delay, "error", err)

@@ -1,7 +1,6 @@
 package bus
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
@@ -126,10 +125,7 @@ func (c *consumer) deadLetter(d *delivery, err error, class fault.Class) (*messa
 		Topic: c.Topic, Group: c.Group, To: c.deadLetterTopic,
 		Err: err, Class: class, Reason: reasonOf(err, class), Attempts: d.attempts,
 	}
-	m := message.NewMessage(d.source.UUID, bytes.Clone(d.source.Payload))
-	for k, v := range d.source.Metadata {
-		m.Metadata[k] = v
-	}
+	m := d.copied()
 	for k, v := range map[string]string{
 		DLQOriginalTopic: c.Topic,
 		DLQGroup:         c.Group,

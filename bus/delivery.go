@@ -9,10 +9,11 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/consuming"
 )
 
-// verdict is what a consumer asks of the dispatcher along with a nack.
+// verdict is what is to become of a message after an attempt.
 type verdict uint8
 
 const (
@@ -26,20 +27,23 @@ const (
 	afterPause
 	// handBack gives the message up without a word about it.
 	handBack
-	// done is an acknowledgement. Only batches have it: a single message is
-	// acknowledged itself.
+	// done is an acknowledgement.
 	done
+	// stillOut is the verdict about a message that is out when its subscription ends.
+	stillOut
 )
 
 // delivery is one message of the source on its way through a consumer, with
-// everything that outlives a single attempt. It belongs to the subscription's
-// loop, except while a copy is out: then it belongs to whoever handles the copy,
-// and the acknowledgement gives it back.
+// everything that outlives a single attempt. It is guarded by the subscription's mu,
+// except between run and settle: then it belongs to the goroutine that runs it.
 type delivery struct {
-	source *message.Message
+	from   driver.Delivery
+	source *message.Message // as it was published; cannot be acknowledged
 	lane   *lane
+	tried  bool
+	before int64 // how many messages had been finished when it was first tried
 
-	copy   *message.Message // the copy that is offered or out
+	ctx    context.Context // of the attempt under way
 	cancel context.CancelCauseFunc
 	nacks  int  // bare nacks so far
 	alone  bool // no batch but its own may have it
@@ -49,8 +53,8 @@ type delivery struct {
 	epoch int  // how many pauses had ended when it was handed out
 	// condemned: a failure for a dependency counts as its own.
 	condemned bool
-	blamed    bool // its last attempt failed for a dependency
-	suspected suspicion
+	blamed    bool      // its last attempt failed for a dependency
+	suspect   time.Time // since when it is one; zero when it is none
 
 	// Written by the consumer before it nacks.
 	verdict verdict
@@ -77,28 +81,48 @@ func deliveryOf(ctx context.Context) *delivery {
 	return d
 }
 
-// offer returns the copy to hand out. Its context carries the values of the
-// source's context but not its cancellation: closing a Router or ending a
-// subscription must not cut a handler short.
-func (d *delivery) offer() *message.Message {
-	if d.copy != nil {
-		return d.copy
+// begin begins an attempt, whose context ends with it, or when the transport takes the
+// message back: ending a subscription must not cut a handler short. The caller holds the
+// subscription's mu.
+func (d *delivery) begin(finished int64) {
+	d.note(finished)
+	d.ctx, d.cancel = context.WithCancelCause(consuming.With(d.from.Context(), d))
+	d.verdict, d.err, d.delay, d.ignored = redeliver, nil, 0, ""
+}
+
+// note notes the first attempt.
+func (d *delivery) note(finished int64) {
+	if !d.tried {
+		d.tried, d.before = true, finished
 	}
-	ctx := consuming.With(context.WithoutCancel(d.source.Context()), d)
-	ctx, d.cancel = context.WithCancelCause(ctx)
-	// The payload is cloned because a handler may scribble on it, and a retry
-	// or a dead letter must show the original bytes.
+}
+
+// offer returns the attempt's copy of the message.
+func (d *delivery) offer() *message.Message {
+	m := d.copied()
+	m.SetContext(d.ctx)
+	return m
+}
+
+// copied is a copy of the message with bytes of its own, because a handler may scribble
+// on them, and a retry or a dead letter must show the original ones.
+func (d *delivery) copied() *message.Message {
 	m := message.NewMessage(d.source.UUID, bytes.Clone(d.source.Payload))
 	for k, v := range d.source.Metadata {
 		m.Metadata[k] = v
 	}
+	return m
+}
+
+// shown is the message as hooks see it, with the context of its attempt.
+func (d *delivery) shown(ctx context.Context) *message.Message {
+	m := d.copied()
 	m.SetContext(ctx)
-	d.copy, d.verdict, d.err, d.ignored = m, redeliver, nil, ""
 	return m
 }
 
 // revoked reports whether the transport took the source message back.
-func (d *delivery) revoked() bool { return d.source.Context().Err() != nil }
+func (d *delivery) revoked() bool { return d.from.Context().Err() != nil }
 
 // stopping reports whether the subscription hands out no more.
 func (d *delivery) stopping() bool { return d.sub.stopping.Load() }
@@ -109,63 +133,15 @@ func (d *delivery) solo() bool { return d.alone || d.letter != nil }
 // held reports whether the consumer is paused and d is not its probe.
 func (d *delivery) held() bool { return d.sub.pausedFlag.Load() && !d.probe }
 
-// outcome is a delivery that came back.
-type outcome struct {
-	delivery *delivery
-	acked    bool
-}
-
-// watch waits for the answer to a copy that is out and sends it to the loop.
-func (d *delivery) watch(outcomes chan<- outcome, gone <-chan struct{}) {
-	revoked := d.source.Context().Done()
-	var o outcome
-	for {
-		select {
-		case <-d.copy.Acked():
-			o = outcome{d, true}
-		case <-d.copy.Nacked():
-			o = outcome{d, false}
-		case <-revoked:
-			revoked = nil
-			// Closing the source ends its contexts too; that is no revocation,
-			// and the handler may go on until the source has committed.
-			if !d.sub.ending.Load() {
-				d.cancel(ErrRevoked)
-			}
-			continue
-		case <-gone:
-			return
-		}
-		break
-	}
-	d.cancel(nil)
-	select {
-	case outcomes <- o:
-	case <-gone:
-	}
-}
-
-// answered reports whether the copy was acknowledged.
-func (d *delivery) answered() bool {
-	select {
-	case <-d.copy.Acked():
-		return true
-	default:
-		return false
-	}
-}
-
-// observer is told what happens to a subscription. Its functions are called
-// from the subscription's loop, one at a time, and may be nil.
+// observer is told what happens to a subscription. Its functions are called one at a
+// time, with the subscription's mu held but for lost, and may be nil.
 type observer struct {
 	probe   Backoff
 	paused  func(err error, delay time.Duration)
 	again   func(d *delivery, delay time.Duration) // a probe, or a suspect, failed for a dependency
 	resumed func(after time.Duration)
 	lost    func()
-	// closeLast keeps the channel open until everything else has ended, so that
-	// a Router, which stops with its channels, stops last.
-	closeLast bool
-	isPaused  *atomic.Bool
-	inFlight  *atomic.Int64
+
+	isPaused *atomic.Bool
+	inFlight *atomic.Int64
 }

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus/driver"
 )
 
 // SubscriberConfig configures a [Dispatcher]. The zero value works.
 type SubscriberConfig struct {
 	// Concurrency is how many keys are handled in parallel; 8 by default. It
-	// bounds the messages that are out and the goroutines that watch them.
+	// bounds the messages that are out, and the goroutines.
 	Concurrency int
 	// Window is how many messages are taken from the transport and not yet
 	// acknowledged, waiting ones included; 1024 by default. It bounds memory,
@@ -74,13 +76,20 @@ func (c SubscriberConfig) validate() error {
 // are then the parallelism.
 type Dispatcher struct {
 	group   string // "" over a subscriber that is not ours
-	open    func() (message.Subscriber, error)
-	shared  message.Subscriber // set when every subscription uses the same source
+	open    func(ctx context.Context, topic string) (driver.Source, error)
+	shared  message.Subscriber // set when every subscription uses the same subscriber
 	cfg     SubscriberConfig
 	observe observer
 	batch   batching
 	gate    *gate
 	onClose func()
+	// initialize is SubscribeInitialize, where there is anything to do.
+	initialize func(ctx context.Context, topic string) error
+
+	// Who runs attempts, in a Runner. Else messages are handed out on a channel.
+	handle      func(*delivery)
+	handleBatch func(*batch)
+	workers     sync.WaitGroup // that have an attempt
 
 	closing chan struct{} // closed by Close: stop the intake, drain
 	done    chan struct{} // closed when Close has finished
@@ -100,12 +109,17 @@ func NewDispatcher(source message.Subscriber, cfg SubscriberConfig) (*Dispatcher
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("bus: NewDispatcher: %w", err)
 	}
-	d := newDispatcher(func() (message.Subscriber, error) { return source, nil }, cfg.withDefaults(), observer{})
+	d := newDispatcher(func(ctx context.Context, topic string) (driver.Source, error) {
+		return subscribe(ctx, source, topic, true)
+	}, cfg.withDefaults(), observer{})
 	d.shared = source
+	if init, ok := source.(message.SubscribeInitializer); ok {
+		d.initialize = func(_ context.Context, topic string) error { return init.SubscribeInitialize(topic) }
+	}
 	return d, nil
 }
 
-func newDispatcher(open func() (message.Subscriber, error), cfg SubscriberConfig, obs observer) *Dispatcher {
+func newDispatcher(open func(context.Context, string) (driver.Source, error), cfg SubscriberConfig, obs observer) *Dispatcher {
 	return &Dispatcher{
 		open: open, cfg: cfg, observe: obs,
 		closing: make(chan struct{}), done: make(chan struct{}),
@@ -134,40 +148,24 @@ func (d *Dispatcher) subscribe(ctx context.Context, topic string) (<-chan *messa
 	if d.closed {
 		return nil, ErrClosed
 	}
-	source, err := d.open()
-	if err != nil {
-		return nil, err
-	}
 	// The source goes on until the drain is over, whatever happens to ctx.
-	sourceCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	in, err := source.Subscribe(sourceCtx, topic)
+	source, err := d.open(context.WithoutCancel(ctx), topic)
 	if err != nil {
-		cancel()
-		if d.shared == nil {
-			err = errors.Join(err, source.Close())
-		}
 		return nil, err
 	}
-	s := newSubscription(d, source, cancel)
+	s := newSubscription(ctx, d, source)
 	d.subs[s] = struct{}{}
-	go s.run(ctx, in)
+	go s.run(ctx)
 	return s.out, nil
 }
 
-// SubscribeInitialize passes Watermill's request to prepare a topic on to the
-// source, where that takes one.
+// SubscribeInitialize is Watermill's request to prepare a topic: it makes the topic and
+// the group, or asks the subscriber that the Dispatcher stands before.
 func (d *Dispatcher) SubscribeInitialize(topic string) error {
-	source, err := d.open()
-	if err != nil {
-		return fmt.Errorf("bus: initialize %s: %w", topic, err)
+	if d.initialize == nil {
+		return nil
 	}
-	if init, ok := source.(message.SubscribeInitializer); ok {
-		err = init.SubscribeInitialize(topic)
-	}
-	if d.shared == nil {
-		err = errors.Join(err, source.Close())
-	}
-	if err != nil {
+	if err := d.initialize(context.Background(), topic); err != nil {
 		return fmt.Errorf("bus: initialize %s: %w", topic, err)
 	}
 	return nil
@@ -199,6 +197,9 @@ func (d *Dispatcher) Close() error {
 	}
 	if d.shared != nil {
 		errs = append(errs, d.shared.Close())
+	}
+	if d.handle == nil && d.handleBatch == nil {
+		d.workers.Wait() // they wait for nobody any more
 	}
 	if d.onClose != nil {
 		d.onClose()

@@ -185,8 +185,8 @@ func TestGoroutinesAreBoundedByConcurrency(t *testing.T) {
 		if n := len(drain(ch)); n != 4 {
 			t.Fatalf("%d are out", n)
 		}
-		if n := ours(); n != 4+1 {
-			t.Errorf("%d goroutines for 4 messages out and 4000 held, want a watcher each and the loop", n)
+		if n := ours(); n != 4+2 {
+			t.Errorf("%d goroutines for 4 messages out and 4000 held, want a worker each, one that fetches and one that waits for the end", n)
 		}
 		closeOK(t, d)
 		synctest.Wait()

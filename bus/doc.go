@@ -16,7 +16,7 @@
 //
 // Changing the URL changes the transport and no code. A binary links the
 // schemes it names; allbus names all of them. Handlers, middleware, publishers
-// and messages are Watermill's, and its Router runs the handlers.
+// and messages are Watermill's.
 //
 // # What is promised
 //
@@ -97,13 +97,15 @@
 //
 // # How a message travels
 //
-// The transport's [Driver] emits messages in order per key, many of them
-// unacknowledged, and remembers the longest confirmed prefix. A [Dispatcher]
-// stands before it. It queues messages by key (event.Key; messages without a
-// key are one key), hands out one per key, and up to Concurrency in all, to the
-// Router. A handler's result comes back to the dispatcher as an ack, or as a
-// nack with a verdict: later, after a delay, or when the dependency is back.
-// Waiting costs no handler and no goroutine.
+// The engine fetches messages from the transport's source, see package driver, as far as
+// the window has room. It queues them by key (event.Key; messages without a
+// key are one key). Up to Concurrency workers run the handler, one message of a key at a
+// time. A worker settles its message and takes the next by itself. A message that waits,
+// for a delay or until a dependency is back, costs neither a worker nor a goroutine: a
+// consumer has Concurrency goroutines and two more, beside those of the transport.
+//
+// [Bus.Subscriber] is the same engine with a channel for a handler: what is taken from it
+// is out until it is acknowledged or nacked. Watermill's Router runs on it.
 //
 // An error is judged by fault.Of, with the consumer's Classifiers for errors of
 // drivers. Attempts are counted in the process: after a restart, or when another
@@ -125,7 +127,7 @@
 // A [BatchConsumer] gets many messages at once, for work that costs little more
 // for a hundred than for one: counting views with one statement per batch is some
 // 12 to 20 times faster on SQLite than with one per event (BenchmarkViewCounts).
-// The dispatcher departs from one message per key for it: it hands over the first
+// The engine departs from one message per key for it: it hands over the first
 // few of a key together, and no more of that key until they are settled.
 //
 // Batches fill from the window: the transports of this module hand over up to

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus/driver"
 )
 
 // Capabilities says what a transport can do. A program that needs one asks for
@@ -68,20 +70,16 @@ type Driver interface {
 	// transport can make them.
 	Publisher() message.Publisher
 
-	// Subscriber returns a new subscriber for a group. It emits messages in
-	// order per key, with at most window of them unacknowledged, and takes acks
-	// in any order: what it persists is the longest confirmed prefix.
-	//
-	// Cancelling the context given to Subscribe stops the intake and closes the
-	// channel, but what was delivered can still be acknowledged until Close.
-	// Close commits the prefix and gives leases back. A nacked message is
-	// delivered again, before later messages of its key.
-	Subscriber(group string, window int) (message.Subscriber, error)
+	// Source makes this process a member of a group on a topic. It hands over messages
+	// in order per key, at most window of them unsettled, settled in any order: what it
+	// persists is the longest prefix that is done. The values of ctx go to the handlers.
+	// [Subscribed] makes one of a Watermill subscriber.
+	Source(ctx context.Context, topic, group string, window int) (driver.Source, error)
 
 	// Declare makes topics and groups. It is idempotent.
 	Declare(ctx context.Context, topics ...Topic) error
 
-	// Close closes what the driver opened. Subscribers should be closed before.
+	// Close closes what the driver opened. Sources should be closed before.
 	Close() error
 }
 

@@ -1,6 +1,10 @@
 package bus
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/millrace-go/millrace/bus/driver"
+)
 
 var (
 	// ErrClosed is returned by whatever is used after its Close.
@@ -9,7 +13,7 @@ var (
 	ErrRunning = errors.New("bus: the runner was started before; make a new one")
 	// ErrRevoked is the cause of a message's cancelled context when the
 	// transport took the message back, because another instance holds it now.
-	ErrRevoked = errors.New("bus: the transport took the message back")
+	ErrRevoked = driver.ErrRevoked
 	// ErrDrainTimeout is the cause of a message's cancelled context when its
 	// handler was still at work at the end of the drain timeout.
 	ErrDrainTimeout = errors.New("bus: the drain timeout is over")

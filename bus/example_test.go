@@ -105,18 +105,25 @@ func ExampleNewRunner() {
 	// stopped 1 handled, 1 ignored, 1 dead
 }
 
+// chat is a foreign subscriber: it hands everything over at once, in order.
+type chat []string
+
+func (c chat) Subscribe(ctx context.Context, _ string) (<-chan *message.Message, error) {
+	out := make(chan *message.Message, len(c))
+	context.AfterFunc(ctx, func() { close(out) })
+	for _, text := range c {
+		m := message.NewMessage(text, []byte(text))
+		m.Metadata.Set(event.KeyHeader, text[:1])
+		out <- m
+	}
+	return out, nil
+}
+
+func (chat) Close() error { return nil }
+
 func ExampleNewDispatcher() {
-	// Any Watermill subscriber will do; this one comes from a bus's driver.
-	driver, err := membus.Open(membus.Config{})
-	if err != nil {
-		panic(err)
-	}
-	defer driver.Close()
-	source, err := driver.Subscriber("group", 100)
-	if err != nil {
-		panic(err)
-	}
-	d, err := bus.NewDispatcher(source, bus.SubscriberConfig{Concurrency: 4})
+	// Any Watermill subscriber will do.
+	d, err := bus.NewDispatcher(chat{"a: hello", "a: anyone?", "b: hi"}, bus.SubscriberConfig{Concurrency: 4})
 	if err != nil {
 		panic(err)
 	}
@@ -124,13 +131,6 @@ func ExampleNewDispatcher() {
 	messages, err := d.Subscribe(context.Background(), "chat")
 	if err != nil {
 		panic(err)
-	}
-	for _, text := range []string{"a: hello", "a: anyone?", "b: hi"} {
-		m := message.NewMessage(text, []byte(text))
-		m.Metadata.Set(event.KeyHeader, text[:1])
-		if err := driver.Publisher().Publish("chat", m); err != nil {
-			panic(err)
-		}
 	}
 	first, second := <-messages, <-messages
 	fmt.Printf("%s | %s\n", first.Payload, second.Payload) // not the second of room a

@@ -3,8 +3,6 @@ package bus
 import (
 	"context"
 
-	"github.com/ThreeDotsLabs/watermill/message"
-
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/eventlog"
 )
@@ -22,14 +20,14 @@ func ignore(ctx context.Context, e event.Event) {
 }
 
 // ignore tells of an event that has no handler.
-func (c *consumer) ignore(d *delivery, msg *message.Message) {
+func (c *consumer) ignore(ctx context.Context, d *delivery) {
 	c.ignored.Add(1)
 	if c.firstOfType(d.ignored) {
-		c.log.InfoContext(msg.Context(), "events of this type are ignored, the consumer has no handler for the type",
+		c.log.InfoContext(ctx, "events of this type are ignored, the consumer has no handler for the type",
 			"type", d.ignored, eventlog.Message(d.source))
 	}
 	if f := c.Hooks.OnIgnored; f != nil {
-		f(Ignored{Topic: c.Topic, Group: c.Group, Message: msg.CopyWithContext(), Type: d.ignored})
+		f(Ignored{Topic: c.Topic, Group: c.Group, Message: d.shown(ctx), Type: d.ignored})
 	}
 }
 

@@ -10,7 +10,7 @@ import "time"
 //
 // Probes are in turn of another key and of a key that failed. If one of another key gets
 // through, the failures may be the messages' own: they are suspects from then on, see
-// suspicion.
+// suspect.
 type pause struct {
 	on      bool
 	since   time.Time
@@ -22,23 +22,16 @@ type pause struct {
 }
 
 const (
-	// A suspect's failures count once so many windows of messages have passed it, or
-	// after suspectTime.
+	// A suspect's failures count once so many windows of messages have passed it since it
+	// was first tried, or after suspectTime.
 	suspectWindows = 20
 	suspectTime    = 15 * time.Minute
 )
 
-// suspicion is against a message that fails as if a dependency were down while others
-// get through. Its failures do not pause the consumer: only its key waits, with the backoff
-// of a pause. In the end they count as transient, and the message becomes a dead letter.
-type suspicion struct {
-	since    time.Time // zero: there is none
-	finished int64     // messages that had been finished by then
-}
-
-func (v suspicion) on() bool { return !v.since.IsZero() }
-
-// suspect begins a suspicion against what failed for a dependency in the lanes that wait.
+// suspect begins a suspicion against what failed for a dependency in the lanes that wait,
+// while others get through. From then on, the failures of a suspect do not pause the
+// consumer: only its key waits, with the backoff of a pause. In the end they count as
+// transient, and the message becomes a dead letter.
 func (s *subscription) suspect() {
 	now := time.Now()
 	for _, ln := range s.lanes.waiting {
@@ -47,8 +40,8 @@ func (s *subscription) suspect() {
 				break
 			}
 			d.alone = true
-			if !d.suspected.on() {
-				d.suspected = suspicion{since: now, finished: s.finished}
+			if d.suspect.IsZero() {
+				d.suspect = now
 			}
 		}
 	}
@@ -56,15 +49,14 @@ func (s *subscription) suspect() {
 
 // condemned reports whether the failures of a message that is handed out now count.
 func (s *subscription) condemned(d *delivery, now time.Time) bool {
-	v := d.suspected
-	passed := s.finished - v.finished
-	return v.on() && !s.pause.on && (passed >= int64(suspectWindows*s.dispatcher.cfg.Window) || now.Sub(v.since) >= suspectTime)
+	passed := s.finished - d.before
+	return !d.suspect.IsZero() && !s.pause.on && (passed >= int64(suspectWindows*s.dispatcher.cfg.Window) || now.Sub(d.suspect) >= suspectTime)
 }
 
 // spare lets a suspect that failed for a dependency wait with its key alone, unless the
 // consumer is paused.
 func (s *subscription) spare(d *delivery) bool {
-	if d.verdict != pauseAll || !d.suspected.on() || s.pause.on {
+	if d.verdict != pauseAll || d.suspect.IsZero() || s.pause.on {
 		return false
 	}
 	obs := s.dispatcher.observe

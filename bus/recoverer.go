@@ -30,18 +30,20 @@ var (
 	errProduced = fault.MarkPermanent(errors.New("bus: a middleware returned messages to publish; a consumer publishes through a Publisher or the outbox"))
 )
 
-// call runs the handler on a message of its own, so that acknowledging it early
-// cannot let the next message of the key start while this handler still runs.
+// call runs the handler. A handler that acknowledges its message early does not let the
+// next message of the key start: that happens when it has returned.
 func call(ctx context.Context, next message.HandlerFunc, msg *message.Message) error {
-	inner := msg.Copy()
-	inner.SetContext(ctx)
-	produced, err := next(inner)
+	if ctx != msg.Context() { // the attempt's own context outlives the handler's
+		msg = msg.Copy()
+		msg.SetContext(ctx)
+	}
+	produced, err := next(msg)
 	switch {
 	case err == nil && len(produced) > 0:
 		return errProduced
-	case err == nil && isClosed(inner.Nacked()):
+	case err == nil && isClosed(msg.Nacked()):
 		return errNacked
-	case err != nil && isClosed(inner.Acked()):
+	case err != nil && isClosed(msg.Acked()):
 		return nil // as Watermill has it: an early ack wins over a later error
 	}
 	return err

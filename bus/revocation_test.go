@@ -11,6 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 )
 
 // feedDriver is a driver whose subscriber the test feeds by hand.
@@ -19,7 +20,9 @@ type feedDriver struct {
 	source message.Subscriber
 }
 
-func (d feedDriver) Subscriber(string, int) (message.Subscriber, error) { return d.source, nil }
+func (d feedDriver) Source(ctx context.Context, topic, _ string, _ int) (driver.Source, error) {
+	return bus.Subscribed(ctx, d.source, topic)
+}
 
 // A probe that the transport takes back has shown nothing: the pause goes on,
 // and another message probes.
@@ -68,25 +71,24 @@ func TestARevokedProbeDoesNotEndAPause(t *testing.T) {
 	})
 }
 
-// slowClose is a driver whose subscribers end their messages' contexts at the
-// beginning of Close and commit at its end, a second later.
+// slowClose is a driver whose sources commit a second after Close.
 type slowClose struct {
 	bus.Driver
 	committed *time.Time
 }
 
-func (d slowClose) Subscriber(group string, window int) (message.Subscriber, error) {
-	sub, err := d.Driver.Subscriber(group, window)
-	return slowCloseSubscriber{sub, d}, err
+func (d slowClose) Source(ctx context.Context, topic, group string, window int) (driver.Source, error) {
+	source, err := d.Driver.Source(ctx, topic, group, window)
+	return slowCloseSource{source, d}, err
 }
 
-type slowCloseSubscriber struct {
-	message.Subscriber
+type slowCloseSource struct {
+	driver.Source
 	driver slowClose
 }
 
-func (s slowCloseSubscriber) Close() error {
-	err := s.Subscriber.Close()
+func (s slowCloseSource) Close() error {
+	err := s.Source.Close()
 	time.Sleep(time.Second)
 	*s.driver.committed = time.Now()
 	return err

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"go.opentelemetry.io/otel/trace"
 
@@ -39,8 +38,7 @@ type RunnerConfig struct {
 	Hooks Hooks
 }
 
-// Runner runs consumers on one bus, with one Watermill Router underneath. It is
-// made, given consumers, and run once.
+// Runner runs consumers on one bus. It is made, given consumers, and run once.
 type Runner struct {
 	bus     *Bus
 	cfg     RunnerConfig
@@ -159,7 +157,7 @@ func (r *Runner) Status() []ConsumerStatus {
 // with the group [RedriveGroup], so that none is published before it), subscribes, and handles messages until ctx is cancelled. Then it shuts down
 // in this order: nothing more is handed out; handlers finish, for at most
 // DrainTimeout; the transport commits what was acknowledged; the contexts of
-// handlers that are still at work are cancelled; the Router closes. It waits
+// handlers that are still at work are cancelled. It waits
 // for every handler to return, so one that ignores its context holds it up.
 //
 // It returns nil after an orderly shutdown, and an error when it could not
@@ -194,12 +192,7 @@ func (r *Runner) run(ctx context.Context, consumers []*consumer) error {
 	intake, stopIntake := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopIntake()
 
-	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: math.MaxInt64}, routerLogger(r.cfg.Logger))
-	if err != nil {
-		return fmt.Errorf("bus: run: %w", err)
-	}
 	dispatchers := make([]*Dispatcher, 0, len(consumers))
-	handlers := make([]*message.Handler, 0, len(consumers))
 	lost := make(chan *consumer, len(consumers))
 	for _, c := range consumers {
 		d, err := r.bus.dispatcher(c.Group, SubscriberConfig{
@@ -207,38 +200,28 @@ func (r *Runner) run(ctx context.Context, consumers []*consumer) error {
 		}, c.observer(lost))
 		if err == nil {
 			d.batch, d.gate = c.batch, c.gate
-			dispatchers = append(dispatchers, d)
-			var messages <-chan *message.Message
-			// Subscribed here and not by the Router, which leaks a goroutine
-			// when one of several subscriptions fails.
-			if messages, err = d.subscribe(intake, c.Topic); err == nil {
-				h := router.AddConsumerHandler(c.Topic+"/"+c.Group, c.Topic, subscribed(messages), c.Handler)
-				if c.batch.on() {
-					h.AddMiddleware(c.batchMiddleware)
-				} else {
-					h.AddMiddleware(c.middleware)
-					if w, ok := r.bus.driver.(HandlerWrapper); ok {
-						h.AddMiddleware(w.WrapHandler)
-					}
-					h.AddMiddleware(c.Middleware...)
-				}
-				handlers = append(handlers, h)
-				continue
+			if c.batch.on() {
+				d.handleBatch = c.runAll
+			} else {
+				c.chain = r.chain(c)
+				d.handle = c.run
 			}
+			dispatchers = append(dispatchers, d)
+			_, err = d.subscribe(intake, c.Topic)
 		}
-		stopIntake()
-		return errors.Join(fmt.Errorf("bus: run: consumer %s of %s: %w", c.Group, c.Topic, err), closeAll(dispatchers))
+		if err != nil {
+			stopIntake()
+			return errors.Join(fmt.Errorf("bus: run: consumer %s of %s: %w", c.Group, c.Topic, err), closeAll(dispatchers))
+		}
 	}
 
 	watched := r.watch(intake)
-	routed := make(chan error, 1)
-	go func() { routed <- router.Run(intake) }()
-	<-router.Running()
 	for _, c := range consumers {
 		c.running.Store(true)
 	}
 	close(r.running)
 
+	var err error
 	select {
 	case <-ctx.Done():
 	case c := <-lost:
@@ -248,14 +231,25 @@ func (r *Runner) run(ctx context.Context, consumers []*consumer) error {
 	watched.Wait()
 	err = errors.Join(err, closeAll(dispatchers))
 	r.warnOfStragglers(consumers)
-	err = errors.Join(err, <-routed)
-	for _, h := range handlers {
-		<-h.Stopped()
+	for _, d := range dispatchers {
+		d.workers.Wait()
 	}
 	for _, c := range consumers {
 		c.running.Store(false)
 	}
 	return err
+}
+
+// chain is the consumer's handler in what the transport and the consumer put around it.
+func (r *Runner) chain(c *consumer) message.HandlerFunc {
+	handle := func(m *message.Message) ([]*message.Message, error) { return nil, c.Handler(m) }
+	for _, around := range slices.Backward(c.Middleware) {
+		handle = around(handle)
+	}
+	if w, ok := r.bus.driver.(HandlerWrapper); ok {
+		handle = w.WrapHandler(handle)
+	}
+	return handle
 }
 
 // watch looks after the pairs until ctx is cancelled. Those that have no lag
@@ -296,23 +290,4 @@ func closeAll(dispatchers []*Dispatcher) error {
 	}
 	wg.Wait()
 	return errors.Join(errs...)
-}
-
-// subscribed shows the Router a subscription that exists. The Router cannot
-// close it: the order of closing is the Runner's.
-type subscribed <-chan *message.Message
-
-func (s subscribed) Subscribe(context.Context, string) (<-chan *message.Message, error) {
-	return s, nil
-}
-func (s subscribed) Close() error { return nil }
-
-// routerLogger shows the Router's messages one level lower than it means them:
-// what it calls information are its own steps.
-func routerLogger(l *slog.Logger) watermill.LoggerAdapter {
-	return watermill.NewSlogLoggerWithLevelMapping(l, map[slog.Level]slog.Level{
-		slog.LevelInfo:       slog.LevelDebug,
-		slog.LevelDebug:      watermill.LevelTrace,
-		watermill.LevelTrace: watermill.LevelTrace,
-	})
 }

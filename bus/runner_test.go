@@ -12,6 +12,8 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
 // recording is a driver that records what is declared.
@@ -74,9 +76,10 @@ type halting struct {
 	halt   chan struct{}
 }
 
-func (h halting) Subscriber(group string, window int) (message.Subscriber, error) {
-	sub, err := h.Driver.Subscriber(group, window)
-	return haltingSubscriber{sub, h}, err
+func (h halting) Source(ctx context.Context, topic, group string, window int) (driver.Source, error) {
+	return sourcetest.Source(ctx, h.Driver, topic, group, window, func(s message.Subscriber) message.Subscriber {
+		return haltingSubscriber{s, h}
+	})
 }
 
 type haltingSubscriber struct {

@@ -2,143 +2,304 @@ package bus
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 )
 
-// subscription is one Subscribe of a Dispatcher. One goroutine, run, owns all of
-// its state; every message that is out has a second one that watches it. Where
-// messages are handed out in batches, see batches.go, nobody has to.
+// subscription is the engine on one source. One goroutine fetches; up to Concurrency
+// workers run attempts, and each takes the next one itself when it is done, so that
+// nothing changes hands while there is work; one goroutine waits for the end. What
+// waits for anything waits in a lane, and not in a goroutine.
 type subscription struct {
-	dispatcher   *Dispatcher
-	source       message.Subscriber
-	cancelSource context.CancelFunc
+	dispatcher *Dispatcher
+	source     driver.Source
+	ctx        context.Context // its values are for batches
 
+	fetching context.Context    // ends with the intake
+	endFetch context.CancelFunc // of fetching
+	fetched  chan struct{}      // closed when nothing is fetched any more
+	lost     chan struct{}      // closed when the source has ended by itself
+	room     chan struct{}      // capacity 1: the window has room again, or the gate is open
+	drained  chan struct{}      // closed when it was stopped and nothing is out
+	over     chan struct{}      // closed: answers are waited for no longer
+	done     chan struct{}      // closed when it has ended, but for workers of handlers that go on
+	err      error              // of closing the source; read after done
+
+	// Of subscriptions that hand messages out on a channel.
 	out      chan *message.Message
-	outcomes chan outcome
-	batches  chan *batch   // as outcomes, where batches are handed out
-	gone     chan struct{} // closed when watchers may stop waiting
-	done     chan struct{} // closed when everything of the subscription has ended
-	err      error         // of closing the source; read after done
-	watchers sync.WaitGroup
+	offering sync.WaitGroup // the worker that is about to hand one out
+	waiting  sync.WaitGroup // workers that wait for an answer
 
 	stopping   atomic.Bool // nothing more is handed out
-	ending     atomic.Bool // the source is being closed
 	pausedFlag atomic.Bool
 
 	gate *gate // of a consumer that may be held back; nil for others
 
-	// Owned by run.
-	lanes   *lanes
-	flying  map[*delivery]struct{} // what is out
-	batched map[*batch]struct{}    // the same, where batches are handed out
-	pause   pause
-	epoch   int // how many pauses have ended
-	// finished is how many messages were finished, for good or as dead letters.
-	finished int64
+	mu        sync.Mutex
+	lanes     *lanes
+	flying    map[*delivery]struct{} // what is out
+	batched   map[*batch]struct{}    // the same, where batches are handed out
+	busy      int                    // workers that have an attempt
+	offered   bool                   // one of them is about to hand a message out
+	interrupt context.CancelFunc     // of the Fetch under way
+	pause     pause
+	epoch     int   // how many pauses have ended
+	finished  int64 // messages that were finished, for good or as dead letters
+	timer     *time.Timer
+	armed     time.Time // when timer fires; zero when it does not
+	closing   bool      // the source is being closed: what comes back now is not settled
 }
 
-func newSubscription(d *Dispatcher, source message.Subscriber, cancel context.CancelFunc) *subscription {
-	return &subscription{
-		dispatcher: d, source: source, cancelSource: cancel,
-		out: make(chan *message.Message), outcomes: make(chan outcome), batches: make(chan *batch),
-		gone: make(chan struct{}), done: make(chan struct{}), gate: d.gate,
+// attempt is what a worker runs: a message or a batch.
+type attempt interface {
+	run()    // without the subscription's mu
+	settle() // with it
+}
+
+func newSubscription(ctx context.Context, d *Dispatcher, source driver.Source) *subscription {
+	s := &subscription{
+		dispatcher: d, source: source, ctx: context.WithoutCancel(ctx),
+		fetched: make(chan struct{}), lost: make(chan struct{}), room: make(chan struct{}, 1),
+		drained: make(chan struct{}), over: make(chan struct{}), done: make(chan struct{}),
+		out: make(chan *message.Message), gate: d.gate,
 		lanes: newLanes(), flying: map[*delivery]struct{}{}, batched: map[*batch]struct{}{},
 	}
+	s.fetching, s.endFetch = context.WithCancel(s.ctx)
+	return s
 }
 
-func (s *subscription) run(ctx context.Context, in <-chan *message.Message) {
-	s.dispatch(ctx, in)
-	s.end(in)
-}
-
-// dispatch is the loop. It returns when the subscription was stopped and
-// everything out has come back, or the drain timeout is over.
-func (s *subscription) dispatch(ctx context.Context, in <-chan *message.Message) {
-	cfg := s.dispatcher.cfg
-	stop, closing := ctx.Done(), s.dispatcher.closing
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
+// run lives until the subscription has ended: after the end of ctx or Close of the
+// dispatcher, and when everything out has come back, or the drain timeout is over.
+func (s *subscription) run(ctx context.Context) {
+	s.timer = time.AfterFunc(time.Hour, s.tick)
+	defer s.timer.Stop()
+	go s.fetch()
+	if s.gate != nil {
+		s.dispatcher.workers.Go(s.watchGate)
+	}
+	stop, lost, closing := ctx.Done(), s.lost, s.dispatcher.closing
 	var deadline <-chan time.Time
-
-	for !s.stopping.Load() || len(s.flying)+len(s.batched) > 0 {
-		var (
-			out    chan<- *message.Message
-			copied *message.Message
-			intake <-chan *message.Message
-			next   *delivery
-			full   *batch
-		)
-		now := time.Now()
-		changed := s.gate.changed() // before asking whether it is held
-		s.lanes.wake(now)
-		if s.dispatcher.batch.on() {
-			if full = s.gather(now); full != nil {
-				out, copied = s.out, full.carrier(ctx)
-			}
-		} else if next = s.next(now); next != nil {
-			// Before the send: afterwards the delivery belongs to its handler.
-			next.probe, next.epoch, next.condemned = s.pause.on, s.epoch, s.condemned(next, now)
-			out, copied = s.out, next.offer()
-		}
-		if !s.stopping.Load() && s.lanes.held < cfg.Window && !s.gate.held() {
-			intake = in
-		}
-		s.arm(timer, now)
-
+	for waiting := true; waiting; {
 		select {
-		case m, ok := <-intake:
-			if !ok {
-				s.stop()
-				if lost := s.dispatcher.observe.lost; lost != nil {
-					lost()
-				}
-				continue
-			}
-			s.lanes.add(event.Key(m), &delivery{source: m, sub: s})
-		case out <- copied:
-			if full != nil {
-				s.handOutBatch(full)
-			} else {
-				s.handOut(next)
-			}
-		case o := <-s.outcomes:
-			s.settle(o)
-		case b := <-s.batches:
-			s.settleBatch(b)
-		case <-changed:
-			// Held back from now on, or no longer; the next round sees to it.
-		case <-timer.C:
-			// A parked lane or a probe is due; the next round sees to it.
 		case <-stop:
 			stop = nil
 			s.stop()
+		case <-lost:
+			lost = nil
+			s.stop()
+			if f := s.dispatcher.observe.lost; f != nil {
+				f()
+			}
 		case <-closing:
 			closing = nil
 			s.stop()
-			if cfg.DrainTimeout == 0 {
-				return
+			timeout := s.dispatcher.cfg.DrainTimeout
+			if timeout == 0 {
+				waiting = false
+				break
 			}
-			t := time.NewTimer(cfg.DrainTimeout)
+			t := time.NewTimer(timeout)
 			defer t.Stop()
 			deadline = t.C
 		case <-deadline:
+			waiting = false
+		case <-s.drained:
+			waiting = false
+		}
+	}
+	s.end()
+}
+
+// fetch fills the window.
+func (s *subscription) fetch() {
+	defer close(s.fetched)
+	for {
+		ctx, cancel, room := s.mayFetch()
+		if room <= 0 {
+			select {
+			case <-s.room:
+				continue
+			case <-s.fetching.Done():
+				return
+			}
+		}
+		deliveries, err := s.source.Fetch(ctx, room)
+		ended := err != nil && ctx.Err() == nil
+		cancel()
+		s.add(deliveries)
+		switch {
+		case s.fetching.Err() != nil:
+			return
+		case ended:
+			close(s.lost)
 			return
 		}
 	}
 }
 
-// next returns the message that may be handed out now, or nil.
-func (s *subscription) next(now time.Time) *delivery {
-	if s.stopping.Load() || s.gate.held() || len(s.flying) >= s.dispatcher.cfg.Concurrency {
+// mayFetch returns how many messages may be fetched now, and until when.
+func (s *subscription) mayFetch() (ctx context.Context, cancel context.CancelFunc, room int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	room = s.dispatcher.cfg.Window - s.lanes.held
+	if s.gate == nil {
+		return s.fetching, func() {}, room
+	}
+	if s.gate.held() {
+		room = 0
+	}
+	ctx, cancel = context.WithCancel(s.fetching)
+	if s.interrupt = cancel; room <= 0 {
+		cancel()
+	}
+	return ctx, cancel, room
+}
+
+// watchGate interrupts what is under way when the gate closes, and goes on when it opens.
+func (s *subscription) watchGate() {
+	for {
+		changed := s.gate.changed() // before asking whether it is held
+		s.mu.Lock()
+		if !s.gate.held() {
+			s.dispatch()
+		} else if s.interrupt != nil {
+			s.interrupt()
+		}
+		s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-s.fetching.Done():
+			return
+		}
+	}
+}
+
+func (s *subscription) makeRoom() {
+	select {
+	case s.room <- struct{}{}:
+	default:
+	}
+}
+
+// add queues what was fetched.
+func (s *subscription) add(deliveries []driver.Delivery) {
+	if len(deliveries) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, from := range deliveries {
+		m := from.Message()
+		d := &delivery{from: from, source: &message.Message{UUID: m.ID, Metadata: m.Metadata, Payload: m.Payload}, sub: s}
+		s.lanes.add(event.Key(d.source), d)
+	}
+	s.dispatch()
+}
+
+// tick is called when a parked lane, a probe or a batch is due.
+func (s *subscription) tick() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.armed = time.Time{}
+	s.dispatch()
+}
+
+// dispatch gives work to as many workers as may have it. The caller holds mu.
+func (s *subscription) dispatch() {
+	now := time.Now()
+	s.lanes.wake(now)
+	for a := s.take(now); a != nil; a = s.take(now) {
+		s.dispatcher.workers.Go(func() { s.work(a) })
+	}
+	if s.lanes.held < s.dispatcher.cfg.Window {
+		s.makeRoom()
+	}
+	s.arm(now)
+}
+
+// work runs attempts until there is none.
+func (s *subscription) work(a attempt) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		// The handler has ended its goroutine.
+		if next := s.settled(a); next != nil {
+			s.dispatcher.workers.Go(func() { s.work(next) })
+		}
+	}()
+	for a != nil {
+		a.run()
+		a = s.settled(a)
+	}
+	returned = true
+}
+
+// settled acts on what came back and returns what the worker is to do next.
+func (s *subscription) settled(a attempt) (next attempt) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy--
+	if s.closing {
 		return nil
 	}
+	a.settle()
+	now := time.Now()
+	s.lanes.wake(now)
+	next = s.take(now)
+	s.dispatch()
+	if s.stopping.Load() {
+		s.checkDrained()
+	}
+	return next
+}
+
+// take takes what may be handed out now; nil when there is nothing. The caller holds mu.
+func (s *subscription) take(now time.Time) attempt {
+	if s.stopping.Load() || s.gate.held() || s.busy >= s.dispatcher.cfg.Concurrency {
+		return nil
+	}
+	if s.dispatcher.batch.on() {
+		if b := s.gather(now); b != nil {
+			s.busy++
+			s.takeBatch(b)
+			return b
+		}
+		return nil
+	}
+	onChannel := s.dispatcher.handle == nil
+	if onChannel && s.offered { // one at a time, or they would come in any order
+		return nil
+	}
+	if d := s.next(now); d != nil {
+		s.busy++
+		d.probe, d.epoch, d.condemned = s.pause.on, s.epoch, s.condemned(d, now)
+		d.begin(s.finished)
+		s.lanes.take(d)
+		if s.pause.on {
+			s.probing(d)
+		}
+		s.flying[d] = struct{}{}
+		s.count(1)
+		if onChannel {
+			s.offered = true
+			s.offering.Add(1)
+			s.waiting.Add(1)
+		}
+		return d
+	}
+	return nil
+}
+
+// next returns the message that may be handed out now, or nil.
+func (s *subscription) next(now time.Time) *delivery {
 	for {
 		var d *delivery
 		switch {
@@ -157,7 +318,7 @@ func (s *subscription) next(now time.Time) *delivery {
 }
 
 // arm sets the timer to the next moment at which something becomes due.
-func (s *subscription) arm(timer *time.Timer, now time.Time) {
+func (s *subscription) arm(now time.Time) {
 	due, ok := s.lanes.nextDue()
 	if s.pause.on && s.pause.probe == nil && s.pause.until.After(now) && (!ok || s.pause.until.Before(due)) {
 		due, ok = s.pause.until, true
@@ -168,39 +329,80 @@ func (s *subscription) arm(timer *time.Timer, now time.Time) {
 			due, ok = until, true
 		}
 	}
-	if !ok || s.stopping.Load() {
-		timer.Stop()
+	switch {
+	case !ok || s.stopping.Load():
+		if !s.armed.IsZero() {
+			s.armed = time.Time{}
+			s.timer.Stop()
+		}
+	case !due.Equal(s.armed):
+		s.armed = due
+		s.timer.Reset(due.Sub(now))
+	}
+}
+
+// run is that of an attempt: the consumer's handler, or who takes messages from out.
+func (d *delivery) run() {
+	if handle := d.sub.dispatcher.handle; handle != nil {
+		handle(d)
 		return
 	}
-	timer.Reset(due.Sub(now))
+	d.sub.handOut(d)
 }
 
-// handOut notes that the copy of d was taken.
+// handOut hands the copy of d out and waits for its answer.
 func (s *subscription) handOut(d *delivery) {
-	s.lanes.take(d)
-	if s.pause.on {
-		s.probing(d)
+	m := d.offer()
+	taken := false
+	select {
+	case s.out <- m:
+		taken = true
+	case <-m.Context().Done():
+	case <-s.fetching.Done():
 	}
-	s.flying[d] = struct{}{}
-	s.count(1)
-	s.watchers.Go(func() { d.watch(s.outcomes, s.gone) })
+	s.offering.Done()
+	s.mu.Lock()
+	s.offered = false
+	if taken {
+		s.dispatch() // the next one
+	}
+	s.mu.Unlock()
+	if d.verdict = handBack; !taken {
+		return
+	}
+	select {
+	case <-m.Acked():
+		d.verdict = done
+	case <-m.Nacked():
+		d.verdict = redeliver
+	case <-s.over:
+		if d.verdict = stillOut; isClosed(m.Acked()) {
+			d.verdict = done
+		}
+	}
 }
 
-// settle acts on what came back.
-func (s *subscription) settle(o outcome) {
-	d := o.delivery
-	delete(s.flying, d)
-	s.count(-1)
-	d.copy = nil
+// settle acts on the verdict about d.
+func (d *delivery) settle() {
+	s := d.sub
+	if s.dispatcher.handle == nil {
+		defer s.waiting.Done()
+	}
+	if d.verdict == stillOut {
+		return // its context goes on until the source is closed
+	}
 	probe := s.pause.probe == d
 	if probe {
 		s.pause.probe = nil
 	}
+	delete(s.flying, d)
+	s.count(-1)
+	d.cancel(nil)
 	another := !d.blamed
-	d.blamed = !o.acked && d.verdict == pauseAll
+	d.blamed = d.verdict == pauseAll
 	switch {
-	case o.acked:
-		d.source.Ack()
+	case d.verdict == done:
+		d.from.Done()
 		s.lanes.finish(d)
 		s.finished++
 	case s.stopping.Load():
@@ -236,68 +438,58 @@ func (s *subscription) settle(o outcome) {
 
 // drop gives up a message of a busy lane that the transport took back.
 func (s *subscription) drop(d *delivery) {
-	d.source.Nack()
+	d.from.Back()
 	s.lanes.finish(d)
 }
 
 // stop ends the intake and the handing out.
 func (s *subscription) stop() {
-	if !s.stopping.Swap(true) && !s.dispatcher.observe.closeLast {
+	s.mu.Lock()
+	first := !s.stopping.Swap(true)
+	if first {
+		s.arm(time.Now())
+		s.checkDrained()
+	}
+	s.mu.Unlock()
+	if first {
+		s.endFetch()
+		s.offering.Wait()
 		close(s.out)
+	}
+}
+
+// checkDrained tells when a subscription that was stopped has nothing out. The caller
+// holds mu.
+func (s *subscription) checkDrained() {
+	if len(s.flying)+len(s.batched) == 0 && !isClosed(s.drained) {
+		close(s.drained)
 	}
 }
 
 // end gives everything back: acknowledgements first, then the transport's
 // subscription, which commits them, then what was not finished.
-func (s *subscription) end(in <-chan *message.Message) {
-	for d := range s.flying {
-		if d.answered() {
-			d.source.Ack()
-			delete(s.flying, d)
-			s.count(-1)
-			s.lanes.finish(d)
-		}
-	}
-	for b := range s.batched {
-		if isClosed(b.answered) {
-			s.settleBatch(b)
-		}
-	}
-	s.ending.Store(true)
-	// A source may be blocked on handing us its next message.
-	drained := make(chan struct{})
-	go func() {
-		defer close(drained)
-		for m := range in {
-			m.Nack()
-		}
-	}()
-	if s.dispatcher.shared == nil {
-		if err := s.source.Close(); err != nil {
-			s.err = fmt.Errorf("bus: close the subscriber: %w", err)
-		}
-	}
-	s.cancelSource()
-	<-drained
+func (s *subscription) end() {
+	<-s.fetched
+	close(s.over)
+	s.waiting.Wait() // for acknowledgements that were given
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
+	s.err = s.source.Close()
 
+	s.mu.Lock()
 	for b := range s.batched {
 		b.cancel(ErrDrainTimeout)
 		s.count(-len(b.deliveries))
 	}
-	s.lanes.all(func(d *delivery) {
-		if d.cancel != nil {
-			d.cancel(ErrDrainTimeout)
-		}
-		d.source.Nack()
-	})
-	close(s.gone)
-	s.watchers.Wait()
 	s.count(-len(s.flying))
-	s.setPaused(false)
-	s.dispatcher.forget(s)
-	if s.dispatcher.observe.closeLast {
-		close(s.out)
+	for d := range s.flying {
+		d.cancel(ErrDrainTimeout)
 	}
+	s.lanes.all(func(d *delivery) { d.from.Back() })
+	s.setPaused(false)
+	s.mu.Unlock()
+	s.dispatcher.forget(s)
 	close(s.done)
 }
 

@@ -4,49 +4,85 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/event"
 )
 
-// nothing is a source that has no messages.
-type nothing struct{}
+// one is a delivery that remembers how it was settled.
+type one struct {
+	id         string
+	done, back bool
+}
 
-func (nothing) Subscribe(context.Context, string) (<-chan *message.Message, error) { return nil, nil }
-func (nothing) Close() error                                                       { return nil }
+func (o *one) Message() driver.Message {
+	return driver.Message{ID: o.id, Metadata: map[string]string{event.KeyHeader: o.id}}
+}
+func (o *one) Context() context.Context { return context.Background() }
+func (o *one) Done()                    { o.done = true }
+func (o *one) Back()                    { o.back = true }
 
-// What was answered at the very end of the drain timeout, when nobody takes the
-// answer any more, is acknowledged and not in flight.
+// list is a source of a few messages.
+type list struct {
+	deliveries []driver.Delivery
+	closed     func()
+}
+
+func (l *list) Fetch(ctx context.Context, _ int) ([]driver.Delivery, error) {
+	if all := l.deliveries; all != nil {
+		l.deliveries = nil
+		return all, nil
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (l *list) Close() error {
+	l.closed()
+	return nil
+}
+
+// What was answered at the very end of the drain timeout is acknowledged before the
+// source is closed, and nothing is in flight afterwards.
 func TestEndCountsWhatWasAnswered(t *testing.T) {
-	var inFlight atomic.Int64
-	d := newDispatcher(nil, SubscriberConfig{}.withDefaults(), observer{inFlight: &inFlight})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	s := newSubscription(d, nothing{}, cancel)
-	answers := []func(*message.Message) bool{(*message.Message).Ack, (*message.Message).Nack, func(*message.Message) bool { return true }}
-	var sources []*message.Message
-	for i, answer := range answers {
-		m := message.NewMessage("", nil)
-		m.SetContext(ctx)
-		sources = append(sources, m)
-		s.lanes.add(string(rune('a'+i)), &delivery{source: m, sub: s})
-		next := s.next(time.Now())
-		answer(next.offer())
-		s.handOut(next)
-	}
-	if n := inFlight.Load(); n != 3 {
-		t.Fatalf("%d messages are in flight, want 3", n)
-	}
-	s.stop()
-	in := make(chan *message.Message)
-	close(in)
-	s.end(in)
-	if n := inFlight.Load(); n != 0 {
-		t.Errorf("%d messages are in flight after the end", n)
-	}
-	for i, answered := range []<-chan struct{}{sources[0].Acked(), sources[1].Nacked(), sources[2].Nacked()} {
-		if !isClosed(answered) {
-			t.Errorf("the source saw no answer, or the wrong one, to message %d", i)
+	synctest.Test(t, func(t *testing.T) {
+		var inFlight atomic.Int64
+		d := newDispatcher(nil, SubscriberConfig{}.withDefaults(), observer{inFlight: &inFlight})
+		all := []*one{{id: "acked"}, {id: "nacked"}, {id: "open"}}
+		source := &list{}
+		for _, o := range all {
+			source.deliveries = append(source.deliveries, o)
 		}
-	}
+		out := map[string]*message.Message{}
+		source.closed = func() {
+			if !all[0].done || all[1].back || out["open"].Context().Err() != nil {
+				t.Errorf("when the source is closed: acked %+v, nacked %+v, open %v", all[0], all[1], out["open"].Context().Err())
+			}
+		}
+		s := newSubscription(t.Context(), d, source)
+		go s.run(t.Context())
+		for range all {
+			m := <-s.out
+			out[m.UUID] = m
+		}
+		if n := inFlight.Load(); n != 3 {
+			t.Fatalf("%d messages are in flight, want 3", n)
+		}
+		synctest.Wait()
+		out["acked"].Ack()
+		out["nacked"].Nack()
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+		<-s.done
+		if n := inFlight.Load(); n != 0 {
+			t.Errorf("%d messages are in flight after the end", n)
+		}
+		if all[0].back || !all[1].back || !all[2].back || all[1].done || all[2].done || out["open"].Context().Err() == nil {
+			t.Errorf("acked %+v, nacked %+v, open %+v", all[0], all[1], all[2])
+		}
+	})
 }

@@ -40,11 +40,11 @@ func outcomeOf(v verdict) string {
 }
 
 // trace starts the span of one delivery of a message, the child of the message's
-// own context, and puts it into the context of the handler. Without a provider it
-// does nothing.
-func (c *consumer) trace(d *delivery, msg *message.Message) {
+// own context, and puts it into the context of the handler, which it returns. Without a
+// provider it does nothing.
+func (c *consumer) trace(d *delivery, msg *message.Message) context.Context {
 	if c.tracer == nil {
-		return
+		return msg.Context()
 	}
 	sc, e, ok := otelevent.FromMessage(msg)
 	attrs := make([]attribute.KeyValue, 0, 4)
@@ -55,6 +55,7 @@ func (c *consumer) trace(d *delivery, msg *message.Message) {
 	ctx, span := c.tracer.Start(otelmsg.Under(msg.Context(), sc), trace.SpanKindConsumer, otelmsg.Process, c.Topic, nil, attrs...)
 	msg.SetContext(ctx)
 	d.span = span
+	return ctx
 }
 
 // traceBatch starts the span of a batch, with a link to each message's context.

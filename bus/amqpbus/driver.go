@@ -10,6 +10,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 )
 
 // driver is a bus on one vhost. It publishes on one connection and does
@@ -59,6 +60,15 @@ func (d *driver) Publisher() message.Publisher { return shared{d.publisher} }
 type shared struct{ *publisher }
 
 func (shared) Close() error { return nil }
+
+// Source implements bus.Driver.
+func (d *driver) Source(ctx context.Context, topic, group string, window int) (busdriver.Source, error) {
+	s, err := d.Subscriber(group, window)
+	if err != nil {
+		return nil, err
+	}
+	return bus.Subscribed(ctx, s, topic)
+}
 
 // Subscriber returns a subscriber of a group. Its window is shared by the
 // group's queues.

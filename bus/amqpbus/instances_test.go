@@ -8,6 +8,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
 // Three instances come one after the other, share the queues, and go again
@@ -80,10 +81,7 @@ func TestOrderAfterCrashesInARow(t *testing.T) {
 			for i, part := range []int{16, 5, 1, 16} {
 				p := startProxy(t, b)
 				crashing := b.openAt(t, amqpbus.Config{}, p.Addr(), query)
-				sub, err := crashing.Driver().Subscriber(group, 64)
-				if err != nil {
-					t.Fatal(err)
-				}
+				sub := sourcetest.Subscriber(crashing.Driver(), group, 64)
 				ch, err := sub.Subscribe(t.Context(), topic)
 				if err != nil {
 					t.Fatal(err)
@@ -126,10 +124,7 @@ func TestManyRedeliveries(t *testing.T) {
 			declare(t, opened, bus.Topic{Name: topic, Groups: []string{group}})
 			publish(t, opened, topic, keyed(keyName(0), 1))
 			for range 30 {
-				sub, err := opened.Driver().Subscriber(group, 1)
-				if err != nil {
-					t.Fatal(err)
-				}
+				sub := sourcetest.Subscriber(opened.Driver(), group, 1)
 				ch, err := sub.Subscribe(t.Context(), topic)
 				if err != nil {
 					t.Fatal(err)

@@ -12,6 +12,8 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
 // broken is membus with one fault. A field that is nil is no fault.
@@ -29,15 +31,16 @@ type broken struct {
 
 func (b broken) Publisher() message.Publisher { return brokenPublisher{b.Driver.Publisher(), b} }
 
-func (b broken) Subscriber(group string, window int) (message.Subscriber, error) {
+func (b broken) Source(ctx context.Context, topic, group string, window int) (driver.Source, error) {
 	if b.group != nil {
 		group = b.group(group)
 	}
-	sub, err := b.Driver.Subscriber(group, window)
-	if err != nil || b.deliver == nil {
-		return sub, err
+	if b.deliver == nil {
+		return b.Driver.Source(ctx, topic, group, window)
 	}
-	return &brokenSubscriber{Subscriber: sub, deliver: b.deliver, stop: make(chan struct{})}, nil
+	return sourcetest.Source(ctx, b.Driver, topic, group, window, func(s message.Subscriber) message.Subscriber {
+		return &brokenSubscriber{Subscriber: s, deliver: b.deliver, stop: make(chan struct{})}
+	})
 }
 
 func (b broken) Declare(ctx context.Context, topics ...bus.Topic) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -242,11 +243,14 @@ func failsAlone(ctx context.Context, env Env) (err error) {
 	}
 	seen := newTrail()
 	var letters atomic.Int32
+	tried := make(chan struct{})
+	var once sync.Once
 	r, err := run(ctx, env.Bus, bus.Consumer{
 		Topic: topic, Group: group, Window: window, Concurrency: 4,
 		Retry: bus.RetryPolicy{MaxRetries: -1, Probe: atOnce},
 		Handler: func(m *message.Message) error {
 			if string(m.Payload) == "bad#1" {
+				once.Do(func() { close(tried) })
 				return fault.MarkInfrastructure(errors.New("statement timeout"))
 			}
 			seen.add(m)
@@ -264,6 +268,11 @@ func failsAlone(ctx context.Context, env Env) (err error) {
 	defer r.finish(&err)
 	if err := env.Bus.Publisher().Publish(topic, series("bad", 1, 2)...); err != nil {
 		return err
+	}
+	select { // what others do counts from now on
+	case <-tried:
+	case <-ctx.Done():
+		return fmt.Errorf("the first message was not handled: %w", ctx.Err())
 	}
 	for n := 1; n <= each; n++ {
 		for k := range keys {

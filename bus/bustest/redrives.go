@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/redrive"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
@@ -349,62 +349,35 @@ func (p dyingPublisher) Publish(topic string, messages ...*message.Message) erro
 
 func (p dyingPublisher) Close() error { return p.Publisher.Close() }
 
-func (d dying) Subscriber(group string, window int) (message.Subscriber, error) {
-	sub, err := d.Driver.Subscriber(group, window)
+func (d dying) Source(ctx context.Context, topic, group string, window int) (driver.Source, error) {
+	source, err := d.Driver.Source(ctx, topic, group, window)
 	if err != nil {
 		return nil, err
 	}
-	return &dyingSubscriber{Subscriber: sub, dying: d, stop: make(chan struct{})}, nil
+	return dyingSource{source, d}, nil
 }
 
-// dyingSubscriber hands out copies and passes their acknowledgements on.
-type dyingSubscriber struct {
-	message.Subscriber
-	dying
-	stop chan struct{}
-	wg   sync.WaitGroup
+type dyingSource struct {
+	driver.Source
+	dying dying
 }
 
-func (s *dyingSubscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
-	in, err := s.Subscriber.Subscribe(ctx, topic)
-	if err != nil {
-		return nil, err
+func (s dyingSource) Fetch(ctx context.Context, most int) ([]driver.Delivery, error) {
+	deliveries, err := s.Source.Fetch(ctx, most)
+	for i, d := range deliveries {
+		deliveries[i] = dyingDelivery{d, s.dying}
 	}
-	out := make(chan *message.Message)
-	s.wg.Go(func() {
-		for {
-			select {
-			case m, ok := <-in:
-				if !ok {
-					return
-				}
-				c := m.CopyWithContext()
-				s.wg.Go(func() { s.passOn(m, c) })
-				select {
-				case out <- c:
-				case <-s.stop:
-					return
-				}
-			case <-s.stop:
-				return
-			}
-		}
-	})
-	return out, nil
+	return deliveries, err
 }
 
-func (s *dyingSubscriber) passOn(m, c *message.Message) {
-	select {
-	case <-c.Acked():
-		if s.left.Load() >= 0 {
-			m.Ack()
-		}
-	case <-s.stop:
+// dyingDelivery passes its acknowledgement on while the process lives.
+type dyingDelivery struct {
+	driver.Delivery
+	dying dying
+}
+
+func (d dyingDelivery) Done() {
+	if d.dying.left.Load() >= 0 {
+		d.Delivery.Done()
 	}
-}
-
-func (s *dyingSubscriber) Close() error {
-	close(s.stop)
-	s.wg.Wait()
-	return s.Subscriber.Close()
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 )
 
 // driver is the bus on one cluster.
@@ -78,6 +79,15 @@ func (d *driver) Capabilities() bus.Capabilities {
 }
 
 func (d *driver) Publisher() message.Publisher { return d.publisher }
+
+// Source implements bus.Driver.
+func (d *driver) Source(ctx context.Context, topic, group string, window int) (busdriver.Source, error) {
+	s, err := d.Subscriber(group, window)
+	if err != nil {
+		return nil, err
+	}
+	return bus.Subscribed(ctx, s, topic)
+}
 
 func (d *driver) Subscriber(group string, window int) (message.Subscriber, error) {
 	switch {

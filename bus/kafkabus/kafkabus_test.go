@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
 // fake starts a cluster in this process.
@@ -89,10 +90,7 @@ func publish(t testing.TB, b *bus.Bus, topic string, messages ...*message.Messag
 
 func subscriber(t testing.TB, b *bus.Bus, group string, window int) message.Subscriber {
 	t.Helper()
-	sub, err := b.Driver().Subscriber(group, window)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sub := sourcetest.Subscriber(b.Driver(), group, window)
 	return sub
 }
 

@@ -22,7 +22,7 @@
 // A topic is one log. A group is a cursor on it, which stands at the earliest
 // retained message when it is made, by Declare or by its first subscriber, and
 // which acknowledgements move over the longest confirmed prefix. Of several
-// subscribers of a group one reads and the others stand by; when it is closed
+// sources of a group one reads and the others stand by; when it is closed
 // the next takes over where it stopped. So order per key holds, and a second
 // instance adds safety and no speed.
 //

@@ -12,6 +12,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 )
 
 // ErrFull is returned by Publish when a topic holds as many messages as it may
@@ -19,46 +20,55 @@ import (
 // group still has to read.
 var ErrFull = errors.New("membus: the topic is full")
 
-// driver is one opened bus on a store.
-type driver struct {
+// transport is one opened bus on a store.
+type transport struct {
 	store   *store
 	release func()
 
 	mu     sync.Mutex
 	closed bool
-	open   map[*subscriber]struct{}
+	open   map[*source]struct{}
 }
 
-func newDriver(s *store, release func()) *driver {
-	return &driver{store: s, release: release, open: map[*subscriber]struct{}{}}
+func newDriver(s *store, release func()) *transport {
+	return &transport{store: s, release: release, open: map[*source]struct{}{}}
 }
 
-func (d *driver) Capabilities() bus.Capabilities {
+func (d *transport) Capabilities() bus.Capabilities {
 	return bus.Capabilities{OrderedPerKey: true, ConsumerGroups: true, Replay: true}
 }
 
-func (d *driver) Publisher() message.Publisher { return publisher{d} }
+func (d *transport) Publisher() message.Publisher { return publisher{d} }
 
-func (d *driver) Subscriber(group string, window int) (message.Subscriber, error) {
-	if group == "" {
-		return nil, errors.New("membus: subscriber: group is empty")
-	}
-	if window < 1 {
-		return nil, fmt.Errorf("membus: subscriber: window is %d; give at least 1", window)
+// Source is that of bus.Driver.
+func (d *transport) Source(ctx context.Context, topic, group string, window int) (driver.Source, error) {
+	switch {
+	case topic == "":
+		return nil, errors.New("membus: source: topic is empty")
+	case group == "":
+		return nil, errors.New("membus: source: group is empty")
+	case window < 1:
+		return nil, fmt.Errorf("membus: source: window is %d; give at least 1", window)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
 		return nil, bus.ErrClosed
 	}
-	s := &subscriber{driver: d, group: group, window: window, closing: make(chan struct{})}
+	s := newSource(ctx, d, d.store.topic(topic), group, window)
 	d.open[s] = struct{}{}
 	return s, nil
 }
 
+func (d *transport) forget(s *source) {
+	d.mu.Lock()
+	delete(d.open, s)
+	d.mu.Unlock()
+}
+
 // Declare makes topics and groups. Partitions and replication mean nothing in
 // one process; retention is by count, see [Scheme].
-func (d *driver) Declare(_ context.Context, topics ...bus.Topic) error {
+func (d *transport) Declare(_ context.Context, topics ...bus.Topic) error {
 	if d.isClosed() {
 		return bus.ErrClosed
 	}
@@ -73,14 +83,14 @@ func (d *driver) Declare(_ context.Context, topics ...bus.Topic) error {
 	return nil
 }
 
-func (d *driver) Close() error {
+func (d *transport) Close() error {
 	d.mu.Lock()
 	if d.closed {
 		d.mu.Unlock()
 		return nil
 	}
 	d.closed = true
-	var open []*subscriber
+	var open []*source
 	for s := range d.open {
 		open = append(open, s)
 	}
@@ -93,7 +103,7 @@ func (d *driver) Close() error {
 }
 
 // Lag implements bus.Lagger.
-func (d *driver) Lag(context.Context) ([]bus.Lag, error) {
+func (d *transport) Lag(context.Context) ([]bus.Lag, error) {
 	var lags []bus.Lag
 	for _, t := range d.store.all() {
 		lags = append(lags, t.lags()...)
@@ -105,21 +115,21 @@ func (d *driver) Lag(context.Context) ([]bus.Lag, error) {
 }
 
 // HasTopic implements bus.TopicFinder.
-func (d *driver) HasTopic(_ context.Context, name string) (bool, error) {
+func (d *transport) HasTopic(_ context.Context, name string) (bool, error) {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
 	return d.store.topics[name] != nil, nil
 }
 
 // Topics implements bus.TopicFinder.
-func (d *driver) Topics(context.Context) ([]string, error) {
+func (d *transport) Topics(context.Context) ([]string, error) {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
 	return slices.Sorted(maps.Keys(d.store.topics)), nil
 }
 
 // Browse implements bus.Inspector.
-func (d *driver) Browse(_ context.Context, topic string, limit int) ([]*message.Message, error) {
+func (d *transport) Browse(_ context.Context, topic string, limit int) ([]*message.Message, error) {
 	d.store.mu.Lock()
 	t := d.store.topics[topic]
 	d.store.mu.Unlock()
@@ -130,7 +140,7 @@ func (d *driver) Browse(_ context.Context, topic string, limit int) ([]*message.
 }
 
 // Pending implements bus.Pender.
-func (d *driver) Pending(_ context.Context, topic, group string, limit int) ([]*message.Message, error) {
+func (d *transport) Pending(_ context.Context, topic, group string, limit int) ([]*message.Message, error) {
 	d.store.mu.Lock()
 	t := d.store.topics[topic]
 	d.store.mu.Unlock()
@@ -140,13 +150,13 @@ func (d *driver) Pending(_ context.Context, topic, group string, limit int) ([]*
 	return t.unsettled(group, limit), nil
 }
 
-func (d *driver) isClosed() bool {
+func (d *transport) isClosed() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.closed
 }
 
-type publisher struct{ driver *driver }
+type publisher struct{ driver *transport }
 
 // Publish appends all messages or none. It does not wait.
 func (p publisher) Publish(topic string, messages ...*message.Message) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/bus/bustest"
 	"github.com/millrace-go/millrace/bus/membus"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -178,10 +179,7 @@ func TestPendingShowsWhatAGroupHasNotAcknowledged(t *testing.T) {
 			t.Fatal(err) // the first is dropped again
 		}
 		pending("nobody", 10, "1 2 3 4 5")
-		sub, err := d.Subscriber("g", 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sub := sourcetest.Subscriber(d, "g", 10)
 		ch, err := sub.Subscribe(t.Context(), "t")
 		if err != nil {
 			t.Fatal(err)
@@ -212,10 +210,7 @@ func TestTheWindowBoundsWhatIsUnacknowledged(t *testing.T) {
 		b := bus.New("mem", d)
 		defer b.Close()
 		const window = 3
-		sub, err := d.Subscriber("g", window)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sub := sourcetest.Subscriber(d, "g", window)
 		defer sub.Close()
 		ch, err := sub.Subscribe(t.Context(), "t")
 		if err != nil {

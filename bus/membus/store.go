@@ -178,17 +178,17 @@ func (t *topic) unsettled(name string, limit int) []*message.Message {
 }
 
 // group is a consumer group's place in a topic: everything before cursor is
-// done. One subscription at a time holds it; others stand in line. Guarded by
+// done. One source at a time holds it; others stand in line. Guarded by
 // the topic's mu.
 type group struct {
 	cursor int64
-	holder *subscription
-	line   []*subscription
+	holder *source
+	line   []*source
 }
 
 // leave takes s out of the group; if it was the holder, the next in line holds
 // the group from here on.
-func (g *group) leave(s *subscription) {
+func (g *group) leave(s *source) {
 	if g.holder != s {
 		for i, w := range g.line {
 			if w == s {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
 )
 
@@ -45,10 +46,7 @@ func TestWatcherSeesGroups(t *testing.T) { servicetest.EachMySQL(t, testWatcherS
 func testWatcherSeesGroups(t *testing.T, server servicetest.MySQLServer) {
 	url := server.URL(t)
 	a, b := transport.Open(t, url, logbustest.Settings{}), transport.Open(t, url, logbustest.Settings{})
-	sub, err := a.Driver().Subscriber("group", 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sub := sourcetest.Subscriber(a.Driver(), "group", 10)
 	if _, err := sub.Subscribe(t.Context(), "topic"); err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/internal/redistest"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
 const crashTTL = 600 * time.Millisecond
@@ -28,10 +29,7 @@ func consume(url string) error {
 	if err != nil {
 		return err
 	}
-	sub, err := b.Driver().Subscriber("group", 16)
-	if err != nil {
-		return err
-	}
+	sub := sourcetest.Subscriber(b.Driver(), "group", 16)
 	ch, err := sub.Subscribe(context.Background(), "topic")
 	if err != nil {
 		return err

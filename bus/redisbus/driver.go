@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/sqllog/logsub"
 )
@@ -114,13 +115,15 @@ func (d *driver) Capabilities() bus.Capabilities {
 }
 
 func (d *driver) Publisher() message.Publisher { return publisher{d.hub.Publisher()} }
-
-func (d *driver) Subscriber(group string, window int) (message.Subscriber, error) {
-	s, err := d.hub.Subscriber(group, window)
+func (d *driver) Source(ctx context.Context, topic, group string, window int) (busdriver.Source, error) {
+	if checkTopic(topic) == nil {
+		d.watcher.follow(ctx, topic)
+	}
+	s, err := d.hub.Source(ctx, topic, group, window)
 	if err != nil {
 		return nil, translate(err)
 	}
-	return subscriber{s, d.watcher}, nil
+	return source{s}, nil
 }
 
 func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {

@@ -1,7 +1,6 @@
 package redisbus
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -38,21 +37,6 @@ func (p publisher) Publish(topic string, messages ...*message.Message) error {
 	return translate(p.Publisher.Publish(topic, messages...))
 }
 
-type subscriber struct {
-	*logsub.Subscriber
-	watcher *watcher
-}
+type source struct{ *logsub.Source }
 
-func (s subscriber) SubscribeInitialize(topic string) error {
-	return translate(s.Subscriber.SubscribeInitialize(topic))
-}
-
-func (s subscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
-	if checkTopic(topic) == nil {
-		s.watcher.follow(ctx, topic)
-	}
-	out, err := s.Subscriber.Subscribe(ctx, topic)
-	return out, translate(err)
-}
-
-func (s subscriber) Close() error { return translate(s.Subscriber.Close()) }
+func (s source) Close() error { return translate(s.Source.Close()) }

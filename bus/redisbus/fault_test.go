@@ -313,7 +313,7 @@ func TestErrorClasses(t *testing.T) {
 	if err := b.Driver().Publisher().Publish("topic", keyed("k", "3")); !errors.Is(err, bus.ErrClosed) {
 		t.Errorf("after Close: %v, want %v", err, bus.ErrClosed)
 	}
-	if _, err := b.Driver().Subscriber("group", 1); !errors.Is(err, bus.ErrClosed) {
-		t.Errorf("a subscriber after Close: %v, want %v", err, bus.ErrClosed)
+	if _, err := b.Driver().Source(t.Context(), "topic", "group", 1); !errors.Is(err, bus.ErrClosed) {
+		t.Errorf("a source after Close: %v, want %v", err, bus.ErrClosed)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
 // place is a part of a server's keyspace that is the test's alone, by a prefix.
@@ -121,10 +122,8 @@ func keyed(key, payload string) *message.Message {
 
 func subscribe(t testing.TB, b *bus.Bus, group, topic string, window int) <-chan *message.Message {
 	t.Helper()
-	sub, err := b.Driver().Subscriber(group, window)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sub := sourcetest.Subscriber(b.Driver(), group, window)
+	t.Cleanup(func() { sub.Close() }) //nolint:errcheck // a second Close does nothing
 	ch, err := sub.Subscribe(context.WithoutCancel(t.Context()), topic)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,9 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/redrive"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
 // mortal is a driver for a process that is killed after a number of steps: a
@@ -55,9 +57,10 @@ func (p mortalPublisher) Publish(topic string, messages ...*message.Message) err
 }
 func (p mortalPublisher) Close() error { return p.Publisher.Close() }
 
-func (m mortal) Subscriber(group string, window int) (message.Subscriber, error) {
-	sub, err := m.Driver.Subscriber(group, window)
-	return &mortalSubscriber{Subscriber: sub, mortal: m}, err
+func (m mortal) Source(ctx context.Context, topic, group string, window int) (driver.Source, error) {
+	return sourcetest.Source(ctx, m.Driver, topic, group, window, func(s message.Subscriber) message.Subscriber {
+		return &mortalSubscriber{Subscriber: s, mortal: m}
+	})
 }
 
 type mortalSubscriber struct {
@@ -73,6 +76,7 @@ func (s *mortalSubscriber) Subscribe(ctx context.Context, topic string) (<-chan 
 	out := make(chan *message.Message)
 	s.done = make(chan struct{})
 	s.wg.Go(func() {
+		defer close(out)
 		for {
 			select {
 			case m, ok := <-in:

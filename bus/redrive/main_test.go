@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-go/millrace/bus/membus"
 	"github.com/millrace-go/millrace/bus/redrive"
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -148,10 +149,7 @@ func delivered(t *testing.T, b *bus.Bus) string {
 // received returns all of a topic, read by a group of its own.
 func received(t *testing.T, b *bus.Bus, topic string) (all []*message.Message) {
 	t.Helper()
-	sub, err := b.Driver().Subscriber(fmt.Sprint("reader", time.Now().UnixNano()), 10_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sub := sourcetest.Subscriber(b.Driver(), fmt.Sprint("reader", time.Now().UnixNano()), 10_000)
 	defer sub.Close()
 	ch, err := sub.Subscribe(context.Background(), topic)
 	if err != nil {

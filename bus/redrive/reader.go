@@ -4,18 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 )
 
 // reader receives the letters that the group has not settled, in order within a
 // partition, and gives back what was not acknowledged.
 type reader struct {
-	sub     message.Subscriber
-	ch      <-chan *message.Message
+	source  driver.Source
+	window  int
+	fetched []driver.Delivery // and not looked at
+	out     map[*message.Message]driver.Delivery
 	pending int  // how many there were at the start
 	known   bool // whether the transport could tell
 	seen    int  // of those, as far as anybody can know
@@ -26,21 +30,17 @@ type reader struct {
 // transport may have counted too few.
 const linger = 250 * time.Millisecond
 
-// open subscribes. The transport's own subscriber does without a dispatcher,
-// which would hold back a key behind its first letter.
+// open joins the group. The transport's own source does without the engine, which would
+// hold back a key behind its first letter.
 func (l *Letters) open(ctx context.Context, window int) (*reader, error) {
-	sub, err := l.bus.Driver().Subscriber(l.cfg.Group, window)
+	source, err := l.bus.Driver().Source(context.WithoutCancel(ctx), l.topic, l.cfg.Group, window)
 	if err != nil {
 		return nil, fmt.Errorf("redrive: read %s: %w", l.topic, err)
 	}
-	r := &reader{sub: sub, wait: l.cfg.Wait}
-	// What is unacknowledged must not be given back before the pass ends.
-	if r.ch, err = sub.Subscribe(context.WithoutCancel(ctx), l.topic); err != nil {
-		return nil, errors.Join(fmt.Errorf("redrive: read %s: %w", l.topic, err), sub.Close())
-	}
-	// Asked now: subscribing has made the group where it did not exist.
+	r := &reader{source: source, window: window, out: map[*message.Message]driver.Delivery{}, wait: l.cfg.Wait}
+	// Asked now: joining has made the group where it did not exist.
 	if r.pending, r.known, err = l.pending(ctx); err != nil {
-		return nil, errors.Join(err, sub.Close())
+		return nil, errors.Join(err, source.Close())
 	}
 	return r, nil
 }
@@ -82,24 +82,40 @@ func (r *reader) next(ctx context.Context, within time.Duration) (*message.Messa
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	timer := time.NewTimer(within)
-	defer timer.Stop()
-	select {
-	case m, ok := <-r.ch:
-		if !ok {
-			return nil, fmt.Errorf("redrive: %w", bus.ErrSubscriptionLost)
+	if len(r.fetched) == 0 {
+		limited, cancel := context.WithTimeout(ctx, within)
+		defer cancel()
+		fetched, err := r.source.Fetch(limited, r.window)
+		switch {
+		case err == nil:
+			r.fetched = fetched
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case limited.Err() != nil:
+			return nil, nil
+		default:
+			return nil, fmt.Errorf("redrive: %w: %w", bus.ErrSubscriptionLost, err)
 		}
-		return m, nil
-	case <-timer.C:
-		return nil, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
+	d := r.fetched[0]
+	r.fetched = r.fetched[1:]
+	m := d.Message()
+	msg := message.NewMessage(m.ID, m.Payload)
+	maps.Copy(msg.Metadata, m.Metadata)
+	msg.SetContext(d.Context())
+	r.out[msg] = d
+	return msg, nil
+}
+
+// done acknowledges a letter.
+func (r *reader) done(letter *message.Message) {
+	r.out[letter].Done()
+	delete(r.out, letter)
 }
 
 // close commits what was acknowledged and gives the rest back.
 func (r *reader) close(err *error) {
-	if cerr := r.sub.Close(); cerr != nil {
+	if cerr := r.source.Close(); cerr != nil {
 		*err = errors.Join(*err, fmt.Errorf("redrive: close: %w", cerr))
 	}
 }

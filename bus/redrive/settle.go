@@ -51,7 +51,7 @@ func (p *pass) settle(ctx context.Context) error {
 		default:
 			p.result.Done++
 		}
-		c.letter.Ack()
+		p.reader.done(c.letter)
 	}
 	p.progress()
 	return nil
@@ -70,7 +70,7 @@ func (p *pass) moveAway(ctx context.Context, letters []*message.Message) error {
 		return err
 	}
 	for _, m := range letters {
-		m.Ack()
+		p.reader.done(m)
 	}
 	p.result.Moved += len(letters)
 	return nil

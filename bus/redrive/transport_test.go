@@ -9,7 +9,9 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/redrive"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
 // individual is a transport that remembers every acknowledgement, as a queue
@@ -44,9 +46,10 @@ func (i *individual) Lag(ctx context.Context) ([]bus.Lag, error) {
 	return []bus.Lag{{Topic: dlt, Group: bus.RedriveGroup, Messages: len(left)}}, err
 }
 
-func (i *individual) Subscriber(group string, window int) (message.Subscriber, error) {
-	sub, err := i.Driver.Subscriber(group, window)
-	return &individualSubscriber{Subscriber: sub, store: i}, err
+func (i *individual) Source(ctx context.Context, topic, group string, window int) (driver.Source, error) {
+	return sourcetest.Source(ctx, i.Driver, topic, group, window, func(s message.Subscriber) message.Subscriber {
+		return &individualSubscriber{Subscriber: s, store: i}
+	})
 }
 
 type individualSubscriber struct {
@@ -60,6 +63,7 @@ func (s *individualSubscriber) Subscribe(ctx context.Context, topic string) (<-c
 	in, err := s.Subscriber.Subscribe(ctx, topic)
 	out := make(chan *message.Message, 1000)
 	s.wg.Go(func() {
+		defer close(out)
 		for m := range in {
 			s.store.mu.Lock()
 			done := topic == dlt && s.store.acked[m.UUID]
@@ -114,8 +118,8 @@ func (s serial) Capabilities() bus.Capabilities {
 	return c
 }
 
-func (s serial) Subscriber(group string, _ int) (message.Subscriber, error) {
-	return s.Driver.Subscriber(group, 1)
+func (s serial) Source(ctx context.Context, topic, group string, _ int) (driver.Source, error) {
+	return s.Driver.Source(ctx, topic, group, 1)
 }
 
 func TestASelectionWhereOneMessageIsOutAtATime(t *testing.T) {

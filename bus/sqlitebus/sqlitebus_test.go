@@ -19,6 +19,7 @@ import (
 	"github.com/millrace-go/millrace/bus/sqlitebus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 )
 
@@ -54,10 +55,8 @@ func keyed(key, payload string) *message.Message {
 
 func subscribe(t testing.TB, b *bus.Bus, group, topic string, window int) <-chan *message.Message {
 	t.Helper()
-	sub, err := b.Driver().Subscriber(group, window)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sub := sourcetest.Subscriber(b.Driver(), group, window)
+	t.Cleanup(func() { sub.Close() }) //nolint:errcheck // a second Close does nothing
 	ch, err := sub.Subscribe(context.WithoutCancel(t.Context()), topic)
 	if err != nil {
 		t.Fatal(err)
@@ -229,8 +228,8 @@ func TestErrorClasses(t *testing.T) {
 	if err := pub.Publish("topic", keyed("k", "3")); !errors.Is(err, bus.ErrClosed) {
 		t.Errorf("after Close: %v, want %v", err, bus.ErrClosed)
 	}
-	if _, err := b.Driver().Subscriber("group", 1); !errors.Is(err, bus.ErrClosed) {
-		t.Errorf("a subscriber after Close: %v, want %v", err, bus.ErrClosed)
+	if _, err := b.Driver().Source(t.Context(), "topic", "group", 1); !errors.Is(err, bus.ErrClosed) {
+		t.Errorf("a source after Close: %v, want %v", err, bus.ErrClosed)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -90,6 +91,15 @@ func (d *driver) Capabilities() bus.Capabilities {
 }
 
 func (d *driver) Publisher() message.Publisher { return d.publisher }
+
+// Source implements bus.Driver.
+func (d *driver) Source(ctx context.Context, topic, group string, window int) (busdriver.Source, error) {
+	s, err := d.Subscriber(group, window)
+	if err != nil {
+		return nil, err
+	}
+	return bus.Subscribed(ctx, s, topic)
+}
 
 func (d *driver) Subscriber(group string, window int) (message.Subscriber, error) {
 	if window < 1 {

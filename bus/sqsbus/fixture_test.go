@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-go/millrace/bus/sqsbus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -94,10 +95,7 @@ func keyed(key, payload string) *message.Message {
 
 func subscribe(t testing.TB, b *bus.Bus, group, topic string, window int) (<-chan *message.Message, message.Subscriber) {
 	t.Helper()
-	sub, err := b.Driver().Subscriber(group, window)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sub := sourcetest.Subscriber(b.Driver(), group, window)
 	ch, err := sub.Subscribe(context.WithoutCancel(t.Context()), topic)
 	if err != nil {
 		t.Fatal(err)

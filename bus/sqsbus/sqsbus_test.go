@@ -27,6 +27,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
 // raw receives messages as any SQS client does.
@@ -324,11 +325,8 @@ func TestSecondGroup(t *testing.T) {
 		t.Errorf("the redrive group beside another: %v", err)
 	}
 	join := func(group, topic string) error {
-		sub, err := b.Driver().Subscriber(group, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = sub.Subscribe(context.WithoutCancel(t.Context()), topic)
+		sub := sourcetest.Subscriber(b.Driver(), group, 1)
+		_, err := sub.Subscribe(context.WithoutCancel(t.Context()), topic)
 		return err
 	}
 	refused("subscribing beside a declared group", join("b", "one"))

@@ -12,6 +12,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -96,6 +97,15 @@ func (d *Driver) Capabilities() bus.Capabilities {
 
 // Publisher implements bus.Driver.
 func (d *Driver) Publisher() message.Publisher { return publisher{d} }
+
+// Source implements bus.Driver.
+func (d *Driver) Source(ctx context.Context, topic, group string, window int) (busdriver.Source, error) {
+	s, err := d.Subscriber(group, window)
+	if err != nil {
+		return nil, err
+	}
+	return bus.Subscribed(ctx, s, topic)
+}
 
 // Subscriber implements bus.Driver. The window has no meaning: a group handles
 // one message at a time.

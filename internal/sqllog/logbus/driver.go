@@ -12,6 +12,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/sqllog"
@@ -129,13 +130,13 @@ func (d *Driver) Capabilities() bus.Capabilities {
 // Publisher implements bus.Driver.
 func (d *Driver) Publisher() message.Publisher { return publisher{d.hub.Publisher(), d} }
 
-// Subscriber implements bus.Driver.
-func (d *Driver) Subscriber(group string, window int) (message.Subscriber, error) {
-	s, err := d.hub.Subscriber(group, window)
+// Source implements bus.Driver.
+func (d *Driver) Source(ctx context.Context, topic, group string, window int) (driver.Source, error) {
+	s, err := d.hub.Source(ctx, topic, group, window)
 	if err != nil {
 		return nil, d.translate(err)
 	}
-	return subscriber{s, d}, nil
+	return source{s, d}, nil
 }
 
 // Declare implements bus.Driver. Replication is the database's business.

@@ -47,18 +47,9 @@ func (p publisher) Publish(topic string, messages ...*message.Message) error {
 	return p.driver.translate(p.Publisher.Publish(topic, messages...))
 }
 
-type subscriber struct {
-	*logsub.Subscriber
+type source struct {
+	*logsub.Source
 	driver *Driver
 }
 
-func (s subscriber) SubscribeInitialize(topic string) error {
-	return s.driver.translate(s.Subscriber.SubscribeInitialize(topic))
-}
-
-func (s subscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
-	out, err := s.Subscriber.Subscribe(ctx, topic)
-	return out, s.driver.translate(err)
-}
-
-func (s subscriber) Close() error { return s.driver.translate(s.Subscriber.Close()) }
+func (s source) Close() error { return s.driver.translate(s.Source.Close()) }

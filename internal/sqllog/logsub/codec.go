@@ -7,6 +7,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/sqllog"
@@ -35,21 +36,26 @@ func encode(topic Topic, msg *message.Message, headers Headers) (sqllog.Entry, e
 // Decode makes a message of an entry with headers in JSON. Headers that are no
 // JSON object, which only a foreign writer can have left, are reported beside
 // the message.
-func Decode(e sqllog.Entry) (*message.Message, error) { return decode(e, jsonHeaders{}) }
+func Decode(e sqllog.Entry) (*message.Message, error) {
+	m, err := decode(e, jsonHeaders{})
+	msg := message.NewMessage(m.ID, m.Payload)
+	if m.Metadata != nil {
+		msg.Metadata = m.Metadata
+	}
+	return msg, err
+}
 
-func decode(e sqllog.Entry, headers Headers) (*message.Message, error) {
-	msg := message.NewMessage(e.MessageID, e.Payload)
+func decode(e sqllog.Entry, headers Headers) (driver.Message, error) {
+	m := driver.Message{ID: e.MessageID, Payload: e.Payload}
 	if e.Headers == "" {
-		return msg, nil
+		return m, nil
 	}
 	metadata, err := headers.Decode(e.Headers)
 	if err != nil {
-		return msg, fmt.Errorf("logsub: entry %d: %w", e.ID, err)
+		return m, fmt.Errorf("logsub: entry %d: %w", e.ID, err)
 	}
-	if metadata != nil {
-		msg.Metadata = metadata
-	}
-	return msg, nil
+	m.Metadata = metadata
+	return m, nil
 }
 
 type jsonHeaders struct{}

@@ -8,8 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill/message"
-
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/sqllog/logsub"
 )
 
@@ -17,19 +16,19 @@ func TestCursorWritesCoalesce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		i := start(t, m, one)
-		_, ch := i.subscribe(100)
+		ch := i.subscribe(100)
 		i.publish("k#0")
 		first := next(t, ch)
 		time.Sleep(time.Second) // a pause: the next acknowledgement is written at once
 		asked := time.Since(m.start)
-		first.Ack()
+		first.Done()
 		synctest.Wait()
 		if w := m.advances[lane0]; len(w) != 1 || w[0] != asked {
 			t.Fatalf("a lone acknowledgement at %v was written at %v", asked, w)
 		}
 		for n := range 1000 { // one every millisecond
 			i.publish(fmt.Sprintf("k#%d", n+1))
-			next(t, ch).Ack()
+			next(t, ch).Done()
 			time.Sleep(time.Millisecond)
 		}
 		synctest.Wait()
@@ -46,11 +45,11 @@ func TestCursorWritesOfLanesShareATransaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		i := start(t, m, logsub.Config{Partitions: 8})
-		_, ch := i.subscribe(100)
+		ch := i.subscribe(100)
 		for n := range 64 {
 			i.publish(fmt.Sprintf("key%d#1", n))
 		}
-		var out []*message.Message
+		var out []driver.Delivery
 		for range 64 {
 			out = append(out, next(t, ch))
 		}
@@ -59,7 +58,7 @@ func TestCursorWritesOfLanesShareATransaction(t *testing.T) {
 		before := m.commits
 		m.mu.Unlock()
 		for _, o := range out {
-			o.Ack()
+			o.Done()
 		}
 		time.Sleep(time.Second)
 		m.mu.Lock()
@@ -75,11 +74,11 @@ func TestClosingPartitionsShareATransaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		i := start(t, m, logsub.Config{Partitions: 64})
-		sub, ch := i.subscribe(100)
+		ch := i.subscribe(100)
 		for n := range 64 {
 			i.publish(fmt.Sprintf("key%d#1", n))
 		}
-		var out []*message.Message
+		var out []driver.Delivery
 		for range 64 {
 			out = append(out, next(t, ch))
 		}
@@ -96,10 +95,10 @@ func TestClosingPartitionsShareATransaction(t *testing.T) {
 		}
 		i.link.fail.Store(&wait)
 		for _, o := range out {
-			o.Ack()
+			o.Done()
 		}
 		closed := make(chan error, 1)
-		go func() { closed <- sub.Close() }()
+		go func() { closed <- ch.Close() }()
 		synctest.Wait()
 		close(free)
 		if err := <-closed; err != nil {
@@ -124,26 +123,21 @@ func TestOnlyThePrefixIsConfirmed(t *testing.T) {
 		m := newMemory()
 		i := start(t, m, one)
 		i.publish(series("k", 1, 5)...)
-		sub, ch := i.subscribe(10)
-		var out []*message.Message
+		ch := i.subscribe(10)
+		var out []driver.Delivery
 		for range 5 {
 			out = append(out, next(t, ch))
 		}
 		for _, n := range []int{0, 2, 4} { // 2 and 4 stay open
-			out[n].Ack()
+			out[n].Done()
 		}
-		if err := sub.Close(); err != nil {
+		if err := ch.Close(); err != nil {
 			t.Fatal(err)
 		}
 		if done := m.done(lane0); done != 1 {
 			t.Fatalf("the cursor stands at %d, want 1", done)
 		}
-		for _, n := range []int{1, 3} {
-			if out[n].Context().Err() == nil {
-				t.Errorf("the context of unacknowledged message %d outlives Close", n+1)
-			}
-		}
-		_, ch = i.subscribe(10)
+		ch = i.subscribe(10)
 		expect(t, ch, series("k", 2, 5)...)
 	})
 }
@@ -156,9 +150,9 @@ func TestAckJustBeforeClose(t *testing.T) {
 		i := start(t, m, one)
 		for n := range int64(50) {
 			i.publish(fmt.Sprintf("k#%d", n))
-			sub, ch := i.subscribe(1)
-			next(t, ch).Ack()
-			if err := sub.Close(); err != nil {
+			ch := i.subscribe(1)
+			next(t, ch).Done()
+			if err := ch.Close(); err != nil {
 				t.Fatal(err)
 			}
 			if done := m.done(lane0); done != n+1 {
@@ -175,11 +169,11 @@ func TestSpan(t *testing.T) {
 		m := newMemory()
 		i := start(t, m, logsub.Config{Partitions: 1, Span: 50})
 		i.publish(series("k", 1, 100)...)
-		_, ch := i.subscribe(10)
+		ch := i.subscribe(10)
 		stuck := next(t, ch)
 		expect(t, ch, series("k", 2, 50)...)
 		silent(t, ch, time.Minute)
-		stuck.Ack()
+		stuck.Done()
 		expect(t, ch, series("k", 51, 100)...)
 	})
 }
@@ -215,17 +209,14 @@ func TestDeclareAndPrune(t *testing.T) {
 			return len(m.entries)
 		}
 		i.publish(series("k", 1, 1200)...)
-		_, ch := i.subscribe(10)
+		ch := i.subscribe(10)
 		expect(t, ch, series("k", 1, 1200)...)
 		time.Sleep(15 * time.Minute)
 		if left() != 1200 {
 			t.Fatalf("%d messages are left that group slow has not passed, want 1200", left())
 		}
-		slow, err := i.Subscriber("slow", 10)
+		ch, err := i.Source(ctx, topic, "slow", 10)
 		if err != nil {
-			t.Fatal(err)
-		}
-		if ch, err = slow.Subscribe(ctx, topic); err != nil {
 			t.Fatal(err)
 		}
 		expect(t, ch, series("k", 1, 1200)...)

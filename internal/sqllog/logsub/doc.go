@@ -1,5 +1,5 @@
-// Package logsub makes a message bus of an append-only log: a Watermill
-// Publisher and Subscriber over any sqllog.Log, whichever database it is. The
+// Package logsub makes a message bus of an append-only log: a publisher and
+// sources for package bus over any sqllog.Log, whichever database it is. The
 // transports sqlite://, postgres:// and mysql:// are this package with a log
 // and a [Directory] of their own.
 //
@@ -24,7 +24,7 @@
 //	a nacked message comes again before its successors              TestNackIsRedeliveredBeforeItsSuccessors
 //	only what is acknowledged without a gap is confirmed            TestOnlyThePrefixIsConfirmed, TestTracker
 //	an acknowledgement given before Close counts                    TestAckJustBeforeClose
-//	the context of Subscribe ends the intake, not what is out       TestContextEndsTheIntakeOnly
+//	Close gives up what is not acknowledged, and ends no context    TestCloseGivesUpWhatIsOpen
 //	partitions are shared fairly, and all are held                  TestPartitionsAreSharedFairly, TestShare
 //	Close hands over at once, a crash after LeaseTTL                TestCloseHandsOverAtOnce, TestTakeoverAfterCrash
 //	a process with a name has its partitions back at once           TestHolderComesBack, TestMembersOfOneHolder
@@ -45,8 +45,8 @@
 // # Parts
 //
 //	Publisher      encode, find the lane, combine with other calls, append, wake the lane's readers
-//	Subscription   a member of a group: looks who else is there, takes and gives up lanes
-//	lane           reads one leased lane and hands over; its tracker knows the prefix
+//	Source         a member of a group: looks who else is there, takes and gives up lanes
+//	lane           reads one leased lane ahead; its tracker knows the prefix
 //	committer      writes all cursors of the process and extends their leases
 //	heartbeat      says that the process's members live; pruning
 //
@@ -55,7 +55,7 @@
 // After a crash, and when a lease is lost, messages that were handed over and
 // not confirmed come again: at most Span of a partition, usually the window and
 // what was acknowledged in the last CommitInterval. A handler that is at work
-// when its lease is lost sees its message's context end; it cannot be stopped,
+// when its lease is lost sees its context end; it cannot be stopped,
 // so for a moment two instances can be at work on one key.
 //
 // A partition that a member gives up because another has joined stays with it

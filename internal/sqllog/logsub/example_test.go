@@ -20,20 +20,23 @@ func ExampleNew() {
 	ended := make(chan error)
 	go func() { ended <- hub.Run(ctx) }()
 
-	sub, err := hub.Subscriber("printer", 16)
-	check(err)
-	messages, err := sub.Subscribe(ctx, "seats")
+	source, err := hub.Source(ctx, "seats", "printer", 16)
 	check(err)
 	for _, text := range []string{"A-1 held", "A-1 sold"} {
 		m := message.NewMessage("", []byte(text))
 		m.Metadata.Set(event.KeyHeader, "A-1")
 		check(hub.Publisher().Publish("seats", m))
 	}
-	for range 2 {
-		m := <-messages
-		fmt.Println(string(m.Payload))
-		m.Ack()
+	for handled := 0; handled < 2; {
+		deliveries, err := source.Fetch(ctx, 10)
+		check(err)
+		for _, d := range deliveries {
+			fmt.Println(string(d.Message().Payload))
+			d.Done()
+			handled++
+		}
 	}
+	check(source.Close())
 	check(hub.Close())
 	cancel()
 	check(<-ended)

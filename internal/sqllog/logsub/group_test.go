@@ -2,6 +2,7 @@ package logsub_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/sqllog/logsub"
 )
 
@@ -17,9 +19,9 @@ func TestIdleHolderKeepsItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a, b := start(t, m, one), start(t, m, one)
-		_, held := a.subscribe(1)
+		held := a.subscribe(1)
 		time.Sleep(time.Second)
-		_, standby := b.subscribe(1)
+		standby := b.subscribe(1)
 		time.Sleep(10 * time.Minute)
 		a.publish("k#1")
 		open := next(t, held) // stays open for long
@@ -27,7 +29,7 @@ func TestIdleHolderKeepsItsLease(t *testing.T) {
 		if open.Context().Err() != nil {
 			t.Error("the holder lost its lease")
 		}
-		open.Ack()
+		open.Done()
 	})
 }
 
@@ -35,14 +37,14 @@ func TestCloseHandsOverAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := start(t, m, one)
-		sub, held := a.subscribe(2)
+		held := a.subscribe(2)
 		a.publish(series("k", 1, 9)...)
 		time.Sleep(time.Second) // it has the lease
 		b := start(t, m, one)
-		_, standby := b.subscribe(2)
+		standby := b.subscribe(2)
 		expect(t, held, series("k", 1, 4)...)
 		silent(t, standby, time.Second)
-		if err := sub.Close(); err != nil {
+		if err := held.Close(); err != nil {
 			t.Fatal(err)
 		}
 		b.WakeGroups() // what a watcher of the database does
@@ -62,12 +64,12 @@ func TestTakeoverAfterCrash(t *testing.T) {
 		m := newMemory()
 		a, b := start(t, m, one), start(t, m, one)
 		a.publish(series("k", 1, 10)...)
-		_, held := a.subscribe(5)
+		held := a.subscribe(5)
 		expect(t, held, series("k", 1, 3)...)
 		within(t, time.Second, "the cursor", func() bool { return m.done(lane0) == 3 })
 		lostOne := next(t, held)
 		time.Sleep(time.Second)
-		_, standby := b.subscribe(5)
+		standby := b.subscribe(5)
 
 		a.link.cut.Store(true)
 		started := time.Now()
@@ -76,7 +78,7 @@ func TestTakeoverAfterCrash(t *testing.T) {
 			t.Errorf("taken over after %v, want about %v", took, ttl)
 		}
 		// The dead one comes back: it is fenced, and its acknowledgements are void.
-		lostOne.Ack()
+		lostOne.Done()
 		a.link.cut.Store(false)
 		expect(t, standby, "k#5")
 		within(t, time.Second, "the cursor", func() bool { return m.done(lane0) == 5 })
@@ -95,18 +97,21 @@ func TestStalledHolder(t *testing.T) {
 		m := newMemory()
 		a, b := start(t, m, one), start(t, m, one)
 		a.publish(series("k", 1, 40)...)
-		_, held := a.subscribe(10)
-		stale := next(t, held)
+		held := a.subscribe(10)
+		stale, open := next(t, held), next(t, held)
 		time.Sleep(time.Second)
-		_, standby := b.subscribe(10)
+		standby := b.subscribe(10)
 
 		a.link.cut.Store(true)
 		time.Sleep(ttl + time.Second)
 		expect(t, standby, series("k", 1, 20)...)
-		stale.Ack()
+		stale.Done()
 		silent(t, held, time.Minute)
 		a.link.cut.Store(false)
-		<-stale.Context().Done()
+		<-open.Context().Done()
+		if cause := context.Cause(open.Context()); !errors.Is(cause, driver.ErrRevoked) {
+			t.Errorf("the context ended with %v", cause)
+		}
 		silent(t, held, time.Minute)
 		within(t, time.Second, "the cursor", func() bool { return m.done(lane0) == 20 })
 		// It is a standby from now on.
@@ -123,7 +128,7 @@ func TestMessageContextEndsWhenTheLeaseIsLost(t *testing.T) {
 		m := newMemory()
 		a := start(t, m, one)
 		a.publish("k#1")
-		_, ch := a.subscribe(1)
+		ch := a.subscribe(1)
 		open := next(t, ch)
 		m.mu.Lock()
 		row := m.cursors[lane0]
@@ -136,10 +141,10 @@ func TestMessageContextEndsWhenTheLeaseIsLost(t *testing.T) {
 			t.Errorf("it took %v to notice", took)
 		}
 		again := next(t, ch)
-		if string(again.Payload) != "k#1" {
-			t.Errorf("got %s", again.Payload)
+		if text(again) != "k#1" {
+			t.Errorf("got %s", text(again))
 		}
-		again.Ack()
+		again.Done()
 	})
 }
 
@@ -219,24 +224,28 @@ func TestHandOverKeepsOrder(t *testing.T) {
 		var wg sync.WaitGroup
 		consume := func() (stop func()) {
 			i := start(t, m, cfg)
-			sub, err := i.Subscriber(group, 8)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := i.subscribe(8)
 			ctx, cancel := context.WithCancel(t.Context())
-			ch, err := sub.Subscribe(ctx, topic)
-			if err != nil {
-				t.Fatal(err)
-			}
 			wg.Go(func() {
-				for msg := range ch {
-					mu.Lock()
-					got = append(got, string(msg.Payload))
-					mu.Unlock()
-					wg.Go(func() {
-						time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
-						msg.Ack()
-					})
+				var handlers sync.WaitGroup
+				for {
+					deliveries, err := s.Fetch(ctx, 3)
+					if err != nil {
+						break
+					}
+					for _, d := range deliveries {
+						mu.Lock()
+						got = append(got, text(d))
+						mu.Unlock()
+						handlers.Go(func() {
+							time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
+							d.Done()
+						})
+					}
+				}
+				handlers.Wait()
+				if err := s.Close(); err != nil {
+					t.Error(err)
 				}
 			})
 			return cancel

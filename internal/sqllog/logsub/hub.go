@@ -102,7 +102,7 @@ var retry = backoff.Policy{Initial: 20 * time.Millisecond, Max: 2 * time.Second,
 // opTimeout bounds one step on the database.
 const opTimeout = 30 * time.Second
 
-// Hub is one process's part of the bus: it makes publishers and subscribers and
+// Hub is one process's part of the bus: it makes a publisher and sources and
 // does in Run what they share: it moves cursors, renews leases, says that its
 // members live, and removes old messages.
 type Hub struct {
@@ -115,10 +115,10 @@ type Hub struct {
 	committer committer
 	pulse     heartbeat
 
-	mu          sync.Mutex
-	closed      bool
-	publisher   *Publisher
-	subscribers map[*Subscriber]struct{}
+	mu        sync.Mutex
+	closed    bool
+	publisher *Publisher
+	sources   map[*Source]struct{}
 }
 
 // New makes a Hub. It sends nothing; call Run.
@@ -131,8 +131,8 @@ func New(b Backend, cfg Config) (*Hub, error) {
 	}
 	h := &Hub{
 		b: b, cfg: cfg.withDefaults(),
-		names:       newNames(cfg.Holder),
-		subscribers: make(map[*Subscriber]struct{}),
+		names:   newNames(cfg.Holder),
+		sources: make(map[*Source]struct{}),
 	}
 	h.topics = topics{b: b, cfg: h.cfg, known: make(map[string]Topic)}
 	h.wakes = newWakes()
@@ -143,7 +143,7 @@ func New(b Backend, cfg Config) (*Hub, error) {
 }
 
 // Run does the background work until ctx is done, and then returns nil. Without
-// it nothing is acknowledged for good and leases run out. Close the subscribers,
+// it nothing is acknowledged for good and leases run out. Close the sources,
 // or the Hub, before ctx ends.
 func (h *Hub) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
@@ -169,23 +169,23 @@ func (h *Hub) Reading() (lanes []int, member bool) { return h.committer.held(), 
 // Publisher returns the one publisher of the hub, which everybody shares.
 func (h *Hub) Publisher() *Publisher { return h.publisher }
 
-// Close ends the publisher and every subscriber, in the sense of their Close.
+// Close ends the publisher and every source, in the sense of their Close.
 // End Run afterwards.
 func (h *Hub) Close() error {
 	h.mu.Lock()
 	h.closed = true
-	var subs []*Subscriber
-	for s := range h.subscribers {
-		subs = append(subs, s)
+	var sources []*Source
+	for s := range h.sources {
+		sources = append(sources, s)
 	}
 	h.mu.Unlock()
 
-	errs := make([]error, len(subs)+1)
+	errs := make([]error, len(sources)+1)
 	var wg sync.WaitGroup
-	for i, s := range subs {
+	for i, s := range sources {
 		wg.Go(func() { errs[i] = s.Close() })
 	}
-	errs[len(subs)] = h.publisher.Close()
+	errs[len(sources)] = h.publisher.Close()
 	wg.Wait()
 	return errors.Join(errs...)
 }
@@ -194,4 +194,10 @@ func (h *Hub) Close() error {
 func (h *Hub) groupsChanged() {
 	h.wakes.groups.Wake()
 	h.b.announce(Change{Groups: true})
+}
+
+func (h *Hub) isClosed() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.closed
 }

@@ -2,6 +2,7 @@ package logsub_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/sqllog/logsub"
 )
@@ -62,17 +64,13 @@ func start(t *testing.T, m *memory, cfg logsub.Config) *instance {
 }
 
 // subscribe takes part in the group on the topic.
-func (i *instance) subscribe(window int) (*logsub.Subscriber, <-chan *message.Message) {
+func (i *instance) subscribe(window int) *logsub.Source {
 	i.t.Helper()
-	sub, err := i.Subscriber(group, window)
+	s, err := i.Source(context.WithoutCancel(i.t.Context()), topic, group, window)
 	if err != nil {
 		i.t.Fatal(err)
 	}
-	ch, err := sub.Subscribe(context.WithoutCancel(i.t.Context()), topic)
-	if err != nil {
-		i.t.Fatal(err)
-	}
-	return sub, ch
+	return s
 }
 
 // publish publishes messages "key#n", one call each.
@@ -102,43 +100,52 @@ func series(key string, from, to int) (out []string) {
 	return out
 }
 
-// next takes one message within an hour of the bubble.
-func next(t *testing.T, ch <-chan *message.Message) *message.Message {
+// text is the payload of a delivery.
+func text(d driver.Delivery) string { return string(d.Message().Payload) }
+
+// fetch takes one message, nil when none comes in time.
+func fetch(t *testing.T, s *logsub.Source, d time.Duration) driver.Delivery {
 	t.Helper()
-	select {
-	case m, ok := <-ch:
-		if !ok {
-			t.Fatal("the channel is closed")
-		}
-		return m
-	case <-time.After(time.Hour):
-		t.Fatal("no message within an hour")
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), d)
+	defer cancel()
+	deliveries, err := s.Fetch(ctx, 1)
+	switch {
+	case err == nil && len(deliveries) == 1:
+		return deliveries[0]
+	case errors.Is(err, context.DeadlineExceeded):
 		return nil
 	}
+	t.Fatalf("%d deliveries, %v", len(deliveries), err)
+	return nil
+}
+
+// next takes one message within an hour of the bubble.
+func next(t *testing.T, s *logsub.Source) driver.Delivery {
+	t.Helper()
+	d := fetch(t, s, time.Hour)
+	if d == nil {
+		t.Fatal("no message within an hour")
+	}
+	return d
 }
 
 // expect takes the messages in this order and acknowledges them.
-func expect(t *testing.T, ch <-chan *message.Message, payloads ...string) {
+func expect(t *testing.T, s *logsub.Source, payloads ...string) {
 	t.Helper()
 	for _, want := range payloads {
-		m := next(t, ch)
-		if string(m.Payload) != want {
-			t.Fatalf("got %s, want %s", m.Payload, want)
+		d := next(t, s)
+		if text(d) != want {
+			t.Fatalf("got %s, want %s", text(d), want)
 		}
-		m.Ack()
+		d.Done()
 	}
 }
 
 // silent is whether nothing comes for a while.
-func silent(t *testing.T, ch <-chan *message.Message, d time.Duration) {
+func silent(t *testing.T, s *logsub.Source, d time.Duration) {
 	t.Helper()
-	select {
-	case m, ok := <-ch:
-		if ok {
-			t.Fatalf("got %s, want nothing", m.Payload)
-		}
-		t.Fatal("the channel is closed")
-	case <-time.After(d):
+	if got := fetch(t, s, d); got != nil {
+		t.Fatalf("got %s, want nothing", text(got))
 	}
 }
 

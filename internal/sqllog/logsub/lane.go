@@ -1,13 +1,14 @@
 package logsub
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill/message"
-
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/sqllog"
 )
 
@@ -17,30 +18,30 @@ const (
 	maxReadBatch = 256
 )
 
-// lane hands over the messages of one leased lane. Its life:
+// lane has the messages of one leased lane ready. Its life:
 //
-//	deliver   reads and hands over, in order
+//	read      reads ahead, in order, for Fetch to take
 //	settle    the intake has ended: waits for what was handed over
 //	retire    writes the cursor, gives the lease back
 //
-// It goes on to settle when its intake is stopped (the subscription ends, or
-// the group has more members now), skips settling when the subscriber is closed,
-// and skips the rest when the lease is lost.
+// It goes on to settle when its intake is stopped (the group has more members now),
+// skips settling when the source is closed, and skips the rest when the lease is lost.
 type lane struct {
-	sub   *subscription
+	sub   *Source
 	lease sqllog.Lease // as it was taken; see held
 
-	stop     context.CancelFunc // ends the intake
-	kicked   chan struct{}      // capacity 1: look again at what can be done
-	expiry   *time.Timer        // of deliver: the lease may have run out
-	over     chan struct{}      // closed: wait for no acknowledgement any more
-	settled  chan struct{}      // closed: the intake has ended and nothing is open
-	watchers sync.WaitGroup
+	ctx     context.Context // of deliveries: ends when the lease is lost
+	revoke  context.CancelCauseFunc
+	stop    context.CancelFunc // ends the intake
+	kicked  chan struct{}      // capacity 1: look again at what can be done
+	over    chan struct{}      // closed: wait for no acknowledgement any more
+	settled chan struct{}      // closed: the intake has ended and nothing is open
 
 	mu        sync.Mutex
 	tracker   tracker
 	committed sqllog.Position // where the cursor stands
 	until     time.Time       // how long the lease is valid at least
+	ready     []*delivery     // read and not handed over, in log order
 	open      int             // handed over and not settled
 	nacked    []*delivery     // to be handed over again, in log order
 	stopped   bool            // the intake was told to end
@@ -49,38 +50,52 @@ type lane struct {
 	lost      bool            // the lease is
 }
 
-// delivery is one entry on its way to an acknowledgement.
+// delivery is one entry on its way to an acknowledgement; it implements [driver.Delivery].
 type delivery struct {
-	entry  sqllog.Entry
-	seq    int64
-	nacks  int
-	due    time.Time // after a nack: when to hand it over again
-	msg    *message.Message
-	cancel context.CancelFunc
+	lane     *lane
+	message  driver.Message
+	position sqllog.Position
+
+	// Guarded by the lane's mu.
+	seq     int64
+	nacks   int
+	due     time.Time // after a nack: when to hand it over again
+	settled bool      // since it was handed over last
 }
 
+// Message is that of [driver.Delivery].
+func (d *delivery) Message() driver.Message { return d.message }
+
+// Context is that of [driver.Delivery].
+func (d *delivery) Context() context.Context { return d.lane.ctx }
+
+// Done is that of [driver.Delivery].
+func (d *delivery) Done() { d.lane.ack(d) }
+
+// Back is that of [driver.Delivery].
+func (d *delivery) Back() { d.lane.nack(d) }
+
 // newLane makes a lane; stop ends the context that run is called with.
-func newLane(s *subscription, lease sqllog.Lease, until time.Time, stop context.CancelFunc) *lane {
-	return &lane{
+func newLane(s *Source, lease sqllog.Lease, until time.Time, stop context.CancelFunc) *lane {
+	l := &lane{
 		sub: s, lease: lease, stop: stop,
 		kicked: make(chan struct{}, 1), over: make(chan struct{}), settled: make(chan struct{}),
 		tracker: tracker{prefix: lease.Position}, committed: lease.Position, until: until,
 	}
+	l.ctx, l.revoke = context.WithCancelCause(s.base)
+	return l
 }
 
 // run lives as long as the lane is held; ctx is the intake's.
 func (l *lane) run(ctx context.Context) error {
 	defer l.stop()
-	l.deliver(ctx)
+	l.read(ctx)
 	l.endIntake()
-	l.sub.senders.Done()
-
+	l.sub.intakes.Done()
 	select {
 	case <-l.settled:
 	case <-l.over:
 	}
-	l.watchers.Wait()
-
 	l.mu.Lock()
 	lost := l.lost
 	l.mu.Unlock()
@@ -92,7 +107,7 @@ func (l *lane) run(ctx context.Context) error {
 	return l.sub.hub.committer.retire(context.WithoutCancel(ctx), l)
 }
 
-// kick makes deliver look again.
+// kick makes read look again.
 func (l *lane) kick() {
 	select {
 	case l.kicked <- struct{}{}:
@@ -132,19 +147,23 @@ func (l *lane) lose() {
 	l.mu.Lock()
 	l.lost = true
 	l.mu.Unlock()
+	l.revoke(driver.ErrRevoked)
 	l.end()
 }
 
-// endIntake gives up what waits for another try: who leases the lane next will
-// read it again.
+// endIntake gives up what was not handed over, or waits for another try: the next holder
+// of the lane will read it again.
 func (l *lane) endIntake() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ended = true
+	for range l.ready {
+		l.sub.window.give(l)
+	}
 	for range l.nacked {
 		l.close()
 	}
-	l.nacked = nil
+	l.ready, l.nacked = nil, nil
 	if l.open == 0 {
 		close(l.settled)
 	}
@@ -156,34 +175,55 @@ func (l *lane) close() {
 	l.sub.window.give(l)
 }
 
-// watch waits for the fate of a delivery.
-func (l *lane) watch(d *delivery) {
-	defer l.watchers.Done()
-	defer d.cancel()
-	select {
-	case <-d.msg.Acked():
-		l.ack(d)
-	case <-d.msg.Nacked():
-		l.nack(d)
-	case <-l.over:
-		// It counts what was acknowledged before, seen or not.
-		select {
-		case <-d.msg.Acked():
-			l.ack(d)
-		default:
-		}
+// take hands over what is ready: first what was refused, whose successors wait for it, but
+// nothing when the lease may have run out, because another instance may be handing out
+// the same messages.
+func (l *lane) take(all []driver.Delivery, most int) []driver.Delivery {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stopped || len(l.ready)+len(l.nacked) == 0 {
+		return all
 	}
+	now := time.Now()
+	if !now.Before(l.until) {
+		l.sub.hub.committer.signal()
+		return all
+	}
+	for len(all) < most {
+		var d *delivery
+		switch {
+		case len(l.nacked) > 0 && l.nacked[0].due.After(now):
+			return all
+		case len(l.nacked) > 0:
+			d = l.nacked[0]
+			l.nacked = slices.Delete(l.nacked, 0, 1)
+		case len(l.ready) > 0:
+			d, l.ready[0] = l.ready[0], nil
+			l.ready = l.ready[1:]
+			d.seq = l.tracker.add(d.position)
+			l.open++
+		default:
+			return all
+		}
+		d.settled = false
+		all = append(all, d)
+	}
+	return all
 }
 
 func (l *lane) ack(d *delivery) {
 	l.mu.Lock()
-	full := l.tracker.span() >= l.sub.hub.cfg.Span
+	defer l.mu.Unlock()
+	if d.settled {
+		return
+	}
+	d.settled = true
+	full := l.room() <= 0
 	l.tracker.confirm(d.seq)
 	l.close()
 	if l.ended && l.open == 0 {
 		close(l.settled)
 	}
-	l.mu.Unlock()
 	l.sub.hub.committer.signal()
 	if full {
 		l.kick()
@@ -193,6 +233,10 @@ func (l *lane) ack(d *delivery) {
 func (l *lane) nack(d *delivery) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if d.settled {
+		return
+	}
+	d.settled = true
 	if l.ended {
 		l.close()
 		if l.open == 0 {
@@ -201,16 +245,16 @@ func (l *lane) nack(d *delivery) {
 		return
 	}
 	d.nacks++
-	d.due = time.Now().Add(nackDelay.Delay(d.nacks))
-	i := 0
-	for i < len(l.nacked) && l.nacked[i].seq < d.seq {
-		i++
-	}
-	l.nacked = append(l.nacked, nil)
-	copy(l.nacked[i+1:], l.nacked[i:])
-	l.nacked[i] = d
-	l.kick()
+	wait := nackDelay.Delay(d.nacks)
+	d.due = time.Now().Add(wait)
+	i, _ := slices.BinarySearchFunc(l.nacked, d.seq, func(other *delivery, seq int64) int { return cmp.Compare(other.seq, seq) })
+	l.nacked = slices.Insert(l.nacked, i, d)
+	time.AfterFunc(wait, l.sub.tell)
 }
+
+// room is how many messages more the lane may have ahead of an unacknowledged one; l.mu
+// is held.
+func (l *lane) room() int { return l.sub.hub.cfg.Span - l.tracker.span() - len(l.ready) }
 
 // held is the lease with the place where the cursor stands now.
 func (l *lane) held() sqllog.Lease {
@@ -244,6 +288,6 @@ func (l *lane) moved(p sqllog.Position, until time.Time) {
 	l.committed, l.until = p, until
 	l.mu.Unlock()
 	if expired {
-		l.kick()
+		l.sub.tell()
 	}
 }

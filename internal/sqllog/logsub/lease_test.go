@@ -29,12 +29,12 @@ func TestPartitionsAreTakenTogether(t *testing.T) {
 			return nil
 		}
 		i.link.fail.Store(&fail)
-		_, ch := i.subscribe(100)
+		ch := i.subscribe(100)
 		for n := range 64 {
 			i.publish(fmt.Sprintf("key%d#1", n))
 		}
 		for range 64 {
-			next(t, ch).Ack()
+			next(t, ch).Done()
 		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -58,9 +58,9 @@ func TestPositionsEndWithTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		i := start(t, m, one)
-		_, ch := i.subscribe(10)
+		ch := i.subscribe(10)
 		i.publish("k#1", "k#2")
-		next(t, ch).Ack()
+		next(t, ch).Done()
 		open := next(t, ch)
 		synctest.Wait()
 		var refused atomic.Int32

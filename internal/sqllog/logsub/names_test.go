@@ -19,7 +19,7 @@ func TestHolderComesBack(t *testing.T) {
 		m := newMemory()
 		cfg := logsub.Config{Holder: "pod-1", LeaseTTL: time.Hour}
 		a := start(t, m, cfg)
-		_, ch := a.subscribe(10)
+		ch := a.subscribe(10)
 		a.publish("k#1")
 		expect(t, ch, "k#1")
 		synctest.Wait()
@@ -27,11 +27,11 @@ func TestHolderComesBack(t *testing.T) {
 
 		killed := time.Now()
 		b := start(t, m, cfg)
-		_, ch = b.subscribe(10)
+		ch = b.subscribe(10)
 		b.publish("k#2")
 		for m := next(t, ch); ; m = next(t, ch) { // k#1 may not have been confirmed
-			m.Ack()
-			if string(m.Payload) == "k#2" {
+			m.Done()
+			if text(m) == "k#2" {
 				break
 			}
 		}
@@ -54,8 +54,8 @@ func TestMembersOfOneHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := start(t, m, logsub.Config{Holder: "pod-1"})
-		first, _ := a.subscribe(10)
-		_, ch := a.subscribe(10)
+		first := a.subscribe(10)
+		a.subscribe(10)
 		members := func() []string {
 			synctest.Wait()
 			all, err := directory{m.connect()}.Members(t.Context(), topic, group)
@@ -72,7 +72,6 @@ func TestMembersOfOneHolder(t *testing.T) {
 		within(t, time.Second, "the second alone", func() bool { return slices.Equal(members(), []string{"pod-1-2"}) })
 		a.subscribe(10)
 		within(t, time.Second, "two members again", func() bool { return slices.Equal(members(), []string{"pod-1-1", "pod-1-2"}) })
-		_ = ch
 	})
 }
 
@@ -130,11 +129,7 @@ func TestChangesAreAnnounced(t *testing.T) {
 		if at, member := hub.Reading(); len(at) != 0 || member {
 			t.Errorf("it reads %v (member %t) without a subscription", at, member)
 		}
-		sub, err := hub.Subscriber(group, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ch, err := sub.Subscribe(t.Context(), topic)
+		ch, err := hub.Source(t.Context(), topic, group, 10)
 		if err != nil {
 			t.Fatal(err)
 		}

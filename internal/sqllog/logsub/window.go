@@ -36,41 +36,40 @@ func (w *window) leave(l *lane) {
 	w.wake()
 }
 
-// take takes a place, or notes that the lane wants a kick when it may try again.
-func (w *window) take(l *lane) bool {
+// take takes up to so many places, and returns how many; if it takes none, it notes that
+// the lane wants a kick when it may try again.
+func (w *window) take(l *lane, most int) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.free(l) {
+	n := min(most, w.free(l))
+	if n <= 0 {
 		w.waiting[l] = struct{}{}
-		return false
+		return 0
 	}
-	w.taken[l]++
-	w.total++
-	return true
+	w.taken[l] += n
+	w.total += n
+	return n
 }
 
-func (w *window) free(l *lane) bool {
-	free := w.size - w.total
-	if free <= 0 {
-		return false
-	}
+func (w *window) free(l *lane) int {
 	own := w.size / (4 * len(w.taken))
-	if w.taken[l] < own {
-		return true
-	}
 	kept := 0
 	for other, n := range w.taken {
 		if other != l {
 			kept += max(0, own-n)
 		}
 	}
-	return free > kept
+	free := w.size - w.total
+	return min(free, max(own-w.taken[l], free-kept))
 }
 
-// give returns one place.
+// give returns one place, unless the lane has left.
 func (w *window) give(l *lane) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if _, ok := w.taken[l]; !ok {
+		return
+	}
 	w.taken[l]--
 	w.total--
 	w.wake()

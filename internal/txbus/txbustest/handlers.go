@@ -17,6 +17,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -96,10 +97,7 @@ func CloseRollsBack(t *testing.T, tr Transport) {
 	app := tr.app(t, url)
 	b := tr.Open(t, url, logbustest.Settings{DB: app})
 	logbustest.Publish(t, b, "topic", logbustest.Keyed("k", "1"))
-	sub, err := b.Driver().Subscriber("group", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sub := sourcetest.Subscriber(b.Driver(), "group", 1)
 	ch, err := sub.Subscribe(context.WithoutCancel(t.Context()), "topic")
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
 // Pending checks what is shown of a group without consuming it. The URL's topics
@@ -40,10 +41,8 @@ func Pending(t *testing.T, tr Transport, url string) {
 		t.Fatal(err)
 	}
 	same("a group that has read nothing", pending("topic", "group", 5), all[:5])
-	sub, err := b.Driver().Subscriber("group", 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sub := sourcetest.Subscriber(b.Driver(), "group", 10)
+	t.Cleanup(func() { sub.Close() }) //nolint:errcheck // a second Close does nothing
 	ch, err := sub.Subscribe(t.Context(), "topic")
 	if err != nil {
 		t.Fatal(err)

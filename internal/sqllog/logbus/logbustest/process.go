@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
 // What a consumer process is told.
@@ -39,10 +41,7 @@ func consume(tr Transport, url string) error {
 	if err != nil {
 		return err
 	}
-	sub, err := b.Driver().Subscriber(processGroup, processWindow)
-	if err != nil {
-		return err
-	}
+	sub := sourcetest.Subscriber(b.Driver(), processGroup, processWindow)
 	ch, err := sub.Subscribe(context.Background(), processTopic)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
 // Transport is what is tested.
@@ -103,10 +104,8 @@ func Publish(t testing.TB, b *bus.Bus, topic string, messages ...*message.Messag
 // Subscribe takes part in a group.
 func Subscribe(t testing.TB, b *bus.Bus, group, topic string, window int) <-chan *message.Message {
 	t.Helper()
-	sub, err := b.Driver().Subscriber(group, window)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sub := sourcetest.Subscriber(b.Driver(), group, window)
+	t.Cleanup(func() { sub.Close() }) //nolint:errcheck // a second Close does nothing
 	ch, err := sub.Subscribe(context.WithoutCancel(t.Context()), topic)
 	if err != nil {
 		t.Fatal(err)

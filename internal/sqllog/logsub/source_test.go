@@ -9,8 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill/message"
-
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/internal/sqllog/logsub"
 )
@@ -27,15 +26,15 @@ func TestWindowBoundsWhatIsOut(t *testing.T) {
 		for n := range 30 {
 			i.publish(fmt.Sprintf("key%d#1", n))
 		}
-		_, ch := i.subscribe(7)
-		var out []*message.Message
+		ch := i.subscribe(7)
+		var out []driver.Delivery
 		for range 7 {
 			out = append(out, next(t, ch))
 		}
 		silent(t, ch, time.Minute)
-		out[3].Ack() // any order
-		next(t, ch).Ack()
-		out[0].Ack()
+		out[3].Done() // any order
+		next(t, ch).Done()
+		out[0].Done()
 		next(t, ch)
 		next(t, ch)
 		silent(t, ch, time.Minute)
@@ -46,20 +45,19 @@ func TestNackIsRedeliveredBeforeItsSuccessors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := start(t, newMemory(), one)
 		i.publish(series("k", 1, 6)...)
-		_, ch := i.subscribe(3)
+		ch := i.subscribe(3)
 		started := time.Now()
 		for attempt := range 5 {
-			var out []*message.Message
+			var out []driver.Delivery
 			for n := range 3 {
 				m := next(t, ch)
-				if want := fmt.Sprintf("k#%d", n+1); string(m.Payload) != want {
-					t.Fatalf("attempt %d: got %s, want %s", attempt, m.Payload, want)
+				if want := fmt.Sprintf("k#%d", n+1); text(m) != want {
+					t.Fatalf("attempt %d: got %s, want %s", attempt, text(m), want)
 				}
 				out = append(out, m)
 			}
 			for _, n := range []int{1, 2, 0} { // any order
-				out[n].Nack()
-				<-out[n].Context().Done()
+				out[n].Back()
 			}
 		}
 		if took := time.Since(started); took < 50*time.Millisecond || took > time.Second {
@@ -69,40 +67,38 @@ func TestNackIsRedeliveredBeforeItsSuccessors(t *testing.T) {
 	})
 }
 
-func TestContextEndsTheIntakeOnly(t *testing.T) {
+// A delivery's context has the values that the source was made with. It does not end when
+// the source is closed; what was not settled then comes to another member at once.
+func TestCloseGivesUpWhatIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		i := start(t, m, one)
 		i.publish(series("k", 1, 6)...)
-		sub, err := i.Subscriber(group, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
 		type key struct{}
-		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
-		ch, err := sub.Subscribe(ctx, topic)
+		s, err := i.Source(context.WithValue(t.Context(), key{}, "value"), topic, group, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, b, c := next(t, ch), next(t, ch), next(t, ch)
+		a, b, c := next(t, s), next(t, s), next(t, s)
 		if a.Context().Value(key{}) != "value" {
-			t.Error("the message's context lacks the subscription's values")
+			t.Error("the delivery's context lacks the values of the source's")
 		}
-		cancel()
-		if _, open := <-ch; open {
-			t.Fatal("a message came after the context ended")
+		other := i.subscribe(3)
+		silent(t, other, time.Minute) // the only partition is the first member's
+		a.Done()
+		c.Done()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
 		}
-		if a.Context().Err() != nil {
-			t.Error("the message's context ended with the subscription's")
+		if b.Context().Err() != nil {
+			t.Error("the delivery's context ended with the source")
 		}
-		// Somebody else of the group has to wait until what is out is settled.
-		_, other := i.subscribe(3)
-		silent(t, other, time.Minute)
-		b.Ack()
-		c.Nack()
-		silent(t, other, time.Minute)
-		a.Ack()
-		expect(t, other, series("k", 3, 6)...)
+		b.Done() // too late, and no fault
+		b.Back()
+		if _, err := s.Fetch(t.Context(), 1); !errors.Is(err, driver.ErrEnded) {
+			t.Errorf("Fetch after Close: %v, want %v", err, driver.ErrEnded)
+		}
+		expect(t, other, series("k", 2, 6)...)
 	})
 }
 
@@ -113,7 +109,7 @@ func TestDatabaseTrouble(t *testing.T) {
 		m := newMemory()
 		cfg := logsub.Config{Partitions: 3}
 		source, i := start(t, m, cfg), start(t, m, cfg)
-		_, ch := i.subscribe(16)
+		ch := i.subscribe(16)
 		shaky := func(op string) error {
 			if rand.IntN(3) == 0 {
 				return fmt.Errorf("%s: %w", op, errCut)
@@ -138,9 +134,9 @@ func TestDatabaseTrouble(t *testing.T) {
 		}
 		for len(want) > 0 {
 			m := next(t, ch)
-			got = append(got, string(m.Payload))
-			delete(want, string(m.Payload))
-			m.Ack()
+			got = append(got, text(m))
+			delete(want, text(m))
+			m.Done()
 		}
 		inOrder(t, got, names, each)
 		i.link.fail.Store(nil)
@@ -155,18 +151,18 @@ func TestCloseWithoutDatabase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := start(t, newMemory(), one)
 		i.publish("k#1")
-		sub, ch := i.subscribe(1)
-		next(t, ch).Ack()
+		ch := i.subscribe(1)
+		next(t, ch).Done()
 		i.link.cut.Store(true)
 		started := time.Now()
-		if err := sub.Close(); !errors.Is(err, errCut) {
+		if err := ch.Close(); !errors.Is(err, errCut) {
 			t.Errorf("Close without a database: %v, want %v", err, errCut)
 		}
 		if took := time.Since(started); took > 20*time.Second {
 			t.Errorf("Close took %v", took)
 		}
-		if _, open := <-ch; open {
-			t.Error("the channel is open after Close")
+		if _, err := ch.Fetch(t.Context(), 1); !errors.Is(err, driver.ErrEnded) {
+			t.Errorf("Fetch after Close: %v, want %v", err, driver.ErrEnded)
 		}
 	})
 }
@@ -178,7 +174,7 @@ func TestCloseWaitsForAStalledDatabase(t *testing.T) {
 		m := newMemory()
 		i := start(t, m, one)
 		i.publish("k#1")
-		sub, ch := i.subscribe(1)
+		ch := i.subscribe(1)
 		msg := next(t, ch)
 		stalled := make(chan struct{})
 		wait := func(op string) error {
@@ -187,8 +183,8 @@ func TestCloseWaitsForAStalledDatabase(t *testing.T) {
 		}
 		i.link.fail.Store(&wait)
 		time.AfterFunc(12*time.Second, func() { close(stalled) })
-		msg.Ack()
-		if err := sub.Close(); err != nil {
+		msg.Done()
+		if err := ch.Close(); err != nil {
 			t.Error(err)
 		}
 		m.mu.Lock()
@@ -205,29 +201,20 @@ func TestSubscribeErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := start(t, newMemory(), one)
 		for what, make := range map[string]func() error{
-			"an empty group": func() error { _, err := i.Subscriber("", 1); return err },
-			"no window":      func() error { _, err := i.Subscriber(group, 0); return err },
-			"an empty topic": func() error {
-				s, err := i.Subscriber(group, 1)
-				if err == nil {
-					_, err = s.Subscribe(t.Context(), "")
-				}
-				return err
-			},
+			"an empty group": func() error { _, err := i.Source(t.Context(), topic, "", 1); return err },
+			"no window":      func() error { _, err := i.Source(t.Context(), topic, group, 0); return err },
+			"an empty topic": func() error { _, err := i.Source(t.Context(), "", group, 1); return err },
 		} {
 			if make() == nil {
 				t.Errorf("%s was accepted", what)
 			}
 		}
-		sub, ch := i.subscribe(1)
+		s := i.subscribe(1)
 		if err := i.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, open := <-ch; open {
-			t.Error("the channel is open after the hub was closed")
-		}
-		_, err1 := sub.Subscribe(t.Context(), topic)
-		_, err2 := i.Subscriber(group, 1)
+		_, err1 := s.Fetch(t.Context(), 1)
+		_, err2 := i.Source(t.Context(), topic, group, 1)
 		err3 := i.Publisher().Publish(topic, msg("k#1"))
 		for n, err := range []error{err1, err2, err3} {
 			if !errors.Is(err, logsub.ErrClosed) {
@@ -247,19 +234,15 @@ func TestGroupsAreIndependent(t *testing.T) {
 		}
 		i.publish(want...)
 		for _, g := range []string{"one", "two"} {
-			sub, err := i.Subscriber(g, 4)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ch, err := sub.Subscribe(t.Context(), topic)
+			ch, err := i.Source(t.Context(), topic, g, 4)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got []string
 			for range want {
 				m := next(t, ch)
-				got = append(got, string(m.Payload))
-				m.Ack()
+				got = append(got, text(m))
+				m.Done()
 			}
 			if inOrder(t, got, names, 4) != 0 {
 				t.Errorf("group %s: %v", g, got)

@@ -3,81 +3,151 @@ package logsub
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill/message"
-
+	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/backoff"
 	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/sqltx"
+)
+
+// closeTimeout bounds what Close waits for a database that is away, answerTimeout
+// what it waits for one that does not answer. What could not be written then is
+// delivered again.
+const (
+	closeTimeout  = 5 * time.Second
+	answerTimeout = 15 * time.Second
 )
 
 // lookSpacing is the least time between two looks at a group, however many
 // changes are signalled.
 const lookSpacing = 50 * time.Millisecond
 
-// subscription is one member of a group on one topic. Its coordinator decides
-// which lanes it holds; each lane has a goroutine of its own.
-type subscription struct {
+// Source is one member of a group on one topic; it implements [driver.Source]. Its
+// coordinator decides which lanes it holds. Each lane has a goroutine that reads ahead,
+// up to the window; Fetch takes what the lanes have ready.
+type Source struct {
 	hub    *Hub
 	topic  Topic
 	me     Member
 	log    *slog.Logger
-	out    chan *message.Message
+	base   context.Context // its values are the deliveries'
 	window *window
 	nudge  chan struct{} // capacity 1: a lane has ended
+	ready  chan struct{} // capacity 1: a lane has something to hand over
 
 	joined      bool          // of coordinate: the group knows this member
-	stop        chan struct{} // closed by close: end the intake
+	stop        chan struct{} // closed by Close: end the intake
 	stopOnce    sync.Once
 	coordinated chan struct{} // closed when no further lane is started
 	done        chan struct{} // closed when everything has ended
 
 	mu    sync.Mutex
 	lanes map[int]*lane
-	err   error // what close could not do
+	turn  int   // the lane that Fetch begins with
+	err   error // what Close could not do
 
-	senders sync.WaitGroup // lanes that may send on out
+	intakes sync.WaitGroup // lanes that read
 	workers sync.WaitGroup // lanes
 }
 
-func newSubscription(s *Subscriber, t Topic) *subscription {
-	me := s.hub.names.take(t.Name, s.group)
-	return &subscription{
-		hub: s.hub, topic: t, me: me,
-		log:    s.hub.cfg.Logger.With(slog.String("topic", t.Name), slog.String("group", s.group)),
-		out:    make(chan *message.Message),
-		window: newWindow(s.window),
-		nudge:  make(chan struct{}, 1),
-		stop:   make(chan struct{}), coordinated: make(chan struct{}), done: make(chan struct{}),
+// Source makes this process a member of a group on a topic. It hands over messages in
+// order per key, with at most window of them unsettled. A new group starts at the
+// earliest retained message. A delivery's context has the values of ctx, and ends when
+// another instance has taken over its partition.
+func (h *Hub) Source(ctx context.Context, topic, group string, window int) (*Source, error) {
+	if err := checkName("group", group); err != nil {
+		return nil, err
+	}
+	if window < 1 {
+		return nil, fault.MarkPermanent(fmt.Errorf("logsub: the window of group %s is %d; give at least 1", group, window))
+	}
+	if h.isClosed() {
+		return nil, ErrClosed
+	}
+	t, err := h.topics.get(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.topics.group(ctx, t, group); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, ErrClosed
+	}
+	s := &Source{
+		hub: h, topic: t, me: h.names.take(t.Name, group), base: context.WithoutCancel(ctx),
+		log:    h.cfg.Logger.With(slog.String("topic", t.Name), slog.String("group", group)),
+		window: newWindow(window),
+		nudge:  make(chan struct{}, 1), ready: make(chan struct{}, 1),
+		stop: make(chan struct{}), coordinated: make(chan struct{}), done: make(chan struct{}),
 		lanes: make(map[int]*lane),
+	}
+	h.sources[s] = struct{}{}
+	go s.run()
+	return s, nil
+}
+
+// Fetch is that of [driver.Source].
+func (s *Source) Fetch(ctx context.Context, most int) ([]driver.Delivery, error) {
+	for {
+		if all := s.collect(most); len(all) > 0 {
+			return all, nil
+		}
+		select {
+		case <-s.ready:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-s.stop:
+			return nil, fmt.Errorf("%w: %w", driver.ErrEnded, ErrClosed)
+		}
 	}
 }
 
-// run lives as long as the subscription has anything to do.
-func (s *subscription) run(ctx context.Context) {
+// collect takes what the lanes have ready, beginning with another lane each time.
+func (s *Source) collect(most int) (all []driver.Delivery) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.turn++
+	for i := range s.topic.Partitions {
+		if l := s.lanes[s.topic.FirstLane+(s.turn+i)%s.topic.Partitions]; l != nil && len(all) < most {
+			all = l.take(all, most)
+		}
+	}
+	return all
+}
+
+// tell says that a lane has something to hand over.
+func (s *Source) tell() {
+	select {
+	case s.ready <- struct{}{}:
+	default:
+	}
+}
+
+// run lives until Close.
+func (s *Source) run() {
 	defer close(s.done)
-	intake, cancel := context.WithCancel(ctx)
+	intake, cancel := context.WithCancel(s.base)
 	defer cancel()
 	go func() {
-		select {
-		case <-s.stop:
-			cancel()
-		case <-intake.Done():
-		}
+		<-s.stop
+		cancel()
 	}()
 
 	s.coordinate(intake)
 	close(s.coordinated)
-	s.senders.Wait()
-	close(s.out)
+	s.intakes.Wait()
 
-	// The others may share the lanes from now on; each is free once what was
-	// handed over from it is settled.
-	bounded, cancelLeave := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	// The others may share the lanes from now on.
+	bounded, cancelLeave := context.WithTimeout(s.base, closeTimeout)
 	defer cancelLeave()
 	if err := s.hub.pulse.leave(bounded, s.me); err != nil {
 		s.log.Warn("bus: the group could not be left; the others notice later", slog.Any("error", err))
@@ -85,10 +155,14 @@ func (s *subscription) run(ctx context.Context) {
 	s.hub.groupsChanged()
 	s.workers.Wait()
 	s.hub.names.give(s.me)
+	s.hub.mu.Lock()
+	delete(s.hub.sources, s)
+	s.hub.mu.Unlock()
 }
 
-// close ends the subscription, settled or not.
-func (s *subscription) close() error {
+// Close is that of [driver.Source]: it writes what is done and gives the partitions to the
+// group's other members. Further calls wait for the first.
+func (s *Source) Close() error {
 	s.stopOnce.Do(func() { close(s.stop) })
 	<-s.coordinated
 	s.mu.Lock()
@@ -103,7 +177,7 @@ func (s *subscription) close() error {
 }
 
 // coordinate keeps the member's share of lanes until ctx is done.
-func (s *subscription) coordinate(ctx context.Context) {
+func (s *Source) coordinate(ctx context.Context) {
 	changes, cancel := s.hub.wakes.groups.Subscribe()
 	defer cancel()
 	failures := 0
@@ -136,7 +210,7 @@ func (s *subscription) coordinate(ctx context.Context) {
 
 // balance looks who is there, and takes or gives up lanes. It returns when to
 // look again if nothing is signalled before.
-func (s *subscription) balance(ctx context.Context) (time.Duration, error) {
+func (s *Source) balance(ctx context.Context) (time.Duration, error) {
 	// What is begun is finished: a lease that was taken while ctx ended would
 	// be nobody's until it runs out.
 	op, cancel := context.WithTimeout(context.WithoutCancel(ctx), opTimeout)
@@ -193,7 +267,7 @@ func (s *subscription) balance(ctx context.Context) (time.Duration, error) {
 }
 
 // take leases up to so many of the lanes, starts them, and returns how many.
-func (s *subscription) take(ctx, op context.Context, lanes []int, most int) (taken int, err error) {
+func (s *Source) take(ctx, op context.Context, lanes []int, most int) (taken int, err error) {
 	if s.hub.b.LeasesTogether {
 		var leases []sqllog.Lease
 		asked := time.Now()
@@ -237,7 +311,7 @@ func (s *subscription) take(ctx, op context.Context, lanes []int, most int) (tak
 	return taken, nil
 }
 
-func (s *subscription) lease(ctx context.Context, lane int) (sqllog.Lease, error) {
+func (s *Source) lease(ctx context.Context, lane int) (sqllog.Lease, error) {
 	return s.hub.b.Log.Lease(ctx, sqllog.Cursor{Consumer: s.me.Group, Lane: lane}, s.me.ID, s.hub.cfg.LeaseTTL)
 }
 
@@ -253,7 +327,7 @@ func share(n, members, rank int) int {
 
 // held returns the lanes that take in messages, by number, and which lanes are
 // here at all, those that are being given up included.
-func (s *subscription) held() (held []*lane, present map[int]bool) {
+func (s *Source) held() (held []*lane, present map[int]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	present = make(map[int]bool, len(s.lanes))
@@ -268,7 +342,7 @@ func (s *subscription) held() (held []*lane, present map[int]bool) {
 }
 
 // start works on a lane that was just leased.
-func (s *subscription) start(ctx context.Context, lease sqllog.Lease, until time.Time) {
+func (s *Source) start(ctx context.Context, lease sqllog.Lease, until time.Time) {
 	intake, stop := context.WithCancel(ctx)
 	l := newLane(s, lease, until, stop)
 	s.mu.Lock()
@@ -276,7 +350,7 @@ func (s *subscription) start(ctx context.Context, lease sqllog.Lease, until time
 	s.mu.Unlock()
 	s.window.join(l)
 	s.hub.committer.add(l)
-	s.senders.Add(1)
+	s.intakes.Add(1)
 	s.workers.Go(func() {
 		err := l.run(intake)
 		s.window.leave(l)
