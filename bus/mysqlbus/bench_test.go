@@ -4,15 +4,19 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
 )
 
 func benchBus(b testing.TB) *bus.Bus {
-	return transport.Open(b, transport.URL(b), logbustest.Settings{})
+	return transport.Open(b, servicetest.MariaDBURL(b), logbustest.Settings{})
 }
 
 func benchTx(b testing.TB) *bus.Bus {
-	return txTransport.Open(b, txTransport.TxURL(b), logbustest.Settings{})
+	tr := txTransport
+	tr.Transport = transport
+	tr.URL = servicetest.MariaDBURL
+	return tr.Open(b, tr.TxURL(b), logbustest.Settings{})
 }
 
 func BenchmarkPublish(b *testing.B) {
@@ -28,7 +32,7 @@ func BenchmarkConsume(b *testing.B) {
 func BenchmarkLatency(b *testing.B) {
 	b.Run("one process", func(b *testing.B) { bs := benchBus(b); logbustest.BenchmarkLatency(b, bs, bs) })
 	b.Run("two processes", func(b *testing.B) {
-		url := transport.URL(b)
+		url := servicetest.MariaDBURL(b)
 		logbustest.BenchmarkLatency(b, transport.Open(b, url, logbustest.Settings{}), transport.Open(b, url, logbustest.Settings{}))
 	})
 }

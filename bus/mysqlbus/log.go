@@ -30,7 +30,7 @@ func openLog(ctx context.Context, pool *sql.DB, cfg Config) (bus.Driver, error) 
 		return nil, errors.Join(err, pool.Close())
 	}
 	d, err := logbus.Open(ctx, logbus.Parts{
-		Name: "mysqlbus", Log: log, SQL: folder("sql"), Schema: schema,
+		Name: "mysqlbus", Log: log, SQL: folder("sql"), Schema: schema, OneStatement: true,
 		DB: pool, App: cfg.DB, Classify: mysqldb.Classify,
 		Watch: func(ctx context.Context, hub *logsub.Hub) { w.run(ctx, hub) },
 		Close: func() error { return logbus.ClosePools(pool) },

@@ -28,7 +28,7 @@ func openLog(ctx context.Context, pool *sql.DB, cfg Config) (bus.Driver, error) 
 	}
 	b := newBell()
 	d, err := logbus.Open(ctx, logbus.Parts{
-		Name: "pgbus", Log: log, SQL: folder("sql"), Schema: schema,
+		Name: "pgbus", Log: log, SQL: folder("sql"), Schema: schema, OneStatement: true,
 		DB: pool, App: cfg.DB, Classify: pgdb.Classify, Announce: b.ring,
 		Watch: func(ctx context.Context, hub *logsub.Hub) {
 			var wg sync.WaitGroup

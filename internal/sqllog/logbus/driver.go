@@ -42,6 +42,8 @@ type Parts struct {
 	// LeasesTogether is for a database whose writers take turns, see
 	// [logsub.Backend]; Log.Lease then joins a transaction on DB.
 	LeasesTogether bool
+	// OneStatement is whether Log.Append is one statement, however many entries it gets.
+	OneStatement bool
 	// Announce tells other processes of changes; optional, see [logsub.Backend].
 	Announce func(logsub.Change)
 	// Watch wakes the hub for what other processes do, until ctx is done.
@@ -98,8 +100,13 @@ func Open(ctx context.Context, p Parts, cfg logsub.Config) (_ *Driver, err error
 	} else if joined {
 		joins = func(ctx context.Context) bool { _, ok := sqltx.On(ctx, p.App); return ok }
 	}
+	var direct sqltx.Execer
+	if p.OneStatement {
+		direct = p.DB
+	}
 	d.hub, err = logsub.New(logsub.Backend{
-		Log: p.Log, Directory: d.dir, Announce: p.Announce, Classify: p.Classify, Joins: joins, LeasesTogether: p.LeasesTogether,
+		Direct: direct,
+		Log:    p.Log, Directory: d.dir, Announce: p.Announce, Classify: p.Classify, Joins: joins, LeasesTogether: p.LeasesTogether,
 		Begin: func(ctx context.Context, fn func(context.Context, sqltx.Execer) error) error {
 			db := p.DB
 			if joins(ctx) {

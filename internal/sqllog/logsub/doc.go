@@ -13,6 +13,7 @@
 //	property                                                        proven by
 //	Publish returns after the commit; all of a call or nothing      TestPublishKeepsOrderAndLane
 //	concurrent calls share a commit, a lone one is never delayed    TestConcurrentPublishesShareACommit
+//	where Append commits by itself, a call is one round trip        TestDirectAppends
 //	the end of a message's context ends the call, and what may
 //	be published nevertheless is said to be unknown                 TestPublishHeedsContexts
 //	a write that panics fails its own calls                         TestPublishSurvivesAPanic

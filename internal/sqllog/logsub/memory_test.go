@@ -32,6 +32,7 @@ type memory struct {
 	start    time.Time
 	leased   int  // leases outside a transaction
 	together bool // leases are taken in one
+	direct   bool // appending needs none
 }
 
 type cursorRow struct {
@@ -63,7 +64,11 @@ var errCut = errors.New("the database is away")
 func (m *memory) connect() *link { return &link{memory: m} }
 
 func (l *link) backend() logsub.Backend {
-	return logsub.Backend{Log: l, Directory: directory{l}, Begin: l.begin, LeasesTogether: l.together}
+	b := logsub.Backend{Log: l, Directory: directory{l}, Begin: l.begin, LeasesTogether: l.together}
+	if l.direct {
+		b.Direct = struct{ sqltx.Execer }{}
+	}
+	return b
 }
 
 type inTx struct{}

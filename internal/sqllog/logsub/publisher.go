@@ -145,13 +145,21 @@ func (p *Publisher) entries(ctx context.Context, name string, messages []*messag
 	return entries, nil
 }
 
-// write appends the entries in one transaction and wakes their readers after it
-// has committed.
+// write appends the entries, all or none, and wakes their readers after the commit.
 func (p *Publisher) write(ctx context.Context, entries []sqllog.Entry) error {
 	wake := func() {
 		lanes := lanesOf(entries)
 		p.hub.wakes.data(lanes...)
 		p.hub.b.announce(Change{Lanes: lanes})
+	}
+	if x := p.hub.b.Direct; x != nil && !p.hub.b.joins(ctx) {
+		err := p.hub.b.Log.Append(ctx, x, entries)
+		if err == nil {
+			wake()
+		}
+		if !sqltx.IsConflict(err) { // a transaction is begun again
+			return err
+		}
 	}
 	hooked := false
 	err := p.hub.b.Begin(ctx, func(ctx context.Context, x sqltx.Execer) error {

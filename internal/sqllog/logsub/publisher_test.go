@@ -277,3 +277,55 @@ func TestPublisherCloseWaits(t *testing.T) {
 		i.link.fail.Store(nil)
 	})
 }
+
+// conflict is a serialization failure of PostgreSQL.
+type conflict struct{ error }
+
+func (conflict) SQLState() string { return "40001" }
+
+// Where Append commits by itself there is no transaction, unless one has to be begun again.
+func TestDirectAppends(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.direct = true
+		i := start(t, m, one)
+		i.publish("k#1")
+		begun := m.commits
+		i.publish("k#2")
+		if m.commits != begun {
+			t.Errorf("a call took %d transactions", m.commits-begun)
+		}
+		s := i.subscribe(10)
+		expect(t, s, "k#1", "k#2")
+		failed := false
+		once := func(op string) error {
+			if op == "append" && !failed {
+				failed = true
+				return conflict{errors.New("could not serialize access")}
+			}
+			return nil
+		}
+		i.link.fail.Store(&once)
+		begun = m.commits
+		published := time.Now()
+		i.publish("k#3")
+		if !failed || m.commits == begun {
+			t.Error("the call was not begun again in a transaction")
+		}
+		expect(t, s, "k#3")
+		if took := time.Since(published); took > 100*time.Millisecond {
+			t.Errorf("the reader was not woken: %v", took)
+		}
+		broken := errors.New("the disk is full")
+		fail := func(op string) error {
+			if op == "append" {
+				return broken
+			}
+			return nil
+		}
+		i.link.fail.Store(&fail)
+		if err := i.Publisher().Publish(topic, msg("k#4")); !errors.Is(err, broken) {
+			t.Errorf("published: %v, want %v", err, broken)
+		}
+	})
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
 // batch makes n messages of 500 B over 100 keys.
@@ -63,10 +64,19 @@ func BenchmarkConsume(b *testing.B, open func(testing.TB) *bus.Bus, backlog int,
 			group := 0
 			for b.Loop() {
 				group++
-				ch := Subscribe(b, bs, fmt.Sprint("group ", group), "topic", window)
+				sub := sourcetest.Subscriber(bs.Driver(), fmt.Sprint("group ", group), window)
+				ch, err := sub.Subscribe(b.Context(), "topic")
+				if err != nil {
+					b.Fatal(err)
+				}
 				for range backlog {
 					(<-ch).Ack()
 				}
+				b.StopTimer()
+				if err := sub.Close(); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
 			}
 			b.ReportMetric(float64(b.N*backlog)/b.Elapsed().Seconds(), "msg/s")
 		})
