@@ -24,7 +24,7 @@ func (c *consumer) run(d *delivery) {
 			return err
 		}
 		return c.timed(1, func() error {
-			return c.bounded(ctx, func(ctx context.Context) error { return call(ctx, c.chain, msg) }, eventlog.Message(d.source))
+			return c.bounded(ctx, func(ctx context.Context) error { return call(ctx, c.chain, msg) }, d.attrs)
 		})
 	}, func(err error) {
 		switch {

@@ -95,7 +95,7 @@ func (c *consumer) runBatch(ctx context.Context, b *batch, messages []*message.M
 
 func (c *consumer) callBatch(ctx context.Context, messages []*message.Message) error {
 	handle := func(ctx context.Context) error { return c.handleBatch(ctx, messages) }
-	return c.bounded(ctx, handle, "messages", len(messages), eventlog.Message(messages[0]))
+	return c.bounded(ctx, handle, func() []any { return []any{"messages", len(messages), eventlog.Message(messages[0])} })
 }
 
 // findObsolete marks the deliveries that are out of date. It asks for a key once.

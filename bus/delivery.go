@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/eventlog"
 	"github.com/millrace-go/millrace/internal/consuming"
 )
 
@@ -120,6 +121,9 @@ func (d *delivery) shown(ctx context.Context) *message.Message {
 	m.SetContext(ctx)
 	return m
 }
+
+// attrs name the message in a log line.
+func (d *delivery) attrs() []any { return []any{eventlog.Message(d.source)} }
 
 // revoked reports whether the transport took the source message back.
 func (d *delivery) revoked() bool { return d.from.Context().Err() != nil }

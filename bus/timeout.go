@@ -23,7 +23,7 @@ const (
 // overdue is a handler at work. Its fields but what and began are guarded by the
 // consumer's mu.
 type overdue struct {
-	what     []any // for the log
+	what     func() []any // for the log
 	began    time.Time
 	timer    *time.Timer
 	reported bool
@@ -32,7 +32,7 @@ type overdue struct {
 
 // bounded runs a handler, whose context ends after the consumer's Timeout. A failure
 // after that is transient, whatever the handler makes of it.
-func (c *consumer) bounded(ctx context.Context, run func(ctx context.Context) error, what ...any) error {
+func (c *consumer) bounded(ctx context.Context, run func(ctx context.Context) error, what func() []any) error {
 	if c.Timeout <= 0 {
 		return run(ctx)
 	}
@@ -63,7 +63,7 @@ func (c *consumer) watch(ctx context.Context, o *overdue) (returned func()) {
 		o.timer.Reset(overdueLog)
 		c.mu.Unlock()
 		c.log.WarnContext(ctx, "a handler ignores the end of its context",
-			append([]any{"timeout", c.Timeout, "age", time.Since(o.began).Round(time.Second)}, o.what...)...)
+			append([]any{"timeout", c.Timeout, "age", time.Since(o.began).Round(time.Second)}, o.what()...)...)
 	})
 	return func() {
 		c.mu.Lock()
@@ -73,7 +73,7 @@ func (c *consumer) watch(ctx context.Context, o *overdue) (returned func()) {
 		c.mu.Unlock()
 		if o.reported {
 			c.log.InfoContext(ctx, "a handler that had ignored the end of its context returned",
-				append([]any{"age", time.Since(o.began).Round(time.Second)}, o.what...)...)
+				append([]any{"age", time.Since(o.began).Round(time.Second)}, o.what()...)...)
 		}
 	}
 }
