@@ -33,11 +33,6 @@ type batch struct {
 // Group is the group that it was delivered to, "" where that is not known.
 func (b *batch) Group() string { return b.sub.dispatcher.group }
 
-func batchOf(ctx context.Context) *batch {
-	b, _ := consuming.From(ctx).(*batch)
-	return b
-}
-
 // run is that of an attempt.
 func (b *batch) run() { b.sub.dispatcher.handleBatch(b) }
 

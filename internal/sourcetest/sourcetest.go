@@ -105,12 +105,13 @@ func (s *subscription) feed(ctx context.Context) {
 			from := d.Message()
 			m := message.NewMessage(from.ID, bytes.Clone(from.Payload))
 			maps.Copy(m.Metadata, from.Metadata)
-			mctx, cancel := context.WithCancel(d.Context())
+			mctx, cancel := context.WithCancel(d.Context()) //nolint:govet // every way on calls cancel, watch too
 			m.SetContext(mctx)
 			select {
 			case s.out <- m:
 				s.watchers.Go(func() { s.watch(d, m, cancel) })
 			case <-mctx.Done():
+				cancel()
 				d.Back()
 			case <-ctx.Done():
 				cancel()
