@@ -23,8 +23,10 @@ func (c *consumer) run(d *delivery) {
 		if err := c.skips(msg); err != nil {
 			return err
 		}
-		return c.timed(1, func() error {
-			return c.bounded(ctx, func(ctx context.Context) error { return call(ctx, c.chain, msg) }, d.attrs)
+		return c.alone(ctx, d, func() error {
+			return c.timed(1, func() error {
+				return c.bounded(ctx, func(ctx context.Context) error { return call(ctx, c.chain, msg) }, d.attrs)
+			})
 		})
 	}, func(err error) {
 		switch {

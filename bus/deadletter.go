@@ -43,6 +43,7 @@ const (
 	ReasonPermanent = "PERMANENT"         // the error is of class permanent
 	ReasonExhausted = "RETRIES_EXHAUSTED" // the last retry failed too
 	ReasonPanic     = "PANIC"             // as exhausted, and the last attempt panicked
+	ReasonCrashed   = "CRASHED"           // its process died twice while it was handled alone
 )
 
 // Reasoner is implemented by errors that say in one stable word why a message

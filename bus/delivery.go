@@ -49,9 +49,10 @@ type delivery struct {
 	nacks  int  // bare nacks so far
 	alone  bool // no batch but its own may have it
 
-	sub   *subscription
-	probe bool // handed out while paused, to find out whether the pause is over
-	epoch int  // how many pauses had ended when it was handed out
+	sub      *subscription
+	secluded bool // handed out with nothing else
+	probe    bool // handed out while paused, to find out whether the pause is over
+	epoch    int  // how many pauses had ended when it was handed out
 	// condemned: a failure for a dependency counts as its own.
 	condemned bool
 	blamed    bool      // its last attempt failed for a dependency
@@ -132,7 +133,7 @@ func (d *delivery) revoked() bool { return d.from.Context().Err() != nil }
 func (d *delivery) stopping() bool { return d.sub.stopping.Load() }
 
 // solo reports whether it has to be handed out without others.
-func (d *delivery) solo() bool { return d.alone || d.letter != nil }
+func (d *delivery) solo() bool { return d.alone || d.letter != nil || d.suspected() }
 
 // held reports whether the consumer is paused and d is not its probe.
 func (d *delivery) held() bool { return d.sub.pausedFlag.Load() && !d.probe }

@@ -198,7 +198,7 @@ func (d *Dispatcher) Close() error {
 	if d.shared != nil {
 		errs = append(errs, d.shared.Close())
 	}
-	if d.handle == nil && d.handleBatch == nil {
+	if !d.runs() {
 		d.workers.Wait() // they wait for nobody any more
 	}
 	if d.onClose != nil {
@@ -208,6 +208,9 @@ func (d *Dispatcher) Close() error {
 	close(d.done)
 	return d.err
 }
+
+// runs reports whether attempts are run here, and not by those who read a channel.
+func (d *Dispatcher) runs() bool { return d.handle != nil || d.handleBatch != nil }
 
 // forget drops a subscription that has ended.
 func (d *Dispatcher) forget(s *subscription) {

@@ -42,6 +42,12 @@
 //	a dead letter fits: its stack goes first, then its error is
 //	cut, and transports with a bound keep room for the rest       TestADeadLetterIsMadeToFit,
 //	                                                              TestTheLargestMessageHasItsDeadLetter
+//	a message that kills its process is a dead letter after four
+//	deaths (SQLite, PostgreSQL, MySQL, Redis): its partition is
+//	handled one alone at a time from the third start without
+//	progress, and the one at work in two deaths is CRASHED        TestAMessageThatKillsItsProcess,
+//	                                                              TestSuspectedMessagesAreHandledAlone,
+//	                                                              TestASuspectedMessageWaitsForItsNote
 //	a dead letter that cannot be published pauses, too            TestADeadLetterThatCannotBePublishedPauses
 //	Timeout ends a handler's context, and its failure is transient;
 //	one that goes on is reported, by key and age                  TestTimeoutEndsAHandler,
@@ -168,6 +174,10 @@
 //   - A process that is killed redelivers what it had not committed: at most
 //     Window messages per consumer, also those behind the first unacknowledged
 //     one that were handled already.
+//   - A message that kills its process takes four with it where the transport counts starts
+//     without progress, and all of them elsewhere. Messages of the partition before it are
+//     handled again each time. A message of another consumer of the process that is
+//     handled alone at two such moments is taken for the culprit.
 //   - A handler that ignores its context holds up the end of Run; its message
 //     was handed back before that, so another instance may handle it meanwhile.
 //   - A dead letter is published before its message is acknowledged. A crash

@@ -47,6 +47,7 @@ type subscription struct {
 	batched   map[*batch]struct{}    // the same, where batches are handed out
 	busy      int                    // workers that have an attempt
 	offered   bool                   // one of them is about to hand a message out
+	secluded  bool                   // what is out is to be alone
 	interrupt context.CancelFunc     // of the Fetch under way
 	pause     pause
 	epoch     int   // how many pauses have ended
@@ -247,6 +248,7 @@ func (s *subscription) settled(a attempt) (next attempt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.busy--
+	s.secluded = false
 	if s.closing {
 		return nil
 	}
@@ -263,11 +265,11 @@ func (s *subscription) settled(a attempt) (next attempt) {
 
 // take takes what may be handed out now; nil when there is nothing. The caller holds mu.
 func (s *subscription) take(now time.Time) attempt {
-	if s.stopping.Load() || s.gate.held() || s.busy >= s.dispatcher.cfg.Concurrency {
+	if s.stopping.Load() || s.gate.held() || s.secluded || s.busy >= s.dispatcher.cfg.Concurrency {
 		return nil
 	}
 	if s.dispatcher.batch.on() {
-		if b := s.gather(now); b != nil {
+		if b := s.gather(now); b != nil && s.mayGo(b.deliveries[0]) {
 			s.busy++
 			s.takeBatch(b)
 			return b
@@ -278,7 +280,7 @@ func (s *subscription) take(now time.Time) attempt {
 	if onChannel && s.offered { // one at a time, or they would come in any order
 		return nil
 	}
-	if d := s.next(now); d != nil {
+	if d := s.next(now); d != nil && s.mayGo(d) {
 		s.busy++
 		d.probe, d.epoch, d.condemned = s.pause.on, s.epoch, s.condemned(d, now)
 		d.begin(s.finished)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +23,10 @@ import (
 
 // The Kafka client's metrics have a goroutine for the process that never ends.
 func TestMain(m *testing.M) {
+	if url := os.Getenv(envURL); url != "" {
+		fmt.Fprintln(os.Stderr, consumeUntilKilled(url))
+		os.Exit(1)
+	}
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
 }
 

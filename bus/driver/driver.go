@@ -53,6 +53,19 @@ type Delivery interface {
 	Back()
 }
 
+// Suspected is implemented by deliveries of a transport that counts, where it survives a
+// crash, how often a partition was started without progress. After two such starts a
+// message of the partition may be what kills the process.
+type Suspected interface {
+	// Alone reports whether nothing else of the consumer may be handled with the message.
+	Alone() bool
+	// Begin notes, where it survives a crash, that the handler of the message is about to
+	// begin. It returns in how many processes that have died it was at work.
+	Begin(ctx context.Context) (deaths int, err error)
+	// End notes that the handler has ended.
+	End(ctx context.Context) error
+}
+
 // Source is one topic for one group, while this process is a member of the group.
 type Source interface {
 	// Fetch waits for messages and returns at most max of them, in order per key. It

@@ -100,7 +100,7 @@
 // # Tables
 //
 // bus_messages (append-only), bus_messages_lanes, bus_cursors (one row per group
-// and partition), bus_topics, bus_turn and bus_members. Open brings them up to
+// and partition), bus_topics, bus_turn, bus_members and bus_starts. Open brings them up to
 // date; [PrintMigrations] shows them. Deleting rows of bus_messages by hand is
 // safe; deleting a row of bus_cursors makes its group start again at the earliest
 // message. A group that no longer exists keeps its messages from being pruned:

@@ -92,7 +92,7 @@
 //
 // bus_messages (append-only), bus_cursors (one row per group and partition),
 // bus_cursors_progress (where each stands: its row with the greatest n),
-// bus_messages_pruned, bus_topics and bus_members, in the first schema of the
+// bus_messages_pruned, bus_topics, bus_members and bus_starts, in the first schema of the
 // search_path. Open brings them up to date; [PrintMigrations] shows them. Deleting rows of
 // bus_messages by hand is safe; deleting a row of bus_cursors makes its group
 // start again at the earliest message. A group that no longer exists keeps its

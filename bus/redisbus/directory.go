@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/internal/sqllog/logsub"
 )
 
@@ -168,4 +169,56 @@ func (d *directory) Members(ctx context.Context, topic, group string) ([]string,
 
 func (d *directory) Leave(ctx context.Context, m logsub.Member) error {
 	return d.scripts.leave.Run(ctx, d.client, []string{d.keys.members(m.Topic, m.Group)}, m.ID, d.keys.channel(m.Topic)).Err()
+}
+
+// startsKept is how long it is known that a partition was started without progress.
+const startsKept = 7 * 24 * time.Hour
+
+func (d *directory) starts(c sqllog.Cursor) string {
+	return d.keys.starts(d.registry.partition(c.Lane).stream, c.Consumer)
+}
+
+func (d *directory) Started(ctx context.Context, cursors []sqllog.Cursor) ([]logsub.Start, error) {
+	starts, messages := make([]*redis.IntCmd, len(cursors)), make([]*redis.SliceCmd, len(cursors))
+	_, err := d.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, c := range cursors {
+			starts[i] = p.HIncrBy(ctx, d.starts(c), "starts", 1)
+			messages[i] = p.HMGet(ctx, d.starts(c), "message", "times")
+			p.Expire(ctx, d.starts(c), startsKept)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]logsub.Start, len(cursors))
+	for i := range cursors {
+		var alone struct {
+			Message string `redis:"message"`
+			Times   int    `redis:"times"`
+		}
+		if err := messages[i].Scan(&alone); err != nil {
+			return nil, err
+		}
+		all[i] = logsub.Start{Starts: int(starts[i].Val()), Message: alone.Message, Times: alone.Times}
+	}
+	return all, nil
+}
+
+func (d *directory) Alone(ctx context.Context, c sqllog.Cursor, message string, times int) error {
+	if message == "" {
+		return d.client.HDel(ctx, d.starts(c), "message", "times").Err()
+	}
+	return d.client.HSet(ctx, d.starts(c), "message", message, "times", times).Err()
+}
+
+// Progress leaves no key behind where nothing else is known.
+func (d *directory) Progress(ctx context.Context, cursors []sqllog.Cursor) error {
+	_, err := d.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, c := range cursors {
+			p.HDel(ctx, d.starts(c), "starts")
+		}
+		return nil
+	})
+	return err
 }

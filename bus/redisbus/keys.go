@@ -34,6 +34,12 @@ func (k keys) lease(stream, group string) string {
 	return string(k) + "millrace:lease:{" + stream + "}:" + group
 }
 
+// starts is a hash: how often a group's reading of a stream was started since it moved
+// last, and which message was handled alone then.
+func (k keys) starts(stream, group string) string {
+	return string(k) + "millrace:starts:" + stream + ":" + group
+}
+
 // members is a hash of a group's live members.
 func (k keys) members(topic, group string) string {
 	return string(k) + "millrace:members:{" + topic + "}:" + group

@@ -51,7 +51,7 @@
 // # Tables
 //
 // bus_messages (append-only), bus_cursors (one row per group and partition),
-// bus_topics and bus_members. Open brings them up to date; [PrintMigrations]
+// bus_topics, bus_members and bus_starts. Open brings them up to date; [PrintMigrations]
 // shows them. Deleting rows of bus_messages by hand is safe; deleting a row of
 // bus_cursors makes its group start again at the earliest message.
 //

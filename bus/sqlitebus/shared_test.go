@@ -141,8 +141,8 @@ func TestOtherFileIsNotShared(t *testing.T) {
 		t.Errorf("%d tables of the bus are in the application's file (%v)", tables, err)
 	}
 	publish(t, openBus(t, cfg, "sqlite://"+path), "topic", keyed("k", "1"))
-	if err := db.QueryRow(count).Scan(&tables); err != nil || tables != 4 {
-		t.Errorf("%d tables of the bus are in the application's file (%v), want 4", tables, err)
+	if err := db.QueryRow(count).Scan(&tables); err != nil || tables != 5 {
+		t.Errorf("%d tables of the bus are in the application's file (%v), want 5", tables, err)
 	}
 	if err := db.Ping(); err != nil {
 		t.Error(err)

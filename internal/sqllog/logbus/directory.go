@@ -19,13 +19,15 @@ import (
 type statements struct {
 	topics, topic, lockTopics, ensureTopic, groups string
 	beat, bury, members, leave                     string
+	start, started, alone, progress                string
 	position, browse, browseNew                    string
 }
 
 func loadStatements(files fs.FS) (s statements, err error) {
 	for name, into := range map[string]*string{
 		"topics": &s.topics, "topic": &s.topic, "ensure_topic": &s.ensureTopic, "groups": &s.groups,
-		"beat": &s.beat, "bury": &s.bury, "members": &s.members, "leave": &s.leave, "browse": &s.browse,
+		"beat": &s.beat, "bury": &s.bury, "members": &s.members, "leave": &s.leave,
+		"start": &s.start, "started": &s.started, "alone": &s.alone, "progress": &s.progress, "browse": &s.browse,
 		"position": &s.position, "lock_topics": &s.lockTopics, "browse_new": &s.browseNew,
 	} {
 		text, err := fs.ReadFile(files, name+".sql")
@@ -137,6 +139,39 @@ func (d *directory) Beat(ctx context.Context, ttl time.Duration, members []logsu
 func (d *directory) Leave(ctx context.Context, m logsub.Member) error {
 	_, err := d.db.ExecContext(ctx, d.sql.leave, m.Topic, m.Group, m.ID)
 	return err
+}
+
+func (d *directory) Started(ctx context.Context, cursors []sqllog.Cursor) (starts []logsub.Start, err error) {
+	err = sqltx.Do(ctx, d.db, func(ctx context.Context, tx *sql.Tx) error {
+		starts = make([]logsub.Start, len(cursors))
+		for i, c := range cursors {
+			if _, err := tx.ExecContext(ctx, d.sql.start, c.Consumer, c.Lane); err != nil {
+				return err
+			}
+			s := &starts[i]
+			if err := tx.QueryRowContext(ctx, d.sql.started, c.Consumer, c.Lane).Scan(&s.Starts, &s.Message, &s.Times); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return starts, err
+}
+
+func (d *directory) Alone(ctx context.Context, c sqllog.Cursor, message string, times int) error {
+	_, err := d.db.ExecContext(ctx, d.sql.alone, message, times, c.Consumer, c.Lane)
+	return err
+}
+
+func (d *directory) Progress(ctx context.Context, cursors []sqllog.Cursor) error {
+	return sqltx.Do(ctx, d.db, func(ctx context.Context, tx *sql.Tx) error {
+		for _, c := range cursors {
+			if _, err := tx.ExecContext(ctx, d.sql.progress, c.Consumer, c.Lane); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // newest returns the newest entries of a lane, in no particular order.

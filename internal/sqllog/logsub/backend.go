@@ -105,6 +105,21 @@ type Directory interface {
 	Members(ctx context.Context, topic, group string) ([]string, error)
 	// Leave removes a member at once.
 	Leave(ctx context.Context, m Member) error
+
+	// Started counts one more start of each cursor, and returns what is known of them.
+	Started(ctx context.Context, cursors []sqllog.Cursor) ([]Start, error)
+	// Alone notes that a message is being handled alone, and how often it was then; "" that
+	// none is.
+	Alone(ctx context.Context, c sqllog.Cursor, message string, times int) error
+	// Progress sets the number of starts of the cursors to 0.
+	Progress(ctx context.Context, cursors []sqllog.Cursor) error
+}
+
+// Start is what a cursor's crashes have left.
+type Start struct {
+	Starts  int    // since the cursor moved last, this one included
+	Message string // the id of the message that was being handled alone then; "" for none
+	Times   int    // how often it was
 }
 
 // Topic is a range of lanes of the log.

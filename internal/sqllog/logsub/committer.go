@@ -116,7 +116,38 @@ func (c *committer) commit(ctx context.Context) error {
 		return err
 	}
 	defer c.moving.leave()
+	return errors.Join(c.move(ctx), c.progressed(ctx))
+}
 
+// progressed tells Directory, once of each lane, that its cursor has moved.
+func (c *committer) progressed(ctx context.Context) error {
+	c.mu.Lock()
+	lanes := slices.Collect(maps.Keys(c.lanes))
+	c.mu.Unlock()
+	lanes = slices.DeleteFunc(lanes, func(l *lane) bool { return !l.unknownProgress() })
+	if err := c.forget(ctx, lanes); err != nil {
+		return err
+	}
+	for _, l := range lanes {
+		l.tellProgress()
+	}
+	return nil
+}
+
+// forget has Directory forget how often the lanes were started.
+func (c *committer) forget(ctx context.Context, lanes []*lane) error {
+	if len(lanes) == 0 {
+		return nil
+	}
+	cursors := make([]sqllog.Cursor, len(lanes))
+	for i, l := range lanes {
+		cursors[i] = l.lease.Cursor
+	}
+	return c.b.Directory.Progress(ctx, cursors)
+}
+
+// move moves the cursors.
+func (c *committer) move(ctx context.Context) error {
 	// A lease counts as extended from before the database was asked.
 	now := time.Now()
 	var moves []move
@@ -215,6 +246,7 @@ func (c *committer) release(ctx context.Context, l *lane) error {
 			for _, l := range lanes {
 				c.left(l)
 			}
+			c.stopped(ctx, lanes)
 			return nil
 		}
 		if !errors.Is(err, sqllog.ErrLeaseLost) {
@@ -223,15 +255,28 @@ func (c *committer) release(ctx context.Context, l *lane) error {
 	}
 	// One lost lease rolls all of them back; alone, each has its own outcome.
 	var own error
+	var stopped []*lane
 	for _, other := range lanes {
 		switch err := c.giveBack(ctx, other, nil); {
-		case err == nil, errors.Is(err, sqllog.ErrLeaseLost):
+		case err == nil:
+			stopped = append(stopped, other)
+			c.left(other)
+		case errors.Is(err, sqllog.ErrLeaseLost):
 			c.left(other)
 		case other == l:
 			own = err
 		}
 	}
+	c.stopped(ctx, stopped)
 	return own
+}
+
+// stopped forgets the starts of lanes that were given up in order, which is no crash.
+func (c *committer) stopped(ctx context.Context, lanes []*lane) {
+	lanes = slices.DeleteFunc(lanes, (*lane).knownProgress)
+	if err := c.forget(ctx, lanes); err != nil { // at worst their messages are handled alone for a while
+		c.cfg.Logger.Warn("bus: it could not be noted that partitions were given up in order", slog.Any("error", err))
+	}
 }
 
 func (c *committer) giveBack(ctx context.Context, l *lane, also func(context.Context, *sql.Tx) error) error {

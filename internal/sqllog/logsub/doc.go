@@ -40,6 +40,8 @@
 //	trouble with the database loses nothing                         TestDatabaseTrouble, TestCloseWithoutDatabase
 //	Close waits for a database that stalls                          TestCloseWaitsForAStalledDatabase
 //	what a crash repeats is bounded                                 TestSpan
+//	starts without progress are counted over crashes, and which
+//	message was handled alone; orderly stops do not count           TestStartsWithoutProgress, TestOrderlyStopsAreNoCrashes
 //	a new group starts at the earliest retained message             TestGroupsAreIndependent
 //	old messages go when every group has passed them                TestDeclareAndPrune
 //

@@ -3,6 +3,7 @@ package logsub
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -29,6 +30,7 @@ const (
 type lane struct {
 	sub   *Source
 	lease sqllog.Lease // as it was taken; see held
+	start Start
 
 	ctx     context.Context // of deliveries: ends when the lease is lost
 	revoke  context.CancelCauseFunc
@@ -37,18 +39,28 @@ type lane struct {
 	over    chan struct{}      // closed: wait for no acknowledgement any more
 	settled chan struct{}      // closed: the intake has ended and nothing is open
 
-	mu        sync.Mutex
-	tracker   tracker
-	committed sqllog.Position // where the cursor stands
-	until     time.Time       // how long the lease is valid at least
-	ready     []*delivery     // read and not handed over, in log order
-	open      int             // handed over and not settled
-	nacked    []*delivery     // to be handed over again, in log order
-	stopped   bool            // the intake was told to end
-	ended     bool            // it has ended
-	ending    bool            // over is closed
-	lost      bool            // the lease is
+	mu         sync.Mutex
+	tracker    tracker
+	committed  sqllog.Position // where the cursor stands
+	until      time.Time       // how long the lease is valid at least
+	ready      []*delivery     // read and not handed over, in log order
+	open       int             // handed over and not settled
+	nacked     []*delivery     // to be handed over again, in log order
+	stopped    bool            // the intake was told to end
+	ended      bool            // it has ended
+	ending     bool            // over is closed
+	lost       bool            // the lease is
+	careful    int             // so many messages are to be handled alone
+	progressed bool            // the cursor has moved since the lease was taken
+	told       bool            // Directory knows that
 }
+
+const (
+	// carefulStarts is from which start without progress on messages are handled alone.
+	carefulStarts = 3
+	// mostCareful is how many of them at most.
+	mostCareful = 256
+)
 
 // delivery is one entry on its way to an acknowledgement; it implements [driver.Delivery].
 type delivery struct {
@@ -75,14 +87,47 @@ func (d *delivery) Done() { d.lane.ack(d) }
 // Back is that of [driver.Delivery].
 func (d *delivery) Back() { d.lane.nack(d) }
 
+// Alone is that of [driver.Suspected].
+func (d *delivery) Alone() bool {
+	d.lane.mu.Lock()
+	defer d.lane.mu.Unlock()
+	return d.lane.careful > 0
+}
+
+// Begin is that of [driver.Suspected].
+func (d *delivery) Begin(ctx context.Context) (before int, err error) {
+	l := d.lane
+	if l.start.Message == d.message.ID {
+		before = l.start.Times
+	}
+	return before, l.note(ctx, d.message.ID, before+1)
+}
+
+// End is that of [driver.Suspected].
+func (d *delivery) End(ctx context.Context) error { return d.lane.note(ctx, "", 0) }
+
+func (l *lane) note(ctx context.Context, message string, times int) error {
+	ctx, cancel := context.WithTimeout(ctx, opTimeout)
+	defer cancel()
+	if err := l.sub.hub.b.Directory.Alone(ctx, l.lease.Cursor, message, times); err != nil {
+		return fmt.Errorf("logsub: note which message of lane %d is handled alone: %w", l.lease.Lane, err)
+	}
+	return nil
+}
+
 // newLane makes a lane; stop ends the context that run is called with.
-func newLane(s *Source, lease sqllog.Lease, until time.Time, stop context.CancelFunc) *lane {
+func newLane(s *Source, lease sqllog.Lease, start Start, until time.Time, stop context.CancelFunc) *lane {
 	l := &lane{
-		sub: s, lease: lease, stop: stop,
+		sub: s, lease: lease, start: start, stop: stop,
 		kicked: make(chan struct{}, 1), over: make(chan struct{}), settled: make(chan struct{}),
 		tracker: tracker{prefix: lease.Position}, committed: lease.Position, until: until,
 	}
 	l.ctx, l.revoke = context.WithCancelCause(s.base)
+	if start.Starts >= carefulStarts || start.Times > 0 {
+		l.careful = min(s.window.size, mostCareful)
+		s.log.Warn("bus: a partition was started again and again without progress; its messages are handled one alone at a time",
+			slog.Int("lane", lease.Lane), slog.Int("starts", start.Starts))
+	}
 	return l
 }
 
@@ -218,6 +263,7 @@ func (l *lane) ack(d *delivery) {
 		return
 	}
 	d.settled = true
+	l.careful = max(0, l.careful-1)
 	full := l.room() <= 0
 	l.tracker.confirm(d.seq)
 	l.close()
@@ -285,9 +331,30 @@ func (l *lane) due(now time.Time) (sqllog.Position, bool) {
 func (l *lane) moved(p sqllog.Position, until time.Time) {
 	l.mu.Lock()
 	expired := !time.Now().Before(l.until)
+	l.progressed = l.progressed || p != l.lease.Position
 	l.committed, l.until = p, until
 	l.mu.Unlock()
 	if expired {
 		l.sub.tell()
 	}
+}
+
+// unknownProgress reports whether the cursor has moved and Directory does not know.
+func (l *lane) unknownProgress() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.progressed && !l.told
+}
+
+// tellProgress notes that Directory knows.
+func (l *lane) tellProgress() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.told = true
+}
+
+func (l *lane) knownProgress() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.told
 }

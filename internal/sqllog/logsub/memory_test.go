@@ -25,6 +25,7 @@ type memory struct {
 	cursors map[sqllog.Cursor]cursorRow
 	topics  []logsub.Topic
 	members []memberRow
+	starts  map[sqllog.Cursor]logsub.Start
 
 	commits  int                               // transactions that committed
 	writes   int                               // of cursors: transactions, and statements on their own
@@ -48,7 +49,7 @@ type memberRow struct {
 }
 
 func newMemory() *memory {
-	return &memory{cursors: map[sqllog.Cursor]cursorRow{}, advances: map[sqllog.Cursor][]time.Duration{}, start: time.Now()}
+	return &memory{cursors: map[sqllog.Cursor]cursorRow{}, advances: map[sqllog.Cursor][]time.Duration{}, starts: map[sqllog.Cursor]logsub.Start{}, start: time.Now()}
 }
 
 // link is one instance's connection to the memory.
@@ -348,4 +349,34 @@ func (m *memory) done(c sqllog.Cursor) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.cursors[c].last
+}
+
+func (d directory) Started(ctx context.Context, cursors []sqllog.Cursor) (starts []logsub.Start, err error) {
+	err = d.note(ctx, cursors, func(s *logsub.Start) {
+		s.Starts++
+		starts = append(starts, *s)
+	})
+	return starts, err
+}
+
+func (d directory) Alone(ctx context.Context, c sqllog.Cursor, message string, times int) error {
+	return d.note(ctx, []sqllog.Cursor{c}, func(s *logsub.Start) { s.Message, s.Times = message, times })
+}
+
+func (d directory) Progress(ctx context.Context, cursors []sqllog.Cursor) error {
+	return d.note(ctx, cursors, func(s *logsub.Start) { s.Starts = 0 })
+}
+
+func (d directory) note(ctx context.Context, cursors []sqllog.Cursor, change func(*logsub.Start)) error {
+	leave, err := d.enter(ctx, "note")
+	if err != nil {
+		return err
+	}
+	defer leave()
+	for _, c := range cursors {
+		s := d.starts[c]
+		change(&s)
+		d.starts[c] = s
+	}
+	return nil
 }

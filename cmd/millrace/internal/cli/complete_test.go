@@ -35,7 +35,7 @@ func TestCompletionOfValues(t *testing.T) {
 		"migrate up --package":             "outbox outbox-status bus idempotency leases counter counter-log all",
 		"doctor --package":                 "outbox outbox-status bus idempotency leases counter counter-log",
 		"outbox debezium --format":         "properties json",
-		"dlq list --reason":                "PERMANENT RETRIES_EXHAUSTED PANIC",
+		"dlq list --reason":                "PERMANENT RETRIES_EXHAUSTED PANIC CRASHED",
 		"dlq list --bus":                   "postgres:// mysql:// sqlite:// kafka:// amqp:// amqps:// redis:// rediss:// sqs://",
 		"queue status --redis":             "redis:// rediss://",
 		"outbox failed --limit":            "",

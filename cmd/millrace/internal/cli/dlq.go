@@ -124,7 +124,7 @@ func (f *filterFlags) of(cmd *cobra.Command) *cobra.Command {
 	flags.StringVar(&f.from, "from", "", "only those that failed in this topic")
 	flags.Var(&f.since, "since", "only those that failed since then: RFC 3339, or 2h for two hours ago")
 	flags.Var(&f.until, "until", "only those that failed before then")
-	offers(cmd, "reason", bus.ReasonPermanent, bus.ReasonExhausted, bus.ReasonPanic)
+	offers(cmd, "reason", bus.ReasonPermanent, bus.ReasonExhausted, bus.ReasonPanic, bus.ReasonCrashed)
 	for _, name := range []string{"type", "group", "from", "since", "until"} {
 		offers(cmd, name)
 	}

@@ -126,7 +126,7 @@ func (w *Worker) buried(d bus.DeadLetter) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
 	defer cancel()
-	if d.Reason == API5XX || d.Reason == bus.ReasonExhausted || d.Reason == bus.ReasonPanic {
+	if d.Reason == API5XX || d.Reason == bus.ReasonExhausted || d.Reason == bus.ReasonPanic || d.Reason == bus.ReasonCrashed {
 		err := w.guard.do(ctx, func(ctx context.Context) error {
 			return w.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 				_, err := tx.ExecContext(ctx, w.m.sql.GaveUp, e.AggregateID, w.cfg.PoisonFor.Milliseconds())

@@ -1,0 +1,2 @@
+-- group, lane.
+SELECT starts, message, times FROM bus_starts WHERE consumer = ? AND lane = ?
