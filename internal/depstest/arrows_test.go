@@ -9,7 +9,10 @@ import (
 
 // leaves are what every package may stand on, and what they stand on themselves.
 func leaves() map[string][]string {
-	return map[string][]string{"fault": nil, "sqltx": nil, "event": {"fault"}, "eventlog": {"event", "internal/otelevent"}}
+	return map[string][]string{
+		"fault": nil, "sqltx": nil, "event": {"fault"}, "eventlog": {"event", "internal/otelevent"},
+		"bus/driver": nil, // what a transport stands on
+	}
 }
 
 // seams are internal packages that implement an interface of a public one, for its
@@ -18,6 +21,7 @@ func seams() map[string]string {
 	return map[string]string{
 		"internal/sqllog/logbus":            "bus",
 		"internal/sqllog/logbus/logbustest": "bus",
+		"internal/sourcetest":               "bus",
 		"internal/txbus":                    "bus",
 		"internal/txbus/txbustest":          "bus",
 	}
