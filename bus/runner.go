@@ -211,7 +211,9 @@ func (r *Runner) run(ctx context.Context, consumers []*consumer) error {
 		}
 		if err != nil {
 			stopIntake()
-			return errors.Join(fmt.Errorf("bus: run: consumer %s of %s: %w", c.Group, c.Topic, err), closeAll(dispatchers))
+			err = errors.Join(fmt.Errorf("bus: run: consumer %s of %s: %w", c.Group, c.Topic, err), closeAll(dispatchers))
+			waitAll(dispatchers) // those before it may be at work already
+			return err
 		}
 	}
 
@@ -231,9 +233,7 @@ func (r *Runner) run(ctx context.Context, consumers []*consumer) error {
 	watched.Wait()
 	err = errors.Join(err, closeAll(dispatchers))
 	r.warnOfStragglers(consumers)
-	for _, d := range dispatchers {
-		d.workers.Wait()
-	}
+	waitAll(dispatchers)
 	for _, c := range consumers {
 		c.running.Store(false)
 	}
@@ -277,6 +277,13 @@ func (r *Runner) warnOfStragglers(consumers []*consumer) {
 		if n := c.atWork.Load(); n > 0 {
 			c.log.Warn("handlers are still at work after the drain timeout", "handlers", n)
 		}
+	}
+}
+
+// waitAll waits for every handler to return.
+func waitAll(dispatchers []*Dispatcher) {
+	for _, d := range dispatchers {
+		d.workers.Wait()
 	}
 }
 

@@ -73,6 +73,7 @@ func TestRunFailsWhenItCannotDeclare(t *testing.T) {
 type halting struct {
 	bus.Driver
 	refuse error
+	before <-chan struct{} // it refuses when this is closed
 	halt   chan struct{}
 }
 
@@ -94,6 +95,7 @@ func (s haltingSubscriber) Subscribe(ctx context.Context, topic string) (<-chan 
 		return s.Subscriber.Subscribe(ctx, topic)
 	}
 	if s.refuse != nil {
+		<-s.before
 		return nil, s.refuse
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -107,20 +109,35 @@ func (s haltingSubscriber) Subscribe(ctx context.Context, topic string) (<-chan 
 	return s.Subscriber.Subscribe(ctx, topic)
 }
 
+// Consumers that had begun by then are shut down in order, and Run waits for their handlers.
 func TestRunFailsWhenASubscriptionFails(t *testing.T) {
-	refused := errors.New("not allowed")
-	r, err := bus.NewRunner(bus.New("x", halting{Driver: memBus(t).Driver(), refuse: refused}), bus.RunnerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, topic := range []string{"t", "odd"} {
-		if err := r.Add(bus.Consumer{Topic: topic, Group: "g", Handler: noop}); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		refused, began := errors.New("not allowed"), make(chan struct{})
+		b := bus.New("x", halting{Driver: memBus(t).Driver(), refuse: refused, before: began})
+		r, err := bus.NewRunner(b, bus.RunnerConfig{DrainTimeout: time.Second})
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := r.Run(t.Context()); !errors.Is(err, refused) || !strings.Contains(err.Error(), "consumer g of odd") {
-		t.Errorf("Run: %v", err)
-	}
+		returned := false
+		slow := func(m *message.Message) error {
+			close(began)
+			<-m.Context().Done()
+			time.Sleep(time.Second)
+			returned = true
+			return nil
+		}
+		err = errors.Join(r.Add(bus.Consumer{Topic: "t", Group: "g", Handler: slow}), r.Add(bus.Consumer{Topic: "odd", Group: "g", Handler: noop}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		publish(t, b, "t", keyed("k", 1))
+		if err := r.Run(t.Context()); !errors.Is(err, refused) || !strings.Contains(err.Error(), "consumer g of odd") {
+			t.Errorf("Run: %v", err)
+		}
+		if !returned {
+			t.Error("Run has returned before a handler")
+		}
+	})
 }
 
 func TestASubscriptionThatEndsByItselfEndsRunLoudly(t *testing.T) {
