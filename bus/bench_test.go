@@ -14,7 +14,7 @@ import (
 )
 
 // BenchmarkConsume is what a consumer costs per message beside its handler and
-// its transport: dispatcher, Router and acknowledgement.
+// its transport: the engine and the acknowledgement.
 func BenchmarkConsume(b *testing.B) {
 	for _, keys := range []int{1, 8, 1000} {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {

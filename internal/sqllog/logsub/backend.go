@@ -106,7 +106,8 @@ type Directory interface {
 	// Leave removes a member at once.
 	Leave(ctx context.Context, m Member) error
 
-	// Started counts one more start of each cursor, and returns what is known of them.
+	// Started counts one more start of each cursor with something to do, and returns what
+	// is known of them.
 	Started(ctx context.Context, cursors []sqllog.Cursor) ([]Start, error)
 	// Alone notes that a message is being handled alone, and how often it was then; "" that
 	// none is.

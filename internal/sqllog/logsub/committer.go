@@ -273,7 +273,7 @@ func (c *committer) release(ctx context.Context, l *lane) error {
 
 // stopped forgets the starts of lanes that were given up in order, which is no crash.
 func (c *committer) stopped(ctx context.Context, lanes []*lane) {
-	lanes = slices.DeleteFunc(lanes, (*lane).knownProgress)
+	lanes = slices.DeleteFunc(slices.Clone(lanes), func(l *lane) bool { return !l.suspect() })
 	if err := c.forget(ctx, lanes); err != nil { // at worst their messages are handled alone for a while
 		c.cfg.Logger.Warn("bus: it could not be noted that partitions were given up in order", slog.Any("error", err))
 	}

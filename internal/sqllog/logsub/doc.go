@@ -41,7 +41,9 @@
 //	Close waits for a database that stalls                          TestCloseWaitsForAStalledDatabase
 //	what a crash repeats is bounded                                 TestSpan
 //	starts without progress are counted over crashes, and which
-//	message was handled alone; orderly stops do not count           TestStartsWithoutProgress, TestOrderlyStopsAreNoCrashes
+//	message was handled alone; orderly stops and idle processes
+//	do not count                                                    TestStartsWithoutProgress, TestOrderlyStopsAreNoCrashes,
+//	                                                                TestIdleStartsDoNotCount
 //	a new group starts at the earliest retained message             TestGroupsAreIndependent
 //	old messages go when every group has passed them                TestDeclareAndPrune
 //

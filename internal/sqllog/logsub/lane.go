@@ -30,7 +30,7 @@ const (
 type lane struct {
 	sub   *Source
 	lease sqllog.Lease // as it was taken; see held
-	start Start
+	start Start        // set before the first message is handed over
 
 	ctx     context.Context // of deliveries: ends when the lease is lost
 	revoke  context.CancelCauseFunc
@@ -52,7 +52,8 @@ type lane struct {
 	lost       bool            // the lease is
 	careful    int             // so many messages are to be handled alone
 	progressed bool            // the cursor has moved since the lease was taken
-	told       bool            // Directory knows that
+	counted    bool            // this start is, in Directory
+	told       bool            // Directory knows that the cursor has moved
 }
 
 const (
@@ -116,18 +117,13 @@ func (l *lane) note(ctx context.Context, message string, times int) error {
 }
 
 // newLane makes a lane; stop ends the context that run is called with.
-func newLane(s *Source, lease sqllog.Lease, start Start, until time.Time, stop context.CancelFunc) *lane {
+func newLane(s *Source, lease sqllog.Lease, until time.Time, stop context.CancelFunc) *lane {
 	l := &lane{
-		sub: s, lease: lease, start: start, stop: stop,
+		sub: s, lease: lease, stop: stop,
 		kicked: make(chan struct{}, 1), over: make(chan struct{}), settled: make(chan struct{}),
 		tracker: tracker{prefix: lease.Position}, committed: lease.Position, until: until,
 	}
 	l.ctx, l.revoke = context.WithCancelCause(s.base)
-	if start.Starts >= carefulStarts || start.Times > 0 {
-		l.careful = min(s.window.size, mostCareful)
-		s.log.Warn("bus: a partition was started again and again without progress; its messages are handled one alone at a time",
-			slog.Int("lane", lease.Lane), slog.Int("starts", start.Starts))
-	}
 	return l
 }
 
@@ -339,6 +335,26 @@ func (l *lane) moved(p sqllog.Position, until time.Time) {
 	}
 }
 
+// count counts this start, before the first message is handed over: a process that dies
+// while it has nothing to do says nothing about what comes later.
+func (l *lane) count(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, opTimeout)
+	defer cancel()
+	starts, err := l.sub.hub.b.Directory.Started(ctx, []sqllog.Cursor{l.lease.Cursor})
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.start, l.counted = starts[0], true
+	if l.start.Starts >= carefulStarts || l.start.Times > 0 {
+		l.careful = min(l.sub.window.size, mostCareful)
+		l.sub.log.Warn("bus: a partition was started again and again without progress; its messages are handled one alone at a time",
+			slog.Int("lane", l.lease.Lane), slog.Int("starts", l.start.Starts))
+	}
+	return nil
+}
+
 // unknownProgress reports whether the cursor has moved and Directory does not know.
 func (l *lane) unknownProgress() bool {
 	l.mu.Lock()
@@ -353,8 +369,9 @@ func (l *lane) tellProgress() {
 	l.told = true
 }
 
-func (l *lane) knownProgress() bool {
+// suspect reports whether Directory holds this start against the lane.
+func (l *lane) suspect() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.told
+	return l.counted && !l.told
 }

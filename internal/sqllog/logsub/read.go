@@ -19,7 +19,7 @@ func (l *lane) read(ctx context.Context) {
 	wake, cancel := l.sub.hub.wakes.lane(l.lease.Lane).Subscribe()
 	defer cancel()
 	at := l.lease.Position
-	failures := 0
+	failures, counted := 0, false
 	var ahead []sqllog.Entry
 	for ctx.Err() == nil {
 		if len(ahead) > 0 {
@@ -33,6 +33,10 @@ func (l *lane) read(ctx context.Context) {
 			continue
 		}
 		entries, position, err := l.sub.hub.b.Log.Read(ctx, l.lease.Lane, at, l.batch())
+		if err == nil && len(entries) > 0 && !counted {
+			err = l.count(ctx)
+			counted = err == nil
+		}
 		switch {
 		case ctx.Err() != nil:
 		case errors.Is(err, sqllog.ErrLeaseLost):

@@ -289,43 +289,26 @@ func (s *Source) take(ctx, op context.Context, lanes []int, most int) (taken int
 		if err != nil {
 			return 0, err
 		}
-		return len(leases), s.startAll(ctx, op, leases, asked.Add(s.hub.cfg.LeaseTTL))
+		for _, lease := range leases {
+			s.start(ctx, lease, asked.Add(s.hub.cfg.LeaseTTL))
+		}
+		return len(leases), nil
 	}
-	var leases []sqllog.Lease
-	asked := time.Now()
 	for _, n := range lanes {
-		if len(leases) == most || ctx.Err() != nil {
+		if taken == most || ctx.Err() != nil {
 			break
 		}
+		asked := time.Now()
 		lease, err := s.lease(op, n)
 		switch {
 		case err == nil:
-			leases = append(leases, lease)
+			s.start(ctx, lease, asked.Add(s.hub.cfg.LeaseTTL))
+			taken++
 		case !errors.Is(err, sqllog.ErrLeaseHeld):
-			return len(leases), errors.Join(err, s.startAll(ctx, op, leases, asked.Add(s.hub.cfg.LeaseTTL)))
+			return taken, err
 		}
 	}
-	return len(leases), s.startAll(ctx, op, leases, asked.Add(s.hub.cfg.LeaseTTL))
-}
-
-// startAll counts the starts of lanes that were just leased, and works on them. If they
-// cannot be counted, they are leased again at the next look.
-func (s *Source) startAll(ctx, op context.Context, leases []sqllog.Lease, until time.Time) error {
-	if len(leases) == 0 {
-		return nil
-	}
-	cursors := make([]sqllog.Cursor, len(leases))
-	for i, lease := range leases {
-		cursors[i] = lease.Cursor
-	}
-	starts, err := s.hub.b.Directory.Started(op, cursors)
-	if err != nil {
-		return err
-	}
-	for i, lease := range leases {
-		s.start(ctx, lease, starts[i], until)
-	}
-	return nil
+	return taken, nil
 }
 
 func (s *Source) lease(ctx context.Context, lane int) (sqllog.Lease, error) {
@@ -359,9 +342,9 @@ func (s *Source) held() (held []*lane, present map[int]bool) {
 }
 
 // start works on a lane that was just leased.
-func (s *Source) start(ctx context.Context, lease sqllog.Lease, start Start, until time.Time) {
+func (s *Source) start(ctx context.Context, lease sqllog.Lease, until time.Time) {
 	intake, stop := context.WithCancel(ctx)
-	l := newLane(s, lease, start, until, stop)
+	l := newLane(s, lease, until, stop)
 	s.mu.Lock()
 	s.lanes[lease.Lane] = l
 	s.mu.Unlock()

@@ -83,3 +83,21 @@ func TestOrderlyStopsAreNoCrashes(t *testing.T) {
 		}
 	})
 }
+
+// A process that dies while it has nothing to do says nothing about what comes later.
+func TestIdleStartsDoNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		cfg := logsub.Config{Partitions: 1, Holder: "pod-1"}
+		for range 5 {
+			i := start(t, m, cfg)
+			silent(t, i.subscribe(10), time.Second)
+			i.link.cut.Store(true)
+		}
+		i := start(t, m, cfg)
+		i.publish("k#1")
+		if next(t, i.subscribe(10)).(driver.Suspected).Alone() {
+			t.Error("a partition is suspected whose processes died while it was empty")
+		}
+	})
+}
