@@ -24,13 +24,6 @@ type subscriber struct {
 	subs   map[*subscription]struct{}
 }
 
-// SubscribeInitialize makes the group's queues, so that it gets what is
-// published from now on.
-func (s *subscriber) SubscribeInitialize(topic string) error {
-	_, err := s.driver.topology.resolve(context.Background(), topic, s.group)
-	return translate("initialize "+topic, err)
-}
-
 // Subscribe consumes the group's queues of a topic. Those of a group that was
 // not declared are made now, and it gets what is published from now on.
 func (s *subscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {

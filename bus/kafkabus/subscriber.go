@@ -22,17 +22,6 @@ type subscriber struct {
 	subs   map[*subscription]struct{}
 }
 
-// SubscribeInitialize makes the topic and the group, so that the group receives
-// whatever is published from now on.
-func (s *subscriber) SubscribeInitialize(topic string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout+requestTimeout)
-	defer cancel()
-	if err := s.driver.topics.ensure(ctx, topic); err != nil {
-		return wrap(err, "initialize %s", topic)
-	}
-	return wrap(s.driver.begin(ctx, topic, s.group), "initialize group %s of %s", s.group, topic)
-}
-
 // Subscribe takes part in reading the topic. A new group starts at the earliest
 // retained message.
 //

@@ -21,14 +21,6 @@ type subscriber struct {
 	subs   map[*subscription]struct{}
 }
 
-// SubscribeInitialize makes the topic's queue.
-func (s *subscriber) SubscribeInitialize(topic string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), opTimeout)
-	defer cancel()
-	_, err := s.driver.queues.get(ctx, topic)
-	return translate("subscribe to "+topic, err)
-}
-
 // Subscribe takes part in reading the topic's queue. When ctx is done, the intake
 // stops and the channel is closed; what was handed over can still be acknowledged
 // until Close. A message's context carries the values of ctx and ends with its

@@ -18,13 +18,6 @@ type subscriber struct {
 	subs   map[*subscription]struct{}
 }
 
-// SubscribeInitialize makes the topic and the group.
-func (s *subscriber) SubscribeInitialize(topic string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), opTimeout)
-	defer cancel()
-	return s.driver.translate(s.driver.join(ctx, topic, s.group))
-}
-
 // Subscribe takes part in the group. When ctx is done the channel is closed, and
 // what is out can be acknowledged until Close.
 func (s *subscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
