@@ -100,11 +100,7 @@ func (d *delivery) note(finished int64) {
 }
 
 // offer returns the attempt's copy of the message.
-func (d *delivery) offer() *message.Message {
-	m := d.copied()
-	m.SetContext(d.ctx)
-	return m
-}
+func (d *delivery) offer() *message.Message { return d.shown(d.ctx) }
 
 // copied is a copy of the message with bytes of its own, because a handler may scribble
 // on them, and a retry or a dead letter must show the original ones.

@@ -86,7 +86,7 @@ type Dispatcher struct {
 	// initialize is SubscribeInitialize, where there is anything to do.
 	initialize func(ctx context.Context, topic string) error
 
-	// Who runs attempts, in a Runner. Else messages are handed out on a channel.
+	// In a Runner these run attempts. Without them messages are handed out on a channel.
 	handle      func(*delivery)
 	handleBatch func(*batch)
 	workers     sync.WaitGroup // that have an attempt
@@ -199,7 +199,7 @@ func (d *Dispatcher) Close() error {
 		errs = append(errs, d.shared.Close())
 	}
 	if !d.runs() {
-		d.workers.Wait() // they wait for nobody any more
+		d.workers.Wait() // no worker waits for an answer any more
 	}
 	if d.onClose != nil {
 		d.onClose()
@@ -209,7 +209,7 @@ func (d *Dispatcher) Close() error {
 	return d.err
 }
 
-// runs reports whether attempts are run here, and not by those who read a channel.
+// runs reports whether attempts are run here, and not by the reader of a channel.
 func (d *Dispatcher) runs() bool { return d.handle != nil || d.handleBatch != nil }
 
 // forget drops a subscription that has ended.

@@ -9,7 +9,6 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus/driver"
-	"github.com/millrace-go/millrace/event"
 )
 
 // subscription is the engine on one source. One goroutine fetches; up to Concurrency
@@ -115,92 +114,6 @@ func (s *subscription) run(ctx context.Context) {
 		}
 	}
 	s.end()
-}
-
-// fetch fills the window.
-func (s *subscription) fetch() {
-	defer close(s.fetched)
-	for {
-		ctx, cancel, room := s.mayFetch()
-		if room <= 0 {
-			select {
-			case <-s.room:
-				continue
-			case <-s.fetching.Done():
-				return
-			}
-		}
-		deliveries, err := s.source.Fetch(ctx, room)
-		ended := err != nil && ctx.Err() == nil
-		cancel()
-		s.add(deliveries)
-		switch {
-		case s.fetching.Err() != nil:
-			return
-		case ended:
-			close(s.lost)
-			return
-		}
-	}
-}
-
-// mayFetch returns how many messages may be fetched now, and until when.
-func (s *subscription) mayFetch() (ctx context.Context, cancel context.CancelFunc, room int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	room = s.dispatcher.cfg.Window - s.lanes.held
-	if s.gate == nil {
-		return s.fetching, func() {}, room
-	}
-	if s.gate.held() {
-		room = 0
-	}
-	ctx, cancel = context.WithCancel(s.fetching)
-	if s.interrupt = cancel; room <= 0 {
-		cancel()
-	}
-	return ctx, cancel, room
-}
-
-// watchGate interrupts what is under way when the gate closes, and goes on when it opens.
-func (s *subscription) watchGate() {
-	for {
-		changed := s.gate.changed() // before asking whether it is held
-		s.mu.Lock()
-		if !s.gate.held() {
-			s.dispatch()
-		} else if s.interrupt != nil {
-			s.interrupt()
-		}
-		s.mu.Unlock()
-		select {
-		case <-changed:
-		case <-s.fetching.Done():
-			return
-		}
-	}
-}
-
-func (s *subscription) makeRoom() {
-	select {
-	case s.room <- struct{}{}:
-	default:
-	}
-}
-
-// add queues what was fetched.
-func (s *subscription) add(deliveries []driver.Delivery) {
-	if len(deliveries) == 0 {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, from := range deliveries {
-		m := from.Message()
-		d := &delivery{from: from, source: &message.Message{UUID: m.ID, Metadata: m.Metadata, Payload: m.Payload}, sub: s}
-		s.lanes.add(event.Key(d.source), d)
-	}
-	s.dispatch()
 }
 
 // tick is called when a parked lane, a probe or a batch is due.
@@ -343,7 +256,7 @@ func (s *subscription) arm(now time.Time) {
 	}
 }
 
-// run is that of an attempt: the consumer's handler, or who takes messages from out.
+// run runs the consumer's handler, or hands the message out on the channel.
 func (d *delivery) run() {
 	if handle := d.sub.dispatcher.handle; handle != nil {
 		handle(d)

@@ -32,7 +32,7 @@ var ErrEnded = errors.New("driver: the transport has ended the subscription")
 // or will get it.
 var ErrRevoked = errors.New("bus: the transport took the message back")
 
-// Message is a message as it was published. Nobody changes its metadata or payload.
+// Message is a message as it was published. Its metadata and payload must not be changed.
 type Message struct {
 	ID       string
 	Metadata map[string]string

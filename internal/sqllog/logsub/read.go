@@ -11,7 +11,7 @@ import (
 )
 
 // nackDelay is how long a refused message waits for its next delivery. Retries
-// with longer pauses are the business of the consumer, who then does not nack.
+// with longer pauses are the business of the consumer, which then does not nack.
 var nackDelay = backoff.Policy{Initial: 5 * time.Millisecond, Max: 100 * time.Millisecond}
 
 // read has messages ready until the intake stops.
