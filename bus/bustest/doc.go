@@ -26,6 +26,7 @@
 //	a group goes on where it stopped                        GroupResumesWhereItStopped
 //	a new group starts at the earliest retained message     NewGroupStartsAtEarliest
 //	acks out of order never skip a message                  OutOfOrderAcksNeverSkip
+//	an orderly stop repeats nothing that was acknowledged   AnOrderlyStopRepeatsNothing
 //	what was not acknowledged comes again                   UnacknowledgedIsRedeliveredAfterClose,
 //	                                                        UnacknowledgedIsRedeliveredAfterContextEnd
 //	a declared group gets what is published before it reads DeclaredGroupGetsEverything

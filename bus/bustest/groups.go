@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ThreeDotsLabs/watermill/message"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
 )
@@ -15,6 +17,7 @@ func groupCases() []Case {
 		{"GroupResumesWhereItStopped", groupResumes},
 		{"NewGroupStartsAtEarliest", newGroupStartsAtEarliest},
 		{"OutOfOrderAcksNeverSkip", outOfOrderAcks},
+		{"AnOrderlyStopRepeatsNothing", orderlyStop},
 		{"UnacknowledgedIsRedeliveredAfterClose", redeliveryAfterClose},
 		{"UnacknowledgedIsRedeliveredAfterContextEnd", redeliveryAfterContext},
 		{"DeclaredGroupGetsEverything", declaredGroup},
@@ -91,6 +94,62 @@ func newGroupStartsAtEarliest(ctx context.Context, env Env) error {
 
 // outOfOrderAcks acknowledges the later messages and not the first: only the
 // prefix may be remembered.
+// orderlyStop stops with one message that is not acknowledged, before others that are, as
+// far as the transport hands these out.
+func orderlyStop(ctx context.Context, env Env) (err error) {
+	topic, group := name("topic"), name("group")
+	if err := declare(ctx, env.Bus, topic, group); err != nil {
+		return err
+	}
+	pub := env.Bus.Publisher()
+	others := append(series("b", 1, 5), series("c", 1, 5)...)
+	all := append([]*message.Message{msg("a", 1)}, others...)
+	if env.Bus.Capabilities().SerialGroups {
+		all = append(others, all[0])
+	}
+	if err := pub.Publish(topic, all...); err != nil {
+		return err
+	}
+	sub, err := subscribe(ctx, env.Bus, group, topic)
+	if err != nil {
+		return err
+	}
+	for range all {
+		var m *message.Message
+		if m, err = sub.next(ctx); err != nil {
+			break
+		}
+		if event.Key(m) != "a" {
+			m.Ack()
+		}
+	}
+	if sub.closing(&err); err != nil {
+		return err
+	}
+
+	if sub, err = subscribe(ctx, env.Bus, group, topic); err != nil {
+		return err
+	}
+	defer sub.closing(&err)
+	if err := pub.Publish(topic, msg("a", 2), msg("b", 6), msg("c", 6)); err != nil {
+		return err
+	}
+	left := map[string][]string{"a": {"a#1", "a#2"}, "b": {"b#6"}, "c": {"c#6"}}
+	for range 4 {
+		m, err := sub.next(ctx)
+		if err != nil {
+			return fmt.Errorf("%v have not come: %w", left, err)
+		}
+		key := event.Key(m)
+		if len(left[key]) == 0 || string(m.Payload) != left[key][0] {
+			return fmt.Errorf("%s came after an orderly stop; of its key %v are left", m.Payload, left[key])
+		}
+		left[key] = left[key][1:]
+		m.Ack()
+	}
+	return nil
+}
+
 func outOfOrderAcks(ctx context.Context, env Env) error {
 	topic, group := name("topic"), name("group")
 	if err := declare(ctx, env.Bus, topic, group); err != nil {

@@ -106,8 +106,13 @@ func (s *source) take(most int) (all []driver.Delivery, grown <-chan struct{}) {
 	for len(all) < most && s.unacked < s.window && len(s.pending) < spanFactor*s.window && s.next < t.end() {
 		f := &flight{source: s, position: s.next, entry: t.at(s.next)}
 		s.next++
-		s.unacked++
 		s.pending = append(s.pending, f)
+		if f.acked = s.group.done[f.position]; f.acked {
+			delete(s.group.done, f.position)
+			s.commit()
+			continue
+		}
+		s.unacked++
 		all = append(all, f)
 	}
 	return all, t.grown

@@ -118,7 +118,7 @@ func (t *topic) drop(n int) error {
 func (t *topic) group(name string) *group {
 	g := t.groups[name]
 	if g == nil {
-		g = &group{cursor: t.first}
+		g = &group{cursor: t.first, done: map[int64]bool{}}
 		t.groups[name] = g
 	}
 	return g
@@ -162,6 +162,7 @@ func (t *topic) unsettled(name string, limit int) []*message.Message {
 	from, acked := t.first, map[int64]bool{}
 	if g := t.groups[name]; g != nil {
 		from = g.cursor
+		maps.Copy(acked, g.done)
 		if g.holder != nil {
 			for _, f := range g.holder.pending {
 				acked[f.position] = f.acked
@@ -178,10 +179,11 @@ func (t *topic) unsettled(name string, limit int) []*message.Message {
 }
 
 // group is a consumer group's place in a topic: everything before cursor is
-// done. One source at a time holds it; others stand in line. Guarded by
+// done, and what holders before have left done behind it. One source at a time holds it; others stand in line. Guarded by
 // the topic's mu.
 type group struct {
 	cursor int64
+	done   map[int64]bool
 	holder *source
 	line   []*source
 }
@@ -197,6 +199,11 @@ func (g *group) leave(s *source) {
 			}
 		}
 		return
+	}
+	for _, f := range s.pending {
+		if f.acked {
+			g.done[f.position] = true
+		}
 	}
 	g.holder = nil
 	if len(g.line) > 0 {

@@ -171,7 +171,8 @@ func (d *directory) Leave(ctx context.Context, m logsub.Member) error {
 	return d.scripts.leave.Run(ctx, d.client, []string{d.keys.members(m.Topic, m.Group)}, m.ID, d.keys.channel(m.Topic)).Err()
 }
 
-// startsKept is how long it is known that a partition was started without progress.
+// startsKept is how long it is known that a partition was started without progress, and
+// what was done behind its cursor when it was given up last.
 const startsKept = 7 * 24 * time.Hour
 
 func (d *directory) starts(c sqllog.Cursor) string {
@@ -183,7 +184,7 @@ func (d *directory) Started(ctx context.Context, cursors []sqllog.Cursor) ([]log
 	_, err := d.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, c := range cursors {
 			starts[i] = p.HIncrBy(ctx, d.starts(c), "starts", 1)
-			messages[i] = p.HMGet(ctx, d.starts(c), "message", "times")
+			messages[i] = p.HMGet(ctx, d.starts(c), "message", "times", "done")
 			p.Expire(ctx, d.starts(c), startsKept)
 		}
 		return nil
@@ -193,14 +194,15 @@ func (d *directory) Started(ctx context.Context, cursors []sqllog.Cursor) ([]log
 	}
 	all := make([]logsub.Start, len(cursors))
 	for i := range cursors {
-		var alone struct {
+		var known struct {
 			Message string `redis:"message"`
 			Times   int    `redis:"times"`
+			Done    string `redis:"done"`
 		}
-		if err := messages[i].Scan(&alone); err != nil {
+		if err := messages[i].Scan(&known); err != nil {
 			return nil, err
 		}
-		all[i] = logsub.Start{Starts: int(starts[i].Val()), Message: alone.Message, Times: alone.Times}
+		all[i] = logsub.Start{Starts: int(starts[i].Val()), Message: known.Message, Times: known.Times, Done: known.Done}
 	}
 	return all, nil
 }
@@ -216,8 +218,21 @@ func (d *directory) Alone(ctx context.Context, c sqllog.Cursor, message string, 
 func (d *directory) Progress(ctx context.Context, cursors []sqllog.Cursor) error {
 	_, err := d.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, c := range cursors {
-			p.HDel(ctx, d.starts(c), "starts")
+			p.HDel(ctx, d.starts(c), "starts", "done")
 		}
+		return nil
+	})
+	return err
+}
+
+func (d *directory) Stopped(ctx context.Context, c sqllog.Cursor, done string) error {
+	if done == "" {
+		return d.client.HDel(ctx, d.starts(c), "starts", "done").Err()
+	}
+	_, err := d.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.HDel(ctx, d.starts(c), "starts")
+		p.HSet(ctx, d.starts(c), "done", done)
+		p.Expire(ctx, d.starts(c), startsKept)
 		return nil
 	})
 	return err

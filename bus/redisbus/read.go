@@ -2,7 +2,10 @@ package redisbus
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/ThreeDotsLabs/watermill-redisstream/pkg/redisstream"
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -31,9 +34,21 @@ func (l *log) Read(ctx context.Context, lane int, after sqllog.Position, max int
 			after.ID++
 		}
 		entries[i] = entryOf(m)
-		entries[i].Lane, entries[i].Position = lane, after
+		entries[i].ID, entries[i].Lane, entries[i].Position = number(m.ID), lane, after
 	}
 	return entries, after, nil
+}
+
+// number is a stream's id as one number; 0 for one that Redis has not made by its clock.
+func number(id string) int64 {
+	const perMilli = 1 << 20
+	ms, seq, _ := strings.Cut(id, "-")
+	m, err := strconv.ParseInt(ms, 10, 64)
+	n, err2 := strconv.ParseInt(seq, 10, 64)
+	if errors.Join(err, err2) != nil || m >= 1<<42 || n >= perMilli {
+		return 0
+	}
+	return m*perMilli + n
 }
 
 // start is where reading after a position begins.

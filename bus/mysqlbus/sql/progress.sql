@@ -1,2 +1,2 @@
 -- group, lane.
-UPDATE bus_starts SET starts = 0 WHERE consumer = ? AND lane = ? AND starts > 0
+UPDATE bus_starts SET starts = 0, done = '' WHERE consumer = ? AND lane = ? AND starts > 0

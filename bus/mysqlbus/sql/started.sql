@@ -1,2 +1,2 @@
 -- group, lane.
-SELECT starts, message, times FROM bus_starts WHERE consumer = ? AND lane = ?
+SELECT starts, message, times, done FROM bus_starts WHERE consumer = ? AND lane = ?

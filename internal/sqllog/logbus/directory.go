@@ -19,7 +19,7 @@ import (
 type statements struct {
 	topics, topic, lockTopics, ensureTopic, groups string
 	beat, bury, members, leave                     string
-	start, started, alone, progress                string
+	start, started, alone, progress, stopped       string
 	position, browse, browseNew                    string
 }
 
@@ -27,7 +27,7 @@ func loadStatements(files fs.FS) (s statements, err error) {
 	for name, into := range map[string]*string{
 		"topics": &s.topics, "topic": &s.topic, "ensure_topic": &s.ensureTopic, "groups": &s.groups,
 		"beat": &s.beat, "bury": &s.bury, "members": &s.members, "leave": &s.leave,
-		"start": &s.start, "started": &s.started, "alone": &s.alone, "progress": &s.progress, "browse": &s.browse,
+		"start": &s.start, "started": &s.started, "alone": &s.alone, "progress": &s.progress, "stopped": &s.stopped, "browse": &s.browse,
 		"position": &s.position, "lock_topics": &s.lockTopics, "browse_new": &s.browseNew,
 	} {
 		text, err := fs.ReadFile(files, name+".sql")
@@ -149,7 +149,7 @@ func (d *directory) Started(ctx context.Context, cursors []sqllog.Cursor) (start
 				return err
 			}
 			s := &starts[i]
-			if err := tx.QueryRowContext(ctx, d.sql.started, c.Consumer, c.Lane).Scan(&s.Starts, &s.Message, &s.Times); err != nil {
+			if err := tx.QueryRowContext(ctx, d.sql.started, c.Consumer, c.Lane).Scan(&s.Starts, &s.Message, &s.Times, &s.Done); err != nil {
 				return err
 			}
 		}
@@ -171,6 +171,13 @@ func (d *directory) Progress(ctx context.Context, cursors []sqllog.Cursor) error
 			}
 		}
 		return nil
+	})
+}
+
+func (d *directory) Stopped(ctx context.Context, c sqllog.Cursor, done string) error {
+	return sqltx.Do(ctx, d.db, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, d.sql.stopped, done, c.Consumer, c.Lane)
+		return err
 	})
 }
 

@@ -112,8 +112,12 @@ type Directory interface {
 	// Alone notes that a message is being handled alone, and how often it was then; "" that
 	// none is.
 	Alone(ctx context.Context, c sqllog.Cursor, message string, times int) error
-	// Progress sets the number of starts of the cursors to 0.
+	// Progress sets the number of starts of the cursors to 0, and forgets what Stopped
+	// has kept of them.
 	Progress(ctx context.Context, cursors []sqllog.Cursor) error
+	// Stopped notes that a cursor is given up in order: the number of starts is 0, and
+	// done is kept for the next one. It joins a transaction of the context.
+	Stopped(ctx context.Context, c sqllog.Cursor, done string) error
 }
 
 // Start is what a cursor's crashes have left.
@@ -121,6 +125,7 @@ type Start struct {
 	Starts  int    // since the cursor moved last, this one included
 	Message string // the id of the message that was being handled alone then; "" for none
 	Times   int    // how often it was
+	Done    string // what Stopped was told last
 }
 
 // Topic is a range of lanes of the log.

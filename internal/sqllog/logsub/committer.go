@@ -125,17 +125,6 @@ func (c *committer) progressed(ctx context.Context) error {
 	lanes := slices.Collect(maps.Keys(c.lanes))
 	c.mu.Unlock()
 	lanes = slices.DeleteFunc(lanes, func(l *lane) bool { return !l.unknownProgress() })
-	if err := c.forget(ctx, lanes); err != nil {
-		return err
-	}
-	for _, l := range lanes {
-		l.tellProgress()
-	}
-	return nil
-}
-
-// forget has Directory forget how often the lanes were started.
-func (c *committer) forget(ctx context.Context, lanes []*lane) error {
 	if len(lanes) == 0 {
 		return nil
 	}
@@ -143,7 +132,13 @@ func (c *committer) forget(ctx context.Context, lanes []*lane) error {
 	for i, l := range lanes {
 		cursors[i] = l.lease.Cursor
 	}
-	return c.b.Directory.Progress(ctx, cursors)
+	if err := c.b.Directory.Progress(ctx, cursors); err != nil {
+		return err
+	}
+	for _, l := range lanes {
+		l.tellProgress()
+	}
+	return nil
 }
 
 // move moves the cursors.
@@ -246,7 +241,6 @@ func (c *committer) release(ctx context.Context, l *lane) error {
 			for _, l := range lanes {
 				c.left(l)
 			}
-			c.stopped(ctx, lanes)
 			return nil
 		}
 		if !errors.Is(err, sqllog.ErrLeaseLost) {
@@ -255,33 +249,27 @@ func (c *committer) release(ctx context.Context, l *lane) error {
 	}
 	// One lost lease rolls all of them back; alone, each has its own outcome.
 	var own error
-	var stopped []*lane
 	for _, other := range lanes {
 		switch err := c.giveBack(ctx, other, nil); {
-		case err == nil:
-			stopped = append(stopped, other)
-			c.left(other)
-		case errors.Is(err, sqllog.ErrLeaseLost):
+		case err == nil, errors.Is(err, sqllog.ErrLeaseLost):
 			c.left(other)
 		case other == l:
 			own = err
 		}
 	}
-	c.stopped(ctx, stopped)
 	return own
 }
 
-// stopped forgets the starts of lanes that were given up in order, which is no crash.
-func (c *committer) stopped(ctx context.Context, lanes []*lane) {
-	lanes = slices.DeleteFunc(slices.Clone(lanes), func(l *lane) bool { return !l.suspect() })
-	if err := c.forget(ctx, lanes); err != nil { // at worst their messages are handled alone for a while
-		c.cfg.Logger.Warn("bus: it could not be noted that partitions were given up in order", slog.Any("error", err))
-	}
-}
-
+// giveBack writes how far a lane has come, that it stops in order, which is no crash, and
+// gives its lease back.
 func (c *committer) giveBack(ctx context.Context, l *lane, also func(context.Context, *sql.Tx) error) error {
 	if p, moved := l.progress(); moved {
 		if err := c.b.Log.Advance(ctx, l.held(), p, c.cfg.LeaseTTL, also); err != nil {
+			return err
+		}
+	}
+	if done, tell := l.leftover(); tell {
+		if err := c.b.Directory.Stopped(ctx, l.lease.Cursor, done); err != nil {
 			return err
 		}
 	}

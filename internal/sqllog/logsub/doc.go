@@ -44,6 +44,8 @@
 //	message was handled alone; orderly stops and idle processes
 //	do not count                                                    TestStartsWithoutProgress, TestOrderlyStopsAreNoCrashes,
 //	                                                                TestIdleStartsDoNotCount
+//	an orderly stop repeats nothing that was done, also behind
+//	a message that was not                                          TestAnOrderlyStopRepeatsNothing
 //	a new group starts at the earliest retained message             TestGroupsAreIndependent
 //	old messages go when every group has passed them                TestDeclareAndPrune
 //
@@ -51,14 +53,14 @@
 //
 //	Publisher      encode, find the lane, combine with other calls, append, wake the lane's readers
 //	Source         a member of a group: looks who else is there, takes and gives up lanes
-//	lane           reads one leased lane ahead; its tracker knows the prefix
+//	lane           reads one leased lane ahead; package prefix knows how far it is done
 //	committer      writes all cursors of the process and extends their leases
 //	heartbeat      says that the process's members live; pruning
 //
 // # Failure modes
 //
 // After a crash, and when a lease is lost, messages that were handed over and
-// not confirmed come again: at most Span of a partition, usually the window and
+// not confirmed come again, and those confirmed behind them: at most Span of a partition, usually the window and
 // what was acknowledged in the last CommitInterval. A handler that is at work
 // when its lease is lost sees its context end; it cannot be stopped,
 // so for a moment two instances can be at work on one key.

@@ -9,48 +9,6 @@ import (
 	"github.com/millrace-go/millrace/internal/sqllog"
 )
 
-// The tracker against its definition: the cursor may stand at the last entry
-// before the first unconfirmed one.
-func TestTracker(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		tr := tracker{prefix: sqllog.Position{ID: 7}}
-		var ids []int64
-		confirmed := map[int64]bool{}
-		id := int64(7)
-		t.Repeat(map[string]func(*rapid.T){
-			"deliver": func(t *rapid.T) {
-				id += rapid.Int64Range(1, 3).Draw(t, "gap")
-				seq := tr.add(sqllog.Position{ID: id})
-				if seq != int64(len(ids)) {
-					t.Fatalf("entry %d got sequence number %d", len(ids), seq)
-				}
-				ids = append(ids, id)
-			},
-			"confirm": func(t *rapid.T) {
-				if len(ids) == 0 {
-					t.Skip("nothing is delivered")
-				}
-				seq := rapid.Int64Range(0, int64(len(ids))-1).Draw(t, "seq")
-				tr.confirm(seq)
-				confirmed[seq] = true
-			},
-			"": func(t *rapid.T) {
-				want, n := int64(7), 0
-				for n < len(ids) && confirmed[int64(n)] {
-					want = ids[n]
-					n++
-				}
-				if tr.prefix.ID != want {
-					t.Fatalf("the prefix is %d, want %d (confirmed %v of %v)", tr.prefix.ID, want, confirmed, ids)
-				}
-				if tr.span() != len(ids)-n {
-					t.Fatalf("the span is %d, want %d", tr.span(), len(ids)-n)
-				}
-			},
-		})
-	})
-}
-
 // Whatever the lanes do, never more is out than the window, and a lane that is
 // alone may use all of it.
 func TestWindow(t *testing.T) {

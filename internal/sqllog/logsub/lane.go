@@ -5,11 +5,14 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/internal/prefix"
 	"github.com/millrace-go/millrace/internal/sqllog"
 )
 
@@ -40,20 +43,21 @@ type lane struct {
 	settled chan struct{}      // closed: the intake has ended and nothing is open
 
 	mu         sync.Mutex
-	tracker    tracker
-	committed  sqllog.Position // where the cursor stands
-	until      time.Time       // how long the lease is valid at least
-	ready      []*delivery     // read and not handed over, in log order
-	open       int             // handed over and not settled
-	nacked     []*delivery     // to be handed over again, in log order
-	stopped    bool            // the intake was told to end
-	ended      bool            // it has ended
-	ending     bool            // over is closed
-	lost       bool            // the lease is
-	careful    int             // so many messages are to be handled alone
-	progressed bool            // the cursor has moved since the lease was taken
-	counted    bool            // this start is, in Directory
-	told       bool            // Directory knows that the cursor has moved
+	tracker    prefix.Tracker[place]
+	done       map[int64]struct{} // entries that an earlier holder finished, by id; not yet met
+	committed  sqllog.Position    // where the cursor stands
+	until      time.Time          // how long the lease is valid at least
+	ready      []*delivery        // read and not handed over, in log order
+	open       int                // handed over and not settled
+	nacked     []*delivery        // to be handed over again, in log order
+	stopped    bool               // the intake was told to end
+	ended      bool               // it has ended
+	ending     bool               // over is closed
+	lost       bool               // the lease is
+	careful    int                // so many messages are to be handled alone
+	progressed bool               // the cursor has moved since the lease was taken
+	counted    bool               // this start is, in Directory
+	told       bool               // Directory knows that the cursor has moved
 }
 
 const (
@@ -63,11 +67,17 @@ const (
 	mostCareful = 256
 )
 
+// place is where an entry lies.
+type place struct {
+	position sqllog.Position
+	id       int64
+}
+
 // delivery is one entry on its way to an acknowledgement; it implements [driver.Delivery].
 type delivery struct {
-	lane     *lane
-	message  driver.Message
-	position sqllog.Position
+	lane    *lane
+	message driver.Message
+	place   place
 
 	// Guarded by the lane's mu.
 	seq     int64
@@ -121,7 +131,7 @@ func newLane(s *Source, lease sqllog.Lease, until time.Time, stop context.Cancel
 	l := &lane{
 		sub: s, lease: lease, stop: stop,
 		kicked: make(chan struct{}, 1), over: make(chan struct{}), settled: make(chan struct{}),
-		tracker: tracker{prefix: lease.Position}, committed: lease.Position, until: until,
+		committed: lease.Position, until: until,
 	}
 	l.ctx, l.revoke = context.WithCancelCause(s.base)
 	return l
@@ -241,7 +251,12 @@ func (l *lane) take(all []driver.Delivery, most int) []driver.Delivery {
 		case len(l.ready) > 0:
 			d, l.ready[0] = l.ready[0], nil
 			l.ready = l.ready[1:]
-			d.seq = l.tracker.add(d.position)
+			d.seq = l.tracker.Add(d.place)
+			if _, done := l.done[d.place.id]; done {
+				delete(l.done, d.place.id)
+				l.finish(d)
+				continue
+			}
 			l.open++
 		default:
 			return all
@@ -260,12 +275,18 @@ func (l *lane) ack(d *delivery) {
 	}
 	d.settled = true
 	l.careful = max(0, l.careful-1)
-	full := l.room() <= 0
-	l.tracker.confirm(d.seq)
-	l.close()
+	l.open--
+	l.finish(d)
 	if l.ended && l.open == 0 {
 		close(l.settled)
 	}
+}
+
+// finish confirms a delivery; l.mu is held.
+func (l *lane) finish(d *delivery) {
+	full := l.room() <= 0
+	l.tracker.Done(d.seq)
+	l.sub.window.give(l)
 	l.sub.hub.committer.signal()
 	if full {
 		l.kick()
@@ -296,7 +317,15 @@ func (l *lane) nack(d *delivery) {
 
 // room is how many messages more the lane may have ahead of an unacknowledged one; l.mu
 // is held.
-func (l *lane) room() int { return l.sub.hub.cfg.Span - l.tracker.span() - len(l.ready) }
+func (l *lane) room() int { return l.sub.hub.cfg.Span - l.tracker.Span() - len(l.ready) }
+
+// reached is where the cursor may stand; l.mu is held.
+func (l *lane) reached() sqllog.Position {
+	if last, ok := l.tracker.Prefix(); ok {
+		return last.position
+	}
+	return l.lease.Position
+}
 
 // held is the lease with the place where the cursor stands now.
 func (l *lane) held() sqllog.Lease {
@@ -311,7 +340,8 @@ func (l *lane) held() sqllog.Lease {
 func (l *lane) progress() (p sqllog.Position, moved bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.tracker.prefix, l.tracker.prefix != l.committed
+	p = l.reached()
+	return p, p != l.committed
 }
 
 // due returns what to write for the lane now: progress, or a third of the
@@ -320,7 +350,8 @@ func (l *lane) due(now time.Time) (sqllog.Position, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	renew := l.until.Sub(now) <= l.sub.hub.cfg.LeaseTTL*3/4
-	return l.tracker.prefix, renew || l.tracker.prefix != l.committed
+	p := l.reached()
+	return p, renew || p != l.committed
 }
 
 // moved notes that the cursor was written and the lease extended.
@@ -347,6 +378,7 @@ func (l *lane) count(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.start, l.counted = starts[0], true
+	l.done = l.recall(starts[0].Done)
 	if l.start.Starts >= carefulStarts || l.start.Times > 0 {
 		l.careful = min(l.sub.window.size, mostCareful)
 		l.sub.log.Warn("bus: a partition was started again and again without progress; its messages are handled one alone at a time",
@@ -369,9 +401,41 @@ func (l *lane) tellProgress() {
 	l.told = true
 }
 
-// suspect reports whether Directory holds this start against the lane.
-func (l *lane) suspect() bool {
+// leftover is what is done behind the cursor's place, for the next holder. tell is whether
+// Directory has anything to learn of this stop.
+func (l *lane) leftover() (done string, tell bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.counted && !l.told
+	ids := slices.Collect(maps.Keys(l.done))
+	for _, p := range l.tracker.Behind() {
+		if p.id != 0 {
+			ids = append(ids, p.id)
+		}
+	}
+	if len(ids) == 0 {
+		return "", l.counted && !l.told
+	}
+	return mark(l.reached()) + " " + prefix.Encode(0, ids, mostDone), true
+}
+
+// mostDone bounds in bytes what one stop keeps: some 100,000 gaps.
+const mostDone = 512 << 10
+
+// mark tells a place from any other. It has no space.
+func mark(p sqllog.Position) string { return fmt.Sprintf("%s/%s/%d", p.From, p.To, p.ID) }
+
+// recall is what the last holder had done behind the cursor, if that is still where it
+// was left.
+func (l *lane) recall(kept string) map[int64]struct{} {
+	at, list, ok := strings.Cut(kept, " ")
+	if !ok || at != mark(l.lease.Position) {
+		return nil
+	}
+	done, err := prefix.Decode(0, list)
+	if err != nil {
+		l.sub.log.Warn("bus: what the last holder of a partition had done behind its cursor cannot be read; it is delivered again",
+			slog.Int("lane", l.lease.Lane), slog.Any("error", err))
+		return nil
+	}
+	return done
 }

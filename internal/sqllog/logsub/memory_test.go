@@ -364,7 +364,11 @@ func (d directory) Alone(ctx context.Context, c sqllog.Cursor, message string, t
 }
 
 func (d directory) Progress(ctx context.Context, cursors []sqllog.Cursor) error {
-	return d.note(ctx, cursors, func(s *logsub.Start) { s.Starts = 0 })
+	return d.note(ctx, cursors, func(s *logsub.Start) { s.Starts, s.Done = 0, "" })
+}
+
+func (d directory) Stopped(ctx context.Context, c sqllog.Cursor, done string) error {
+	return d.note(ctx, []sqllog.Cursor{c}, func(s *logsub.Start) { s.Starts, s.Done = 0, done })
 }
 
 func (d directory) note(ctx context.Context, cursors []sqllog.Cursor, change func(*logsub.Start)) error {

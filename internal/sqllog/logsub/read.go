@@ -76,7 +76,7 @@ func (l *lane) prepare(entries []sqllog.Entry) {
 		if err != nil {
 			l.sub.log.Error("bus: a message is delivered without its metadata", slog.String("id", m.ID), slog.Any("error", err))
 		}
-		made[i] = &delivery{lane: l, message: m, position: e.Position}
+		made[i] = &delivery{lane: l, message: m, place: place{e.Position, e.ID}}
 	}
 	l.mu.Lock()
 	l.ready = append(l.ready, made...)

@@ -1,6 +1,7 @@
 -- +goose Up
 -- How often a group's cursor was started since it moved last, and which message was
--- handled alone then: what tells a message that kills its processes. Names are bytes,
+-- handled alone then: what tells a message that kills its processes. And what was done
+-- behind the cursor when it was given up last. Names are bytes,
 -- as in bus_topics.
 CREATE TABLE IF NOT EXISTS bus_starts (
 	consumer VARBINARY(255)  NOT NULL,
@@ -8,6 +9,7 @@ CREATE TABLE IF NOT EXISTS bus_starts (
 	starts   INT             NOT NULL DEFAULT 0,
 	message  VARBINARY(1020) NOT NULL DEFAULT '',
 	times    INT             NOT NULL DEFAULT 0, -- it was handled alone
+	done     MEDIUMTEXT CHARACTER SET ascii NOT NULL DEFAULT (''),
 	PRIMARY KEY (consumer, lane)
 ) ENGINE = InnoDB;
 

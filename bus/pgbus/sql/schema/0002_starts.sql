@@ -1,12 +1,14 @@
 -- +goose Up
 -- How often a group's cursor was started since it moved last, and which message was
--- handled alone then: what tells a message that kills its processes.
+-- handled alone then: what tells a message that kills its processes. And what was done
+-- behind the cursor when it was given up last.
 CREATE TABLE bus_starts (
 	consumer text    NOT NULL,
 	lane     integer NOT NULL,
 	starts   integer NOT NULL DEFAULT 0,
 	message  text    NOT NULL DEFAULT '',
 	times    integer NOT NULL DEFAULT 0, -- it was handled alone
+	done     text    NOT NULL DEFAULT '',
 	PRIMARY KEY (consumer, lane)
 );
 
