@@ -103,7 +103,7 @@ func (d *driver) oldest(ctx context.Context, topic, group string, partitions []i
 	var all []entry
 	for _, p := range partitions {
 		var found []entry
-		for at := max(oldest[p], committed[topic][p]); at < end[p] && len(found) < limit; {
+		for at := max(oldest[p], committed[topic][p].offset); at < end[p] && len(found) < limit; {
 			some, next, err := d.fetch(ctx, topic, p, at, browseBytes)
 			if err != nil {
 				return nil, err

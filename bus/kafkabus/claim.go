@@ -3,6 +3,8 @@ package kafkabus
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/internal/prefix"
 )
 
 // claim hands over the messages of one partition while the group gives it to
@@ -27,7 +30,8 @@ type claim struct {
 
 	ahead   []*sarama.ConsumerMessage // fetched and not handed over
 	paused  bool                      // fetching is
-	prefix  prefix
+	prefix  prefix.Tracker[int64] // of offsets
+	done    map[int64]struct{}    // that an earlier owner finished; not yet met
 	next    *delivery              // made of ahead[0], holds a place of the window
 	flying  map[*delivery]struct{} // handed over and not settled
 	refused []*delivery            // to be handed over again, in log order
@@ -60,7 +64,7 @@ func newClaim(s *subscription, session sarama.ConsumerGroupSession, from sarama.
 	return &claim{
 		sub: s, session: session, from: from,
 		kicked: make(chan struct{}, 1), outcomes: make(chan outcome), over: make(chan struct{}),
-		flying: map[*delivery]struct{}{},
+		flying: map[*delivery]struct{}{}, done: s.left(from),
 	}
 }
 
@@ -134,11 +138,27 @@ func (c *claim) ready() (*delivery, time.Duration) {
 		}
 		return d, 0
 	}
-	if c.next == nil && len(c.ahead) > 0 && c.prefix.span() < c.sub.span && c.sub.window.take(c) {
+	c.skip()
+	if c.next == nil && len(c.ahead) > 0 && c.prefix.Span() < c.sub.span && c.sub.window.take(c) {
 		c.next = &delivery{record: c.ahead[0]}
 		c.compose(c.next)
 	}
 	return c.next, 0
+}
+
+// skip passes over what an earlier owner has finished.
+func (c *claim) skip() {
+	for c.next == nil && len(c.ahead) > 0 {
+		offset := c.ahead[0].Offset
+		if _, done := c.done[offset]; !done {
+			return
+		}
+		delete(c.done, offset)
+		c.ahead[0] = nil
+		c.ahead = c.ahead[1:]
+		c.pace()
+		c.finish(c.prefix.Add(offset))
+	}
 }
 
 // compose makes the message of a delivery. Its context outlives the intake.
@@ -171,7 +191,7 @@ func (c *claim) handedOver(d *delivery) {
 		c.next = nil
 		c.ahead[0] = nil
 		c.ahead = c.ahead[1:]
-		d.seq = c.prefix.add(d.record.Offset)
+		d.seq = c.prefix.Add(d.record.Offset)
 		c.pace()
 	} else {
 		c.refused = c.refused[1:]
@@ -233,9 +253,27 @@ func (c *claim) settled(o outcome) {
 // and before the partition is let go.
 func (c *claim) confirm(d *delivery) {
 	c.sub.window.give(c)
-	if c.prefix.confirm(d.seq) {
-		c.session.MarkOffset(c.from.Topic(), c.from.Partition(), c.prefix.next, "")
+	c.finish(d.seq)
+}
+
+func (c *claim) finish(seq int64) {
+	if c.prefix.Done(seq) {
+		last, _ := c.prefix.Prefix()
+		c.session.MarkOffset(c.from.Topic(), c.from.Partition(), last+1, "")
 	}
+}
+
+// keep has the last commit say what is done behind a gap.
+func (c *claim) keep() {
+	numbers := append(slices.Collect(maps.Keys(c.done)), c.prefix.Behind()...)
+	at, gap := c.prefix.Gap()
+	if !gap || len(numbers) == 0 {
+		return
+	}
+	note := noteOf(at, numbers)
+	// The one moves forward only, the other back only, or where the offset is.
+	c.session.MarkOffset(c.from.Topic(), c.from.Partition(), at, note)
+	c.session.ResetOffset(c.from.Topic(), c.from.Partition(), at, note)
 }
 
 // settle waits for what is out, as long as the partition is ours and there is
@@ -322,9 +360,10 @@ func (c *claim) end() {
 		}
 		d.cancel()
 	}
-	if c.prefix.moved {
-		c.sub.mark(c.from.Partition(), c.prefix.next)
+	if last, moved := c.prefix.Prefix(); moved {
+		c.sub.mark(c.from.Partition(), last+1)
 	}
+	c.keep()
 	if c.paused {
 		c.sub.member.Resume(map[string][]int32{c.from.Topic(): {c.from.Partition()}})
 	}

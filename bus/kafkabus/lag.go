@@ -55,7 +55,7 @@ func (d *driver) lag(ctx context.Context) ([]bus.Lag, error) {
 			for _, p := range partitions {
 				// Without an offset it begins at the earliest message, as it
 				// does when retention has overtaken it.
-				at := max(committed[topic][p], starts[topic][p])
+				at := max(committed[topic][p].offset, starts[topic][p])
 				behind := ends[topic][p] - at
 				if behind <= 0 {
 					continue

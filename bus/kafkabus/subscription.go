@@ -37,7 +37,7 @@ type subscription struct {
 	window *window
 	values context.Context // of Subscribe, without its end
 
-	committed func(map[string][]int32) (map[string]map[int32]int64, error)
+	committed func(map[string][]int32) (map[string]map[int32]commit, error)
 
 	stopped chan struct{} // closed: the intake has ended
 	ending  chan struct{} // closed by Close: wait for no acknowledgement any more
@@ -56,6 +56,7 @@ type subscription struct {
 	leaving atomic.Bool
 	unsure  atomic.Pointer[error] // of a commit while leaving; another attempt may have followed
 	marked  map[int32]int64       // by partition, what should be committed; guarded by mu
+	found   map[int32]commit      // by partition, what was when the session began; guarded by mu
 }
 
 // errLeaving is why the membership ends when we end it.
@@ -68,7 +69,7 @@ func newSubscription(s *subscriber, topic string, client sarama.Client, member s
 		log:    s.driver.set.Logger.With(slog.String("topic", topic), slog.String("group", s.group)),
 		out:    make(chan *message.Message),
 		window: newWindow(s.window), marked: map[int32]int64{},
-		committed: func(of map[string][]int32) (map[string]map[int32]int64, error) {
+		committed: func(of map[string][]int32) (map[string]map[int32]commit, error) {
 			return s.driver.committed(s.group, of)
 		},
 		stopped: make(chan struct{}), ending: make(chan struct{}), done: make(chan struct{}),
@@ -118,7 +119,7 @@ func (s *subscription) uncommitted() error {
 	defer s.mu.Unlock()
 	partitions := slices.Collect(maps.Keys(s.marked))
 	committed, err := s.committed(map[string][]int32{s.topic: partitions})
-	if err == nil && !slices.ContainsFunc(partitions, func(p int32) bool { return committed[s.topic][p] < s.marked[p] }) {
+	if err == nil && !slices.ContainsFunc(partitions, func(p int32) bool { return committed[s.topic][p].offset < s.marked[p] }) {
 		return nil
 	}
 	return fmt.Errorf("acknowledgements could not be written, so their messages are delivered again: %w", *unsure)
@@ -175,9 +176,33 @@ func (s *subscription) consume() {
 }
 
 // Setup implements sarama.ConsumerGroupHandler.
-func (s *subscription) Setup(sarama.ConsumerGroupSession) error {
+func (s *subscription) Setup(session sarama.ConsumerGroupSession) error {
 	s.recovered()
+	committed, err := s.committed(session.Claims())
+	if err != nil {
+		s.log.Warn("kafkabus: what was done behind the committed offsets cannot be read; it is delivered again", slog.Any("error", err))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.found = committed[s.topic]
 	return nil
+}
+
+// left is what an earlier owner of the partition has done behind the offset at which the
+// claim begins.
+func (s *subscription) left(from sarama.ConsumerGroupClaim) map[int64]struct{} {
+	s.mu.Lock()
+	at, ok := s.found[from.Partition()]
+	s.mu.Unlock()
+	if !ok || at.offset != from.InitialOffset() {
+		return nil
+	}
+	done, err := doneIn(at)
+	if err != nil {
+		s.log.Warn("kafkabus: what was done behind a committed offset cannot be read; it is delivered again",
+			slog.Int("partition", int(from.Partition())), slog.Any("error", err))
+	}
+	return done
 }
 
 // Cleanup implements sarama.ConsumerGroupHandler.

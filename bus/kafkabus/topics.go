@@ -246,7 +246,7 @@ func (d *driver) begin(ctx context.Context, topic, group string) error {
 		}
 		var missing []int32
 		for _, p := range partitions {
-			if at, ok := committed[topic][p]; !ok || at < 0 {
+			if at, ok := committed[topic][p]; !ok || at.offset < 0 {
 				missing = append(missing, p)
 			}
 		}
@@ -278,9 +278,14 @@ func (d *driver) begin(ctx context.Context, topic, group string) error {
 	})
 }
 
-// committed returns the offsets of a group, -1 where it has none; of nil
-// partitions, all that it has.
-func (d *driver) committed(group string, partitions map[string][]int32) (map[string]map[int32]int64, error) {
+// commit is what a group has committed of a partition; the offset is -1 where it has not.
+type commit struct {
+	offset int64
+	note   string // what we wrote beside it; see noteOf
+}
+
+// committed returns the commits of a group; of nil partitions, all that it has.
+func (d *driver) committed(group string, partitions map[string][]int32) (map[string]map[int32]commit, error) {
 	answer, err := d.admin.ListConsumerGroupOffsets(group, partitions)
 	switch {
 	case isKerror(err, sarama.ErrGroupIDNotFound): // some coordinators say so, others say -1
@@ -288,22 +293,22 @@ func (d *driver) committed(group string, partitions map[string][]int32) (map[str
 	case err != nil:
 		return nil, err
 	}
-	out := map[string]map[int32]int64{}
+	out := map[string]map[int32]commit{}
 	for topic, of := range partitions {
-		out[topic] = map[int32]int64{}
+		out[topic] = map[int32]commit{}
 		for _, p := range of {
-			out[topic][p] = -1
+			out[topic][p] = commit{offset: -1}
 		}
 	}
 	for topic, blocks := range answer.Blocks {
 		if out[topic] == nil {
-			out[topic] = map[int32]int64{}
+			out[topic] = map[int32]commit{}
 		}
 		for p, block := range blocks {
 			if block.Err != sarama.ErrNoError {
 				return nil, fmt.Errorf("partition %d of %s: %w", p, topic, block.Err)
 			}
-			out[topic][p] = block.Offset
+			out[topic][p] = commit{block.Offset, block.Metadata}
 		}
 	}
 	return out, nil

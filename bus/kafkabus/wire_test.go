@@ -2,6 +2,7 @@ package kafkabus
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -85,30 +86,27 @@ func TestPartitioners(t *testing.T) {
 	}
 }
 
-func TestPrefix(t *testing.T) {
-	var p prefix
-	for _, offset := range []int64{10, 11, 15, 16, 20} { // with holes
-		p.add(offset)
+// A commit's note is read with the offset that it was written with; other programs have
+// notes of their own.
+func TestNotes(t *testing.T) {
+	note := noteOf(100, []int64{120, 101, 102})
+	want := map[int64]struct{}{101: {}, 102: {}, 120: {}}
+	if got, err := doneIn(commit{100, note}); err != nil || !maps.Equal(got, want) {
+		t.Errorf("%q: %v, %v; want %v", note, got, err, want)
 	}
-	for _, step := range []struct {
-		confirm, next int64
-		grew          bool
-		span          int
-	}{
-		{2, 0, false, 5}, {0, 11, true, 4}, {0, 11, false, 4}, {4, 11, false, 4}, {1, 16, true, 2}, {3, 21, true, 0}, {99, 21, false, 0},
-	} {
-		if grew := p.confirm(step.confirm); grew != step.grew || p.next != step.next || p.span() != step.span {
-			t.Errorf("after %d: next %d (grew: %t), span %d; want %d (%t), %d", step.confirm, p.next, grew, p.span(), step.next, step.grew, step.span)
+	for _, foreign := range []string{"", "consumer-1@host", "AAAA"} {
+		if got, err := doneIn(commit{100, foreign}); err != nil || got != nil {
+			t.Errorf("%q: %v, %v; want nothing", foreign, got, err)
 		}
 	}
-	if seq := p.add(30); seq != 5 || !p.confirm(seq) || p.next != 31 {
-		t.Errorf("after all: sequence %d, next %d", seq, p.next)
+	if got, err := doneIn(commit{100, notePrefix + "%"}); err == nil {
+		t.Errorf("a note that cannot be read gave %v", got)
 	}
-	// It does not grow with what it has seen.
-	for i := range 100_000 {
-		p.confirm(p.add(int64(100 + i)))
+	var many []int64
+	for n := range int64(10_000) {
+		many = append(many, 101+2*n)
 	}
-	if cap(p.slots) > 16 {
-		t.Errorf("%d slots are kept for nothing", cap(p.slots))
+	if n := len(noteOf(100, many)); n > 4096 {
+		t.Errorf("a note has %d bytes; Kafka keeps 4,096", n)
 	}
 }

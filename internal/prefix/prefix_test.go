@@ -58,6 +58,19 @@ func TestTracker(t *testing.T) {
 	}
 }
 
+// A tracker does not grow with what it has seen.
+func TestTrackerStaysSmall(t *testing.T) {
+	var tr prefix.Tracker[[4]int]
+	tr.Done(tr.Add([4]int{}))
+	if n := testing.AllocsPerRun(10_000, func() {
+		a, b := tr.Add([4]int{}), tr.Add([4]int{})
+		tr.Done(b)
+		tr.Done(a)
+	}); n > 0 {
+		t.Errorf("%v allocations for two messages", n)
+	}
+}
+
 func TestEncode(t *testing.T) {
 	for range 500 {
 		base := rand.Int64N(1 << 40)
