@@ -55,6 +55,9 @@
 //	a panic is transient; its stack is in the dead letter         TestPanicIsTransientAndItsStackGoesIntoTheDeadLetter
 //	a dead letter has the original bytes, metadata and id         TestADeadLetterSaysWhy
 //	shutdown lets handlers finish, then commits                   TestShutdownLetsHandlersFinishAndCommits
+//	an orderly stop repeats no message whose handler has ended,
+//	also behind one that has not                                  bustest AnOrderlyStopRepeatsNothing,
+//	                                                              TestSixOrderlyStops
 //	after the drain timeout contexts end                          TestDrainTimeoutCancelsContextsAndHandsBack
 //	a cancelled handler hands its message back, uncounted         TestACancelledHandlerHandsBackUncounted
 //	commits come before leftover contexts end                     TestContextsLiveUntilTheTransportHasCommitted

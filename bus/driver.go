@@ -42,7 +42,7 @@ type Capabilities struct {
 	// consumers of this package publish dead letters themselves all the same,
 	// because only they know why.
 	NativeDeadLetter bool
-	// IndividualAcks: every acknowledgement is remembered, also behind messages
+	// IndividualAcks: every acknowledgement is remembered at once, also behind messages
 	// that are not acknowledged, and not only the longest confirmed prefix.
 	IndividualAcks bool
 }
@@ -71,8 +71,9 @@ type Driver interface {
 	Publisher() message.Publisher
 
 	// Source makes this process a member of a group on a topic. It hands over messages
-	// in order per key, at most window of them unsettled, settled in any order: what it
-	// persists is the longest prefix that is done. The values of ctx go to the handlers.
+	// in order per key, at most window of them unsettled, settled in any order. A crash
+	// may repeat what is done behind a message that is not, an orderly Close does not. The
+	// values of ctx go to the handlers.
 	// [Subscribed] makes one of a Watermill subscriber.
 	Source(ctx context.Context, topic, group string, window int) (driver.Source, error)
 

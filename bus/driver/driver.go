@@ -73,7 +73,8 @@ type Source interface {
 	// [ErrEnded]. A source waits for an absent server itself. The engine makes one
 	// Fetch at a time.
 	Fetch(ctx context.Context, max int) ([]Delivery, error)
-	// Close commits what is done and leaves the group. Deliveries that are not settled
+	// Close commits what is done, also behind deliveries that are not, and leaves the
+	// group. Deliveries that are not settled
 	// belong to the group again; their contexts do not end. It is called once, after
 	// the last Fetch has returned.
 	Close() error

@@ -30,11 +30,11 @@ type claim struct {
 
 	ahead   []*sarama.ConsumerMessage // fetched and not handed over
 	paused  bool                      // fetching is
-	prefix  prefix.Tracker[int64] // of offsets
-	done    map[int64]struct{}    // that an earlier owner finished; not yet met
-	next    *delivery              // made of ahead[0], holds a place of the window
-	flying  map[*delivery]struct{} // handed over and not settled
-	refused []*delivery            // to be handed over again, in log order
+	prefix  prefix.Tracker[int64]     // of offsets
+	done    map[int64]struct{}        // that an earlier owner finished; not yet met
+	next    *delivery                 // made of ahead[0], holds a place of the window
+	flying  map[*delivery]struct{}    // handed over and not settled
+	refused []*delivery               // to be handed over again, in log order
 }
 
 // delivery is one record on its way to an acknowledgement.

@@ -21,7 +21,8 @@
 //
 // A topic is one log. A group is a cursor on it, which stands at the earliest
 // retained message when it is made, by Declare or by its first subscriber, and
-// which acknowledgements move over the longest confirmed prefix. Of several
+// which acknowledgements move over the longest confirmed prefix; what is confirmed
+// behind it is remembered. Of several
 // sources of a group one reads and the others stand by; when it is closed
 // the next takes over where it stopped. So order per key holds, and a second
 // instance adds safety and no speed.

@@ -52,7 +52,8 @@
 // chooses one. Each stream has one reader of a group at a time: the holder of a
 // lease in Redis, which the members share out among themselves. It reads ahead,
 // hands out up to a window of messages, and writes down the longest prefix that
-// is acknowledged, if the lease is still its own. Everything that a step touches
+// is acknowledged, if the lease is still its own; what is acknowledged behind it is
+// kept for the next holder when a partition is given up. Everything that a step touches
 // is in one slot, and is done by one script.
 //
 // # Names in Redis
