@@ -78,8 +78,8 @@ func (c *claim) kick() {
 
 // run returns when the partition can be let go.
 func (c *claim) run() {
-	c.sub.window.join(c)
-	defer c.sub.window.leave(c)
+	c.sub.window.Join(c)
+	defer c.sub.window.Leave(c)
 	if c.sub.enter() {
 		c.take()
 		c.sub.senders.Done()
@@ -139,7 +139,7 @@ func (c *claim) ready() (*delivery, time.Duration) {
 		return d, 0
 	}
 	c.skip()
-	if c.next == nil && len(c.ahead) > 0 && c.prefix.Span() < c.sub.span && c.sub.window.take(c) {
+	if c.next == nil && len(c.ahead) > 0 && c.prefix.Span() < c.sub.span && c.sub.window.Take(c, 1) > 0 {
 		c.next = &delivery{record: c.ahead[0]}
 		c.compose(c.next)
 	}
@@ -252,7 +252,7 @@ func (c *claim) settled(o outcome) {
 // confirm marks what may be committed. Sarama commits it within CommitInterval,
 // and before the partition is let go.
 func (c *claim) confirm(d *delivery) {
-	c.sub.window.give(c)
+	c.sub.window.Give(c)
 	c.finish(d.seq)
 }
 
@@ -321,14 +321,14 @@ func (c *claim) settle() {
 func (c *claim) drop() {
 	if c.next != nil {
 		c.next.cancel()
-		c.sub.window.give(c)
+		c.sub.window.Give(c)
 		c.next = nil
 	}
 	for _, d := range c.refused {
 		if d.msg != nil {
 			d.cancel()
 		}
-		c.sub.window.give(c)
+		c.sub.window.Give(c)
 	}
 	c.refused, c.ahead = nil, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/internal/window"
 )
 
 // subscription is one member of a group on one topic. It implements
@@ -34,7 +35,7 @@ type subscription struct {
 	handed time.Duration // how long a partition that is taken away waits
 	log    *slog.Logger
 	out    chan *message.Message
-	window *window
+	window *window.Window[*claim]
 	values context.Context // of Subscribe, without its end
 
 	committed func(map[string][]int32) (map[string]map[int32]commit, error)
@@ -68,7 +69,7 @@ func newSubscription(s *subscriber, topic string, client sarama.Client, member s
 		span: max(maxSpan, s.window), handed: s.driver.set.HandOverTimeout,
 		log:    s.driver.set.Logger.With(slog.String("topic", topic), slog.String("group", s.group)),
 		out:    make(chan *message.Message),
-		window: newWindow(s.window), marked: map[int32]int64{},
+		window: window.New(s.window, (*claim).kick), marked: map[int32]int64{},
 		committed: func(of map[string][]int32) (map[string]map[int32]commit, error) {
 			return s.driver.committed(s.group, of)
 		},
@@ -142,11 +143,11 @@ func (s *subscription) watch(ctx context.Context) {
 	s.halted = true
 	s.mu.Unlock()
 	close(s.stopped)
-	s.window.stop()
+	s.window.Stop()
 	s.senders.Wait()
 	close(s.out)
 	select {
-	case <-s.window.idle:
+	case <-s.window.Idle():
 	case <-s.ending:
 	}
 	s.leaving.Store(true)

@@ -21,7 +21,7 @@
 //	order per key, also while members come and go                   TestHandOverKeepsOrder
 //	no repeats without a crash                                      TestHandOverKeepsOrder
 //	at most a window of messages is unacknowledged                  TestWindowBoundsWhatIsOut, TestWindow
-//	a partition with a stuck message leaves room for the others     TestStuckLaneLeavesRoom
+//	a partition with a stuck message leaves room for the others     TestAStuckPartitionLeavesRoom
 //	a nacked message comes again before its successors              TestNackIsRedeliveredBeforeItsSuccessors
 //	only what is acknowledged without a gap is confirmed            TestOnlyThePrefixIsConfirmed, TestTracker
 //	an acknowledgement given before Close counts                    TestAckJustBeforeClose

@@ -209,7 +209,7 @@ func (l *lane) endIntake() {
 	defer l.mu.Unlock()
 	l.ended = true
 	for range l.ready {
-		l.sub.window.give(l)
+		l.sub.window.Give(l)
 	}
 	for range l.nacked {
 		l.close()
@@ -223,7 +223,7 @@ func (l *lane) endIntake() {
 // close settles one delivery; l.mu is held.
 func (l *lane) close() {
 	l.open--
-	l.sub.window.give(l)
+	l.sub.window.Give(l)
 }
 
 // take hands over what is ready: first what was refused, whose successors wait for it, but
@@ -286,7 +286,7 @@ func (l *lane) ack(d *delivery) {
 func (l *lane) finish(d *delivery) {
 	full := l.room() <= 0
 	l.tracker.Done(d.seq)
-	l.sub.window.give(l)
+	l.sub.window.Give(l)
 	l.sub.hub.committer.signal()
 	if full {
 		l.kick()
@@ -380,7 +380,7 @@ func (l *lane) count(ctx context.Context) error {
 	l.start, l.counted = starts[0], true
 	l.done = l.recall(starts[0].Done)
 	if l.start.Starts >= carefulStarts || l.start.Times > 0 {
-		l.careful = min(l.sub.window.size, mostCareful)
+		l.careful = min(l.sub.window.Size(), mostCareful)
 		l.sub.log.Warn("bus: a partition was started again and again without progress; its messages are handled one alone at a time",
 			slog.Int("lane", l.lease.Lane), slog.Int("starts", l.start.Starts))
 	}

@@ -65,7 +65,7 @@ func (l *lane) admit(most int) int {
 	if room <= 0 {
 		return 0
 	}
-	return l.sub.window.take(l, min(most, room))
+	return l.sub.window.Take(l, min(most, room))
 }
 
 // prepare makes entries ready to be handed over.
@@ -84,7 +84,7 @@ func (l *lane) prepare(entries []sqllog.Entry) {
 	l.sub.tell()
 }
 
-func (l *lane) batch() int { return min(max(l.sub.window.size, minReadBatch), maxReadBatch) }
+func (l *lane) batch() int { return min(max(l.sub.window.Size(), minReadBatch), maxReadBatch) }
 
 // wait returns when the lane is kicked or woken, after d when it is not 0, or
 // when the intake stops.

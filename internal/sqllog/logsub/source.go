@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/backoff"
 	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/window"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -37,7 +38,7 @@ type Source struct {
 	me     Member
 	log    *slog.Logger
 	base   context.Context // its values are the deliveries'
-	window *window
+	window *window.Window[*lane]
 	nudge  chan struct{} // capacity 1: a lane has ended
 	ready  chan struct{} // capacity 1: a lane has something to hand over
 
@@ -57,15 +58,15 @@ type Source struct {
 }
 
 // Source makes this process a member of a group on a topic. It hands over messages in
-// order per key, with at most window of them unsettled. A new group starts at the
+// order per key, with at most size of them unsettled. A new group starts at the
 // earliest retained message. A delivery's context has the values of ctx, and ends when
 // another instance has taken over its partition.
-func (h *Hub) Source(ctx context.Context, topic, group string, window int) (*Source, error) {
+func (h *Hub) Source(ctx context.Context, topic, group string, size int) (*Source, error) {
 	if err := checkName("group", group); err != nil {
 		return nil, err
 	}
-	if window < 1 {
-		return nil, fault.MarkPermanent(fmt.Errorf("logsub: the window of group %s is %d; give at least 1", group, window))
+	if size < 1 {
+		return nil, fault.MarkPermanent(fmt.Errorf("logsub: the window of group %s is %d; give at least 1", group, size))
 	}
 	if h.isClosed() {
 		return nil, ErrClosed
@@ -85,7 +86,7 @@ func (h *Hub) Source(ctx context.Context, topic, group string, window int) (*Sou
 	s := &Source{
 		hub: h, topic: t, me: h.names.take(t.Name, group), base: context.WithoutCancel(ctx),
 		log:    h.cfg.Logger.With(slog.String("topic", t.Name), slog.String("group", group)),
-		window: newWindow(window),
+		window: window.New(size, (*lane).kick),
 		nudge:  make(chan struct{}, 1), ready: make(chan struct{}, 1),
 		stop: make(chan struct{}), coordinated: make(chan struct{}), done: make(chan struct{}),
 		lanes: make(map[int]*lane),
@@ -348,12 +349,12 @@ func (s *Source) start(ctx context.Context, lease sqllog.Lease, until time.Time)
 	s.mu.Lock()
 	s.lanes[lease.Lane] = l
 	s.mu.Unlock()
-	s.window.join(l)
+	s.window.Join(l)
 	s.hub.committer.add(l)
 	s.intakes.Add(1)
 	s.workers.Go(func() {
 		err := l.run(intake)
-		s.window.leave(l)
+		s.window.Leave(l)
 		s.mu.Lock()
 		delete(s.lanes, lease.Lane)
 		s.err = errors.Join(s.err, err)
