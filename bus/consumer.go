@@ -146,14 +146,16 @@ type consumer struct {
 	unhandled map[string]bool // types that were ignored, as far as they were logged
 }
 
-// observer connects the consumer to its subscription. lost has room for every
-// consumer.
-func (c *consumer) observer(lost chan<- *consumer) observer {
+// observer connects the consumer to its subscription. lost has room for an error of
+// every consumer.
+func (c *consumer) observer(lost chan<- error) observer {
 	return observer{
 		probe:    c.retry.Probe,
 		isPaused: &c.paused,
 		inFlight: &c.inFlight,
-		lost:     func() { lost <- c },
+		lost: func(err error) {
+			lost <- fmt.Errorf("bus: run: consumer %s of %s: %w: %w", c.Group, c.Topic, ErrSubscriptionLost, err)
+		},
 		paused: func(err error, delay time.Duration) {
 			c.pauses.Add(1)
 			c.log.Warn("consumer paused, a dependency is down", "probe_in", delay, "error", err)

@@ -141,7 +141,7 @@ type observer struct {
 	paused  func(err error, delay time.Duration)
 	again   func(d *delivery, delay time.Duration) // a probe, or a suspect, failed for a dependency
 	resumed func(after time.Duration)
-	lost    func()
+	lost    func(error)
 
 	isPaused *atomic.Bool
 	inFlight *atomic.Int64

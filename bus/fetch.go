@@ -30,6 +30,7 @@ func (s *subscription) fetch() {
 		case s.fetching.Err() != nil:
 			return
 		case ended:
+			s.lostBy = err
 			close(s.lost)
 			return
 		}

@@ -193,7 +193,7 @@ func (r *Runner) run(ctx context.Context, consumers []*consumer) error {
 	defer stopIntake()
 
 	dispatchers := make([]*Dispatcher, 0, len(consumers))
-	lost := make(chan *consumer, len(consumers))
+	lost := make(chan error, len(consumers))
 	for _, c := range consumers {
 		d, err := r.bus.dispatcher(c.Group, SubscriberConfig{
 			Concurrency: c.Concurrency, Window: c.Window, DrainTimeout: r.cfg.DrainTimeout,
@@ -226,8 +226,7 @@ func (r *Runner) run(ctx context.Context, consumers []*consumer) error {
 	var err error
 	select {
 	case <-ctx.Done():
-	case c := <-lost:
-		err = fmt.Errorf("bus: run: consumer %s of %s: %w", c.Group, c.Topic, ErrSubscriptionLost)
+	case err = <-lost:
 	}
 	stopIntake()
 	watched.Wait()

@@ -156,7 +156,7 @@ func TestASubscriptionThatEndsByItselfEndsRunLoudly(t *testing.T) {
 		synctest.Wait()
 		close(h.halt)
 		err := <-r.done
-		if !errors.Is(err, bus.ErrSubscriptionLost) || !strings.Contains(err.Error(), "g of odd") {
+		if !errors.Is(err, bus.ErrSubscriptionLost) || !errors.Is(err, driver.ErrEnded) || !strings.Contains(err.Error(), "g of odd") {
 			t.Errorf("Run: %v", err)
 		}
 		if !finished {

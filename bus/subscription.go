@@ -24,6 +24,7 @@ type subscription struct {
 	endFetch context.CancelFunc // of fetching
 	fetched  chan struct{}      // closed when nothing is fetched any more
 	lost     chan struct{}      // closed when the source has ended by itself
+	lostBy   error              // why; read after lost
 	room     chan struct{}      // capacity 1: the window has room again, or the gate is open
 	drained  chan struct{}      // closed when it was stopped and nothing is out
 	over     chan struct{}      // closed: answers are waited for no longer
@@ -94,7 +95,7 @@ func (s *subscription) run(ctx context.Context) {
 			lost = nil
 			s.stop()
 			if f := s.dispatcher.observe.lost; f != nil {
-				f()
+				f(s.lostBy)
 			}
 		case <-closing:
 			closing = nil
