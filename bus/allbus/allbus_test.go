@@ -23,9 +23,12 @@ import (
 
 // The Kafka client's metrics have a goroutine for the process that never ends.
 func TestMain(m *testing.M) {
-	if url := os.Getenv(envURL); url != "" {
-		fmt.Fprintln(os.Stderr, consumeUntilKilled(url))
-		os.Exit(1)
+	if given := os.Getenv(envMember); given != "" {
+		if err := beMember(given); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/google/uuid"
 	amqp "github.com/rabbitmq/amqp091-go"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -24,7 +25,18 @@ import (
 // Redis returns a redis:// URL with a prefix of keys.
 func Redis(t testing.TB) string {
 	t.Helper()
-	raw, prefix := servicetest.Redis(t), "t"+uuid.NewString()+":"
+	return prefixed(t, servicetest.Redis(t))
+}
+
+// RedisCluster is [Redis] for a Redis Cluster.
+func RedisCluster(t testing.TB) string {
+	t.Helper()
+	return prefixed(t, "redis://"+servicetest.RedisCluster(t)+"/")
+}
+
+func prefixed(t testing.TB, raw string) string {
+	t.Helper()
+	prefix := "t" + uuid.NewString() + ":"
 	t.Cleanup(func() { report(t, clearRedis(raw, prefix)) })
 	return with(raw, url.Values{"prefix": {prefix}})
 }
@@ -76,14 +88,20 @@ func clearRedis(raw, prefix string) error {
 		return err
 	}
 	defer client.Close() //nolint:errcheck // a test's side connection
-	ctx := context.Background()
-	keys := client.Scan(ctx, 0, "*"+prefix+"*", 1000).Iterator()
-	for keys.Next(ctx) {
-		if err := client.Unlink(ctx, keys.Val()).Err(); err != nil {
-			return err
+	sweep := func(ctx context.Context, node redis.UniversalClient) error {
+		keys := node.Scan(ctx, 0, "*"+prefix+"*", 1000).Iterator()
+		for keys.Next(ctx) {
+			if err := client.Unlink(ctx, keys.Val()).Err(); err != nil {
+				return err
+			}
 		}
+		return keys.Err()
 	}
-	return keys.Err()
+	ctx := context.Background()
+	if cluster, ok := client.(*redis.ClusterClient); ok {
+		return cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error { return sweep(ctx, node) })
+	}
+	return sweep(ctx, client)
 }
 
 func clearKafka(brokers string, topics []string) error {

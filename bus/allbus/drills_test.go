@@ -1,0 +1,195 @@
+package allbus_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/google/uuid"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/transporttest"
+)
+
+// drilled are the transports whose groups have members in several processes, on every
+// server that they run on.
+var drilled = []struct {
+	name string
+	url  func(t *testing.T, topic string) string
+}{
+	{"sqlite", urls()["sqlite"]},
+	{"postgres", urls()["postgres"]},
+	{"mariadb", func(t *testing.T, _ string) string { return servicetest.MariaDBURL(t) }},
+	{"mysql", urls()["mysql"]},
+	{"redis", urls()["redis"]},
+	{"rediscluster", func(t *testing.T, _ string) string { return transporttest.RedisCluster(t) }},
+	{"kafka", func(t *testing.T, topic string) string { return transporttest.Kafka(t, topic, topic+".DLT") }},
+	{"amqp", func(t *testing.T, topic string) string {
+		queues := []string{topic + ":" + group + ":members", topic + ".DLT"}
+		for n := range 3 {
+			queues = append(queues, fmt.Sprint(topic, ":", group, ":", n))
+		}
+		return transporttest.RabbitMQ(t, queues...)
+	}},
+	{"sqs", urls()["sqs"]},
+}
+
+const drillKeys = 60
+
+// drill is a topic whose messages are numbered by key, and a group of processes.
+type drill struct {
+	membership
+	bus  *bus.Bus
+	each int // messages of each key that were published
+}
+
+// drills runs a test on every transport.
+func drills(t *testing.T, run func(t *testing.T, d *drill)) {
+	for _, on := range drilled {
+		t.Run(on.name, func(t *testing.T) {
+			t.Parallel()
+			topic := "t-" + uuid.NewString()
+			d := &drill{membership: membership{Topic: topic, URL: on.url(t, topic), Ledger: newLedger(t), Concurrency: 8, Window: 1024}}
+			var err error
+			if d.bus, err = openAs(t.Context(), d.URL, ""); err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := d.bus.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			if err := d.bus.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
+				t.Fatal(err)
+			}
+			run(t, d)
+		})
+	}
+}
+
+// publish publishes the next n messages of each key.
+func (d *drill) publish(t *testing.T, n int) {
+	t.Helper()
+	for n > 0 {
+		var all []*message.Message
+		for range min(n, 10) {
+			d.each, n = d.each+1, n-1
+			for k := range drillKeys {
+				key := fmt.Sprint("key-", k)
+				m := message.NewMessage(uuid.NewString(), fmt.Append(nil, key, " ", d.each))
+				m.Metadata.Set(event.KeyHeader, key)
+				all = append(all, m)
+			}
+		}
+		if err := d.bus.Publisher().Publish(d.Topic, all...); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// more waits until n further messages were handled.
+func (d *drill) more(t *testing.T, n int) {
+	t.Helper()
+	n += lines(t, d.Ledger)
+	until(t, time.Minute, fmt.Sprintf("%d messages are handled, repeats included", n), func() bool { return lines(t, d.Ledger) >= n })
+}
+
+// done reports whether every message that was published was handled.
+func (d *drill) done(t *testing.T) bool {
+	t.Helper()
+	handled, _ := tally(t, d.Ledger)
+	return handled == drillKeys*d.each
+}
+
+// all waits until every message that was published was handled.
+func (d *drill) all(t *testing.T) {
+	t.Helper()
+	until(t, time.Minute, "every message is handled", func() bool { return lines(t, d.Ledger) >= drillKeys*d.each && d.done(t) })
+}
+
+// workers are the processes that have handled something.
+func (d *drill) workers(t *testing.T) map[string]int {
+	t.Helper()
+	found := map[string]int{}
+	for line := range strings.Lines(string(readLedger(t, d.Ledger))) {
+		found[strings.Fields(line)[2]]++
+	}
+	return found
+}
+
+// A consumer that is stopped in order, six times in the middle of a backlog, loses
+// nothing, keeps the order of each key, and hardly repeats anything.
+func TestSixOrderlyStops(t *testing.T) {
+	const stops, most = 6, 20
+	drills(t, func(t *testing.T, d *drill) {
+		d.Work = time.Millisecond
+		d.publish(t, 100)
+		for n := range stops {
+			m := d.start(t)
+			d.more(t, 500)
+			m.stop(t)
+			_, again := tally(t, d.Ledger)
+			t.Logf("stop %d after %d handlings, %d of them repeats", n+1, lines(t, d.Ledger), again)
+			if d.done(t) {
+				t.Fatalf("stop %d came after the last message; it has to come in the middle", n+1)
+			}
+		}
+		m := d.start(t)
+		d.all(t)
+		// The next message of each key comes after all of its repeats.
+		d.publish(t, 1)
+		d.all(t)
+		m.stop(t)
+		_, again := tally(t, d.Ledger)
+		t.Logf("%d of %d messages were handled again", again, drillKeys*d.each)
+		if again > most {
+			t.Errorf("%d messages were handled again after %d orderly stops, want at most %d", again, stops, most)
+		}
+	})
+}
+
+// Members of a group that are killed at random lose nothing: others, or the same one after
+// its restart, handle what it had in hand, in the order of each key.
+func TestKillsOfThreeMembers(t *testing.T) {
+	const kills = 5
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	drills(t, func(t *testing.T, d *drill) {
+		draw := rand.New(rand.NewPCG(seed, 0))
+		d.Work = 4 * time.Millisecond
+		var members [3]*member
+		for i := range members {
+			members[i] = d.start(t)
+		}
+		began := time.Now()
+		for len(d.workers(t)) < len(members) {
+			if time.Since(began) > 30*time.Second {
+				t.Fatalf("%d of %d members have handled something within 30s", len(d.workers(t)), len(members))
+			}
+			d.publish(t, 1)
+			d.all(t)
+		}
+		t.Logf("all members were at work after %v", time.Since(began).Round(time.Millisecond))
+		d.publish(t, 50)
+		for range kills {
+			d.more(t, 400)
+			i := draw.IntN(len(members))
+			members[i].kill()
+			members[i] = d.start(t)
+		}
+		if d.done(t) {
+			t.Fatal("the last kill came after the last message; it has to come in the middle")
+		}
+		d.all(t)
+		for _, m := range members {
+			m.stop(t)
+		}
+		_, again := tally(t, d.Ledger)
+		t.Logf("%d messages, %d of them again, by %d processes, in %v", drillKeys*d.each, again, len(d.workers(t)), time.Since(began).Round(time.Millisecond))
+	})
+}

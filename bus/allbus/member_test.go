@@ -1,0 +1,218 @@
+package allbus_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/allbus"
+	"github.com/millrace-go/millrace/bus/kafkabus"
+	"github.com/millrace-go/millrace/bus/mysqlbus"
+	"github.com/millrace-go/millrace/bus/pgbus"
+	"github.com/millrace-go/millrace/bus/redisbus"
+	"github.com/millrace-go/millrace/bus/sqlitebus"
+	"github.com/millrace-go/millrace/bus/sqsbus"
+)
+
+const (
+	envMember = "MILLRACE_ALLBUS_MEMBER" // makes a process of the test binary a member of a group
+	poisoned  = 3                        // its exit code when the poison has killed it
+)
+
+// membership is what a process that consumes is told.
+type membership struct {
+	URL, Topic, Ledger  string
+	Holder              string // its name for the transport, over restarts; random when empty
+	Concurrency, Window int
+	Work                time.Duration // of a handler, at most
+}
+
+// openAs opens a URL for a member. A member that was killed keeps its partitions for a few
+// seconds only; six is the least that Kafka's brokers take.
+func openAs(ctx context.Context, url, holder string) (*bus.Bus, error) {
+	const ttl = 3 * time.Second
+	log := slog.New(slog.DiscardHandler)
+	return allbus.NewOpener(allbus.Config{
+		SQLite:   sqlitebus.Config{Holder: holder, LeaseTTL: ttl, Logger: log},
+		Postgres: pgbus.Config{Holder: holder, LeaseTTL: ttl, Logger: log},
+		MySQL:    mysqlbus.Config{Holder: holder, LeaseTTL: ttl, Logger: log},
+		Redis:    redisbus.Config{LeaseTTL: ttl, Logger: log},
+		Kafka:    kafkabus.Config{SessionTimeout: 2 * ttl, Logger: log},
+		SQS:      sqsbus.Config{Visibility: ttl, Logger: log},
+	}).Open(ctx, url)
+}
+
+// beMember consumes until the process is asked to end, and writes into the ledger what it
+// has handled. The poison kills it, as if it had run out of memory.
+func beMember(text string) error {
+	var told membership
+	if err := json.Unmarshal([]byte(text), &told); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(1) // the test has ended without it
+	}()
+	ledger, err := os.OpenFile(told.Ledger, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	b, err := openAs(ctx, told.URL, told.Holder)
+	if err != nil {
+		return err
+	}
+	r, err := bus.NewRunner(b, bus.RunnerConfig{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	handle := func(m *message.Message) error {
+		if strings.HasPrefix(string(m.Payload), "poison") {
+			os.Exit(poisoned)
+		}
+		if told.Work > 0 {
+			time.Sleep(rand.N(told.Work))
+		}
+		_, err := fmt.Fprintln(ledger, string(m.Payload), os.Getpid())
+		return err
+	}
+	err = r.Add(bus.Consumer{Topic: told.Topic, Group: group, Handler: handle, Concurrency: told.Concurrency, Window: told.Window})
+	if err != nil {
+		return err
+	}
+	if err := r.Run(ctx); err != nil {
+		return err
+	}
+	return b.Close()
+}
+
+// member is a process that consumes.
+type member struct {
+	cmd  *exec.Cmd
+	gone chan struct{} // closed when it has ended, with err
+	err  error
+}
+
+// start starts a member. It ends with the test at the latest.
+func (told membership) start(t *testing.T) *member {
+	t.Helper()
+	given, err := json.Marshal(told)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &member{cmd: exec.Command(os.Args[0]), gone: make(chan struct{})}
+	m.cmd.Env = append(os.Environ(), envMember+"="+string(given))
+	m.cmd.Stderr = os.Stderr
+	if _, err := m.cmd.StdinPipe(); err != nil { // ends when this process does
+		t.Fatal(err)
+	}
+	if err := m.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		m.err = m.cmd.Wait()
+		close(m.gone)
+	}()
+	t.Cleanup(m.kill)
+	return m
+}
+
+// kill ends the member as kill -9 does, if it has not ended.
+func (m *member) kill() {
+	m.cmd.Process.Kill() //nolint:errcheck // it may have ended
+	<-m.gone
+}
+
+// stop asks the member to end, and waits until it has.
+func (m *member) stop(t *testing.T) {
+	t.Helper()
+	if err := m.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-m.gone:
+		if m.err != nil {
+			t.Fatalf("an orderly stop ended with %v", m.err)
+		}
+	case <-time.After(40 * time.Second):
+		t.Fatal("an orderly stop took more than 40s")
+	}
+}
+
+// newLedger makes the file that members write into: a line for each message that was
+// handled, "key number process".
+func newLedger(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ledger")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func readLedger(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text[:bytes.LastIndexByte(text, '\n')+1]
+}
+
+// lines is how many messages were handled, repeats included.
+func lines(t *testing.T, ledger string) int { return bytes.Count(readLedger(t, ledger), []byte("\n")) }
+
+// tally returns how many different messages were handled, and how many times one was
+// handled again. The first handlings of a key's messages must be in order, without a gap.
+func tally(t *testing.T, ledger string) (handled, again int) {
+	t.Helper()
+	last := map[string]int{}
+	for line := range strings.Lines(string(readLedger(t, ledger))) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 {
+			t.Fatalf("the ledger has %q, want a key, a number and a process", line)
+		}
+		key := fields[0]
+		n, err := strconv.Atoi(fields[1])
+		switch {
+		case err != nil:
+			t.Fatalf("the ledger has %q: %v", line, err)
+		case n <= last[key]:
+			again++
+		case n == last[key]+1:
+			last[key], handled = n, handled+1
+		default:
+			t.Fatalf("of %s, %d was handled after %d", key, n, last[key])
+		}
+	}
+	return handled, again
+}
+
+// until waits for a condition.
+func until(t *testing.T, within time.Duration, what string, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(within); !done(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %v: %s", within, what)
+		}
+	}
+}
