@@ -3,6 +3,7 @@ package allbus_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,30 +73,42 @@ func drills(t *testing.T, run func(t *testing.T, d *drill)) {
 	}
 }
 
-// publish publishes the next n messages of each key.
-func (d *drill) publish(t *testing.T, n int) {
-	t.Helper()
-	for n > 0 {
+// publish publishes the next n messages of each key, and says when it is through.
+func (d *drill) publish(n int) <-chan error {
+	first := d.each + 1
+	d.each += n
+	last, ended := d.each, make(chan error, 1)
+	go func() {
 		var all []*message.Message
-		for range min(n, 10) {
-			d.each, n = d.each+1, n-1
+		for n := first; n <= last; n++ {
 			for k := range drillKeys {
 				key := fmt.Sprint("key-", k)
-				m := message.NewMessage(uuid.NewString(), fmt.Append(nil, key, " ", d.each))
+				m := message.NewMessage(uuid.NewString(), fmt.Append(nil, key, " ", n))
 				m.Metadata.Set(event.KeyHeader, key)
 				all = append(all, m)
 			}
 		}
-		if err := d.bus.Publisher().Publish(d.Topic, all...); err != nil {
-			t.Fatal(err)
+		for part := range slices.Chunk(all, 10*drillKeys) {
+			if err := d.bus.Publisher().Publish(d.Topic, part...); err != nil {
+				ended <- err
+				return
+			}
 		}
+		ended <- nil
+	}()
+	return ended
+}
+
+func published(t *testing.T, ended <-chan error) {
+	t.Helper()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
 	}
 }
 
-// more waits until n further messages were handled.
-func (d *drill) more(t *testing.T, n int) {
+// reach waits until n messages were handled, repeats included.
+func (d *drill) reach(t *testing.T, n int) {
 	t.Helper()
-	n += lines(t, d.Ledger)
 	until(t, time.Minute, fmt.Sprintf("%d messages are handled, repeats included", n), func() bool { return lines(t, d.Ledger) >= n })
 }
 
@@ -128,10 +141,10 @@ func TestSixOrderlyStops(t *testing.T) {
 	const stops, most = 6, 20
 	drills(t, func(t *testing.T, d *drill) {
 		d.Work = time.Millisecond
-		d.publish(t, 100)
+		published(t, d.publish(100))
 		for n := range stops {
 			m := d.start(t)
-			d.more(t, 500)
+			d.reach(t, lines(t, d.Ledger)+500)
 			m.stop(t)
 			_, again := tally(t, d.Ledger)
 			t.Logf("stop %d after %d handlings, %d of them repeats", n+1, lines(t, d.Ledger), again)
@@ -142,7 +155,7 @@ func TestSixOrderlyStops(t *testing.T) {
 		m := d.start(t)
 		d.all(t)
 		// The next message of each key comes after all of its repeats.
-		d.publish(t, 1)
+		published(t, d.publish(1))
 		d.all(t)
 		m.stop(t)
 		_, again := tally(t, d.Ledger)
@@ -161,7 +174,7 @@ func TestKillsOfThreeMembers(t *testing.T) {
 	t.Logf("seed %d", seed)
 	drills(t, func(t *testing.T, d *drill) {
 		draw := rand.New(rand.NewPCG(seed, 0))
-		d.Work = 4 * time.Millisecond
+		d.Work = 20 * time.Millisecond
 		var members [3]*member
 		for i := range members {
 			members[i] = d.start(t)
@@ -171,20 +184,23 @@ func TestKillsOfThreeMembers(t *testing.T) {
 			if time.Since(began) > 30*time.Second {
 				t.Fatalf("%d of %d members have handled something within 30s", len(d.workers(t)), len(members))
 			}
-			d.publish(t, 1)
+			published(t, d.publish(1))
 			d.all(t)
 		}
 		t.Logf("all members were at work after %v", time.Since(began).Round(time.Millisecond))
-		d.publish(t, 50)
-		for range kills {
-			d.more(t, 400)
+		before := lines(t, d.Ledger)
+		ended := d.publish(50)
+		for n := range kills {
+			d.reach(t, before+(n+1)*500)
 			i := draw.IntN(len(members))
 			members[i].kill()
 			members[i] = d.start(t)
+			t.Logf("kill %d, of member %d, after %v", n+1, i+1, time.Since(began).Round(time.Millisecond))
 		}
 		if d.done(t) {
 			t.Fatal("the last kill came after the last message; it has to come in the middle")
 		}
+		published(t, ended)
 		d.all(t)
 		for _, m := range members {
 			m.stop(t)

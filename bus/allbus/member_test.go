@@ -118,7 +118,7 @@ func (told membership) start(t *testing.T) *member {
 		t.Fatal(err)
 	}
 	m := &member{cmd: exec.Command(os.Args[0]), gone: make(chan struct{})}
-	m.cmd.Env = append(os.Environ(), envMember+"="+string(given))
+	m.cmd.Env = append(os.Environ(), envMember+"="+string(given), "GORACE=atexit_sleep_ms=0") // or each exit takes a second
 	m.cmd.Stderr = os.Stderr
 	if _, err := m.cmd.StdinPipe(); err != nil { // ends when this process does
 		t.Fatal(err)
