@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, workAlone(context.Background(), url, os.Getenv(childAPI)))
 		os.Exit(1) // it is killed before it ends
 	}
-	for name, be := range map[string]func(string) error{childPoison: consumeAlone, childStreams: serveStreamsAlone, childInstance: beInstance} {
+	for name, be := range map[string]func(string) error{childPoison: consumeAlone, childVictim: beVictim, childStreams: serveStreamsAlone, childInstance: beInstance} {
 		if given := os.Getenv(name); given != "" {
 			if err := be(given); err != nil {
 				fmt.Fprintln(os.Stderr, err)

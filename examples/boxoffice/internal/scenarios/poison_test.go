@@ -2,7 +2,9 @@ package scenarios
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +23,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/launch"
+	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
@@ -30,10 +33,35 @@ const childPoison = "SCENARIOS_CHILD_POISON"
 
 // step is one event of a key, and the data of it.
 type step struct {
-	Key    string `json:"key"`
-	N      int    `json:"n"`
-	Poison bool   `json:"poison,omitempty"`
+	Key string `json:"key"`
+	N   int    `json:"n"`
 }
+
+// message is the step as it is published.
+func (s step) message(t testing.TB) *message.Message {
+	t.Helper()
+	e, err := event.New("Step", "/scenarios", s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.AggregateType, e.AggregateID = "key", s.Key
+	m, err := event.Structured{}.Encode(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// What is wrong with a message, in its metadata.
+const (
+	poison   = "poison"
+	hopeless = "hopeless" // nobody can handle it
+	slow     = "slow"     // it takes longer than the consumer's timeout
+	verbose  = "verbose"  // its failure has a long text
+	deadly   = "deadly"   // it kills the process
+)
+
+const poisoned = 3 // the exit code of a process that was killed by a message
 
 // journal notes what was handled, in its order.
 type journal struct {
@@ -85,22 +113,63 @@ func (r rows) read(t testing.TB) (all []entry) {
 	return all
 }
 
+// swallow handles a message that something is wrong with.
+func swallow(m *message.Message) error {
+	switch what := m.Metadata.Get(poison); what {
+	case slow:
+		<-m.Context().Done()
+		return m.Context().Err()
+	case verbose:
+		return fault.MarkPermanent(longError(randomText(16 << 10)))
+	case deadly:
+		os.Exit(poisoned) // as if it had run out of memory
+		return nil
+	default:
+		return errors.New("nobody can handle what is " + what)
+	}
+}
+
+// longError has a long text and a long stack, which no transport can compress.
+type longError string
+
+func (e longError) Error() string { return string(e) }
+
+func (e longError) Format(f fmt.State, verb rune) {
+	fmt.Fprint(f, string(e))
+	if verb == 'v' && f.Flag('+') {
+		fmt.Fprint(f, "\n", randomText(16<<10))
+	}
+}
+
+// randomText is n bytes long.
+func randomText(n int) string {
+	noise := make([]byte, n)
+	rand.Read(noise) //nolint:errcheck // it never fails
+	return base64.StdEncoding.EncodeToString(noise)[:n]
+}
+
+// poisonTimeout is what a handler may take.
+const poisonTimeout = time.Second
+
 // consumes is a consumer that cannot handle the poison and notes the rest.
 func consumes(b *bus.Bus, topic string, note func(context.Context, step) error) (*bus.Runner, error) {
 	r, err := bus.NewRunner(b, bus.RunnerConfig{Logger: quiet})
 	if err != nil {
 		return nil, err
 	}
-	return r, r.Add(bus.Consumer{Topic: topic, Group: topic + "-group", Handler: bus.Handle(func(ctx context.Context, e event.Event) error {
+	healthy := bus.Handle(func(ctx context.Context, e event.Event) error {
 		var s step
 		if err := e.UnmarshalData(&s); err != nil {
 			return err
 		}
-		if s.Poison {
-			return errors.New("nobody can handle this")
-		}
 		return note(ctx, s)
-	})})
+	})
+	return r, r.Add(bus.Consumer{Topic: topic, Group: topic + "-group", Timeout: poisonTimeout, Handler: func(m *message.Message) error {
+		if m.Metadata.Get(poison) != "" {
+			return swallow(m)
+		}
+		return healthy(m)
+	}})
 }
 
 const (
@@ -116,16 +185,11 @@ func poisons(t *testing.T, b *bus.Bus, topic string, read func(testing.TB) []ent
 	for n := 1; n <= poisonSteps; n++ {
 		var all []*message.Message
 		for k := range poisonKeys {
-			e, err := event.New("Step", "/scenarios", step{Key: fmt.Sprint("k", k), N: n, Poison: k == 0 && n == poisonAt})
-			if err != nil {
-				t.Fatal(err)
+			m := step{Key: fmt.Sprint("k", k), N: n}.message(t)
+			if k == 0 && n == poisonAt {
+				m.Metadata.Set(poison, hopeless)
 			}
-			e.AggregateType, e.AggregateID = "key", fmt.Sprint("k", k)
-			msg, err := event.Structured{}.Encode(e)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, msg)
+			all = append(all, m)
 		}
 		check(t, "publish", b.Publisher().Publish(topic, all...))
 	}
@@ -140,12 +204,7 @@ func poisons(t *testing.T, b *bus.Bus, topic string, read func(testing.TB) []ent
 	if len(letters) != 1 || letters[0].Metadata.Get(bus.DLQOriginalTopic) != topic || letters[0].Metadata.Get(bus.DLQReason) != bus.ReasonExhausted {
 		t.Fatalf("%d dead letters, the first: %v", len(letters), letters[0].Metadata)
 	}
-	given := func(name string) time.Time {
-		at, err := time.Parse(time.RFC3339Nano, letters[0].Metadata.Get(name))
-		check(t, name, err)
-		return at
-	}
-	first, last := given(bus.DLQFirstFailure), given(bus.DLQLastFailure)
+	first, last := when(t, letters[0], bus.DLQFirstFailure), when(t, letters[0], bus.DLQLastFailure)
 	next, others := map[string]int{}, 0
 	for _, e := range read(t) {
 		want := next[e.Key] + 1
