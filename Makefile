@@ -52,7 +52,7 @@ services-down: ## stop what make services started
 matrix: ## every test on every real server, nothing skipped, a table at the end (SERVERS="rabbitmq postgres": those columns)
 	SERVERS='$(SERVERS)' VERSIONS='$(VERSIONS)' ./scripts/matrix.sh $(RACE)
 
-prove: ## the 28 scenarios on embedded defaults and on servers, one table (ONLY=5,9 COLUMN=servers)
+prove: ## the 29 scenarios on embedded defaults and on servers, one table (ONLY=5,9 COLUMN=servers)
 	./scripts/prove.sh $(if $(ONLY),-only $(ONLY)) $(if $(COLUMN),-column $(COLUMN))
 
 stress: ## the out-of-order stress on every database, with the naive reader as control; then with relays and servers that fail

@@ -63,6 +63,9 @@
 //	commits come before leftover contexts end                     TestContextsLiveUntilTheTransportHasCommitted
 //	a message that the transport took back is left alone          TestRevokedMessages
 //	order holds and nothing is lost over stops and failures       TestRandomHistoriesKeepOrderAndLoseNothing
+//	processes of a group that are stopped or killed in a backlog
+//	lose nothing and keep the order of each key                   TestSixOrderlyStops,
+//	                                                              TestKillsOfThreeMembers
 //	no wait outlives the shutdown                                 TestShutdownDuringBackoffAndPauseReturnsAtOnce
 //	Run leaves no goroutine                                       TestRunLeavesNoGoroutine
 //	goroutines and memory are bounded                             TestGoroutinesAreBoundedByConcurrency,

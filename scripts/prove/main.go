@@ -1,4 +1,4 @@
-// Command prove runs the 28 scenarios that must hold on the embedded defaults and
+// Command prove runs the 29 scenarios that must hold on the embedded defaults and
 // on servers, prints one table, and writes build/prove.json. It exits with 1 when one
 // of them fails, is skipped, or does not run; what a column rules out is listed in
 // scenarios.txt with the reason and prints n/a.

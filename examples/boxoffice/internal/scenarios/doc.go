@@ -37,6 +37,7 @@
 //	23  a stalled reader: others unaffected                    TestScenario23StalledReader    memory, real connections
 //	24  Redis flushed under counters: totals right             TestScenario24RedisFlushed     a process, killed
 //	25  a rolling restart under load                           TestScenario25RollingRestart   n/a
+//	28  a slow message, a refused dead letter, a deadly one    TestScenario28ThreePoisons     the SQLite transport; every other
 //	30  a payment at the last moment, a slow gateway           TestScenario30LastMoment       a process
 //	    the round with the median ratio is the one judged      TestRounds
 //
@@ -54,7 +55,7 @@
 //
 // # Servers
 //
-// Scenarios of Redis run in plain tests too, on the server or Cluster that the
+// Scenarios of Redis, and 28, run in plain tests too, on the servers that the
 // environment names (make services); those that hurt it start redis-servers of
 // their own. An office on servers deletes the box office's topics and groups on
 // Kafka before it starts, since their names are fixed: on a broker of this machine

@@ -436,8 +436,9 @@ func (f *flow) judge(p poisonPlace, found map[string]*message.Message, all []ent
 		t.Errorf("until the deadly one was given up, %d of the %d healthy messages before and beside it were handled", beside, healthyKeys*poisonAt)
 	}
 	handled, published = f.flowed(all, time.Time{}, last[deadly])
-	if deaths < 4 || deaths > 7 {
-		t.Errorf("%d processes died, want 4 to 7", deaths)
+	// Four starts without progress, and more where the start of a process made some.
+	if deaths < 4 || deaths > 12 {
+		t.Errorf("%d processes died, want 4 to 12", deaths)
 	}
 	measured(t, "%s: %d processes died in %v, meanwhile %d healthy messages were handled of %d, and %d of the %d beside it",
 		p.name, deaths, last[deadly].Sub(f.began[poisonAt-1]).Round(time.Second), handled, published, beside, healthyKeys*poisonAt)
