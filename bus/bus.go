@@ -51,6 +51,9 @@ func (b *Bus) Publisher() message.Publisher { return b.pub }
 // Subscriber returns a [Dispatcher] for a consumer group: a message.Subscriber
 // that hands out at most one unacknowledged message per key. Each Subscribe
 // opens its own subscriber of the transport. Close it, or close the Bus.
+//
+// Subscribe waits for a server that is absent: it tries again with a backoff of at
+// most 30 s and logs each failure. The end of its context, or Close, ends the wait.
 func (b *Bus) Subscriber(group string, cfg SubscriberConfig) (message.Subscriber, error) {
 	d, err := b.dispatcher(group, cfg, observer{})
 	if err != nil {
@@ -90,6 +93,9 @@ func (b *Bus) dispatcher(group string, cfg SubscriberConfig, obs observer) (*Dis
 
 // Declare makes topics and groups. A durable consumer group that is declared
 // receives everything published from then on, whenever it starts to consume.
+//
+// It does not wait for a server that is absent: the error is classified as
+// infrastructure. A [Runner] declares what its consumers need, and waits.
 func (b *Bus) Declare(ctx context.Context, topics ...Topic) error {
 	for _, t := range topics {
 		switch {
@@ -104,6 +110,23 @@ func (b *Bus) Declare(ctx context.Context, topics ...Topic) error {
 	}
 	if err := b.driver.Declare(ctx, topics...); err != nil {
 		return fmt.Errorf("bus: declare: %w", err)
+	}
+	return nil
+}
+
+// Ping asks the transport's server whether it is there, once; it makes nothing. The
+// error of a server that does not answer is classified as infrastructure. It is
+// errors.ErrUnsupported where there is nothing to ask.
+func (b *Bus) Ping(ctx context.Context) error {
+	p, ok := b.driver.(Pinger)
+	if !ok {
+		return fmt.Errorf("bus: ping: %s: %w", b.name, errors.ErrUnsupported)
+	}
+	if b.isClosed() {
+		return ErrClosed
+	}
+	if err := p.Ping(ctx); err != nil {
+		return fmt.Errorf("bus: ping: %w", err)
 	}
 	return nil
 }

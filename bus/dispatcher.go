@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -28,6 +29,9 @@ type SubscriberConfig struct {
 	// DrainTimeout is how long Close waits for what is out to be acknowledged.
 	// 0 does not wait: what is out is handed back at once.
 	DrainTimeout time.Duration
+	// Logger hears that Subscribe waits for a server that is absent;
+	// slog.Default() by default.
+	Logger *slog.Logger
 }
 
 func (c SubscriberConfig) withDefaults() SubscriberConfig {
@@ -36,6 +40,9 @@ func (c SubscriberConfig) withDefaults() SubscriberConfig {
 	}
 	if c.Window == 0 {
 		c.Window = max(1024, c.Concurrency)
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
 	}
 	if c.Redelivery == (Backoff{}) {
 		c.Redelivery = Backoff{Initial: 100 * time.Millisecond, Max: 10 * time.Second, Multiplier: 2, Jitter: 0.2}
@@ -94,10 +101,11 @@ type Dispatcher struct {
 	closing chan struct{} // closed by Close: stop the intake, drain
 	done    chan struct{} // closed when Close has finished
 
-	mu     sync.Mutex
-	closed bool
-	subs   map[*subscription]struct{}
-	err    error
+	mu      sync.Mutex
+	closed  bool
+	opening sync.WaitGroup // calls of Subscribe
+	subs    map[*subscription]struct{}
+	err     error
 }
 
 // NewDispatcher makes a Dispatcher over any Watermill subscriber, which it owns
@@ -130,7 +138,7 @@ func newDispatcher(open func(context.Context, string) (driver.Source, error), cf
 // Subscribe hands out the messages of a topic. When ctx is cancelled nothing
 // more is handed out and the channel is closed; what is out can still be
 // acknowledged, and the transport's subscription ends with the last of it, or
-// with Close.
+// with Close. Subscribe waits for a server that is absent; see [Bus.Subscriber].
 func (d *Dispatcher) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
 	if topic == "" {
 		return nil, errors.New("bus: subscribe: topic is empty")
@@ -144,19 +152,61 @@ func (d *Dispatcher) Subscribe(ctx context.Context, topic string) (<-chan *messa
 
 func (d *Dispatcher) subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	if d.closed {
+		d.mu.Unlock()
 		return nil, ErrClosed
 	}
-	// The source goes on until the drain is over, whatever happens to ctx.
-	source, err := d.open(context.WithoutCancel(ctx), topic)
+	d.opening.Add(1)
+	d.mu.Unlock()
+	defer d.opening.Done()
+
+	var source driver.Source
+	opening, stop := d.untilClosed(ctx)
+	defer stop()
+	err := await(opening, d.cfg.Logger.With("topic", topic, "group", d.group), "subscribe", func() (err error) {
+		source, err = d.tryOpen(opening, topic)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	s := newSubscription(ctx, d, source)
+	d.mu.Lock()
 	d.subs[s] = struct{}{}
+	d.mu.Unlock()
 	go s.run(ctx)
 	return s.out, nil
+}
+
+// untilClosed returns a context that ends with ctx and with Close.
+func (d *Dispatcher) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	ended := make(chan struct{})
+	go func() {
+		select {
+		case <-d.closing:
+			cancel(ErrClosed)
+		case <-ended:
+		}
+	}()
+	return ctx, func() { close(ended); cancel(nil) }
+}
+
+// tryOpen opens a source. The end of ctx ends the attempt. The source goes on until the
+// drain is over, whatever happens to ctx then.
+func (d *Dispatcher) tryOpen(ctx context.Context, topic string) (driver.Source, error) {
+	lasting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	source, err := d.open(lasting, topic)
+	switch {
+	case err != nil:
+		stop()
+		cancel(nil)
+		return nil, err
+	case !stop(): // the source got a context that has ended
+		return nil, errors.Join(context.Cause(ctx), source.Close())
+	}
+	return source, nil
 }
 
 // SubscribeInitialize is Watermill's request to prepare a topic: it makes the topic and
@@ -183,13 +233,16 @@ func (d *Dispatcher) Close() error {
 		return d.err
 	}
 	d.closed = true
+	d.mu.Unlock()
+
+	close(d.closing)
+	d.opening.Wait() // what waits for a server ends now
+	d.mu.Lock()
 	subs := make([]*subscription, 0, len(d.subs))
 	for s := range d.subs {
 		subs = append(subs, s)
 	}
 	d.mu.Unlock()
-
-	close(d.closing)
 	var errs []error
 	for _, s := range subs {
 		<-s.done

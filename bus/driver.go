@@ -89,6 +89,9 @@ type Driver interface {
 type Scheme interface {
 	// Name is the URL's scheme, e.g. "sqlite".
 	Name() string
+	// Open does not dial: what is wrong with the URL is an error, and a server that
+	// is absent is not. What has to be done on the server is done at the first use;
+	// its errors are classified as infrastructure while the server is absent.
 	Open(ctx context.Context, u *url.URL) (Driver, error)
 }
 
@@ -97,6 +100,12 @@ type Lag struct {
 	Topic, Group string
 	Messages     int       // not yet acknowledged; may be capped by the transport
 	Oldest       time.Time // when the oldest of them was published; zero when none or unknown
+}
+
+// Pinger is implemented by drivers that have a server, or nothing that can be absent.
+type Pinger interface {
+	// Ping asks the server once whether it is there, and makes nothing.
+	Ping(ctx context.Context) error
 }
 
 // Lagger is implemented by drivers that know how far their groups are behind.

@@ -33,6 +33,11 @@ func NewOpener(schemes ...Scheme) *Opener {
 // Open opens the transport that rawURL names. An unknown scheme or query
 // parameter is an error that names it. Errors never repeat the URL's
 // credentials.
+//
+// Open does not connect to a server, so a program starts while its broker or
+// database is absent. The first use connects: Publish and Declare fail as
+// infrastructure within the time of their context until the server is there,
+// consumers wait for it, and [Bus.Ping] asks. A wrong password, too, shows then.
 func (o *Opener) Open(ctx context.Context, rawURL string) (*Bus, error) {
 	name, _, ok := strings.Cut(rawURL, "://")
 	if !ok || name == "" || strings.ContainsAny(name, "@/?# ") {

@@ -160,6 +160,10 @@ func (r *Runner) Status() []ConsumerStatus {
 // handlers that are still at work are cancelled. It waits
 // for every handler to return, so one that ignores its context holds it up.
 //
+// While the transport's server is absent, Run waits: it tries again with a backoff of
+// at most 30 s and logs a warning at each try. The end of ctx ends the wait. An error of
+// another class, such as a topic's name that the transport does not take, ends Run.
+//
 // It returns nil after an orderly shutdown, and an error when it could not
 // start, or when the transport ended a subscription by itself; then all other
 // consumers are shut down in order as well.
@@ -173,7 +177,10 @@ func (r *Runner) Run(ctx context.Context) error {
 	consumers := r.consumers
 	r.mu.Unlock()
 
-	if err := r.bus.Declare(ctx, topicsOf(consumers, r.cfg.DeadLetterRetention)...); err != nil {
+	err := await(ctx, r.cfg.Logger.With("transport", r.bus.Name()), "declare the topics", func() error {
+		return r.bus.Declare(ctx, topicsOf(consumers, r.cfg.DeadLetterRetention)...)
+	})
+	if err != nil {
 		if ctx.Err() != nil {
 			return nil // stopped before it had started
 		}
@@ -188,15 +195,15 @@ func (r *Runner) Run(ctx context.Context) error {
 }
 
 func (r *Runner) run(ctx context.Context, consumers []*consumer) error {
-	// ctx says when to stop handing out; it must not reach into what is out.
-	intake, stopIntake := context.WithCancel(context.WithoutCancel(ctx))
+	// ctx says when to stop handing out; dispatchers do not let it reach into what is out.
+	intake, stopIntake := context.WithCancel(ctx)
 	defer stopIntake()
 
 	dispatchers := make([]*Dispatcher, 0, len(consumers))
 	lost := make(chan error, len(consumers))
 	for _, c := range consumers {
 		d, err := r.bus.dispatcher(c.Group, SubscriberConfig{
-			Concurrency: c.Concurrency, Window: c.Window, DrainTimeout: r.cfg.DrainTimeout,
+			Concurrency: c.Concurrency, Window: c.Window, DrainTimeout: r.cfg.DrainTimeout, Logger: r.cfg.Logger,
 		}, c.observer(lost))
 		if err == nil {
 			d.batch, d.gate = c.batch, c.gate
@@ -210,8 +217,13 @@ func (r *Runner) run(ctx context.Context, consumers []*consumer) error {
 			_, err = d.subscribe(intake, c.Topic)
 		}
 		if err != nil {
+			if ctx.Err() != nil {
+				err = nil // stopped before it had started
+			} else {
+				err = fmt.Errorf("bus: run: consumer %s of %s: %w", c.Group, c.Topic, err)
+			}
 			stopIntake()
-			err = errors.Join(fmt.Errorf("bus: run: consumer %s of %s: %w", c.Group, c.Topic, err), closeAll(dispatchers))
+			err = errors.Join(err, closeAll(dispatchers))
 			waitAll(dispatchers) // those before it may be at work already
 			return err
 		}
