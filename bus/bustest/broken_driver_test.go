@@ -2,6 +2,7 @@ package bustest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
@@ -27,6 +29,57 @@ type broken struct {
 	browse  func([]*message.Message) []*message.Message
 	finds   func(bool) bool
 	closed  func() error
+	absent  func(error) error // the error of an absent server
+}
+
+// absent is a driver whose server is absent until it has arrived.
+type absent struct {
+	bus.Driver
+	judge   func(error) error
+	arrived atomic.Bool
+}
+
+func (a *absent) Ping(context.Context) error {
+	if a.arrived.Load() {
+		return nil
+	}
+	return a.judge(fault.MarkInfrastructure(errors.New("connection refused")))
+}
+
+func (a *absent) Declare(ctx context.Context, topics ...bus.Topic) error {
+	if err := a.Ping(ctx); err != nil {
+		return err
+	}
+	return a.Driver.Declare(ctx, topics...)
+}
+
+func (a *absent) Source(ctx context.Context, topic, group string, window int) (driver.Source, error) {
+	if err := a.Ping(ctx); err != nil {
+		return nil, err
+	}
+	return a.Driver.Source(ctx, topic, group, window)
+}
+
+func (a *absent) Publisher() message.Publisher { return absentPublisher{a.Driver.Publisher(), a} }
+
+type absentPublisher struct {
+	message.Publisher
+	driver *absent
+}
+
+func (p absentPublisher) Publish(topic string, messages ...*message.Message) error {
+	if err := p.driver.Ping(context.Background()); err != nil {
+		return err
+	}
+	return p.Publisher.Publish(topic, messages...)
+}
+
+// Ping is that of the driver beneath.
+func (b broken) Ping(ctx context.Context) error {
+	if p, ok := b.Driver.(bus.Pinger); ok {
+		return p.Ping(ctx)
+	}
+	return nil
 }
 
 func (b broken) Publisher() message.Publisher { return brokenPublisher{b.Driver.Publisher(), b} }

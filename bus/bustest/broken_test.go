@@ -56,6 +56,7 @@ func faults() map[string]struct {
 		"shows too much":          {broken{browse: func(all []*message.Message) []*message.Message { return append(all, all...) }}, []string{"BrowseConsumesNothing"}},
 		"finds every topic":       {broken{finds: func(bool) bool { return true }}, []string{"TopicsAreFound"}},
 		"cannot declare":          {broken{declare: func(context.Context, ...bus.Topic) error { return errors.New("no") }}, []string{"DeclaredGroupGetsEverything"}},
+		"waits for nobody":        {broken{absent: func(error) error { return errors.New("no such host") }}, []string{"AnAbsentServerIsWaitedFor"}},
 		"stays open":              {broken{closed: func() error { return nil }}, []string{"PublishAfterClose"}},
 		"fails to close":          {broken{closed: func() error { return errors.New("stuck") }}, []string{"CloseIsIdempotent"}},
 		"is gone after reopening": {broken{}, []string{"GroupSurvivesReopening"}}, // membus itself
@@ -142,6 +143,18 @@ func runCase(t *testing.T, name string, wrap func(bus.Driver) bus.Driver) error 
 	return bustest.Cases()[i].Test(ctx, bustest.Env{
 		Bus: b, Again: again,
 		OpenURL: func(ctx context.Context, query string) (*bus.Bus, error) { return o.Open(ctx, "mem://?"+query) },
+		Absent: func() (*bus.Bus, func() error, error) {
+			b, err := o.Open(ctx, "mem://store")
+			if err != nil {
+				return nil, nil, err
+			}
+			under = append(under, b.Driver())
+			d := &absent{Driver: b.Driver(), judge: func(err error) error { return err }}
+			if broken, ok := wrap(d).(broken); ok && broken.absent != nil {
+				d.judge = broken.absent
+			}
+			return bus.New("absent", wrap(d)), func() error { d.arrived.Store(true); return nil }, nil
+		},
 	})
 }
 
@@ -171,7 +184,7 @@ func TestEveryRuleNamesACaseAndAFlag(t *testing.T) {
 		}
 		cases[c.Name] = true
 	}
-	flags := map[string]bool{bustest.FlagRestart: true, bustest.FlagParallel: true, bustest.FlagLagger: true, bustest.FlagInspector: true, bustest.FlagFinder: true, bustest.FlagUnlocked: true,
+	flags := map[string]bool{bustest.FlagRestart: true, bustest.FlagServer: true, bustest.FlagParallel: true, bustest.FlagLagger: true, bustest.FlagInspector: true, bustest.FlagFinder: true, bustest.FlagUnlocked: true,
 		"Durable": true, "OrderedPerKey": true, "ConsumerGroups": true, "Replay": true, "Broadcast": true, "DelayedRedelivery": true, "NativeDeadLetter": true, "IndividualAcks": true}
 	for _, r := range bustest.RuledOut() {
 		if !cases[r.Case] && !strings.HasPrefix(r.Case, "Test") {

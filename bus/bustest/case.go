@@ -32,6 +32,9 @@ type Env struct {
 	Again func() (*bus.Bus, error)
 	// OpenURL opens the transport's URL with a query appended.
 	OpenURL func(ctx context.Context, query string) (*bus.Bus, error)
+	// Absent opens a Bus whose server is absent, and comes when arrive is called. The
+	// caller closes it. It is nil where the transport has no server.
+	Absent func() (b *bus.Bus, arrive func() error, err error)
 }
 
 // Cases returns Millrace's own cases. [Run] runs them beside Watermill's.
@@ -40,6 +43,7 @@ func Cases() []Case {
 	all = append(all, orderCases()...)
 	all = append(all, groupCases()...)
 	all = append(all, transportCases()...)
+	all = append(all, absentCases()...)
 	all = append(all, consumerCases()...)
 	all = append(all, batchCases()...)
 	all = append(all, redriveCases()...)

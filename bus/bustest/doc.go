@@ -7,7 +7,8 @@
 //		open := func(t *testing.T) *bus.Bus { … opener.Open(ctx, url of a fresh store) … }
 //		bustest.Run(t, open,
 //			bustest.Again(func(t *testing.T, b *bus.Bus) *bus.Bus { … the same store once more … }),
-//			bustest.URL(opener, "my://host"))
+//			bustest.URL(opener, "my://host"),
+//			bustest.Absent(func(t *testing.T, address string) (b *bus.Bus, server string) { … my://address, a fresh store … }))
 //	}
 //
 // It has two parts. The first is Watermill's own suite (pubsub/tests), one
@@ -36,6 +37,8 @@
 //	bytes and metadata arrive as they were sent             BytesAndMetadataRoundTrip
 //	what is closed refuses                                  PublishAfterClose, CloseIsIdempotent
 //	an ended context publishes nothing                      EndedContextPublishesNothing
+//	opening does not dial; a server that is absent is
+//	waited for                                              AnAbsentServerIsWaitedFor
 //	nobody closes what is shared                            PublisherCloseClosesNothing
 //	an unknown URL parameter is an error that names it      UnknownParameter
 //	lag and browsing tell the truth                         LagCountsDown, LagKnowsTheOldest,

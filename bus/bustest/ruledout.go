@@ -12,6 +12,7 @@ type Rule struct {
 // Flags beside the capabilities.
 const (
 	FlagRestart   = "RestartCommand"  // the option of that name was given
+	FlagServer    = "Absent"          // the option of that name was given
 	FlagLagger    = "bus.Lagger"      // the driver implements it
 	FlagInspector = "bus.Inspector"   // the driver implements it
 	FlagFinder    = "bus.TopicFinder" // the driver implements it
@@ -51,12 +52,13 @@ func RuledOut() []Rule {
 		{"LagKnowsTheOldest", FlagLagger, "the transport cannot tell how far a group is behind"},
 		{"LagKnowsTheOldest", "Replay", "what waits in a queue cannot be looked at without taking it"},
 		{"TopicsAreFound", FlagFinder, "the transport cannot tell whether a topic exists"},
+		{"AnAbsentServerIsWaitedFor", FlagServer, "the transport has no server that could be absent"},
 		{"BrowseConsumesNothing", FlagInspector, "the transport cannot show messages without consuming them"},
 	}
 }
 
 // flags says which flags a bus has.
-func flags(b *bus.Bus, restart bool) map[string]bool {
+func flags(b *bus.Bus, o options) map[string]bool {
 	c := b.Capabilities()
 	_, lagger := b.Driver().(bus.Lagger)
 	_, inspector := b.Driver().(bus.Inspector)
@@ -70,7 +72,8 @@ func flags(b *bus.Bus, restart bool) map[string]bool {
 		"DelayedRedelivery": c.DelayedRedelivery,
 		"NativeDeadLetter":  c.NativeDeadLetter,
 		"IndividualAcks":    c.IndividualAcks,
-		FlagRestart:         restart,
+		FlagRestart:         len(o.restart) > 0,
+		FlagServer:          o.absent != nil,
 		FlagLagger:          lagger,
 		FlagInspector:       inspector,
 		FlagFinder:          finder,

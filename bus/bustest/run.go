@@ -16,6 +16,7 @@ type options struct {
 	again     func(t *testing.T, b *bus.Bus) *bus.Bus
 	opener    *bus.Opener
 	url       string
+	absent    func(t *testing.T, address string) (b *bus.Bus, server string)
 	restart   []string
 	quick     bool
 	caseLimit time.Duration
@@ -101,6 +102,7 @@ func Run(t *testing.T, open func(t *testing.T) *bus.Bus, opts ...Option) {
 				OpenURL: func(ctx context.Context, query string) (*bus.Bus, error) {
 					return o.opener.Open(ctx, o.url+"?"+query)
 				},
+				Absent: func() (*bus.Bus, func() error, error) { return o.absence(t) },
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -111,7 +113,7 @@ func Run(t *testing.T, open func(t *testing.T) *bus.Bus, opts ...Option) {
 
 func na(t *testing.T, name string, b *bus.Bus, o options) bool {
 	t.Helper()
-	r, ok := ruledOut(name, flags(b, len(o.restart) > 0))
+	r, ok := ruledOut(name, flags(b, o))
 	if ok {
 		t.Logf("n/a on %s: without %s: %s", b.Name(), r.Flag, r.Reason)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/bustest"
 	"github.com/millrace-go/millrace/bus/kafkabus"
+	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
 // On one cluster for all cases, as in production; names keep them apart.
@@ -27,6 +28,10 @@ func TestConformance(t *testing.T) {
 		bustest.Run(t, open,
 			bustest.Again(func(t *testing.T, _ *bus.Bus) *bus.Bus { return open(t) }),
 			bustest.URL(o, url),
+			bustest.Absent(func(t *testing.T, address string) (*bus.Bus, string) {
+				moved, server := servicetest.Elsewhere(t, url, address)
+				return openBus(t, cfg, moved), server
+			}),
 			bustest.Quick())
 	})
 }

@@ -30,6 +30,10 @@ func conformance(t *testing.T, server servicetest.MySQLServer, mode string) {
 	opts := []bustest.Option{
 		bustest.Again(func(t *testing.T, b *bus.Bus) *bus.Bus { return open(t, urls[b]) }),
 		bustest.URL(o, "mysql://millrace@127.0.0.1:1/nowhere"),
+		bustest.Absent(func(t *testing.T, address string) (*bus.Bus, string) {
+			url, host := servicetest.Elsewhere(t, server.URL(t), address)
+			return open(t, url), host
+		}),
 	}
 	if raceDetector || mode == "tx" { // there each delivery is a commit of its own
 		opts = append(opts, bustest.Quick())

@@ -16,7 +16,7 @@ import (
 // own even where the application's is on the same database: whatever the
 // application does with its connections, partitions are read, leases renewed
 // and cursors moved.
-func openLog(ctx context.Context, pool *sql.DB, cfg Config) (bus.Driver, error) {
+func openLog(pool *sql.DB, cfg Config) (bus.Driver, error) {
 	log, err := mysqllog.New(pool, tables)
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
@@ -29,9 +29,9 @@ func openLog(ctx context.Context, pool *sql.DB, cfg Config) (bus.Driver, error) 
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
-	d, err := logbus.Open(ctx, logbus.Parts{
+	d, err := logbus.Open(logbus.Parts{
 		Name: "mysqlbus", Log: log, SQL: folder("sql"), Schema: schema, OneStatement: true,
-		DB: pool, App: cfg.DB, Classify: mysqldb.Classify,
+		DB: pool, App: cfg.DB, Same: same, Classify: mysqldb.Classify,
 		Watch: func(ctx context.Context, hub *logsub.Hub) { w.run(ctx, hub) },
 		Close: func() error { return logbus.ClosePools(pool) },
 	}, logsub.Config{

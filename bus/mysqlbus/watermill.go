@@ -2,7 +2,6 @@ package mysqlbus
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 
+	"github.com/millrace-go/millrace/internal/onedb"
 	"github.com/millrace-go/millrace/internal/txbus"
 )
 
@@ -110,25 +110,8 @@ func (watermillSQL) Check(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// Same compares by a lock of the server, whose name was just made up, so that
-// nobody else holds it.
-func (watermillSQL) Same(ctx context.Context, a, b *sql.DB) (same bool, err error) {
-	conn, err := a.Conn(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer conn.Close()
-	name := "millrace-" + rand.Text()
-	var here, there string
-	var got, free int
-	if err := conn.QueryRowContext(ctx, `SELECT GET_LOCK(?, 1), DATABASE()`, name).Scan(&got, &here); err != nil {
-		return false, err
-	}
-	err = b.QueryRowContext(ctx, `SELECT IS_FREE_LOCK(?), COALESCE(DATABASE(), '')`, name).Scan(&free, &there)
-	if _, released := conn.ExecContext(context.WithoutCancel(ctx), `DO RELEASE_LOCK(?)`, name); released != nil {
-		return false, released
-	}
-	return free == 0 && here == there, err
+func (watermillSQL) Same(ctx context.Context, db *sql.DB, app onedb.Querier) (bool, error) {
+	return same(ctx, db, app)
 }
 
 func (w watermillSQL) Prepare(ctx context.Context, db *sql.DB, topic string) error {

@@ -30,6 +30,10 @@ func conformance(t *testing.T, mode string) {
 	opts := []bustest.Option{
 		bustest.Again(func(t *testing.T, b *bus.Bus) *bus.Bus { return open(t, urls[b]) }),
 		bustest.URL(o, "postgres://millrace@127.0.0.1:1/nowhere"),
+		bustest.Absent(func(t *testing.T, address string) (*bus.Bus, string) {
+			url, server := servicetest.Elsewhere(t, servicetest.PostgresURL(t), address)
+			return open(t, url), server
+		}),
 	}
 	if raceDetector || mode == "tx" { // there each delivery is a commit of its own
 		opts = append(opts, bustest.Quick())

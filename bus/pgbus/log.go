@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/onedb"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/sqllog/logbus"
 	"github.com/millrace-go/millrace/internal/sqllog/logsub"
@@ -17,7 +18,7 @@ import (
 // even where the application's is on the same database: whatever the
 // application does with its connections, partitions are read, leases renewed
 // and cursors moved.
-func openLog(ctx context.Context, pool *sql.DB, cfg Config) (bus.Driver, error) {
+func openLog(pool *sql.DB, cfg Config) (bus.Driver, error) {
 	log, err := pglog.New(pool, tables)
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
@@ -27,9 +28,12 @@ func openLog(ctx context.Context, pool *sql.DB, cfg Config) (bus.Driver, error) 
 		return nil, errors.Join(err, pool.Close())
 	}
 	b := newBell()
-	d, err := logbus.Open(ctx, logbus.Parts{
+	d, err := logbus.Open(logbus.Parts{
 		Name: "pgbus", Log: log, SQL: folder("sql"), Schema: schema, OneStatement: true,
 		DB: pool, App: cfg.DB, Classify: pgdb.Classify, Announce: b.ring,
+		Same: func(ctx context.Context, db *sql.DB, app onedb.Querier) (bool, error) {
+			return same(ctx, db, app, tablesOfLog)
+		},
 		Watch: func(ctx context.Context, hub *logsub.Hub) {
 			var wg sync.WaitGroup
 			wg.Go(func() { b.run(ctx, cfg.Logger, log.NotifyText) })

@@ -98,7 +98,7 @@ func Parameters() []string {
 
 func (s scheme) Name() string { return s.name }
 
-func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
+func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	cfg := s.cfg
 	params := bus.NewParams(u)
 	mode := params.String("mode", "log")
@@ -134,9 +134,9 @@ func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
 	pool.SetMaxOpenConns(cfg.Connections)
 	switch mode {
 	case "log":
-		return openLog(ctx, pool, cfg)
+		return openLog(pool, cfg)
 	case "tx":
-		return openTx(ctx, at.String(), pool, cfg)
+		return openTx(at.String(), pool, cfg)
 	}
 	return nil, errors.Join(
 		fmt.Errorf("parameter \"mode\" is %q; give log, or tx for Watermill SQL with its offset in the handler's transaction", mode),

@@ -1,7 +1,6 @@
 package pgbus
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 
@@ -14,19 +13,15 @@ import (
 // openTx starts Watermill SQL on the database. Deliveries have a pool of their
 // own: each of them holds a connection while its handler works, and must not
 // keep publishers from theirs.
-func openTx(ctx context.Context, url string, pool *sql.DB, cfg Config) (bus.Driver, error) {
+func openTx(url string, pool *sql.DB, cfg Config) (bus.Driver, error) {
 	deliveries, err := pgdb.Open(url)
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
 	deliveries.SetMaxOpenConns(0) // there are no more than consumers
-	d, err := txbus.Open(ctx, txbus.Parts{
+	return txbus.Open(txbus.Parts{
 		Name: "pgbus", Dialect: watermillSQL{}, DB: pool, Deliveries: deliveries, App: cfg.DB,
 		Classify: pgdb.Classify, Poll: cfg.Poll, Logger: cfg.Logger,
 		Close: func() error { return logbus.ClosePools(deliveries, pool) },
-	})
-	if err != nil {
-		return nil, err
-	}
-	return d, nil
+	}), nil
 }

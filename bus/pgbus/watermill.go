@@ -2,9 +2,7 @@ package pgbus
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +10,7 @@ import (
 
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 
+	"github.com/millrace-go/millrace/internal/onedb"
 	"github.com/millrace-go/millrace/internal/txbus"
 )
 
@@ -83,26 +82,8 @@ func (watermillSQL) Check(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// Same compares by a lock: locks of the kind belong to one database of one
-// server, and a number that was just made up is held by nobody else.
-func (watermillSQL) Same(ctx context.Context, a, b *sql.DB) (same bool, err error) {
-	var number [8]byte
-	rand.Read(number[:]) //nolint:errcheck // never fails
-	key := int64(binary.BigEndian.Uint64(number[:]))
-	tx, err := a.BeginTx(ctx, nil)
-	if err != nil {
-		return false, err
-	}
-	defer tx.Rollback() //nolint:errcheck // it only held the lock
-	var here, there, free = "", "", false
-	const schema = `coalesce(current_schema(), '')`
-	if err := tx.QueryRowContext(ctx, `SELECT `+schema+` FROM pg_advisory_xact_lock($1)`, key).Scan(&here); err != nil {
-		return false, err
-	}
-	if err := b.QueryRowContext(ctx, `SELECT `+schema+`, pg_try_advisory_xact_lock($1)`, key).Scan(&there, &free); err != nil {
-		return false, err
-	}
-	return !free && here == there, nil
+func (watermillSQL) Same(ctx context.Context, db *sql.DB, app onedb.Querier) (bool, error) {
+	return same(ctx, db, app, `coalesce(current_schema(), '')`)
 }
 
 func (watermillSQL) Prepare(ctx context.Context, db *sql.DB, topic string) error {

@@ -3,9 +3,12 @@ package redisbus_test
 import (
 	"testing"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/bustest"
 	"github.com/millrace-go/millrace/bus/redisbus"
+	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
 func TestConformance(t *testing.T) { conformance(t, single) }
@@ -28,5 +31,13 @@ func conformance(t *testing.T, newPlace func(testing.TB) place) {
 	bustest.Run(t, func(t *testing.T) *bus.Bus { return openAt(t, newPlace(t).url) },
 		bustest.Again(func(t *testing.T, b *bus.Bus) *bus.Bus { return openAt(t, places[b]) }),
 		bustest.URL(o, "redis://127.0.0.1:1/"), // parameters are checked before anything is opened
+		bustest.Absent(func(t *testing.T, address string) (*bus.Bus, string) {
+			p := newPlace(t)
+			url, server := servicetest.Elsewhere(t, p.url, address)
+			if _, ok := p.client.(*redis.ClusterClient); ok {
+				url += "&cluster=true" // it is named by one of its nodes
+			}
+			return openAt(t, url), server
+		}),
 	)
 }

@@ -36,7 +36,7 @@ func open(ctx context.Context, path string, pool sqlitedb.Config, cfg Config) (*
 	if err != nil {
 		return nil, errors.Join(err, p.close())
 	}
-	return logbus.Open(ctx, logbus.Parts{
+	d, err := logbus.Open(logbus.Parts{
 		Name: "sqlitebus", Log: log, SQL: statements(), Schema: schema,
 		DB: p.db, Reader: p.reader, App: p.db, LeasesTogether: true,
 		Classify: classify,
@@ -46,6 +46,16 @@ func open(ctx context.Context, path string, pool sqlitedb.Config, cfg Config) (*
 		Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL,
 		Holder: cfg.Holder, Logger: cfg.Logger,
 	})
+	if err != nil {
+		return nil, err
+	}
+	// A file has no server that can be absent: what is wrong with it is wrong with the URL.
+	// The application's transactions are on the same connection, so the tables have to be
+	// there before the first of them publishes.
+	if err := d.Ready(ctx); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
 }
 
 func openPools(ctx context.Context, path string, pool sqlitedb.Config, cfg Config) (*pools, error) {

@@ -8,6 +8,7 @@
 //	Delay holds every chunk back, in order          TestDelay
 //	Stall holds all back until it is over           TestStall
 //	Redirect leads to another server                TestRedirect
+//	nothing listens at a Vacant address             TestVacant
 //	Close ends everything the proxy started         TestMain
 package tcpproxy
 
@@ -16,7 +17,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,6 +46,32 @@ type Proxy struct {
 // Start listens on a free port of 127.0.0.1 and forwards to target, host:port.
 func Start(target string) (*Proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("tcpproxy: %w", err)
+	}
+	return Serve(listener, target), nil
+}
+
+// Vacant returns an address of 127.0.0.1 where nothing listens, for [At]. Its port is
+// below those that connections get, so that it stays free.
+func Vacant() (addr string, err error) {
+	for range 50 {
+		addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(12_000+rand.IntN(3000)))
+		var l net.Listener
+		if l, err = net.Listen("tcp", addr); err == nil {
+			err = l.Close()
+			break
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("tcpproxy: %w", err)
+	}
+	return addr, nil
+}
+
+// At listens at addr, a [Vacant] one, and forwards to target: the server is there now.
+func At(addr, target string) (*Proxy, error) {
+	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("tcpproxy: %w", err)
 	}

@@ -175,3 +175,22 @@ func TestStall(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestVacant(t *testing.T) {
+	addr, err := tcpproxy.Vacant()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := net.Dial("tcp", addr); err == nil {
+		c.Close()
+		t.Fatalf("somebody listens at %s", addr)
+	}
+	p, err := tcpproxy.At(addr, echo(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if got, err := say(dial(t, p), "hello"); got != "hello" || err != nil || p.Addr() != addr {
+		t.Fatal(got, err, p.Addr())
+	}
+}

@@ -37,7 +37,11 @@ func (d *Driver) attempt(dl *delivery, msg *message.Message, next message.Handle
 	if _, err := dl.tx.ExecContext(outer, savepoint); err != nil {
 		return nil, d.lose(dl, msg, err)
 	}
-	ctx, adoption := sqltx.Adopt(outer, d.Deliveries, dl.tx)
+	pool, err := d.deliveries(outer) // known since the subscription began
+	if err != nil {
+		return nil, d.lose(dl, msg, err)
+	}
+	ctx, adoption := sqltx.Adopt(outer, pool, dl.tx)
 	msg.SetContext(ctx)
 	returned := false
 	defer func() {

@@ -7,6 +7,8 @@ import (
 
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/internal/onedb"
 )
 
 // Dialect is what databases differ in.
@@ -17,9 +19,8 @@ type Dialect interface {
 
 	// Check reports what the database lacks.
 	Check(ctx context.Context, db *sql.DB) error
-	// Same reports whether both pools are on one database, with names meaning
-	// the same tables.
-	Same(ctx context.Context, a, b *sql.DB) (bool, error)
+	// Same is that of [onedb.New].
+	Same(ctx context.Context, db *sql.DB, app onedb.Querier) (bool, error)
 	// Prepare makes the topic's tables. It is idempotent.
 	Prepare(ctx context.Context, db *sql.DB, topic string) error
 	// Join makes the group's row of the topic, at the beginning. It is idempotent.

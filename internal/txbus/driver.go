@@ -3,7 +3,6 @@ package txbus
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -14,6 +13,8 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/lazy"
+	"github.com/millrace-go/millrace/internal/onedb"
 )
 
 // Parts is what a transport's package gives.
@@ -29,7 +30,7 @@ type Parts struct {
 	// those who use DB give back.
 	Deliveries *sql.DB
 	// App is the application's pool. Where it turns out to be on the same
-	// database it takes the place of Deliveries. Optional.
+	// database it takes the place of Deliveries, which is asked at the first use. Optional.
 	App *sql.DB
 	// Classify judges the database driver's errors.
 	Classify fault.Classifier
@@ -37,15 +38,16 @@ type Parts struct {
 	Poll time.Duration
 	// Logger hears of trouble in the background.
 	Logger *slog.Logger
-	// Close ends what the package opened for all this. It is called by
-	// [Driver.Close], and by [Open] when that fails.
+	// Close ends what the package opened for all this. It is called by [Driver.Close].
 	Close func() error
 }
 
 // Driver is Watermill SQL on one database.
 type Driver struct {
 	Parts
-	known topics
+	pools   *onedb.Pools
+	checked *lazy.Value[struct{}]
+	known   topics
 
 	mu          sync.Mutex
 	closed      bool
@@ -58,36 +60,48 @@ type Driver struct {
 
 var (
 	_ bus.Driver         = (*Driver)(nil)
+	_ bus.Pinger         = (*Driver)(nil)
 	_ bus.Lagger         = (*Driver)(nil)
 	_ bus.Inspector      = (*Driver)(nil)
 	_ bus.Pender         = (*Driver)(nil)
 	_ bus.HandlerWrapper = (*Driver)(nil)
 )
 
-// Open looks at the database; it makes tables as topics are used.
-func Open(ctx context.Context, p Parts) (_ *Driver, err error) {
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, p.Close())
-		}
-	}()
+// Open makes a Driver. It asks the database nothing: the first use looks whether it has
+// what is needed. Tables are made as topics are used.
+func Open(p Parts) *Driver {
 	if p.Poll == 0 {
 		p.Poll = 200 * time.Millisecond
 	}
-	if err := p.Dialect.Check(ctx, p.DB); err != nil {
-		return nil, err
+	d := &Driver{
+		Parts: p, pools: onedb.New(p.DB, p.App, p.Dialect.Same),
+		known: topics{made: make(map[string]struct{})}, subscribers: make(map[*subscriber]struct{}),
 	}
-	if p.App != nil {
-		same, err := p.Dialect.Same(ctx, p.DB, p.App)
-		if err != nil {
-			return nil, fmt.Errorf("%s: compare Config.DB: %w", p.Name, err)
-		}
-		if same {
-			p.Deliveries = p.App
-		}
+	d.checked = lazy.New(errClosed, func(ctx context.Context) (struct{}, error) { return struct{}{}, p.Dialect.Check(ctx, p.DB) })
+	return d
+}
+
+// ready looks whether the database has what is needed, once.
+func (d *Driver) ready(ctx context.Context) error {
+	_, err := d.checked.Get(ctx)
+	return err
+}
+
+// Ping implements bus.Pinger.
+func (d *Driver) Ping(ctx context.Context) error {
+	return d.translate(d.DB.PingContext(ctx))
+}
+
+// deliveries returns the pool whose transactions messages come in.
+func (d *Driver) deliveries(ctx context.Context) (*sql.DB, error) {
+	together, err := d.pools.Together(ctx)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("compare Config.DB: %w", err)
+	case together:
+		return d.App, nil
 	}
-	d := &Driver{Parts: p, known: topics{made: make(map[string]struct{})}, subscribers: make(map[*subscriber]struct{})}
-	return d, nil
+	return d.Deliveries, nil
 }
 
 // Capabilities implements bus.Driver.
@@ -154,6 +168,7 @@ func (d *Driver) Close() error {
 			wg.Go(func() { s.Close() }) //nolint:errcheck // it returns nil
 		}
 		wg.Wait()
+		d.checked.Close()
 		d.publishing.Wait()
 		d.closeErr = d.translate(d.Parts.Close())
 	})

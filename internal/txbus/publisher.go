@@ -59,13 +59,23 @@ func (p publisher) publish(topic string, messages []*message.Message) error {
 	ctx := messages[0].Context()
 	bounded, cancel := context.WithTimeout(context.Background(), opTimeout)
 	defer cancel()
-	if err := p.prepare(bounded, topic); err != nil {
+	// What is not there yet is waited for as long as the caller does.
+	preparing, cancel := context.WithTimeout(ctx, opTimeout)
+	defer cancel()
+	if err := p.prepare(preparing, topic); err != nil {
 		return err
 	}
+	if err := p.pools.Look(preparing); err != nil {
+		return fmt.Errorf("compare Config.DB: %w", err)
+	}
 	insert := func(_ context.Context, tx *sql.Tx) error { return p.insert(tx, topic, messages) }
-	if _, ok := sqltx.On(ctx, p.Deliveries); ok {
+	pool := p.Deliveries
+	if p.pools.Joins(ctx) {
+		pool = p.App
+	}
+	if _, ok := sqltx.On(ctx, pool); ok {
 		// A message can outlive the transaction in its context.
-		if err := sqltx.Do(ctx, p.Deliveries, insert); !errors.Is(err, sqltx.ErrEnded) {
+		if err := sqltx.Do(ctx, pool, insert); !errors.Is(err, sqltx.ErrEnded) {
 			return err
 		}
 	}

@@ -24,6 +24,9 @@ func (s *subscriber) Subscribe(ctx context.Context, topic string) (<-chan *messa
 	if err := s.driver.join(ctx, topic, s.group); err != nil {
 		return nil, s.driver.translate(fmt.Errorf("subscribe: %w", err))
 	}
+	if _, err := s.driver.deliveries(ctx); err != nil {
+		return nil, s.driver.translate(fmt.Errorf("subscribe: %w", err))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {

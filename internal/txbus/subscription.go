@@ -107,7 +107,12 @@ func (s *subscription) read(ctx context.Context) (delivered bool, err error) {
 	life, rollback := context.WithCancel(context.WithoutCancel(ctx))
 	deadline := forever
 	r := newRounds(life, s)
-	inner, err := wmsql.NewSubscriber(s.driver.Deliveries, wmsql.SubscriberConfig{
+	pool, err := s.driver.deliveries(life)
+	if err != nil {
+		rollback()
+		return false, err
+	}
+	inner, err := wmsql.NewSubscriber(pool, wmsql.SubscriberConfig{
 		ConsumerGroup: s.group, AckDeadline: &deadline, BackoffManager: r,
 		SchemaAdapter: s.driver.Dialect.Schema(), OffsetsAdapter: s.driver.Dialect.Offsets(),
 	}, r)

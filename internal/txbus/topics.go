@@ -72,6 +72,9 @@ func (d *Driver) prepare(ctx context.Context, topic string) error {
 	if made {
 		return nil
 	}
+	if err := d.ready(ctx); err != nil {
+		return err
+	}
 	if err := d.Dialect.Prepare(ctx, d.DB, topic); err != nil {
 		return fmt.Errorf("make topic %s: %w", topic, err)
 	}

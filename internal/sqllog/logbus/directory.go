@@ -2,14 +2,11 @@ package logbus
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"errors"
-	"fmt"
 	"io/fs"
 	"time"
 
-	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/internal/sqllog/logsub"
 	"github.com/millrace-go/millrace/sqltx"
@@ -206,32 +203,4 @@ func (d *directory) entries(ctx context.Context, query string, args ...any) ([]s
 		out = append(out, e)
 	}
 	return out, rows.Err()
-}
-
-// same reports whether the application's pool sees the bus's tables, and not
-// some of the same name elsewhere. It asks by a member that only this process
-// knows of: names of servers, schemas and search paths would each be true of
-// one database system and of some set-ups only.
-func (d *Driver) same(ctx context.Context, app *sql.DB) (bool, error) {
-	if app == nil || app == d.dir.db {
-		return app != nil, nil
-	}
-	m := logsub.Member{Topic: "", Group: "", ID: "handshake-" + rand.Text()}
-	if err := d.dir.Beat(ctx, time.Minute, []logsub.Member{m}); err != nil {
-		return false, fmt.Errorf("%s: compare Config.DB: %w", d.parts.Name, err)
-	}
-	seen, err := texts(ctx, app, d.dir.sql.members, m.Topic, m.Group)
-	if left := d.dir.Leave(ctx, m); left != nil {
-		return false, fmt.Errorf("%s: compare Config.DB: %w", d.parts.Name, left)
-	}
-	if err != nil && (ctx.Err() != nil || d.parts.Classify(err) == fault.Infrastructure) {
-		return false, fmt.Errorf("%s: ask Config.DB for its tables: %w", d.parts.Name, err)
-	}
-	// Any other error says that the tables are not there.
-	for _, id := range seen {
-		if id == m.ID {
-			return true, nil
-		}
-	}
-	return false, nil
 }

@@ -14,7 +14,9 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/lazy"
 	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/internal/onedb"
 	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/internal/sqllog/logsub"
 	"github.com/millrace-go/millrace/sqltx"
@@ -28,7 +30,7 @@ type Parts struct {
 	Log sqllog.Log
 	// SQL has the statements of the directory; see the package's doc.
 	SQL fs.FS
-	// Schema is brought up to date on DB first.
+	// Schema is brought up to date on DB at the first use.
 	Schema []migrate.Set
 	// DB is where messages are published and the directory writes.
 	DB *sql.DB
@@ -37,6 +39,8 @@ type Parts struct {
 	// App is the application's pool, whose transactions Publish joins when it
 	// turns out to be on the same database. It may be DB. Optional.
 	App *sql.DB
+	// Same is that of [onedb.New]. It is not needed where App is nil or DB.
+	Same func(ctx context.Context, db *sql.DB, app onedb.Querier) (bool, error)
 	// Classify judges the database driver's errors.
 	Classify fault.Classifier
 	// LeasesTogether is for a database whose writers take turns, see
@@ -59,8 +63,9 @@ type Driver struct {
 	hub   *logsub.Hub
 	dir   *directory
 
-	stop    context.CancelFunc
+	started *lazy.Value[context.CancelFunc] // ends what runs in the background
 	running sync.WaitGroup
+	pools   *onedb.Pools
 
 	closeOnce sync.Once
 	closeErr  error
@@ -68,14 +73,16 @@ type Driver struct {
 
 var (
 	_ bus.Driver    = (*Driver)(nil)
+	_ bus.Pinger    = (*Driver)(nil)
 	_ bus.Lagger    = (*Driver)(nil)
 	_ bus.Inspector = (*Driver)(nil)
 	_ bus.Pender    = (*Driver)(nil)
 )
 
-// Open brings the tables up to date and starts the work in the background.
-func Open(ctx context.Context, p Parts, cfg logsub.Config) (_ *Driver, err error) {
-	d := &Driver{parts: p}
+// Open makes a Driver. It asks the database nothing: the first use brings the tables up
+// to date and starts the work in the background. See [Driver.Ready].
+func Open(p Parts, cfg logsub.Config) (_ *Driver, err error) {
+	d := &Driver{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.Close())
@@ -84,32 +91,23 @@ func Open(ctx context.Context, p Parts, cfg logsub.Config) (_ *Driver, err error
 	if p.Reader == nil {
 		p.Reader = p.DB
 	}
+	d.parts = p
+	d.pools = onedb.New(p.DB, p.App, p.Same)
 	statements, err := loadStatements(p.SQL)
 	if err != nil {
 		return nil, err
 	}
 	d.dir = &directory{db: p.DB, reader: p.Reader, sql: statements}
-	for _, set := range p.Schema {
-		if err := set.Up(ctx, p.DB); err != nil {
-			return nil, err
-		}
-	}
-	joins := func(context.Context) bool { return false }
-	if joined, err := d.same(ctx, p.App); err != nil {
-		return nil, err
-	} else if joined {
-		joins = func(ctx context.Context) bool { _, ok := sqltx.On(ctx, p.App); return ok }
-	}
 	var direct sqltx.Execer
 	if p.OneStatement {
 		direct = p.DB
 	}
 	d.hub, err = logsub.New(logsub.Backend{
 		Direct: direct,
-		Log:    p.Log, Directory: d.dir, Announce: p.Announce, Classify: p.Classify, Joins: joins, LeasesTogether: p.LeasesTogether,
+		Log:    p.Log, Directory: d.dir, Announce: p.Announce, Classify: p.Classify, Joins: d.pools.Joins, LeasesTogether: p.LeasesTogether,
 		Begin: func(ctx context.Context, fn func(context.Context, sqltx.Execer) error) error {
 			db := p.DB
-			if joins(ctx) {
+			if d.pools.Joins(ctx) {
 				db = p.App
 			}
 			return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, tx) })
@@ -120,13 +118,40 @@ func Open(ctx context.Context, p Parts, cfg logsub.Config) (_ *Driver, err error
 	if err != nil {
 		return nil, err
 	}
-	var run context.Context
-	run, d.stop = context.WithCancel(context.WithoutCancel(ctx))
-	d.running.Go(func() { d.hub.Run(run) }) //nolint:errcheck // it returns nil
-	if p.Watch != nil {
-		d.running.Go(func() { p.Watch(run, d.hub) })
-	}
+	d.started = lazy.New(logsub.ErrClosed, d.start)
 	return d, nil
+}
+
+// start brings the tables up to date and begins the work in the background. It returns
+// what ends that work.
+func (d *Driver) start(ctx context.Context) (context.CancelFunc, error) {
+	for _, set := range d.parts.Schema {
+		if err := set.Up(ctx, d.parts.DB); err != nil {
+			return nil, err
+		}
+	}
+	run, stop := context.WithCancel(context.Background())
+	d.running.Go(func() { d.hub.Run(run) }) //nolint:errcheck // it returns nil
+	if d.parts.Watch != nil {
+		d.running.Go(func() { d.parts.Watch(run, d.hub) })
+	}
+	return stop, nil
+}
+
+// Ready does what the first use of the driver does on the database, if it has not been
+// done yet. Concurrent callers share an attempt; after a failure the next call tries again.
+func (d *Driver) Ready(ctx context.Context) error {
+	return d.translate(d.ready(ctx))
+}
+
+func (d *Driver) ready(ctx context.Context) error {
+	_, err := d.started.Get(ctx)
+	return err
+}
+
+// Ping implements bus.Pinger.
+func (d *Driver) Ping(ctx context.Context) error {
+	return d.translate(d.parts.DB.PingContext(ctx))
 }
 
 // Capabilities implements bus.Driver.
@@ -139,6 +164,9 @@ func (d *Driver) Publisher() message.Publisher { return publisher{d.hub.Publishe
 
 // Source implements bus.Driver.
 func (d *Driver) Source(ctx context.Context, topic, group string, window int) (driver.Source, error) {
+	if err := d.Ready(ctx); err != nil {
+		return nil, err
+	}
 	s, err := d.hub.Source(ctx, topic, group, window)
 	if err != nil {
 		return nil, d.translate(err)
@@ -148,6 +176,9 @@ func (d *Driver) Source(ctx context.Context, topic, group string, window int) (d
 
 // Declare implements bus.Driver. Replication is the database's business.
 func (d *Driver) Declare(ctx context.Context, topics ...bus.Topic) error {
+	if err := d.Ready(ctx); err != nil {
+		return err
+	}
 	for _, t := range topics {
 		err := d.hub.Declare(ctx, logsub.Spec{Name: t.Name, Partitions: t.Partitions, Retention: t.Retention, Groups: t.Groups})
 		if err != nil {
@@ -159,6 +190,9 @@ func (d *Driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 
 // Lag implements bus.Lagger. A partition's backlog is counted up to 10,000.
 func (d *Driver) Lag(ctx context.Context) ([]bus.Lag, error) {
+	if err := d.Ready(ctx); err != nil {
+		return nil, err
+	}
 	all, err := d.hub.Lag(ctx)
 	if err != nil {
 		return nil, d.translate(err)
@@ -172,19 +206,30 @@ func (d *Driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 
 // HasTopic implements bus.TopicFinder.
 func (d *Driver) HasTopic(ctx context.Context, name string) (bool, error) {
-	_, ok, err := d.hub.Topic(ctx, name)
+	_, ok, err := d.topic(ctx, name)
 	return ok, d.translate(err)
+}
+
+// topic finds a topic by its name.
+func (d *Driver) topic(ctx context.Context, name string) (logsub.Topic, bool, error) {
+	if err := d.ready(ctx); err != nil {
+		return logsub.Topic{}, false, err
+	}
+	return d.hub.Topic(ctx, name)
 }
 
 // Topics implements bus.TopicFinder.
 func (d *Driver) Topics(ctx context.Context) ([]string, error) {
+	if err := d.Ready(ctx); err != nil {
+		return nil, err
+	}
 	names, err := d.hub.Topics(ctx)
 	return names, d.translate(err)
 }
 
 // Browse implements bus.Inspector.
 func (d *Driver) Browse(ctx context.Context, name string, limit int) ([]*message.Message, error) {
-	topic, ok, err := d.hub.Topic(ctx, name)
+	topic, ok, err := d.topic(ctx, name)
 	if err != nil || !ok || limit <= 0 {
 		return nil, d.translate(err)
 	}
@@ -211,7 +256,9 @@ func (d *Driver) Browse(ctx context.Context, name string, limit int) ([]*message
 func (d *Driver) Close() error {
 	d.closeOnce.Do(func() {
 		err := d.hub.Close()
-		d.stop()
+		if stop, ok := d.started.Close(); ok {
+			stop()
+		}
 		d.running.Wait()
 		d.closeErr = d.translate(errors.Join(err, d.parts.Close()))
 	})

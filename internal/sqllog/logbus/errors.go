@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
@@ -44,7 +45,28 @@ type publisher struct {
 }
 
 func (p publisher) Publish(topic string, messages ...*message.Message) error {
+	if len(messages) > 0 {
+		if err := p.driver.prepare(messages[0].Context()); err != nil {
+			return p.driver.translate(fmt.Errorf("publish to %s: %w", topic, err))
+		}
+	}
 	return p.driver.translate(p.Publisher.Publish(topic, messages...))
+}
+
+// prepareTimeout bounds what the first Publish does before it publishes.
+const prepareTimeout = 30 * time.Second
+
+// prepare does what has to be done before a message with the context is published.
+func (d *Driver) prepare(ctx context.Context) error {
+	bounded, cancel := context.WithTimeout(ctx, prepareTimeout)
+	defer cancel()
+	if err := d.ready(bounded); err != nil {
+		return err
+	}
+	if err := d.pools.Look(bounded); err != nil {
+		return fmt.Errorf("compare Config.DB: %w", err)
+	}
+	return nil
 }
 
 type source struct {

@@ -61,17 +61,15 @@ func TestOpenFails(t *testing.T) {
 		whole[name+".sql"] = &fstest.MapFile{Data: []byte("SELECT nothing FROM nowhere")}
 	}
 	part := fstest.MapFS{"topics.sql": whole["topics.sql"]}
-	_, other := servicetest.SQLite(t)
 	for name, p := range map[string]Parts{
-		"a statement is missing":          {SQL: part},
-		"no log":                          {SQL: whole},
-		"the application cannot be asked": {SQL: whole, App: other},
+		"a statement is missing": {SQL: part},
+		"no log":                 {SQL: whole},
 	} {
 		closed := false
 		p.Name, p.DB = "xbus", db
 		p.Classify = func(error) fault.Class { return fault.Infrastructure }
 		p.Close = func() error { closed = true; return nil }
-		d, err := Open(t.Context(), p, logsub.Config{})
+		d, err := Open(p, logsub.Config{})
 		if err == nil {
 			d.Close()
 			t.Errorf("%s: opened", name)

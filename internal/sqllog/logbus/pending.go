@@ -15,7 +15,7 @@ import (
 // Pending implements bus.Pender: it reads as the group would, without a lease.
 // Messages of different partitions are merged by when they were published.
 func (d *Driver) Pending(ctx context.Context, name, group string, limit int) ([]*message.Message, error) {
-	topic, ok, err := d.hub.Topic(ctx, name)
+	topic, ok, err := d.topic(ctx, name)
 	if err != nil || !ok || limit <= 0 {
 		return nil, d.translate(err)
 	}

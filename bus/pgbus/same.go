@@ -1,0 +1,36 @@
+package pgbus
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/binary"
+
+	"github.com/millrace-go/millrace/internal/onedb"
+)
+
+// tablesOfLog is what the name of the log's table means on a connection.
+const tablesOfLog = `coalesce(to_regclass('bus_messages')::oid::text, '')`
+
+// same reports whether app is on the database of db, and the expression place has the
+// same value on both. It compares by a lock: locks of the kind belong to one database of
+// one server, and a number that was just made up is held by nobody else. On another
+// database the lock is taken until the end of app's transaction, and is in nobody's way.
+func same(ctx context.Context, db *sql.DB, app onedb.Querier, place string) (bool, error) {
+	var number [8]byte
+	rand.Read(number[:]) //nolint:errcheck // never fails
+	key := int64(binary.BigEndian.Uint64(number[:]))
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return false, err
+	}
+	defer tx.Rollback() //nolint:errcheck // it only held the lock
+	var here, there, free = "", "", false
+	if err := tx.QueryRowContext(ctx, `SELECT `+place+` FROM pg_advisory_xact_lock($1)`, key).Scan(&here); err != nil {
+		return false, err
+	}
+	if err := app.QueryRowContext(ctx, `SELECT `+place+`, pg_try_advisory_xact_lock($1)`, key).Scan(&there, &free); err != nil {
+		return false, err
+	}
+	return !free && here == there, nil
+}
