@@ -98,8 +98,10 @@ const closeTimeout = 5 * time.Second
 
 func (l *link) dial(ctx context.Context, host string) (*amqp.Connection, net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.ConnectTimeout)
-	defer cancel()
+	defer cancel() // after abort
 	var raw net.Conn
+	abort := func() bool { return true } // of what ends the handshake with ctx
+	defer func() { abort() }()
 	secure := l.to.tls
 	uri := "amqp://" + host // the library takes host, and TLS or not, from a URI
 	if secure != nil {
@@ -128,6 +130,7 @@ func (l *link) dial(ctx context.Context, host string) (*amqp.Connection, net.Con
 					return nil, errors.Join(err, c.Close())
 				}
 			}
+			abort = context.AfterFunc(ctx, func() { c.Close() }) //nolint:errcheck // it was given up
 			raw = boundedConn{c, 3 * l.cfg.Heartbeat}
 			return raw, nil
 		},

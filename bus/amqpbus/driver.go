@@ -32,22 +32,28 @@ type driver struct {
 
 var (
 	_ bus.Driver    = (*driver)(nil)
+	_ bus.Pinger    = (*driver)(nil)
 	_ bus.Lagger    = (*driver)(nil)
 	_ bus.Inspector = (*driver)(nil)
 	_ bus.Pender    = (*driver)(nil)
 )
 
-// open connects, so that a wrong URL is known at once.
-func open(ctx context.Context, to endpoint, cfg Config) (*driver, error) {
+// open makes a driver. Its links connect at the first use.
+func open(to endpoint, cfg Config) *driver {
 	made := func(conn *amqp.Connection) error { return exchange(conn, cfg.Exchange) }
 	d := &driver{cfg: cfg, open: map[*subscriber]struct{}{}}
 	d.consuming = newLink("millrace consuming", to, cfg, made)
 	d.topology = newTopology(d.consuming, cfg)
 	d.publisher = newPublisher(newLink("millrace publishing", to, cfg, made), cfg, d.topology.names)
-	if _, err := d.consuming.connection(ctx); err != nil {
-		return nil, translate("open", err)
-	}
-	return d, nil
+	return d
+}
+
+// Ping implements bus.Pinger: it opens a channel.
+func (d *driver) Ping(ctx context.Context) error {
+	a := &admin{ctx: ctx, link: d.consuming}
+	defer a.close()
+	_, err := a.channel()
+	return translate("ping", err)
 }
 
 func (d *driver) Capabilities() bus.Capabilities {

@@ -46,7 +46,7 @@ type scheme struct {
 
 func (s scheme) Name() string { return s.name }
 
-func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
+func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	cfg := s.cfg
 	params := bus.NewParams(u)
 	cfg.Exchange = params.String("exchange", cfg.Exchange)
@@ -82,7 +82,7 @@ func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
 			to.sasl = []amqp.Authentication{&amqp.ExternalAuth{}}
 		}
 	}
-	return open(ctx, to, cfg)
+	return open(to, cfg), nil
 }
 
 // endpoint is where and as whom to connect.

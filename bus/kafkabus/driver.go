@@ -12,13 +12,15 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/internal/lazy"
 )
 
 // driver is the bus on one cluster.
 type driver struct {
 	set       settings
 	producing sarama.Client // of the publisher alone, so that nothing delays it
-	asking    sarama.Client // topics, lag, browsing
+	connected *lazy.Value[struct{}]
+	asking    sarama.Client // topics, lag, browsing; inside of call only
 	admin     sarama.ClusterAdmin
 	topics    *topics
 	publisher *publisher
@@ -36,42 +38,60 @@ type driver struct {
 
 var (
 	_ bus.Driver    = (*driver)(nil)
+	_ bus.Pinger    = (*driver)(nil)
 	_ bus.Lagger    = (*driver)(nil)
 	_ bus.Inspector = (*driver)(nil)
 	_ bus.Pender    = (*driver)(nil)
 )
 
-func open(ctx context.Context, set settings) (_ *driver, err error) {
+// open makes a driver. Its clients connect at the first use.
+func open(set settings) (*driver, error) {
 	d := &driver{
 		set: set, subscribers: map[*subscriber]struct{}{},
 		groups: map[string]map[string]struct{}{}, instances: map[string]bool{},
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(wrap(err, "connect to %s", strings.Join(set.brokers, ",")), d.closeClients())
-		}
-	}()
 	if set.security.exposed() {
 		set.Logger.Warn("kafkabus: the password is sent unencrypted; use tls=true or a scram mechanism")
 	}
-	for _, client := range []*sarama.Client{&d.asking, &d.producing} {
-		c, err := set.client()
-		if err != nil {
-			return nil, err
-		}
-		// Only with it sarama's administrative calls find the controller. It
-		// also connects right now.
-		c.Metadata.Full = client == &d.asking
-		if *client, err = dial(ctx, set.brokers, c); err != nil {
-			return nil, err
-		}
-	}
-	if d.admin, err = sarama.NewClusterAdminFromClient(d.asking); err != nil {
+	c, err := set.client()
+	if err != nil {
 		return nil, err
 	}
+	// Without Metadata.Full it does not connect before it is asked for something.
+	if d.producing, err = sarama.NewClient(set.brokers, c); err != nil {
+		return nil, wrap(err, "make a client")
+	}
+	d.connected = lazy.New(bus.ErrClosed, d.connect)
 	d.topics = newTopics(d)
 	d.publisher = newPublisher(d.producing, d.topics, set)
 	return d, nil
+}
+
+// connect makes the client that asks.
+func (d *driver) connect(ctx context.Context) (none struct{}, err error) {
+	c, err := d.set.client()
+	if err != nil {
+		return none, err
+	}
+	c.Metadata.Full = true // only with it sarama's administrative calls find the controller
+	asking, err := dial(ctx, d.set.brokers, c)
+	if err != nil {
+		return none, fmt.Errorf("connect to %s: %w", strings.Join(d.set.brokers, ","), err)
+	}
+	admin, err := sarama.NewClusterAdminFromClient(asking)
+	if err != nil {
+		return none, errors.Join(err, asking.Close())
+	}
+	d.asking, d.admin = asking, admin
+	return none, nil
+}
+
+// Ping implements bus.Pinger.
+func (d *driver) Ping(ctx context.Context) error {
+	return wrap(d.call(ctx, func() error {
+		_, _, err := d.admin.DescribeCluster()
+		return err
+	}), "ping")
 }
 
 func (d *driver) Capabilities() bus.Capabilities {
@@ -111,10 +131,14 @@ func (d *driver) Subscriber(group string, window int) (message.Subscriber, error
 
 var errClosed = fmt.Errorf("kafkabus: %w", bus.ErrClosed)
 
-// call runs fn, which knows no context, and stops waiting for it when ctx ends.
-// Every request has a time limit, so it ends by itself soon after.
+// call connects, if that has not been done, and runs fn, which knows no context. It stops
+// waiting for it when ctx ends. Every request has a time limit, so it ends by itself soon
+// after.
 func (d *driver) call(ctx context.Context, fn func() error) error {
 	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if _, err := d.connected.Get(ctx); err != nil {
 		return err
 	}
 	d.mu.Lock()
@@ -155,6 +179,7 @@ func (d *driver) Close() error {
 			open = append(open, s)
 		}
 		d.mu.Unlock()
+		d.connected.Close() // nobody waits for the cluster any more
 		errs := make([]error, len(open))
 		var wg sync.WaitGroup
 		for i, s := range open {

@@ -125,18 +125,17 @@ func (c Config) withDefaults() Config {
 type scheme struct{ cfg Config }
 
 // Scheme returns the scheme kafka://host:port,host:port/, whose parameters are
-// in the package's documentation. Open connects to a broker and fails when none
-// answers.
+// in the package's documentation. The first use connects to a broker.
 func Scheme(cfg Config) bus.Scheme { return scheme{cfg} }
 
 func (scheme) Name() string { return "kafka" }
 
-func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
+func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	set, err := parse(u, s.cfg)
 	if err != nil {
 		return nil, err
 	}
-	return open(ctx, set)
+	return open(set)
 }
 
 // settings is everything that a URL and a Config say.

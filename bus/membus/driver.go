@@ -38,6 +38,9 @@ func (d *transport) Capabilities() bus.Capabilities {
 	return bus.Capabilities{OrderedPerKey: true, ConsumerGroups: true, Replay: true}
 }
 
+// Ping implements bus.Pinger: there is no server that could be absent.
+func (d *transport) Ping(context.Context) error { return nil }
+
 func (d *transport) Publisher() message.Publisher { return publisher{d} }
 
 // Source is that of bus.Driver.

@@ -15,6 +15,8 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/lazy"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/sqllog/logsub"
 )
@@ -29,7 +31,7 @@ type driver struct {
 	log     *log
 	watcher *watcher
 
-	stop    context.CancelFunc
+	started *lazy.Value[context.CancelFunc] // ends what runs in the background
 	running sync.WaitGroup
 
 	closeOnce sync.Once
@@ -38,14 +40,14 @@ type driver struct {
 
 var (
 	_ bus.Driver    = (*driver)(nil)
+	_ bus.Pinger    = (*driver)(nil)
 	_ bus.Lagger    = (*driver)(nil)
 	_ bus.Inspector = (*driver)(nil)
 	_ bus.Pender    = (*driver)(nil)
 )
 
-// open connects, checks that the server is one that this package can use, and
-// starts the work in the background.
-func open(ctx context.Context, u *url.URL, cluster bool, cfg Config) (_ *driver, err error) {
+// open makes a driver and connects to nothing; see start.
+func open(u *url.URL, cluster bool, cfg Config) (_ *driver, err error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
@@ -80,16 +82,30 @@ func open(ctx context.Context, u *url.URL, cluster bool, cfg Config) (_ *driver,
 	if err != nil {
 		return nil, err
 	}
+	d.watcher = newWatcher(context.Background(), d.client, registry, cfg.Logger)
+	d.started = lazy.New(logsub.ErrClosed, d.start)
+	return d, nil
+}
+
+// start checks, at the first use, that the server is one that this package can use, and
+// begins the work in the background. It returns what ends that work.
+func (d *driver) start(ctx context.Context) (context.CancelFunc, error) {
 	if err := checkVersion(ctx, d.client); err != nil {
 		return nil, err
 	}
-	run, stop := context.WithCancel(context.WithoutCancel(ctx))
-	d.stop = stop
-	d.watcher = newWatcher(run, d.client, registry, cfg.Logger)
+	run, stop := context.WithCancel(context.Background())
 	d.running.Go(func() { d.hub.Run(run) }) //nolint:errcheck // it returns nil
 	d.running.Go(func() { d.watcher.run(d.hub) })
-	return d, nil
+	return stop, nil
 }
+
+func (d *driver) ready(ctx context.Context) error {
+	_, err := d.started.Get(ctx)
+	return translate(err)
+}
+
+// Ping implements bus.Pinger. A Cluster is asked at any of its nodes.
+func (d *driver) Ping(ctx context.Context) error { return translate(d.client.Ping(ctx).Err()) }
 
 // checkVersion refuses a Redis whose streams do not count what they took in.
 func checkVersion(ctx context.Context, client redis.UniversalClient) error {
@@ -104,7 +120,7 @@ func checkVersion(ctx context.Context, client redis.UniversalClient) error {
 		}
 		major, _, _ := strings.Cut(version, ".")
 		if n, err := strconv.Atoi(major); err == nil && n < 7 {
-			return fmt.Errorf("the server is Redis %s; 7.0 or later is needed", version)
+			return fault.MarkPermanent(fmt.Errorf("the server is Redis %s; 7.0 or later is needed", version))
 		}
 	}
 	return nil
@@ -114,8 +130,13 @@ func (d *driver) Capabilities() bus.Capabilities {
 	return bus.Capabilities{Durable: true, OrderedPerKey: true, ConsumerGroups: true, Replay: true, Broadcast: true}
 }
 
-func (d *driver) Publisher() message.Publisher { return publisher{d.hub.Publisher()} }
+func (d *driver) Publisher() message.Publisher { return publisher{d.hub.Publisher(), d} }
+
+// Source implements bus.Driver.
 func (d *driver) Source(ctx context.Context, topic, group string, window int) (busdriver.Source, error) {
+	if err := d.ready(ctx); err != nil {
+		return nil, err
+	}
 	if checkTopic(topic) == nil {
 		d.watcher.follow(ctx, topic)
 	}
@@ -127,6 +148,9 @@ func (d *driver) Source(ctx context.Context, topic, group string, window int) (b
 }
 
 func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
+	if err := d.ready(ctx); err != nil {
+		return err
+	}
 	for _, t := range topics {
 		// Replication is the server's business.
 		err := d.hub.Declare(ctx, logsub.Spec{Name: t.Name, Partitions: t.Partitions, Retention: t.Retention, Groups: t.Groups})
@@ -167,7 +191,9 @@ func (d *driver) Topics(ctx context.Context) ([]string, error) {
 func (d *driver) Close() error {
 	d.closeOnce.Do(func() {
 		err := d.hub.Close()
-		d.stop()
+		if stop, ok := d.started.Close(); ok {
+			stop()
+		}
 		err = errors.Join(err, d.watcher.close())
 		d.running.Wait()
 		d.closeErr = translate(errors.Join(err, d.closeClient()))

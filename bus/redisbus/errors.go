@@ -1,8 +1,10 @@
 package redisbus
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
@@ -31,9 +33,22 @@ func translate(err error) error {
 	return err
 }
 
-type publisher struct{ *logsub.Publisher }
+type publisher struct {
+	*logsub.Publisher
+	driver *driver
+}
+
+// prepareTimeout bounds what the first Publish does before it publishes.
+const prepareTimeout = 30 * time.Second
 
 func (p publisher) Publish(topic string, messages ...*message.Message) error {
+	if len(messages) > 0 {
+		ctx, cancel := context.WithTimeout(messages[0].Context(), prepareTimeout)
+		defer cancel()
+		if err := p.driver.ready(ctx); err != nil {
+			return err
+		}
+	}
 	return translate(p.Publisher.Publish(topic, messages...))
 }
 

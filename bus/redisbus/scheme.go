@@ -71,7 +71,7 @@ type scheme struct {
 
 func (s scheme) Name() string { return s.name }
 
-func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
+func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	cfg := s.cfg
 	params := bus.NewParams(u)
 	cluster := params.Bool("cluster", false)
@@ -91,5 +91,5 @@ func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
 	case cfg.Wait < 0:
 		return nil, errors.New("Config.Wait is negative; give a number of replicas, or 0 not to wait")
 	}
-	return open(ctx, u, cluster, cfg)
+	return open(u, cluster, cfg)
 }

@@ -40,6 +40,7 @@ type driver struct {
 
 var (
 	_ bus.Driver = (*driver)(nil)
+	_ bus.Pinger = (*driver)(nil)
 	_ bus.Lagger = (*driver)(nil)
 )
 
@@ -52,12 +53,15 @@ func open(ctx context.Context, at address, cfg Config) (*driver, error) {
 	}
 	d.queues = &queues{client: d.client, cfg: cfg, known: make(map[string]queue)}
 	d.publisher = &publisher{client: d.client, queues: d.queues, cfg: cfg}
-	// The first request says what is wrong with credentials and address.
-	probe := cfg.Prefix + "millrace"
-	if _, err := d.client.ListQueues(ctx, &sqs.ListQueuesInput{QueueNamePrefix: &probe}); err != nil {
-		return nil, errors.Join(translate("open", err), d.Close())
-	}
 	return d, nil
+}
+
+// Ping implements bus.Pinger by a request that finds no queue. It also says what is wrong
+// with the credentials.
+func (d *driver) Ping(ctx context.Context) error {
+	probe := d.cfg.Prefix + "millrace"
+	_, err := d.client.ListQueues(ctx, &sqs.ListQueuesInput{QueueNamePrefix: &probe})
+	return translate("ping", err)
 }
 
 func (d *driver) connect(ctx context.Context, at address) error {
