@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
+	"github.com/millrace-go/millrace/fault"
 )
 
 const waitLong = 20 * time.Second
@@ -34,12 +35,10 @@ func TestURLErrors(t *testing.T) {
 		"amqp://user:s3cret@127.0.0.1:1/#x":                               "fragment",
 		"amqp://":                                                         "no host",
 		"amqp://a,,b/":                                                    "empty host",
-		"amqp://user:s3cret@127.0.0.1:1/":                                 "connect to 127.0.0.1:1",
 		"amqps://user:s3cret@127.0.0.1:1/?cacertfile=/nonexistent.pem":    "cacertfile",
 		"amqps://user:s3cret@127.0.0.1:1/?certfile=/a.pem":                "together",
 		"amqps://user:s3cret@127.0.0.1:1/?certfile=/a.pem&keyfile=/b.pem": "certfile and keyfile",
 		"amqp://user:s3cret@127.0.0.1:1/?partitions=2&partitions=3":       "given 2 times",
-		"amqp://user:s3cret@127.0.0.1:1,127.0.0.1:2/?connect_timeout=1s":  "connect to 127.0.0.1:2",
 	} {
 		opened, err := o.Open(t.Context(), raw)
 		if err == nil {
@@ -49,6 +48,28 @@ func TestURLErrors(t *testing.T) {
 		}
 		if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: %v; want it to say %s", raw, err, want)
+		}
+	}
+}
+
+// A broker that is absent is found by asking it.
+func TestAbsentBroker(t *testing.T) {
+	t.Parallel()
+	o := bus.NewOpener(amqpbus.Scheme(amqpbus.Config{}))
+	for raw, want := range map[string]string{
+		"amqp://user:s3cret@127.0.0.1:1/":                                "connect to 127.0.0.1:1",
+		"amqp://user:s3cret@127.0.0.1:1,127.0.0.1:2/?connect_timeout=1s": "connect to 127.0.0.1:2",
+	} {
+		opened, err := o.Open(t.Context(), raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = opened.Ping(t.Context())
+		if fault.Of(err) != fault.Infrastructure || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: %v (%s); want it to say %s", raw, err, fault.Of(err), want)
+		}
+		if err := opened.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }
@@ -82,9 +103,12 @@ func TestRefusedByTheBroker(t *testing.T) {
 	u.User = url.UserPassword("nobody", "s3cret")
 	for _, raw := range []string{u.String(), vhost.String()} {
 		opened, err := o.Open(t.Context(), raw)
-		if err == nil {
-			opened.Close() //nolint:errcheck // it should not be open
-			t.Error("it was opened")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer opened.Close() //nolint:errcheck // it has no connection
+		if err = opened.Ping(t.Context()); fault.Of(err) != fault.Infrastructure {
+			t.Errorf("got %v (%s), want an infrastructure error", err, fault.Of(err))
 			continue
 		}
 		password, _ := vhost.User.Password()
@@ -108,19 +132,27 @@ func TestHosts(t *testing.T) {
 	publish(t, opened, topic, keyed("k", 1))
 }
 
-func TestOpenEndsWithItsContext(t *testing.T) {
+func TestPingEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts and says nothing
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close() //nolint:errcheck // nothing to lose
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	opened, err := bus.NewOpener(amqpbus.Scheme(amqpbus.Config{})).Open(t.Context(), "amqp://"+l.Addr().String()+"/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close() //nolint:errcheck // it has no connection
+	short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	start := time.Now()
-	_, err = bus.NewOpener(amqpbus.Scheme(amqpbus.Config{})).Open(ctx, "amqp://"+l.Addr().String()+"/")
-	if err == nil || time.Since(start) > 5*time.Second {
-		t.Errorf("got %v after %s", err, time.Since(start))
+	stopped, stop := context.WithCancel(t.Context())
+	time.AfterFunc(200*time.Millisecond, stop)
+	for _, ctx := range []context.Context{short, stopped} {
+		start := time.Now()
+		if err := opened.Ping(ctx); err == nil || time.Since(start) > 5*time.Second {
+			t.Errorf("got %v after %s", err, time.Since(start))
+		}
 	}
 }
 
@@ -136,9 +168,15 @@ func TestTLS(t *testing.T) {
 	startProxy(t, b, secure)
 	o := bus.NewOpener(amqpbus.Schemes(amqpbus.Config{Logger: slog.New(slog.DiscardHandler)})...)
 	raw := strings.Replace(b.rawURL(t, secure.Addr().String(), ""), "amqp://", "amqps://", 1)
-	if untrusted, err := o.Open(t.Context(), raw); err == nil {
-		untrusted.Close() //nolint:errcheck // it should not be open
+	untrusted, err := o.Open(t.Context(), raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := untrusted.Ping(t.Context()); err == nil {
 		t.Error("a certificate of an unknown authority was trusted")
+	}
+	if err := untrusted.Close(); err != nil {
+		t.Error(err)
 	}
 	opened, err := o.Open(t.Context(), raw+"&cacertfile="+ca+"&server_name_indication=rabbit.test")
 	if err != nil {

@@ -50,9 +50,8 @@ func TestSignIn(t *testing.T) {
 				t.Errorf("warned of a readable password: %t", warned)
 			}
 			log.mu.Unlock()
-			b, err := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{Logger: quiet})).Open(t.Context(), at("wrong-"+password))
+			err := openBus(t, kafkabus.Config{}, at("wrong-"+password)).Ping(t.Context())
 			if err == nil {
-				b.Close()
 				t.Fatal("a wrong password was taken")
 			}
 			if s := err.Error(); strings.Contains(s, password) || strings.Contains(s, url.QueryEscape(password)) || !strings.Contains(s, c.ListenAddrs()[0]) {
@@ -108,8 +107,7 @@ func TestTLS(t *testing.T) {
 		"no certificate of the client": "?tls=true&ca=" + cert,
 		"no TLS":                       "",
 	} {
-		if b, err := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{Logger: quiet})).Open(t.Context(), urlOf(c)+query); err == nil {
-			b.Close()
+		if err := openBus(t, kafkabus.Config{}, urlOf(c)+query).Ping(t.Context()); err == nil {
 			t.Errorf("%s was taken", what)
 		}
 	}

@@ -21,9 +21,11 @@ func TestURLErrors(t *testing.T) {
 	open := func(cfg mysqlbus.Config, url string) error {
 		t.Helper()
 		b, err := bus.NewOpener(mysqlbus.Scheme(cfg)).Open(t.Context(), url)
-		if err == nil {
-			b.Close()
-			t.Fatalf("%s was opened", url)
+		if err == nil { // a server that is absent is found by asking it
+			err = b.Ping(t.Context())
+			if cerr := b.Close(); err == nil || cerr != nil || fault.Of(err) != fault.Infrastructure {
+				t.Fatalf("%s was opened: %v (%s), %v", url, err, fault.Of(err), cerr)
+			}
 		}
 		if strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: the error shows the password: %v", url, err)
@@ -119,7 +121,7 @@ func testErrorClasses(t *testing.T, server servicetest.MySQLServer) {
 	}
 }
 
-// The printed script makes the same tables as Open.
+// The printed script makes the same tables as the first use.
 func TestPrintMigrations(t *testing.T) { servicetest.EachMySQL(t, testPrintMigrations) }
 
 func testPrintMigrations(t *testing.T, server servicetest.MySQLServer) {
@@ -136,7 +138,10 @@ func testPrintMigrations(t *testing.T, server servicetest.MySQLServer) {
 	if _, err := db.Exec(script.String()); err != nil {
 		t.Fatalf("%v in\n%s", err, &script)
 	}
-	transport.Open(t, opened, logbustest.Settings{})
+	b := transport.Open(t, opened, logbustest.Settings{})
+	if err := b.Declare(t.Context(), bus.Topic{Name: "topic"}); err != nil {
+		t.Fatal(err)
+	}
 	if a, b := columns(t, printed), columns(t, opened); a != b || a == "" {
 		t.Errorf("the printed schema is\n%s\nthe opened one is\n%s", a, b)
 	}

@@ -423,7 +423,7 @@ func TestURLErrors(t *testing.T) {
 }
 
 func TestUnreachable(t *testing.T) {
-	_, err := tryOpen(sqsbus.Config{}, "sqs://key:hunter2@r?endpoint=http://127.0.0.1:1")
+	err := open(t, sqsbus.Config{}, "sqs://key:hunter2@r?endpoint=http://127.0.0.1:1").Ping(t.Context())
 	if fault.Of(err) != fault.Infrastructure || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("a server that is away: %v (%v)", err, fault.Of(err))
 	}
