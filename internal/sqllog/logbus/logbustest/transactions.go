@@ -65,6 +65,31 @@ func Transactions(t *testing.T, tr Transport) {
 	Expect(t, ch, "never")
 
 	handlers(t, tr, url)
+	first(t, tr)
+}
+
+// first publishes in a transaction before anything else was done with the bus, on a
+// pool with one connection: what the first use has to do and to ask needs no other.
+func first(t *testing.T, tr Transport) {
+	url := tr.URL(t)
+	db := tr.App(t, url, 1)
+	b := tr.Open(t, url, Settings{DB: db})
+	stop := errors.New("roll back")
+	for payload, fail := range map[string]error{"never": stop, "1": nil} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		err := sqltx.Do(ctx, db, func(ctx context.Context, _ *sql.Tx) error {
+			m := Keyed("k", payload)
+			m.SetContext(ctx)
+			return errors.Join(b.Publisher().Publish("topic", m), fail)
+		})
+		cancel()
+		if fail == nil && err != nil || !errors.Is(err, fail) {
+			t.Fatalf("the first publish, in a transaction: %v", err)
+		}
+	}
+	if got := Payloads(t, b, "topic"); len(got) != 1 || got[0] != "1" {
+		t.Errorf("the topic holds %q, want 1", got)
+	}
 }
 
 // handlers write the same database in transactions of their own, and publish in
