@@ -114,7 +114,7 @@ func (b *Bus) Declare(ctx context.Context, topics ...Topic) error {
 	return nil
 }
 
-// Ping asks the transport's server whether it is there, once; it makes nothing. The
+// Ping asks the transport's server whether it is there, once; it makes no topic. The
 // error of a server that does not answer is classified as infrastructure. It is
 // errors.ErrUnsupported where there is nothing to ask.
 func (b *Bus) Ping(ctx context.Context) error {

@@ -104,7 +104,7 @@ type Lag struct {
 
 // Pinger is implemented by drivers that have a server, or nothing that can be absent.
 type Pinger interface {
-	// Ping asks the server once whether it is there, and makes nothing.
+	// Ping asks the server once whether it is there, and makes no topic.
 	Ping(ctx context.Context) error
 }
 

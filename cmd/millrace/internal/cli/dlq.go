@@ -21,6 +21,7 @@ import (
 	"github.com/millrace-go/millrace/bus/sqlitebus"
 	"github.com/millrace-go/millrace/bus/sqsbus"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
+	"github.com/millrace-go/millrace/internal/rawurl"
 )
 
 func (a *app) dlqCommand() *cobra.Command {
@@ -96,7 +97,8 @@ func transportOf(raw string) error {
 	return nil
 }
 
-// openBus opens a transport of another program's messages.
+// openBus opens a transport of another program's messages, and asks its server: an
+// operator does not wait for one that is absent.
 func (a *app) openBus(ctx context.Context, raw string) (*bus.Bus, error) {
 	log := a.logger()
 	b, err := allbus.NewOpener(allbus.Config{
@@ -107,7 +109,13 @@ func (a *app) openBus(ctx context.Context, raw string) (*bus.Bus, error) {
 	if errors.Is(err, bus.ErrUnknownScheme) {
 		return nil, usageError{err}
 	}
-	return b, err
+	if err != nil {
+		return nil, err
+	}
+	if err := b.Ping(ctx); err != nil {
+		return nil, errors.Join(rawurl.Hide(err, raw), b.Close())
+	}
+	return b, nil
 }
 
 // filterFlags choose letters.

@@ -48,6 +48,10 @@ func (e *examination) kafka(ctx context.Context, u *url.URL) {
 		return
 	}
 	defer b.Close() //nolint:errcheck // everything it had to say was said
+	if err := b.Ping(dialing); err != nil {
+		e.kafkaRefused(strings.Join(addresses, ", "), err)
+		return
+	}
 	asking := *client
 	asking.Metadata.Full = true // administrative calls need to find the controller
 	admin, err := sarama.NewClusterAdmin(addresses, &asking)

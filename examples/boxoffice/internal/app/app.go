@@ -190,8 +190,12 @@ func (a *App) Run(ctx context.Context) (err error) {
 	if err := a.build(artistAPI, &opened); err != nil {
 		return errors.Join(err, run.stop())
 	}
-	if err := a.bus.Declare(ctx, a.topics()...); err != nil {
-		return errors.Join(err, run.stop())
+	if err := a.declare(ctx); err != nil {
+		stopped := run.stop()
+		if ctx.Err() != nil {
+			return stopped
+		}
+		return errors.Join(err, stopped)
 	}
 	a.startParts(run)
 	if err := a.serve(run, ln); err != nil {
