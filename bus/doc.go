@@ -14,6 +14,9 @@
 //	})
 //	err = runner.Run(ctx) // until ctx is cancelled, and everything is committed
 //
+// Open connects to no server: a program starts before its broker or database does. What
+// Publish needs is made at its first call, and Run waits until the server is there.
+//
 // Changing the URL changes the transport and no code. A binary links the
 // schemes it names; allbus names all of them. Handlers, middleware, publishers
 // and messages are Watermill's.
@@ -73,6 +76,12 @@
 //	an ended context publishes nothing                            bustest EndedContextPublishesNothing
 //	nobody closes what is shared                                  TestFault_StoppingAHandlerClosesASharedPublisher
 //	errors of Open name what is wrong and hide passwords          TestOpenErrors
+//	Open does not dial; Publish, Declare and Ping fail as
+//	infrastructure while the server is absent                     bustest AnAbsentServerIsWaitedFor
+//	consumers wait for it, at most 30 s between tries, and say so TestRunWaitsForAnAbsentServer,
+//	                                                              TestSubscribeWaitsForAnAbsentServer
+//	the end of the context, or Close, ends that wait at once      TestTheEndOfTheContextEndsTheWait
+//	an error that waiting does not mend ends Run                  TestAPermanentErrorEndsRun
 //
 //	a batch goes out full, or after its wait                      TestABatchGoesOutWhenItIsFullOrOldEnough
 //	a batch fills from the window, with one key if need be        TestHowFarABatchFills
@@ -198,5 +207,8 @@
 //     one that names what failed keeps its batches.
 //   - A transport that ends a subscription by itself ends Run with
 //     [ErrSubscriptionLost], after all other consumers were shut down in order.
-//   - Run fails when topics cannot be declared; start it again with a backoff.
+//   - Run waits while the transport's server is absent. It fails when topics cannot be
+//     declared for another reason, such as a topic with another number of partitions.
+//   - A wrong password looks like a server that is absent: Publish fails, consumers wait,
+//     and the log says why. Call [Bus.Ping] at the start to find it then.
 package bus

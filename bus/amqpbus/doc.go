@@ -98,6 +98,9 @@
 //
 // # Failure modes
 //
+// Open does not connect. While the broker is absent, Publish tries for the connect
+// timeout and fails as infrastructure, and consumers wait for it.
+//
 // When the broker restarts or the connection is lost, consumers subscribe again
 // within about half a second of its return, what was not acknowledged comes
 // again, the contexts of what was out end, and acknowledgements of it are

@@ -98,6 +98,10 @@
 //
 // # Failure modes
 //
+// Open does not connect. While no broker answers, from the beginning or later, Publish
+// tries for PublishTimeout, Declare fails, and both errors are infrastructure; consumers
+// wait.
+//
 // After a crash, or when a member loses its partitions, messages that were
 // handed out and not committed come again: those of the last CommitInterval, and
 // behind the first unacknowledged one of each partition up to the window, at

@@ -100,8 +100,8 @@
 // # Tables
 //
 // bus_messages (append-only), bus_messages_lanes, bus_cursors (one row per group
-// and partition), bus_topics, bus_turn, bus_members and bus_starts. Open brings them up to
-// date; [PrintMigrations] shows them. Deleting rows of bus_messages by hand is
+// and partition), bus_topics, bus_turn, bus_members and bus_starts. The first use brings
+// them up to date; [PrintMigrations] shows them. Deleting rows of bus_messages by hand is
 // safe; deleting a row of bus_cursors makes its group start again at the earliest
 // message. A group that no longer exists keeps its messages from being pruned:
 // delete its rows of bus_cursors.
@@ -109,7 +109,8 @@
 // # Failure modes
 //
 // A process that is killed keeps its partitions for LeaseTTL (10 s), unless it
-// has a Holder and comes back before. While the database is away Publish fails
+// has a Holder and comes back before. While the database is away, from the
+// beginning or later, Publish fails
 // with an infrastructure error, and readers try again with growing pauses up to
 // 2 s.
 //

@@ -36,7 +36,7 @@ func migrations(log *mysqllog.Log) ([]migrate.Set, error) {
 	return []migrate.Set{of, {Package: "bus", Dialect: migrate.MySQL, FS: folder("sql/schema")}}, nil
 }
 
-// Migrations returns the sets that Open applies, for a tool that runs them all.
+// Migrations returns the sets that the first use of a bus applies, for a tool that runs them all.
 func Migrations() ([]migrate.Set, error) {
 	log, err := mysqllog.New(new(sql.DB), tables) // only its text is asked for
 	if err != nil {
@@ -45,7 +45,7 @@ func Migrations() ([]migrate.Set, error) {
 	return migrations(log)
 }
 
-// PrintMigrations writes the schema as a script for the mysql client. Open applies it by
+// PrintMigrations writes the schema as a script for the mysql client. The first use applies it by
 // itself; this is for reading, and for who creates tables by other means.
 func PrintMigrations(w io.Writer) error {
 	sets, err := Migrations()

@@ -71,7 +71,8 @@ func (c Config) withDefaults() Config {
 type scheme struct{ cfg Config }
 
 // Scheme returns the scheme mysql://user:password@host:port/database?…, for
-// MySQL and MariaDB. Open makes its tables where they do not exist.
+// MySQL and MariaDB. Open does not connect: the first use does, and makes the tables
+// where they do not exist.
 //
 // Parameters of the bus: partitions (3), retention (72h), poll (100ms), mode
 // (log, or tx; see the package's doc). Parameters of the connection are passed

@@ -73,8 +73,8 @@ type scheme struct {
 }
 
 // Schemes returns postgres:// and postgresql://, which are the same, as for libpq:
-// postgres://user:password@host:port/database?…. Open makes its tables where they
-// do not exist.
+// postgres://user:password@host:port/database?…. Open does not connect: the
+// first use does, and makes the tables where they do not exist.
 //
 // Parameters of the bus: partitions (3), retention (72h), poll (1s), mode (log,
 // or tx; see the package's doc). Parameters of the connection are passed on:

@@ -88,7 +88,8 @@
 // the new server has: acknowledgements that were lost come again. The clocks of
 // servers must not differ by more than a failover takes, since ids are times.
 //
-// While Redis is away, out of memory, or read-only, Publish fails with an
+// Open does not connect. The first use refuses a Redis before 7.0. While Redis is away,
+// from the beginning or later, out of memory, or read-only, Publish fails with an
 // infrastructure error and consumers wait. An error of Publish says nothing about
 // whether the messages are there: who publishes them again may publish them
 // twice, in the same order.

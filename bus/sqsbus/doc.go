@@ -73,7 +73,7 @@
 // subscribed to, without an age.
 //
 // The credentials need sqs:GetQueueUrl, ListQueueTags, GetQueueAttributes,
-// ListQueues, SendMessage, ReceiveMessage, DeleteMessage and
-// ChangeMessageVisibility; CreateQueue and TagQueue to make queues, and
+// SendMessage, ReceiveMessage, DeleteMessage and
+// ChangeMessageVisibility; ListQueues for Ping and Topics; CreateQueue and TagQueue to make queues, and
 // SetQueueAttributes to change a retention.
 package sqsbus

@@ -89,7 +89,8 @@ func (c Config) validate() error {
 	return nil
 }
 
-// Scheme returns sqs://, Amazon SQS with FIFO queues.
+// Scheme returns sqs://, Amazon SQS with FIFO queues. Open asks SQS nothing; the first
+// request says what is wrong with the credentials, or [bus.Bus.Ping].
 //
 //	sqs://eu-central-1                                    credentials as the AWS tools find them
 //	sqs://key:secret@elasticmq/?endpoint=http://host:9324 another server that speaks SQS

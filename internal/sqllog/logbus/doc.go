@@ -24,6 +24,7 @@
 //	Publish joins the application's transactions, if they are of
 //	the same database and no other                                logbustest: Transactions, OtherDatabase
 //	errors have a class and a sentinel                            TestTranslate
+//	opening asks the database nothing; the first use migrates     bustest: AnAbsentServerIsWaitedFor
 //	a half-opened transport closes what was opened                TestOpenFails
 //
 // What processes owe each other is in package logbustest, which runs the same
