@@ -49,13 +49,19 @@ func (p *Pools) Joins(ctx context.Context) bool {
 	return ok
 }
 
-// Look finds out what Joins has to know, if it is not known yet and ctx carries a
+// Asks reports whether Look has anything to ask: it is not known yet, and ctx carries a
 // transaction of the application's pool.
-func (p *Pools) Look(ctx context.Context) error {
+func (p *Pools) Asks(ctx context.Context) bool {
 	if p.known.Load() {
-		return nil
+		return false
 	}
-	if _, ok := sqltx.On(ctx, p.app); !ok {
+	_, ok := sqltx.On(ctx, p.app)
+	return ok
+}
+
+// Look finds out what Joins has to know.
+func (p *Pools) Look(ctx context.Context) error {
+	if !p.Asks(ctx) {
 		return nil
 	}
 	err := sqltx.Do(ctx, p.app, func(ctx context.Context, tx *sql.Tx) error { return p.ask(ctx, tx) })

@@ -58,6 +58,9 @@ const prepareTimeout = 30 * time.Second
 
 // prepare does what has to be done before a message with the context is published.
 func (d *Driver) prepare(ctx context.Context) error {
+	if _, started := d.started.Made(); started && !d.pools.Asks(ctx) {
+		return nil
+	}
 	bounded, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
 	if err := d.ready(bounded); err != nil {
