@@ -42,7 +42,7 @@ type publisher struct {
 const prepareTimeout = 30 * time.Second
 
 func (p publisher) Publish(topic string, messages ...*message.Message) error {
-	if _, started := p.driver.started.Made(); !started && len(messages) > 0 {
+	if _, done := p.driver.started.Made(); !done && len(messages) > 0 {
 		ctx, cancel := context.WithTimeout(messages[0].Context(), prepareTimeout)
 		defer cancel()
 		if err := p.driver.ready(ctx); err != nil {

@@ -49,19 +49,13 @@ func (p *Pools) Joins(ctx context.Context) bool {
 	return ok
 }
 
-// Asks reports whether Look has anything to ask: it is not known yet, and ctx carries a
+// Look finds out what Joins has to know, if it is not known yet and ctx carries a
 // transaction of the application's pool.
-func (p *Pools) Asks(ctx context.Context) bool {
-	if p.known.Load() {
-		return false
-	}
-	_, ok := sqltx.On(ctx, p.app)
-	return ok
-}
-
-// Look finds out what Joins has to know.
 func (p *Pools) Look(ctx context.Context) error {
-	if !p.Asks(ctx) {
+	if p.known.Load() {
+		return nil
+	}
+	if _, ok := sqltx.On(ctx, p.app); !ok {
 		return nil
 	}
 	err := sqltx.Do(ctx, p.app, func(ctx context.Context, tx *sql.Tx) error { return p.ask(ctx, tx) })

@@ -58,15 +58,14 @@ const prepareTimeout = 30 * time.Second
 
 // prepare does what has to be done before a message with the context is published.
 func (d *Driver) prepare(ctx context.Context) error {
-	if _, started := d.started.Made(); started && !d.pools.Asks(ctx) {
-		return nil
+	if _, done := d.started.Made(); !done {
+		bounded, cancel := context.WithTimeout(ctx, prepareTimeout)
+		defer cancel()
+		if err := d.ready(bounded); err != nil {
+			return err
+		}
 	}
-	bounded, cancel := context.WithTimeout(ctx, prepareTimeout)
-	defer cancel()
-	if err := d.ready(bounded); err != nil {
-		return err
-	}
-	if err := d.pools.Look(bounded); err != nil {
+	if err := d.pools.Look(ctx); err != nil {
 		return fmt.Errorf("compare Config.DB: %w", err)
 	}
 	return nil
