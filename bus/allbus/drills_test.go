@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -106,12 +107,6 @@ func published(t *testing.T, ended <-chan error) {
 	}
 }
 
-// reach waits until n messages were handled, repeats included.
-func (d *drill) reach(t *testing.T, n int) {
-	t.Helper()
-	until(t, time.Minute, fmt.Sprintf("%d messages are handled, repeats included", n), func() bool { return lines(t, d.Ledger) >= n })
-}
-
 // done reports whether every message that was published was handled.
 func (d *drill) done(t *testing.T) bool {
 	t.Helper()
@@ -122,7 +117,7 @@ func (d *drill) done(t *testing.T) bool {
 // all waits until every message that was published was handled.
 func (d *drill) all(t *testing.T) {
 	t.Helper()
-	until(t, time.Minute, "every message is handled", func() bool { return lines(t, d.Ledger) >= drillKeys*d.each && d.done(t) })
+	until(t, 3*time.Minute, "every message is handled", func() bool { return lines(t, d.Ledger) >= drillKeys*d.each && d.done(t) })
 }
 
 // workers are the processes that have handled something.
@@ -142,15 +137,15 @@ func TestSixOrderlyStops(t *testing.T) {
 	drills(t, func(t *testing.T, d *drill) {
 		d.Work = time.Millisecond
 		published(t, d.publish(100))
+		stopping := d.membership
+		stopping.After, stopping.Signal = 500, syscall.SIGTERM
 		for n := range stops {
-			m := d.start(t)
-			d.reach(t, lines(t, d.Ledger)+500)
-			m.stop(t)
+			stopping.start(t).stopped(t)
 			_, again := tally(t, d.Ledger)
 			t.Logf("stop %d after %d handlings, %d of them repeats", n+1, lines(t, d.Ledger), again)
-			if d.done(t) {
-				t.Fatalf("stop %d came after the last message; it has to come in the middle", n+1)
-			}
+		}
+		if d.done(t) {
+			t.Fatal("the last stop came after the last message; it has to come in the middle")
 		}
 		m := d.start(t)
 		d.all(t)
@@ -175,37 +170,47 @@ func TestKillsOfThreeMembers(t *testing.T) {
 	drills(t, func(t *testing.T, d *drill) {
 		draw := rand.New(rand.NewPCG(seed, 0))
 		d.Work = 20 * time.Millisecond
-		var members [3]*member
-		for i := range members {
-			members[i] = d.start(t)
+		deaths := 0
+		begin := func() *member {
+			told := d.membership
+			if deaths < kills {
+				told.After, told.Signal = 150+draw.Int64N(200), syscall.SIGKILL
+			}
+			return told.start(t)
+		}
+		members := [3]*member{begin(), begin(), begin()}
+		// handled waits until every message is, and starts those again that have died.
+		handled := func() {
+			t.Helper()
+			until(t, 3*time.Minute, "every message is handled", func() bool {
+				for i, m := range members {
+					if m.died() {
+						deaths++
+						t.Logf("death %d, of member %d, after %d handlings", deaths, i+1, lines(t, d.Ledger))
+						members[i] = begin()
+					}
+				}
+				return lines(t, d.Ledger) >= drillKeys*d.each && d.done(t)
+			})
 		}
 		began := time.Now()
 		for len(d.workers(t)) < len(members) {
-			if time.Since(began) > 30*time.Second {
-				t.Fatalf("%d of %d members have handled something within 30s", len(d.workers(t)), len(members))
+			if time.Since(began) > 2*time.Minute {
+				t.Fatalf("%d of %d members have handled something within 2 minutes", len(d.workers(t)), len(members))
 			}
 			published(t, d.publish(1))
-			d.all(t)
+			handled()
 		}
-		t.Logf("all members were at work after %v", time.Since(began).Round(time.Millisecond))
-		before := lines(t, d.Ledger)
 		ended := d.publish(50)
-		for n := range kills {
-			d.reach(t, before+(n+1)*500)
-			i := draw.IntN(len(members))
-			members[i].kill()
-			members[i] = d.start(t)
-			t.Logf("kill %d, of member %d, after %v", n+1, i+1, time.Since(began).Round(time.Millisecond))
-		}
-		if d.done(t) {
-			t.Fatal("the last kill came after the last message; it has to come in the middle")
-		}
+		handled()
 		published(t, ended)
-		d.all(t)
 		for _, m := range members {
-			m.stop(t)
+			m.kill()
 		}
 		_, again := tally(t, d.Ledger)
 		t.Logf("%d messages, %d of them again, by %d processes, in %v", drillKeys*d.each, again, len(d.workers(t)), time.Since(began).Round(time.Millisecond))
+		if deaths < kills {
+			t.Errorf("%d members died, want at least %d", deaths, kills)
+		}
 	})
 }
