@@ -416,7 +416,7 @@ func (f *flow) judge(p poisonPlace, found map[string]*message.Message, all []ent
 	}
 	first := when(t, found[slow], bus.DLQFirstFailure)
 	handled, published := f.flowed(all, first, last[slow])
-	if span := last[slow].Sub(first); span < 6*time.Second || handled < published/2 {
+	if span := last[slow].Sub(first); span < 6*time.Second || handled < published/10 {
 		t.Errorf("the slow one was tried for %v; meanwhile %d healthy messages were handled and %d published", span, handled, published)
 	}
 	measured(t, "%s: slow tried for %v, meanwhile %d healthy messages were handled of %d", p.name, last[slow].Sub(first).Round(time.Second), handled, published)
@@ -436,9 +436,10 @@ func (f *flow) judge(p poisonPlace, found map[string]*message.Message, all []ent
 		t.Errorf("until the deadly one was given up, %d of the %d healthy messages before and beside it were handled", beside, healthyKeys*poisonAt)
 	}
 	handled, published = f.flowed(all, time.Time{}, last[deadly])
-	// Four starts without progress, and more where the start of a process made some.
-	if deaths < 4 || deaths > 12 {
-		t.Errorf("%d processes died, want 4 to 12", deaths)
+	// Four starts without progress, and one for each that made some: there are some thirty
+	// messages before the deadly one in its partition.
+	if deaths < 4 || deaths > 40 {
+		t.Errorf("%d processes died, want 4 to 40", deaths)
 	}
 	measured(t, "%s: %d processes died in %v, meanwhile %d healthy messages were handled of %d, and %d of the %d beside it",
 		p.name, deaths, last[deadly].Sub(f.began[poisonAt-1]).Round(time.Second), handled, published, beside, healthyKeys*poisonAt)
