@@ -236,7 +236,8 @@ type publisher struct {
 }
 
 // Publish hands all messages to the transport in one call, so that it can send
-// them together. If the context of a message has ended, it publishes none.
+// them together. If the context of a message has ended, it publishes none. A [PublishError]
+// says what became of each message.
 func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	if topic == "" {
 		return fault.MarkPermanent(errors.New("bus: publish: topic is empty"))
@@ -244,12 +245,15 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	if len(messages) == 0 {
 		return nil
 	}
+	notSent := func(err error) error {
+		return fmt.Errorf("bus: %w", driver.Failed(topic, len(messages), messages[0].UUID, NotSent, err))
+	}
 	if p.bus.isClosed() {
-		return fmt.Errorf("bus: publish to %s: %w", topic, fault.MarkInfrastructure(ErrClosed))
+		return notSent(fault.MarkInfrastructure(ErrClosed))
 	}
 	for _, m := range messages {
 		if ctx := m.Context(); ctx.Err() != nil {
-			return fmt.Errorf("bus: publish to %s: nothing was published: the context of message %s has ended: %w", topic, m.UUID, context.Cause(ctx))
+			return notSent(fmt.Errorf("the context of message %s has ended: %w", m.UUID, context.Cause(ctx)))
 		}
 	}
 	err := p.next.Publish(topic, messages...)
@@ -257,11 +261,23 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 		p.published.Add(int64(len(messages)))
 		return nil
 	}
-	err = fmt.Errorf("bus: publish to %s: %w", topic, err)
+	var known *PublishError
+	if errors.As(err, &known) {
+		err = fmt.Errorf("bus: %w", err)
+	} else {
+		outcome := Unknown
+		if len(messages) == 1 && fault.Of(err) == fault.Permanent {
+			outcome = Refused
+		}
+		known = driver.Failed(topic, len(messages), messages[0].UUID, outcome, err)
+		err = fmt.Errorf("bus: %w", known)
+	}
 	if errors.Is(err, context.Canceled) {
 		return err // the caller's own doing says nothing about the transport
 	}
-	p.failed.Add(int64(len(messages)))
+	n := int64(len(known.Unpublished()))
+	p.published.Add(int64(len(messages)) - n)
+	p.failed.Add(n)
 	if fault.Of(err, func(error) fault.Class { return fault.Infrastructure }) == fault.Infrastructure {
 		return fault.MarkInfrastructure(err)
 	}

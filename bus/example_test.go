@@ -259,3 +259,19 @@ func ExampleNewLagMonitor() {
 	}
 	// Output: known: false stale: true behind: 0
 }
+
+// A caller that wants to go on with what was not published finds it in the error.
+func ExamplePublishError() {
+	err := error(&bus.PublishError{
+		Topic: "seats", First: 1, ID: "b", Err: errors.New("message too large"),
+		Outcomes: []bus.Outcome{bus.Published, bus.Refused, bus.Published, bus.NotSent},
+	})
+	var failed *bus.PublishError
+	if errors.As(err, &failed) {
+		fmt.Println(failed)
+		fmt.Println("again:", failed.Unpublished())
+	}
+	// Output:
+	// publish to seats: 2 of 4 messages failed (1 refused, 1 not sent), the first is b: message too large
+	// again: [1 3]
+}

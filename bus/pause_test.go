@@ -222,7 +222,7 @@ func TestADeadLetterThatCannotBePublishedPauses(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		r.stop(t)
-		const failure = "dead letter of k#1: bus: publish to t.DLT: broker away"
+		const failure = "dead letter of k#1: bus: publish to t.DLT: message k#1 may be published: broker away"
 		j.expect(t,
 			"0s try k#1", "0s pause, probe in 1s: "+failure,
 			"1s try other#1", "1s resume after 1s",

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/backoff"
 )
@@ -49,6 +52,7 @@ func newPublisher(l *link, cfg Config, names naming) *publisher {
 type outgoing struct {
 	key     string
 	message amqp.Publishing
+	outcome *bus.Outcome
 }
 
 // Publish returns when the broker has confirmed every message: each is in all
@@ -56,8 +60,20 @@ type outgoing struct {
 // given order on one channel, all before the first confirm is awaited, so per
 // key they arrive in order.
 //
-// On an error some of the messages may have arrived; publish all of them again.
+// On an error some of the messages may have arrived, as a [bus.PublishError] says:
+// those of earlier rounds of 1,024 have, and what is unknown is of one round.
 func (p *publisher) Publish(topic string, messages ...*message.Message) error {
+	outcomes := slices.Repeat([]bus.Outcome{bus.NotSent}, len(messages))
+	err := p.publish(topic, messages, outcomes)
+	if err == nil || len(messages) == 0 {
+		return err
+	}
+	first := busdriver.Culprit(outcomes)
+	return &bus.PublishError{Topic: topic, Outcomes: outcomes, First: first, ID: messages[first].UUID, Err: err}
+}
+
+// publish fills in what becomes of each message.
+func (p *publisher) publish(topic string, messages []*message.Message, outcomes []bus.Outcome) error {
 	if err := checkTopic(topic); err != nil {
 		return fmt.Errorf("amqpbus: publish: %w", err)
 	}
@@ -78,9 +94,10 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	for i, m := range messages {
 		encoded, err := encode(m)
 		if err != nil {
+			outcomes[i] = bus.Refused
 			return fmt.Errorf("amqpbus: publish: %w", err)
 		}
-		all[i] = outgoing{p.names.key(topic, m), encoded}
+		all[i] = outgoing{p.names.key(topic, m), encoded, &outcomes[i]}
 	}
 	select {
 	case p.slots <- struct{}{}:
@@ -113,23 +130,38 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 
 // send publishes what fits into one round of confirms.
 func (p *publisher) send(ctx context.Context, ch *publishing, topic string, all []outgoing) error {
+	became(all, bus.Unknown)
 	returned, err := ch.publish(ctx, p.cfg.Exchange, all, p.cfg.ConfirmTimeout)
-	if err != nil || len(returned) == 0 {
+	if err != nil {
 		return err
 	}
+	became(all, bus.Published)
+	if len(returned) == 0 {
+		return nil
+	}
+	became(returned, bus.Unknown)
 	// No group takes these. The topic may have a holding queue: the default
 	// exchange routes to a queue by its name.
 	for i := range returned {
 		returned[i].key = p.names.holding(topic)
 	}
-	if returned, err = ch.publish(ctx, amqp.DefaultExchange, returned, p.cfg.ConfirmTimeout); err != nil {
+	held := returned
+	if returned, err = ch.publish(ctx, amqp.DefaultExchange, held, p.cfg.ConfirmTimeout); err != nil {
 		return err
 	}
+	became(held, bus.Published)
 	if len(returned) > 0 {
+		became(returned, bus.Refused)
 		return fmt.Errorf("%w: topic %s, event type %q; declare the topic with its groups, or without any to hold what nobody takes (%d messages)",
 			ErrUnroutable, topic, returned[0].message.Type, len(returned))
 	}
 	return nil
+}
+
+func became(all []outgoing, o bus.Outcome) {
+	for _, m := range all {
+		*m.outcome = o
+	}
 }
 
 // take returns an idle channel or opens one, and goes on trying for as long as

@@ -50,6 +50,10 @@ func TestUnroutable(t *testing.T) {
 		if !errors.Is(err, amqpbus.ErrUnroutable) || !strings.Contains(err.Error(), topic) || fault.Of(err) != fault.Transient {
 			t.Fatalf("got %v (%s), want a transient ErrUnroutable that names %s", err, fault.Of(err), topic)
 		}
+		var failed *bus.PublishError
+		if !errors.As(err, &failed) || !slices.Equal(failed.Outcomes, []bus.Outcome{bus.Refused, bus.Refused}) {
+			t.Fatalf("got %v, want both messages refused", err)
+		}
 	}
 	declare(t, opened, bus.Topic{Name: topic, Groups: []string{"g"}})
 	publish(t, opened, topic, keyed("k", 1), keyed("j", 1))

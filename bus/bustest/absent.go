@@ -47,9 +47,9 @@ func (o options) absence(t *testing.T) (b *bus.Bus, arrive func() error, err err
 }
 
 const (
-	soon   = 5 * time.Second        // what does not dial takes less
+	soon   = 20 * time.Second       // what does not dial takes far less
 	moment = 300 * time.Millisecond // how long a caller of an absent server waits
-	late   = 5 * time.Second        // how long after that, at most, it gets its error
+	late   = 20 * time.Second       // far longer than it takes after that until it gets its error
 )
 
 // absentServer opens a bus whose server is absent. Writers fail in time, consumers wait
@@ -71,7 +71,11 @@ func absentServer(ctx context.Context, env Env) (err error) {
 		"publish": func(ctx context.Context) error {
 			m := msg("k", 0)
 			m.SetContext(ctx)
-			return b.Publisher().Publish(topic, m)
+			err := b.Publisher().Publish(topic, m)
+			if wrong := became(err, 1, bus.NotSent, bus.Unknown); wrong != nil {
+				return fault.MarkPermanent(wrong)
+			}
+			return err
 		},
 	} {
 		if err := failsInTime(ctx, what, do); err != nil {

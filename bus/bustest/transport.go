@@ -119,6 +119,8 @@ func endedContext(ctx context.Context, env Env) (err error) {
 		messages[len(messages)-1].SetContext(ended)
 		if err := pub.Publish(topic, messages...); !errors.Is(err, context.Canceled) {
 			return fmt.Errorf("call %d, with a message whose context has ended: got %v, want context.Canceled", i+1, err)
+		} else if err := became(err, len(messages), bus.NotSent); err != nil {
+			return fmt.Errorf("call %d, with a message whose context has ended: %w", i+1, err)
 		}
 	}
 	if err := pub.Publish(topic, msg("k", 4)); err != nil {
@@ -129,6 +131,20 @@ func endedContext(ctx context.Context, env Env) (err error) {
 		return err
 	}
 	m.Ack()
+	return nil
+}
+
+// became checks what an error of Publish says of all messages of its call.
+func became(err error, n int, outcomes ...bus.Outcome) error {
+	var failed *bus.PublishError
+	if !errors.As(err, &failed) || len(failed.Outcomes) != n {
+		return fmt.Errorf("got %w, want a bus.PublishError about %d messages", err, n)
+	}
+	for i, o := range failed.Outcomes {
+		if !slices.Contains(outcomes, o) {
+			return fmt.Errorf("message %d is %s, want %v: %w", i+1, o, outcomes, err)
+		}
+	}
 	return nil
 }
 

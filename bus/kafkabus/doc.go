@@ -72,7 +72,7 @@
 // Batches have a producer id and sequence numbers, so a batch that is sent again
 // because its answer was lost is in the topic once. Errors that may pass are
 // retried for PublishTimeout; a message that the brokers refuse fails at once. A
-// [PublishError] says of every message whether it is in the topic, is not, or
+// [bus.PublishError] says of every message whether it is in the topic, is not, or
 // may be.
 //
 // # Consuming

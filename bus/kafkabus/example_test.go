@@ -2,7 +2,6 @@ package kafkabus_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"time"
@@ -44,22 +43,6 @@ func ExampleScheme() {
 	// Output:
 	// show-1 A-1 held
 	// bus: declare: kafkabus: declare orders: the topic cannot be as declared: orders needs 3 brokers for 3 copies, and the cluster has 1; lower the replication
-}
-
-// A caller that wants to go on with what was not published finds it in the error.
-func ExamplePublishError() {
-	err := error(&kafkabus.PublishError{
-		Topic: "seats", First: 1, ID: "b", Err: errors.New("message too large"),
-		Outcomes: []kafkabus.Outcome{kafkabus.Published, kafkabus.Refused, kafkabus.Published, kafkabus.NotSent},
-	})
-	var failed *kafkabus.PublishError
-	if errors.As(err, &failed) {
-		fmt.Println(failed)
-		fmt.Println("again:", failed.Unpublished())
-	}
-	// Output:
-	// kafkabus: publish to seats: 2 of 4 messages were not acknowledged (1 refused, 1 not sent), the first is b: message too large
-	// again: [1 3]
 }
 
 func check(err error) {

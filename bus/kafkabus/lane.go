@@ -6,6 +6,7 @@ import (
 
 	"github.com/IBM/sarama"
 
+	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
@@ -89,7 +90,7 @@ func (l *lane) dropped(it *item) bool {
 	if !c.over && !behind {
 		return false
 	}
-	l.publisher.settle(it, NotSent, errors.New("an earlier message of its key failed"))
+	l.publisher.settle(it, bus.NotSent, errors.New("an earlier message of its key failed"))
 	return true
 }
 
@@ -201,7 +202,7 @@ func (l *lane) settled(b *batch, err error) bool {
 	switch {
 	case err == nil, isKerror(err, sarama.ErrDuplicateSequenceNumber):
 		for _, it := range b.items {
-			p.settle(it, Published, nil)
+			p.settle(it, bus.Published, nil)
 		}
 		l.sent = 0
 		l.sequence = int32((int64(l.sequence) + int64(len(b.items))) & 0x7fffffff)
@@ -212,13 +213,13 @@ func (l *lane) settled(b *batch, err error) bool {
 		// One of them is at fault: let it fail alone.
 		l.split(b)
 	case refused(err):
-		outcome := Refused
+		outcome := bus.Refused
 		if b.ambiguous {
-			outcome, l.distrust = Unknown, true
+			outcome, l.distrust = bus.Unknown, true
 		}
 		if len(b.items) == 0 {
 			b.items, l.queue = l.queue, nil // nothing was cut; it concerns all that wait
-			outcome = NotSent
+			outcome = bus.NotSent
 		}
 		for _, it := range b.items {
 			p.settle(it, outcome, err)
@@ -316,11 +317,11 @@ func (l *lane) giveUp(b *batch) {
 		if closing {
 			err = errClosed
 		}
-		p.settle(it, Unknown, err)
+		p.settle(it, bus.Unknown, err)
 	}
 	if closing {
 		for _, it := range l.queue {
-			p.settle(it, NotSent, errClosed)
+			p.settle(it, bus.NotSent, errClosed)
 		}
 		l.queue = nil
 	}

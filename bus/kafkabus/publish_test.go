@@ -217,12 +217,12 @@ func refusedMessage(t *testing.T, url string, size int) {
 	})
 	err := b.Publisher().Publish(topic, call...)
 	wg.Wait()
-	var failed *kafkabus.PublishError
+	var failed *bus.PublishError
 	if !errors.As(err, &failed) {
 		t.Fatalf("got %v, want a PublishError", err)
 	}
-	p, r, n := kafkabus.Published, kafkabus.Refused, kafkabus.NotSent
-	if want := []kafkabus.Outcome{p, p, r, p, n, p, n}; fmt.Sprint(failed.Outcomes) != fmt.Sprint(want) {
+	p, r, n := bus.Published, bus.Refused, bus.NotSent
+	if want := []bus.Outcome{p, p, r, p, n, p, n}; fmt.Sprint(failed.Outcomes) != fmt.Sprint(want) {
 		t.Errorf("outcomes are %v, want %v", failed.Outcomes, want)
 	}
 	if failed.First != 2 || failed.ID != call[2].UUID || failed.Topic != topic || fault.Of(err) != fault.Permanent {
@@ -252,11 +252,11 @@ func TestUnknownOutcome(t *testing.T) {
 	h := c.Fault(kfake.Fault{Keys: onlyProduce, Topic: topic, Err: kerr.RequestTimedOut, Count: -1})
 	err := b.Publisher().Publish(topic, keyed("k", "1"))
 	h.Remove()
-	var failed *kafkabus.PublishError
+	var failed *bus.PublishError
 	if !errors.As(err, &failed) || fault.Of(err) != fault.Infrastructure {
 		t.Fatalf("got %v (%v), want a PublishError of infrastructure", err, fault.Of(err))
 	}
-	if failed.Outcomes[0] != kafkabus.Unknown {
+	if failed.Outcomes[0] != bus.Unknown {
 		t.Errorf("the message is %s, want unknown", failed.Outcomes[0])
 	}
 	if !strings.Contains(err.Error(), "2s") || !strings.Contains(err.Error(), "time") {
@@ -308,11 +308,11 @@ func TestContextEndsPublish(t *testing.T) {
 	cancel()
 	for i, ch := range []chan error{first, second} {
 		err := <-ch
-		var failed *kafkabus.PublishError
+		var failed *bus.PublishError
 		if !errors.As(err, &failed) || !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v, want a cancelled PublishError", err)
 		}
-		if want := []kafkabus.Outcome{kafkabus.Unknown, kafkabus.NotSent}[i]; failed.Outcomes[0] != want {
+		if want := []bus.Outcome{bus.Unknown, bus.NotSent}[i]; failed.Outcomes[0] != want {
 			t.Errorf("call %d: the outcome is %s, want %s", i+1, failed.Outcomes[0], want)
 		}
 	}
@@ -418,8 +418,8 @@ func TestPublishErrors(t *testing.T) {
 	}
 	c.Fault(kfake.Fault{Keys: onlyProduce, Topic: "topic", Err: kerr.TopicAuthorizationFailed})
 	err := pub.Publish("topic", keyed("k", "1"))
-	var failed *kafkabus.PublishError
-	if !errors.As(err, &failed) || failed.Outcomes[0] != kafkabus.Refused || fault.Of(err) != fault.Infrastructure {
+	var failed *bus.PublishError
+	if !errors.As(err, &failed) || failed.Outcomes[0] != bus.Refused || fault.Of(err) != fault.Infrastructure {
 		t.Errorf("without permission: %v (%v)", err, fault.Of(err))
 	}
 	publish(t, b, "topic", keyed("k", "1"))
@@ -432,8 +432,8 @@ func TestPublishErrors(t *testing.T) {
 	if err := pub.Publish("topic"); err != nil {
 		t.Errorf("nothing to publish: %v", err)
 	}
-	for o, want := range map[kafkabus.Outcome]string{kafkabus.Published: "published", kafkabus.Refused: "refused",
-		kafkabus.NotSent: "not sent", kafkabus.Unknown: "unknown", 9: "Outcome(9)"} {
+	for o, want := range map[bus.Outcome]string{bus.Published: "published", bus.Refused: "refused",
+		bus.NotSent: "not sent", bus.Unknown: "unknown", 9: "Outcome(9)"} {
 		if o.String() != want {
 			t.Errorf("%d is %q", uint8(o), o)
 		}

@@ -75,7 +75,7 @@ type call struct {
 	done  chan struct{} // closed when every message is settled
 
 	items    []item
-	outcomes []Outcome           // 0 while a message is not settled
+	outcomes []bus.Outcome       // 0 while a message is not settled
 	left     int                 // how many are not
 	over     bool                // nobody waits for it any more
 	failed   map[string]struct{} // keys of which a message failed
@@ -85,7 +85,7 @@ type call struct {
 }
 
 // Publish returns when all messages are acknowledged by every in-sync replica,
-// or with a [PublishError] that says which are. It keeps the order of messages
+// or with a [bus.PublishError] that says which are. It keeps the order of messages
 // of a key: behind one that failed, later ones of the same call and key are not
 // sent. It ends early when the first message's context does.
 func (p *publisher) Publish(topic string, messages ...*message.Message) error {
@@ -105,7 +105,7 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	defer cancel()
 	c := &call{
 		topic: topic, at: time.Now(), done: make(chan struct{}),
-		items: make([]item, len(messages)), outcomes: make([]Outcome, len(messages)), left: len(messages),
+		items: make([]item, len(messages)), outcomes: make([]bus.Outcome, len(messages)), left: len(messages),
 	}
 	err := p.submit(ctx, c, messages)
 	if err == nil {
@@ -130,7 +130,7 @@ func (p *publisher) submit(ctx context.Context, c *call, messages []*message.Mes
 		key := event.Key(m)
 		r, size, err := record(m, key)
 		if err != nil {
-			c.first, c.outcomes[i] = i, Refused
+			c.first, c.outcomes[i] = i, bus.Refused
 			return err
 		}
 		c.items[i] = item{call: c, index: i, key: key, record: r, size: size}
@@ -176,15 +176,15 @@ func (p *publisher) outcome(c *call, messages []*message.Message, err error) err
 	if c.left == 0 && c.err == nil {
 		return nil
 	}
-	e := &PublishError{Topic: c.topic, Outcomes: make([]Outcome, len(messages)), First: c.first, Err: c.err}
+	e := &bus.PublishError{Topic: c.topic, Outcomes: make([]bus.Outcome, len(messages)), First: c.first, Err: c.err}
 	for i := range e.Outcomes {
 		switch {
 		case c.outcomes[i] != 0:
 			e.Outcomes[i] = c.outcomes[i]
 		case c.items[i].sent:
-			e.Outcomes[i] = Unknown
+			e.Outcomes[i] = bus.Unknown
 		default:
-			e.Outcomes[i] = NotSent
+			e.Outcomes[i] = bus.NotSent
 		}
 	}
 	if c.err == nil {
@@ -192,7 +192,7 @@ func (p *publisher) outcome(c *call, messages []*message.Message, err error) err
 		if errors.Is(err, context.DeadlineExceeded) {
 			e.Err = p.timedOut(c.trouble)
 		}
-		if e.Outcomes[e.First] == Published {
+		if e.Outcomes[e.First] == bus.Published {
 			e.First = e.Unpublished()[0]
 		}
 	}
@@ -208,10 +208,10 @@ func (p *publisher) timedOut(trouble error) error {
 }
 
 // settle notes what became of an item; p.mu is held.
-func (p *publisher) settle(it *item, o Outcome, err error) {
+func (p *publisher) settle(it *item, o bus.Outcome, err error) {
 	c := it.call
 	c.outcomes[it.index] = o
-	if o != Published {
+	if o != bus.Published {
 		if c.err == nil || it.index < c.first {
 			c.err, c.first = err, it.index
 		}

@@ -166,7 +166,10 @@ func (p publisher) Publish(topic string, messages ...*message.Message) error {
 	if p.driver.isClosed() {
 		return bus.ErrClosed
 	}
-	return p.driver.store.topic(topic).append(messages)
+	if err := p.driver.store.topic(topic).append(messages); err != nil {
+		return driver.Failed(topic, len(messages), messages[0].UUID, driver.Refused, err)
+	}
+	return nil
 }
 
 func (p publisher) Close() error { return nil }

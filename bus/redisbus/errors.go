@@ -9,6 +9,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/sqllog/logsub"
@@ -46,7 +47,7 @@ func (p publisher) Publish(topic string, messages ...*message.Message) error {
 		ctx, cancel := context.WithTimeout(messages[0].Context(), prepareTimeout)
 		defer cancel()
 		if err := p.driver.ready(ctx); err != nil {
-			return err
+			return busdriver.Failed(topic, len(messages), messages[0].UUID, busdriver.NotSent, err)
 		}
 	}
 	return translate(p.Publisher.Publish(topic, messages...))

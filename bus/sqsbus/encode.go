@@ -42,9 +42,10 @@ const maxAttributes = 10
 // entry is a message on its way to SQS.
 type entry struct {
 	types.SendMessageBatchRequestEntry
-	uuid string
-	key  string
-	size int
+	uuid    string
+	key     string
+	size    int
+	outcome *bus.Outcome // set by whoever sends it
 }
 
 // encode makes the entry of a message. Metadata that fits into attributes and a

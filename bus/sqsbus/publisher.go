@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -38,8 +40,8 @@ type publisher struct {
 // Publish returns when SQS has all the messages. A request holds at most one
 // message of a key, since SQS may take a later entry of a request and refuse an
 // earlier one; different keys go together and in parallel. The end of the first
-// message's context ends the call. After an error some of the messages may be there:
-// publishing them again within five minutes leaves one of each.
+// message's context ends the call. A [bus.PublishError] says which of the messages may be
+// there: publishing them again within five minutes leaves one of each.
 func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	p.mu.Lock()
 	if p.closed {
@@ -55,21 +57,30 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	}
 	ctx, cancel := context.WithTimeout(messages[0].Context(), opTimeout)
 	defer cancel()
-	return translate("publish to "+topic, p.publish(ctx, topic, messages))
+	outcomes := slices.Repeat([]bus.Outcome{bus.NotSent}, len(messages))
+	err := p.publish(ctx, topic, messages, outcomes)
+	if err == nil {
+		return nil
+	}
+	first := busdriver.Culprit(outcomes)
+	return translate("send", &bus.PublishError{Topic: topic, Outcomes: outcomes, First: first, ID: messages[first].UUID, Err: err})
 }
 
-func (p *publisher) publish(ctx context.Context, topic string, messages []*message.Message) error {
+// publish fills in what becomes of each message.
+func (p *publisher) publish(ctx context.Context, topic string, messages []*message.Message, outcomes []bus.Outcome) error {
 	var order []string // of keys
 	byKey := make(map[string][]entry)
-	for _, msg := range messages {
+	for i, msg := range messages {
 		limit := p.cfg.MaxBytes
 		if !bus.IsLetter(msg) {
 			limit -= bus.LetterBytes
 		}
 		e, err := encode(msg, limit)
 		if err != nil {
+			outcomes[i] = bus.Refused
 			return err
 		}
+		e.outcome = &outcomes[i]
 		if byKey[e.key] == nil {
 			order = append(order, e.key)
 		}
@@ -125,8 +136,15 @@ func (p *publisher) request(ctx context.Context, q queue, batch []entry) error {
 	if err != nil {
 		if gone(err) {
 			p.queues.forget(q.topic)
+			return err
+		}
+		for _, e := range batch {
+			*e.outcome = bus.Unknown
 		}
 		return err
+	}
+	for _, e := range batch {
+		*e.outcome = bus.Published
 	}
 	var errs []error
 	for _, f := range out.Failed {
@@ -134,6 +152,7 @@ func (p *publisher) request(ctx context.Context, q queue, batch []entry) error {
 		if err != nil || i >= len(batch) {
 			return fmt.Errorf("SQS has refused an entry %q that was not sent", aws.ToString(f.Id))
 		}
+		*batch[i].outcome = bus.Refused
 		err = fmt.Errorf("message %s: %s: %s", batch[i].uuid, aws.ToString(f.Code), aws.ToString(f.Message))
 		if f.SenderFault {
 			err = fault.MarkPermanent(err)

@@ -155,6 +155,11 @@ func TestPayloads(t *testing.T) {
 	if !errors.Is(err, sqsbus.ErrTooLarge) || fault.Of(err) != fault.Permanent || !strings.Contains(err.Error(), "450000") {
 		t.Errorf("450,000 random bytes: %v (%v)", err, fault.Of(err))
 	}
+	var failed *bus.PublishError
+	err = b.Publisher().Publish("topic", keyed("k", "x"), large, keyed("k", "y"))
+	if want := []bus.Outcome{bus.NotSent, bus.Refused, bus.NotSent}; !errors.As(err, &failed) || !slices.Equal(failed.Outcomes, want) || failed.ID != large.UUID {
+		t.Errorf("450,000 random bytes between two others: %v, want %v", err, want)
+	}
 	odd := keyed("k", "x")
 	odd.Metadata.Set("bad", "\xff")
 	if err := b.Publisher().Publish("topic", odd); fault.Of(err) != fault.Permanent {

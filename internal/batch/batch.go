@@ -11,8 +11,8 @@
 // few at a time; see [Combiner.Overlap].
 //
 // The contexts of the callers are independent. A caller whose context ends leaves
-// alone: its request is dropped from the queue, and the call fails with the context's
-// error. If the request is already part of a call, the error is [ErrUnknown] as well,
+// alone: its request is dropped from the queue, and the call fails with [ErrNotSent] and
+// the context's error. If the request is already part of a call, it is [ErrUnknown] instead,
 // because the call goes on for the others. A call that panics fails the requests that
 // it was made for, and no others.
 package batch
@@ -25,6 +25,9 @@ import (
 	"sync"
 	"time"
 )
+
+// ErrNotSent is the error of a caller that left before its request was part of a call.
+var ErrNotSent = errors.New("nothing was sent")
 
 // ErrUnknown is the error of a caller that left while its request was part of a call:
 // the request may or may not be carried out.
@@ -80,11 +83,11 @@ func (c *Combiner[Q, A]) Limit(most int, weight func(Q) int) *Combiner[Q, A] {
 }
 
 // Do sends a request, alone or with others, and returns its answer. If ctx ends first,
-// Do returns the cause of its end at once; see [ErrUnknown].
+// Do returns the cause of its end at once; see [ErrNotSent] and [ErrUnknown].
 func (c *Combiner[Q, A]) Do(ctx context.Context, request Q) (A, error) {
 	var none A
 	if ctx.Err() != nil {
-		return none, context.Cause(ctx)
+		return none, fmt.Errorf("%w: %w", ErrNotSent, context.Cause(ctx))
 	}
 	w := &waiter[Q, A]{ctx: ctx, request: request, done: make(chan struct{})}
 	c.mu.Lock()
@@ -103,7 +106,7 @@ func (c *Combiner[Q, A]) Do(ctx context.Context, request Q) (A, error) {
 	defer c.mu.Unlock()
 	if i := slices.Index(c.queue, w); i >= 0 {
 		c.queue = slices.Delete(c.queue, i, i+1)
-		return none, context.Cause(ctx)
+		return none, fmt.Errorf("%w: %w", ErrNotSent, context.Cause(ctx))
 	}
 	select {
 	case <-w.done:

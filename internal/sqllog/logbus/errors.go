@@ -9,6 +9,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/sqllog/logsub"
 )
@@ -47,7 +48,7 @@ type publisher struct {
 func (p publisher) Publish(topic string, messages ...*message.Message) error {
 	if len(messages) > 0 {
 		if err := p.driver.prepare(messages[0].Context()); err != nil {
-			return p.driver.translate(fmt.Errorf("publish to %s: %w", topic, err))
+			return p.driver.translate(driver.Failed(topic, len(messages), messages[0].UUID, driver.NotSent, err))
 		}
 	}
 	return p.driver.translate(p.Publisher.Publish(topic, messages...))

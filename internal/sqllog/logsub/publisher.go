@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/batch"
 	"github.com/millrace-go/millrace/internal/sqllog"
@@ -44,8 +44,8 @@ const (
 // message's context carries a transaction of the same database, the messages are part
 // of it: they are published when it commits, and not when it rolls back.
 //
-// If the first message's context ends, Publish returns at once. The error is
-// [batch.ErrUnknown] if the messages may be published nevertheless.
+// If the first message's context ends, Publish returns at once. A [driver.PublishError]
+// says whether the messages may be published nevertheless.
 func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
 	p.mu.Lock()
 	if p.closed {
@@ -59,13 +59,14 @@ func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
 	if len(messages) == 0 {
 		return nil
 	}
-	if err := p.publish(topic, messages); err != nil {
-		return fmt.Errorf("publish to %s: %w", topic, err)
+	if outcome, err := p.publish(topic, messages); err != nil {
+		return driver.Failed(topic, len(messages), messages[0].UUID, outcome, err)
 	}
 	return nil
 }
 
-func (p *Publisher) publish(topic string, messages []*message.Message) error {
+// publish publishes all messages or none. The outcome is that of an error.
+func (p *Publisher) publish(topic string, messages []*message.Message) (driver.Outcome, error) {
 	if ctx := messages[0].Context(); p.hub.b.joins(ctx) {
 		entries, err := p.entries(ctx, topic, messages)
 		if err == nil {
@@ -74,12 +75,12 @@ func (p *Publisher) publish(topic string, messages []*message.Message) error {
 		// A message can outlive the transaction in its context: a dead letter
 		// is published after the handler's transaction has ended.
 		if !errors.Is(err, sqltx.ErrEnded) {
-			return err
+			return driver.NotSent, err
 		}
 	}
 	outer := messages[0].Context()
 	if outer.Err() != nil {
-		return context.Cause(outer)
+		return driver.NotSent, context.Cause(outer)
 	}
 	// It ends with the message's context, and has none of its values: no transaction.
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -87,10 +88,19 @@ func (p *Publisher) publish(topic string, messages []*message.Message) error {
 	defer context.AfterFunc(outer, func() { cancel(context.Cause(outer)) })()
 	entries, err := p.entriesInTime(ctx, topic, messages)
 	if err != nil {
-		return errors.Join(err, context.Cause(ctx))
+		return driver.NotSent, errors.Join(err, context.Cause(ctx))
 	}
 	refused, err := p.commits.Do(ctx, entries)
-	return cmp.Or(err, refused)
+	err = cmp.Or(err, refused)
+	switch {
+	case errors.Is(err, batch.ErrUnknown):
+		return driver.Unknown, err
+	case errors.Is(err, batch.ErrNotSent), sqltx.IsConflict(err): // that was rolled back
+		return driver.NotSent, err
+	case fault.Of(err, p.classifiers()...) == fault.Permanent:
+		return driver.Refused, err
+	}
+	return driver.Unknown, err
 }
 
 // commit writes the entries of several calls in one transaction. If the database refuses

@@ -14,8 +14,8 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/batch"
 	"github.com/millrace-go/millrace/internal/sqllog/logsub"
 )
 
@@ -185,6 +185,15 @@ func in(ctx context.Context, m *message.Message) *message.Message {
 	return m
 }
 
+// outcome is what an error of Publish says of its messages.
+func outcome(err error) driver.Outcome {
+	var failed *driver.PublishError
+	if !errors.As(err, &failed) {
+		return 0
+	}
+	return failed.Outcomes[0]
+}
+
 // A call whose context ends returns at once. Nothing is published of a call that has not
 // begun; of one that is being written the outcome is unknown, and said to be.
 func TestPublishHeedsContexts(t *testing.T) {
@@ -194,7 +203,7 @@ func TestPublishHeedsContexts(t *testing.T) {
 		i.publish("k#0")
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := i.Publisher().Publish(topic, in(ended, msg("k#1"))); !errors.Is(err, context.Canceled) || errors.Is(err, batch.ErrUnknown) {
+		if err := i.Publisher().Publish(topic, in(ended, msg("k#1"))); !errors.Is(err, context.Canceled) || outcome(err) != driver.NotSent {
 			t.Errorf("with a context that has ended: %v", err)
 		}
 		slow := func(op string) error {
@@ -208,10 +217,10 @@ func TestPublishHeedsContexts(t *testing.T) {
 		defer cancel()
 		began := time.Now()
 		var calls sync.WaitGroup
-		for n, unknown := range []bool{true, false} { // the first is being written, the second is queued
+		for n, want := range []driver.Outcome{driver.Unknown, driver.NotSent} { // the first is being written, the second is queued
 			calls.Go(func() {
 				err := i.Publisher().Publish(topic, in(limited, msg(fmt.Sprintf("k#%d", n+3))))
-				if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, batch.ErrUnknown) != unknown || time.Since(began) != time.Second {
+				if !errors.Is(err, context.DeadlineExceeded) || outcome(err) != want || time.Since(began) != time.Second {
 					t.Errorf("call %d returned after %v: %v", n, time.Since(began), err)
 				}
 			})

@@ -1,4 +1,4 @@
-package kafkabus
+package driver
 
 import (
 	"fmt"
@@ -10,12 +10,12 @@ import (
 type Outcome uint8
 
 const (
-	// Published: every in-sync replica has it.
+	// Published: the message is in the topic.
 	Published Outcome = iota + 1
-	// Refused: the brokers would not take it. It is not in the topic.
+	// Refused: the transport would not take it. It is not in the topic.
 	Refused
-	// NotSent: it never left this process, because an earlier message of its
-	// key in the same call failed, or time was up. It is not in the topic.
+	// NotSent: it never left this process, because an earlier message of the call failed,
+	// or time was up. It is not in the topic.
 	NotSent
 	// Unknown: it was sent and no answer came. It may be in the topic.
 	Unknown
@@ -45,11 +45,26 @@ type PublishError struct {
 	Topic string
 	// Outcomes has one entry for each message of the call.
 	Outcomes []Outcome
-	// First is the index of the first message that failed, ID its UUID.
+	// First is the index of the first message that failed by itself, ID its UUID.
 	First int
 	ID    string
 	// Err is why it failed.
 	Err error
+}
+
+// Failed is the error of a call of n messages that have the same outcome; id is the first
+// one's.
+func Failed(topic string, n int, id string, o Outcome, err error) *PublishError {
+	return &PublishError{Topic: topic, Outcomes: slices.Repeat([]Outcome{o}, n), ID: id, Err: err}
+}
+
+// Culprit is the index of the message to name in a [PublishError]: the first that is
+// Refused or Unknown, or else the first that is not Published.
+func Culprit(outcomes []Outcome) int {
+	if i := slices.IndexFunc(outcomes, func(o Outcome) bool { return o == Refused || o == Unknown }); i >= 0 {
+		return i
+	}
+	return max(0, slices.IndexFunc(outcomes, func(o Outcome) bool { return o != Published }))
 }
 
 func (e *PublishError) Error() string {
@@ -67,7 +82,11 @@ func (e *PublishError) Error() string {
 			failed += n
 		}
 	}
-	return fmt.Sprintf("kafkabus: publish to %s: %d of %d messages were not acknowledged (%s), the first is %s: %v",
+	if len(e.Outcomes) == 1 {
+		what := map[Outcome]string{Refused: "was refused", NotSent: "was not sent", Unknown: "may be published"}[e.Outcomes[0]]
+		return fmt.Sprintf("publish to %s: message %s %s: %v", e.Topic, e.ID, what, e.Err)
+	}
+	return fmt.Sprintf("publish to %s: %d of %d messages failed (%s), the first is %s: %v",
 		e.Topic, failed, len(e.Outcomes), strings.Join(counts, ", "), e.ID, e.Err)
 }
 
