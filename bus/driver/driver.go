@@ -16,7 +16,11 @@
 // settles itself here instead, without waiting: each transport collects what to commit
 // anyway, at its own pace, and the engine settles one message at a time. How a source
 // is assigned partitions, renews leases and loses them is its own business; the engine
-// sees the end of a delivery's context.
+// sees the end of a delivery's context. So is what a group has done of a partition: a
+// queue (RabbitMQ, SQS) settles each message by itself and needs none of it, and those
+// that keep one position share packages internal/prefix and internal/window.
+//
+// The sketch's sink is Watermill's Publisher, whose errors are a [PublishError].
 package driver
 
 import (
