@@ -54,7 +54,7 @@ func (c Config) streamKeys() []string {
 	keys := []string{prefix + "running", prefix + "millrace:topics", prefix + "millrace:members:{" + c.Name + "}:" + c.Name}
 	for i := range lanes {
 		stream := fmt.Sprintf("{%s%s:%d}", prefix, c.Name, i)
-		keys = append(keys, stream, prefix+"millrace:lease:"+stream+":"+c.Name)
+		keys = append(keys, stream, prefix+"millrace:lease:"+stream+":"+c.Name, prefix+"millrace:starts:"+stream+":"+c.Name)
 	}
 	return keys
 }
