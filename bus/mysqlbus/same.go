@@ -9,7 +9,7 @@ import (
 )
 
 // same reports whether app is on the database of db. It compares by a lock of the
-// server, whose name was just made up, so that nobody else holds it.
+// server, whose name was just made up: no other session has it.
 func same(ctx context.Context, db *sql.DB, app onedb.Querier) (bool, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {

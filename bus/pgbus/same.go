@@ -14,8 +14,8 @@ const tablesOfLog = `coalesce(to_regclass('bus_messages')::oid::text, '')`
 
 // same reports whether app is on the database of db, and the expression place has the
 // same value on both. It compares by a lock: locks of the kind belong to one database of
-// one server, and a number that was just made up is held by nobody else. On another
-// database the lock is taken until the end of app's transaction, and is in nobody's way.
+// one server, and no other session has a lock on a number that was just made up. On
+// another database app's transaction keeps the lock until its end, and delays no other.
 func same(ctx context.Context, db *sql.DB, app onedb.Querier, place string) (bool, error) {
 	var number [8]byte
 	rand.Read(number[:]) //nolint:errcheck // never fails
