@@ -79,7 +79,7 @@ func tooSlow(err error) bool {
 
 // await returns what was read. It renews the lease meanwhile.
 func (s *shard) await(ctx context.Context, a *reading) (Batch, error) {
-	timer := time.NewTimer(time.Until(s.renewAt))
+	timer := time.NewTimer(time.Until(s.term.Next()))
 	defer timer.Stop()
 	for {
 		select {
@@ -90,7 +90,7 @@ func (s *shard) await(ctx context.Context, a *reading) (Batch, error) {
 				<-a.done
 				return Batch{}, err
 			}
-			timer.Reset(time.Until(s.renewAt))
+			timer.Reset(time.Until(s.term.Next()))
 			continue
 		}
 		switch {

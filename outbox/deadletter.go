@@ -44,7 +44,7 @@ func (rd *round) bury(it *Item, f *failure) {
 	}
 	tried := f.spent
 	f.spent = false
-	if rd.stop.Load() || rd.s.expired(time.Now()) {
+	if rd.stop.Load() || !rd.s.term.Valid(time.Now()) {
 		return // in the next round
 	}
 	returned, err := rd.call(laneContext{rd.s.msgs, rd.s.revoke}, it, topic, []*message.Message{rd.deadLetter(it, f)})

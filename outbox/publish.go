@@ -204,7 +204,7 @@ func (s *sender) one(i int32, f *failure) outcome {
 func (s *sender) publish(group []int32) (outcome, error) {
 	rd, r := s.rd, s.rd.s.r
 	start := time.Now()
-	if rd.s.expired(start) {
+	if !rd.s.term.Valid(start) {
 		rd.stop.Store(true) // the next round asks whether the lease is still ours
 	}
 	if rd.stop.Load() {

@@ -12,7 +12,7 @@ import (
 // round publishes what can be published of w now and settles it. It fails only
 // when the lease is lost or the publisher hangs.
 func (s *shard) round(ctx context.Context, w *work) error {
-	if s.expired(time.Now()) {
+	if !s.term.Valid(time.Now()) {
 		// Somebody else may have the shard by now: ask before publishing more.
 		switch err := s.renew(ctx); {
 		case errors.Is(err, ErrLeaseLost):
@@ -57,7 +57,7 @@ func (s *shard) publish(ctx context.Context, rd *round) ([]*Item, error) {
 		defer close(done)
 		confirmed = rd.run()
 	}()
-	timer := time.NewTimer(time.Until(s.renewAt))
+	timer := time.NewTimer(time.Until(s.term.Next()))
 	defer timer.Stop()
 	stopping := ctx.Done()
 	var late, over <-chan time.Time
@@ -74,7 +74,7 @@ func (s *shard) publish(ctx context.Context, rd *round) ([]*Item, error) {
 				continue // until the calls under way have returned
 			}
 			lost = nil
-			timer.Reset(time.Until(s.renewAt))
+			timer.Reset(time.Until(s.term.Next()))
 		case <-stopping:
 			// The batch is finished first: left half confirmed, it would be
 			// published again.

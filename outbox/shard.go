@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/internal/lease"
 )
 
 // shard is one shard of a running relay: it takes the lease, publishes while it
-// has it, and stands by while another has it. All but valid belongs to the
+// has it, and stands by while another has it. All but term belongs to the
 // goroutine in run.
 type shard struct {
 	r     *Relay
@@ -20,14 +20,13 @@ type shard struct {
 	drain bool
 	wakes <-chan struct{}
 
-	lease   Lease
-	renewAt time.Time
-	valid   atomic.Pointer[time.Time] // the lease holds at least until then
-	msgs    context.Context           // of the messages being published
-	lanes   []laneContext             // below msgs
-	revoke  context.CancelCauseFunc   // ends msgs
-	hung    []*call                   // Publish calls that have not returned
-	report  reporter
+	lease  Lease
+	term   *lease.Term             // of the lease
+	msgs   context.Context         // of the messages being published
+	lanes  []laneContext           // below msgs
+	revoke context.CancelCauseFunc // ends msgs
+	hung   []*call                 // Publish calls that have not returned
+	report reporter
 
 	mark    Mark  // where the next read begins
 	moved   bool  // mark has moved over nothing since it was settled
@@ -43,7 +42,7 @@ type shard struct {
 }
 
 func newShard(r *Relay, id int, slots chan struct{}, drain bool) *shard {
-	return &shard{r: r, id: id, slots: slots, drain: drain, pace: newPace(r.cfg), report: newReporter(r.cfg.Logger)}
+	return &shard{r: r, id: id, slots: slots, drain: drain, term: lease.NewTerm(r.cfg.LeaseTTL, 0), pace: newPace(r.cfg), report: newReporter(r.cfg.Logger)}
 }
 
 // run returns nil when ctx is done, or when draining and nothing is left.
@@ -98,22 +97,22 @@ func (s *shard) terms(ctx context.Context) error {
 func (s *shard) take(ctx context.Context) error {
 	asked := time.Now()
 	call, cancel := s.call(ctx)
-	lease, err := s.r.store.Lease(call, s.id, s.r.cfg.Holder, s.r.cfg.LeaseTTL)
+	held, err := s.r.store.Lease(call, s.id, s.r.cfg.Holder, s.r.cfg.LeaseTTL)
 	cancel()
 	if err != nil {
 		return err
 	}
-	s.lease = lease
+	s.lease = held
 	s.storeWorks()
 	clear(s.report.lasting) // a term of its own
-	s.extended(asked)
+	s.term.Extended(asked)
 	// The messages outlive ctx: a shutdown lets them finish.
 	s.msgs, s.revoke = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer s.revoke(nil)
 	s.lanes = newLaneContexts(s.msgs, s.r.cfg.Lanes)
 	s.mark, s.moved, s.cur, s.ahead, s.resume = nil, false, nil, nil, time.Time{}
 	s.stalled, s.probing, s.outages, s.misses = false, firstProbes, 0, 0
-	s.aside = newAsideIndex(lease.Aside, time.Now())
+	s.aside = newAsideIndex(held.Aside, time.Now())
 	s.r.cfg.Hooks.Lease(s.id, true)
 	defer s.r.cfg.Hooks.Lease(s.id, false)
 
@@ -210,7 +209,7 @@ func (s *shard) wait(ctx context.Context, until time.Time, wakes <-chan struct{}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		timer.Reset(time.Until(earlier(until, s.renewAt)))
+		timer.Reset(time.Until(earlier(until, s.term.Next())))
 		select {
 		case <-ctx.Done():
 			return nil
@@ -219,7 +218,7 @@ func (s *shard) wait(ctx context.Context, until time.Time, wakes <-chan struct{}
 		case <-timer.C:
 		}
 		now := time.Now()
-		if !s.renewAt.After(now) {
+		if !s.term.Next().After(now) {
 			if err := s.renew(ctx); errors.Is(err, ErrLeaseLost) {
 				return err
 			}
@@ -237,9 +236,11 @@ func (s *shard) renew(ctx context.Context) error {
 		settlement.Move = s.mark
 	}
 	err := s.settle(ctx, settlement)
-	if err != nil && !errors.Is(err, ErrLeaseLost) && ctx.Err() == nil {
-		s.renewAt = time.Now().Add(s.r.cfg.LeaseTTL / 10)
-		s.report.failing(renewalFails, "shard", s.id, "error", err)
+	if err != nil && !errors.Is(err, ErrLeaseLost) {
+		s.term.Failed(time.Now())
+		if ctx.Err() == nil {
+			s.report.failing(renewalFails, "shard", s.id, "error", err)
+		}
 	}
 	return err
 }
@@ -253,22 +254,12 @@ func (s *shard) settle(ctx context.Context, settlement Settlement) error {
 		return err
 	}
 	s.storeWorks()
-	s.extended(asked)
+	s.term.Extended(asked)
 	if settlement.Move != nil {
 		s.moved = false
 	}
 	return nil
 }
-
-// extended notes a lease that was asked for at the given time: counted from
-// then, we give it up before the database does.
-func (s *shard) extended(asked time.Time) {
-	until := asked.Add(s.r.cfg.LeaseTTL)
-	s.valid.Store(&until)
-	s.renewAt = asked.Add(s.r.cfg.LeaseTTL / 3)
-}
-
-func (s *shard) expired(now time.Time) bool { return !now.Before(*s.valid.Load()) }
 
 // call bounds one call of the store: a connection that hangs must not hang the
 // shard for ever.

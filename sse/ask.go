@@ -10,7 +10,7 @@ import (
 // register gives a stream a place in the Cap. Where another stream would have to go
 // for it, the member's streams are asked first which of them still have a client: a
 // live stream never makes room for a dead one.
-func (h *Hub) register(ctx context.Context, held lease, s *stream, onlyIfFree bool) (Opened, error) {
+func (h *Hub) register(ctx context.Context, held instanceLease, s *stream, onlyIfFree bool) (Opened, error) {
 	rules, live := h.cfg.rules(), held.live
 	rules.NoVictims = true
 	opened, err := h.openCap(ctx, rules, live, s.conn)

@@ -38,7 +38,7 @@ type Hub struct {
 	started   atomic.Bool
 
 	mu       sync.Mutex
-	lease    lease
+	lease    instanceLease
 	brokerUp bool
 	draining bool
 	ready    chan struct{} // closed while the hub takes streams

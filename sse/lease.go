@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"time"
+
+	"github.com/millrace-go/millrace/internal/lease"
 )
 
-// lease is this process's: while it holds, its entries in the Cap count.
-type lease struct {
+// instanceLease is this process's: while it holds, its entries in the Cap count.
+type instanceLease struct {
 	instance   string // "" while there is none
 	live       Live
 	generation int       // of the audience
@@ -19,64 +21,43 @@ type lease struct {
 func newInstance() string { return rand.Text()[:16] }
 
 // leased returns the lease, if streams may open under it.
-func (h *Hub) leased() (lease, error) {
+func (h *Hub) leased() (instanceLease, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case h.draining || !h.started.Load():
-		return lease{}, ErrDraining
+		return instanceLease{}, ErrDraining
 	case h.lease.instance == "" || !time.Now().Before(h.lease.until):
-		return lease{}, ErrUnavailable
+		return instanceLease{}, ErrUnavailable
 	}
 	return h.lease, nil
 }
 
-// keepLease renews the lease three times in its time. The time that counts begins
-// before the call that renewed it, and ends when a sixth of it is left: then the
-// streams are ended, before another process takes their entries for ghosts.
+// keepLease has a lease as long as ctx lasts. Its streams are ended when a sixth of its
+// time is left and it could not be renewed: before another process takes their entries
+// for ghosts.
 func (h *Hub) keepLease(ctx context.Context) {
-	instance := newInstance()
-	var fence time.Time // zero: no lease
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
-		asked := time.Now()
-		if !fence.IsZero() && !asked.Before(fence) {
+	for ctx.Err() == nil {
+		instance := newInstance()
+		term := lease.NewTerm(h.cfg.Lease, h.cfg.Lease/6)
+		if term.Keep(ctx, nil, func(ctx context.Context) error { return h.renew(ctx, instance, term) }) != nil {
 			h.fence()
-			instance, fence = newInstance(), time.Time{}
 		}
-		limit := h.cfg.Timeout
-		if !fence.IsZero() {
-			limit = min(limit, fence.Sub(asked))
-		}
-		live, err := h.renew(ctx, instance, limit)
-		if ctx.Err() != nil {
-			return
-		}
-		pause := h.cfg.Lease / 3
-		if err != nil {
-			h.failed("renew the lease", err)
-			pause = h.cfg.Lease / 15
-		} else {
-			fence = asked.Add(h.cfg.Lease - h.cfg.Lease/6)
-			h.leaseIs(instance, live, fence)
-		}
-		if !fence.IsZero() {
-			pause = min(pause, max(0, time.Until(fence)))
-		}
-		timer.Reset(pause)
 	}
 }
 
-func (h *Hub) renew(ctx context.Context, instance string, limit time.Duration) (Live, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+func (h *Hub) renew(ctx context.Context, instance string, term *lease.Term) error {
+	limited, cancel := context.WithTimeout(ctx, h.cfg.Timeout)
 	defer cancel()
-	return h.cap.Renew(ctx, instance, h.cfg.Lease)
+	asked := time.Now()
+	live, err := h.cap.Renew(limited, instance, h.cfg.Lease)
+	switch {
+	case err == nil && ctx.Err() == nil:
+		h.leaseIs(instance, live, term.Until(asked))
+	case ctx.Err() == nil:
+		h.failed("renew the lease", err)
+	}
+	return err
 }
 
 func (h *Hub) leaseIs(instance string, live Live, until time.Time) {
@@ -90,7 +71,7 @@ func (h *Hub) leaseIs(instance string, live Live, until time.Time) {
 func (h *Hub) fence() {
 	h.mu.Lock()
 	generation, streams := h.audience.turn()
-	h.lease = lease{generation: generation}
+	h.lease = instanceLease{generation: generation}
 	h.settle()
 	h.mu.Unlock()
 	for _, s := range streams {

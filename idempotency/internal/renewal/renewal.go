@@ -1,8 +1,7 @@
 // Package renewal keeps a lease alive while somebody works under it.
 //
 //	property                                                   proven by
-//	the lease is extended each third of its time               TestExtends
-//	one failed extension is tried again before the deadline    TestFailureIsTriedAgain
+//	the lease is extended while the work lasts                 TestExtends
 //	the work's context ends when the lease is lost, or at the
 //	deadline when it could not be extended                     TestLost, TestDeadline
 //	Stop waits for a running extension                         TestStopWaits
@@ -10,11 +9,10 @@ package renewal
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/internal/lease"
 )
 
 // Keeper extends one lease until it is stopped.
@@ -34,9 +32,14 @@ func Start(ctx context.Context, began time.Time, ttl time.Duration, lost error, 
 	work, cancel := context.WithCancelCause(ctx)
 	until, stop := context.WithCancel(context.WithoutCancel(ctx))
 	k := &Keeper{cancel: cancel, stop: stop, over: make(chan struct{})}
+	term := lease.NewTerm(ttl, 0)
+	term.Extended(began)
 	go func() {
 		defer close(k.over)
-		k.keep(until, began, ttl, lost, extend)
+		if term.Keep(until, lost, extend) != nil {
+			k.lost.Store(true)
+			k.cancel(lost)
+		}
 	}()
 	return work, k
 }
@@ -51,32 +54,3 @@ func (k *Keeper) Stop() {
 
 // Lost reports whether the lease was lost.
 func (k *Keeper) Lost() bool { return k.lost.Load() }
-
-func (k *Keeper) keep(ctx context.Context, began time.Time, ttl time.Duration, lost error, extend func(context.Context) error) {
-	deadline := began.Add(ttl)
-	for pause := ttl / 3; ; {
-		if backoff.Sleep(ctx, min(pause, time.Until(deadline))) != nil {
-			return
-		}
-		asked := time.Now()
-		if !asked.Before(deadline) {
-			break
-		}
-		call, cancel := context.WithDeadline(ctx, deadline)
-		err := extend(call)
-		cancel()
-		if ctx.Err() != nil {
-			return
-		}
-		if err == nil {
-			deadline, pause = asked.Add(ttl), ttl/3
-			continue
-		}
-		if errors.Is(err, lost) {
-			break
-		}
-		pause = ttl / 20
-	}
-	k.lost.Store(true)
-	k.cancel(lost)
-}

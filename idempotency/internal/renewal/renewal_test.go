@@ -45,26 +45,6 @@ func TestExtends(t *testing.T) {
 	})
 }
 
-func TestFailureIsTriedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		calls := 0
-		work, k := renewal.Start(t.Context(), began, ttl, errLost, func(context.Context) error {
-			if calls++; time.Since(began) < 25*time.Second {
-				return errAway
-			}
-			return nil
-		})
-		time.Sleep(40 * time.Second)
-		if work.Err() != nil || k.Lost() {
-			t.Errorf("after an outage of 25 s: %v, lost %v", context.Cause(work), k.Lost())
-		}
-		if k.Stop(); calls < 8 {
-			t.Errorf("%d calls in 40 s, want more while the store is away", calls)
-		}
-	})
-}
-
 func TestDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		// The claim took 2 s to come back: the lease is that much older.

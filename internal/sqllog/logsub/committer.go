@@ -23,6 +23,7 @@ type committer struct {
 	b        Backend
 	cfg      Config
 	progress chan struct{} // capacity 1
+	added    chan struct{} // capacity 1: a lane, whose lease is to be extended
 
 	// moving makes writes to cursors take turns: an older position must not
 	// overtake a newer one, nor follow the release of the lease.
@@ -35,7 +36,7 @@ type committer struct {
 
 func newCommitter(b Backend, cfg Config) committer {
 	return committer{
-		b: b, cfg: cfg, progress: make(chan struct{}, 1),
+		b: b, cfg: cfg, progress: make(chan struct{}, 1), added: make(chan struct{}, 1),
 		moving: newGate(), mu: new(sync.Mutex), lanes: make(map[*lane]struct{}), leaving: make(map[*lane]struct{}),
 	}
 }
@@ -44,6 +45,10 @@ func (c *committer) add(l *lane) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lanes[l] = struct{}{}
+	select {
+	case c.added <- struct{}{}:
+	default:
+	}
 }
 
 func (c *committer) remove(l *lane) {
@@ -73,12 +78,15 @@ func (c *committer) signal() {
 }
 
 func (c *committer) run(ctx context.Context) {
-	renew := time.NewTicker(c.cfg.LeaseTTL / 3)
+	renew := time.NewTimer(c.cfg.LeaseTTL)
 	defer renew.Stop()
 	var last time.Time
 	failures := 0
 	for {
 		select {
+		case <-c.added:
+			renew.Reset(time.Until(c.renewal()))
+			continue
 		case <-c.progress:
 		case <-renew.C:
 		case <-ctx.Done():
@@ -89,6 +97,7 @@ func (c *committer) run(ctx context.Context) {
 		}
 		err := c.commit(ctx)
 		last = time.Now()
+		renew.Reset(c.renewal().Sub(last))
 		if err == nil || ctx.Err() != nil {
 			failures = 0
 			continue
@@ -100,6 +109,19 @@ func (c *committer) run(ctx context.Context) {
 		}
 		c.signal()
 	}
+}
+
+// renewal is when the next lease is to be extended.
+func (c *committer) renewal() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	next := time.Now().Add(c.cfg.LeaseTTL)
+	for l := range c.lanes {
+		if at := l.term.Next(); at.Before(next) {
+			next = at
+		}
+	}
+	return next
 }
 
 // move is one cursor's next step.
@@ -143,8 +165,7 @@ func (c *committer) progressed(ctx context.Context) error {
 
 // move moves the cursors.
 func (c *committer) move(ctx context.Context) error {
-	// A lease counts as extended from before the database was asked.
-	now := time.Now()
+	now := time.Now() // before the log is asked
 	var moves []move
 	c.mu.Lock()
 	for l := range c.lanes {
@@ -167,7 +188,7 @@ func (c *committer) move(ctx context.Context) error {
 		})
 		if err == nil {
 			for _, m := range moves {
-				m.lane.moved(m.position, now.Add(c.cfg.LeaseTTL))
+				m.lane.moved(m.position, now)
 			}
 			return nil
 		}
@@ -180,7 +201,7 @@ func (c *committer) move(ctx context.Context) error {
 	for _, m := range moves {
 		switch err := c.b.Log.Advance(ctx, m.lane.held(), m.position, c.cfg.LeaseTTL, nil); {
 		case err == nil:
-			m.lane.moved(m.position, now.Add(c.cfg.LeaseTTL))
+			m.lane.moved(m.position, now)
 		case errors.Is(err, sqllog.ErrLeaseLost):
 			c.remove(m.lane)
 			m.lane.lose()

@@ -3,9 +3,12 @@ package logsub
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/internal/lease"
 )
 
 // heartbeat says for all members of the process that they live.
@@ -44,23 +47,25 @@ func (p *heartbeat) leave(ctx context.Context, m Member) error {
 }
 
 func (p *heartbeat) run(ctx context.Context) {
-	interval := p.cfg.LeaseTTL / 3
-	wait := interval
-	for failures := 0; backoff.Sleep(ctx, wait) == nil; {
-		err := p.beat(ctx)
-		if err == nil || ctx.Err() != nil {
-			failures, wait = 0, interval
-			continue
-		}
-		failures++
-		wait = min(retry.Delay(failures), interval)
-		p.cfg.Logger.Warn("bus: heartbeat failed; trying again", slog.Int("attempt", failures), slog.Any("error", err))
+	for ctx.Err() == nil {
+		term := lease.NewTerm(p.cfg.LeaseTTL, 0)
+		term.Extended(time.Now())       // by join
+		_ = term.Keep(ctx, nil, p.beat) // one that ran out is taken up again
 	}
 }
 
 func (p *heartbeat) beat(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, opTimeout)
+	limited, cancel := context.WithTimeout(ctx, opTimeout)
 	defer cancel()
+	err := p.tell(limited)
+	if err != nil && ctx.Err() == nil {
+		p.cfg.Logger.Warn("bus: heartbeat failed; trying again", slog.Any("error", err))
+	}
+	return err
+}
+
+// tell says that all members live.
+func (p *heartbeat) tell(ctx context.Context) error {
 	if err := p.telling.enter(ctx); err != nil {
 		return err
 	}
@@ -68,11 +73,7 @@ func (p *heartbeat) beat(ctx context.Context) error {
 	if len(p.members) == 0 {
 		return nil
 	}
-	members := make([]Member, 0, len(p.members))
-	for m := range p.members {
-		members = append(members, m)
-	}
-	return p.b.Directory.Beat(ctx, p.cfg.LeaseTTL, members)
+	return p.b.Directory.Beat(ctx, p.cfg.LeaseTTL, slices.Collect(maps.Keys(p.members)))
 }
 
 // pruneChunk is how many messages one statement removes.

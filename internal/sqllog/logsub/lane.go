@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/internal/lease"
 	"github.com/millrace-go/millrace/internal/prefix"
 	"github.com/millrace-go/millrace/internal/sqllog"
 )
@@ -33,6 +34,7 @@ const (
 type lane struct {
 	sub   *Source
 	lease sqllog.Lease // as it was taken; see held
+	term  *lease.Term  // of the lease
 	start Start        // set before the first message is handed over
 
 	ctx     context.Context // of deliveries: ends when the lease is lost
@@ -46,7 +48,6 @@ type lane struct {
 	tracker    prefix.Tracker[place]
 	done       map[int64]struct{} // entries that an earlier holder finished, by id; not yet met
 	committed  sqllog.Position    // where the cursor stands
-	until      time.Time          // how long the lease is valid at least
 	ready      []*delivery        // read and not handed over, in log order
 	open       int                // handed over and not settled
 	nacked     []*delivery        // to be handed over again, in log order
@@ -126,13 +127,14 @@ func (l *lane) note(ctx context.Context, message string, times int) error {
 	return nil
 }
 
-// newLane makes a lane; stop ends the context that run is called with.
-func newLane(s *Source, lease sqllog.Lease, until time.Time, stop context.CancelFunc) *lane {
+// newLane makes a lane of a lease that was asked for at the given time; stop ends the context that run is called with.
+func newLane(s *Source, held sqllog.Lease, asked time.Time, stop context.CancelFunc) *lane {
 	l := &lane{
-		sub: s, lease: lease, stop: stop,
+		sub: s, lease: held, term: lease.NewTerm(s.hub.cfg.LeaseTTL, 0), stop: stop,
 		kicked: make(chan struct{}, 1), over: make(chan struct{}), settled: make(chan struct{}),
-		committed: lease.Position, until: until,
+		committed: held.Position,
 	}
+	l.term.Extended(asked)
 	l.ctx, l.revoke = context.WithCancelCause(s.base)
 	return l
 }
@@ -236,7 +238,7 @@ func (l *lane) take(all []driver.Delivery, most int) []driver.Delivery {
 		return all
 	}
 	now := time.Now()
-	if !now.Before(l.until) {
+	if !l.term.Valid(now) {
 		l.sub.hub.committer.signal()
 		return all
 	}
@@ -331,9 +333,9 @@ func (l *lane) reached() sqllog.Position {
 func (l *lane) held() sqllog.Lease {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	lease := l.lease
-	lease.Position = l.committed
-	return lease
+	held := l.lease
+	held.Position = l.committed
+	return held
 }
 
 // progress returns where the cursor may stand, and whether that is news.
@@ -344,22 +346,22 @@ func (l *lane) progress() (p sqllog.Position, moved bool) {
 	return p, p != l.committed
 }
 
-// due returns what to write for the lane now: progress, or a third of the
-// lease is over.
+// due returns what to write for the lane now: progress, or the lease is to be extended.
 func (l *lane) due(now time.Time) (sqllog.Position, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	renew := l.until.Sub(now) <= l.sub.hub.cfg.LeaseTTL*3/4
 	p := l.reached()
-	return p, renew || p != l.committed
+	return p, p != l.committed || !now.Before(l.term.Next())
 }
 
-// moved notes that the cursor was written and the lease extended.
-func (l *lane) moved(p sqllog.Position, until time.Time) {
+// moved notes that the cursor was written and the lease extended, when the log was asked
+// at the given time.
+func (l *lane) moved(p sqllog.Position, asked time.Time) {
 	l.mu.Lock()
-	expired := !time.Now().Before(l.until)
+	expired := !l.term.Valid(time.Now())
 	l.progressed = l.progressed || p != l.lease.Position
-	l.committed, l.until = p, until
+	l.committed = p
+	l.term.Extended(asked)
 	l.mu.Unlock()
 	if expired {
 		l.sub.tell()

@@ -291,7 +291,7 @@ func (s *Source) take(ctx, op context.Context, lanes []int, most int) (taken int
 			return 0, err
 		}
 		for _, lease := range leases {
-			s.start(ctx, lease, asked.Add(s.hub.cfg.LeaseTTL))
+			s.start(ctx, lease, asked)
 		}
 		return len(leases), nil
 	}
@@ -303,7 +303,7 @@ func (s *Source) take(ctx, op context.Context, lanes []int, most int) (taken int
 		lease, err := s.lease(op, n)
 		switch {
 		case err == nil:
-			s.start(ctx, lease, asked.Add(s.hub.cfg.LeaseTTL))
+			s.start(ctx, lease, asked)
 			taken++
 		case !errors.Is(err, sqllog.ErrLeaseHeld):
 			return taken, err
@@ -342,10 +342,10 @@ func (s *Source) held() (held []*lane, present map[int]bool) {
 	return held, present
 }
 
-// start works on a lane that was just leased.
-func (s *Source) start(ctx context.Context, lease sqllog.Lease, until time.Time) {
+// start works on a lane whose lease was asked for at the given time.
+func (s *Source) start(ctx context.Context, lease sqllog.Lease, asked time.Time) {
 	intake, stop := context.WithCancel(ctx)
-	l := newLane(s, lease, until, stop)
+	l := newLane(s, lease, asked, stop)
 	s.mu.Lock()
 	s.lanes[lease.Lane] = l
 	s.mu.Unlock()
