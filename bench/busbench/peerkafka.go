@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 
 	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -18,8 +19,9 @@ import (
 // topics that kafkabus makes.
 func watermillKafka(ctx context.Context, cfg Config) (*opened, error) {
 	var conf sarama.Config
+	var once sync.Once // Open makes settings, and every client of its own again
 	bs, err := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{
-		Sarama: func(made *sarama.Config) { conf = *made },
+		Sarama: func(made *sarama.Config) { once.Do(func() { conf = *made }) },
 	})).Open(ctx, "kafka://"+cfg.Brokers+"/")
 	if err != nil {
 		return nil, err

@@ -39,8 +39,14 @@ const group = "g"
 // here. What is made on a server goes with the test.
 func urls() map[string]func(t *testing.T, topic string) string {
 	return map[string]func(t *testing.T, topic string) string{
-		"mem":      func(*testing.T, string) string { return "mem://" },
-		"sqlite":   func(t *testing.T, _ string) string { return "sqlite://" + filepath.Join(t.TempDir(), "bus.db") },
+		"mem": func(t *testing.T, _ string) string {
+			servicetest.Embedded(t)
+			return "mem://"
+		},
+		"sqlite": func(t *testing.T, _ string) string {
+			servicetest.Embedded(t)
+			return "sqlite://" + filepath.Join(t.TempDir(), "bus.db")
+		},
 		"postgres": func(t *testing.T, _ string) string { return servicetest.PostgresURL(t) },
 		"postgresql": func(t *testing.T, _ string) string {
 			_, rest, _ := strings.Cut(servicetest.PostgresURL(t), "://")

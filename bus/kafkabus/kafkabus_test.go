@@ -42,6 +42,7 @@ func real(t testing.TB) string {
 func both(t *testing.T, test func(t *testing.T, url string)) {
 	t.Parallel()
 	t.Run("fake", func(t *testing.T) {
+		servicetest.Embedded(t)
 		t.Parallel()
 		test(t, urlOf(fake(t)))
 	})

@@ -32,6 +32,7 @@ type Server struct {
 // test is skipped, or fails where servers are required.
 func StartServer(t testing.TB, options ...string) *Server {
 	t.Helper()
+	servicetest.Served(t)
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
 		servicetest.Missing(t, "needs redis-server in PATH (Debian: redis-server)")

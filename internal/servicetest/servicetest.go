@@ -15,8 +15,10 @@ import (
 	"encoding/hex"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,10 +46,7 @@ func Postgres(t testing.TB) *sql.DB {
 // up and made there, and nowhere else. The schema is dropped at the test's end.
 func PostgresURL(t testing.TB) string {
 	t.Helper()
-	base := os.Getenv("MILLRACE_POSTGRES_URL")
-	if base == "" {
-		Missing(t, "needs PostgreSQL: set MILLRACE_POSTGRES_URL, e.g. postgres://user:password@127.0.0.1:5432/name")
-	}
+	base := Env(t, "MILLRACE_POSTGRES_URL", "PostgreSQL", "postgres://user:password@127.0.0.1:5432/name")
 	id := make([]byte, 8)
 	rand.Read(id) //nolint:errcheck // never fails
 	schema := "t_" + hex.EncodeToString(id)
@@ -57,10 +56,35 @@ func PostgresURL(t testing.TB) string {
 	return withSearchPath(t, base, schema)
 }
 
+// Embedded begins a test that needs no server. The matrix (MILLRACE_SERVERS_ONLY=1) leaves
+// it to make test, which runs it anyway; for a test of many seconds that is worth a line.
+// A test that asks for a server all the same fails.
+func Embedded(t testing.TB) {
+	t.Helper()
+	if os.Getenv("MILLRACE_SERVERS_ONLY") == "1" {
+		t.Skip("n/a: needs no server; make test runs it")
+	}
+	marked.Store(t.Name(), true)
+	t.Cleanup(func() { marked.Delete(t.Name()) })
+}
+
+var marked sync.Map // the names of tests that Embedded began
+
+// Served notes that the test needs a server.
+func Served(t testing.TB) {
+	t.Helper()
+	for name := t.Name(); name != "."; name = path.Dir(name) {
+		if _, is := marked.Load(name); is {
+			t.Fatalf("%s is marked by servicetest.Embedded, and needs a server: take the mark away", name)
+		}
+	}
+}
+
 // Missing ends a test whose server is not there: it skips with the reason, or
 // fails when MILLRACE_REQUIRE_SERVICES=1.
 func Missing(t testing.TB, reason string) {
 	t.Helper()
+	Served(t)
 	if os.Getenv("MILLRACE_REQUIRE_SERVICES") == "1" {
 		t.Fatal(reason + " (MILLRACE_REQUIRE_SERVICES=1 forbids to skip)")
 	}
@@ -72,6 +96,7 @@ func Missing(t testing.TB, reason string) {
 // server is called, and an example, go into the reason.
 func Env(t testing.TB, variable, server, example string) string {
 	t.Helper()
+	Served(t)
 	value := os.Getenv(variable)
 	if value == "" {
 		Missing(t, "needs "+server+": set "+variable+", e.g. "+example+" (make services prints it)")

@@ -2,6 +2,8 @@ package servicetest_test
 
 import (
 	"database/sql"
+	"fmt"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -12,6 +14,38 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// recorder is a test that is told to end.
+type recorder struct {
+	testing.TB
+	name, fatal, skip string
+}
+
+func (r *recorder) Helper()                      {}
+func (r *recorder) Name() string                 { return r.name }
+func (r *recorder) Cleanup(func())               {}
+func (r *recorder) Skip(args ...any)             { r.skip = fmt.Sprint(args...) }
+func (r *recorder) Fatal(args ...any)            { r.fatal = fmt.Sprint(args...) }
+func (r *recorder) Fatalf(f string, args ...any) { r.fatal = fmt.Sprintf(f, args...) }
+
+// What needs no server is left to make test, and what needs one cannot hide there.
+func TestEmbedded(t *testing.T) {
+	t.Setenv("MILLRACE_SERVERS_ONLY", "")
+	r := &recorder{TB: t, name: "TestA"}
+	servicetest.Embedded(r)
+	servicetest.Served(&recorder{TB: t, name: "TestAB"}) // another
+	if r.skip+r.fatal != "" {
+		t.Errorf("skipped %q, ended %q", r.skip, r.fatal)
+	}
+	inner := &recorder{TB: t, name: "TestA/inner/most"}
+	if servicetest.Served(inner); !strings.Contains(inner.fatal, "TestA is marked") {
+		t.Errorf("a server in a test that is marked: %q", inner.fatal)
+	}
+	t.Setenv("MILLRACE_SERVERS_ONLY", "1")
+	if servicetest.Embedded(r); !strings.Contains(r.skip, "n/a: needs no server") {
+		t.Errorf("in the matrix: skipped %q", r.skip)
+	}
+}
 
 func TestPostgresSchemasAreApart(t *testing.T) {
 	var left string

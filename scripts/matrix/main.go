@@ -7,7 +7,8 @@
 // run last and alone.
 //
 // SERVERS, names of scripts/services.sh and memory and sqlite, chooses columns: only
-// their cells run, and of those only the tests that belong to them. With the flag
+// their cells run, and of those only the tests that belong to them. Without it all
+// servers are columns; what needs none is left to make test. With the flag
 // -start it prints the servers that these cells need, and ends.
 package main
 
@@ -64,7 +65,8 @@ func run(flags []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	cells, left, err := choose(all, os.Getenv("SERVERS"), os.Getenv("VERSIONS"))
+	servers := os.Getenv("SERVERS")
+	cells, left, err := choose(all, servers, os.Getenv("VERSIONS"))
 	if err != nil {
 		return err
 	}
@@ -73,7 +75,7 @@ func run(flags []string, out io.Writer) error {
 		return err
 	}
 	r := newResults()
-	if len(cells) < len(all) {
+	if strings.TrimSpace(servers) != "" {
 		// One package after the other: those that kill servers are the last ones.
 		some := packagesOf(cells, alone)
 		for _, pkg := range append(some, packagesOf(cells, some)...) {
@@ -84,15 +86,17 @@ func run(flags []string, out io.Writer) error {
 		return report(cells, left, r, out)
 	}
 	packages := append(packagesOf(cells, alone), beside...)
-	if err := r.test(out, "", flags, packages, nil); err != nil {
+	// make test runs what needs no server.
+	served := "MILLRACE_SERVERS_ONLY=1"
+	if err := r.test(out, "", flags, packages, []string{served}); err != nil {
 		return err
 	}
 	for _, db := range []string{"postgres", "mariadb", "mysql"} {
-		if err := r.test(out, " on "+db, flags, business, []string{"BOXOFFICE_TEST_DB=" + db}); err != nil {
+		if err := r.test(out, " on "+db, flags, business, []string{served, "BOXOFFICE_TEST_DB=" + db}); err != nil {
 			return err
 		}
 	}
-	if err := r.test(out, "", append([]string{"-p=1"}, flags...), alone, nil); err != nil {
+	if err := r.test(out, "", append([]string{"-p=1"}, flags...), alone, []string{served}); err != nil {
 		return err
 	}
 	return report(cells, nil, r, out)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -121,6 +122,37 @@ func TestNoPackageIsForgotten(t *testing.T) {
 	}
 }
 
+// A package of memory and SQLite alone is left to make test, where a test that needs a
+// server is skipped.
+func TestEmbeddedPackagesNeedNoServer(t *testing.T) {
+	cells, err := parse(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, _, err := choose(cells, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	need := regexp.MustCompile(`(redistest|transporttest|servicetest)\.(\w+)`)
+	for _, pkg := range packagesOf(cells, packagesOf(served, nil)) {
+		files, err := filepath.Glob(filepath.Join("../..", pkg, "*_test.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatal(pkg, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, use := range need.FindAllStringSubmatch(string(text), -1) {
+				if use[2] != "SQLite" {
+					t.Errorf("%s uses %s", file, use[0])
+				}
+			}
+		}
+	}
+}
+
 // SERVERS gives the columns that it names, and says what it leaves out of them.
 func TestChoose(t *testing.T) {
 	cells, err := parse("a | memory | ./a | ^A\na | Kafka | ./b | ^A/kafka\nb | Kafka + postgres redis | ./b | ^B|^C\nb | PostgreSQL | ./c | ^B\n")
@@ -135,7 +167,7 @@ func TestChoose(t *testing.T) {
 		return strings.Join(names, ", ")
 	}
 	for servers, want := range map[string]struct{ chosen, left, starts string }{
-		"":                      {"a on memory, a on Kafka, b on Kafka, b on PostgreSQL", "", "kafka postgres redis"},
+		"":                      {"a on Kafka, b on Kafka, b on PostgreSQL", "", "kafka postgres redis"},
 		"kafka":                 {"a on Kafka", "b on Kafka", "kafka"},
 		"memory":                {"a on memory", "", ""},
 		" kafka postgres redis": {"a on Kafka, b on Kafka, b on PostgreSQL", "", "kafka postgres redis"},

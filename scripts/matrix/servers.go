@@ -12,7 +12,8 @@ var serverOf = map[string]string{
 	"Redis": "redis", "Redis Cluster": "rediscluster", "RabbitMQ": "rabbitmq", "Kafka": "kafka", "SQS": "elasticmq", "DynamoDB": "dynamodb",
 }
 
-// embedded are those that nothing starts.
+// embedded are those that nothing starts. make test runs their suites, so that they are
+// columns only where SERVERS names them.
 var embedded = []string{"memory", "sqlite"}
 
 // serversOf lists what the cells need, once each, in their order.
@@ -29,7 +30,7 @@ func serversOf(cells []cell) (names []string) {
 
 // choose divides the cells of the columns that SERVERS names: those whose servers
 // are all named, and those that are left out because another one is not. Without
-// a name every cell is chosen.
+// a name those of all servers are chosen.
 func choose(cells []cell, servers, versions string) (chosen, left []cell, err error) {
 	switch versions {
 	case "", "default":
@@ -40,7 +41,7 @@ func choose(cells []cell, servers, versions string) (chosen, left []cell, err er
 	}
 	names := strings.Fields(servers)
 	if len(names) == 0 {
-		return cells, nil, nil
+		return slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return slices.Contains(embedded, c.needs[0]) }), nil, nil
 	}
 	for _, name := range names {
 		if all := serversOf(cells); !slices.Contains(all, name) {

@@ -93,6 +93,7 @@ func databases(t *testing.T) map[string]func(t *testing.T) server {
 		"mariadb": func(t *testing.T) server { return mysqlServer(servicetest.MariaDBURL(t)) },
 		"mysql":   func(t *testing.T) server { return mysqlServer(servicetest.MySQLURL(t)) },
 		"sqlite": func(t *testing.T) server {
+			servicetest.Embedded(t)
 			dir := t.TempDir()
 			return server{
 				url: "sqlite://" + filepath.Join(dir, "app.db"),

@@ -11,6 +11,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -21,6 +23,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
+	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
 func TestMain(m *testing.M) {
@@ -84,9 +87,15 @@ func (p *process) ready() {
 	}, func() string { return answer })
 }
 
-// startAs is start with options.
+// onServer finds the URL of a server among arguments.
+var onServer = regexp.MustCompile(`^(postgres|mysql|redis|kafka|amqp|sqs|dynamodb)://`)
+
+// startAs is start with options. A process that needs no server is one of make test.
 func startAs(t *testing.T, opt Options, args ...string) *process {
 	t.Helper()
+	if !slices.ContainsFunc(args, onServer.MatchString) {
+		servicetest.Embedded(t)
+	}
 	out := &bytes.Buffer{}
 	cfg := settings(t, args...)
 	if file := filepath.Join(cfg.DataDir, "boxoffice.db"); !exists(file) {

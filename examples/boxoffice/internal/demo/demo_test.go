@@ -22,6 +22,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/officetest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/screen"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
+	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 )
 
@@ -170,6 +171,7 @@ func TestDemoReportsAFailedStart(t *testing.T) {
 
 // TestRealBoxOffice starts the real program, as make demo does.
 func TestRealBoxOffice(t *testing.T) {
+	servicetest.Embedded(t)
 	program, err := built.Boxoffice(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -37,6 +37,9 @@ func TestBookingFlow(t *testing.T) {
 		{"RabbitMQ and SQLite", own, servicetest.RabbitMQ, servicetest.Redis},
 	} {
 		t.Run(on.name, func(t *testing.T) {
+			if on.name == "SQLite" {
+				servicetest.Embedded(t)
+			}
 			cfg := []string{"--split", "--plain", "--fans", "25", "--think", "20ms", "--hold", "3s", "--threshold", "3"}
 			if url := on.db(t); url != "" {
 				cfg = append(cfg, "--db-url", url)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
 // proveEnv chooses what the scenarios stand on. Set by scripts/prove; without it
@@ -34,7 +36,10 @@ func proved(t testing.TB) column {
 func columns(t *testing.T, onEmbedded, onServers func(t *testing.T)) {
 	t.Helper()
 	if proved(t) != servers {
-		t.Run(string(embedded), onEmbedded)
+		t.Run(string(embedded), func(t *testing.T) {
+			servicetest.Embedded(t)
+			onEmbedded(t)
+		})
 		return
 	}
 	t.Run(string(servers), onServers)

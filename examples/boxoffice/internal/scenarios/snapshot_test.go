@@ -28,10 +28,11 @@ func TestScenario27HeldSnapshot(t *testing.T) {
 }
 
 func heldSnapshot(t *testing.T, name string) {
-	const grown = 2000 // rounds after which an index has the height that it keeps
-	many := often(t, 9000, 2000)
+	// Rounds after which an index has the height that it keeps, where time is judged. The
+	// pages grow with each round where they do; some hundred rounds tell.
+	grown, many := often(t, 2000, 500), often(t, 9000, 1000)
 	run := startSnapshotRun(t, name)
-	run.rounds(grown)
+	run.rounds(often(t, grown, 100))
 	before := run.paced()
 	var played *steps
 	pages := 0.0
@@ -41,7 +42,7 @@ func heldSnapshot(t *testing.T, name string) {
 		pages = played.pages(300)
 	}
 	run.hold()
-	run.rounds(many)
+	run.rounds(often(t, many, 200))
 	after := run.paced()
 	if played != nil {
 		played.rounds(many)

@@ -56,7 +56,10 @@ type poisonPlace struct {
 }
 
 var poisonPlaces = []poisonPlace{
-	{"sqlite", embedded, func(t *testing.T, _ string) string { return "sqlite://" + freshFile(t) }, "", true},
+	{"sqlite", embedded, func(t *testing.T, _ string) string {
+		servicetest.Embedded(t)
+		return "sqlite://" + freshFile(t)
+	}, "", true},
 	{"postgres", servers, func(t *testing.T, _ string) string { return servicetest.PostgresURL(t) }, "", true},
 	{"mariadb", servers, func(t *testing.T, _ string) string { return servicetest.MariaDBURL(t) }, "", true},
 	{"mysql", servers, func(t *testing.T, _ string) string { return servicetest.MySQLURL(t) }, "", true},
