@@ -151,7 +151,11 @@ func (l *log) Prune(ctx context.Context, lane int, before time.Time, limit int) 
 }
 
 // Backlog implements sqllog.Log.
-func (l *log) Backlog(ctx context.Context, c sqllog.Cursor, limit int) (int, time.Time, error) {
+func (l *log) Backlog(ctx context.Context, c sqllog.Cursor, lanes, limit int) (int, time.Time, error) {
+	return sqllog.EachBacklog(c, lanes, func(c sqllog.Cursor) (int, time.Time, error) { return l.backlog(ctx, c, limit) })
+}
+
+func (l *log) backlog(ctx context.Context, c sqllog.Cursor, limit int) (int, time.Time, error) {
 	stream := l.registry.partition(c.Lane).stream
 	b, err := l.behind(ctx, stream, c.Consumer)
 	if err != nil || b.oldest == "" {

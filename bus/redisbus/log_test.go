@@ -209,7 +209,7 @@ func TestCursorsMoveTogether(t *testing.T) {
 		t.Errorf("one lease is lost: %v", err)
 	}
 	for group, want := range map[string]int{"a": 1, "b": 3, "c": 1} {
-		if n, oldest, err := l.Backlog(t.Context(), sqllog.Cursor{Consumer: group}, 100); err != nil || n != want || oldest.IsZero() {
+		if n, oldest, err := l.Backlog(t.Context(), sqllog.Cursor{Consumer: group}, 1, 100); err != nil || n != want || oldest.IsZero() {
 			t.Errorf("%s is %d behind since %s (%v), want %d", group, n, oldest, err, want)
 		}
 	}
@@ -251,7 +251,7 @@ func TestPrune(t *testing.T) {
 		t.Errorf("%d messages are left, want 400", n)
 	}
 	prune(later, 0, 49) // to the message: the newest that is done stays
-	if n, _, err := l.Backlog(t.Context(), b.Cursor, 1000); err != nil || n != 350 {
+	if n, _, err := l.Backlog(t.Context(), b.Cursor, 1, 1000); err != nil || n != 350 {
 		t.Errorf("b is %d behind (%v), want 350", n, err)
 	}
 	// A foreign consumer has taken all and acknowledged all but one.

@@ -62,6 +62,10 @@ func (t *Term) Next() time.Time {
 	return t.next
 }
 
+// Soon reports whether the lease may as well be extended now, along with others: a
+// quarter of its time is over.
+func (t *Term) Soon(now time.Time) bool { return !now.Before(t.Next().Add(t.ttl/4 - t.ttl/3)) }
+
 // Valid reports whether the lease may be used.
 func (t *Term) Valid(now time.Time) bool {
 	t.mu.Lock()

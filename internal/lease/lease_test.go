@@ -37,6 +37,9 @@ func TestTerm(t *testing.T) {
 	if got := term.Next().Sub(asked); got != 10*time.Second {
 		t.Errorf("to be extended after %v, want a third of %v", got, ttl)
 	}
+	if term.Soon(asked.Add(7*time.Second)) || !term.Soon(asked.Add(8*time.Second)) {
+		t.Error("it is soon enough after 7 s, or not after 8 s, of 30 s")
+	}
 	term.Failed(asked.Add(10 * time.Second))
 	if got := term.Next().Sub(asked); got != 12*time.Second {
 		t.Errorf("after a failure at 10 s to be tried again at %v, want 12 s", got)

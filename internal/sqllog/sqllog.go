@@ -143,9 +143,26 @@ type Log interface {
 	// and that every cursor of the lane has passed, and returns how many.
 	Prune(ctx context.Context, lane int, before time.Time, limit int) (int, error)
 
-	// Backlog returns how many entries lie after the cursor (counted up to
-	// limit) and when the oldest of them was appended (zero when none).
-	Backlog(ctx context.Context, c Cursor, limit int) (n int, oldest time.Time, err error)
+	// Backlog returns how many entries lie after the consumer's cursors in so many lanes
+	// from c.Lane on (in each counted up to limit), and when the oldest of them was
+	// appended (zero when none).
+	Backlog(ctx context.Context, c Cursor, lanes, limit int) (n int, oldest time.Time, err error)
+}
+
+// EachBacklog is Backlog for a log that is asked lane by lane.
+func EachBacklog(c Cursor, lanes int, of func(c Cursor) (n int, oldest time.Time, err error)) (n int, oldest time.Time, err error) {
+	for range lanes {
+		more, since, err := of(c)
+		if err != nil {
+			return 0, time.Time{}, err
+		}
+		n += more
+		if more > 0 && (oldest.IsZero() || since.Before(oldest)) {
+			oldest = since
+		}
+		c.Lane++
+	}
+	return n, oldest, nil
 }
 
 // LaneOf spreads a key over lanes [0, lanes): FNV-1a, so that every process,

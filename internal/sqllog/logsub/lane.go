@@ -351,7 +351,7 @@ func (l *lane) due(now time.Time) (sqllog.Position, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := l.reached()
-	return p, p != l.committed || !now.Before(l.term.Next())
+	return p, p != l.committed || l.term.Soon(now)
 }
 
 // moved notes that the cursor was written and the lease extended, when the log was asked

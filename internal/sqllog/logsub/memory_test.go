@@ -224,21 +224,23 @@ func (l *link) Prune(ctx context.Context, lane int, before time.Time, limit int)
 	return n, nil
 }
 
-func (l *link) Backlog(ctx context.Context, c sqllog.Cursor, limit int) (n int, oldest time.Time, err error) {
+func (l *link) Backlog(ctx context.Context, c sqllog.Cursor, lanes, limit int) (int, time.Time, error) {
 	leave, err := l.enter(ctx, "backlog")
 	if err != nil {
-		return 0, oldest, err
+		return 0, time.Time{}, err
 	}
 	defer leave()
-	for _, e := range l.entries {
-		if e.Lane == c.Lane && e.ID > l.cursors[c].last && n < limit {
-			if n == 0 {
-				oldest = e.CreatedAt
+	return sqllog.EachBacklog(c, lanes, func(c sqllog.Cursor) (n int, oldest time.Time, err error) {
+		for _, e := range l.entries {
+			if e.Lane == c.Lane && e.ID > l.cursors[c].last && n < limit {
+				if n == 0 {
+					oldest = e.CreatedAt
+				}
+				n++
 			}
-			n++
 		}
-	}
-	return n, oldest, nil
+		return n, oldest, nil
+	})
 }
 
 // directory gives the memory the methods of logsub.Directory.

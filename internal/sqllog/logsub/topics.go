@@ -150,18 +150,11 @@ func (h *Hub) Lag(ctx context.Context) ([]Lag, error) {
 			return nil, fmt.Errorf("logsub: lag of %s: %w", topic.Name, err)
 		}
 		for _, group := range groups {
-			lag := Lag{Topic: topic.Name, Group: group}
-			for i := range topic.Partitions {
-				n, oldest, err := h.b.Log.Backlog(ctx, sqllog.Cursor{Consumer: group, Lane: topic.FirstLane + i}, lagLimit)
-				if err != nil {
-					return nil, fmt.Errorf("logsub: lag of %s: %w", topic.Name, err)
-				}
-				lag.Messages += n
-				if n > 0 && (lag.Oldest.IsZero() || oldest.Before(lag.Oldest)) {
-					lag.Oldest = oldest
-				}
+			n, oldest, err := h.b.Log.Backlog(ctx, sqllog.Cursor{Consumer: group, Lane: topic.FirstLane}, topic.Partitions, lagLimit)
+			if err != nil {
+				return nil, fmt.Errorf("logsub: lag of %s: %w", topic.Name, err)
 			}
-			out = append(out, lag)
+			out = append(out, Lag{Topic: topic.Name, Group: group, Messages: n, Oldest: oldest})
 		}
 	}
 	return out, nil

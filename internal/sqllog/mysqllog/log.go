@@ -39,7 +39,7 @@ var _ sqllog.Log = (*Log)(nil)
 type statements struct {
 	append, row, pending, pendingWhole, pendingAgain, pendingRows      string
 	number, createLane                                                 string
-	read, rowAt, backlog, cursor                                       string
+	read, rowAt, backlog, behind, cursor                               string
 	leaseState, createCursor, lease, position, renew, release, advance string
 	passed, old, delete, since, rebase, lanes, tip, laneCount          string
 }
@@ -61,7 +61,7 @@ func on(db *sql.DB, tables sqllog.Tables, server, inOrder string) (*Log, error) 
 	whole := files(server, inOrder, rest, noRest).Statements(tables, map[string]*string{"pending": &s.pendingWhole})
 	err := files(server, inOrder, "", "").Statements(tables, map[string]*string{
 		"append": &s.append, "pending": &s.pending, "pending_again": &s.pendingAgain, "pending_rows": &s.pendingRows, "number": &s.number, "create_lane": &s.createLane,
-		"read": &s.read, "row_at": &s.rowAt, "backlog": &s.backlog, "cursor": &s.cursor,
+		"read": &s.read, "row_at": &s.rowAt, "backlog": &s.backlog, "behind": &s.behind, "cursor": &s.cursor,
 		"lease_state": &s.leaseState, "create_cursor": &s.createCursor, "lease": &s.lease, "position": &s.position,
 		"renew": &s.renew, "release": &s.release, "advance": &s.advance,
 		"passed": &s.passed, "old": &s.old, "delete": &s.delete, "since": &s.since, "rebase": &s.rebase,

@@ -68,7 +68,7 @@ func testAppendLimits(t *testing.T, _ servicetest.MySQLServer) {
 		t.Fatalf("as many as fit: %v", err)
 	}
 	commit(t, tx)
-	n, _, err := log.Backlog(t.Context(), sqllog.Cursor{Consumer: "c", Lane: 2}, len(many))
+	n, _, err := log.Backlog(t.Context(), sqllog.Cursor{Consumer: "c", Lane: 2}, 1, len(many))
 	if err != nil || n != len(many)-1 {
 		t.Errorf("the lane has %d entries (%v), want %d", n, err, len(many)-1)
 	}
@@ -101,7 +101,7 @@ func testPlainPool(t *testing.T, server servicetest.MySQLServer) {
 	if err != nil || len(page) != 2 || page[0].CreatedAt.Before(before) || time.Until(page[0].CreatedAt) > time.Minute {
 		t.Fatalf("read %v, %v; want two entries of this minute", page, err)
 	}
-	if _, oldest, err := log.Backlog(t.Context(), sqllog.Cursor{Consumer: "c", Lane: 1}, 10); err != nil || oldest.Before(before) {
+	if _, oldest, err := log.Backlog(t.Context(), sqllog.Cursor{Consumer: "c", Lane: 1}, 1, 10); err != nil || oldest.Before(before) {
 		t.Errorf("the oldest was appended at %v, %v", oldest, err)
 	}
 	// Two statements in one microsecond change nothing but their count.
@@ -155,7 +155,7 @@ func testRebase(t *testing.T, _ servicetest.MySQLServer) {
 			if err := log.Renew(t.Context(), held, time.Minute); !errors.Is(err, sqllog.ErrLeaseLost) {
 				t.Errorf("renewing a rebased cursor's lease: %v, want %v", err, sqllog.ErrLeaseLost)
 			}
-			if n, _, err := log.Backlog(t.Context(), c, 10); err != nil || n != tc.want {
+			if n, _, err := log.Backlog(t.Context(), c, 1, 10); err != nil || n != tc.want {
 				t.Errorf("rebased to %v (read before: %v): the backlog is %d (%v), want %d", tc.since, read, n, err, tc.want)
 			}
 		}

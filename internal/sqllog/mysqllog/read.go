@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/millrace-go/millrace/internal/sqllog"
@@ -89,20 +90,63 @@ func collect(rows *sql.Rows, n, lane int, server string) ([]sqllog.Entry, error)
 
 // Backlog implements [sqllog.Log]. The oldest is that of the first entry, which
 // can be younger than one whose transaction took longer.
-func (l *Log) Backlog(ctx context.Context, c sqllog.Cursor, limit int) (int, time.Time, error) {
+func (l *Log) Backlog(ctx context.Context, c sqllog.Cursor, lanes, limit int) (n int, oldest time.Time, err error) {
+	for from := c.Lane; from < c.Lane+lanes; from += backlogLanes {
+		behind, err := l.behind(ctx, c.Consumer, from, min(backlogLanes, c.Lane+lanes-from))
+		if err != nil {
+			return 0, time.Time{}, fmt.Errorf("mysqllog: backlog: %w", err)
+		}
+		for _, lane := range behind {
+			more, since, err := l.backlog(ctx, sqllog.Cursor{Consumer: c.Consumer, Lane: lane}, limit)
+			if err != nil {
+				return 0, time.Time{}, fmt.Errorf("mysqllog: backlog: %w", err)
+			}
+			n += more
+			if more > 0 && (oldest.IsZero() || since.Before(oldest)) {
+				oldest = since
+			}
+		}
+	}
+	return n, oldest, nil
+}
+
+// backlogLanes is how many lanes are looked at in one statement.
+const backlogLanes = 64
+
+// behind finds the lanes in which the cursor may have something before it: mostly there
+// is none, and the bus asks for every group every few seconds.
+func (l *Log) behind(ctx context.Context, consumer string, from, lanes int) (behind []int, err error) {
+	args := make([]any, 0, lanes+1)
+	for i := range lanes {
+		args = append(args, from+i)
+	}
+	query := strings.Replace(l.sql.behind, "(SELECT ? AS lane)", "(SELECT ? AS lane"+strings.Repeat(" UNION ALL SELECT ?", lanes-1)+")", 1)
+	rows, err := l.db.QueryContext(ctx, query, append(args, consumer)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // Err is checked below
+	for rows.Next() {
+		var lane int
+		if err := rows.Scan(&lane); err != nil {
+			return nil, err
+		}
+		behind = append(behind, lane)
+	}
+	return behind, rows.Err()
+}
+
+func (l *Log) backlog(ctx context.Context, c sqllog.Cursor, limit int) (int, time.Time, error) {
 	var at int64
 	err := l.db.QueryRowContext(ctx, l.sql.cursor, c.Consumer, c.Lane).Scan(&at)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, time.Time{}, fmt.Errorf("mysqllog: backlog: %w", err)
+		return 0, time.Time{}, err
 	}
 	var n int
 	var oldest int64
 	err = l.db.QueryRowContext(ctx, l.sql.backlog, c.Lane, at, limit, c.Lane, limit, c.Lane, at, c.Lane).Scan(&n, &oldest)
-	switch {
-	case err != nil:
-		return 0, time.Time{}, fmt.Errorf("mysqllog: backlog: %w", err)
-	case n == 0:
-		return 0, time.Time{}, nil
+	if err != nil || n == 0 {
+		return 0, time.Time{}, err
 	}
 	return min(n, limit), time.UnixMicro(oldest).UTC(), nil
 }

@@ -10,7 +10,7 @@ import (
 // wantBacklog compares the backlog with what a reader behind the cursor reads.
 func wantBacklog(t *testing.T, l *Log, c sqllog.Cursor, at sqllog.Position, want int) {
 	t.Helper()
-	n, oldest, err := l.Backlog(t.Context(), c, 100)
+	n, oldest, err := l.Backlog(t.Context(), c, 1, 100)
 	if err != nil || n != want || oldest.IsZero() != (want == 0) {
 		t.Errorf("the backlog is %d, oldest %v (%v), want %d", n, oldest, err, want)
 	}

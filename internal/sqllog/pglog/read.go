@@ -163,8 +163,8 @@ func (w *window) at(server string) error {
 }
 
 // Backlog implements [sqllog.Log].
-func (l *Log) Backlog(ctx context.Context, c sqllog.Cursor, limit int) (int, time.Time, error) {
-	n, oldest, err := l.backlog(ctx, c, limit)
+func (l *Log) Backlog(ctx context.Context, c sqllog.Cursor, lanes, limit int) (int, time.Time, error) {
+	n, oldest, err := sqllog.EachBacklog(c, lanes, func(c sqllog.Cursor) (int, time.Time, error) { return l.backlog(ctx, c, limit) })
 	if err != nil {
 		return 0, time.Time{}, fmt.Errorf("pglog: backlog: %w", err)
 	}

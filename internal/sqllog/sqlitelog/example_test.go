@@ -46,7 +46,7 @@ func ExampleNew() {
 		fmt.Printf("%s: %s\n", e.MessageID, e.Payload)
 	}
 	check(l.Advance(ctx, me, next, 10*time.Second, nil))
-	left, _, err := l.Backlog(ctx, me.Cursor, 100)
+	left, _, err := l.Backlog(ctx, me.Cursor, 1, 100)
 	check(err)
 	fmt.Println("left:", left)
 	// Output:

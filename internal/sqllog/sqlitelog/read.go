@@ -36,7 +36,11 @@ func (l *Log) Read(ctx context.Context, lane int, after sqllog.Position, max int
 }
 
 // Backlog implements [sqllog.Log].
-func (l *Log) Backlog(ctx context.Context, c sqllog.Cursor, limit int) (int, time.Time, error) {
+func (l *Log) Backlog(ctx context.Context, c sqllog.Cursor, lanes, limit int) (int, time.Time, error) {
+	return sqllog.EachBacklog(c, lanes, func(c sqllog.Cursor) (int, time.Time, error) { return l.backlog(ctx, c, limit) })
+}
+
+func (l *Log) backlog(ctx context.Context, c sqllog.Cursor, limit int) (int, time.Time, error) {
 	var n int
 	var created int64
 	if err := l.reader.QueryRowContext(ctx, l.sql.backlog, c.Consumer, c.Lane, limit).Scan(&n, &created); err != nil {

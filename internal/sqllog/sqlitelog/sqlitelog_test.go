@@ -145,7 +145,7 @@ func TestReadBesideWriter(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("beside an open transaction read %d entries, %v; want 1", len(entries), err)
 	}
-	if n, _, err := log.Backlog(ctx, sqllog.Cursor{Consumer: "c", Lane: 1}, 10); err != nil || n != 1 {
+	if n, _, err := log.Backlog(ctx, sqllog.Cursor{Consumer: "c", Lane: 1}, 1, 10); err != nil || n != 1 {
 		t.Fatalf("beside an open transaction the backlog is %d, %v; want 1", n, err)
 	}
 }
@@ -194,7 +194,7 @@ func TestRebase(t *testing.T) {
 		if err := log.Renew(t.Context(), held, time.Minute); !errors.Is(err, sqllog.ErrLeaseLost) {
 			t.Errorf("renewing a rebased cursor's lease: %v, want %v", err, sqllog.ErrLeaseLost)
 		}
-		if n, _, err := log.Backlog(t.Context(), c, 10); err != nil || n != tc.want {
+		if n, _, err := log.Backlog(t.Context(), c, 1, 10); err != nil || n != tc.want {
 			t.Errorf("rebased to %v: the backlog is %d (%v), want %d", tc.since, n, err, tc.want)
 		}
 	}

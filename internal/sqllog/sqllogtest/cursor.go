@@ -200,7 +200,7 @@ func pruneAge(ctx context.Context, f *Fixture) error {
 
 func backlog(ctx context.Context, f *Fixture) error {
 	want := func(c sqllog.Cursor, limit, want int) error {
-		n, oldest, err := f.Log.Backlog(ctx, c, limit)
+		n, oldest, err := f.Log.Backlog(ctx, c, 1, limit)
 		if err != nil {
 			return err
 		}
@@ -220,6 +220,16 @@ func backlog(ctx context.Context, f *Fixture) error {
 	}
 	if err := first(want(cursor, 10, 3), want(cursor, 2, 2)); err != nil {
 		return fmt.Errorf("before the cursor exists: %w", err)
+	}
+	across := func(lanes, limit, want int) error {
+		n, oldest, err := f.Log.Backlog(ctx, cursor, lanes, limit)
+		if err == nil && (n != want || oldest.IsZero()) {
+			err = fmt.Errorf("the backlog of %d lanes is %d, oldest %v, want %d", lanes, n, oldest, want)
+		}
+		return err
+	}
+	if err := first(across(2, 10, 4), across(2, 2, 3), across(100, 10, 4)); err != nil {
+		return err
 	}
 	l, err := f.Log.Lease(ctx, cursor, "me", long)
 	if err != nil {

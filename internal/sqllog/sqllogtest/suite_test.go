@@ -99,11 +99,11 @@ func (f fault) Prune(ctx context.Context, lane int, before time.Time, limit int)
 	return f.Log.Prune(ctx, lane, before, limit)
 }
 
-func (f fault) Backlog(ctx context.Context, c sqllog.Cursor, limit int) (int, time.Time, error) {
+func (f fault) Backlog(ctx context.Context, c sqllog.Cursor, lanes, limit int) (int, time.Time, error) {
 	if f.backlog != nil {
 		return f.backlog(ctx, c, limit)
 	}
-	return f.Log.Backlog(ctx, c, limit)
+	return f.Log.Backlog(ctx, c, lanes, limit)
 }
 
 // Every case fails on a log that has the defect the case is there for.
@@ -275,12 +275,12 @@ func TestSuiteFindsFaults(t *testing.T) {
 		}},
 		"counts without the limit": {[]string{"Backlog"}, func(l sqllog.Log, _ *sql.DB) fault {
 			return fault{backlog: func(ctx context.Context, c sqllog.Cursor, _ int) (int, time.Time, error) {
-				return l.Backlog(ctx, c, 1000)
+				return l.Backlog(ctx, c, 1, 1000)
 			}}
 		}},
 		"counts from the beginning": {[]string{"Backlog"}, func(l sqllog.Log, _ *sql.DB) fault {
 			return fault{backlog: func(ctx context.Context, c sqllog.Cursor, limit int) (int, time.Time, error) {
-				return l.Backlog(ctx, sqllog.Cursor{Consumer: "nobody", Lane: c.Lane}, limit)
+				return l.Backlog(ctx, sqllog.Cursor{Consumer: "nobody", Lane: c.Lane}, 1, limit)
 			}}
 		}},
 	}

@@ -104,7 +104,7 @@ func relabel(e sqllog.Entry) []string {
 func (s *Store) Stats(ctx context.Context) ([]outbox.ShardStats, error) {
 	out := make([]outbox.ShardStats, s.shards)
 	for i := range out {
-		n, oldest, err := s.log.Backlog(ctx, s.cursor(i), outbox.BacklogLimit)
+		n, oldest, err := s.log.Backlog(ctx, s.cursor(i), 1, outbox.BacklogLimit)
 		if err != nil {
 			return nil, wrap("stats", err)
 		}
