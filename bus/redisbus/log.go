@@ -58,8 +58,12 @@ func (l *log) Lease(ctx context.Context, c sqllog.Cursor, holder string, ttl tim
 }
 
 // Renew implements sqllog.Log.
-func (l *log) Renew(ctx context.Context, lease sqllog.Lease, ttl time.Duration) error {
-	return l.move(ctx, l.advance(lease, sqllog.Position{}, ttl))
+func (l *log) Renew(ctx context.Context, ttl time.Duration, leases ...sqllog.Lease) error {
+	calls := make([]*call, len(leases))
+	for i, lease := range leases {
+		calls[i] = l.advance(lease, sqllog.Position{}, ttl)
+	}
+	return l.moveIn(ctx, calls...)
 }
 
 // Release implements sqllog.Log. Inside begin all leases are given up in one round
@@ -87,12 +91,16 @@ func (l *log) Advance(ctx context.Context, lease sqllog.Lease, p sqllog.Position
 			return err
 		}
 	}
-	c := l.advance(lease, p, ttl)
+	return l.moveIn(ctx, l.advance(lease, p, ttl))
+}
+
+// moveIn is move, at the end of begin where the context is of one.
+func (l *log) moveIn(ctx context.Context, calls ...*call) error {
 	if b, ok := ctx.Value(batchKey{}).(*batch); ok {
-		b.moves = append(b.moves, c)
+		b.moves = append(b.moves, calls...)
 		return nil
 	}
-	return l.move(ctx, c)
+	return l.move(ctx, calls...)
 }
 
 func (l *log) advance(lease sqllog.Lease, p sqllog.Position, ttl time.Duration) *call {

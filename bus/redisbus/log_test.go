@@ -135,7 +135,7 @@ func TestFencing(t *testing.T) {
 		}
 		for what, err := range map[string]error{
 			"advance": l.Advance(t.Context(), old, read(old.Position, 1), time.Minute, nil),
-			"renew":   l.Renew(t.Context(), old, time.Minute),
+			"renew":   l.Renew(t.Context(), time.Minute, old),
 		} {
 			if !errors.Is(err, sqllog.ErrLeaseLost) {
 				t.Errorf("%s: %s with a lost lease: %v", name, what, err)
@@ -144,7 +144,7 @@ func TestFencing(t *testing.T) {
 		if err := l.Release(t.Context(), old); err != nil {
 			t.Errorf("%s: release of a lost lease: %v", name, err)
 		}
-		if err := l.Renew(t.Context(), lease, time.Minute); err != nil {
+		if err := l.Renew(t.Context(), time.Minute, lease); err != nil {
 			t.Errorf("%s: the holder's lease was ended by another: %v", name, err)
 		}
 		old = lease
@@ -158,7 +158,7 @@ func TestFencing(t *testing.T) {
 	if err := l.Release(t.Context(), lease); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Renew(t.Context(), lease, time.Minute); !errors.Is(err, sqllog.ErrLeaseLost) {
+	if err := l.Renew(t.Context(), time.Minute, lease); !errors.Is(err, sqllog.ErrLeaseLost) {
 		t.Errorf("renewing a released lease: %v", err)
 	}
 }

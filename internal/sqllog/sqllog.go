@@ -112,9 +112,10 @@ type Log interface {
 	// earliest retained entry when it does not exist. The token grows by one
 	// each time Lease succeeds. It fails with ErrLeaseHeld or ErrForeignDatabase.
 	Lease(ctx context.Context, c Cursor, holder string, ttl time.Duration) (Lease, error)
-	// Renew extends a held lease, or fails with ErrLeaseLost, also when the server is
-	// not that of l.Position or the cursor does not stand there.
-	Renew(ctx context.Context, l Lease, ttl time.Duration) error
+	// Renew extends held leases. It fails with ErrLeaseLost when one is lost, also when
+	// the server is not that of its Position or the cursor does not stand there; the
+	// others may be extended then. It joins a transaction of the context.
+	Renew(ctx context.Context, ttl time.Duration, leases ...Lease) error
 	// Release gives the lease up early; a lost lease is no error. It joins a
 	// transaction of the context.
 	Release(ctx context.Context, l Lease) error

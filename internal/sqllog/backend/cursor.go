@@ -8,9 +8,9 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Held is sqllog.ErrLeaseLost when an update that asks for the lease's token met
-// no row.
-func Held(res sql.Result, err error) error {
+// Held is sqllog.ErrLeaseLost when an update that asks for the tokens of so many leases
+// met fewer rows.
+func Held(res sql.Result, err error, leases int64) error {
 	if err != nil {
 		return err
 	}
@@ -18,7 +18,7 @@ func Held(res sql.Result, err error) error {
 	if err != nil {
 		return err
 	}
-	if n == 0 {
+	if n < leases {
 		return sqllog.ErrLeaseLost
 	}
 	return nil
@@ -30,11 +30,13 @@ func Advance(ctx context.Context, db *sql.DB, move func(ctx context.Context, x s
 	also func(ctx context.Context, tx *sql.Tx) error,
 ) error {
 	if also == nil {
-		return Held(move(ctx, db))
+		res, err := move(ctx, db)
+		return Held(res, err, 1)
 	}
 	return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
 		// The cursor's row is locked first, so that a new holder waits for all of it.
-		if err := Held(move(ctx, tx)); err != nil {
+		res, err := move(ctx, tx)
+		if err := Held(res, err, 1); err != nil {
 			return err
 		}
 		return also(ctx, tx)

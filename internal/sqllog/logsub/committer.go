@@ -179,12 +179,16 @@ func (c *committer) move(ctx context.Context) error {
 	}
 	if len(moves) > 1 {
 		err := c.b.Begin(ctx, func(ctx context.Context, _ sqltx.Execer) error {
+			var rest []sqllog.Lease
 			for _, m := range moves {
-				if err := c.b.Log.Advance(ctx, m.lane.held(), m.position, c.cfg.LeaseTTL, nothing); err != nil {
+				held := m.lane.held()
+				if held.Position == m.position {
+					rest = append(rest, held)
+				} else if err := c.b.Log.Advance(ctx, held, m.position, c.cfg.LeaseTTL, nothing); err != nil {
 					return err
 				}
 			}
-			return nil
+			return c.b.Log.Renew(ctx, c.cfg.LeaseTTL, rest...)
 		})
 		if err == nil {
 			for _, m := range moves {

@@ -146,8 +146,13 @@ func (l *link) Lease(ctx context.Context, c sqllog.Cursor, holder string, ttl ti
 	return sqllog.Lease{Cursor: c, Holder: holder, Token: row.token, Position: sqllog.Position{ID: row.last}}, nil
 }
 
-func (l *link) Renew(ctx context.Context, lease sqllog.Lease, ttl time.Duration) error {
-	return l.change(ctx, "renew", lease, func(row *cursorRow) { row.until = time.Now().Add(ttl) })
+func (l *link) Renew(ctx context.Context, ttl time.Duration, leases ...sqllog.Lease) error {
+	for _, lease := range leases {
+		if err := l.change(ctx, "advance", lease, func(row *cursorRow) { row.until = time.Now().Add(ttl) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (l *link) Release(ctx context.Context, lease sqllog.Lease) error {

@@ -182,7 +182,7 @@ func testFailoverToALaggingReplica(t *testing.T, _ servicetest.MySQLServer) {
 		lost(t, "reading on", err)
 		_, _, err = s.Read(t.Context(), 1, lease.Position, 10)
 		lost(t, "reading from the cursor", err)
-		lost(t, "renewing", s.Renew(t.Context(), lease, time.Minute))
+		lost(t, "renewing", s.Renew(t.Context(), time.Minute, lease))
 		lost(t, "advancing", s.Advance(t.Context(), lease, page[5].Position, time.Minute, nil))
 		lost(t, "advancing to where it stands", s.Advance(t.Context(), lease, lease.Position, time.Minute, nil))
 		s.wantRest(t, map[string]int{"new": 20})
@@ -216,7 +216,7 @@ func testCrashThatLosesCommits(t *testing.T, _ servicetest.MySQLServer) {
 			for i, e := range page {
 				lost(t, fmt.Sprint("advancing over ", i+1), s.Advance(t.Context(), lease, e.Position, time.Minute, nil))
 			}
-			if err := s.Renew(t.Context(), lease, time.Minute); err != nil {
+			if err := s.Renew(t.Context(), time.Minute, lease); err != nil {
 				t.Errorf("renewing where the cursor stood before and stands now: %v", err)
 			}
 			s.wantRest(t, map[string]int{"some": rows, "new": 6})
@@ -237,7 +237,7 @@ func testCrashThatMovesTheCursorBack(t *testing.T, _ servicetest.MySQLServer) {
 	s.keep(t)
 	s.advance(t, &lease, page[0].Position)
 	s.lose(t)
-	lost(t, "renewing", s.Renew(t.Context(), lease, time.Minute))
+	lost(t, "renewing", s.Renew(t.Context(), time.Minute, lease))
 	lost(t, "advancing", s.Advance(t.Context(), lease, page[1].Position, time.Minute, nil))
 	s.wantRest(t, map[string]int{"old": 2})
 }
@@ -256,12 +256,12 @@ func testLostTokenIsGivenAgain(t *testing.T, _ servicetest.MySQLServer) {
 	if err != nil || yours.Token != mine.Token {
 		t.Fatalf("the next holder has token %d, %v; want %d again", yours.Token, err, mine.Token)
 	}
-	lost(t, "renewing", s.Renew(t.Context(), mine, time.Minute))
+	lost(t, "renewing", s.Renew(t.Context(), time.Minute, mine))
 	lost(t, "advancing", s.Advance(t.Context(), mine, mine.Position, time.Minute, nil))
 	if err := s.Release(t.Context(), mine); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Renew(t.Context(), yours, time.Minute); err != nil {
+	if err := s.Renew(t.Context(), time.Minute, yours); err != nil {
 		t.Errorf("renewing after the other's release: %v", err)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/millrace-go/millrace/internal/sqllog"
@@ -53,7 +55,7 @@ func (l *Log) take(ctx context.Context, c sqllog.Cursor, holder string, ttl time
 	}
 	defer tx.Rollback() //nolint:errcheck // after the commit it does nothing
 	res, err := tx.ExecContext(ctx, l.sql.lease, holder, ttl.Microseconds(), c.Consumer, c.Lane, holder)
-	if err := backend.Held(res, err); err != nil {
+	if err := backend.Held(res, err, 1); err != nil {
 		return sqllog.Lease{}, err
 	}
 	lease := sqllog.Lease{Cursor: c, Holder: holder}
@@ -69,14 +71,26 @@ func (l *Log) take(ctx context.Context, c sqllog.Cursor, holder string, ttl time
 }
 
 // Renew implements [sqllog.Log].
-func (l *Log) Renew(ctx context.Context, lease sqllog.Lease, ttl time.Duration) error {
-	at := lease.Position
-	res, err := l.db.ExecContext(ctx, l.sql.renew, ttl.Microseconds(), lease.Consumer, lease.Lane, lease.Token, lease.Holder, at.Server, at.ID)
-	if err := backend.Held(res, err); err != nil {
-		return fmt.Errorf("mysqllog: renew: %w", err)
+func (l *Log) Renew(ctx context.Context, ttl time.Duration, leases ...sqllog.Lease) error {
+	for some := range slices.Chunk(leases, renewedAtOnce) {
+		args := append(make([]any, 0, 1+6*len(some)), ttl.Microseconds())
+		for _, lease := range some {
+			at := lease.Position
+			args = append(args, lease.Consumer, lease.Lane, lease.Token, lease.Holder, at.Server, at.ID)
+		}
+		query := l.sql.renew + strings.Repeat("\nOR "+l.sql.renewed, len(some)-1)
+		res, err := backend.Joined(ctx, l.db).ExecContext(ctx, query, args...)
+		if err := backend.Held(res, err, int64(len(some))); err != nil {
+			return fmt.Errorf("mysqllog: renew: %w", err)
+		}
 	}
 	return nil
 }
+
+// renewedAtOnce is how many leases are extended in one statement. A process has some
+// dozens of them, a call of the server takes as long for all as for one, and each is met
+// by its primary key.
+const renewedAtOnce = 128
 
 // Release implements [sqllog.Log].
 func (l *Log) Release(ctx context.Context, lease sqllog.Lease) error {

@@ -35,13 +35,15 @@ type Log struct {
 var _ sqllog.Log = (*Log)(nil)
 
 // statements is every statement with the table names filled in. Append's ends
-// with one row of placeholders, row, to which further ones are added.
+// with one row of placeholders, row, to which further ones are added; renew's with the
+// condition renewed.
 type statements struct {
-	append, row, pending, pendingWhole, pendingAgain, pendingRows      string
-	number, createLane                                                 string
-	read, rowAt, backlog, behind, cursor                               string
-	leaseState, createCursor, lease, position, renew, release, advance string
-	passed, old, delete, since, rebase, lanes, tip, laneCount          string
+	append, row, pending, pendingWhole, pendingAgain, pendingRows string
+	number, createLane                                            string
+	read, rowAt, backlog, behind, cursor                          string
+	leaseState, createCursor, lease, position, release, advance   string
+	renew, renewed                                                string
+	passed, old, delete, since, rebase, lanes, tip, laneCount     string
 }
 
 // New makes a log over db, a pool of github.com/go-sql-driver/mysql (package
@@ -70,6 +72,7 @@ func on(db *sql.DB, tables sqllog.Tables, server, inOrder string) (*Log, error) 
 	if err := errors.Join(whole, err); err != nil {
 		return nil, fmt.Errorf("mysqllog: %w", err)
 	}
+	_, s.renewed, _ = strings.Cut(s.renew, "WHERE ")
 	s.row = ",(" + strings.Repeat("?,", l.columns()-1) + "?)"
 	return l, nil
 }

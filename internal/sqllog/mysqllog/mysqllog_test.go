@@ -113,7 +113,7 @@ func testPlainPool(t *testing.T, server servicetest.MySQLServer) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := errors.Join(log.Renew(t.Context(), l, time.Minute), log.Advance(t.Context(), l, next, time.Minute, nil)); err != nil {
+		if err := errors.Join(log.Renew(t.Context(), time.Minute, l), log.Advance(t.Context(), l, next, time.Minute, nil)); err != nil {
 			t.Errorf("the same again: %v", err)
 		}
 		l.Position = next
@@ -152,7 +152,7 @@ func testRebase(t *testing.T, _ servicetest.MySQLServer) {
 			if err := log.Rebase(t.Context(), c, tc.since); err != nil {
 				t.Fatal(err)
 			}
-			if err := log.Renew(t.Context(), held, time.Minute); !errors.Is(err, sqllog.ErrLeaseLost) {
+			if err := log.Renew(t.Context(), time.Minute, held); !errors.Is(err, sqllog.ErrLeaseLost) {
 				t.Errorf("renewing a rebased cursor's lease: %v, want %v", err, sqllog.ErrLeaseLost)
 			}
 			if n, _, err := log.Backlog(t.Context(), c, 1, 10); err != nil || n != tc.want {

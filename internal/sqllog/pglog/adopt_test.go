@@ -61,7 +61,7 @@ func TestAdopt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Renew(ctx, at, time.Hour); !is(err, sqllog.ErrLeaseLost) {
+	if err := l.Renew(ctx, time.Hour, at); !is(err, sqllog.ErrLeaseLost) {
 		t.Errorf("a lease from before the adoption still holds: %v", err)
 	}
 	ids, _ := read(t, l, lease(t, l, "me").Position, 10)

@@ -43,20 +43,26 @@ func (l *Log) Lease(ctx context.Context, c sqllog.Cursor, holder string, ttl tim
 }
 
 // Renew implements [sqllog.Log]: it moves the cursor to where it stands.
-func (l *Log) Renew(ctx context.Context, lease sqllog.Lease, ttl time.Duration) error {
-	if err := l.advance(ctx, l.db, lease, lease.Position, ttl); err != nil {
-		return fmt.Errorf("pglog: renew: %w", err)
+func (l *Log) Renew(ctx context.Context, ttl time.Duration, leases ...sqllog.Lease) error {
+	for _, lease := range leases {
+		if err := l.advance(ctx, l.joined(ctx), lease, lease.Position, ttl); err != nil {
+			return fmt.Errorf("pglog: renew: %w", err)
+		}
 	}
 	return nil
 }
 
+// joined is the transaction of the context, or else the pool.
+func (l *Log) joined(ctx context.Context) querier {
+	if tx, ok := sqltx.On(ctx, l.db); ok {
+		return tx
+	}
+	return l.db
+}
+
 // Release implements [sqllog.Log].
 func (l *Log) Release(ctx context.Context, lease sqllog.Lease) error {
-	var x querier = l.db
-	if tx, ok := sqltx.On(ctx, l.db); ok {
-		x = tx
-	}
-	err := l.record(ctx, x, lease.Cursor, l.sql.release,
+	err := l.record(ctx, l.joined(ctx), lease.Cursor, l.sql.release,
 		lease.Consumer, lease.Lane, lease.Token, lease.Position.Server, lease.Holder)
 	if err != nil && !errors.Is(err, sqllog.ErrLeaseLost) {
 		return fmt.Errorf("pglog: release: %w", err)

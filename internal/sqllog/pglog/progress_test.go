@@ -50,7 +50,7 @@ func TestMovesBesideAHeldSnapshot(t *testing.T) {
 	hold(t, db)
 	first, _ := buffers(t, db, l.sql.advance, advanceArgs(at, at.Position)...)
 	for range moves {
-		if err := l.Renew(t.Context(), at, time.Hour); err != nil {
+		if err := l.Renew(t.Context(), time.Hour, at); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -95,7 +95,7 @@ func TestSweepDoesNotWait(t *testing.T) {
 	}
 	renew := func(times int) {
 		for range times {
-			if err := l.Renew(t.Context(), at, time.Hour); err != nil {
+			if err := l.Renew(t.Context(), time.Hour, at); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -126,7 +126,7 @@ func TestOldSnapshotMovesNothing(t *testing.T) {
 		}
 		fresh := lease(t, l, "new")
 		for range 4 * sweepEvery {
-			if err := l.Renew(t.Context(), fresh, time.Hour); err != nil {
+			if err := l.Renew(t.Context(), time.Hour, fresh); err != nil {
 				return err
 			}
 		}
@@ -181,7 +181,7 @@ func TestAnotherServerOrPlaceIsRefused(t *testing.T) {
 		if tc.lease.Token == at.Token && tc.lease.Position == at.Position {
 			continue
 		}
-		if err := l.Renew(ctx, tc.lease, time.Hour); !is(err, sqllog.ErrLeaseLost) {
+		if err := l.Renew(ctx, time.Hour, tc.lease); !is(err, sqllog.ErrLeaseLost) {
 			t.Errorf("renew, %s: %v, want ErrLeaseLost", name, err)
 		}
 	}
@@ -191,7 +191,7 @@ func TestAnotherServerOrPlaceIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := l.Renew(ctx, at, time.Hour); !is(err, sqllog.ErrLeaseLost) {
+	if err := l.Renew(ctx, time.Hour, at); !is(err, sqllog.ErrLeaseLost) {
 		t.Errorf("renew from where it stood before: %v, want ErrLeaseLost", err)
 	}
 	// Nor does another server's lease of the same token give this one back.
@@ -213,7 +213,7 @@ func TestConcurrentStatementsOfOneHolder(t *testing.T) {
 	for range 4 {
 		go func() {
 			for range 100 {
-				if err := l.Renew(t.Context(), at, time.Hour); err != nil {
+				if err := l.Renew(t.Context(), time.Hour, at); err != nil {
 					errs <- err
 					return
 				}
@@ -346,7 +346,7 @@ func TestADeletedCursorStartsAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	at.Position = next
-	if err := l.Renew(t.Context(), at, time.Hour); !is(err, sqllog.ErrLeaseLost) {
+	if err := l.Renew(t.Context(), time.Hour, at); !is(err, sqllog.ErrLeaseLost) {
 		t.Errorf("renew: %v, want ErrLeaseLost", err)
 	}
 	ids, _ := read(t, l, lease(t, l, "me").Position, 10)

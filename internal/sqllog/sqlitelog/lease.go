@@ -40,10 +40,13 @@ func (l *Log) Lease(ctx context.Context, c sqllog.Cursor, holder string, ttl tim
 }
 
 // Renew implements [sqllog.Log].
-func (l *Log) Renew(ctx context.Context, lease sqllog.Lease, ttl time.Duration) error {
-	res, err := l.db.ExecContext(ctx, l.sql.renew, lease.Consumer, lease.Lane, lease.Token, ttl.Microseconds(), lease.Position.ID)
-	if err := backend.Held(res, err); err != nil {
-		return fmt.Errorf("sqlitelog: renew: %w", err)
+func (l *Log) Renew(ctx context.Context, ttl time.Duration, leases ...sqllog.Lease) error {
+	x := backend.Joined(ctx, l.db)
+	for _, lease := range leases {
+		res, err := x.ExecContext(ctx, l.sql.renew, lease.Consumer, lease.Lane, lease.Token, ttl.Microseconds(), lease.Position.ID)
+		if err := backend.Held(res, err, 1); err != nil {
+			return fmt.Errorf("sqlitelog: renew: %w", err)
+		}
 	}
 	return nil
 }

@@ -191,7 +191,7 @@ func TestRebase(t *testing.T) {
 		if err := log.Rebase(t.Context(), c, tc.since); err != nil {
 			t.Fatal(err)
 		}
-		if err := log.Renew(t.Context(), held, time.Minute); !errors.Is(err, sqllog.ErrLeaseLost) {
+		if err := log.Renew(t.Context(), time.Minute, held); !errors.Is(err, sqllog.ErrLeaseLost) {
 			t.Errorf("renewing a rebased cursor's lease: %v, want %v", err, sqllog.ErrLeaseLost)
 		}
 		if n, _, err := log.Backlog(t.Context(), c, 1, 10); err != nil || n != tc.want {

@@ -67,11 +67,11 @@ func otherServer(ctx context.Context, f *Fixture) error {
 	return first(
 		wantErr("read from another server's lease", read, sqllog.ErrLeaseLost),
 		wantErr("read on from another server's position", readOn, sqllog.ErrLeaseLost),
-		wantErr("renew another server's lease", f.Log.Renew(ctx, there, long), sqllog.ErrLeaseLost),
+		wantErr("renew another server's lease", f.Log.Renew(ctx, long, there), sqllog.ErrLeaseLost),
 		wantErr("advance under another server's lease", f.Log.Advance(ctx, there, moved(page[1].Position), long, nil), sqllog.ErrLeaseLost),
 		wantErr("advance to another server's position", f.Log.Advance(ctx, l, moved(page[1].Position), long, nil), sqllog.ErrLeaseLost),
 		wantErr("advance to where another server's lease stands", f.Log.Advance(ctx, there, there.Position, long, nil), sqllog.ErrLeaseLost),
-		wantErr("renew", f.Log.Renew(ctx, l, long), nil),
+		wantErr("renew", f.Log.Renew(ctx, long, l), nil),
 		f.left(ctx, "a", "b", "c"),
 	)
 }
@@ -86,13 +86,13 @@ func otherPosition(ctx context.Context, f *Fixture) error {
 	ahead, behind := l, l
 	ahead.Position = page[0].Position
 	if err := first(
-		wantErr("renew ahead of the cursor", f.Log.Renew(ctx, ahead, long), sqllog.ErrLeaseLost),
+		wantErr("renew ahead of the cursor", f.Log.Renew(ctx, long, ahead), sqllog.ErrLeaseLost),
 		wantErr("advance from ahead of the cursor", f.Log.Advance(ctx, ahead, page[1].Position, long, nil), sqllog.ErrLeaseLost),
 		wantErr("advance", f.Log.Advance(ctx, l, page[0].Position, long, nil), nil),
-		wantErr("renew behind the cursor", f.Log.Renew(ctx, behind, long), sqllog.ErrLeaseLost),
+		wantErr("renew behind the cursor", f.Log.Renew(ctx, long, behind), sqllog.ErrLeaseLost),
 		wantErr("advance from behind the cursor", f.Log.Advance(ctx, behind, page[1].Position, long, nil), sqllog.ErrLeaseLost),
 		wantErr("advance to behind the cursor", f.Log.Advance(ctx, behind, behind.Position, long, nil), sqllog.ErrLeaseLost),
-		wantErr("renew at the cursor", f.Log.Renew(ctx, ahead, long), nil),
+		wantErr("renew at the cursor", f.Log.Renew(ctx, long, ahead), nil),
 	); err != nil {
 		return err
 	}

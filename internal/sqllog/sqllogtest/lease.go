@@ -20,8 +20,9 @@ func leaseCases() []Case {
 		{"LeaseRelease", leaseRelease},
 		{"LeaseExpires", leaseExpires},
 		{"RenewExtends", func(ctx context.Context, f *Fixture) error {
-			return extends(ctx, f, func(l sqllog.Lease) error { return f.Log.Renew(ctx, l, long) })
+			return extends(ctx, f, func(l sqllog.Lease) error { return f.Log.Renew(ctx, long, l) })
 		}},
+		{"RenewOfMany", renewOfMany},
 		{"AdvanceExtends", func(ctx context.Context, f *Fixture) error {
 			return extends(ctx, f, func(l sqllog.Lease) error { return f.Log.Advance(ctx, l, l.Position, long, nil) })
 		}},
@@ -184,6 +185,38 @@ func extends(ctx context.Context, f *Fixture, prolong func(sqllog.Lease) error) 
 	return wantErr("another holder after the first term", err, sqllog.ErrLeaseHeld)
 }
 
+// renewOfMany extends several leases at once, and loses one of them.
+func renewOfMany(ctx context.Context, f *Fixture) error {
+	var all []sqllog.Lease
+	for i := range 3 {
+		l, err := f.Log.Lease(ctx, sqllog.Cursor{Consumer: cursor.Consumer, Lane: cursor.Lane + i}, "me", short)
+		if err != nil {
+			return err
+		}
+		all = append(all, l)
+	}
+	if err := f.Log.Renew(ctx, long, all...); err != nil {
+		return err
+	}
+	other := sqllog.Cursor{Consumer: "clock", Lane: cursor.Lane}
+	if _, err := f.Log.Lease(ctx, other, "me", short); err != nil {
+		return err
+	}
+	if _, err := f.leaseSoon(ctx, other, "you"); err != nil {
+		return err
+	}
+	for _, l := range all {
+		_, err := f.Log.Lease(ctx, l.Cursor, "you", long)
+		if err := wantErr(fmt.Sprintf("another holder of lane %d after the first term", l.Lane), err, sqllog.ErrLeaseHeld); err != nil {
+			return err
+		}
+	}
+	if _, err := f.Log.Lease(ctx, all[1].Cursor, "me", long); err != nil { // another token
+		return err
+	}
+	return wantErr("renewing when one is lost", f.Log.Renew(ctx, long, all...), sqllog.ErrLeaseLost)
+}
+
 // fencing wakes a holder that slept through the end of its lease.
 func fencing(ctx context.Context, f *Fixture) error {
 	if err := f.add(ctx, cursor.Lane, "a", "b", "c"); err != nil {
@@ -207,8 +240,8 @@ func fencing(ctx context.Context, f *Fixture) error {
 	yours.Position = page[0].Position
 	if err := first(
 		wantErr("advance by the old holder", f.Log.Advance(ctx, mine, page[2].Position, long, nil), sqllog.ErrLeaseLost),
-		wantErr("renew by the old holder", f.Log.Renew(ctx, mine, long), sqllog.ErrLeaseLost),
-		wantErr("renew by the new holder", f.Log.Renew(ctx, yours, long), nil),
+		wantErr("renew by the old holder", f.Log.Renew(ctx, long, mine), sqllog.ErrLeaseLost),
+		wantErr("renew by the new holder", f.Log.Renew(ctx, long, yours), nil),
 	); err != nil {
 		return err
 	}

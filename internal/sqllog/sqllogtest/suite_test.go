@@ -71,11 +71,11 @@ func (f fault) Release(ctx context.Context, l sqllog.Lease) error {
 	return f.Log.Release(ctx, l)
 }
 
-func (f fault) Renew(ctx context.Context, l sqllog.Lease, ttl time.Duration) error {
+func (f fault) Renew(ctx context.Context, ttl time.Duration, leases ...sqllog.Lease) error {
 	if f.renew != nil {
-		return f.renew(ctx, l, ttl)
+		return f.renew(ctx, leases[0], ttl)
 	}
-	return f.Log.Renew(ctx, l, ttl)
+	return f.Log.Renew(ctx, ttl, leases...)
 }
 
 func (f fault) Read(ctx context.Context, lane int, after sqllog.Position, max int) ([]sqllog.Entry, sqllog.Position, error) {
@@ -189,9 +189,9 @@ func TestSuiteFindsFaults(t *testing.T) {
 				return l.Advance(ctx, lease, p, ttl, also)
 			}}
 		}},
-		"renewing does nothing": {[]string{"RenewExtends"}, func(l sqllog.Log, _ *sql.DB) fault {
+		"renewing does nothing": {[]string{"RenewExtends", "RenewOfMany"}, func(l sqllog.Log, _ *sql.DB) fault {
 			return fault{renew: func(ctx context.Context, lease sqllog.Lease, ttl time.Duration) error {
-				return l.Renew(ctx, lease, short)
+				return l.Renew(ctx, short, lease)
 			}}
 		}},
 		"advancing forgets": {[]string{"LeaseRelease", "AdvanceTogether", "Backlog", "Stress"}, func(l sqllog.Log, _ *sql.DB) fault {
@@ -237,7 +237,7 @@ func TestSuiteFindsFaults(t *testing.T) {
 				if err := db.QueryRowContext(ctx, `SELECT last_id FROM suite_cursors`).Scan(&lease.Position.ID); err != nil {
 					return err
 				}
-				return l.Renew(ctx, lease, ttl)
+				return l.Renew(ctx, ttl, lease)
 			}}
 		}},
 		"moves to a row that is not there": {[]string{"RowGone"}, func(l sqllog.Log, db *sql.DB) fault {

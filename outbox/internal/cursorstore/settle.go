@@ -30,7 +30,7 @@ func (s *Store) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlemen
 		to = *moved
 	}
 	if !ok && also == nil {
-		return wrap("renew", s.log.Renew(ctx, t.lease, set.TTL))
+		return wrap("renew", s.log.Renew(ctx, set.TTL, t.lease))
 	}
 	if err := s.log.Advance(ctx, t.lease, to, set.TTL, also); err != nil {
 		return wrap("settle", err)
