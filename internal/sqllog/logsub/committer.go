@@ -124,12 +124,6 @@ func (c *committer) renewal() time.Time {
 	return next
 }
 
-// move is one cursor's next step.
-type move struct {
-	lane     *lane
-	position sqllog.Position
-}
-
 // commit writes what is due.
 func (c *committer) commit(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, opTimeout)
@@ -138,7 +132,8 @@ func (c *committer) commit(ctx context.Context) error {
 		return err
 	}
 	defer c.moving.leave()
-	return errors.Join(c.move(ctx), c.progressed(ctx))
+	// Leases first, in one call: the cursors may take a while on a busy server.
+	return errors.Join(c.extend(ctx), c.move(ctx), c.progressed(ctx))
 }
 
 // progressed tells Directory, once of each lane, that its cursor has moved.
@@ -163,36 +158,63 @@ func (c *committer) progressed(ctx context.Context) error {
 	return nil
 }
 
-// move moves the cursors.
-func (c *committer) move(ctx context.Context) error {
-	now := time.Now() // before the log is asked
-	var moves []move
+// due lists the lanes that have something to write.
+func (c *committer) due(is func(*lane) bool) (lanes []*lane) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	for l := range c.lanes {
-		if p, due := l.due(now); due {
-			moves = append(moves, move{l, p})
+		if is(l) {
+			lanes = append(lanes, l)
 		}
 	}
-	c.mu.Unlock()
-	if len(moves) == 0 {
+	return lanes
+}
+
+// extend extends the leases that need it, and with them those that soon will.
+func (c *committer) extend(ctx context.Context) error {
+	now := time.Now() // before the log is asked
+	if c.renewal().After(now) {
 		return nil
 	}
-	if len(moves) > 1 {
-		err := c.b.Begin(ctx, func(ctx context.Context, _ sqltx.Execer) error {
-			var rest []sqllog.Lease
-			for _, m := range moves {
-				held := m.lane.held()
-				if held.Position == m.position {
-					rest = append(rest, held)
-				} else if err := c.b.Log.Advance(ctx, held, m.position, c.cfg.LeaseTTL, nothing); err != nil {
-					return err
-				}
+	return c.write(ctx, c.due(func(l *lane) bool { return l.term.Soon(now) }), func(ctx context.Context, lanes []*lane, _ bool) error {
+		leases := make([]sqllog.Lease, len(lanes))
+		for i, l := range lanes {
+			leases[i] = l.held()
+		}
+		return c.b.Log.Renew(ctx, c.cfg.LeaseTTL, leases...)
+	}, func(l *lane) { l.extended(now) })
+}
+
+// move moves the cursors, which extends their leases too.
+func (c *committer) move(ctx context.Context) error {
+	now := time.Now()
+	to := make(map[*lane]sqllog.Position)
+	lanes := c.due(func(l *lane) bool {
+		p, moved := l.progress()
+		to[l] = p
+		return moved
+	})
+	return c.write(ctx, lanes, func(ctx context.Context, lanes []*lane, together bool) error {
+		var also func(context.Context, *sql.Tx) error
+		if together {
+			also = nothing
+		}
+		for _, l := range lanes {
+			if err := c.b.Log.Advance(ctx, l.held(), to[l], c.cfg.LeaseTTL, also); err != nil {
+				return err
 			}
-			return c.b.Log.Renew(ctx, c.cfg.LeaseTTL, rest...)
-		})
+		}
+		return nil
+	}, func(l *lane) { l.moved(to[l], now) })
+}
+
+// write has do done for the lanes together, or for each alone when one of them is lost.
+func (c *committer) write(ctx context.Context, lanes []*lane, do func(ctx context.Context, lanes []*lane, together bool) error, done func(*lane)) error {
+	if len(lanes) > 1 {
+		err := c.b.Begin(ctx, func(ctx context.Context, _ sqltx.Execer) error { return do(ctx, lanes, true) })
 		if err == nil {
-			for _, m := range moves {
-				m.lane.moved(m.position, now)
+			for _, l := range lanes {
+				done(l)
 			}
 			return nil
 		}
@@ -202,13 +224,13 @@ func (c *committer) move(ctx context.Context) error {
 	}
 	// One lost lease rolls all of them back; alone, each has its own outcome.
 	var failed error
-	for _, m := range moves {
-		switch err := c.b.Log.Advance(ctx, m.lane.held(), m.position, c.cfg.LeaseTTL, nil); {
+	for _, l := range lanes {
+		switch err := do(ctx, []*lane{l}, false); {
 		case err == nil:
-			m.lane.moved(m.position, now)
+			done(l)
 		case errors.Is(err, sqllog.ErrLeaseLost):
-			c.remove(m.lane)
-			m.lane.lose()
+			c.remove(l)
+			l.lose()
 		default:
 			failed = errors.Join(failed, err)
 		}

@@ -346,24 +346,20 @@ func (l *lane) progress() (p sqllog.Position, moved bool) {
 	return p, p != l.committed
 }
 
-// due returns what to write for the lane now: progress, or the lease is to be extended.
-func (l *lane) due(now time.Time) (sqllog.Position, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	p := l.reached()
-	return p, p != l.committed || l.term.Soon(now)
-}
-
 // moved notes that the cursor was written and the lease extended, when the log was asked
 // at the given time.
 func (l *lane) moved(p sqllog.Position, asked time.Time) {
 	l.mu.Lock()
-	expired := !l.term.Valid(time.Now())
 	l.progressed = l.progressed || p != l.lease.Position
 	l.committed = p
-	l.term.Extended(asked)
 	l.mu.Unlock()
-	if expired {
+	l.extended(asked)
+}
+
+// extended notes that the lease was, when the log was asked at the given time.
+func (l *lane) extended(asked time.Time) {
+	expired := !l.term.Valid(time.Now())
+	if l.term.Extended(asked); expired {
 		l.sub.tell()
 	}
 }
