@@ -132,8 +132,7 @@ func (c *committer) commit(ctx context.Context) error {
 		return err
 	}
 	defer c.moving.leave()
-	// Leases first, in one call: the cursors may take a while on a busy server.
-	return errors.Join(c.extend(ctx), c.move(ctx), c.progressed(ctx))
+	return errors.Join(c.move(ctx), c.progressed(ctx))
 }
 
 // progressed tells Directory, once of each lane, that its cursor has moved.
@@ -176,7 +175,7 @@ func (c *committer) extend(ctx context.Context) error {
 	if c.renewal().After(now) {
 		return nil
 	}
-	return c.write(ctx, c.due(func(l *lane) bool { return l.term.Soon(now) }), func(ctx context.Context, lanes []*lane, _ bool) error {
+	return c.write(ctx, c.due(func(l *lane) bool { return l.term.Soon(now) }), func(ctx context.Context, lanes []*lane, _ alsoDo) error {
 		leases := make([]sqllog.Lease, len(lanes))
 		for i, l := range lanes {
 			leases[i] = l.held()
@@ -185,33 +184,45 @@ func (c *committer) extend(ctx context.Context) error {
 	}, func(l *lane) { l.extended(now) })
 }
 
-// move moves the cursors, which extends their leases too.
+// How many cursors are moved and how many leases given back in one transaction. On a busy
+// server one of them takes a tenth of a second, and the other leases must not run out
+// meanwhile.
+const (
+	movedTogether = 16
+	givenTogether = 32
+)
+
+// move moves the cursors, which extends their leases too. The leases of the others come
+// first, and again after some cursors where these took long.
 func (c *committer) move(ctx context.Context) error {
-	now := time.Now()
+	failed := c.extend(ctx)
 	to := make(map[*lane]sqllog.Position)
 	lanes := c.due(func(l *lane) bool {
 		p, moved := l.progress()
 		to[l] = p
 		return moved
 	})
-	return c.write(ctx, lanes, func(ctx context.Context, lanes []*lane, together bool) error {
-		var also func(context.Context, *sql.Tx) error
-		if together {
-			also = nothing
-		}
-		for _, l := range lanes {
-			if err := c.b.Log.Advance(ctx, l.held(), to[l], c.cfg.LeaseTTL, also); err != nil {
-				return err
+	for some := range slices.Chunk(lanes, movedTogether) {
+		now := time.Now() // before the log is asked
+		failed = errors.Join(failed, c.write(ctx, some, func(ctx context.Context, lanes []*lane, also alsoDo) error {
+			for _, l := range lanes {
+				if err := c.b.Log.Advance(ctx, l.held(), to[l], c.cfg.LeaseTTL, also); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	}, func(l *lane) { l.moved(to[l], now) })
+			return nil
+		}, func(l *lane) { l.moved(to[l], now) }), c.extend(ctx))
+	}
+	return failed
 }
 
+// alsoDo is what Advance does in its transaction: nothing where it joins one.
+type alsoDo func(context.Context, *sql.Tx) error
+
 // write has do done for the lanes together, or for each alone when one of them is lost.
-func (c *committer) write(ctx context.Context, lanes []*lane, do func(ctx context.Context, lanes []*lane, together bool) error, done func(*lane)) error {
+func (c *committer) write(ctx context.Context, lanes []*lane, do func(ctx context.Context, lanes []*lane, also alsoDo) error, done func(*lane)) error {
 	if len(lanes) > 1 {
-		err := c.b.Begin(ctx, func(ctx context.Context, _ sqltx.Execer) error { return do(ctx, lanes, true) })
+		err := c.b.Begin(ctx, func(ctx context.Context, _ sqltx.Execer) error { return do(ctx, lanes, nothing) })
 		if err == nil {
 			for _, l := range lanes {
 				done(l)
@@ -225,7 +236,7 @@ func (c *committer) write(ctx context.Context, lanes []*lane, do func(ctx contex
 	// One lost lease rolls all of them back; alone, each has its own outcome.
 	var failed error
 	for _, l := range lanes {
-		switch err := do(ctx, []*lane{l}, false); {
+		switch err := do(ctx, []*lane{l}, nil); {
 		case err == nil:
 			done(l)
 		case errors.Is(err, sqllog.ErrLeaseLost):
@@ -267,8 +278,8 @@ func (c *committer) releaseIn(ctx context.Context, l *lane) error {
 	return c.release(ctx, l)
 }
 
-// release gives back the lease of l, and in the same transaction those of all
-// other lanes that leave: a process that ends has many at once.
+// release gives back the lease of l, and in the same transaction those of other
+// lanes that leave: a process that ends has many at once.
 func (c *committer) release(ctx context.Context, l *lane) error {
 	if err := c.moving.enter(ctx); err != nil {
 		return err
@@ -335,12 +346,18 @@ func (c *committer) left(l *lane) {
 	delete(c.leaving, l)
 }
 
-// leavingWith is all lanes that leave, or none when l has left.
+// leavingWith is l and others that leave, or none when l has left.
 func (c *committer) leavingWith(l *lane) []*lane {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, ok := c.leaving[l]; !ok {
 		return nil
 	}
-	return slices.Collect(maps.Keys(c.leaving))
+	lanes := []*lane{l}
+	for other := range c.leaving {
+		if other != l && len(lanes) < givenTogether {
+			lanes = append(lanes, other)
+		}
+	}
+	return lanes
 }
