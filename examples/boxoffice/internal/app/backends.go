@@ -43,8 +43,8 @@ func transports(t transport) *bus.Opener { return bus.NewOpener(transportSchemes
 // same database, so that publishing can be part of a transaction there.
 func transportSchemes(t transport) []bus.Scheme {
 	lite := sqlitebus.Config{LeaseTTL: leaseTTL, Holder: t.holder, Logger: t.log}
-	pg := pgbus.Config{LeaseTTL: leaseTTL, Holder: t.holder, Logger: t.log}
-	my := mysqlbus.Config{LeaseTTL: leaseTTL, Holder: t.holder, Logger: t.log}
+	pg := pgbus.Config{Holder: t.holder, Logger: t.log}
+	my := mysqlbus.Config{Holder: t.holder, Logger: t.log}
 	if t.store != nil {
 		switch t.store.Dialect() {
 		case "sqlite":
@@ -64,7 +64,7 @@ func transportSchemes(t transport) []bus.Scheme {
 		},
 		pgbus.Schemes(pg),
 		amqpbus.Schemes(amqpbus.Config{Bindings: bindings(), Logger: t.log}),
-		redisbus.Schemes(redisbus.Config{LeaseTTL: leaseTTL, Logger: t.log}),
+		redisbus.Schemes(redisbus.Config{Logger: t.log}),
 	)
 }
 

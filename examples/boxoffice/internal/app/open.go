@@ -30,8 +30,10 @@ type outboxStore interface {
 	Migrate(ctx context.Context) error
 }
 
-// leaseTTL is how long a killed process keeps its partitions of the transport
-// from the next one.
+// leaseTTL is how long a killed process keeps the outbox, and its partitions of a transport
+// in a file, from the next one. On a server they are kept as long as the transports do by
+// default, 10 s: there are dozens of them, in several processes, and on a busy MySQL leases
+// of 3 s ran out.
 const leaseTTL = 3 * time.Second
 
 // open opens the database, the outbox, the transport and Redis.
