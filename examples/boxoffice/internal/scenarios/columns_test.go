@@ -35,11 +35,17 @@ func proved(t testing.TB) column {
 // defaults: servers are many processes, and minutes.
 func columns(t *testing.T, onEmbedded, onServers func(t *testing.T)) {
 	t.Helper()
+	columnsBesideRedis(t, func(t *testing.T) {
+		servicetest.Embedded(t)
+		onEmbedded(t)
+	}, onServers)
+}
+
+// columnsBesideRedis is columns for a scenario that starts a Redis on both.
+func columnsBesideRedis(t *testing.T, onEmbedded, onServers func(t *testing.T)) {
+	t.Helper()
 	if proved(t) != servers {
-		t.Run(string(embedded), func(t *testing.T) {
-			servicetest.Embedded(t)
-			onEmbedded(t)
-		})
+		t.Run(string(embedded), onEmbedded)
 		return
 	}
 	t.Run(string(servers), onServers)

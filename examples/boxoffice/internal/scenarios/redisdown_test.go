@@ -21,7 +21,7 @@ import (
 // Redis is killed under the mirror. Reads are served from the database and
 // promise nothing; requests and permits are refused with an error that says so;
 // nothing is published, given up or called. With Redis back, all goes on.
-func TestScenario10RedisDown(t *testing.T) { columns(t, redisDownHere, redisDownOnServers) }
+func TestScenario10RedisDown(t *testing.T) { columnsBesideRedis(t, redisDownHere, redisDownOnServers) }
 
 func redisDownHere(t *testing.T) {
 	server := redistest.StartServer(t)
