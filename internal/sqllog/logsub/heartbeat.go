@@ -47,10 +47,10 @@ func (p *heartbeat) leave(ctx context.Context, m Member) error {
 }
 
 func (p *heartbeat) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		term := lease.NewTerm(p.cfg.LeaseTTL, 0)
-		term.Extended(time.Now())       // by join
-		_ = term.Keep(ctx, nil, p.beat) // one that ran out is taken up again
+	term := lease.NewTerm(p.cfg.LeaseTTL, 0)
+	term.Extended(time.Now()) // by join
+	for term.Keep(ctx, nil, p.beat) != nil {
+		term = lease.NewTerm(p.cfg.LeaseTTL, 0) // it ran out, and is taken up again
 	}
 }
 
