@@ -76,7 +76,7 @@ func TestNoFirstReadIsLost(t *testing.T) {
 	const readers = 1_000
 	artists := 100_000
 	if os.Getenv("BOXOFFICE_TEST_DB") != "" {
-		artists = 20_000 // a server takes a minute for the whole crowd; they do not fit into memory either
+		artists = 12_000 // a server takes a minute for the whole crowd; they do not fit into memory either
 	}
 	r, b := newRig(t, Config{}, WorkerConfig{}), &broker{}
 	m := r.before(t, b, Config{})
