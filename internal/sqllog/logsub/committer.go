@@ -184,13 +184,9 @@ func (c *committer) extend(ctx context.Context) error {
 	}, func(l *lane) { l.extended(now) })
 }
 
-// How many cursors are moved and how many leases given back in one transaction. On a busy
-// server one of them takes a tenth of a second, and the other leases must not run out
-// meanwhile.
-const (
-	movedTogether = 16
-	givenTogether = 32
-)
+// movedTogether is how many cursors are moved in one transaction. On a busy server one of
+// them takes a tenth of a second, and the other leases must not run out meanwhile.
+const movedTogether = 16
 
 // move moves the cursors, which extends their leases too. The leases of the others come
 // first, and again after some cursors where these took long.
@@ -278,8 +274,8 @@ func (c *committer) releaseIn(ctx context.Context, l *lane) error {
 	return c.release(ctx, l)
 }
 
-// release gives back the lease of l, and in the same transaction those of other
-// lanes that leave: a process that ends has many at once.
+// release gives back the lease of l, and in the same transaction those of all
+// other lanes that leave: a process that ends has many at once.
 func (c *committer) release(ctx context.Context, l *lane) error {
 	if err := c.moving.enter(ctx); err != nil {
 		return err
@@ -346,18 +342,12 @@ func (c *committer) left(l *lane) {
 	delete(c.leaving, l)
 }
 
-// leavingWith is l and others that leave, or none when l has left.
+// leavingWith is all lanes that leave, or none when l has left.
 func (c *committer) leavingWith(l *lane) []*lane {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, ok := c.leaving[l]; !ok {
 		return nil
 	}
-	lanes := []*lane{l}
-	for other := range c.leaving {
-		if other != l && len(lanes) < givenTogether {
-			lanes = append(lanes, other)
-		}
-	}
-	return lanes
+	return slices.Collect(maps.Keys(c.leaving))
 }
