@@ -23,7 +23,6 @@ type committer struct {
 	b        Backend
 	cfg      Config
 	progress chan struct{} // capacity 1
-	added    chan struct{} // capacity 1: a lane, whose lease is to be extended
 
 	// moving makes writes to cursors take turns: an older position must not
 	// overtake a newer one, nor follow the release of the lease.
@@ -36,7 +35,7 @@ type committer struct {
 
 func newCommitter(b Backend, cfg Config) committer {
 	return committer{
-		b: b, cfg: cfg, progress: make(chan struct{}, 1), added: make(chan struct{}, 1),
+		b: b, cfg: cfg, progress: make(chan struct{}, 1),
 		moving: newGate(), mu: new(sync.Mutex), lanes: make(map[*lane]struct{}), leaving: make(map[*lane]struct{}),
 	}
 }
@@ -45,10 +44,6 @@ func (c *committer) add(l *lane) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lanes[l] = struct{}{}
-	select {
-	case c.added <- struct{}{}:
-	default:
-	}
 }
 
 func (c *committer) remove(l *lane) {
@@ -78,15 +73,12 @@ func (c *committer) signal() {
 }
 
 func (c *committer) run(ctx context.Context) {
-	renew := time.NewTimer(c.cfg.LeaseTTL)
+	renew := time.NewTicker(c.cfg.LeaseTTL / 3)
 	defer renew.Stop()
 	var last time.Time
 	failures := 0
 	for {
 		select {
-		case <-c.added:
-			renew.Reset(time.Until(c.renewal()))
-			continue
 		case <-c.progress:
 		case <-renew.C:
 		case <-ctx.Done():
@@ -97,7 +89,6 @@ func (c *committer) run(ctx context.Context) {
 		}
 		err := c.commit(ctx)
 		last = time.Now()
-		renew.Reset(c.renewal().Sub(last))
 		if err == nil || ctx.Err() != nil {
 			failures = 0
 			continue
@@ -109,19 +100,6 @@ func (c *committer) run(ctx context.Context) {
 		}
 		c.signal()
 	}
-}
-
-// renewal is when the next lease is to be extended.
-func (c *committer) renewal() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	next := time.Now().Add(c.cfg.LeaseTTL)
-	for l := range c.lanes {
-		if at := l.term.Next(); at.Before(next) {
-			next = at
-		}
-	}
-	return next
 }
 
 // commit writes what is due.
@@ -169,12 +147,9 @@ func (c *committer) due(is func(*lane) bool) (lanes []*lane) {
 	return lanes
 }
 
-// extend extends the leases that need it, and with them those that soon will.
+// extend extends the leases of which a quarter is over.
 func (c *committer) extend(ctx context.Context) error {
 	now := time.Now() // before the log is asked
-	if c.renewal().After(now) {
-		return nil
-	}
 	return c.write(ctx, c.due(func(l *lane) bool { return l.term.Soon(now) }), func(ctx context.Context, lanes []*lane, _ alsoDo) error {
 		leases := make([]sqllog.Lease, len(lanes))
 		for i, l := range lanes {
