@@ -1,8 +1,10 @@
 package sse
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"time"
 
 	"github.com/millrace-go/millrace/internal/lease"
@@ -54,8 +56,8 @@ func (h *Hub) renew(ctx context.Context, instance string, term *lease.Term) erro
 	switch {
 	case err == nil && ctx.Err() == nil:
 		h.leaseIs(instance, live, term.Until(asked))
-	case ctx.Err() == nil:
-		h.failed("renew the lease", err)
+	case !errors.Is(ctx.Err(), context.Canceled): // also when the lease ran out meanwhile
+		h.failed("renew the lease", cmp.Or(err, ctx.Err()))
 	}
 	return err
 }

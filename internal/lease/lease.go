@@ -1,7 +1,6 @@
 // Package lease is a lease as its holder sees it: how long it may be used, when it is
-// extended, and the loop that extends it. Every lease of Millrace is kept by it: shards of
-// the outbox, partitions of a log and their members, claims of idempotency, and the
-// entries of live streams.
+// extended, and the loop that extends it. Those of the outbox's shards, of a log's
+// partitions and members, of idempotency's claims and of live streams are kept by it.
 //
 //	property                                                      proven by
 //	a lease is used until its time is over, counted from before
@@ -33,7 +32,7 @@ type Term struct {
 }
 
 // NewTerm makes the Term of a lease that lasts for ttl and is not used any more when
-// margin of it is left. It begins with Extended.
+// margin of it is left. It is not had yet: Extended says so, or Keep asks for it.
 func NewTerm(ttl, margin time.Duration) *Term { return &Term{ttl: ttl, margin: margin} }
 
 // Until is when a lease ends that is asked for at the given time: counted from then, its

@@ -2,6 +2,7 @@ package logsub
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -58,7 +59,7 @@ func (p *heartbeat) beat(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, opTimeout)
 	defer cancel()
 	err := p.tell(limited)
-	if err != nil && ctx.Err() == nil {
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
 		p.cfg.Logger.Warn("bus: heartbeat failed; trying again", slog.Any("error", err))
 	}
 	return err

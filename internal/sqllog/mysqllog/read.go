@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,21 +92,20 @@ func collect(rows *sql.Rows, n, lane int, server string) ([]sqllog.Entry, error)
 // Backlog implements [sqllog.Log]. The oldest is that of the first entry, which
 // can be younger than one whose transaction took longer.
 func (l *Log) Backlog(ctx context.Context, c sqllog.Cursor, lanes, limit int) (n int, oldest time.Time, err error) {
-	for from := c.Lane; from < c.Lane+lanes; from += backlogLanes {
-		behind, err := l.behind(ctx, c.Consumer, from, min(backlogLanes, c.Lane+lanes-from))
-		if err != nil {
-			return 0, time.Time{}, fmt.Errorf("mysqllog: backlog: %w", err)
-		}
-		for _, lane := range behind {
-			more, since, err := l.backlog(ctx, sqllog.Cursor{Consumer: c.Consumer, Lane: lane}, limit)
-			if err != nil {
-				return 0, time.Time{}, fmt.Errorf("mysqllog: backlog: %w", err)
+	var behind []int
+	for from := c.Lane; from < c.Lane+lanes && err == nil; from += backlogLanes {
+		behind, err = l.behind(ctx, behind, c.Consumer, from, min(backlogLanes, c.Lane+lanes-from))
+	}
+	if err == nil {
+		n, oldest, err = sqllog.EachBacklog(c, lanes, func(c sqllog.Cursor) (int, time.Time, error) {
+			if !slices.Contains(behind, c.Lane) {
+				return 0, time.Time{}, nil
 			}
-			n += more
-			if more > 0 && (oldest.IsZero() || since.Before(oldest)) {
-				oldest = since
-			}
-		}
+			return l.backlog(ctx, c, limit)
+		})
+	}
+	if err != nil {
+		return 0, time.Time{}, fmt.Errorf("mysqllog: backlog: %w", err)
 	}
 	return n, oldest, nil
 }
@@ -113,9 +113,9 @@ func (l *Log) Backlog(ctx context.Context, c sqllog.Cursor, lanes, limit int) (n
 // backlogLanes is how many lanes are looked at in one statement.
 const backlogLanes = 64
 
-// behind finds the lanes in which the cursor may have something before it: mostly there
+// behind adds the lanes in which the cursor may have something before it: mostly there
 // is none, and the bus asks for every group every few seconds.
-func (l *Log) behind(ctx context.Context, consumer string, from, lanes int) (behind []int, err error) {
+func (l *Log) behind(ctx context.Context, behind []int, consumer string, from, lanes int) ([]int, error) {
 	args := make([]any, 0, lanes+1)
 	for i := range lanes {
 		args = append(args, from+i)
