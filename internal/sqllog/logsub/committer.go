@@ -16,9 +16,9 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// committer moves the cursors of all lanes that the process holds, and extends
-// their leases on the way: one transaction for all of them, at most one per
-// CommitInterval. After a pause the first acknowledgement is written at once.
+// committer extends the leases of all lanes that the process holds, in one call, and
+// moves their cursors, some in a transaction, at most once per CommitInterval. After a
+// pause the first acknowledgement is written at once.
 type committer struct {
 	b        Backend
 	cfg      Config
