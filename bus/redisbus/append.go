@@ -8,7 +8,6 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/sqllog"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 var (
@@ -27,10 +26,10 @@ const (
 	appendBytes   = 4 << 20
 )
 
-// Append implements sqllog.Log. What goes to one partition is appended by one
+// append is logsub.Backend.Append. What goes to one partition is appended by one
 // script, so none of it can be overtaken by what follows; more than fits goes in
 // several, one after the other.
-func (l *log) Append(ctx context.Context, _ sqltx.Execer, entries []sqllog.Entry) error {
+func (l *log) append(ctx context.Context, entries []sqllog.Entry) error {
 	var lanes []int // in the order of their first entries
 	byLane := make(map[int][]sqllog.Entry)
 	for _, e := range entries {

@@ -74,7 +74,7 @@ func open(u *url.URL, cluster bool, cfg Config) (_ *driver, err error) {
 	dir := &directory{client: d.client, keys: d.keys, scripts: scripts, registry: registry, logger: cfg.Logger}
 	d.log = &log{client: d.client, keys: d.keys, scripts: scripts, registry: registry, directory: dir, cfg: cfg, logger: cfg.Logger}
 	d.hub, err = logsub.New(logsub.Backend{
-		Log: d.log, Directory: dir, Begin: d.log.begin, Classify: redisdb.Classify, Headers: headers{},
+		Log: d.log, Directory: dir, Append: d.log.append, Begin: d.log.begin, Classify: redisdb.Classify, Headers: headers{},
 	}, logsub.Config{
 		Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL,
 		PollInterval: cfg.PollInterval, Logger: cfg.Logger,

@@ -2,7 +2,6 @@ package redisbus
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,7 +10,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/internal/sqllog"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 // log is sqllog.Log on streams. A group's cursor is the last-delivered-id of the
@@ -82,15 +80,9 @@ func (l *log) Release(ctx context.Context, lease sqllog.Lease) error {
 	return runAll(ctx, l.client, []*call{c})
 }
 
-// Advance implements sqllog.Log. Redis has no transaction to give to also, so it
-// gets nil. Inside begin the cursors of all calls move in one round trip, each
+// Advance implements sqllog.Log. Inside begin the cursors of all calls move in one round trip, each
 // by itself: one lost lease does not hold up the others.
-func (l *log) Advance(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration, also func(ctx context.Context, tx *sql.Tx) error) error {
-	if also != nil {
-		if err := also(ctx, nil); err != nil {
-			return err
-		}
-	}
+func (l *log) Advance(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration) error {
 	return l.moveIn(ctx, l.advance(lease, p, ttl))
 }
 
@@ -136,9 +128,9 @@ type batchKey struct{}
 
 // begin is logsub.Backend.Begin. There is no transaction: it is one round trip for
 // the cursors and one for the leases.
-func (l *log) begin(ctx context.Context, fn func(ctx context.Context, x sqltx.Execer) error) error {
+func (l *log) begin(ctx context.Context, fn func(ctx context.Context) error) error {
 	b := &batch{}
-	if err := fn(context.WithValue(ctx, batchKey{}, b), nil); err != nil {
+	if err := fn(context.WithValue(ctx, batchKey{}, b)); err != nil {
 		return err
 	}
 	if err := l.move(ctx, b.moves...); err != nil || len(b.releases) == 0 {

@@ -17,7 +17,6 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/internal/sqllog/logsub"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 // newLog returns a log with one topic of one partition, which is lane 0.
@@ -58,7 +57,7 @@ func (l *log) put(t *testing.T, n int) {
 	for i := range n {
 		entries = append(entries, sqllog.Entry{MessageID: fmt.Sprint(i), Payload: []byte("x")})
 	}
-	if err := l.Append(t.Context(), nil, entries); err != nil {
+	if err := l.append(t.Context(), entries); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -130,11 +129,11 @@ func TestFencing(t *testing.T) {
 			t.Errorf("%s: token %d after %d", name, lease.Token, old.Token)
 		}
 		place := read(lease.Position, 2)
-		if err := l.Advance(t.Context(), lease, place, time.Minute, nil); err != nil {
+		if err := l.Advance(t.Context(), lease, place, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		for what, err := range map[string]error{
-			"advance": l.Advance(t.Context(), old, read(old.Position, 1), time.Minute, nil),
+			"advance": l.Advance(t.Context(), old, read(old.Position, 1), time.Minute),
 			"renew":   l.Renew(t.Context(), time.Minute, old),
 		} {
 			if !errors.Is(err, sqllog.ErrLeaseLost) {
@@ -190,9 +189,9 @@ func TestCursorsMoveTogether(t *testing.T) {
 		leases = append(leases, l.take(t, group, "me", time.Minute))
 	}
 	move := func(p sqllog.Position) error {
-		return l.begin(t.Context(), func(ctx context.Context, _ sqltx.Execer) error {
+		return l.begin(t.Context(), func(ctx context.Context) error {
 			for _, lease := range leases {
-				if err := l.Advance(ctx, lease, p, time.Minute, nil); err != nil {
+				if err := l.Advance(ctx, lease, p, time.Minute); err != nil {
 					return err
 				}
 			}
@@ -234,7 +233,7 @@ func TestPrune(t *testing.T) {
 	a, b := l.take(t, "a", "me", time.Minute), l.take(t, "b", "me", time.Minute)
 	advance := func(lease sqllog.Lease, n int) {
 		t.Helper()
-		if err := l.Advance(t.Context(), lease, all[n-1].Position, time.Minute, nil); err != nil {
+		if err := l.Advance(t.Context(), lease, all[n-1].Position, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 	}

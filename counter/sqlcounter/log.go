@@ -16,8 +16,8 @@ import (
 
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/backend"
 	"github.com/millrace-go/millrace/internal/sqllog/mysqllog"
 	"github.com/millrace-go/millrace/internal/sqllog/pglog"
 	"github.com/millrace-go/millrace/internal/sqllog/sqlitelog"
@@ -36,18 +36,13 @@ type LogConfig struct {
 type Log struct {
 	db      *sql.DB
 	name    string
-	log     backendLog
+	log     backend.Log
 	cursor  sqllog.Cursor
 	holder  string
 	checked atomic.Bool // the cursor is there, and of this database
 	dialect Dialect
 	stands  string
 	last    atomic.Pointer[sqllog.Position] // where the last Read ended
-}
-
-type backendLog interface {
-	sqllog.Log
-	Migrations() (migrate.Set, error)
 }
 
 var (
@@ -69,7 +64,7 @@ func NewLog(db *sql.DB, name string, cfg LogConfig) (*Log, error) {
 		return nil, err
 	}
 	tables := sqllog.Tables{Messages: "count_changes", Cursors: "count_cursors", Package: "counter"}
-	var log backendLog
+	var log backend.Log
 	var err error
 	switch cfg.Dialect {
 	case Postgres:
@@ -260,7 +255,7 @@ func (l *Log) Trim(ctx context.Context, applied string, age time.Duration, limit
 		return 0, nil
 	}
 	if err == nil {
-		err = l.log.Advance(ctx, lease, at, ttl, nil)
+		err = l.log.Advance(ctx, lease, at, ttl)
 	}
 	if err == nil {
 		err = l.log.Release(ctx, lease)

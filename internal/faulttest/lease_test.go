@@ -71,7 +71,7 @@ func holdLog(t *testing.T) holder {
 		return err
 	}}
 	h.keep = map[string]func(context.Context) error{
-		"advanced": func(ctx context.Context) error { return log.Advance(ctx, lease, lease.Position, time.Hour, nil) },
+		"advanced": func(ctx context.Context) error { return log.Advance(ctx, lease, lease.Position, time.Hour) },
 		"renewed":  func(ctx context.Context) error { return log.Renew(ctx, time.Hour, lease) },
 	}
 	if err := h.again(t.Context()); err != nil {

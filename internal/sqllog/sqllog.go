@@ -26,12 +26,9 @@ package sqllog
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"hash/fnv"
 	"time"
-
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 // ErrLeaseHeld is returned by Lease when another holder's lease is still valid.
@@ -101,12 +98,11 @@ type Lease struct {
 	Position Position
 }
 
-// Log is what a backend offers. All methods are safe for concurrent use; none
-// keeps a connection or a transaction after it returned.
+// Log is what a backend offers to those who read. How entries are appended is the
+// backend's own: SQL logs append in a transaction of their caller. All methods are safe for
+// concurrent use; none keeps a connection or a transaction after it returned. Renew, Release
+// and Advance join a transaction on the log's database that the context carries.
 type Log interface {
-	// Append writes the entries in one statement inside x.
-	Append(ctx context.Context, x sqltx.Execer, entries []Entry) error
-
 	// Lease takes the cursor for holder, or takes it again when holder has it,
 	// until ttl from now by the database's clock. It creates the cursor at the
 	// earliest retained entry when it does not exist. The token grows by one
@@ -114,10 +110,9 @@ type Log interface {
 	Lease(ctx context.Context, c Cursor, holder string, ttl time.Duration) (Lease, error)
 	// Renew extends held leases. It fails with ErrLeaseLost when one is lost, also when
 	// the server is not that of its Position or the cursor does not stand there; the
-	// others may be extended then. It joins a transaction of the context.
+	// others may be extended then.
 	Renew(ctx context.Context, ttl time.Duration, leases ...Lease) error
-	// Release gives the lease up early; a lost lease is no error. It joins a
-	// transaction of the context.
+	// Release gives the lease up early; a lost lease is no error.
 	Release(ctx context.Context, l Lease) error
 
 	// Read returns up to max entries of the lane after the position, and the
@@ -126,13 +121,12 @@ type Log interface {
 	// the position was read on another server.
 	Read(ctx context.Context, lane int, after Position, max int) ([]Entry, Position, error)
 
-	// Advance moves the cursor from l.Position to p and extends the lease by ttl, in
-	// one transaction with the work of also (which may be nil). With work it joins a
-	// transaction of package sqltx in ctx. It fails with ErrLeaseLost, and then
-	// nothing of also is kept: when the token is not the current one, when the server
+	// Advance moves the cursor from l.Position to p and extends the lease by ttl. In a
+	// transaction with further work it comes first, so that a new holder waits for all of
+	// it. It fails with ErrLeaseLost: when the token is not the current one, when the server
 	// is not that of p, when the cursor stands neither at l.Position nor at p (an
 	// Advance may be repeated), or when the row at p is not the one that was read.
-	Advance(ctx context.Context, l Lease, p Position, ttl time.Duration, also func(ctx context.Context, tx *sql.Tx) error) error
+	Advance(ctx context.Context, l Lease, p Position, ttl time.Duration) error
 
 	// Rebase sets a cursor that came from another database system, and with it
 	// every such cursor of its lane, onto this one: entries from the given time

@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/onedb"
 	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/backend"
 	"github.com/millrace-go/millrace/internal/sqllog/logsub"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -27,7 +28,7 @@ type Parts struct {
 	// Name begins every error; the package's own.
 	Name string
 	// Log holds the messages.
-	Log sqllog.Log
+	Log backend.Log
 	// SQL has the statements of the directory; see the package's doc.
 	SQL fs.FS
 	// Schema is brought up to date on DB at the first use.
@@ -98,19 +99,10 @@ func Open(p Parts, cfg logsub.Config) (_ *Driver, err error) {
 		return nil, err
 	}
 	d.dir = &directory{db: p.DB, reader: p.Reader, sql: statements}
-	var direct sqltx.Execer
-	if p.OneStatement {
-		direct = p.DB
-	}
 	d.hub, err = logsub.New(logsub.Backend{
-		Direct: direct,
-		Log:    p.Log, Directory: d.dir, Announce: p.Announce, Classify: p.Classify, Joins: d.pools.Joins, LeasesTogether: p.LeasesTogether,
-		Begin: func(ctx context.Context, fn func(context.Context, sqltx.Execer) error) error {
-			db := p.DB
-			if d.pools.Joins(ctx) {
-				db = p.App
-			}
-			return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, tx) })
+		Log: p.Log, Append: d.append, Directory: d.dir, Announce: p.Announce, Classify: p.Classify, Joins: d.pools.Joins, LeasesTogether: p.LeasesTogether,
+		Begin: func(ctx context.Context, fn func(context.Context) error) error {
+			return d.begin(ctx, func(ctx context.Context, _ *sql.Tx) error { return fn(ctx) })
 		},
 		// The directory works on DB, so it can be in a transaction of DB only.
 		TopicsStay: p.App != p.DB,
@@ -120,6 +112,28 @@ func Open(p Parts, cfg logsub.Config) (_ *Driver, err error) {
 	}
 	d.started = lazy.New(logsub.ErrClosed, d.start)
 	return d, nil
+}
+
+// begin runs fn in the transaction of the context that is on the same database, or else in
+// one of its own.
+func (d *Driver) begin(ctx context.Context, fn func(context.Context, *sql.Tx) error) error {
+	db := d.parts.DB
+	if d.pools.Joins(ctx) {
+		db = d.parts.App
+	}
+	return sqltx.Do(ctx, db, fn)
+}
+
+// append is logsub.Backend.Append. Where it is one statement that commits by itself, it
+// takes one round trip instead of three.
+func (d *Driver) append(ctx context.Context, entries []sqllog.Entry) error {
+	if d.parts.OneStatement && !d.pools.Joins(ctx) {
+		err := d.parts.Log.Append(ctx, d.parts.DB, entries)
+		if !sqltx.IsConflict(err) { // a transaction is begun again
+			return err
+		}
+	}
+	return d.begin(ctx, func(ctx context.Context, tx *sql.Tx) error { return d.parts.Log.Append(ctx, tx, entries) })
 }
 
 // start brings the tables up to date and begins the work in the background. It returns

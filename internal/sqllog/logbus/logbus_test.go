@@ -2,6 +2,7 @@ package logbus
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,8 +14,12 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/onedb"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/backend"
 	"github.com/millrace-go/millrace/internal/sqllog/logsub"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -80,5 +85,71 @@ func TestOpenFails(t *testing.T) {
 		if name == "a statement is missing" && !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// conflict is a serialization failure of PostgreSQL.
+type conflict struct{ error }
+
+func (conflict) SQLState() string { return "40001" }
+
+// appends is a log that notes where it appends.
+type appends struct {
+	backend.Log
+	into []sqltx.Execer
+	fail error // of those that are in no transaction
+}
+
+func (a *appends) Append(_ context.Context, x sqltx.Execer, _ []sqllog.Entry) error {
+	a.into = append(a.into, x)
+	if _, tx := x.(*sql.Tx); tx {
+		return nil
+	}
+	return a.fail
+}
+
+// Where Append is one statement it needs no transaction, unless one has to be begun again,
+// or the context has one.
+func TestAppend(t *testing.T) {
+	_, db := servicetest.SQLite(t)
+	broken := errors.New("the disk is full")
+	for name, tc := range map[string]struct {
+		several, joins bool
+		fail, err      error
+		direct, inTx   int
+	}{
+		"one statement":             {direct: 1},
+		"several":                   {several: true, inTx: 1},
+		"in the caller's":           {joins: true, inTx: 1},
+		"one statement, a conflict": {fail: conflict{errors.New("could not serialize access")}, direct: 1, inTx: 1},
+		"one statement, refused":    {fail: broken, err: broken, direct: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := &appends{fail: tc.fail}
+			d := &Driver{parts: Parts{DB: db, App: db, Log: log, OneStatement: !tc.several}, pools: onedb.New(db, db, nil)}
+			add := func(ctx context.Context) error { return d.append(ctx, []sqllog.Entry{{MessageID: "1"}}) }
+			var mine *sql.Tx
+			err := error(nil)
+			if tc.joins {
+				err = sqltx.Do(t.Context(), db, func(ctx context.Context, tx *sql.Tx) error { mine = tx; return add(ctx) })
+			} else {
+				err = add(t.Context())
+			}
+			if !errors.Is(err, tc.err) {
+				t.Errorf("appending returned %v, want %v", err, tc.err)
+			}
+			direct, inTx := 0, 0
+			for _, x := range log.into {
+				switch tx, is := x.(*sql.Tx); {
+				case !is:
+					direct++
+				case mine == nil || tx == mine:
+					inTx++
+				}
+			}
+			if direct != tc.direct || inTx != tc.inTx {
+				t.Errorf("%d appends without a transaction and %d in one, want %d and %d", direct, inTx, tc.direct, tc.inTx)
+			}
+		})
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/sqllog"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 // Backend is what a database gives to a [Hub].
@@ -18,14 +17,14 @@ type Backend struct {
 	Log sqllog.Log
 	// Directory holds what else the instances must agree on.
 	Directory Directory
+	// Append adds entries to the log, all or none: in the transaction that ctx carries
+	// where Joins says so, and else it has committed them when it returns.
+	Append func(ctx context.Context, entries []sqllog.Entry) error
 	// Begin runs fn in a transaction and commits it when fn returns nil. It joins
 	// a transaction of the same database that ctx carries, as sqltx.Do does, and
-	// hands it on in the context of fn, where Log.Advance with further work joins it.
-	Begin func(ctx context.Context, fn func(ctx context.Context, x sqltx.Execer) error) error
-	// Direct appends outside of a transaction, where Log.Append is one statement that
-	// commits by itself: one round trip instead of three. Optional.
-	Direct sqltx.Execer
-	// Joins reports whether Begin would join a transaction that ctx carries;
+	// hands it on in the context of fn, where Append, Log and Directory join it.
+	Begin func(ctx context.Context, fn func(ctx context.Context) error) error
+	// Joins reports whether Append and Begin would join a transaction that ctx carries;
 	// optional where none can.
 	Joins func(ctx context.Context) bool
 	// TopicsStay is whether Directory.Ensure commits by itself also when ctx
@@ -81,6 +80,8 @@ func (b Backend) validate() error {
 		return errors.New("logsub: Backend.Log is nil")
 	case b.Directory == nil:
 		return errors.New("logsub: Backend.Directory is nil")
+	case b.Append == nil:
+		return errors.New("logsub: Backend.Append is nil")
 	case b.Begin == nil:
 		return errors.New("logsub: Backend.Begin is nil")
 	}

@@ -2,7 +2,6 @@ package logsub
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/millrace-go/millrace/internal/backoff"
 	"github.com/millrace-go/millrace/internal/sqllog"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 // committer extends the leases of all lanes that the process holds, in one call, and
@@ -150,7 +148,7 @@ func (c *committer) due(is func(*lane) bool) (lanes []*lane) {
 // extend extends the leases of which a quarter is over.
 func (c *committer) extend(ctx context.Context) error {
 	now := time.Now() // before the log is asked
-	return c.write(ctx, c.due(func(l *lane) bool { return l.term.Soon(now) }), func(ctx context.Context, lanes []*lane, _ alsoDo) error {
+	return c.write(ctx, c.due(func(l *lane) bool { return l.term.Soon(now) }), func(ctx context.Context, lanes []*lane) error {
 		leases := make([]sqllog.Lease, len(lanes))
 		for i, l := range lanes {
 			leases[i] = l.held()
@@ -175,9 +173,9 @@ func (c *committer) move(ctx context.Context) error {
 	})
 	for some := range slices.Chunk(lanes, movedTogether) {
 		now := time.Now() // before the log is asked
-		failed = errors.Join(failed, c.write(ctx, some, func(ctx context.Context, lanes []*lane, also alsoDo) error {
+		failed = errors.Join(failed, c.write(ctx, some, func(ctx context.Context, lanes []*lane) error {
 			for _, l := range lanes {
-				if err := c.b.Log.Advance(ctx, l.held(), to[l], c.cfg.LeaseTTL, also); err != nil {
+				if err := c.b.Log.Advance(ctx, l.held(), to[l], c.cfg.LeaseTTL); err != nil {
 					return err
 				}
 			}
@@ -187,13 +185,10 @@ func (c *committer) move(ctx context.Context) error {
 	return failed
 }
 
-// alsoDo is what Advance does in its transaction: nothing where it joins one.
-type alsoDo func(context.Context, *sql.Tx) error
-
 // write has do done for the lanes together, or for each alone when one of them is lost.
-func (c *committer) write(ctx context.Context, lanes []*lane, do func(ctx context.Context, lanes []*lane, also alsoDo) error, done func(*lane)) error {
+func (c *committer) write(ctx context.Context, lanes []*lane, do func(ctx context.Context, lanes []*lane) error, done func(*lane)) error {
 	if len(lanes) > 1 {
-		err := c.b.Begin(ctx, func(ctx context.Context, _ sqltx.Execer) error { return do(ctx, lanes, nothing) })
+		err := c.b.Begin(ctx, func(ctx context.Context) error { return do(ctx, lanes) })
 		if err == nil {
 			for _, l := range lanes {
 				done(l)
@@ -207,7 +202,7 @@ func (c *committer) write(ctx context.Context, lanes []*lane, do func(ctx contex
 	// One lost lease rolls all of them back; alone, each has its own outcome.
 	var failed error
 	for _, l := range lanes {
-		switch err := do(ctx, []*lane{l}, nil); {
+		switch err := do(ctx, []*lane{l}); {
 		case err == nil:
 			done(l)
 		case errors.Is(err, sqllog.ErrLeaseLost):
@@ -219,9 +214,6 @@ func (c *committer) write(ctx context.Context, lanes []*lane, do func(ctx contex
 	}
 	return failed
 }
-
-// nothing makes Advance join the transaction of its context.
-func nothing(context.Context, *sql.Tx) error { return nil }
 
 // retire writes a lane's last position and gives its lease back. It tries again
 // for closeTimeout while the database is away; one that stalls has answerTimeout to
@@ -258,9 +250,9 @@ func (c *committer) release(ctx context.Context, l *lane) error {
 	defer c.moving.leave()
 	lanes := c.leavingWith(l)
 	if len(lanes) > 1 {
-		err := c.b.Begin(ctx, func(ctx context.Context, _ sqltx.Execer) error {
+		err := c.b.Begin(ctx, func(ctx context.Context) error {
 			for _, l := range lanes {
-				if err := c.giveBack(ctx, l, nothing); err != nil {
+				if err := c.giveBack(ctx, l); err != nil {
 					return err
 				}
 			}
@@ -279,7 +271,7 @@ func (c *committer) release(ctx context.Context, l *lane) error {
 	// One lost lease rolls all of them back; alone, each has its own outcome.
 	var own error
 	for _, other := range lanes {
-		switch err := c.giveBack(ctx, other, nil); {
+		switch err := c.giveBack(ctx, other); {
 		case err == nil, errors.Is(err, sqllog.ErrLeaseLost):
 			c.left(other)
 		case other == l:
@@ -291,9 +283,9 @@ func (c *committer) release(ctx context.Context, l *lane) error {
 
 // giveBack writes how far a lane has come, that it stops in order, which is no crash, and
 // gives its lease back.
-func (c *committer) giveBack(ctx context.Context, l *lane, also func(context.Context, *sql.Tx) error) error {
+func (c *committer) giveBack(ctx context.Context, l *lane) error {
 	if p, moved := l.progress(); moved {
-		if err := c.b.Log.Advance(ctx, l.held(), p, c.cfg.LeaseTTL, also); err != nil {
+		if err := c.b.Log.Advance(ctx, l.held(), p, c.cfg.LeaseTTL); err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,6 @@ package logsub_test
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"maps"
 	"slices"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/internal/sqllog/logsub"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 // memory is a database for tests in a synctest bubble: its clock is the
@@ -33,7 +31,6 @@ type memory struct {
 	start    time.Time
 	leased   int  // leases outside a transaction
 	together bool // leases are taken in one
-	direct   bool // appending needs none
 }
 
 type cursorRow struct {
@@ -65,11 +62,7 @@ var errCut = errors.New("the database is away")
 func (m *memory) connect() *link { return &link{memory: m} }
 
 func (l *link) backend() logsub.Backend {
-	b := logsub.Backend{Log: l, Directory: directory{l}, Begin: l.begin, LeasesTogether: l.together}
-	if l.direct {
-		b.Direct = struct{ sqltx.Execer }{}
-	}
-	return b
+	return logsub.Backend{Log: l, Directory: directory{l}, Append: l.append, Begin: l.begin, LeasesTogether: l.together}
 }
 
 type inTx struct{}
@@ -93,14 +86,14 @@ func (l *link) enter(ctx context.Context, op string) (leave func(), err error) {
 	return l.mu.Unlock, nil
 }
 
-func (l *link) begin(ctx context.Context, fn func(context.Context, sqltx.Execer) error) error {
+func (l *link) begin(ctx context.Context, fn func(context.Context) error) error {
 	leave, err := l.enter(ctx, "begin")
 	if err != nil {
 		return err
 	}
 	defer leave()
 	entries, cursors, id := slices.Clone(l.entries), maps.Clone(l.cursors), l.lastID
-	if err := fn(context.WithValue(ctx, inTx{}, true), nil); err != nil {
+	if err := fn(context.WithValue(ctx, inTx{}, true)); err != nil {
 		l.entries, l.cursors, l.lastID = entries, cursors, id
 		return err
 	}
@@ -109,7 +102,11 @@ func (l *link) begin(ctx context.Context, fn func(context.Context, sqltx.Execer)
 	return nil
 }
 
-func (l *link) Append(ctx context.Context, _ sqltx.Execer, entries []sqllog.Entry) error {
+func (l *link) append(ctx context.Context, entries []sqllog.Entry) error {
+	return l.begin(ctx, func(ctx context.Context) error { return l.add(ctx, entries) })
+}
+
+func (l *link) add(ctx context.Context, entries []sqllog.Entry) error {
 	leave, err := l.enter(ctx, "append")
 	if err != nil {
 		return err
@@ -163,7 +160,7 @@ func (l *link) Release(ctx context.Context, lease sqllog.Lease) error {
 	return err
 }
 
-func (l *link) Advance(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration, also func(context.Context, *sql.Tx) error) error {
+func (l *link) Advance(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration) error {
 	return l.change(ctx, "advance", lease, func(row *cursorRow) {
 		if row.last != p.ID {
 			l.advances[lease.Cursor] = append(l.advances[lease.Cursor], time.Since(l.start))

@@ -162,21 +162,14 @@ func (p *Publisher) write(ctx context.Context, entries []sqllog.Entry) error {
 		p.hub.wakes.data(lanes...)
 		p.hub.b.announce(Change{Lanes: lanes})
 	}
-	if x := p.hub.b.Direct; x != nil && !p.hub.b.joins(ctx) {
-		err := p.hub.b.Log.Append(ctx, x, entries)
-		if err == nil {
-			wake()
-		}
-		if !sqltx.IsConflict(err) { // a transaction is begun again
-			return err
-		}
+	if p.hub.b.joins(ctx) {
+		return p.hub.b.Begin(ctx, func(ctx context.Context) error {
+			sqltx.AfterCommit(ctx, wake)
+			return p.hub.b.Append(ctx, entries)
+		})
 	}
-	hooked := false
-	err := p.hub.b.Begin(ctx, func(ctx context.Context, x sqltx.Execer) error {
-		hooked = sqltx.AfterCommit(ctx, wake)
-		return p.hub.b.Log.Append(ctx, x, entries)
-	})
-	if err == nil && !hooked {
+	err := p.hub.b.Append(ctx, entries)
+	if err == nil {
 		wake()
 	}
 	return err

@@ -14,7 +14,6 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/internal/window"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 // closeTimeout bounds what Close waits for a database that is away, answerTimeout
@@ -272,7 +271,7 @@ func (s *Source) take(ctx, op context.Context, lanes []int, most int) (taken int
 	if s.hub.b.LeasesTogether {
 		var leases []sqllog.Lease
 		asked := time.Now()
-		err := s.hub.b.Begin(op, func(op context.Context, _ sqltx.Execer) error {
+		err := s.hub.b.Begin(op, func(op context.Context) error {
 			leases = leases[:0]
 			for _, n := range lanes {
 				if len(leases) == most {

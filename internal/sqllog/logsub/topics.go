@@ -12,7 +12,6 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/sqllog"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 const (
@@ -85,7 +84,7 @@ func (t *topics) group(ctx context.Context, topic Topic, group string) error {
 		return nil
 	}
 	if t.b.LeasesTogether {
-		return t.b.Begin(ctx, func(ctx context.Context, _ sqltx.Execer) error { return cursors(ctx) })
+		return t.b.Begin(ctx, cursors)
 	}
 	return cursors(ctx)
 }

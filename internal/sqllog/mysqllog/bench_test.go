@@ -41,7 +41,7 @@ func drain(ctx context.Context, log *mysqllog.Log, consumer string) (n int, err 
 			return n, err
 		}
 		n, p = n+len(entries), next
-		if err := log.Advance(ctx, lease, p, time.Minute, nil); err != nil {
+		if err := log.Advance(ctx, lease, p, time.Minute); err != nil {
 			return n, err
 		}
 		lease.Position = p

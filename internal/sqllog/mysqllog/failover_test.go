@@ -110,7 +110,7 @@ func (s stage) read(t testing.TB, after sqllog.Position, limit, want int) []sqll
 
 func (s stage) advance(t testing.TB, lease *sqllog.Lease, p sqllog.Position) {
 	t.Helper()
-	if err := s.Advance(t.Context(), *lease, p, time.Minute, nil); err != nil {
+	if err := s.Advance(t.Context(), *lease, p, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	lease.Position = p
@@ -183,8 +183,8 @@ func testFailoverToALaggingReplica(t *testing.T, _ servicetest.MySQLServer) {
 		_, _, err = s.Read(t.Context(), 1, lease.Position, 10)
 		lost(t, "reading from the cursor", err)
 		lost(t, "renewing", s.Renew(t.Context(), time.Minute, lease))
-		lost(t, "advancing", s.Advance(t.Context(), lease, page[5].Position, time.Minute, nil))
-		lost(t, "advancing to where it stands", s.Advance(t.Context(), lease, lease.Position, time.Minute, nil))
+		lost(t, "advancing", s.Advance(t.Context(), lease, page[5].Position, time.Minute))
+		lost(t, "advancing to where it stands", s.Advance(t.Context(), lease, lease.Position, time.Minute))
 		s.wantRest(t, map[string]int{"new": 20})
 	}
 }
@@ -214,7 +214,7 @@ func testCrashThatLosesCommits(t *testing.T, _ servicetest.MySQLServer) {
 			_, _, err := s.Read(t.Context(), 1, page[2].Position, 10)
 			lost(t, "reading on", err)
 			for i, e := range page {
-				lost(t, fmt.Sprint("advancing over ", i+1), s.Advance(t.Context(), lease, e.Position, time.Minute, nil))
+				lost(t, fmt.Sprint("advancing over ", i+1), s.Advance(t.Context(), lease, e.Position, time.Minute))
 			}
 			if err := s.Renew(t.Context(), time.Minute, lease); err != nil {
 				t.Errorf("renewing where the cursor stood before and stands now: %v", err)
@@ -238,7 +238,7 @@ func testCrashThatMovesTheCursorBack(t *testing.T, _ servicetest.MySQLServer) {
 	s.advance(t, &lease, page[0].Position)
 	s.lose(t)
 	lost(t, "renewing", s.Renew(t.Context(), time.Minute, lease))
-	lost(t, "advancing", s.Advance(t.Context(), lease, page[1].Position, time.Minute, nil))
+	lost(t, "advancing", s.Advance(t.Context(), lease, page[1].Position, time.Minute))
 	s.wantRest(t, map[string]int{"old": 2})
 }
 
@@ -257,7 +257,7 @@ func testLostTokenIsGivenAgain(t *testing.T, _ servicetest.MySQLServer) {
 		t.Fatalf("the next holder has token %d, %v; want %d again", yours.Token, err, mine.Token)
 	}
 	lost(t, "renewing", s.Renew(t.Context(), time.Minute, mine))
-	lost(t, "advancing", s.Advance(t.Context(), mine, mine.Position, time.Minute, nil))
+	lost(t, "advancing", s.Advance(t.Context(), mine, mine.Position, time.Minute))
 	if err := s.Release(t.Context(), mine); err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +285,7 @@ func testPlaceTellsItsPass(t *testing.T, _ servicetest.MySQLServer) {
 		s.lease(t) // the token as it was
 		s.add(t, "new", 2)
 		s.read(t, sqllog.Position{}, 10, 2)
-		err := s.Advance(t.Context(), lease, page[1].Position, time.Minute, nil)
+		err := s.Advance(t.Context(), lease, page[1].Position, time.Minute)
 		if refused := errors.Is(err, sqllog.ErrLeaseLost); refused != leaps {
 			t.Errorf("with leaps (%v) advancing over rows that were never read: %v", leaps, err)
 		}
@@ -315,14 +315,14 @@ func testAdvanceIsRepeated(t *testing.T, _ servicetest.MySQLServer) {
 	lease := s.lease(t)
 	page := s.read(t, lease.Position, 10, 2)
 	for range 2 {
-		if err := s.Advance(t.Context(), lease, page[1].Position, time.Minute, nil); err != nil {
+		if err := s.Advance(t.Context(), lease, page[1].Position, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if n, err := s.Prune(t.Context(), 1, time.Now().Add(time.Hour), 10); n != 2 || err != nil {
 		t.Fatalf("pruned %d, %v", n, err)
 	}
-	if err := s.Advance(t.Context(), lease, page[1].Position, time.Minute, nil); err != nil {
+	if err := s.Advance(t.Context(), lease, page[1].Position, time.Minute); err != nil {
 		t.Errorf("repeated after the row was pruned: %v", err)
 	}
 	// A reader that was idle for as long as rows are kept goes on.

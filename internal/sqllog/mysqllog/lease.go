@@ -11,7 +11,6 @@ import (
 
 	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/internal/sqllog/backend"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 // Lease implements [sqllog.Log].
@@ -101,10 +100,8 @@ func (l *Log) Release(ctx context.Context, lease sqllog.Lease) error {
 	return nil
 }
 
-// Advance implements [sqllog.Log]. Without further work it is one statement.
-func (l *Log) Advance(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration,
-	also func(ctx context.Context, tx *sql.Tx) error,
-) error {
+// Advance implements [sqllog.Log].
+func (l *Log) Advance(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration) error {
 	at := lease.Position
 	if p.Server != "" && p.Server != at.Server {
 		return fmt.Errorf("mysqllog: advance: %w", elsewhere(p.Server, at.Server))
@@ -115,11 +112,9 @@ func (l *Log) Advance(ctx context.Context, lease sqllog.Lease, p sqllog.Position
 			return fmt.Errorf("mysqllog: advance: %w", err)
 		}
 	}
-	err := backend.Advance(ctx, l.db, func(ctx context.Context, x sqltx.Execer) (sql.Result, error) {
-		return x.ExecContext(ctx, l.sql.advance, p.ID, ttl.Microseconds(), lease.Consumer, lease.Lane, lease.Token, lease.Holder,
-			at.Server, p.ID, at.ID, p.Row, p.ID)
-	}, also)
-	if err != nil {
+	res, err := backend.Joined(ctx, l.db).ExecContext(ctx, l.sql.advance, p.ID, ttl.Microseconds(),
+		lease.Consumer, lease.Lane, lease.Token, lease.Holder, at.Server, p.ID, at.ID, p.Row, p.ID)
+	if err := backend.Held(res, err, 1); err != nil {
 		return fmt.Errorf("mysqllog: advance: %w", err)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/backend"
 	"github.com/millrace-go/millrace/internal/sqllog/mysqllog"
 	"github.com/millrace-go/millrace/internal/sqllog/sqllogtest"
 	"github.com/millrace-go/millrace/sqltx"
@@ -21,7 +22,7 @@ var tables = sqllog.Tables{Messages: "log_messages", Cursors: "log_cursors", Pac
 func TestSuite(t *testing.T) { servicetest.EachMySQL(t, testSuite) }
 
 func testSuite(t *testing.T, server servicetest.MySQLServer) {
-	sqllogtest.Run(t, func(t testing.TB, tables sqllog.Tables) (sqllog.Log, *sql.DB) {
+	sqllogtest.Run(t, func(t testing.TB, tables sqllog.Tables) (backend.Log, *sql.DB) {
 		return openWith(t, tables, server.DB(t))
 	})
 }

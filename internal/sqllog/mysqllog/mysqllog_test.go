@@ -113,7 +113,7 @@ func testPlainPool(t *testing.T, server servicetest.MySQLServer) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := errors.Join(log.Renew(t.Context(), time.Minute, l), log.Advance(t.Context(), l, next, time.Minute, nil)); err != nil {
+		if err := errors.Join(log.Renew(t.Context(), time.Minute, l), log.Advance(t.Context(), l, next, time.Minute)); err != nil {
 			t.Errorf("the same again: %v", err)
 		}
 		l.Position = next
@@ -177,7 +177,7 @@ func testCopyGoesOn(t *testing.T, _ servicetest.MySQLServer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(log.Advance(t.Context(), l, page[1].Position, time.Minute, nil), log.Release(t.Context(), l)); err != nil {
+	if err := errors.Join(log.Advance(t.Context(), l, page[1].Position, time.Minute), log.Release(t.Context(), l)); err != nil {
 		t.Fatal(err)
 	}
 	add(t, log, db, 1, "d")
@@ -254,7 +254,7 @@ func ExampleNew() {
 		if err != nil {
 			return err
 		}
-		return l.Advance(ctx, me, next, 10*time.Second, nil)
+		return l.Advance(ctx, me, next, 10*time.Second)
 	}
 	// Output: millrace_mail_log_version
 }

@@ -22,7 +22,7 @@ func TestAdopt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Advance(ctx, at, page[0].Position, time.Hour, nil); err != nil {
+	if err := l.Advance(ctx, at, page[0].Position, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	at.Position = page[0].Position

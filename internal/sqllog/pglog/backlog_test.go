@@ -51,7 +51,7 @@ func TestBacklogAroundAWindow(t *testing.T) {
 	late := begin(t, db)
 	appendTo(t, l, late, "late")
 	stand := func(at sqllog.Position) sqllog.Position {
-		if err := l.Advance(t.Context(), lease, at, time.Minute, nil); err != nil {
+		if err := l.Advance(t.Context(), lease, at, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		lease.Position = at

@@ -31,7 +31,7 @@ func BenchmarkDrain(b *testing.B) {
 				}
 				n += len(entries)
 				p = next
-				if err := l.Advance(ctx, lease, p, time.Minute, nil); err != nil {
+				if err := l.Advance(ctx, lease, p, time.Minute); err != nil {
 					b.Fatal(err)
 				}
 				lease.Position = p

@@ -17,7 +17,7 @@ func TestForeignDatabaseIsRefusedAndRebased(t *testing.T) {
 	}
 	add(t, l, db, "old")
 	_, next := read(t, l, sqllog.Position{}, 10)
-	if err := l.Advance(ctx, lease, next, time.Minute, nil); err != nil {
+	if err := l.Advance(ctx, lease, next, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	cut := time.Now()
@@ -44,7 +44,7 @@ func TestForeignDatabaseIsRefusedAndRebased(t *testing.T) {
 	if err := l.Rebase(ctx, c, cut.Add(-time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Advance(ctx, lease, next, time.Minute, nil); !is(err, sqllog.ErrLeaseLost) {
+	if err := l.Advance(ctx, lease, next, time.Minute); !is(err, sqllog.ErrLeaseLost) {
 		t.Fatalf("the old lease still moves the cursor: %v", err)
 	}
 	lease, err = l.Lease(ctx, c, "me", time.Minute)
@@ -74,7 +74,7 @@ func TestRowsAheadOfTheServer(t *testing.T) {
 					t.Fatal(err)
 				}
 				_, next := read(t, l, lease.Position, 10)
-				if err := l.Advance(ctx, lease, next, time.Minute, nil); err != nil {
+				if err := l.Advance(ctx, lease, next, time.Minute); err != nil {
 					t.Fatal(err)
 				}
 				if err := l.Release(ctx, lease); err != nil {
@@ -106,7 +106,7 @@ func TestRowsAheadOfTheServer(t *testing.T) {
 				t.Fatal(err)
 			}
 			if cursor {
-				if err := l.Advance(ctx, lease, lease.Position, time.Minute, nil); !is(err, sqllog.ErrLeaseLost) {
+				if err := l.Advance(ctx, lease, lease.Position, time.Minute); !is(err, sqllog.ErrLeaseLost) {
 					t.Fatalf("the lease from before the rebase still moves the cursor: %v", err)
 				}
 			}

@@ -70,23 +70,9 @@ func (l *Log) Release(ctx context.Context, lease sqllog.Lease) error {
 	return nil
 }
 
-// Advance implements [sqllog.Log]. Without further work it is one statement.
-func (l *Log) Advance(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration,
-	also func(ctx context.Context, tx *sql.Tx) error,
-) error {
-	var err error
-	if also == nil {
-		err = l.advance(ctx, l.db, lease, p, ttl)
-	} else {
-		err = sqltx.Do(ctx, l.db, func(ctx context.Context, tx *sql.Tx) error {
-			// The cursor is moved first, so that a new holder waits for all of it.
-			if err := l.advance(ctx, tx, lease, p, ttl); err != nil {
-				return err
-			}
-			return also(ctx, tx)
-		})
-	}
-	if err != nil {
+// Advance implements [sqllog.Log].
+func (l *Log) Advance(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration) error {
+	if err := l.advance(ctx, l.joined(ctx), lease, p, ttl); err != nil {
 		return fmt.Errorf("pglog: advance: %w", err)
 	}
 	return nil

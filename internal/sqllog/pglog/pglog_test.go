@@ -219,7 +219,7 @@ func TestRowsOfAnOpenWindowAreNotPruned(t *testing.T) {
 	appendTo(t, l, late, "late")
 	add(t, l, db, "a", "b")
 	_, next := read(t, l, sqllog.Position{}, 10)
-	if err := l.Advance(ctx, lease, next, time.Minute, nil); err != nil {
+	if err := l.Advance(ctx, lease, next, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	lease.Position = next
@@ -233,7 +233,7 @@ func TestRowsOfAnOpenWindowAreNotPruned(t *testing.T) {
 	prune(0, "the first row was not read")
 	ids, next := read(t, l, next, 10)
 	want(t, ids, "late")
-	if err := l.Advance(ctx, lease, next, time.Minute, nil); err != nil {
+	if err := l.Advance(ctx, lease, next, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	prune(3, "all were read")

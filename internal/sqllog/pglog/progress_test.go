@@ -130,10 +130,7 @@ func TestOldSnapshotMovesNothing(t *testing.T) {
 				return err
 			}
 		}
-		return l.Advance(ctx, old, old.Position, time.Hour, func(context.Context, *sql.Tx) error {
-			t.Error("the work of a lost lease was done")
-			return nil
-		})
+		return l.Advance(ctx, old, old.Position, time.Hour)
 	}, sqltx.WithOptions(sql.TxOptions{Isolation: sql.LevelRepeatableRead}), sqltx.Attempts(1))
 	if err == nil {
 		t.Fatal("a lease that was lost long ago moved the cursor")
@@ -175,7 +172,7 @@ func TestAnotherServerOrPlaceIsRefused(t *testing.T) {
 		"to a row that is not there":      {at, gone},
 		"with the token of another lease": {from(func(l *sqllog.Lease) { l.Token++ }), page[1].Position},
 	} {
-		if err := l.Advance(ctx, tc.lease, tc.to, time.Hour, nil); !is(err, sqllog.ErrLeaseLost) {
+		if err := l.Advance(ctx, tc.lease, tc.to, time.Hour); !is(err, sqllog.ErrLeaseLost) {
 			t.Errorf("advance, %s: %v, want ErrLeaseLost", name, err)
 		}
 		if tc.lease.Token == at.Token && tc.lease.Position == at.Position {
@@ -187,7 +184,7 @@ func TestAnotherServerOrPlaceIsRefused(t *testing.T) {
 	}
 	// None of it moved the cursor, and one that was moved may be moved there again.
 	for range 2 {
-		if err := l.Advance(ctx, at, page[1].Position, time.Hour, nil); err != nil {
+		if err := l.Advance(ctx, at, page[1].Position, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -243,7 +240,10 @@ func TestANewHolderWaitsForTheWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	taken := make(chan sqllog.Lease)
-	err = l.Advance(t.Context(), at, page[0].Position, 0, func(ctx context.Context, tx *sql.Tx) error {
+	err = sqltx.Do(t.Context(), db, func(ctx context.Context, _ *sql.Tx) error {
+		if err := l.Advance(ctx, at, page[0].Position, 0); err != nil {
+			return err
+		}
 		go func() {
 			for {
 				got, err := l.Lease(t.Context(), at.Cursor, "you", time.Hour)
@@ -339,7 +339,7 @@ func TestADeletedCursorStartsAgain(t *testing.T) {
 	add(t, l, db, "a", "b")
 	at := lease(t, l, "me")
 	_, next := read(t, l, at.Position, 10)
-	if err := l.Advance(t.Context(), at, next, time.Hour, nil); err != nil {
+	if err := l.Advance(t.Context(), at, next, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := db.Exec(`DELETE FROM log_cursors`); err != nil {

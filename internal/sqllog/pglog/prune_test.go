@@ -103,7 +103,7 @@ func TestLateRowsArePruned(t *testing.T) {
 		t.Helper()
 		got, next := read(t, l, at.Position, 10)
 		want(t, got, ids...)
-		if err := l.Advance(t.Context(), at, next, time.Hour, nil); err != nil {
+		if err := l.Advance(t.Context(), at, next, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		at.Position = next

@@ -26,7 +26,7 @@ func BenchmarkAdvanceBesideASnapshot(b *testing.B) {
 		var took []time.Duration
 		for n := 1; n <= 100_000; n++ {
 			start := time.Now()
-			if err := l.Advance(ctx, lease, lease.Position, time.Hour, nil); err != nil {
+			if err := l.Advance(ctx, lease, lease.Position, time.Hour); err != nil {
 				b.Fatal(err)
 			}
 			took = append(took, time.Since(start))

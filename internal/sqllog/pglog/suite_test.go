@@ -5,9 +5,10 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/backend"
 	"github.com/millrace-go/millrace/internal/sqllog/sqllogtest"
 )
 
 func TestSuite(t *testing.T) {
-	sqllogtest.Run(t, func(t testing.TB, tables sqllog.Tables) (sqllog.Log, *sql.DB) { return openWith(t, tables) })
+	sqllogtest.Run(t, func(t testing.TB, tables sqllog.Tables) (backend.Log, *sql.DB) { return openWith(t, tables) })
 }

@@ -45,7 +45,7 @@ func ExampleNew() {
 	for _, e := range entries {
 		fmt.Printf("%s: %s\n", e.MessageID, e.Payload)
 	}
-	check(l.Advance(ctx, me, next, 10*time.Second, nil))
+	check(l.Advance(ctx, me, next, 10*time.Second))
 	left, _, err := l.Backlog(ctx, me.Cursor, 1, 100)
 	check(err)
 	fmt.Println("left:", left)

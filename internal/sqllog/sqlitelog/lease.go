@@ -59,15 +59,11 @@ func (l *Log) Release(ctx context.Context, lease sqllog.Lease) error {
 	return nil
 }
 
-// Advance implements [sqllog.Log]. Without further work it is one statement; with
-// it, it joins a transaction of the context.
-func (l *Log) Advance(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration,
-	also func(ctx context.Context, tx *sql.Tx) error,
-) error {
-	err := backend.Advance(ctx, l.db, func(ctx context.Context, x sqltx.Execer) (sql.Result, error) {
-		return x.ExecContext(ctx, l.sql.advance, lease.Consumer, lease.Lane, lease.Token, ttl.Microseconds(), p.ID, lease.Position.ID)
-	}, also)
-	if err != nil {
+// Advance implements [sqllog.Log].
+func (l *Log) Advance(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration) error {
+	res, err := backend.Joined(ctx, l.db).ExecContext(ctx, l.sql.advance,
+		lease.Consumer, lease.Lane, lease.Token, ttl.Microseconds(), p.ID, lease.Position.ID)
+	if err := backend.Held(res, err, 1); err != nil {
 		return fmt.Errorf("sqlitelog: advance: %w", err)
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/backend"
 	"github.com/millrace-go/millrace/internal/sqllog/sqlitelog"
 	"github.com/millrace-go/millrace/internal/sqllog/sqllogtest"
 	"github.com/millrace-go/millrace/sqltx"
@@ -69,7 +70,7 @@ func add(t testing.TB, log *sqlitelog.Log, db *sql.DB, lane int, ids ...string) 
 }
 
 func TestConformance(t *testing.T) {
-	sqllogtest.Run(t, func(t testing.TB, tables sqllog.Tables) (sqllog.Log, *sql.DB) {
+	sqllogtest.Run(t, func(t testing.TB, tables sqllog.Tables) (backend.Log, *sql.DB) {
 		log, db, _ := open(t, tables)
 		return log, db
 	})
@@ -212,7 +213,7 @@ func TestCopyGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := log.Advance(t.Context(), l, page[1].Position, time.Minute, nil); err != nil {
+	if err := log.Advance(t.Context(), l, page[1].Position, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	if err := log.Release(t.Context(), l); err != nil {

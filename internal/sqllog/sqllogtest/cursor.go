@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 func cursorCases() []Case {
@@ -20,7 +21,7 @@ func cursorCases() []Case {
 	}
 }
 
-// work makes a table for the further work of an Advance, and returns that work
+// work makes a table for the further work beside an Advance, and returns that work
 // and a count of what it left.
 func (f *Fixture) work(ctx context.Context) (also func(context.Context, *sql.Tx) error, left func() (int, error), err error) {
 	if _, err := f.DB.ExecContext(ctx, `CREATE TABLE suite_work (n integer)`); err != nil {
@@ -35,6 +36,16 @@ func (f *Fixture) work(ctx context.Context) (also func(context.Context, *sql.Tx)
 		return n, err
 	}
 	return also, left, nil
+}
+
+// advanceWith moves the cursor in one transaction with further work.
+func (f *Fixture) advanceWith(ctx context.Context, l sqllog.Lease, p sqllog.Position, also func(context.Context, *sql.Tx) error) error {
+	return sqltx.Do(ctx, f.DB, func(ctx context.Context, tx *sql.Tx) error {
+		if err := f.Log.Advance(ctx, l, p, long); err != nil {
+			return err
+		}
+		return also(ctx, tx)
+	})
 }
 
 func advanceTogether(ctx context.Context, f *Fixture) error {
@@ -53,7 +64,7 @@ func advanceTogether(ctx context.Context, f *Fixture) error {
 	if err != nil {
 		return err
 	}
-	if err := f.Log.Advance(ctx, l, page[0].Position, long, also); err != nil {
+	if err := f.advanceWith(ctx, l, page[0].Position, also); err != nil {
 		return err
 	}
 	if err := wantCount("rows that the further work left", 1)(left()); err != nil {
@@ -89,8 +100,8 @@ func advanceFails(ctx context.Context, f *Fixture) error {
 	}
 	broken := errors.New("the work failed")
 	if err := first(
-		wantErr("advance under a lost lease", f.Log.Advance(ctx, old, page[0].Position, long, also), sqllog.ErrLeaseLost),
-		wantErr("advance with failing work", f.Log.Advance(ctx, l, page[0].Position, long,
+		wantErr("advance under a lost lease", f.advanceWith(ctx, old, page[0].Position, also), sqllog.ErrLeaseLost),
+		wantErr("advance with failing work", f.advanceWith(ctx, l, page[0].Position,
 			func(ctx context.Context, tx *sql.Tx) error { return errors.Join(also(ctx, tx), broken) }), broken),
 	); err != nil {
 		return err
@@ -125,7 +136,7 @@ func prune(ctx context.Context, f *Fixture) error {
 			return err
 		}
 		if done > 0 {
-			if err := f.Log.Advance(ctx, l, all[done-1].Position, long, nil); err != nil {
+			if err := f.Log.Advance(ctx, l, all[done-1].Position, long); err != nil {
 				return err
 			}
 		}
@@ -142,7 +153,7 @@ func prune(ctx context.Context, f *Fixture) error {
 	if err != nil {
 		return err
 	}
-	if err := f.Log.Advance(ctx, slow, page[2].Position, long, nil); err != nil {
+	if err := f.Log.Advance(ctx, slow, page[2].Position, long); err != nil {
 		return err
 	}
 	slow.Position = page[2].Position
@@ -161,7 +172,7 @@ func prune(ctx context.Context, f *Fixture) error {
 	if err != nil {
 		return err
 	}
-	if err := f.Log.Advance(ctx, slow, rest[1].Position, long, nil); err != nil {
+	if err := f.Log.Advance(ctx, slow, rest[1].Position, long); err != nil {
 		return err
 	}
 	if _, err := f.Log.Prune(ctx, 1, future, 10); err != nil {
@@ -243,7 +254,7 @@ func backlog(ctx context.Context, f *Fixture) error {
 		return err
 	}
 	for i, left := range []int{2, 1, 0} {
-		if err := f.Log.Advance(ctx, l, page[i].Position, long, nil); err != nil {
+		if err := f.Log.Advance(ctx, l, page[i].Position, long); err != nil {
 			return err
 		}
 		l.Position = page[i].Position

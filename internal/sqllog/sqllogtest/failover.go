@@ -68,9 +68,9 @@ func otherServer(ctx context.Context, f *Fixture) error {
 		wantErr("read from another server's lease", read, sqllog.ErrLeaseLost),
 		wantErr("read on from another server's position", readOn, sqllog.ErrLeaseLost),
 		wantErr("renew another server's lease", f.Log.Renew(ctx, long, there), sqllog.ErrLeaseLost),
-		wantErr("advance under another server's lease", f.Log.Advance(ctx, there, moved(page[1].Position), long, nil), sqllog.ErrLeaseLost),
-		wantErr("advance to another server's position", f.Log.Advance(ctx, l, moved(page[1].Position), long, nil), sqllog.ErrLeaseLost),
-		wantErr("advance to where another server's lease stands", f.Log.Advance(ctx, there, there.Position, long, nil), sqllog.ErrLeaseLost),
+		wantErr("advance under another server's lease", f.Log.Advance(ctx, there, moved(page[1].Position), long), sqllog.ErrLeaseLost),
+		wantErr("advance to another server's position", f.Log.Advance(ctx, l, moved(page[1].Position), long), sqllog.ErrLeaseLost),
+		wantErr("advance to where another server's lease stands", f.Log.Advance(ctx, there, there.Position, long), sqllog.ErrLeaseLost),
 		wantErr("renew", f.Log.Renew(ctx, long, l), nil),
 		f.left(ctx, "a", "b", "c"),
 	)
@@ -87,11 +87,11 @@ func otherPosition(ctx context.Context, f *Fixture) error {
 	ahead.Position = page[0].Position
 	if err := first(
 		wantErr("renew ahead of the cursor", f.Log.Renew(ctx, long, ahead), sqllog.ErrLeaseLost),
-		wantErr("advance from ahead of the cursor", f.Log.Advance(ctx, ahead, page[1].Position, long, nil), sqllog.ErrLeaseLost),
-		wantErr("advance", f.Log.Advance(ctx, l, page[0].Position, long, nil), nil),
+		wantErr("advance from ahead of the cursor", f.Log.Advance(ctx, ahead, page[1].Position, long), sqllog.ErrLeaseLost),
+		wantErr("advance", f.Log.Advance(ctx, l, page[0].Position, long), nil),
 		wantErr("renew behind the cursor", f.Log.Renew(ctx, long, behind), sqllog.ErrLeaseLost),
-		wantErr("advance from behind the cursor", f.Log.Advance(ctx, behind, page[1].Position, long, nil), sqllog.ErrLeaseLost),
-		wantErr("advance to behind the cursor", f.Log.Advance(ctx, behind, behind.Position, long, nil), sqllog.ErrLeaseLost),
+		wantErr("advance from behind the cursor", f.Log.Advance(ctx, behind, page[1].Position, long), sqllog.ErrLeaseLost),
+		wantErr("advance to behind the cursor", f.Log.Advance(ctx, behind, behind.Position, long), sqllog.ErrLeaseLost),
 		wantErr("renew at the cursor", f.Log.Renew(ctx, long, ahead), nil),
 	); err != nil {
 		return err
@@ -108,7 +108,7 @@ func rowGone(ctx context.Context, f *Fixture) error {
 	if _, err := f.DB.ExecContext(ctx, fmt.Sprintf(`DELETE FROM suite_messages WHERE id = %d`, page[1].ID)); err != nil {
 		return err
 	}
-	if err := wantErr("advance to a row that has gone", f.Log.Advance(ctx, l, page[1].Position, long, nil), sqllog.ErrLeaseLost); err != nil {
+	if err := wantErr("advance to a row that has gone", f.Log.Advance(ctx, l, page[1].Position, long), sqllog.ErrLeaseLost); err != nil {
 		return err
 	}
 	return f.left(ctx, "a", "c")
@@ -121,14 +121,14 @@ func advanceAgain(ctx context.Context, f *Fixture) error {
 		return err
 	}
 	for range 2 {
-		if err := f.Log.Advance(ctx, l, page[0].Position, long, nil); err != nil {
+		if err := f.Log.Advance(ctx, l, page[0].Position, long); err != nil {
 			return err
 		}
 	}
 	l.Position = page[0].Position
 	return first(
-		wantErr("advance to where the cursor stands", f.Log.Advance(ctx, l, l.Position, long, nil), nil),
-		wantErr("advance from there", f.Log.Advance(ctx, l, page[1].Position, long, nil), nil),
+		wantErr("advance to where the cursor stands", f.Log.Advance(ctx, l, l.Position, long), nil),
+		wantErr("advance from there", f.Log.Advance(ctx, l, page[1].Position, long), nil),
 		f.left(ctx, "c"),
 	)
 }

@@ -24,7 +24,7 @@ func leaseCases() []Case {
 		}},
 		{"RenewOfMany", renewOfMany},
 		{"AdvanceExtends", func(ctx context.Context, f *Fixture) error {
-			return extends(ctx, f, func(l sqllog.Lease) error { return f.Log.Advance(ctx, l, l.Position, long, nil) })
+			return extends(ctx, f, func(l sqllog.Lease) error { return f.Log.Advance(ctx, l, l.Position, long) })
 		}},
 		{"Fencing", fencing},
 	}
@@ -65,8 +65,8 @@ func leaseExclusive(ctx context.Context, f *Fixture) error {
 		wantErr("another lane", lane, nil),
 		wantErr("another consumer", consumer, nil),
 		// The first lease is the same holder's, but not the current token.
-		wantErr("advance by an older token", f.Log.Advance(ctx, l, l.Position, long, nil), sqllog.ErrLeaseLost),
-		wantErr("advance by the current token", f.Log.Advance(ctx, again, again.Position, long, nil), nil),
+		wantErr("advance by an older token", f.Log.Advance(ctx, l, l.Position, long), sqllog.ErrLeaseLost),
+		wantErr("advance by the current token", f.Log.Advance(ctx, again, again.Position, long), nil),
 	)
 }
 
@@ -117,7 +117,7 @@ func leaseRelease(ctx context.Context, f *Fixture) error {
 	if err != nil {
 		return err
 	}
-	if err := f.Log.Advance(ctx, mine, page[0].Position, long, nil); err != nil {
+	if err := f.Log.Advance(ctx, mine, page[0].Position, long); err != nil {
 		return err
 	}
 	if err := f.Log.Release(ctx, mine); err != nil {
@@ -234,12 +234,12 @@ func fencing(ctx context.Context, f *Fixture) error {
 	if err != nil {
 		return err
 	}
-	if err := f.Log.Advance(ctx, yours, page[0].Position, long, nil); err != nil {
+	if err := f.Log.Advance(ctx, yours, page[0].Position, long); err != nil {
 		return err
 	}
 	yours.Position = page[0].Position
 	if err := first(
-		wantErr("advance by the old holder", f.Log.Advance(ctx, mine, page[2].Position, long, nil), sqllog.ErrLeaseLost),
+		wantErr("advance by the old holder", f.Log.Advance(ctx, mine, page[2].Position, long), sqllog.ErrLeaseLost),
 		wantErr("renew by the old holder", f.Log.Renew(ctx, long, mine), sqllog.ErrLeaseLost),
 		wantErr("renew by the new holder", f.Log.Renew(ctx, long, yours), nil),
 	); err != nil {

@@ -133,7 +133,7 @@ func follow(ctx context.Context, f *Fixture, cursor sqllog.Cursor, done <-chan s
 				versions[id] = version
 			}
 			read, at = read+int64(len(page)), next
-			if err := f.Log.Advance(ctx, l, at, long, nil); err != nil {
+			if err := f.Log.Advance(ctx, l, at, long); err != nil {
 				return err
 			}
 			l.Position = at

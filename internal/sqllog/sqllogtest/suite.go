@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/backend"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -20,7 +21,7 @@ var Tables = sqllog.Tables{
 
 // Open returns a fresh log with the given tables, which exist and are empty,
 // and the pool it stands on. Both end with the test.
-type Open func(t testing.TB, tables sqllog.Tables) (sqllog.Log, *sql.DB)
+type Open func(t testing.TB, tables sqllog.Tables) (backend.Log, *sql.DB)
 
 // Case is one property. Check gets a log of its own.
 type Case struct {
@@ -53,7 +54,7 @@ func Cases() []Case {
 
 // Fixture is a log under test.
 type Fixture struct {
-	Log sqllog.Log
+	Log backend.Log
 	DB  *sql.DB
 }
 

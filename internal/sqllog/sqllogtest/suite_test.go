@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/backend"
 	"github.com/millrace-go/millrace/internal/sqllog/sqlitelog"
 	"github.com/millrace-go/millrace/internal/sqllog/sqllogtest"
 	"github.com/millrace-go/millrace/sqltx"
@@ -20,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func open(t testing.TB) (sqllog.Log, *sql.DB) {
+func open(t testing.TB) (backend.Log, *sql.DB) {
 	t.Helper()
 	_, db := servicetest.SQLite(t)
 	log, err := sqlitelog.New(db, sqllogtest.Tables)
@@ -39,13 +40,13 @@ func open(t testing.TB) (sqllog.Log, *sql.DB) {
 
 // fault is a log with one defect.
 type fault struct {
-	sqllog.Log
+	backend.Log
 	append  func(ctx context.Context, x sqltx.Execer, entries []sqllog.Entry) error
 	lease   func(ctx context.Context, c sqllog.Cursor, holder string, ttl time.Duration) (sqllog.Lease, error)
 	release func(ctx context.Context, l sqllog.Lease) error
 	renew   func(ctx context.Context, l sqllog.Lease, ttl time.Duration) error
 	read    func(ctx context.Context, lane int, after sqllog.Position, max int) ([]sqllog.Entry, sqllog.Position, error)
-	advance func(ctx context.Context, l sqllog.Lease, p sqllog.Position, ttl time.Duration, also func(context.Context, *sql.Tx) error) error
+	advance func(ctx context.Context, l sqllog.Lease, p sqllog.Position, ttl time.Duration) error
 	prune   func(ctx context.Context, lane int, before time.Time, limit int) (int, error)
 	backlog func(ctx context.Context, c sqllog.Cursor, limit int) (int, time.Time, error)
 }
@@ -85,11 +86,11 @@ func (f fault) Read(ctx context.Context, lane int, after sqllog.Position, max in
 	return f.Log.Read(ctx, lane, after, max)
 }
 
-func (f fault) Advance(ctx context.Context, l sqllog.Lease, p sqllog.Position, ttl time.Duration, also func(context.Context, *sql.Tx) error) error {
+func (f fault) Advance(ctx context.Context, l sqllog.Lease, p sqllog.Position, ttl time.Duration) error {
 	if f.advance != nil {
-		return f.advance(ctx, l, p, ttl, also)
+		return f.advance(ctx, l, p, ttl)
 	}
-	return f.Log.Advance(ctx, l, p, ttl, also)
+	return f.Log.Advance(ctx, l, p, ttl)
 }
 
 func (f fault) Prune(ctx context.Context, lane int, before time.Time, limit int) (int, error) {
@@ -110,10 +111,10 @@ func (f fault) Backlog(ctx context.Context, c sqllog.Cursor, lanes, limit int) (
 func TestSuiteFindsFaults(t *testing.T) {
 	type defect struct {
 		cases []string
-		make  func(l sqllog.Log, db *sql.DB) fault
+		make  func(l backend.Log, db *sql.DB) fault
 	}
 	defects := map[string]defect{
-		"keys are dropped": {[]string{"Fields"}, func(l sqllog.Log, _ *sql.DB) fault {
+		"keys are dropped": {[]string{"Fields"}, func(l backend.Log, _ *sql.DB) fault {
 			return fault{append: func(ctx context.Context, x sqltx.Execer, entries []sqllog.Entry) error {
 				entries = slices.Clone(entries)
 				for i := range entries {
@@ -122,7 +123,7 @@ func TestSuiteFindsFaults(t *testing.T) {
 				return l.Append(ctx, x, entries)
 			}}
 		}},
-		"appends outside the transaction": {[]string{"Uncommitted"}, func(l sqllog.Log, _ *sql.DB) fault {
+		"appends outside the transaction": {[]string{"Uncommitted"}, func(l backend.Log, _ *sql.DB) fault {
 			var kept []sqllog.Entry
 			return fault{
 				append: func(ctx context.Context, x sqltx.Execer, entries []sqllog.Entry) error {
@@ -134,14 +135,14 @@ func TestSuiteFindsFaults(t *testing.T) {
 				},
 			}
 		}},
-		"newest first": {[]string{"Order", "Resume", "Stress"}, func(l sqllog.Log, _ *sql.DB) fault {
+		"newest first": {[]string{"Order", "Resume", "Stress"}, func(l backend.Log, _ *sql.DB) fault {
 			return fault{read: func(ctx context.Context, lane int, after sqllog.Position, max int) ([]sqllog.Entry, sqllog.Position, error) {
 				entries, next, err := l.Read(ctx, lane, after, max)
 				slices.Reverse(entries)
 				return entries, next, err
 			}}
 		}},
-		"skips the first of every page": {[]string{"Order", "Lanes", "LeaseStartsEarliest", "Stress"}, func(l sqllog.Log, _ *sql.DB) fault {
+		"skips the first of every page": {[]string{"Order", "Lanes", "LeaseStartsEarliest", "Stress"}, func(l backend.Log, _ *sql.DB) fault {
 			return fault{read: func(ctx context.Context, lane int, after sqllog.Position, max int) ([]sqllog.Entry, sqllog.Position, error) {
 				entries, next, err := l.Read(ctx, lane, after, max)
 				if len(entries) > 0 {
@@ -150,7 +151,7 @@ func TestSuiteFindsFaults(t *testing.T) {
 				return entries, next, err
 			}}
 		}},
-		"who reads first takes it away": {[]string{"TwoConsumers"}, func(l sqllog.Log, _ *sql.DB) fault {
+		"who reads first takes it away": {[]string{"TwoConsumers"}, func(l backend.Log, _ *sql.DB) fault {
 			var taken sync.Map
 			return fault{read: func(ctx context.Context, lane int, after sqllog.Position, max int) ([]sqllog.Entry, sqllog.Position, error) {
 				entries, next, err := l.Read(ctx, lane, after, max)
@@ -160,7 +161,7 @@ func TestSuiteFindsFaults(t *testing.T) {
 				}), next, err
 			}}
 		}},
-		"anybody may have the lease": {[]string{"LeaseExclusive", "LeaseRush", "RenewExtends", "AdvanceExtends"}, func(l sqllog.Log, db *sql.DB) fault {
+		"anybody may have the lease": {[]string{"LeaseExclusive", "LeaseRush", "RenewExtends", "AdvanceExtends"}, func(l backend.Log, db *sql.DB) fault {
 			return fault{lease: func(ctx context.Context, c sqllog.Cursor, holder string, ttl time.Duration) (sqllog.Lease, error) {
 				if _, err := db.ExecContext(ctx, `UPDATE suite_cursors SET lease_until = 0`); err != nil {
 					return sqllog.Lease{}, err
@@ -168,46 +169,45 @@ func TestSuiteFindsFaults(t *testing.T) {
 				return l.Lease(ctx, c, holder, ttl)
 			}}
 		}},
-		"leases never run out": {[]string{"LeaseExpires", "Fencing"}, func(l sqllog.Log, _ *sql.DB) fault {
+		"leases never run out": {[]string{"LeaseExpires", "Fencing"}, func(l backend.Log, _ *sql.DB) fault {
 			return fault{lease: func(ctx context.Context, c sqllog.Cursor, holder string, ttl time.Duration) (sqllog.Lease, error) {
 				return l.Lease(ctx, c, holder, time.Hour)
 			}}
 		}},
-		"release by name, not by token": {[]string{"LeaseRelease"}, func(l sqllog.Log, db *sql.DB) fault {
+		"release by name, not by token": {[]string{"LeaseRelease"}, func(l backend.Log, db *sql.DB) fault {
 			return fault{release: func(ctx context.Context, lease sqllog.Lease) error {
 				_, err := db.ExecContext(ctx, `UPDATE suite_cursors SET lease_until = 0`)
 				return err
 			}}
 		}},
-		"no fencing": {[]string{"LeaseExclusive", "Fencing", "AdvanceFails"}, func(l sqllog.Log, db *sql.DB) fault {
-			return fault{advance: func(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration, also func(context.Context, *sql.Tx) error) error {
+		"no fencing": {[]string{"LeaseExclusive", "Fencing", "AdvanceFails"}, func(l backend.Log, db *sql.DB) fault {
+			return fault{advance: func(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration) error {
 				err := db.QueryRowContext(ctx, `SELECT lease_token, last_id FROM suite_cursors WHERE consumer = ? AND lane = ?`,
 					lease.Consumer, lease.Lane).Scan(&lease.Token, &lease.Position.ID)
 				if err != nil {
 					return err
 				}
-				return l.Advance(ctx, lease, p, ttl, also)
+				return l.Advance(ctx, lease, p, ttl)
 			}}
 		}},
-		"renewing does nothing": {[]string{"RenewExtends", "RenewOfMany"}, func(l sqllog.Log, _ *sql.DB) fault {
+		"renewing does nothing": {[]string{"RenewExtends", "RenewOfMany"}, func(l backend.Log, _ *sql.DB) fault {
 			return fault{renew: func(ctx context.Context, lease sqllog.Lease, ttl time.Duration) error {
 				return l.Renew(ctx, short, lease)
 			}}
 		}},
-		"advancing forgets": {[]string{"LeaseRelease", "AdvanceTogether", "Backlog", "Stress"}, func(l sqllog.Log, _ *sql.DB) fault {
-			return fault{advance: func(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration, also func(context.Context, *sql.Tx) error) error {
-				return l.Advance(ctx, lease, lease.Position, ttl, also)
+		"advancing forgets": {[]string{"LeaseRelease", "AdvanceTogether", "Backlog", "Stress"}, func(l backend.Log, _ *sql.DB) fault {
+			return fault{advance: func(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration) error {
+				return l.Advance(ctx, lease, lease.Position, ttl)
 			}}
 		}},
-		"further work in another transaction": {[]string{"AdvanceFails"}, func(l sqllog.Log, db *sql.DB) fault {
-			return fault{advance: func(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration, also func(context.Context, *sql.Tx) error) error {
-				if err := l.Advance(ctx, lease, p, ttl, nil); also == nil || err != nil {
-					return err
-				}
-				return sqltx.Do(ctx, db, also)
+		"moves beside the transaction": {[]string{"AdvanceFails"}, func(l backend.Log, _ *sql.DB) fault {
+			return fault{advance: func(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration) error {
+				alone, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+				defer cancel()
+				return l.Advance(alone, lease, p, ttl)
 			}}
 		}},
-		"one server does for another": {[]string{"OtherServer"}, func(l sqllog.Log, _ *sql.DB) fault {
+		"one server does for another": {[]string{"OtherServer"}, func(l backend.Log, _ *sql.DB) fault {
 			return fault{
 				lease: func(ctx context.Context, c sqllog.Cursor, holder string, ttl time.Duration) (sqllog.Lease, error) {
 					lease, err := l.Lease(ctx, c, holder, ttl)
@@ -223,16 +223,16 @@ func TestSuiteFindsFaults(t *testing.T) {
 				},
 			}
 		}},
-		"moves from wherever it stands": {[]string{"OtherPosition"}, func(l sqllog.Log, _ *sql.DB) fault {
-			return fault{advance: func(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration, also func(context.Context, *sql.Tx) error) error {
+		"moves from wherever it stands": {[]string{"OtherPosition"}, func(l backend.Log, _ *sql.DB) fault {
+			return fault{advance: func(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration) error {
 				now, err := l.Lease(ctx, lease.Cursor, lease.Holder, ttl)
 				if err != nil {
 					return err
 				}
-				return l.Advance(ctx, now, p, ttl, also)
+				return l.Advance(ctx, now, p, ttl)
 			}}
 		}},
-		"renews wherever it stands": {[]string{"OtherPosition"}, func(l sqllog.Log, db *sql.DB) fault {
+		"renews wherever it stands": {[]string{"OtherPosition"}, func(l backend.Log, db *sql.DB) fault {
 			return fault{renew: func(ctx context.Context, lease sqllog.Lease, ttl time.Duration) error {
 				if err := db.QueryRowContext(ctx, `SELECT last_id FROM suite_cursors`).Scan(&lease.Position.ID); err != nil {
 					return err
@@ -240,25 +240,25 @@ func TestSuiteFindsFaults(t *testing.T) {
 				return l.Renew(ctx, ttl, lease)
 			}}
 		}},
-		"moves to a row that is not there": {[]string{"RowGone"}, func(l sqllog.Log, db *sql.DB) fault {
-			return fault{advance: func(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration, also func(context.Context, *sql.Tx) error) error {
+		"moves to a row that is not there": {[]string{"RowGone"}, func(l backend.Log, db *sql.DB) fault {
+			return fault{advance: func(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration) error {
 				if _, err := db.ExecContext(ctx, `UPDATE suite_cursors SET last_id = ?`, p.ID); err != nil {
 					return err
 				}
-				return l.Advance(ctx, lease, p, ttl, also)
+				return l.Advance(ctx, lease, p, ttl)
 			}}
 		}},
-		"moves only once": {[]string{"AdvanceAgain"}, func(l sqllog.Log, _ *sql.DB) fault {
+		"moves only once": {[]string{"AdvanceAgain"}, func(l backend.Log, _ *sql.DB) fault {
 			done := map[int64]bool{}
-			return fault{advance: func(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration, also func(context.Context, *sql.Tx) error) error {
+			return fault{advance: func(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration) error {
 				if done[p.ID] {
 					return sqllog.ErrLeaseLost
 				}
 				done[p.ID] = true
-				return l.Advance(ctx, lease, p, ttl, also)
+				return l.Advance(ctx, lease, p, ttl)
 			}}
 		}},
-		"prunes what is old, read or not": {[]string{"Prune"}, func(l sqllog.Log, db *sql.DB) fault {
+		"prunes what is old, read or not": {[]string{"Prune"}, func(l backend.Log, db *sql.DB) fault {
 			return fault{prune: func(ctx context.Context, lane int, before time.Time, limit int) (int, error) {
 				res, err := db.ExecContext(ctx, `DELETE FROM suite_messages WHERE created_at < ?`, before.UnixMicro())
 				if err != nil {
@@ -268,17 +268,17 @@ func TestSuiteFindsFaults(t *testing.T) {
 				return int(n), err
 			}}
 		}},
-		"prunes what is read, old or not": {[]string{"PruneAge"}, func(l sqllog.Log, _ *sql.DB) fault {
+		"prunes what is read, old or not": {[]string{"PruneAge"}, func(l backend.Log, _ *sql.DB) fault {
 			return fault{prune: func(ctx context.Context, lane int, _ time.Time, limit int) (int, error) {
 				return l.Prune(ctx, lane, time.Now().Add(time.Hour), limit)
 			}}
 		}},
-		"counts without the limit": {[]string{"Backlog"}, func(l sqllog.Log, _ *sql.DB) fault {
+		"counts without the limit": {[]string{"Backlog"}, func(l backend.Log, _ *sql.DB) fault {
 			return fault{backlog: func(ctx context.Context, c sqllog.Cursor, _ int) (int, time.Time, error) {
 				return l.Backlog(ctx, c, 1, 1000)
 			}}
 		}},
-		"counts from the beginning": {[]string{"Backlog"}, func(l sqllog.Log, _ *sql.DB) fault {
+		"counts from the beginning": {[]string{"Backlog"}, func(l backend.Log, _ *sql.DB) fault {
 			return fault{backlog: func(ctx context.Context, c sqllog.Cursor, limit int) (int, time.Time, error) {
 				return l.Backlog(ctx, sqllog.Cursor{Consumer: "nobody", Lane: c.Lane}, 1, limit)
 			}}

@@ -8,6 +8,7 @@ import (
 	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 // Settle implements outbox.Store: one statement when nothing failed, and a
@@ -18,10 +19,7 @@ func (s *Store) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlemen
 		return err
 	}
 	gone := recovered(set.Published)
-	var also func(context.Context, *sql.Tx) error
-	if len(gone) > 0 || len(set.Failures) > 0 {
-		also = func(ctx context.Context, tx *sql.Tx) error { return s.note(ctx, tx, l.Shard, gone, set.Failures) }
-	}
+	alone := len(gone) == 0 && len(set.Failures) == 0
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	to := t.lease.Position
@@ -29,10 +27,20 @@ func (s *Store) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlemen
 	if ok {
 		to = *moved
 	}
-	if !ok && also == nil {
+	if !ok && alone {
 		return wrap("renew", s.log.Renew(ctx, set.TTL, t.lease))
 	}
-	if err := s.log.Advance(ctx, t.lease, to, set.TTL, also); err != nil {
+	if alone {
+		err = s.log.Advance(ctx, t.lease, to, set.TTL)
+	} else {
+		err = sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
+			if err := s.log.Advance(ctx, t.lease, to, set.TTL); err != nil {
+				return err
+			}
+			return s.note(ctx, tx, l.Shard, gone, set.Failures)
+		})
+	}
+	if err != nil {
 		return wrap("settle", err)
 	}
 	t.lease.Position = to

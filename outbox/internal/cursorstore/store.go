@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/pulse"
 	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/sqllog/backend"
 	"github.com/millrace-go/millrace/internal/sqlname"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
@@ -35,19 +36,13 @@ func Tables(names sqlname.Names) sqllog.Tables {
 	}
 }
 
-// Log is a log with its schema.
-type Log interface {
-	sqllog.Log
-	Migrations() (migrate.Set, error)
-}
-
 // Store implements outbox.Store and its optional interfaces, but for those that
 // reach other processes.
 type Store struct {
 	pulse.Pulse
 
 	db      *sql.DB
-	log     Log
+	log     backend.Log
 	shards  int
 	number  *sqlstore.Shards
 	started []atomic.Bool // a shard's cursor exists
@@ -68,7 +63,7 @@ var (
 // New makes a store with 1 shard when shards is 0. files holds the statements
 // and the migrations NNNN_name.sql in the dialect of the log, with the default names.
 // It does no I/O.
-func New(db *sql.DB, log Log, dialect string, files fs.FS, names sqlname.Names, shards int) (*Store, error) {
+func New(db *sql.DB, log backend.Log, dialect string, files fs.FS, names sqlname.Names, shards int) (*Store, error) {
 	number, err := sqlstore.NewShards(shards, "Config.Shards", names.Table("outbox_settings"))
 	if err != nil {
 		return nil, err
