@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/log"
 )
 
 // slots is how many parts a topic's keys are hashed to. The slot stands in the
@@ -56,7 +56,7 @@ func (n naming) key(topic string, m *message.Message) string {
 	if n.typed(topic) {
 		return kind
 	}
-	slot := strconv.Itoa(sqllog.LaneOf(event.Key(m), slots))
+	slot := strconv.Itoa(log.LaneOf(event.Key(m), slots))
 	key := topic + "." + slot + "." + kind
 	return key[:min(len(key), 255)]
 }

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
 )
 
 func benchBus(b testing.TB) *bus.Bus {

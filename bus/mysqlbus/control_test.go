@@ -9,8 +9,8 @@ import (
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
 	"github.com/millrace-go/millrace/sqltx"
 )
 

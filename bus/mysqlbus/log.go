@@ -6,10 +6,10 @@ import (
 	"errors"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/log/logbus"
+	"github.com/millrace-go/millrace/internal/log/logsub"
+	"github.com/millrace-go/millrace/internal/log/mysqllog"
 	"github.com/millrace-go/millrace/internal/mysqldb"
-	"github.com/millrace-go/millrace/internal/sqllog/logbus"
-	"github.com/millrace-go/millrace/internal/sqllog/logsub"
-	"github.com/millrace-go/millrace/internal/sqllog/mysqllog"
 )
 
 // openLog starts the bus on the log of package mysqllog. The pool is the bus's

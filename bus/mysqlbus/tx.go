@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/log/logbus"
 	"github.com/millrace-go/millrace/internal/mysqldb"
-	"github.com/millrace-go/millrace/internal/sqllog/logbus"
 	"github.com/millrace-go/millrace/internal/txbus"
 )
 

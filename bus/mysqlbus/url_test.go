@@ -11,9 +11,9 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/mysqlbus"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
 )
 
 func TestURLErrors(t *testing.T) {

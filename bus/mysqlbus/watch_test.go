@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sourcetest"
-	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
 )
 
 // A process whose groups wait hears of messages that another process has

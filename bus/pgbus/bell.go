@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/backoff"
-	"github.com/millrace-go/millrace/internal/sqllog/logsub"
+	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/sqllog/logsub"
+	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
 // ear notes what it is woken for.

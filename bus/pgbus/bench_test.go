@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/bus"
-	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
+	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 )
 
 func benchBus(b testing.TB) *bus.Bus {

@@ -7,11 +7,11 @@ import (
 	"sync"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/log/logbus"
+	"github.com/millrace-go/millrace/internal/log/logsub"
+	"github.com/millrace-go/millrace/internal/log/pglog"
 	"github.com/millrace-go/millrace/internal/onedb"
 	"github.com/millrace-go/millrace/internal/pgdb"
-	"github.com/millrace-go/millrace/internal/sqllog/logbus"
-	"github.com/millrace-go/millrace/internal/sqllog/logsub"
-	"github.com/millrace-go/millrace/internal/sqllog/pglog"
 )
 
 // openLog starts the bus on the log of package pglog. The pool is the bus's own

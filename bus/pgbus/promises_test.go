@@ -11,8 +11,8 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
 	"github.com/millrace-go/millrace/sqltx"
 )
 

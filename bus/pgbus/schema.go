@@ -7,9 +7,9 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/millrace-go/millrace/internal/log/pglog"
+	"github.com/millrace-go/millrace/internal/log/sqllog"
 	"github.com/millrace-go/millrace/internal/migrate"
-	"github.com/millrace-go/millrace/internal/sqllog"
-	"github.com/millrace-go/millrace/internal/sqllog/pglog"
 )
 
 //go:embed sql

@@ -9,7 +9,7 @@ import (
 
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 
-	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
+	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 	"github.com/millrace-go/millrace/internal/txbus/txbustest"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/log"
 )
 
 var (
@@ -29,9 +29,9 @@ const (
 // append is logsub.Backend.Append. What goes to one partition is appended by one
 // script, so none of it can be overtaken by what follows; more than fits goes in
 // several, one after the other.
-func (l *log) append(ctx context.Context, entries []sqllog.Entry) error {
+func (l *streamLog) append(ctx context.Context, entries []log.Entry) error {
 	var lanes []int // in the order of their first entries
-	byLane := make(map[int][]sqllog.Entry)
+	byLane := make(map[int][]log.Entry)
 	for _, e := range entries {
 		if _, ok := byLane[e.Lane]; !ok {
 			lanes = append(lanes, e.Lane)
@@ -62,7 +62,7 @@ func (l *log) append(ctx context.Context, entries []sqllog.Entry) error {
 }
 
 // chunk returns how many of the entries one script takes.
-func (l *log) chunk(entries []sqllog.Entry) int {
+func (l *streamLog) chunk(entries []log.Entry) int {
 	most := appendEntries
 	if l.cfg.MaxLen > 0 {
 		most = min(most, l.cfg.MaxLen)
@@ -77,7 +77,7 @@ func (l *log) chunk(entries []sqllog.Entry) int {
 	return len(entries)
 }
 
-func (l *log) appending(p partition, entries []sqllog.Entry) *call {
+func (l *streamLog) appending(p partition, entries []log.Entry) *call {
 	args := make([]any, 3, 3+3*len(entries))
 	args[0], args[1], args[2] = l.cfg.MaxLen, l.keys.channel(p.topic), p.number
 	for _, e := range entries {
@@ -87,7 +87,7 @@ func (l *log) appending(p partition, entries []sqllog.Entry) *call {
 }
 
 // send appends by one script to each partition, in one round trip.
-func (l *log) send(ctx context.Context, calls []*call, sizes []int, into []partition) error {
+func (l *streamLog) send(ctx context.Context, calls []*call, sizes []int, into []partition) error {
 	if err := l.replicated(ctx, calls); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (l *log) send(ctx context.Context, calls []*call, sizes []int, into []parti
 
 // makeRoom removes what every group has done before its retention is over, and
 // tries once more.
-func (l *log) makeRoom(ctx context.Context, c *call, p partition) (length int, err error) {
+func (l *streamLog) makeRoom(ctx context.Context, c *call, p partition) (length int, err error) {
 	if err := l.scripts.prune.Run(ctx, l.client, []string{p.stream}, time.Now().UnixMilli(), 0).Err(); err != nil {
 		return 0, err
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/internal/sqllog"
-	"github.com/millrace-go/millrace/internal/sqllog/logsub"
+	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
 // directory is logsub.Directory in Redis.
@@ -175,11 +175,11 @@ func (d *directory) Leave(ctx context.Context, m logsub.Member) error {
 // what was done behind its cursor when it was given up last.
 const startsKept = 7 * 24 * time.Hour
 
-func (d *directory) starts(c sqllog.Cursor) string {
+func (d *directory) starts(c log.Cursor) string {
 	return d.keys.starts(d.registry.partition(c.Lane).stream, c.Consumer)
 }
 
-func (d *directory) Started(ctx context.Context, cursors []sqllog.Cursor) ([]logsub.Start, error) {
+func (d *directory) Started(ctx context.Context, cursors []log.Cursor) ([]logsub.Start, error) {
 	starts, messages := make([]*redis.IntCmd, len(cursors)), make([]*redis.SliceCmd, len(cursors))
 	_, err := d.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, c := range cursors {
@@ -207,7 +207,7 @@ func (d *directory) Started(ctx context.Context, cursors []sqllog.Cursor) ([]log
 	return all, nil
 }
 
-func (d *directory) Alone(ctx context.Context, c sqllog.Cursor, message string, times int) error {
+func (d *directory) Alone(ctx context.Context, c log.Cursor, message string, times int) error {
 	if message == "" {
 		return d.client.HDel(ctx, d.starts(c), "message", "times").Err()
 	}
@@ -215,7 +215,7 @@ func (d *directory) Alone(ctx context.Context, c sqllog.Cursor, message string, 
 }
 
 // Progress leaves no key behind where nothing else is known.
-func (d *directory) Progress(ctx context.Context, cursors []sqllog.Cursor) error {
+func (d *directory) Progress(ctx context.Context, cursors []log.Cursor) error {
 	_, err := d.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, c := range cursors {
 			p.HDel(ctx, d.starts(c), "starts", "done")
@@ -225,7 +225,7 @@ func (d *directory) Progress(ctx context.Context, cursors []sqllog.Cursor) error
 	return err
 }
 
-func (d *directory) Stopped(ctx context.Context, c sqllog.Cursor, done string) error {
+func (d *directory) Stopped(ctx context.Context, c log.Cursor, done string) error {
 	if done == "" {
 		return d.client.HDel(ctx, d.starts(c), "starts", "done").Err()
 	}

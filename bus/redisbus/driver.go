@@ -17,8 +17,8 @@ import (
 	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/lazy"
+	"github.com/millrace-go/millrace/internal/log/logsub"
 	"github.com/millrace-go/millrace/internal/redisdb"
-	"github.com/millrace-go/millrace/internal/sqllog/logsub"
 )
 
 // driver is the bus on one Redis, or on one Cluster.
@@ -28,7 +28,7 @@ type driver struct {
 
 	keys    keys
 	hub     *logsub.Hub
-	log     *log
+	log     *streamLog
 	watcher *watcher
 
 	started *lazy.Value[context.CancelFunc] // ends what runs in the background
@@ -72,7 +72,7 @@ func open(u *url.URL, cluster bool, cfg Config) (_ *driver, err error) {
 	}
 	registry := newRegistry(d.keys)
 	dir := &directory{client: d.client, keys: d.keys, scripts: scripts, registry: registry, logger: cfg.Logger}
-	d.log = &log{client: d.client, keys: d.keys, scripts: scripts, registry: registry, directory: dir, cfg: cfg, logger: cfg.Logger}
+	d.log = &streamLog{client: d.client, keys: d.keys, scripts: scripts, registry: registry, directory: dir, cfg: cfg, logger: cfg.Logger}
 	d.hub, err = logsub.New(logsub.Backend{
 		Log: d.log, Directory: dir, Append: d.log.append, Begin: d.log.begin, Classify: redisdb.Classify, Headers: headers{},
 	}, logsub.Config{

@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/log/logsub"
 	"github.com/millrace-go/millrace/internal/redisdb"
-	"github.com/millrace-go/millrace/internal/sqllog/logsub"
 )
 
 // translate gives an error the class that redisdb knows, and the sentinels of

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/sqllog/logsub"
+	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
 // keys names everything in Redis. Its value is a prefix of all names.

@@ -9,16 +9,16 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/log"
 )
 
-// log is sqllog.Log on streams. A group's cursor is the last-delivered-id of the
+// streamLog is log.Log on streams. A group's cursor is the last-delivered-id of the
 // stream's consumer group of that name, so that XINFO GROUPS tells its lag and
 // whoever reads with XREADGROUP later goes on from there.
 //
 // In a Position, From is the id of a message and ID is how many messages of the
 // stream it makes, from the first ever on; -1 when unknown.
-type log struct {
+type streamLog struct {
 	client    redis.UniversalClient
 	keys      keys
 	scripts   scripts
@@ -28,45 +28,45 @@ type log struct {
 	logger    *slog.Logger
 }
 
-var _ sqllog.Log = (*log)(nil)
+var _ log.Log = (*streamLog)(nil)
 
-// Lease implements sqllog.Log.
-func (l *log) Lease(ctx context.Context, c sqllog.Cursor, holder string, ttl time.Duration) (sqllog.Lease, error) {
+// Lease implements log.Log.
+func (l *streamLog) Lease(ctx context.Context, c log.Cursor, holder string, ttl time.Duration) (log.Lease, error) {
 	p := l.registry.partition(c.Lane)
 	answer, err := l.scripts.lease.Run(ctx, l.client,
 		[]string{p.stream, l.keys.lease(p.stream, c.Consumer)}, c.Consumer, holder, ttl.Milliseconds()).Slice()
 	if err != nil {
-		return sqllog.Lease{}, err
+		return log.Lease{}, err
 	}
 	if len(answer) == 1 {
-		return sqllog.Lease{}, sqllog.ErrLeaseHeld
+		return log.Lease{}, log.ErrLeaseHeld
 	}
 	got, err := leaseOf(answer)
 	if err != nil {
-		return sqllog.Lease{}, err
+		return log.Lease{}, err
 	}
 	if got.made {
 		// A new group, or one that Redis has lost, and then perhaps more than it.
 		l.logger.Debug("bus: a consumer group was made", slog.String("stream", p.stream), slog.String("group", c.Consumer))
 		if err := l.directory.restore(ctx, p.topic); err != nil {
-			return sqllog.Lease{}, err
+			return log.Lease{}, err
 		}
 	}
-	return sqllog.Lease{Cursor: c, Holder: holder, Token: got.token, Position: sqllog.Position{From: got.id, ID: got.count}}, nil
+	return log.Lease{Cursor: c, Holder: holder, Token: got.token, Position: log.Position{From: got.id, ID: got.count}}, nil
 }
 
-// Renew implements sqllog.Log.
-func (l *log) Renew(ctx context.Context, ttl time.Duration, leases ...sqllog.Lease) error {
+// Renew implements log.Log.
+func (l *streamLog) Renew(ctx context.Context, ttl time.Duration, leases ...log.Lease) error {
 	calls := make([]*call, len(leases))
 	for i, lease := range leases {
-		calls[i] = l.advance(lease, sqllog.Position{}, ttl)
+		calls[i] = l.advance(lease, log.Position{}, ttl)
 	}
 	return l.moveIn(ctx, calls...)
 }
 
-// Release implements sqllog.Log. Inside begin all leases are given up in one round
+// Release implements log.Log. Inside begin all leases are given up in one round
 // trip, after the cursors have moved.
-func (l *log) Release(ctx context.Context, lease sqllog.Lease) error {
+func (l *streamLog) Release(ctx context.Context, lease log.Lease) error {
 	p := l.registry.partition(lease.Lane)
 	c := &call{
 		script: l.scripts.release,
@@ -80,14 +80,14 @@ func (l *log) Release(ctx context.Context, lease sqllog.Lease) error {
 	return runAll(ctx, l.client, []*call{c})
 }
 
-// Advance implements sqllog.Log. Inside begin the cursors of all calls move in one round trip, each
+// Advance implements log.Log. Inside begin the cursors of all calls move in one round trip, each
 // by itself: one lost lease does not hold up the others.
-func (l *log) Advance(ctx context.Context, lease sqllog.Lease, p sqllog.Position, ttl time.Duration) error {
+func (l *streamLog) Advance(ctx context.Context, lease log.Lease, p log.Position, ttl time.Duration) error {
 	return l.moveIn(ctx, l.advance(lease, p, ttl))
 }
 
 // moveIn is move, at the end of begin where the context is of one.
-func (l *log) moveIn(ctx context.Context, calls ...*call) error {
+func (l *streamLog) moveIn(ctx context.Context, calls ...*call) error {
 	if b, ok := ctx.Value(batchKey{}).(*batch); ok {
 		b.moves = append(b.moves, calls...)
 		return nil
@@ -95,7 +95,7 @@ func (l *log) moveIn(ctx context.Context, calls ...*call) error {
 	return l.move(ctx, calls...)
 }
 
-func (l *log) advance(lease sqllog.Lease, p sqllog.Position, ttl time.Duration) *call {
+func (l *streamLog) advance(lease log.Lease, p log.Position, ttl time.Duration) *call {
 	part := l.registry.partition(lease.Lane)
 	return &call{
 		script: l.scripts.advance,
@@ -104,7 +104,7 @@ func (l *log) advance(lease sqllog.Lease, p sqllog.Position, ttl time.Duration) 
 	}
 }
 
-func (l *log) move(ctx context.Context, calls ...*call) error {
+func (l *streamLog) move(ctx context.Context, calls ...*call) error {
 	if len(calls) == 0 {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (l *log) move(ctx context.Context, calls ...*call) error {
 		if moved, err := c.result.Int(); err != nil {
 			return err
 		} else if moved == 0 {
-			return sqllog.ErrLeaseLost
+			return log.ErrLeaseLost
 		}
 	}
 	return nil
@@ -128,7 +128,7 @@ type batchKey struct{}
 
 // begin is logsub.Backend.Begin. There is no transaction: it is one round trip for
 // the cursors and one for the leases.
-func (l *log) begin(ctx context.Context, fn func(ctx context.Context) error) error {
+func (l *streamLog) begin(ctx context.Context, fn func(ctx context.Context) error) error {
 	b := &batch{}
 	if err := fn(context.WithValue(ctx, batchKey{}, b)); err != nil {
 		return err
@@ -139,23 +139,23 @@ func (l *log) begin(ctx context.Context, fn func(ctx context.Context) error) err
 	return runAll(ctx, l.client, b.releases)
 }
 
-// Rebase implements sqllog.Log. Streams and groups are restored together or not
+// Rebase implements log.Log. Streams and groups are restored together or not
 // at all, so no cursor ever comes from elsewhere.
-func (l *log) Rebase(context.Context, sqllog.Cursor, time.Time) error {
+func (l *streamLog) Rebase(context.Context, log.Cursor, time.Time) error {
 	return fmt.Errorf("redisbus: rebase: %w", errors.ErrUnsupported)
 }
 
-// Prune implements sqllog.Log.
-func (l *log) Prune(ctx context.Context, lane int, before time.Time, limit int) (int, error) {
+// Prune implements log.Log.
+func (l *streamLog) Prune(ctx context.Context, lane int, before time.Time, limit int) (int, error) {
 	return l.scripts.prune.Run(ctx, l.client, []string{l.registry.partition(lane).stream}, before.UnixMilli(), limit).Int()
 }
 
-// Backlog implements sqllog.Log.
-func (l *log) Backlog(ctx context.Context, c sqllog.Cursor, lanes, limit int) (int, time.Time, error) {
-	return sqllog.EachBacklog(c, lanes, func(c sqllog.Cursor) (int, time.Time, error) { return l.backlog(ctx, c, limit) })
+// Backlog implements log.Log.
+func (l *streamLog) Backlog(ctx context.Context, c log.Cursor, lanes, limit int) (int, time.Time, error) {
+	return log.EachBacklog(c, lanes, func(c log.Cursor) (int, time.Time, error) { return l.backlog(ctx, c, limit) })
 }
 
-func (l *log) backlog(ctx context.Context, c sqllog.Cursor, limit int) (int, time.Time, error) {
+func (l *streamLog) backlog(ctx context.Context, c log.Cursor, limit int) (int, time.Time, error) {
 	stream := l.registry.partition(c.Lane).stream
 	b, err := l.behind(ctx, stream, c.Consumer)
 	if err != nil || b.oldest == "" {
@@ -178,7 +178,7 @@ type backlog struct {
 	oldest  string // the first that is not; "" when there is none
 }
 
-func (l *log) behind(ctx context.Context, stream, group string) (b backlog, err error) {
+func (l *streamLog) behind(ctx context.Context, stream, group string) (b backlog, err error) {
 	answer, err := l.scripts.backlog.Run(ctx, l.client, []string{stream}, group).Slice()
 	if err != nil {
 		return b, err
@@ -191,7 +191,7 @@ func (l *log) behind(ctx context.Context, stream, group string) (b backlog, err 
 const countChunk = 500
 
 // count counts the messages after id, up to limit.
-func (l *log) count(ctx context.Context, stream, id string, limit int) (n int, err error) {
+func (l *streamLog) count(ctx context.Context, stream, id string, limit int) (n int, err error) {
 	for n < limit {
 		found, err := l.client.XRangeN(ctx, stream, "("+id, "+", min(countChunk, int64(limit-n))).Result()
 		if err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/log/logsub"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/internal/sqllog"
-	"github.com/millrace-go/millrace/internal/sqllog/logsub"
 )
 
 // newLog returns a log with one topic of one partition, which is lane 0.
-func newLog(t *testing.T) (*log, string) {
+func newLog(t *testing.T) (*streamLog, string) {
 	t.Helper()
 	client, err := redisdb.Open(servicetest.Redis(t), redisdb.Config{})
 	if err != nil {
@@ -33,7 +33,7 @@ func newLog(t *testing.T) (*log, string) {
 	}
 	r := newRegistry(k)
 	d := &directory{client: client, keys: k, scripts: scripts, registry: r, logger: slog.New(slog.DiscardHandler)}
-	l := &log{client: client, keys: k, scripts: scripts, registry: r, directory: d, logger: d.logger}
+	l := &streamLog{client: client, keys: k, scripts: scripts, registry: r, directory: d, logger: d.logger}
 	if _, err := d.Ensure(t.Context(), logsub.Topic{Name: "topic", Partitions: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -51,20 +51,20 @@ func newLog(t *testing.T) (*log, string) {
 	return l, stream
 }
 
-func (l *log) put(t *testing.T, n int) {
+func (l *streamLog) put(t *testing.T, n int) {
 	t.Helper()
-	var entries []sqllog.Entry
+	var entries []log.Entry
 	for i := range n {
-		entries = append(entries, sqllog.Entry{MessageID: fmt.Sprint(i), Payload: []byte("x")})
+		entries = append(entries, log.Entry{MessageID: fmt.Sprint(i), Payload: []byte("x")})
 	}
 	if err := l.append(t.Context(), entries); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (l *log) take(t *testing.T, group, holder string, ttl time.Duration) sqllog.Lease {
+func (l *streamLog) take(t *testing.T, group, holder string, ttl time.Duration) log.Lease {
 	t.Helper()
-	lease, err := l.Lease(t.Context(), sqllog.Cursor{Consumer: group}, holder, ttl)
+	lease, err := l.Lease(t.Context(), log.Cursor{Consumer: group}, holder, ttl)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestNewStreamBeginsBehindTheOld(t *testing.T) {
 func TestFencing(t *testing.T) {
 	l, stream := newLog(t)
 	l.put(t, 10)
-	read := func(p sqllog.Position, n int) sqllog.Position {
+	read := func(p log.Position, n int) log.Position {
 		t.Helper()
 		entries, _, err := l.Read(t.Context(), 0, p, n)
 		if err != nil || len(entries) != n {
@@ -118,7 +118,7 @@ func TestFencing(t *testing.T) {
 		return entries[n-1].Position
 	}
 	old := l.take(t, "group", "a", time.Minute)
-	if _, err := l.Lease(t.Context(), old.Cursor, "b", time.Minute); !errors.Is(err, sqllog.ErrLeaseHeld) {
+	if _, err := l.Lease(t.Context(), old.Cursor, "b", time.Minute); !errors.Is(err, log.ErrLeaseHeld) {
 		t.Errorf("leasing what is held: %v", err)
 	}
 	for _, next := range []string{"a", "b"} {
@@ -136,7 +136,7 @@ func TestFencing(t *testing.T) {
 			"advance": l.Advance(t.Context(), old, read(old.Position, 1), time.Minute),
 			"renew":   l.Renew(t.Context(), time.Minute, old),
 		} {
-			if !errors.Is(err, sqllog.ErrLeaseLost) {
+			if !errors.Is(err, log.ErrLeaseLost) {
 				t.Errorf("%s: %s with a lost lease: %v", name, what, err)
 			}
 		}
@@ -150,20 +150,20 @@ func TestFencing(t *testing.T) {
 	}
 	lapsed(t, l, stream)
 	lease := l.take(t, "group", "c", time.Minute)
-	if want := read(sqllog.Position{}, 4); lease.Position.From != want.From || lease.Position.ID != 4 {
+	if want := read(log.Position{}, 4); lease.Position.From != want.From || lease.Position.ID != 4 {
 		t.Errorf("the group stands at %+v, want %+v", lease.Position, want)
 	}
 	// Nobody has it: what the old ones say counts for nothing.
 	if err := l.Release(t.Context(), lease); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Renew(t.Context(), time.Minute, lease); !errors.Is(err, sqllog.ErrLeaseLost) {
+	if err := l.Renew(t.Context(), time.Minute, lease); !errors.Is(err, log.ErrLeaseLost) {
 		t.Errorf("renewing a released lease: %v", err)
 	}
 }
 
 // lapsed shortens the group's lease, and waits until the server has let it go.
-func lapsed(t *testing.T, l *log, stream string) {
+func lapsed(t *testing.T, l *streamLog, stream string) {
 	t.Helper()
 	if err := l.client.PExpire(t.Context(), l.keys.lease(stream, "group"), time.Millisecond).Err(); err != nil {
 		t.Fatal(err)
@@ -180,15 +180,15 @@ func lapsed(t *testing.T, l *log, stream string) {
 func TestCursorsMoveTogether(t *testing.T) {
 	l, _ := newLog(t)
 	l.put(t, 5)
-	entries, _, err := l.Read(t.Context(), 0, sqllog.Position{}, 5)
+	entries, _, err := l.Read(t.Context(), 0, log.Position{}, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var leases []sqllog.Lease
+	var leases []log.Lease
 	for _, group := range []string{"a", "b", "c"} {
 		leases = append(leases, l.take(t, group, "me", time.Minute))
 	}
-	move := func(p sqllog.Position) error {
+	move := func(p log.Position) error {
 		return l.begin(t.Context(), func(ctx context.Context) error {
 			for _, lease := range leases {
 				if err := l.Advance(ctx, lease, p, time.Minute); err != nil {
@@ -204,11 +204,11 @@ func TestCursorsMoveTogether(t *testing.T) {
 	if err := l.Release(t.Context(), leases[1]); err != nil {
 		t.Fatal(err)
 	}
-	if err := move(entries[3].Position); !errors.Is(err, sqllog.ErrLeaseLost) {
+	if err := move(entries[3].Position); !errors.Is(err, log.ErrLeaseLost) {
 		t.Errorf("one lease is lost: %v", err)
 	}
 	for group, want := range map[string]int{"a": 1, "b": 3, "c": 1} {
-		if n, oldest, err := l.Backlog(t.Context(), sqllog.Cursor{Consumer: group}, 1, 100); err != nil || n != want || oldest.IsZero() {
+		if n, oldest, err := l.Backlog(t.Context(), log.Cursor{Consumer: group}, 1, 100); err != nil || n != want || oldest.IsZero() {
 			t.Errorf("%s is %d behind since %s (%v), want %d", group, n, oldest, err, want)
 		}
 	}
@@ -218,7 +218,7 @@ func TestCursorsMoveTogether(t *testing.T) {
 func TestPrune(t *testing.T) {
 	l, stream := newLog(t)
 	l.put(t, 1000)
-	all, _, err := l.Read(t.Context(), 0, sqllog.Position{}, 1000)
+	all, _, err := l.Read(t.Context(), 0, log.Position{}, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestPrune(t *testing.T) {
 		}
 	}
 	a, b := l.take(t, "a", "me", time.Minute), l.take(t, "b", "me", time.Minute)
-	advance := func(lease sqllog.Lease, n int) {
+	advance := func(lease log.Lease, n int) {
 		t.Helper()
 		if err := l.Advance(t.Context(), lease, all[n-1].Position, time.Minute); err != nil {
 			t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/log"
 )
 
 // The fields of a stream's entry, as Watermill's marshaler writes them.
@@ -21,13 +21,13 @@ const (
 	payloadField  = "payload"
 )
 
-// Read implements sqllog.Log.
-func (l *log) Read(ctx context.Context, lane int, after sqllog.Position, max int) ([]sqllog.Entry, sqllog.Position, error) {
+// Read implements log.Log.
+func (l *streamLog) Read(ctx context.Context, lane int, after log.Position, max int) ([]log.Entry, log.Position, error) {
 	found, err := l.client.XRangeN(ctx, l.registry.partition(lane).stream, start(after), "+", int64(max)).Result()
 	if err != nil {
 		return nil, after, err
 	}
-	entries := make([]sqllog.Entry, len(found))
+	entries := make([]log.Entry, len(found))
 	for i, m := range found {
 		after.From = m.ID
 		if after.ID >= 0 {
@@ -52,7 +52,7 @@ func number(id string) int64 {
 }
 
 // start is where reading after a position begins.
-func start(after sqllog.Position) string {
+func start(after log.Position) string {
 	if after.From == "" {
 		return "-"
 	}
@@ -61,12 +61,12 @@ func start(after sqllog.Position) string {
 
 // entryOf reads what any writer has left: an entry that is no message of
 // Watermill's is delivered as far as it is one.
-func entryOf(m redis.XMessage) sqllog.Entry {
+func entryOf(m redis.XMessage) log.Entry {
 	text := func(field string) string {
 		s, _ := m.Values[field].(string) //nolint:errcheck // without it, it is empty
 		return s
 	}
-	e := sqllog.Entry{MessageID: m.ID, Headers: text(metadataField), Payload: []byte(text(payloadField))}
+	e := log.Entry{MessageID: m.ID, Headers: text(metadataField), Payload: []byte(text(payloadField))}
 	if _, ok := m.Values[idField]; ok {
 		e.MessageID = text(idField)
 	}

@@ -14,7 +14,7 @@ import (
 const waitTimeout = time.Second
 
 // replicated runs the calls and waits for as many replicas as ?wait= asks for.
-func (l *log) replicated(ctx context.Context, calls []*call) (err error) {
+func (l *streamLog) replicated(ctx context.Context, calls []*call) (err error) {
 	if l.cfg.Wait == 0 {
 		return runAll(ctx, l.client, calls)
 	}

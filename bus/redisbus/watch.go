@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/internal/sqllog/logsub"
+	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
 // watcher hears of new messages and of members by Pub/Sub: one connection for

@@ -6,7 +6,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
-	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
+	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 )
 
 func benchBus(synchronous string) func(testing.TB) *bus.Bus {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
+	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
-	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
 )
 
 // transport is this one for the tests that all SQL transports share.

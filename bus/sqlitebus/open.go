@@ -8,10 +8,10 @@ import (
 	"os"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/log/logbus"
+	"github.com/millrace-go/millrace/internal/log/logsub"
+	"github.com/millrace-go/millrace/internal/log/sqlitelog"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
-	"github.com/millrace-go/millrace/internal/sqllog/logbus"
-	"github.com/millrace-go/millrace/internal/sqllog/logsub"
-	"github.com/millrace-go/millrace/internal/sqllog/sqlitelog"
 )
 
 // pools are the connections of one opened URL.

@@ -16,11 +16,11 @@ import (
 
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/sqllog"
-	"github.com/millrace-go/millrace/internal/sqllog/backend"
-	"github.com/millrace-go/millrace/internal/sqllog/mysqllog"
-	"github.com/millrace-go/millrace/internal/sqllog/pglog"
-	"github.com/millrace-go/millrace/internal/sqllog/sqlitelog"
+	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/log/mysqllog"
+	"github.com/millrace-go/millrace/internal/log/pglog"
+	"github.com/millrace-go/millrace/internal/log/sqlitelog"
+	"github.com/millrace-go/millrace/internal/log/sqllog"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -36,13 +36,13 @@ type LogConfig struct {
 type Log struct {
 	db      *sql.DB
 	name    string
-	log     backend.Log
-	cursor  sqllog.Cursor
+	log     sqllog.Log
+	cursor  log.Cursor
 	holder  string
 	checked atomic.Bool // the cursor is there, and of this database
 	dialect Dialect
 	stands  string
-	last    atomic.Pointer[sqllog.Position] // where the last Read ended
+	last    atomic.Pointer[log.Position] // where the last Read ended
 }
 
 var (
@@ -64,15 +64,15 @@ func NewLog(db *sql.DB, name string, cfg LogConfig) (*Log, error) {
 		return nil, err
 	}
 	tables := sqllog.Tables{Messages: "count_changes", Cursors: "count_cursors", Package: "counter"}
-	var log backend.Log
+	var rows sqllog.Log
 	var err error
 	switch cfg.Dialect {
 	case Postgres:
-		log, err = pglog.New(db, tables)
+		rows, err = pglog.New(db, tables)
 	case MySQL:
-		log, err = mysqllog.New(db, tables)
+		rows, err = mysqllog.New(db, tables)
 	default:
-		log, err = sqlitelog.New(db, tables)
+		rows, err = sqlitelog.New(db, tables)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sqlcounter: %w", err)
@@ -82,7 +82,7 @@ func NewLog(db *sql.DB, name string, cfg LogConfig) (*Log, error) {
 		return nil, err
 	}
 	return &Log{
-		db: db, name: name, log: log, dialect: cfg.Dialect, stands: stands, cursor: sqllog.Cursor{Consumer: name, Lane: lane},
+		db: db, name: name, log: rows, dialect: cfg.Dialect, stands: stands, cursor: log.Cursor{Consumer: name, Lane: lane},
 		holder: strings.ToLower(rand.Text()),
 	}, nil
 }
@@ -130,12 +130,12 @@ func (l *Log) Append(ctx context.Context, x sqltx.Execer, changes ...counter.Cha
 	if err := sqltx.CheckTx(x); err != nil {
 		return failed("append changes of", l.name, err)
 	}
-	entries := make([]sqllog.Entry, len(changes))
+	entries := make([]log.Entry, len(changes))
 	for i, c := range changes {
 		if err := counter.CheckChange(c.Key, c.N); err != nil {
 			return err
 		}
-		entries[i] = sqllog.Entry{
+		entries[i] = log.Entry{
 			Lane: lane, Topic: l.name, MessageID: strings.ToLower(rand.Text()), Key: c.Key,
 			Payload: strconv.AppendInt(nil, c.N, 10),
 		}
@@ -181,7 +181,7 @@ func (l *Log) Read(ctx context.Context, after string, limit int) ([]counter.Chan
 	}
 }
 
-func change(e *sqllog.Entry) (counter.Change, error) {
+func change(e *log.Entry) (counter.Change, error) {
 	n, err := strconv.ParseInt(string(e.Payload), 10, 64)
 	if err != nil {
 		return counter.Change{}, fault.MarkPermanent(fmt.Errorf("the payload of row %d of count_changes is no number", e.ID))
@@ -231,7 +231,7 @@ func (l *Log) check(ctx context.Context) error {
 	}
 	lease, err := l.log.Lease(ctx, l.cursor, l.holder, time.Second)
 	switch {
-	case errors.Is(err, sqllog.ErrLeaseHeld): // by another process that does the same
+	case errors.Is(err, log.ErrLeaseHeld): // by another process that does the same
 	case err != nil:
 		return err
 	default:
@@ -251,7 +251,7 @@ func (l *Log) Trim(ctx context.Context, applied string, age time.Duration, limit
 		return 0, failed("trim changes of", l.name, err)
 	}
 	lease, err := l.log.Lease(ctx, l.cursor, l.holder, ttl)
-	if errors.Is(err, sqllog.ErrLeaseHeld) {
+	if errors.Is(err, log.ErrLeaseHeld) {
 		return 0, nil
 	}
 	if err == nil {
@@ -271,9 +271,9 @@ func (l *Log) Trim(ctx context.Context, applied string, age time.Duration, limit
 }
 
 // text is a position as others keep it.
-func text(p sqllog.Position) string {
+func text(p log.Position) string {
 	p.Server = "" // it outlives the server: the applier compares the server
-	if p == (sqllog.Position{}) {
+	if p == (log.Position{}) {
 		return ""
 	}
 	out, err := json.Marshal(p)
@@ -283,7 +283,7 @@ func text(p sqllog.Position) string {
 	return string(out)
 }
 
-func position(text string) (p sqllog.Position, err error) {
+func position(text string) (p log.Position, err error) {
 	if text == "" {
 		return p, nil
 	}

@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/millrace-go/millrace/internal/log/mysqllog"
+	"github.com/millrace-go/millrace/internal/log/pglog"
 	"github.com/millrace-go/millrace/internal/migrate"
-	"github.com/millrace-go/millrace/internal/sqllog/mysqllog"
-	"github.com/millrace-go/millrace/internal/sqllog/pglog"
 )
 
 //go:embed sql

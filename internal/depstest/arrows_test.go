@@ -19,11 +19,11 @@ func leaves() map[string][]string {
 // backends.
 func seams() map[string]string {
 	return map[string]string{
-		"internal/sqllog/logbus":            "bus",
-		"internal/sqllog/logbus/logbustest": "bus",
-		"internal/sourcetest":               "bus",
-		"internal/txbus":                    "bus",
-		"internal/txbus/txbustest":          "bus",
+		"internal/log/logbus":            "bus",
+		"internal/log/logbus/logbustest": "bus",
+		"internal/sourcetest":            "bus",
+		"internal/txbus":                 "bus",
+		"internal/txbus/txbustest":       "bus",
 	}
 }
 

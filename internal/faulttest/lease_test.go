@@ -8,9 +8,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/log/pglog"
+	"github.com/millrace-go/millrace/internal/log/sqllog"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/internal/sqllog"
-	"github.com/millrace-go/millrace/internal/sqllog/pglog"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
@@ -54,25 +55,25 @@ type holder struct {
 
 func holdLog(t *testing.T) holder {
 	db := servicetest.Postgres(t)
-	log, err := pglog.New(db, sqllog.Tables{Package: "faulttest", Messages: "log_messages", Cursors: "log_cursors"})
+	l, err := pglog.New(db, sqllog.Tables{Package: "faulttest", Messages: "log_messages", Cursors: "log_cursors"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema, err := log.Migrations()
+	schema, err := l.Migrations()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := schema.Up(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
-	var lease sqllog.Lease
-	h := holder{lost: sqllog.ErrLeaseLost, again: func(ctx context.Context) (err error) {
-		lease, err = log.Lease(ctx, sqllog.Cursor{Consumer: "c"}, "me", time.Hour)
+	var lease log.Lease
+	h := holder{lost: log.ErrLeaseLost, again: func(ctx context.Context) (err error) {
+		lease, err = l.Lease(ctx, log.Cursor{Consumer: "c"}, "me", time.Hour)
 		return err
 	}}
 	h.keep = map[string]func(context.Context) error{
-		"advanced": func(ctx context.Context) error { return log.Advance(ctx, lease, lease.Position, time.Hour) },
-		"renewed":  func(ctx context.Context) error { return log.Renew(ctx, time.Hour, lease) },
+		"advanced": func(ctx context.Context) error { return l.Advance(ctx, lease, lease.Position, time.Hour) },
+		"renewed":  func(ctx context.Context) error { return l.Renew(ctx, time.Hour, lease) },
 	}
 	if err := h.again(t.Context()); err != nil {
 		t.Fatal(err)
@@ -112,7 +113,7 @@ func holdStatus(t *testing.T) holder {
 func answered(ctx context.Context, do func(context.Context) error) error {
 	err := do(ctx)
 	for range 10 {
-		if err == nil || errors.Is(err, sqllog.ErrLeaseLost) || errors.Is(err, outbox.ErrLeaseLost) {
+		if err == nil || errors.Is(err, log.ErrLeaseLost) || errors.Is(err, outbox.ErrLeaseLost) {
 			break
 		}
 		err = do(ctx)

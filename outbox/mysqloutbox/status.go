@@ -9,8 +9,8 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/log/mysqllog"
 	"github.com/millrace-go/millrace/internal/migrate"
-	"github.com/millrace-go/millrace/internal/sqllog/mysqllog"
 	"github.com/millrace-go/millrace/internal/sqlname"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/statusstore"

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/log/mysqllog"
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/mysqldb"
-	"github.com/millrace-go/millrace/internal/sqllog/mysqllog"
 	"github.com/millrace-go/millrace/internal/sqlname"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/cursorstore"

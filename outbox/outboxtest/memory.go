@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/pulse"
-	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/headers"
 	"github.com/millrace-go/millrace/sqltx"
@@ -72,7 +72,7 @@ func (m *Memory) Do(ctx context.Context, fn func(ctx context.Context, tx sqltx.E
 }
 
 func (m *Memory) add(it outbox.Item) {
-	s := &m.shards[sqllog.LaneOf(it.Key, len(m.shards))]
+	s := &m.shards[log.LaneOf(it.Key, len(m.shards))]
 	m.lastID++
 	it.ID, it.CreatedAt = m.lastID, time.Now()
 	it.Attempts, it.Retries, it.Age, it.Wait, it.FailedSince = 0, 0, 0, 0, time.Time{}

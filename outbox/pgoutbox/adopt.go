@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/millrace-go/millrace/internal/sqllog/pglog"
+	"github.com/millrace-go/millrace/internal/log/pglog"
 )
 
 func adopt(ctx context.Context, log *pglog.Log) error {

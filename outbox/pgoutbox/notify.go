@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/millrace-go/millrace/internal/sqllog/pglog"
+	"github.com/millrace-go/millrace/internal/log/pglog"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/sqltx"
 )

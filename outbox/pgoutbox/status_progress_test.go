@@ -13,8 +13,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/log/pglog"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/internal/sqllog/pglog"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/sqllog"
-	"github.com/millrace-go/millrace/internal/sqllog/pglog"
+	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/log/pglog"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -27,15 +27,15 @@ type windows struct {
 
 // Read implements statusstore.Reader.
 func (w *windows) Read(ctx context.Context, shard int, after outbox.Mark, limit int) (outbox.Batch, error) {
-	var from sqllog.Position
-	if p, ok := after.(*sqllog.Position); ok {
+	var from log.Position
+	if p, ok := after.(*log.Position); ok {
 		from = *p
 	}
 	entries, next, err := w.log.Read(ctx, shard, from, limit)
 	switch {
-	case errors.Is(err, sqllog.ErrLeaseLost):
+	case errors.Is(err, log.ErrLeaseLost):
 		return outbox.Batch{}, fmt.Errorf("%w: %w", outbox.ErrLeaseLost, err)
-	case errors.Is(err, sqllog.ErrForeignDatabase):
+	case errors.Is(err, log.ErrForeignDatabase):
 		return outbox.Batch{}, fmt.Errorf("%w: %w", outbox.ErrForeignDatabase, err)
 	case err != nil:
 		return outbox.Batch{}, err
@@ -69,7 +69,7 @@ func (w *windows) Begin(ctx context.Context, position string) (outbox.Mark, erro
 
 // parsePosition reads what Position wrote, or what it wrote before it kept the floor;
 // "" is the beginning.
-func parsePosition(text string) (system int64, p sqllog.Position, err error) {
+func parsePosition(text string) (system int64, p log.Position, err error) {
 	if text == "" {
 		return 0, p, nil
 	}
@@ -103,7 +103,7 @@ func (*windows) Behind(position string) ([]any, error) {
 
 // Position implements statusstore.Reader.
 func (w *windows) Position(m outbox.Mark) string {
-	p, ok := m.(*sqllog.Position)
+	p, ok := m.(*log.Position)
 	if !ok {
 		return ""
 	}
@@ -132,7 +132,7 @@ func (s *StatusStore) Rebase(ctx context.Context, since time.Time) error {
 	if _, err := s.reader.identify(ctx); err != nil {
 		return fmt.Errorf("pgoutbox: rebase: %w", err)
 	}
-	var start outbox.Mark = &sqllog.Position{}
+	var start outbox.Mark = &log.Position{}
 	for shard := range shards {
 		err := sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
 			if _, err := tx.ExecContext(ctx, s.sql.rebaseRows, shard, since); err != nil {

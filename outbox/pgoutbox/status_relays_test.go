@@ -13,9 +13,9 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/internal/sqllog"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
@@ -347,7 +347,7 @@ func TestStatusReadOnAnotherServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		at, ok := b.Next.(*sqllog.Position)
+		at, ok := b.Next.(*log.Position)
 		if !ok || at.Server == "" {
 			t.Fatalf("the mark %+v names no server", b.Next)
 		}

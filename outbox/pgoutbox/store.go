@@ -11,9 +11,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/log/pglog"
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/pgdb"
-	"github.com/millrace-go/millrace/internal/sqllog/pglog"
 	"github.com/millrace-go/millrace/internal/sqlname"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/cursorstore"

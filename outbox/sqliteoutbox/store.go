@@ -9,9 +9,9 @@ import (
 	"io/fs"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/log/sqlitelog"
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
-	"github.com/millrace-go/millrace/internal/sqllog/sqlitelog"
 	"github.com/millrace-go/millrace/internal/sqlname"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/cursorstore"

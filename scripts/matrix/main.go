@@ -32,7 +32,7 @@ var beside = []string{
 	"./bus", "./bus/allbus", "./bus/redrive", "./outbox", "./outbox/internal/...", "./idempotency", "./idempotency/idempotencytest",
 	"./sqltx", "./cmd/millrace/...",
 	"./internal/migrate", "./internal/pgdb", "./internal/mysqldb", "./internal/redisdb", "./internal/servicetest",
-	"./internal/sqllog/logbus", "./internal/sqllog/sqllogtest", "./internal/txbus",
+	"./internal/log/logbus", "./internal/log/logtest", "./internal/txbus",
 	"./examples/boxoffice/internal/ops", "./examples/boxoffice/internal/store",
 	"./examples/boxoffice/internal/chat", "./examples/boxoffice/internal/live",
 	"./examples/boxoffice/internal/limitproof", "./examples/boxoffice/internal/meter",

@@ -17,8 +17,8 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 	"github.com/millrace-go/millrace/internal/sourcetest"
-	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
 	"github.com/millrace-go/millrace/sqltx"
 )
 

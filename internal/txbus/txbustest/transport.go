@@ -12,7 +12,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
-	"github.com/millrace-go/millrace/internal/sqllog/logbus/logbustest"
+	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 )
 
 // Transport is what is tested.

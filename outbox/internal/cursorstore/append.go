@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/event"
-	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/headers"
 	"github.com/millrace-go/millrace/sqltx"
@@ -19,15 +19,15 @@ func (s *Store) Append(ctx context.Context, tx sqltx.Execer, records []outbox.Re
 	if err := s.number.Ensure(ctx, tx); err != nil {
 		return err
 	}
-	entries := make([]sqllog.Entry, len(records))
+	entries := make([]log.Entry, len(records))
 	for i, r := range records {
 		key := r.Event.Key()
 		h, err := headers.Encode(r.Message.Metadata, key)
 		if err != nil {
 			return fmt.Errorf("event %q: %w", r.Event.ID, err)
 		}
-		entries[i] = sqllog.Entry{
-			Lane: sqllog.LaneOf(key, s.shards), Topic: r.Topic, MessageID: r.Message.UUID,
+		entries[i] = log.Entry{
+			Lane: log.LaneOf(key, s.shards), Topic: r.Topic, MessageID: r.Message.UUID,
 			Key: key, Headers: h, Payload: r.Message.Payload, Labels: labels(r.Event),
 		}
 	}

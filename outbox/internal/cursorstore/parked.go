@@ -11,7 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/event"
-	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/headers"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
@@ -64,14 +64,14 @@ func (s *Store) Retry(ctx context.Context, ids ...int64) (n int, err error) {
 // RetryAll implements outbox.Parking, in transactions of bounded size.
 func (s *Store) RetryAll(ctx context.Context) (int, error) { return sqlstore.RetryAll(ctx, s) }
 
-func (s *Store) takeFailed(ctx context.Context, tx *sql.Tx, ids string) ([]sqllog.Entry, error) {
-	var entries []sqllog.Entry
+func (s *Store) takeFailed(ctx context.Context, tx *sql.Tx, ids string) ([]log.Entry, error) {
+	var entries []log.Entry
 	err := sqlstore.Each(ctx, tx, s.sql.failedTake, []any{ids}, func(rows *sql.Rows) error {
-		var e sqllog.Entry
+		var e log.Entry
 		if err := rows.Scan(&e.ID, &e.Topic, &e.MessageID, &e.Key, &e.Headers, &e.Payload); err != nil {
 			return err
 		}
-		e.Lane, e.Labels = sqllog.LaneOf(e.Key, s.shards), relabel(e)
+		e.Lane, e.Labels = log.LaneOf(e.Key, s.shards), relabel(e)
 		entries = append(entries, e)
 		return nil
 	})
@@ -81,13 +81,13 @@ func (s *Store) takeFailed(ctx context.Context, tx *sql.Tx, ids string) ([]sqllo
 	if _, err := tx.ExecContext(ctx, s.sql.failedDelete, ids); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(entries, func(a, b sqllog.Entry) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(entries, func(a, b log.Entry) int { return cmp.Compare(a.ID, b.ID) })
 	return entries, nil
 }
 
 // relabel reads the labels from the message. A message that its codec alone can
 // read goes without: the relay does not need them.
-func relabel(e sqllog.Entry) []string {
+func relabel(e log.Entry) []string {
 	msg := message.NewMessage(e.MessageID, e.Payload)
 	var d headers.Decoder
 	if err := d.Decode(msg.Metadata, e.Headers, e.Key); err != nil {

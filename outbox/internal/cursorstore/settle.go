@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
-	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 	"github.com/millrace-go/millrace/sqltx"
@@ -23,7 +23,7 @@ func (s *Store) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlemen
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	to := t.lease.Position
-	moved, ok := set.Move.(*sqllog.Position)
+	moved, ok := set.Move.(*log.Position)
 	if ok {
 		to = *moved
 	}

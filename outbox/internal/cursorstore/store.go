@@ -1,5 +1,5 @@
 // Package cursorstore is the outbox's cursor store over any log of package
-// sqllog: an append-only table that is read behind a leased cursor, with what
+// log: an append-only table that is read behind a leased cursor, with what
 // failed kept in tables beside it. The databases differ in their log and in the
 // text of their statements.
 package cursorstore
@@ -14,10 +14,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/log/sqllog"
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/pulse"
-	"github.com/millrace-go/millrace/internal/sqllog"
-	"github.com/millrace-go/millrace/internal/sqllog/backend"
 	"github.com/millrace-go/millrace/internal/sqlname"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
@@ -42,7 +42,7 @@ type Store struct {
 	pulse.Pulse
 
 	db      *sql.DB
-	log     backend.Log
+	log     sqllog.Log
 	shards  int
 	number  *sqlstore.Shards
 	started []atomic.Bool // a shard's cursor exists
@@ -63,7 +63,7 @@ var (
 // New makes a store with 1 shard when shards is 0. files holds the statements
 // and the migrations NNNN_name.sql in the dialect of the log, with the default names.
 // It does no I/O.
-func New(db *sql.DB, log backend.Log, dialect string, files fs.FS, names sqlname.Names, shards int) (*Store, error) {
+func New(db *sql.DB, log sqllog.Log, dialect string, files fs.FS, names sqlname.Names, shards int) (*Store, error) {
 	number, err := sqlstore.NewShards(shards, "Config.Shards", names.Table("outbox_settings"))
 	if err != nil {
 		return nil, err
@@ -148,8 +148,8 @@ func (s *Store) Rebase(ctx context.Context, since time.Time) error {
 	return nil
 }
 
-func (s *Store) cursor(shard int) sqllog.Cursor {
-	return sqllog.Cursor{Consumer: consumer, Lane: shard}
+func (s *Store) cursor(shard int) log.Cursor {
+	return log.Cursor{Consumer: consumer, Lane: shard}
 }
 
 // wrap names the operation and turns the log's states into the outbox's.
@@ -157,11 +157,11 @@ func wrap(doing string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, sqllog.ErrLeaseHeld):
+	case errors.Is(err, log.ErrLeaseHeld):
 		err = outbox.ErrLeaseHeld
-	case errors.Is(err, sqllog.ErrLeaseLost):
+	case errors.Is(err, log.ErrLeaseLost):
 		err = outbox.ErrLeaseLost
-	case errors.Is(err, sqllog.ErrForeignDatabase):
+	case errors.Is(err, log.ErrForeignDatabase):
 		err = fmt.Errorf("%w: %w", outbox.ErrForeignDatabase, err)
 	}
 	return fmt.Errorf("outbox: %s: %w", doing, err)

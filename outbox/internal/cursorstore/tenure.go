@@ -7,19 +7,19 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
 
 // tenure is what a lease's State holds.
 type tenure struct {
-	start sqllog.Position // where the cursor stood when the lease was taken
+	start log.Position // where the cursor stood when the lease was taken
 	// held is what earlier holders noted of events that kept their place.
 	held map[int64]attempts
 
 	mu    sync.Mutex
-	lease sqllog.Lease // its Position is where the cursor stands
+	lease log.Lease // its Position is where the cursor stands
 }
 
 type attempts struct {
@@ -86,7 +86,7 @@ func (s *Store) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbo
 		return s.readAside(ctx, l.Shard, q)
 	}
 	after := t.start
-	if p, ok := q.After.(*sqllog.Position); ok {
+	if p, ok := q.After.(*log.Position); ok {
 		after = *p
 	}
 	entries, next, err := s.log.Read(ctx, l.Shard, after, q.Limit)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/headers"
 	"github.com/millrace-go/millrace/sqltx"
@@ -18,7 +18,7 @@ import (
 
 // Appender writes rows in their order. An entry's labels are the event's type,
 // its aggregate's type and its aggregate's id.
-type Appender func(ctx context.Context, x sqltx.Execer, rows []sqllog.Entry) error
+type Appender func(ctx context.Context, x sqltx.Execer, rows []log.Entry) error
 
 // Labels are the columns of an entry's labels.
 func Labels() []string { return []string{"event_type", "aggregate_type", "aggregate_id"} }
@@ -26,7 +26,7 @@ func Labels() []string { return []string{"event_type", "aggregate_type", "aggreg
 // Append implements outbox.Store. The first Append of a process takes one
 // statement more, which makes sure that the number of shards is the stored one.
 func (s *Store) Append(ctx context.Context, tx sqltx.Execer, records []outbox.Record) error {
-	rows := make([]sqllog.Entry, len(records))
+	rows := make([]log.Entry, len(records))
 	for i, r := range records {
 		if err := s.fits(r); err != nil {
 			return fault.MarkPermanent(fmt.Errorf("event %q: %w", r.Event.ID, err))
@@ -36,8 +36,8 @@ func (s *Store) Append(ctx context.Context, tx sqltx.Execer, records []outbox.Re
 		if err != nil {
 			return fmt.Errorf("event %q: %w", r.Event.ID, err)
 		}
-		rows[i] = sqllog.Entry{
-			Lane: sqllog.LaneOf(key, s.shards), Topic: r.Topic, MessageID: r.Message.UUID,
+		rows[i] = log.Entry{
+			Lane: log.LaneOf(key, s.shards), Topic: r.Topic, MessageID: r.Message.UUID,
 			Key: key, Headers: h, Payload: r.Message.Payload,
 			Labels: []string{r.Event.Type, r.Event.AggregateType, r.Event.AggregateID},
 		}
@@ -77,7 +77,7 @@ const (
 
 // appendValues repeats the placeholders of append.sql, which end with those of
 // one row. More rows than fit one statement take several.
-func (s *Store) appendValues(ctx context.Context, x sqltx.Execer, rows []sqllog.Entry) error {
+func (s *Store) appendValues(ctx context.Context, x sqltx.Execer, rows []log.Entry) error {
 	at := strings.LastIndex(s.sql.append.text, "(")
 	row := strings.TrimSpace(s.sql.append.text[at:])
 	for len(rows) > 0 {

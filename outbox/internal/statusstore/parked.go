@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/sqllog"
+	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 	"github.com/millrace-go/millrace/sqltx"
@@ -50,10 +50,10 @@ func (s *Store) Retry(ctx context.Context, ids ...int64) (n int, err error) {
 		return 0, nil
 	}
 	err = sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
-		var rows []sqllog.Entry
+		var rows []log.Entry
 		var taken []int64
 		err := s.sql.failedTake.each(ctx, tx, func(r *sql.Rows) error {
-			e := sqllog.Entry{Labels: make([]string, 3)}
+			e := log.Entry{Labels: make([]string, 3)}
 			if err := r.Scan(&e.ID, &e.Lane, &e.MessageID, &e.Topic, &e.Key, &e.Headers, &e.Payload,
 				&e.Labels[0], &e.Labels[1], &e.Labels[2]); err != nil {
 				return err

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/millrace-go/millrace/internal/log/pglog"
+	"github.com/millrace-go/millrace/internal/log/sqllog"
 	"github.com/millrace-go/millrace/internal/migrate"
-	"github.com/millrace-go/millrace/internal/sqllog"
-	"github.com/millrace-go/millrace/internal/sqllog/pglog"
 	"github.com/millrace-go/millrace/outbox"
 )
 

@@ -1,0 +1,75 @@
+package logbus
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/log/logsub"
+)
+
+// Pending implements bus.Pender: it reads as the group would, without a lease.
+// Messages of different partitions are merged by when they were published.
+func (d *Driver) Pending(ctx context.Context, name, group string, limit int) ([]*message.Message, error) {
+	topic, ok, err := d.topic(ctx, name)
+	if err != nil || !ok || limit <= 0 {
+		return nil, d.translate(err)
+	}
+	lanes := make([][]log.Entry, topic.Partitions)
+	for i := range lanes {
+		if lanes[i], err = d.ahead(ctx, log.Cursor{Consumer: group, Lane: topic.FirstLane + i}, limit); err != nil {
+			return nil, d.translate(fmt.Errorf("pending of %s in %s: %w", group, name, err))
+		}
+	}
+	var out []*message.Message
+	for len(out) < limit {
+		oldest := -1
+		for i, entries := range lanes {
+			if len(entries) > 0 && (oldest < 0 || entries[0].CreatedAt.Before(lanes[oldest][0].CreatedAt)) {
+				oldest = i
+			}
+		}
+		if oldest < 0 {
+			break
+		}
+		// Even without its metadata the message is worth showing.
+		m, _ := logsub.Decode(lanes[oldest][0])
+		out = append(out, m)
+		lanes[oldest] = lanes[oldest][1:]
+	}
+	return out, nil
+}
+
+// ahead reads up to limit entries after a cursor, or from the beginning.
+func (d *Driver) ahead(ctx context.Context, c log.Cursor, limit int) ([]log.Entry, error) {
+	at, err := d.dir.position(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	var all []log.Entry
+	// A read may end with a window of the log and move on without entries, once.
+	for empty := 0; len(all) < limit && empty < 2; {
+		entries, next, err := d.parts.Log.Read(ctx, c.Lane, at, limit-len(all))
+		if err != nil {
+			return nil, err
+		}
+		if empty++; len(entries) > 0 {
+			empty = 0
+		}
+		all, at = append(all, entries...), next
+	}
+	return all, nil
+}
+
+// position is where a cursor stands; the zero position for one that does not exist.
+func (d *directory) position(ctx context.Context, c log.Cursor) (p log.Position, err error) {
+	err = d.reader.QueryRowContext(ctx, d.sql.position, c.Consumer, c.Lane).Scan(&p.From, &p.To, &p.End, &p.ID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return log.Position{}, nil
+	}
+	return p, err
+}

@@ -1,0 +1,80 @@
+package logsub
+
+import (
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/log"
+)
+
+// encode makes the entry of a message on its topic. The key decides the lane.
+func encode(topic Topic, msg *message.Message, headers Headers) (log.Entry, error) {
+	key := event.Key(msg)
+	e := log.Entry{
+		Lane:      topic.FirstLane + log.LaneOf(key, topic.Partitions),
+		Topic:     topic.Name,
+		MessageID: msg.UUID,
+		Key:       key,
+		Payload:   msg.Payload,
+	}
+	if len(msg.Metadata) > 0 {
+		encoded, err := headers.Encode(msg.Metadata)
+		if err != nil {
+			return e, fault.MarkPermanent(fmt.Errorf("logsub: message %s: encode the metadata: %w", msg.UUID, err))
+		}
+		e.Headers = encoded
+	}
+	return e, nil
+}
+
+// Decode makes a message of an entry with headers in JSON. Headers that are no
+// JSON object, which only a foreign writer can have left, are reported beside
+// the message.
+func Decode(e log.Entry) (*message.Message, error) {
+	m, err := decode(e, jsonHeaders{})
+	msg := message.NewMessage(m.ID, m.Payload)
+	if m.Metadata != nil {
+		msg.Metadata = m.Metadata
+	}
+	return msg, err
+}
+
+func decode(e log.Entry, headers Headers) (driver.Message, error) {
+	m := driver.Message{ID: e.MessageID, Payload: e.Payload}
+	if e.Headers == "" {
+		return m, nil
+	}
+	metadata, err := headers.Decode(e.Headers)
+	if err != nil {
+		return m, fmt.Errorf("logsub: entry %d: %w", e.ID, err)
+	}
+	m.Metadata = metadata
+	return m, nil
+}
+
+type jsonHeaders struct{}
+
+func (jsonHeaders) Encode(metadata message.Metadata) (string, error) {
+	for name, value := range metadata {
+		// JSON would replace the bytes without a word.
+		if !utf8.ValidString(name) || !utf8.ValidString(value) {
+			return "", fmt.Errorf("%q is not UTF-8", name)
+		}
+	}
+	encoded, err := json.Marshal(metadata)
+	return string(encoded), err
+}
+
+func (jsonHeaders) Decode(headers string) (message.Metadata, error) {
+	var metadata message.Metadata
+	if err := json.Unmarshal([]byte(headers), &metadata); err != nil {
+		return nil, fmt.Errorf("its headers are no JSON object of strings: %w", err)
+	}
+	return metadata, nil
+}

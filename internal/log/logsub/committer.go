@@ -1,0 +1,320 @@
+package logsub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/internal/log"
+)
+
+// committer extends the leases of all lanes that the process holds, in one call, and
+// moves their cursors, some in a transaction, at most once per CommitInterval. After a
+// pause the first acknowledgement is written at once.
+type committer struct {
+	b        Backend
+	cfg      Config
+	progress chan struct{} // capacity 1
+
+	// moving makes writes to cursors take turns: an older position must not
+	// overtake a newer one, nor follow the release of the lease.
+	moving gate
+
+	mu      *sync.Mutex
+	lanes   map[*lane]struct{}
+	leaving map[*lane]struct{} // their leases are to be given back
+}
+
+func newCommitter(b Backend, cfg Config) committer {
+	return committer{
+		b: b, cfg: cfg, progress: make(chan struct{}, 1),
+		moving: newGate(), mu: new(sync.Mutex), lanes: make(map[*lane]struct{}), leaving: make(map[*lane]struct{}),
+	}
+}
+
+func (c *committer) add(l *lane) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lanes[l] = struct{}{}
+}
+
+func (c *committer) remove(l *lane) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.lanes, l)
+}
+
+// held returns the lanes of all groups, each once.
+func (c *committer) held() []int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	numbers := make([]int, 0, len(c.lanes))
+	for l := range c.lanes {
+		numbers = append(numbers, l.lease.Lane)
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
+}
+
+// signal says that some lane has something to write.
+func (c *committer) signal() {
+	select {
+	case c.progress <- struct{}{}:
+	default:
+	}
+}
+
+func (c *committer) run(ctx context.Context) {
+	renew := time.NewTicker(c.cfg.LeaseTTL / 3)
+	defer renew.Stop()
+	var last time.Time
+	failures := 0
+	for {
+		select {
+		case <-c.progress:
+		case <-renew.C:
+		case <-ctx.Done():
+			return
+		}
+		if backoff.Sleep(ctx, c.cfg.CommitInterval-time.Since(last)) != nil {
+			return
+		}
+		err := c.commit(ctx)
+		last = time.Now()
+		if err == nil || ctx.Err() != nil {
+			failures = 0
+			continue
+		}
+		failures++
+		c.cfg.Logger.Warn("bus: cursors could not be moved; trying again", slog.Int("attempt", failures), slog.Any("error", err))
+		if backoff.Sleep(ctx, retry.Delay(failures)) != nil {
+			return
+		}
+		c.signal()
+	}
+}
+
+// commit writes what is due.
+func (c *committer) commit(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, opTimeout)
+	defer cancel()
+	if err := c.moving.enter(ctx); err != nil {
+		return err
+	}
+	defer c.moving.leave()
+	return errors.Join(c.move(ctx), c.progressed(ctx))
+}
+
+// progressed tells Directory, once of each lane, that its cursor has moved.
+func (c *committer) progressed(ctx context.Context) error {
+	c.mu.Lock()
+	lanes := slices.Collect(maps.Keys(c.lanes))
+	c.mu.Unlock()
+	lanes = slices.DeleteFunc(lanes, func(l *lane) bool { return !l.unknownProgress() })
+	if len(lanes) == 0 {
+		return nil
+	}
+	cursors := make([]log.Cursor, len(lanes))
+	for i, l := range lanes {
+		cursors[i] = l.lease.Cursor
+	}
+	if err := c.b.Directory.Progress(ctx, cursors); err != nil {
+		return err
+	}
+	for _, l := range lanes {
+		l.tellProgress()
+	}
+	return nil
+}
+
+// due lists the lanes that have something to write.
+func (c *committer) due(is func(*lane) bool) (lanes []*lane) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for l := range c.lanes {
+		if is(l) {
+			lanes = append(lanes, l)
+		}
+	}
+	return lanes
+}
+
+// extend extends the leases of which a quarter is over.
+func (c *committer) extend(ctx context.Context) error {
+	now := time.Now() // before the log is asked
+	return c.write(ctx, c.due(func(l *lane) bool { return l.term.Soon(now) }), func(ctx context.Context, lanes []*lane) error {
+		leases := make([]log.Lease, len(lanes))
+		for i, l := range lanes {
+			leases[i] = l.held()
+		}
+		return c.b.Log.Renew(ctx, c.cfg.LeaseTTL, leases...)
+	}, func(l *lane) { l.extended(now) })
+}
+
+// movedTogether is how many cursors are moved in one transaction. On a busy server one of
+// them takes a tenth of a second, and the other leases must not run out meanwhile.
+const movedTogether = 16
+
+// move moves the cursors, which extends their leases too. The leases of the others come
+// first, and again after some cursors where these took long.
+func (c *committer) move(ctx context.Context) error {
+	failed := c.extend(ctx)
+	to := make(map[*lane]log.Position)
+	lanes := c.due(func(l *lane) bool {
+		p, moved := l.progress()
+		to[l] = p
+		return moved
+	})
+	for some := range slices.Chunk(lanes, movedTogether) {
+		now := time.Now() // before the log is asked
+		failed = errors.Join(failed, c.write(ctx, some, func(ctx context.Context, lanes []*lane) error {
+			for _, l := range lanes {
+				if err := c.b.Log.Advance(ctx, l.held(), to[l], c.cfg.LeaseTTL); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, func(l *lane) { l.moved(to[l], now) }), c.extend(ctx))
+	}
+	return failed
+}
+
+// write has do done for the lanes together, or for each alone when one of them is lost.
+func (c *committer) write(ctx context.Context, lanes []*lane, do func(ctx context.Context, lanes []*lane) error, done func(*lane)) error {
+	if len(lanes) > 1 {
+		err := c.b.Begin(ctx, func(ctx context.Context) error { return do(ctx, lanes) })
+		if err == nil {
+			for _, l := range lanes {
+				done(l)
+			}
+			return nil
+		}
+		if !errors.Is(err, log.ErrLeaseLost) {
+			return err
+		}
+	}
+	// One lost lease rolls all of them back; alone, each has its own outcome.
+	var failed error
+	for _, l := range lanes {
+		switch err := do(ctx, []*lane{l}); {
+		case err == nil:
+			done(l)
+		case errors.Is(err, log.ErrLeaseLost):
+			c.remove(l)
+			l.lose()
+		default:
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
+}
+
+// retire writes a lane's last position and gives its lease back. It tries again
+// for closeTimeout while the database is away; one that stalls has answerTimeout to
+// answer, because what is not written is handled again.
+func (c *committer) retire(ctx context.Context, l *lane) error {
+	c.remove(l) // a commit that is under way ends before the release
+	c.leave(l)
+	defer c.left(l)
+	trying, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+	for attempt := 1; ; attempt++ {
+		err := c.releaseIn(ctx, l)
+		if err == nil {
+			return nil
+		}
+		if backoff.Sleep(trying, retry.Delay(attempt)) != nil {
+			return fmt.Errorf("logsub: give up lane %d of group %s: %w", l.lease.Lane, l.lease.Consumer, err)
+		}
+	}
+}
+
+func (c *committer) releaseIn(ctx context.Context, l *lane) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	return c.release(ctx, l)
+}
+
+// release gives back the lease of l, and in the same transaction those of all
+// other lanes that leave: a process that ends has many at once.
+func (c *committer) release(ctx context.Context, l *lane) error {
+	if err := c.moving.enter(ctx); err != nil {
+		return err
+	}
+	defer c.moving.leave()
+	lanes := c.leavingWith(l)
+	if len(lanes) > 1 {
+		err := c.b.Begin(ctx, func(ctx context.Context) error {
+			for _, l := range lanes {
+				if err := c.giveBack(ctx, l); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err == nil {
+			for _, l := range lanes {
+				c.left(l)
+			}
+			return nil
+		}
+		if !errors.Is(err, log.ErrLeaseLost) {
+			return err
+		}
+	}
+	// One lost lease rolls all of them back; alone, each has its own outcome.
+	var own error
+	for _, other := range lanes {
+		switch err := c.giveBack(ctx, other); {
+		case err == nil, errors.Is(err, log.ErrLeaseLost):
+			c.left(other)
+		case other == l:
+			own = err
+		}
+	}
+	return own
+}
+
+// giveBack writes how far a lane has come, that it stops in order, which is no crash, and
+// gives its lease back.
+func (c *committer) giveBack(ctx context.Context, l *lane) error {
+	if p, moved := l.progress(); moved {
+		if err := c.b.Log.Advance(ctx, l.held(), p, c.cfg.LeaseTTL); err != nil {
+			return err
+		}
+	}
+	if done, tell := l.leftover(); tell {
+		if err := c.b.Directory.Stopped(ctx, l.lease.Cursor, done); err != nil {
+			return err
+		}
+	}
+	return c.b.Log.Release(ctx, l.lease)
+}
+
+func (c *committer) leave(l *lane) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.leaving[l] = struct{}{}
+}
+
+func (c *committer) left(l *lane) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.leaving, l)
+}
+
+// leavingWith is all lanes that leave, or none when l has left.
+func (c *committer) leavingWith(l *lane) []*lane {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.leaving[l]; !ok {
+		return nil
+	}
+	return slices.Collect(maps.Keys(c.leaving))
+}

@@ -1,0 +1,238 @@
+package logsub_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/internal/log/logsub"
+)
+
+func TestCursorWritesCoalesce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		i := start(t, m, one)
+		ch := i.subscribe(100)
+		i.publish("k#0")
+		first := next(t, ch)
+		time.Sleep(time.Second) // a pause: the next acknowledgement is written at once
+		asked := time.Since(m.start)
+		first.Done()
+		synctest.Wait()
+		if w := m.advances[lane0]; len(w) != 1 || w[0] != asked {
+			t.Fatalf("a lone acknowledgement at %v was written at %v", asked, w)
+		}
+		for n := range 1000 { // one every millisecond
+			i.publish(fmt.Sprintf("k#%d", n+1))
+			next(t, ch).Done()
+			time.Sleep(time.Millisecond)
+		}
+		synctest.Wait()
+		writes := len(m.advances[lane0])
+		if writes < 40 || writes > 55 {
+			t.Errorf("1000 acknowledgements in a second took %d writes, want about 50", writes)
+		}
+		within(t, 20*time.Millisecond, "the last write", func() bool { return m.done(lane0) == 1001 })
+	})
+}
+
+// Partitions of one process are written together.
+func TestCursorWritesOfLanesShareATransaction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		i := start(t, m, logsub.Config{Partitions: 8})
+		ch := i.subscribe(100)
+		for n := range 64 {
+			i.publish(fmt.Sprintf("key%d#1", n))
+		}
+		var out []driver.Delivery
+		for range 64 {
+			out = append(out, next(t, ch))
+		}
+		time.Sleep(time.Second)
+		m.mu.Lock()
+		before := m.commits
+		m.mu.Unlock()
+		for _, o := range out {
+			o.Done()
+		}
+		time.Sleep(time.Second)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if n := m.commits - before; n < 1 || n > 3 {
+			t.Errorf("64 acknowledgements on 8 partitions took %d transactions, want about 1", n)
+		}
+	})
+}
+
+// So are their last positions, with the leases.
+func TestClosingPartitionsShareATransaction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		i := start(t, m, logsub.Config{Partitions: 64})
+		ch := i.subscribe(100)
+		for n := range 64 {
+			i.publish(fmt.Sprintf("key%d#1", n))
+		}
+		var out []driver.Delivery
+		for range 64 {
+			out = append(out, next(t, ch))
+		}
+		time.Sleep(time.Second)
+		m.mu.Lock()
+		before := m.writes
+		m.mu.Unlock()
+		free := make(chan struct{}) // until then the database keeps writers waiting
+		wait := func(op string) error {
+			if op != "read" {
+				<-free
+			}
+			return nil
+		}
+		i.link.fail.Store(&wait)
+		for _, o := range out {
+			o.Done()
+		}
+		closed := make(chan error, 1)
+		go func() { closed <- ch.Close() }()
+		synctest.Wait()
+		close(free)
+		if err := <-closed; err != nil {
+			t.Fatal(err)
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		for c, row := range m.cursors {
+			if row.holder != "" {
+				t.Errorf("%+v is still held", c)
+			}
+		}
+		// A commit on the way, the position and the lease of whoever came first, and all others.
+		if n := m.writes - before; n > 4 {
+			t.Errorf("64 partitions took %d writes to close, want at most 4", n)
+		}
+	})
+}
+
+func TestOnlyThePrefixIsConfirmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		i := start(t, m, one)
+		i.publish(series("k", 1, 5)...)
+		ch := i.subscribe(10)
+		var out []driver.Delivery
+		for range 5 {
+			out = append(out, next(t, ch))
+		}
+		for _, n := range []int{0, 2, 4} { // 2 and 4 stay open
+			out[n].Done()
+		}
+		if err := ch.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if done := m.done(lane0); done != 1 {
+			t.Fatalf("the cursor stands at %d, want 1", done)
+		}
+		ch = i.subscribe(10)
+		expect(t, ch, "k#2", "k#4")
+	})
+}
+
+// An acknowledgement that was given before Close counts, even when nobody has
+// looked at it yet.
+func TestAckJustBeforeClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		i := start(t, m, one)
+		for n := range int64(50) {
+			i.publish(fmt.Sprintf("k#%d", n))
+			ch := i.subscribe(1)
+			next(t, ch).Done()
+			if err := ch.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if done := m.done(lane0); done != n+1 {
+				t.Fatalf("the cursor stands at %d, want %d", done, n+1)
+			}
+		}
+	})
+}
+
+// One message that nobody acknowledges holds back the cursor; what may get
+// ahead of it is bounded.
+func TestSpan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		i := start(t, m, logsub.Config{Partitions: 1, Span: 50})
+		i.publish(series("k", 1, 100)...)
+		ch := i.subscribe(10)
+		stuck := next(t, ch)
+		expect(t, ch, series("k", 2, 50)...)
+		silent(t, ch, time.Minute)
+		stuck.Done()
+		expect(t, ch, series("k", 51, 100)...)
+	})
+}
+
+func TestDeclareAndPrune(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		i := start(t, m, logsub.Config{})
+		ctx := t.Context()
+		spec := logsub.Spec{Name: topic, Partitions: 2, Retention: 10 * time.Minute, Groups: []string{group, "slow"}}
+		for range 2 {
+			if err := i.Declare(ctx, spec); err != nil {
+				t.Fatal(err)
+			}
+		}
+		other := spec
+		other.Partitions = 3
+		if err := i.Declare(ctx, other); !errors.Is(err, logsub.ErrPartitions) {
+			t.Errorf("declaring another number of partitions: %v, want %v", err, logsub.ErrPartitions)
+		}
+		other.Partitions = 0
+		if err := i.Declare(ctx, other); err != nil {
+			t.Errorf("declaring without a number: %v", err)
+		}
+		for _, bad := range []logsub.Spec{{}, {Name: "t", Partitions: -1}, {Name: "t", Partitions: 1 << 20}, {Name: "t", Retention: -1}, {Name: "t", Groups: []string{""}}, {Name: "\xff"}} {
+			if i.Declare(ctx, bad) == nil {
+				t.Errorf("%+v was accepted", bad)
+			}
+		}
+		left := func() int {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return len(m.entries)
+		}
+		i.publish(series("k", 1, 1200)...)
+		ch := i.subscribe(10)
+		expect(t, ch, series("k", 1, 1200)...)
+		time.Sleep(15 * time.Minute)
+		if left() != 1200 {
+			t.Fatalf("%d messages are left that group slow has not passed, want 1200", left())
+		}
+		ch, err := i.Source(ctx, topic, "slow", 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect(t, ch, series("k", 1, 1200)...)
+		time.Sleep(time.Second) // their cursors are written
+		i.publish("k#1201")
+		time.Sleep(2 * time.Minute) // the first pruning after both have passed
+		if left() != 1 {
+			t.Fatalf("%d messages are left after the retention, want the new one", left())
+		}
+		lags, err := i.Lag(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.SortFunc(lags, func(a, b logsub.Lag) int { return b.Messages - a.Messages })
+		if len(lags) != 2 || lags[0].Messages != 1 || lags[0].Oldest.IsZero() {
+			t.Errorf("the lags are %+v", lags)
+		}
+	})
+}

@@ -1,0 +1,80 @@
+package logsub_test
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/log/logsub"
+)
+
+// Where writers take turns, all partitions of a member are taken in one
+// transaction, and all or none when it fails.
+func TestPartitionsAreTakenTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.together = true
+		i := start(t, m, logsub.Config{Partitions: 64})
+		var asked atomic.Int32
+		broken := errors.New("the disk is full")
+		fail := func(op string) error {
+			// In the middle of the member's own, which follow the 64 of the declaration.
+			if n := asked.Load(); op == "lease" && asked.Add(1) > 0 && n == 64+30 {
+				return broken
+			}
+			return nil
+		}
+		i.link.fail.Store(&fail)
+		ch := i.subscribe(100)
+		for n := range 64 {
+			i.publish(fmt.Sprintf("key%d#1", n))
+		}
+		for range 64 {
+			next(t, ch).Done()
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.leased != 0 {
+			t.Errorf("%d leases were taken on their own", m.leased)
+		}
+		if n := asked.Load(); n < 64+31+64 {
+			t.Errorf("%d leases were asked for: the failed transaction was not begun again", n)
+		}
+		for c, row := range m.cursors {
+			if row.token > 3 || row.until.Before(time.Now()) {
+				t.Errorf("%+v: token %d, held until %s", c, row.token, row.until)
+			}
+		}
+	})
+}
+
+// A failover of the database voids what was read: the lane is given up, and read
+// again from its cursor.
+func TestPositionsEndWithTheServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		i := start(t, m, one)
+		ch := i.subscribe(10)
+		i.publish("k#1", "k#2")
+		next(t, ch).Done()
+		open := next(t, ch)
+		synctest.Wait()
+		var refused atomic.Int32
+		lost := func(op string) error {
+			if op == "read" && refused.Add(1) == 1 {
+				return fmt.Errorf("read: %w", log.ErrLeaseLost)
+			}
+			return nil
+		}
+		i.link.fail.Store(&lost)
+		i.publish("k#3")
+		expect(t, ch, "k#2", "k#3")
+		if open.Context().Err() == nil {
+			t.Error("the message of the lease before is still being handled")
+		}
+	})
+}

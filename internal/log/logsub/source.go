@@ -1,0 +1,367 @@
+package logsub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/window"
+)
+
+// closeTimeout bounds what Close waits for a database that is away, answerTimeout
+// what it waits for one that does not answer. What could not be written then is
+// delivered again.
+const (
+	closeTimeout  = 5 * time.Second
+	answerTimeout = 15 * time.Second
+)
+
+// lookSpacing is the least time between two looks at a group, however many
+// changes are signalled.
+const lookSpacing = 50 * time.Millisecond
+
+// Source is one member of a group on one topic; it implements [driver.Source]. Its
+// coordinator decides which lanes it holds. Each lane has a goroutine that reads ahead,
+// up to the window; Fetch takes what the lanes have ready.
+type Source struct {
+	hub    *Hub
+	topic  Topic
+	me     Member
+	log    *slog.Logger
+	base   context.Context // its values are the deliveries'
+	window *window.Window[*lane]
+	nudge  chan struct{} // capacity 1: a lane has ended
+	ready  chan struct{} // capacity 1: a lane has something to hand over
+
+	joined      bool          // of coordinate: the group knows this member
+	stop        chan struct{} // closed by Close: end the intake
+	stopOnce    sync.Once
+	coordinated chan struct{} // closed when no further lane is started
+	done        chan struct{} // closed when everything has ended
+
+	mu    sync.Mutex
+	lanes map[int]*lane
+	turn  int   // the lane that Fetch begins with
+	err   error // what Close could not do
+
+	intakes sync.WaitGroup // lanes that read
+	workers sync.WaitGroup // lanes
+}
+
+// Source makes this process a member of a group on a topic. It hands over messages in
+// order per key, with at most size of them unsettled. A new group starts at the
+// earliest retained message. A delivery's context has the values of ctx, and ends when
+// another instance has taken over its partition.
+func (h *Hub) Source(ctx context.Context, topic, group string, size int) (*Source, error) {
+	if err := checkName("group", group); err != nil {
+		return nil, err
+	}
+	if size < 1 {
+		return nil, fault.MarkPermanent(fmt.Errorf("logsub: the window of group %s is %d; give at least 1", group, size))
+	}
+	if h.isClosed() {
+		return nil, ErrClosed
+	}
+	t, err := h.topics.get(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.topics.group(ctx, t, group); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, ErrClosed
+	}
+	s := &Source{
+		hub: h, topic: t, me: h.names.take(t.Name, group), base: context.WithoutCancel(ctx),
+		log:    h.cfg.Logger.With(slog.String("topic", t.Name), slog.String("group", group)),
+		window: window.New(size, (*lane).kick),
+		nudge:  make(chan struct{}, 1), ready: make(chan struct{}, 1),
+		stop: make(chan struct{}), coordinated: make(chan struct{}), done: make(chan struct{}),
+		lanes: make(map[int]*lane),
+	}
+	h.sources[s] = struct{}{}
+	go s.run()
+	return s, nil
+}
+
+// Fetch is that of [driver.Source].
+func (s *Source) Fetch(ctx context.Context, most int) ([]driver.Delivery, error) {
+	for {
+		if all := s.collect(most); len(all) > 0 {
+			return all, nil
+		}
+		select {
+		case <-s.ready:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-s.stop:
+			return nil, fmt.Errorf("%w: %w", driver.ErrEnded, ErrClosed)
+		}
+	}
+}
+
+// collect takes what the lanes have ready, beginning with another lane each time.
+func (s *Source) collect(most int) (all []driver.Delivery) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.turn++
+	for i := range s.topic.Partitions {
+		if l := s.lanes[s.topic.FirstLane+(s.turn+i)%s.topic.Partitions]; l != nil && len(all) < most {
+			all = l.take(all, most)
+		}
+	}
+	return all
+}
+
+// tell says that a lane has something to hand over.
+func (s *Source) tell() {
+	select {
+	case s.ready <- struct{}{}:
+	default:
+	}
+}
+
+// run lives until Close.
+func (s *Source) run() {
+	defer close(s.done)
+	intake, cancel := context.WithCancel(s.base)
+	defer cancel()
+	go func() {
+		<-s.stop
+		cancel()
+	}()
+
+	s.coordinate(intake)
+	close(s.coordinated)
+	s.intakes.Wait()
+
+	// The others may share the lanes from now on.
+	bounded, cancelLeave := context.WithTimeout(s.base, closeTimeout)
+	defer cancelLeave()
+	if err := s.hub.pulse.leave(bounded, s.me); err != nil {
+		s.log.Warn("bus: the group could not be left; the others notice later", slog.Any("error", err))
+	}
+	s.hub.groupsChanged()
+	s.workers.Wait()
+	s.hub.names.give(s.me)
+	s.hub.mu.Lock()
+	delete(s.hub.sources, s)
+	s.hub.mu.Unlock()
+}
+
+// Close is that of [driver.Source]: it writes what is done and gives the partitions to the
+// group's other members. Further calls wait for the first.
+func (s *Source) Close() error {
+	s.stopOnce.Do(func() { close(s.stop) })
+	<-s.coordinated
+	s.mu.Lock()
+	for _, l := range s.lanes {
+		l.end()
+	}
+	s.mu.Unlock()
+	<-s.done
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// coordinate keeps the member's share of lanes until ctx is done.
+func (s *Source) coordinate(ctx context.Context) {
+	changes, cancel := s.hub.wakes.groups.Subscribe()
+	defer cancel()
+	failures := 0
+	for ctx.Err() == nil {
+		wait, err := s.balance(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			failures++
+			wait = retry.Delay(failures)
+			s.log.Warn("bus: partitions could not be shared out; trying again", slog.Int("attempt", failures), slog.Any("error", err))
+		default:
+			failures = 0
+		}
+		timer := time.NewTimer(wait)
+		looked := time.Now()
+		select {
+		case <-timer.C:
+		case <-changes:
+		case <-s.nudge:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if backoff.Sleep(ctx, lookSpacing-time.Since(looked)) != nil {
+			return
+		}
+	}
+}
+
+// balance looks who is there, and takes or gives up lanes. It returns when to
+// look again if nothing is signalled before.
+func (s *Source) balance(ctx context.Context) (time.Duration, error) {
+	// What is begun is finished: a lease that was taken while ctx ended would
+	// be nobody's until it runs out.
+	op, cancel := context.WithTimeout(context.WithoutCancel(ctx), opTimeout)
+	defer cancel()
+
+	members, err := s.hub.b.Directory.Members(op, s.me.Topic, s.me.Group)
+	if err != nil {
+		return 0, err
+	}
+	rank := slices.Index(members, s.me.ID)
+	// A member with a name of its own may be listed from before a crash: it is
+	// the heartbeat that has to learn of it.
+	if rank < 0 || !s.joined {
+		if err := s.hub.pulse.join(op, s.me); err != nil {
+			return 0, err
+		}
+		s.joined = true
+		s.hub.groupsChanged()
+		if members, err = s.hub.b.Directory.Members(op, s.me.Topic, s.me.Group); err != nil {
+			return 0, err
+		}
+		if rank = slices.Index(members, s.me.ID); rank < 0 {
+			return 0, errors.New("the group's table does not list a member that has just joined")
+		}
+	}
+	want := share(s.topic.Partitions, len(members), rank)
+
+	held, present := s.held()
+	for len(held) > want {
+		last := held[len(held)-1]
+		held = held[:len(held)-1]
+		last.stopIntake()
+	}
+	// Members begin at different lanes, so that they seldom ask for the same one.
+	start := rank * s.topic.Partitions / len(members)
+	var free []int
+	for i := range s.topic.Partitions {
+		if n := s.topic.FirstLane + (start+i)%s.topic.Partitions; !present[n] {
+			free = append(free, n)
+		}
+	}
+	missing := want - len(held)
+	if missing > 0 {
+		taken, err := s.take(ctx, op, free, missing)
+		if err != nil {
+			return 0, err
+		}
+		missing -= taken
+	}
+	if missing > 0 {
+		return s.hub.cfg.PollInterval, nil
+	}
+	return s.hub.cfg.LeaseTTL / 3, nil
+}
+
+// take leases up to so many of the lanes, starts them, and returns how many.
+func (s *Source) take(ctx, op context.Context, lanes []int, most int) (taken int, err error) {
+	if s.hub.b.LeasesTogether {
+		var leases []log.Lease
+		asked := time.Now()
+		err := s.hub.b.Begin(op, func(op context.Context) error {
+			leases = leases[:0]
+			for _, n := range lanes {
+				if len(leases) == most {
+					break
+				}
+				lease, err := s.lease(op, n)
+				if err == nil {
+					leases = append(leases, lease)
+				} else if !errors.Is(err, log.ErrLeaseHeld) {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+		for _, lease := range leases {
+			s.start(ctx, lease, asked)
+		}
+		return len(leases), nil
+	}
+	for _, n := range lanes {
+		if taken == most || ctx.Err() != nil {
+			break
+		}
+		asked := time.Now()
+		lease, err := s.lease(op, n)
+		switch {
+		case err == nil:
+			s.start(ctx, lease, asked)
+			taken++
+		case !errors.Is(err, log.ErrLeaseHeld):
+			return taken, err
+		}
+	}
+	return taken, nil
+}
+
+func (s *Source) lease(ctx context.Context, lane int) (log.Lease, error) {
+	return s.hub.b.Log.Lease(ctx, log.Cursor{Consumer: s.me.Group, Lane: lane}, s.me.ID, s.hub.cfg.LeaseTTL)
+}
+
+// share is how many of n partitions the member at rank of so many gets: equal
+// parts, the first ones get what is left over. The shares sum up to n.
+func share(n, members, rank int) int {
+	part := n / members
+	if rank < n%members {
+		part++
+	}
+	return part
+}
+
+// held returns the lanes that take in messages, by number, and which lanes are
+// here at all, those that are being given up included.
+func (s *Source) held() (held []*lane, present map[int]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	present = make(map[int]bool, len(s.lanes))
+	for n, l := range s.lanes {
+		present[n] = true
+		if l.taking() {
+			held = append(held, l)
+		}
+	}
+	slices.SortFunc(held, func(a, b *lane) int { return a.lease.Lane - b.lease.Lane })
+	return held, present
+}
+
+// start works on a lane whose lease was asked for at the given time.
+func (s *Source) start(ctx context.Context, lease log.Lease, asked time.Time) {
+	intake, stop := context.WithCancel(ctx)
+	l := newLane(s, lease, asked, stop)
+	s.mu.Lock()
+	s.lanes[lease.Lane] = l
+	s.mu.Unlock()
+	s.window.Join(l)
+	s.hub.committer.add(l)
+	s.intakes.Add(1)
+	s.workers.Go(func() {
+		err := l.run(intake)
+		s.window.Leave(l)
+		s.mu.Lock()
+		delete(s.lanes, lease.Lane)
+		s.err = errors.Join(s.err, err)
+		s.mu.Unlock()
+		select {
+		case s.nudge <- struct{}{}:
+		default:
+		}
+		s.hub.groupsChanged()
+	})
+}

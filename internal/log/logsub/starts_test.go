@@ -1,0 +1,103 @@
+package logsub_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/internal/log/logsub"
+)
+
+// A partition that is started for the third time without progress has its messages handled
+// alone, and knows which was at work when its processes died.
+func TestStartsWithoutProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		cfg := logsub.Config{Partitions: 1, Holder: "pod-1"}
+		i := start(t, m, cfg)
+		i.publish(series("k", 1, 400)...)
+		// die is a start that ends with the process, before anything is confirmed.
+		die := func(begin bool) (alone bool, deaths int) {
+			t.Helper()
+			i := start(t, m, cfg)
+			d := next(t, i.subscribe(300)).(driver.Suspected)
+			if alone = d.Alone(); alone && begin {
+				var err error
+				if deaths, err = d.Begin(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			i.link.cut.Store(true)
+			return alone, deaths
+		}
+		for n, want := range []struct {
+			alone  bool
+			deaths int
+		}{{}, {}, {true, 0}, {true, 1}, {true, 2}} {
+			if alone, deaths := die(true); alone != want.alone || deaths != want.deaths {
+				t.Errorf("start %d: alone %t after %d deaths, want %t after %d", n+1, alone, deaths, want.alone, want.deaths)
+			}
+		}
+		// What has been handled alone is no suspect; so many of them end the suspicion.
+		last := start(t, m, cfg)
+		s := last.subscribe(300)
+		for n := range 256 {
+			d := next(t, s)
+			suspect := d.(driver.Suspected)
+			if !suspect.Alone() {
+				t.Fatalf("message %d is not alone", n+1)
+			}
+			if _, err := suspect.Begin(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := suspect.End(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			d.Done()
+		}
+		if next(t, s).(driver.Suspected).Alone() {
+			t.Error("the suspicion has no end")
+		}
+		time.Sleep(time.Second)
+		if got := m.starts[lane0]; got != (logsub.Start{}) {
+			t.Errorf("after progress %+v is known", got)
+		}
+	})
+}
+
+// Orderly stops are no crashes, with progress or without.
+func TestOrderlyStopsAreNoCrashes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		for range 5 {
+			i := start(t, m, one)
+			i.publish("k#1")
+			s := i.subscribe(10)
+			if next(t, s).(driver.Suspected).Alone() {
+				t.Fatal("a partition is suspected after orderly stops")
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// A process that dies while it has nothing to do says nothing about what comes later.
+func TestIdleStartsDoNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		cfg := logsub.Config{Partitions: 1, Holder: "pod-1"}
+		for range 5 {
+			i := start(t, m, cfg)
+			silent(t, i.subscribe(10), time.Second)
+			i.link.cut.Store(true)
+		}
+		i := start(t, m, cfg)
+		i.publish("k#1")
+		if next(t, i.subscribe(10)).(driver.Suspected).Alone() {
+			t.Error("a partition is suspected whose processes died while it was empty")
+		}
+	})
+}

@@ -1,0 +1,269 @@
+package logtest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+func cursorCases() []Case {
+	return []Case{
+		{"AdvanceTogether", advanceTogether},
+		{"AdvanceFails", advanceFails},
+		{"Prune", prune},
+		{"PruneAge", pruneAge},
+		{"Backlog", backlog},
+	}
+}
+
+// work makes a table for the further work beside an Advance, and returns that work
+// and a count of what it left.
+func (f *Fixture) work(ctx context.Context) (also func(context.Context, *sql.Tx) error, left func() (int, error), err error) {
+	if _, err := f.DB.ExecContext(ctx, `CREATE TABLE suite_work (n integer)`); err != nil {
+		return nil, nil, err
+	}
+	also = func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO suite_work VALUES (1)`)
+		return err
+	}
+	left = func() (n int, err error) {
+		err = f.DB.QueryRowContext(ctx, `SELECT count(*) FROM suite_work`).Scan(&n)
+		return n, err
+	}
+	return also, left, nil
+}
+
+// advanceWith moves the cursor in one transaction with further work.
+func (f *Fixture) advanceWith(ctx context.Context, l log.Lease, p log.Position, also func(context.Context, *sql.Tx) error) error {
+	return sqltx.Do(ctx, f.DB, func(ctx context.Context, tx *sql.Tx) error {
+		if err := f.Log.Advance(ctx, l, p, long); err != nil {
+			return err
+		}
+		return also(ctx, tx)
+	})
+}
+
+func advanceTogether(ctx context.Context, f *Fixture) error {
+	also, left, err := f.work(ctx)
+	if err != nil {
+		return err
+	}
+	if err := f.add(ctx, cursor.Lane, "a", "b"); err != nil {
+		return err
+	}
+	l, err := f.Log.Lease(ctx, cursor, "me", long)
+	if err != nil {
+		return err
+	}
+	page, _, err := f.Log.Read(ctx, cursor.Lane, l.Position, 1)
+	if err != nil {
+		return err
+	}
+	if err := f.advanceWith(ctx, l, page[0].Position, also); err != nil {
+		return err
+	}
+	if err := wantCount("rows that the further work left", 1)(left()); err != nil {
+		return err
+	}
+	again, err := f.Log.Lease(ctx, cursor, "me", long)
+	if err != nil {
+		return err
+	}
+	_, err = f.wantRead(ctx, cursor.Lane, again.Position, 10, "b")
+	return err
+}
+
+func advanceFails(ctx context.Context, f *Fixture) error {
+	also, left, err := f.work(ctx)
+	if err != nil {
+		return err
+	}
+	if err := f.add(ctx, cursor.Lane, "a", "b"); err != nil {
+		return err
+	}
+	old, err := f.Log.Lease(ctx, cursor, "me", long)
+	if err != nil {
+		return err
+	}
+	l, err := f.Log.Lease(ctx, cursor, "me", long)
+	if err != nil {
+		return err
+	}
+	page, _, err := f.Log.Read(ctx, cursor.Lane, l.Position, 1)
+	if err != nil {
+		return err
+	}
+	broken := errors.New("the work failed")
+	if err := first(
+		wantErr("advance under a lost lease", f.advanceWith(ctx, old, page[0].Position, also), log.ErrLeaseLost),
+		wantErr("advance with failing work", f.advanceWith(ctx, l, page[0].Position,
+			func(ctx context.Context, tx *sql.Tx) error { return errors.Join(also(ctx, tx), broken) }), broken),
+	); err != nil {
+		return err
+	}
+	if err := wantCount("rows that failed advances left", 0)(left()); err != nil {
+		return err
+	}
+	again, err := f.Log.Lease(ctx, cursor, "me", long)
+	if err != nil {
+		return err
+	}
+	_, err = f.wantRead(ctx, cursor.Lane, again.Position, 10, "a", "b")
+	return err
+}
+
+func prune(ctx context.Context, f *Fixture) error {
+	if err := f.add(ctx, 1, "a", "b", "c", "d", "e"); err != nil {
+		return err
+	}
+	if err := f.add(ctx, 2, "x"); err != nil {
+		return err
+	}
+	future := time.Now().Add(time.Hour)
+	all, _, err := f.Log.Read(ctx, 1, log.Position{}, 10)
+	if err != nil {
+		return err
+	}
+	// Two cursors: one has done everything, the slow one has not begun, then stands in the middle.
+	for consumer, done := range map[string]int{"fast": 5, "slow": 0} {
+		l, err := f.Log.Lease(ctx, log.Cursor{Consumer: consumer, Lane: 1}, "me", long)
+		if err != nil {
+			return err
+		}
+		if done > 0 {
+			if err := f.Log.Advance(ctx, l, all[done-1].Position, long); err != nil {
+				return err
+			}
+		}
+	}
+	if err := wantCount("pruned entries that a cursor has not passed", 0)(f.Log.Prune(ctx, 1, future, 10)); err != nil {
+		return err
+	}
+	slow, err := f.Log.Lease(ctx, log.Cursor{Consumer: "slow", Lane: 1}, "me", long)
+	if err != nil {
+		return err
+	}
+	// The slow consumer reads by itself: a position belongs to the read it came from.
+	page, next, err := f.Log.Read(ctx, 1, slow.Position, 3)
+	if err != nil {
+		return err
+	}
+	if err := f.Log.Advance(ctx, slow, page[2].Position, long); err != nil {
+		return err
+	}
+	slow.Position = page[2].Position
+	if n, err := f.Log.Prune(ctx, 1, future, 2); err != nil {
+		return err
+	} else if n > 2 {
+		return fmt.Errorf("pruned %d entries with a limit of 2", n)
+	}
+	if _, err := f.Log.Prune(ctx, 1, future, 10); err != nil {
+		return err
+	}
+	if _, err := f.wantRead(ctx, 1, next, 10, "d", "e"); err != nil {
+		return fmt.Errorf("what the slow cursor has still to read: %w", err)
+	}
+	rest, _, err := f.Log.Read(ctx, 1, next, 10)
+	if err != nil {
+		return err
+	}
+	if err := f.Log.Advance(ctx, slow, rest[1].Position, long); err != nil {
+		return err
+	}
+	if _, err := f.Log.Prune(ctx, 1, future, 10); err != nil {
+		return err
+	}
+	left := 0
+	err = f.DB.QueryRowContext(ctx, `SELECT count(*) FROM suite_messages WHERE lane = 1`).Scan(&left)
+	if err := wantCount("entries left that every cursor has passed", 0)(left, err); err != nil {
+		return err
+	}
+	if _, err := f.wantRead(ctx, 2, log.Position{}, 10, "x"); err != nil {
+		return fmt.Errorf("another lane: %w", err)
+	}
+	// A new cursor starts at the earliest retained entry.
+	if err := f.add(ctx, 1, "f"); err != nil {
+		return err
+	}
+	late, err := f.Log.Lease(ctx, log.Cursor{Consumer: "late", Lane: 1}, "me", long)
+	if err != nil {
+		return err
+	}
+	_, err = f.wantRead(ctx, 1, late.Position, 10, "f")
+	return err
+}
+
+func pruneAge(ctx context.Context, f *Fixture) error {
+	if err := f.add(ctx, 1, "a", "b"); err != nil {
+		return err
+	}
+	if err := wantCount("pruned young entries", 0)(f.Log.Prune(ctx, 1, time.Now().Add(-time.Hour), 10)); err != nil {
+		return err
+	}
+	// Nobody reads this lane, so age alone decides.
+	return wantCount("pruned old entries", 2)(f.Log.Prune(ctx, 1, time.Now().Add(time.Hour), 10))
+}
+
+func backlog(ctx context.Context, f *Fixture) error {
+	want := func(c log.Cursor, limit, want int) error {
+		n, oldest, err := f.Log.Backlog(ctx, c, 1, limit)
+		if err != nil {
+			return err
+		}
+		if n != want || oldest.IsZero() != (want == 0) {
+			return fmt.Errorf("the backlog is %d, oldest %v, want %d", n, oldest, want)
+		}
+		if want > 0 && (time.Since(oldest) > time.Minute || time.Until(oldest) > time.Minute) {
+			return fmt.Errorf("the oldest was appended at %v, now is %v", oldest, time.Now())
+		}
+		return nil
+	}
+	if err := want(cursor, 10, 0); err != nil {
+		return err
+	}
+	if err := first(f.add(ctx, cursor.Lane, "a", "b", "c"), f.add(ctx, cursor.Lane+1, "x")); err != nil {
+		return err
+	}
+	if err := first(want(cursor, 10, 3), want(cursor, 2, 2)); err != nil {
+		return fmt.Errorf("before the cursor exists: %w", err)
+	}
+	across := func(lanes, limit, want int) error {
+		n, oldest, err := f.Log.Backlog(ctx, cursor, lanes, limit)
+		if err == nil && (n != want || oldest.IsZero()) {
+			err = fmt.Errorf("the backlog of %d lanes is %d, oldest %v, want %d", lanes, n, oldest, want)
+		}
+		return err
+	}
+	if err := first(across(2, 10, 4), across(2, 2, 3), across(100, 10, 4)); err != nil {
+		return err
+	}
+	l, err := f.Log.Lease(ctx, cursor, "me", long)
+	if err != nil {
+		return err
+	}
+	if err := want(cursor, 10, 3); err != nil {
+		return err
+	}
+	page, _, err := f.Log.Read(ctx, cursor.Lane, l.Position, 10)
+	if err != nil {
+		return err
+	}
+	for i, left := range []int{2, 1, 0} {
+		if err := f.Log.Advance(ctx, l, page[i].Position, long); err != nil {
+			return err
+		}
+		l.Position = page[i].Position
+		if err := want(cursor, 10, left); err != nil {
+			return fmt.Errorf("after %d: %w", i+1, err)
+		}
+	}
+	if err := f.add(ctx, cursor.Lane, "d"); err != nil {
+		return err
+	}
+	return want(cursor, 10, 1)
+}

@@ -1,0 +1,134 @@
+package logtest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/millrace-go/millrace/internal/log"
+)
+
+func failoverCases() []Case {
+	return []Case{
+		{"OtherServer", otherServer},
+		{"OtherPosition", otherPosition},
+		{"RowGone", rowGone},
+		{"AdvanceAgain", advanceAgain},
+	}
+}
+
+// page adds three entries, takes the lease and reads them two at a time, as a
+// reader does that has more before it.
+func (f *Fixture) page(ctx context.Context) (log.Lease, []log.Entry, error) {
+	if err := f.add(ctx, cursor.Lane, "a", "b", "c"); err != nil {
+		return log.Lease{}, nil, err
+	}
+	l, err := f.Log.Lease(ctx, cursor, "me", long)
+	if err != nil {
+		return log.Lease{}, nil, err
+	}
+	page, _, err := f.Log.Read(ctx, cursor.Lane, l.Position, 2)
+	if err == nil && len(page) != 2 {
+		err = fmt.Errorf("read %q, want two entries", ids(page))
+	}
+	return l, page, err
+}
+
+// left compares what the next holder reads.
+func (f *Fixture) left(ctx context.Context, want ...string) error {
+	again, err := f.Log.Lease(ctx, cursor, "me", long)
+	if err != nil {
+		return err
+	}
+	_, err = f.wantRead(ctx, cursor.Lane, again.Position, 10, want...)
+	return err
+}
+
+// otherServer has a lease and positions that name another run of the server, as
+// after a failover, where backends compare that.
+func otherServer(ctx context.Context, f *Fixture) error {
+	l, page, err := f.page(ctx)
+	if err != nil {
+		return err
+	}
+	if l.Position.Server == "" {
+		return nil // n/a: positions are right on every server
+	}
+	if got := page[1].Position.Server; got != l.Position.Server {
+		return fmt.Errorf("an entry was read on server %q under a lease of %q", got, l.Position.Server)
+	}
+	moved := func(p log.Position) log.Position {
+		p.Server += "0"
+		return p
+	}
+	there := l
+	there.Position = moved(l.Position)
+	_, _, read := f.Log.Read(ctx, cursor.Lane, there.Position, 2)
+	_, _, readOn := f.Log.Read(ctx, cursor.Lane, moved(page[1].Position), 2)
+	return first(
+		wantErr("read from another server's lease", read, log.ErrLeaseLost),
+		wantErr("read on from another server's position", readOn, log.ErrLeaseLost),
+		wantErr("renew another server's lease", f.Log.Renew(ctx, long, there), log.ErrLeaseLost),
+		wantErr("advance under another server's lease", f.Log.Advance(ctx, there, moved(page[1].Position), long), log.ErrLeaseLost),
+		wantErr("advance to another server's position", f.Log.Advance(ctx, l, moved(page[1].Position), long), log.ErrLeaseLost),
+		wantErr("advance to where another server's lease stands", f.Log.Advance(ctx, there, there.Position, long), log.ErrLeaseLost),
+		wantErr("renew", f.Log.Renew(ctx, long, l), nil),
+		f.left(ctx, "a", "b", "c"),
+	)
+}
+
+// otherPosition has holders that believe the cursor to be where it is not, as after
+// a crash of the server that moves it back.
+func otherPosition(ctx context.Context, f *Fixture) error {
+	l, page, err := f.page(ctx)
+	if err != nil {
+		return err
+	}
+	ahead, behind := l, l
+	ahead.Position = page[0].Position
+	if err := first(
+		wantErr("renew ahead of the cursor", f.Log.Renew(ctx, long, ahead), log.ErrLeaseLost),
+		wantErr("advance from ahead of the cursor", f.Log.Advance(ctx, ahead, page[1].Position, long), log.ErrLeaseLost),
+		wantErr("advance", f.Log.Advance(ctx, l, page[0].Position, long), nil),
+		wantErr("renew behind the cursor", f.Log.Renew(ctx, long, behind), log.ErrLeaseLost),
+		wantErr("advance from behind the cursor", f.Log.Advance(ctx, behind, page[1].Position, long), log.ErrLeaseLost),
+		wantErr("advance to behind the cursor", f.Log.Advance(ctx, behind, behind.Position, long), log.ErrLeaseLost),
+		wantErr("renew at the cursor", f.Log.Renew(ctx, long, ahead), nil),
+	); err != nil {
+		return err
+	}
+	return f.left(ctx, "b", "c")
+}
+
+// rowGone deletes a row that was read, as a crash of the server may.
+func rowGone(ctx context.Context, f *Fixture) error {
+	l, page, err := f.page(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := f.DB.ExecContext(ctx, fmt.Sprintf(`DELETE FROM suite_messages WHERE id = %d`, page[1].ID)); err != nil {
+		return err
+	}
+	if err := wantErr("advance to a row that has gone", f.Log.Advance(ctx, l, page[1].Position, long), log.ErrLeaseLost); err != nil {
+		return err
+	}
+	return f.left(ctx, "a", "c")
+}
+
+// advanceAgain repeats an Advance, as a holder does after an unknown outcome.
+func advanceAgain(ctx context.Context, f *Fixture) error {
+	l, page, err := f.page(ctx)
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		if err := f.Log.Advance(ctx, l, page[0].Position, long); err != nil {
+			return err
+		}
+	}
+	l.Position = page[0].Position
+	return first(
+		wantErr("advance to where the cursor stands", f.Log.Advance(ctx, l, l.Position, long), nil),
+		wantErr("advance from there", f.Log.Advance(ctx, l, page[1].Position, long), nil),
+		f.left(ctx, "c"),
+	)
+}

@@ -1,0 +1,254 @@
+package logtest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+func leaseCases() []Case {
+	return []Case{
+		{"LeaseStartsEarliest", leaseStartsEarliest},
+		{"LeaseExclusive", leaseExclusive},
+		{"LeaseRush", leaseRush},
+		{"LeaseRelease", leaseRelease},
+		{"LeaseExpires", leaseExpires},
+		{"RenewExtends", func(ctx context.Context, f *Fixture) error {
+			return extends(ctx, f, func(l log.Lease) error { return f.Log.Renew(ctx, long, l) })
+		}},
+		{"RenewOfMany", renewOfMany},
+		{"AdvanceExtends", func(ctx context.Context, f *Fixture) error {
+			return extends(ctx, f, func(l log.Lease) error { return f.Log.Advance(ctx, l, l.Position, long) })
+		}},
+		{"Fencing", fencing},
+	}
+}
+
+func leaseStartsEarliest(ctx context.Context, f *Fixture) error {
+	if err := f.add(ctx, cursor.Lane, "a", "b"); err != nil {
+		return err
+	}
+	l, err := f.Log.Lease(ctx, cursor, "me", long)
+	if err != nil {
+		return err
+	}
+	if l.Cursor != cursor || l.Holder != "me" || l.Token <= 0 {
+		return fmt.Errorf("the lease is %+v", l)
+	}
+	_, err = f.wantRead(ctx, cursor.Lane, l.Position, 10, "a", "b")
+	return err
+}
+
+func leaseExclusive(ctx context.Context, f *Fixture) error {
+	l, err := f.Log.Lease(ctx, cursor, "me", long)
+	if err != nil {
+		return err
+	}
+	_, held := f.Log.Lease(ctx, cursor, "you", long)
+	again, err := f.Log.Lease(ctx, cursor, "me", long)
+	if err != nil {
+		return fmt.Errorf("taking my own lease again: %w", err)
+	}
+	if again.Token <= l.Token {
+		return fmt.Errorf("the token went from %d to %d, it must grow", l.Token, again.Token)
+	}
+	_, lane := f.Log.Lease(ctx, log.Cursor{Consumer: cursor.Consumer, Lane: cursor.Lane + 1}, "you", long)
+	_, consumer := f.Log.Lease(ctx, log.Cursor{Consumer: "other", Lane: cursor.Lane}, "you", long)
+	return first(
+		wantErr("another holder", held, log.ErrLeaseHeld),
+		wantErr("another lane", lane, nil),
+		wantErr("another consumer", consumer, nil),
+		// The first lease is the same holder's, but not the current token.
+		wantErr("advance by an older token", f.Log.Advance(ctx, l, l.Position, long), log.ErrLeaseLost),
+		wantErr("advance by the current token", f.Log.Advance(ctx, again, again.Position, long), nil),
+	)
+}
+
+// leaseRush lets many ask at once for a cursor that does not exist yet, then
+// for one that has just been given back.
+func leaseRush(ctx context.Context, f *Fixture) error {
+	for round := range 3 {
+		var mu sync.Mutex
+		var won []log.Lease
+		var failed error
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				l, err := f.Log.Lease(ctx, cursor, fmt.Sprint("holder ", i), long)
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case err == nil:
+					won = append(won, l)
+				case !errors.Is(err, log.ErrLeaseHeld):
+					failed = err
+				}
+			})
+		}
+		wg.Wait()
+		if failed != nil {
+			return failed
+		}
+		if len(won) != 1 {
+			return fmt.Errorf("round %d: %d holders got the lease", round, len(won))
+		}
+		if err := f.Log.Release(ctx, won[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func leaseRelease(ctx context.Context, f *Fixture) error {
+	if err := f.add(ctx, cursor.Lane, "a", "b"); err != nil {
+		return err
+	}
+	mine, err := f.Log.Lease(ctx, cursor, "me", long)
+	if err != nil {
+		return err
+	}
+	page, _, err := f.Log.Read(ctx, cursor.Lane, mine.Position, 1)
+	if err != nil {
+		return err
+	}
+	if err := f.Log.Advance(ctx, mine, page[0].Position, long); err != nil {
+		return err
+	}
+	if err := f.Log.Release(ctx, mine); err != nil {
+		return err
+	}
+	yours, err := f.Log.Lease(ctx, cursor, "you", long)
+	if err != nil {
+		return fmt.Errorf("after the release: %w", err)
+	}
+	if _, err := f.wantRead(ctx, cursor.Lane, yours.Position, 10, "b"); err != nil {
+		return err
+	}
+	// One that is rolled back has not happened.
+	kept := errors.New("kept")
+	err = sqltx.Do(ctx, f.DB, func(ctx context.Context, _ *sql.Tx) error {
+		if err := f.Log.Release(ctx, yours); err != nil {
+			return err
+		}
+		return kept
+	})
+	if !errors.Is(err, kept) {
+		return fmt.Errorf("releasing in a transaction: %w", err)
+	}
+	// A second, late release must not free the new holder's lease.
+	if err := f.Log.Release(ctx, mine); err != nil {
+		return fmt.Errorf("releasing a lost lease: %w", err)
+	}
+	_, err = f.Log.Lease(ctx, cursor, "she", long)
+	return wantErr("a third holder", err, log.ErrLeaseHeld)
+}
+
+func leaseExpires(ctx context.Context, f *Fixture) error {
+	mine, err := f.Log.Lease(ctx, cursor, "me", short)
+	if err != nil {
+		return err
+	}
+	yours, err := f.leaseSoon(ctx, cursor, "you")
+	if err != nil {
+		return err
+	}
+	if yours.Token <= mine.Token {
+		return fmt.Errorf("the token went from %d to %d, it must grow", mine.Token, yours.Token)
+	}
+	return nil
+}
+
+// extends lets a short lease be prolonged and sees that it outlives its first term.
+func extends(ctx context.Context, f *Fixture, prolong func(log.Lease) error) error {
+	l, err := f.Log.Lease(ctx, cursor, "me", short)
+	if err != nil {
+		return err
+	}
+	if err := prolong(l); err != nil {
+		return err
+	}
+	// A lease taken later for the same time has run out by then.
+	other := log.Cursor{Consumer: "clock", Lane: cursor.Lane}
+	if _, err := f.Log.Lease(ctx, other, "me", short); err != nil {
+		return err
+	}
+	if _, err := f.leaseSoon(ctx, other, "you"); err != nil {
+		return err
+	}
+	_, err = f.Log.Lease(ctx, cursor, "you", long)
+	return wantErr("another holder after the first term", err, log.ErrLeaseHeld)
+}
+
+// renewOfMany extends several leases at once, and loses one of them.
+func renewOfMany(ctx context.Context, f *Fixture) error {
+	var all []log.Lease
+	for i := range 3 {
+		l, err := f.Log.Lease(ctx, log.Cursor{Consumer: cursor.Consumer, Lane: cursor.Lane + i}, "me", short)
+		if err != nil {
+			return err
+		}
+		all = append(all, l)
+	}
+	if err := f.Log.Renew(ctx, long, all...); err != nil {
+		return err
+	}
+	other := log.Cursor{Consumer: "clock", Lane: cursor.Lane}
+	if _, err := f.Log.Lease(ctx, other, "me", short); err != nil {
+		return err
+	}
+	if _, err := f.leaseSoon(ctx, other, "you"); err != nil {
+		return err
+	}
+	for _, l := range all {
+		_, err := f.Log.Lease(ctx, l.Cursor, "you", long)
+		if err := wantErr(fmt.Sprintf("another holder of lane %d after the first term", l.Lane), err, log.ErrLeaseHeld); err != nil {
+			return err
+		}
+	}
+	if _, err := f.Log.Lease(ctx, all[1].Cursor, "me", long); err != nil { // another token
+		return err
+	}
+	return wantErr("renewing when one is lost", f.Log.Renew(ctx, long, all...), log.ErrLeaseLost)
+}
+
+// fencing wakes a holder that slept through the end of its lease.
+func fencing(ctx context.Context, f *Fixture) error {
+	if err := f.add(ctx, cursor.Lane, "a", "b", "c"); err != nil {
+		return err
+	}
+	mine, err := f.Log.Lease(ctx, cursor, "me", time.Nanosecond)
+	if err != nil {
+		return err
+	}
+	page, _, err := f.Log.Read(ctx, cursor.Lane, mine.Position, 3)
+	if err != nil {
+		return err
+	}
+	yours, err := f.leaseSoon(ctx, cursor, "you")
+	if err != nil {
+		return err
+	}
+	if err := f.Log.Advance(ctx, yours, page[0].Position, long); err != nil {
+		return err
+	}
+	yours.Position = page[0].Position
+	if err := first(
+		wantErr("advance by the old holder", f.Log.Advance(ctx, mine, page[2].Position, long), log.ErrLeaseLost),
+		wantErr("renew by the old holder", f.Log.Renew(ctx, long, mine), log.ErrLeaseLost),
+		wantErr("renew by the new holder", f.Log.Renew(ctx, long, yours), nil),
+	); err != nil {
+		return err
+	}
+	now, err := f.Log.Lease(ctx, cursor, "you", long)
+	if err != nil {
+		return err
+	}
+	_, err = f.wantRead(ctx, cursor.Lane, now.Position, 10, "b", "c")
+	return err
+}

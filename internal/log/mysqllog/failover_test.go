@@ -1,0 +1,331 @@
+package mysqllog
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+// stage is a log whose tables can be put back to what they were, under a name of
+// the server that can be changed: what its readers meet after a failover to a
+// replica that lags, and, under the same name, after a crash that loses commits.
+type stage struct {
+	*Log
+	db *sql.DB
+}
+
+var cursor = log.Cursor{Consumer: "c", Lane: 1}
+
+func newStage(t testing.TB) stage {
+	t.Helper()
+	s := stage{db: servicetest.Chosen(t).DB(t)}
+	s.Log = s.another(t)
+	set, err := s.Migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Up(t.Context(), s.db); err != nil {
+		t.Fatal(err)
+	}
+	s.exec(t, `CREATE TABLE server (name VARCHAR(20) NOT NULL)`)
+	s.exec(t, `INSERT INTO server VALUES ('first')`)
+	for _, table := range []string{"log_messages", "log_messages_lanes", "log_cursors"} {
+		s.exec(t, `CREATE TABLE `+table+`_kept LIKE `+table)
+	}
+	return s
+}
+
+// another is the log of another process.
+func (s stage) another(t testing.TB) *Log {
+	t.Helper()
+	l, err := on(s.db, inside, "(SELECT name FROM server)", inOrder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func (s stage) exec(t testing.TB, query string) {
+	t.Helper()
+	if _, err := s.db.Exec(query); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// keep remembers the tables as they are.
+func (s stage) keep(t testing.TB) {
+	t.Helper()
+	for _, table := range []string{"log_messages", "log_messages_lanes", "log_cursors"} {
+		s.exec(t, `INSERT INTO `+table+`_kept SELECT * FROM `+table)
+	}
+}
+
+// lose puts the tables back to what keep remembered. Ids are given once more.
+func (s stage) lose(t testing.TB) {
+	t.Helper()
+	for _, table := range []string{"log_messages", "log_messages_lanes", "log_cursors"} {
+		s.exec(t, `TRUNCATE `+table)
+		s.exec(t, `INSERT INTO `+table+` SELECT * FROM `+table+`_kept`)
+	}
+	s.exec(t, `ALTER TABLE log_messages AUTO_INCREMENT = 1`) // the next one that is free
+}
+
+// promote is lose on another server.
+func (s stage) promote(t testing.TB) {
+	t.Helper()
+	s.lose(t)
+	s.exec(t, `UPDATE server SET name = 'second'`)
+}
+
+func (s stage) add(t testing.TB, prefix string, n int) {
+	t.Helper()
+	for i := range n {
+		appendIDs(t, s.Log, s.db, fmt.Sprint(prefix, " ", i))
+	}
+}
+
+func (s stage) lease(t testing.TB) log.Lease {
+	t.Helper()
+	lease, err := s.Lease(t.Context(), cursor, "me", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lease
+}
+
+func (s stage) read(t testing.TB, after log.Position, limit, want int) []log.Entry {
+	t.Helper()
+	page, _, err := s.Read(t.Context(), 1, after, limit)
+	if err != nil || len(page) != want {
+		t.Fatalf("read %d entries, %v; want %d", len(page), err, want)
+	}
+	return page
+}
+
+func (s stage) advance(t testing.TB, lease *log.Lease, p log.Position) {
+	t.Helper()
+	if err := s.Advance(t.Context(), *lease, p, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	lease.Position = p
+}
+
+func lost(t testing.TB, what string, err error) {
+	t.Helper()
+	if !errors.Is(err, log.ErrLeaseLost) {
+		t.Errorf("%s: %v, want %v", what, err, log.ErrLeaseLost)
+	}
+}
+
+// rest takes the lease again and returns what is left to read, page by page.
+func (s stage) rest(t testing.TB) (ids []string) {
+	t.Helper()
+	lease := s.lease(t)
+	for {
+		page, next, err := s.Read(t.Context(), 1, lease.Position, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) == 0 {
+			return ids
+		}
+		for _, e := range page {
+			ids = append(ids, e.MessageID)
+		}
+		s.advance(t, &lease, next)
+	}
+}
+
+func (s stage) wantRest(t testing.TB, prefix map[string]int) {
+	t.Helper()
+	var want []string
+	for p, n := range prefix {
+		for i := range n {
+			want = append(want, fmt.Sprint(p, " ", i))
+		}
+	}
+	got := s.rest(t)
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("the new holder read %q, want %q", got, want)
+	}
+}
+
+// A relay stands in the middle of what the promoted replica lacks. What it has in
+// memory ends, and everything that the new primary has is read.
+func TestFailoverToALaggingReplica(t *testing.T) {
+	servicetest.EachMySQL(t, testFailoverToALaggingReplica)
+}
+
+func testFailoverToALaggingReplica(t *testing.T, _ servicetest.MySQLServer) {
+	for _, settled := range []int{0, 3} { // what the cursor moved over beyond the replica
+		s := newStage(t)
+		s.add(t, "old", 4)
+		lease := s.lease(t)
+		s.advance(t, &lease, s.read(t, lease.Position, 10, 4)[3].Position)
+		s.keep(t)
+		s.add(t, "lost", 6)
+		page := s.read(t, lease.Position, 10, 6)
+		if settled > 0 {
+			s.advance(t, &lease, page[settled-1].Position)
+		}
+		s.promote(t)
+		s.add(t, "new", 20)
+		_, _, err := s.Read(t.Context(), 1, page[5].Position, 10)
+		lost(t, "reading on", err)
+		_, _, err = s.Read(t.Context(), 1, lease.Position, 10)
+		lost(t, "reading from the cursor", err)
+		lost(t, "renewing", s.Renew(t.Context(), time.Minute, lease))
+		lost(t, "advancing", s.Advance(t.Context(), lease, page[5].Position, time.Minute))
+		lost(t, "advancing to where it stands", s.Advance(t.Context(), lease, lease.Position, time.Minute))
+		s.wantRest(t, map[string]int{"new": 20})
+	}
+}
+
+// The server goes on under the same name and has lost its last commits. Every
+// position that they gave is refused, by itself.
+func TestCrashThatLosesCommits(t *testing.T) { servicetest.EachMySQL(t, testCrashThatLosesCommits) }
+
+func testCrashThatLosesCommits(t *testing.T, _ servicetest.MySQLServer) {
+	for _, rows := range []int{0, 6} { // which of the lost rows had been appended before
+		t.Run(fmt.Sprint(rows), func(t *testing.T) {
+			s := newStage(t)
+			s.add(t, "old", 4)
+			lease := s.lease(t)
+			s.advance(t, &lease, s.read(t, lease.Position, 10, 4)[3].Position)
+			s.add(t, "some", rows)
+			s.keep(t)
+			s.add(t, "lost", 6-rows)
+			page := s.read(t, lease.Position, 10, 6)
+			s.lose(t)
+			s.add(t, "new", 6)
+			// Another group gives places: to other rows under the ids that were lost.
+			other := s.another(t)
+			if got := readAll(t, other); len(got) != 4+rows+6 {
+				t.Fatalf("the other group read %q", got)
+			}
+			_, _, err := s.Read(t.Context(), 1, page[2].Position, 10)
+			lost(t, "reading on", err)
+			for i, e := range page {
+				lost(t, fmt.Sprint("advancing over ", i+1), s.Advance(t.Context(), lease, e.Position, time.Minute))
+			}
+			if err := s.Renew(t.Context(), time.Minute, lease); err != nil {
+				t.Errorf("renewing where the cursor stood before and stands now: %v", err)
+			}
+			s.wantRest(t, map[string]int{"some": rows, "new": 6})
+		})
+	}
+}
+
+// The cursor itself had moved, and has moved back.
+func TestCrashThatMovesTheCursorBack(t *testing.T) {
+	servicetest.EachMySQL(t, testCrashThatMovesTheCursorBack)
+}
+
+func testCrashThatMovesTheCursorBack(t *testing.T, _ servicetest.MySQLServer) {
+	s := newStage(t)
+	s.add(t, "old", 2)
+	lease := s.lease(t)
+	page := s.read(t, lease.Position, 10, 2)
+	s.keep(t)
+	s.advance(t, &lease, page[0].Position)
+	s.lose(t)
+	lost(t, "renewing", s.Renew(t.Context(), time.Minute, lease))
+	lost(t, "advancing", s.Advance(t.Context(), lease, page[1].Position, time.Minute))
+	s.wantRest(t, map[string]int{"old": 2})
+}
+
+// A lease that was lost with its token does not count as that of the next holder,
+// who gets the same token.
+func TestLostTokenIsGivenAgain(t *testing.T) { servicetest.EachMySQL(t, testLostTokenIsGivenAgain) }
+
+func testLostTokenIsGivenAgain(t *testing.T, _ servicetest.MySQLServer) {
+	s := newStage(t)
+	s.add(t, "old", 1)
+	s.keep(t)
+	mine := s.lease(t)
+	s.lose(t)
+	yours, err := s.Lease(t.Context(), cursor, "you", time.Minute)
+	if err != nil || yours.Token != mine.Token {
+		t.Fatalf("the next holder has token %d, %v; want %d again", yours.Token, err, mine.Token)
+	}
+	lost(t, "renewing", s.Renew(t.Context(), time.Minute, mine))
+	lost(t, "advancing", s.Advance(t.Context(), mine, mine.Position, time.Minute))
+	if err := s.Release(t.Context(), mine); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Renew(t.Context(), time.Minute, yours); err != nil {
+		t.Errorf("renewing after the other's release: %v", err)
+	}
+}
+
+// Passes without leaps repeat after a crash: the same place goes to another row of
+// the same id. That is what the leap is for.
+func TestPlaceTellsItsPass(t *testing.T) { servicetest.EachMySQL(t, testPlaceTellsItsPass) }
+
+func testPlaceTellsItsPass(t *testing.T, _ servicetest.MySQLServer) {
+	for _, leaps := range []bool{false, true} {
+		s := newStage(t)
+		if !leaps {
+			s.leap = dense
+		}
+		s.lease(t)
+		s.keep(t)
+		s.add(t, "lost", 2)
+		lease := s.lease(t)
+		page := s.read(t, lease.Position, 10, 2)
+		s.lose(t)
+		s.lease(t) // the token as it was
+		s.add(t, "new", 2)
+		s.read(t, log.Position{}, 10, 2)
+		err := s.Advance(t.Context(), lease, page[1].Position, time.Minute)
+		if refused := errors.Is(err, log.ErrLeaseLost); refused != leaps {
+			t.Errorf("with leaps (%v) advancing over rows that were never read: %v", leaps, err)
+		}
+	}
+}
+
+// What another reader knew of places, on another server or before a crash, leads
+// nobody past rows.
+func TestStaleBoundIsNotBelieved(t *testing.T) { servicetest.EachMySQL(t, testStaleBoundIsNotBelieved) }
+
+func testStaleBoundIsNotBelieved(t *testing.T, _ servicetest.MySQLServer) {
+	for _, server := range []string{"first", "zeroth"} {
+		s := newStage(t)
+		s.add(t, "new", 5)
+		s.learn(1, bound{server: server, place: 1 << 40, row: 3})
+		s.wantRest(t, map[string]int{"new": 5})
+	}
+}
+
+// An Advance whose outcome is not known is repeated, also when its row is gone by
+// then.
+func TestAdvanceIsRepeated(t *testing.T) { servicetest.EachMySQL(t, testAdvanceIsRepeated) }
+
+func testAdvanceIsRepeated(t *testing.T, _ servicetest.MySQLServer) {
+	s := newStage(t)
+	s.add(t, "old", 2)
+	lease := s.lease(t)
+	page := s.read(t, lease.Position, 10, 2)
+	for range 2 {
+		if err := s.Advance(t.Context(), lease, page[1].Position, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := s.Prune(t.Context(), 1, time.Now().Add(time.Hour), 10); n != 2 || err != nil {
+		t.Fatalf("pruned %d, %v", n, err)
+	}
+	if err := s.Advance(t.Context(), lease, page[1].Position, time.Minute); err != nil {
+		t.Errorf("repeated after the row was pruned: %v", err)
+	}
+	// A reader that was idle for as long as rows are kept goes on.
+	s.add(t, "new", 1)
+	s.read(t, page[1].Position, 10, 1)
+}

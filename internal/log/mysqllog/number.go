@@ -1,0 +1,415 @@
+package mysqllog
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/log"
+)
+
+const (
+	// passSize is how many rows get their places in one statement at first. One that
+	// takes longer than passSlow halves it, and one that takes less than passQuick
+	// doubles it, up to passMost.
+	passSize            = 1024
+	passMost            = 4096
+	passSlow, passQuick = 80 * time.Millisecond, 40 * time.Millisecond
+	// leap bounds how many places a pass leaves free before its own, at random: so a
+	// place tells its pass. At 100 passes a second 2^63 places last 5,500 years.
+	leap = 1 << 20
+	// fewRows get their places in one pass, however few are wanted.
+	fewRows = 64
+)
+
+// bound is a row that has a place, and so have all rows that come before it: what
+// reads go up to. The zero bound is none.
+type bound struct {
+	server     string
+	place, row int64
+}
+
+// number gives places to what has committed in the lane since it was last asked,
+// up to so many rows as a statement may take, and returns the last row that has a
+// place after the given position. Any reader may do it, several at once: the lane's row
+// lets one of them through. It fails with log.ErrLeaseLost when the position is not
+// in the log of this server.
+func (l *Log) number(ctx context.Context, lane int, after log.Position) (bound, error) {
+	p, err := l.numberAndRead(ctx, lane, after, 0, 0, nil)
+	return p.end, err
+}
+
+// passed is a pass that was made, or what is known when there was nothing to do.
+type passed struct {
+	end     bound       // the last row that has a place, if that is after the position; its server always
+	entries []log.Entry // what has a place after the position; nil: it is to be read, up to end
+	more    bool        // the pass left rows to another one
+	next    *pass       // that one, where it is known already
+}
+
+// numberAndRead is number, and returns the rows that have a place after the position
+// where these are what the pass gave places to, and no more than limit; a later call will
+// want so many. The pass is the next of the one before, or is looked for.
+func (l *Log) numberAndRead(ctx context.Context, lane int, after log.Position, limit, later int, next *pass) (passed, error) {
+	for ; ; next = nil {
+		if next == nil {
+			v, err := l.look(ctx, lane, after, l.unreadNow(), limit)
+			switch {
+			case err != nil:
+				return passed{}, err
+			case after.Server != "" && after.Server != v.last.server:
+				return passed{}, elsewhere(after.Server, v.last.server)
+			case !v.stands:
+				return passed{}, fmt.Errorf("%w: server %s has lost row %d, which was at place %d of lane %d",
+					log.ErrLeaseLost, v.last.server, after.Row, after.ID, lane)
+			case !v.whole:
+				l.unread.Store(nil)
+				continue
+			case len(v.ids) == 0:
+				if v.last.place > v.checked.place {
+					l.saw(lane, nil, v.checked, v.last)
+				}
+				l.learn(lane, v.last)
+				return passed{end: v.last}, nil
+			case v.place == 0:
+				if _, err := l.db.ExecContext(ctx, l.sql.createLane, lane); err != nil {
+					return passed{}, err
+				}
+				continue
+			}
+			if next, err = l.agree(ctx, lane, v, limit); err != nil {
+				return passed{}, err
+			}
+			if len(next.ids) == 0 {
+				continue
+			}
+		}
+		done, err := l.give(ctx, lane, *next, limit, later)
+		if err != nil || done.end.row != 0 {
+			return done, err
+		}
+		// Another reader was first, or a crash has taken rows: what is left to do may
+		// have changed.
+	}
+}
+
+// pass is what may get places.
+type pass struct {
+	view
+	wanted bool // nothing else has a place after the position: the rows may be returned
+}
+
+// agree is what a look has seen where it shows whole commits, and else what a second one
+// sees as well, with the rows where they are wanted.
+func (l *Log) agree(ctx context.Context, lane int, v view, limit int) (*pass, error) {
+	p := &pass{view: v, wanted: v.last.row == 0 && len(v.ids) <= limit}
+	if v.inOrder && (len(v.rows) > 0 || !p.wanted) {
+		return p, nil
+	}
+	var again []seen
+	var err error
+	if p.wanted {
+		p.rows, err = l.lookAtRows(ctx, lane, v)
+		for i := range p.rows {
+			again = append(again, seen{p.rows[i].ID, p.rows[i].MessageID})
+		}
+	} else {
+		again, err = l.lookAgain(ctx, lane, v)
+	}
+	p.ids = sure(v.ids, again)
+	n := len(p.ids)
+	if err != nil || n == 0 {
+		return p, err
+	}
+	if n < len(v.ids) {
+		p.wanted = false // an earlier pass may lie between
+	}
+	last := slices.IndexFunc(again, func(s seen) bool { return s.id == p.ids[n-1] })
+	p.message = again[last].message
+	if p.wanted {
+		p.rows = p.rows[:n]
+	}
+	return p, nil
+}
+
+// give makes a pass, and meanwhile looks for the next one where the pass leaves rows.
+// Its end is zero when another reader was first, or when the rows are not those that were
+// seen.
+func (l *Log) give(ctx context.Context, lane int, p pass, limit, later int) (passed, error) {
+	// A row's place is its id, moved up behind the last place given: in one
+	// pass the order of ids, and constant for the whole statement.
+	row := p.ids[len(p.ids)-1]
+	add := p.place + l.leap() - p.ids[0]
+	done := passed{end: bound{server: p.last.server, place: row + add, row: row}, more: p.more}
+
+	looking, stop := context.WithCancel(ctx)
+	defer stop()
+	ahead := make(chan *pass, 1)
+	if p.wanted && p.more {
+		wanted := cmp.Or(limit-len(p.ids), later)
+		go func() { ahead <- l.ahead(looking, lane, p, done.end, wanted) }()
+	} else {
+		ahead <- nil
+	}
+	start := time.Now()
+	res, err := l.db.ExecContext(ctx, l.sql.number, list(p.ids), row, p.message, done.end.place+1, add, lane, p.place, p.last.server)
+	took := time.Since(start)
+	var n int64
+	if err == nil {
+		n, err = res.RowsAffected()
+	}
+	if n <= int64(len(p.ids)) {
+		stop()
+		<-ahead
+		return passed{}, err
+	}
+	l.resize(len(p.ids), took)
+	l.learn(lane, done.end)
+	l.saw(lane, p.ids, p.checked, done.end)
+	if done.next = <-ahead; !p.wanted {
+		return done, nil
+	}
+	for i := range p.rows {
+		p.rows[i].Position.ID = p.rows[i].ID + add
+	}
+	done.entries = p.rows
+	return done, nil
+}
+
+// ahead is the pass behind one that is under way and ends at a row, nil where it cannot
+// be told. The counter says when it is made that the one under way came true, and that
+// no other came between.
+func (l *Log) ahead(ctx context.Context, lane int, under pass, end bound, limit int) *pass {
+	u := under.unread.without(lane, under.ids, end)
+	u.last = under.unread.last // end is not there yet
+	v, err := l.look(ctx, lane, log.Position{}, u, limit)
+	if err != nil || !v.whole || v.last.server != end.server {
+		return nil
+	}
+	// Spans that became one hold rows of the pass under way.
+	underWay := func(id int64) bool { _, is := slices.BinarySearch(under.ids, id); return is }
+	if len(v.ids) == 0 || underWay(v.ids[len(v.ids)-1]) {
+		return nil
+	}
+	v.ids = slices.DeleteFunc(v.ids, underWay)
+	v.rows = slices.DeleteFunc(v.rows, func(e log.Entry) bool { return underWay(e.ID) })
+	v.place, v.checked, v.last = end.place+1, end, bound{server: end.server}
+	p, err := l.agree(ctx, lane, v, limit)
+	if err != nil || len(p.ids) == 0 {
+		return nil
+	}
+	return p
+}
+
+// following is the next pass of a lane, for the reader that goes on behind a position.
+type following struct {
+	after log.Position
+	pass  *pass
+}
+
+func (l *Log) keepNext(lane int, after log.Position, p *pass) {
+	if p != nil {
+		l.next.Store(lane, following{after, p})
+	}
+}
+
+// takeNext is what was kept, if it is no more than max rows.
+func (l *Log) takeNext(lane int, after log.Position, max int) *pass {
+	v, _ := l.next.LoadAndDelete(lane)
+	if f, ok := v.(following); ok && f.after == after && len(f.pass.ids) <= max {
+		return f.pass
+	}
+	return nil
+}
+
+// passFor is how many rows a pass takes of which so many are wanted at once: no more, so
+// that they can be returned, but for a reader of few. Several passes are of one size.
+func (l *Log) passFor(wanted int) int {
+	rows, size := max(wanted, fewRows), l.passSize()
+	passes := (rows + size - 1) / size
+	return (rows + passes - 1) / passes
+}
+
+func (l *Log) passSize() int { return int(cmp.Or(l.pass.Load(), passSize)) }
+
+// resize has a pass take as long as it may: the server's speed decides, and the rows'.
+func (l *Log) resize(rows int, took time.Duration) {
+	switch size := l.passSize(); {
+	case took > passSlow:
+		l.pass.Store(int64(max(size/2, passSize/8)))
+	case took < passQuick && rows >= size:
+		l.pass.Store(int64(min(2*size, passMost)))
+	}
+}
+
+// elsewhere is log.ErrLeaseLost with the reason.
+func elsewhere(read, now string) error {
+	return fmt.Errorf("%w: the position was read on server %s, and this is %s", log.ErrLeaseLost, read, now)
+}
+
+// view is what one look shows of a lane.
+type view struct {
+	place   int64       // the next place; 0: the lane has no row yet
+	stands  bool        // the position is in the log
+	whole   bool        // nothing was left out that may have no place
+	unread  unread      // the ids that it was asked for
+	checked bound       // the last row of the others
+	last    bound       // the last row that has a place, if that is after the position; its server always
+	inOrder bool        // a commit is seen only with what had to come before it
+	ids     []int64     // committed rows without a place, ascending
+	more    bool        // there are as many as were asked for
+	message string      // of the last of them
+	rows    []log.Entry // these rows, without places, where they were asked for
+}
+
+// look asks for as many committed rows without a place as a pass may take, the first
+// ones, of which so many are wanted: the rows themselves where that may be all that is
+// needed.
+func (l *Log) look(ctx context.Context, lane int, after log.Position, u unread, wanted int) (v view, err error) {
+	v.unread, v.checked = u, u.last[lane]
+	most := l.passFor(wanted)
+	whole, query := most <= wanted && l.inOrder.Load(), l.sql.pending
+	if whole {
+		query = l.sql.pendingWhole
+	}
+	args := append([]any{lane, after.Row, after.Row, after.ID, after.ID, lane, v.checked.row, v.checked.row, v.checked.place,
+		lane, after.ID, lane}, u.args()...)
+	rows, err := l.db.QueryContext(ctx, query, append(args, most)...)
+	if err != nil {
+		return view{}, err
+	}
+	defer rows.Close() //nolint:errcheck // Err is checked below
+	var kind int
+	var place, id, last, created int64
+	var text string // a message id, or the server
+	var e log.Entry
+	into := []any{&kind, &place, &id, &text}
+	if whole {
+		into = append(into, &e.Topic, &e.Key, &e.Headers, &e.Payload, &created)
+	}
+	for rows.Next() {
+		e = log.Entry{Lane: lane}
+		if err := rows.Scan(into...); err != nil {
+			return view{}, err
+		}
+		switch kind {
+		case 0:
+			v.place, v.stands, v.inOrder, v.last.server = place, id&1 != 0, id&4 != 0, text
+			v.whole = id&2 != 0 && (v.checked.row == 0 || v.checked.server == text)
+		case 1:
+			v.last.place, v.last.row = place, id
+		default:
+			if last = max(last, id); last == id {
+				v.message = text
+			}
+			v.ids = append(v.ids, id)
+			if whole {
+				e.ID, e.MessageID, e.CreatedAt, e.Position.Row = id, text, time.UnixMicro(created).UTC(), id
+				v.rows = append(v.rows, e)
+			}
+		}
+	}
+	// A union promises no order.
+	slices.Sort(v.ids)
+	slices.SortFunc(v.rows, func(a, b log.Entry) int { return cmp.Compare(a.ID, b.ID) })
+	for i := range v.rows {
+		v.rows[i].Position.Server = v.last.server
+	}
+	v.more = len(v.ids) == most
+	l.inOrder.Store(v.inOrder)
+	return v, rows.Err()
+}
+
+// seen is a row without a place.
+type seen struct {
+	id      int64
+	message string
+}
+
+// lookAgain is all rows up to the last, by a view of the data made later, ascending.
+func (l *Log) lookAgain(ctx context.Context, lane int, v view) ([]seen, error) {
+	rows, err := l.db.QueryContext(ctx, l.sql.pendingAgain, againArgs(lane, v)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // Err is checked below
+	again := make([]seen, 0, len(v.ids))
+	for rows.Next() {
+		var s seen
+		if err := rows.Scan(&s.id, &s.message); err != nil {
+			return nil, err
+		}
+		again = append(again, s)
+	}
+	slices.SortFunc(again, func(a, b seen) int { return cmp.Compare(a.id, b.id) })
+	return again, rows.Err()
+}
+
+// lookAtRows is lookAgain with the whole rows.
+func (l *Log) lookAtRows(ctx context.Context, lane int, v view) ([]log.Entry, error) {
+	rows, err := l.db.QueryContext(ctx, l.sql.pendingRows, againArgs(lane, v)...)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := collect(rows, len(v.ids), lane, v.last.server)
+	slices.SortFunc(entries, func(a, b log.Entry) int { return cmp.Compare(a.ID, b.ID) })
+	return entries, err
+}
+
+func againArgs(lane int, v view) []any {
+	return append(append([]any{lane}, v.unread.args()...), v.ids[len(v.ids)-1], v.last.server)
+}
+
+// sure is what two looks one after the other agree on: the ids that both saw,
+// below the first that only the second saw, for it may be of a transaction that
+// has to come before any of those above. What remains has its turn in the next
+// pass. Both are ascending.
+func sure(first []int64, second []seen) []int64 {
+	out := make([]int64, 0, len(first))
+	i := 0
+	for _, s := range second {
+		id := s.id
+		for i < len(first) && first[i] < id {
+			i++ // it has a place by now, or was deleted
+		}
+		if i == len(first) || first[i] != id {
+			break
+		}
+		out = append(out, id)
+	}
+	return out
+}
+
+// learn remembers up to where places were given. Whether that still holds is asked
+// by the statement that relies on it.
+func (l *Log) learn(lane int, b bound) {
+	if b.row != 0 {
+		l.given.Store(lane, b)
+	}
+}
+
+// known is a row up to which places were given, on a position's server: there may
+// be later ones.
+func (l *Log) known(lane int, after log.Position) (bound, bool) {
+	v, _ := l.given.Load(lane)
+	b, _ := v.(bound)
+	return b, b.place > after.ID && (after.Server == "" || after.Server == b.server)
+}
+
+func randomLeap() int64 { return 1 + rand.Int64N(leap) }
+
+// list is a JSON array of ids.
+func list(ids []int64) string {
+	text := append(make([]byte, 0, 2+len(ids)*8), '[')
+	for i, id := range ids {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = strconv.AppendInt(text, id, 10)
+	}
+	return string(append(text, ']'))
+}

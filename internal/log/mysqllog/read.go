@@ -1,0 +1,152 @@
+package mysqllog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/log"
+)
+
+// Read implements [log.Log]. Where the lane is read to its end it first gives
+// places to what has committed since.
+func (l *Log) Read(ctx context.Context, lane int, after log.Position, max int) ([]log.Entry, log.Position, error) {
+	entries, next, err := l.readOn(ctx, lane, after, max)
+	if err != nil {
+		return nil, after, fmt.Errorf("mysqllog: read: %w", err)
+	}
+	return entries, next, nil
+}
+
+// readOn reads what has a place, and then makes passes until it has as many entries as
+// it may return or the lane is at its end: a caller takes fewer for the end.
+func (l *Log) readOn(ctx context.Context, lane int, after log.Position, max int) ([]log.Entry, log.Position, error) {
+	var entries []log.Entry
+	next := after
+	add := func(rows []log.Entry) {
+		if len(rows) > 0 {
+			entries, next = append(entries, rows...), rows[len(rows)-1].Position
+		}
+	}
+	done := passed{more: true, next: l.takeNext(lane, after, max)}
+	end, placed := l.known(lane, after)
+	for {
+		if placed {
+			rows, err := l.readAfter(ctx, lane, next, end, max-len(entries))
+			if err != nil {
+				return nil, after, err
+			}
+			add(rows)
+		}
+		if len(entries) == max || !done.more {
+			l.keepNext(lane, next, done.next)
+			return entries, next, nil
+		}
+		var err error
+		if done, err = l.numberAndRead(ctx, lane, next, max-len(entries), max, done.next); err != nil {
+			return nil, after, err
+		}
+		add(done.entries)
+		end, placed = done.end, done.end.row != 0 && len(done.entries) == 0
+	}
+}
+
+// readAfter reads rows with places after a position, up to a bound.
+func (l *Log) readAfter(ctx context.Context, lane int, after log.Position, b bound, limit int) ([]log.Entry, error) {
+	rows, err := l.db.QueryContext(ctx, l.sql.read, lane, after.ID, b.place, b.server, b.row, b.place,
+		after.Row, after.Row, after.ID, after.ID, lane, limit)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := collect(rows, 0, lane, b.server)
+	if err == nil && len(entries) > 0 {
+		ids := make([]int64, len(entries))
+		for i := range entries {
+			ids[i] = entries[i].ID
+		}
+		l.saw(lane, ids, b, b)
+	}
+	return entries, err
+}
+
+// collect reads so many rows, or about that, and closes them.
+func collect(rows *sql.Rows, n, lane int, server string) ([]log.Entry, error) {
+	defer rows.Close() //nolint:errcheck // Err is checked below
+	entries := make([]log.Entry, 0, n)
+	for rows.Next() {
+		e := log.Entry{Lane: lane, Position: log.Position{Server: server}}
+		var created int64
+		if err := rows.Scan(&e.ID, &e.Position.ID, &e.Topic, &e.MessageID, &e.Key, &e.Headers, &e.Payload, &created); err != nil {
+			return nil, err
+		}
+		e.Position.Row, e.CreatedAt = e.ID, time.UnixMicro(created).UTC()
+		entries = append(entries, e)
+	}
+	return entries, rows.Err()
+}
+
+// Backlog implements [log.Log]. The oldest is that of the first entry, which
+// can be younger than one whose transaction took longer.
+func (l *Log) Backlog(ctx context.Context, c log.Cursor, lanes, limit int) (n int, oldest time.Time, err error) {
+	var behind []int
+	for from := c.Lane; from < c.Lane+lanes && err == nil; from += backlogLanes {
+		behind, err = l.behind(ctx, behind, c.Consumer, from, min(backlogLanes, c.Lane+lanes-from))
+	}
+	if err == nil {
+		n, oldest, err = log.EachBacklog(c, lanes, func(c log.Cursor) (int, time.Time, error) {
+			if !slices.Contains(behind, c.Lane) {
+				return 0, time.Time{}, nil
+			}
+			return l.backlog(ctx, c, limit)
+		})
+	}
+	if err != nil {
+		return 0, time.Time{}, fmt.Errorf("mysqllog: backlog: %w", err)
+	}
+	return n, oldest, nil
+}
+
+// backlogLanes is how many lanes are looked at in one statement.
+const backlogLanes = 64
+
+// behind adds the lanes in which the cursor may have something before it: mostly there
+// is none, and the bus asks for every group every few seconds.
+func (l *Log) behind(ctx context.Context, behind []int, consumer string, from, lanes int) ([]int, error) {
+	args := make([]any, 0, lanes+1)
+	for i := range lanes {
+		args = append(args, from+i)
+	}
+	query := strings.Replace(l.sql.behind, "(SELECT ? AS lane)", "(SELECT ? AS lane"+strings.Repeat(" UNION ALL SELECT ?", lanes-1)+")", 1)
+	rows, err := l.db.QueryContext(ctx, query, append(args, consumer)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // Err is checked below
+	for rows.Next() {
+		var lane int
+		if err := rows.Scan(&lane); err != nil {
+			return nil, err
+		}
+		behind = append(behind, lane)
+	}
+	return behind, rows.Err()
+}
+
+func (l *Log) backlog(ctx context.Context, c log.Cursor, limit int) (int, time.Time, error) {
+	var at int64
+	err := l.db.QueryRowContext(ctx, l.sql.cursor, c.Consumer, c.Lane).Scan(&at)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, time.Time{}, err
+	}
+	var n int
+	var oldest int64
+	err = l.db.QueryRowContext(ctx, l.sql.backlog, c.Lane, at, limit, c.Lane, limit, c.Lane, at, c.Lane).Scan(&n, &oldest)
+	if err != nil || n == 0 {
+		return 0, time.Time{}, err
+	}
+	return min(n, limit), time.UnixMicro(oldest).UTC(), nil
+}

@@ -1,0 +1,72 @@
+package pglog
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/log"
+)
+
+// After pg_upgrade the system identifier is another one and transaction ids go on:
+// the cursors are taken as they are. Where an id that is stored may be given out here
+// once more, they are not.
+func TestAdopt(t *testing.T) {
+	l, db := open(t)
+	db.SetMaxOpenConns(8)
+	ctx := t.Context()
+	add(t, l, db, "done", "open")
+	at := lease(t, l, "me")
+	page, _, err := l.Read(ctx, 0, at.Position, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Advance(ctx, at, page[0].Position, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	at.Position = page[0].Position
+	exec := func(s string) {
+		t.Helper()
+		if _, err := db.ExecContext(ctx, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(`UPDATE log_cursors SET system_id = system_id + 1`)
+	refused := func(why string) {
+		t.Helper()
+		var e *AdoptError
+		if err := l.Adopt(ctx); !errors.As(err, &e) || !strings.Contains(err.Error(), "millrace outbox rebase") {
+			t.Errorf("adopted though %s: %v", why, err)
+		}
+		if _, err := l.Lease(ctx, at.Cursor, "me", time.Hour); !is(err, log.ErrForeignDatabase) {
+			t.Errorf("lease after a refused adoption: %v, want ErrForeignDatabase", err)
+		}
+	}
+	exec(`UPDATE log_messages SET xid = '90000000000000' WHERE message_id = 'open'`)
+	refused("a row's transaction lies ahead of this server")
+	exec(`UPDATE log_messages SET xid = '3' WHERE message_id = 'open'`)
+	exec(`UPDATE log_cursors_progress SET window_to = '3:90000000000000:' WHERE n = (SELECT max(n) FROM log_cursors_progress)`)
+	refused("a cursor's snapshot lies ahead of this server")
+	exec(`UPDATE log_cursors_progress SET window_to = '` + page[0].Position.To + `' WHERE n = (SELECT max(n) FROM log_cursors_progress)`)
+
+	// Sessions of other tests have transactions, too: until those that were open ended.
+	deadline := time.Now().Add(20 * time.Second)
+	for err = l.Adopt(ctx); err != nil && time.Now().Before(deadline); err = l.Adopt(ctx) {
+		var e *AdoptError
+		if !errors.As(err, &e) {
+			t.Fatal(err)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Renew(ctx, time.Hour, at); !is(err, log.ErrLeaseLost) {
+		t.Errorf("a lease from before the adoption still holds: %v", err)
+	}
+	ids, _ := read(t, l, lease(t, l, "me").Position, 10)
+	want(t, ids, "open")
+	if err := l.Adopt(ctx); err != nil {
+		t.Errorf("adopting what is of this system: %v", err)
+	}
+}

@@ -1,0 +1,343 @@
+package pglog
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/log/sqllog"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+var tables = sqllog.Tables{Messages: "log_messages", Cursors: "log_cursors", Labels: []string{"kind"}, Package: "test"}
+
+// open makes a migrated log on a schema of its own.
+func open(t testing.TB) (*Log, *sql.DB) {
+	t.Helper()
+	return openWith(t, tables)
+}
+
+func openWith(t testing.TB, tables sqllog.Tables) (*Log, *sql.DB) {
+	t.Helper()
+	db := servicetest.Postgres(t)
+	l, err := New(db, tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := l.Migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Up(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	return l, db
+}
+
+func entry(id string) log.Entry {
+	return log.Entry{Topic: "t", MessageID: id, Key: "k", Payload: []byte("p-" + id), Labels: []string{"x"}}
+}
+
+// begin starts a transaction that ends with the test at the latest.
+func begin(t testing.TB, db *sql.DB) *sql.Tx {
+	t.Helper()
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tx.Rollback() })
+	return tx
+}
+
+// add appends in a transaction that commits at once.
+func add(t testing.TB, l *Log, db *sql.DB, ids ...string) {
+	t.Helper()
+	tx := begin(t, db)
+	appendTo(t, l, tx, ids...)
+	commit(t, tx)
+}
+
+func appendTo(t testing.TB, l *Log, tx *sql.Tx, ids ...string) {
+	t.Helper()
+	entries := make([]log.Entry, len(ids))
+	for i, id := range ids {
+		entries[i] = entry(id)
+	}
+	if err := l.Append(t.Context(), tx, entries); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func commit(t testing.TB, tx *sql.Tx) {
+	t.Helper()
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// read reads once and returns the ids and where it stands then.
+func read(t testing.TB, l *Log, after log.Position, max int) (ids []string, next log.Position) {
+	t.Helper()
+	entries, next, err := l.Read(t.Context(), 0, after, max)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		ids = append(ids, e.MessageID)
+	}
+	return ids, next
+}
+
+func want(t testing.TB, got []string, ids ...string) {
+	t.Helper()
+	if fmt.Sprint(got) != fmt.Sprint(ids) {
+		t.Fatalf("read %v, want %v", got, ids)
+	}
+}
+
+// A transaction that got its number and its ids first, but commits last, is
+// neither skipped nor waited for.
+func TestLateCommitIsReadAfterwards(t *testing.T) {
+	l, db := open(t)
+	slow := begin(t, db)
+	appendTo(t, l, slow, "slow")
+	add(t, l, db, "a", "b")
+
+	ids, next := read(t, l, log.Position{}, 10)
+	want(t, ids, "a", "b")
+	ids, next = read(t, l, next, 10)
+	want(t, ids)
+	commit(t, slow)
+	add(t, l, db, "c")
+	ids, next = read(t, l, next, 10)
+	want(t, ids, "slow", "c")
+	ids, _ = read(t, l, next, 10)
+	want(t, ids)
+}
+
+// A transaction that commits while a window is being drained belongs to the next one.
+func TestCommitDuringDrainJoinsTheNextWindow(t *testing.T) {
+	l, db := open(t)
+	add(t, l, db, "1")
+	late := begin(t, db)
+	appendTo(t, l, late, "2")
+	add(t, l, db, "3", "4")
+
+	ids, next := read(t, l, log.Position{}, 2)
+	want(t, ids, "1", "3")
+	commit(t, late)
+	ids, next = read(t, l, next, 2)
+	want(t, ids, "4")
+	ids, _ = read(t, l, next, 2)
+	want(t, ids, "2")
+}
+
+// Two writers of one key, the first with the later transaction number: reading
+// in transaction order would invert them.
+func TestKeyOrderIsCommitOrderNotTransactionOrder(t *testing.T) {
+	l, db := open(t)
+	second := begin(t, db)
+	if _, err := second.Exec(`SELECT pg_current_xact_id()`); err != nil { // the number comes early
+		t.Fatal(err)
+	}
+	add(t, l, db, "first")
+	appendTo(t, l, second, "second")
+	commit(t, second)
+	ids, _ := read(t, l, log.Position{}, 10)
+	want(t, ids, "first", "second")
+}
+
+func TestSavepointsAndRollbacks(t *testing.T) {
+	l, db := open(t)
+	tx := begin(t, db)
+	appendTo(t, l, tx, "a")
+	for _, s := range []string{"SAVEPOINT one", "SAVEPOINT two"} {
+		if _, err := tx.Exec(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	appendTo(t, l, tx, "b")
+	if _, err := tx.Exec("ROLLBACK TO SAVEPOINT two"); err != nil {
+		t.Fatal(err)
+	}
+	appendTo(t, l, tx, "c")
+	gone := begin(t, db)
+	appendTo(t, l, gone, "never")
+	if err := gone.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, tx)
+	ids, _ := read(t, l, log.Position{}, 10)
+	want(t, ids, "a", "c")
+}
+
+// A transaction prepared for two-phase commit is still running to a snapshot.
+func TestPreparedTransactionIsReadOnceItCommits(t *testing.T) {
+	l, db := open(t)
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var limit int
+	if err := conn.QueryRowContext(t.Context(), "SHOW max_prepared_transactions").Scan(&limit); err != nil {
+		t.Fatal(err)
+	}
+	if limit == 0 {
+		servicetest.Missing(t, "needs a PostgreSQL with max_prepared_transactions above 0")
+	}
+	name := fmt.Sprintf("millrace-test-%d", time.Now().UnixNano())
+	exec := func(s string) {
+		t.Helper()
+		if _, err := conn.ExecContext(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("BEGIN")
+	if err := l.Append(t.Context(), conn, []log.Entry{entry("prepared")}); err != nil {
+		t.Fatal(err)
+	}
+	exec("PREPARE TRANSACTION '" + name + "'")
+	ids, next := read(t, l, log.Position{}, 10)
+	want(t, ids)
+	exec("COMMIT PREPARED '" + name + "'")
+	ids, _ = read(t, l, next, 10)
+	want(t, ids, "prepared")
+}
+
+func TestRowsOfAnOpenWindowAreNotPruned(t *testing.T) {
+	l, db := open(t)
+	ctx := t.Context()
+	c := log.Cursor{Consumer: "c"}
+	lease, err := l.Lease(ctx, c, "me", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := begin(t, db)
+	appendTo(t, l, late, "late")
+	add(t, l, db, "a", "b")
+	_, next := read(t, l, log.Position{}, 10)
+	if err := l.Advance(ctx, lease, next, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	lease.Position = next
+	commit(t, late)
+	prune := func(want int, why string) {
+		t.Helper()
+		if n, err := l.Prune(ctx, 0, time.Now().Add(time.Hour), 100); err != nil || n != want {
+			t.Fatalf("pruned %d, %v; want %d: %s", n, err, want, why)
+		}
+	}
+	prune(0, "the first row was not read")
+	ids, next := read(t, l, next, 10)
+	want(t, ids, "late")
+	if err := l.Advance(ctx, lease, next, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	prune(3, "all were read")
+}
+
+func TestNotifyWakesAListener(t *testing.T) {
+	l, _ := open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	woken := make(chan struct{}, 16)
+	done := make(chan error, 1)
+	go func() { done <- l.Listen(ctx, func() { woken <- struct{}{} }) }()
+	<-woken // connected
+	if err := l.Notify(ctx); err != nil {
+		t.Fatal(err)
+	}
+	<-woken
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The listener's connection is cut; it comes back and wakes for what was missed.
+func TestListenReconnects(t *testing.T) {
+	l, db := open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	woken := make(chan struct{}, 16)
+	done := make(chan error, 1)
+	go func() { done <- l.Listen(ctx, func() { woken <- struct{}{} }) }()
+	<-woken
+	if _, err := db.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN ' || $1`, l.Channel()); err != nil {
+		t.Fatal(err)
+	}
+	<-woken // again connected
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A backlog in a table that autovacuum has not seen is read by index all the same.
+func TestBacklogOfAFreshTableGetsStatistics(t *testing.T) {
+	l, db := open(t)
+	if _, err := db.Exec(`INSERT INTO log_messages (lane, topic, message_id, message_key, headers, payload)
+		SELECT 0, 't', g::text, 'k', '', 'x' FROM generate_series(1, 3000) AS g`); err != nil {
+		t.Fatal(err)
+	}
+	ids, next := read(t, l, log.Position{}, 1000)
+	more, _ := read(t, l, next, 1000)
+	if len(ids)+len(more) != 2000 {
+		t.Fatalf("read %d and %d rows", len(ids), len(more))
+	}
+	var rows float64
+	if err := db.QueryRow(`SELECT reltuples FROM pg_class WHERE oid = 'log_messages'::regclass`).Scan(&rows); err != nil || rows != 3000 {
+		t.Fatalf("the table has statistics of %v rows (%v), want 3000", rows, err)
+	}
+}
+
+// A pool that is not pgx's own is read through database/sql, with the same result.
+func TestBothScansAgree(t *testing.T) {
+	l, db := open(t)
+	add(t, l, db, "a", "b")
+	tx := begin(t, db)
+	empty := entry("empty")
+	empty.Payload, empty.Key, empty.Headers = nil, "", `{"a":"ü"}`
+	if err := l.Append(t.Context(), tx, []log.Entry{empty}); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, tx)
+	args := []any{0, "1", 0, 10, 1000, ""}
+	fast, native, err := l.scan(t.Context(), 0, 10, l.sql.openWindow.plain, args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := db.QueryContext(t.Context(), l.sql.openWindow.plain, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	slow, generic, err := collect(rows, 0, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Snapshots differ: other transactions of the server go on.
+	a, err := parseHead(native)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := parseHead(generic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(fast) != 3 || a.end != b.end || a.server != b.server || a.end < 3 || a.server == "" {
+		t.Fatalf("read %d rows; heads %q and %q", len(fast), native, generic)
+	}
+	for i := range fast {
+		a, b := fast[i], slow[i]
+		if !a.CreatedAt.Equal(b.CreatedAt) || string(a.Payload) != string(b.Payload) {
+			t.Errorf("row %d differs: %+v and %+v", i, a, b)
+		}
+		a.CreatedAt, b.CreatedAt, a.Payload, b.Payload = time.Time{}, time.Time{}, nil, nil
+		if fmt.Sprintf("%+v", a) != fmt.Sprintf("%+v", b) {
+			t.Errorf("row %d differs: %+v and %+v", i, a, b)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package pglog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// How often the place that pruning came to is written down.
+const (
+	storeInterval = time.Minute
+	storeChunks   = 100
+)
+
+// places is how far pruning came in each lane, as this process knows it.
+type places struct {
+	mu    sync.Mutex
+	lanes map[int]place
+}
+
+// place is an id up to which no row of a lane is left, except of the transactions
+// that were running when pruning went past: they may have written some below it. A
+// late row is found by its transaction, because between it and the place may lie
+// everything that was deleted and cannot be removed while a session keeps its
+// snapshot.
+type place struct {
+	id      int64
+	running string // an array literal of transaction ids
+	server  string // another one may be behind, and give ids below id out once more
+
+	stored   int64
+	storedAt time.Time
+	chunks   int // since then
+}
+
+// Prune implements [log.Log]. It goes on where it came to, and stops at the first
+// entry that must be kept.
+func (l *Log) Prune(ctx context.Context, lane int, before time.Time, limit int) (int, error) {
+	n, err := l.prune(ctx, lane, before, limit)
+	if err != nil {
+		return n, fmt.Errorf("pglog: prune: %w", err)
+	}
+	return n, nil
+}
+
+func (l *Log) prune(ctx context.Context, lane int, before time.Time, limit int) (deleted int, err error) {
+	at, err := l.placeOf(ctx, lane)
+	if err != nil {
+		return 0, err
+	}
+	late := 0
+	if at.running != "{}" {
+		err := l.db.QueryRowContext(ctx, l.sql.pruneLate, lane, before, limit, at.id, at.running).Scan(&late, &at.running)
+		if err != nil {
+			return 0, err
+		}
+	}
+	if late == limit {
+		l.pruned.put(lane, at)
+		return late, nil
+	}
+	for n, moved := 0, true; moved && n == 0; { // it may have moved over rows that stay
+		var id int64
+		var running, server string
+		err := l.db.QueryRowContext(ctx, l.sql.prune, lane, before, limit-late, at.id).Scan(&n, &id, &running, &server)
+		if err != nil {
+			return late, err
+		}
+		deleted = late + n
+		if server != at.server {
+			l.pruned.forget(lane)
+			return deleted, nil
+		}
+		if moved = id > at.id; moved {
+			at.id, at.running = id, join(at.running, running)
+		}
+	}
+	at.chunks++
+	if at.id != at.stored && (at.chunks >= storeChunks || deleted < limit && time.Since(at.storedAt) >= storeInterval) {
+		if _, err := l.db.ExecContext(ctx, l.sql.pruneStore, lane, at.id, at.running); err != nil {
+			return deleted, err
+		}
+		at.stored, at.storedAt, at.chunks = at.id, time.Now(), 0
+	}
+	l.pruned.put(lane, at)
+	return deleted, nil
+}
+
+// placeOf is what this process remembers of a lane, or else what was written down.
+func (l *Log) placeOf(ctx context.Context, lane int) (place, error) {
+	if at, ok := l.pruned.get(lane); ok {
+		return at, nil
+	}
+	var at place
+	err := l.db.QueryRowContext(ctx, l.sql.prunePlace, lane).Scan(&at.id, &at.running, &at.server)
+	at.stored = at.id
+	return at, err
+}
+
+func (p *places) get(lane int) (place, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at, ok := p.lanes[lane]
+	return at, ok
+}
+
+func (p *places) put(lane int, at place) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lanes[lane] = at
+}
+
+func (p *places) forget(lane int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.lanes, lane)
+}
+
+// join joins two array literals of transaction ids, each id once.
+func join(a, b string) string {
+	ids := slices.Concat(split(a), split(b))
+	slices.Sort(ids)
+	return "{" + strings.Join(slices.Compact(ids), ",") + "}"
+}
+
+func split(array string) []string {
+	return strings.FieldsFunc(array, func(r rune) bool { return strings.ContainsRune("{,}", r) })
+}

@@ -1,0 +1,270 @@
+package sqlitelog_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/log/logtest"
+	"github.com/millrace-go/millrace/internal/log/sqlitelog"
+	"github.com/millrace-go/millrace/internal/log/sqllog"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sqlitedb"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var tables = sqllog.Tables{Messages: "log_messages", Cursors: "log_cursors", Package: "test"}
+
+// open makes a migrated log on a file of its own, with a reader pool.
+func open(t testing.TB, tables sqllog.Tables) (l *sqlitelog.Log, db *sql.DB, path string) {
+	t.Helper()
+	path, db = servicetest.SQLite(t)
+	l, err := sqlitelog.New(db, tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := l.Migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Up(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	return l.WithReader(reader(t, path)), db, path
+}
+
+func reader(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	r, err := sqlitedb.OpenReader(path, sqlitedb.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+func add(t testing.TB, l *sqlitelog.Log, db *sql.DB, lane int, ids ...string) {
+	t.Helper()
+	var entries []log.Entry
+	for _, id := range ids {
+		entries = append(entries, log.Entry{Lane: lane, Topic: "t", MessageID: id})
+	}
+	err := sqltx.Do(context.Background(), db, func(ctx context.Context, tx *sql.Tx) error {
+		return l.Append(ctx, tx, entries)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestConformance(t *testing.T) {
+	logtest.Run(t, func(t testing.TB, tables sqllog.Tables) (sqllog.Log, *sql.DB) {
+		l, db, _ := open(t, tables)
+		return l, db
+	})
+}
+
+// One pool with one connection for everything must do as well.
+func TestWithoutReader(t *testing.T) {
+	for _, c := range logtest.Cases() {
+		if !slices.Contains([]string{"LeaseRush", "AdvanceTogether", "Stress"}, c.Name) {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			l, db, _ := open(t, logtest.Tables)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if err := c.Check(ctx, &logtest.Fixture{Log: l.WithReader(db), DB: db}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestNewRejects(t *testing.T) {
+	_, db := servicetest.SQLite(t)
+	for name, tc := range map[string]struct {
+		db     *sql.DB
+		tables sqllog.Tables
+	}{
+		"no pool":   {nil, tables},
+		"no tables": {db, sqllog.Tables{}},
+		"injection": {db, sqllog.Tables{Messages: "m; DROP TABLE x", Cursors: "c", Package: "p"}},
+	} {
+		if _, err := sqlitelog.New(tc.db, tc.tables); err == nil {
+			t.Errorf("%s: New accepted it", name)
+		}
+	}
+}
+
+// More than one statement can take stays one transaction and in order.
+func TestAppendMany(t *testing.T) {
+	l, db, _ := open(t, tables)
+	const total = 12_000
+	want := make([]string, total)
+	for i := range want {
+		want[i] = strconv.Itoa(i)
+	}
+	add(t, l, db, 1, want...)
+	entries, _, err := l.Read(t.Context(), 1, log.Position{}, total+1)
+	if err != nil || len(entries) != total {
+		t.Fatalf("read %d entries (%v), want %d", len(entries), err, total)
+	}
+	for i, e := range entries {
+		if e.MessageID != want[i] {
+			t.Fatalf("entry %d is %s", i, e.MessageID)
+		}
+	}
+}
+
+func TestReadBesideWriter(t *testing.T) {
+	l, db, _ := open(t, tables)
+	add(t, l, db, 1, "a")
+	tx, err := db.Begin() // takes the only connection and the write lock
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if err := l.Append(t.Context(), tx, []log.Entry{{Lane: 1, Topic: "t", MessageID: "b"}}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	entries, _, err := l.Read(ctx, 1, log.Position{}, 10)
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("beside an open transaction read %d entries, %v; want 1", len(entries), err)
+	}
+	if n, _, err := l.Backlog(ctx, log.Cursor{Consumer: "c", Lane: 1}, 1, 10); err != nil || n != 1 {
+		t.Fatalf("beside an open transaction the backlog is %d, %v; want 1", n, err)
+	}
+}
+
+func TestStandbyDoesNotWrite(t *testing.T) {
+	l, db, _ := open(t, tables)
+	c := log.Cursor{Consumer: "c", Lane: 1}
+	if _, err := l.Lease(t.Context(), c, "holder", time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if _, err := l.Lease(ctx, c, "standby", time.Minute); !errors.Is(err, log.ErrLeaseHeld) {
+		t.Fatalf("a standby beside an open transaction: %v, want %v", err, log.ErrLeaseHeld)
+	}
+}
+
+func TestRebase(t *testing.T) {
+	l, db, _ := open(t, tables)
+	add(t, l, db, 1, "old 1", "old 2")
+	if _, err := db.Exec(`UPDATE log_messages SET created_at = created_at - 3600000000`); err != nil {
+		t.Fatal(err)
+	}
+	add(t, l, db, 1, "new 1", "new 2")
+	c := log.Cursor{Consumer: "c", Lane: 1}
+	for _, tc := range []struct {
+		since time.Time
+		want  int
+	}{
+		{time.Now().Add(-2 * time.Hour), 4},
+		{time.Now().Add(-time.Minute), 2},
+		{time.Now().Add(time.Minute), 0},
+	} {
+		held, err := l.Lease(t.Context(), c, "me", time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Rebase(t.Context(), c, tc.since); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Renew(t.Context(), time.Minute, held); !errors.Is(err, log.ErrLeaseLost) {
+			t.Errorf("renewing a rebased cursor's lease: %v, want %v", err, log.ErrLeaseLost)
+		}
+		if n, _, err := l.Backlog(t.Context(), c, 1, 10); err != nil || n != tc.want {
+			t.Errorf("rebased to %v: the backlog is %d (%v), want %d", tc.since, n, err, tc.want)
+		}
+	}
+}
+
+func TestCopyGoesOn(t *testing.T) {
+	lg, db, path := open(t, tables)
+	add(t, lg, db, 1, "a", "b", "c")
+	c := log.Cursor{Consumer: "c", Lane: 1}
+	l, err := lg.Lease(t.Context(), c, "me", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, _, err := lg.Read(t.Context(), 1, l.Position, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lg.Advance(t.Context(), l, page[1].Position, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if err := lg.Release(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(`PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	if err := os.WriteFile(copied, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other, err := sqlitedb.Open(copied, sqlitedb.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	copyLog, err := sqlitelog.New(other, tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err = copyLog.Lease(t.Context(), c, "elsewhere", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, _, err = copyLog.Read(t.Context(), 1, l.Position, 10)
+	if err != nil || len(page) != 1 || page[0].MessageID != "c" {
+		t.Fatalf("the copy reads %v (%v), want c", page, err)
+	}
+}
+
+func TestPrintedSchemaIsTheLog(t *testing.T) {
+	l, _, _ := open(t, tables)
+	set, err := l.Migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var script strings.Builder
+	if err := set.Print(&script); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"CREATE TABLE log_messages", "CREATE TABLE log_cursors", set.Table()} {
+		if !strings.Contains(script.String(), want) {
+			t.Errorf("the printed schema lacks %q", want)
+		}
+	}
+	if set.Table() != "millrace_test_log_version" {
+		t.Errorf("the version table is %s", set.Table())
+	}
+}
