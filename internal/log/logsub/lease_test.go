@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
@@ -75,6 +76,52 @@ func TestPositionsEndWithTheServer(t *testing.T) {
 		expect(t, ch, "k#2", "k#3")
 		if open.Context().Err() == nil {
 			t.Error("the message of the lease before is still being handled")
+		}
+	})
+}
+
+// However long the database takes for the cursors of many partitions, the leases of the
+// others do not run out meanwhile.
+func TestSlowCursorsLoseNoLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		i := start(t, m, logsub.Config{Partitions: 64, LeaseTTL: time.Second})
+		ch := i.subscribe(100)
+		for n := range 64 {
+			i.publish(fmt.Sprintf("key%d#1", n))
+		}
+		var all []driver.Delivery
+		lanes := map[int]bool{}
+		for n := range 64 {
+			all = append(all, next(t, ch))
+			lanes[log.LaneOf(fmt.Sprintf("key%d", n), 64)] = true
+		}
+		begun := 0
+		slow := func(op string) error {
+			if op != "begin" {
+				return nil
+			}
+			time.Sleep(300 * time.Millisecond)
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			begun++
+			for c, row := range m.cursors {
+				if !row.until.After(time.Now()) {
+					t.Errorf("after %d transactions the lease of lane %d has run out", begun, c.Lane)
+				}
+			}
+			return nil
+		}
+		i.link.fail.Store(&slow)
+		for _, d := range all {
+			d.Done()
+		}
+		time.Sleep(5 * time.Second)
+		i.link.fail.Store(nil)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if begun < 6 || len(m.advances) != len(lanes) {
+			t.Errorf("%d cursors have moved, of %d, in %d transactions; want all, 16 in each, with renewals between them", len(m.advances), len(lanes), begun)
 		}
 	})
 }
