@@ -14,7 +14,7 @@ import (
 // come later stand by. So instances count themselves, as consumers of a queue
 // that nobody publishes to, and one with more than its share of the busy queues
 // steps back to the end of the line for one of them.
-func (s *subscription) balance(ctx context.Context) {
+func (s *source) balance(ctx context.Context) {
 	var ch *amqp.Channel
 	defer func() {
 		if ch != nil {
@@ -30,17 +30,17 @@ func (s *subscription) balance(ctx context.Context) {
 			s.stepBack((len(s.lanes) + n - 1) / n)
 		}
 		// Spread, so that two instances do not step back at the same time.
-		wait := backoff.Policy{Initial: s.subscriber.driver.cfg.Rebalance, Max: 2 * s.subscriber.driver.cfg.Rebalance, Jitter: 0.2}
+		wait := backoff.Policy{Initial: s.driver.cfg.Rebalance, Max: 2 * s.driver.cfg.Rebalance, Jitter: 0.2}
 		if backoff.Sleep(ctx, wait.Delay(1)) != nil {
 			return
 		}
 	}
 }
 
-// join makes this subscription a member of its group for as long as the channel
+// join makes this source a member of its group for as long as the channel
 // is open.
-func (s *subscription) join(ctx context.Context) (*amqp.Channel, error) {
-	ch, err := s.subscriber.driver.consuming.channel(ctx)
+func (s *source) join(ctx context.Context) (*amqp.Channel, error) {
+	ch, err := s.driver.consuming.channel(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func count(ch *amqp.Channel, queue string) (int, error) {
 
 // stepBack gives up one queue when more than share of them are ours: the one
 // with the least to finish first.
-func (s *subscription) stepBack(share int) {
+func (s *source) stepBack(share int) {
 	ours, least := 0, (*lane)(nil)
 	for _, l := range s.lanes {
 		if !l.active.Load() {

@@ -3,14 +3,12 @@ package amqpbus
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/millrace-go/millrace/bus"
-	busdriver "github.com/millrace-go/millrace/bus/driver"
 )
 
 // driver is a bus on one vhost. It publishes on one connection and does
@@ -24,7 +22,7 @@ type driver struct {
 
 	mu     sync.Mutex
 	closed bool
-	open   map[*subscriber]struct{}
+	open   map[*source]struct{}
 
 	closeOnce sync.Once
 	closeErr  error
@@ -41,7 +39,7 @@ var (
 // open makes a driver. Its links connect at the first use.
 func open(to endpoint, cfg Config) *driver {
 	made := func(conn *amqp.Connection) error { return exchange(conn, cfg.Exchange) }
-	d := &driver{cfg: cfg, open: map[*subscriber]struct{}{}}
+	d := &driver{cfg: cfg, open: map[*source]struct{}{}}
 	d.consuming = newLink("millrace consuming", to, cfg, made)
 	d.topology = newTopology(d.consuming, cfg)
 	d.publisher = newPublisher(newLink("millrace publishing", to, cfg, made), cfg, d.topology.names)
@@ -67,34 +65,6 @@ type shared struct{ *publisher }
 
 func (shared) Close() error { return nil }
 
-// Source implements bus.Driver.
-func (d *driver) Source(ctx context.Context, topic, group string, window int) (busdriver.Source, error) {
-	s, err := d.Subscriber(group, window)
-	if err != nil {
-		return nil, err
-	}
-	return bus.Subscribed(ctx, s, topic)
-}
-
-// Subscriber returns a subscriber of a group. Its window is shared by the
-// group's queues.
-func (d *driver) Subscriber(group string, window int) (message.Subscriber, error) {
-	if group == "" {
-		return nil, errors.New("amqpbus: subscriber: group is empty")
-	}
-	if window < 1 {
-		return nil, fmt.Errorf("amqpbus: subscriber: window is %d; give at least 1", window)
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return nil, errClosed
-	}
-	s := &subscriber{driver: d, group: group, window: window, closing: make(chan struct{})}
-	d.open[s] = struct{}{}
-	return s, nil
-}
-
 // Declare makes the queues of the topics' groups and binds them. A topic without
 // groups gets a queue that holds what no group takes, for bus.RedriveGroup.
 // Retention counts for that group's queue only, which drops what is older; the
@@ -112,12 +82,12 @@ func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 	return nil
 }
 
-// Close ends subscribers, publisher and connections.
+// Close ends sources, publisher and connections.
 func (d *driver) Close() error {
 	d.closeOnce.Do(func() {
 		d.mu.Lock()
 		d.closed = true
-		var open []*subscriber
+		var open []*source
 		for s := range d.open {
 			open = append(open, s)
 		}

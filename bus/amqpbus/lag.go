@@ -87,18 +87,14 @@ func (d *driver) taken() map[string]taken {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for s := range d.open {
-		s.mu.Lock()
-		for sub := range s.subs {
-			for _, l := range sub.lanes {
-				t := all[l.queue]
-				t.messages += int(l.held.Load())
-				if at := l.oldest.Load(); at > 0 && (t.oldest.IsZero() || at < t.oldest.Unix()) {
-					t.oldest = time.Unix(at, 0)
-				}
-				all[l.queue] = t
+		for _, l := range s.lanes {
+			t := all[l.queue]
+			t.messages += int(l.held.Load())
+			if at := l.oldest.Load(); at > 0 && (t.oldest.IsZero() || at < t.oldest.Unix()) {
+				t.oldest = time.Unix(at, 0)
 			}
+			all[l.queue] = t
 		}
-		s.mu.Unlock()
 	}
 	return all
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -15,10 +14,10 @@ import (
 // lane consumes one queue of a group, session after session: the broker lets
 // one consumer of a queue have its messages, and another one when that is gone.
 type lane struct {
-	sub    *subscription
-	queue  string
-	yield  chan struct{} // capacity 1: let another instance have the queue
-	intake sync.Once     // tells the subscription that no more is handed out
+	source  *source
+	queue   string
+	yield   chan struct{}           // capacity 1: let another instance have the queue
+	session atomic.Pointer[session] // nil: none is open
 
 	expected int           // how many messages the first session finds
 	arrived  chan struct{} // closed when so many have come
@@ -28,27 +27,27 @@ type lane struct {
 	oldest atomic.Int64 // when the first of them was published, in Unix seconds
 }
 
-// run consumes until ctx ends and nothing is out any more, or the subscriber is
-// closed.
+// run consumes until ctx ends, which is when the source is closed.
 func (l *lane) run(ctx context.Context) {
-	defer l.stopIntake()
 	for attempt := 1; ctx.Err() == nil; attempt++ {
 		s, err := l.open(ctx)
 		if err == nil {
-			err = s.run(ctx)
+			l.session.Store(s)
+			err = s.run()
+			l.session.Store(nil)
 			if l.active.Swap(false) {
 				attempt = 0
 			}
 			l.held.Store(0)
 			if err == nil {
-				continue // it gave the queue up, or was stopped
+				continue // it gave the queue up, or was closed
 			}
 		}
 		if ctx.Err() != nil || errors.Is(err, errClosed) {
 			return
 		}
 		wait := retry.Delay(max(attempt, 1))
-		l.sub.subscriber.driver.cfg.Logger.Warn("amqpbus: a queue is not being consumed; trying again",
+		l.source.driver.cfg.Logger.Warn("amqpbus: a queue is not being consumed; trying again",
 			"queue", l.queue, "error", err, "wait", wait)
 		if backoff.Sleep(ctx, wait) != nil {
 			return
@@ -56,25 +55,23 @@ func (l *lane) run(ctx context.Context) {
 	}
 }
 
-func (l *lane) stopIntake() { l.intake.Do(l.sub.intake.Done) }
-
 // open starts to consume on a channel of its own, since closing a channel is
 // what gives its messages back all at once and in order.
 func (l *lane) open(ctx context.Context) (_ *session, err error) {
-	driver := l.sub.subscriber.driver
+	driver := l.source.driver
 	ch, err := driver.consuming.channel(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err = ch.Qos(l.sub.prefetch, 0, false); err != nil {
+	if err = ch.Qos(l.source.prefetch, 0, false); err != nil {
 		return nil, err
 	}
 	closed := ch.NotifyClose(make(chan *amqp.Error, 1))
 	deliveries, err := ch.Consume(l.queue, consumerTag, false, false, false, false, nil)
 	if is(err, amqp.NotFound) {
-		// Somebody deleted the queue: what it held is gone, but what is
+		// The queue was deleted: what it held is gone, but what is
 		// published from now on is not.
-		return nil, errors.Join(fmt.Errorf("the queue was deleted: %w", err), driver.topology.restore(ctx, l.sub.group))
+		return nil, errors.Join(fmt.Errorf("the queue was deleted: %w", err), driver.topology.restore(ctx, l.source.group))
 	}
 	if err != nil {
 		return nil, errors.Join(err, closeChannel(ch))

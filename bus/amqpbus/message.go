@@ -10,6 +10,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -63,38 +64,41 @@ func short(s string) string {
 	return s
 }
 
-// decode makes a message of a delivery. The headers that the broker adds to
-// what it delivers again are no metadata, and Watermill's marshaler would refuse
-// their types; other types, of foreign publishers, become text.
-func decode(d amqp.Delivery) *message.Message {
-	headers := make(amqp.Table, len(d.Headers)+1)
+// messageOf is the message of a delivery, as Watermill AMQP reads it. The headers that the
+// broker adds to what it delivers again are no metadata; other types than text, of foreign
+// publishers, become text.
+func messageOf(d amqp.Delivery) busdriver.Message {
+	m := busdriver.Message{ID: d.MessageId, Metadata: make(map[string]string, len(d.Headers)), Payload: d.Body}
 	for k, v := range d.Headers {
 		switch v := v.(type) {
 		case string:
-			headers[k] = v
+			m.Metadata[k] = v
 		case []byte:
-			headers[k] = string(v)
+			m.Metadata[k] = string(v)
 		case time.Time:
-			headers[k] = v.UTC().Format(time.RFC3339Nano)
+			m.Metadata[k] = v.UTC().Format(time.RFC3339Nano)
 		default:
 			if !brokers(k) {
-				headers[k] = fmt.Sprint(v)
+				m.Metadata[k] = fmt.Sprint(v)
 			}
 		}
 	}
-	if _, ok := headers[wamqp.DefaultMessageUUIDHeaderKey]; !ok {
-		headers[wamqp.DefaultMessageUUIDHeaderKey] = d.MessageId
-	}
-	d.Headers = headers
-	m, err := wamqp.DefaultMarshaler{}.Unmarshal(d)
-	if err != nil {
-		// It refuses headers that are no text, and these all are.
-		m = message.NewMessage(d.MessageId, d.Body)
+	if id, ok := m.Metadata[wamqp.DefaultMessageUUIDHeaderKey]; ok {
+		m.ID = id
+		delete(m.Metadata, wamqp.DefaultMessageUUIDHeaderKey)
 	}
 	if m.Metadata[event.ContentTypeHeader] == "" && d.ContentType != "" {
 		m.Metadata[event.ContentTypeHeader] = d.ContentType
 	}
 	return m
+}
+
+// decode is messageOf for Watermill.
+func decode(d amqp.Delivery) *message.Message {
+	m := messageOf(d)
+	out := message.NewMessage(m.ID, m.Payload)
+	out.Metadata = m.Metadata
+	return out
 }
 
 // brokers says whether RabbitMQ itself sets a header.

@@ -1,230 +1,211 @@
 package amqpbus
 
 import (
-	"bytes"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill/message"
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 )
 
-// session is one consumer on one channel. One goroutine, run, owns its state;
-// every message that is out has a second one that waits for the answer.
+// session is one consumer on one channel. Its goroutine, run, takes what the broker sends
+// and tells it what was acknowledged; Fetch and the deliveries work on it meanwhile.
 type session struct {
 	lane       *lane
 	channel    *amqp.Channel
 	deliveries <-chan amqp.Delivery
 	closed     <-chan *amqp.Error
 
-	base     context.Context
-	cancel   context.CancelFunc
-	answers  chan answer
-	gone     chan struct{}
-	watchers sync.WaitGroup
+	ctx     context.Context // of its deliveries: ends when the session is lost
+	revoke  context.CancelCauseFunc
+	changed chan struct{} // capacity 1: run has something to do
+	due     *time.Timer   // of run: when to tell the broker what was acknowledged
 
-	flights  []*flight // taken and not acknowledged, or not all before them, in order
-	next     int       // index in flights of the first that was never handed out
-	again    []*flight // nacked, in order
-	out      int       // handed out and not answered
-	unacked  int       // handed out and not acknowledged
-	reserved bool      // a place in the window is taken for the next message
-	left     int       // of flights, not acknowledged
-
+	mu        sync.Mutex
+	flights   []*flight // taken and not acknowledged, or not all before them, in order
+	next      int       // index in flights of the first that was never handed over
+	again     []*flight // given back by the engine, in order
+	out       int       // handed over and not settled
+	left      int       // of flights, not acknowledged
 	fresh     []*flight // acknowledged and not yet told to the broker
 	round     int       // how often it was told
 	gathering bool      // due will come
-	due       *time.Timer
+	paused    bool      // nothing is handed over: the queue is to be given up
+	over      bool      // nothing is handed over or settled any more
 }
 
-// flight is a message that the broker has given us.
+// flight is a message that the broker has given us; it implements [busdriver.Delivery].
 type flight struct {
+	session  *session
 	delivery amqp.Delivery
-	message  *message.Message
-	cancel   context.CancelFunc
-	isOut    bool
-	acked    bool
-	round    int  // when it was acknowledged
-	told     bool // the broker knows
-}
+	message  busdriver.Message // once it was handed over
 
-type answer struct {
-	flight *flight
-	acked  bool
+	// Guarded by the session's mu.
+	out   bool // handed over and not settled
+	acked bool
+	round int  // when it was acknowledged
+	told  bool // the broker knows
 }
 
 func newSession(l *lane, ch *amqp.Channel, deliveries <-chan amqp.Delivery, closed <-chan *amqp.Error) *session {
 	s := &session{
 		lane: l, channel: ch, deliveries: deliveries, closed: closed,
-		answers: make(chan answer, l.sub.prefetch), gone: make(chan struct{}),
-		due: time.NewTimer(tellEvery),
+		changed: make(chan struct{}, 1), due: time.NewTimer(tellEvery),
 	}
 	s.due.Stop()
-	s.base, s.cancel = context.WithCancel(l.sub.base)
+	s.ctx, s.revoke = context.WithCancelCause(l.source.base)
+	l.source.window.Join(s)
 	return s
 }
 
-// yieldTimeout is how long a lane waits for what is out before it gives its
-// queue to another instance after all.
+// yieldTimeout is how long a lane waits for what is out before it keeps its queue after all.
 const yieldTimeout = 30 * time.Second
 
-// run hands out what comes. It returns nil when the session was ended here, and
+// run takes what comes. It returns nil when the session was ended here, and
 // an error when the broker or the network did. Either way the broker delivers
-// again, to somebody, what was not acknowledged.
-func (s *session) run(ctx context.Context) error {
+// again, to some consumer, what was not acknowledged.
+func (s *session) run() error {
 	defer s.end()
-	stop, closing, yield := ctx.Done(), s.lane.sub.subscriber.closing, s.lane.yield
 	var yielding <-chan time.Time
-	stopping := false
 	for {
-		handing := !stopping && yielding == nil
-		if !handing {
-			s.unreserve()
-			if s.out == 0 {
-				// Nothing of ours is being worked on, so whoever consumes next
-				// starts with the oldest that was not.
-				return s.giveBack()
-			}
-		}
-		var (
-			window chan<- struct{}
-			out    chan<- *message.Message
-			m      *message.Message
-		)
-		if f := s.candidate(); handing && f != nil {
-			switch {
-			case len(s.again) > 0 || s.reserved:
-				s.load(f)
-				out, m = s.lane.sub.out, f.message
-			case s.unacked < s.lane.sub.share:
-				window = s.lane.sub.window
-			}
-		}
 		select {
 		case d, ok := <-s.deliveries:
 			if !ok {
-				return s.reason()
+				return s.lost(s.reason())
 			}
 			s.take(d)
-		case window <- struct{}{}:
-			s.reserved = true
-		case out <- m:
-			s.handOut()
-		case a := <-s.answers:
-			if err := s.settle(a); err != nil {
-				return err
+		case <-s.changed:
+			if s.idle() {
+				// Nothing of ours is being worked on, so the next consumer
+				// starts with the oldest that was not.
+				return s.giveBack()
+			}
+			if err := s.work(); err != nil {
+				return s.lost(err)
 			}
 		case <-s.due.C:
 			if err := s.tell(false); err != nil {
-				return err
+				return s.lost(err)
 			}
-		case <-stop:
-			stop, stopping = nil, true
-			s.lane.stopIntake()
-		case <-closing:
+		case <-s.lane.source.closing:
 			return s.giveBack()
-		case <-yield:
+		case <-s.lane.yield:
+			s.pause(true)
 			yielding = time.After(yieldTimeout)
 		case <-yielding:
+			s.pause(false)
 			yielding = nil
 		}
 	}
 }
 
+// lost ends what is out, whose messages come again.
+func (s *session) lost(err error) error {
+	s.stop()
+	s.revoke(busdriver.ErrRevoked)
+	return err
+}
+
+// stop lets nothing more be handed over or settled, and returns how many messages are not
+// acknowledged.
+func (s *session) stop() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+	return s.left
+}
+
+// kick has Fetch look again.
+func (s *session) kick() { s.lane.source.tell() }
+
+// wake has run look again.
+func (s *session) wake() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// pause lets nothing more be handed over, or lets it again.
+func (s *session) pause(on bool) {
+	s.mu.Lock()
+	s.paused = on
+	s.mu.Unlock()
+	s.wake()
+	s.lane.source.tell()
+}
+
+// idle is whether the queue can be given up, as it is to be.
+func (s *session) idle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.paused && s.out == 0
+}
+
 // take notes a delivery.
 func (s *session) take(d amqp.Delivery) {
 	s.lane.active.Store(true)
-	s.flights = append(s.flights, &flight{delivery: d})
+	s.mu.Lock()
+	s.flights = append(s.flights, &flight{session: s, delivery: d})
 	s.left++
+	n := len(s.flights)
 	s.report()
-	if s.lane.expected > 0 && len(s.flights) == s.lane.expected {
+	s.mu.Unlock()
+	if s.lane.expected > 0 && n == s.lane.expected {
 		s.lane.expected = 0
 		close(s.lane.arrived)
 	}
+	s.lane.source.tell()
 }
 
-// candidate is what to hand out next: what was nacked comes before everything
-// that was never handed out.
-func (s *session) candidate() *flight {
-	if len(s.again) > 0 {
-		return s.again[0]
+// hand hands over what the window has room for: what was given back comes before
+// everything that was never handed over.
+func (s *session) hand(all []busdriver.Delivery, most int) []busdriver.Delivery {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.paused || s.over {
+		return all
 	}
-	if s.next < len(s.flights) {
-		return s.flights[s.next]
+	give := func(f *flight) {
+		f.out, f.message = true, messageOf(f.delivery)
+		s.out++
+		all = append(all, f)
 	}
-	return nil
-}
-
-// load makes the message of a flight, with bytes of its own: a handler may
-// scribble on them before it nacks.
-func (s *session) load(f *flight) {
-	if f.message != nil {
-		return
+	n := min(len(s.again), most-len(all))
+	for _, f := range s.again[:n] {
+		give(f)
 	}
-	d := f.delivery
-	d.Body = bytes.Clone(d.Body)
-	f.message = decode(d)
-	var ctx context.Context
-	ctx, f.cancel = context.WithCancel(s.base)
-	f.message.SetContext(messageContext{ctx, s.base})
-}
-
-// messageContext ends with its session, along with all others of it: cancelling
-// reaches one child context after the other, in no order, and in between a later
-// message of a key could be handled while an earlier one is given up already.
-type messageContext struct {
-	context.Context
-	session context.Context
-}
-
-func (c messageContext) Err() error {
-	if err := c.session.Err(); err != nil {
-		return err
+	s.again = slices.Delete(s.again, 0, n)
+	if n = min(len(s.flights)-s.next, most-len(all)); n > 0 {
+		n = s.lane.source.window.Take(s, n)
 	}
-	return c.Context.Err()
-}
-
-func (s *session) handOut() {
-	f := s.candidate()
-	if len(s.again) > 0 {
-		s.again = s.again[1:]
-	} else {
+	for range n {
+		give(s.flights[s.next])
 		s.next++
-		s.unacked++
-		s.reserved = false // the place is the message's now
 	}
-	f.isOut = true
-	s.out++
-	s.watchers.Go(func() { s.watch(f, f.message) })
+	return all
 }
 
-// watch waits for the answer to a message that is out.
-func (s *session) watch(f *flight, m *message.Message) {
-	a := answer{flight: f}
-	select {
-	case <-m.Acked():
-		a.acked = true
-	case <-m.Nacked():
-	case <-s.gone:
-		return
-	}
-	select {
-	case s.answers <- a:
-	case <-s.gone:
-	}
-}
+// Message is that of [busdriver.Delivery].
+func (f *flight) Message() busdriver.Message { return f.message }
 
-// end takes the contexts of what is out away and frees its places.
+// Context is that of [busdriver.Delivery].
+func (f *flight) Context() context.Context { return f.session.ctx }
+
+// Done is that of [busdriver.Delivery].
+func (f *flight) Done() { f.session.settle(f, true) }
+
+// Back is that of [busdriver.Delivery].
+func (f *flight) Back() { f.session.settle(f, false) }
+
+// end frees the places of what is out.
 func (s *session) end() {
-	s.cancel()
+	s.stop()
 	s.due.Stop()
-	close(s.gone)
-	s.watchers.Wait()
-	s.unreserve()
-	for range s.unacked {
-		<-s.lane.sub.window
-	}
+	s.lane.source.window.Leave(s)
 	if !s.channel.IsClosed() {
 		s.channel.Close() //nolint:errcheck // what is wrong with it was said
 	}
@@ -240,13 +221,4 @@ func (s *session) reason() error {
 	default:
 	}
 	return errLost
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }

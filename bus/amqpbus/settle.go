@@ -1,8 +1,10 @@
 package amqpbus
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -18,24 +20,51 @@ const (
 	tellAlone = 20
 )
 
-// settle acts on an answer, and on those that have come with it.
-func (s *session) settle(a answer) error {
-	for {
-		s.answer(a)
-		select {
-		case a = <-s.answers:
-			continue
-		default:
-		}
-		if len(s.fresh) >= max(1, s.lane.sub.prefetch/4) {
-			return s.tell(false) // the broker has room for more to send
-		}
-		s.gather()
-		return nil
+// settle notes what became of a message.
+func (s *session) settle(f *flight, done bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !f.out || s.over {
+		return
+	}
+	f.out = false
+	s.out--
+	if !done {
+		// By age, among the others of its kind.
+		i, _ := slices.BinarySearchFunc(s.again, f, func(a, b *flight) int {
+			return cmp.Compare(a.delivery.DeliveryTag, b.delivery.DeliveryTag)
+		})
+		s.again = slices.Insert(s.again, i, f)
+		s.lane.source.tell()
+	} else {
+		f.acked, f.round = true, s.round
+		s.fresh = append(s.fresh, f)
+		s.left--
+		s.lane.source.window.Give(s)
+	}
+	if s.paused || len(s.fresh) > 0 && (!s.gathering || s.many()) {
+		s.wake()
 	}
 }
 
-// gather lets the broker be told in a moment.
+// many is whether the broker is to be told at once, because it has room for more to send.
+func (s *session) many() bool { return len(s.fresh) >= max(1, s.lane.source.prefetch/4) }
+
+// work tells the broker of acknowledgements that are many, and of others in a moment.
+func (s *session) work() error {
+	s.mu.Lock()
+	many := s.many()
+	if !many {
+		s.gather()
+	}
+	s.mu.Unlock()
+	if many {
+		return s.tell(false)
+	}
+	return nil
+}
+
+// gather lets the broker be told in a moment; s.mu is held.
 func (s *session) gather() {
 	if !s.gathering && len(s.fresh) > 0 {
 		s.gathering = true
@@ -43,45 +72,30 @@ func (s *session) gather() {
 	}
 }
 
-func (s *session) answer(a answer) {
-	f := a.flight
-	f.cancel()
-	f.isOut = false
-	s.out--
-	if !a.acked {
-		f.message = nil
-		s.requeue(f)
-		return
-	}
-	s.acknowledge(f)
-}
-
-func (s *session) acknowledge(f *flight) {
-	f.acked, f.round = true, s.round
-	s.fresh = append(s.fresh, f)
-	s.left--
-	s.unacked--
-	<-s.lane.sub.window
-}
-
-// requeue puts a nacked flight among the others of its kind, by age.
-func (s *session) requeue(f *flight) {
-	i := len(s.again)
-	for i > 0 && s.again[i-1].delivery.DeliveryTag > f.delivery.DeliveryTag {
-		i--
-	}
-	s.again = append(s.again, nil)
-	copy(s.again[i+1:], s.again[i:])
-	s.again[i] = f
-}
-
 // tell acknowledges to the broker: the longest prefix in one frame, and by itself
 // each message beyond it that has waited long enough for the prefix, or every one,
 // so that what was acknowledged does not come again after a crash.
 func (s *session) tell(every bool) error {
+	prefix, alone := s.toTell(every)
+	if prefix > 0 {
+		if err := s.channel.Ack(prefix, true); err != nil {
+			return err
+		}
+	}
+	for _, tag := range alone {
+		if err := s.channel.Ack(tag, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// toTell is what tell acknowledges: all up to a tag (0: none), and single tags.
+func (s *session) toTell(every bool) (last uint64, alone []uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.gathering = false
 	s.round++
-	var last uint64
 	n := 0
 	for n < len(s.flights) && s.flights[n].acked {
 		if f := s.flights[n]; !f.told {
@@ -91,11 +105,6 @@ func (s *session) tell(every bool) error {
 		}
 		n++
 	}
-	if last > 0 {
-		if err := s.channel.Ack(last, true); err != nil {
-			return err
-		}
-	}
 	if n > 0 {
 		// Copied down, or the array would grow at its end and keep what is done.
 		rest := copy(s.flights, s.flights[n:])
@@ -103,28 +112,19 @@ func (s *session) tell(every bool) error {
 		s.flights = s.flights[:rest]
 		s.next -= n
 	}
-	waiting := 0
-	for _, f := range s.fresh {
-		switch {
-		case f.told:
-		case every || s.round-f.round > tellAlone:
+	s.fresh = slices.DeleteFunc(s.fresh, func(f *flight) bool {
+		if !f.told && (every || s.round-f.round > tellAlone) {
 			f.told = true
-			if err := s.channel.Ack(f.delivery.DeliveryTag, false); err != nil {
-				return err
-			}
-		default:
-			s.fresh[waiting] = f
-			waiting++
+			alone = append(alone, f.delivery.DeliveryTag)
 		}
-	}
-	clear(s.fresh[waiting:])
-	s.fresh = s.fresh[:waiting]
+		return f.told
+	})
 	s.report()
 	s.gather()
-	return nil
+	return last, alone
 }
 
-// report tells what Lag wants to know.
+// report tells what Lag wants to know; s.mu is held.
 func (s *session) report() {
 	s.lane.held.Store(int64(s.left))
 	if s.left > 0 && !s.flights[0].delivery.Timestamp.IsZero() {
@@ -134,30 +134,18 @@ func (s *session) report() {
 	}
 }
 
-func (s *session) unreserve() {
-	if s.reserved {
-		s.reserved = false
-		<-s.lane.sub.window
-	}
-}
-
 // giveBack acknowledges what was acknowledged and closes the channel: the
 // broker takes the rest back.
 func (s *session) giveBack() error {
-	for _, f := range s.flights[:s.next] {
-		if f.isOut && isClosed(f.message.Acked()) {
-			f.isOut = false
-			s.acknowledge(f)
-		}
-	}
+	left := s.stop()
 	err := s.tell(true)
 	switch {
 	case err != nil:
 		err = errors.Join(err, closeChannel(s.channel))
-	case s.lane.sub.group.held():
+	case s.lane.source.group.held():
 		// Letters have no order that the next consumer could break by coming too
-		// early; but who counts them next should count all.
-		err = s.lane.sub.subscriber.driver.handBack(context.WithoutCancel(s.base), s.channel, s.lane.queue, s.left)
+		// early; but its count of them should be complete.
+		err = s.lane.source.driver.handBack(context.WithoutCancel(s.ctx), s.channel, s.lane.queue, left)
 	default:
 		// The broker reads the acknowledgements before this.
 		err = closeChannel(s.channel)

@@ -1,0 +1,181 @@
+package amqpbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/internal/window"
+)
+
+// source is one member of a group on one topic: a lane for each queue of the group. Each
+// lane takes what the broker sends, up to the prefetch; Fetch hands it over, up to the
+// window.
+type source struct {
+	driver   *driver
+	group    *group
+	lanes    []*lane
+	prefetch int
+	base     context.Context // its values are the deliveries'
+	window   *window.Window[*session]
+	ready    chan struct{} // capacity 1: a lane has something to hand over
+	turn     int           // the lane that Fetch begins with
+
+	closing   chan struct{}
+	closeOnce sync.Once
+	ended     chan struct{} // closed when everything has ended
+}
+
+// Source implements bus.Driver. The queues of a group that was not declared are made now,
+// and it gets what is published from now on.
+func (d *driver) Source(ctx context.Context, topic, name string, size int) (busdriver.Source, error) {
+	if name == "" {
+		return nil, errors.New("amqpbus: subscribe: the group has no name")
+	}
+	if size < 1 {
+		return nil, fmt.Errorf("amqpbus: subscribe: the window is %d; give at least 1", size)
+	}
+	if d.isClosed() {
+		return nil, errClosed
+	}
+	g, err := d.topology.resolve(ctx, topic, name)
+	if err != nil {
+		return nil, translate("subscribe to "+topic, err)
+	}
+	s := newSource(ctx, d, g, size)
+	expected := 0
+	if g.held() {
+		if expected, err = s.expect(ctx); err != nil {
+			return nil, translate("subscribe to "+topic, err)
+		}
+	}
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return nil, errClosed
+	}
+	d.open[s] = struct{}{}
+	d.mu.Unlock()
+	go s.run()
+	if expected > 0 {
+		s.arrival(ctx)
+	}
+	return s, nil
+}
+
+func newSource(ctx context.Context, d *driver, g *group, size int) *source {
+	s := &source{
+		driver: d, group: g, prefetch: d.cfg.Prefetch, base: context.WithoutCancel(ctx),
+		window: window.New(size, (*session).kick), ready: make(chan struct{}, 1),
+		closing: make(chan struct{}), ended: make(chan struct{}),
+	}
+	if g.held() {
+		// The consumer of dead letters holds as many as it can. They have
+		// no order that another prefetch could break.
+		s.prefetch = min(size, maxPrefetch)
+	}
+	for _, q := range g.queues {
+		s.lanes = append(s.lanes, &lane{source: s, queue: q, yield: make(chan struct{}, 1), arrived: make(chan struct{})})
+	}
+	return s
+}
+
+// Fetch is that of [busdriver.Source].
+func (s *source) Fetch(ctx context.Context, most int) ([]busdriver.Delivery, error) {
+	for {
+		if all := s.collect(most); len(all) > 0 {
+			return all, nil
+		}
+		select {
+		case <-s.ready:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-s.closing:
+			return nil, fmt.Errorf("%w: %w", busdriver.ErrEnded, bus.ErrClosed)
+		}
+	}
+}
+
+// collect takes what the lanes have ready, beginning with another lane each time.
+func (s *source) collect(most int) (all []busdriver.Delivery) {
+	s.turn++
+	for i := range s.lanes {
+		if session := s.lanes[(s.turn+i)%len(s.lanes)].session.Load(); session != nil && len(all) < most {
+			all = session.hand(all, most)
+		}
+	}
+	return all
+}
+
+// tell says that a lane has something to hand over.
+func (s *source) tell() {
+	select {
+	case s.ready <- struct{}{}:
+	default:
+	}
+}
+
+// run lives until Close.
+func (s *source) run() {
+	defer close(s.ended)
+	// Opening channels and waiting end with Close.
+	ctx, stop := context.WithCancel(s.base)
+	defer stop()
+	go func() {
+		select {
+		case <-s.closing:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	var running sync.WaitGroup
+	for _, l := range s.lanes {
+		running.Go(func() { l.run(ctx) })
+	}
+	if len(s.lanes) > 1 {
+		running.Go(func() { s.balance(ctx) })
+	}
+	running.Wait()
+}
+
+// Close is that of [busdriver.Source]: it tells the broker what is done and gives the rest
+// back to the queues. Further calls wait for the first.
+func (s *source) Close() error {
+	s.closeOnce.Do(func() { close(s.closing) })
+	<-s.ended
+	s.driver.mu.Lock()
+	delete(s.driver.open, s)
+	s.driver.mu.Unlock()
+	return nil
+}
+
+// expect says how many messages the only queue will hand over at once.
+func (s *source) expect(ctx context.Context) (int, error) {
+	a := &admin{ctx: ctx, link: s.driver.consuming}
+	defer a.close()
+	info, _, err := a.inspect(s.group.base)
+	if err != nil || info.Consumers > 0 {
+		return 0, err
+	}
+	s.lanes[0].expected = min(info.Messages, s.prefetch)
+	return s.lanes[0].expected, nil
+}
+
+// arrival waits until what is expected is here: on its way from the broker it
+// would be in nobody's count, and a program that goes through dead letters would see none.
+func (s *source) arrival(ctx context.Context) {
+	t := time.NewTimer(quiet)
+	defer t.Stop()
+	select {
+	case <-s.lanes[0].arrived:
+	case <-t.C:
+	case <-ctx.Done():
+	case <-s.ended:
+	}
+}
+
+var errLost = errors.New("the consumer was lost")
