@@ -31,6 +31,7 @@ type session struct {
 	out       int       // handed over and not settled
 	left      int       // of flights, not acknowledged
 	fresh     []*flight // acknowledged and not yet told to the broker
+	news      int       // acknowledged since it was told last
 	round     int       // how often it was told
 	gathering bool      // due will come
 	paused    bool      // nothing is handed over: the queue is to be given up

@@ -18,6 +18,10 @@ const (
 	// tellAlone is how many times an acknowledgement waits for those before it,
 	// to go with them in one frame: 100 ms.
 	tellAlone = 20
+	// tellAtOnce is how many single acknowledgements are told at once before a channel is
+	// closed: a quorum queue takes 32 commands of a channel before it keeps them waiting
+	// (quorum_commands_soft_limit).
+	tellAtOnce = 16
 )
 
 // settle notes what became of a message.
@@ -39,16 +43,17 @@ func (s *session) settle(f *flight, done bool) {
 	} else {
 		f.acked, f.round = true, s.round
 		s.fresh = append(s.fresh, f)
+		s.news++
 		s.left--
 		s.lane.source.window.Give(s)
 	}
-	if s.paused || len(s.fresh) > 0 && (!s.gathering || s.many()) {
+	if s.paused || s.news > 0 && (!s.gathering || s.many()) {
 		s.wake()
 	}
 }
 
 // many is whether the broker is to be told at once, because it has room for more to send.
-func (s *session) many() bool { return len(s.fresh) >= max(1, s.lane.source.prefetch/4) }
+func (s *session) many() bool { return s.news >= max(1, s.lane.source.prefetch/4) }
 
 // work tells the broker of acknowledgements that are many, and of others in a moment.
 func (s *session) work() error {
@@ -82,9 +87,12 @@ func (s *session) tell(every bool) error {
 			return err
 		}
 	}
-	for _, tag := range alone {
+	for i, tag := range alone {
 		if err := s.channel.Ack(tag, false); err != nil {
 			return err
+		}
+		if every && (i%tellAtOnce == tellAtOnce-1 || i == len(alone)-1) {
+			time.Sleep(tellEvery)
 		}
 	}
 	return nil
@@ -94,7 +102,7 @@ func (s *session) tell(every bool) error {
 func (s *session) toTell(every bool) (last uint64, alone []uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.gathering = false
+	s.gathering, s.news = false, 0
 	s.round++
 	n := 0
 	for n < len(s.flights) && s.flights[n].acked {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -20,7 +21,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/millrace-go/millrace/bus"
-	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -33,9 +33,9 @@ type driver struct {
 	groups    *groups
 	publisher *publisher
 
-	mu          sync.Mutex
-	closed      bool
-	subscribers map[*subscriber]struct{}
+	mu     sync.Mutex
+	closed bool
+	open   map[*source]struct{}
 }
 
 var (
@@ -45,7 +45,7 @@ var (
 )
 
 func open(ctx context.Context, at address, cfg Config) (*driver, error) {
-	d := &driver{client: cfg.Client, cfg: cfg, groups: newGroups(), subscribers: make(map[*subscriber]struct{})}
+	d := &driver{client: cfg.Client, cfg: cfg, groups: newGroups(), open: make(map[*source]struct{})}
 	if d.client == nil {
 		if err := d.connect(ctx, at); err != nil {
 			return nil, err
@@ -95,29 +95,6 @@ func (d *driver) Capabilities() bus.Capabilities {
 }
 
 func (d *driver) Publisher() message.Publisher { return d.publisher }
-
-// Source implements bus.Driver.
-func (d *driver) Source(ctx context.Context, topic, group string, window int) (busdriver.Source, error) {
-	s, err := d.Subscriber(group, window)
-	if err != nil {
-		return nil, err
-	}
-	return bus.Subscribed(ctx, s, topic)
-}
-
-func (d *driver) Subscriber(group string, window int) (message.Subscriber, error) {
-	if window < 1 {
-		return nil, fault.MarkPermanent(fmt.Errorf("sqsbus: the window of group %s is %d; give at least 1", group, window))
-	}
-	s := &subscriber{driver: d, group: group, window: window, subs: make(map[*subscription]struct{})}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return nil, translate("subscriber", bus.ErrClosed)
-	}
-	d.subscribers[s] = struct{}{}
-	return s, nil
-}
 
 // Declare implements bus.Driver. A topic has one group at most; partitions and
 // replication are Amazon's business.
@@ -230,18 +207,15 @@ func (d *driver) Topics(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Close ends subscribers, publisher and the connections that Open made.
+// Close ends sources, publisher and the connections that Open made.
 func (d *driver) Close() error {
 	d.mu.Lock()
 	d.closed = true
-	var subs []*subscriber
-	for s := range d.subscribers {
-		subs = append(subs, s)
-	}
+	open := slices.Collect(maps.Keys(d.open))
 	d.mu.Unlock()
-	errs := make([]error, len(subs))
+	errs := make([]error, len(open))
 	var wg sync.WaitGroup
-	for i, s := range subs {
+	for i, s := range open {
 		wg.Go(func() { errs[i] = s.Close() })
 	}
 	wg.Wait()
@@ -252,8 +226,14 @@ func (d *driver) Close() error {
 	return errors.Join(errs...)
 }
 
-func (d *driver) forget(s *subscriber) {
+func (d *driver) forget(s *source) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.subscribers, s)
+	delete(d.open, s)
+}
+
+func (d *driver) isClosed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.closed
 }

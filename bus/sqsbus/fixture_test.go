@@ -100,6 +100,7 @@ func subscribe(t testing.TB, b *bus.Bus, group, topic string, window int) (<-cha
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { sub.Close() })
 	return ch, sub
 }
 

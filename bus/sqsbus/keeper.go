@@ -27,9 +27,9 @@ const (
 // keeper answers SQS about the messages that it has given us: deletes, hands
 // back, and extends the time until it would give them to another.
 type keeper struct {
-	sub  *subscription
-	kick chan struct{} // capacity 1
-	over chan struct{} // closed by end
+	source *source
+	kick   chan struct{} // capacity 1
+	over   chan struct{} // closed by end
 
 	mu       sync.Mutex
 	held     map[*taken]struct{} // ours, whether handed over or not
@@ -37,8 +37,8 @@ type keeper struct {
 	releases []*taken
 }
 
-func newKeeper(s *subscription) *keeper {
-	return &keeper{sub: s, kick: make(chan struct{}, 1), over: make(chan struct{}), held: make(map[*taken]struct{})}
+func newKeeper(s *source) *keeper {
+	return &keeper{source: s, kick: make(chan struct{}, 1), over: make(chan struct{}), held: make(map[*taken]struct{})}
 }
 
 func (k *keeper) keep(t *taken) {
@@ -71,7 +71,7 @@ func (k *keeper) release(t *taken) {
 func (k *keeper) end() { close(k.over) }
 
 func (k *keeper) run(ctx context.Context) {
-	extend := time.NewTicker(k.sub.driver.cfg.Visibility / 3)
+	extend := time.NewTicker(k.source.driver.cfg.Visibility / 3)
 	defer extend.Stop()
 	failures := 0
 	for {
@@ -92,7 +92,7 @@ func (k *keeper) run(ctx context.Context) {
 			continue
 		}
 		failures++
-		k.sub.log.Warn("bus: SQS could not be told what was done; trying again", slog.Int("attempt", failures), slog.Any("error", err))
+		k.source.log.Warn("bus: SQS could not be told what was done; trying again", slog.Int("attempt", failures), slog.Any("error", err))
 		timer := time.NewTimer(retry.Delay(failures))
 		select {
 		case <-timer.C:
@@ -115,9 +115,7 @@ func (k *keeper) finish(ctx context.Context) {
 			return
 		}
 		if backoff.Sleep(ctx, retry.Delay(attempt)) != nil {
-			k.sub.mu.Lock()
-			k.sub.err = fmt.Errorf("%s: not all that was acknowledged could be deleted: %w", k.sub.queue.topic, err)
-			k.sub.mu.Unlock()
+			k.source.failed(fmt.Errorf("%s: not all that was acknowledged could be deleted: %w", k.source.queue.topic, err))
 			return
 		}
 	}
@@ -178,11 +176,11 @@ func (k *keeper) inBatches(ctx context.Context, all []*taken, send request) (aga
 }
 
 func (k *keeper) deleteBatch(ctx context.Context, batch []*taken) (map[int]bool, error) {
-	in := &sqs.DeleteMessageBatchInput{QueueUrl: &k.sub.queue.url}
+	in := &sqs.DeleteMessageBatchInput{QueueUrl: &k.source.queue.url}
 	for i, t := range batch {
 		in.Entries = append(in.Entries, types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: &t.receipt})
 	}
-	out, err := k.sub.driver.client.DeleteMessageBatch(ctx, in)
+	out, err := k.source.driver.client.DeleteMessageBatch(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -191,13 +189,13 @@ func (k *keeper) deleteBatch(ctx context.Context, batch []*taken) (map[int]bool,
 
 // visibility sets how long from now SQS keeps the messages from others.
 func (k *keeper) visibility(ctx context.Context, batch []*taken, d time.Duration) (map[int]bool, error) {
-	in := &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &k.sub.queue.url}
+	in := &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &k.source.queue.url}
 	for i, t := range batch {
 		in.Entries = append(in.Entries, types.ChangeMessageVisibilityBatchRequestEntry{
 			Id: aws.String(strconv.Itoa(i)), ReceiptHandle: &t.receipt, VisibilityTimeout: int32(d / time.Second),
 		})
 	}
-	out, err := k.sub.driver.client.ChangeMessageVisibilityBatch(ctx, in)
+	out, err := k.source.driver.client.ChangeMessageVisibilityBatch(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +216,7 @@ func failures(failed []types.BatchResultErrorEntry) map[int]bool {
 // extend asks for more time for all that is held. What SQS has given to another
 // meanwhile, or may have, is lost.
 func (k *keeper) extend(ctx context.Context) {
-	visibility := k.sub.driver.cfg.Visibility
+	visibility := k.source.driver.cfg.Visibility
 	k.mu.Lock()
 	all := make([]*taken, 0, len(k.held))
 	for t := range k.held {
@@ -233,7 +231,7 @@ func (k *keeper) extend(ctx context.Context) {
 		failed, err := k.visibility(bounded, batch, visibility)
 		cancel()
 		if err != nil {
-			k.sub.log.Warn("bus: the time for messages could not be extended", slog.Any("error", err))
+			k.source.log.Warn("bus: the time for messages could not be extended", slog.Any("error", err))
 		}
 		for i, t := range batch {
 			final, bad := failed[i]

@@ -6,11 +6,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/google/uuid"
 
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/eventlog"
 	"github.com/millrace-go/millrace/internal/backoff"
 )
@@ -35,7 +35,7 @@ type ask struct {
 }
 
 // asks are requests for up to room messages.
-func (s *subscription) asks(room, requests int) []ask {
+func (s *source) asks(room, requests int) []ask {
 	out := make([]ask, min(requests, (room+batchSize-1)/batchSize))
 	for i := range out {
 		out[i] = ask{most: min(batchSize, room-i*batchSize), wait: len(out) == 1}
@@ -47,7 +47,7 @@ func (s *subscription) asks(room, requests int) []ask {
 // request waits for messages; while every request comes back full, more of them
 // go out together. A request that is open when the intake ends is not broken off:
 // SQS may have given it messages, which then would be nobody's for a while.
-func (s *subscription) poll(intake, values context.Context) {
+func (s *source) poll(intake context.Context) {
 	requests, failures := 1, 0
 	var unanswered []ask // go first: they may hold messages
 	for intake.Err() == nil {
@@ -67,7 +67,7 @@ func (s *subscription) poll(intake, values context.Context) {
 		for _, a := range asks {
 			most += a.most
 		}
-		got, again, err := s.round(values, asks)
+		got, again, err := s.round(s.base, asks)
 		unanswered = again
 		switch {
 		case err != nil:
@@ -75,11 +75,11 @@ func (s *subscription) poll(intake, values context.Context) {
 			requests = 1
 			s.log.Warn("bus: receiving failed; trying again", slog.Int("attempt", failures), slog.Any("error", err))
 			if gone(err) {
-				s.restore(values)
+				s.restore(s.base)
 				unanswered = nil
 			}
 			if backoff.Sleep(intake, retry.Delay(failures)) != nil {
-				s.lastRound(values, unanswered)
+				s.lastRound(s.base, unanswered)
 				return
 			}
 		case got == most:
@@ -95,7 +95,7 @@ func (s *subscription) poll(intake, values context.Context) {
 
 // round sends requests together. It returns how many messages came, and the
 // requests without an answer.
-func (s *subscription) round(ctx context.Context, asks []ask) (got int, again []ask, err error) {
+func (s *source) round(ctx context.Context, asks []ask) (got int, again []ask, err error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for _, a := range asks {
@@ -117,7 +117,7 @@ func (s *subscription) round(ctx context.Context, asks []ask) (got int, again []
 }
 
 // lastRound fetches what requests without an answer may hold, to hand it back.
-func (s *subscription) lastRound(ctx context.Context, unanswered []ask) {
+func (s *source) lastRound(ctx context.Context, unanswered []ask) {
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
 	for i := range unanswered {
@@ -129,14 +129,14 @@ func (s *subscription) lastRound(ctx context.Context, unanswered []ask) {
 }
 
 // free is the room in the window.
-func (s *subscription) free() int {
+func (s *source) free() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.window - s.open
+	return s.size - s.open
 }
 
 // restore makes a queue that was deleted again.
-func (s *subscription) restore(ctx context.Context) {
+func (s *source) restore(ctx context.Context) {
 	s.driver.queues.forget(s.queue.topic)
 	ctx, cancel := context.WithTimeout(ctx, opTimeout)
 	defer cancel()
@@ -148,7 +148,7 @@ func (s *subscription) restore(ctx context.Context) {
 }
 
 // receive sends a request and returns how many messages came.
-func (s *subscription) receive(ctx context.Context, a ask) (int, error) {
+func (s *source) receive(ctx context.Context, a ask) (int, error) {
 	cfg := s.driver.cfg
 	in := &sqs.ReceiveMessageInput{
 		QueueUrl:                &s.queue.url,
@@ -176,18 +176,17 @@ func (s *subscription) receive(ctx context.Context, a ask) (int, error) {
 		if err != nil {
 			s.log.Error("bus: a message is delivered as far as it could be read", eventlog.Message(msg), slog.Any("error", err))
 		}
-		batch = append(batch, newTaken(msg, aws.ToString(m.ReceiptHandle), until))
+		batch = append(batch, &taken{
+			source: s, receipt: aws.ToString(m.ReceiptHandle), until: until,
+			message: busdriver.Message{ID: msg.UUID, Metadata: msg.Metadata, Payload: msg.Payload},
+		})
 	}
 	s.add(batch)
 	return len(batch), nil
 }
 
-func newTaken(msg *message.Message, receipt string, until time.Time) *taken {
-	return &taken{msg: msg, receipt: receipt, until: until, revoked: make(chan struct{})}
-}
-
 // add queues received messages, or hands them back when the intake has ended.
-func (s *subscription) add(batch []*taken) {
+func (s *source) add(batch []*taken) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open += len(batch)
@@ -200,6 +199,6 @@ func (s *subscription) add(batch []*taken) {
 		s.waiting = append(s.waiting, t)
 	}
 	if len(batch) > 0 {
-		signal(s.kicked)
+		signal(s.ready)
 	}
 }

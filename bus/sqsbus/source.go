@@ -1,0 +1,199 @@
+package sqsbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/backoff"
+)
+
+// nackDelay is how long a message that was given back waits for its next delivery. Retries
+// with longer pauses are the business of the engine.
+var nackDelay = backoff.Policy{Initial: 5 * time.Millisecond, Max: 100 * time.Millisecond}
+
+// source is one reader of a queue. Its parts:
+//
+//	poll      receives messages while there is room in the window
+//	Fetch     hands them over, in order
+//	keeper    deletes what is acknowledged, hands back the rest, extends the
+//	          time that SQS leaves them to us
+//
+// SQS keeps the order: while we have messages of a key it gives out no others of
+// that key, to nobody.
+type source struct {
+	driver *driver
+	queue  queue
+	group  string
+	size   int // of the window
+	log    *slog.Logger
+	base   context.Context // its values are the deliveries'
+	keeper *keeper
+
+	stop     chan struct{} // closed by Close: end the intake
+	stopOnce sync.Once
+	done     chan struct{} // closed after run
+	ready    chan struct{} // capacity 1: Fetch has something to look at
+	room     chan struct{} // capacity 1: poll may have room
+
+	mu       sync.Mutex
+	ended    bool                // the intake has ended
+	waiting  []*taken            // received, to be handed over in this order
+	returned []*taken            // given back, to be handed over again before those
+	out      map[*taken]struct{} // handed over and not settled
+	open     int                 // received and not settled
+	err      error
+}
+
+// Source implements bus.Driver.
+func (d *driver) Source(ctx context.Context, topic, group string, size int) (busdriver.Source, error) {
+	if size < 1 {
+		return nil, fault.MarkPermanent(fmt.Errorf("sqsbus: the window of group %s is %d; give at least 1", group, size))
+	}
+	if d.isClosed() {
+		return nil, translate("subscribe to "+topic, bus.ErrClosed)
+	}
+	q, err := d.queues.get(ctx, topic)
+	if err != nil {
+		return nil, translate("subscribe to "+topic, err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, translate("subscribe to "+topic, bus.ErrClosed)
+	}
+	if err := d.groups.join(topic, group); err != nil {
+		return nil, translate("subscribe to "+topic, err)
+	}
+	s := &source{
+		driver: d, queue: q, group: group, size: size, base: context.WithoutCancel(ctx),
+		log:  d.cfg.Logger.With(slog.String("topic", topic), slog.String("group", group)),
+		stop: make(chan struct{}), done: make(chan struct{}),
+		ready: make(chan struct{}, 1), room: make(chan struct{}, 1), out: make(map[*taken]struct{}),
+	}
+	s.keeper = newKeeper(s)
+	d.open[s] = struct{}{}
+	go s.run()
+	return s, nil
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Fetch is that of [busdriver.Source].
+func (s *source) Fetch(ctx context.Context, most int) ([]busdriver.Delivery, error) {
+	for {
+		if all := s.collect(most); len(all) > 0 {
+			return all, nil
+		}
+		select {
+		case <-s.ready:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-s.stop:
+			return nil, fmt.Errorf("%w: %w", busdriver.ErrEnded, bus.ErrClosed)
+		}
+	}
+}
+
+// collect takes what is ready: what was given back comes first, when its time has come, and
+// everything else waits for it.
+func (s *source) collect(most int) (all []busdriver.Delivery) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	for len(all) < most && !s.ended {
+		var t *taken
+		switch {
+		case len(s.returned) > 0 && s.returned[0].due.After(now):
+			return all
+		case len(s.returned) > 0:
+			t, s.returned = s.returned[0], s.returned[1:]
+		case len(s.waiting) > 0:
+			t, s.waiting = s.waiting[0], s.waiting[1:]
+		default:
+			return all
+		}
+		if t.left() <= 0 { // SQS may have given it to another
+			s.settle()
+			s.keeper.forget(t)
+			continue
+		}
+		s.out[t] = struct{}{}
+		all = append(all, t)
+	}
+	return all
+}
+
+// run lives until Close. A request for messages that is open then is waited for, so that
+// what it brings is handed back too.
+func (s *source) run() {
+	defer close(s.done)
+	intake, cancel := context.WithCancel(s.base)
+	defer cancel()
+	var parts, kept sync.WaitGroup
+	kept.Go(func() { s.keeper.run(s.base) })
+	parts.Go(func() { s.poll(intake) })
+	<-s.stop
+	cancel()
+	s.endIntake()
+	parts.Wait()
+	s.keeper.end()
+	kept.Wait()
+	s.driver.groups.leave(s.queue.topic)
+}
+
+// endIntake hands everything back that is not settled.
+func (s *source) endIntake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	for _, t := range append(s.returned, s.waiting...) {
+		s.handBack(t)
+	}
+	for t := range s.out {
+		s.handBack(t)
+	}
+	s.returned, s.waiting = nil, nil
+	clear(s.out)
+}
+
+// Close is that of [busdriver.Source]: it deletes what was acknowledged and hands the rest
+// back. Further calls wait for the first.
+func (s *source) Close() error {
+	s.stopOnce.Do(func() { close(s.stop) })
+	<-s.done
+	s.driver.forget(s)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return translate("close", s.err)
+}
+
+// failed notes what Close could not do.
+func (s *source) failed(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = errors.Join(s.err, err)
+}
+
+// handBack lets SQS deliver the message again; s.mu is held.
+func (s *source) handBack(t *taken) {
+	s.settle()
+	s.keeper.release(t)
+}
+
+// settle is the end of a message here; s.mu is held.
+func (s *source) settle() {
+	s.open--
+	signal(s.room)
+}
