@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/hex"
+	"fmt"
 	"net/url"
 	"strings"
 	"sync"
@@ -26,11 +27,14 @@ var (
 	mySQL   = MySQLServer{"mysql", "MySQL", "MILLRACE_MYSQL_URL"}
 )
 
+// MySQLServers are those that tests are run on.
+func MySQLServers() []MySQLServer { return []MySQLServer{mariaDB, mySQL} }
+
 // EachMySQL runs a test on MariaDB and on MySQL, as subtests of these names. One
 // whose server is missing ends as [Missing] says; the other runs.
 func EachMySQL(t *testing.T, run func(t *testing.T, s MySQLServer)) {
 	t.Helper()
-	for _, s := range []MySQLServer{mariaDB, mySQL} {
+	for _, s := range MySQLServers() {
 		t.Run(s.Name, func(t *testing.T) {
 			s.Base(t)
 			chosen.Store(t.Name(), s)
@@ -91,6 +95,18 @@ func (s MySQLServer) DB(t testing.TB) *sql.DB {
 // the test's end.
 func (s MySQLServer) URL(t testing.TB) string {
 	t.Helper()
+	url, drop := s.Kept(t)
+	t.Cleanup(func() {
+		if err := drop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return url
+}
+
+// Kept is URL for a database that stays until drop is called.
+func (s MySQLServer) Kept(t testing.TB) (_ string, drop func() error) {
+	t.Helper()
 	base := s.Base(t)
 	u, err := url.Parse(base)
 	if err != nil {
@@ -99,11 +115,11 @@ func (s MySQLServer) URL(t testing.TB) string {
 	id := make([]byte, 8)
 	rand.Read(id) //nolint:errcheck // never fails
 	name := "t_" + hex.EncodeToString(id)
-
-	s.admin(t, base, `CREATE DATABASE `+name)
-	t.Cleanup(func() { s.admin(t, base, `DROP DATABASE `+name) })
+	if err := s.admin(base, `CREATE DATABASE `+name); err != nil {
+		t.Fatal(err)
+	}
 	u.Path, u.RawQuery = "/"+name, ""
-	return u.String()
+	return u.String(), func() error { return s.admin(base, `DROP DATABASE `+name) }
 }
 
 // Base returns the URL of the server itself, whose database the tests share.
@@ -116,16 +132,16 @@ func (s MySQLServer) Base(t testing.TB) string {
 func (s MySQLServer) IsMariaDB() bool { return s == mariaDB }
 
 // admin is the package's admin for these servers.
-func (s MySQLServer) admin(t testing.TB, base, statement string) {
-	t.Helper()
+func (s MySQLServer) admin(base, statement string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	db, err := mysqldb.Open(base)
 	if err != nil {
-		t.Fatalf("%s: %v", s.variable, err)
+		return fmt.Errorf("%s: %w", s.variable, err)
 	}
 	defer db.Close() //nolint:errcheck // a test's side connection
 	if _, err := db.ExecContext(ctx, statement); err != nil {
-		t.Fatalf("%s: %v", statement, err)
+		return fmt.Errorf("%s: %w", statement, err)
 	}
+	return nil
 }

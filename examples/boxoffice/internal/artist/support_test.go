@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	"go.uber.org/goleak"
-
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/membus"
 	"github.com/millrace-go/millrace/coalesce"
@@ -24,7 +22,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { boxtest.Main(m) }
 
 var quiet = slog.New(slog.DiscardHandler)
 

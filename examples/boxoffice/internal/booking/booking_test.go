@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
@@ -22,7 +20,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { boxtest.Main(m) }
 
 // only returns the one event of a type among those appended since the last look.
 func only(t *testing.T, b *boxtest.Box, typ string) event.Event {

@@ -72,10 +72,8 @@ func URL(t testing.TB) string {
 		return "sqlite://" + path
 	case "postgres":
 		return servicetest.PostgresURL(t)
-	case "mariadb":
-		return servicetest.MariaDBURL(t)
-	case "mysql":
-		return servicetest.MySQLURL(t)
+	case "mariadb", "mysql":
+		return emptied.url(t, db)
 	default:
 		t.Fatalf("BOXOFFICE_TEST_DB is %q; give sqlite, postgres, mariadb or mysql", db)
 		return ""

@@ -31,7 +31,7 @@ import (
 
 func TestMain(m *testing.M) {
 	// The Kafka client has one of those for the whole process, for good.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
+	boxtest.Main(m, goleak.IgnoreAnyFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
 }
 
 var errNoShow = errors.New("no such show")

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
@@ -19,7 +17,7 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { boxtest.Main(m) }
 
 // timeout of calls to the gateway in these tests.
 const timeout = 300 * time.Millisecond

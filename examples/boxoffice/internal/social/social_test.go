@@ -9,8 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/millrace-go/millrace/counter/memcounter"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
@@ -21,7 +19,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { boxtest.Main(m) }
 
 // told returns the types and keys of what was appended since the last look.
 func told(b *boxtest.Box) (all []event.Event, types string) {

@@ -3,14 +3,12 @@ package stats_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/fault"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { boxtest.Main(m) }
 
 func TestCounters(t *testing.T) {
 	b := boxtest.New(t)

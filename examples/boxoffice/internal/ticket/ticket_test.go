@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"github.com/golang-jwt/jwt/v5"
-	"go.uber.org/goleak"
 	"rsc.io/qr"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ticket"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { boxtest.Main(m) }
 
 var (
 	oldSeed = strings.Repeat("0a", 32)
