@@ -101,7 +101,8 @@ func (b *tab) read(opened func(), enough func() bool) {
 }
 
 func TestStreamWithoutGapOrDuplicate(t *testing.T) {
-	o := newOffice(t, inbox.Config{Page: 2})
+	// A batch that takes longer than half of SendLease is left to the inbox.
+	o := newOffice(t, inbox.Config{Page: 2, SendLease: 2 * time.Minute})
 	o.follow("ann", 3) // f-000 reads the stream
 	before := o.reserved("f-000", 12)
 	server, sent := streams(t, o, "f-000")
