@@ -17,15 +17,15 @@ import (
 )
 
 // A message that waits in the window has no goroutine: a consumer has Concurrency, and its
-// transport one for each partition and a few more, whatever the window holds. Kafka,
-// RabbitMQ and SQS still have one for each message.
+// transport one for each partition and a few more, whatever the window holds. Kafka
+// still has one for each message.
 func TestGoroutinesOfAConsumer(t *testing.T) {
 	const (
 		concurrency = 8
 		waiting     = 1000
 		few         = 24 // partitions, members, connections, clients
 	)
-	for _, name := range []string{"mem", "sqlite", "postgres", "mysql", "redis"} {
+	for _, name := range []string{"mem", "sqlite", "postgres", "mysql", "redis", "amqp", "sqs"} {
 		t.Run(name, func(t *testing.T) {
 			topic := "t-" + uuid.NewString()
 			b, err := allbus.NewOpener(allbus.Config{}).Open(t.Context(), urls()[name](t, topic))
@@ -42,6 +42,9 @@ func TestGoroutinesOfAConsumer(t *testing.T) {
 				m := message.NewMessage(uuid.NewString(), []byte("x"))
 				m.Metadata.Set(event.KeyHeader, fmt.Sprint("key-", n%100))
 				all = append(all, m)
+			}
+			if err := b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
+				t.Fatal(err)
 			}
 			if err := b.Publisher().Publish(topic, all...); err != nil {
 				t.Fatal(err)

@@ -42,6 +42,7 @@ func (s settings) client() (*sarama.Config, error) {
 	c.Producer.Timeout = replicaTimeout
 	c.Producer.MaxMessageBytes = batchBytes
 
+	c.Consumer.IsolationLevel = sarama.ReadCommitted // others may publish in transactions, and abort them
 	c.Consumer.Offsets.Initial = sarama.OffsetOldest
 	c.Consumer.Offsets.AutoCommit.Enable = true // of what was marked, see partition
 	c.Consumer.Offsets.AutoCommit.Interval = s.CommitInterval

@@ -8,7 +8,7 @@
 // Parameters:
 //
 //	partitions=3         of a topic that is declared or used without a number
-//	replication=1        of such a topic; with 3 and more, min.insync.replicas=2
+//	replication=3        of such a topic, with min.insync.replicas=2; the brokers' own when absent
 //	retention=72h        of such a topic; the brokers' own when absent
 //	partitioner=fnv      as Sarama's and Watermill's producers; murmur2 as Java's
 //	client_id=millrace   what the brokers call this program
@@ -34,6 +34,7 @@
 //	the end of a context or Close ends Publish                      TestContextEndsPublish, TestCloseEndsPublishing
 //	memory of unpublished messages is bounded                       TestPublishBuffer
 //	records are those of Watermill's Kafka packages                 TestWireFormat, TestPartitioners
+//	records of aborted transactions are not delivered               TestAbortedTransactions
 //	at most a window is unacknowledged, acks in any order           TestWindowBoundsWhatIsOut
 //	only what is acknowledged without a gap is committed; an
 //	orderly stop notes what is acknowledged behind a gap            TestConformance, TestNotes

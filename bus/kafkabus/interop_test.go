@@ -1,6 +1,7 @@
 package kafkabus_test
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/IBM/sarama"
 	watermillkafka "github.com/ThreeDotsLabs/watermill-kafka/v3/pkg/kafka"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
@@ -78,6 +80,43 @@ func TestInteroperatesWithWatermillKafka(t *testing.T) {
 		check("Watermill's subscriber", subscribe(t, sub, topic))
 		if err := sub.Close(); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// What another program has published in a transaction is delivered if that was committed.
+func TestAbortedTransactions(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		b := openBus(t, kafkabus.Config{}, url)
+		topic := name("topic")
+		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 1}); err != nil {
+			t.Fatal(err)
+		}
+		theirs, err := kgo.NewClient(
+			kgo.SeedBrokers(strings.Split(strings.Trim(strings.TrimPrefix(url, "kafka://"), "/"), ",")...),
+			kgo.DefaultProduceTopic(topic), kgo.TransactionalID(name("transaction")),
+		)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer theirs.Close()
+		for i, end := range []kgo.TransactionEndTry{kgo.TryAbort, kgo.TryCommit, kgo.TryAbort} {
+			err := theirs.BeginTransaction()
+			for range 3 {
+				err = errors.Join(err, theirs.ProduceSync(t.Context(), kgo.StringRecord(strconv.Itoa(i))).FirstErr())
+			}
+			if err = errors.Join(err, theirs.EndTransaction(t.Context(), end)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		publish(t, b, topic, keyed("k", "ours"))
+		ch := subscribe(t, subscriber(t, b, name("group"), 100), topic)
+		for _, want := range []string{"1", "1", "1", "ours"} {
+			m := receive(t, ch)
+			if string(m.Payload) != want {
+				t.Errorf("got %s, want %s", m.Payload, want)
+			}
+			m.Ack()
 		}
 	})
 }

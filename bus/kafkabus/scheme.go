@@ -20,8 +20,9 @@ type Config struct {
 	// costs the brokers files and memory. They cannot be changed later without
 	// breaking the order of keys.
 	Partitions int
-	// Replication of such a topic; 1 by default, which loses messages with the
-	// disk of one broker. With 3 or more, an acknowledged message is on two.
+	// Replication of such a topic; the brokers' own default.replication.factor by
+	// default. 1 loses messages with the disk of one broker. With 3 or more, an
+	// acknowledged message is on two.
 	Replication int
 	// Retention of such a topic; the brokers' own by default (7 days unless
 	// configured). A longer one costs disk space.
@@ -74,7 +75,7 @@ func (c Config) validate() error {
 		name string
 		n    int64
 	}{
-		{"Partitions", int64(c.Partitions)}, {"Replication", int64(c.Replication)}, {"Retention", int64(c.Retention)},
+		{"Partitions", int64(c.Partitions)}, {"Retention", int64(c.Retention)},
 		{"PublishTimeout", int64(c.PublishTimeout)}, {"PublishBuffer", int64(c.PublishBuffer)},
 		{"SessionTimeout", int64(c.SessionTimeout)}, {"HandOverTimeout", int64(c.HandOverTimeout)},
 		{"CommitInterval", int64(c.CommitInterval)}, {"Window", int64(c.Window)},
@@ -86,8 +87,8 @@ func (c Config) validate() error {
 	switch {
 	case c.Partitions > 10_000:
 		return fmt.Errorf("Partitions is %d; use at most 10000, each costs the brokers files and memory", c.Partitions)
-	case c.Replication > 1000:
-		return fmt.Errorf("Replication is %d; use the number of copies to keep, such as 3", c.Replication)
+	case c.Replication < brokersDefault || c.Replication > 1000:
+		return fmt.Errorf("Replication is %d; use the number of copies to keep, such as 3, or -1 for the brokers' default", c.Replication)
 	case c.SessionTimeout != 0 && c.SessionTimeout < time.Second:
 		return fmt.Errorf("SessionTimeout is %v; use 1s or more, brokers take 6s and more unless configured", c.SessionTimeout)
 	}
@@ -106,7 +107,7 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	setInt(&c.Partitions, 3)
-	setInt(&c.Replication, 1)
+	setInt(&c.Replication, brokersDefault)
 	if c.ClientID == "" {
 		c.ClientID = "millrace"
 	}
@@ -123,6 +124,9 @@ func (c Config) withDefaults() Config {
 
 // scheme opens kafka:// URLs.
 type scheme struct{ cfg Config }
+
+// brokersDefault is the number of copies in a request that leaves it to the brokers.
+const brokersDefault = -1
 
 // Scheme returns the scheme kafka://host:port,host:port/, whose parameters are
 // in the package's documentation. The first use connects to a broker.
@@ -155,7 +159,7 @@ func parse(u *url.URL, cfg Config) (settings, error) {
 	}
 	p := bus.NewParams(u)
 	cfg.Partitions = p.Int("partitions", cfg.Partitions, 1)
-	cfg.Replication = p.Int("replication", cfg.Replication, 1)
+	cfg.Replication = p.Int("replication", cfg.Replication, brokersDefault)
 	cfg.Retention = p.Duration("retention", cfg.Retention)
 	cfg.Window = p.Int("window", cfg.Window, 1)
 	cfg.ClientID = p.String("client_id", cfg.ClientID)
