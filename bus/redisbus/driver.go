@@ -63,7 +63,8 @@ func open(u *url.URL, cluster bool, cfg Config) (_ *driver, err error) {
 			err = translate(errors.Join(err, d.closeClient()))
 		}
 	}()
-	if _, single := d.client.(*redis.Client); cfg.Wait > 0 && !single {
+	_, single := d.client.(*redis.Client)
+	if cfg.Wait > 0 && !single {
 		return nil, errors.New("?wait= is not possible on a Redis Cluster; set min-replicas-to-write on its nodes")
 	}
 	scripts, err := loadScripts()
@@ -72,7 +73,7 @@ func open(u *url.URL, cluster bool, cfg Config) (_ *driver, err error) {
 	}
 	registry := newRegistry(d.keys)
 	dir := &directory{client: d.client, keys: d.keys, scripts: scripts, registry: registry, logger: cfg.Logger}
-	d.log = &streamLog{client: d.client, keys: d.keys, scripts: scripts, registry: registry, directory: dir, cfg: cfg, logger: cfg.Logger}
+	d.log = &streamLog{client: d.client, single: single, keys: d.keys, scripts: scripts, registry: registry, directory: dir, cfg: cfg, logger: cfg.Logger}
 	d.hub, err = logsub.New(logsub.Backend{
 		Log: d.log, Directory: dir, Append: d.log.append, Begin: d.log.begin, Classify: redisdb.Classify, Headers: headers{},
 	}, logsub.Config{

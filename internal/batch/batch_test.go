@@ -61,10 +61,21 @@ func crowd(t *testing.T, c *batch.Combiner[int, int], n int, ctx func(int) conte
 
 func background(int) context.Context { return context.Background() }
 
+// bothWays runs a test with callers that cannot leave, which make calls themselves, and
+// with callers that could.
+func bothWays(t *testing.T, test func(t *testing.T, ctx func(int) context.Context)) {
+	t.Run("stay", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { test(t, background) })
+	})
+	t.Run("may leave", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { test(t, func(int) context.Context { return t.Context() }) })
+	})
+}
+
 func TestThoseWhoComeMeanwhileShareTheNextCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bothWays(t, func(t *testing.T, ctx func(int) context.Context) {
 		d := &double{}
-		for i, err := range crowd(t, batch.New(3, time.Minute, d.call), 6, background) {
+		for i, err := range crowd(t, batch.New(3, time.Minute, d.call), 6, ctx) {
 			if err != nil {
 				t.Errorf("caller %d: %v", i, err)
 			}
@@ -76,10 +87,10 @@ func TestThoseWhoComeMeanwhileShareTheNextCall(t *testing.T) {
 }
 
 func TestCallsOverlapForEnoughCallers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bothWays(t, func(t *testing.T, ctx func(int) context.Context) {
 		d := &double{}
 		start := time.Now()
-		for i, err := range crowd(t, batch.New(3, time.Minute, d.call).Overlap(2, 2), 7, background) {
+		for i, err := range crowd(t, batch.New(3, time.Minute, d.call).Overlap(2, 2), 7, ctx) {
 			if err != nil {
 				t.Errorf("caller %d: %v", i, err)
 			}
@@ -97,10 +108,10 @@ func TestCallsOverlapForEnoughCallers(t *testing.T) {
 }
 
 func TestLimitBoundsTheWeight(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bothWays(t, func(t *testing.T, ctx func(int) context.Context) {
 		d := &double{}
 		c := batch.New(3, time.Minute, d.call).Limit(9, func(n int) int { return n })
-		for i, err := range crowd(t, c, 10, background) {
+		for i, err := range crowd(t, c, 10, ctx) {
 			if err != nil {
 				t.Errorf("caller %d: %v", i, err)
 			}
@@ -204,9 +215,9 @@ func TestWait(t *testing.T) {
 }
 
 func TestAFailedCallFailsAllItServed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bothWays(t, func(t *testing.T, ctx func(int) context.Context) {
 		d := &double{err: errors.New("away")}
-		for i, err := range crowd(t, batch.New(10, time.Minute, d.call), 3, background)[1:] {
+		for i, err := range crowd(t, batch.New(10, time.Minute, d.call), 3, ctx)[1:] {
 			if !errors.Is(err, d.err) {
 				t.Errorf("caller %d: %v", i+1, err)
 			}
@@ -215,10 +226,10 @@ func TestAFailedCallFailsAllItServed(t *testing.T) {
 }
 
 func TestACallIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bothWays(t, func(t *testing.T, ctx func(int) context.Context) {
 		d := &double{}
 		start := time.Now()
-		for i, err := range crowd(t, batch.New(10, 100*time.Millisecond, d.call), 2, background)[1:] {
+		for i, err := range crowd(t, batch.New(10, 100*time.Millisecond, d.call), 2, ctx)[1:] {
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("caller %d: %v", i+1, err)
 			}
@@ -233,6 +244,7 @@ func TestACallIsBounded(t *testing.T) {
 func TestACallThatDoesNotReturn(t *testing.T) {
 	for name, end := range map[string]func(){"panics": func() { panic("broken") }, "ends its goroutine": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {
+			// A caller that makes the call itself ends with its goroutine.
 			synctest.Test(t, func(t *testing.T) {
 				first := true
 				c := batch.New(10, time.Minute, func(_ context.Context, requests []int) ([]int, error) {
@@ -243,7 +255,7 @@ func TestACallThatDoesNotReturn(t *testing.T) {
 					}
 					return []int{4, 6}, nil
 				})
-				errs := crowd(t, c, 3, background)
+				errs := crowd(t, c, 3, func(int) context.Context { return t.Context() })
 				if errs[1] == nil || errs[2] != nil || errs[3] != nil {
 					t.Errorf("the errors are %v, want one for the first caller", errs[1:])
 				}

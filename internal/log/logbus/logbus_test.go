@@ -129,7 +129,7 @@ func TestAppend(t *testing.T) {
 			d := &Driver{parts: Parts{DB: db, App: db, Log: rows, OneStatement: !tc.several}, pools: onedb.New(db, db, nil)}
 			add := func(ctx context.Context) error { return d.append(ctx, []log.Entry{{MessageID: "1"}}) }
 			var mine *sql.Tx
-			err := error(nil)
+			var err error
 			if tc.joins {
 				err = sqltx.Do(t.Context(), db, func(ctx context.Context, tx *sql.Tx) error { mine = tx; return add(ctx) })
 			} else {

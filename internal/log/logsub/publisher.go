@@ -83,10 +83,14 @@ func (p *Publisher) publish(topic string, messages []*message.Message) (driver.O
 		return driver.NotSent, context.Cause(outer)
 	}
 	// It ends with the message's context, and has none of its values: no transaction.
-	ctx, cancel := context.WithCancelCause(context.Background())
-	defer cancel(nil)
-	defer context.AfterFunc(outer, func() { cancel(context.Cause(outer)) })()
-	entries, err := p.entriesInTime(ctx, topic, messages)
+	ctx := context.Background()
+	if outer.Done() != nil {
+		var cancel context.CancelCauseFunc
+		ctx, cancel = context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(outer, func() { cancel(context.Cause(outer)) })()
+	}
+	entries, err := p.entries(ctx, topic, messages)
 	if err != nil {
 		return driver.NotSent, errors.Join(err, context.Cause(ctx))
 	}
@@ -133,12 +137,6 @@ func bytesOf(entries []log.Entry) (n int) {
 		n += entryBytes + len(e.Payload) + len(e.Headers)
 	}
 	return n
-}
-
-func (p *Publisher) entriesInTime(ctx context.Context, topic string, messages []*message.Message) ([]log.Entry, error) {
-	ctx, cancel := context.WithTimeout(ctx, opTimeout)
-	defer cancel()
-	return p.entries(ctx, topic, messages)
 }
 
 func (p *Publisher) entries(ctx context.Context, name string, messages []*message.Message) ([]log.Entry, error) {

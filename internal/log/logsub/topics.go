@@ -41,6 +41,8 @@ func (t *topics) get(ctx context.Context, name string) (Topic, error) {
 	if ok {
 		return topic, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, opTimeout)
+	defer cancel()
 	return t.ensure(ctx, Topic{Name: name, Partitions: t.cfg.Partitions})
 }
 
