@@ -32,6 +32,9 @@ const (
 // Config of the scheme. The zero value works. Where a URL has a parameter of
 // the same meaning, the parameter comes first.
 type Config struct {
+	// Prefix goes before the names of the exchange and of all queues: it keeps two
+	// environments of one vhost apart. None by default.
+	Prefix string
 	// Exchange is the durable topic exchange that everything is published to;
 	// "domain_events" by default. It is made when it does not exist.
 	Exchange string
@@ -108,6 +111,8 @@ const maxPrefetch = 2000
 
 func (c Config) validate() error {
 	switch {
+	case len(c.Prefix) > 40 || strings.HasPrefix(c.Prefix, "amq."):
+		return fmt.Errorf("prefix is %.60q; give at most 40 bytes that do not begin with amq., which is the broker's own", c.Prefix)
 	case len(c.Exchange) > 127 || strings.ContainsAny(c.Exchange, "*#"):
 		return fmt.Errorf("exchange is %q; give a name of at most 127 bytes without * and #", c.Exchange)
 	case strings.HasPrefix(c.Exchange, "amq."):

@@ -24,6 +24,7 @@
 //	what no group takes is held, where that was declared            TestHeldTopic
 //	plain queues, bound by event type                               TestPlainQueues
 //	groups choose their number of queues, publishers need not know  TestPartitions
+//	a prefix keeps two environments apart                           TestPrefixKeepsApart
 //	a deleted queue is made again                                   TestDeletedQueueIsMadeAgain
 //	a queue with other properties is not used                       TestForeignQueue
 //	Watermill AMQP reads and writes the same messages               TestWatermillReadsAndWrites
@@ -60,6 +61,10 @@
 //	b.Declare(ctx, bus.Topic{Name: "domain_events", Groups: []string{"chat_persist_queue", "aggregate_queue"}})
 //
 // A binding that is taken out of the Config stays at the broker; remove it there.
+//
+// Two environments on one vhost need a prefix each (?prefix=staging.), before the names of
+// the exchange and of all queues. Another exchange alone does not keep them apart: the
+// queues of a topic's group have the same names.
 //
 // Dead letters are in plain queues too: bus.RedriveGroup, the group of every dead
 // letter topic, has one queue of the topic's name. A topic that is declared

@@ -38,7 +38,7 @@ var (
 
 // open makes a driver. Its links connect at the first use.
 func open(to endpoint, cfg Config) *driver {
-	made := func(conn *amqp.Connection) error { return exchange(conn, cfg.Exchange) }
+	made := func(conn *amqp.Connection) error { return exchange(conn, cfg.Prefix+cfg.Exchange) }
 	d := &driver{cfg: cfg, open: map[*source]struct{}{}}
 	d.consuming = newLink("millrace consuming", to, cfg, made)
 	d.topology = newTopology(d.consuming, cfg)

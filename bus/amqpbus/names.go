@@ -41,7 +41,8 @@ func checkTopic(topic string) error {
 
 // naming makes routing keys and queue names.
 type naming struct {
-	exchange string
+	prefix   string
+	exchange string // without the prefix
 	queue    func(topic, group string) string
 	bindings map[string][]string
 }
@@ -91,11 +92,11 @@ func (n naming) base(topic, group string) string {
 	case group == bus.RedriveGroup:
 		return n.holding(topic)
 	case n.queue != nil:
-		return n.queue(topic, group)
+		return n.prefix + n.queue(topic, group)
 	case n.typed(topic):
-		return group
+		return n.prefix + group
 	}
-	return escape(topic) + ":" + escape(group)
+	return n.prefix + escape(topic) + ":" + escape(group)
 }
 
 func partition(base string, p int) string { return base + ":" + strconv.Itoa(p) }
@@ -108,7 +109,7 @@ func (n naming) single(topic, group string) bool {
 // holding is the queue of the redrive group, and the one that keeps what no
 // group takes: both are letters that somebody has to look at. No other queue has
 // such a name, since those have a colon.
-func (n naming) holding(topic string) string { return escape(topic) }
+func (n naming) holding(topic string) string { return n.prefix + escape(topic) }
 
 // members is the queue on which the instances of a group count themselves.
 func members(base string) string { return base + ":members" }

@@ -131,7 +131,7 @@ func (p *publisher) publish(topic string, messages []*message.Message, outcomes 
 // send publishes what fits into one round of confirms.
 func (p *publisher) send(ctx context.Context, ch *publishing, topic string, all []outgoing) error {
 	became(all, bus.Unknown)
-	returned, err := ch.publish(ctx, p.cfg.Exchange, all, p.cfg.ConfirmTimeout)
+	returned, err := ch.publish(ctx, p.cfg.Prefix+p.cfg.Exchange, all, p.cfg.ConfirmTimeout)
 	if err != nil {
 		return err
 	}

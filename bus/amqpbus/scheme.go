@@ -22,7 +22,7 @@ import (
 // and tried in turn. User and password are guest when left out, the vhost is /.
 // Percent-encode special characters in all three.
 //
-// Parameters: exchange (domain_events), partitions (3), queue_type (quorum or
+// Parameters: prefix (none), exchange (domain_events), partitions (3), queue_type (quorum or
 // classic), prefetch (512), heartbeat (10s), connect_timeout (10s),
 // confirm_timeout (30s).
 //
@@ -49,6 +49,7 @@ func (s scheme) Name() string { return s.name }
 func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	cfg := s.cfg
 	params := bus.NewParams(u)
+	cfg.Prefix = params.String("prefix", cfg.Prefix)
 	cfg.Exchange = params.String("exchange", cfg.Exchange)
 	cfg.Partitions = params.Int("partitions", cfg.Partitions, 1)
 	cfg.QueueType = params.String("queue_type", cfg.QueueType)

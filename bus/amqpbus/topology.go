@@ -42,7 +42,7 @@ type topology struct {
 
 func newTopology(l *link, cfg Config) *topology {
 	return &topology{
-		link: l, cfg: cfg, names: naming{cfg.Exchange, cfg.QueueName, cfg.Bindings},
+		link: l, cfg: cfg, names: naming{cfg.Prefix, cfg.Exchange, cfg.QueueName, cfg.Bindings},
 		groups: map[groupID]*group{},
 	}
 }
@@ -189,7 +189,7 @@ func (t *topology) make(a *admin, topic, name string, n int, retention time.Dura
 		}
 	}
 	for p, q := range g.queues {
-		if err := a.bind(q, t.cfg.Exchange, t.names.patterns(topic, name, p, n)); err != nil {
+		if err := a.bind(q, t.cfg.Prefix+t.cfg.Exchange, t.names.patterns(topic, name, p, n)); err != nil {
 			return nil, fmt.Errorf("bind queue %s: %w", q, err)
 		}
 	}

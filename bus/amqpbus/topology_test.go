@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
 // waiting counts what waits in queues.
@@ -262,5 +263,40 @@ func TestForeignQueue(t *testing.T) {
 	err := opened.Declare(t.Context(), bus.Topic{Name: unique("topic"), Groups: []string{"g"}, Partitions: 1})
 	if err == nil || !strings.Contains(err.Error(), "x-single-active-consumer") || !strings.Contains(err.Error(), queue) {
 		t.Errorf("got %v, want an error about the queue's x-single-active-consumer", err)
+	}
+}
+
+// Two environments on one vhost share neither messages nor dead letters, whatever the name
+// of the exchange is.
+func TestPrefixKeepsApart(t *testing.T) {
+	t.Parallel()
+	b := rabbit(t)
+	environment := unique("env")
+	prod, staging := b.open(t, amqpbus.Config{}, "?prefix="+environment+"-prod."), b.open(t, amqpbus.Config{}, "?prefix="+environment+"-staging.")
+	for _, topic := range []string{unique("topic"), amqpbus.DefaultExchange} {
+		for _, bs := range []*bus.Bus{prod, staging} {
+			declare(t, bs, bus.Topic{Name: topic, Groups: []string{"g"}}, bus.Topic{Name: topic + ".dlq"})
+		}
+		publish(t, prod, topic, keyed("k", 1))
+		publish(t, prod, topic+".dlq", keyed("k", 2))
+		publish(t, staging, topic, keyed("k", 3))
+		for bs, want := range map[*bus.Bus]int{prod: 1, staging: 3} {
+			sub := sourcetest.Subscriber(bs.Driver(), "g", 1)
+			ch, err := sub.Subscribe(t.Context(), topic)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := <-ch
+			if first := keyed("k", want); string(m.Payload) != string(first.Payload) {
+				t.Errorf("%s: got %s, want %s", topic, m.Payload, first.Payload)
+			}
+			m.Ack()
+			if err := sub.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if letters, err := staging.Browse(t.Context(), topic+".dlq", 10); err != nil || len(letters) > 0 {
+			t.Errorf("staging has %d letters of prod (%v)", len(letters), err)
+		}
 	}
 }

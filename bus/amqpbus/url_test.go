@@ -30,6 +30,7 @@ func TestURLErrors(t *testing.T) {
 		"amqp://user:s3cret@127.0.0.1:1/?connect_timeout=x":               "connect_timeout",
 		"amqp://user:s3cret@127.0.0.1:1/?exchange=a.%23":                  "exchange",
 		"amqp://user:s3cret@127.0.0.1:1/?exchange=amq.topic":              "amq.",
+		"amqp://user:s3cret@127.0.0.1:1/?prefix=amq.":                     "prefix",
 		"amqp://user:s3cret@127.0.0.1:1/?cacertfile=x":                    "cacertfile",
 		"amqp://user:s3cret@127.0.0.1:1/a/b":                              "%2F",
 		"amqp://user:s3cret@127.0.0.1:1/#x":                               "fragment",
