@@ -23,6 +23,7 @@
 //	the conformance suites                                        sqlitebus, pgbus, mysqlbus: TestConformance
 //	Publish joins the application's transactions, if they are of
 //	the same database and no other                                logbustest: Transactions, OtherDatabase
+//	where Append is one statement, Publish is one round trip      TestAppend
 //	errors have a class and a sentinel                            TestTranslate
 //	opening asks the database nothing; the first use migrates     bustest: AnAbsentServerIsWaitedFor
 //	a half-opened transport closes what was opened                TestOpenFails

@@ -1,6 +1,6 @@
 // Package logsub makes a message bus of an append-only log: a publisher and
 // sources for package bus over any log.Log, whichever database it is. The
-// transports sqlite://, postgres:// and mysql:// are this package with a log
+// transports sqlite://, postgres://, mysql:// and redis:// are this package with a log
 // and a [Directory] of their own.
 //
 // A topic is a range of lanes of one log, its partitions; the key of a message
@@ -13,7 +13,6 @@
 //	property                                                        proven by
 //	Publish returns after the commit; all of a call or nothing      TestPublishKeepsOrderAndLane
 //	concurrent calls share a commit, a lone one is never delayed    TestConcurrentPublishesShareACommit
-//	where Append commits by itself, a call is one round trip        TestDirectAppends
 //	the end of a message's context ends the call, and what may
 //	be published nevertheless is said to be unknown                 TestPublishHeedsContexts
 //	a write that panics fails its own calls                         TestPublishSurvivesAPanic
@@ -32,7 +31,8 @@
 //	other processes are told of what was committed and who reads    TestChangesAreAnnounced
 //	a holder that slept through its lease moves nothing and hands
 //	out nothing more                                                TestStalledHolder
-//	an idle or slow holder keeps its lease                          TestIdleHolderKeepsItsLease
+//	an idle or slow holder keeps its lease, also while the database
+//	is slow to move the cursors of others                           TestIdleHolderKeepsItsLease, TestSlowCursorsLoseNoLease
 //	cursors are written at once, at most every CommitInterval, and
 //	all of a process in one transaction                             TestCursorWritesCoalesce, TestCursorWritesOfLanesShareATransaction
 //	partitions are given back in one transaction, and taken in one
@@ -54,6 +54,8 @@
 //	Publisher      encode, find the lane, combine with other calls, append, wake the lane's readers
 //	Source         a member of a group: looks who else is there, takes and gives up lanes
 //	lane           reads one leased lane ahead; package prefix knows how far it is done
+//	delivery       one message that is handed over
+//	starts         what crashes and orderly stops leave for the next holder
 //	committer      writes all cursors of the process and extends their leases
 //	heartbeat      says that the process's members live; pruning
 //
