@@ -32,7 +32,7 @@ func FuzzURL(f *testing.F) {
 			}
 			return
 		}
-		if len(set.brokers) == 0 || set.Partitions < 1 || set.Replication < 1 || set.Window < 0 || set.partition == nil {
+		if len(set.brokers) == 0 || set.Partitions < 1 || set.Replication < brokersDefault || set.Window < 0 || set.partition == nil {
 			t.Fatalf("%q is %+v", rest, set.Config)
 		}
 		for _, broker := range set.brokers {

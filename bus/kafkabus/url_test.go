@@ -108,7 +108,7 @@ func TestURLErrors(t *testing.T) {
 
 func TestConfigErrors(t *testing.T) {
 	for name, cfg := range map[string]Config{
-		"Partitions": {Partitions: -1}, "Replication": {Replication: -1}, "Retention": {Retention: -1},
+		"Partitions": {Partitions: -1}, "Replication": {Replication: -2}, "Retention": {Retention: -1},
 		"PublishTimeout": {PublishTimeout: -1}, "PublishBuffer": {PublishBuffer: -1}, "SessionTimeout": {SessionTimeout: time.Millisecond},
 		"HandOverTimeout": {HandOverTimeout: -1}, "CommitInterval": {CommitInterval: -1}, "Window": {Window: -1},
 		"Consumer.Group": {Sarama: func(c *sarama.Config) { c.Consumer.Group.Session.Timeout = 0 }},

@@ -98,7 +98,7 @@ func never() map[string][]string {
 		"github.com/anishathalye/porcupine":                             {"coalesce/internal"},
 		"github.com/cloudevents/sdk-go":                                 {},
 		"pgregory.net/rapid":                                            {"idempotency/internal"},
-		"go.uber.org/goleak":                                            {"internal/log/logbus/logbustest"},
+		"go.uber.org/goleak":                                            {"internal/log/logbus/logbustest", "examples/boxoffice/internal/boxtest"},
 		"go.opentelemetry.io/otel/sdk":                                  {"examples", "cmd", "bench"},
 		"go.opentelemetry.io/otel/exporters":                            {"examples", "cmd", "bench"},
 		"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp": {"examples", "cmd", "bench"},
