@@ -111,8 +111,8 @@ const maxPrefetch = 2000
 
 func (c Config) validate() error {
 	switch {
-	case len(c.Prefix) > 40 || strings.HasPrefix(c.Prefix, "amq."):
-		return fmt.Errorf("prefix is %.60q; give at most 40 bytes that do not begin with amq., which is the broker's own", c.Prefix)
+	case len(c.Prefix) > 64 || strings.HasPrefix(c.Prefix, "amq."):
+		return fmt.Errorf("prefix is %.60q; give at most 64 bytes that do not begin with amq., which is the broker's own", c.Prefix)
 	case len(c.Exchange) > 127 || strings.ContainsAny(c.Exchange, "*#"):
 		return fmt.Errorf("exchange is %q; give a name of at most 127 bytes without * and #", c.Exchange)
 	case strings.HasPrefix(c.Exchange, "amq."):
