@@ -86,18 +86,7 @@ func newSource(ctx context.Context, d *driver, g *group, size int) *source {
 
 // Fetch is that of [busdriver.Source].
 func (s *source) Fetch(ctx context.Context, most int) ([]busdriver.Delivery, error) {
-	for {
-		if all := s.collect(most); len(all) > 0 {
-			return all, nil
-		}
-		select {
-		case <-s.ready:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-s.closing:
-			return nil, fmt.Errorf("%w: %w", busdriver.ErrEnded, bus.ErrClosed)
-		}
-	}
+	return busdriver.Fetch(ctx, s.ready, s.closing, bus.ErrClosed, func() []busdriver.Delivery { return s.collect(most) })
 }
 
 // collect takes what the lanes have ready, beginning with another lane each time.
@@ -165,8 +154,8 @@ func (s *source) expect(ctx context.Context) (int, error) {
 	return s.lanes[0].expected, nil
 }
 
-// arrival waits until what is expected is here: on its way from the broker it
-// would be in nobody's count, and a program that goes through dead letters would see none.
+// arrival waits until the expected messages are here. On their way from the broker they
+// are in no count, and a program that goes through dead letters would see none.
 func (s *source) arrival(ctx context.Context) {
 	t := time.NewTimer(quiet)
 	defer t.Stop()

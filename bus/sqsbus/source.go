@@ -25,8 +25,8 @@ var nackDelay = backoff.Policy{Initial: 5 * time.Millisecond, Max: 100 * time.Mi
 //	keeper    deletes what is acknowledged, hands back the rest, extends the
 //	          time that SQS leaves them to us
 //
-// SQS keeps the order: while we have messages of a key it gives out no others of
-// that key, to nobody.
+// SQS keeps the order: while this source has messages of a key, no consumer gets others
+// of that key.
 type source struct {
 	driver *driver
 	queue  queue
@@ -92,18 +92,7 @@ func signal(c chan struct{}) {
 
 // Fetch is that of [busdriver.Source].
 func (s *source) Fetch(ctx context.Context, most int) ([]busdriver.Delivery, error) {
-	for {
-		if all := s.collect(most); len(all) > 0 {
-			return all, nil
-		}
-		select {
-		case <-s.ready:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-s.stop:
-			return nil, fmt.Errorf("%w: %w", busdriver.ErrEnded, bus.ErrClosed)
-		}
-	}
+	return busdriver.Fetch(ctx, s.ready, s.stop, bus.ErrClosed, func() []busdriver.Delivery { return s.collect(most) })
 }
 
 // collect takes what is ready: what was given back comes first, when its time has come, and

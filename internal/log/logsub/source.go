@@ -97,18 +97,7 @@ func (h *Hub) Source(ctx context.Context, topic, group string, size int) (*Sourc
 
 // Fetch is that of [driver.Source].
 func (s *Source) Fetch(ctx context.Context, most int) ([]driver.Delivery, error) {
-	for {
-		if all := s.collect(most); len(all) > 0 {
-			return all, nil
-		}
-		select {
-		case <-s.ready:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-s.stop:
-			return nil, fmt.Errorf("%w: %w", driver.ErrEnded, ErrClosed)
-		}
-	}
+	return driver.Fetch(ctx, s.ready, s.stop, ErrClosed, func() []driver.Delivery { return s.collect(most) })
 }
 
 // collect takes what the lanes have ready, beginning with another lane each time.
