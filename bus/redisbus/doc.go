@@ -38,7 +38,8 @@
 //	retention takes only what every group has acknowledged        TestPrune
 //	a bound takes nothing either, Publish fails instead           TestMaxLen
 //	replicas have what Publish waited for                         TestWait
-//	after FLUSHALL, SCRIPT FLUSH or XGROUP DESTROY work goes on   TestFlushAll, TestForgottenScripts, TestDestroyedGroup
+//	after FLUSHALL, SCRIPT FLUSH or XGROUP DESTROY work goes on   TestFlushAll, TestFlushAllBeforeOneMessage,
+//	                                                              TestForgottenScripts, TestDestroyedGroup
 //	… in the order of each key                                    TestFlushAll, TestNewStreamBeginsBehindTheOld
 //	errors have a class and a sentinel                            TestErrorClasses
 //	what is wrong with a URL is said, no secret is                TestURLErrors, TestTLSAndPassword

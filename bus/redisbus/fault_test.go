@@ -270,6 +270,24 @@ func TestFlushAll(t *testing.T) {
 	}
 }
 
+// A single message is appended by plain commands, which must not make a stream that is
+// lost: with it is lost what is known of the topic.
+func TestFlushAllBeforeOneMessage(t *testing.T) {
+	s := startServer(t)
+	b := open(t, redisbus.Config{Partitions: 1}, s.URL())
+	publish(t, b, "topic", keyed("k", "1"))
+	if err := s.client.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	publish(t, b, "topic", keyed("k", "2"))
+	if n, err := s.client.XLen(t.Context(), "topic").Result(); err != nil || n != 1 {
+		t.Errorf("the stream has %d messages (%v), want 1", n, err)
+	}
+	if known, err := s.client.HExists(t.Context(), "millrace:topics", "topic").Result(); err != nil || !known {
+		t.Errorf("the topic is known: %v, %v", known, err)
+	}
+}
+
 // Out of memory, a replica, a wrong password: trouble of ours, not of a message.
 func TestErrorClasses(t *testing.T) {
 	s := startServer(t)
@@ -283,8 +301,10 @@ func TestErrorClasses(t *testing.T) {
 	}
 	check := func(what string, topic string, want fault.Class) {
 		t.Helper()
-		if err := b.Publisher().Publish(topic, keyed("k", "x"), keyed("k", "y")); err == nil || fault.Of(err) != want {
-			t.Errorf("%s: %v is %v, want %v", what, err, fault.Of(err), want)
+		for _, call := range [][]*message.Message{{keyed("k", "x"), keyed("k", "y")}, {keyed("k", "x")}} {
+			if err := b.Publisher().Publish(topic, call...); err == nil || fault.Of(err) != want {
+				t.Errorf("%s: %d messages: %v is %v, want %v", what, len(call), err, fault.Of(err), want)
+			}
 		}
 	}
 	set("maxmemory", "1")
