@@ -17,7 +17,7 @@
 // it was made for, and no others.
 //
 // A caller whose context cannot end makes its call itself; for another, a goroutine does.
-// Handing a request over takes some 40 µs, twice what the rest of a short call does.
+// Handing a request over takes some 40 µs (BenchmarkPublish of redisbus, by one caller).
 package batch
 
 import (

@@ -17,7 +17,7 @@
 //	entries of a key are read in commit order, if they are
 //	appended after the key's row lock is taken              yes     yes        yes         n/a (no transactions)
 //	an uncommitted entry is never read                      yes     yes        yes         n/a
-//	a foreign open transaction delays nobody                yes     yes        n/a         n/a
+//	a foreign open transaction delays no reader             yes     yes        n/a         n/a
 //	a holder that lost its lease cannot move the cursor     yes     yes        yes         yes
 //	nothing stays open between calls                        yes     yes        yes         yes
 //
@@ -102,8 +102,8 @@ type Lease struct {
 	Position Position
 }
 
-// Log is what a backend offers to those who read. How entries are appended is the
-// backend's own: SQL logs append in a transaction of their caller. All methods are safe for
+// Log is what a backend offers to readers. Each backend appends in its own way: SQL logs
+// append in a transaction of their caller. All methods are safe for
 // concurrent use; none keeps a connection or a transaction after it returned. Renew, Release
 // and Advance join a transaction on the log's database that the context carries.
 type Log interface {

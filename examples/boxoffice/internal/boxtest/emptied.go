@@ -21,7 +21,8 @@ import (
 
 // Main runs the tests of a package, as [goleak.VerifyTestMain] does. Those on MySQL and
 // MariaDB use databases again: making the tables takes a server one to three seconds,
-// emptying them a tenth of one. Main drops these databases at the end.
+// emptying them a tenth of one. Numbers that a server gives go on from one test to the
+// next. Main drops these databases at the end.
 func Main(m *testing.M, options ...goleak.Option) {
 	emptied.keep = true
 	goleak.VerifyTestMain(m, append(options, goleak.Cleanup(func(code int) {
@@ -82,10 +83,8 @@ func (e *emptiedDatabases) url(t testing.TB, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	model := e.model
 	t.Cleanup(func() {
-		e.mu.Lock()
-		model := e.model
-		e.mu.Unlock()
 		// A database that is not as it was, or is locked by what the test has left, is
 		// used no more.
 		if err := model.restore(context.WithoutCancel(t.Context()), at); err != nil {
