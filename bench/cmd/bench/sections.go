@@ -114,7 +114,7 @@ func peers() []section {
 			6, []string{postgres, mariadb, redis, rabbitmq, kafka}, func(ctx context.Context, servers map[string]string, s sizes, out *report.Recorder) error {
 				return busbench.Run(ctx, busbench.Config{
 					Postgres: servers[postgres], MariaDB: servers[mariadb], Redis: servers[redis], RabbitMQ: servers[rabbitmq], Brokers: servers[kafka],
-					Size: s.size, Rounds: s.of(min(s.rounds, 3), 1), Backlog: s.of(20_000, 200), Window: s.span(400*time.Millisecond, 20*time.Millisecond),
+					Size: s.size, Rounds: s.of(s.rounds, 1), Backlog: s.of(20_000, 200), Window: s.span(time.Second, 20*time.Millisecond),
 				}, out)
 			},
 		},
