@@ -63,6 +63,8 @@ require (
 	rsc.io/qr v0.2.0
 )
 
+require github.com/twmb/franz-go/pkg/kadm v1.18.0 // indirect
+
 require (
 	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/Rican7/retry v0.3.1 // indirect

@@ -10,7 +10,9 @@ import (
 	"os"
 
 	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl"
+	saslplain "github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 )
 
@@ -55,26 +57,59 @@ const (
 // exposed reports whether the password travels readable by anybody between.
 func (s security) exposed() bool { return s.mechanism == plain && !s.tls }
 
+// options are those of a client that signs in and encrypts.
+func (s security) options() (all []kgo.Opt, err error) {
+	if s.tls {
+		t, err := s.tlsConfig()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, kgo.DialTLSConfig(t))
+	}
+	if s.user == nil {
+		return all, nil
+	}
+	user := s.user.Username()
+	password, _ := s.user.Password()
+	switch s.mechanism {
+	case plain:
+		all = append(all, kgo.SASL(saslplain.Auth{User: user, Pass: password}.AsMechanism()))
+	case scramSHA256:
+		all = append(all, kgo.SASL(scram.Auth{User: user, Pass: password}.AsSha256Mechanism()))
+	case scramSHA512:
+		all = append(all, kgo.SASL(scram.Auth{User: user, Pass: password}.AsSha512Mechanism()))
+	}
+	return all, nil
+}
+
+func (s security) tlsConfig() (*tls.Config, error) {
+	t := &tls.Config{MinVersion: tls.VersionTLS12}
+	if s.ca != "" {
+		pem, err := os.ReadFile(s.ca)
+		if err != nil {
+			return nil, fmt.Errorf("parameter \"ca\": %w", err)
+		}
+		t.RootCAs = x509.NewCertPool()
+		if !t.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("parameter \"ca\": %s holds no certificate in PEM", s.ca)
+		}
+	}
+	if s.cert != "" {
+		pair, err := tls.LoadX509KeyPair(s.cert, s.key)
+		if err != nil {
+			return nil, fmt.Errorf("parameters \"cert\" and \"key\": %w", err)
+		}
+		t.Certificates = []tls.Certificate{pair}
+	}
+	return t, nil
+}
+
 // apply writes the settings into the client's configuration.
 func (s security) apply(c *sarama.Config) error {
 	if s.tls {
-		t := &tls.Config{MinVersion: tls.VersionTLS12}
-		if s.ca != "" {
-			pem, err := os.ReadFile(s.ca)
-			if err != nil {
-				return fmt.Errorf("parameter \"ca\": %w", err)
-			}
-			t.RootCAs = x509.NewCertPool()
-			if !t.RootCAs.AppendCertsFromPEM(pem) {
-				return fmt.Errorf("parameter \"ca\": %s holds no certificate in PEM", s.ca)
-			}
-		}
-		if s.cert != "" {
-			pair, err := tls.LoadX509KeyPair(s.cert, s.key)
-			if err != nil {
-				return fmt.Errorf("parameters \"cert\" and \"key\": %w", err)
-			}
-			t.Certificates = []tls.Certificate{pair}
+		t, err := s.tlsConfig()
+		if err != nil {
+			return err
 		}
 		c.Net.TLS.Enable, c.Net.TLS.Config = true, t
 	}

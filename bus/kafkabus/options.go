@@ -1,0 +1,30 @@
+package kafkabus
+
+import (
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/millrace-go/millrace/internal/backoff"
+)
+
+// again is how a client waits before it repeats a request.
+var again = backoff.Policy{Initial: 20 * time.Millisecond, Max: time.Second, Jitter: 0.2}
+
+// options are those of every client. Making a client with them connects to no broker.
+func (s settings) options() ([]kgo.Opt, error) {
+	security, err := s.security.options()
+	if err != nil {
+		return nil, err
+	}
+	return append([]kgo.Opt{
+		kgo.SeedBrokers(s.brokers...),
+		kgo.ClientID(s.ClientID),
+		kgo.DisableClientMetrics(),
+		kgo.DialTimeout(dialTimeout),
+		kgo.RequestTimeoutOverhead(requestTimeout),
+		kgo.RetryTimeout(requestTimeout),
+		kgo.RetryBackoffFn(again.Delay),
+		kgo.MetadataMinAge(100 * time.Millisecond),
+	}, security...), nil
+}
