@@ -11,7 +11,6 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
-	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/lazy"
 )
 
@@ -25,12 +24,12 @@ type driver struct {
 	topics    *topics
 	publisher *publisher
 
-	mu          sync.Mutex
-	closed      bool
-	subscribers map[*subscriber]struct{}
-	groups      map[string]map[string]struct{} // topic → groups that this process knows
-	instances   map[string]bool                // static names in use
-	calls       sync.WaitGroup                 // of call
+	mu        sync.Mutex
+	closed    bool
+	sources   map[*source]struct{}
+	groups    map[string]map[string]struct{} // topic → groups that this process knows
+	instances map[string]bool                // static names in use
+	calls     sync.WaitGroup                 // of call
 
 	closeOnce sync.Once
 	closeErr  error
@@ -47,7 +46,7 @@ var (
 // open makes a driver. Its clients connect at the first use.
 func open(set settings) (*driver, error) {
 	d := &driver{
-		set: set, subscribers: map[*subscriber]struct{}{},
+		set: set, sources: map[*source]struct{}{},
 		groups: map[string]map[string]struct{}{}, instances: map[string]bool{},
 	}
 	if set.security.exposed() {
@@ -100,35 +99,6 @@ func (d *driver) Capabilities() bus.Capabilities {
 
 func (d *driver) Publisher() message.Publisher { return d.publisher }
 
-// Source implements bus.Driver.
-func (d *driver) Source(ctx context.Context, topic, group string, window int) (busdriver.Source, error) {
-	s, err := d.Subscriber(group, window)
-	if err != nil {
-		return nil, err
-	}
-	return bus.Subscribed(ctx, s, topic)
-}
-
-func (d *driver) Subscriber(group string, window int) (message.Subscriber, error) {
-	switch {
-	case group == "":
-		return nil, errors.New("kafkabus: the group has no name")
-	case window < 1:
-		return nil, fmt.Errorf("kafkabus: the window of group %s is %d; give at least 1", group, window)
-	}
-	if d.set.Window > 0 {
-		window = min(window, d.set.Window)
-	}
-	s := &subscriber{driver: d, group: group, window: window, subs: map[*subscription]struct{}{}}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return nil, errClosed
-	}
-	d.subscribers[s] = struct{}{}
-	return s, nil
-}
-
 var errClosed = fmt.Errorf("kafkabus: %w", bus.ErrClosed)
 
 // call connects, if that has not been done, and runs fn, which knows no context. It stops
@@ -161,6 +131,10 @@ func (d *driver) call(ctx context.Context, fn func() error) error {
 func (d *driver) know(topic string, groups ...string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.knowLocked(topic, groups...)
+}
+
+func (d *driver) knowLocked(topic string, groups ...string) {
 	if d.groups[topic] == nil {
 		d.groups[topic] = map[string]struct{}{}
 	}
@@ -169,13 +143,34 @@ func (d *driver) know(topic string, groups ...string) {
 	}
 }
 
-// Close ends subscribers, the publisher, and then the connections.
+// instance returns the static name of a new member, which must be unique in the
+// group and the same after a restart, and a function that gives it up.
+func (d *driver) instance(group string) (name string, free func()) {
+	if d.set.Instance == "" {
+		return "", func() {}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for n := 1; ; n++ {
+		name, taken := fmt.Sprintf("%s-%d", d.set.Instance, n), ""
+		if taken = group + "\x00" + name; !d.instances[taken] {
+			d.instances[taken] = true
+			return name, func() {
+				d.mu.Lock()
+				delete(d.instances, taken)
+				d.mu.Unlock()
+			}
+		}
+	}
+}
+
+// Close ends sources, the publisher, and then the connections.
 func (d *driver) Close() error {
 	d.closeOnce.Do(func() {
 		d.mu.Lock()
 		d.closed = true
-		var open []*subscriber
-		for s := range d.subscribers {
+		var open []*source
+		for s := range d.sources {
 			open = append(open, s)
 		}
 		d.mu.Unlock()

@@ -92,6 +92,7 @@ func publish(t testing.TB, b *bus.Bus, topic string, messages ...*message.Messag
 func subscriber(t testing.TB, b *bus.Bus, group string, window int) message.Subscriber {
 	t.Helper()
 	sub := sourcetest.Subscriber(b.Driver(), group, window)
+	t.Cleanup(func() { sub.Close() }) //nolint:errcheck // the tests of Close look at it
 	return sub
 }
 

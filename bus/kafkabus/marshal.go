@@ -5,7 +5,9 @@ import (
 
 	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kgo"
 
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -104,4 +106,21 @@ func fnv1a(key []byte, n int32) int32 {
 		p = -p
 	}
 	return p
+}
+
+// messageOf makes the message of a record. One that something else has written, with a key
+// and without our metadata, keeps its key.
+func messageOf(r *kgo.Record) busdriver.Message {
+	m := busdriver.Message{Metadata: make(map[string]string, len(r.Headers)), Payload: r.Value}
+	for _, h := range r.Headers {
+		if h.Key == idHeader {
+			m.ID = string(h.Value)
+		} else {
+			m.Metadata[h.Key] = string(h.Value)
+		}
+	}
+	if len(r.Key) > 0 && event.Key(&message.Message{Metadata: m.Metadata}) == "" {
+		m.Metadata[event.KeyHeader] = string(r.Key)
+	}
+	return m
 }

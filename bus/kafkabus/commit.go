@@ -1,0 +1,146 @@
+package kafkabus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/millrace-go/millrace/internal/backoff"
+)
+
+// commitNow commits what was acknowledged each CommitInterval, until ctx is done.
+func (s *source) commitNow(ctx context.Context) {
+	tick := time.NewTicker(s.driver.set.CommitInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		s.commits.Lock()
+		err := s.commit(ctx, s.ours(), false)
+		s.commits.Unlock()
+		if err != nil && ctx.Err() == nil {
+			s.commitFailed(err)
+		}
+	}
+}
+
+func (s *source) ours() []*claim {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.claims)
+}
+
+// commit writes how far the claims have come, with what is done behind gaps if noted.
+// s.commits is held, so that an older commit cannot follow a newer one, nor one of a
+// partition that another member has.
+func (s *source) commit(ctx context.Context, claims []*claim, noted bool) error {
+	offsets, notes := map[int32]kgo.EpochOffset{}, map[int32]string{}
+	s.mu.Lock()
+	for _, c := range claims {
+		if offset, note, ok := c.next(noted); ok {
+			offsets[c.partition], notes[c.partition] = kgo.EpochOffset{Epoch: -1, Offset: offset}, note
+		}
+	}
+	s.mu.Unlock()
+	if len(offsets) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	ctx = kgo.PreCommitFnContext(ctx, func(r *kmsg.OffsetCommitRequest) error {
+		for t := range r.Topics {
+			for p := range r.Topics[t].Partitions {
+				at := &r.Topics[t].Partitions[p]
+				at.Metadata = new(notes[at.Partition])
+			}
+		}
+		return nil
+	})
+	var failed error
+	s.client.CommitOffsetsSync(ctx, map[string]map[int32]kgo.EpochOffset{s.topic: offsets},
+		func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, answer *kmsg.OffsetCommitResponse, err error) {
+			if failed = err; err != nil {
+				return
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			for _, t := range answer.Topics {
+				for _, p := range t.Partitions {
+					if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+						failed = fmt.Errorf("partition %d: %w", p.Partition, err)
+					} else if c := s.claim(p.Partition); c != nil {
+						c.written = offsets[p.Partition].Offset
+					}
+				}
+			}
+		})
+	return failed
+}
+
+// commitFailed tells of a commit that is repeated with the next one.
+func (s *source) commitFailed(err error) {
+	if sharedOut(err) || errors.Is(err, context.DeadlineExceeded) { // the latter while members join, or without a broker
+		return
+	}
+	s.log.Warn("kafkabus: acknowledgements could not be written; they are with the next ones, and after a crash their messages are delivered again",
+		slog.Any("error", err))
+}
+
+// sharedOut is whether the group is being shared out anew, or has been without us.
+func sharedOut(err error) bool {
+	return errors.Is(err, kerr.IllegalGeneration) || errors.Is(err, kerr.UnknownMemberID) ||
+		errors.Is(err, kerr.RebalanceInProgress) || errors.Is(err, kerr.FencedInstanceID) || errors.Is(err, kerr.StaleMemberEpoch)
+}
+
+// leaveTimeout bounds how long leaving tries to commit.
+const leaveTimeout = 5 * time.Second
+
+// leave commits what is done, also behind gaps, and leaves the group.
+func (s *source) leave() error {
+	ctx, cancel := context.WithTimeout(s.base, leaveTimeout)
+	defer cancel()
+	s.trouble.end()
+	s.commits.Lock()
+	claims := s.ours()
+	var err error
+	for attempt := 1; ; attempt++ {
+		err = s.commit(ctx, claims, true)
+		if err == nil || !retriable(err) || backoff.Sleep(ctx, again.Delay(attempt)) != nil {
+			break
+		}
+	}
+	s.mu.Lock()
+	for _, c := range claims {
+		c.end()
+	}
+	s.claims = nil
+	s.mu.Unlock()
+	s.commits.Unlock()
+	if sharedOut(err) {
+		// Another member came or left at the same time, so the partitions are another's
+		// already, which gets what was acknowledged last once more, as after any rebalance.
+		s.log.Info("kafkabus: the group was shared out anew while leaving; what was acknowledged last may be delivered again", slog.Any("error", err))
+		err = nil
+	}
+	if err != nil {
+		err = fmt.Errorf("acknowledgements could not be written, so their messages are delivered again: %w", err)
+	}
+	s.client.LeaveGroupContext(ctx) //nolint:errcheck // without it the group waits SessionTimeout
+	s.client.Close()
+	return err
+}
+
+// retriable is whether a commit may work soon.
+func retriable(err error) bool {
+	return kerr.IsRetriable(err) && !sharedOut(err)
+}

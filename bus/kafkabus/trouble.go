@@ -1,0 +1,82 @@
+package kafkabus
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// trouble is what a member's reading suffers from: it is told when it begins, and when
+// all of it is over. It hears of connections and of the group from the client.
+type trouble struct {
+	log *slog.Logger
+
+	mu    sync.Mutex
+	of    map[string]struct{} // brokers, group and fetching
+	ended bool                // we are leaving: nothing is told any more
+}
+
+// What else than a broker can be in trouble.
+const (
+	ofGroup    = "group"
+	ofFetching = "fetching"
+)
+
+var (
+	_ kgo.HookBrokerConnect    = (*trouble)(nil)
+	_ kgo.HookGroupManageError = (*trouble)(nil)
+)
+
+// OnBrokerConnect implements kgo.HookBrokerConnect.
+func (t *trouble) OnBrokerConnect(b kgo.BrokerMetadata, _ time.Duration, _ net.Conn, err error) {
+	at := net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
+	if err == nil {
+		t.over(at)
+		return
+	}
+	t.begun(at, err)
+}
+
+// OnGroupManageError implements kgo.HookGroupManageError.
+func (t *trouble) OnGroupManageError(err error) { t.begun(ofGroup, err) }
+
+func (t *trouble) begun(what string, err error) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.of == nil {
+		t.of = map[string]struct{}{}
+	}
+	first := len(t.of) == 0
+	t.of[what] = struct{}{}
+	if first && !t.ended {
+		t.log.Warn("kafkabus: reading is in trouble; trying again until it works", slog.Any("error", err))
+	}
+}
+
+func (t *trouble) over(what string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, was := t.of[what]; !was {
+		return
+	}
+	delete(t.of, what)
+	if len(t.of) == 0 && !t.ended {
+		t.log.Info("kafkabus: reading works again")
+	}
+}
+
+// end has nothing told any more.
+func (t *trouble) end() {
+	t.mu.Lock()
+	t.ended = true
+	t.mu.Unlock()
+}
