@@ -22,6 +22,7 @@ type claim struct {
 	idle      chan struct{} // closed when stopped and nothing is out
 
 	ahead   []*kgo.Record         // fetched and not handed over
+	more    bool                  // there was behind the last of these
 	paused  bool                  // fetching is
 	prefix  prefix.Tracker[int64] // of offsets
 	done    map[int64]struct{}    // that an earlier owner finished; not yet met
@@ -51,8 +52,12 @@ func newClaim(s *source, partition int32) *claim {
 // kick has Fetch look again: the window may have room.
 func (c *claim) kick() { c.source.tell() }
 
-// hungry is whether more is to be fetched; the source's mu is held, here and below.
-func (c *claim) hungry() bool { return !c.stopped && len(c.ahead) < maxAhead/2 }
+// fed is whether enough is ahead, hungry whether there is more to fetch and it is not, and
+// ended whether there is nothing more, as far as is known. The source's mu is held, here
+// and below.
+func (c *claim) fed() bool    { return len(c.ahead) >= enoughAhead }
+func (c *claim) hungry() bool { return c.more && !c.stopped && !c.fed() }
+func (c *claim) ended() bool  { return !c.more && !c.fed() }
 
 // hand hands over what the window has room for. What was given back comes before
 // everything that was never handed over.
@@ -101,6 +106,7 @@ func (c *claim) pop() *kgo.Record {
 	r := c.ahead[0]
 	c.ahead[0] = nil
 	c.ahead = c.ahead[1:]
+	c.source.ahead -= size(r)
 	return r
 }
 
@@ -150,6 +156,9 @@ func (f *flight) settle(done bool) {
 func (c *claim) stop() {
 	if c.stopped {
 		return
+	}
+	for len(c.ahead) > 0 {
+		c.pop()
 	}
 	c.stopped, c.ahead, c.again = true, nil, nil
 	if c.out == 0 {

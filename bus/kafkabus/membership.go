@@ -29,11 +29,10 @@ func (s *source) membership(group, instance string) []kgo.Opt {
 		kgo.OnPartitionsLost(s.lost),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), // others may publish in transactions, and abort them
-		kgo.FetchMaxWait(500 * time.Millisecond),
-		kgo.FetchMaxBytes(fetchBytes),
-		kgo.FetchMaxPartitionBytes(fetchPartitionBytes),
+		kgo.FetchMaxWait(250 * time.Millisecond),
 		kgo.WithHooks(&s.trouble),
 	}
+	all = append(all, new(fetchSize).options()...)
 	if instance != "" {
 		all = append(all, kgo.InstanceID(instance))
 	}

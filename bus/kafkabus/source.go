@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -33,6 +34,7 @@ type source struct {
 
 	mu     sync.Mutex
 	claims []*claim      // of the partitions that are ours
+	ahead  int           // bytes of what they have ahead
 	first  int           // the claim that Fetch begins with
 	hungry chan struct{} // capacity 1: poll is to look again
 
@@ -47,12 +49,14 @@ const (
 	// maxSpan is how far the newest message handed over may be ahead of the first
 	// unacknowledged one of its partition: a crash repeats no more.
 	maxSpan = 25_000
-	// maxAhead is how many records of a partition wait in memory before it is fetched no
-	// more, and pollMost how many are taken from the client at once.
-	maxAhead = 1024
-	pollMost = 512
-	// What one answer of a broker holds at most, compressed, beside its first batch.
-	fetchBytes, fetchPartitionBytes = 1 << 20, 256 << 10
+	// enoughAhead is how many records of a partition are enough to wait in memory.
+	enoughAhead = 512
+	// maxAhead is how many bytes of records wait in memory, beside those of the last fetch,
+	// before partitions that have enough are fetched no more.
+	maxAhead = 8 << 20
+	// patience is how long poll waits for partitions that have enough ahead, before it looks
+	// for news of the others alone.
+	patience = 100 * time.Millisecond
 )
 
 // Source implements bus.Driver. A new group begins at the earliest retained message.
@@ -87,7 +91,9 @@ func (d *driver) newSource(ctx context.Context, topic, group string, size int) (
 	instance, free := d.instance(group)
 	options, err := d.set.options()
 	if err == nil {
+		s.mu.Lock() // the client calls back as soon as it is made
 		s.client, err = kgo.NewClient(append(options, s.membership(group, instance)...)...)
+		s.mu.Unlock()
 	}
 	if err != nil {
 		free()
@@ -141,18 +147,21 @@ func (s *source) tell() {
 	}
 }
 
-// wants is whether anything is to be fetched; s.mu is held, here and below.
+// wants is whether poll is to go on at once: a partition has little ahead that has more
+// to fetch, or none has enough. s.mu is held, here and below.
 func (s *source) wants() bool {
-	return len(s.claims) == 0 || slices.ContainsFunc(s.claims, (*claim).hungry)
+	return slices.ContainsFunc(s.claims, (*claim).hungry) || !slices.ContainsFunc(s.claims, (*claim).fed)
 }
 
-// feed has poll look again if a partition has little ahead.
+// feed has poll go on if it is time for it.
 func (s *source) feed() {
-	if s.wants() {
-		select {
-		case s.hungry <- struct{}{}:
-		default:
-		}
+	if !s.wants() {
+		return
+	}
+	s.pace() // poll may be waiting for others
+	select {
+	case s.hungry <- struct{}{}:
+	default:
 	}
 }
 
@@ -180,39 +189,53 @@ func (s *source) run() {
 	s.err = wrap(s.leave(), "leave the group of %s", s.topic)
 }
 
-// poll takes records from the client for as long as a partition has little ahead. Those
-// that have much are paused meanwhile.
+// poll takes records from the client as they are wanted.
 func (s *source) poll(ctx context.Context) {
 	for ctx.Err() == nil {
-		s.mu.Lock()
-		wants := s.wants()
-		if wants {
-			s.pace()
-		}
-		s.mu.Unlock()
-		if !wants {
-			select {
-			case <-s.hungry:
-			case <-ctx.Done():
-			}
-			continue
-		}
+		s.await(ctx)
 		s.polling.take(ctx, func(ctx context.Context) {
-			fetched := s.client.PollRecords(ctx, pollMost)
+			fetched := s.client.PollFetches(ctx)
 			fetched.EachError(func(_ string, _ int32, err error) { s.fetchFailed(ctx, err) })
 			s.add(fetched)
 		})
 	}
 }
 
-// pace pauses the partitions that have much ahead, and fetches the others; s.mu is held.
+// await waits until records are wanted. If some partitions have enough ahead and others
+// are at their end, it does not wait for long.
+func (s *source) await(ctx context.Context) {
+	var late <-chan time.Time
+	for {
+		s.mu.Lock()
+		wants, ended := s.wants(), slices.ContainsFunc(s.claims, (*claim).ended)
+		s.pace()
+		s.mu.Unlock()
+		if wants {
+			return
+		}
+		if ended && late == nil {
+			late = time.After(patience)
+		}
+		select {
+		case <-s.hungry:
+		case <-late:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// pace pauses partitions that have enough ahead when all have too much together, and
+// fetches them again once they have little. Pausing has a price: what the client has
+// fetched of a paused partition is fetched again.
 func (s *source) pace() {
 	var pause, resume []int32
 	for _, c := range s.claims {
-		switch much := len(c.ahead) >= maxAhead; {
-		case much && !c.paused:
+		switch {
+		case !c.paused && c.fed() && s.ahead >= maxAhead:
 			c.paused, pause = true, append(pause, c.partition)
-		case !much && c.paused && len(c.ahead) <= maxAhead/2:
+		case c.paused && !c.fed():
 			c.paused, resume = false, append(resume, c.partition)
 		}
 	}
@@ -240,6 +263,10 @@ func (s *source) add(fetched kgo.Fetches) {
 	fetched.EachPartition(func(p kgo.FetchTopicPartition) {
 		if c := s.claim(p.Partition); c != nil && !c.stopped && len(p.Records) > 0 {
 			c.ahead = append(c.ahead, p.Records...)
+			for _, r := range p.Records {
+				s.ahead += size(r)
+			}
+			c.more = p.Records[len(p.Records)-1].Offset+1 < p.LastStableOffset
 			some = true
 		}
 	})
@@ -248,6 +275,9 @@ func (s *source) add(fetched kgo.Fetches) {
 		s.tell()
 	}
 }
+
+// size is about what a record takes in memory.
+func size(r *kgo.Record) int { return 100 + len(r.Key) + len(r.Value) }
 
 // claim returns the claim of a partition, nil if it is not ours; s.mu is held.
 func (s *source) claim(partition int32) *claim {
