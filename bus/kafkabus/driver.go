@@ -9,19 +9,22 @@ import (
 
 	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
-	"github.com/millrace-go/millrace/internal/lazy"
+	"github.com/millrace-go/millrace/internal/backoff"
 )
 
 // driver is the bus on one cluster.
 type driver struct {
 	set       settings
 	producing sarama.Client // of the publisher alone, so that nothing delays it
-	connected *lazy.Value[struct{}]
-	asking    sarama.Client // topics, lag, browsing; inside of call only
-	admin     sarama.ClusterAdmin
+	client    *kgo.Client   // topics, offsets, lag, browsing; see request
+	admin     *kadm.Client  // of client
 	topics    *topics
 	publisher *publisher
 
@@ -30,7 +33,6 @@ type driver struct {
 	subscribers map[*subscriber]struct{}
 	groups      map[string]map[string]struct{} // topic → groups that this process knows
 	instances   map[string]bool                // static names in use
-	calls       sync.WaitGroup                 // of call
 
 	closeOnce sync.Once
 	closeErr  error
@@ -45,7 +47,7 @@ var (
 )
 
 // open makes a driver. Its clients connect at the first use.
-func open(set settings) (*driver, error) {
+func open(set settings) (_ *driver, err error) {
 	d := &driver{
 		set: set, subscribers: map[*subscriber]struct{}{},
 		groups: map[string]map[string]struct{}{}, instances: map[string]bool{},
@@ -53,6 +55,20 @@ func open(set settings) (*driver, error) {
 	if set.security.exposed() {
 		set.Logger.Warn("kafkabus: the password is sent unencrypted; use tls=true or a scram mechanism")
 	}
+	options, err := set.options()
+	if err != nil {
+		return nil, err
+	}
+	if d.client, err = kgo.NewClient(options...); err != nil {
+		return nil, fmt.Errorf("the client's options: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			d.client.Close()
+		}
+	}()
+	d.admin = kadm.NewClient(d.client)
+	d.admin.SetTimeoutMillis(int32(requestTimeout.Milliseconds()))
 	c, err := set.client()
 	if err != nil {
 		return nil, err
@@ -61,37 +77,19 @@ func open(set settings) (*driver, error) {
 	if d.producing, err = sarama.NewClient(set.brokers, c); err != nil {
 		return nil, wrap(err, "make a client")
 	}
-	d.connected = lazy.New(bus.ErrClosed, d.connect)
 	d.topics = newTopics(d)
 	d.publisher = newPublisher(d.producing, d.topics, set)
 	return d, nil
 }
 
-// connect makes the client that asks.
-func (d *driver) connect(ctx context.Context) (none struct{}, err error) {
-	c, err := d.set.client()
-	if err != nil {
-		return none, err
-	}
-	c.Metadata.Full = true // only with it sarama's administrative calls find the controller
-	asking, err := dial(ctx, d.set.brokers, c)
-	if err != nil {
-		return none, fmt.Errorf("connect to %s: %w", strings.Join(d.set.brokers, ","), err)
-	}
-	admin, err := sarama.NewClusterAdminFromClient(asking)
-	if err != nil {
-		return none, errors.Join(err, asking.Close())
-	}
-	d.asking, d.admin = asking, admin
-	return none, nil
-}
-
 // Ping implements bus.Pinger.
 func (d *driver) Ping(ctx context.Context) error {
-	return wrap(d.call(ctx, func() error {
-		_, _, err := d.admin.DescribeCluster()
+	return wrap(d.request(ctx, func(ctx context.Context) error {
+		req := kmsg.NewPtrMetadataRequest()
+		req.Topics = []kmsg.MetadataRequestTopic{} // none
+		_, err := req.RequestWith(ctx, d.client)
 		return err
-	}), "ping")
+	}), "ping %s", strings.Join(d.set.brokers, ","))
 }
 
 func (d *driver) Capabilities() bus.Capabilities {
@@ -131,45 +129,32 @@ func (d *driver) Subscriber(group string, window int) (message.Subscriber, error
 
 var errClosed = fmt.Errorf("kafkabus: %w", bus.ErrClosed)
 
-// call connects, if that has not been done, and runs fn, which knows no context. It stops
-// waiting for it when ctx ends. Every request has a time limit, so it ends by itself soon
-// after.
-func (d *driver) call(ctx context.Context, fn func() error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if _, err := d.connected.Get(ctx); err != nil {
-		return err
-	}
-	d.mu.Lock()
-	if d.closed {
-		d.mu.Unlock()
-		return bus.ErrClosed
-	}
-	done := make(chan error, 1)
-	d.calls.Go(func() { done <- fn() })
-	d.mu.Unlock()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// know remembers a group for Lag.
-func (d *driver) know(topic string, groups ...string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.groups[topic] == nil {
-		d.groups[topic] = map[string]struct{}{}
-	}
-	for _, g := range groups {
-		d.groups[topic][g] = struct{}{}
+// request asks the cluster something, for requestTimeout at most. It asks again while the
+// brokers tell each other of a new topic, while leaders move, and while the coordinator of
+// a group loads what it knows.
+func (d *driver) request(ctx context.Context, ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	for attempt := 1; ; attempt++ {
+		err := ctx.Err()
+		if err == nil {
+			err = ask(ctx)
+		}
+		switch {
+		case d.client.Context().Err() != nil:
+			return bus.ErrClosed
+		case !isKerror(err, kerr.UnknownTopicOrPartition, kerr.UnknownTopicID, kerr.LeaderNotAvailable, kerr.NotLeaderForPartition,
+			kerr.ReplicaNotAvailable, kerr.FencedLeaderEpoch, kerr.UnknownLeaderEpoch, kerr.OffsetNotAvailable, kerr.KafkaStorageError,
+			kerr.CoordinatorLoadInProgress, kerr.CoordinatorNotAvailable, kerr.NotCoordinator):
+			return err
+		}
+		if backoff.Sleep(ctx, again.Delay(attempt)) != nil {
+			return err
+		}
 	}
 }
 
-// Close ends subscribers, the publisher, and then the connections.
+// Close ends subscribers, questions to the cluster, the publisher, and then the connections.
 func (d *driver) Close() error {
 	d.closeOnce.Do(func() {
 		d.mu.Lock()
@@ -179,29 +164,19 @@ func (d *driver) Close() error {
 			open = append(open, s)
 		}
 		d.mu.Unlock()
-		d.connected.Close() // nobody waits for the cluster any more
 		errs := make([]error, len(open))
 		var wg sync.WaitGroup
 		for i, s := range open {
 			wg.Go(func() { errs[i] = s.Close() })
 		}
 		wg.Wait()
-		errs = append(errs, d.publisher.Close(), d.closeClients())
-		d.calls.Wait()
+		// Calls of Publish that still look for their topic end with this client.
+		d.client.Close()
+		errs = append(errs, d.publisher.Close())
+		if err := d.producing.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("kafkabus: close the connections: %w", err))
+		}
 		d.closeErr = errors.Join(errs...)
 	})
 	return d.closeErr
-}
-
-func (d *driver) closeClients() error {
-	var errs []error
-	for _, c := range []sarama.Client{d.producing, d.asking} {
-		if c == nil || c.Closed() {
-			continue
-		}
-		if err := c.Close(); err != nil {
-			errs = append(errs, fmt.Errorf("kafkabus: close the connections: %w", err))
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
@@ -68,6 +69,23 @@ func decode(key []byte, headers []*sarama.RecordHeader, value []byte) *message.M
 	}
 	if len(key) > 0 && event.Key(m) == "" {
 		m.Metadata[event.KeyHeader] = string(key)
+	}
+	return m
+}
+
+// decodeRecord is decode of a record that franz-go has read.
+func decodeRecord(r *kgo.Record) *message.Message {
+	m := message.NewMessage("", r.Value)
+	m.Metadata = make(message.Metadata, len(r.Headers))
+	for _, h := range r.Headers {
+		if h.Key == idHeader {
+			m.UUID = string(h.Value)
+		} else {
+			m.Metadata[h.Key] = string(h.Value)
+		}
+	}
+	if len(r.Key) > 0 && event.Key(m) == "" {
+		m.Metadata[event.KeyHeader] = string(r.Key)
 	}
 	return m
 }

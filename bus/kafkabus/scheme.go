@@ -148,7 +148,9 @@ type settings struct {
 	brokers   []string
 	security  security
 	partition partitioner
-	allGroups bool // Lag looks at every group of the cluster
+
+	autocreate bool // topics are made when they are used
+	allGroups  bool // Lag looks at every group of the cluster
 }
 
 func parse(u *url.URL, cfg Config) (settings, error) {
@@ -164,6 +166,7 @@ func parse(u *url.URL, cfg Config) (settings, error) {
 	cfg.Window = p.Int("window", cfg.Window, 1)
 	cfg.ClientID = p.String("client_id", cfg.ClientID)
 	cfg.Instance = p.String("instance", cfg.Instance)
+	set.autocreate = p.Bool("autocreate", true)
 	hash := p.String("partitioner", "fnv")
 	lag := p.String("lag", "own")
 	set.security = security{

@@ -70,8 +70,8 @@ func newSubscription(s *subscriber, topic string, client sarama.Client, member s
 		log:    s.driver.set.Logger.With(slog.String("topic", topic), slog.String("group", s.group)),
 		out:    make(chan *message.Message),
 		window: window.New(s.window, (*claim).kick), marked: map[int32]int64{},
-		committed: func(of map[string][]int32) (map[string]map[int32]commit, error) {
-			return s.driver.committed(s.group, of)
+		committed: func(map[string][]int32) (map[string]map[int32]commit, error) {
+			return s.driver.committed(context.Background(), s.group)
 		},
 		stopped: make(chan struct{}), ending: make(chan struct{}), done: make(chan struct{}),
 	}

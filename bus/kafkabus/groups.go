@@ -1,0 +1,103 @@
+package kafkabus
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+// Declare makes topics and groups. A topic that exists must have as many partitions as
+// declared, if a number is; its retention is changed to what is declared, its replication
+// is left alone. A group that has never consumed begins at the earliest message of that
+// moment.
+func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
+	for _, t := range topics {
+		if err := d.topics.declare(ctx, t); err != nil {
+			return wrap(err, "declare %s", t.Name)
+		}
+		d.know(t.Name, t.Groups...)
+		for _, group := range t.Groups {
+			if err := d.begin(ctx, t.Name, group); err != nil {
+				return wrap(err, "declare group %s of %s", group, t.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// know remembers a group for Lag.
+func (d *driver) know(topic string, groups ...string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.groups[topic] == nil {
+		d.groups[topic] = map[string]struct{}{}
+	}
+	for _, g := range groups {
+		d.groups[topic][g] = struct{}{}
+	}
+}
+
+// begin commits the earliest offsets for a group where it has none.
+func (d *driver) begin(ctx context.Context, topic, group string) error {
+	committed, err := d.committed(ctx, group)
+	if err != nil {
+		return err
+	}
+	return d.request(ctx, func(ctx context.Context) error {
+		start, err := settled(d.admin.ListStartOffsets(ctx, topic))
+		if err != nil {
+			return err
+		}
+		begin := kadm.Offsets{}
+		for p, at := range start[topic] {
+			if _, ok := committed[topic][p]; !ok {
+				begin.AddOffset(topic, p, at.Offset, -1)
+			}
+		}
+		if len(begin) == 0 {
+			return nil
+		}
+		answer, err := d.admin.CommitOffsets(ctx, group, begin)
+		if err != nil {
+			return err
+		}
+		if err = answer.Error(); isKerror(err, kerr.UnknownMemberID, kerr.IllegalGeneration, kerr.RebalanceInProgress) {
+			return nil // members are at work: they begin at the earliest message anyway
+		}
+		return err
+	})
+}
+
+// commit is what a group has committed of a partition.
+type commit struct {
+	offset int64
+	note   string // what we wrote beside it; see noteOf
+}
+
+// committed returns the commits of a group by topic and partition.
+func (d *driver) committed(ctx context.Context, group string) (map[string]map[int32]commit, error) {
+	out := map[string]map[int32]commit{}
+	err := d.request(ctx, func(ctx context.Context) error {
+		all, err := d.admin.FetchOffsets(ctx, group)
+		if isKerror(err, kerr.GroupIDNotFound) { // some coordinators say so, others name no offset
+			return nil
+		}
+		for topic, of := range all {
+			out[topic] = map[int32]commit{}
+			for p, at := range of {
+				if at.Err != nil {
+					return fmt.Errorf("partition %d of %s: %w", p, topic, at.Err)
+				}
+				if at.At >= 0 {
+					out[topic][p] = commit{at.At, at.Metadata}
+				}
+			}
+		}
+		return err
+	})
+	return out, err
+}
