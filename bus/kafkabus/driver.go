@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 
@@ -52,15 +53,15 @@ func open(set settings) (_ *driver, err error) {
 		set: set, subscribers: map[*subscriber]struct{}{},
 		groups: map[string]map[string]struct{}{}, instances: map[string]bool{},
 	}
-	if set.security.exposed() {
-		set.Logger.Warn("kafkabus: the password is sent unencrypted; use tls=true or a scram mechanism")
+	if warning := set.security.exposed(); warning != "" {
+		set.Logger.Warn("kafkabus: " + warning)
 	}
 	options, err := set.options()
 	if err != nil {
 		return nil, err
 	}
 	if d.client, err = kgo.NewClient(options...); err != nil {
-		return nil, fmt.Errorf("the client's options: %w", err)
+		return nil, wrap(err, "make a client")
 	}
 	defer func() {
 		if err != nil {
@@ -82,12 +83,19 @@ func open(set settings) (_ *driver, err error) {
 	return d, nil
 }
 
-// Ping implements bus.Pinger.
+// Ping implements bus.Pinger. It asks each broker once until one answers.
 func (d *driver) Ping(ctx context.Context) error {
-	return wrap(d.request(ctx, func(ctx context.Context) error {
+	return wrap(d.request(ctx, func(ctx context.Context) (err error) {
 		req := kmsg.NewPtrMetadataRequest()
 		req.Topics = []kmsg.MetadataRequestTopic{} // none
-		_, err := req.RequestWith(ctx, d.client)
+		for _, b := range append(d.client.DiscoveredBrokers(), d.client.SeedBrokers()...) {
+			if _, err = b.Request(ctx, req); kgo.IsRetryableBrokerErr(err) { // an old connection that was closed
+				_, err = b.Request(ctx, req)
+			}
+			if err == nil || ctx.Err() != nil {
+				return err
+			}
+		}
 		return err
 	}), "ping %s", strings.Join(d.set.brokers, ","))
 }
@@ -146,6 +154,9 @@ func (d *driver) request(ctx context.Context, ask func(context.Context) error) e
 		case !isKerror(err, kerr.UnknownTopicOrPartition, kerr.UnknownTopicID, kerr.LeaderNotAvailable, kerr.NotLeaderForPartition,
 			kerr.ReplicaNotAvailable, kerr.FencedLeaderEpoch, kerr.UnknownLeaderEpoch, kerr.OffsetNotAvailable, kerr.KafkaStorageError,
 			kerr.CoordinatorLoadInProgress, kerr.CoordinatorNotAvailable, kerr.NotCoordinator):
+			if errors.Is(err, io.EOF) {
+				err = fmt.Errorf("a broker closed the connection, as it does when it refuses a password or expects TLS: %w", err)
+			}
 			return err
 		}
 		if backoff.Sleep(ctx, again.Delay(attempt)) != nil {
