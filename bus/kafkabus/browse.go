@@ -87,15 +87,15 @@ func (d *driver) newest(ctx context.Context, s span, limit int) (all []*kgo.Reco
 		part.from = max(s.from, s.to-width)
 		var found []*kgo.Record
 		for at := part.from; at < s.to; {
-			some, next, err := d.fetch(ctx, s.topic, s.partition, at, browseBytes)
+			some, err := d.fetch(ctx, s.topic, s.partition, at, browseBytes)
 			if err != nil {
 				return nil, err
 			}
-			if next == at {
+			if some.next == at {
 				break // what follows is not readable yet
 			}
-			some = slices.DeleteFunc(some, func(r *kgo.Record) bool { return r.Offset >= s.to })
-			at, found = next, append(found, some...)
+			at = some.next
+			found = append(found, slices.DeleteFunc(some.records, func(r *kgo.Record) bool { return r.Offset >= s.to })...)
 			found = found[max(0, len(found)+len(all)-limit):]
 		}
 		all, s.to, width = append(found, all...), part.from, 4*width
@@ -106,14 +106,14 @@ func (d *driver) newest(ctx context.Context, s span, limit int) (all []*kgo.Reco
 // oldest returns the first records of a span.
 func (d *driver) oldest(ctx context.Context, s span, limit int) (all []*kgo.Record, err error) {
 	for at := s.from; at < s.to && len(all) < limit; {
-		some, next, err := d.fetch(ctx, s.topic, s.partition, at, browseBytes)
+		some, err := d.fetch(ctx, s.topic, s.partition, at, browseBytes)
 		if err != nil {
 			return nil, err
 		}
-		if next == at {
+		if some.next == at {
 			break // what follows is not readable yet
 		}
-		at, all = next, append(all, some...)
+		at, all = some.next, append(all, some.records...)
 	}
 	return all[:min(limit, len(all))], nil
 }

@@ -52,6 +52,7 @@
 //	broken connections, moved leaders and coordinators lose nothing TestConsumeUnderFaults
 //	a broker that is away is waited for, and logged once            TestBrokerRestart
 //	Close says what it could not commit                             TestCloseWithoutBroker
+//	what the cluster is asked ends with its context, and with Close TestQuestionsEnd
 //	topics are made as declared, and not changed behind one's back  TestDeclare, TestDeclareErrors
 //	with autocreate=false only Declare makes topics                 TestAutocreate
 //	declaring a group keeps its offsets                             TestDeclareKeepsOffsets

@@ -4,33 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 
 	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
-	"github.com/millrace-go/millrace/internal/backoff"
 )
 
 // driver is the bus on one cluster.
 type driver struct {
 	set       settings
 	producing sarama.Client // of the publisher alone, so that nothing delays it
-	client    *kgo.Client   // topics, offsets, lag, browsing; see request
+	client    *kgo.Client   // topics, offsets, lag, browsing; inside of request only
 	admin     *kadm.Client  // of client
 	topics    *topics
 	publisher *publisher
 
 	mu          sync.Mutex
 	closed      bool
+	ended       bool           // no request may begin
+	calls       sync.WaitGroup // of request
 	subscribers map[*subscriber]struct{}
 	groups      map[string]map[string]struct{} // topic → groups that this process knows
 	instances   map[string]bool                // static names in use
@@ -85,19 +84,21 @@ func open(set settings) (_ *driver, err error) {
 
 // Ping implements bus.Pinger. It asks each broker once until one answers.
 func (d *driver) Ping(ctx context.Context) error {
-	return wrap(d.request(ctx, func(ctx context.Context) (err error) {
+	_, err := request(ctx, d, func(ctx context.Context) (_ kmsg.Response, err error) {
 		req := kmsg.NewPtrMetadataRequest()
 		req.Topics = []kmsg.MetadataRequestTopic{} // none
 		for _, b := range append(d.client.DiscoveredBrokers(), d.client.SeedBrokers()...) {
-			if _, err = b.Request(ctx, req); kgo.IsRetryableBrokerErr(err) { // an old connection that was closed
-				_, err = b.Request(ctx, req)
+			var answer kmsg.Response
+			if answer, err = b.Request(ctx, req); kgo.IsRetryableBrokerErr(err) { // an old connection that was closed
+				answer, err = b.Request(ctx, req)
 			}
 			if err == nil || ctx.Err() != nil {
-				return err
+				return answer, err
 			}
 		}
-		return err
-	}), "ping %s", strings.Join(d.set.brokers, ","))
+		return nil, err
+	})
+	return wrap(err, "ping %s", strings.Join(d.set.brokers, ","))
 }
 
 func (d *driver) Capabilities() bus.Capabilities {
@@ -137,34 +138,6 @@ func (d *driver) Subscriber(group string, window int) (message.Subscriber, error
 
 var errClosed = fmt.Errorf("kafkabus: %w", bus.ErrClosed)
 
-// request asks the cluster something, for requestTimeout at most. It asks again while the
-// brokers tell each other of a new topic, while leaders move, and while the coordinator of
-// a group loads what it knows.
-func (d *driver) request(ctx context.Context, ask func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	for attempt := 1; ; attempt++ {
-		err := ctx.Err()
-		if err == nil {
-			err = ask(ctx)
-		}
-		switch {
-		case d.client.Context().Err() != nil:
-			return bus.ErrClosed
-		case !isKerror(err, kerr.UnknownTopicOrPartition, kerr.UnknownTopicID, kerr.LeaderNotAvailable, kerr.NotLeaderForPartition,
-			kerr.ReplicaNotAvailable, kerr.FencedLeaderEpoch, kerr.UnknownLeaderEpoch, kerr.OffsetNotAvailable, kerr.KafkaStorageError,
-			kerr.CoordinatorLoadInProgress, kerr.CoordinatorNotAvailable, kerr.NotCoordinator):
-			if errors.Is(err, io.EOF) {
-				err = fmt.Errorf("a broker closed the connection, as it does when it refuses a password or expects TLS: %w", err)
-			}
-			return err
-		}
-		if backoff.Sleep(ctx, again.Delay(attempt)) != nil {
-			return err
-		}
-	}
-}
-
 // Close ends subscribers, questions to the cluster, the publisher, and then the connections.
 func (d *driver) Close() error {
 	d.closeOnce.Do(func() {
@@ -182,7 +155,11 @@ func (d *driver) Close() error {
 		}
 		wg.Wait()
 		// Calls of Publish that still look for their topic end with this client.
+		d.mu.Lock()
+		d.ended = true
+		d.mu.Unlock()
 		d.client.Close()
+		d.calls.Wait()
 		errs = append(errs, d.publisher.Close())
 		if err := d.producing.Close(); err != nil {
 			errs = append(errs, fmt.Errorf("kafkabus: close the connections: %w", err))

@@ -15,24 +15,30 @@ var (
 	decompressor  = kgo.DefaultDecompressor()
 )
 
-// fetch reads some records of a partition from an offset on, and returns the offset to go
-// on from. At least one batch comes when there is any. Transaction markers and the records
-// of aborted transactions are passed over, and nothing comes of a transaction that is open.
-func (d *driver) fetch(ctx context.Context, topic string, partition int32, from int64, bytes int32) (found []*kgo.Record, next int64, err error) {
-	err = d.request(ctx, func(ctx context.Context) error {
+// chunk is what a fetch has found, and the offset to go on from.
+type chunk struct {
+	records []*kgo.Record
+	next    int64
+}
+
+// fetch reads some records of a partition from an offset on. At least one batch comes when
+// there is any. Transaction markers and the records of aborted transactions are passed
+// over, and nothing comes of a transaction that is open.
+func (d *driver) fetch(ctx context.Context, topic string, partition int32, from int64, bytes int32) (chunk, error) {
+	return request(ctx, d, func(ctx context.Context) (none chunk, err error) {
 		all, err := d.admin.ListTopics(ctx, topic) // of the last moment, see options
 		if err != nil {
-			return err
+			return none, err
 		}
 		of := all[topic]
 		at, ok := of.Partitions[partition]
 		switch {
 		case of.Err != nil:
-			return of.Err
+			return none, of.Err
 		case !ok:
-			return kerr.UnknownTopicOrPartition
+			return none, kerr.UnknownTopicOrPartition
 		case at.Err != nil:
-			return at.Err
+			return none, at.Err
 		}
 		ask := kmsg.NewFetchRequestTopicPartition()
 		ask.Partition, ask.FetchOffset, ask.PartitionMaxBytes = partition, from, bytes
@@ -42,48 +48,45 @@ func (d *driver) fetch(ctx context.Context, topic string, partition int32, from 
 		req.Topics = []kmsg.FetchRequestTopic{{Topic: topic, TopicID: of.ID, Partitions: []kmsg.FetchRequestTopicPartition{ask}}}
 		answer, err := d.client.Broker(int(at.Leader)).RetriableRequest(ctx, req)
 		if err != nil {
-			return err
+			return none, err
 		}
-		found, next, err = read(answer.(*kmsg.FetchResponse), topic, from)
-		return err
+		return read(answer.(*kmsg.FetchResponse), topic, from)
 	})
-	return found, next, err
 }
 
-// read returns the records of an answer with one partition, and the offset behind them.
-func read(answer *kmsg.FetchResponse, topic string, from int64) ([]*kgo.Record, int64, error) {
+// read returns what is in an answer about one partition.
+func read(answer *kmsg.FetchResponse, topic string, from int64) (chunk, error) {
 	if err := kerr.ErrorForCode(answer.ErrorCode); err != nil {
-		return nil, from, err
+		return chunk{}, err
 	}
 	if len(answer.Topics) != 1 || len(answer.Topics[0].Partitions) != 1 {
-		return nil, from, fmt.Errorf("the broker answered about %d topics, not one", len(answer.Topics))
+		return chunk{}, fmt.Errorf("the broker answered about %d topics, not one", len(answer.Topics))
 	}
 	of := &answer.Topics[0].Partitions[0]
 	part, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{
 		Offset: from, IsolationLevel: readCommitted, Topic: topic, Partition: of.Partition,
 	}, of, decompressor, nil)
-	return part.Records, next, part.Err
+	return chunk{part.Records, next}, part.Err
 }
 
-// bounds returns the earliest offsets of all partitions of topics, and their ends as list
-// knows them.
-func (d *driver) bounds(ctx context.Context, list func(context.Context, ...string) (kadm.ListedOffsets, error), topics ...string) (start, end kadm.ListedOffsets, err error) {
-	err = d.request(ctx, func(ctx context.Context) (err error) {
-		start, err = settled(d.admin.ListStartOffsets(ctx, topics...))
-		return err
-	})
-	if err != nil {
+// lister is a method of kadm.Client that lists one offset of each partition.
+type lister = func(context.Context, ...string) (kadm.ListedOffsets, error)
+
+// bounds returns the earliest offsets of all partitions of topics, and their ends as last
+// lists them.
+func (d *driver) bounds(ctx context.Context, last lister, topics ...string) (start, end kadm.ListedOffsets, err error) {
+	list := func(by lister) (kadm.ListedOffsets, error) {
+		return request(ctx, d, func(ctx context.Context) (kadm.ListedOffsets, error) { return complete(by(ctx, topics...)) })
+	}
+	if start, err = list(d.admin.ListStartOffsets); err != nil {
 		return nil, nil, err
 	}
-	err = d.request(ctx, func(ctx context.Context) (err error) {
-		end, err = settled(list(ctx, topics...))
-		return err
-	})
+	end, err = list(last)
 	return start, end, err
 }
 
-// settled fails where an offset is missing.
-func settled(all kadm.ListedOffsets, err error) (kadm.ListedOffsets, error) {
+// complete fails where an offset is missing.
+func complete(all kadm.ListedOffsets, err error) (kadm.ListedOffsets, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -47,10 +47,10 @@ func (d *driver) begin(ctx context.Context, topic, group string) error {
 	if err != nil {
 		return err
 	}
-	return d.request(ctx, func(ctx context.Context) error {
-		start, err := settled(d.admin.ListStartOffsets(ctx, topic))
+	_, err = request(ctx, d, func(ctx context.Context) (none struct{}, err error) {
+		start, err := complete(d.admin.ListStartOffsets(ctx, topic))
 		if err != nil {
-			return err
+			return none, err
 		}
 		begin := kadm.Offsets{}
 		for p, at := range start[topic] {
@@ -59,17 +59,18 @@ func (d *driver) begin(ctx context.Context, topic, group string) error {
 			}
 		}
 		if len(begin) == 0 {
-			return nil
+			return none, nil
 		}
 		answer, err := d.admin.CommitOffsets(ctx, group, begin)
 		if err != nil {
-			return err
+			return none, err
 		}
 		if err = answer.Error(); isKerror(err, kerr.UnknownMemberID, kerr.IllegalGeneration, kerr.RebalanceInProgress) {
-			return nil // members are at work: they begin at the earliest message anyway
+			return none, nil // members are at work: they begin at the earliest message anyway
 		}
-		return err
+		return none, err
 	})
+	return err
 }
 
 // commit is what a group has committed of a partition.
@@ -80,24 +81,26 @@ type commit struct {
 
 // committed returns the commits of a group by topic and partition.
 func (d *driver) committed(ctx context.Context, group string) (map[string]map[int32]commit, error) {
-	out := map[string]map[int32]commit{}
-	err := d.request(ctx, func(ctx context.Context) error {
+	return request(ctx, d, func(ctx context.Context) (map[string]map[int32]commit, error) {
 		all, err := d.admin.FetchOffsets(ctx, group)
-		if isKerror(err, kerr.GroupIDNotFound) { // some coordinators say so, others name no offset
-			return nil
+		switch {
+		case isKerror(err, kerr.GroupIDNotFound): // some coordinators say so, others name no offset
+			return nil, nil
+		case err != nil:
+			return nil, err
 		}
+		out := map[string]map[int32]commit{}
 		for topic, of := range all {
 			out[topic] = map[int32]commit{}
 			for p, at := range of {
 				if at.Err != nil {
-					return fmt.Errorf("partition %d of %s: %w", p, topic, at.Err)
+					return nil, fmt.Errorf("partition %d of %s: %w", p, topic, at.Err)
 				}
 				if at.At >= 0 {
 					out[topic][p] = commit{at.At, at.Metadata}
 				}
 			}
 		}
-		return err
+		return out, nil
 	})
-	return out, err
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+
 	"github.com/millrace-go/millrace/bus"
 )
 
@@ -80,13 +82,11 @@ func (d *driver) lag(ctx context.Context) (out []bus.Lag, err error) {
 func (d *driver) asked(ctx context.Context) (map[string][]string, error) {
 	groups := map[string][]string{}
 	if d.set.allGroups {
-		return groups, d.request(ctx, func(ctx context.Context) error {
-			all, err := d.admin.ListGroups(ctx)
-			for group := range all {
-				groups[group] = nil
-			}
-			return err
-		})
+		all, err := request(ctx, d, func(ctx context.Context) (kadm.ListedGroups, error) { return d.admin.ListGroups(ctx) })
+		for group := range all {
+			groups[group] = nil
+		}
+		return groups, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -107,18 +107,18 @@ const markerBytes = 64 << 10
 // may be left.
 func (d *driver) first(ctx context.Context, topic string, partition int32, from, to int64) (int64, time.Time, error) {
 	for _, bytes := range []int32{1, markerBytes, markerBytes} {
-		found, next, err := d.fetch(ctx, topic, partition, from, bytes)
+		some, err := d.fetch(ctx, topic, partition, from, bytes)
 		switch {
 		case err != nil:
 			return 0, time.Time{}, err
-		case len(found) > 0:
-			return min(found[0].Offset, to), found[0].Timestamp, nil
-		case next == from: // of a transaction that is open
-			return from, time.Time{}, nil
-		case next >= to:
+		case len(some.records) > 0:
+			return min(some.records[0].Offset, to), some.records[0].Timestamp, nil
+		case some.next >= to:
 			return to, time.Time{}, nil
+		case some.next == from: // of a transaction that is open
+			return from, time.Time{}, nil
 		}
-		from = next
+		from = some.next
 	}
 	return from, time.Time{}, nil
 }

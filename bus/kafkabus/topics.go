@@ -104,33 +104,28 @@ func (t *topics) declare(ctx context.Context, want bus.Topic) error {
 }
 
 // describe returns nil for a topic that does not exist.
-func (t *topics) describe(ctx context.Context, name string) (found *kmsg.MetadataResponseTopic, err error) {
-	err = t.d.request(ctx, func(ctx context.Context) error {
+func (t *topics) describe(ctx context.Context, name string) (*kmsg.MetadataResponseTopic, error) {
+	return request(ctx, t.d, func(ctx context.Context) (*kmsg.MetadataResponseTopic, error) {
 		// kadm would answer from its cache, which may hold what was before create.
 		req := kmsg.NewPtrMetadataRequest()
 		req.Topics = []kmsg.MetadataRequestTopic{{Topic: &name}}
 		answer, err := req.RequestWith(ctx, t.d.client)
 		switch {
 		case err != nil:
-			return err
+			return nil, err
 		case len(answer.Topics) != 1:
-			return fmt.Errorf("the cluster described %d topics for %s", len(answer.Topics), name)
+			return nil, fmt.Errorf("the cluster described %d topics for %s", len(answer.Topics), name)
 		}
-		found = &answer.Topics[0]
+		found := &answer.Topics[0]
 		switch err := kerr.ErrorForCode(found.ErrorCode); err {
 		case nil, kerr.LeaderNotAvailable: // the latter of one that is coming up
-			return nil
+			return found, nil
 		case kerr.UnknownTopicOrPartition:
-			found = nil
-			return nil
+			return nil, nil
 		default:
-			return err
+			return nil, err
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
 }
 
 func (t *topics) create(ctx context.Context, want bus.Topic) error {
@@ -151,21 +146,22 @@ func (t *topics) create(ctx context.Context, want bus.Topic) error {
 	if replication >= 3 {
 		config["min.insync.replicas"] = new("2")
 	}
-	return t.d.request(ctx, func(ctx context.Context) error {
+	_, err := request(ctx, t.d, func(ctx context.Context) (answer kadm.CreateTopicResponse, err error) {
 		cluster, err := t.d.admin.BrokerMetadata(ctx)
 		if err != nil {
-			return err
+			return answer, err
 		}
 		if n := len(cluster.Brokers); replication > n {
-			return fmt.Errorf("%w: %s needs %d brokers for %d copies, and the cluster has %d; lower the replication",
+			return answer, fmt.Errorf("%w: %s needs %d brokers for %d copies, and the cluster has %d; lower the replication",
 				ErrTopic, want.Name, replication, replication, n)
 		}
-		answer, err := t.d.admin.CreateTopic(ctx, int32(partitions), int16(replication), config, want.Name)
+		answer, err = t.d.admin.CreateTopic(ctx, int32(partitions), int16(replication), config, want.Name)
 		if err != nil && answer.ErrMessage != "" {
 			err = fmt.Errorf("%w (%s)", err, answer.ErrMessage)
 		}
-		return err
+		return answer, err
 	})
+	return err
 }
 
 // await waits until every partition of a new topic has a leader.
@@ -199,25 +195,26 @@ func (t *topics) retain(ctx context.Context, want bus.Topic) error {
 		return nil
 	}
 	value := strconv.FormatInt(want.Retention.Milliseconds(), 10)
-	return t.d.request(ctx, func(ctx context.Context) error {
+	_, err := request(ctx, t.d, func(ctx context.Context) (none struct{}, err error) {
 		all, err := t.d.admin.DescribeTopicConfigs(ctx, want.Name)
 		if err != nil {
-			return err
+			return none, err
 		}
 		have, err := all.On(want.Name, nil)
 		if err = cmp.Or(err, have.Err); err != nil {
-			return err
+			return none, err
 		}
 		if slices.ContainsFunc(have.Configs, func(c kadm.Config) bool { return c.Key == "retention.ms" && c.MaybeValue() == value }) {
-			return nil
+			return none, nil
 		}
 		changed, err := t.d.admin.AlterTopicConfigs(ctx, []kadm.AlterConfig{{Name: "retention.ms", Value: &value}}, want.Name)
 		if err != nil {
-			return err
+			return none, err
 		}
 		answer, err := changed.On(want.Name, nil)
-		return cmp.Or(err, answer.Err)
+		return none, cmp.Or(err, answer.Err)
 	})
+	return err
 }
 
 // HasTopic implements bus.TopicFinder.
@@ -237,13 +234,11 @@ func (d *driver) Topics(ctx context.Context) ([]string, error) {
 
 // existing returns those of the topics that are there; without names, all that are. They
 // are sorted.
-func (d *driver) existing(ctx context.Context, names ...string) (there []string, err error) {
-	err = d.request(ctx, func(ctx context.Context) error {
+func (d *driver) existing(ctx context.Context, names ...string) ([]string, error) {
+	return request(ctx, d, func(ctx context.Context) ([]string, error) {
 		all, err := d.admin.ListTopics(ctx, names...)
-		there = slices.DeleteFunc(all.Names(), func(t string) bool { return !all.Has(t) })
-		return err
+		return slices.DeleteFunc(all.Names(), func(t string) bool { return !all.Has(t) }), err
 	})
-	return there, err
 }
 
 func internal(topic string) bool { return strings.HasPrefix(topic, "__") }
