@@ -42,6 +42,7 @@ require (
 	github.com/stretchr/testify v1.12.1
 	github.com/tmaxmax/go-sse v0.11.0
 	github.com/twmb/franz-go v1.22.2
+	github.com/twmb/franz-go/pkg/kadm v1.18.0
 	github.com/twmb/franz-go/pkg/kfake v0.0.0-20260918054303-01f206a7e32c
 	github.com/twmb/franz-go/pkg/kmsg v1.15.0
 	github.com/ulule/limiter/v3 v3.11.2
@@ -62,8 +63,6 @@ require (
 	pgregory.net/rapid v1.3.0
 	rsc.io/qr v0.2.0
 )
-
-require github.com/twmb/franz-go/pkg/kadm v1.18.0 // indirect
 
 require (
 	filippo.io/edwards25519 v1.2.0 // indirect

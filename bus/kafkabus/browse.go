@@ -4,33 +4,52 @@ import (
 	"context"
 	"slices"
 
-	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// browseBytes is how much one fetch for browsing asks for.
-const browseBytes = 4 << 20
+const (
+	// browseBytes is how much one fetch for browsing asks for.
+	browseBytes = 4 << 20
+	// browseSteps is how often Browse looks further back for what holes have hidden, four
+	// times as far each time.
+	browseSteps = 6
+)
 
-// Browse implements bus.Inspector: the newest messages of all partitions, by the
-// millisecond in which they were published.
+// Browse implements bus.Inspector: the newest committed messages of all partitions, by the
+// millisecond in which they were published. Compaction and aborted transactions leave
+// holes; behind long ones Browse shows fewer.
 func (d *driver) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
-	found, err := d.browse(ctx, topic, limit, func(partitions []int32) ([]entry, error) {
-		return d.newest(ctx, topic, partitions, limit)
-	})
-	return found, wrap(err, "browse %s", topic)
+	found, err := d.browse(ctx, topic, limit, func(p span) ([]*kgo.Record, error) { return d.newest(ctx, p, limit) })
+	return messages(found[max(0, len(found)-limit):]), wrap(err, "browse %s", topic)
 }
 
-// Pending implements bus.Pender: what follows the group's offsets, by the
-// millisecond in which it was published.
+// Pending implements bus.Pender: the committed messages that follow the group's offsets, by
+// the millisecond in which they were published.
 func (d *driver) Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error) {
-	found, err := d.browse(ctx, topic, limit, func(partitions []int32) ([]entry, error) {
-		return d.oldest(ctx, topic, group, partitions, limit)
+	var done map[string]map[int32]commit
+	found, err := d.browse(ctx, topic, limit, func(p span) (_ []*kgo.Record, err error) {
+		if done == nil {
+			if done, err = d.committed(ctx, group); err != nil {
+				return nil, err
+			}
+		}
+		p.from = max(p.from, done[topic][p.partition].offset)
+		return d.oldest(ctx, p, limit)
 	})
-	return found, wrap(err, "pending of group %s of %s", group, topic)
+	return messages(found[:min(limit, len(found))]), wrap(err, "pending of group %s of %s", group, topic)
 }
 
-// browse looks at a topic; one that does not exist is empty.
-func (d *driver) browse(ctx context.Context, topic string, limit int, look func(partitions []int32) ([]entry, error)) ([]*message.Message, error) {
+// span is a part of a partition: the offsets from one up to another.
+type span struct {
+	topic     string
+	partition int32
+	from, to  int64
+}
+
+// browse looks at each partition of a topic, and returns what it has found by time. A topic
+// that does not exist is empty.
+func (d *driver) browse(ctx context.Context, topic string, limit int, look func(span) ([]*kgo.Record, error)) ([]*kgo.Record, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
@@ -41,89 +60,68 @@ func (d *driver) browse(ctx context.Context, topic string, limit int, look func(
 	if err != nil || have == nil {
 		return nil, err
 	}
-	result := make(chan []entry, 1)
-	err = d.call(ctx, func() error {
-		partitions, err := d.asking.Partitions(topic)
+	start, end, err := d.bounds(ctx, d.admin.ListCommittedOffsets, topic)
+	if err != nil {
+		return nil, err
+	}
+	var all []*kgo.Record
+	for p := range int32(len(have.Partitions)) {
+		found, err := look(span{topic, p, start[topic][p].Offset, end[topic][p].Offset})
 		if err != nil {
-			return err
-		}
-		found, err := look(partitions)
-		slices.SortStableFunc(found, func(a, b entry) int { return a.at.Compare(b.at) })
-		result <- found
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	found := <-result
-	out := make([]*message.Message, len(found))
-	for i, e := range found {
-		out[i] = e.message()
-	}
-	return out, nil
-}
-
-// newest returns the last entries of a topic.
-func (d *driver) newest(ctx context.Context, topic string, partitions []int32, limit int) ([]entry, error) {
-	oldest, end, err := d.bounds(ctx, topic, partitions)
-	if err != nil {
-		return nil, err
-	}
-	var all []entry
-	for _, p := range partitions {
-		// Compaction and transactions leave holes, so this may be fewer.
-		var found []entry
-		for at := max(oldest[p], end[p]-int64(limit)); at < end[p]; {
-			some, next, err := d.fetch(ctx, topic, p, at, browseBytes)
-			if err != nil {
-				return nil, err
-			}
-			if next == at {
-				break // what follows is not readable yet
-			}
-			at, found = next, append(found, some...)
-			found = found[max(0, len(found)-limit):]
+			return nil, err
 		}
 		all = append(all, found...)
 	}
-	slices.SortStableFunc(all, func(a, b entry) int { return a.at.Compare(b.at) })
-	return all[max(0, len(all)-limit):], nil
+	slices.SortStableFunc(all, func(a, b *kgo.Record) int { return a.Timestamp.Compare(b.Timestamp) })
+	return all, nil
 }
 
-// oldest returns the first entries behind a group's offsets.
-func (d *driver) oldest(ctx context.Context, topic, group string, partitions []int32, limit int) ([]entry, error) {
-	oldest, end, err := d.bounds(ctx, topic, partitions)
-	if err != nil {
-		return nil, err
-	}
-	committed, err := d.committed(group, map[string][]int32{topic: partitions})
-	if err != nil {
-		return nil, err
-	}
-	var all []entry
-	for _, p := range partitions {
-		var found []entry
-		for at := max(oldest[p], committed[topic][p].offset); at < end[p] && len(found) < limit; {
-			some, next, err := d.fetch(ctx, topic, p, at, browseBytes)
+// newest returns the last records of a span.
+func (d *driver) newest(ctx context.Context, s span, limit int) (all []*kgo.Record, err error) {
+	width := int64(limit)
+	for range browseSteps {
+		if len(all) >= limit || s.to <= s.from {
+			break
+		}
+		part := s
+		part.from = max(s.from, s.to-width)
+		var found []*kgo.Record
+		for at := part.from; at < s.to; {
+			some, err := d.fetch(ctx, s.topic, s.partition, at, browseBytes)
 			if err != nil {
 				return nil, err
 			}
-			if next == at {
+			if some.next == at {
 				break // what follows is not readable yet
 			}
-			at, found = next, append(found, some...)
+			at = some.next
+			found = append(found, slices.DeleteFunc(some.records, func(r *kgo.Record) bool { return r.Offset >= s.to })...)
+			found = found[max(0, len(found)+len(all)-limit):]
 		}
-		all = append(all, found...)
+		all, s.to, width = append(found, all...), part.from, 4*width
 	}
-	slices.SortStableFunc(all, func(a, b entry) int { return a.at.Compare(b.at) })
+	return all, nil
+}
+
+// oldest returns the first records of a span.
+func (d *driver) oldest(ctx context.Context, s span, limit int) (all []*kgo.Record, err error) {
+	for at := s.from; at < s.to && len(all) < limit; {
+		some, err := d.fetch(ctx, s.topic, s.partition, at, browseBytes)
+		if err != nil {
+			return nil, err
+		}
+		if some.next == at {
+			break // what follows is not readable yet
+		}
+		at, all = some.next, append(all, some.records...)
+	}
 	return all[:min(limit, len(all))], nil
 }
 
-// bounds returns the earliest offsets of partitions, and those behind the newest.
-func (d *driver) bounds(ctx context.Context, topic string, partitions []int32) (oldest, end map[int32]int64, err error) {
-	if oldest, err = d.offsets(ctx, topic, partitions, sarama.OffsetOldest); err != nil {
-		return nil, nil, err
+func messages(records []*kgo.Record) []*message.Message {
+	var all []*message.Message
+	for _, r := range records {
+		all = append(all, decodeRecord(r))
 	}
-	end, err = d.offsets(ctx, topic, partitions, sarama.OffsetNewest)
-	return oldest, end, err
+	return all
 }

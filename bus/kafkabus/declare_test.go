@@ -255,3 +255,37 @@ func TestTopicsAreFound(t *testing.T) {
 		}
 	})
 }
+
+// With autocreate=false only Declare makes topics. A topic that is missing is waited for:
+// an operator makes it.
+func TestAutocreate(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		b, topic := openBus(t, kafkabus.Config{}, url+"?autocreate=false"), name("topic")
+		m := keyed("k", "1")
+		missing := map[string]error{"publish": b.Publisher().Publish(topic, m)}
+		_, missing["subscribe"] = subscriber(t, b, name("group"), 1).Subscribe(t.Context(), topic)
+		for what, err := range missing {
+			if fault.Of(err) != fault.Infrastructure || !strings.Contains(err.Error(), topic) || !strings.Contains(err.Error(), "kafka-topics --create") {
+				t.Errorf("%s: %v (%v)", what, err, fault.Of(err))
+			}
+		}
+		if err := b.Publisher().Publish("no/such", m); fault.Of(err) != fault.Permanent {
+			t.Errorf("a name that Kafka does not take: %v (%v)", err, fault.Of(err))
+		}
+		if has, err := b.HasTopic(t.Context(), topic); err != nil || has {
+			t.Fatalf("the topic was made: %v", err)
+		}
+		if err := b.Declare(t.Context(), bus.Topic{Name: topic}); err != nil {
+			t.Fatal(err)
+		}
+		publish(t, b, topic, m)
+		expect(t, subscribe(t, subscriber(t, b, name("group"), 1), topic), "1")
+
+		// Made by another program.
+		topic = name("topic")
+		if err := openBus(t, kafkabus.Config{}, url).Declare(t.Context(), bus.Topic{Name: topic}); err != nil {
+			t.Fatal(err)
+		}
+		publish(t, b, topic, m)
+	})
+}

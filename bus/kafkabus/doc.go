@@ -10,12 +10,14 @@
 //	partitions=3         of a topic that is declared or used without a number
 //	replication=3        of such a topic, with min.insync.replicas=2; the brokers' own when absent
 //	retention=72h        of such a topic; the brokers' own when absent
+//	autocreate=false     a topic that was not declared is an error; true by default
 //	partitioner=fnv      as Sarama's and Watermill's producers; murmur2 as Java's
 //	client_id=millrace   what the brokers call this program
 //	instance=pod-1       a name kept over restarts (static membership)
 //	window=1024          cap of what a subscription has unacknowledged
 //	lag=own              groups that Lag reports: of this process, or all
-//	sasl=scram-sha-512   how the URL's user signs in; also scram-sha-256, plain
+//	sasl=scram-sha-512   how the URL's user signs in; also scram-sha-256, plain,
+//	                     oauthbearer and aws-msk-iam, see Signing in
 //	tls=true             encrypt; ca=, cert= and key= name PEM files
 //
 // All members of a mixed fleet must use one partitioner, or a key is in two
@@ -34,7 +36,9 @@
 //	the end of a context or Close ends Publish                      TestContextEndsPublish, TestCloseEndsPublishing
 //	memory of unpublished messages is bounded                       TestPublishBuffer
 //	records are those of Watermill's Kafka packages                 TestWireFormat, TestPartitioners
-//	records of aborted transactions are not delivered               TestAbortedTransactions
+//	records of aborted transactions are not delivered, and neither
+//	they nor those of open ones are shown by Browse and Pending     TestAbortedTransactions, TestCommittedMessagesAreShown
+//	what transactions leave at the end of a partition is no lag     TestLagPassesOverMarkers
 //	at most a window is unacknowledged, acks in any order           TestWindowBoundsWhatIsOut
 //	only what is acknowledged without a gap is committed; an
 //	orderly stop notes what is acknowledged behind a gap            TestConformance, TestNotes
@@ -48,9 +52,12 @@
 //	broken connections, moved leaders and coordinators lose nothing TestConsumeUnderFaults
 //	a broker that is away is waited for, and logged once            TestBrokerRestart
 //	Close says what it could not commit                             TestCloseWithoutBroker
+//	what the cluster is asked ends with its context, and with Close TestQuestionsEnd
 //	topics are made as declared, and not changed behind one's back  TestDeclare, TestDeclareErrors
+//	with autocreate=false only Declare makes topics                 TestAutocreate
 //	declaring a group keeps its offsets                             TestDeclareKeepsOffsets
-//	what is wrong with a URL is said, without its password          TestURLErrors, TestSignIn
+//	what is wrong with a URL is said, without its secrets           TestURLErrors, TestSignIn, TestToken, TestMSKIAM
+//	tokens and keys are asked for again for each connection         TestToken, TestMSKIAM
 //	connections are encrypted and both sides checked                TestTLS
 //
 // Durable, ordered per key, consumer groups, replay, broadcast. No delayed
@@ -92,10 +99,25 @@
 // # Topics and groups
 //
 // A topic that is used before it is declared is made with the defaults; brokers
-// make none by themselves. Declaring a topic that exists with another number of
+// make none by themselves. With ?autocreate=false, Publish and Subscribe fail there
+// until Declare or an operator has made the topic: the error is infrastructure, so
+// consumers wait. Declaring a topic that exists with another number of
 // partitions is an error, because growing it would move keys and break their
 // order. Its retention is set to what is declared; its replication is left
 // alone. A declared group without offsets gets the earliest ones committed.
+//
+// # Signing in
+//
+//	kafka://user:password@host/?sasl=scram-sha-512             also scram-sha-256; plain needs tls=true to be secret
+//	kafka://:token@host/?tls=true&sasl=oauthbearer             the token itself; a user in front of it must be the token's
+//	kafka://host/?tls=true&sasl=oauthbearer&token_file=PATH    a token that others renew: each connection reads the file
+//	kafka://host/?tls=true&sasl=oauthbearer                    with [Config].Token
+//	kafka://id:key@host/?tls=true&sasl=aws-msk-iam             keys of AWS; &session_token= for those that expire
+//	kafka://host/?tls=true&sasl=aws-msk-iam                    with [Config].AWS
+//
+// The region of aws-msk-iam is in the names of MSK's brokers; under other names it is
+// the environment's AWS_REGION. Where a broker limits how long a session lasts, clients
+// sign in again on the same connection.
 //
 // # Failure modes
 //
@@ -126,8 +148,15 @@
 // offsets.retention.minutes (7 days by default); the group then begins at the
 // earliest message again.
 //
-// Lag counts offsets: records that compaction or transactions have taken out
-// count as well. It costs a request per group, two per topic and broker, and one
-// per partition that is behind. Oldest is the time at which the first
-// uncommitted message was published.
+// Lag counts offsets, from the group's first message on. Transaction markers and aborted
+// messages in front of that message do not count, as far as three small reads pass over
+// them. What compaction has taken out behind it, and markers and aborted messages between
+// messages, do count. So do messages of an open transaction, which are not readable yet:
+// a transaction that hangs shows as lag. Lag costs a request per group, one about the
+// topics, two per broker, and one to three per partition that is behind. Oldest is the time
+// at which the first of the messages was published; it is zero while that is not readable.
+//
+// Browse looks for the newest messages in front of long holes, which compaction and
+// aborted transactions leave, as far as 1,000 times the messages that it was asked for;
+// if these offsets hold fewer messages, it shows fewer.
 package kafkabus

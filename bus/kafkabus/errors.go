@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/millrace-go/millrace/fault"
 )
@@ -14,30 +16,23 @@ import (
 // another number of partitions, or that the cluster cannot hold as asked.
 var ErrTopic = errors.New("the topic cannot be as declared")
 
-// kerror returns the brokers' error code in err.
-func kerror(err error) (sarama.KError, bool) {
-	var k sarama.KError
-	if errors.As(err, &k) {
-		return k, true
+// codeOf returns the brokers' error code in err.
+func codeOf(err error) (int16, bool) {
+	if k, ok := errors.AsType[*kerr.Error](err); ok {
+		return k.Code, true
 	}
-	var topic *sarama.TopicError
-	if errors.As(err, &topic) {
-		return topic.Err, true
-	}
-	return sarama.ErrNoError, false
+	k, ok := errors.AsType[sarama.KError](err)
+	return int16(k), ok
 }
 
-func isKerror(err error, codes ...sarama.KError) bool {
-	k, ok := kerror(err)
-	if !ok {
-		return false
-	}
-	for _, code := range codes {
-		if k == code {
-			return true
-		}
-	}
-	return false
+// isKerror reports whether err has one of the brokers' error codes, given as errors of
+// either client.
+func isKerror(err error, codes ...error) bool {
+	have, ok := codeOf(err)
+	return ok && slices.ContainsFunc(codes, func(c error) bool {
+		code, _ := codeOf(c)
+		return code == have
+	})
 }
 
 // permanent reports whether the message itself is what the brokers refuse. All

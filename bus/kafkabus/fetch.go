@@ -3,146 +3,92 @@ package kafkabus
 import (
 	"context"
 	"fmt"
-	"time"
 
-	"github.com/IBM/sarama"
-	"github.com/ThreeDotsLabs/watermill/message"
-
-	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// entry is a record outside of any group.
-type entry struct {
-	offset int64
-	at     time.Time
-	record *sarama.Record
+var (
+	readCommitted = kgo.ReadCommitted()
+	decompressor  = kgo.DefaultDecompressor()
+)
+
+// chunk is what a fetch has found, and the offset to go on from.
+type chunk struct {
+	records []*kgo.Record
+	next    int64
 }
 
-func (e entry) message() *message.Message {
-	return decode(e.record.Key, e.record.Headers, e.record.Value)
-}
-
-// offsets asks for one offset of each partition: sarama.OffsetOldest or
-// OffsetNewest. A leader that has just moved, or is just coming up, is asked again.
-func (d *driver) offsets(ctx context.Context, topic string, partitions []int32, which int64) (map[int32]int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	out := make(map[int32]int64, len(partitions))
-	for attempt := 1; ; attempt++ {
-		ask := map[int32]int64{}
-		for _, p := range partitions {
-			if _, ok := out[p]; !ok {
-				ask[p] = which
-			}
-		}
-		if len(ask) == 0 {
-			return out, nil
-		}
-		found, err := d.admin.ListOffsets(map[string]map[int32]int64{topic: ask}, nil)
+// fetch reads some records of a partition from an offset on. At least one batch comes when
+// there is any. Transaction markers and the records of aborted transactions are passed
+// over, and nothing comes of a transaction that is open.
+func (d *driver) fetch(ctx context.Context, topic string, partition int32, from int64, bytes int32) (chunk, error) {
+	return request(ctx, d, func(ctx context.Context) (none chunk, err error) {
+		all, err := d.admin.ListTopics(ctx, topic) // of the last moment, see options
 		if err != nil {
-			return nil, err
+			return none, err
 		}
-		var trouble error
-		for p := range ask {
-			at := found[topic][p]
-			switch {
-			case at == nil:
-				return nil, fmt.Errorf("partition %d: %w", p, sarama.ErrIncompleteResponse)
-			case at.Err == nil || isKerror(at.Err, sarama.ErrNoError):
-				out[p] = at.Offset
-			case moving(at.Err):
-				trouble = fmt.Errorf("partition %d: %w", p, at.Err)
-			default:
-				return nil, fmt.Errorf("partition %d: %w", p, at.Err)
-			}
-		}
-		if trouble == nil {
-			continue
-		}
-		if backoff.Sleep(ctx, askAgain.Delay(attempt)) != nil {
-			return nil, trouble
-		}
-		if err := d.asking.RefreshMetadata(topic); err != nil && ctx.Err() != nil {
-			return nil, err
-		}
-	}
-}
-
-var askAgain = backoff.Policy{Initial: 10 * time.Millisecond, Max: 250 * time.Millisecond}
-
-// moving reports whether the partition's leader was not found where it was
-// thought to be.
-func moving(err error) bool {
-	return isKerror(err, sarama.ErrNotLeaderForPartition, sarama.ErrLeaderNotAvailable, sarama.ErrUnknownTopicOrPartition,
-		sarama.ErrReplicaNotAvailable, sarama.ErrFencedLeaderEpoch, sarama.ErrUnknownLeaderEpoch, sarama.ErrOffsetNotAvailable,
-		sarama.ErrKafkaStorageError)
-}
-
-// fetch reads some records of a partition from an offset on, and returns the
-// offset to go on from. At least one batch comes when there is any.
-func (d *driver) fetch(ctx context.Context, topic string, partition int32, from int64, bytes int32) ([]entry, int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	for attempt := 1; ; attempt++ {
-		block, err := d.fetchBlock(topic, partition, from, bytes)
+		of := all[topic]
+		at, ok := of.Partitions[partition]
 		switch {
-		case err == nil:
-			all, next := entries(block, from)
-			return all, next, ctx.Err()
-		case !moving(err):
-			return nil, from, err
+		case of.Err != nil:
+			return none, of.Err
+		case !ok:
+			return none, kerr.UnknownTopicOrPartition
+		case at.Err != nil:
+			return none, at.Err
 		}
-		if backoff.Sleep(ctx, askAgain.Delay(attempt)) != nil {
-			return nil, from, err
+		ask := kmsg.NewFetchRequestTopicPartition()
+		ask.Partition, ask.FetchOffset, ask.PartitionMaxBytes = partition, from, bytes
+		req := kmsg.NewPtrFetchRequest()
+		req.MaxWaitMillis, req.MinBytes, req.MaxBytes, req.IsolationLevel, req.SessionEpoch = 100, 1, bytes, 1, -1
+		// Brokers of 3.1 and newer take the id, older ones the name.
+		req.Topics = []kmsg.FetchRequestTopic{{Topic: topic, TopicID: of.ID, Partitions: []kmsg.FetchRequestTopicPartition{ask}}}
+		answer, err := d.client.Broker(int(at.Leader)).RetriableRequest(ctx, req)
+		if err != nil {
+			return none, err
 		}
-		if err := d.asking.RefreshMetadata(topic); err != nil && ctx.Err() != nil {
-			return nil, from, err
-		}
-	}
+		return read(answer.(*kmsg.FetchResponse), topic, from)
+	})
 }
 
-func (d *driver) fetchBlock(topic string, partition int32, from int64, bytes int32) (*sarama.FetchResponseBlock, error) {
-	leader, err := d.asking.Leader(topic, partition)
+// read returns what is in an answer about one partition.
+func read(answer *kmsg.FetchResponse, topic string, from int64) (chunk, error) {
+	if err := kerr.ErrorForCode(answer.ErrorCode); err != nil {
+		return chunk{}, err
+	}
+	if len(answer.Topics) != 1 || len(answer.Topics[0].Partitions) != 1 {
+		return chunk{}, fmt.Errorf("the broker answered about %d topics, not one", len(answer.Topics))
+	}
+	of := &answer.Topics[0].Partitions[0]
+	part, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{
+		Offset: from, IsolationLevel: readCommitted, Topic: topic, Partition: of.Partition,
+	}, of, decompressor, nil)
+	return chunk{part.Records, next}, part.Err
+}
+
+// lister is a method of kadm.Client that lists one offset of each partition.
+type lister = func(context.Context, ...string) (kadm.ListedOffsets, error)
+
+// bounds returns the earliest offsets of all partitions of topics, and their ends as last
+// lists them.
+func (d *driver) bounds(ctx context.Context, last lister, topics ...string) (start, end kadm.ListedOffsets, err error) {
+	list := func(by lister) (kadm.ListedOffsets, error) {
+		return request(ctx, d, func(ctx context.Context) (kadm.ListedOffsets, error) { return complete(by(ctx, topics...)) })
+	}
+	if start, err = list(d.admin.ListStartOffsets); err != nil {
+		return nil, nil, err
+	}
+	end, err = list(last)
+	return start, end, err
+}
+
+// complete fails where an offset is missing.
+func complete(all kadm.ListedOffsets, err error) (kadm.ListedOffsets, error) {
 	if err != nil {
 		return nil, err
 	}
-	req := &sarama.FetchRequest{Version: 11, MaxWaitTime: 100, MinBytes: 1, MaxBytes: bytes, SessionEpoch: -1}
-	req.AddBlock(topic, partition, from, bytes, -1)
-	answer, err := leader.Fetch(req)
-	if err != nil {
-		return nil, err
-	}
-	block := answer.GetBlock(topic, partition)
-	if block == nil {
-		return nil, sarama.ErrIncompleteResponse
-	}
-	if block.Err != sarama.ErrNoError {
-		return nil, block.Err
-	}
-	return block, nil
-}
-
-// entries returns the records of a fetched block, and the offset behind them.
-func entries(block *sarama.FetchResponseBlock, from int64) (all []entry, next int64) {
-	next = from
-	for _, set := range block.RecordsSet {
-		batch := set.RecordBatch
-		if batch == nil || batch.PartialTrailingRecord {
-			continue
-		}
-		next = batch.LastOffset() + 1
-		if batch.Control {
-			continue
-		}
-		for _, r := range batch.Records {
-			e := entry{offset: batch.FirstOffset + r.OffsetDelta, at: batch.FirstTimestamp.Add(r.TimestampDelta), record: r}
-			if batch.LogAppendTime {
-				e.at = batch.MaxTimestamp
-			}
-			if e.offset >= from {
-				all = append(all, e)
-			}
-		}
-	}
-	return all, next
+	return all, all.Error()
 }

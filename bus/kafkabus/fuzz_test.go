@@ -7,6 +7,7 @@ import (
 
 	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/event"
 )
@@ -19,11 +20,16 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte{0}, "\t\n\t\n"+idHeader+"\n"+idHeader, []byte("x"))
 	f.Fuzz(func(t *testing.T, key []byte, headers string, value []byte) {
 		var all []*sarama.RecordHeader
+		theirs := kgo.Record{Key: key, Value: value}
 		for line := range strings.SplitSeq(headers, "\n") {
 			name, text, _ := strings.Cut(line, "\t")
 			all = append(all, &sarama.RecordHeader{Key: []byte(name), Value: []byte(text)})
+			theirs.Headers = append(theirs.Headers, kgo.RecordHeader{Key: name, Value: []byte(text)})
 		}
 		m := decode(key, all, value)
+		if shown := decodeRecord(&theirs); shown.UUID != m.UUID || !maps.Equal(shown.Metadata, m.Metadata) || string(shown.Payload) != string(value) {
+			t.Fatalf("delivered as %+v and shown as %+v", m, shown)
+		}
 		if string(m.Payload) != string(value) || m.Metadata[idHeader] != "" || len(key) > 0 && event.Key(m) == "" {
 			t.Fatalf("%q %q is read as %+v", key, headers, m)
 		}

@@ -1,8 +1,8 @@
 package kafkabus_test
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -92,22 +92,10 @@ func TestAbortedTransactions(t *testing.T) {
 		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 1}); err != nil {
 			t.Fatal(err)
 		}
-		theirs, err := kgo.NewClient(
-			kgo.SeedBrokers(strings.Split(strings.Trim(strings.TrimPrefix(url, "kafka://"), "/"), ",")...),
-			kgo.DefaultProduceTopic(topic), kgo.TransactionalID(name("transaction")),
-		)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer theirs.Close()
+		theirs := transactional(t, url, topic)
 		for i, end := range []kgo.TransactionEndTry{kgo.TryAbort, kgo.TryCommit, kgo.TryAbort} {
-			err := theirs.BeginTransaction()
-			for range 3 {
-				err = errors.Join(err, theirs.ProduceSync(t.Context(), kgo.StringRecord(strconv.Itoa(i))).FirstErr())
-			}
-			if err = errors.Join(err, theirs.EndTransaction(t.Context(), end)); err != nil {
-				t.Fatal(err)
-			}
+			produce(t, theirs, slices.Repeat([]string{strconv.Itoa(i)}, 3)...)
+			finish(t, theirs, end)
 		}
 		publish(t, b, topic, keyed("k", "ours"))
 		ch := subscribe(t, subscriber(t, b, name("group"), 100), topic)

@@ -1,13 +1,13 @@
 package kafkabus
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/millrace-go/millrace/bus"
 )
@@ -16,141 +16,109 @@ import (
 // or subscribed, on the topics it did so for; with ?lag=all, every group of the
 // cluster on every topic it has offsets of.
 func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
-	result := make(chan []bus.Lag, 1)
-	err := d.call(ctx, func() error {
-		all, err := d.lag(ctx)
-		result <- all
-		return err
-	})
-	if err != nil {
-		return nil, wrap(err, "lag")
-	}
-	return <-result, nil
+	all, err := d.lag(ctx)
+	return all, wrap(err, "lag")
 }
 
-func (d *driver) lag(ctx context.Context) ([]bus.Lag, error) {
-	groups, err := d.asked()
+func (d *driver) lag(ctx context.Context) (out []bus.Lag, err error) {
+	groups, err := d.asked(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var out []bus.Lag
-	ends := map[string]map[int32]int64{}
-	starts := map[string]map[int32]int64{}
-	for _, group := range slices.Sorted(maps.Keys(groups)) {
-		if err := ctx.Err(); err != nil {
+	done := map[string]map[string]map[int32]commit{} // by group
+	names := map[string]struct{}{}                   // of topics
+	for group, topics := range groups {
+		if done[group], err = d.committed(ctx, group); err != nil {
 			return nil, err
 		}
-		committed, err := d.committed(group, groups[group])
-		if err != nil {
-			return nil, err
+		if d.set.allGroups {
+			topics = slices.Collect(maps.Keys(done[group]))
 		}
-		for _, topic := range slices.Sorted(maps.Keys(committed)) {
-			partitions := slices.Sorted(maps.Keys(committed[topic]))
-			if ends[topic] == nil {
-				if starts[topic], ends[topic], err = d.bounds(ctx, topic, partitions); err != nil {
-					return nil, err
-				}
-			}
-			l := bus.Lag{Topic: topic, Group: group}
-			for _, p := range partitions {
-				// Without an offset it begins at the earliest message, as it
-				// does when retention has overtaken it.
-				at := max(committed[topic][p].offset, starts[topic][p])
-				behind := ends[topic][p] - at
-				if behind <= 0 {
-					continue
-				}
-				l.Messages += int(behind)
-				first, err := d.publishedAt(ctx, topic, p, at)
-				if err != nil {
-					return nil, err
-				}
-				if !first.IsZero() && (l.Oldest.IsZero() || first.Before(l.Oldest)) {
-					l.Oldest = first
-				}
-			}
-			out = append(out, l)
+		for _, topic := range topics {
+			out = append(out, bus.Lag{Topic: topic, Group: group})
+			names[topic] = struct{}{}
 		}
 	}
-	slices.SortFunc(out, func(a, b bus.Lag) int {
-		if c := strings.Compare(a.Topic, b.Topic); c != 0 {
-			return c
+	if len(names) == 0 { // which would ask for all topics
+		return nil, nil
+	}
+	there, err := d.existing(ctx, slices.Collect(maps.Keys(names))...)
+	if err != nil || len(there) == 0 {
+		return nil, err
+	}
+	start, end, err := d.bounds(ctx, d.admin.ListEndOffsets, there...)
+	if err != nil {
+		return nil, err
+	}
+	out = slices.DeleteFunc(out, func(l bus.Lag) bool { return !slices.Contains(there, l.Topic) })
+	for i := range out {
+		l := &out[i]
+		for p, last := range end[l.Topic] {
+			at, ok := done[l.Group][l.Topic][p]
+			if !ok && d.set.allGroups {
+				continue // the group may read some partitions only
+			}
+			// Without an offset a group begins at the earliest message, as it does when
+			// retention has overtaken it.
+			from := max(at.offset, start[l.Topic][p].Offset)
+			if from >= last.Offset {
+				continue
+			}
+			first, published, err := d.first(ctx, l.Topic, p, from, last.Offset)
+			if err != nil {
+				return nil, err
+			}
+			l.Messages += int(last.Offset - first)
+			if !published.IsZero() && (l.Oldest.IsZero() || published.Before(l.Oldest)) {
+				l.Oldest = published
+			}
 		}
-		return strings.Compare(a.Group, b.Group)
-	})
+	}
+	slices.SortFunc(out, func(a, b bus.Lag) int { return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Group, b.Group)) })
 	return out, nil
 }
 
-// asked returns the partitions to look at for each group; nil for all that a
-// group has offsets of.
-func (d *driver) asked() (map[string]map[string][]int32, error) {
-	groups := map[string]map[string][]int32{}
+// asked returns the groups to look at, each with its topics; without them for all groups.
+func (d *driver) asked(ctx context.Context) (map[string][]string, error) {
+	groups := map[string][]string{}
 	if d.set.allGroups {
-		all, err := d.admin.ListConsumerGroups()
-		if err != nil {
-			return nil, err
-		}
+		all, err := request(ctx, d, func(ctx context.Context) (kadm.ListedGroups, error) { return d.admin.ListGroups(ctx) })
 		for group := range all {
 			groups[group] = nil
 		}
-		return groups, nil
+		return groups, err
 	}
 	d.mu.Lock()
-	known := map[string][]string{}
+	defer d.mu.Unlock()
 	for topic, of := range d.groups {
-		known[topic] = slices.Collect(maps.Keys(of))
-	}
-	d.mu.Unlock()
-	for topic, of := range known {
-		partitions, err := d.asking.Partitions(topic)
-		if isKerror(err, sarama.ErrUnknownTopicOrPartition) {
-			continue // it was deleted
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, group := range of {
-			if groups[group] == nil {
-				groups[group] = map[string][]int32{}
-			}
-			groups[group][topic] = partitions
+		for group := range of {
+			groups[group] = append(groups[group], topic)
 		}
 	}
 	return groups, nil
 }
 
-// publishedAt returns when the first record from an offset on was published;
-// zero when there is none, as behind a hole.
-func (d *driver) publishedAt(ctx context.Context, topic string, partition int32, from int64) (time.Time, error) {
-	found, _, err := d.fetch(ctx, topic, partition, from, 1)
-	if err != nil || len(found) == 0 {
-		return time.Time{}, err
-	}
-	return found[0].at, nil
-}
+// markerBytes is how much first asks for where a first small batch held no message.
+const markerBytes = 64 << 10
 
-// HasTopic implements bus.TopicFinder.
-func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
-	all, err := d.Topics(ctx)
-	return slices.Contains(all, name), err
-}
-
-// Topics implements bus.TopicFinder. It leaves out what the brokers keep for themselves.
-func (d *driver) Topics(ctx context.Context) ([]string, error) {
-	result := make(chan []string, 1)
-	err := d.call(ctx, func() error {
-		// asking has the metadata of the whole cluster; without names all of it is read.
-		if err := d.asking.RefreshMetadata(); err != nil {
-			return err
+// first returns the offset of the first message of a partition between two offsets, and
+// when it was published. Transaction markers and aborted messages in front of it are passed
+// over, as far as three small fetches show them: at the end of a partition, nothing else
+// may be left.
+func (d *driver) first(ctx context.Context, topic string, partition int32, from, to int64) (int64, time.Time, error) {
+	for _, bytes := range []int32{1, markerBytes, markerBytes} {
+		some, err := d.fetch(ctx, topic, partition, from, bytes)
+		switch {
+		case err != nil:
+			return 0, time.Time{}, err
+		case len(some.records) > 0:
+			return min(some.records[0].Offset, to), some.records[0].Timestamp, nil
+		case some.next >= to:
+			return to, time.Time{}, nil
+		case some.next == from: // of a transaction that is open
+			return from, time.Time{}, nil
 		}
-		all, err := d.asking.Topics()
-		result <- all
-		return err
-	})
-	if err != nil {
-		return nil, wrap(err, "topics")
+		from = some.next
 	}
-	all := slices.DeleteFunc(<-result, func(t string) bool { return strings.HasPrefix(t, "__") })
-	slices.Sort(all)
-	return all, nil
+	return from, time.Time{}, nil
 }

@@ -74,6 +74,23 @@ func decode(key []byte, headers []*sarama.RecordHeader, value []byte) *message.M
 	return m
 }
 
+// decodeRecord is decode of a record that franz-go has read.
+func decodeRecord(r *kgo.Record) *message.Message {
+	m := message.NewMessage("", r.Value)
+	m.Metadata = make(message.Metadata, len(r.Headers))
+	for _, h := range r.Headers {
+		if h.Key == idHeader {
+			m.UUID = string(h.Value)
+		} else {
+			m.Metadata[h.Key] = string(h.Value)
+		}
+	}
+	if len(r.Key) > 0 && event.Key(m) == "" {
+		m.Metadata[event.KeyHeader] = string(r.Key)
+	}
+	return m
+}
+
 // partitioner chooses one of n partitions for a key.
 type partitioner func(key []byte, n int32) int32
 

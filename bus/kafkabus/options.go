@@ -17,7 +17,7 @@ func (s settings) options() ([]kgo.Opt, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append([]kgo.Opt{
+	all := append([]kgo.Opt{
 		kgo.SeedBrokers(s.brokers...),
 		kgo.ClientID(s.ClientID),
 		kgo.DisableClientMetrics(),
@@ -26,5 +26,6 @@ func (s settings) options() ([]kgo.Opt, error) {
 		kgo.RetryTimeout(requestTimeout),
 		kgo.RetryBackoffFn(again.Delay),
 		kgo.MetadataMinAge(100 * time.Millisecond),
-	}, security...), nil
+	}, security...)
+	return append(all, s.Options...), nil
 }

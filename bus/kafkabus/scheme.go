@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/bus"
 )
@@ -60,6 +61,18 @@ type Config struct {
 	// repeats.
 	Window int
 
+	// Token returns the token of sasl=oauthbearer, where the URL has none. It is called for
+	// each connection, and again before a session ends that the broker limits. It has 10 s,
+	// and a request that needs the connection waits for it.
+	Token func(context.Context) (string, error)
+	// AWS returns the keys of sasl=aws-msk-iam, where the URL has none. It is called as Token.
+	AWS AWSCredentials
+
+	// Options may change the clients, for settings that have no parameter here. They come
+	// last, so they override those of this package. What keeps its promises must stay: full
+	// acknowledgement, the idempotent producer, the isolation of committed records, the
+	// earliest initial offset, commits of what is acknowledged.
+	Options []kgo.Opt
 	// Sarama may change the client's configuration before it is used, for
 	// settings that have no parameter here. What keeps the promises of this
 	// package must stay: full acknowledgement, the oldest initial offset,
@@ -148,7 +161,9 @@ type settings struct {
 	brokers   []string
 	security  security
 	partition partitioner
-	allGroups bool // Lag looks at every group of the cluster
+
+	autocreate bool // topics are made when they are used
+	allGroups  bool // Lag looks at every group of the cluster
 }
 
 func parse(u *url.URL, cfg Config) (settings, error) {
@@ -164,11 +179,13 @@ func parse(u *url.URL, cfg Config) (settings, error) {
 	cfg.Window = p.Int("window", cfg.Window, 1)
 	cfg.ClientID = p.String("client_id", cfg.ClientID)
 	cfg.Instance = p.String("instance", cfg.Instance)
+	set.autocreate = p.Bool("autocreate", true)
 	hash := p.String("partitioner", "fnv")
 	lag := p.String("lag", "own")
 	set.security = security{
 		user: u.User, mechanism: p.String("sasl", ""),
 		tls: p.Bool("tls", false), ca: p.String("ca", ""), cert: p.String("cert", ""), key: p.String("key", ""),
+		tokenFile: p.String("token_file", ""), sessionToken: p.String("session_token", ""), token: cfg.Token, aws: cfg.AWS,
 	}
 	if err := p.Err(); err != nil {
 		return set, err
@@ -186,8 +203,15 @@ func parse(u *url.URL, cfg Config) (settings, error) {
 		return set, err
 	}
 	set.Config, set.brokers, set.allGroups = cfg.withDefaults(), brokers, lag == "all"
-	// The client's configuration is made once here, so that what is wrong with
-	// it is said by Open and not by the first Subscribe.
+	// What clients are made with is made once here, so that what is wrong with it is
+	// said by Open and not by the first use.
+	options, err := set.options()
+	if err != nil {
+		return set, err
+	}
+	if err := kgo.ValidateOpts(options...); err != nil {
+		return set, fmt.Errorf("the client's options: %w", err)
+	}
 	if _, err := set.client(); err != nil {
 		return set, err
 	}

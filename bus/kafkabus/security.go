@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"strings"
 
 	"github.com/IBM/sarama"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl"
+	"github.com/twmb/franz-go/pkg/sasl/aws"
 	saslplain "github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 )
@@ -22,40 +24,77 @@ type security struct {
 	mechanism     string
 	tls           bool
 	ca, cert, key string
-}
 
-func (s security) validate() error {
-	password, given := "", false
-	if s.user != nil {
-		password, given = s.user.Password()
-	}
-	switch {
-	case s.user == nil && s.mechanism != "":
-		return errors.New("parameter \"sasl\" needs a user; write kafka://user:password@host:9092/?sasl=" + scramSHA512)
-	case s.user != nil && (s.user.Username() == "" || !given || password == ""):
-		return errors.New("the URL has a user without a name or a password; write kafka://user:password@host:9092/")
-	case s.user != nil && s.mechanism == "":
-		return fmt.Errorf("the URL has a user; say how to sign in with ?sasl=%s, %s or %s", plain, scramSHA256, scramSHA512)
-	case !s.tls && (s.ca != "" || s.cert != "" || s.key != ""):
-		return errors.New("parameters \"ca\", \"cert\" and \"key\" need tls=true")
-	case (s.cert == "") != (s.key == ""):
-		return errors.New("parameters \"cert\" and \"key\" belong together; give the file of each")
-	}
-	switch s.mechanism {
-	case "", plain, scramSHA256, scramSHA512:
-		return nil
-	}
-	return fmt.Errorf("parameter \"sasl\" is %q; give %s, %s or %s", s.mechanism, plain, scramSHA256, scramSHA512)
+	tokenFile    string // of oauthbearer
+	sessionToken string // of aws-msk-iam
+	token        func(context.Context) (string, error)
+	aws          AWSCredentials
 }
 
 const (
 	plain       = "plain"
 	scramSHA256 = "scram-sha-256"
 	scramSHA512 = "scram-sha-512"
+	oauthBearer = "oauthbearer"
+	awsMSKIAM   = "aws-msk-iam"
 )
 
-// exposed reports whether the password travels readable by anybody between.
-func (s security) exposed() bool { return s.mechanism == plain && !s.tls }
+var mechanisms = strings.Join([]string{plain, scramSHA256, scramSHA512, oauthBearer, awsMSKIAM}, ", ")
+
+func (s security) validate() error {
+	switch {
+	case s.user != nil && s.mechanism == "":
+		return fmt.Errorf("the URL has a user; say how to sign in with ?sasl= and one of %s", mechanisms)
+	case !s.tls && (s.ca != "" || s.cert != "" || s.key != ""):
+		return errors.New("parameters \"ca\", \"cert\" and \"key\" need tls=true")
+	case (s.cert == "") != (s.key == ""):
+		return errors.New("parameters \"cert\" and \"key\" belong together; give the file of each")
+	case s.tokenFile != "" && s.mechanism != oauthBearer:
+		return errors.New("parameter \"token_file\" needs sasl=" + oauthBearer)
+	case s.sessionToken != "" && (s.mechanism != awsMSKIAM || s.user == nil):
+		return errors.New("parameter \"session_token\" needs sasl=" + awsMSKIAM + " and the keys in the URL; write kafka://id:key@host:9098/?tls=true&sasl=" + awsMSKIAM)
+	}
+	switch s.mechanism {
+	case "":
+		return nil
+	case plain, scramSHA256, scramSHA512:
+		if s.user == nil {
+			return errors.New("parameter \"sasl\" needs a user; write kafka://user:password@host:9092/?sasl=" + scramSHA512)
+		}
+		return s.namesUser()
+	case oauthBearer:
+		return s.validateToken()
+	case awsMSKIAM:
+		return s.validateAWS()
+	}
+	return fmt.Errorf("parameter \"sasl\" is %q; give one of %s", s.mechanism, mechanisms)
+}
+
+// namesUser fails for half a user.
+func (s security) namesUser() error {
+	if s.user.Username() == "" || s.password() == "" {
+		return errors.New("the URL has a user without a name or a password; write kafka://user:password@host:9092/")
+	}
+	return nil
+}
+
+func (s security) password() string {
+	password, _ := s.user.Password() // of none, too
+	return password
+}
+
+// exposed returns what travels readable by anybody between; empty when nothing does.
+func (s security) exposed() string {
+	switch {
+	case s.tls:
+		return ""
+	case s.mechanism == plain:
+		return "the password is sent unencrypted; use tls=true or a scram mechanism"
+	case s.mechanism == oauthBearer:
+		return "the token is sent unencrypted; use tls=true"
+	}
+	return ""
+}
 
 // options are those of a client that signs in and encrypts.
 func (s security) options() (all []kgo.Opt, err error) {
@@ -66,20 +105,26 @@ func (s security) options() (all []kgo.Opt, err error) {
 		}
 		all = append(all, kgo.DialTLSConfig(t))
 	}
-	if s.user == nil {
-		return all, nil
-	}
-	user := s.user.Username()
-	password, _ := s.user.Password()
-	switch s.mechanism {
-	case plain:
-		all = append(all, kgo.SASL(saslplain.Auth{User: user, Pass: password}.AsMechanism()))
-	case scramSHA256:
-		all = append(all, kgo.SASL(scram.Auth{User: user, Pass: password}.AsSha256Mechanism()))
-	case scramSHA512:
-		all = append(all, kgo.SASL(scram.Auth{User: user, Pass: password}.AsSha512Mechanism()))
+	if m := s.signIn(); m != nil {
+		all = append(all, kgo.SASL(m))
 	}
 	return all, nil
+}
+
+func (s security) signIn() sasl.Mechanism {
+	switch s.mechanism {
+	case plain:
+		return saslplain.Auth{User: s.user.Username(), Pass: s.password()}.AsMechanism()
+	case scramSHA256:
+		return scram.Auth{User: s.user.Username(), Pass: s.password()}.AsSha256Mechanism()
+	case scramSHA512:
+		return scram.Auth{User: s.user.Username(), Pass: s.password()}.AsSha512Mechanism()
+	case oauthBearer:
+		return bearer{s}
+	case awsMSKIAM:
+		return aws.ManagedStreamingIAM(s.awsKeys)
+	}
+	return nil
 }
 
 func (s security) tlsConfig() (*tls.Config, error) {
@@ -113,7 +158,7 @@ func (s security) apply(c *sarama.Config) error {
 		}
 		c.Net.TLS.Enable, c.Net.TLS.Config = true, t
 	}
-	if s.user == nil {
+	if s.user == nil || s.mechanism == oauthBearer || s.mechanism == awsMSKIAM { // only franz-go does
 		return nil
 	}
 	c.Net.SASL.Enable = true

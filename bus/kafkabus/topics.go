@@ -1,14 +1,19 @@
 package kafkabus
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/fault"
@@ -34,15 +39,35 @@ func checkTopic(name string) error {
 	return nil
 }
 
-// ensure makes a topic that is used before it is declared.
+// ensure makes a topic that is used before it is declared, where the URL allows that.
 func (t *topics) ensure(ctx context.Context, name string) error {
 	t.mu.Lock()
 	_, ok := t.known[name]
 	t.mu.Unlock()
-	if ok {
+	switch {
+	case ok:
 		return nil
+	case t.d.set.autocreate:
+		return t.declare(ctx, bus.Topic{Name: name})
 	}
-	return t.declare(ctx, bus.Topic{Name: name})
+	if err := checkTopic(name); err != nil {
+		return err
+	}
+	have, err := t.describe(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case have == nil:
+		return fmt.Errorf("topic %s does not exist, and autocreate=false: declare it, or create it with kafka-topics --create --topic %s", name, name)
+	}
+	t.know(name)
+	return nil
+}
+
+func (t *topics) know(name string) {
+	t.mu.Lock()
+	t.known[name] = struct{}{}
+	t.mu.Unlock()
 }
 
 // forget lets the topic be looked up, and made, again.
@@ -59,9 +84,8 @@ func (t *topics) declare(ctx context.Context, want bus.Topic) error {
 	}
 	have, err := t.describe(ctx, want.Name)
 	if err == nil && have == nil {
-		if err = t.create(ctx, want); err == nil {
-			have, err = t.await(ctx, want.Name)
-		} else if isKerror(err, sarama.ErrTopicAlreadyExists) { // just now, by somebody else
+		// Another process may make it at the same moment.
+		if err = t.create(ctx, want); err == nil || isKerror(err, kerr.TopicAlreadyExists) {
 			have, err = t.await(ctx, want.Name)
 		}
 	}
@@ -72,56 +96,36 @@ func (t *topics) declare(ctx context.Context, want bus.Topic) error {
 		return fmt.Errorf("%w: %s has %d partitions, not %d; another number would send a key to another partition and break its order, "+
 			"so declare %d, or make a new topic", ErrTopic, want.Name, n, want.Partitions, n)
 	}
-	if err := untilKnown(ctx, func() error { return t.retain(ctx, want) }); err != nil {
+	if err := t.retain(ctx, want); err != nil {
 		return err
 	}
-	t.mu.Lock()
-	t.known[want.Name] = struct{}{}
-	t.mu.Unlock()
+	t.know(want.Name)
 	return nil
 }
 
-// untilKnown repeats a request about a topic that exists: the brokers of a
-// cluster hear of a new one, and of its leaders, one after the other, and the
-// coordinator of a group loads what it knows when it starts.
-func untilKnown(ctx context.Context, request func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	wait := backoff.Policy{Initial: 5 * time.Millisecond, Max: 250 * time.Millisecond}
-	for attempt := 1; ; attempt++ {
-		err := request()
-		if !isKerror(err, sarama.ErrUnknownTopicOrPartition, sarama.ErrLeaderNotAvailable, sarama.ErrNotLeaderForPartition,
-			sarama.ErrOffsetsLoadInProgress, sarama.ErrConsumerCoordinatorNotAvailable, sarama.ErrNotCoordinatorForConsumer) {
-			return err
-		}
-		if backoff.Sleep(ctx, wait.Delay(attempt)) != nil {
-			return err
-		}
-	}
-}
-
 // describe returns nil for a topic that does not exist.
-func (t *topics) describe(ctx context.Context, name string) (*sarama.TopicMetadata, error) {
-	var all []*sarama.TopicMetadata
-	err := t.d.call(ctx, func() (err error) {
-		all, err = t.d.admin.DescribeTopics([]string{name})
-		return err
+func (t *topics) describe(ctx context.Context, name string) (*kmsg.MetadataResponseTopic, error) {
+	return request(ctx, t.d, func(ctx context.Context) (*kmsg.MetadataResponseTopic, error) {
+		// kadm would answer from its cache, which may hold what was before create.
+		req := kmsg.NewPtrMetadataRequest()
+		req.Topics = []kmsg.MetadataRequestTopic{{Topic: &name}}
+		answer, err := req.RequestWith(ctx, t.d.client)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(answer.Topics) != 1:
+			return nil, fmt.Errorf("the cluster described %d topics for %s", len(answer.Topics), name)
+		}
+		found := &answer.Topics[0]
+		switch err := kerr.ErrorForCode(found.ErrorCode); err {
+		case nil, kerr.LeaderNotAvailable: // the latter of one that is coming up
+			return found, nil
+		case kerr.UnknownTopicOrPartition:
+			return nil, nil
+		default:
+			return nil, err
+		}
 	})
-	switch {
-	case isKerror(err, sarama.ErrUnknownTopicOrPartition):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case len(all) != 1:
-		return nil, fmt.Errorf("the cluster described %d topics for %s", len(all), name)
-	}
-	switch all[0].Err {
-	case sarama.ErrNoError, sarama.ErrLeaderNotAvailable: // the latter of one that is coming up
-		return all[0], nil
-	case sarama.ErrUnknownTopicOrPartition:
-		return nil, nil
-	}
-	return nil, all[0].Err
 }
 
 func (t *topics) create(ctx context.Context, want bus.Topic) error {
@@ -135,30 +139,33 @@ func (t *topics) create(ctx context.Context, want bus.Topic) error {
 	if retention == 0 {
 		retention = t.d.set.Retention
 	}
-	detail := &sarama.TopicDetail{
-		NumPartitions: int32(partitions), ReplicationFactor: int16(replication), ConfigEntries: map[string]*string{},
-	}
+	config := map[string]*string{}
 	if retention > 0 {
-		detail.ConfigEntries["retention.ms"] = new(strconv.FormatInt(retention.Milliseconds(), 10))
+		config["retention.ms"] = new(strconv.FormatInt(retention.Milliseconds(), 10))
 	}
 	if replication >= 3 {
-		detail.ConfigEntries["min.insync.replicas"] = new("2")
+		config["min.insync.replicas"] = new("2")
 	}
-	return t.d.call(ctx, func() error {
-		brokers, _, err := t.d.admin.DescribeCluster()
+	_, err := request(ctx, t.d, func(ctx context.Context) (answer kadm.CreateTopicResponse, err error) {
+		cluster, err := t.d.admin.BrokerMetadata(ctx)
 		if err != nil {
-			return err
+			return answer, err
 		}
-		if n := len(brokers); replication > n {
-			return fmt.Errorf("%w: %s needs %d brokers for %d copies, and the cluster has %d; lower the replication",
+		if n := len(cluster.Brokers); replication > n {
+			return answer, fmt.Errorf("%w: %s needs %d brokers for %d copies, and the cluster has %d; lower the replication",
 				ErrTopic, want.Name, replication, replication, n)
 		}
-		return t.d.admin.CreateTopic(want.Name, detail, false)
+		answer, err = t.d.admin.CreateTopic(ctx, int32(partitions), int16(replication), config, want.Name)
+		if err != nil && answer.ErrMessage != "" {
+			err = fmt.Errorf("%w (%s)", err, answer.ErrMessage)
+		}
+		return answer, err
 	})
+	return err
 }
 
 // await waits until every partition of a new topic has a leader.
-func (t *topics) await(ctx context.Context, name string) (*sarama.TopicMetadata, error) {
+func (t *topics) await(ctx context.Context, name string) (*kmsg.MetadataResponseTopic, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	wait := backoff.Policy{Initial: 5 * time.Millisecond, Max: 250 * time.Millisecond}
@@ -176,13 +183,10 @@ func (t *topics) await(ctx context.Context, name string) (*sarama.TopicMetadata,
 	}
 }
 
-func led(t *sarama.TopicMetadata) bool {
-	for _, p := range t.Partitions {
-		if p.Leader < 0 || p.Err != sarama.ErrNoError {
-			return false
-		}
-	}
-	return len(t.Partitions) > 0
+func led(t *kmsg.MetadataResponseTopic) bool {
+	return len(t.Partitions) > 0 && !slices.ContainsFunc(t.Partitions, func(p kmsg.MetadataResponseTopicPartition) bool {
+		return p.Leader < 0 || p.ErrorCode != 0
+	})
 }
 
 // retain sets the retention of a topic that is there with another.
@@ -191,125 +195,50 @@ func (t *topics) retain(ctx context.Context, want bus.Topic) error {
 		return nil
 	}
 	value := strconv.FormatInt(want.Retention.Milliseconds(), 10)
-	return t.d.call(ctx, func() error {
-		all, err := t.d.admin.DescribeConfigs([]*sarama.ConfigResource{
-			{Type: sarama.TopicResource, Name: want.Name, ConfigNames: []string{"retention.ms"}},
-		}, sarama.DescribeConfigsOptions{})
+	_, err := request(ctx, t.d, func(ctx context.Context) (none struct{}, err error) {
+		all, err := t.d.admin.DescribeTopicConfigs(ctx, want.Name)
 		if err != nil {
-			return err
+			return none, err
 		}
-		for _, resource := range all {
-			if resource.ErrorCode != sarama.ErrNoError {
-				return resource.ErrorCode
-			}
-			for _, entry := range resource.Configs {
-				if entry.Name == "retention.ms" && entry.Value == value {
-					return nil
-				}
-			}
+		have, err := all.On(want.Name, nil)
+		if err = cmp.Or(err, have.Err); err != nil {
+			return none, err
 		}
-		return t.d.admin.IncrementalAlterConfig(sarama.TopicResource, want.Name, map[string]sarama.IncrementalAlterConfigsEntry{
-			"retention.ms": {Operation: sarama.IncrementalAlterConfigsOperationSet, Value: &value},
-		}, false)
+		if slices.ContainsFunc(have.Configs, func(c kadm.Config) bool { return c.Key == "retention.ms" && c.MaybeValue() == value }) {
+			return none, nil
+		}
+		changed, err := t.d.admin.AlterTopicConfigs(ctx, []kadm.AlterConfig{{Name: "retention.ms", Value: &value}}, want.Name)
+		if err != nil {
+			return none, err
+		}
+		answer, err := changed.On(want.Name, nil)
+		return none, cmp.Or(err, answer.Err)
+	})
+	return err
+}
+
+// HasTopic implements bus.TopicFinder.
+func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
+	if internal(name) || checkTopic(name) != nil {
+		return false, nil
+	}
+	found, err := d.topics.describe(ctx, name)
+	return found != nil, wrap(err, "topic %s", name)
+}
+
+// Topics implements bus.TopicFinder. It leaves out what the brokers keep for themselves.
+func (d *driver) Topics(ctx context.Context) ([]string, error) {
+	all, err := d.existing(ctx)
+	return slices.DeleteFunc(all, internal), wrap(err, "topics")
+}
+
+// existing returns those of the topics that are there; without names, all that are. They
+// are sorted.
+func (d *driver) existing(ctx context.Context, names ...string) ([]string, error) {
+	return request(ctx, d, func(ctx context.Context) ([]string, error) {
+		all, err := d.admin.ListTopics(ctx, names...)
+		return slices.DeleteFunc(all.Names(), func(t string) bool { return !all.Has(t) }), err
 	})
 }
 
-// Declare makes topics and groups. A topic that exists must have as many
-// partitions as declared, if a number is; its retention is changed to what is
-// declared, its replication is left alone. A group that has never consumed
-// begins at the earliest message of that moment.
-func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
-	for _, t := range topics {
-		if err := d.topics.declare(ctx, t); err != nil {
-			return wrap(err, "declare %s", t.Name)
-		}
-		d.know(t.Name, t.Groups...)
-		for _, group := range t.Groups {
-			if err := untilKnown(ctx, func() error { return d.begin(ctx, t.Name, group) }); err != nil {
-				return wrap(err, "declare group %s of %s", group, t.Name)
-			}
-		}
-	}
-	return nil
-}
-
-// begin commits the earliest offsets for a group where it has none.
-func (d *driver) begin(ctx context.Context, topic, group string) error {
-	return d.call(ctx, func() error {
-		partitions, err := d.asking.Partitions(topic)
-		if err != nil {
-			return err
-		}
-		committed, err := d.committed(group, map[string][]int32{topic: partitions})
-		if err != nil {
-			return err
-		}
-		var missing []int32
-		for _, p := range partitions {
-			if at, ok := committed[topic][p]; !ok || at.offset < 0 {
-				missing = append(missing, p)
-			}
-		}
-		if len(missing) == 0 {
-			return nil
-		}
-		oldest, err := d.offsets(ctx, topic, missing, sarama.OffsetOldest)
-		if err != nil {
-			return err
-		}
-		begin := map[int32]sarama.OffsetAndMetadata{}
-		for p, at := range oldest {
-			begin[p] = sarama.OffsetAndMetadata{Offset: at, LeaderEpoch: -1}
-		}
-		answer, err := d.admin.AlterConsumerGroupOffsets(group, map[string]map[int32]sarama.OffsetAndMetadata{topic: begin}, nil)
-		if err != nil {
-			return err
-		}
-		for _, failed := range answer.Errors[topic] {
-			switch failed {
-			case sarama.ErrNoError:
-			case sarama.ErrUnknownMemberId, sarama.ErrIllegalGeneration, sarama.ErrRebalanceInProgress:
-				// Members are at work: they begin at the earliest message anyway.
-			default:
-				return failed
-			}
-		}
-		return nil
-	})
-}
-
-// commit is what a group has committed of a partition; the offset is -1 where it has not.
-type commit struct {
-	offset int64
-	note   string // what we wrote beside it; see noteOf
-}
-
-// committed returns the commits of a group; of nil partitions, all that it has.
-func (d *driver) committed(group string, partitions map[string][]int32) (map[string]map[int32]commit, error) {
-	answer, err := d.admin.ListConsumerGroupOffsets(group, partitions)
-	switch {
-	case isKerror(err, sarama.ErrGroupIDNotFound): // some coordinators say so, others say -1
-		answer = &sarama.OffsetFetchResponse{}
-	case err != nil:
-		return nil, err
-	}
-	out := map[string]map[int32]commit{}
-	for topic, of := range partitions {
-		out[topic] = map[int32]commit{}
-		for _, p := range of {
-			out[topic][p] = commit{offset: -1}
-		}
-	}
-	for topic, blocks := range answer.Blocks {
-		if out[topic] == nil {
-			out[topic] = map[int32]commit{}
-		}
-		for p, block := range blocks {
-			if block.Err != sarama.ErrNoError {
-				return nil, fmt.Errorf("partition %d of %s: %w", p, topic, block.Err)
-			}
-			out[topic][p] = commit{block.Offset, block.Metadata}
-		}
-	}
-	return out, nil
-}
+func internal(topic string) bool { return strings.HasPrefix(topic, "__") }

@@ -1,6 +1,7 @@
 package kafkabus
 
 import (
+	"crypto/tls"
 	"fmt"
 	"net/url"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl"
 
 	"github.com/millrace-go/millrace/bus"
 )
@@ -60,6 +63,10 @@ func TestURLErrors(t *testing.T) {
 	if err := os.WriteFile(text, []byte("no certificate"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	empty := filepath.Join(dir, "empty")
+	if err := os.WriteFile(empty, []byte("\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for raw, want := range map[string]string{
 		"kafka://":                                           "no broker",
 		"kafka:///topic":                                     "no broker",
@@ -87,6 +94,22 @@ func TestURLErrors(t *testing.T) {
 		"kafka://h1/?tls=true&ca=" + text:                    "no certificate",
 		"kafka://h1/?tls=true&cert=" + text + "&key=" + text: `"cert"`,
 		"kafka://h1/?client_id=":                             "ok",
+
+		"kafka://h1/?autocreate=maybe":                                    `"autocreate"`,
+		"kafka://:secret@h1/?sasl=oauthbearer":                            "ok",
+		"kafka://h1/?sasl=oauthbearer":                                    "token_file=",
+		"kafka://u@h1/?sasl=oauthbearer":                                  "Config.Token",
+		"kafka://:secret@h1/?sasl=oauthbearer&token_file=" + text:         "keep one",
+		"kafka://h1/?sasl=oauthbearer&token_file=" + text:                 "ok",
+		"kafka://h1/?sasl=oauthbearer&token_file=" + dir + "/missing":     `"token_file"`,
+		"kafka://h1/?sasl=oauthbearer&token_file=" + empty:                "is empty",
+		"kafka://h1/?token_file=" + text:                                  "sasl=oauthbearer",
+		"kafka://u:secret@h1/?sasl=aws-msk-iam":                           "tls=true",
+		"kafka://h1/?sasl=aws-msk-iam&tls=true":                           "Config.AWS",
+		"kafka://u@h1/?sasl=aws-msk-iam&tls=true":                         "without a name or a password",
+		"kafka://u:secret@h1/?sasl=plain&session_token=secret":            "sasl=aws-msk-iam",
+		"kafka://h1/?sasl=aws-msk-iam&tls=true&session_token=secret":      "keys in the URL",
+		"kafka://u:secret@h1/?sasl=aws-msk-iam&tls=true&session_token=t1": "ok",
 	} {
 		_, err := parseURL(t, raw, Config{})
 		switch {
@@ -111,11 +134,43 @@ func TestConfigErrors(t *testing.T) {
 		"Partitions": {Partitions: -1}, "Replication": {Replication: -2}, "Retention": {Retention: -1},
 		"PublishTimeout": {PublishTimeout: -1}, "PublishBuffer": {PublishBuffer: -1}, "SessionTimeout": {SessionTimeout: time.Millisecond},
 		"HandOverTimeout": {HandOverTimeout: -1}, "CommitInterval": {CommitInterval: -1}, "Window": {Window: -1},
+		"seed":           {Options: []kgo.Opt{kgo.SeedBrokers()}},
 		"Consumer.Group": {Sarama: func(c *sarama.Config) { c.Consumer.Group.Session.Timeout = 0 }},
 	} {
 		if _, err := parseURL(t, "kafka://h/", cfg); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: got %v", name, err)
 		}
+	}
+}
+
+// Every client signs in, encrypts and leaves making topics to us; Config.Options come last.
+func TestClientOptions(t *testing.T) {
+	set, err := parseURL(t, "kafka://user:secret@h/?sasl=scram-sha-512&tls=true&client_id=tickets", Config{Options: []kgo.Opt{kgo.DialTimeout(time.Minute)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	options, err := set.options()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := kgo.NewClient(options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	mechanisms, _ := c.OptValue(kgo.SASL).([]sasl.Mechanism)
+	encrypted, _ := c.OptValue(kgo.DialTLSConfig).(*tls.Config)
+	switch {
+	case c.OptValue(kgo.AllowAutoTopicCreation) != false:
+		t.Error("brokers may make topics with defaults of their own")
+	case c.OptValue(kgo.DialTimeout) != time.Minute:
+		t.Error("Config.Options do not come last")
+	case c.OptValue(kgo.ClientID) != "tickets":
+		t.Errorf("its name is %v", c.OptValue(kgo.ClientID))
+	case len(mechanisms) != 1 || mechanisms[0].Name() != "SCRAM-SHA-512":
+		t.Errorf("it signs in with %v", mechanisms)
+	case encrypted == nil || encrypted.MinVersion < tls.VersionTLS12 || encrypted.InsecureSkipVerify:
+		t.Errorf("TLS is not safe: %v", encrypted)
 	}
 }
 

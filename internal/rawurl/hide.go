@@ -43,7 +43,7 @@ type redacted struct {
 func (r redacted) Error() string { return r.text }
 func (r redacted) Unwrap() error { return r.err }
 
-// secretName is what parameters are called that hold one.
+// secretName is what parameters are called that hold one; token_file names a file.
 var secretName = regexp.MustCompile(`(?i)pass|pwd|secret|token|credential|api_?key|^key$`)
 
 // keyword is a setting of libpq's other form: password='a b'.
@@ -74,7 +74,7 @@ func secrets(raw string) []string {
 	}
 	_, query, _ := strings.Cut(rest, "?")
 	for pair := range strings.SplitSeq(query, "&") {
-		if name, value, _ := strings.Cut(pair, "="); secretName.MatchString(name) {
+		if name, value, _ := strings.Cut(pair, "="); secretName.MatchString(name) && !strings.HasSuffix(name, "_file") {
 			add(value)
 		}
 	}

@@ -79,6 +79,8 @@ func TestHide(t *testing.T) {
 		"postgres://u:p%40ss%20word@h/db":      "dial u:xxxxx at h",
 		"postgres://u@h/db?password=p@ss+word": "dial u:xxxxx at h",
 		"host=h user=u password='p@ss word'":   "dial u:xxxxx at h",
+		"kafka://h?session_token=p@ss+word":    "dial u:xxxxx at h",
+		"kafka://h?token_file=p@ss+word":       "dial u:p@ss word at h",
 		"redis://:h@host":                      "dial u:p@ss word at xxxxx",
 		"redis://h":                            "dial u:p@ss word at h",
 		"":                                     "dial u:p@ss word at h",

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
@@ -78,9 +79,10 @@ func (e *examination) kafka(ctx context.Context, u *url.URL) {
 func (e *examination) kafkaRefused(where string, err error) {
 	var plain *url.Error
 	switch {
-	case errors.Is(err, sarama.ErrSASLAuthenticationFailed):
+	case errors.Is(err, sarama.ErrSASLAuthenticationFailed), errors.Is(err, kerr.SaslAuthenticationFailed):
 		e.add(Error, "authentication", "user or password is wrong", "correct them in the URL, percent-encoded, and the mechanism: sasl=plain, scram-sha-256 or scram-sha-512")
-	case errors.Is(err, sarama.ErrUnsupportedSASLMechanism), errors.Is(err, sarama.ErrIllegalSASLState):
+	case errors.Is(err, sarama.ErrUnsupportedSASLMechanism), errors.Is(err, sarama.ErrIllegalSASLState),
+		errors.Is(err, kerr.UnsupportedSaslMechanism), errors.Is(err, kerr.IllegalSaslState):
 		e.add(Error, "authentication", "the brokers do not sign in by this mechanism", "use another: sasl=plain, scram-sha-256 or scram-sha-512")
 	case errors.Is(err, sarama.ErrClusterAuthorizationFailed), errors.Is(err, sarama.ErrTopicAuthorizationFailed), errors.Is(err, sarama.ErrGroupAuthorizationFailed):
 		e.add(Error, "authentication", "this user may not do what is needed: "+e.quoted(err.Error()), "kafka-acls.sh --add --allow-principal …")

@@ -1,0 +1,148 @@
+package kafkabus_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/kafkabus"
+)
+
+// transactional returns another program's producer, which publishes in transactions.
+func transactional(t *testing.T, url, topic string) *kgo.Client {
+	t.Helper()
+	theirs, err := kgo.NewClient(
+		kgo.SeedBrokers(strings.Split(strings.Trim(strings.TrimPrefix(url, "kafka://"), "/"), ",")...),
+		kgo.DefaultProduceTopic(topic), kgo.TransactionalID(name("transaction")),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(theirs.Close)
+	return theirs
+}
+
+// produce begins a transaction with some messages.
+func produce(t *testing.T, theirs *kgo.Client, payloads ...string) {
+	t.Helper()
+	if err := theirs.BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range payloads {
+		if err := theirs.ProduceSync(t.Context(), kgo.StringRecord(p)).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func finish(t *testing.T, theirs *kgo.Client, end kgo.TransactionEndTry) {
+	t.Helper()
+	if err := theirs.EndTransaction(t.Context(), end); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is shown of a topic is what a consumer gets: no record of a transaction that was
+// aborted or is open, and no marker, also where few messages lie behind many of these.
+func TestCommittedMessagesAreShown(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		b, topic, group := openBus(t, kafkabus.Config{}, url), name("topic"), name("group")
+		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 1, Groups: []string{group}}); err != nil {
+			t.Fatal(err)
+		}
+		theirs := transactional(t, url, topic)
+		produce(t, theirs, "aborted", "aborted", "aborted")
+		finish(t, theirs, kgo.TryAbort)
+		produce(t, theirs, "one", "two")
+		finish(t, theirs, kgo.TryCommit)
+		for range 20 {
+			produce(t, theirs, "aborted")
+			finish(t, theirs, kgo.TryAbort)
+		}
+		publish(t, b, topic, keyed("k", "three"))
+		produce(t, theirs, "four")
+
+		shown := func(all []*message.Message, err error) string {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var payloads []string
+			for _, m := range all {
+				payloads = append(payloads, string(m.Payload))
+			}
+			return strings.Join(payloads, " ")
+		}
+		newest := func(limit int) string { t.Helper(); return shown(b.Browse(t.Context(), topic, limit)) }
+		oldest := func(limit int) string { t.Helper(); return shown(b.Pending(t.Context(), topic, group, limit)) }
+		for _, tc := range []struct{ what, got, want string }{
+			{"Browse 10", newest(10), "one two three"}, {"Browse 2", newest(2), "two three"}, {"Browse 1", newest(1), "three"},
+			{"Pending 10", oldest(10), "one two three"}, {"Pending 2", oldest(2), "one two"},
+		} {
+			if tc.got != tc.want {
+				t.Errorf("%s while a transaction is open: %q, want %q", tc.what, tc.got, tc.want)
+			}
+		}
+		finish(t, theirs, kgo.TryCommit)
+		// A group whose offset is inside of an aborted transaction.
+		offsets := kadm.Offsets{}
+		offsets.AddOffset(topic, 0, 1, -1)
+		if err := kadm.NewClient(theirs).CommitAllOffsets(t.Context(), group, offsets); err != nil {
+			t.Fatal(err)
+		}
+		if got := newest(3); got != "two three four" {
+			t.Errorf("Browse 3 of committed messages is %q", got)
+		}
+		if got := oldest(10); got != "one two three four" {
+			t.Errorf("Pending from an aborted transaction is %q", got)
+		}
+	})
+}
+
+// A group that has done everything has no lag, whatever transactions have left at the end of
+// the partition. A transaction that is open counts, because it holds back what follows.
+func TestLagPassesOverMarkers(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		b, topic, group := openBus(t, kafkabus.Config{}, url), name("topic"), name("group")
+		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 1, Groups: []string{group}}); err != nil {
+			t.Fatal(err)
+		}
+		theirs := transactional(t, url, topic)
+		lag := func(what string, want int) {
+			t.Helper()
+			all, err := b.Lag(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(all, func(l bus.Lag) bool { return l.Topic == topic && l.Group == group })
+			if i < 0 || all[i].Messages != want || want == 0 && !all[i].Oldest.IsZero() {
+				t.Errorf("%s: lag is %+v, want %d", what, all, want)
+			}
+		}
+		consume := func(payloads ...string) {
+			t.Helper()
+			sub := subscriber(t, b, group, 10)
+			expect(t, subscribe(t, sub, topic), payloads...)
+			if err := sub.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		produce(t, theirs, "one", "two")
+		finish(t, theirs, kgo.TryCommit)
+		consume("one", "two")
+		lag("behind a committed transaction", 0)
+		produce(t, theirs, "aborted", "aborted", "aborted")
+		lag("with an open transaction", 3)
+		finish(t, theirs, kgo.TryAbort)
+		lag("behind an aborted transaction", 0)
+		publish(t, b, topic, keyed("k", "three"))
+		lag("with a message behind all that", 1)
+		consume("three")
+		lag("after that message", 0)
+	})
+}

@@ -1,0 +1,111 @@
+package kafkabus
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+// Declare makes topics and groups. A topic that exists must have as many partitions as
+// declared, if a number is; its retention is changed to what is declared, its replication
+// is left alone. A group that has never consumed begins at the earliest message of that
+// moment.
+func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
+	for _, t := range topics {
+		if err := d.topics.declare(ctx, t); err != nil {
+			return wrap(err, "declare %s", t.Name)
+		}
+		d.know(t.Name, t.Groups...)
+		for _, group := range t.Groups {
+			if err := d.begin(ctx, t.Name, group); err != nil {
+				return wrap(err, "declare group %s of %s", group, t.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// know remembers a group for Lag.
+func (d *driver) know(topic string, groups ...string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.knowLocked(topic, groups...)
+}
+
+// knowLocked is know, for a caller that holds mu.
+func (d *driver) knowLocked(topic string, groups ...string) {
+	if d.groups[topic] == nil {
+		d.groups[topic] = map[string]struct{}{}
+	}
+	for _, g := range groups {
+		d.groups[topic][g] = struct{}{}
+	}
+}
+
+// begin commits the earliest offsets for a group where it has none.
+func (d *driver) begin(ctx context.Context, topic, group string) error {
+	committed, err := d.committed(ctx, group)
+	if err != nil {
+		return err
+	}
+	_, err = request(ctx, d, func(ctx context.Context) (none struct{}, err error) {
+		start, err := complete(d.admin.ListStartOffsets(ctx, topic))
+		if err != nil {
+			return none, err
+		}
+		begin := kadm.Offsets{}
+		for p, at := range start[topic] {
+			if _, ok := committed[topic][p]; !ok {
+				begin.AddOffset(topic, p, at.Offset, -1)
+			}
+		}
+		if len(begin) == 0 {
+			return none, nil
+		}
+		answer, err := d.admin.CommitOffsets(ctx, group, begin)
+		if err != nil {
+			return none, err
+		}
+		if err = answer.Error(); isKerror(err, kerr.UnknownMemberID, kerr.IllegalGeneration, kerr.RebalanceInProgress) {
+			return none, nil // members are at work: they begin at the earliest message anyway
+		}
+		return none, err
+	})
+	return err
+}
+
+// commit is what a group has committed of a partition.
+type commit struct {
+	offset int64
+	note   string // what we wrote beside it; see noteOf
+}
+
+// committed returns the commits of a group by topic and partition.
+func (d *driver) committed(ctx context.Context, group string) (map[string]map[int32]commit, error) {
+	return request(ctx, d, func(ctx context.Context) (map[string]map[int32]commit, error) {
+		all, err := d.admin.FetchOffsets(ctx, group)
+		switch {
+		case isKerror(err, kerr.GroupIDNotFound): // some coordinators say so, others name no offset
+			return nil, nil
+		case err != nil:
+			return nil, err
+		}
+		out := map[string]map[int32]commit{}
+		for topic, of := range all {
+			out[topic] = map[int32]commit{}
+			for p, at := range of {
+				if at.Err != nil {
+					return nil, fmt.Errorf("partition %d of %s: %w", p, topic, at.Err)
+				}
+				if at.At >= 0 {
+					out[topic][p] = commit{at.At, at.Metadata}
+				}
+			}
+		}
+		return out, nil
+	})
+}
