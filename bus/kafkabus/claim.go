@@ -22,6 +22,7 @@ type claim struct {
 	idle      chan struct{} // closed when stopped and nothing is out
 
 	ahead   []*kgo.Record         // fetched and not handed over
+	bytes   int                   // of these
 	more    bool                  // there was behind the last of these
 	paused  bool                  // fetching is
 	prefix  prefix.Tracker[int64] // of offsets
@@ -55,7 +56,7 @@ func (c *claim) kick() { c.source.tell() }
 // fed is whether enough is ahead, hungry whether there is more to fetch and it is not, and
 // ended whether there is nothing more, as far as is known. The source's mu is held, here
 // and below.
-func (c *claim) fed() bool    { return len(c.ahead) >= enoughAhead }
+func (c *claim) fed() bool    { return len(c.ahead) >= enoughAhead || c.bytes >= enoughBytes }
 func (c *claim) hungry() bool { return c.more && !c.stopped && !c.fed() }
 func (c *claim) ended() bool  { return !c.more && !c.fed() }
 
@@ -106,6 +107,7 @@ func (c *claim) pop() *kgo.Record {
 	r := c.ahead[0]
 	c.ahead[0] = nil
 	c.ahead = c.ahead[1:]
+	c.bytes -= size(r)
 	c.source.ahead -= size(r)
 	return r
 }

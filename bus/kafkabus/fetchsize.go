@@ -10,7 +10,7 @@ const (
 	// fetchTarget is about how many bytes of records a fetch is to bring. Brokers count
 	// compressed bytes, and send between leastFetch and mostFetch of them, or one batch.
 	fetchTarget           = 4 << 20
-	leastFetch, mostFetch = 16 << 10, 1 << 20
+	leastFetch, mostFetch = 4 << 10, 1 << 20
 )
 
 // fetchSize keeps what a client has in memory bounded, however well its records are
@@ -27,10 +27,10 @@ var (
 	_ kgo.HookFetchBatchRead = (*fetchSize)(nil)
 )
 
-// options are those of a client before it has read anything.
+// options are those of a client before it has read anything: it begins with little.
 func (f *fetchSize) options() []kgo.Opt {
-	f.ratio, f.asked = fetchTarget/mostFetch, mostFetch
-	return []kgo.Opt{kgo.WithHooks(f), kgo.FetchMaxBytes(mostFetch), kgo.FetchMaxPartitionBytes(mostFetch / 2)}
+	f.ratio, f.asked = fetchTarget/leastFetch, leastFetch
+	return []kgo.Opt{kgo.WithHooks(f), kgo.FetchMaxBytes(leastFetch), kgo.FetchMaxPartitionBytes(leastFetch / 2)}
 }
 
 // OnNewClient implements kgo.HookNewClient.
@@ -47,7 +47,7 @@ func (f *fetchSize) OnFetchBatchRead(_ kgo.BrokerMetadata, _ string, _ int32, m 
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.ratio += (float64(m.UncompressedBytes)/float64(m.CompressedBytes) - f.ratio) / 8
+	f.ratio += (float64(m.UncompressedBytes)/float64(m.CompressedBytes) - f.ratio) / 4
 	want := int32(min(mostFetch, max(leastFetch, fetchTarget/max(f.ratio, 1))))
 	if want < f.asked*4/5 || want > f.asked*5/4 {
 		f.asked = want

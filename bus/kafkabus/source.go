@@ -49,8 +49,8 @@ const (
 	// maxSpan is how far the newest message handed over may be ahead of the first
 	// unacknowledged one of its partition: a crash repeats no more.
 	maxSpan = 25_000
-	// enoughAhead is how many records of a partition are enough to wait in memory.
-	enoughAhead = 512
+	// How many records, or bytes, of a partition are enough to wait in memory.
+	enoughAhead, enoughBytes = 512, 1 << 20
 	// maxAhead is how many bytes of records wait in memory, beside those of the last fetch,
 	// before partitions that have enough are fetched no more.
 	maxAhead = 8 << 20
@@ -148,9 +148,10 @@ func (s *source) tell() {
 }
 
 // wants is whether poll is to go on at once: a partition has little ahead that has more
-// to fetch, or none has enough. s.mu is held, here and below.
+// to fetch, or none would be fetched that has enough. s.mu is held, here and below.
 func (s *source) wants() bool {
-	return slices.ContainsFunc(s.claims, (*claim).hungry) || !slices.ContainsFunc(s.claims, (*claim).fed)
+	return slices.ContainsFunc(s.claims, (*claim).hungry) ||
+		!slices.ContainsFunc(s.claims, func(c *claim) bool { return c.fed() && !c.paused })
 }
 
 // feed has poll go on if it is time for it.
@@ -264,6 +265,7 @@ func (s *source) add(fetched kgo.Fetches) {
 		if c := s.claim(p.Partition); c != nil && !c.stopped && len(p.Records) > 0 {
 			c.ahead = append(c.ahead, p.Records...)
 			for _, r := range p.Records {
+				c.bytes += size(r)
 				s.ahead += size(r)
 			}
 			c.more = p.Records[len(p.Records)-1].Offset+1 < p.LastStableOffset

@@ -3,12 +3,14 @@ package kafkabus
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"strconv"
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -44,7 +46,12 @@ func (t *trouble) OnBrokerConnect(b kgo.BrokerMetadata, _ time.Duration, _ net.C
 }
 
 // OnGroupManageError implements kgo.HookGroupManageError.
-func (t *trouble) OnGroupManageError(err error) { t.begun(ofGroup, err) }
+func (t *trouble) OnGroupManageError(err error) {
+	if errors.Is(err, kerr.InconsistentGroupProtocol) {
+		err = fmt.Errorf("the group has members that share out partitions in another way, as Watermill's subscribers do: stop all of them, or use another group: %w", err)
+	}
+	t.begun(ofGroup, err)
+}
 
 func (t *trouble) begun(what string, err error) {
 	if errors.Is(err, context.Canceled) {
