@@ -17,15 +17,14 @@ import (
 )
 
 // A message that waits in the window has no goroutine: a consumer has Concurrency, and its
-// transport one for each partition and a few more, whatever the window holds. Kafka
-// still has one for each message.
+// transport one for each partition and a few more, whatever the window holds.
 func TestGoroutinesOfAConsumer(t *testing.T) {
 	const (
 		concurrency = 8
 		waiting     = 1000
 		few         = 24 // partitions, members, connections, clients
 	)
-	for _, name := range []string{"mem", "sqlite", "postgres", "mysql", "redis", "amqp", "sqs"} {
+	for _, name := range []string{"mem", "sqlite", "postgres", "mysql", "redis", "amqp", "kafka", "sqs"} {
 		t.Run(name, func(t *testing.T) {
 			topic := "t-" + uuid.NewString()
 			b, err := allbus.NewOpener(allbus.Config{}).Open(t.Context(), urls()[name](t, topic))

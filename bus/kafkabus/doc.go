@@ -44,11 +44,15 @@
 //	orderly stop notes what is acknowledged behind a gap            TestConformance, TestNotes
 //	a stuck partition leaves room for the others                    TestStuckPartitionLeavesRoom
 //	what a crash repeats is bounded                                 TestSpan
+//	memory of what is fetched is bounded, compressed or not         TestMemoryOfABacklog
+//	a partition with more than that leaves room, and goes on        TestFullPartitionLeavesRoom
 //	members come and go without loss, in order, one at a time on
 //	a key; nothing is repeated when they come                       TestRebalanceWhileBusy
 //	a partition waits for what is out, but not for ever             TestHandOverTimeout
 //	contexts end with the partition                                 TestLostPartition, TestCloseHandsOverAtOnce
 //	a restarted instance gets its partitions back                   TestStaticInstance
+//	members of the release before are replaced one by one           TestReleaseBefore
+//	members that share out partitions in another way are named      TestOtherStrategy
 //	broken connections, moved leaders and coordinators lose nothing TestConsumeUnderFaults
 //	a broker that is away is waited for, and logged once            TestBrokerRestart
 //	Close says what it could not commit                             TestCloseWithoutBroker
@@ -90,7 +94,12 @@
 // that moves is handed over when everything handed out of it is acknowledged, or
 // after HandOverTimeout. Offsets are committed each CommitInterval, and before a
 // partition is let go. Members with another assignment strategy, such as
-// Watermill's own subscriber, cannot share a group with ours.
+// Watermill's own subscriber, cannot share a group with ours: consumers wait until the
+// last of them is gone, and the log says so.
+//
+// A consumer has some 8 MB of messages in memory beside those in its window, and those of
+// one or two fetches, which are sized to bring 4 MB. A partition that is not handled fast
+// enough is fetched no more until it has little left, and the others go on.
 //
 // With ?instance= a group waits SessionTimeout for a process that was closed or
 // killed, instead of sharing out its partitions at once. Subscriptions of one
