@@ -18,7 +18,6 @@ import (
 // driver is the bus on one cluster.
 type driver struct {
 	set       settings
-	producing sarama.Client // of the publisher alone, so that nothing delays it
 	connected *lazy.Value[struct{}]
 	asking    sarama.Client // topics, lag, browsing; inside of call only
 	admin     sarama.ClusterAdmin
@@ -53,17 +52,12 @@ func open(set settings) (*driver, error) {
 	if set.security.exposed() {
 		set.Logger.Warn("kafkabus: the password is sent unencrypted; use tls=true or a scram mechanism")
 	}
-	c, err := set.client()
-	if err != nil {
-		return nil, err
-	}
-	// Without Metadata.Full it does not connect before it is asked for something.
-	if d.producing, err = sarama.NewClient(set.brokers, c); err != nil {
-		return nil, wrap(err, "make a client")
-	}
 	d.connected = lazy.New(bus.ErrClosed, d.connect)
 	d.topics = newTopics(d)
-	d.publisher = newPublisher(d.producing, d.topics, set)
+	var err error
+	if d.publisher, err = newPublisher(d.topics, set); err != nil {
+		return nil, wrap(err, "make a client")
+	}
 	return d, nil
 }
 
@@ -186,22 +180,19 @@ func (d *driver) Close() error {
 			wg.Go(func() { errs[i] = s.Close() })
 		}
 		wg.Wait()
-		errs = append(errs, d.publisher.Close(), d.closeClients())
+		errs = append(errs, d.publisher.Close(), d.closeClient())
 		d.calls.Wait()
 		d.closeErr = errors.Join(errs...)
 	})
 	return d.closeErr
 }
 
-func (d *driver) closeClients() error {
-	var errs []error
-	for _, c := range []sarama.Client{d.producing, d.asking} {
-		if c == nil || c.Closed() {
-			continue
-		}
-		if err := c.Close(); err != nil {
-			errs = append(errs, fmt.Errorf("kafkabus: close the connections: %w", err))
-		}
+func (d *driver) closeClient() error {
+	if d.asking == nil || d.asking.Closed() {
+		return nil
 	}
-	return errors.Join(errs...)
+	if err := d.asking.Close(); err != nil {
+		return fmt.Errorf("kafkabus: close the connections: %w", err)
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/millrace-go/millrace/fault"
 )
@@ -23,6 +24,10 @@ func kerror(err error) (sarama.KError, bool) {
 	var topic *sarama.TopicError
 	if errors.As(err, &topic) {
 		return topic.Err, true
+	}
+	var f *kerr.Error // of franz-go
+	if errors.As(err, &f) {
+		return sarama.KError(f.Code), true
 	}
 	return sarama.ErrNoError, false
 }
@@ -48,6 +53,19 @@ func permanent(err error) bool {
 	return errors.As(err, &encoding) || isKerror(err,
 		sarama.ErrMessageSizeTooLarge, sarama.ErrMessageSetSizeTooLarge, sarama.ErrInvalidTimestamp,
 		sarama.ErrInvalidRecord, sarama.ErrUnsupportedForMessageFormat, sarama.ErrInvalidTopic)
+}
+
+// refused reports whether trying to publish again is of no use.
+func refused(err error) bool {
+	return permanent(err) || isKerror(err,
+		sarama.ErrTopicAuthorizationFailed, sarama.ErrClusterAuthorizationFailed, sarama.ErrSASLAuthenticationFailed,
+		sarama.ErrUnsupportedSASLMechanism, sarama.ErrInvalidRequiredAcks, sarama.ErrPolicyViolation,
+		sarama.ErrUnsupportedVersion, sarama.ErrSecurityDisabled)
+}
+
+// unknownTopic reports whether a topic is not there, or not the one that it was.
+func unknownTopic(err error) bool {
+	return isKerror(err, sarama.ErrUnknownTopicOrPartition) || errors.Is(err, kerr.UnknownTopicID)
 }
 
 // judged gives an error the class that callers act on.

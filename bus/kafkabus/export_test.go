@@ -35,8 +35,11 @@ func Waiting(d bus.Driver) (n int) {
 	p := d.(*driver).publisher
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, l := range p.lanes {
-		n += len(l.queue) + l.sent
+	for _, q := range p.queues {
+		n += len(q.items)
+		if q.batch != nil {
+			n += len(q.batch.items)
+		}
 	}
 	return n
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/event"
 )
@@ -27,11 +28,12 @@ func FuzzDecode(f *testing.F) {
 		if string(m.Payload) != string(value) || m.Metadata[idHeader] != "" || len(key) > 0 && event.Key(m) == "" {
 			t.Fatalf("%q %q is read as %+v", key, headers, m)
 		}
-		r, size, err := record(m, string(key))
+		var r kgo.Record
+		size, err := encode(&r, m, string(key))
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := decode(r.Key, r.Headers, r.Value)
+		again := decoded(&r)
 		if again.UUID != m.UUID || !maps.Equal(again.Metadata, m.Metadata) || string(again.Payload) != string(value) {
 			t.Fatalf("%+v comes back as %+v", m, again)
 		}
@@ -48,14 +50,15 @@ func FuzzRecord(f *testing.F) {
 	f.Fuzz(func(t *testing.T, id, name, text, key string, payload []byte) {
 		m := message.NewMessage(id, payload)
 		m.Metadata[name] = text
-		r, _, err := record(m, key)
+		var r kgo.Record
+		_, err := encode(&r, m, key)
 		if (err != nil) != (name == idHeader) {
 			t.Fatalf("metadata %q: %v", name, err)
 		}
 		if err != nil {
 			return
 		}
-		again := decode(r.Key, r.Headers, r.Value)
+		again := decoded(&r)
 		if again.UUID != id || again.Metadata[name] != text || r.Value == nil {
 			t.Fatalf("%+v comes back as %+v", m, again)
 		}

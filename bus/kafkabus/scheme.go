@@ -41,7 +41,8 @@ type Config struct {
 	// default. Messages wait in memory meanwhile.
 	PublishTimeout time.Duration
 	// PublishBuffer is how many bytes of messages wait in memory for their
-	// acknowledgement at most; 32 MiB by default. Publish blocks beyond it.
+	// acknowledgement at most; 32 MiB by default. Each counts 500 bytes more than
+	// it has. Publish blocks beyond it.
 	PublishBuffer int
 
 	// SessionTimeout is how long a killed process keeps its partitions; 10 s by
@@ -60,10 +61,10 @@ type Config struct {
 	// repeats.
 	Window int
 
-	// Sarama may change the client's configuration before it is used, for
-	// settings that have no parameter here. What keeps the promises of this
-	// package must stay: full acknowledgement, the oldest initial offset,
-	// automatic commits of what is marked.
+	// Sarama may change the configuration of the clients that consume and ask
+	// before it is used, for settings that have no parameter here. Publishing does
+	// not use it. What keeps the promises of this package must stay: the oldest
+	// initial offset, automatic commits of what is marked.
 	Sarama func(*sarama.Config)
 	// Logger hears of trouble in the background, once per change;
 	// slog.Default() by default.

@@ -8,9 +8,19 @@ import (
 
 	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/event"
 )
+
+// decoded returns the message that a consumer makes of a record.
+func decoded(r *kgo.Record) *message.Message {
+	var headers []*sarama.RecordHeader
+	for _, h := range r.Headers {
+		headers = append(headers, &sarama.RecordHeader{Key: []byte(h.Key), Value: h.Value})
+	}
+	return decode(r.Key, headers, r.Value)
+}
 
 // The record that Watermill's Kafka publisher makes of the same message, with
 // its partitioning marshaler and the key as partition key.
@@ -18,13 +28,14 @@ func TestWireFormat(t *testing.T) {
 	m := message.NewMessage("id-1", []byte("payload"))
 	m.Metadata.Set(event.KeyHeader, "user-7")
 	m.Metadata.Set("ce_type", "PaymentSuccess")
-	r, size, err := record(m, event.Key(m))
+	var r kgo.Record
+	size, err := encode(&r, m, event.Key(m))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var headers []string
 	for _, h := range r.Headers {
-		headers = append(headers, string(h.Key)+"="+string(h.Value))
+		headers = append(headers, h.Key+"="+string(h.Value))
 	}
 	slices.Sort(headers)
 	if want := "[_watermill_message_uuid=id-1 ce_type=PaymentSuccess partitionkey=user-7]"; fmt.Sprint(headers) != want {
@@ -36,13 +47,13 @@ func TestWireFormat(t *testing.T) {
 	if least := len("id-1payloaduser-7user-7PaymentSuccess"); size < least {
 		t.Errorf("the size of %d is below the %d bytes of content", size, least)
 	}
-	back := decode(r.Key, r.Headers, r.Value)
+	back := decoded(&r)
 	if !back.Equals(m) {
 		t.Errorf("came back as %s %v %s", back.UUID, back.Metadata, back.Payload)
 	}
 
 	// Without a key: empty, and not missing, as with Watermill's marshaler.
-	if r, _, err = record(message.NewMessage("id-2", nil), ""); err != nil || r.Key == nil || r.Value == nil || len(r.Key)+len(r.Value) > 0 {
+	if _, err = encode(&r, message.NewMessage("id-2", nil), ""); err != nil || r.Key == nil || r.Value == nil || len(r.Key)+len(r.Value) > 0 {
 		t.Errorf("a keyless, empty message has key %v, value %v, %v", r.Key, r.Value, err)
 	}
 	// Somebody else's record keeps its key, and gets no other.
