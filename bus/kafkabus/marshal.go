@@ -15,13 +15,21 @@ import (
 // message's UUID. Metadata are the other headers, the payload is the value.
 const idHeader = "_watermill_message_uuid"
 
-// encode makes the record of a message, and returns the size that it takes before
-// compression. Keyless messages have an empty key and not a missing one: they
-// count as one key, and so share a partition.
-func encode(r *kgo.Record, m *message.Message, key string) (size int, err error) {
+// sizeOf returns the size that the record of a message takes before compression.
+func sizeOf(m *message.Message, key string) (int, error) {
 	if _, ok := m.Metadata[idHeader]; ok {
 		return 0, fault.MarkPermanent(fmt.Errorf("message %s: metadata %s is reserved for the UUID; rename it", m.UUID, idHeader))
 	}
+	size := recordOverhead + len(key) + len(idHeader) + len(m.UUID) + len(m.Payload)
+	for k, v := range m.Metadata {
+		size += headerOverhead + len(k) + len(v)
+	}
+	return size, nil
+}
+
+// encode makes the record of a message. Keyless messages have an empty key and not
+// a missing one: they count as one key, and so share a partition.
+func encode(r *kgo.Record, m *message.Message, key string) {
 	bytes := len(key) + len(m.UUID)
 	for _, v := range m.Metadata {
 		bytes += len(v)
@@ -36,16 +44,13 @@ func encode(r *kgo.Record, m *message.Message, key string) (size int, err error)
 	}
 	r.Headers = make([]kgo.RecordHeader, 1, len(m.Metadata)+1)
 	r.Headers[0] = kgo.RecordHeader{Key: idHeader, Value: copied(m.UUID)}
-	size = recordOverhead + len(idHeader) + bytes + len(m.Payload)
 	for k, v := range m.Metadata {
 		r.Headers = append(r.Headers, kgo.RecordHeader{Key: k, Value: copied(v)})
-		size += headerOverhead + len(k)
 	}
 	r.Key, r.Value = copied(key), m.Payload
 	if r.Value == nil {
 		r.Value = []byte{} // a missing value would be a tombstone
 	}
-	return size, nil
 }
 
 // What lengths and flags may take beside the bytes themselves.

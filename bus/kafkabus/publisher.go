@@ -78,7 +78,7 @@ type call struct {
 	bytes int64         // taken of the room
 	done  chan struct{} // closed when every message is settled
 
-	items    []item
+	items    []item              // nil before there is room for them
 	outcomes []bus.Outcome       // 0 while a message is not settled
 	left     int                 // how many are not
 	over     bool                // nobody waits for it any more
@@ -109,7 +109,7 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	defer p.trouble.expect(p.set.PublishTimeout / 4)()
 	c := &call{
 		topic: topic, at: time.Now(), done: make(chan struct{}),
-		items: make([]item, len(messages)), outcomes: make([]bus.Outcome, len(messages)), left: len(messages),
+		outcomes: make([]bus.Outcome, len(messages)), left: len(messages),
 	}
 	err := p.submit(ctx, c, messages)
 	if err == nil {
@@ -129,16 +129,13 @@ func (p *publisher) submit(ctx context.Context, c *call, messages []*message.Mes
 	if err := p.topics.ensure(ctx, c.topic); err != nil {
 		return err
 	}
-	bytes := int64(0)
+	sizes, bytes := make([]int, len(messages)), int64(0)
 	for i, m := range messages {
-		it := &c.items[i]
-		it.call, it.index, it.key = c, i, event.Key(m)
-		if it.size, err = encode(&it.record, m, it.key); err != nil {
+		if sizes[i], err = sizeOf(m, event.Key(m)); err != nil {
 			c.first, c.outcomes[i] = i, bus.Refused
 			return err
 		}
-		it.record.Topic, it.record.Timestamp = c.topic, c.at
-		bytes += int64(it.size + itemBytes)
+		bytes += int64(sizes[i] + itemBytes)
 	}
 	partitions, err := p.partitions(ctx, c.topic)
 	if err != nil {
@@ -148,11 +145,18 @@ func (p *publisher) submit(ctx context.Context, c *call, messages []*message.Mes
 	if err := p.room.Acquire(ctx, bytes); err != nil {
 		return err
 	}
+	c.items = make([]item, len(messages))
+	for i, m := range messages {
+		it := &c.items[i]
+		it.call, it.index, it.key, it.size = c, i, event.Key(m), sizes[i]
+		encode(&it.record, m, it.key)
+		it.record.Topic, it.record.Timestamp = c.topic, c.at
+		it.record.Partition = p.set.partition(it.record.Key, partitions)
+	}
 	p.mu.Lock()
 	c.bytes = bytes
 	for i := range c.items {
 		it := &c.items[i]
-		it.record.Partition = p.set.partition(it.record.Key, partitions)
 		it.queue = p.queue(partition{c.topic, it.record.Partition})
 		it.queue.items = append(it.queue.items, it)
 		p.schedule(it.queue)
@@ -229,7 +233,7 @@ func (p *publisher) outcome(c *call, messages []*message.Message, err error) err
 		switch {
 		case c.outcomes[i] != 0:
 			e.Outcomes[i] = c.outcomes[i]
-		case c.items[i].sent:
+		case c.items != nil && c.items[i].sent:
 			e.Outcomes[i] = bus.Unknown
 		default:
 			e.Outcomes[i] = bus.NotSent
@@ -253,6 +257,7 @@ func (p *publisher) outcome(c *call, messages []*message.Message, err error) err
 func (p *publisher) settle(it *item, o bus.Outcome, err error) {
 	c := it.call
 	c.outcomes[it.index] = o
+	it.record, it.batch = kgo.Record{}, nil // of calls that share batches, one would keep all in memory
 	if o != bus.Published {
 		if c.err == nil || it.index < c.first {
 			c.err, c.first = err, it.index

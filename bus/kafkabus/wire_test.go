@@ -29,7 +29,8 @@ func TestWireFormat(t *testing.T) {
 	m.Metadata.Set(event.KeyHeader, "user-7")
 	m.Metadata.Set("ce_type", "PaymentSuccess")
 	var r kgo.Record
-	size, err := encode(&r, m, event.Key(m))
+	encode(&r, m, event.Key(m))
+	size, err := sizeOf(m, event.Key(m))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,8 +54,8 @@ func TestWireFormat(t *testing.T) {
 	}
 
 	// Without a key: empty, and not missing, as with Watermill's marshaler.
-	if _, err = encode(&r, message.NewMessage("id-2", nil), ""); err != nil || r.Key == nil || r.Value == nil || len(r.Key)+len(r.Value) > 0 {
-		t.Errorf("a keyless, empty message has key %v, value %v, %v", r.Key, r.Value, err)
+	if encode(&r, message.NewMessage("id-2", nil), ""); r.Key == nil || r.Value == nil || len(r.Key)+len(r.Value) > 0 {
+		t.Errorf("a keyless, empty message has key %v, value %v", r.Key, r.Value)
 	}
 	// Somebody else's record keeps its key, and gets no other.
 	if m := decode([]byte("k"), nil, []byte("x")); event.Key(m) != "k" || m.UUID != "" {
