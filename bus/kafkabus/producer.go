@@ -8,11 +8,15 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
 const (
+	// How long the client holds records back for more of their batch. Flush ends it
+	// at once; only a batch that is sent again can wait this long.
+	linger = 5 * time.Millisecond
 	// How often in a row the cluster says that it does not know a topic before the
 	// client gives it up: some 100 ms each. A broker that has just started says so too.
 	unknownTopicRetries = 8
@@ -30,8 +34,8 @@ func (p *publisher) dial() (*kgo.Client, error) {
 		kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.ProduceRequestTimeout(replicaTimeout),
 		kgo.ProducerBatchCompression(kgo.ZstdCompression()),
-		kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.ProducerLinger(0),
+		kgo.RecordPartitioner(whole{}),
+		kgo.ProducerLinger(linger),
 		kgo.UnknownTopicRetries(unknownTopicRetries),
 		// The queues and the room bound what the client has.
 		kgo.MaxBufferedRecords(math.MaxInt32),
@@ -43,6 +47,83 @@ func (p *publisher) dial() (*kgo.Client, error) {
 		kgo.AllowIdempotentProduceCancellation(),
 		kgo.WithLogger(&p.trouble),
 	)...)
+}
+
+// whole is a partitioner that takes the partition of the record, and lets only the
+// first record of our batch begin one of the client's. The others are either in that
+// one, or fail here with the partition -1 if it has left already: else it could fail,
+// and what came after be published.
+type whole struct{}
+
+// begins is the Offset of records that may begin a batch.
+const begins = 1
+
+// ForTopic implements kgo.Partitioner.
+func (whole) ForTopic(string) kgo.TopicPartitioner { return &wholeTopic{} }
+
+type wholeTopic struct{ fresh bool } // the record that comes next begins a batch
+
+var _ kgo.TopicPartitionerOnNewBatch = (*wholeTopic)(nil)
+
+// RequiresConsistency implements kgo.TopicPartitioner.
+func (*wholeTopic) RequiresConsistency(*kgo.Record) bool { return true }
+
+// OnNewBatch implements kgo.TopicPartitionerOnNewBatch.
+func (t *wholeTopic) OnNewBatch() { t.fresh = true }
+
+// Partition implements kgo.TopicPartitioner.
+func (t *wholeTopic) Partition(r *kgo.Record, _ int) int {
+	if t.fresh && r.Offset != begins {
+		r.Partition = -1
+	}
+	t.fresh = false
+	return int(r.Partition)
+}
+
+// partitions returns how many partitions a topic has. The cluster is asked once:
+// of topics that were published to, the client finds new partitions by itself.
+func (p *publisher) partitions(ctx context.Context, topic string) (int32, error) {
+	p.mu.Lock()
+	client, n := p.client, p.sizes[topic]
+	p.mu.Unlock()
+	known := n
+	if n == 0 {
+		if err := untilKnown(ctx, func() (err error) {
+			n, err = countPartitions(ctx, client, topic)
+			return err
+		}); err != nil {
+			if unknownTopic(err) {
+				p.topics.forget(topic) // it was deleted; the next call makes it again
+			}
+			return 0, err
+		}
+	}
+	for {
+		if leader, _, _ := client.PartitionLeader(topic, n); leader == -1 { // there is none of this number
+			break
+		}
+		n++
+	}
+	if n != known {
+		p.mu.Lock()
+		p.sizes[topic] = n
+		p.mu.Unlock()
+	}
+	return n, nil
+}
+
+func countPartitions(ctx context.Context, client *kgo.Client, topic string) (int32, error) {
+	req, t := kmsg.NewPtrMetadataRequest(), kmsg.NewMetadataRequestTopic()
+	t.Topic = &topic
+	req.Topics = append(req.Topics, t)
+	answer, err := req.RequestWith(ctx, client)
+	if err != nil {
+		return 0, err
+	}
+	if len(answer.Topics) != 1 || len(answer.Topics[0].Partitions) == 0 && answer.Topics[0].ErrorCode == 0 {
+		return 0, kerr.UnknownTopicOrPartition
+	}
+	return int32(len(answer.Topics[0].Partitions)), kerr.ErrorForCode(answer.Topics[0].ErrorCode)
 }
 
 // retry lets the queue go on after a while, when what can be done about the

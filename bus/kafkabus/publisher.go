@@ -8,9 +8,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/millrace-go/millrace/bus"
@@ -172,52 +170,6 @@ func (p *publisher) submit(ctx context.Context, c *call, messages []*message.Mes
 
 // itemBytes is what a message takes in memory beside its bytes on the wire.
 const itemBytes = 500
-
-// partitions returns how many partitions a topic has. The cluster is asked once:
-// of topics that were published to, the client finds new partitions by itself.
-func (p *publisher) partitions(ctx context.Context, topic string) (int32, error) {
-	p.mu.Lock()
-	client, n := p.client, p.sizes[topic]
-	p.mu.Unlock()
-	known := n
-	if n == 0 {
-		if err := untilKnown(ctx, func() (err error) {
-			n, err = countPartitions(ctx, client, topic)
-			return err
-		}); err != nil {
-			if unknownTopic(err) {
-				p.topics.forget(topic) // it was deleted; the next call makes it again
-			}
-			return 0, err
-		}
-	}
-	for {
-		if leader, _, _ := client.PartitionLeader(topic, n); leader == -1 { // there is none of this number
-			break
-		}
-		n++
-	}
-	if n != known {
-		p.mu.Lock()
-		p.sizes[topic] = n
-		p.mu.Unlock()
-	}
-	return n, nil
-}
-
-func countPartitions(ctx context.Context, client *kgo.Client, topic string) (int32, error) {
-	req, t := kmsg.NewPtrMetadataRequest(), kmsg.NewMetadataRequestTopic()
-	t.Topic = &topic
-	req.Topics = append(req.Topics, t)
-	answer, err := req.RequestWith(ctx, client)
-	if err != nil {
-		return 0, err
-	}
-	if len(answer.Topics) != 1 || len(answer.Topics[0].Partitions) == 0 && answer.Topics[0].ErrorCode == 0 {
-		return 0, kerr.UnknownTopicOrPartition
-	}
-	return int32(len(answer.Topics[0].Partitions)), kerr.ErrorForCode(answer.Topics[0].ErrorCode)
-}
 
 // outcome returns what Publish returns. err is why it does not wait any longer;
 // messages that the client does not have yet are not sent any more.

@@ -78,7 +78,8 @@ func (p *publisher) wake() {
 }
 
 // send hands over a batch of every queue that is ready. One goroutine does so at a
-// time, which has set sending: what comes meanwhile shares batches and requests.
+// time, which has set sending: what comes meanwhile shares batches and requests. What
+// the client did not get into one batch of its own comes back (see whole).
 func (p *publisher) send() {
 	runtime.Gosched() // callers that are about to publish come first
 	p.mu.Lock()
@@ -100,6 +101,9 @@ func (p *publisher) send() {
 			client.Produce(it.record.Context, &it.record, it.answered)
 		}
 	}
+	ended, end := context.WithCancel(context.Background())
+	end()
+	client.Flush(ended) //nolint:errcheck // it ends the lingering, and does not wait for more
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sending = false
@@ -136,8 +140,10 @@ func (q *queue) cut() *batch {
 	var ctx context.Context
 	ctx, b.cancel = context.WithCancel(p.life)
 	for _, it := range b.items {
-		it.batch, it.sent, it.err, it.record.Context = b, true, nil, ctx
+		it.batch, it.sent, it.err = b, true, nil
+		it.record.Context, it.record.Partition, it.record.Offset = ctx, q.of.id, 0
 	}
+	b.items[0].record.Offset = begins
 	q.batch, q.busy = b, true
 	p.workers.Add(1)
 	return b
@@ -163,14 +169,18 @@ func (p *publisher) finish(b *batch) {
 	defer p.mu.Unlock()
 	q := b.queue
 	q.batch, q.busy = nil, false
-	var failed []*item
+	var failed, late []*item
 	for _, it := range b.items {
-		if it.err == nil {
+		switch {
+		case it.err == nil:
 			p.settle(it, bus.Published, nil)
-		} else {
+		case it.record.Partition < 0:
+			late = append(late, it)
+		default:
 			failed = append(failed, it)
 		}
 	}
+	q.putBack(late, false)
 	var err error
 	if len(failed) > 0 {
 		err = failed[0].err
