@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
@@ -44,30 +44,23 @@ func benchTopic(b *testing.B, bs *bus.Bus) string {
 	return topic
 }
 
-// flatOut publishes with a bare AsyncProducer of the same settings.
-func flatOut(b *testing.B, producer sarama.AsyncProducer, topic string, messages []*message.Message) {
+// flatOut publishes with a bare client of the same settings.
+func flatOut(b *testing.B, producer *kgo.Client, topic string, messages []*message.Message) {
 	b.Helper()
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for range messages {
-			select {
-			case <-producer.Successes():
-			case err := <-producer.Errors():
+	for _, m := range messages {
+		r := &kgo.Record{Topic: topic, Key: []byte(event.Key(m)), Value: m.Payload, Headers: []kgo.RecordHeader{{Key: "_watermill_message_uuid", Value: []byte(m.UUID)}}}
+		for k, v := range m.Metadata {
+			r.Headers = append(r.Headers, kgo.RecordHeader{Key: k, Value: []byte(v)})
+		}
+		producer.Produce(b.Context(), r, func(_ *kgo.Record, err error) {
+			if err != nil {
 				b.Error(err)
 			}
-		}
-	})
-	for _, m := range messages {
-		headers := make([]sarama.RecordHeader, 0, len(m.Metadata)+1)
-		headers = append(headers, sarama.RecordHeader{Key: []byte("_watermill_message_uuid"), Value: []byte(m.UUID)})
-		for k, v := range m.Metadata {
-			headers = append(headers, sarama.RecordHeader{Key: []byte(k), Value: []byte(v)})
-		}
-		producer.Input() <- &sarama.ProducerMessage{
-			Topic: topic, Key: sarama.StringEncoder(event.Key(m)), Value: sarama.ByteEncoder(m.Payload), Headers: headers,
-		}
+		})
 	}
-	wg.Wait()
+	if err := producer.Flush(b.Context()); err != nil {
+		b.Error(err)
+	}
 }
 
 // publishing publishes with so many callers, each so many messages per call.
@@ -88,16 +81,12 @@ func publishing(b *testing.B, bs *bus.Bus, topic string, messages []*message.Mes
 	wg.Wait()
 }
 
-// BenchmarkPublish runs our publisher beside sarama's AsyncProducer, taking
+// BenchmarkPublish runs our publisher beside a bare client of franz-go, taking
 // turns, so that both meet the same machine.
 func BenchmarkPublish(b *testing.B) {
 	url := real(b)
 	bs := openBus(b, kafkabus.Config{}, url)
-	conf, err := kafkabus.SaramaConfig(b, url)
-	if err != nil {
-		b.Fatal(err)
-	}
-	producer, err := sarama.NewAsyncProducer(strings.Split(servicetest.Kafka(b), ","), conf)
+	producer, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(servicetest.Kafka(b), ",")...), kgo.ProducerBatchCompression(kgo.ZstdCompression()))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -121,7 +121,10 @@ func (d *driver) oldest(ctx context.Context, s span, limit int) (all []*kgo.Reco
 func messages(records []*kgo.Record) []*message.Message {
 	var all []*message.Message
 	for _, r := range records {
-		all = append(all, decodeRecord(r))
+		from := messageOf(r)
+		m := message.NewMessage(from.ID, from.Payload)
+		m.Metadata = from.Metadata
+		all = append(all, m)
 	}
 	return all
 }

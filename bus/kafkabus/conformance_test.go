@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/bustest"
@@ -16,7 +16,7 @@ import (
 func TestConformance(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		// Members come and go sooner with it.
-		cfg := kafkabus.Config{Logger: quiet, Sarama: func(c *sarama.Config) { c.Consumer.MaxWaitTime = 100 * time.Millisecond }}
+		cfg := kafkabus.Config{Logger: quiet, Options: []kgo.Opt{kgo.FetchMaxWait(100 * time.Millisecond)}}
 		o := bus.NewOpener(kafkabus.Scheme(cfg))
 		open := func(t *testing.T) *bus.Bus {
 			b, err := o.Open(t.Context(), url)

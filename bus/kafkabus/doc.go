@@ -33,6 +33,8 @@
 //	a refused message fails alone                                   TestRefusedMessageFailsAlone
 //	what is not known is said, and swallows nothing later           TestUnknownOutcome
 //	brokers that forgot the producer are no obstacle                TestLostProducerState
+//	topics may be deleted and made again, permissions given later   TestTopicChangesUnderPublisher, TestProducerIDRefused
+//	what has no leader does not leave                               TestNoLeader
 //	the end of a context or Close ends Publish                      TestContextEndsPublish, TestCloseEndsPublishing
 //	memory of unpublished messages is bounded                       TestPublishBuffer
 //	records are those of Watermill's Kafka packages                 TestWireFormat, TestPartitioners
@@ -151,7 +153,10 @@
 //
 // When a broker loses what it knew of a producer between an attempt and its
 // repetition (it lost its disk, or an out-of-date replica was elected), the batch
-// is published again under a new id, and may be there twice.
+// is published again as a new one, and may be there twice. The same holds when an
+// attempt had no answer, and its repetition is answered with an error that the client
+// takes for final: UNKNOWN_SERVER_ERROR, CORRUPT_MESSAGE, or for a second that the
+// topic is unknown.
 //
 // Kafka forgets the offsets of a group that had no member for
 // offsets.retention.minutes (7 days by default); the group then begins at the

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -19,9 +18,8 @@ import (
 // driver is the bus on one cluster.
 type driver struct {
 	set       settings
-	producing sarama.Client // of the publisher alone, so that nothing delays it
-	client    *kgo.Client   // topics, offsets, lag, browsing; inside of request only
-	admin     *kadm.Client  // of client
+	client    *kgo.Client  // topics, offsets, lag, browsing; inside of request only
+	admin     *kadm.Client // of client
 	topics    *topics
 	publisher *publisher
 
@@ -68,16 +66,10 @@ func open(set settings) (_ *driver, err error) {
 	}()
 	d.admin = kadm.NewClient(d.client)
 	d.admin.SetTimeoutMillis(int32(requestTimeout.Milliseconds()))
-	c, err := set.client()
-	if err != nil {
-		return nil, err
-	}
-	// Without Metadata.Full it does not connect before it is asked for something.
-	if d.producing, err = sarama.NewClient(set.brokers, c); err != nil {
+	d.topics = newTopics(d)
+	if d.publisher, err = newPublisher(d.topics, set); err != nil {
 		return nil, wrap(err, "make a client")
 	}
-	d.topics = newTopics(d)
-	d.publisher = newPublisher(d.producing, d.topics, set)
 	return d, nil
 }
 
@@ -152,9 +144,6 @@ func (d *driver) Close() error {
 		d.client.Close()
 		d.calls.Wait()
 		errs = append(errs, d.publisher.Close())
-		if err := d.producing.Close(); err != nil {
-			errs = append(errs, fmt.Errorf("kafkabus: close the connections: %w", err))
-		}
 		d.closeErr = errors.Join(errs...)
 	})
 	return d.closeErr

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/IBM/sarama"
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/millrace-go/millrace/fault"
@@ -16,33 +15,29 @@ import (
 // another number of partitions, or that the cluster cannot hold as asked.
 var ErrTopic = errors.New("the topic cannot be as declared")
 
-// codeOf returns the brokers' error code in err.
-func codeOf(err error) (int16, bool) {
-	if k, ok := errors.AsType[*kerr.Error](err); ok {
-		return k.Code, true
-	}
-	k, ok := errors.AsType[sarama.KError](err)
-	return int16(k), ok
-}
-
-// isKerror reports whether err has one of the brokers' error codes, given as errors of
-// either client.
-func isKerror(err error, codes ...error) bool {
-	have, ok := codeOf(err)
-	return ok && slices.ContainsFunc(codes, func(c error) bool {
-		code, _ := codeOf(c)
-		return code == have
-	})
+// isKerror reports whether err is one of these errors of the brokers.
+func isKerror(err error, these ...*kerr.Error) bool {
+	k, ok := errors.AsType[*kerr.Error](err)
+	return ok && slices.Contains(these, k)
 }
 
 // permanent reports whether the message itself is what the brokers refuse. All
 // else, permissions included, is about the cluster: it concerns every message,
 // and waiting for somebody to mend it is right.
 func permanent(err error) bool {
-	var encoding sarama.PacketEncodingError
-	return errors.As(err, &encoding) || isKerror(err,
-		sarama.ErrMessageSizeTooLarge, sarama.ErrMessageSetSizeTooLarge, sarama.ErrInvalidTimestamp,
-		sarama.ErrInvalidRecord, sarama.ErrUnsupportedForMessageFormat, sarama.ErrInvalidTopic)
+	return isKerror(err, kerr.MessageTooLarge, kerr.RecordListTooLarge, kerr.InvalidTimestamp,
+		kerr.InvalidRecord, kerr.UnsupportedForMessageFormat, kerr.InvalidTopicException)
+}
+
+// refused reports whether trying to publish again is of no use.
+func refused(err error) bool {
+	return permanent(err) || isKerror(err, kerr.TopicAuthorizationFailed, kerr.ClusterAuthorizationFailed, kerr.SaslAuthenticationFailed,
+		kerr.UnsupportedSaslMechanism, kerr.InvalidRequiredAcks, kerr.PolicyViolation, kerr.UnsupportedVersion, kerr.SecurityDisabled)
+}
+
+// unknownTopic reports whether a topic is not there, or not the one that it was.
+func unknownTopic(err error) bool {
+	return isKerror(err, kerr.UnknownTopicOrPartition, kerr.UnknownTopicID)
 }
 
 // judged gives an error the class that callers act on.

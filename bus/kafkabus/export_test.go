@@ -1,42 +1,22 @@
 package kafkabus
 
 import (
-	"net/url"
 	"testing"
 	"time"
 
-	"github.com/IBM/sarama"
-
 	"github.com/millrace-go/millrace/bus"
 )
-
-// SaramaConfig returns the configuration that a URL makes, for a bare producer
-// to be compared with.
-func SaramaConfig(t testing.TB, rawURL string) (*sarama.Config, error) {
-	t.Helper()
-	u, err := url.Parse(rawURL)
-	if err != nil {
-		return nil, err
-	}
-	set, err := parse(u, Config{})
-	if err != nil {
-		return nil, err
-	}
-	c, err := set.client()
-	if err != nil {
-		return nil, err
-	}
-	c.Producer.Return.Successes = true
-	return c, nil
-}
 
 // Waiting is how many messages are in the publisher's memory.
 func Waiting(d bus.Driver) (n int) {
 	p := d.(*driver).publisher
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, l := range p.lanes {
-		n += len(l.queue) + l.sent
+	for _, q := range p.queues {
+		n += len(q.items)
+		if q.batch != nil {
+			n += len(q.batch.items)
+		}
 	}
 	return n
 }

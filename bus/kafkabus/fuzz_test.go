@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -19,25 +18,22 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte("k"), event.KeyHeader+"\tother", []byte{0xff})
 	f.Add([]byte{0}, "\t\n\t\n"+idHeader+"\n"+idHeader, []byte("x"))
 	f.Fuzz(func(t *testing.T, key []byte, headers string, value []byte) {
-		var all []*sarama.RecordHeader
 		theirs := kgo.Record{Key: key, Value: value}
 		for line := range strings.SplitSeq(headers, "\n") {
 			name, text, _ := strings.Cut(line, "\t")
-			all = append(all, &sarama.RecordHeader{Key: []byte(name), Value: []byte(text)})
 			theirs.Headers = append(theirs.Headers, kgo.RecordHeader{Key: name, Value: []byte(text)})
 		}
-		m := decode(key, all, value)
-		if shown := decodeRecord(&theirs); shown.UUID != m.UUID || !maps.Equal(shown.Metadata, m.Metadata) || string(shown.Payload) != string(value) {
-			t.Fatalf("delivered as %+v and shown as %+v", m, shown)
-		}
+		m := messages([]*kgo.Record{&theirs})[0]
 		if string(m.Payload) != string(value) || m.Metadata[idHeader] != "" || len(key) > 0 && event.Key(m) == "" {
 			t.Fatalf("%q %q is read as %+v", key, headers, m)
 		}
-		r, size, err := record(m, string(key))
+		var r kgo.Record
+		encode(&r, m, string(key))
+		size, err := sizeOf(m, string(key))
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := decode(r.Key, r.Headers, r.Value)
+		again := messages([]*kgo.Record{&r})[0]
 		if again.UUID != m.UUID || !maps.Equal(again.Metadata, m.Metadata) || string(again.Payload) != string(value) {
 			t.Fatalf("%+v comes back as %+v", m, again)
 		}
@@ -54,14 +50,16 @@ func FuzzRecord(f *testing.F) {
 	f.Fuzz(func(t *testing.T, id, name, text, key string, payload []byte) {
 		m := message.NewMessage(id, payload)
 		m.Metadata[name] = text
-		r, _, err := record(m, key)
+		var r kgo.Record
+		encode(&r, m, key)
+		_, err := sizeOf(m, key)
 		if (err != nil) != (name == idHeader) {
 			t.Fatalf("metadata %q: %v", name, err)
 		}
 		if err != nil {
 			return
 		}
-		again := decode(r.Key, r.Headers, r.Value)
+		again := messages([]*kgo.Record{&r})[0]
 		if again.UUID != id || again.Metadata[name] != text || r.Value == nil {
 			t.Fatalf("%+v comes back as %+v", m, again)
 		}

@@ -8,6 +8,17 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
+const (
+	dialTimeout = 5 * time.Second
+	// How long one request may take, beyond what the broker waits for itself.
+	requestTimeout = 10 * time.Second
+	// How long brokers wait for the in-sync replicas of one produce request.
+	replicaTimeout = 5 * time.Second
+	// A batch is cut when it holds this much before compression, so that even
+	// what does not compress stays below the brokers' message.max.bytes (1 MiB).
+	batchBytes = 960 << 10
+)
+
 // again is how a client waits before it repeats a request.
 var again = backoff.Policy{Initial: 20 * time.Millisecond, Max: time.Second, Jitter: 0.2}
 

@@ -60,6 +60,21 @@ var onlyProduce = []kmsg.Key{kmsg.Produce}
 // many per call. Everything is there once, in order.
 func TestPublishUnderFaults(t *testing.T) {
 	t.Parallel()
+	pass := []*kerr.Error{
+		kerr.NotLeaderForPartition, kerr.LeaderNotAvailable, kerr.NotEnoughReplicas, kerr.KafkaStorageError, kerr.UnknownTopicOrPartition,
+	}
+	for name, faults := range map[string][]*kerr.Error{
+		"some leave the outcome open":   append(slices.Clone(pass), kerr.NotEnoughReplicasAfterAppend, kerr.RequestTimedOut),
+		"some are final for the client": append(slices.Clone(pass), kerr.UnknownServerError, kerr.CorruptMessage),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			publishUnderFaults(t, faults)
+		})
+	}
+}
+
+func publishUnderFaults(t *testing.T, faults []*kerr.Error) {
 	c := fake(t, kfake.NumBrokers(3))
 	b := openBus(t, kafkabus.Config{Replication: 3}, urlOf(c))
 	topic := name("topic")
@@ -72,10 +87,6 @@ func TestPublishUnderFaults(t *testing.T) {
 	met := 0
 	through := make(chan struct{}, 1) // a call got through since
 	chaos.Go(func() {
-		faults := []*kerr.Error{
-			kerr.NotLeaderForPartition, kerr.LeaderNotAvailable, kerr.NotEnoughReplicas, kerr.NotEnoughReplicasAfterAppend,
-			kerr.RequestTimedOut, kerr.KafkaStorageError, kerr.UnknownTopicOrPartition, kerr.UnknownServerError, kerr.CorruptMessage,
-		}
 		for ctx.Err() == nil {
 			switch n := rand.IntN(len(faults) + 2); n {
 			case len(faults):
@@ -396,6 +407,91 @@ func TestDeletedTopicIsMadeAgain(t *testing.T) {
 	if got := payloads(t, b, topic)["k"]; len(got) == 0 {
 		t.Error("the topic is empty")
 	}
+}
+
+// A topic that was deleted, and one that somebody has made again with another number
+// of partitions, is published to by the same call.
+func TestTopicChangesUnderPublisher(t *testing.T) {
+	t.Parallel()
+	c := fake(t, kfake.NumBrokers(3))
+	b := openBus(t, kafkabus.Config{}, urlOf(c))
+	deleted, remade := name("topic"), name("topic")
+	for _, topic := range []string{deleted, remade} {
+		publish(t, b, topic, keyed("a", "0"), keyed("b", "0"), keyed("c", "0"))
+		if err := c.DeleteTopic(topic); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.CreateTopic(remade, 5, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, topic := range []string{deleted, remade} {
+		publish(t, b, topic, keyed("a", "1"), keyed("b", "1"), keyed("c", "1"))
+		publish(t, b, topic, keyed("a", "2"), keyed("d", "2"))
+		if got := fmt.Sprint(payloads(t, b, topic)); got != "map[a:[1 2] b:[1] c:[1] d:[2]]" {
+			t.Errorf("the topic has %s", got)
+		}
+	}
+}
+
+// The refusal of a producer id is not for ever: permissions can be given.
+func TestProducerIDRefused(t *testing.T) {
+	t.Parallel()
+	c := fake(t)
+	b := openBus(t, kafkabus.Config{}, urlOf(c))
+	topic := name("topic")
+	h := c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.InitProducerID}, TopLevel: true, Err: kerr.ClusterAuthorizationFailed, Count: -1})
+	for range 2 {
+		err := b.Publisher().Publish(topic, keyed("k", "1"))
+		var failed *bus.PublishError
+		if !errors.As(err, &failed) || failed.Outcomes[0] != bus.Refused || fault.Of(err) != fault.Infrastructure {
+			t.Errorf("without permission: %v (%v)", err, fault.Of(err))
+		}
+	}
+	h.Remove()
+	accepted(t, b, topic, keyed("k", "2"))
+	if got := payloads(t, b, topic)["k"]; fmt.Sprint(got) != "[2]" {
+		t.Errorf("the key has %v", got)
+	}
+}
+
+// While a partition has no leader, its messages do not leave, and the error says why.
+func TestNoLeader(t *testing.T) {
+	t.Parallel()
+	c := fake(t)
+	b := openBus(t, kafkabus.Config{PublishTimeout: 2 * time.Second}, urlOf(c))
+	topic := name("topic")
+	if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 2}); err != nil {
+		t.Fatal(err)
+	}
+	// The leader of one partition refuses, and then the client hears that both have none.
+	refusing := c.Fault(kfake.Fault{Keys: onlyProduce, Topic: topic, Partitions: []int32{0}, Err: kerr.NotLeaderForPartition, Count: -1})
+	lost := c.Fault(kfake.Fault{
+		Keys: []kmsg.Key{kmsg.Metadata}, Topic: topic, Partitions: []int32{0, 1}, Err: kerr.LeaderNotAvailable, Count: -1,
+		When: func(kmsg.Request) bool { return refusing.Hits() > 0 },
+	})
+	try := func(n string) string {
+		var all []*message.Message
+		for k := range 8 {
+			all = append(all, keyed(fmt.Sprint("k", k), n))
+		}
+		err := b.Publisher().Publish(topic, all...)
+		var failed *bus.PublishError
+		if !errors.As(err, &failed) || !strings.Contains(err.Error(), "LEADER") {
+			t.Fatalf("got %v, want a PublishError that names the trouble", err)
+		}
+		slices.Sort(failed.Outcomes)
+		return fmt.Sprint(slices.Compact(failed.Outcomes))
+	}
+	if got := try("1"); got != "[published unknown]" {
+		t.Errorf("first the messages are %s", got)
+	}
+	if got := try("2"); got != "[not sent]" {
+		t.Errorf("then the messages are %s", got)
+	}
+	refusing.Remove()
+	lost.Remove()
+	accepted(t, b, topic, keyed("k", "3"))
 }
 
 func TestPublishErrors(t *testing.T) {

@@ -7,38 +7,34 @@ import (
 	"sync"
 	"time"
 
-	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
 )
 
-// publisher sends what all its callers publish in common batches. Each partition
-// has a lane: a queue of which one batch at a time is under way, and the next
-// holds whatever has come meanwhile. So a lone message leaves at once, load
-// makes batches by itself, and nothing overtakes a batch that is being retried.
-//
-// It stands on sarama's client and protocol, and not on its AsyncProducer: that
-// one goes on with the messages behind a batch that has failed.
+// publisher puts what its callers publish into a queue for each partition, and
+// hands the queues to a producing client, batch by batch (queue.go).
 type publisher struct {
-	client  sarama.Client
-	topics  *topics
-	set     settings
-	conf    *sarama.Config
-	room    *semaphore.Weighted // bytes of messages that are not settled
-	stop    chan struct{}       // closed: retry no more
-	pending sync.WaitGroup      // calls of Publish
-	workers sync.WaitGroup      // goroutines of lanes and nodes
+	topics   *topics
+	set      settings
+	lateness lateness
+	room     *semaphore.Weighted // bytes of messages that are not settled
+	life     context.Context     // ends when Close waits no longer for calls
+	end      context.CancelFunc  // of life
+	pending  sync.WaitGroup      // calls of Publish
+	workers  sync.WaitGroup      // batches under way, and goroutines
 
-	mu     sync.Mutex
-	closed bool
-	lanes  map[partition]*lane
-	nodes  map[int32]*node // by broker id
-
-	producerMu sync.Mutex
-	producer   *producerID // shared by lanes that had no trouble
+	mu      sync.Mutex
+	closed  bool
+	client  *kgo.Client
+	sizes   map[string]int32     // partitions by topic
+	purged  map[string]time.Time // when the client was made to forget a topic
+	queues  map[partition]*queue
+	ready   []*queue // have messages, and no batch under way
+	sending bool     // a goroutine looks after ready
 
 	closeOnce sync.Once
 }
@@ -49,12 +45,15 @@ type partition struct {
 	id    int32
 }
 
-func newPublisher(client sarama.Client, t *topics, set settings) *publisher {
-	return &publisher{
-		client: client, topics: t, set: set, conf: client.Config(),
-		room: semaphore.NewWeighted(int64(set.PublishBuffer)), stop: make(chan struct{}),
-		lanes: map[partition]*lane{}, nodes: map[int32]*node{},
+func newPublisher(t *topics, set settings) (*publisher, error) {
+	p := &publisher{
+		topics: t, set: set, room: semaphore.NewWeighted(int64(set.PublishBuffer)),
+		sizes: map[string]int32{}, purged: map[string]time.Time{}, queues: map[partition]*queue{},
 	}
+	p.life, p.end = context.WithCancel(context.Background())
+	var err error
+	p.client, err = p.dial()
+	return p, err
 }
 
 // item is a message on its way into the topic.
@@ -62,9 +61,12 @@ type item struct {
 	call   *call
 	index  int // in the call
 	key    string
-	record *sarama.Record
-	size   int
-	sent   bool // a batch with it was cut
+	record kgo.Record
+	size   int    // on the wire, before compression
+	queue  *queue // of its partition
+	batch  *batch // that it was handed to the client in; nil while it waits
+	sent   bool   // it may have left
+	err    error  // of the batch
 }
 
 // call is one call of Publish. The publisher's lock guards what changes.
@@ -74,14 +76,13 @@ type call struct {
 	bytes int64         // taken of the room
 	done  chan struct{} // closed when every message is settled
 
-	items    []item
+	items    []item              // nil before there is room for them
 	outcomes []bus.Outcome       // 0 while a message is not settled
 	left     int                 // how many are not
 	over     bool                // nobody waits for it any more
 	failed   map[string]struct{} // keys of which a message failed
 	first    int                 // index of the first failure
 	err      error               // its cause; nil while all goes well
-	trouble  error               // what is being waited for
 }
 
 // Publish returns when all messages are acknowledged by every in-sync replica,
@@ -103,9 +104,10 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 
 	ctx, cancel := context.WithTimeout(messages[0].Context(), p.set.PublishTimeout)
 	defer cancel()
+	defer p.lateness.expect(p.set.PublishTimeout / 4)()
 	c := &call{
 		topic: topic, at: time.Now(), done: make(chan struct{}),
-		items: make([]item, len(messages)), outcomes: make([]bus.Outcome, len(messages)), left: len(messages),
+		outcomes: make([]bus.Outcome, len(messages)), left: len(messages),
 	}
 	err := p.submit(ctx, c, messages)
 	if err == nil {
@@ -113,62 +115,64 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 		case <-c.done:
 		case <-ctx.Done():
 			err = ctx.Err()
-		case <-p.stop:
+		case <-p.life.Done():
 			err = bus.ErrClosed
 		}
 	}
 	return p.outcome(c, messages, err)
 }
 
-// submit puts the messages into the lanes of their partitions: all or none.
-func (p *publisher) submit(ctx context.Context, c *call, messages []*message.Message) error {
+// submit puts the messages into the queues of their partitions: all or none.
+func (p *publisher) submit(ctx context.Context, c *call, messages []*message.Message) (err error) {
 	if err := p.topics.ensure(ctx, c.topic); err != nil {
 		return err
 	}
-	bytes := int64(0)
+	sizes, bytes := make([]int, len(messages)), int64(0)
 	for i, m := range messages {
-		key := event.Key(m)
-		r, size, err := record(m, key)
-		if err != nil {
+		if sizes[i], err = sizeOf(m, event.Key(m)); err != nil {
 			c.first, c.outcomes[i] = i, bus.Refused
 			return err
 		}
-		c.items[i] = item{call: c, index: i, key: key, record: r, size: size}
-		bytes += int64(size)
+		bytes += int64(sizes[i] + itemBytes)
 	}
-	partitions, err := p.client.Partitions(c.topic)
+	partitions, err := p.partitions(ctx, c.topic)
 	if err != nil {
-		if isKerror(err, sarama.ErrUnknownTopicOrPartition) {
-			p.topics.forget(c.topic) // it was deleted; the next call makes it again
-		}
 		return err
 	}
 	bytes = min(bytes, int64(p.set.PublishBuffer))
 	if err := p.room.Acquire(ctx, bytes); err != nil {
 		return err
 	}
+	c.items = make([]item, len(messages))
+	for i, m := range messages {
+		it := &c.items[i]
+		it.call, it.index, it.key, it.size = c, i, event.Key(m), sizes[i]
+		encode(&it.record, m, it.key)
+		it.record.Topic, it.record.Timestamp = c.topic, c.at
+		it.record.Partition = p.set.partition(it.record.Key, partitions)
+	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	c.bytes = bytes
 	for i := range c.items {
-		choice := p.set.partition(c.items[i].record.Key, int32(len(partitions)))
-		p.lane(partition{c.topic, partitions[choice]}).add(&c.items[i])
+		it := &c.items[i]
+		it.queue = p.queue(partition{c.topic, it.record.Partition})
+		it.queue.items = append(it.queue.items, it)
+		p.schedule(it.queue)
+	}
+	first := !p.sending
+	p.sending = true
+	p.mu.Unlock()
+	if first {
+		p.send() // here, so that a lone message waits for no other goroutine
 	}
 	return nil
 }
 
-// lane returns the lane of a partition; p.mu is held.
-func (p *publisher) lane(of partition) *lane {
-	l := p.lanes[of]
-	if l == nil {
-		l = &lane{publisher: p, of: of}
-		p.lanes[of] = l
-	}
-	return l
-}
+// itemBytes is what a message takes in memory beside its bytes on the wire.
+const itemBytes = 500
 
 // outcome returns what Publish returns. err is why it does not wait any longer;
-// messages that are still in the lanes are not sent any more.
+// messages that the client does not have yet are not sent any more.
 func (p *publisher) outcome(c *call, messages []*message.Message, err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,7 +185,7 @@ func (p *publisher) outcome(c *call, messages []*message.Message, err error) err
 		switch {
 		case c.outcomes[i] != 0:
 			e.Outcomes[i] = c.outcomes[i]
-		case c.items[i].sent:
+		case c.items != nil && c.items[i].sent:
 			e.Outcomes[i] = bus.Unknown
 		default:
 			e.Outcomes[i] = bus.NotSent
@@ -190,27 +194,22 @@ func (p *publisher) outcome(c *call, messages []*message.Message, err error) err
 	if c.err == nil {
 		e.Err = err
 		if errors.Is(err, context.DeadlineExceeded) {
-			e.Err = p.timedOut(c.trouble)
+			e.Err = fmt.Errorf("no acknowledgement within %v: %w", p.set.PublishTimeout, p.lateness.since(c.at, err))
 		}
 		if e.Outcomes[e.First] == bus.Published {
 			e.First = e.Unpublished()[0]
 		}
 	}
 	e.ID = messages[e.First].UUID
+	p.withdraw(c)
 	return judged(e)
-}
-
-func (p *publisher) timedOut(trouble error) error {
-	if trouble == nil {
-		return fmt.Errorf("no acknowledgement within %v: %w", p.set.PublishTimeout, context.DeadlineExceeded)
-	}
-	return fmt.Errorf("no acknowledgement within %v: %w", p.set.PublishTimeout, trouble)
 }
 
 // settle notes what became of an item; p.mu is held.
 func (p *publisher) settle(it *item, o bus.Outcome, err error) {
 	c := it.call
 	c.outcomes[it.index] = o
+	it.record, it.batch = kgo.Record{}, nil // of calls that share batches, one would keep all in memory
 	if o != bus.Published {
 		if c.err == nil || it.index < c.first {
 			c.err, c.first = err, it.index
@@ -244,8 +243,12 @@ func (p *publisher) Close() error {
 		case <-finished:
 		case <-t.C:
 		}
-		close(p.stop)
+		p.end()
 		<-finished
+		p.mu.Lock()
+		client := p.client // it is not replaced any more
+		p.mu.Unlock()
+		client.Close()
 		p.workers.Wait()
 	})
 	return nil

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/IBM/sarama"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/bus"
@@ -42,7 +41,8 @@ type Config struct {
 	// default. Messages wait in memory meanwhile.
 	PublishTimeout time.Duration
 	// PublishBuffer is how many bytes of messages wait in memory for their
-	// acknowledgement at most; 32 MiB by default. Publish blocks beyond it.
+	// acknowledgement at most; 32 MiB by default. Each counts 500 bytes more than
+	// it has. Publish blocks beyond it.
 	PublishBuffer int
 
 	// SessionTimeout is how long a killed process keeps its partitions; 10 s by
@@ -73,11 +73,6 @@ type Config struct {
 	// acknowledgement, the idempotent producer, the isolation of committed records, the
 	// earliest initial offset, commits of what is acknowledged.
 	Options []kgo.Opt
-	// Sarama may change the client's configuration before it is used, for
-	// settings that have no parameter here. What keeps the promises of this
-	// package must stay: full acknowledgement, the oldest initial offset,
-	// automatic commits of what is marked.
-	Sarama func(*sarama.Config)
 	// Logger hears of trouble in the background, once per change;
 	// slog.Default() by default.
 	Logger *slog.Logger
@@ -211,9 +206,6 @@ func parse(u *url.URL, cfg Config) (settings, error) {
 	}
 	if err := kgo.ValidateOpts(options...); err != nil {
 		return set, fmt.Errorf("the client's options: %w", err)
-	}
-	if _, err := set.client(); err != nil {
-		return set, err
 	}
 	return set, nil
 }

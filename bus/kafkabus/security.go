@@ -10,7 +10,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/IBM/sarama"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl"
 	"github.com/twmb/franz-go/pkg/sasl/aws"
@@ -148,58 +147,3 @@ func (s security) tlsConfig() (*tls.Config, error) {
 	}
 	return t, nil
 }
-
-// apply writes the settings into the client's configuration.
-func (s security) apply(c *sarama.Config) error {
-	if s.tls {
-		t, err := s.tlsConfig()
-		if err != nil {
-			return err
-		}
-		c.Net.TLS.Enable, c.Net.TLS.Config = true, t
-	}
-	if s.user == nil || s.mechanism == oauthBearer || s.mechanism == awsMSKIAM { // only franz-go does
-		return nil
-	}
-	c.Net.SASL.Enable = true
-	c.Net.SASL.User = s.user.Username()
-	c.Net.SASL.Password, _ = s.user.Password()
-	switch s.mechanism {
-	case plain:
-		c.Net.SASL.Mechanism = sarama.SASLTypePlaintext
-	case scramSHA256:
-		c.Net.SASL.Mechanism = sarama.SASLTypeSCRAMSHA256
-		c.Net.SASL.SCRAMClientGeneratorFunc = func() sarama.SCRAMClient { return &scramClient{mechanism: scram.Auth.AsSha256Mechanism} }
-	case scramSHA512:
-		c.Net.SASL.Mechanism = sarama.SASLTypeSCRAMSHA512
-		c.Net.SASL.SCRAMClientGeneratorFunc = func() sarama.SCRAMClient { return &scramClient{mechanism: scram.Auth.AsSha512Mechanism} }
-	}
-	return nil
-}
-
-// scramClient lends sarama franz-go's SCRAM; sarama has none of its own.
-type scramClient struct {
-	mechanism func(scram.Auth) sasl.Mechanism
-	session   sasl.Session
-	first     []byte
-	done      bool
-}
-
-func (c *scramClient) Begin(user, password, authzID string) (err error) {
-	auth := scram.Auth{Zid: authzID, User: user, Pass: password}
-	c.session, c.first, err = c.mechanism(auth).Authenticate(context.Background(), "")
-	return err
-}
-
-func (c *scramClient) Step(challenge string) (string, error) {
-	if c.first != nil {
-		first := string(c.first)
-		c.first = nil
-		return first, nil
-	}
-	done, response, err := c.session.Challenge([]byte(challenge))
-	c.done = done
-	return string(response), err
-}
-
-func (c *scramClient) Done() bool { return c.done }

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/IBM/sarama"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl"
 
@@ -134,8 +133,7 @@ func TestConfigErrors(t *testing.T) {
 		"Partitions": {Partitions: -1}, "Replication": {Replication: -2}, "Retention": {Retention: -1},
 		"PublishTimeout": {PublishTimeout: -1}, "PublishBuffer": {PublishBuffer: -1}, "SessionTimeout": {SessionTimeout: time.Millisecond},
 		"HandOverTimeout": {HandOverTimeout: -1}, "CommitInterval": {CommitInterval: -1}, "Window": {Window: -1},
-		"seed":           {Options: []kgo.Opt{kgo.SeedBrokers()}},
-		"Consumer.Group": {Sarama: func(c *sarama.Config) { c.Consumer.Group.Session.Timeout = 0 }},
+		"seed": {Options: []kgo.Opt{kgo.SeedBrokers()}},
 	} {
 		if _, err := parseURL(t, "kafka://h/", cfg); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: got %v", name, err)
@@ -171,38 +169,5 @@ func TestClientOptions(t *testing.T) {
 		t.Errorf("it signs in with %v", mechanisms)
 	case encrypted == nil || encrypted.MinVersion < tls.VersionTLS12 || encrypted.InsecureSkipVerify:
 		t.Errorf("TLS is not safe: %v", encrypted)
-	}
-}
-
-// What a client is told must keep the promises, whatever else is set.
-func TestClientConfig(t *testing.T) {
-	set, err := parseURL(t, "kafka://user:secret@h/?sasl=scram-sha-512&tls=true&client_id=tickets", Config{Instance: "pod"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := set.member("pod-1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	switch {
-	case c.Producer.RequiredAcks != sarama.WaitForAll || !c.Producer.Idempotent || c.Producer.Compression != sarama.CompressionZSTD:
-		t.Error("the producer is not safe")
-	case c.Metadata.AllowAutoTopicCreation:
-		t.Error("brokers may make topics with defaults of their own")
-	case c.Consumer.Offsets.Initial != sarama.OffsetOldest:
-		t.Error("a new group does not begin at the earliest message")
-	case c.ClientID != "tickets" || c.Consumer.Group.InstanceId != "pod-1":
-		t.Errorf("names are %q and %q", c.ClientID, c.Consumer.Group.InstanceId)
-	case c.Net.SASL.User != "user" || c.Net.SASL.Password != "secret" || c.Net.SASL.Mechanism != sarama.SASLTypeSCRAMSHA512 || c.Net.SASL.SCRAMClientGeneratorFunc == nil:
-		t.Error("SASL is not set")
-	case !c.Net.TLS.Enable || c.Net.TLS.Config.MinVersion == 0 || c.Net.TLS.Config.InsecureSkipVerify:
-		t.Error("TLS is not safe")
-	case c.Net.ReadTimeout <= c.Consumer.Group.Rebalance.Timeout:
-		t.Error("a join may take longer than a read")
-	case c.Consumer.Group.Rebalance.Timeout <= set.HandOverTimeout:
-		t.Error("handing over may take longer than the group waits")
-	}
-	if !strings.Contains(fmt.Sprintf("%T", c.MetricRegistry), "noMetrics") {
-		t.Errorf("metrics are counted by %T", c.MetricRegistry)
 	}
 }

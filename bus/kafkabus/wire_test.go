@@ -8,6 +8,7 @@ import (
 
 	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/event"
 )
@@ -18,13 +19,15 @@ func TestWireFormat(t *testing.T) {
 	m := message.NewMessage("id-1", []byte("payload"))
 	m.Metadata.Set(event.KeyHeader, "user-7")
 	m.Metadata.Set("ce_type", "PaymentSuccess")
-	r, size, err := record(m, event.Key(m))
+	var r kgo.Record
+	encode(&r, m, event.Key(m))
+	size, err := sizeOf(m, event.Key(m))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var headers []string
 	for _, h := range r.Headers {
-		headers = append(headers, string(h.Key)+"="+string(h.Value))
+		headers = append(headers, h.Key+"="+string(h.Value))
 	}
 	slices.Sort(headers)
 	if want := "[_watermill_message_uuid=id-1 ce_type=PaymentSuccess partitionkey=user-7]"; fmt.Sprint(headers) != want {
@@ -36,20 +39,20 @@ func TestWireFormat(t *testing.T) {
 	if least := len("id-1payloaduser-7user-7PaymentSuccess"); size < least {
 		t.Errorf("the size of %d is below the %d bytes of content", size, least)
 	}
-	back := decode(r.Key, r.Headers, r.Value)
+	back := messages([]*kgo.Record{&r})[0]
 	if !back.Equals(m) {
 		t.Errorf("came back as %s %v %s", back.UUID, back.Metadata, back.Payload)
 	}
 
 	// Without a key: empty, and not missing, as with Watermill's marshaler.
-	if r, _, err = record(message.NewMessage("id-2", nil), ""); err != nil || r.Key == nil || r.Value == nil || len(r.Key)+len(r.Value) > 0 {
-		t.Errorf("a keyless, empty message has key %v, value %v, %v", r.Key, r.Value, err)
+	if encode(&r, message.NewMessage("id-2", nil), ""); r.Key == nil || r.Value == nil || len(r.Key)+len(r.Value) > 0 {
+		t.Errorf("a keyless, empty message has key %v, value %v", r.Key, r.Value)
 	}
 	// Somebody else's record keeps its key, and gets no other.
-	if m := decode([]byte("k"), nil, []byte("x")); event.Key(m) != "k" || m.UUID != "" {
+	if m := messages([]*kgo.Record{{Key: []byte("k"), Value: []byte("x")}})[0]; event.Key(m) != "k" || m.UUID != "" {
 		t.Errorf("a foreign record has key %q and UUID %q", event.Key(m), m.UUID)
 	}
-	if m := decode([]byte("k"), []*sarama.RecordHeader{{Key: []byte("ce_subject"), Value: []byte("s")}}, nil); len(m.Metadata) != 1 {
+	if m := messageOf(&kgo.Record{Key: []byte("k"), Headers: []kgo.RecordHeader{{Key: "ce_subject", Value: []byte("s")}}}); len(m.Metadata) != 1 {
 		t.Errorf("a foreign event has metadata %v", m.Metadata)
 	}
 }

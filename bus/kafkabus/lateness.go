@@ -1,0 +1,75 @@
+package kafkabus
+
+import (
+	"errors"
+	"regexp"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// lateness remembers why produce requests fail. The client repeats them by itself,
+// and tells why in its log only.
+type lateness struct {
+	late atomic.Int64 // calls that have waited for long
+
+	mu  sync.Mutex
+	err error
+	at  time.Time
+}
+
+var _ kgo.Logger = (*lateness)(nil)
+
+// Level implements kgo.Logger. What the brokers answer costs the client some
+// microseconds a request to log, so that is only read when calls are late.
+func (t *lateness) Level() kgo.LogLevel {
+	if t.late.Load() > 0 {
+		return kgo.LogLevelDebug
+	}
+	return kgo.LogLevelWarn
+}
+
+// Log implements kgo.Logger.
+func (t *lateness) Log(_ kgo.LogLevel, message string, keyvals ...any) {
+	for _, v := range keyvals {
+		if err, ok := v.(error); ok {
+			t.note(err)
+		}
+		if answers, ok := v.(string); ok && message == "produced" {
+			if found := retrying.FindStringSubmatch(answers); found != nil {
+				t.note(errors.New(found[1]))
+			}
+		}
+	}
+}
+
+// retrying finds the reason in answers such as "topic[0{retrying@-1,5(REQUEST_TIMED_OUT: The request timed out.)}]".
+var retrying = regexp.MustCompile(`\{retrying@[^(]*\(([^)]*)\)`)
+
+// expect says that a call begins to wait, and returns what says that it ends.
+func (t *lateness) expect(within time.Duration) (end func()) {
+	timer := time.AfterFunc(within, func() { t.late.Add(1) })
+	return func() {
+		if !timer.Stop() {
+			t.late.Add(-1)
+		}
+	}
+}
+
+func (t *lateness) note(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.err, t.at = err, time.Now()
+}
+
+// since returns what was noted since then, or else the error.
+func (t *lateness) since(then time.Time, err error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.err != nil && t.at.After(then) {
+		return t.err
+	}
+	return err
+}

@@ -1,0 +1,249 @@
+package kafkabus
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+// queue holds the messages of a partition that the client does not have. The
+// client has one batch of each partition at a time, and the next takes whatever
+// has come meanwhile. So a lone message leaves at once, load makes batches by
+// itself, and nothing overtakes what is being retried.
+//
+// The client alone cannot do this. Behind a record that fails it fails every
+// record of the partition, those of other callers too; and what it has, it
+// publishes, or fails with all that is behind it. With one batch in its hands
+// that is just right: if the batch was refused, it is handed over again in
+// smaller parts until the culprit is alone; the messages in the queue have not
+// left, and a caller that ends takes its own out. The client does what it does
+// well: it keeps sequence numbers and connections, and repeats what may pass. What
+// it holds for final and we do not (an error that the brokers do not explain, a
+// topic that is gone) is handed over again as something new.
+type queue struct {
+	publisher *publisher
+	of        partition
+
+	// Guarded by the publisher's lock.
+	items   []*item
+	ready   bool   // it is in the publisher's list
+	busy    bool   // the client has a batch, or a failure is waited out
+	batch   *batch // that the client has
+	most    int    // messages of the next batch while a culprit is looked for; else 0
+	attempt int    // failures in a row
+}
+
+// batch is what the client has of a partition.
+type batch struct {
+	queue     *queue
+	items     []*item
+	at        time.Time
+	cancel    context.CancelFunc
+	abandoned bool // no call waits for it; guarded by the publisher's lock
+	left      int  // items without an answer; of the client's goroutine
+}
+
+// queue returns the queue of a partition; p.mu is held.
+func (p *publisher) queue(of partition) *queue {
+	q := p.queues[of]
+	if q == nil {
+		q = &queue{publisher: p, of: of}
+		p.queues[of] = q
+	}
+	return q
+}
+
+// schedule has the queue's next batch sent with the next wake; p.mu is held.
+func (p *publisher) schedule(q *queue) {
+	if q.ready || q.busy || len(q.items) == 0 || p.life.Err() != nil {
+		return
+	}
+	q.ready = true
+	p.ready = append(p.ready, q)
+}
+
+// wake sees to it that what is ready is sent; p.mu is held.
+func (p *publisher) wake() {
+	if !p.sending && len(p.ready) > 0 {
+		p.sending = true
+		p.workers.Go(p.send)
+	}
+}
+
+// send hands over a batch of every queue that is ready. One goroutine does so at a
+// time, which has set sending: what comes meanwhile shares batches and requests. What
+// the client did not get into one batch of its own comes back (see whole).
+func (p *publisher) send() {
+	runtime.Gosched() // callers that are about to publish come first
+	p.mu.Lock()
+	var batches []*batch
+	for _, q := range p.ready {
+		q.ready = false
+		// What has no leader does not leave.
+		if _, _, err := p.client.PartitionLeader(q.of.topic, q.of.id); kerr.IsRetriable(err) {
+			p.retry(q, time.Now(), err)
+		} else if b := q.cut(); b != nil {
+			batches = append(batches, b)
+		}
+	}
+	p.ready = p.ready[:0]
+	client := p.client
+	p.mu.Unlock()
+	for _, b := range batches {
+		for _, it := range b.items {
+			client.Produce(it.record.Context, &it.record, it.answered)
+		}
+	}
+	ended, end := context.WithCancel(context.Background())
+	end()
+	client.Flush(ended) //nolint:errcheck // it ends the lingering, and does not wait for more
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sending = false
+	p.wake()
+}
+
+// cut takes the next batch out of the queue; nil if there is nothing to send. p.mu
+// is held.
+func (q *queue) cut() *batch {
+	p := q.publisher
+	b := &batch{queue: q, at: time.Now()}
+	n, size := 0, 0
+	for _, it := range q.items {
+		if _, behind := it.call.failed[it.key]; behind || it.call.over {
+			p.settle(it, bus.NotSent, errBehind)
+			n++
+			continue
+		}
+		if b.left > 0 && (size+it.size > batchBytes || b.left == q.most) {
+			break
+		}
+		b.items = append(b.items, it)
+		b.left++
+		size += it.size
+		n++
+	}
+	clear(q.items[:n])
+	if q.items = q.items[n:]; len(q.items) == 0 {
+		q.items = nil
+	}
+	if b.left == 0 {
+		return nil
+	}
+	var ctx context.Context
+	ctx, b.cancel = context.WithCancel(p.life)
+	for _, it := range b.items {
+		it.batch, it.sent, it.err = b, true, nil
+		it.record.Context, it.record.Partition, it.record.Offset = ctx, q.of.id, 0
+	}
+	b.items[0].record.Offset = begins
+	q.batch, q.busy = b, true
+	p.workers.Add(1)
+	return b
+}
+
+var errBehind = errors.New("an earlier message of its key failed")
+
+// answered is called by the client, for one record after the other.
+func (it *item) answered(_ *kgo.Record, err error) {
+	b := it.batch
+	it.err = err
+	if b.left--; b.left == 0 {
+		b.queue.publisher.finish(b)
+	}
+}
+
+// finish settles a batch of which the client knows all that it will ever know, or
+// puts back what may be tried again.
+func (p *publisher) finish(b *batch) {
+	defer p.workers.Done()
+	b.cancel()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	q := b.queue
+	q.batch, q.busy = nil, false
+	var failed, late []*item
+	for _, it := range b.items {
+		switch {
+		case it.err == nil:
+			p.settle(it, bus.Published, nil)
+		case it.record.Partition < 0:
+			late = append(late, it)
+		default:
+			failed = append(failed, it)
+		}
+	}
+	q.putBack(late, false)
+	var err error
+	if len(failed) > 0 {
+		err = failed[0].err
+	}
+	switch {
+	case err == nil:
+		q.most, q.attempt = 0, 0
+	case b.abandoned, p.life.Err() != nil:
+		settleAll(failed, bus.Unknown, errClosed)
+	case permanent(err) && len(failed) > 1:
+		// One of them is at fault: let it fail alone.
+		q.putBack(failed, false)
+		q.most = len(failed) / 2
+	case permanent(err):
+		settleAll(failed, bus.Refused, err)
+		q.most = 0
+	case refused(err):
+		settleAll(failed, bus.Refused, err)
+		p.retry(q, b.at, err)
+	default:
+		q.putBack(failed, true)
+		p.retry(q, b.at, err)
+	}
+	p.schedule(q)
+	p.wake()
+}
+
+// settleAll settles items; p.mu is held.
+func settleAll(items []*item, o bus.Outcome, err error) {
+	for _, it := range items {
+		it.queue.publisher.settle(it, o, err)
+	}
+}
+
+// putBack puts messages in front of the others; p.mu is held.
+func (q *queue) putBack(items []*item, sent bool) {
+	for _, it := range items {
+		it.batch, it.sent = nil, sent
+	}
+	q.items = append(items, q.items...)
+}
+
+// withdraw takes a call's messages out of the queues, and gives up batches that
+// no call waits for; p.mu is held.
+func (p *publisher) withdraw(c *call) {
+	seen := map[*queue]struct{}{}
+	for i := range c.items {
+		q := c.items[i].queue
+		if _, ok := seen[q]; ok || q == nil {
+			continue
+		}
+		seen[q] = struct{}{}
+		q.items = slices.DeleteFunc(q.items, func(it *item) bool {
+			if it.call == c {
+				p.settle(it, bus.NotSent, errBehind)
+			}
+			return it.call == c
+		})
+		if b := q.batch; b != nil && !b.abandoned && !slices.ContainsFunc(b.items, func(it *item) bool { return !it.call.over }) {
+			b.abandoned = true
+			// A request that is cancelled takes its connection, which others use, with
+			// it. By then it has its answer, or is being repeated.
+			time.AfterFunc(requestTimeout, b.cancel)
+		}
+	}
+}
