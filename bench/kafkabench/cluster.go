@@ -39,16 +39,12 @@ func connect(ctx context.Context, cfg Config) (_ *cluster, err error) {
 			err = errors.Join(err, c.close())
 		}
 	}()
-	var conf *sarama.Config // as kafkabus gives it to its own clients
-	o := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{
-		Logger: slog.New(slog.DiscardHandler),
-		Sarama: func(made *sarama.Config) { kept := *made; conf = &kept },
-	}))
+	conf := watermillkafka.Config()
+	o := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{Logger: slog.New(slog.DiscardHandler)}))
 	if c.bus, err = o.Open(ctx, "kafka://"+cfg.Brokers+"/"); err != nil {
 		return c, err
 	}
 	c.closers = append(c.closers, c.bus)
-	conf.Producer.Return.Successes = true
 	conf.Metadata.Full = true
 	brokers := strings.Split(cfg.Brokers, ",")
 	if c.client, err = sarama.NewClient(brokers, conf); err != nil {

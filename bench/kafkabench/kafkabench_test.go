@@ -13,7 +13,10 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// The peers' metrics have a goroutine for good.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
+}
 
 func TestRun(t *testing.T) {
 	var out bytes.Buffer

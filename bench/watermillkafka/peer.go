@@ -1,6 +1,8 @@
 package watermillkafka
 
 import (
+	"time"
+
 	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill-kafka/v3/pkg/kafka"
@@ -8,6 +10,25 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 )
+
+// Config returns settings that promise what kafkabus does: a message is acknowledged by
+// every in-sync replica, once and in order; a new group begins at the earliest message.
+func Config() *sarama.Config {
+	c := sarama.NewConfig()
+	c.Version = sarama.V3_2_0_0
+	c.Net.MaxOpenRequests = 1
+	c.Metadata.AllowAutoTopicCreation = false
+	c.Producer.RequiredAcks, c.Producer.Idempotent = sarama.WaitForAll, true
+	c.Producer.Compression = sarama.CompressionZSTD
+	c.Producer.MaxMessageBytes = 960 << 10
+	c.Producer.Return.Successes = true
+	c.Consumer.IsolationLevel = sarama.ReadCommitted
+	c.Consumer.Offsets.Initial = sarama.OffsetOldest
+	c.Consumer.Offsets.AutoCommit.Interval = 500 * time.Millisecond
+	c.Consumer.MaxWaitTime = 250 * time.Millisecond
+	c.Consumer.Group.Rebalance.GroupStrategies = []sarama.BalanceStrategy{sarama.NewBalanceStrategyCooperativeSticky()}
+	return c
+}
 
 func marshaler() kafka.MarshalerUnmarshaler {
 	return kafka.NewWithPartitioningMarshaler(func(_ string, m *message.Message) (string, error) { return event.Key(m), nil })

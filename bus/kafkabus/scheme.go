@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/rawurl"
 )
 
 // Config of the scheme. The zero value works. What a URL says comes first.
@@ -208,6 +209,25 @@ func parse(u *url.URL, cfg Config) (settings, error) {
 		return set, fmt.Errorf("the client's options: %w", err)
 	}
 	return set, nil
+}
+
+// Client makes a client of franz-go for other uses, such as administration: it connects to
+// the brokers of a kafka:// URL, and signs in and encrypts as the URL and cfg say. Making it
+// connects to no broker. The caller closes it.
+func Client(rawURL string, cfg Config) (*kgo.Client, error) {
+	u, err := rawurl.Parse(rawURL)
+	if err != nil {
+		return nil, fmt.Errorf("kafkabus: %w", err)
+	}
+	set, err := parse(u, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("kafkabus: %w", rawurl.Hide(err, rawURL))
+	}
+	options, err := set.options()
+	if err != nil {
+		return nil, fmt.Errorf("kafkabus: %w", rawurl.Hide(err, rawURL))
+	}
+	return kgo.NewClient(options...)
 }
 
 var errHosts = errors.New("the URL names no broker; write kafka://host:9092,host:9092/ with a port for every broker, or for none (9092)")

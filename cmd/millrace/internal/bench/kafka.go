@@ -3,12 +3,11 @@ package bench
 import (
 	"context"
 	"errors"
-	"net"
 	"net/url"
-	"strings"
 	"time"
 
-	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
@@ -23,16 +22,16 @@ func (c Config) inKafka(rawURL string, u *url.URL) func(context.Context) (*place
 		// The settings of the URL also say with how many copies topics are made.
 		set := bus.NewParams(u)
 		copies := int16(set.Int("replication", 1, 1))
-		err := c.askKafka(ctx, rawURL, u, func(admin sarama.ClusterAdmin) error {
-			groups, err := admin.ListConsumerGroups()
+		err := c.askKafka(rawURL, func(admin *kadm.Client) error {
+			groups, err := admin.ListGroups(ctx)
 			if err != nil {
 				return err
 			}
 			if _, there := groups[c.Name]; there {
 				return taken("the consumer group "+c.Name, by)
 			}
-			err = admin.CreateTopic(c.Name, &sarama.TopicDetail{NumPartitions: lanes, ReplicationFactor: copies}, false)
-			if errors.Is(err, sarama.ErrTopicAlreadyExists) {
+			_, err = admin.CreateTopic(ctx, lanes, copies, nil, c.Name)
+			if errors.Is(err, kerr.TopicAlreadyExists) {
 				return taken(what, by)
 			}
 			return err
@@ -41,7 +40,7 @@ func (c Config) inKafka(rawURL string, u *url.URL) func(context.Context) (*place
 			return nil, err
 		}
 		return &place{url: rawURL, what: what, remove: func(ctx context.Context) error {
-			return c.askKafka(ctx, rawURL, u, func(admin sarama.ClusterAdmin) error {
+			return c.askKafka(rawURL, func(admin *kadm.Client) error {
 				return errors.Join(dropGroup(ctx, admin, c.Name), dropTopic(ctx, admin, c.Name))
 			})
 		}}, nil
@@ -52,13 +51,13 @@ func (c Config) inKafka(rawURL string, u *url.URL) func(context.Context) (*place
 const again = 200 * time.Millisecond
 
 // dropGroup deletes a group once the brokers know that its member has left.
-func dropGroup(ctx context.Context, admin sarama.ClusterAdmin, group string) error {
+func dropGroup(ctx context.Context, admin *kadm.Client, group string) error {
 	return until(ctx, func() (bool, error) {
-		err := admin.DeleteConsumerGroup(group)
+		_, err := admin.DeleteGroup(ctx, group)
 		switch {
-		case err == nil, errors.Is(err, sarama.ErrGroupIDNotFound): // nobody has consumed yet
+		case err == nil, errors.Is(err, kerr.GroupIDNotFound): // nobody has consumed yet
 			return true, nil
-		case errors.Is(err, sarama.ErrNonEmptyGroup):
+		case errors.Is(err, kerr.NonEmptyGroup):
 			return false, nil
 		}
 		return false, err
@@ -67,14 +66,13 @@ func dropGroup(ctx context.Context, admin sarama.ClusterAdmin, group string) err
 
 // dropTopic deletes a topic, and waits until the brokers have done so: the next
 // run would find it.
-func dropTopic(ctx context.Context, admin sarama.ClusterAdmin, topic string) error {
-	if err := admin.DeleteTopic(topic); err != nil {
+func dropTopic(ctx context.Context, admin *kadm.Client, topic string) error {
+	if _, err := admin.DeleteTopic(ctx, topic); err != nil {
 		return err
 	}
 	return until(ctx, func() (bool, error) {
-		topics, err := admin.ListTopics()
-		_, there := topics[topic]
-		return !there, err
+		topics, err := admin.ListTopics(ctx)
+		return !topics.Has(topic), err
 	})
 }
 
@@ -96,30 +94,11 @@ func until(ctx context.Context, so func() (bool, error)) error {
 }
 
 // askKafka calls do with an administrative client, signed in as the transport does.
-func (c Config) askKafka(ctx context.Context, rawURL string, u *url.URL, do func(sarama.ClusterAdmin) error) (err error) {
-	var settings *sarama.Config
-	b, err := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{
-		ClientID: "millrace-bench", Logger: c.Logger,
-		Sarama: func(s *sarama.Config) { settings = s },
-	})).Open(ctx, rawURL)
+func (c Config) askKafka(rawURL string, do func(*kadm.Client) error) error {
+	client, err := kafkabus.Client(rawURL, kafkabus.Config{ClientID: "millrace-bench", Logger: c.Logger})
 	if err != nil {
 		return err
 	}
-	if err := b.Close(); err != nil {
-		return err
-	}
-	var addresses []string
-	for host := range strings.SplitSeq(u.Host, ",") {
-		if _, _, err := net.SplitHostPort(host); err != nil {
-			host = net.JoinHostPort(strings.Trim(host, "[]"), "9092")
-		}
-		addresses = append(addresses, host)
-	}
-	asking := *settings
-	asking.Metadata.Full = true // administrative calls need to find the controller
-	admin, err := sarama.NewClusterAdmin(addresses, &asking)
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(admin), admin.Close())
+	defer client.Close()
+	return do(kadm.NewClient(client))
 }

@@ -11,10 +11,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 )
 
@@ -29,48 +30,29 @@ func (e *examination) kafka(ctx context.Context, u *url.URL) {
 	if !e.reach(ctx, addresses) {
 		return
 	}
-	// The transport itself signs in, with the settings that it makes of the URL.
-	var client *sarama.Config
-	opener := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{
+	// The settings are those that the transport makes of the URL.
+	client, err := kafkabus.Client(e.target.URL, kafkabus.Config{
 		ClientID: "millrace-doctor", Logger: slog.New(slog.DiscardHandler),
-		Sarama: func(c *sarama.Config) {
-			c.Net.DialTimeout, c.Net.ReadTimeout, c.Net.WriteTimeout = e.Timeout, e.Timeout, e.Timeout
-			c.Metadata.Timeout, c.Admin.Timeout = e.Timeout, e.Timeout
-			c.Metadata.Retry.Max, c.Admin.Retry.Max = 0, 0
-			client = c
-		},
-	}))
-	// Sarama says of every broker alike that there is none, so the wait is ours.
-	dialing, cancel := e.within(ctx)
+		Options: []kgo.Opt{kgo.DialTimeout(e.Timeout), kgo.RequestTimeoutOverhead(e.Timeout), kgo.RetryTimeout(e.Timeout), kgo.RequestRetries(1)},
+	})
+	if err != nil {
+		e.kafkaRefused(strings.Join(addresses, ", "), err)
+		return
+	}
+	defer client.Close()
+	admin := kadm.NewClient(client)
+	asking, cancel := e.within(ctx)
 	defer cancel()
-	b, err := opener.Open(dialing, e.target.URL)
+	cluster, err := admin.BrokerMetadata(asking)
 	if err != nil {
 		e.kafkaRefused(strings.Join(addresses, ", "), err)
 		return
 	}
-	defer b.Close() //nolint:errcheck // everything it had to say was said
-	if err := b.Ping(dialing); err != nil {
-		e.kafkaRefused(strings.Join(addresses, ", "), err)
+	if !e.advertised(ctx, cluster.Brokers) {
 		return
 	}
-	asking := *client
-	asking.Metadata.Full = true // administrative calls need to find the controller
-	admin, err := sarama.NewClusterAdmin(addresses, &asking)
-	if err != nil {
-		e.kafkaRefused(strings.Join(addresses, ", "), err)
-		return
-	}
-	defer admin.Close() //nolint:errcheck // everything it had to say was said
-	brokers, _, err := admin.DescribeCluster()
-	if err != nil {
-		e.kafkaRefused(strings.Join(addresses, ", "), err)
-		return
-	}
-	if !e.advertised(ctx, brokers) {
-		return
-	}
-	e.kafkaBrokers(admin, brokers)
-	e.kafkaTopics(admin, len(brokers))
+	e.kafkaBrokers(ctx, admin, cluster.Brokers)
+	e.kafkaTopics(ctx, admin, len(cluster.Brokers))
 	if u.Query().Get("tls") != "true" {
 		e.exposed(hostOf(addresses[0]), u.Query().Get("sasl") == "plain", "give the brokers a TLS listener, and use tls=true")
 	}
@@ -79,12 +61,11 @@ func (e *examination) kafka(ctx context.Context, u *url.URL) {
 func (e *examination) kafkaRefused(where string, err error) {
 	var plain *url.Error
 	switch {
-	case errors.Is(err, sarama.ErrSASLAuthenticationFailed), errors.Is(err, kerr.SaslAuthenticationFailed):
+	case errors.Is(err, kerr.SaslAuthenticationFailed):
 		e.add(Error, "authentication", "user or password is wrong", "correct them in the URL, percent-encoded, and the mechanism: sasl=plain, scram-sha-256 or scram-sha-512")
-	case errors.Is(err, sarama.ErrUnsupportedSASLMechanism), errors.Is(err, sarama.ErrIllegalSASLState),
-		errors.Is(err, kerr.UnsupportedSaslMechanism), errors.Is(err, kerr.IllegalSaslState):
-		e.add(Error, "authentication", "the brokers do not sign in by this mechanism", "use another: sasl=plain, scram-sha-256 or scram-sha-512")
-	case errors.Is(err, sarama.ErrClusterAuthorizationFailed), errors.Is(err, sarama.ErrTopicAuthorizationFailed), errors.Is(err, sarama.ErrGroupAuthorizationFailed):
+	case errors.Is(err, kerr.UnsupportedSaslMechanism), errors.Is(err, kerr.IllegalSaslState):
+		e.add(Error, "authentication", "the brokers do not sign in by this mechanism", "use another: sasl=plain, scram-sha-256, scram-sha-512, oauthbearer or aws-msk-iam; or none, if this listener asks for none")
+	case errors.Is(err, kerr.ClusterAuthorizationFailed), errors.Is(err, kerr.TopicAuthorizationFailed), errors.Is(err, kerr.GroupAuthorizationFailed):
 		e.add(Error, "authentication", "this user may not do what is needed: "+e.quoted(err.Error()), "kafka-acls.sh --add --allow-principal …")
 	case errors.As(err, &plain), strings.Contains(err.Error(), "parameter "), strings.Contains(err.Error(), "the URL "):
 		e.add(Error, "url", fmt.Sprintf("the URL cannot be used: %s", e.said(err)), "write kafka://user:password@h1:9092,h2:9092/?tls=true&sasl=scram-sha-512")
@@ -95,10 +76,10 @@ func (e *examination) kafkaRefused(where string, err error) {
 
 // advertised looks whether the addresses that brokers tell their clients can be
 // reached from here.
-func (e *examination) advertised(ctx context.Context, brokers []*sarama.Broker) bool {
+func (e *examination) advertised(ctx context.Context, brokers kadm.BrokerDetails) bool {
 	var addresses []string
 	for _, b := range brokers {
-		addresses = append(addresses, b.Addr())
+		addresses = append(addresses, net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port))))
 	}
 	slices.Sort(addresses)
 	before := len(e.findings)
@@ -112,7 +93,7 @@ func (e *examination) advertised(ctx context.Context, brokers []*sarama.Broker) 
 }
 
 // kafkaBrokers asks each broker for the settings that keep promises.
-func (e *examination) kafkaBrokers(admin sarama.ClusterAdmin, brokers []*sarama.Broker) {
+func (e *examination) kafkaBrokers(ctx context.Context, admin *kadm.Client, brokers kadm.BrokerDetails) {
 	text := "a cluster of " + strconv.Itoa(len(brokers)) + " brokers"
 	if len(brokers) == 1 {
 		text = "one broker"
@@ -122,22 +103,18 @@ func (e *examination) kafkaBrokers(admin sarama.ClusterAdmin, brokers []*sarama.
 		e.add(Warning, "replication", "there is one broker: what it has acknowledged is lost with its disk, and nothing works while it is away", "three brokers in production")
 		return
 	}
+	asking, cancel := e.within(ctx)
+	defer cancel()
+	all, err := admin.DescribeBrokerConfigs(asking, brokers.NodeIDs()...)
+	set, err := settings(0, all, err)
+	if err != nil {
+		e.add(Warning, "settings", fmt.Sprintf("the settings of the brokers cannot be read: %s", e.said(err)), "allow this user DescribeConfigs on the cluster")
+		return
+	}
 	var unclean, hasty, few []string
 	for _, b := range brokers {
-		resources, err := admin.DescribeConfigs([]*sarama.ConfigResource{
-			{Type: sarama.BrokerResource, Name: strconv.Itoa(int(b.ID()))},
-		}, sarama.DescribeConfigsOptions{})
-		if err != nil {
-			e.add(Warning, "settings", fmt.Sprintf("the settings of broker %d cannot be read: %s", b.ID(), e.said(err)), "allow this user DescribeConfigs on the cluster")
-			return
-		}
-		set := map[string]string{}
-		for _, resource := range resources {
-			for _, entry := range resource.Configs {
-				set[entry.Name] = entry.Value
-			}
-		}
-		which := fmt.Sprintf("broker %d", b.ID())
+		set := set[strconv.Itoa(int(b.NodeID))]
+		which := fmt.Sprintf("broker %d", b.NodeID)
 		if set["unclean.leader.election.enable"] == "true" {
 			unclean = append(unclean, which)
 		}
@@ -153,27 +130,60 @@ func (e *examination) kafkaBrokers(admin sarama.ClusterAdmin, brokers []*sarama.
 	e.several(Warning, "default.replication.factor", few, "new topics have fewer than three copies unless asked for more", "default.replication.factor=3; the transport asks with ?replication=3")
 }
 
+// settings returns the settings of brokers or topics, by their number or name; from one
+// source, if it is not zero.
+func settings(source kmsg.ConfigSource, all kadm.ResourceConfigs, err error) (map[string]map[string]string, error) {
+	if err != nil {
+		return nil, err
+	}
+	of := map[string]map[string]string{}
+	for _, resource := range all {
+		if resource.Err != nil {
+			return nil, resource.Err
+		}
+		of[resource.Name] = map[string]string{}
+		for _, c := range resource.Configs {
+			if source == 0 || c.Source == source {
+				of[resource.Name][c.Key] = c.MaybeValue()
+			}
+		}
+	}
+	return of, nil
+}
+
 // kafkaTopics looks at the copies of each topic.
-func (e *examination) kafkaTopics(admin sarama.ClusterAdmin, brokers int) {
-	topics, err := admin.ListTopics()
+func (e *examination) kafkaTopics(ctx context.Context, admin *kadm.Client, brokers int) {
+	asking, cancel := e.within(ctx)
+	defer cancel()
+	topics, err := admin.ListTopics(asking)
 	if err != nil {
 		e.add(Warning, "topics", fmt.Sprintf("the topics cannot be listed: %s", e.said(err)), "allow this user Describe on the topics")
 		return
 	}
-	var names, single, unsafe, stuck []string
-	for name, t := range topics {
-		if strings.HasPrefix(name, "__") {
-			continue
+	topics.FilterInternal()
+	set := map[string]map[string]string{}
+	if len(topics) > 0 {
+		all, err := admin.DescribeTopicConfigs(asking, topics.Names()...)
+		if set, err = settings(kmsg.ConfigSourceDynamicTopicConfig, all, err); err != nil {
+			e.add(Warning, "topics", fmt.Sprintf("the settings of the topics cannot be read: %s", e.said(err)), "allow this user DescribeConfigs on the topics")
+			return
 		}
-		names = append(names, name)
+	}
+	var single, unsafe, stuck, leaderless, lagging []string
+	for name, t := range topics {
+		for _, p := range t.Partitions {
+			switch {
+			case p.Leader < 0:
+				leaderless = append(leaderless, fmt.Sprintf("%s/%d", name, p.Partition))
+			case len(p.ISR) < len(p.Replicas):
+				lagging = append(lagging, fmt.Sprintf("%s/%d", name, p.Partition))
+			}
+		}
 		if brokers == 1 {
 			continue // there is no other place for a copy
 		}
-		least := 0
-		if v := t.ConfigEntries["min.insync.replicas"]; v != nil {
-			least, _ = strconv.Atoi(*v) // a number, by its name
-		}
-		switch copies := int(t.ReplicationFactor); {
+		least, _ := strconv.Atoi(set[name]["min.insync.replicas"]) // a number, by its name
+		switch copies := t.Partitions.NumReplicas(); {
 		case copies < 2:
 			single = append(single, name)
 		case least > copies:
@@ -185,33 +195,9 @@ func (e *examination) kafkaTopics(admin sarama.ClusterAdmin, brokers int) {
 	e.several(Error, "replication", single, "one copy only: what is acknowledged is lost with one disk", "kafka-reassign-partitions.sh to three brokers; new topics by ?replication=3")
 	e.several(Error, "min.insync.replicas", unsafe, "min.insync.replicas=1: a message is acknowledged when a single broker has it", "kafka-configs.sh --alter --add-config min.insync.replicas=2")
 	e.several(Error, "min.insync.replicas", stuck, "min.insync.replicas above the number of copies: nothing can be published", "lower it below the replication, or add copies")
-	e.partitions(admin, names)
-	e.ok("topics", "topics looked at: %d", len(names))
-}
-
-// partitions looks for those that have no leader, or fewer copies than they should.
-func (e *examination) partitions(admin sarama.ClusterAdmin, names []string) {
-	if len(names) == 0 {
-		return
-	}
-	described, err := admin.DescribeTopics(names)
-	if err != nil {
-		e.add(Warning, "topics", fmt.Sprintf("the topics cannot be described: %s", e.said(err)), "allow this user Describe on the topics")
-		return
-	}
-	var leaderless, lagging []string
-	for _, t := range described {
-		for _, p := range t.Partitions {
-			switch {
-			case p.Leader < 0:
-				leaderless = append(leaderless, fmt.Sprintf("%s/%d", t.Name, p.ID))
-			case len(p.Isr) < len(p.Replicas):
-				lagging = append(lagging, fmt.Sprintf("%s/%d", t.Name, p.ID))
-			}
-		}
-	}
 	e.several(Error, "partitions", leaderless, "no leader: nothing can be published or read", "start the broker that has it")
 	e.several(Warning, "partitions", lagging, "copies that lag behind or are away", "start the broker that is away; kafka-topics.sh --describe --under-replicated-partitions")
+	e.ok("topics", "topics looked at: %d", len(topics))
 }
 
 // several adds one finding for all that share a fault.

@@ -75,7 +75,7 @@ func TestRefused(t *testing.T) {
 	t.Run("kafka", func(t *testing.T) {
 		brokers := servicetest.Kafka(t)
 		want(t, examine(t, doctor.Transport, "kafka://"+brokers+"/?tls=true"), doctor.Error, "answers", "hangs up")
-		want(t, examine(t, doctor.Transport, "kafka://app:gehe1m-w0rt@"+brokers+"/?sasl=plain"), doctor.Error, "answers", "")
+		want(t, examine(t, doctor.Transport, "kafka://app:gehe1m-w0rt@"+brokers+"/?sasl=plain"), doctor.Error, "authentication", "by this mechanism")
 		want(t, examine(t, doctor.Transport, "kafka://app:gehe1m-w0rt@"+brokers+"/"), doctor.Error, "url", "sasl")
 	})
 }
