@@ -2,7 +2,6 @@ package faulttest
 
 import (
 	"context"
-	"net"
 	"net/url"
 	"testing"
 	"time"
@@ -63,16 +62,6 @@ func behind(t *testing.T, tr transport) (*flow, *tcpproxy.Proxy) {
 		return start(t, tr.database(t), opener(func(context.Context, string, string) (string, string) { return "tcp", p.Addr() }), raw), p
 	}
 	return start(t, tr.database(t), opener(nil), at(t, raw, p.Addr())), p
-}
-
-// through dials where it is told to instead of the address.
-type through struct {
-	to func(ctx context.Context, network, addr string) (string, string)
-}
-
-func (d through) Dial(network, addr string) (net.Conn, error) {
-	network, addr = d.to(context.Background(), network, addr)
-	return net.Dial(network, addr)
 }
 
 func TestConnectionsCut(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/bus"
@@ -58,10 +58,10 @@ func transports() []transport {
 func opener(dial func(ctx context.Context, network, addr string) (string, string)) *bus.Opener {
 	kafka := kafkabus.Config{SessionTimeout: 6 * time.Second, Logger: logger()}
 	if dial != nil {
-		kafka.Sarama = func(c *sarama.Config) {
-			c.Net.Proxy.Enable = true
-			c.Net.Proxy.Dialer = through{dial}
-		}
+		kafka.Options = []kgo.Opt{kgo.Dialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+			network, addr = dial(ctx, network, addr)
+			return new(net.Dialer).DialContext(ctx, network, addr)
+		})}
 	}
 	return bus.NewOpener(
 		kafkabus.Scheme(kafka),
