@@ -117,10 +117,10 @@ func (t *topics) describe(ctx context.Context, name string) (*kmsg.MetadataRespo
 			return nil, fmt.Errorf("the cluster described %d topics for %s", len(answer.Topics), name)
 		}
 		found := &answer.Topics[0]
-		switch err := kerr.ErrorForCode(found.ErrorCode); err {
-		case nil, kerr.LeaderNotAvailable: // the latter of one that is coming up
+		switch err := kerr.ErrorForCode(found.ErrorCode); {
+		case err == nil, isKerror(err, kerr.LeaderNotAvailable): // the latter of one that is coming up
 			return found, nil
-		case kerr.UnknownTopicOrPartition:
+		case isKerror(err, kerr.UnknownTopicOrPartition):
 			return nil, nil
 		default:
 			return nil, err
