@@ -179,12 +179,17 @@ func (c *claim) end() int {
 // next is what is to be committed, and the note of what is done behind it; ok is whether
 // there is anything.
 func (c *claim) next(noted bool) (offset int64, note string, ok bool) {
+	last, moved := c.prefix.Prefix()
 	if noted {
+		at, known := c.prefix.Gap()
+		if !known { // everything that was handed over is done
+			at, known = last+1, moved
+		}
 		numbers := append(slices.Collect(maps.Keys(c.done)), c.prefix.Behind()...)
-		if at, gap := c.prefix.Gap(); gap && len(numbers) > 0 {
+		numbers = slices.DeleteFunc(numbers, func(n int64) bool { return n < at }) // records that are gone
+		if known && len(numbers) > 0 {
 			return at, noteOf(at, numbers), true
 		}
 	}
-	last, moved := c.prefix.Prefix()
 	return last + 1, "", moved && last+1 != c.written
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
-// commitNow commits what was acknowledged each CommitInterval, until ctx is done.
-func (s *source) commitNow(ctx context.Context) {
+// commitRegularly commits what was acknowledged each CommitInterval, until ctx is done.
+func (s *source) commitRegularly(ctx context.Context) {
 	tick := time.NewTicker(s.driver.set.CommitInterval)
 	defer tick.Stop()
 	for {
@@ -96,7 +96,7 @@ func (s *source) commitFailed(err error) {
 		slog.Any("error", err))
 }
 
-// sharedOut is whether the group is being shared out anew, or has been without us.
+// sharedOut is whether the partitions are being assigned anew, or were without this member.
 func sharedOut(err error) bool {
 	return errors.Is(err, kerr.IllegalGeneration) || errors.Is(err, kerr.UnknownMemberID) ||
 		errors.Is(err, kerr.RebalanceInProgress) || errors.Is(err, kerr.FencedInstanceID) || errors.Is(err, kerr.StaleMemberEpoch)

@@ -146,6 +146,35 @@ func (l *ledger) share(members []*member) {
 	}
 }
 
+// publish publishes messages of so many keys until it is stopped; stop returns how many
+// there are.
+func (l *ledger) publish(to *bus.Bus, topic string, keys int) (stop func() int) {
+	published, over := 0, make(chan struct{})
+	var producing sync.WaitGroup
+	producing.Go(func() {
+		for n := 1; ; n++ {
+			var batch []*message.Message
+			for k := range keys {
+				batch = append(batch, keyed(fmt.Sprint("key", k), strconv.Itoa(n)))
+			}
+			if err := to.Publisher().Publish(topic, batch...); err != nil {
+				l.t.Error(err)
+			}
+			published += len(batch)
+			select {
+			case <-over:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	})
+	return func() int {
+		close(over)
+		producing.Wait()
+		return published
+	}
+}
+
 // Members of a group come and go while messages flow and handlers take their
 // time: nothing is lost, each key is handled in order and by one member at a
 // time. While members only come, nothing is handled twice; one that goes gives
@@ -160,25 +189,7 @@ func TestRebalanceWhileBusy(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := newLedger(t)
-		published, stopSource := 0, make(chan struct{})
-		var producing sync.WaitGroup
-		producing.Go(func() {
-			for n := 1; ; n++ {
-				var batch []*message.Message
-				for k := range keys {
-					batch = append(batch, keyed(fmt.Sprint("key", k), strconv.Itoa(n)))
-				}
-				if err := source.Publisher().Publish(topic, batch...); err != nil {
-					t.Error(err)
-				}
-				published += len(batch)
-				select {
-				case <-stopSource:
-					return
-				case <-time.After(20 * time.Millisecond):
-				}
-			}
-		})
+		stopped := l.publish(source, topic, keys)
 		var members []*member
 		join := func() {
 			members = append(members, l.consume(openBus(t, cfg, url), group, topic, window))
@@ -200,8 +211,7 @@ func TestRebalanceWhileBusy(t *testing.T) {
 			l.share(members)
 			join()
 		}
-		close(stopSource)
-		producing.Wait()
+		published := stopped()
 		repeats := l.await(published)
 		for _, m := range members {
 			m.stop()

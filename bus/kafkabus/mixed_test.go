@@ -2,9 +2,7 @@ package kafkabus_test
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -67,7 +65,6 @@ func (l *ledger) consumeAsBefore(brokers []string, group, topic string) *member 
 		for ctx.Err() == nil {
 			if err := g.Consume(ctx, []string{topic}, before{l, self}); err != nil && ctx.Err() == nil {
 				l.t.Log(err)
-				time.Sleep(100 * time.Millisecond)
 			}
 		}
 	})
@@ -93,25 +90,7 @@ func TestReleaseBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := newLedger(t)
-		published, stopSource := 0, make(chan struct{})
-		var producing sync.WaitGroup
-		producing.Go(func() {
-			for n := 1; ; n++ {
-				var batch []*message.Message
-				for k := range 24 {
-					batch = append(batch, keyed(fmt.Sprint("key", k), strconv.Itoa(n)))
-				}
-				if err := source.Publisher().Publish(topic, batch...); err != nil {
-					t.Error(err)
-				}
-				published += len(batch)
-				select {
-				case <-stopSource:
-					return
-				case <-time.After(20 * time.Millisecond):
-				}
-			}
-		})
+		stopped := l.publish(source, topic, 24)
 		members := []*member{l.consumeAsBefore(brokers, group, topic), l.consumeAsBefore(brokers, group, topic)}
 		l.share(members)
 		for range 2 {
@@ -121,8 +100,7 @@ func TestReleaseBefore(t *testing.T) {
 			members = members[1:]
 			l.share(members)
 		}
-		close(stopSource)
-		producing.Wait()
+		published := stopped()
 		repeats := l.await(published)
 		for _, m := range members {
 			m.stop()

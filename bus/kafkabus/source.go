@@ -182,7 +182,7 @@ func (s *source) run() {
 	ctx, stop := context.WithCancel(s.base)
 	var polls, commits sync.WaitGroup
 	polls.Go(func() { s.poll(ctx) })
-	commits.Go(func() { s.commitNow(ctx) })
+	commits.Go(func() { s.commitRegularly(ctx) })
 	<-s.closing
 	stop()
 	polls.Wait()
@@ -291,15 +291,15 @@ func (s *source) claim(partition int32) *claim {
 	return nil
 }
 
-// turn lets one poll run at a time, and others in between: they interrupt it.
+// turn keeps polls and changes of the assignment apart. A change interrupts a poll.
 type turn struct {
-	mu      sync.Mutex // held by who has the turn
+	mu      sync.Mutex // held by a poll, and by fn of between
 	waiting sync.Mutex // guards the next two
 	wanted  int
 	cancel  context.CancelFunc
 }
 
-// take polls, unless somebody else wants the turn.
+// take polls, unless a call of between waits.
 func (t *turn) take(ctx context.Context, poll func(context.Context)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

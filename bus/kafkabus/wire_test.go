@@ -113,3 +113,29 @@ func TestNotes(t *testing.T) {
 		t.Errorf("a note has %d bytes; Kafka keeps 4,096", n)
 	}
 }
+
+// What an earlier owner has done behind the offset stays noted when the partition is let
+// go again before that was met, whether or not anything is unacknowledged by then.
+func TestNotesOfAnEarlierOwner(t *testing.T) {
+	for name, tc := range map[string]struct {
+		open bool // a message is unacknowledged
+		at   int64
+		want map[int64]struct{}
+	}{
+		"all done":       {false, 101, map[int64]struct{}{110: {}, 111: {}}},
+		"unacknowledged": {true, 101, map[int64]struct{}{102: {}, 110: {}, 111: {}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := claim{done: map[int64]struct{}{7: {}, 110: {}, 111: {}}} // 7 was compacted away
+			c.prefix.Done(c.prefix.Add(100))
+			if tc.open {
+				c.prefix.Add(101)
+				c.prefix.Done(c.prefix.Add(102))
+			}
+			at, note, ok := c.next(true)
+			if got, err := doneIn(commit{at, note}); !ok || err != nil || at != tc.at || !maps.Equal(got, tc.want) {
+				t.Errorf("%d %v, %v, %v; want %d %v", at, got, ok, err, tc.at, tc.want)
+			}
+		})
+	}
+}
