@@ -23,7 +23,7 @@ func isKerror(err error, these ...*kerr.Error) bool {
 
 // permanent reports whether the message itself is what the brokers refuse. All
 // else, permissions included, is about the cluster: it concerns every message,
-// and waiting for somebody to mend it is right.
+// and waiting until it is mended is right.
 func permanent(err error) bool {
 	return isKerror(err, kerr.MessageTooLarge, kerr.RecordListTooLarge, kerr.InvalidTimestamp,
 		kerr.InvalidRecord, kerr.UnsupportedForMessageFormat, kerr.InvalidTopicException)

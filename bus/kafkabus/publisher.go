@@ -79,7 +79,7 @@ type call struct {
 	items    []item              // nil before there is room for them
 	outcomes []bus.Outcome       // 0 while a message is not settled
 	left     int                 // how many are not
-	over     bool                // nobody waits for it any more
+	over     bool                // Publish has returned, or is about to
 	failed   map[string]struct{} // keys of which a message failed
 	first    int                 // index of the first failure
 	err      error               // its cause; nil while all goes well
