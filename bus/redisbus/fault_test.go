@@ -25,11 +25,11 @@ import (
 // it is accepted, and records what a group handles.
 type traffic struct {
 	t      *testing.T
-	keys   int
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
 	mu       sync.Mutex
+	busy     int            // keys that are being published to
 	sent     map[string]int // the last number that was accepted
 	failures int
 	got      map[string][]int
@@ -39,7 +39,7 @@ type traffic struct {
 
 func startTraffic(t *testing.T, from, to *bus.Bus, keys int) *traffic {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	x := &traffic{t: t, keys: keys, cancel: cancel, sent: map[string]int{}, got: map[string][]int{}}
+	x := &traffic{t: t, busy: keys, cancel: cancel, sent: map[string]int{}, got: map[string][]int{}}
 	if err := to.Declare(ctx, bus.Topic{Name: "topic", Groups: []string{"group"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -50,9 +50,15 @@ func startTraffic(t *testing.T, from, to *bus.Bus, keys int) *traffic {
 	return x
 }
 
+// publish ends between two messages: the one it has begun is accepted first.
 func (x *traffic) publish(ctx context.Context, b *bus.Bus, key string) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
+	defer func() {
+		x.mu.Lock()
+		x.busy--
+		x.mu.Unlock()
+	}()
 	for n := 1; ctx.Err() == nil; n++ {
 		for {
 			err := b.Publisher().Publish("topic", keyed(key, fmt.Sprint(n)))
@@ -66,7 +72,11 @@ func (x *traffic) publish(ctx context.Context, b *bus.Bus, key string) {
 			x.mu.Lock()
 			x.failures++
 			x.mu.Unlock()
-			<-tick.C
+			select {
+			case <-tick.C:
+			case <-x.t.Context().Done():
+				return
+			}
 		}
 		x.mu.Lock()
 		x.sent[key] = n
@@ -130,11 +140,22 @@ func (x *traffic) recovered() time.Duration {
 	return time.Since(began)
 }
 
+// stop ends the publishing while the buses are still open.
+func (x *traffic) stop() {
+	x.t.Helper()
+	x.cancel()
+	redistest.Until(x.t, "what was being published is accepted", func() bool {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return x.busy == 0
+	})
+}
+
 // finish stops publishing and checks that all that was accepted is handled, the
 // first time in order.
 func (x *traffic) finish(buses ...*bus.Bus) {
 	x.t.Helper()
-	x.cancel()
+	x.stop()
 	redistest.Until(x.t, "everything is handled", func() bool {
 		x.mu.Lock()
 		defer x.mu.Unlock()
@@ -250,7 +271,7 @@ func TestFlushAll(t *testing.T) {
 	}
 	t.Logf("back after %v", x.recovered().Round(time.Millisecond))
 	x.more(100)
-	x.cancel()
+	x.stop()
 	// From another process, which knows nothing but what Redis does.
 	other := open(t, cfg, s.URL())
 	redistest.Until(t, "the topic and its group are known again, and all is done", func() bool {
