@@ -66,7 +66,7 @@
 //	a restarted process with a Holder goes on at once             TestHolder
 //	two live processes with one Holder lose nothing               TestSharedHolder
 //	another process's messages arrive within about 10 ms          TestOtherProcessWakes
-//	one notification a tick and process, not one a message        TestNotificationsAreFew, TestBell
+//	one notification a tick and process, not one a message        TestNotificationsAreFew, TestNotices
 //	mode=tx: an effect exactly once, whatever fails               TestTxExactlyOnce, TestTxCloseRollsBack, TestTxPoison
 //	mode=tx: sqltx finds the transaction, hooks run after it      TestTxHandlers
 //	mode=tx: a group is serial over its instances                 TestTxSerialGroups

@@ -27,19 +27,22 @@ func openLog(pool *sql.DB, cfg Config) (bus.Driver, error) {
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
-	b := newBell()
+	said := newNotices()
+	bell := logsub.NewBell(tick, func(ctx context.Context, c logsub.Change) error {
+		return log.NotifyText(ctx, said.text(c))
+	})
 	d, err := logbus.Open(logbus.Parts{
 		Name: "pgbus", Log: log, SQL: folder("sql"), Schema: schema, OneStatement: true,
-		DB: pool, App: cfg.DB, Classify: pgdb.Classify, Announce: b.ring,
+		DB: pool, App: cfg.DB, Classify: pgdb.Classify, Announce: bell.Ring,
 		Same: func(ctx context.Context, db *sql.DB, app onedb.Querier) (bool, error) {
 			return same(ctx, db, app, tablesOfLog)
 		},
 		Watch: func(ctx context.Context, hub *logsub.Hub) {
 			var wg sync.WaitGroup
-			wg.Go(func() { b.run(ctx, cfg.Logger, log.NotifyText) })
+			wg.Go(func() { bell.Run(ctx, cfg.Logger) })
 			wg.Go(func() {
 				//nolint:errcheck // the pool is pgx's own, so it ends with ctx and returns nil
-				log.ListenText(ctx, func(text string) { b.hear(text, hub) })
+				log.ListenText(ctx, func(text string) { said.hear(text, hub) })
 			})
 			wg.Wait()
 		},

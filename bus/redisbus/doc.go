@@ -55,8 +55,9 @@
 // hands out up to a window of messages, and writes down the longest prefix that
 // is acknowledged, if the lease is still its own; what is acknowledged behind it is
 // kept for the next holder when a partition is given up. Everything that a step touches
-// is in one slot, and is done by one script; on a single server a message that is
-// published alone is appended by XADD and PUBLISH in one round trip.
+// is in one slot, and is done by one script; a message that is published alone is
+// appended by XADD. Readers are woken behind that by PUBLISH: of the first message at
+// once, then of what has come in a millisecond.
 //
 // # Names in Redis
 //

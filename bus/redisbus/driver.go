@@ -30,6 +30,7 @@ type driver struct {
 	hub     *logsub.Hub
 	log     *streamLog
 	watcher *watcher
+	bell    *logsub.Bell
 
 	started *lazy.Value[context.CancelFunc] // ends what runs in the background
 	running sync.WaitGroup
@@ -73,9 +74,10 @@ func open(u *url.URL, cluster bool, cfg Config) (_ *driver, err error) {
 	}
 	registry := newRegistry(d.keys)
 	dir := &directory{client: d.client, keys: d.keys, scripts: scripts, registry: registry, logger: cfg.Logger}
-	d.log = &streamLog{client: d.client, single: single, keys: d.keys, scripts: scripts, registry: registry, directory: dir, cfg: cfg, logger: cfg.Logger}
+	d.log = &streamLog{client: d.client, keys: d.keys, scripts: scripts, registry: registry, directory: dir, cfg: cfg, logger: cfg.Logger}
+	d.bell = logsub.NewBell(tick, d.log.wake)
 	d.hub, err = logsub.New(logsub.Backend{
-		Log: d.log, Directory: dir, Append: d.log.append, Begin: d.log.begin, Classify: redisdb.Classify, Headers: headers{},
+		Log: d.log, Directory: dir, Append: d.log.append, Begin: d.log.begin, Announce: d.bell.Ring, Classify: redisdb.Classify, Headers: headers{},
 	}, logsub.Config{
 		Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL,
 		PollInterval: cfg.PollInterval, Logger: cfg.Logger,
@@ -96,6 +98,7 @@ func (d *driver) start(ctx context.Context) (context.CancelFunc, error) {
 	}
 	run, stop := context.WithCancel(context.Background())
 	d.running.Go(func() { d.hub.Run(run) }) //nolint:errcheck // it returns nil
+	d.running.Go(func() { d.bell.Run(run, d.log.logger) })
 	d.running.Go(func() { d.watcher.run(d.hub) })
 	return stop, nil
 }

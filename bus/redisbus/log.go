@@ -20,7 +20,6 @@ import (
 // stream it makes, from the first ever on; -1 when unknown.
 type streamLog struct {
 	client    redis.UniversalClient
-	single    bool // it is of one server, not of a Cluster
 	keys      keys
 	scripts   scripts
 	registry  *registry

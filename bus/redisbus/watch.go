@@ -6,11 +6,32 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
+
+// tick is the least time between two rounds of wake-ups by one process: a PUBLISH costs
+// a server as much as an append.
+const tick = time.Millisecond
+
+// wake tells the readers of the lanes, by a round trip for all of them. Changes in a group
+// are told by the scripts that make them.
+func (l *streamLog) wake(ctx context.Context, c logsub.Change) error {
+	if len(c.Lanes) == 0 {
+		return nil
+	}
+	_, err := l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for _, lane := range c.Lanes {
+			p := l.registry.partition(lane)
+			pipe.Publish(ctx, l.keys.channel(p.topic), p.number)
+		}
+		return nil
+	})
+	return err
+}
 
 // watcher hears of new messages and of members by Pub/Sub: one connection for
 // all topics of the process, also on a Cluster, where blocking reads would need
