@@ -12,6 +12,7 @@
 //	retention=72h        of such a topic; the brokers' own when absent
 //	autocreate=false     a topic that was not declared is an error; true by default
 //	partitioner=fnv      as Sarama's and Watermill's producers; murmur2 as Java's
+//	prefix=staging.      before the names of all topics and groups, to keep environments apart
 //	client_id=millrace   what the brokers call this program
 //	instance=pod-1       a name kept over restarts (static membership)
 //	window=1024          cap of what a subscription has unacknowledged
@@ -55,6 +56,7 @@
 //	a restarted instance gets its partitions back                   TestStaticInstance
 //	members of the release before are replaced one by one           TestReleaseBefore
 //	members that share out partitions in another way are named      TestOtherStrategy
+//	a prefix keeps two environments apart                           TestPrefixKeepsApart
 //	broken connections, moved leaders and coordinators lose nothing TestConsumeUnderFaults
 //	a broker that is away is waited for, and logged once            TestBrokerRestart
 //	Close says what it could not commit                             TestCloseWithoutBroker

@@ -148,7 +148,11 @@ func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return open(set)
+	d, err := open(set)
+	if err != nil || set.prefix == "" {
+		return d, err
+	}
+	return &prefixed{d, set.prefix}, nil
 }
 
 // settings is everything that a URL and a Config say.
@@ -158,6 +162,7 @@ type settings struct {
 	security  security
 	partition partitioner
 
+	prefix     string
 	autocreate bool // topics are made when they are used
 	allGroups  bool // Lag looks at every group of the cluster
 }
@@ -175,6 +180,7 @@ func parse(u *url.URL, cfg Config) (settings, error) {
 	cfg.Window = p.Int("window", cfg.Window, 1)
 	cfg.ClientID = p.String("client_id", cfg.ClientID)
 	cfg.Instance = p.String("instance", cfg.Instance)
+	set.prefix = p.String("prefix", "")
 	set.autocreate = p.Bool("autocreate", true)
 	hash := p.String("partitioner", "fnv")
 	lag := p.String("lag", "own")
@@ -186,7 +192,7 @@ func parse(u *url.URL, cfg Config) (settings, error) {
 	if err := p.Err(); err != nil {
 		return set, err
 	}
-	if err := cfg.validate(); err != nil {
+	if err := errors.Join(cfg.validate(), checkPrefix(set.prefix)); err != nil {
 		return set, err
 	}
 	if set.partition, err = partitionerOf(hash); err != nil {

@@ -81,6 +81,8 @@ func TestURLErrors(t *testing.T) {
 		"kafka://h1/?window=0":                               `"window"`,
 		"kafka://h1/?partitioner=crc":                        "murmur2",
 		"kafka://h1/?lag=none":                               "own",
+		"kafka://h1/?prefix=a%2Fb":                           `"prefix"`,
+		"kafka://h1/?prefix=__a":                             `"prefix"`,
 		"kafka://h1/?sasl=plain":                             "needs a user",
 		"kafka://u:secret@h1/":                               "how to sign in",
 		"kafka://u:secret@h1/?sasl=gssapi":                   "scram-sha-512",
