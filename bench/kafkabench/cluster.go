@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 	"time"
 
-	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/bench/watermillkafka"
 	"github.com/millrace-go/millrace/bus"
@@ -20,16 +20,15 @@ import (
 // partitions of each topic.
 const partitions = 6
 
-// cluster is what publishes into one Kafka, all with the same configuration.
+// cluster is what publishes into one Kafka.
 type cluster struct {
 	bus       *bus.Bus
-	client    sarama.Client
-	admin     sarama.ClusterAdmin
-	flat      sarama.AsyncProducer
+	client    *kgo.Client
+	admin     *kadm.Client
 	watermill message.Publisher
 	prefix    string
 	topics    int
-	closers   []io.Closer
+	closers   []func() error
 }
 
 func connect(ctx context.Context, cfg Config) (_ *cluster, err error) {
@@ -39,36 +38,29 @@ func connect(ctx context.Context, cfg Config) (_ *cluster, err error) {
 			err = errors.Join(err, c.close())
 		}
 	}()
-	conf := watermillkafka.Config()
-	o := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{Logger: slog.New(slog.DiscardHandler)}))
-	if c.bus, err = o.Open(ctx, "kafka://"+cfg.Brokers+"/"); err != nil {
+	quiet := kafkabus.Config{Logger: slog.New(slog.DiscardHandler)}
+	url := "kafka://" + cfg.Brokers + "/"
+	if c.bus, err = bus.NewOpener(kafkabus.Scheme(quiet)).Open(ctx, url); err != nil {
 		return c, err
 	}
-	c.closers = append(c.closers, c.bus)
-	conf.Metadata.Full = true
-	brokers := strings.Split(cfg.Brokers, ",")
-	if c.client, err = sarama.NewClient(brokers, conf); err != nil {
-		return c, fmt.Errorf("connect to Kafka: %w", err)
-	}
-	c.closers = append(c.closers, c.client)
-	if c.admin, err = sarama.NewClusterAdminFromClient(c.client); err != nil {
+	c.closers = append(c.closers, c.bus.Close)
+	quiet.Options = producing()
+	if c.client, err = kafkabus.Client(url, quiet); err != nil {
 		return c, err
 	}
-	if c.flat, err = sarama.NewAsyncProducer(brokers, conf); err != nil {
+	c.closers = append(c.closers, func() error { c.client.Close(); return nil })
+	c.admin = kadm.NewClient(c.client)
+	if c.watermill, err = watermillkafka.NewPublisher(strings.Split(cfg.Brokers, ","), watermillkafka.Config()); err != nil {
 		return c, err
 	}
-	c.closers = append(c.closers, c.flat)
-	if c.watermill, err = watermillkafka.NewPublisher(brokers, conf); err != nil {
-		return c, err
-	}
-	c.closers = append(c.closers, c.watermill)
+	c.closers = append(c.closers, c.watermill.Close)
 	return c, nil
 }
 
 func (c *cluster) close() error {
 	errs := make([]error, 0, len(c.closers))
 	for i := len(c.closers) - 1; i >= 0; i-- {
-		errs = append(errs, c.closers[i].Close())
+		errs = append(errs, c.closers[i]())
 	}
 	c.closers = nil
 	return errors.Join(errs...)
@@ -85,19 +77,17 @@ func (c *cluster) topic(ctx context.Context) (string, error) {
 }
 
 // count is how many messages the topic has.
-func (c *cluster) count(topic string) (int, error) {
-	if err := c.client.RefreshMetadata(topic); err != nil {
+func (c *cluster) count(ctx context.Context, topic string) (n int, err error) {
+	ends, err := c.admin.ListEndOffsets(ctx, topic)
+	if err != nil {
 		return 0, err
 	}
-	n := int64(0)
-	for p := range int32(partitions) {
-		offset, err := c.client.GetOffset(topic, p, sarama.OffsetNewest)
-		if err != nil {
-			return 0, err
-		}
-		n += offset
-	}
-	return int(n), nil
+	ends.Each(func(o kadm.ListedOffset) { n += int(o.Offset) })
+	return n, ends.Error()
 }
 
-func (c *cluster) delete(topic string) error { return c.admin.DeleteTopic(topic) }
+func (c *cluster) delete(topic string) error {
+	c.client.PurgeTopicsFromProducing(topic)
+	deleted, err := c.admin.DeleteTopics(context.Background(), topic)
+	return errors.Join(err, deleted.Error())
+}

@@ -29,10 +29,10 @@ func TestRun(t *testing.T) {
 	if err := Run(t.Context(), cfg, rec); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
-	if s := rec.Section(); len(s.Charts) != 1 || len(s.Figures) != 3 || !s.Figures[0].Median.Known() {
+	if s := rec.Section(); len(s.Charts) != 1 || len(s.Figures) != 4 || !s.Figures[0].Median.Known() {
 		t.Errorf("recorded are %+v", s)
 	}
-	for _, want := range []string{"relay to Kafka / Sarama flat out", "relay to Kafka / watermill-kafka"} {
+	for _, want := range []string{"relay to Kafka / pgx and franz-go", "relay to Kafka / franz-go flat out", "relay to Kafka / watermill-kafka"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no figure %q in\n%s", want, &out)
 		}

@@ -2,58 +2,107 @@ package kafkabench
 
 import (
 	"context"
-	"fmt"
+	"encoding/json"
+	"sync/atomic"
 
-	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/jackc/pgx/v5"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/event"
 )
 
-// flatOut feeds the asynchronous producer as fast as it takes messages. They are
-// records already, so that nothing but the producer is measured.
+// producing are the settings of franz-go's producer: its defaults, which are idempotent
+// and wait for every in-sync replica, with the compression that all use, and with room
+// for as many records as the relay has under way (8 MiB by default at 500 B).
+func producing() []kgo.Opt {
+	return []kgo.Opt{
+		kgo.ProducerBatchCompression(kgo.ZstdCompression()),
+		kgo.MaxBufferedRecords(20_000),
+	}
+}
+
+// producer hands records to franz-go and waits for what became of them.
+type producer struct {
+	client *kgo.Client
+	failed atomic.Pointer[error]
+}
+
+func (p *producer) send(ctx context.Context, r *kgo.Record) {
+	p.client.Produce(ctx, r, func(_ *kgo.Record, err error) {
+		if err != nil {
+			p.failed.Store(&err)
+		}
+	})
+}
+
+func (p *producer) wait(ctx context.Context) error {
+	if err := p.client.Flush(ctx); err != nil {
+		return err
+	}
+	if err := p.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// flatOut feeds franz-go as fast as it takes records, so that nothing but the producer is
+// measured.
 func (c *cluster) flatOut(ctx context.Context, topic string, messages []*message.Message) (result, error) {
-	records := make([]*sarama.ProducerMessage, len(messages))
+	records := make([]*kgo.Record, len(messages))
 	for i, m := range messages {
-		records[i] = record(topic, m)
+		records[i] = record(topic, event.Key(m), m.UUID, m.Metadata, m.Payload)
 	}
 	return timed(len(records), func() error {
-		acknowledged := make(chan error, 1)
-		go func() { acknowledged <- c.collect(len(records)) }()
+		p := producer{client: c.client}
 		for _, r := range records {
-			select {
-			case c.flat.Input() <- r:
-			case err := <-acknowledged:
+			p.send(ctx, r)
+		}
+		return p.wait(ctx)
+	})
+}
+
+// bareRows is how many rows the bare program reads at a time, as many as the relay does.
+const bareRows = 2000
+
+// bare reads the rows of the outbox in the order of their ids and hands them over.
+func (c *cluster) bare(ctx context.Context, db *pgx.Conn, topic string, rows int) (result, error) {
+	return timed(rows, func() error {
+		p := producer{client: c.client}
+		for last, n := int64(0), bareRows; n == bareRows; {
+			found, err := db.Query(ctx, `SELECT id, message_id, message_key, headers, payload FROM outbox_messages
+				WHERE lane = 0 AND id > $1 ORDER BY id LIMIT $2`, last, bareRows)
+			if err != nil {
 				return err
-			case <-ctx.Done():
-				return ctx.Err()
+			}
+			for n = 0; found.Next(); n++ {
+				var id, key, headers string
+				var payload []byte
+				if err := found.Scan(&last, &id, &key, &headers, &payload); err != nil {
+					return err
+				}
+				metadata := map[string]string{}
+				if err := json.Unmarshal([]byte(headers), &metadata); err != nil {
+					return err
+				}
+				p.send(ctx, record(topic, key, id, metadata, payload))
+			}
+			if err := found.Err(); err != nil {
+				return err
 			}
 		}
-		return <-acknowledged
+		return p.wait(ctx)
 	})
 }
 
 // record is the message as Watermill's Kafka packages, and kafkabus, write it.
-func record(topic string, m *message.Message) *sarama.ProducerMessage {
-	headers := make([]sarama.RecordHeader, 0, len(m.Metadata)+1)
-	headers = append(headers, sarama.RecordHeader{Key: []byte("_watermill_message_uuid"), Value: []byte(m.UUID)})
-	for k, v := range m.Metadata {
-		headers = append(headers, sarama.RecordHeader{Key: []byte(k), Value: []byte(v)})
+func record(topic, key, id string, metadata map[string]string, payload []byte) *kgo.Record {
+	headers := make([]kgo.RecordHeader, 0, len(metadata)+1)
+	headers = append(headers, kgo.RecordHeader{Key: "_watermill_message_uuid", Value: []byte(id)})
+	for k, v := range metadata {
+		headers = append(headers, kgo.RecordHeader{Key: k, Value: []byte(v)})
 	}
-	return &sarama.ProducerMessage{Topic: topic, Key: sarama.StringEncoder(event.Key(m)), Value: sarama.ByteEncoder(m.Payload), Headers: headers}
-}
-
-// collect takes that many answers of the producer.
-func (c *cluster) collect(n int) error {
-	var failed error
-	for range n {
-		select {
-		case <-c.flat.Successes():
-		case e := <-c.flat.Errors():
-			failed = fmt.Errorf("flat out: %w", e.Err)
-		}
-	}
-	return failed
+	return &kgo.Record{Topic: topic, Key: []byte(key), Value: payload, Headers: headers}
 }
 
 // oneByOne publishes as one caller of Watermill's publisher does.

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/millrace-go/millrace/bench/place"
 	"github.com/millrace-go/millrace/bench/report"
 	"github.com/millrace-go/millrace/bench/watermillkafka"
@@ -62,9 +64,14 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
+	db, err := pgx.Connect(ctx, p.URL)
+	if err != nil {
+		return err
+	}
+	defer db.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it has only read
 	lone := min(cfg.Lone, cfg.Rows)
 	runs := []run{
-		{"sarama AsyncProducer, flat out, messages in memory", cfg.Rows, func(ctx context.Context, topic string) (result, error) {
+		{"franz-go, flat out, records in memory", cfg.Rows, func(ctx context.Context, topic string) (result, error) {
 			messages, err := b.inMemory(ctx, cfg.Rows)
 			if err != nil {
 				return result{}, err
@@ -73,6 +80,9 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) (err error) {
 		}},
 		{"outbox.Relay from PostgreSQL (Lanes 4, Chunk 2000)", cfg.Rows, func(ctx context.Context, topic string) (result, error) {
 			return b.relay(ctx, into{c.bus.Publisher(), topic})
+		}},
+		{"pgx and franz-go, nothing between, no place kept", cfg.Rows, func(ctx context.Context, topic string) (result, error) {
+			return c.bare(ctx, db, topic, cfg.Rows)
 		}},
 		{watermillkafka.Name + " publisher, one message at a time", lone, func(ctx context.Context, topic string) (result, error) {
 			messages, err := b.inMemory(ctx, lone)
@@ -98,7 +108,7 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) (err error) {
 		cfg.Rounds, cfg.Rows, cfg.Size, lone, partitions)
 	fmt.Fprintf(out, "%-58s %10s %12s\n", "publisher", "messages/s", "CPU µs/msg")
 	rates := make([]float64, len(runs))
-	roles := []report.Role{report.Limit, report.Ours, report.Peer}
+	roles := []report.Role{report.Limit, report.Ours, report.Peer, report.Peer}
 	out.Chart(report.Chart{Name: "publish", Title: "From an outbox to Kafka", Unit: "messages/s", Note: fmt.Sprintf("%d messages of %d B", cfg.Rows, cfg.Size)})
 	for i, r := range runs {
 		rates[i] = report.Median(all[r.name], func(r result) float64 { return r.rate })
@@ -107,9 +117,13 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) (err error) {
 			CPU: report.Number(report.Median(all[r.name], func(r result) float64 { return report.Micros(r.cpu) }))})
 	}
 	fmt.Fprintln(out)
-	out.Mark("publish", "0.7 × Sarama flat out", 0.7*rates[0])
-	out.AtLeast("relay to Kafka / Sarama flat out", report.Ratio(rates[1], rates[0], "messages/s"), 0.7)
-	out.Told("relay to Kafka / watermill-kafka one at a time", report.Ratio(rates[1], rates[2], "messages/s"))
+	out.Mark("publish", "0.9 × pgx and franz-go", 0.9*rates[2])
+	relayTo := func(i int) report.Measured {
+		return report.Between(all[runs[1].name], all[runs[i].name], func(r result) float64 { return r.rate }, "messages/s")
+	}
+	out.AtLeast("relay to Kafka / pgx and franz-go", relayTo(2), 0.9)
+	out.Told("relay to Kafka / franz-go flat out", relayTo(0))
+	out.Told("relay to Kafka / watermill-kafka one at a time", relayTo(3))
 	return nil
 }
 
@@ -132,7 +146,7 @@ func (c *cluster) measure(ctx context.Context, r run) (result, error) {
 	if err != nil {
 		return result{}, errors.Join(err, c.delete(topic))
 	}
-	n, err := c.count(topic)
+	n, err := c.count(ctx, topic)
 	if err == nil && n != r.messages {
 		err = fmt.Errorf("the topic has %d messages instead of %d", n, r.messages)
 	}

@@ -1,40 +1,42 @@
 package place
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
-	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
+
+// sweepTimeout is how long sweeping waits for a cluster.
+const sweepTimeout = 30 * time.Second
 
 // SweepKafka deletes the topics and groups whose names begin with the prefix.
 // Brokers are separated by commas.
-func SweepKafka(brokers, prefix string) (err error) {
-	conf := sarama.NewConfig()
-	conf.Version = sarama.V3_2_0_0
-	admin, err := sarama.NewClusterAdmin(strings.Split(brokers, ","), conf)
+func SweepKafka(brokers, prefix string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout)
+	defer cancel()
+	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(brokers, ",")...))
 	if err != nil {
 		return fmt.Errorf("connect to Kafka: %w", err)
 	}
-	defer func() { err = errors.Join(err, admin.Close()) }()
-	groups, err := admin.ListConsumerGroups()
+	defer client.Close()
+	admin := kadm.NewClient(client)
+	others := func(name string) bool { return !strings.HasPrefix(name, prefix) }
+	groups, err := admin.ListGroups(ctx)
 	if err != nil {
 		return err
 	}
-	for g := range groups {
-		if strings.HasPrefix(g, prefix) {
-			err = errors.Join(err, admin.DeleteConsumerGroup(g))
-		}
+	gone, err := admin.DeleteGroups(ctx, slices.DeleteFunc(groups.Groups(), others)...)
+	err = errors.Join(err, gone.Error())
+	topics, failed := admin.ListTopics(ctx)
+	if failed != nil {
+		return errors.Join(err, failed)
 	}
-	topics, e := admin.ListTopics()
-	if e != nil {
-		return errors.Join(err, e)
-	}
-	for t := range topics {
-		if strings.HasPrefix(t, prefix) {
-			err = errors.Join(err, admin.DeleteTopic(t))
-		}
-	}
-	return err
+	deleted, failed := admin.DeleteTopics(ctx, slices.DeleteFunc(topics.Names(), others)...)
+	return errors.Join(err, failed, deleted.Error())
 }

@@ -91,7 +91,7 @@ func peers() []section {
 		},
 		{
 			"kafka", "outbox on PostgreSQL to Kafka",
-			"Our relay end to end, beside the same Sarama producer driven flat out with the same messages already in memory (the limit), and Watermill's publisher, which sends one message at a time.",
+			"Our relay end to end, beside a bare program of pgx and franz-go that reads the same rows and keeps no place, franz-go driven flat out with the same messages in memory (the limit), and Watermill's publisher, which sends one message at a time.",
 			3, []string{postgres, kafka}, func(ctx context.Context, servers map[string]string, s sizes, out *report.Recorder) error {
 				cfg := kafkabench.Config{
 					URL: servers[postgres], Brokers: servers[kafka], Rows: s.of(2*s.rows, 2000), Size: s.size, Rounds: s.of(s.rounds, 1), Lone: s.of(2000, 50),
