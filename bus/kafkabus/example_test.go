@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/millrace-go/millrace/bus"
@@ -43,6 +44,21 @@ func ExampleScheme() {
 	// Output:
 	// show-1 A-1 held
 	// bus: declare: kafkabus: declare orders: the topic cannot be as declared: orders needs 3 brokers for 3 copies, and the cluster has 1; lower the replication
+}
+
+func ExampleClient() {
+	ctx := context.Background()
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(3, "seats")) // stands in for Kafka
+	check(err)
+	defer cluster.Close()
+
+	client, err := kafkabus.Client("kafka://"+cluster.ListenAddrs()[0]+"/", kafkabus.Config{})
+	check(err)
+	defer client.Close()
+	topics, err := kadm.NewClient(client).ListTopics(ctx)
+	check(err)
+	fmt.Println(topics.Names(), len(topics["seats"].Partitions))
+	// Output: [seats] 3
 }
 
 func check(err error) {
