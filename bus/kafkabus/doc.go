@@ -29,7 +29,8 @@
 //	property                                                        proven by
 //	the conformance suites, Watermill's and bustest's               TestConformance
 //	Publish returns when every in-sync replica has the messages     TestConformance
-//	retries repeat nothing and keep the order of each key           TestPublishUnderFaults
+//	retries keep the order of each key and repeat nothing, but for
+//	one case (Failure modes)                                        TestPublishUnderFaults
 //	behind a failure, nothing of its key and call is published      TestRefusedMessageFailsAlone
 //	a refused message fails alone                                   TestRefusedMessageFailsAlone
 //	what is not known is said, and swallows nothing later           TestUnknownOutcome
