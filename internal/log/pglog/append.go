@@ -1,14 +1,17 @@
 package pglog
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
+	"slices"
 
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Append writes the entries in one statement inside x, in the order given.
+// Append writes the entries in one statement inside x, those of a lane in the order given.
 func (l *Log) Append(ctx context.Context, x sqltx.Execer, entries []log.Entry) error {
 	if len(entries) == 0 {
 		return nil
@@ -17,15 +20,27 @@ func (l *Log) Append(ctx context.Context, x sqltx.Execer, entries []log.Entry) e
 		return l.appendOne(ctx, x, entries[0])
 	}
 	n := len(entries)
+	for i := range entries {
+		if err := l.check(entries[i]); err != nil {
+			return err
+		}
+	}
+	// Neighbours in the indexes cost less one after the other.
+	entries = slices.Clone(entries)
+	slices.SortStableFunc(entries, func(a, b log.Entry) int { return cmp.Compare(a.Lane, b.Lane) })
+	if db, ok := x.(*sql.DB); ok && n >= copyRows {
+		if done, err := l.copy(ctx, db, entries); err != nil {
+			return fmt.Errorf("pglog: append: %w", err)
+		} else if done {
+			return nil
+		}
+	}
 	lanes, payloads := make([]int32, n), make([][]byte, n)
 	texts := make([][]string, 4+len(l.tables.Labels)) // topic, message id, key, headers, labels…
 	for i := range texts {
 		texts[i] = make([]string, n)
 	}
 	for i, e := range entries {
-		if err := l.check(e); err != nil {
-			return err
-		}
 		lanes[i], payloads[i] = int32(e.Lane), payload(e)
 		texts[0][i], texts[1][i], texts[2][i], texts[3][i] = e.Topic, e.MessageID, e.Key, e.Headers
 		for j, label := range e.Labels {

@@ -32,11 +32,11 @@ var _ log.Log = (*Log)(nil)
 
 // statements is every statement with the table names filled in.
 type statements struct {
-	append, appendOne, createCursor, lease, leaseState, release, advance, sweep string
-	ahead, position, backlog                                                    string
-	prune, pruneLate, prunePlace, pruneStore                                    string
-	rebaseRows, rebaseCursors, rebasePruned, adoptCheck, adopt                  string
-	openWindow, readWindow                                                      variants
+	append, appendOne, copy, createCursor, lease, leaseState, release, advance, sweep string
+	ahead, position, backlog                                                          string
+	prune, pruneLate, prunePlace, pruneStore                                          string
+	rebaseRows, rebaseCursors, rebasePruned, adoptCheck, adopt                        string
+	openWindow, readWindow                                                            variants
 }
 
 // New makes a log over db, which must be opened with pgx's database/sql driver.
@@ -50,7 +50,7 @@ func New(db *sql.DB, tables sqllog.Tables) (*Log, error) {
 	}
 	l := &Log{db: db, tables: tables, pruned: &places{lanes: map[int]place{}}}
 	err := files(true).Statements(tables, map[string]*string{
-		"append": &l.sql.append, "append_one": &l.sql.appendOne, "create_cursor": &l.sql.createCursor, "lease": &l.sql.lease,
+		"append": &l.sql.append, "append_one": &l.sql.appendOne, "copy": &l.sql.copy, "create_cursor": &l.sql.createCursor, "lease": &l.sql.lease,
 		"lease_state": &l.sql.leaseState, "release": &l.sql.release, "advance": &l.sql.advance, "sweep": &l.sql.sweep,
 		"open_window": &l.sql.openWindow.full, "read_window": &l.sql.readWindow.full,
 		"ahead": &l.sql.ahead, "position": &l.sql.position, "backlog": &l.sql.backlog,
