@@ -20,6 +20,7 @@
 //	order holds after consumers crash in a row                      TestOrderAfterCrashesInARow
 //	the broker drops nothing, however often it delivers             TestManyRedeliveries
 //	what the broker does not confirm is an error in bounded time    TestConfirmTimeout, TestUnreachableBroker
+//	what the broker refuses fails alone                             TestTooLargeFailsAlone
 //	what no queue takes is an error that names the topic            TestUnroutable
 //	what no group takes is held, where that was declared            TestHeldTopic
 //	plain queues, bound by event type                               TestPlainQueues

@@ -2,6 +2,8 @@ package amqpbus_test
 
 import (
 	"errors"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -138,6 +140,42 @@ func TestUnreachableBroker(t *testing.T) {
 	if err := through.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{"h"}}); fault.Of(err) != fault.Infrastructure {
 		t.Errorf("declare: got %v (%s), want an infrastructure error", err, fault.Of(err))
 	}
+}
+
+// The broker closes the channel for a message that it finds too large. Nobody who shared
+// the channel notices.
+func TestTooLargeFailsAlone(t *testing.T) {
+	t.Parallel()
+	b := onBroker(t, ownNode(t).url)
+	opened := b.open(t, amqpbus.Config{}, "")
+	topic, group := unique("topic"), unique("group")
+	declare(t, opened, bus.Topic{Name: topic, Groups: []string{group}})
+	h := newHistory()
+	consume(t, opened, h, "one", topic, group, 0)
+	const keys, each = 64, 50
+	var callers sync.WaitGroup
+	for k := range keys {
+		callers.Go(func() {
+			for n := 1; n <= each; n++ {
+				if err := opened.Publisher().Publish(topic, keyed(keyName(k), n)); err != nil {
+					t.Errorf("a message beside one that is too large: %v", err)
+				}
+			}
+		})
+	}
+	for range 10 {
+		large := keyed("large", 1)
+		large.Payload = make([]byte, 300_000)
+		err := opened.Publisher().Publish(topic, large)
+		var failed *bus.PublishError
+		if !errors.As(err, &failed) || fault.Of(err) != fault.Permanent || !strings.Contains(err.Error(), "larger") {
+			t.Errorf("a message that is too large: %v is %v, want permanent and that it is larger than the broker takes", err, fault.Of(err))
+		}
+	}
+	callers.Wait()
+	h.count(t, 30*time.Second, keys*each)
+	h.check(t, keys, each)
+	t.Logf("%d messages came twice", h.repeats())
 }
 
 // Somebody deletes a queue that is being consumed: it is made again, and gets
