@@ -1,15 +1,20 @@
 // Package redisbus is the transport redis://: topics and consumer groups in
-// Redis Streams, on one server or on a Redis Cluster. It is for the time before
-// Kafka: it needs nothing but the Redis that is there anyway, and it is as
-// durable as that is.
+// Redis Streams, on one server, on the master behind Sentinels or on a Redis
+// Cluster. It is for the time before Kafka: it needs nothing but the Redis that is
+// there anyway, and it is as durable as that is.
 //
 //	o := bus.NewOpener(redisbus.Schemes(redisbus.Config{})...)
 //	b, err := o.Open(ctx, "redis://user:password@host:6379/0")
 //
-// rediss:// is the same over TLS; redis://h1:7001,h2:7002,h3:7003/ is a Cluster.
+// rediss:// is the same over TLS; redis://h1:7001,h2:7002,h3:7003/ is a Cluster;
+// redis://user:password@s1:26379,s2:26379,s3:26379/0?master=mymaster is the master
+// that these Sentinels name, whose user, password and database the URL has.
 // Redis 7.0 or later is needed. Parameters:
 //
 //	cluster=true      the one host named is a node of a Cluster
+//	master=           the hosts are Sentinels, and this is their name for the master
+//	sentinel_user=, sentinel_password=
+//	                  the sign-in at Sentinels that ask for their own
 //	prefix=           of all names in Redis, to share a server with others
 //	partitions=3      of a topic that is used before it is declared
 //	retention=72h     how long messages are kept that every group has acknowledged
@@ -38,6 +43,10 @@
 //	retention takes only what every group has acknowledged        TestPrune
 //	a bound takes nothing either, Publish fails instead           TestMaxLen
 //	replicas have what Publish waited for                         TestWait
+//	a failover by Sentinels loses nothing that every replica of
+//	the master confirmed (wait=), order holds                     TestSentinelFailover
+//	a URL's Sentinels are asked over TLS, with their own sign-in  TestSentinelTLSAndPasswords
+//	without a master Publish fails, and says what to correct      TestSentinelWithoutMaster
 //	after FLUSHALL, SCRIPT FLUSH or XGROUP DESTROY work goes on   TestFlushAll, TestFlushAllBeforeOneMessage,
 //	                                                              TestForgottenScripts, TestDestroyedGroup
 //	… in the order of each key                                    TestFlushAll, TestNewStreamBeginsBehindTheOld
@@ -87,7 +96,9 @@
 // Durability is the server's: with appendfsync always nothing that Publish
 // accepted is lost by a crash; with everysec, the default of appendonly, up to
 // two seconds; without appendonly everything. A failover to a replica loses what
-// was not replicated: ?wait=1 makes that rare, and slow. Groups go on from what
+// that replica did not have. With ?wait= as the number of the master's replicas nothing
+// accepted is lost, and Publish fails while one of them is away. A smaller number makes
+// a loss rare: Sentinels may promote a replica that has less than another. Groups go on from what
 // the new server has: acknowledgements that were lost come again. The clocks of
 // servers must not differ by more than a failover takes, since ids are times.
 //

@@ -21,7 +21,7 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
-// driver is the bus on one Redis, or on one Cluster.
+// driver is the bus on one Redis, which Sentinels may name, or on one Cluster.
 type driver struct {
 	client redis.UniversalClient
 	owned  bool // the client was opened here, and is closed here
@@ -48,13 +48,13 @@ var (
 )
 
 // open makes a driver and connects to nothing; see start.
-func open(u *url.URL, cluster bool, cfg Config) (_ *driver, err error) {
+func open(u *url.URL, cfg Config) (_ *driver, err error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
 	d := &driver{client: cfg.Client, keys: keys(cfg.Prefix)}
 	if d.client == nil {
-		if d.client, err = redisdb.Client(u, cluster, redisdb.Config{TLS: cfg.TLS}); err != nil {
+		if d.client, err = redisdb.Client(u, redisdb.Config{TLS: cfg.TLS}); err != nil {
 			return nil, err
 		}
 		d.owned = true

@@ -12,12 +12,13 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
 // Config of the scheme. The zero value works.
 type Config struct {
 	// Client is the application's own client, used instead of the URL's server,
-	// whatever the URL names; one is opened when nil. Give it ContextTimeoutEnabled
+	// whatever servers the URL names; one is opened when nil. Give it ContextTimeoutEnabled
 	// and MaxRetries -1, so that Publish is not sent twice. It is not closed.
 	Client redis.UniversalClient
 	// TLS is used for rediss:// URLs; the system's roots by default.
@@ -53,9 +54,11 @@ type Config struct {
 //
 //	redis://user:password@host:6379/0
 //	redis://h1:7001,h2:7002,h3:7003/
+//	redis://user:password@s1:26379,s2:26379,s3:26379/0?master=NAME
 //
 // Parameters: cluster (true for a Redis Cluster named by one host; several hosts
-// are one anyway), prefix (none), partitions (3), retention (72h), maxlen (none),
+// are one anyway), master (what the hosts, then Sentinels, call their master),
+// sentinel_user and sentinel_password (none), prefix (none), partitions (3), retention (72h), maxlen (none),
 // wait (0).
 func Schemes(cfg Config) []bus.Scheme {
 	return []bus.Scheme{scheme{"redis", cfg}, scheme{"rediss", cfg}}
@@ -74,7 +77,9 @@ func (s scheme) Name() string { return s.name }
 func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	cfg := s.cfg
 	params := bus.NewParams(u)
-	cluster := params.Bool("cluster", false)
+	for _, name := range redisdb.Parameters() {
+		params.String(name, "") // known here, and read where the client is made
+	}
 	cfg.Prefix = params.String("prefix", cfg.Prefix)
 	cfg.Partitions = params.Int("partitions", cfg.Partitions, 1)
 	cfg.Retention = params.Duration("retention", cfg.Retention)
@@ -91,5 +96,5 @@ func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	case cfg.Wait < 0:
 		return nil, errors.New("Config.Wait is negative; give a number of replicas, or 0 not to wait")
 	}
-	return open(u, cluster, cfg)
+	return open(u, cfg)
 }

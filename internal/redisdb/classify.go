@@ -31,7 +31,12 @@ var rules = []string{"NOPERM", "can't run this command", "can't access", "No per
 // Classify implements [fault.Classifier] for the errors of go-redis. What it
 // does not know it leaves unclassified.
 func Classify(err error) fault.Class {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, redis.Nil) {
+	switch {
+	case err == nil, errors.Is(err, context.Canceled):
+		return fault.Unclassified
+	case errors.Is(err, ErrNoMaster), isUnnamed(err): // before redis.Nil, which the latter may wrap
+		return fault.Infrastructure
+	case errors.Is(err, redis.Nil):
 		return fault.Unclassified
 	}
 	var answer redis.Error

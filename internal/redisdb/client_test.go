@@ -23,7 +23,7 @@ const (
 // Clients of our own pass; of others, those that wait or repeat do not, and the
 // error has all that is wrong with them.
 func TestCheckClient(t *testing.T) {
-	for _, url := range []string{"redis://a", "redis://a,b"} {
+	for _, url := range []string{"redis://a", "redis://a,b", "redis://a,b?master=m"} {
 		if err := redisdb.CheckClient(open(t, url, redisdb.Config{})); err != nil {
 			t.Errorf("%s: %v", url, err)
 		}

@@ -3,6 +3,7 @@ package redisdb_test
 import (
 	"fmt"
 	"net"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -20,13 +21,14 @@ func FuzzOpen(f *testing.F) {
 	f.Add("%zz", "[::1]:7/3")
 	f.Add("12@", "/")
 	f.Add("", "0]7")
+	f.Add("", "h1,h2/0?master=m&sentinel_password=w")
 	f.Fuzz(func(t *testing.T, password, rest string) {
 		const mark = "s3cr3t-9q"
-		url := "redis://u:" + mark + password + "@" + rest
-		c, err := redisdb.Open(url, redisdb.Config{})
+		raw := "redis://u:" + mark + password + "@" + rest
+		c, err := redisdb.Open(raw, redisdb.Config{})
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "redisdb: ") || strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), mark) && !strings.Contains(rest, mark) {
-				t.Fatalf("%q: %v", url, err)
+				t.Fatalf("%q: %v", raw, err)
 			}
 			return
 		}
@@ -36,8 +38,16 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		o := single.Options()
-		if host, _, err := net.SplitHostPort(o.Addr); err != nil || strings.Contains(host, mark) || !strings.HasPrefix(o.Password, mark) {
-			t.Fatalf("%q goes to %q (%v)", url, o.Addr, err)
+		addrs := []string{o.Addr}
+		if u, err := url.Parse(raw); err == nil && u.Query().Has("master") {
+			if addrs, err = redisdb.Addresses(u); err != nil { // of the Sentinels, which the client does not tell
+				t.Fatal(err)
+			}
+		}
+		for _, addr := range addrs {
+			if host, _, err := net.SplitHostPort(addr); err != nil || strings.Contains(host, mark) || !strings.HasPrefix(o.Password, mark) {
+				t.Fatalf("%q goes to %q (%v)", raw, addr, err)
+			}
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +20,9 @@ import (
 // Config of a client. The zero value works.
 type Config struct {
 	// Timeout bounds the wait for an answer, and for a connection; 5 s by
-	// default. A shorter one takes a slow server for a dead one.
+	// default. A shorter one takes a slow server for a dead one. Behind Sentinels a
+	// connection may take three times as long: a Sentinel that is silent is left
+	// for another.
 	Timeout time.Duration
 	// PoolSize is how many connections are kept per node at most; 10 for each
 	// processor by default. Beyond it calls wait for a connection.
@@ -38,32 +41,33 @@ func (c Config) validate() error {
 	return nil
 }
 
-// Open makes a client of a URL; the only parameter it knows is cluster=true. It
-// connects to nothing. Close the client when done.
+// Open makes a client of a URL, which has no parameters but those that [Parameters]
+// lists. It connects to nothing. Close the client when done.
 func Open(rawURL string, cfg Config) (redis.UniversalClient, error) {
 	u, err := rawurl.Parse(rawURL)
 	if err != nil {
 		return nil, fmt.Errorf("redisdb: %w", err)
 	}
-	cluster := false
-	for name, values := range u.Query() {
-		if name != "cluster" {
-			return nil, fmt.Errorf("redisdb: unknown parameter %q; known is: cluster", name)
-		}
-		if cluster, err = strconv.ParseBool(values[0]); err != nil {
-			return nil, errors.New("redisdb: parameter \"cluster\" is neither true nor false")
+	known := Parameters()
+	for name := range u.Query() {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("redisdb: unknown parameter %q; known are: %s", name, strings.Join(known, ", "))
 		}
 	}
-	return Client(u, cluster, cfg)
+	return Client(u, cfg)
 }
 
-// Client is Open without a look at the URL's query. Several hosts are nodes of
-// a Cluster; cluster says that a single host is one too.
-func Client(u *url.URL, cluster bool, cfg Config) (redis.UniversalClient, error) {
+// Client is Open for a URL that may have other parameters too. Several hosts are
+// nodes of a Cluster, unless master= says that they are Sentinels.
+func Client(u *url.URL, cfg Config) (redis.UniversalClient, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	addrs, err := addresses(u)
+	p, err := read(u)
+	if err != nil {
+		return nil, err
+	}
+	addrs, err := Addresses(u)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +75,7 @@ func Client(u *url.URL, cluster bool, cfg Config) (redis.UniversalClient, error)
 	if err != nil {
 		return nil, err
 	}
-	cluster = cluster || len(addrs) > 1
+	cluster := p.cluster || len(addrs) > 1 && p.master == ""
 	if cluster && db != 0 {
 		return nil, fmt.Errorf("redisdb: the URL names database %d; a Redis Cluster has database 0 only", db)
 	}
@@ -80,6 +84,10 @@ func Client(u *url.URL, cluster bool, cfg Config) (redis.UniversalClient, error)
 		DB:            db,
 		IsClusterMode: cluster,
 		PoolSize:      cfg.PoolSize,
+
+		MasterName:       p.master,
+		SentinelUsername: p.sentinelUser,
+		SentinelPassword: p.sentinelPassword,
 
 		ContextTimeoutEnabled: true,
 		// Whether a lost call was carried out is unknown, so whoever made it
@@ -104,7 +112,10 @@ func Client(u *url.URL, cluster bool, cfg Config) (redis.UniversalClient, error)
 			opts.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 		}
 	}
-	if cluster {
+	switch {
+	case p.master != "":
+		return behindSentinels(opts), nil
+	case cluster:
 		nodes := opts.Cluster()
 		// How long calls may go on failing after another node has taken over from
 		// a dead master; 60 s by default. Each look is one call.
@@ -114,8 +125,13 @@ func Client(u *url.URL, cluster bool, cfg Config) (redis.UniversalClient, error)
 	return redis.NewClient(opts.Simple()), nil
 }
 
-// addresses returns host:port of every host in the URL.
-func addresses(u *url.URL) ([]string, error) {
+// Addresses returns host:port of every host in the URL. A port that is not given is
+// that of a Redis, or of a Sentinel where the URL has master=.
+func Addresses(u *url.URL) ([]string, error) {
+	port := "6379"
+	if u.Query().Has(masterParam) {
+		port = "26379"
+	}
 	switch {
 	case u.Scheme != "redis" && u.Scheme != "rediss":
 		return nil, errors.New("redisdb: the URL's scheme is neither redis nor rediss")
@@ -129,7 +145,7 @@ func addresses(u *url.URL) ([]string, error) {
 		if addr == "" {
 			return nil, errors.New("redisdb: the URL has an empty host; write redis://h1:7001,h2:7002,h3:7003/")
 		}
-		addr, ok := rawurl.Address(addr, "6379")
+		addr, ok := rawurl.Address(addr, port)
 		if !ok {
 			return nil, errors.New("redisdb: the URL has a host that is none; write redis://h1:7001,h2:7002,h3:7003/, and version 6 in brackets")
 		}

@@ -69,6 +69,13 @@ func TestURLs(t *testing.T) {
 			t.Errorf("%s: a new master is looked for every %s", url, every)
 		}
 	}
+	behind := open(t, "rediss://app:p%40ss@a,b:2/3?master=m&cluster=false&sentinel_user=u&sentinel_password=w", redisdb.Config{}).(*redis.Client).Options()
+	if behind.Username != "app" || behind.Password != "p@ss" || behind.DB != 3 || behind.TLSConfig == nil {
+		t.Errorf("behind Sentinels: user %s, database %d, TLS %v", behind.Username, behind.DB, behind.TLSConfig)
+	}
+	if behind.MaxRetries > 0 || !behind.ContextTimeoutEnabled || behind.ReadTimeout != 5*time.Second {
+		t.Errorf("behind Sentinels: retries %d, context's timeouts %t, read timeout %s", behind.MaxRetries, behind.ContextTimeoutEnabled, behind.ReadTimeout)
+	}
 }
 
 func TestURLErrors(t *testing.T) {
@@ -83,6 +90,18 @@ func TestURLErrors(t *testing.T) {
 		"redis://:secret@h/#1":             "%23",
 		"redis://:sec%ret@h/":              "percent-encode",
 		"http://:secret@h/":                "neither redis nor rediss",
+		"redis://:secret@h/?cluster=1;2":   "malformed",
+
+		"redis://:secret@h,i/?master=":                                     `"master" is empty`,
+		"redis://:secret@h,i/?master=m&cluster=true":                       "both master= and cluster=true",
+		"redis://:secret@h,i/?master=m&master=n":                           `"master" is given 2 times`,
+		"redis://:secret@h,i/?sentinel_password=sec":                       "no master=",
+		"redis://:secret@h,i/?sentinel_user=u":                             "no master=",
+		"redis://:secret@h,i/?master=m&sentinel_user=u":                    "no sentinel_password=",
+		"redis://:secret@h,i/?master=m&sentinel_password=":                 `"sentinel_password" is empty`,
+		"redis://:secret@h,i/?master=m&sentinel_user=&sentinel_password=s": `"sentinel_user" is empty`,
+		"redis://:secret@h,,i/?master=m&sentinel_password=secret":          "empty host",
+		"redis://:secret@h,i/x?master=m&sentinel_password=secret":          `"x"`,
 	} {
 		c, err := redisdb.Open(url, redisdb.Config{})
 		if err == nil {
@@ -148,6 +167,9 @@ func TestClassify(t *testing.T) {
 		{wrapped(redis.ErrPoolTimeout), fault.Infrastructure},
 		{wrapped(answer("LOADING Redis is loading the dataset in memory")), fault.Infrastructure},
 		{wrapped(answer("READONLY You can't write against a read only replica.")), fault.Infrastructure},
+		{wrapped(answer("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.")), fault.Infrastructure},
+		{wrapped(answer("NOREPLICAS Not enough good replicas to write.")), fault.Infrastructure},
+		{wrapped(redisdb.ErrNoMaster), fault.Infrastructure},
 		{wrapped(answer("CLUSTERDOWN The cluster is down")), fault.Infrastructure},
 		{wrapped(answer("OOM command not allowed when used memory > 'maxmemory'.")), fault.Infrastructure},
 		{wrapped(answer("NOAUTH Authentication required.")), fault.Infrastructure},

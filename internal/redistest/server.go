@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -32,6 +33,12 @@ type Server struct {
 // test is skipped, or fails where servers are required.
 func StartServer(t testing.TB, options ...string) *Server {
 	t.Helper()
+	return start(t, nil, options...)
+}
+
+// start is StartServer with arguments before those of every server.
+func start(t testing.TB, first []string, options ...string) *Server {
+	t.Helper()
 	servicetest.Served(t)
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -42,7 +49,7 @@ func StartServer(t testing.TB, options ...string) *Server {
 		// Below the ports that connections get, so that it is free for a restart too.
 		port := strconv.Itoa(12_000 + rand.IntN(3000))
 		s := &Server{t: t, program: program, Address: net.JoinHostPort("127.0.0.1", port)}
-		s.args = append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", dir, "--save", ""}, options...)
+		s.args = slices.Concat(first, []string{"--port", port, "--bind", "127.0.0.1", "--dir", dir, "--save", ""}, options)
 		if s.run() {
 			t.Cleanup(s.Kill)
 			return s

@@ -61,10 +61,9 @@ func (c Config) streamKeys() []string {
 
 // inStreams takes a topic's keys on a Redis.
 func (c Config) inStreams(rawURL string, u *url.URL) func(context.Context) (*place, error) {
-	cluster, _ := strconv.ParseBool(u.Query().Get("cluster")) // the transport says what is wrong with it
 	// On a client of its own: the transport's is closed by then.
 	run := func(do func(redis.UniversalClient) error) error {
-		client, err := redisdb.Client(u, cluster, redisdb.Config{})
+		client, err := redisdb.Client(u, redisdb.Config{})
 		if err != nil {
 			return err
 		}

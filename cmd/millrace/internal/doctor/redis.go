@@ -2,11 +2,11 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -16,19 +16,19 @@ import (
 )
 
 func (e *examination) redis(ctx context.Context, u *url.URL) {
-	cluster, _ := strconv.ParseBool(u.Query().Get("cluster")) // what is wrong with it is said by the transport
-	client, err := redisdb.Client(u, cluster, redisdb.Config{Timeout: e.Timeout, PoolSize: 2})
+	client, err := redisdb.Client(u, redisdb.Config{Timeout: e.Timeout, PoolSize: 2})
 	if err != nil {
-		e.add(Error, "url", fmt.Sprintf("the URL cannot be used: %s", e.said(err)), "write redis://user:password@host:6379/0, or redis://h1:7001,h2:7002,h3:7003/ for a cluster")
+		e.add(Error, "url", fmt.Sprintf("the URL cannot be used: %s", e.said(err)), "write redis://user:password@host:6379/0, or redis://h1:7001,h2:7002,h3:7003/ for a cluster, or redis://s1:26379,s2:26379/0?master=NAME for a master behind Sentinels")
 		return
 	}
 	defer client.Close() //nolint:errcheck // everything it had to say was said
-	var addresses []string
-	for host := range strings.SplitSeq(u.Host, ",") {
-		if _, _, err := net.SplitHostPort(host); err != nil {
-			host = net.JoinHostPort(strings.Trim(host, "[]"), "6379")
-		}
-		addresses = append(addresses, host)
+	addresses, err := redisdb.Addresses(u)
+	if err != nil {
+		return // as the client would have said
+	}
+	where := strings.Join(addresses, ", ")
+	if name := u.Query().Get("master"); name != "" {
+		where = "the master " + name
 	}
 	if !e.reach(ctx, addresses) {
 		return
@@ -37,12 +37,12 @@ func (e *examination) redis(ctx context.Context, u *url.URL) {
 	err = client.Ping(asking).Err()
 	cancel()
 	if err != nil {
-		e.redisRefused(strings.Join(addresses, ", "), err)
+		e.redisRefused(where, err)
 		return
 	}
 	switch client := client.(type) {
 	case *redis.Client:
-		if !e.redisNode(ctx, "", client) {
+		if !e.redisNode(ctx, "", where, client) {
 			return
 		}
 	case *redis.ClusterClient:
@@ -50,7 +50,7 @@ func (e *examination) redis(ctx context.Context, u *url.URL) {
 	}
 	if u.Scheme == "redis" {
 		_, password := u.User.Password()
-		e.exposed(hostOf(addresses[0]), password, "turn TLS on in Redis, and use rediss://")
+		e.exposed(hostOf(addresses[0]), password || u.Query().Has("sentinel_password"), "turn TLS on in Redis, and use rediss://")
 	}
 }
 
@@ -65,6 +65,8 @@ func hostOf(address string) string {
 func (e *examination) redisRefused(where string, err error) {
 	text := err.Error()
 	switch {
+	case errors.Is(err, redisdb.ErrNoMaster):
+		e.add(Error, "sentinels", e.said(err), "redis-cli -p 26379 SENTINEL MASTERS says what a Sentinel watches")
 	case strings.HasPrefix(text, "WRONGPASS"), strings.HasPrefix(text, "ERR AUTH"):
 		e.add(Error, "authentication", "user or password is wrong", "correct them in the URL, percent-encoded: redis://user:password@host, or redis://:password@host")
 	case strings.HasPrefix(text, "NOAUTH"):
@@ -114,7 +116,7 @@ func (e *examination) redisCluster(ctx context.Context, client *redis.ClusterCli
 	}
 	slices.SortFunc(masters, func(a, b *redis.Client) int { return strings.Compare(a.Options().Addr, b.Options().Addr) })
 	for _, master := range masters {
-		e.redisNode(ctx, master.Options().Addr+": ", master)
+		e.redisNode(ctx, master.Options().Addr+": ", master.Options().Addr, master)
 	}
 }
 

@@ -11,15 +11,15 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
-// redisNode asks one server about itself.
-func (e *examination) redisNode(ctx context.Context, which string, node *redis.Client) bool {
+// redisNode asks one server about itself; where is its address.
+func (e *examination) redisNode(ctx context.Context, which, where string, node *redis.Client) bool {
 	asking, cancel := e.within(ctx)
 	defer cancel()
 	began := time.Now()
 	text, err := node.Info(asking).Result()
 	took := time.Since(began)
 	if err != nil {
-		e.redisRefused(node.Options().Addr, err)
+		e.redisRefused(where, err)
 		return false
 	}
 	info := fieldsOf(text)
@@ -44,7 +44,7 @@ func (e *examination) redisNode(ctx context.Context, which string, node *redis.C
 	now, err := node.Time(asking).Result()
 	l.answered = time.Now()
 	if err != nil {
-		e.redisRefused(node.Options().Addr, err)
+		e.redisRefused(where, err)
 		return false
 	}
 	e.clock(which, now, l)

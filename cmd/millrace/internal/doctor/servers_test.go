@@ -16,6 +16,7 @@ import (
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/doctor"
+	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/internal/sqlname"
@@ -71,6 +72,20 @@ func TestRefused(t *testing.T) {
 		want(t, examine(t, doctor.Redis, "redis://:r1ght-w0rd@"+address+"/99"), doctor.Error, "database", "no database of this number")
 		want(t, examineIn(t, time.Second, doctor.Redis, "rediss://:r1ght-w0rd@"+address+"/0"), doctor.Error, "answers", "says nothing")
 		want(t, examine(t, doctor.Redis, "redis://:r1ght-w0rd@"+address+"/?cluster=true"), doctor.Error, "cluster", "is no cluster")
+	})
+	t.Run("sentinels", func(t *testing.T) {
+		master, sentinel := redistest.StartServer(t, "--appendonly", "yes"), redistest.StartSentinel(t)
+		redistest.Watch(t, "mymaster", master, 0, sentinel)
+		url := "redis://127.0.0.1:1," + sentinel.Address + "/0?master="
+		r := examine(t, doctor.Redis, url+"mymaster")
+		want(t, r, doctor.Warning, "reachable", "127.0.0.1:1")
+		want(t, r, doctor.OK, "version", "")
+		want(t, examine(t, doctor.Redis, url+"elsewhere"), doctor.Error, "sentinels", `none of them knows "elsewhere"`)
+		want(t, examine(t, doctor.Redis, url+"mymaster&sentinel_password=gehe1m-w0rt"), doctor.OK, "version", "")
+		want(t, examine(t, doctor.Redis, "redis://"+master.Address+"/0?master=mymaster"), doctor.Error, "sentinels", "are Sentinels")
+		want(t, examine(t, doctor.Redis, url), doctor.Error, "url", `"master" is empty`)
+		master.Kill()
+		want(t, examine(t, doctor.Redis, url+"mymaster"), doctor.Error, "answers", master.Address)
 	})
 	t.Run("kafka", func(t *testing.T) {
 		brokers := servicetest.Kafka(t)

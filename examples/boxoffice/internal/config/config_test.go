@@ -79,6 +79,7 @@ func TestMistakes(t *testing.T) {
 		"redis host":       {args: []string{"--redis-url", "redis://u:hunter2@/"}, want: []string{"BOXOFFICE_REDIS_URL", "no host"}},
 		"redis database":   {args: []string{"--redis-url", "redis://u:hunter2@a,b/3"}, want: []string{"BOXOFFICE_REDIS_URL", "database 3"}},
 		"redis param":      {args: []string{"--redis-url", "redis://u:hunter2@a/?db=3"}, want: []string{"BOXOFFICE_REDIS_URL", `"db"`}},
+		"redis master":     {args: []string{"--redis-url", "redis://u:hunter2@a,b/?master="}, want: []string{"BOXOFFICE_REDIS_URL", `"master" is empty`}},
 		"redis malformed":  {args: []string{"--redis-url", "redis://u:hunter2%@a/"}, want: []string{"BOXOFFICE_REDIS_URL", "malformed"}},
 		"redis prefix":     {args: []string{"--redis-prefix", "a{b}"}, want: []string{"BOXOFFICE_REDIS_PREFIX", "letters"}},
 		"workers":          {args: []string{"--workers", "17"}, want: []string{"BOXOFFICE_WORKERS", "1 to 16"}},
@@ -146,7 +147,7 @@ func TestSplitRoles(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "BOXOFFICE_REDIS_URL") || !strings.Contains(err.Error(), "redis://") {
 			t.Errorf("%s with a Redis of its own: %v", roles, err)
 		}
-		for _, redis := range []string{"redis://a:6379/1", "rediss://a", "redis://a,b,c", "redis://a/?cluster=true"} {
+		for _, redis := range []string{"redis://a:6379/1", "rediss://a", "redis://a,b,c", "redis://a/?cluster=true", "redis://a,b/1?master=m&sentinel_user=u&sentinel_password=p"} {
 			if c, err := parse(nil, "--roles", roles, "--db-url", "sqlite:///x.db", "--redis-url", redis); err != nil || c.RoomInMemory() {
 				t.Errorf("%s on %s: %v", roles, redis, err)
 			}
