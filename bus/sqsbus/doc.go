@@ -8,6 +8,9 @@
 // The host is the region; credentials are those that the AWS tools find, or
 // sqs://key:secret@region. Parameters:
 //
+//	session_token=     of a key and secret that expire
+//	role=              a role to assume with the credentials: arn:aws:iam::123456789012:role/name
+//	external_id=       what the role's trust policy asks for
 //	endpoint=          another server, e.g. http://127.0.0.1:9324
 //	prefix=            of all queue names
 //	visibility=30s     how long a killed process keeps what it has received
@@ -33,7 +36,9 @@
 //	a second group is refused                                     TestSecondGroup
 //	topics never share a queue unnoticed                          TestTopicNames
 //	keys and ids of any characters                                TestOddKeys
-//	what is wrong with a URL is said, no secret is                TestURLErrors
+//	a session token goes with each request, a role is assumed
+//	and assumed again before its keys end                         TestSessionToken, TestRole
+//	what is wrong with a URL is said, no secret is                TestURLErrors, TestCredentialErrors
 //
 // Durable, ordered per key, and every acknowledgement counts by itself. No
 // consumer groups, no replay: a topic is one queue, {prefix}{topic}.fifo with
@@ -75,5 +80,6 @@
 // The credentials need sqs:GetQueueUrl, ListQueueTags, GetQueueAttributes,
 // SendMessage, ReceiveMessage, DeleteMessage and
 // ChangeMessageVisibility; ListQueues for Ping and Topics; CreateQueue and TagQueue to make queues, and
-// SetQueueAttributes to change a retention.
+// SetQueueAttributes to change a retention. With role= these are the role's permissions;
+// the credentials need sts:AssumeRole on the role, whose trust policy has to name them.
 package sqsbus

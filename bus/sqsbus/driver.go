@@ -14,9 +14,6 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
@@ -65,23 +62,12 @@ func (d *driver) Ping(ctx context.Context) error {
 }
 
 func (d *driver) connect(ctx context.Context, at address) error {
-	options := []func(*config.LoadOptions) error{config.WithRegion(at.region)}
-	if at.key != "" {
-		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(at.key, at.secret, "")))
-	}
-	account, err := config.LoadDefaultConfig(ctx, options...)
+	account, transport, err := at.Load(ctx, func(next http.RoundTripper) http.RoundTripper { return whole{next} })
 	if err != nil {
 		return fmt.Errorf("sqsbus: open: %w", err)
 	}
-	// What the environment says of certificates and proxies is in the transport by
-	// now; ours is a copy, so that its connections end with the driver.
-	client, ok := account.HTTPClient.(*awshttp.BuildableClient)
-	if !ok {
-		client = awshttp.NewBuildableClient()
-	}
-	d.transport = client.GetTransport()
-	d.transport.MaxIdleConnsPerHost = 64
-	account.HTTPClient = &http.Client{Transport: whole{d.transport}}
+	transport.MaxIdleConnsPerHost = 64
+	d.transport = transport
 	d.client = sqs.NewFromConfig(account, func(o *sqs.Options) {
 		if at.endpoint != "" {
 			o.BaseEndpoint = &at.endpoint

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/awsaccount"
 	"github.com/millrace-go/millrace/internal/rawurl"
 )
 
@@ -95,7 +96,7 @@ func (c Config) validate() error {
 //	sqs://eu-central-1                                    credentials as the AWS tools find them
 //	sqs://key:secret@elasticmq/?endpoint=http://host:9324 another server that speaks SQS
 //
-// Parameters: endpoint, prefix (none), visibility (30s), wait (2s), retention
+// Parameters: session_token, role, external_id, endpoint, prefix (none), visibility (30s), wait (2s), retention
 // (336h), maxbytes (262144).
 func Scheme(cfg Config) bus.Scheme { return scheme{cfg} }
 
@@ -106,7 +107,8 @@ func (scheme) Name() string { return "sqs" }
 func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
 	cfg := s.cfg
 	params := bus.NewParams(u)
-	endpoint := params.String("endpoint", "")
+	endpoint, token := params.String("endpoint", ""), params.String("session_token", "")
+	role, externalID := params.String("role", ""), params.String("external_id", "")
 	cfg.Prefix = params.String("prefix", cfg.Prefix)
 	cfg.Visibility = params.Duration("visibility", cfg.Visibility)
 	cfg.Wait = params.Duration("wait", cfg.Wait)
@@ -119,7 +121,7 @@ func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	at, err := addressOf(u, endpoint)
+	at, err := addressOf(u, endpoint, token, role, externalID)
 	if err != nil {
 		return nil, err
 	}
@@ -128,32 +130,23 @@ func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
 
 // address is what the URL says about the server.
 type address struct {
-	region, endpoint string
-	key, secret      string
+	awsaccount.Account
+	endpoint string
 }
 
-func addressOf(u *url.URL, endpoint string) (a address, err error) {
-	switch {
-	case u.Hostname() == "":
-		return a, errors.New("the URL names no region; write sqs://eu-central-1")
-	case u.Port() != "":
-		return a, errors.New("the URL's host is a region and has no port; name a server by ?endpoint=http://host:port")
-	case u.Path != "" && u.Path != "/":
+func addressOf(u *url.URL, endpoint, sessionToken, role, externalID string) (a address, err error) {
+	if u.Path != "" && u.Path != "/" {
 		return a, errors.New("a SQS URL has no path; topics name the queues, and ?prefix= goes before all of them")
 	}
-	a = address{region: u.Hostname(), endpoint: endpoint}
 	if endpoint != "" {
 		e, err := rawurl.Parse(endpoint)
 		if err != nil || (e.Scheme != "http" && e.Scheme != "https") || e.Host == "" || e.User != nil {
 			return a, errors.New("the endpoint is no URL of a server; write ?endpoint=http://host:port")
 		}
 	}
-	if u.User != nil {
-		var ok bool
-		a.key = u.User.Username()
-		if a.secret, ok = u.User.Password(); !ok || a.secret == "" || a.key == "" {
-			return a, errors.New("the URL has half a credential; write sqs://key:secret@region, or no user at all")
-		}
+	account, err := awsaccount.Of(u, sessionToken, role, externalID)
+	if err != nil {
+		return a, err
 	}
-	return a, nil
+	return address{Account: account, endpoint: endpoint}, nil
 }

@@ -414,6 +414,12 @@ func TestURLErrors(t *testing.T) {
 		"sqs://key:hunter2@r?maxbytes=5":    "maxbytes",
 		"sqs://key:hunter2@r?prefix=a.b":    "the prefix",
 		"sqs://key:hunter2@r?endpoint=host": "the endpoint",
+
+		"sqs://r?session_token=hunter2":                                                    `"session_token" needs the keys in the URL`,
+		"sqs://key:hunter2@r?session_token=hunter2&role=notices":                           `"role" is "notices"; give the ARN`,
+		"sqs://r?role=arn:aws:iam::123456789012:user/notices":                              `"role"`,
+		"sqs://r?external_id=hunter2":                                                      `"external_id" needs a role`,
+		"sqs://r?role=arn:aws:iam::123456789012:role/notices&external_id=hunter2%20hunter": `"external_id" is not one that AWS takes`,
 	} {
 		b, err := tryOpen(sqsbus.Config{}, url)
 		if err == nil {

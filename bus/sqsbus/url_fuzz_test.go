@@ -15,21 +15,23 @@ func FuzzAddress(f *testing.F) {
 	f.Add("+", "r", "http://u:hunter2@h")
 	f.Add("", "r", "ftp://h")
 	f.Add("", ":", "")
+	f.Add("", "r?role=arn:aws:iam::123456789012:role/x&external_id=1 2", "")
 	f.Fuzz(func(t *testing.T, secret, rest, endpoint string) {
 		const mark = "s3cr3t-9q"
 		u, err := rawurl.Parse("sqs://key:" + mark + secret + "@" + rest)
 		if err != nil || strings.Contains(rest+endpoint, mark) {
 			return
 		}
-		a, err := addressOf(u, endpoint)
+		q := u.Query()
+		a, err := addressOf(u, endpoint, mark+secret, q.Get("role"), q.Get("external_id"))
 		if err != nil {
 			if strings.Contains(fmt.Sprintf("%v %+v", err, err), mark) {
 				t.Fatal(err)
 			}
 			return
 		}
-		if a.region == "" || strings.ContainsAny(a.region, "/@") || a.key == "" || !strings.HasPrefix(a.secret, mark) || a.endpoint != endpoint {
-			t.Fatalf("%q is the region %q", rest, a.region)
+		if a.Region == "" || strings.ContainsAny(a.Region, "/@") || a.Key == "" || !strings.HasPrefix(a.Secret, mark) || a.SessionToken == "" || a.endpoint != endpoint {
+			t.Fatalf("%q is the region %q", rest, a.Region)
 		}
 	})
 }

@@ -44,6 +44,8 @@ func (e *examination) sqs(ctx context.Context, u *url.URL) {
 		e.ok("answers", "SQS answers, and the credentials are good")
 	case isTimeout(err):
 		e.silent("SQS")
+	case strings.Contains(text, `parameter "role"`):
+		e.add(Error, "authentication", fmt.Sprintf("the role cannot be used: %s", e.said(err)), "let its trust policy allow sts:AssumeRole to the credentials, and correct role and external_id in the URL")
 	case strings.Contains(text, "InvalidClientTokenId"), strings.Contains(text, "SignatureDoesNotMatch"), strings.Contains(text, "UnrecognizedClient"):
 		e.add(Error, "authentication", "the credentials are wrong", "correct them in the environment, in ~/.aws, or in the URL: sqs://key:secret@region")
 	case strings.Contains(text, "AccessDenied"):

@@ -3,33 +3,26 @@ package sqsclient
 
 import (
 	"context"
-	"errors"
-	"net/http"
 	"net/url"
 
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/millrace-go/millrace/internal/awsaccount"
 )
 
 // Open makes a client of a transport's URL; done closes its connections.
 func Open(ctx context.Context, u *url.URL, options ...func(*sqs.Options)) (_ *sqs.Client, done func(), err error) {
-	if u.Hostname() == "" {
-		return nil, nil, errors.New("the URL names no region; write sqs://eu-central-1")
-	}
-	loading := []func(*config.LoadOptions) error{config.WithRegion(u.Hostname())}
-	if secret, ok := u.User.Password(); ok {
-		loading = append(loading, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(u.User.Username(), secret, "")))
-	}
-	account, err := config.LoadDefaultConfig(ctx, loading...)
+	q := u.Query()
+	at, err := awsaccount.Of(u, q.Get("session_token"), q.Get("role"), q.Get("external_id"))
 	if err != nil {
 		return nil, nil, err
 	}
-	transport := awshttp.NewBuildableClient().GetTransport()
-	account.HTTPClient = &http.Client{Transport: transport}
+	account, transport, err := at.Load(ctx, nil)
+	if err != nil {
+		return nil, nil, err
+	}
 	client := sqs.NewFromConfig(account, append([]func(*sqs.Options){func(o *sqs.Options) {
-		if endpoint := u.Query().Get("endpoint"); endpoint != "" {
+		if endpoint := q.Get("endpoint"); endpoint != "" {
 			o.BaseEndpoint = &endpoint
 		}
 	}}, options...)...)

@@ -1,0 +1,95 @@
+package awsaccount
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
+)
+
+const (
+	// sessionName is what CloudTrail shows of a role that was assumed here.
+	sessionName = "millrace"
+	// early is how long before their end a role's keys are replaced, so that no request
+	// that is under way outlives them.
+	early = time.Minute
+)
+
+// Load returns a configuration for clients of AWS. It connects to nothing. The clients
+// share the transport, whose connections are the caller's to close; wrap, which may be
+// nil, is put around it.
+func (a Account) Load(ctx context.Context, wrap func(http.RoundTripper) http.RoundTripper) (aws.Config, *http.Transport, error) {
+	options := []func(*config.LoadOptions) error{config.WithRegion(a.Region)}
+	if a.Key != "" {
+		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(a.Key, a.Secret, a.SessionToken)))
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return aws.Config{}, nil, err
+	}
+	// What the environment says of certificates and proxies is in the transport by now;
+	// this is a copy, so that its connections end when the caller closes them.
+	client, ok := cfg.HTTPClient.(*awshttp.BuildableClient)
+	if !ok {
+		client = awshttp.NewBuildableClient()
+	}
+	transport := client.GetTransport()
+	cfg.HTTPClient = &http.Client{Transport: transport}
+	if wrap != nil {
+		cfg.HTTPClient = &http.Client{Transport: wrap(transport)}
+	}
+	cfg.APIOptions = append(cfg.APIOptions, hideRequests)
+	if a.Role != "" {
+		cfg.Credentials = aws.NewCredentialsCache(a.assumed(cfg), func(o *aws.CredentialsCacheOptions) { o.ExpiryWindow = early })
+	}
+	return cfg, transport, nil
+}
+
+// role is a provider of the credentials of a role.
+type role struct {
+	aws.CredentialsProvider
+	arn string
+}
+
+// assumed asks STS for the role's credentials, with those that cfg has.
+func (a Account) assumed(cfg aws.Config) aws.CredentialsProvider {
+	return role{stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), a.Role, func(o *stscreds.AssumeRoleOptions) {
+		o.RoleSessionName = sessionName
+		if a.ExternalID != "" {
+			o.ExternalID = &a.ExternalID
+		}
+	}), a.Role}
+}
+
+// Retrieve is that of [aws.CredentialsProvider].
+func (r role) Retrieve(ctx context.Context) (aws.Credentials, error) {
+	c, err := r.CredentialsProvider.Retrieve(ctx)
+	if err != nil {
+		err = fmt.Errorf("parameter \"role\": %s was not assumed; its trust policy has to allow sts:AssumeRole to the credentials, and external_id has to be what it asks for: %w", r.arn, err)
+	}
+	return c, err
+}
+
+// hideRequests shortens what a server says of a signature that is not right: it repeats
+// the request, and so the session token.
+func hideRequests(stack *middleware.Stack) error {
+	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("HideRequests", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+		out, meta, err := next.HandleInitialize(ctx, in)
+		var said *smithy.GenericAPIError
+		if errors.As(err, &said) {
+			said.Message, _, _ = strings.Cut(said.Message, "\n")
+		}
+		return out, meta, err
+	}), middleware.Before)
+}
