@@ -86,7 +86,7 @@ func absentServer(ctx context.Context, env Env) (err error) {
 	warned := make(warnings, 1000)
 	stopped, stop := context.WithCancel(ctx)
 	defer stop()
-	first, err := waiting(stopped, b, topic, newTrail(), warned)
+	first, err := waiting(stopped, b, topic, newTrail(b), warned)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func absentServer(ctx context.Context, env Env) (err error) {
 		return errors.New("a runner that waits does not stop")
 	}
 
-	seen := newTrail()
+	seen := newTrail(b)
 	running, end := context.WithCancel(ctx)
 	second, err := waiting(running, b, topic, seen, warned)
 	if err != nil {
@@ -117,7 +117,7 @@ func absentServer(ctx context.Context, env Env) (err error) {
 		return err
 	}
 	subscribed := make(chan error, 1)
-	listening := &subscribing{Subscriber: sub}
+	listening := &subscribing{Subscriber: sub, ordered: ordered(b)}
 	go func() {
 		var err error
 		listening.ch, err = sub.Subscribe(ctx, other)

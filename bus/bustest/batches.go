@@ -41,7 +41,7 @@ func batchesFill(ctx context.Context, env Env) (err error) {
 	if err := env.Bus.Publisher().Publish(topic, batch...); err != nil {
 		return err
 	}
-	seen := newTrail()
+	seen := newTrail(env.Bus)
 	var mu sync.Mutex
 	largest := 0
 	r, err := run(ctx, env.Bus, bus.BatchConsumer{
@@ -93,7 +93,7 @@ func batchPartialFailure(ctx context.Context, env Env) (err error) {
 	if err := errors.Join(declare(ctx, env.Bus, topic, group), declare(ctx, env.Bus, topic+".DLT", reader)); err != nil {
 		return err
 	}
-	seen := newTrail()
+	seen := newTrail(env.Bus)
 	var once atomic.Bool
 	r, err := run(ctx, env.Bus, bus.BatchConsumer{
 		Topic: topic, Group: group, Size: 20, Wait: 200 * time.Millisecond, Retry: bus.FixedRetry(time.Millisecond, 3),
@@ -165,7 +165,7 @@ func pairHoldsLow(ctx context.Context, env Env) (err error) {
 
 	release := make(chan struct{})
 	var lowRan atomic.Int32
-	lowSeen, highSeen := newTrail(), newTrail()
+	lowSeen, highSeen := newTrail(env.Bus), newTrail(env.Bus)
 	r, err := run(ctx, env.Bus, bus.Pair{
 		High: bus.Consumer{Topic: high, Group: group, Handler: func(m *message.Message) error {
 			select {
@@ -217,7 +217,7 @@ func obsoleteIsSkipped(ctx context.Context, env Env) (err error) {
 	if err := declare(ctx, env.Bus, topic, group); err != nil {
 		return err
 	}
-	seen := newTrail()
+	seen := newTrail(env.Bus)
 	r, err := run(ctx, env.Bus, bus.Consumer{
 		Topic: topic, Group: group, Handler: func(m *message.Message) error { seen.add(m); return nil },
 		Current: func(_ context.Context, key string) (uint64, error) {

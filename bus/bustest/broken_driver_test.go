@@ -30,6 +30,14 @@ type broken struct {
 	finds   func(bool) bool
 	closed  func() error
 	absent  func(error) error // the error of an absent server
+
+	unordered bool // says that it keeps no order
+}
+
+func (b broken) Capabilities() bus.Capabilities {
+	c := b.Driver.Capabilities()
+	c.OrderedPerKey = c.OrderedPerKey && !b.unordered
+	return c
 }
 
 // absent is a driver whose server is absent until it has arrived.

@@ -112,6 +112,26 @@ func TestASoundDriverPasses(t *testing.T) {
 	}
 }
 
+// A transport that keeps no order, and says so, passes what that does not rule out.
+func TestAnUnorderedDriverPasses(t *testing.T) {
+	out := func(name string) bool {
+		return slices.ContainsFunc(bustest.RuledOut(), func(r bustest.Rule) bool { return r.Case == name && r.Flag == "OrderedPerKey" })
+	}
+	for _, c := range bustest.Cases() {
+		if out(c.Name) || c.Name == "GroupSurvivesReopening" {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				err := runCase(t, c.Name, func(d bus.Driver) bus.Driver { return broken{Driver: d, deliver: reverses, unordered: true} })
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
 func runCase(t *testing.T, name string, wrap func(bus.Driver) bus.Driver) error {
 	t.Helper()
 	i := slices.IndexFunc(bustest.Cases(), func(c bustest.Case) bool { return c.Name == name })

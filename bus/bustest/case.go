@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -80,7 +81,8 @@ func declare(ctx context.Context, b *bus.Bus, topic string, groups ...string) er
 // subscribing is an open subscription.
 type subscribing struct {
 	message.Subscriber
-	ch <-chan *message.Message
+	ch      <-chan *message.Message
+	ordered bool // the transport keeps the order of keys
 }
 
 func subscribe(ctx context.Context, b *bus.Bus, group, topic string) (*subscribing, error) {
@@ -92,8 +94,12 @@ func subscribe(ctx context.Context, b *bus.Bus, group, topic string) (*subscribi
 	if err != nil {
 		return nil, errors.Join(err, sub.Close())
 	}
-	return &subscribing{sub, ch}, nil
+	return &subscribing{sub, ch, ordered(b)}, nil
 }
+
+// ordered is whether a transport keeps the order of keys. What comes from one that does not
+// is compared in any order.
+func ordered(b *bus.Bus) bool { return b.Capabilities().OrderedPerKey }
 
 // atOnce keeps the cases short.
 var atOnce = bus.Backoff{Initial: time.Millisecond, Max: time.Millisecond, Multiplier: 1}
@@ -123,16 +129,36 @@ func (s *subscribing) expect(ctx context.Context, payload string) (*message.Mess
 	return m, nil
 }
 
-// expectAll takes and acknowledges messages with these payloads, in this order.
+// expectAll takes and acknowledges messages with these payloads, in this order where the
+// transport keeps it.
 func (s *subscribing) expectAll(ctx context.Context, payloads ...string) error {
-	for _, p := range payloads {
-		m, err := s.expect(ctx, p)
+	left := slices.Clone(payloads)
+	for len(left) > 0 {
+		m, err := s.next(ctx)
 		if err != nil {
-			return err
+			return fmt.Errorf("waiting for %s: %w", left[0], err)
 		}
+		i := slices.Index(left, string(m.Payload))
+		if i < 0 || i > 0 && s.ordered {
+			return fmt.Errorf("got %s, want %s", m.Payload, left[0])
+		}
+		left = slices.Delete(left, i, i+1)
 		m.Ack()
 	}
 	return nil
+}
+
+// take acknowledges n messages and returns their payloads.
+func (s *subscribing) take(ctx context.Context, n int) (payloads []string, err error) {
+	for range n {
+		m, err := s.next(ctx)
+		if err != nil {
+			return payloads, err
+		}
+		m.Ack()
+		payloads = append(payloads, string(m.Payload))
+	}
+	return payloads, nil
 }
 
 // payloads names the messages from..to of a key as expectAll wants them.
@@ -153,13 +179,17 @@ func (s *subscribing) closing(err *error) {
 
 // trail records what handlers saw, by key.
 type trail struct {
+	ordered bool // the transport keeps the order of keys
+
 	mu   sync.Mutex
 	seen map[string][]string
 	n    int
 	more chan struct{} // closed and replaced by every add
 }
 
-func newTrail() *trail { return &trail{seen: map[string][]string{}, more: make(chan struct{})} }
+func newTrail(b *bus.Bus) *trail {
+	return &trail{ordered: ordered(b), seen: map[string][]string{}, more: make(chan struct{})}
+}
 
 func (t *trail) add(m *message.Message) {
 	t.mu.Lock()
@@ -188,11 +218,30 @@ func (t *trail) wait(ctx context.Context, n int) error {
 	}
 }
 
-// inOrder checks that the key saw exactly these payloads.
+// inOrder checks that the key saw exactly these payloads, in this order where the transport
+// keeps it.
 func (t *trail) inOrder(key string, want []string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if !t.ordered {
+		return sameSet(key, t.seen[key], want)
+	}
 	return sameOrder(key, t.seen[key], want)
+}
+
+// same is sameOrder where the transport keeps the order of keys.
+func same(b *bus.Bus, key string, got, want []string) error {
+	if ordered(b) {
+		return sameOrder(key, got, want)
+	}
+	return sameSet(key, got, want)
+}
+
+func sameSet(key string, got, want []string) error {
+	got, want = slices.Clone(got), slices.Clone(want)
+	slices.Sort(got)
+	slices.Sort(want)
+	return sameOrder(key, got, want)
 }
 
 func sameOrder(key string, got, want []string) error {

@@ -133,12 +133,21 @@ func blockedKey(ctx context.Context, env Env, key string) (err error) {
 	}
 	defer sub.closing(&err)
 	pub := env.Bus.Publisher()
-	if err := pub.Publish(topic, msg(key, 1), msg(key, 2)); err != nil {
+	pair, together := series(key, 1, 2), 2
+	if !ordered(env.Bus) {
+		together = 1
+	}
+	if err := pub.Publish(topic, pair[:together]...); err != nil {
 		return err
 	}
 	first, err := sub.expect(ctx, key+"#1")
 	if err != nil {
 		return err
+	}
+	if together == 1 {
+		if err := pub.Publish(topic, pair[1]); err != nil {
+			return err
+		}
 	}
 	// Each of these is published when the second message has been there for a
 	// while, so it would have come before them.

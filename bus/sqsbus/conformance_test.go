@@ -11,9 +11,17 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// Every bus has a client of its own, so two of them on one place are to each
-// other what two processes are.
 func TestConformance(t *testing.T) {
+	conformance(t, "sqs://region/", func(t *testing.T) string { return newPlace(t).url })
+}
+
+func TestStandardConformance(t *testing.T) {
+	conformance(t, "sqs://region/", func(t *testing.T) string { return newPlace(t).standard().url })
+}
+
+// conformance runs the suite on a fresh place for each case. Every bus has a client of its
+// own, so two of them on one place are to each other what two processes are.
+func conformance(t *testing.T, anyURL string, fresh func(t *testing.T) string) {
 	o := bus.NewOpener(sqsbus.Scheme(sqsbus.Config{}))
 	places := map[*bus.Bus]string{}
 	openAt := func(t *testing.T, rawURL string) *bus.Bus {
@@ -24,12 +32,12 @@ func TestConformance(t *testing.T) {
 		places[b] = rawURL
 		return b
 	}
-	bustest.Run(t, func(t *testing.T) *bus.Bus { return openAt(t, newPlace(t).url) },
+	bustest.Run(t, func(t *testing.T) *bus.Bus { return openAt(t, fresh(t)) },
 		bustest.Again(func(t *testing.T, b *bus.Bus) *bus.Bus { return openAt(t, places[b]) }),
-		bustest.URL(o, "sqs://region/"), // parameters are checked before anything is asked
+		bustest.URL(o, anyURL), // parameters are checked before anything is asked
 		bustest.Absent(func(t *testing.T, address string) (*bus.Bus, string) {
 			_, server := servicetest.Elsewhere(t, servicetest.SQS(t), address)
-			return openAt(t, strings.Replace(newPlace(t).url, url.QueryEscape(server), url.QueryEscape(address), 1)), server
+			return openAt(t, strings.Replace(fresh(t), url.QueryEscape(servicetest.SQS(t)), url.QueryEscape("http://"+address), 1)), server
 		}),
 		bustest.Quick(),
 	)

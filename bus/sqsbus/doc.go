@@ -1,4 +1,4 @@
-// Package sqsbus is the transport sqs://: Amazon SQS with FIFO queues, and
+// Package sqsbus is the transport sqs://: Amazon SQS with FIFO or standard queues, and
 // whatever else speaks SQS, such as ElasticMQ. It is for notices to programs
 // outside, and for teams that run on SQS anyway.
 //
@@ -12,6 +12,7 @@
 //	role=              a role to assume with the credentials: arn:aws:iam::123456789012:role/name
 //	external_id=       what the role's trust policy asks for
 //	endpoint=          another server, e.g. http://127.0.0.1:9324
+//	fifo=true          with false, topics are standard queues: see below
 //	prefix=            of all queue names
 //	visibility=30s     how long a killed process keeps what it has received
 //	wait=2s            how long a request waits on an empty queue; Close waits too
@@ -21,7 +22,7 @@
 // # Guarantees
 //
 //	property                                                      proven by
-//	the conformance suites, Watermill's and bustest's             TestConformance
+//	the conformance suites, Watermill's and bustest's             TestConformance, TestStandardConformance
 //	message group = key, deduplication id = message id            TestWireFormat
 //	published twice within five minutes it is there once;
 //	redriven or edited it is another message                      TestDeduplication
@@ -36,6 +37,9 @@
 //	a second group is refused                                     TestSecondGroup
 //	topics never share a queue unnoticed                          TestTopicNames
 //	keys and ids of any characters                                TestOddKeys
+//	a standard queue takes ten messages in a request, of any
+//	keys, and has no group or deduplication id                    TestRounds, TestStandardWireFormat
+//	FIFO and standard queues of one prefix are apart              TestKindsAreApart
 //	a session token goes with each request, a role is assumed
 //	and assumed again before its keys end                         TestSessionToken, TestRole
 //	what is wrong with a URL is said, no secret is                TestURLErrors, TestCredentialErrors
@@ -53,6 +57,19 @@
 // puts one message of a key into a request, since SQS may take a later entry of a
 // request and refuse an earlier one: keys go together, ten to a request, and a
 // key's messages one after the other.
+//
+// # Standard queues
+//
+// With fifo=false a topic is the standard queue {prefix}{topic}. It takes far more messages a
+// second than a FIFO queue. In return SQS keeps
+// no order of keys, delivers a message more than once now and then, and does not recognise one
+// that is published twice: handlers have to bear both, for example by package idempotency.
+// Capabilities say so: OrderedPerKey is false, and LocksKeys too, so a batch can have any
+// number of one key. The engine still handles one message of a key at a time in a process, and
+// not over several. After an error of Publish any of its messages may be there that are not
+// reported as published. Messages whose answer is lost on the way come again when their
+// visibility runs out. Everything else is as with FIFO queues. A topic of either kind is
+// another queue: move by draining the old one.
 //
 // # Messages
 //

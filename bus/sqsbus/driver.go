@@ -77,7 +77,8 @@ func (d *driver) connect(ctx context.Context, at address) error {
 }
 
 func (d *driver) Capabilities() bus.Capabilities {
-	return bus.Capabilities{Durable: true, OrderedPerKey: true, IndividualAcks: true, LocksKeys: true}
+	fifo := !d.cfg.Standard
+	return bus.Capabilities{Durable: true, OrderedPerKey: fifo, IndividualAcks: true, LocksKeys: fifo}
 }
 
 func (d *driver) Publisher() message.Publisher { return d.publisher }
@@ -178,6 +179,9 @@ func (d *driver) Topics(ctx context.Context) ([]string, error) {
 	}
 	var names []string
 	for _, url := range found.QueueUrls {
+		if strings.HasSuffix(url, fifoSuffix) == d.cfg.Standard {
+			continue // of a bus of the other kind
+		}
 		tags, err := d.client.ListQueueTags(ctx, &sqs.ListQueueTagsInput{QueueUrl: &url})
 		if gone(err) {
 			continue

@@ -18,3 +18,16 @@ func ExampleScheme() {
 	// [sqs]
 	// bus: open sqs: the visibility is 25h0m0s; give whole seconds from 2s to 12h0m0s
 }
+
+// Standard queues take more messages a second, and keep no order of keys.
+func ExampleConfig_standard() {
+	o := bus.NewOpener(sqsbus.Scheme(sqsbus.Config{Standard: true}))
+	b, err := o.Open(context.Background(), "sqs://key:secret@eu-central-1") // as with ?fifo=false
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer b.Close()
+	fmt.Println("order of keys:", b.Capabilities().OrderedPerKey)
+	// Output: order of keys: false
+}

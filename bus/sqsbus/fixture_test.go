@@ -26,14 +26,27 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // place is a part of a server that is the test's alone, by a prefix of names.
 type place struct {
 	url, prefix string
+	suffix      string // of queues
 	client      *sqs.Client
+}
+
+// standard is the place with standard queues.
+func (p place) standard() place {
+	p.url, p.suffix = p.url+"&fifo=false", ""
+	return p
+}
+
+// eachKind runs a test on a place with FIFO queues and on one with standard queues.
+func eachKind(t *testing.T, run func(t *testing.T, p place)) {
+	t.Run("fifo", func(t *testing.T) { run(t, newPlace(t)) })
+	t.Run("standard", func(t *testing.T) { run(t, newPlace(t).standard()) })
 }
 
 // newPlace makes a place. Its queues are deleted at the test's end.
 func newPlace(t testing.TB) place {
 	t.Helper()
 	endpoint := servicetest.SQS(t)
-	p := place{prefix: "t" + uuid.NewString()[:8] + "-"}
+	p := place{prefix: "t" + uuid.NewString()[:8] + "-", suffix: ".fifo"}
 	p.url = "sqs://key:secret@elasticmq/?" + url.Values{
 		"endpoint": {endpoint}, "prefix": {p.prefix}, "wait": {"50ms"},
 	}.Encode()

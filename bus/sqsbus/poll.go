@@ -24,9 +24,10 @@ const maxRequests = 8
 // askLife is how long SQS knows the id of a request for messages.
 const askLife = 5 * time.Minute
 
-// ask is a request for messages. SQS answers its repetition under the same id with
-// the messages that it gave the first time: when an answer is lost, they would be
-// nobody's, and block their keys, until the visibility ran out.
+// ask is a request for messages. A FIFO queue answers its repetition under the same id
+// with the messages that it gave the first time: when an answer is lost, they would be
+// nobody's, and block their keys, until the visibility ran out. A standard queue has no
+// such id, and gives others.
 type ask struct {
 	id    string
 	until time.Time // when a repetition could be given what another has meanwhile
@@ -68,7 +69,9 @@ func (s *source) poll(intake context.Context) {
 			most += a.most
 		}
 		got, again, err := s.round(s.base, asks)
-		unanswered = again
+		if !s.driver.cfg.Standard {
+			unanswered = again
+		}
 		switch {
 		case err != nil:
 			failures++
@@ -151,11 +154,13 @@ func (s *source) restore(ctx context.Context) {
 func (s *source) receive(ctx context.Context, a ask) (int, error) {
 	cfg := s.driver.cfg
 	in := &sqs.ReceiveMessageInput{
-		QueueUrl:                &s.queue.url,
-		MaxNumberOfMessages:     int32(a.most),
-		VisibilityTimeout:       int32(cfg.Visibility / time.Second),
-		MessageAttributeNames:   []string{"All"},
-		ReceiveRequestAttemptId: &a.id,
+		QueueUrl:              &s.queue.url,
+		MaxNumberOfMessages:   int32(a.most),
+		VisibilityTimeout:     int32(cfg.Visibility / time.Second),
+		MessageAttributeNames: []string{"All"},
+	}
+	if !cfg.Standard {
+		in.ReceiveRequestAttemptId = &a.id
 	}
 	limit := opTimeout
 	if a.wait {

@@ -37,8 +37,8 @@ type publisher struct {
 	pending sync.WaitGroup
 }
 
-// Publish returns when SQS has all the messages. A request holds at most one
-// message of a key, since SQS may take a later entry of a request and refuse an
+// Publish returns when SQS has all the messages. A request to a FIFO queue holds at most
+// one message of a key, since SQS may take a later entry of a request and refuse an
 // earlier one; different keys go together and in parallel. The end of the first
 // message's context ends the call. A [bus.PublishError] says which of the messages may be
 // there: publishing them again within five minutes leaves one of each.
@@ -68,8 +68,7 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 
 // publish fills in what becomes of each message.
 func (p *publisher) publish(ctx context.Context, topic string, messages []*message.Message, outcomes []bus.Outcome) error {
-	var order []string // of keys
-	byKey := make(map[string][]entry)
+	all := make([]entry, len(messages))
 	for i, msg := range messages {
 		limit := p.cfg.MaxBytes
 		if !bus.IsLetter(msg) {
@@ -81,25 +80,13 @@ func (p *publisher) publish(ctx context.Context, topic string, messages []*messa
 			return err
 		}
 		e.outcome = &outcomes[i]
-		if byKey[e.key] == nil {
-			order = append(order, e.key)
-		}
-		byKey[e.key] = append(byKey[e.key], e)
+		all[i] = e
 	}
 	q, err := p.queues.get(ctx, topic)
 	if err != nil {
 		return err
 	}
-	for len(byKey) > 0 {
-		var round []entry
-		for _, key := range order {
-			if rest := byKey[key]; len(rest) > 1 {
-				round, byKey[key] = append(round, rest[0]), rest[1:]
-			} else if len(rest) == 1 {
-				round = append(round, rest[0])
-				delete(byKey, key)
-			}
-		}
+	for _, round := range p.rounds(all) {
 		if err := p.send(ctx, q, round); err != nil {
 			return err
 		}
@@ -107,7 +94,28 @@ func (p *publisher) publish(ctx context.Context, topic string, messages []*messa
 	return nil
 }
 
-// send sends messages of different keys.
+// rounds are what may be under way together. The n-th message of each key goes in the
+// n-th round; without order there is one round, and no message says which key it has.
+func (p *publisher) rounds(all []entry) (rounds [][]entry) {
+	if p.cfg.Standard {
+		for i := range all {
+			all[i].MessageGroupId, all[i].MessageDeduplicationId = nil, nil
+		}
+		return [][]entry{all}
+	}
+	sent := make(map[string]int)
+	for _, e := range all {
+		n := sent[e.key]
+		sent[e.key]++
+		if n == len(rounds) {
+			rounds = append(rounds, nil)
+		}
+		rounds[n] = append(rounds[n], e)
+	}
+	return rounds
+}
+
+// send sends the messages of a round.
 func (p *publisher) send(ctx context.Context, q queue, entries []entry) error {
 	var group errgroup.Group
 	group.SetLimit(senders)

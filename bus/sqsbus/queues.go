@@ -16,7 +16,7 @@ import (
 
 const (
 	maxQueueName = 80
-	suffix       = ".fifo"
+	fifoSuffix   = ".fifo" // ends the name of every FIFO queue, and of no other
 	topicTag     = "millrace-topic"
 )
 
@@ -32,6 +32,14 @@ type queues struct {
 	known map[string]queue
 }
 
+// suffix ends the names of queues.
+func (c Config) suffix() string {
+	if c.Standard {
+		return ""
+	}
+	return fifoSuffix
+}
+
 // plainName is whether all characters can be in the name of a queue.
 func plainName(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool {
@@ -42,6 +50,7 @@ func plainName(s string) bool {
 // name is the queue's name of a topic: dots become dashes. Two topics that would
 // share a queue are told apart by its tag.
 func (q *queues) name(topic string) (string, error) {
+	suffix := q.cfg.suffix()
 	name := q.cfg.Prefix + strings.ReplaceAll(topic, ".", "-") + suffix
 	if topic == "" || len(name) > maxQueueName || !plainName(strings.TrimSuffix(name, suffix)) {
 		return "", fault.MarkPermanent(fmt.Errorf("the topic %.80q has no queue name; use A-Z, a-z, 0-9, dot, - and _, %d characters at most",
@@ -108,17 +117,17 @@ func (q *queues) ensure(ctx context.Context, topic string, retention time.Durati
 }
 
 func (q *queues) create(ctx context.Context, name, topic string, retention time.Duration) (string, error) {
+	attributes := map[string]string{
+		"VisibilityTimeout":      seconds(q.cfg.Visibility),
+		"MessageRetentionPeriod": seconds(retention),
+	}
+	if !q.cfg.Standard {
+		attributes["FifoQueue"] = "true"
+		// Keys do not slow each other down.
+		attributes["DeduplicationScope"], attributes["FifoThroughputLimit"] = "messageGroup", "perMessageGroupId"
+	}
 	made, err := q.client.CreateQueue(ctx, &sqs.CreateQueueInput{
-		QueueName: &name,
-		Attributes: map[string]string{
-			"FifoQueue":              "true",
-			"VisibilityTimeout":      seconds(q.cfg.Visibility),
-			"MessageRetentionPeriod": seconds(retention),
-			// Keys do not slow each other down.
-			"DeduplicationScope":  "messageGroup",
-			"FifoThroughputLimit": "perMessageGroupId",
-		},
-		Tags: map[string]string{topicTag: topic},
+		QueueName: &name, Attributes: attributes, Tags: map[string]string{topicTag: topic},
 	})
 	// Somebody else may have made it in between, with settings of its own.
 	if isCode(err, "QueueAlreadyExists", "QueueNameExists") {

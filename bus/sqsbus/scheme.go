@@ -20,6 +20,9 @@ type Config struct {
 	// Client is the application's own client, used instead of one made of the
 	// URL, whatever the URL names. It is not closed.
 	Client *sqs.Client
+	// Standard makes topics standard queues: more throughput, no order of keys, no
+	// deduplication. FIFO queues by default. The URL's ?fifo=false comes first.
+	Standard bool
 	// Prefix of all queue names; none by default. The URL's ?prefix=P comes first.
 	Prefix string
 	// Visibility is how long a killed process keeps what it has received; 30 s by
@@ -90,13 +93,15 @@ func (c Config) validate() error {
 	return nil
 }
 
-// Scheme returns sqs://, Amazon SQS with FIFO queues. Open asks SQS nothing; the first
+// Scheme returns sqs://, Amazon SQS with FIFO or standard queues. Open asks SQS nothing; the first
 // request says what is wrong with the credentials, or [bus.Bus.Ping].
 //
 //	sqs://eu-central-1                                    credentials as the AWS tools find them
+//	sqs://eu-central-1/?fifo=false                        standard queues, without order
 //	sqs://key:secret@elasticmq/?endpoint=http://host:9324 another server that speaks SQS
 //
-// Parameters: session_token, role, external_id, endpoint, prefix (none), visibility (30s), wait (2s), retention
+// Parameters: session_token, role, external_id, endpoint, fifo (true), prefix
+// (none), visibility (30s), wait (2s), retention
 // (336h), maxbytes (262144).
 func Scheme(cfg Config) bus.Scheme { return scheme{cfg} }
 
@@ -109,6 +114,7 @@ func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
 	params := bus.NewParams(u)
 	endpoint, token := params.String("endpoint", ""), params.String("session_token", "")
 	role, externalID := params.String("role", ""), params.String("external_id", "")
+	cfg.Standard = !params.Bool("fifo", !cfg.Standard)
 	cfg.Prefix = params.String("prefix", cfg.Prefix)
 	cfg.Visibility = params.Duration("visibility", cfg.Visibility)
 	cfg.Wait = params.Duration("wait", cfg.Wait)

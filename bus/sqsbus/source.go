@@ -25,8 +25,8 @@ var nackDelay = backoff.Policy{Initial: 5 * time.Millisecond, Max: 100 * time.Mi
 //	keeper    deletes what is acknowledged, hands back the rest, extends the
 //	          time that SQS leaves them to us
 //
-// SQS keeps the order: while this source has messages of a key, no consumer gets others
-// of that key.
+// A FIFO queue keeps the order: while this source has messages of a key, no consumer gets
+// others of that key.
 type source struct {
 	driver *driver
 	queue  queue
