@@ -12,6 +12,7 @@
 //	kafka://                      kafkabus     yes       yes      anywhere
 //	amqp://, amqps://             amqpbus      yes       queues   anywhere
 //	sqs://                        sqsbus       yes       no       anywhere
+//	sns://                        sqsbus       yes       queues   anywhere
 //
 //	property                                   proven by
 //	it knows these schemes and no others       TestSchemes
@@ -41,7 +42,7 @@ type Config struct {
 	Redis    redisbus.Config  // for redis:// and rediss://
 	Kafka    kafkabus.Config  // for kafka://
 	AMQP     amqpbus.Config   // for amqp:// and amqps://
-	SQS      sqsbus.Config    // for sqs://
+	SQS      sqsbus.Config    // for sqs:// and sns://
 }
 
 // NewOpener makes an Opener of all schemes.
@@ -53,6 +54,7 @@ func NewOpener(cfg Config) *bus.Opener {
 			mysqlbus.Scheme(cfg.MySQL),
 			kafkabus.Scheme(cfg.Kafka),
 			sqsbus.Scheme(cfg.SQS),
+			sqsbus.SNSScheme(cfg.SQS),
 		},
 		pgbus.Schemes(cfg.Postgres),
 		redisbus.Schemes(cfg.Redis),

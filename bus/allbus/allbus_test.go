@@ -59,6 +59,7 @@ func urls() map[string]func(t *testing.T, topic string) string {
 			return transporttest.RabbitMQ(t, topic+":"+group+":0") + "&partitions=1"
 		},
 		"sqs": func(t *testing.T, _ string) string { return transporttest.SQS(t) },
+		"sns": func(t *testing.T, _ string) string { return transporttest.SNS(t) },
 		// The same packages over TLS; their own tests have servers with certificates.
 		"rediss": nil,
 		"amqps":  nil,
@@ -67,7 +68,7 @@ func urls() map[string]func(t *testing.T, topic string) string {
 
 func TestSchemes(t *testing.T) {
 	o := allbus.NewOpener(allbus.Config{})
-	want := []string{"amqp", "amqps", "kafka", "mem", "mysql", "postgres", "postgresql", "redis", "rediss", "sqlite", "sqs"}
+	want := []string{"amqp", "amqps", "kafka", "mem", "mysql", "postgres", "postgresql", "redis", "rediss", "sns", "sqlite", "sqs"}
 	if got := o.Schemes(); !slices.Equal(got, want) {
 		t.Errorf("schemes %v", got)
 	}
@@ -137,6 +138,6 @@ func ExampleNewOpener() {
 	defer b.Close()
 	fmt.Println(b.Name())
 	// Output:
-	// [amqp amqps kafka mem mysql postgres postgresql redis rediss sqlite sqs]
+	// [amqp amqps kafka mem mysql postgres postgresql redis rediss sns sqlite sqs]
 	// mem
 }

@@ -43,7 +43,7 @@ func TestTheLargestMessageHasItsDeadLetter(t *testing.T) {
 		return m
 	}
 	for name, large := range map[string]func(n int) *message.Message{
-		"mem": payload, "sqlite": payload, "postgres": payload, "mysql": payload, "redis": payload, "sqs": payload,
+		"mem": payload, "sqlite": payload, "postgres": payload, "mysql": payload, "redis": payload, "sqs": payload, "sns": payload,
 		"amqp": metadata,
 	} {
 		t.Run(name, func(t *testing.T) {

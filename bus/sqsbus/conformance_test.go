@@ -12,17 +12,25 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	conformance(t, "sqs://region/", func(t *testing.T) string { return newPlace(t).url })
+	conformance(t, "sqs://region/", func(t *testing.T) place { return newPlace(t) })
 }
 
 func TestStandardConformance(t *testing.T) {
-	conformance(t, "sqs://region/", func(t *testing.T) string { return newPlace(t).standard().url })
+	conformance(t, "sqs://region/", func(t *testing.T) place { return newPlace(t).standard() })
+}
+
+func TestSNSConformance(t *testing.T) {
+	conformance(t, "sns://region/", func(t *testing.T) place { return newSNSPlace(t) })
+}
+
+func TestSNSStandardConformance(t *testing.T) {
+	conformance(t, "sns://region/", func(t *testing.T) place { return newSNSPlace(t).standard() })
 }
 
 // conformance runs the suite on a fresh place for each case. Every bus has a client of its
 // own, so two of them on one place are to each other what two processes are.
-func conformance(t *testing.T, anyURL string, fresh func(t *testing.T) string) {
-	o := bus.NewOpener(sqsbus.Scheme(sqsbus.Config{}))
+func conformance(t *testing.T, anyURL string, fresh func(t *testing.T) place) {
+	o := bus.NewOpener(sqsbus.Scheme(sqsbus.Config{}), sqsbus.SNSScheme(sqsbus.Config{}))
 	places := map[*bus.Bus]string{}
 	openAt := func(t *testing.T, rawURL string) *bus.Bus {
 		b, err := o.Open(t.Context(), rawURL)
@@ -32,12 +40,13 @@ func conformance(t *testing.T, anyURL string, fresh func(t *testing.T) string) {
 		places[b] = rawURL
 		return b
 	}
-	bustest.Run(t, func(t *testing.T) *bus.Bus { return openAt(t, fresh(t)) },
+	bustest.Run(t, func(t *testing.T) *bus.Bus { return openAt(t, fresh(t).url) },
 		bustest.Again(func(t *testing.T, b *bus.Bus) *bus.Bus { return openAt(t, places[b]) }),
 		bustest.URL(o, anyURL), // parameters are checked before anything is asked
 		bustest.Absent(func(t *testing.T, address string) (*bus.Bus, string) {
-			_, server := servicetest.Elsewhere(t, servicetest.SQS(t), address)
-			return openAt(t, strings.Replace(fresh(t), url.QueryEscape(servicetest.SQS(t)), url.QueryEscape("http://"+address), 1)), server
+			p := fresh(t)
+			moved, server := servicetest.Elsewhere(t, p.endpoint, address)
+			return openAt(t, strings.Replace(p.url, url.QueryEscape(p.endpoint), url.QueryEscape(moved), 1)), server
 		}),
 		bustest.Quick(),
 	)

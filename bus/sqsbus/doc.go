@@ -1,9 +1,11 @@
 // Package sqsbus is the transport sqs://: Amazon SQS with FIFO or standard queues, and
 // whatever else speaks SQS, such as ElasticMQ. It is for notices to programs
-// outside, and for teams that run on SQS anyway.
+// outside, and for teams that run on SQS anyway. It is also sns://, Amazon SNS with a queue
+// of SQS for each consumer group.
 //
-//	o := bus.NewOpener(sqsbus.Scheme(sqsbus.Config{}))
+//	o := bus.NewOpener(sqsbus.Scheme(sqsbus.Config{}), sqsbus.SNSScheme(sqsbus.Config{}))
 //	b, err := o.Open(ctx, "sqs://eu-central-1")
+//	b, err = o.Open(ctx, "sns://eu-central-1")
 //
 // The host is the region; credentials are those that the AWS tools find, or
 // sqs://key:secret@region. Parameters:
@@ -11,13 +13,13 @@
 //	session_token=     of a key and secret that expire
 //	role=              a role to assume with the credentials: arn:aws:iam::123456789012:role/name
 //	external_id=       what the role's trust policy asks for
-//	endpoint=          another server, e.g. http://127.0.0.1:9324
-//	fifo=true          with false, topics are standard queues: see below
-//	prefix=            of all queue names
+//	endpoint=          another server, e.g. http://127.0.0.1:9324; on sns:// it has both
+//	fifo=true          with false, topics and queues are standard ones: see below
+//	prefix=            of the names of all queues and topics
 //	visibility=30s     how long a killed process keeps what it has received
 //	wait=2s            how long a request waits on an empty queue; Close waits too
 //	retention=336h     of queues that were not declared
-//	maxbytes=262144    the largest message; Amazon takes up to 1048576
+//	maxbytes=262144    the largest message; SQS takes up to 1048576, SNS no more than this
 //
 // # Guarantees
 //
@@ -43,9 +45,20 @@
 //	a session token goes with each request, a role is assumed
 //	and assumed again before its keys end                         TestSessionToken, TestRole
 //	what is wrong with a URL is said, no secret is                TestURLErrors, TestCredentialErrors
+//	sns:// passes the conformance suites                          TestSNSConformance, TestSNSStandardConformance
+//	a group's queue gets what was published, and as it was        TestSNSWireFormat
+//	one publish reaches the groups of all processes               TestSNSBroadcast
+//	a queue lets its topic send, and keeps its other rules        TestAllowing
+//	topics, queues and subscriptions that are there are used      TestSNSTakesWhatIsThere
+//	credentials that may not make topics publish                  TestSNSPublishOnly
+//	a topic that was deleted is made again                        TestSNSTopicIsDeleted
+//	groups never share a queue unnoticed                          TestSNSNames, TestGroupQueueNames
 //
-// Durable, ordered per key, and every acknowledgement counts by itself. No
-// consumer groups, no replay: a topic is one queue, {prefix}{topic}.fifo with
+// The tests of sqs:// run on ElasticMQ, and those of sns:// on a stand-in for SNS before
+// ElasticMQ (package internal/snstest). Neither has been tried on Amazon itself.
+//
+// Durable, ordered per key, and every acknowledgement counts by itself. On sqs:// there are no
+// consumer groups, and no replay: a topic is one queue, {prefix}{topic}.fifo with
 // dots as dashes, and what is acknowledged is deleted. A second group of a topic
 // would take messages from the first, so it is refused with ErrOtherGroup, as far
 // as one process can see; the redrive group is allowed beside, for dead letters.
@@ -58,18 +71,31 @@
 // request and refuse an earlier one: keys go together, ten to a request, and a
 // key's messages one after the other.
 //
+// # SNS
+//
+// On sns:// a topic is the topic {prefix}{topic}.fifo of SNS, and each consumer group has a
+// queue {prefix}{topic}-{group}.fifo, with dots as dashes; a name of more than 80 characters
+// is cut and ends in a hash. The queue is subscribed with raw message delivery, and its policy
+// lets that topic send. Declare makes all of them, and so does the first use. Messages, order,
+// deduplication, acknowledgements and dead letters are those of sqs://, and bus.RedriveGroup
+// is a group like any other. One publish reaches every group that exists, in whichever
+// process; a group that comes later gets what is published from then on, and a message
+// published when there is no group is gone. Runners declare their groups before they publish;
+// a program that only publishes starts after its consumers have been there once.
+//
 // # Standard queues
 //
-// With fifo=false a topic is the standard queue {prefix}{topic}. It takes far more messages a
-// second than a FIFO queue. In return SQS keeps
-// no order of keys, delivers a message more than once now and then, and does not recognise one
-// that is published twice: handlers have to bear both, for example by package idempotency.
-// Capabilities say so: OrderedPerKey is false, and LocksKeys too, so a batch can have any
-// number of one key. The engine still handles one message of a key at a time in a process, and
-// not over several. After an error of Publish any of its messages may be there that are not
-// reported as published. Messages whose answer is lost on the way come again when their
-// visibility runs out. Everything else is as with FIFO queues. A topic of either kind is
-// another queue: move by draining the old one.
+// With fifo=false a topic is the standard queue {prefix}{topic}, on sns:// the standard topic
+// of that name with standard queues. It takes far more messages a second than a FIFO queue. In
+// return SQS keeps no order of keys, delivers a message more than once now and then, and does
+// not recognise one that is published twice: handlers have to bear both, for example by
+// package idempotency. Capabilities say so: OrderedPerKey is false, and LocksKeys too, so a
+// batch can have any number of one key. The engine still handles one message of a key at a
+// time in a process, and not over several. When a call of Publish fails, later messages of a
+// key can be published and earlier ones not. Messages whose answer is lost on the way come
+// again when their visibility runs out. Everything else is as with FIFO queues. FIFO and
+// standard queues have different names: to change from one to the other, let the consumers
+// empty the old queue first.
 //
 // # Messages
 //
@@ -91,12 +117,33 @@
 // Two messages with one id within five minutes are one message to SQS, whatever
 // else is in them.
 //
-// Lag is Amazon's approximation, for the topics that this process has declared or
+// Lag is Amazon's approximation, for the topics and groups that this process has declared or
 // subscribed to, without an age.
 //
-// The credentials need sqs:GetQueueUrl, ListQueueTags, GetQueueAttributes,
-// SendMessage, ReceiveMessage, DeleteMessage and
-// ChangeMessageVisibility; ListQueues for Ping and Topics; CreateQueue and TagQueue to make queues, and
-// SetQueueAttributes to change a retention. With role= these are the role's permissions;
-// the credentials need sts:AssumeRole on the role, whose trust policy has to name them.
+// SNS answers before the queues have a message: it is durable then, and a group gets it a
+// moment later. A new subscription may take Amazon some seconds to heed, and a policy that is
+// added to a queue that was there a minute: what is published meanwhile may miss the group.
+// While SQS is away SNS tries again for 23 days. When a queue is gone, or its policy does not
+// let the topic send any more, SNS drops the message, without a word to the publisher.
+// Redriving a dead letter publishes it for all groups of its topic; a handler that had
+// succeeded sees it again. A topic that is deleted takes its subscriptions with it: the next
+// Publish makes a topic without groups, and Declare, or a restart of the consumers, subscribes
+// them again. With queues encrypted by a key of your own, the key's policy has to let
+// sns.amazonaws.com use it.
+//
+// # Permissions
+//
+//	to publish               sqs:GetQueueUrl, ListQueueTags, SendMessage
+//	to consume               sqs:GetQueueUrl, ListQueueTags, ReceiveMessage, DeleteMessage, ChangeMessageVisibility
+//	to make queues           sqs:CreateQueue, TagQueue; SetQueueAttributes to change a retention
+//	lag, Ping, Topics        sqs:GetQueueAttributes, ListQueues
+//	to publish on sns://     sns:Publish, and ListTopics and ListTagsForResource, or those that make topics
+//	to consume on sns://     also sns:Subscribe and sqs:GetQueueAttributes; sqs:SetQueueAttributes and
+//	                         sns:SetSubscriptionAttributes where a queue is there without the policy,
+//	                         or its subscription is not raw
+//	to make topics           sns:CreateTopic, TagResource, ListTagsForResource
+//	Ping and Topics          sns:ListTopics, ListTagsForResource
+//
+// With role= these are the role's; the credentials need sts:AssumeRole on the role, whose
+// trust policy has to name them.
 package sqsbus

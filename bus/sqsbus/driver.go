@@ -14,6 +14,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
@@ -24,6 +25,7 @@ import (
 // driver is the bus on one account and region.
 type driver struct {
 	client    *sqs.Client
+	topics    *topics         // of SNS; nil on sqs://
 	transport *http.Transport // nil when the client is the application's
 	cfg       Config
 	queues    *queues
@@ -41,15 +43,22 @@ var (
 	_ bus.Lagger = (*driver)(nil)
 )
 
-func open(ctx context.Context, at address, cfg Config) (*driver, error) {
-	d := &driver{client: cfg.Client, cfg: cfg, groups: newGroups(), open: make(map[*source]struct{})}
+// open makes a driver; notify says whether topics are those of SNS.
+func open(ctx context.Context, at address, cfg Config, notify bool) (*driver, error) {
+	d := &driver{client: cfg.Client, cfg: cfg, groups: newGroups(notify), open: make(map[*source]struct{})}
+	notifier := cfg.SNS
 	if d.client == nil {
-		if err := d.connect(ctx, at); err != nil {
+		var err error
+		if notifier, err = d.connect(ctx, at); err != nil {
 			return nil, err
 		}
 	}
-	d.queues = &queues{client: d.client, cfg: cfg, known: make(map[string]queue)}
-	d.publisher = &publisher{client: d.client, queues: d.queues, cfg: cfg}
+	d.queues = &queues{client: d.client, cfg: cfg, known: make(map[owner]queue)}
+	d.publisher = &publisher{sink: d.queues, cfg: cfg}
+	if notify {
+		d.topics = &topics{client: notifier, queues: d.client, cfg: cfg, known: make(map[string]string)}
+		d.queues.topics, d.publisher.sink = d.topics, d.topics
+	}
 	return d, nil
 }
 
@@ -58,32 +67,39 @@ func open(ctx context.Context, at address, cfg Config) (*driver, error) {
 func (d *driver) Ping(ctx context.Context) error {
 	probe := d.cfg.Prefix + "millrace"
 	_, err := d.client.ListQueues(ctx, &sqs.ListQueuesInput{QueueNamePrefix: &probe})
+	if err == nil && d.topics != nil {
+		_, err = d.topics.client.ListTopics(ctx, &sns.ListTopicsInput{})
+	}
 	return translate("ping", err)
 }
 
-func (d *driver) connect(ctx context.Context, at address) error {
+// connect makes the clients; that of SNS is returned.
+func (d *driver) connect(ctx context.Context, at address) (*sns.Client, error) {
 	account, transport, err := at.Load(ctx, func(next http.RoundTripper) http.RoundTripper { return whole{next} })
 	if err != nil {
-		return fmt.Errorf("sqsbus: open: %w", err)
+		return nil, fmt.Errorf("sqsbus: open: %w", err)
 	}
 	transport.MaxIdleConnsPerHost = 64
 	d.transport = transport
-	d.client = sqs.NewFromConfig(account, func(o *sqs.Options) {
-		if at.endpoint != "" {
-			o.BaseEndpoint = &at.endpoint
-		}
-	})
-	return nil
+	var endpoint *string // as the AWS tools find it
+	if at.endpoint != "" {
+		endpoint = &at.endpoint
+	}
+	d.client = sqs.NewFromConfig(account, func(o *sqs.Options) { o.BaseEndpoint = cmp.Or(endpoint, o.BaseEndpoint) })
+	return sns.NewFromConfig(account, func(o *sns.Options) { o.BaseEndpoint = cmp.Or(endpoint, o.BaseEndpoint) }), nil
 }
 
 func (d *driver) Capabilities() bus.Capabilities {
 	fifo := !d.cfg.Standard
-	return bus.Capabilities{Durable: true, OrderedPerKey: fifo, IndividualAcks: true, LocksKeys: fifo}
+	return bus.Capabilities{
+		Durable: true, OrderedPerKey: fifo, ConsumerGroups: d.topics != nil, Broadcast: d.topics != nil,
+		IndividualAcks: true, LocksKeys: fifo,
+	}
 }
 
 func (d *driver) Publisher() message.Publisher { return d.publisher }
 
-// Declare implements bus.Driver. A topic has one group at most; partitions and
+// Declare implements bus.Driver. On sqs:// a topic has one group at most; partitions and
 // replication are Amazon's business.
 func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 	for _, t := range topics {
@@ -98,11 +114,21 @@ func (d *driver) declare(ctx context.Context, t bus.Topic) error {
 	if r := t.Retention; r != 0 && (r < minRetention || r > maxRetention) {
 		return fault.MarkPermanent(fmt.Errorf("the retention is %s; SQS keeps messages %s to %s", r, minRetention, maxRetention))
 	}
-	if _, err := d.queues.ensure(ctx, t.Name, t.Retention); err != nil {
+	if d.topics != nil {
+		if _, err := d.topics.ensure(ctx, t.Name); err != nil {
+			return err
+		}
+	} else if _, err := d.queues.ensure(ctx, t.Name, "", t.Retention); err != nil {
 		return err
 	}
 	for _, group := range t.Groups {
 		if err := d.groups.declare(t.Name, group); err != nil {
+			return err
+		}
+		if d.topics == nil {
+			continue
+		}
+		if _, err := d.queues.ensure(ctx, t.Name, group, t.Retention); err != nil {
 			return err
 		}
 	}
@@ -122,7 +148,10 @@ var counts = []types.QueueAttributeName{
 func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 	var out []bus.Lag
 	for _, q := range d.queues.all() {
-		groups := d.groups.all(q.topic)
+		groups := []string{q.group}
+		if d.topics == nil {
+			groups = d.groups.all(q.topic)
+		}
 		if len(groups) == 0 {
 			continue
 		}
@@ -152,7 +181,15 @@ func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 
 // HasTopic implements bus.TopicFinder.
 func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
-	of, err := d.queues.name(name)
+	if d.topics != nil {
+		of, err := d.topics.name(name)
+		if err != nil {
+			return false, translate("topic", err)
+		}
+		arn, err := d.topics.find(ctx, of)
+		return arn != "", translate("topic "+name, err)
+	}
+	of, err := d.queues.name(owner{topic: name})
 	if err != nil {
 		return false, translate("topic", err)
 	}
@@ -166,9 +203,14 @@ func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
 	return true, nil
 }
 
-// Topics implements bus.TopicFinder. A queue has the name of its topic with dots as
-// dashes; its tag has the topic, and is read of the first hundred queues.
+// Topics implements bus.TopicFinder. A queue, or a topic of SNS, has the name of its topic
+// with dots as dashes; its tag has the topic, and is read of the first hundred.
 func (d *driver) Topics(ctx context.Context) ([]string, error) {
+	if d.topics != nil {
+		names, err := d.topics.list(ctx)
+		slices.Sort(names)
+		return names, translate("topics", err)
+	}
 	ask := &sqs.ListQueuesInput{MaxResults: aws.Int32(100)}
 	if d.cfg.Prefix != "" {
 		ask.QueueNamePrefix = &d.cfg.Prefix
@@ -189,7 +231,7 @@ func (d *driver) Topics(ctx context.Context) ([]string, error) {
 		if err != nil {
 			return nil, translate("topics", err)
 		}
-		if topic, ok := tags.Tags[topicTag]; ok {
+		if topic, ok := tags.Tags[topicTag]; ok && tags.Tags[groupTag] == "" {
 			names = append(names, topic)
 		}
 	}

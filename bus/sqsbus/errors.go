@@ -20,14 +20,14 @@ var ErrTooLarge = errors.New("sqsbus: the message is too large")
 // queue belongs to another group.
 var ErrOtherGroup = errors.New("sqsbus: the queue belongs to another group")
 
-// ErrOtherTopic is wrapped by the error of whatever uses a topic whose queue name
-// is taken by another topic.
+// ErrOtherTopic is wrapped by the error of whatever uses a topic, or a group, whose name in
+// SQS or SNS is taken by another.
 var ErrOtherTopic = errors.New("sqsbus: the queue belongs to another topic")
 
 // refused are the answers that say something about the message, and would be the
 // same the next time. Everything else is trouble with the server or our set-up.
 var refused = []string{
-	"InvalidMessageContents", "InvalidParameterValue", "InvalidAttributeValue", "MessageTooLong",
+	"InvalidMessageContents", "InvalidParameter", "InvalidParameterValue", "ParameterValueInvalid", "InvalidAttributeValue", "MessageTooLong",
 	"BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong", "MissingParameter",
 }
 

@@ -31,3 +31,16 @@ func ExampleConfig_standard() {
 	fmt.Println("order of keys:", b.Capabilities().OrderedPerKey)
 	// Output: order of keys: false
 }
+
+// Each consumer group of a topic has a queue, which SNS sends to.
+func ExampleSNSScheme() {
+	o := bus.NewOpener(sqsbus.SNSScheme(sqsbus.Config{Prefix: "shop-"}))
+	b, err := o.Open(context.Background(), "sns://key:secret@eu-central-1")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer b.Close()
+	fmt.Println("groups:", b.Capabilities().ConsumerGroups)
+	// Output: groups: true
+}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/millrace-go/millrace/bus/sqsbus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/snstest"
 	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
@@ -26,8 +28,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // place is a part of a server that is the test's alone, by a prefix of names.
 type place struct {
 	url, prefix string
+	endpoint    string
 	suffix      string // of queues
 	client      *sqs.Client
+	sns         *snstest.Server // of sns:// only
 }
 
 // standard is the place with standard queues.
@@ -42,11 +46,21 @@ func eachKind(t *testing.T, run func(t *testing.T, p place)) {
 	t.Run("standard", func(t *testing.T) { run(t, newPlace(t).standard()) })
 }
 
+// newSNSPlace makes a place with a stand-in for SNS, which serves SQS too.
+func newSNSPlace(t testing.TB) place {
+	t.Helper()
+	p := newPlace(t)
+	server, endpoint := snstest.Start(t, p.endpoint)
+	p.url = "sns" + strings.TrimPrefix(strings.Replace(p.url, url.QueryEscape(p.endpoint), url.QueryEscape(endpoint), 1), "sqs")
+	p.sns, p.endpoint = server, endpoint
+	return p
+}
+
 // newPlace makes a place. Its queues are deleted at the test's end.
 func newPlace(t testing.TB) place {
 	t.Helper()
 	endpoint := servicetest.SQS(t)
-	p := place{prefix: "t" + uuid.NewString()[:8] + "-", suffix: ".fifo"}
+	p := place{prefix: "t" + uuid.NewString()[:8] + "-", endpoint: endpoint, suffix: ".fifo"}
 	p.url = "sqs://key:secret@elasticmq/?" + url.Values{
 		"endpoint": {endpoint}, "prefix": {p.prefix}, "wait": {"50ms"},
 	}.Encode()
@@ -90,7 +104,7 @@ func tryOpen(cfg sqsbus.Config, url string) (*bus.Bus, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return bus.NewOpener(sqsbus.Scheme(cfg)).Open(context.Background(), url)
+	return bus.NewOpener(sqsbus.Scheme(cfg), sqsbus.SNSScheme(cfg)).Open(context.Background(), url)
 }
 
 func publish(t testing.TB, b *bus.Bus, topic string, messages ...*message.Message) {

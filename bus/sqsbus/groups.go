@@ -12,6 +12,8 @@ import (
 // groups knows whose queue a topic's is, as far as this process can: a queue has
 // one group, and a second one would take messages from the first.
 type groups struct {
+	shared bool // each group has a queue, so there may be many
+
 	mu     sync.Mutex
 	topics map[string]*readers
 }
@@ -24,7 +26,9 @@ type readers struct {
 	n      int      // how many of its subscriptions
 }
 
-func newGroups() *groups { return &groups{topics: make(map[string]*readers)} }
+func newGroups(shared bool) *groups {
+	return &groups{shared: shared, topics: make(map[string]*readers)}
+}
 
 func (g *groups) of(topic, group string) (*readers, error) {
 	if group == "" {
@@ -53,7 +57,7 @@ func (g *groups) declare(topic, group string) error {
 	if err != nil {
 		return err
 	}
-	if group != bus.RedriveGroup {
+	if group != bus.RedriveGroup && !g.shared {
 		if r.owner != "" && r.owner != group {
 			return otherGroup(topic, r.owner, group)
 		}
@@ -71,6 +75,7 @@ func (g *groups) join(topic, group string) error {
 	switch {
 	case err != nil:
 		return err
+	case g.shared:
 	case r.n > 0 && r.active != group:
 		return otherGroup(topic, r.active, group)
 	case r.owner != "" && r.owner != group && group != bus.RedriveGroup:

@@ -140,10 +140,10 @@ func (s *source) free() int {
 
 // restore makes a queue that was deleted again.
 func (s *source) restore(ctx context.Context) {
-	s.driver.queues.forget(s.queue.topic)
+	s.driver.queues.lose(s.queue.topic, s.group)
 	ctx, cancel := context.WithTimeout(ctx, opTimeout)
 	defer cancel()
-	if q, err := s.driver.queues.get(ctx, s.queue.topic); err != nil {
+	if q, err := s.driver.queues.get(ctx, s.queue.topic, s.group); err != nil {
 		s.log.Warn("bus: the queue is gone and could not be made again", slog.Any("error", err))
 	} else if q.url != s.queue.url {
 		s.log.Error("bus: the queue has another URL now; subscribe again", slog.String("url", q.url))

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	snstypes "github.com/aws/aws-sdk-go-v2/service/sns/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"golang.org/x/sync/errgroup"
 
@@ -26,11 +26,20 @@ const (
 	senders   = 8  // requests of one call of Publish at a time
 )
 
+// sink is what the messages of topics are sent to: queues, or topics of SNS.
+type sink interface {
+	// address is where a topic's messages go. It is made when it does not exist.
+	address(ctx context.Context, topic string) (string, error)
+	// forget makes the next address look again.
+	forget(topic string)
+	// send sends a request and returns which of its entries were refused.
+	send(ctx context.Context, address string, batch []types.SendMessageBatchRequestEntry) (failed []types.BatchResultErrorEntry, err error)
+}
+
 // publisher implements message.Publisher.
 type publisher struct {
-	client *sqs.Client
-	queues *queues
-	cfg    Config
+	sink sink
+	cfg  Config
 
 	mu      sync.Mutex
 	closed  bool
@@ -82,17 +91,21 @@ func (p *publisher) publish(ctx context.Context, topic string, messages []*messa
 		e.outcome = &outcomes[i]
 		all[i] = e
 	}
-	q, err := p.queues.get(ctx, topic)
-	if err != nil {
+	to := target{topic: topic}
+	var err error
+	if to.address, err = p.sink.address(ctx, topic); err != nil {
 		return err
 	}
 	for _, round := range p.rounds(all) {
-		if err := p.send(ctx, q, round); err != nil {
+		if err := p.send(ctx, to, round); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// target is where the messages of a call go.
+type target struct{ topic, address string }
 
 // rounds are what may be under way together. The n-th message of each key goes in the
 // n-th round; without order there is one round, and no message says which key it has.
@@ -116,7 +129,7 @@ func (p *publisher) rounds(all []entry) (rounds [][]entry) {
 }
 
 // send sends the messages of a round.
-func (p *publisher) send(ctx context.Context, q queue, entries []entry) error {
+func (p *publisher) send(ctx context.Context, to target, entries []entry) error {
 	var group errgroup.Group
 	group.SetLimit(senders)
 	for len(entries) > 0 {
@@ -129,21 +142,21 @@ func (p *publisher) send(ctx context.Context, q queue, entries []entry) error {
 		}
 		batch := entries[:n]
 		entries = entries[n:]
-		group.Go(func() error { return p.request(ctx, q, batch) })
+		group.Go(func() error { return p.request(ctx, to, batch) })
 	}
 	return group.Wait()
 }
 
-func (p *publisher) request(ctx context.Context, q queue, batch []entry) error {
-	in := &sqs.SendMessageBatchInput{QueueUrl: &q.url, Entries: make([]types.SendMessageBatchRequestEntry, len(batch))}
+func (p *publisher) request(ctx context.Context, to target, batch []entry) error {
+	entries := make([]types.SendMessageBatchRequestEntry, len(batch))
 	for i, e := range batch {
-		in.Entries[i] = e.SendMessageBatchRequestEntry
-		in.Entries[i].Id = aws.String(strconv.Itoa(i))
+		entries[i] = e.SendMessageBatchRequestEntry
+		entries[i].Id = aws.String(strconv.Itoa(i))
 	}
-	out, err := p.client.SendMessageBatch(ctx, in)
+	failed, err := p.sink.send(ctx, to.address, entries)
 	if err != nil {
 		if gone(err) {
-			p.queues.forget(q.topic)
+			p.sink.forget(to.topic)
 			return err
 		}
 		for _, e := range batch {
@@ -155,10 +168,10 @@ func (p *publisher) request(ctx context.Context, q queue, batch []entry) error {
 		*e.outcome = bus.Published
 	}
 	var errs []error
-	for _, f := range out.Failed {
+	for _, f := range failed {
 		i, err := strconv.Atoi(aws.ToString(f.Id))
 		if err != nil || i >= len(batch) {
-			return fmt.Errorf("SQS has refused an entry %q that was not sent", aws.ToString(f.Id))
+			return fmt.Errorf("AWS has refused an entry %q that was not sent", aws.ToString(f.Id))
 		}
 		*batch[i].outcome = bus.Refused
 		err = fmt.Errorf("message %s: %s: %s", batch[i].uuid, aws.ToString(f.Code), aws.ToString(f.Message))
@@ -170,10 +183,11 @@ func (p *publisher) request(ctx context.Context, q queue, batch []entry) error {
 	return errors.Join(errs...)
 }
 
-// gone is whether the queue was deleted.
+// gone is whether the queue, or the topic of SNS, was deleted.
 func gone(err error) bool {
 	var missing *types.QueueDoesNotExist
-	return errors.As(err, &missing) || isCode(err, "AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist")
+	var absent *snstypes.NotFoundException
+	return errors.As(err, &missing) || errors.As(err, &absent) || isCode(err, "AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist")
 }
 
 // Close waits for the calls of Publish that are under way and refuses further ones.

@@ -1,7 +1,10 @@
 package sqsbus
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/millrace-go/millrace/fault"
 )
@@ -18,18 +22,34 @@ const (
 	maxQueueName = 80
 	fifoSuffix   = ".fifo" // ends the name of every FIFO queue, and of no other
 	topicTag     = "millrace-topic"
+	groupTag     = "millrace-group" // only where each group has a queue
 )
 
-// queue is a topic's queue.
-type queue struct{ topic, url string }
+// queue is a topic's queue, or one of its groups'.
+type queue struct {
+	owner
+	url string
+}
 
-// queues finds and makes the queues of topics. What it has found it remembers.
+// owner is whose a queue is: a topic's, which then has no group here, or a group's.
+type owner struct{ topic, group string }
+
+// queues finds and makes queues. What it has found it remembers.
 type queues struct {
 	client *sqs.Client
 	cfg    Config
+	topics *topics // of SNS, where each group has a queue; nil where each topic has one
 
 	mu    sync.Mutex
-	known map[string]queue
+	known map[owner]queue
+}
+
+// owner is whose the queue is that a group of a topic reads.
+func (q *queues) owner(topic, group string) owner {
+	if q.topics == nil {
+		group = ""
+	}
+	return owner{topic, group}
 }
 
 // suffix ends the names of queues.
@@ -47,40 +67,55 @@ func plainName(s string) bool {
 	}) < 0
 }
 
-// name is the queue's name of a topic: dots become dashes. Two topics that would
-// share a queue are told apart by its tag.
-func (q *queues) name(topic string) (string, error) {
+// dashes is a topic or a group in the name of a queue.
+func dashes(name string) string { return strings.ReplaceAll(name, ".", "-") }
+
+// name is the queue's name: dots become dashes. Two owners that would share a queue are
+// told apart by its tags. A group's name that is too long ends in its hash.
+func (q *queues) name(of owner) (string, error) {
 	suffix := q.cfg.suffix()
-	name := q.cfg.Prefix + strings.ReplaceAll(topic, ".", "-") + suffix
-	if topic == "" || len(name) > maxQueueName || !plainName(strings.TrimSuffix(name, suffix)) {
-		return "", fault.MarkPermanent(fmt.Errorf("the topic %.80q has no queue name; use A-Z, a-z, 0-9, dot, - and _, %d characters at most",
-			topic, maxQueueName-len(suffix)-len(q.cfg.Prefix)))
+	base, most := q.cfg.Prefix+dashes(of.topic), maxQueueName-len(suffix)
+	if q.topics != nil {
+		if of.group == "" || !plainName(dashes(of.group)) {
+			return "", fault.MarkPermanent(fmt.Errorf("the group %.80q has no queue name; use A-Z, a-z, 0-9, dot, - and _", of.group))
+		}
+		if base += "-" + dashes(of.group); len(base) > most {
+			sum := sha256.Sum256([]byte(q.cfg.Prefix + of.topic + " " + of.group))
+			hash := "-" + hex.EncodeToString(sum[:8])
+			base = base[:most-len(hash)] + hash
+		}
 	}
-	return name, nil
+	if of.topic == "" || len(base) > most || !plainName(dashes(of.topic)) {
+		return "", fault.MarkPermanent(fmt.Errorf("the topic %.80q has no queue name; use A-Z, a-z, 0-9, dot, - and _, %d characters at most",
+			of.topic, most-len(q.cfg.Prefix)))
+	}
+	return base + suffix, nil
 }
 
-// get returns the topic's queue, which is made when it does not exist.
-func (q *queues) get(ctx context.Context, topic string) (queue, error) {
+// get returns the queue of a topic, or of a group of it, which is made when it does not
+// exist.
+func (q *queues) get(ctx context.Context, topic, group string) (queue, error) {
 	q.mu.Lock()
-	found, ok := q.known[topic]
+	found, ok := q.known[q.owner(topic, group)]
 	q.mu.Unlock()
 	if ok {
 		return found, nil
 	}
-	return q.ensure(ctx, topic, 0)
+	return q.ensure(ctx, topic, group, 0)
 }
 
-// forget makes the next get look again.
-func (q *queues) forget(topic string) {
+// lose makes the next get look again.
+func (q *queues) lose(topic, group string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	delete(q.known, topic)
+	delete(q.known, q.owner(topic, group))
 }
 
-// ensure makes the queue of a topic, or looks at the one that is there. A
-// retention that is not zero replaces that of an existing queue.
-func (q *queues) ensure(ctx context.Context, topic string, retention time.Duration) (queue, error) {
-	name, err := q.name(topic)
+// ensure makes a queue, or looks at the one that is there. A retention that is not zero
+// replaces that of an existing queue. A group's queue is subscribed to its topic.
+func (q *queues) ensure(ctx context.Context, topic, group string, retention time.Duration) (queue, error) {
+	of := q.owner(topic, group)
+	name, err := q.name(of)
 	if err != nil {
 		return queue{}, err
 	}
@@ -89,34 +124,47 @@ func (q *queues) ensure(ctx context.Context, topic string, retention time.Durati
 	switch {
 	case err == nil:
 		url = aws.ToString(there.QueueUrl)
-		if retention != 0 {
-			err = q.setRetention(ctx, url, retention)
-		}
 	case gone(err):
-		if retention == 0 {
-			retention = q.cfg.Retention
-		}
-		url, err = q.create(ctx, name, topic, retention)
+		url, err = q.create(ctx, name, of, cmp.Or(retention, q.cfg.Retention))
+		retention = 0 // it has it
 	}
 	if err != nil {
 		return queue{}, err
 	}
-	found := queue{topic: topic, url: url}
+	found := queue{of, url}
 	tags, err := q.client.ListQueueTags(ctx, &sqs.ListQueueTagsInput{QueueUrl: &url})
 	if err != nil {
 		return queue{}, err
 	}
 	// A queue that was made by other means has no tag, and is taken.
-	if owner := tags.Tags[topicTag]; owner != "" && owner != topic {
-		return queue{}, fault.MarkPermanent(fmt.Errorf("%w: %s is that of %s; topics that differ in dots and dashes only cannot be told apart", ErrOtherTopic, name, owner))
+	if is := (owner{tags.Tags[topicTag], tags.Tags[groupTag]}); is.topic != "" && is != of {
+		return queue{}, fault.MarkPermanent(fmt.Errorf("%w: %s is that of %s; names that differ in dots and dashes only cannot be told apart", ErrOtherTopic, name, is))
+	}
+	if retention != 0 {
+		if err := setAttribute(ctx, q.client, url, types.QueueAttributeNameMessageRetentionPeriod, seconds(retention)); err != nil {
+			return queue{}, err
+		}
+	}
+	if q.topics != nil {
+		if err := q.topics.feed(ctx, found); err != nil {
+			return queue{}, err
+		}
 	}
 	q.mu.Lock()
-	q.known[topic] = found
+	q.known[of] = found
 	q.mu.Unlock()
 	return found, nil
 }
 
-func (q *queues) create(ctx context.Context, name, topic string, retention time.Duration) (string, error) {
+// String names a queue's owner in errors.
+func (o owner) String() string {
+	if o.group == "" {
+		return o.topic
+	}
+	return "group " + o.group + " of " + o.topic
+}
+
+func (q *queues) create(ctx context.Context, name string, of owner, retention time.Duration) (string, error) {
 	attributes := map[string]string{
 		"VisibilityTimeout":      seconds(q.cfg.Visibility),
 		"MessageRetentionPeriod": seconds(retention),
@@ -126,9 +174,15 @@ func (q *queues) create(ctx context.Context, name, topic string, retention time.
 		// Keys do not slow each other down.
 		attributes["DeduplicationScope"], attributes["FifoThroughputLimit"] = "messageGroup", "perMessageGroupId"
 	}
-	made, err := q.client.CreateQueue(ctx, &sqs.CreateQueueInput{
-		QueueName: &name, Attributes: attributes, Tags: map[string]string{topicTag: topic},
-	})
+	tags := map[string]string{topicTag: of.topic}
+	if q.topics != nil {
+		tags[groupTag] = of.group
+		var err error
+		if attributes[string(types.QueueAttributeNamePolicy)], err = q.topics.policy(ctx, of.topic, name); err != nil {
+			return "", err
+		}
+	}
+	made, err := q.client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name, Attributes: attributes, Tags: tags})
 	// Somebody else may have made it in between, with settings of its own.
 	if isCode(err, "QueueAlreadyExists", "QueueNameExists") {
 		there, err := q.client.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &name})
@@ -143,11 +197,27 @@ func (q *queues) create(ctx context.Context, name, topic string, retention time.
 	return aws.ToString(made.QueueUrl), nil
 }
 
-func (q *queues) setRetention(ctx context.Context, url string, retention time.Duration) error {
-	_, err := q.client.SetQueueAttributes(ctx, &sqs.SetQueueAttributesInput{
-		QueueUrl: &url, Attributes: map[string]string{"MessageRetentionPeriod": seconds(retention)},
-	})
+func setAttribute(ctx context.Context, client *sqs.Client, url string, name types.QueueAttributeName, value string) error {
+	_, err := client.SetQueueAttributes(ctx, &sqs.SetQueueAttributesInput{QueueUrl: &url, Attributes: map[string]string{string(name): value}})
 	return err
+}
+
+// address implements sink: the URL of the topic's queue.
+func (q *queues) address(ctx context.Context, topic string) (string, error) {
+	found, err := q.get(ctx, topic, "")
+	return found.url, err
+}
+
+// forget implements sink.
+func (q *queues) forget(topic string) { q.lose(topic, "") }
+
+// send implements sink.
+func (q *queues) send(ctx context.Context, url string, batch []types.SendMessageBatchRequestEntry) ([]types.BatchResultErrorEntry, error) {
+	out, err := q.client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &url, Entries: batch})
+	if err != nil {
+		return nil, err
+	}
+	return out.Failed, nil
 }
 
 func seconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/millrace-go/millrace/bus"
@@ -20,10 +21,12 @@ type Config struct {
 	// Client is the application's own client, used instead of one made of the
 	// URL, whatever the URL names. It is not closed.
 	Client *sqs.Client
+	// SNS is the application's own client of SNS, on sns:// and beside Client only.
+	SNS *sns.Client
 	// Standard makes topics standard queues: more throughput, no order of keys, no
 	// deduplication. FIFO queues by default. The URL's ?fifo=false comes first.
 	Standard bool
-	// Prefix of all queue names; none by default. The URL's ?prefix=P comes first.
+	// Prefix of the names of all queues and topics; none by default. The URL's ?prefix=P comes first.
 	Prefix string
 	// Visibility is how long a killed process keeps what it has received; 30 s by
 	// default, whole seconds. The URL's ?visibility=D comes first. It is extended
@@ -38,8 +41,8 @@ type Config struct {
 	// default. The URL's ?retention=D comes first. SQS deletes older messages
 	// whether they were read or not.
 	Retention time.Duration
-	// MaxBytes is the largest message, metadata included; 262,144 by default. The
-	// URL's ?maxbytes=N comes first. Amazon takes up to 1,048,576.
+	// MaxBytes is the largest message, metadata included; 262,144 by default, which is also
+	// the most on sns://. The URL's ?maxbytes=N comes first. SQS takes up to 1,048,576.
 	MaxBytes int
 	// Logger hears of trouble in the background; slog.Default() by default.
 	Logger *slog.Logger
@@ -68,7 +71,15 @@ const (
 	maxRetention = 14 * 24 * time.Hour
 )
 
-func (c Config) validate() error {
+const (
+	maxQueued   = 1 << 20   // bytes of a message that SQS takes
+	maxNotified = 256 << 10 // bytes of a message that SNS takes
+)
+
+func (c Config) validate(notify bool) error {
+	if notify && (c.Client == nil) != (c.SNS == nil) {
+		return errors.New("one of Config.Client and Config.SNS is set; sns:// needs both, or neither")
+	}
 	for _, f := range []struct {
 		name      string
 		d         time.Duration
@@ -84,8 +95,12 @@ func (c Config) validate() error {
 	if c.Wait < 10*time.Millisecond || c.Wait > 20*time.Second || (c.Wait > time.Second && c.Wait%time.Second != 0) {
 		return fmt.Errorf("the wait is %s; give whole seconds up to 20s, or 10ms to 1s to ask that often", c.Wait)
 	}
-	if c.MaxBytes < 1024 || c.MaxBytes > 1<<20 {
-		return fmt.Errorf("maxbytes is %d; give 1024 to %d", c.MaxBytes, 1<<20)
+	most := maxQueued
+	if notify {
+		most = maxNotified
+	}
+	if c.MaxBytes < 1024 || c.MaxBytes > most {
+		return fmt.Errorf("maxbytes is %d; give 1024 to %d", c.MaxBytes, most)
 	}
 	if !plainName(c.Prefix) {
 		return fmt.Errorf("the prefix %.40q has characters that queue names cannot have; use A-Z, a-z, 0-9, - and _", c.Prefix)
@@ -93,21 +108,36 @@ func (c Config) validate() error {
 	return nil
 }
 
-// Scheme returns sqs://, Amazon SQS with FIFO or standard queues. Open asks SQS nothing; the first
-// request says what is wrong with the credentials, or [bus.Bus.Ping].
+// Scheme returns sqs://, Amazon SQS with FIFO or standard queues. Open asks SQS nothing; the
+// first request says what is wrong with the credentials, or [bus.Bus.Ping].
 //
 //	sqs://eu-central-1                                    credentials as the AWS tools find them
 //	sqs://eu-central-1/?fifo=false                        standard queues, without order
 //	sqs://key:secret@elasticmq/?endpoint=http://host:9324 another server that speaks SQS
 //
-// Parameters: session_token, role, external_id, endpoint, fifo (true), prefix
-// (none), visibility (30s), wait (2s), retention
-// (336h), maxbytes (262144).
-func Scheme(cfg Config) bus.Scheme { return scheme{cfg} }
+// Parameters: session_token, role, external_id, endpoint, fifo (true), prefix (none),
+// visibility (30s), wait (2s), retention (336h), maxbytes (262144).
+func Scheme(cfg Config) bus.Scheme { return scheme{cfg, false} }
 
-type scheme struct{ cfg Config }
+// SNSScheme returns sns://, topics of Amazon SNS with a queue of SQS for each consumer group.
+// Its URLs have the parameters of those of [Scheme], and the same endpoint for both. Open
+// asks neither.
+//
+//	sns://eu-central-1?prefix=shop-
+//	sns://key:secret@region/?endpoint=http://host:4566    another server that speaks SNS and SQS
+func SNSScheme(cfg Config) bus.Scheme { return scheme{cfg, true} }
 
-func (scheme) Name() string { return "sqs" }
+type scheme struct {
+	cfg    Config
+	notify bool // by SNS
+}
+
+func (s scheme) Name() string {
+	if s.notify {
+		return "sns"
+	}
+	return "sqs"
+}
 
 func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
 	cfg := s.cfg
@@ -124,14 +154,14 @@ func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	if err := cfg.validate(); err != nil {
+	if err := cfg.validate(s.notify); err != nil {
 		return nil, err
 	}
 	at, err := addressOf(u, endpoint, token, role, externalID)
 	if err != nil {
 		return nil, err
 	}
-	return open(ctx, at, cfg)
+	return open(ctx, at, cfg, s.notify)
 }
 
 // address is what the URL says about the server.
@@ -142,7 +172,7 @@ type address struct {
 
 func addressOf(u *url.URL, endpoint, sessionToken, role, externalID string) (a address, err error) {
 	if u.Path != "" && u.Path != "/" {
-		return a, errors.New("a SQS URL has no path; topics name the queues, and ?prefix= goes before all of them")
+		return a, errors.New("the URL has a path, and needs none; topics name the queues, and ?prefix= goes before all of them")
 	}
 	if endpoint != "" {
 		e, err := rawurl.Parse(endpoint)

@@ -59,7 +59,7 @@ func (d *driver) Source(ctx context.Context, topic, group string, size int) (bus
 	if d.isClosed() {
 		return nil, translate("subscribe to "+topic, bus.ErrClosed)
 	}
-	q, err := d.queues.get(ctx, topic)
+	q, err := d.queues.get(ctx, topic, group)
 	if err != nil {
 		return nil, translate("subscribe to "+topic, err)
 	}

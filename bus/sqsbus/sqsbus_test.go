@@ -417,7 +417,7 @@ func TestURLErrors(t *testing.T) {
 	for url, want := range map[string]string{
 		"sqs://":                            "no region",
 		"sqs://eu-central-1:443":            "no port",
-		"sqs://eu-central-1/queue":          "no path",
+		"sqs://eu-central-1/queue":          "has a path",
 		"sqs://key@eu-central-1":            "half a credential",
 		"sqs://key:hunter2@r?retries=3":     `"retries"`,
 		"sqs://key:hunter2@r?wait=1m":       "the wait",

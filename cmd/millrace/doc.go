@@ -19,7 +19,7 @@
 //	postgres://user:password@host:5432/name    database and transport
 //	mysql://user:password@host:3306/name       database and transport; MySQL and MariaDB
 //	sqlite://path, sqlite:///path              database and transport
-//	kafka:// amqp:// amqps:// redis:// rediss:// sqs://   transports, as package bus opens them
+//	kafka:// amqp:// amqps:// redis:// rediss:// sqs:// sns://   transports, as package bus opens them
 //
 // Results go to the standard output, tables for people or --json for programs;
 // progress, questions and errors go to the standard error. What cannot be taken

@@ -49,6 +49,8 @@ func SystemOf(scheme string) string {
 		return "rabbitmq"
 	case "sqs":
 		return "aws_sqs"
+	case "sns":
+		return "aws.sns"
 	default: // kafka is in the conventions, and others are free to choose
 		return scheme
 	}

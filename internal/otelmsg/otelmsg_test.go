@@ -46,6 +46,7 @@ func TestNamesAreThoseOfTheConventions(t *testing.T) {
 		"kafka": semconv.MessagingSystemKafka,
 		"amqp":  semconv.MessagingSystemRabbitMQ,
 		"sqs":   semconv.MessagingSystemAWSSQS,
+		"sns":   semconv.MessagingSystemAWSSNS,
 		"mem":   semconv.MessagingSystemKey.String("mem"),
 	} {
 		if got := otelmsg.SystemOf(scheme); got != want.Value.AsString() {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/snstest"
 )
 
 // Redis returns a redis:// URL with a prefix of keys.
@@ -62,9 +63,22 @@ func RabbitMQ(t testing.TB, queues ...string) string {
 // SQS returns a sqs:// URL with a prefix of queues.
 func SQS(t testing.TB) string {
 	t.Helper()
-	endpoint, prefix := servicetest.SQS(t), "t"+uuid.NewString()[:8]+"-"
+	return queues(t, "sqs", servicetest.SQS(t))
+}
+
+// SNS returns a sns:// URL with a prefix of topics and queues. SNS is a stand-in, see package
+// snstest; the queues are on the server of [SQS].
+func SNS(t testing.TB) string {
+	t.Helper()
+	_, endpoint := snstest.Start(t, servicetest.SQS(t))
+	return queues(t, "sns", endpoint)
+}
+
+func queues(t testing.TB, scheme, endpoint string) string {
+	t.Helper()
+	prefix := "t" + uuid.NewString()[:8] + "-"
 	t.Cleanup(func() { report(t, clearSQS(endpoint, prefix)) })
-	return with("sqs://key:secret@elasticmq/", url.Values{"endpoint": {endpoint}, "prefix": {prefix}, "wait": {"50ms"}})
+	return with(scheme+"://key:secret@elasticmq/", url.Values{"endpoint": {endpoint}, "prefix": {prefix}, "wait": {"50ms"}})
 }
 
 // with adds parameters to a URL.

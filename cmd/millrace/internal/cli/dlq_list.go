@@ -70,7 +70,7 @@ func (a *app) dlqListCommand() *cobra.Command {
 	var limit int
 	cmd := f.of(busFlag(&cobra.Command{
 		Use: "list TOPIC", Short: "List dead letters, oldest first",
-		Long: "list changes nothing. On SQS it reads the queue and hands everything back, so that a redrive at the same time sees only a part.",
+		Long: "list changes nothing. On SQS, and behind SNS, it reads the queue and hands everything back, so that a redrive at the same time sees only a part.",
 		Example: "  millrace dlq list dlq.payment --bus kafka://k1,k2,k3/\n" +
 			"  millrace dlq list orders.DLT --reason PERMANENT --since 24h --json | jq -r '.letters[].id'",
 		Args: topicAnd(0, ""),

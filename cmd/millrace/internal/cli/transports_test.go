@@ -35,6 +35,7 @@ var transports = map[string]func(t *testing.T, topic string) (rawURL string){
 		return transporttest.RabbitMQ(t, topic+":"+group+":0", topic+".DLT") + "&partitions=1"
 	},
 	"sqs": func(t *testing.T, topic string) string { return transporttest.SQS(t) },
+	"sns": func(t *testing.T, topic string) string { return transporttest.SNS(t) },
 }
 
 // eachTransport runs a test on each transport.

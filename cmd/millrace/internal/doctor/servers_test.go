@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/doctor"
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/snstest"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/internal/sqlname"
 )
@@ -28,6 +29,10 @@ func TestGoodServers(t *testing.T) {
 		"cluster": func(t testing.TB) string { return "redis://" + servicetest.RedisCluster(t) + "/" },
 		"kafka":   func(t testing.TB) string { return "kafka://" + servicetest.Kafka(t) + "/" },
 		"sqs":     func(t testing.TB) string { return "sqs://key:s3cret@elasticmq/?endpoint=" + servicetest.SQS(t) },
+		"sns": func(t testing.TB) string {
+			_, endpoint := snstest.Start(t, servicetest.SQS(t))
+			return "sns://key:s3cret@elasticmq/?endpoint=" + endpoint
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

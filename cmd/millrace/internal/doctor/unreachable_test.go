@@ -17,7 +17,7 @@ import (
 var remote = []string{
 	"postgres://app:gehe1m@%s/shop", "mysql://app:gehe1m@%s/shop", "redis://app:gehe1m@%s/0", "rediss://app:gehe1m@%s/0",
 	"amqp://app:gehe1m@%s/", "amqps://app:gehe1m@%s/", "kafka://%s/", "kafka://app:gehe1m@%s/?sasl=plain",
-	"sqs://key:gehe1m@region/?endpoint=http://%s",
+	"sqs://key:gehe1m@region/?endpoint=http://%s", "sns://key:gehe1m@region/?endpoint=http://%s",
 }
 
 func TestUnreachable(t *testing.T) {
