@@ -333,15 +333,18 @@ func deadLetterOutage(ctx context.Context, env Env) (err error) {
 	if err := seen.wait(ctx, 2); err != nil {
 		return err
 	}
-	if n := runs.Load(); n != 1 {
-		return fmt.Errorf("the handler ran %d times while its dead letter could not be published, want once", n)
-	}
 	sub, err := subscribe(ctx, env.Bus, reader, topic+".DLT")
 	if err != nil {
 		return err
 	}
 	defer sub.closing(&err)
-	return sub.expectAll(ctx, "k#1")
+	if err := sub.expectAll(ctx, "k#1"); err != nil {
+		return err
+	}
+	if n := runs.Load(); n != 1 {
+		return fmt.Errorf("the handler ran %d times while its dead letter could not be published, want once", n)
+	}
+	return nil
 }
 
 // refusing is a driver that refuses to publish to one topic a number of times.
