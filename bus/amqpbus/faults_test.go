@@ -142,8 +142,8 @@ func TestUnreachableBroker(t *testing.T) {
 	}
 }
 
-// The broker closes the channel for a message that it finds too large. Nobody else
-// notices. It is not run beside the tests that restart this node.
+// The broker closes the channel for a message that it finds too large. Other calls succeed.
+// It is not run beside the tests that restart this node.
 func TestTooLargeFailsAlone(t *testing.T) {
 	b := onBroker(t, ownNode(t).url)
 	opened := b.open(t, amqpbus.Config{}, "")

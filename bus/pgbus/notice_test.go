@@ -54,8 +54,8 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// A notification of anybody's wakes somebody, and our own wakes nobody; what is not
-// understood wakes all.
+// Every notification of another process wakes readers or members, and our own wakes
+// none; one that is not understood wakes all.
 func FuzzHear(f *testing.F) {
 	f.Add("other 1 2 g")
 	f.Add("")
@@ -68,7 +68,7 @@ func FuzzHear(f *testing.F) {
 		h := &heard{}
 		n.hear(text, h)
 		if h.all == 0 && h.groups == 0 && len(h.lanes) == 0 {
-			t.Fatalf("%q wakes nobody", text)
+			t.Fatalf("%q wakes none", text)
 		}
 		own := &heard{}
 		n.hear(n.id+" "+text, own)

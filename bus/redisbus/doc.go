@@ -96,10 +96,10 @@
 // Durability is the server's: with appendfsync always nothing that Publish
 // accepted is lost by a crash; with everysec, the default of appendonly, up to
 // two seconds; without appendonly everything. A failover to a replica loses what
-// that replica did not have. With ?wait= as the number of the master's replicas nothing
-// accepted is lost, and Publish fails while one of them is away. A smaller number makes
-// a loss rare: Sentinels may promote a replica that has less than another. Groups go on from what
-// the new server has: acknowledgements that were lost come again. The clocks of
+// that replica did not have. If ?wait= is the number of the master's replicas, nothing
+// accepted is lost, and Publish fails while one replica is away. A smaller number makes
+// a loss rare: Sentinels may promote a replica that has less than another. Groups go on
+// from what the new server has: acknowledgements that were lost come again. The clocks of
 // servers must not differ by more than a failover takes, since ids are times.
 //
 // Open does not connect. The first use refuses a Redis before 7.0. While Redis is away,

@@ -18,8 +18,8 @@ import (
 
 const testRole = "arn:aws:iam::123456789012:role/notices"
 
-// amazon answers as SQS and STS do, and notes who asks. Requests to STS are forms, those to
-// SQS are JSON.
+// amazon answers as SQS and STS do, and notes the credentials of each request. Requests to
+// STS are forms, those to SQS are JSON.
 type amazon struct {
 	*httptest.Server
 	refusal string        // of SQS or STS, as XML or JSON has it; none if it is empty

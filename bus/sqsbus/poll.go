@@ -25,9 +25,9 @@ const maxRequests = 8
 const askLife = 5 * time.Minute
 
 // ask is a request for messages. A FIFO queue answers its repetition under the same id
-// with the messages that it gave the first time: when an answer is lost, they would be
-// nobody's, and block their keys, until the visibility ran out. A standard queue has no
-// such id, and gives others.
+// with the messages that it gave the first time: without that, those of a lost answer would
+// block their keys until the visibility ran out. A standard queue has no such id, and gives
+// other messages.
 type ask struct {
 	id    string
 	until time.Time // when a repetition could be given what another has meanwhile

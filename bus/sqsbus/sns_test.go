@@ -66,14 +66,7 @@ func TestSNSWireFormat(t *testing.T) {
 			if body := aws.ToString(got[0].Body); body != string(m.Payload) {
 				t.Errorf("the body is %s", body)
 			}
-			attributes := map[string]string{}
-			for name, a := range got[0].MessageAttributes {
-				attributes[name] = aws.ToString(a.DataType) + " " + aws.ToString(a.StringValue)
-			}
-			want := map[string]string{"_watermill_message_uuid": "String id-1", event.KeyHeader: "String user/7", "ce_type": "String Admitted"}
-			if fmt.Sprint(attributes) != fmt.Sprint(want) {
-				t.Errorf("the attributes are %v, want %v", attributes, want)
-			}
+			wantAttributes(t, got[0])
 			if group, id := got[0].Attributes["MessageGroupId"], got[0].Attributes["MessageDeduplicationId"]; group != wantGroup || id != wantID {
 				t.Errorf("the message group is %q and the deduplication id %q, want %q and %q", group, id, wantGroup, wantID)
 			}

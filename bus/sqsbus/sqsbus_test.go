@@ -53,6 +53,19 @@ func (p place) queue(t *testing.T, topic string) *string {
 	return out.QueueUrl
 }
 
+// wantAttributes checks what the metadata of the tests of the wire format became.
+func wantAttributes(t *testing.T, m types.Message) {
+	t.Helper()
+	got := map[string]string{}
+	for name, a := range m.MessageAttributes {
+		got[name] = aws.ToString(a.DataType) + " " + aws.ToString(a.StringValue)
+	}
+	want := map[string]string{"_watermill_message_uuid": "String id-1", event.KeyHeader: "String user/7", "ce_type": "String Admitted"}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("the attributes are %v, want %v", got, want)
+	}
+}
+
 // The message group is the key, the deduplication id the message's, and text with
 // little metadata is as Watermill's SQS writes it.
 func TestWireFormat(t *testing.T) {
@@ -68,14 +81,7 @@ func TestWireFormat(t *testing.T) {
 	if body := aws.ToString(got[0].Body); body != string(m.Payload) {
 		t.Errorf("the body is %s", body)
 	}
-	attributes := map[string]string{}
-	for name, a := range got[0].MessageAttributes {
-		attributes[name] = aws.ToString(a.DataType) + " " + aws.ToString(a.StringValue)
-	}
-	want := map[string]string{"_watermill_message_uuid": "String id-1", event.KeyHeader: "String user/7", "ce_type": "String Admitted"}
-	if fmt.Sprint(attributes) != fmt.Sprint(want) {
-		t.Errorf("the attributes are %v, want %v", attributes, want)
-	}
+	wantAttributes(t, got[0])
 	for name, want := range map[string]string{"MessageGroupId": "user/7", "MessageDeduplicationId": "id-1"} {
 		if got := got[0].Attributes[name]; got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)

@@ -29,9 +29,11 @@
 package log
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"hash/fnv"
+	"slices"
 	"time"
 )
 
@@ -162,6 +164,14 @@ func EachBacklog(c Cursor, lanes int, of func(c Cursor) (n int, oldest time.Time
 		c.Lane++
 	}
 	return n, oldest, nil
+}
+
+// ByLane returns the entries with those of a lane together, in their order: neighbours in
+// an index cost a database less one after the other.
+func ByLane(entries []Entry) []Entry {
+	entries = slices.Clone(entries)
+	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Lane, b.Lane) })
+	return entries
 }
 
 // LaneOf spreads a key over lanes [0, lanes): FNV-1a, so that every process,

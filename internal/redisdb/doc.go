@@ -1,6 +1,6 @@
 // Package redisdb opens go-redis clients from URLs, for one server, for a master
-// behind Sentinels and for a Redis Cluster, with settings under which a call fails in time and is never
-// sent a second time behind its caller's back.
+// behind Sentinels and for a Redis Cluster, with settings under which a call fails
+// in time and is never sent a second time behind its caller's back.
 //
 //	redis://user:password@host:6379/0
 //	rediss://host:6380/0                       the same over TLS

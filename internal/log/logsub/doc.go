@@ -29,6 +29,8 @@
 //	Close hands over at once, a crash after LeaseTTL                TestCloseHandsOverAtOnce, TestTakeoverAfterCrash
 //	a process with a name has its partitions back at once           TestHolderComesBack, TestMembersOfOneHolder
 //	other processes are told of what was committed and who reads    TestChangesAreAnnounced
+//	of a burst of changes the first is told at once, the rest once
+//	a tick, also at the end                                         TestBell
 //	a holder that slept through its lease moves nothing and hands
 //	out nothing more                                                TestStalledHolder
 //	an idle or slow holder keeps its lease, also while the database

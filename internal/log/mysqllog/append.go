@@ -1,10 +1,8 @@
 package mysqllog
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -40,11 +38,7 @@ func (l *Log) Append(ctx context.Context, x sqltx.Execer, entries []log.Entry) e
 			return fault.MarkPermanent(fmt.Errorf("mysqllog: append: message %q: %w", entries[i].MessageID, err))
 		}
 	}
-	if len(entries) > 1 {
-		// Neighbours in the index cost less one after the other.
-		entries = slices.Clone(entries)
-		slices.SortStableFunc(entries, func(a, b log.Entry) int { return cmp.Compare(a.Lane, b.Lane) })
-	}
+	entries = log.ByLane(entries)
 	if _, err := x.ExecContext(ctx, l.sql.append+strings.Repeat(l.sql.row, len(entries)-1), l.values(entries)...); err != nil {
 		return fmt.Errorf("mysqllog: append: %w", err)
 	}

@@ -1,11 +1,9 @@
 package pglog
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/sqltx"
@@ -25,9 +23,7 @@ func (l *Log) Append(ctx context.Context, x sqltx.Execer, entries []log.Entry) e
 			return err
 		}
 	}
-	// Neighbours in the indexes cost less one after the other.
-	entries = slices.Clone(entries)
-	slices.SortStableFunc(entries, func(a, b log.Entry) int { return cmp.Compare(a.Lane, b.Lane) })
+	entries = log.ByLane(entries)
 	if db, ok := x.(*sql.DB); ok && n >= copyRows {
 		if done, err := l.copy(ctx, db, entries); err != nil {
 			return fmt.Errorf("pglog: append: %w", err)

@@ -14,7 +14,7 @@ import (
 )
 
 // copyRows is from how many entries on COPY is worth the round trip that it takes more
-// than an INSERT: a row costs the server a sixth less, and this process half.
+// than an INSERT: a row costs the server a sixth less, and this process a third.
 const copyRows = 64
 
 // copy appends by COPY, in a transaction of its own. It reports false where the pool's

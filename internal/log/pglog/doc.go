@@ -96,6 +96,8 @@
 //	                                       TestMigrationCarriesOver
 //	wake-ups                               TestNotifyWakesAListener, TestListenReconnects
 //	any pool reads the same                TestBothScansAgree
+//	what COPY appends is what a statement
+//	would have appended                    TestCopy
 //
 // Everything else that a log owes is in the suite, logtest.
 package pglog
