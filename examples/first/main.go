@@ -1,5 +1,5 @@
-// Command first publishes one event through an outbox in a SQLite file of its
-// own, and consumes it. The README shows this file.
+// Command first emits one event in a transaction and handles it once, in a SQLite file of
+// its own. The README shows this file.
 package main
 
 import (
@@ -9,41 +9,33 @@ import (
 	"log"
 	"os"
 	"os/signal"
-	"sync"
 
-	"github.com/millrace-go/millrace/bus"
-	"github.com/millrace-go/millrace/bus/sqlitebus"
-	"github.com/millrace-go/millrace/event"
-	"github.com/millrace-go/millrace/outbox"
-	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
-	"github.com/millrace-go/millrace/sqltx"
+	"github.com/millrace-go/millrace"
+	"github.com/millrace-go/millrace/sqlite"
 )
+
+type OrderPlaced struct{ Customer, Item string }
+
+func (o OrderPlaced) Spec() millrace.Spec {
+	return millrace.On("order.events", "OrderPlaced", o.Customer) // topic, type, key
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	db := must(sqliteoutbox.Open("app.db")) // your tables and those of the outbox
-	store := must(sqliteoutbox.New(db, sqliteoutbox.Config{}))
-	check(store.Migrate(ctx))
-	box := must(outbox.New(store, outbox.Config{Topic: "order.events"}))
-	b := must(bus.NewOpener(sqlitebus.Scheme(sqlitebus.Config{DB: db})).Open(ctx, "sqlite://app.db"))
-	relay := must(outbox.NewRelay(store, b.Publisher(), outbox.RelayConfig{}))
-	var relaying sync.WaitGroup
-	relaying.Go(func() { check(relay.Run(ctx)) })
-	check(sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
-		// … write rows of yours with tx: they and the event commit together, or neither does
-		return box.Append(ctx, tx, must(event.New("OrderPlaced", "shop", map[string]int{"amount": 120})))
-	}))
-	runner := must(bus.NewRunner(b, bus.RunnerConfig{}))
-	check(runner.Add(bus.Consumer{Topic: "order.events", Group: "mail", Handler: bus.Handle(func(_ context.Context, e event.Event) error {
-		fmt.Println("got", e.Type, string(e.Data))
-		stop() // one event is enough here
+	app, err := millrace.New(sqlite.Open("app.db"), millrace.Config{Service: "shop"})
+	check(err)
+	check(app.Migrate(ctx))
+	millrace.Handle(app, "mail", func(_ context.Context, _ *sql.Tx, o OrderPlaced) error {
+		fmt.Println("to", o.Customer, "for", o.Item) // what you write with tx, and the event's key: both or neither
+		stop()                                       // one event is enough here
 		return nil
-	})}))
-	check(runner.Run(ctx))
-	relaying.Wait()
+	})
+	check(app.Do(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		return app.Emit(ctx, tx, OrderPlaced{"Ada", "two seats"}) // with your rows in tx: all of it or nothing
+	}))
+	check(app.Run(ctx))
+	check(app.Close())
 }
-
-func must[T any](v T, err error) T { check(err); return v }
 
 func check(err error) {
 	if err != nil {

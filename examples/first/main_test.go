@@ -34,7 +34,7 @@ func TestFirst(t *testing.T) {
 	}
 	run(t, dir, "go", "build", "-mod=mod", "-o", "first", ".")
 	for range 2 {
-		if got, want := run(t, dir, "./first"), "got OrderPlaced {\"amount\":120}\n"; got != want {
+		if got, want := run(t, dir, "./first"), "to Ada for two seats\n"; got != want {
 			t.Errorf("the program says %q, want %q", got, want)
 		}
 	}

@@ -19,13 +19,13 @@ type driver struct {
 func drivers() []driver {
 	return []driver{
 		// sqlcounter speaks to PostgreSQL through pgx's types, whatever the database.
-		{[]string{"github.com/jackc/pgx"}, []string{"pg…", "bus/allbus", "counter/sqlcounter"}},
+		{[]string{"github.com/jackc/pgx"}, []string{"pg…", "postgres", "bus/allbus", "counter/sqlcounter"}},
 		{[]string{"github.com/go-sql-driver/mysql"}, []string{"mysql…", "bus/allbus"}},
 		{[]string{"modernc.org/sqlite"}, []string{"sqlite…", "bus/allbus"}},
 		{[]string{"github.com/redis/go-redis", "github.com/ThreeDotsLabs/watermill-redisstream"}, []string{"redis…", "bus/allbus"}},
 		{[]string{"github.com/IBM/sarama", "github.com/twmb/franz-go", "github.com/ThreeDotsLabs/watermill-kafka"}, []string{"kafka…", "bus/allbus"}},
 		{[]string{"github.com/rabbitmq/amqp091-go", "github.com/ThreeDotsLabs/watermill-amqp"}, []string{"amqp…", "bus/allbus"}},
-		{[]string{"github.com/ThreeDotsLabs/watermill-sql"}, []string{"pg…", "mysql…", "bus/allbus"}},
+		{[]string{"github.com/ThreeDotsLabs/watermill-sql"}, []string{"pg…", "postgres", "mysql…", "bus/allbus"}},
 		{[]string{"github.com/aws", "github.com/ThreeDotsLabs/watermill-aws"}, []string{"sqs…", "dynamo…", "bus/allbus"}},
 		{[]string{"github.com/prometheus"}, []string{"…prom"}},
 		{[]string{"github.com/stretchr/testify"}, []string{"bus/bustest"}}, // Watermill's own conformance suite needs it

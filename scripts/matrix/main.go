@@ -29,7 +29,7 @@ var list string
 
 // beside are packages that meet real servers and have no cell of their own.
 var beside = []string{
-	"./bus", "./bus/allbus", "./bus/redrive", "./outbox", "./outbox/internal/...", "./idempotency", "./idempotency/idempotencytest",
+	".", "./examples/orders", "./bus", "./bus/allbus", "./bus/redrive", "./outbox", "./outbox/internal/...", "./idempotency", "./idempotency/idempotencytest",
 	"./sqltx", "./cmd/millrace/...",
 	"./internal/migrate", "./internal/pgdb", "./internal/mysqldb", "./internal/redisdb", "./internal/servicetest",
 	"./internal/log/logbus", "./internal/log/logtest", "./internal/txbus",

@@ -19,7 +19,7 @@
 //
 // Every answer has the request's id in X-Request-Id: the one that the request brought
 // (1 to 128 letters, digits and -_.:/+=@), else the id of its trace, else a new one. The
-// events that came of the request have it as their correlationid. See [Identify].
+// events that came of the request have it as their correlationid. See millrace.Wrap.
 //
 // A body is one JSON object of known fields and at most 1 MB. A payment needs
 // an Idempotency-Key header of 1 to 128 letters, digits and -_.: characters.

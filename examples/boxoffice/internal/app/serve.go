@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace-go/millrace"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/api"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
@@ -83,7 +84,7 @@ func (a *App) serve(run *stages, ln net.Listener) error {
 		return err
 	}
 	run.serveHTTP("http", &http.Server{
-		Handler:           traces.HTTP(a.tracing, quiet, api.Identify(a.observe(a.turnAway(before.Before(mux))))),
+		Handler:           traces.HTTP(a.tracing, quiet, millrace.Wrap(a.observe(a.turnAway(before.Before(mux))))),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second,
 		WriteTimeout:      30 * time.Second,

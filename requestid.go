@@ -1,4 +1,4 @@
-package api
+package millrace
 
 import (
 	"net/http"
@@ -17,10 +17,10 @@ const RequestID = "X-Request-Id"
 // maxRequestID bounds an id in bytes; rows keep it as long.
 const maxRequestID = 128
 
-// Identify gives each request its id: the one it brings, else the id of its trace,
+// Wrap gives each request its id: the one it brings, else the id of its trace,
 // else one made here. Events that are made in the request have the id as their
 // correlation id, and log lines about it too. It needs no tracing.
-func Identify(next http.Handler) http.Handler {
+func Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := requestID(r)
 		w.Header().Set(RequestID, id)

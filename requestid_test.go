@@ -1,4 +1,4 @@
-package api_test
+package millrace_test
 
 import (
 	"net/http"
@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/millrace-go/millrace"
 	"github.com/millrace-go/millrace/event"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/api"
 )
 
-func TestIdentify(t *testing.T) {
+func TestWrapKeepsIDs(t *testing.T) {
 	const traced = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	for name, c := range map[string]struct {
 		id, traceparent string
@@ -43,7 +43,7 @@ func TestIdentify(t *testing.T) {
 			}
 			var inside string
 			w := httptest.NewRecorder()
-			api.Identify(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { inside = event.Correlation(r.Context()) })).ServeHTTP(w, r)
+			millrace.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { inside = event.Correlation(r.Context()) })).ServeHTTP(w, r)
 			answered := w.Header().Get("X-Request-Id")
 			if answered != inside {
 				t.Errorf("answered %q, and events have %q", answered, inside)

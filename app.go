@@ -1,0 +1,182 @@
+package millrace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/outbox"
+)
+
+// EnvBus names the transport where Config.Bus is empty.
+const EnvBus = "MILLRACE_BUS_URL"
+
+// Config of an App. Service is required.
+type Config struct {
+	// Service names the application in its events, as their source.
+	Service string
+	// Bus is the URL of the transport. When empty it is $MILLRACE_BUS_URL, and without that
+	// the database's own log.
+	Bus string
+	// Logger is slog.Default() when nil, here and in the parts.
+	Logger *slog.Logger
+	// TracerProvider makes spans of emitting, publishing and handling; none when nil.
+	TracerProvider trace.TracerProvider
+
+	// The parts; their zero values are their defaults.
+	Relay  outbox.RelayConfig
+	Runner bus.RunnerConfig
+	Keys   idempotency.PrunerConfig
+}
+
+// App is an application's events: what it emits and what it handles. Make it with New, give
+// it handlers, and run it. It is safe for concurrent use once it runs.
+type App[Tx any] struct {
+	cfg    Config
+	stores *Stores[Tx]
+	opener *bus.Opener
+	url    string
+	box    *outbox.Outbox
+
+	mu        sync.Mutex
+	consumers []*consumer[Tx]
+	guards    map[string]*idempotency.Guard[Tx]
+	leases    map[string]*idempotency.Leases
+	problems  []error // of registrations
+	state     state
+}
+
+type state int
+
+const (
+	fresh state = iota
+	running
+	ended
+)
+
+// ErrRan is returned by a second Run of an App.
+var ErrRan = errors.New("millrace: Run was called before; an App runs once")
+
+// New makes an App on a database, with the transports that Config.Bus may name beside the
+// database's own log. It connects to no server.
+func New[Tx any](db Database[Tx], cfg Config, transports ...bus.Scheme) (*App[Tx], error) {
+	if db == nil {
+		return nil, errors.New("millrace: New: the database is nil; give one of package postgres, mysql or sqlite")
+	}
+	if cfg.Service == "" {
+		return nil, errors.New(`millrace: Config.Service is empty; name the application, such as "orders"`)
+	}
+	stores, err := db.Stores()
+	if err != nil {
+		return nil, fmt.Errorf("millrace: %w", err)
+	}
+	cfg.fill()
+	a := &App[Tx]{
+		cfg: cfg, stores: stores, guards: map[string]*idempotency.Guard[Tx]{}, leases: map[string]*idempotency.Leases{},
+		// A transport that was given comes before the database's own of the same name.
+		opener: bus.NewOpener(append([]bus.Scheme{stores.Scheme}, transports...)...),
+		url:    cfg.Bus,
+	}
+	if a.url == "" {
+		a.url = os.Getenv(EnvBus)
+	}
+	if a.url == "" {
+		a.url = stores.URL
+	}
+	if a.url == "" {
+		return nil, errors.Join(fmt.Errorf("millrace: Config.Bus is empty, and so is $%s; a database that was opened elsewhere does not tell its URL, so name the transport, such as %s://…",
+			EnvBus, stores.Scheme.Name()), stores.Close())
+	}
+	a.box, err = outbox.New(stores.Outbox, outbox.Config{Logger: cfg.Logger, TracerProvider: cfg.TracerProvider})
+	if err != nil {
+		return nil, errors.Join(err, stores.Close())
+	}
+	return a, nil
+}
+
+// fill hands the logger and the traces to the parts that have none of their own.
+func (c *Config) fill() {
+	for _, logger := range []**slog.Logger{&c.Relay.Logger, &c.Runner.Logger, &c.Keys.Logger} {
+		if *logger == nil {
+			*logger = c.Logger
+		}
+	}
+	if c.Relay.TracerProvider == nil {
+		c.Relay.TracerProvider = c.TracerProvider
+	}
+	if c.Runner.TracerProvider == nil {
+		c.Runner.TracerProvider = c.TracerProvider
+	}
+}
+
+// Do runs fn in a transaction and commits it when fn returns nil. FN CAN RUN MORE THAN
+// ONCE, where the database ends the transaction for a conflict with another: see sqltx.Do.
+func (a *App[Tx]) Do(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
+	return a.stores.Do(ctx, fn)
+}
+
+// Emit appends events in tx: they are published when it commits, and never when it rolls
+// back. An event that is invalid refuses all of them. Call it after the rows of the events'
+// keys are locked, so that the order of a key is that of its commits.
+//
+// Relays are woken after the commit of a transaction of Do or of a handler. After that of
+// another one call Wake, or they find the events within Config.Relay.Interval, 1 s.
+func (a *App[Tx]) Emit(ctx context.Context, tx Tx, events ...Event) error {
+	all := make([]event.Event, len(events))
+	topics := make([]string, len(events))
+	for i, e := range events {
+		if e == nil {
+			return fmt.Errorf("millrace: emit: event %d is nil", i)
+		}
+		out, spec, err := envelope(a.cfg.Service, e)
+		if err != nil {
+			return fmt.Errorf("millrace: emit: %w", err)
+		}
+		all[i], topics[i] = out, spec.Topic
+	}
+	for from := 0; from < len(all); {
+		to := from + 1
+		for to < len(all) && topics[to] == topics[from] {
+			to++
+		}
+		if err := a.box.AppendTo(ctx, a.stores.Execer(tx), topics[from], all[from:to]...); err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
+}
+
+// Wake tells the relays, here and in other processes, that events were committed in a
+// transaction that Do did not begin.
+func (a *App[Tx]) Wake() { a.box.Wake() }
+
+// Migrate brings the tables of the outbox, the keys and the leases up to date. Several
+// processes may call it at once. The transport makes its own at its first use.
+func (a *App[Tx]) Migrate(ctx context.Context) error { return a.stores.Migrate(ctx) }
+
+// Ready reports why the application cannot do its work now: the database does not answer,
+// or Run is not running. A broker that is absent is no reason: events wait in the outbox.
+func (a *App[Tx]) Ready(ctx context.Context) error {
+	a.mu.Lock()
+	now := a.state
+	a.mu.Unlock()
+	if now != running {
+		return errors.New("millrace: not ready: Run is not running")
+	}
+	if err := a.stores.Ping(ctx); err != nil {
+		return fmt.Errorf("millrace: not ready: %w", err)
+	}
+	return nil
+}
+
+// Close ends the pools that the App opened. Call it after Run has returned.
+func (a *App[Tx]) Close() error { return a.stores.Close() }

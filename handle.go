@@ -1,0 +1,201 @@
+package millrace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/idempotency"
+)
+
+// Option changes the consumer of a group and a topic, for example its Concurrency, Retry,
+// Timeout or DeadLetter. Topic, Group and handler are not its to change. Of several
+// handlers of one group and topic, the options of all apply.
+type Option func(*bus.Consumer)
+
+// BatchOption is Option for HandleBatch, for example Size and Wait.
+type BatchOption func(*bus.BatchConsumer)
+
+// consumer is what one group does with one topic.
+type consumer[Tx any] struct {
+	topic, group string
+	handlers     map[string]bus.EventHandler // by type of event
+	one          bus.Consumer
+	batch        *bus.BatchConsumer
+}
+
+// Handle registers fn as the handler of events of type E in a group. Each event has one
+// effect in a group, however often it is delivered: what fn writes with tx, and what it
+// emits, commits together with the event's key. Events of a key come one after the other,
+// in the order of their commits.
+//
+// FN CAN RUN MORE THAN ONCE for an event, after a failure or a conflict in the database;
+// what it wrote with tx is gone by then. For effects elsewhere see [HandleOutside].
+//
+// What is wrong with a registration is the error of Run.
+func Handle[Tx any, E Event](a *App[Tx], group string, fn func(ctx context.Context, tx Tx, e E) error, options ...Option) {
+	a.register(func() error {
+		spec, err := specOf[E](fn == nil)
+		if err != nil {
+			return err
+		}
+		guard, err := a.guard(group)
+		if err != nil {
+			return err
+		}
+		return a.handle(group, spec, options, func(ctx context.Context, e event.Event) error {
+			data, err := decode[E](e)
+			if err != nil {
+				return err
+			}
+			_, err = guard.Do(ctx, e, func(ctx context.Context, tx Tx) error { return fn(ctx, tx, data) })
+			return err
+		})
+	})
+}
+
+// HandleOutside is Handle for an effect outside the database: a mail, a call of another
+// service. The event's key is held by a lease while fn works, and noted when it has ended.
+// A crash between the effect and the note repeats the effect: hand the event's id
+// (Meta(ctx).ID) to the other side as its idempotency key.
+func HandleOutside[Tx any, E Event](a *App[Tx], group string, fn func(ctx context.Context, e E) error, options ...Option) {
+	a.register(func() error {
+		spec, err := specOf[E](fn == nil)
+		if err != nil {
+			return err
+		}
+		leases, err := a.leasesOf(group)
+		if err != nil {
+			return err
+		}
+		return a.handle(group, spec, options, func(ctx context.Context, e event.Event) error {
+			data, err := decode[E](e)
+			if err != nil {
+				return err
+			}
+			_, _, err = leases.Do(ctx, e, func(ctx context.Context, _ idempotency.Claim) ([]byte, error) { return nil, fn(ctx, data) })
+			return err
+		})
+	})
+}
+
+// HandleBatch is Handle for many events of one type at a time, for work that costs little
+// more for a hundred than for one. fn gets those that are new, in the order of each key; all
+// of them commit in one transaction, or none. The group handles no other type of the topic.
+func HandleBatch[Tx any, E Event](a *App[Tx], group string, fn func(ctx context.Context, tx Tx, events []E) error, options ...BatchOption) {
+	a.register(func() error {
+		spec, err := specOf[E](fn == nil)
+		if err != nil {
+			return err
+		}
+		guard, err := a.guard(group)
+		if err != nil {
+			return err
+		}
+		if c := a.find(group, spec.Topic); c != nil {
+			return fmt.Errorf("group %q handles topic %q already; a batch handler has its group and topic for itself: give it a group of its own", group, spec.Topic)
+		}
+		b := &bus.BatchConsumer{Classifiers: []fault.Classifier{a.stores.Classify}}
+		for _, option := range options {
+			option(b)
+		}
+		b.Topic, b.Group, b.Handler = spec.Topic, group, nil
+		b.Guarded = guard.HandleBatch(func(ctx context.Context, tx Tx, fresh []event.Event) error {
+			all := make([]E, len(fresh))
+			for i, e := range fresh {
+				var err error
+				if all[i], err = decode[E](e); err != nil {
+					return err
+				}
+			}
+			return fn(ctx, tx, all)
+		}, spec.Type)
+		a.consumers = append(a.consumers, &consumer[Tx]{topic: spec.Topic, group: group, batch: b})
+		return nil
+	})
+}
+
+// handle adds a handler of one type to the consumer of its group and topic.
+func (a *App[Tx]) handle(group string, spec Spec, options []Option, fn bus.EventHandler) error {
+	c := a.find(group, spec.Topic)
+	switch {
+	case c == nil:
+		c = &consumer[Tx]{topic: spec.Topic, group: group, handlers: map[string]bus.EventHandler{},
+			one: bus.Consumer{Classifiers: []fault.Classifier{a.stores.Classify}}}
+		a.consumers = append(a.consumers, c)
+	case c.batch != nil:
+		return fmt.Errorf("group %q handles topic %q in batches; give the handler of %s a group of its own", group, spec.Topic, spec.Type)
+	case c.handlers[spec.Type] != nil:
+		return fmt.Errorf("group %q handles %s of topic %q twice; the second handler needs a group of its own", group, spec.Type, spec.Topic)
+	}
+	c.handlers[spec.Type] = fn
+	for _, option := range options {
+		option(&c.one)
+	}
+	return nil
+}
+
+// register runs one registration and keeps what is wrong with it for Run.
+func (a *App[Tx]) register(fn func() error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.state != fresh {
+		a.problems = append(a.problems, errors.New("millrace: a handler was registered after Run had begun; it handles nothing"))
+		return
+	}
+	if err := fn(); err != nil {
+		a.problems = append(a.problems, fmt.Errorf("millrace: handler: %w", err))
+	}
+}
+
+func (a *App[Tx]) find(group, topic string) *consumer[Tx] {
+	i := slices.IndexFunc(a.consumers, func(c *consumer[Tx]) bool { return c.group == group && c.topic == topic })
+	if i < 0 {
+		return nil
+	}
+	return a.consumers[i]
+}
+
+func (a *App[Tx]) guard(group string) (*idempotency.Guard[Tx], error) {
+	if g := a.guards[group]; g != nil {
+		return g, nil
+	}
+	g, err := idempotency.New[Tx](a.stores.Keys, idempotency.Config{Group: group})
+	if err == nil {
+		a.guards[group] = g
+	}
+	return g, err
+}
+
+func (a *App[Tx]) leasesOf(group string) (*idempotency.Leases, error) {
+	if l := a.leases[group]; l != nil {
+		return l, nil
+	}
+	l, err := idempotency.NewLeases(a.stores.Leases, idempotency.LeaseConfig{Group: group, Logger: a.cfg.Logger})
+	if err == nil {
+		a.leases[group] = l
+	}
+	return l, err
+}
+
+// specOf is what the zero value of E says.
+func specOf[E Event](noHandler bool) (spec Spec, err error) {
+	var zero E
+	defer func() {
+		if recover() != nil {
+			err = fmt.Errorf("%T.Spec fails on the zero value, which says the topic and the type; declare Spec on the value type and let it only read fields", zero)
+		}
+	}()
+	if any(zero) == nil {
+		return Spec{}, errors.New("the handler's event is an interface; name a type that has Spec")
+	}
+	spec = zero.Spec()
+	if noHandler {
+		return spec, fmt.Errorf("the handler of %T is nil", zero)
+	}
+	return spec, spec.validate(zero)
+}

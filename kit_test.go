@@ -1,0 +1,159 @@
+package millrace_test
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace"
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/mysqldb"
+	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/mysql"
+	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
+	"github.com/millrace-go/millrace/postgres"
+	"github.com/millrace-go/millrace/sqlite"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// soon bounds what is waited for; it is met long before.
+const soon = time.Minute
+
+type Placed struct {
+	ID    string
+	Cents int64
+}
+
+func (Placed) Spec() millrace.Spec {
+	return millrace.Spec{Topic: "orders", Type: "Placed", Key: "c-1", Aggregate: "order"}
+}
+
+type Paid struct{ ID string }
+
+func (p Paid) Spec() millrace.Spec { return millrace.On("orders", "Paid", "c-1") }
+
+// kit is an App on a database of its own.
+type kit struct {
+	*testing.T
+	app *millrace.App[*sql.Tx]
+	db  *sql.DB // of the same database, for a look
+}
+
+// each runs a test on each database.
+func each(t *testing.T, run func(k *kit)) { eachWith(t, millrace.Config{}, run) }
+
+func eachWith(t *testing.T, cfg millrace.Config, run func(k *kit), transports ...bus.Scheme) {
+	for name, open := range map[string]func(t *testing.T) (millrace.Database[*sql.Tx], *sql.DB, error){
+		"sqlite": func(t *testing.T) (millrace.Database[*sql.Tx], *sql.DB, error) {
+			servicetest.Embedded(t)
+			path := filepath.Join(t.TempDir(), "app.db")
+			db, err := sqliteoutbox.Open(path)
+			return sqlite.Open("sqlite://" + path), db, err
+		},
+		"postgres": func(t *testing.T) (millrace.Database[*sql.Tx], *sql.DB, error) {
+			url := servicetest.PostgresURL(t)
+			db, err := pgdb.Open(url)
+			return postgres.Open(url), db, err
+		},
+		"mariadb": func(t *testing.T) (millrace.Database[*sql.Tx], *sql.DB, error) {
+			url := servicetest.MariaDBURL(t)
+			db, err := mysqldb.Open(url)
+			return mysql.Open(url), db, err
+		},
+		"mysql": func(t *testing.T) (millrace.Database[*sql.Tx], *sql.DB, error) {
+			url := servicetest.MySQLURL(t)
+			db, err := mysqldb.Open(url)
+			return mysql.Open(url), db, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			database, db, err := open(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { check(t, db.Close()) })
+			cfg.Service = "shop"
+			app, err := millrace.New(database, cfg, transports...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { check(t, app.Close()) })
+			check(t, app.Migrate(t.Context()))
+			if _, err := db.Exec(`CREATE TABLE effects (id VARCHAR(64))`); err != nil {
+				t.Fatal(err)
+			}
+			run(&kit{t, app, db})
+		})
+	}
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// run runs the App until stop, which waits for its end.
+func (k *kit) run() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- k.app.Run(ctx) }()
+	return func() {
+		k.Helper()
+		cancel()
+		check(k, <-done)
+	}
+}
+
+// emit commits events in one transaction.
+func (k *kit) emit(events ...millrace.Event) {
+	k.Helper()
+	check(k, k.app.Do(k.Context(), func(ctx context.Context, tx *sql.Tx) error { return k.app.Emit(ctx, tx, events...) }))
+}
+
+// deliver commits an event as it is, so often.
+func (k *kit) deliver(e event.Event, times int) {
+	k.Helper()
+	check(k, k.app.Do(k.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		for range times {
+			if err := k.app.Box().AppendTo(ctx, tx, "orders", e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// effects is how many rows handlers have committed.
+func (k *kit) effects() (n int) {
+	k.Helper()
+	check(k, k.db.QueryRow(`SELECT COUNT(*) FROM effects`).Scan(&n))
+	return n
+}
+
+// effect is a handler's row.
+func effect(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO effects VALUES ('x')`)
+	return err
+}
+
+// wait is for a signal.
+func wait[T any](k *kit, what string, c <-chan T) T {
+	k.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(soon):
+		k.Fatalf("%s: not within %s", what, soon)
+		panic("unreachable")
+	}
+}

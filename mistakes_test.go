@@ -1,0 +1,221 @@
+package millrace_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+
+	"github.com/millrace-go/millrace"
+	"github.com/millrace-go/millrace/bus/kafkabus"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/mysql"
+	"github.com/millrace-go/millrace/postgres"
+	"github.com/millrace-go/millrace/sqlite"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+func TestNewDoesNotDial(t *testing.T) {
+	for _, db := range []millrace.Database[*sql.Tx]{
+		postgres.Open("postgres://u:p@127.0.0.1:1/x"), mysql.Open("mysql://u:p@127.0.0.1:1/x"),
+	} {
+		app, err := millrace.New(db, millrace.Config{Service: "shop", Bus: "kafka://127.0.0.1:1"}, kafkabus.Scheme(kafkabus.Config{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, app.Close())
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Setenv(millrace.EnvDatabase, "")
+	t.Setenv(millrace.EnvBus, "")
+	_, pool := servicetest.SQLite(t)
+	for want, open := range map[string]func() (*millrace.App[*sql.Tx], error){
+		"the database is nil": func() (*millrace.App[*sql.Tx], error) {
+			return millrace.New[*sql.Tx](nil, millrace.Config{Service: "shop"})
+		},
+		`Config.Service is empty; name the application`: func() (*millrace.App[*sql.Tx], error) {
+			return millrace.New(sqlite.Open("x.db"), millrace.Config{})
+		},
+		"postgres: no URL was given to Open, and $MILLRACE_DB_URL is empty": func() (*millrace.App[*sql.Tx], error) {
+			return millrace.New(postgres.Open(""), millrace.Config{Service: "shop"})
+		},
+		"mysql: the pool is nil": func() (*millrace.App[*sql.Tx], error) {
+			return millrace.New(mysql.SQL(nil), millrace.Config{Service: "shop"})
+		},
+		"Config.Bus is empty, and so is $MILLRACE_BUS_URL; a database that was opened elsewhere does not tell its URL, so name the transport, such as sqlite://…": func() (*millrace.App[*sql.Tx], error) {
+			return millrace.New(sqlite.SQL(pool), millrace.Config{Service: "shop"})
+		},
+	} {
+		if _, err := open(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	check(t, pool.Ping()) // it is not closed
+}
+
+func TestEnvironment(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "app.db")
+	t.Setenv(millrace.EnvDatabase, "sqlite://"+path)
+	t.Setenv(millrace.EnvBus, "nowhere://x")
+	app, err := millrace.New(sqlite.Open(""), millrace.Config{Service: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer app.Close() //nolint:errcheck // nothing was written
+	check(t, app.Migrate(t.Context()))
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
+	}
+	if err := app.Run(t.Context()); err == nil || !strings.Contains(err.Error(), `unknown scheme "nowhere"; known are: sqlite`) {
+		t.Errorf("Run returns %v", err)
+	}
+}
+
+type nameless struct{}
+
+func (nameless) Spec() millrace.Spec { return millrace.Spec{Topic: "orders"} }
+
+type homeless struct{}
+
+func (homeless) Spec() millrace.Spec { return millrace.Spec{Type: "Homeless"} }
+
+type pointed struct{ topic string }
+
+func (p *pointed) Spec() millrace.Spec { return millrace.On(p.topic, "Pointed", "") }
+
+func TestRunRefusesBadRegistrations(t *testing.T) {
+	servicetest.Embedded(t)
+	app, err := millrace.New(sqlite.Open(filepath.Join(t.TempDir(), "app.db")), millrace.Config{Service: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer app.Close() //nolint:errcheck // nothing was written
+	none := func(context.Context, *sql.Tx, Placed) error { return nil }
+	millrace.Handle(app, "totals", none)
+	millrace.Handle(app, "totals", none)
+	millrace.Handle(app, "", none)
+	millrace.Handle(app, "a:b", none)
+	millrace.Handle[*sql.Tx, Placed](app, "nil", nil)
+	millrace.Handle(app, "nameless", func(context.Context, *sql.Tx, nameless) error { return nil })
+	millrace.HandleOutside(app, "homeless", func(context.Context, homeless) error { return nil })
+	millrace.Handle(app, "pointed", func(context.Context, *sql.Tx, *pointed) error { return nil })
+	millrace.Handle(app, "any", func(context.Context, *sql.Tx, millrace.Event) error { return nil })
+	millrace.HandleBatch(app, "totals", func(context.Context, *sql.Tx, []Placed) error { return nil })
+	millrace.HandleBatch(app, "views", func(context.Context, *sql.Tx, []Placed) error { return nil })
+	millrace.Handle(app, "views", none)
+	err = app.Run(t.Context())
+	if err == nil {
+		t.Fatal("Run returns nothing")
+	}
+	for _, want := range []string{
+		`group "totals" handles Placed of topic "orders" twice`,
+		"Group is empty",
+		`"a:b"`,
+		"the handler of millrace_test.Placed is nil",
+		"millrace_test.nameless.Spec: Type is empty",
+		"millrace_test.homeless.Spec: Topic is empty",
+		"*millrace_test.pointed.Spec fails on the zero value",
+		"the handler's event is an interface",
+		`group "totals" handles topic "orders" already`,
+		`group "views" handles topic "orders" in batches`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("Run does not say %q:\n%v", want, err)
+		}
+	}
+}
+
+func TestEmitRefuses(t *testing.T) {
+	each(t, func(k *kit) {
+		for want, events := range map[string][]millrace.Event{
+			"event 1 is nil":                {Placed{}, nil},
+			"nameless.Spec: Type is empty":  {Placed{}, nameless{}},
+			"homeless.Spec: Topic is empty": {homeless{}},
+		} {
+			err := k.app.Do(k.Context(), func(ctx context.Context, tx *sql.Tx) error { return k.app.Emit(ctx, tx, events...) })
+			if err == nil || !strings.Contains(err.Error(), want) {
+				k.Errorf("got %v, want %q", err, want)
+			}
+		}
+		if err := k.app.Emit(k.Context(), nil, Placed{}); !errors.Is(err, sqltx.ErrNoTransaction) {
+			k.Errorf("without a transaction: %v", err)
+		}
+	})
+}
+
+// TestMissingTables runs an App before its tables are made.
+func TestMissingTables(t *testing.T) {
+	servicetest.Embedded(t)
+	lines := make(lineWriter, 100)
+	app, err := millrace.New(sqlite.Open(filepath.Join(t.TempDir(), "app.db")), millrace.Config{
+		Service: "shop", Logger: slog.New(slog.NewTextHandler(lines, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { check(t, app.Close()) }()
+	k := &kit{t, app, nil}
+	got := make(chan string, 1)
+	millrace.Handle(app, "totals", func(_ context.Context, _ *sql.Tx, p Placed) error { got <- p.ID; return nil })
+	stop := k.run()
+	for !strings.Contains(wait[string](k, "a line that names Migrate", lines), "call its store's Migrate") {
+	}
+	check(t, app.Migrate(t.Context()))
+	k.emit(Placed{"o-1", 1})
+	wait(k, "the event", got)
+	stop()
+}
+
+// lineWriter hands on what is logged, as far as it is read.
+type lineWriter chan string
+
+func (w lineWriter) Write(line []byte) (int, error) {
+	select {
+	case w <- string(line):
+	default:
+	}
+	return len(line), nil
+}
+
+// TestAbsentBroker takes an order while nothing listens at the broker's address.
+func TestAbsentBroker(t *testing.T) {
+	servicetest.Embedded(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().(*net.TCPAddr)
+	check(t, l.Close())
+	path := filepath.Join(t.TempDir(), "app.db")
+	app, err := millrace.New(sqlite.Open(path), millrace.Config{Service: "shop", Bus: "kafka://" + address.String() + "/"}, kafkabus.Scheme(kafkabus.Config{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { check(t, app.Close()) }()
+	check(t, app.Migrate(t.Context()))
+	k := &kit{t, app, nil}
+	got := make(chan string, 1)
+	millrace.Handle(app, "totals", func(_ context.Context, _ *sql.Tx, p Placed) error { got <- p.ID; return nil })
+	stop := k.run()
+	k.emit(Placed{"o-1", 1})
+	if len(got) > 0 {
+		t.Error("it is handled without a broker")
+	}
+	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.Ports(address.Port))
+	if err != nil {
+		t.Fatalf("a broker on port %s: %v", strconv.Itoa(address.Port), err)
+	}
+	defer broker.Close()
+	wait(k, "the order", got)
+	stop()
+}

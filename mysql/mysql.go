@@ -1,0 +1,36 @@
+// Package mysql is a MySQL or MariaDB database for the front door: the outbox, the
+// idempotency keys and the transport of an application in its own database.
+//
+//	app, err := millrace.New(mysql.Open("mysql://app:secret@db:3306/app"), millrace.Config{Service: "orders"})
+//
+// What package millrace promises holds here: its tests run on it. Failure modes are
+// those of packages mysqloutbox and mysqlbus.
+package mysql
+
+import (
+	"database/sql"
+
+	"github.com/millrace-go/millrace"
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/mysqlbus"
+	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/internal/mysqldb"
+	"github.com/millrace-go/millrace/outbox/mysqloutbox"
+)
+
+// Open is the database of a URL; $MILLRACE_DB_URL when it is empty. millrace.New makes its
+// pool, of go-sql-driver/mysql, and App.Close closes it.
+func Open(url string) millrace.Database[*sql.Tx] { return database().Open(url) }
+
+// SQL is the application's own pool of go-sql-driver/mysql. It stays open. Config.Bus has to
+// name the transport.
+func SQL(db *sql.DB) millrace.Database[*sql.Tx] { return database().Pool(db) }
+
+func database() millrace.SQLDatabase {
+	return millrace.SQLDatabase{
+		Name: "mysql", Dialect: sqlidempotency.MySQL, Classify: mysqloutbox.Classify,
+		Connect: mysqldb.Open,
+		Outbox:  func(db *sql.DB) (millrace.OutboxStore, error) { return mysqloutbox.New(db, mysqloutbox.Config{}) },
+		Log:     func(db *sql.DB) bus.Scheme { return mysqlbus.Scheme(mysqlbus.Config{DB: db}) },
+	}
+}

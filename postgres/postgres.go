@@ -1,0 +1,36 @@
+// Package postgres is a PostgreSQL database for the front door: the outbox, the idempotency
+// keys and the transport of an application in its own database.
+//
+//	app, err := millrace.New(postgres.Open("postgres://app:secret@db:5432/app"), millrace.Config{Service: "orders"})
+//
+// What package millrace promises holds here: its tests run on it. Failure modes are
+// those of packages pgoutbox and pgbus.
+package postgres
+
+import (
+	"database/sql"
+
+	"github.com/millrace-go/millrace"
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/pgbus"
+	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/outbox/pgoutbox"
+)
+
+// Open is the database of a URL; $MILLRACE_DB_URL when it is empty. millrace.New makes its
+// pool, of pgx's database/sql driver, and App.Close closes it.
+func Open(url string) millrace.Database[*sql.Tx] { return database().Open(url) }
+
+// SQL is the application's own pool of pgx's database/sql driver. It stays open. Config.Bus
+// has to name the transport.
+func SQL(db *sql.DB) millrace.Database[*sql.Tx] { return database().Pool(db) }
+
+func database() millrace.SQLDatabase {
+	return millrace.SQLDatabase{
+		Name: "postgres", Dialect: sqlidempotency.Postgres, Classify: pgoutbox.Classify,
+		Connect: pgdb.Open,
+		Outbox:  func(db *sql.DB) (millrace.OutboxStore, error) { return pgoutbox.New(db, pgoutbox.Config{}) },
+		Log:     func(db *sql.DB) bus.Scheme { return pgbus.Scheme(pgbus.Config{DB: db}) },
+	}
+}

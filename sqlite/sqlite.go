@@ -1,0 +1,43 @@
+// Package sqlite is a SQLite file for the front door: the outbox, the idempotency keys and
+// the transport of an application in its own file.
+//
+//	app, err := millrace.New(sqlite.Open("sqlite://app.db"), millrace.Config{Service: "orders"})
+//
+// What package millrace promises holds here: its tests run on it. Failure modes are
+// those of package sqliteoutbox: the file must lie on a local disk.
+package sqlite
+
+import (
+	"database/sql"
+	"strings"
+
+	"github.com/millrace-go/millrace"
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/sqlitebus"
+	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
+)
+
+// Open is the file of a path or a URL, such as app.db or sqlite://app.db, made when it does
+// not exist; $MILLRACE_DB_URL, a URL, when it is empty. millrace.New opens its pool, and App.Close closes it.
+func Open(url string) millrace.Database[*sql.Tx] {
+	if url != "" && !strings.Contains(url, "://") {
+		url = scheme + url // a path
+	}
+	return database().Open(url)
+}
+
+// SQL is the application's own pool on a file, made by sqliteoutbox.Open or with its
+// settings. It stays open. Config.Bus has to name the transport, such as sqlite://app.db.
+func SQL(db *sql.DB) millrace.Database[*sql.Tx] { return database().Pool(db) }
+
+const scheme = "sqlite://"
+
+func database() millrace.SQLDatabase {
+	return millrace.SQLDatabase{
+		Name: "sqlite", Dialect: sqlidempotency.SQLite, Classify: sqliteoutbox.Classify,
+		Connect: func(url string) (*sql.DB, error) { return sqliteoutbox.Open(strings.TrimPrefix(url, scheme)) },
+		Outbox:  func(db *sql.DB) (millrace.OutboxStore, error) { return sqliteoutbox.New(db, sqliteoutbox.Config{}) },
+		Log:     func(db *sql.DB) bus.Scheme { return sqlitebus.Scheme(sqlitebus.Config{DB: db}) },
+	}
+}
