@@ -10,7 +10,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace"
-	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/pgdb"
@@ -47,9 +46,7 @@ type kit struct {
 }
 
 // each runs a test on each database.
-func each(t *testing.T, run func(k *kit)) { eachWith(t, millrace.Config{}, run) }
-
-func eachWith(t *testing.T, cfg millrace.Config, run func(k *kit), transports ...bus.Scheme) {
+func each(t *testing.T, run func(k *kit)) {
 	for name, open := range map[string]func(t *testing.T) (millrace.Database[*sql.Tx], *sql.DB, error){
 		"sqlite": func(t *testing.T) (millrace.Database[*sql.Tx], *sql.DB, error) {
 			servicetest.Embedded(t)
@@ -80,8 +77,7 @@ func eachWith(t *testing.T, cfg millrace.Config, run func(k *kit), transports ..
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { check(t, db.Close()) })
-			cfg.Service = "shop"
-			app, err := millrace.New(database, cfg, transports...)
+			app, err := millrace.New(database, millrace.Config{Service: "shop"})
 			if err != nil {
 				t.Fatal(err)
 			}
