@@ -49,6 +49,13 @@
 //	orderly stop notes what is acknowledged behind a gap            TestConformance, TestNotes
 //	a stuck partition leaves room for the others                    TestStuckPartitionLeavesRoom
 //	what a crash repeats is bounded                                 TestSpan
+//	starts of a partition without progress are counted over crashes;
+//	from the third on messages are handled one alone at a time, and
+//	the commit says which was at work                               TestStartsWithoutProgress, TestProgressEndsTheCount
+//	orderly stops, hand-overs, lost partitions of a process that
+//	lives and idle starts are no crashes                            TestOrderlyStopsAreNoCrashes, TestHandOversAreNoCrashes,
+//	                                                                TestLostPartitionsAreNoCrashes, TestIdleStartsDoNotCount
+//	without the right to count, messages are handled uncounted      TestStartsThatAreNotCounted
 //	memory of what is fetched is bounded, compressed or not         TestMemoryOfABacklog
 //	a partition with more than that leaves room, and goes on        TestFullPartitionLeavesRoom
 //	members come and go without loss, in order, one at a time on
@@ -143,6 +150,13 @@
 // most 25,000. When a member closes, or a partition is let go in order, the commit's
 // metadata says what is done behind the first message that is not, as far as 4,000
 // bytes hold it (some 1,300 gaps); the next owner passes over that.
+//
+// The first message of a partition waits for a commit, which counts the start in the same
+// metadata. Progress, an orderly stop and a hand-over take the count back. A partition with
+// two starts before that took nothing back has its next messages, a window or at most 256,
+// handled alone: each costs two commits. A release that does not know the counts ignores
+// them, and after a crash delivers again what was noted beside them. A member that loses its
+// partitions to another member, and lives, leaves a count as a crash does.
 //
 // A handler that is at work when its partition is lost sees its message's
 // context end; it cannot be stopped, so for a moment two instances can be at

@@ -61,7 +61,8 @@ func (s *source) found(_ context.Context, _ *kgo.Client, answer *kmsg.OffsetFetc
 		if topic != "" && topic != s.topic || metadata == nil {
 			return
 		}
-		done, err := doneIn(commit{offset: offset, note: *metadata})
+		at := commit{offset: offset, note: *metadata}
+		n, err := noteIn(at)
 		if err != nil {
 			s.log.Warn("kafkabus: what was done behind a committed offset cannot be read; it is delivered again",
 				slog.Int("partition", int(partition)), slog.Any("error", err))
@@ -69,7 +70,7 @@ func (s *source) found(_ context.Context, _ *kgo.Client, answer *kmsg.OffsetFetc
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if c := s.claim(partition); c != nil {
-			c.done, c.written = done, offset
+			c.take(at, n)
 		}
 	}
 	for _, t := range answer.Topics {
@@ -107,7 +108,7 @@ func (s *source) revoked(ctx context.Context, _ *kgo.Client, gone map[string][]i
 	}
 	s.commits.Lock()
 	defer s.commits.Unlock()
-	if err := s.commit(ctx, claims, true); err != nil {
+	if err := s.commit(ctx, claims, leaving); err != nil {
 		s.commitFailed(err)
 	}
 	s.drop(claims, true)
@@ -142,6 +143,9 @@ func (s *source) drop(claims []*claim, told bool) {
 		if n := c.end(); n > 0 && told {
 			s.log.Warn("kafkabus: a partition was let go with unacknowledged messages; another instance gets them, too",
 				slog.Int("partition", int(c.partition)), slog.Int("messages", n))
+		}
+		if !told {
+			s.lostClaims[c.partition] = c
 		}
 		c.revoke(busdriver.ErrRevoked)
 	}

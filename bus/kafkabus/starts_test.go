@@ -1,0 +1,326 @@
+package kafkabus_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/kafkabus"
+)
+
+// wire is what connects a process to its brokers, until it is cut: for them the process
+// has died then.
+type wire struct {
+	mu    sync.Mutex
+	ended bool
+	conns []net.Conn
+}
+
+func (w *wire) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		conn.Close()
+		return nil, errors.New("the process has died")
+	}
+	w.conns = append(w.conns, conn)
+	return conn, nil
+}
+
+func (w *wire) cut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = true
+	for _, conn := range w.conns {
+		conn.Close()
+	}
+}
+
+// crashing is a group on a topic of one partition, whose processes die one after the other,
+// and come back under the same name.
+type crashing struct{ url, topic, group string }
+
+func newCrashing(t *testing.T, url string, messages int) crashing {
+	t.Helper()
+	g := crashing{url, name("topic"), name("group")}
+	b := openBus(t, kafkabus.Config{}, url)
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: g.topic, Partitions: 1}))
+	for n := range messages {
+		publish(t, b, g.topic, keyed("k", strconv.Itoa(n)))
+	}
+	return g
+}
+
+// start starts a process.
+func (g crashing) start(t *testing.T, cfg kafkabus.Config) (s driver.Source, die func()) {
+	t.Helper()
+	w := new(wire)
+	cfg.Instance, cfg.Logger, cfg.Options = "pod-1", quiet, append(cfg.Options, kgo.Dialer(w.dial))
+	b, err := bus.NewOpener(kafkabus.Scheme(cfg)).Open(t.Context(), g.url)
+	require.NoError(t, err)
+	var closing sync.WaitGroup
+	end := sync.OnceFunc(func() { closing.Go(func() { b.Close() }) }) //nolint:errcheck // it cannot commit when it has died
+	t.Cleanup(func() { end(); closing.Wait() })
+	s, err = b.Driver().Source(context.WithoutCancel(t.Context()), g.topic, g.group, 8)
+	require.NoError(t, err)
+	return s, func() { w.cut(); end() }
+}
+
+// next is the next message of a source.
+func next(t *testing.T, s driver.Source) driver.Delivery {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	all, err := s.Fetch(ctx, 1)
+	require.NoError(t, err)
+	return all[0]
+}
+
+// note is what the group has committed of its partition.
+func (g crashing) note(t *testing.T) (offset int64, note string) {
+	t.Helper()
+	c, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(strings.Trim(strings.TrimPrefix(g.url, "kafka://"), "/"), ",")...))
+	require.NoError(t, err)
+	defer c.Close()
+	all, err := kadm.NewClient(c).FetchOffsets(t.Context(), g.group)
+	require.NoError(t, err)
+	at, ok := all.Lookup(g.topic, 0)
+	if !ok {
+		return -1, ""
+	}
+	return at.At, at.Metadata
+}
+
+// A partition that is started for the third time without progress has its messages handled
+// alone, and knows which was at work when its processes died. A window of them without a
+// death ends the suspicion, and with the progress nothing is left of it.
+func TestStartsWithoutProgress(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		g := newCrashing(t, url, 20)
+		for n, want := range []struct {
+			alone  bool
+			deaths int
+		}{{}, {}, {true, 0}, {true, 1}, {true, 2}} {
+			s, die := g.start(t, kafkabus.Config{})
+			d := next(t, s).(driver.Suspected)
+			deaths := 0
+			alone := d.Alone()
+			if alone {
+				var err error
+				deaths, err = d.Begin(t.Context())
+				require.NoError(t, err)
+			}
+			die()
+			if alone != want.alone || deaths != want.deaths {
+				t.Fatalf("start %d: alone %t after %d deaths, want %t after %d", n+1, alone, deaths, want.alone, want.deaths)
+			}
+		}
+		s, _ := g.start(t, kafkabus.Config{CommitInterval: 10 * time.Millisecond})
+		for n := range 8 {
+			d := next(t, s)
+			suspect := d.(driver.Suspected)
+			require.True(t, suspect.Alone(), "message %d", n)
+			deaths, err := suspect.Begin(t.Context())
+			require.NoError(t, err)
+			if n > 0 {
+				require.Zero(t, deaths, "message %d", n)
+			}
+			require.NoError(t, suspect.End(t.Context()))
+			d.Done()
+		}
+		d := next(t, s)
+		require.False(t, d.(driver.Suspected).Alone(), "the suspicion has no end")
+		d.Done()
+		require.Eventually(t, func() bool {
+			offset, note := g.note(t)
+			return offset == 9 && note == ""
+		}, 20*time.Second, 20*time.Millisecond)
+	})
+}
+
+// A death behind progress is a first start again, and what was done behind a gap is known
+// after it while nothing has been committed since.
+func TestProgressEndsTheCount(t *testing.T) {
+	t.Parallel()
+	g := newCrashing(t, urlOf(fake(t)), 20)
+	for round := range 4 {
+		s, die := g.start(t, kafkabus.Config{CommitInterval: 10 * time.Millisecond})
+		d := next(t, s)
+		require.False(t, d.(driver.Suspected).Alone(), "round %d", round)
+		d.Done()
+		require.Eventually(t, func() bool { offset, _ := g.note(t); return offset == int64(round)+1 }, 20*time.Second, 10*time.Millisecond)
+		die()
+	}
+	s, _ := g.start(t, kafkabus.Config{})
+	next(t, s)
+	next(t, s).Done() // 5, behind the gap at 4
+	require.NoError(t, s.Close())
+	for range 2 {
+		s, die := g.start(t, kafkabus.Config{})
+		require.Equal(t, "4", string(next(t, s).Message().Payload))
+		require.Equal(t, "6", string(next(t, s).Message().Payload))
+		die()
+	}
+}
+
+// Orderly stops are no crashes, with progress or without, and also while a message is
+// handled alone.
+func TestOrderlyStopsAreNoCrashes(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		g := newCrashing(t, url, 3)
+		for range 4 {
+			s, _ := g.start(t, kafkabus.Config{})
+			require.False(t, next(t, s).(driver.Suspected).Alone())
+			require.NoError(t, s.Close())
+		}
+		for range 3 {
+			s, die := g.start(t, kafkabus.Config{})
+			next(t, s)
+			die()
+		}
+		for range 3 {
+			s, _ := g.start(t, kafkabus.Config{})
+			d := next(t, s).(driver.Suspected)
+			if d.Alone() {
+				deaths, err := d.Begin(t.Context())
+				require.NoError(t, err)
+				require.Zero(t, deaths)
+			}
+			require.NoError(t, s.Close())
+		}
+		_, note := g.note(t)
+		require.Empty(t, note)
+	})
+}
+
+// A process that dies while it has nothing to do says nothing about what comes later.
+func TestIdleStartsDoNotCount(t *testing.T) {
+	t.Parallel()
+	c := fake(t)
+	g := newCrashing(t, urlOf(c), 0)
+	for range 4 {
+		joined := make(chan struct{})
+		var once sync.Once
+		s, die := g.start(t, kafkabus.Config{Options: []kgo.Opt{kgo.WithHooks(fetched(func() { once.Do(func() { close(joined) }) }))}})
+		<-joined
+		_ = s
+		die()
+		offset, note := g.note(t)
+		require.Equal(t, int64(-1), offset)
+		require.Empty(t, note)
+	}
+}
+
+// fetched is called when a broker has answered a fetch.
+type fetched func()
+
+func (f fetched) OnBrokerE2E(_ kgo.BrokerMetadata, key int16, e kgo.BrokerE2E) {
+	if key == kmsg.Fetch.Int16() && e.Err() == nil {
+		f()
+	}
+}
+
+// A member that the group has thrown out lives on: what it was at is no suspect when it is
+// back. It writes no notes of a partition that it has lost.
+func TestLostPartitionsAreNoCrashes(t *testing.T) {
+	t.Parallel()
+	c := fake(t)
+	b := openBus(t, kafkabus.Config{SessionTimeout: 6 * time.Second}, urlOf(c))
+	g := newCrashing(t, urlOf(c), 1)
+	s, err := b.Driver().Source(context.WithoutCancel(t.Context()), g.topic, g.group, 8)
+	require.NoError(t, err)
+	for range 4 {
+		d := next(t, s)
+		require.False(t, d.(driver.Suspected).Alone())
+		throwOut(c, g.group)
+		select {
+		case <-d.Context().Done():
+		case <-time.After(20 * time.Second):
+			t.Fatal("the partition was not lost")
+		}
+		_, before := g.note(t)
+		_, err := d.(driver.Suspected).Begin(t.Context())
+		require.ErrorIs(t, err, driver.ErrRevoked)
+		require.NoError(t, d.(driver.Suspected).End(t.Context()))
+		_, after := g.note(t)
+		require.Equal(t, before, after)
+	}
+	require.NoError(t, s.Close())
+}
+
+// Members that come and go are no crashes for the partitions that change hands, though
+// nothing of them is ever done.
+func TestHandOversAreNoCrashes(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		b := openBus(t, kafkabus.Config{HandOverTimeout: 100 * time.Millisecond}, url)
+		topic, group := name("topic"), name("group")
+		require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 2}))
+		for k := range 20 { // on both partitions
+			publish(t, b, topic, keyed(strconv.Itoa(k), "out"))
+		}
+		join := func() driver.Source {
+			s, err := b.Driver().Source(context.WithoutCancel(t.Context()), topic, group, 40)
+			require.NoError(t, err)
+			return s
+		}
+		took := func(s driver.Source, n int) {
+			for range n {
+				require.False(t, next(t, s).(driver.Suspected).Alone())
+			}
+		}
+		last := join()
+		took(last, 20)
+		for range 4 {
+			s := join()
+			took(s, 1) // a partition has moved
+			require.NoError(t, last.Close())
+			took(s, 19)
+			last = s
+		}
+		require.NoError(t, last.Close())
+	})
+}
+
+// A start that cannot be counted now is counted later, before the first message. Where
+// brokers take no notes at all, messages are handled without counts.
+func TestStartsThatAreNotCounted(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		err  *kerr.Error
+		want string
+	}{
+		"loading":  {kerr.CoordinatorLoadInProgress, "millrace/2:1,0,0:"},
+		"joining":  {kerr.RebalanceInProgress, "millrace/2:1,0,0:"},
+		"too long": {kerr.OffsetMetadataTooLarge, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := fake(t)
+			g := newCrashing(t, urlOf(c), 1)
+			c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Err: tc.err, Count: 2})
+			s, die := g.start(t, kafkabus.Config{})
+			require.Equal(t, "0", string(next(t, s).Message().Payload))
+			_, note := g.note(t)
+			require.Equal(t, tc.want, note)
+			die()
+		})
+	}
+}
