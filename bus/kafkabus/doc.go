@@ -16,6 +16,7 @@
 //	                     none may begin with the whole of another's
 //	client_id=millrace   what the brokers call this program
 //	instance=pod-1       a name kept over restarts (static membership)
+//	protocol=classic     how groups share out partitions; consumer has the brokers do it, see Consuming
 //	window=1024          cap of what a subscription has unacknowledged
 //	lag=own              groups that Lag reports: of this process, or all
 //	sasl=scram-sha-512   how the URL's user signs in; also scram-sha-256, plain,
@@ -64,6 +65,8 @@
 //	contexts end with the partition                                 TestLostPartition, TestCloseHandsOverAtOnce
 //	a restarted instance gets its partitions back                   TestStaticInstance
 //	members of the release before are replaced one by one           TestReleaseBefore
+//	the suites pass, and members come and go as above, where the
+//	brokers share out partitions                                    TestConformance, TestRebalanceByBrokers
 //	members that share out partitions in another way are named      TestOtherStrategy
 //	a prefix keeps two environments apart                           TestPrefixKeepsApart
 //	broken connections, moved leaders and coordinators lose nothing TestConsumeUnderFaults
@@ -106,6 +109,18 @@
 // partition is let go. Members with another assignment strategy, such as
 // Watermill's own subscriber, cannot share a group with ours: consumers wait until the
 // last of them is gone, and the log says so.
+//
+// With ?protocol=consumer the brokers share out partitions (KIP-848, Kafka 4.0 and newer), and
+// members do not wait for each other. A partition that moves still waits for what is out of it,
+// commits carry the member's epoch, and their notes stay. It is not the default, because
+// settings of the brokers take the place of SessionTimeout and of our heartbeats: a killed
+// process keeps its partitions for 45 s (group.consumer.session.timeout.ms), and a partition
+// moves in some 10 s instead of 2 (group.consumer.heartbeat.interval.ms). It does not go with
+// ?instance=, because brokers refuse the name of a killed process for as long. Before Kafka
+// 4.3 a commit can be refused as stale while partitions move; if it was the last of a member
+// that leaves, the messages that were acknowledged last are delivered again. Members of both
+// protocols can share a group while its processes are replaced. On brokers without KIP-848 the
+// members share out partitions.
 //
 // A consumer has some 8 MB of messages in memory beside those in its window, and those of
 // one or two fetches, which are sized to bring 4 MB. A partition that is not handled fast

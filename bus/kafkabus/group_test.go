@@ -4,20 +4,25 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
 // ledger is what the members of a group handled, all of them together.
@@ -180,47 +185,65 @@ func (l *ledger) publish(to *bus.Bus, topic string, keys int) (stop func() int) 
 // time. While members only come, nothing is handled twice; one that goes gives
 // back at most its window.
 func TestRebalanceWhileBusy(t *testing.T) {
-	both(t, func(t *testing.T, url string) {
-		const keys, window = 24, 64
-		topic, group := name("topic"), name("group")
-		cfg := kafkabus.Config{Partitions: 6, SessionTimeout: 6 * time.Second}
-		source := openBus(t, cfg, url)
-		if err := source.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
-			t.Fatal(err)
-		}
-		l := newLedger(t)
-		stopped := l.publish(source, topic, keys)
-		var members []*member
-		join := func() {
-			members = append(members, l.consume(openBus(t, cfg, url), group, topic, window))
-			l.share(members)
-		}
-		for range 3 {
-			join()
-		}
-		l.mu.Lock()
-		if l.repeats > 0 {
-			t.Errorf("%d messages were handled twice while members only came", l.repeats)
-		}
-		l.mu.Unlock()
-		leaves := 0
-		for range 2 {
-			members[0].stop()
-			members = members[1:]
-			leaves++
-			l.share(members)
-			join()
-		}
-		published := stopped()
-		repeats := l.await(published)
-		for _, m := range members {
-			m.stop()
-		}
-		if repeats > leaves*window {
-			t.Errorf("%d messages were handled twice over %d departures, want at most %d each", repeats, leaves, window)
-		}
-		t.Logf("%d messages, %d handled twice", published, repeats)
-	})
+	both(t, func(t *testing.T, url string) { rebalances(t, url) })
+}
+
+// The same where the brokers share out partitions.
+func TestRebalanceByBrokers(t *testing.T) {
+	t.Parallel()
+	group := rebalances(t, real(t)+brokerside)
+	c, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(servicetest.Kafka(t), ",")...))
+	require.NoError(t, err)
+	defer c.Close()
+	ask := kmsg.NewPtrListGroupsRequest()
+	ask.TypesFilter = []string{"consumer"}
+	answer, err := ask.RequestWith(t.Context(), c)
+	require.NoError(t, err)
+	require.True(t, slices.ContainsFunc(answer.Groups, func(g kmsg.ListGroupsResponseGroup) bool { return g.Group == group }), "the members share out the group, not the brokers")
+}
+
+func rebalances(t *testing.T, url string) (group string) {
+	const keys, window = 24, 64
+	topic := name("topic")
+	group = name("group")
+	cfg := kafkabus.Config{Partitions: 6, SessionTimeout: 6 * time.Second}
+	source := openBus(t, cfg, url)
+	if err := source.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
+		t.Fatal(err)
+	}
+	l := newLedger(t)
+	stopped := l.publish(source, topic, keys)
+	var members []*member
+	join := func() {
+		members = append(members, l.consume(openBus(t, cfg, url), group, topic, window))
+		l.share(members)
+	}
+	for range 3 {
+		join()
+	}
+	l.mu.Lock()
+	if l.repeats > 0 {
+		t.Errorf("%d messages were handled twice while members only came", l.repeats)
+	}
+	l.mu.Unlock()
+	leaves := 0
+	for range 2 {
+		members[0].stop()
+		members = members[1:]
+		leaves++
+		l.share(members)
+		join()
+	}
+	published := stopped()
+	repeats := l.await(published)
+	for _, m := range members {
+		m.stop()
+	}
+	if repeats > leaves*window {
+		t.Errorf("%d messages were handled twice over %d departures, want at most %d each", repeats, leaves, window)
+	}
+	t.Logf("%d messages, %d handled twice", published, repeats)
+	return group
 }
 
 // A message that is not acknowledged holds its partition for HandOverTimeout;

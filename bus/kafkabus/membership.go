@@ -32,6 +32,11 @@ func (s *source) membership(group, instance string) []kgo.Opt {
 		kgo.FetchMaxWait(250 * time.Millisecond),
 		kgo.WithHooks(&s.trouble),
 	}
+	if set.brokerside {
+		// The client wants the first balancer for it. The second is what members have in common
+		// where brokers cannot.
+		all = append(all, kgo.ServerSideBalancer(), kgo.Balancers(kgo.StickyBalancer(), kgo.CooperativeStickyBalancer()))
+	}
 	all = append(all, new(fetchSize).options()...)
 	if instance != "" {
 		all = append(all, kgo.InstanceID(instance))
