@@ -207,7 +207,7 @@ func (c *claim) next(why reason) (offset int64, text string, ok bool) {
 	case why == progress && !moved:
 		return 0, "", false
 	case why == progress && c.counts.times == 0:
-		return last + 1, "", last+1 != c.written || c.wrote != ""
+		return last + 1, "", last+1 != c.written
 	case gap:
 	case moved: // everything that was handed over is done
 		at = last + 1

@@ -52,7 +52,8 @@
 //	what a crash repeats is bounded                                 TestSpan
 //	starts of a partition without progress are counted over crashes;
 //	from the third on messages are handled one alone at a time, and
-//	the commit says which was at work                               TestStartsWithoutProgress, TestProgressEndsTheCount
+//	the commit says which was at work                               TestStartsWithoutProgress, TestSuspectsStayNoted,
+//	                                                                TestProgressEndsTheCount
 //	orderly stops, hand-overs, lost partitions of a process that
 //	lives and idle starts are no crashes                            TestOrderlyStopsAreNoCrashes, TestHandOversAreNoCrashes,
 //	                                                                TestLostPartitionsAreNoCrashes, TestIdleStartsDoNotCount
@@ -63,6 +64,7 @@
 //	a key; nothing is repeated when they come                       TestRebalanceWhileBusy
 //	a partition waits for what is out, but not for ever             TestHandOverTimeout
 //	contexts end with the partition                                 TestLostPartition, TestCloseHandsOverAtOnce
+//	nothing is committed of a partition that was lost               TestNoCommitOfALostPartition
 //	a restarted instance gets its partitions back                   TestStaticInstance
 //	members of the release before are replaced one by one           TestReleaseBefore
 //	the suites pass, and members come and go as above, where the
@@ -124,7 +126,10 @@
 //
 // A consumer has some 8 MB of messages in memory beside those in its window, and those of
 // one or two fetches, which are sized to bring 4 MB. A partition that is not handled fast
-// enough is fetched no more until it has little left, and the others go on.
+// enough is fetched no more until it has little left, and the others go on. Each has a client
+// of its own, also beside others of its group in a process: with the engine some 13 goroutines,
+// and while it is idle a connection to the group's coordinator and one to each broker that leads
+// its partitions.
 //
 // With ?instance= a group waits SessionTimeout for a process that was closed or
 // killed, instead of sharing out its partitions at once. Subscriptions of one

@@ -94,19 +94,16 @@ func next(t *testing.T, s driver.Source) driver.Delivery {
 	return all[0]
 }
 
-// note is what the group has committed of its partition.
-func (g crashing) note(t *testing.T) (offset int64, note string) {
+// commit is what the group has committed of a partition.
+func (g crashing) commit(t *testing.T, partition int32) kadm.Offset {
 	t.Helper()
 	c, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(strings.Trim(strings.TrimPrefix(g.url, "kafka://"), "/"), ",")...))
 	require.NoError(t, err)
 	defer c.Close()
 	all, err := kadm.NewClient(c).FetchOffsets(t.Context(), g.group)
 	require.NoError(t, err)
-	at, ok := all.Lookup(g.topic, 0)
-	if !ok {
-		return -1, ""
-	}
-	return at.At, at.Metadata
+	at, _ := all.Lookup(g.topic, partition)
+	return at.Offset
 }
 
 // A partition that is started for the third time without progress has its messages handled
@@ -150,10 +147,33 @@ func TestStartsWithoutProgress(t *testing.T) {
 		require.False(t, d.(driver.Suspected).Alone(), "the suspicion has no end")
 		d.Done()
 		require.Eventually(t, func() bool {
-			offset, note := g.note(t)
-			return offset == 9 && note == ""
+			at := g.commit(t, 0)
+			return at.At == 9 && at.Metadata == ""
 		}, 20*time.Second, 20*time.Millisecond)
 	})
+}
+
+// Which message was at work stays noted while messages before it are done without a handler,
+// because they are obsolete, say.
+func TestSuspectsStayNoted(t *testing.T) {
+	t.Parallel()
+	g := newCrashing(t, urlOf(fake(t)), 3)
+	for range 3 {
+		s, die := g.start(t, kafkabus.Config{})
+		next(t, s)
+		if d := next(t, s).(driver.Suspected); d.Alone() {
+			_, err := d.Begin(t.Context())
+			require.NoError(t, err)
+		}
+		die()
+	}
+	s, _ := g.start(t, kafkabus.Config{CommitInterval: 10 * time.Millisecond})
+	next(t, s).Done()
+	require.Eventually(t, func() bool { return g.commit(t, 0).At == 1 }, 20*time.Second, 10*time.Millisecond)
+	require.Equal(t, "millrace/2:0,1,1:", g.commit(t, 0).Metadata)
+	deaths, err := next(t, s).(driver.Suspected).Begin(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, deaths)
 }
 
 // A death behind progress is a first start again, and what was done behind a gap is known
@@ -166,7 +186,7 @@ func TestProgressEndsTheCount(t *testing.T) {
 		d := next(t, s)
 		require.False(t, d.(driver.Suspected).Alone(), "round %d", round)
 		d.Done()
-		require.Eventually(t, func() bool { offset, _ := g.note(t); return offset == int64(round)+1 }, 20*time.Second, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return g.commit(t, 0).At == int64(round)+1 }, 20*time.Second, 10*time.Millisecond)
 		die()
 	}
 	s, _ := g.start(t, kafkabus.Config{})
@@ -206,36 +226,24 @@ func TestOrderlyStopsAreNoCrashes(t *testing.T) {
 			}
 			require.NoError(t, s.Close())
 		}
-		_, note := g.note(t)
-		require.Empty(t, note)
+		require.Empty(t, g.commit(t, 0).Metadata)
 	})
 }
 
-// A process that dies while it has nothing to do says nothing about what comes later.
+// A process that dies while it has nothing to do says nothing about what comes later, in a
+// partition beside a busy one, too.
 func TestIdleStartsDoNotCount(t *testing.T) {
 	t.Parallel()
-	c := fake(t)
-	g := newCrashing(t, urlOf(c), 0)
-	for range 4 {
-		joined := make(chan struct{})
-		var once sync.Once
-		s, die := g.start(t, kafkabus.Config{Options: []kgo.Opt{kgo.WithHooks(fetched(func() { once.Do(func() { close(joined) }) }))}})
-		<-joined
-		_ = s
+	g := crashing{urlOf(fake(t)), name("topic"), name("group")}
+	b := openBus(t, kafkabus.Config{}, g.url)
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: g.topic, Partitions: 2, Groups: []string{g.group}}))
+	publish(t, b, g.topic, keyed("k", "busy"))
+	for range 2 {
+		s, die := g.start(t, kafkabus.Config{})
+		next(t, s)
 		die()
-		offset, note := g.note(t)
-		require.Equal(t, int64(-1), offset)
-		require.Empty(t, note)
 	}
-}
-
-// fetched is called when a broker has answered a fetch.
-type fetched func()
-
-func (f fetched) OnBrokerE2E(_ kgo.BrokerMetadata, key int16, e kgo.BrokerE2E) {
-	if key == kmsg.Fetch.Int16() && e.Err() == nil {
-		f()
-	}
+	require.ElementsMatch(t, []string{"millrace/2:2,0,0:", ""}, []string{g.commit(t, 0).Metadata, g.commit(t, 1).Metadata})
 }
 
 // A member that the group has thrown out lives on: what it was at is no suspect when it is
@@ -256,12 +264,11 @@ func TestLostPartitionsAreNoCrashes(t *testing.T) {
 		case <-time.After(20 * time.Second):
 			t.Fatal("the partition was not lost")
 		}
-		_, before := g.note(t)
+		before := g.commit(t, 0)
 		_, err := d.(driver.Suspected).Begin(t.Context())
 		require.ErrorIs(t, err, driver.ErrRevoked)
 		require.NoError(t, d.(driver.Suspected).End(t.Context()))
-		_, after := g.note(t)
-		require.Equal(t, before, after)
+		require.Equal(t, before, g.commit(t, 0))
 	}
 	require.NoError(t, s.Close())
 }
@@ -318,8 +325,7 @@ func TestStartsThatAreNotCounted(t *testing.T) {
 			c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Err: tc.err, Count: 2})
 			s, die := g.start(t, kafkabus.Config{})
 			require.Equal(t, "0", string(next(t, s).Message().Payload))
-			_, note := g.note(t)
-			require.Equal(t, tc.want, note)
+			require.Equal(t, tc.want, g.commit(t, 0).Metadata)
 			die()
 		})
 	}
