@@ -34,7 +34,7 @@ func (s *source) commitRegularly(ctx context.Context) {
 		err := s.commit(ctx, s.ours(), progress)
 		s.commits.Unlock()
 		if err != nil && ctx.Err() == nil {
-			s.commitFailed(err)
+			s.commitFailed(err, "acknowledgements could not be written; they are with the next ones, and after a crash their messages are delivered again")
 		}
 	}
 }
@@ -107,13 +107,12 @@ func (s *source) commitSoon(ctx context.Context, claims []*claim, why reason) er
 	}
 }
 
-// commitFailed tells of a commit that is repeated with the next one.
-func (s *source) commitFailed(err error) {
+// commitFailed tells of a commit that is repeated, unless that is to be expected.
+func (s *source) commitFailed(err error, what string) {
 	if sharedOut(err) || errors.Is(err, context.DeadlineExceeded) { // the latter while members join, or without a broker
 		return
 	}
-	s.log.Warn("kafkabus: acknowledgements could not be written; they are with the next ones, and after a crash their messages are delivered again",
-		slog.Any("error", err))
+	s.log.Warn("kafkabus: "+what, slog.Any("error", err))
 }
 
 // sharedOut is whether the partitions are being assigned anew, or were without this member.

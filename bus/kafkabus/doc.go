@@ -126,10 +126,10 @@
 //
 // A consumer has some 8 MB of messages in memory beside those in its window, and those of
 // one or two fetches, which are sized to bring 4 MB. A partition that is not handled fast
-// enough is fetched no more until it has little left, and the others go on. Each has a client
-// of its own, also beside others of its group in a process: with the engine some 13 goroutines,
-// and while it is idle a connection to the group's coordinator and one to each broker that leads
-// its partitions.
+// enough is fetched no more until it has little left, and the others go on. Each consumer
+// has a client of its own, also beside others of its group in a process. With the engine these
+// are 13 goroutines, and once the start is over a connection to the group's coordinator and one
+// to each broker that leads its partitions.
 //
 // With ?instance= a group waits SessionTimeout for a process that was closed or
 // killed, instead of sharing out its partitions at once. Subscriptions of one
@@ -182,8 +182,8 @@
 // context end; it cannot be stopped, so for a moment two instances can be at
 // work on one key.
 //
-// While the group shares out partitions anew, fetching from the broker that
-// coordinates it can stall until all members have answered: a second usually, up
+// While the group shares out partitions anew, commits and fetching from the broker
+// that coordinates it can stall until all members have answered: a second usually, up
 // to HandOverTimeout when one of them waits for its handlers.
 //
 // When a broker loses what it knew of a producer between an attempt and its

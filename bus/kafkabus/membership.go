@@ -114,7 +114,7 @@ func (s *source) revoked(ctx context.Context, _ *kgo.Client, gone map[string][]i
 	s.commits.Lock()
 	defer s.commits.Unlock()
 	if err := s.commit(ctx, claims, leaving); err != nil {
-		s.commitFailed(err)
+		s.commitFailed(err, "acknowledgements of partitions that are let go could not be written; their messages are delivered again")
 	}
 	s.drop(claims, true)
 }

@@ -73,7 +73,7 @@ func (s *source) countSoon(ctx context.Context) {
 		if err == nil {
 			return
 		}
-		s.commitFailed(err)
+		s.commitFailed(err, "starts of partitions could not be counted; their messages wait for another try")
 		backoff.Sleep(ctx, again.Delay(attempt)) //nolint:errcheck // the loop asks
 	}
 }
