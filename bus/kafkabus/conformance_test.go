@@ -1,7 +1,6 @@
 package kafkabus_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -15,33 +14,24 @@ import (
 
 // On one cluster for all cases, as in production; names keep them apart.
 func TestConformance(t *testing.T) {
-	both(t, conforms)
-	t.Run("brokerside", func(t *testing.T) {
-		t.Parallel()
-		conforms(t, real(t)+brokerside)
-	})
-}
-
-// brokerside is the parameter with which brokers share out partitions.
-const brokerside = "?protocol=consumer"
-
-func conforms(t *testing.T, url string) {
-	// Members come and go sooner with it.
-	cfg := kafkabus.Config{Logger: quiet, Options: []kgo.Opt{kgo.FetchMaxWait(100 * time.Millisecond)}}
-	o := bus.NewOpener(kafkabus.Scheme(cfg))
-	open := func(t *testing.T) *bus.Bus {
-		b, err := o.Open(t.Context(), url)
-		if err != nil {
-			t.Fatal(err)
+	both(t, func(t *testing.T, url string) {
+		// Members come and go sooner with it.
+		cfg := kafkabus.Config{Logger: quiet, Options: []kgo.Opt{kgo.FetchMaxWait(100 * time.Millisecond)}}
+		o := bus.NewOpener(kafkabus.Scheme(cfg))
+		open := func(t *testing.T) *bus.Bus {
+			b, err := o.Open(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b
 		}
-		return b
-	}
-	bustest.Run(t, open,
-		bustest.Again(func(t *testing.T, _ *bus.Bus) *bus.Bus { return open(t) }),
-		bustest.URL(o, strings.TrimSuffix(url, brokerside)),
-		bustest.Absent(func(t *testing.T, address string) (*bus.Bus, string) {
-			moved, server := servicetest.Elsewhere(t, url, address)
-			return openBus(t, cfg, moved), server
-		}),
-		bustest.Quick())
+		bustest.Run(t, open,
+			bustest.Again(func(t *testing.T, _ *bus.Bus) *bus.Bus { return open(t) }),
+			bustest.URL(o, url),
+			bustest.Absent(func(t *testing.T, address string) (*bus.Bus, string) {
+				moved, server := servicetest.Elsewhere(t, url, address)
+				return openBus(t, cfg, moved), server
+			}),
+			bustest.Quick())
+	})
 }

@@ -67,8 +67,8 @@
 //	nothing is committed of a partition that was lost               TestNoCommitOfALostPartition
 //	a restarted instance gets its partitions back                   TestStaticInstance
 //	members of the release before are replaced one by one           TestReleaseBefore
-//	the suites pass, and members come and go as above, where the
-//	brokers share out partitions                                    TestConformance, TestRebalanceByBrokers
+//	groups consume, and members come and go, as above where the
+//	brokers share out partitions                                    TestConsumingByBrokers, TestRebalanceByBrokers
 //	members that share out partitions in another way are named      TestOtherStrategy
 //	a prefix keeps two environments apart                           TestPrefixKeepsApart
 //	broken connections, moved leaders and coordinators lose nothing TestConsumeUnderFaults

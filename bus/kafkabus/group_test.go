@@ -4,25 +4,20 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
-	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/event"
-	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
 // ledger is what the members of a group handled, all of them together.
@@ -186,20 +181,6 @@ func (l *ledger) publish(to *bus.Bus, topic string, keys int) (stop func() int) 
 // back at most its window.
 func TestRebalanceWhileBusy(t *testing.T) {
 	both(t, func(t *testing.T, url string) { rebalances(t, url) })
-}
-
-// The same where the brokers share out partitions.
-func TestRebalanceByBrokers(t *testing.T) {
-	t.Parallel()
-	group := rebalances(t, real(t)+brokerside)
-	c, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(servicetest.Kafka(t), ",")...))
-	require.NoError(t, err)
-	defer c.Close()
-	ask := kmsg.NewPtrListGroupsRequest()
-	ask.TypesFilter = []string{"consumer"}
-	answer, err := ask.RequestWith(t.Context(), c)
-	require.NoError(t, err)
-	require.True(t, slices.ContainsFunc(answer.Groups, func(g kmsg.ListGroupsResponseGroup) bool { return g.Group == group }), "the members share out the group, not the brokers")
 }
 
 func rebalances(t *testing.T, url string) (group string) {
