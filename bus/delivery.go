@@ -3,6 +3,7 @@ package bus
 import (
 	"bytes"
 	"context"
+	"maps"
 	"sync/atomic"
 	"time"
 
@@ -106,8 +107,8 @@ func (d *delivery) offer() *message.Message { return d.shown(d.ctx) }
 // on them, and a retry or a dead letter must show the original ones.
 func (d *delivery) copied() *message.Message {
 	m := message.NewMessage(d.source.UUID, bytes.Clone(d.source.Payload))
-	for k, v := range d.source.Metadata {
-		m.Metadata[k] = v
+	if len(d.source.Metadata) > 0 {
+		m.Metadata = maps.Clone(d.source.Metadata)
 	}
 	return m
 }

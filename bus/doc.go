@@ -46,8 +46,8 @@
 //	cut, and transports with a bound keep room for the rest       TestADeadLetterIsMadeToFit,
 //	                                                              TestTheLargestMessageHasItsDeadLetter
 //	a message that kills its process is a dead letter after four
-//	deaths (SQLite, PostgreSQL, MySQL, Redis): its partition is
-//	handled one alone at a time from the third start without
+//	deaths (SQLite, PostgreSQL, MySQL, Redis, Kafka): its partition
+//	is handled one alone at a time from the third start without
 //	progress, and the one at work in two deaths is CRASHED        TestAMessageThatKillsItsProcess,
 //	                                                              TestSuspectedMessagesAreHandledAlone,
 //	                                                              TestASuspectedMessageWaitsForItsNote

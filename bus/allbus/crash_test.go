@@ -3,6 +3,7 @@ package allbus_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,10 +17,15 @@ import (
 // A message that kills its process becomes a dead letter after a few deaths, and the others
 // are handled in order.
 func TestAMessageThatKillsItsProcess(t *testing.T) {
-	for _, name := range []string{"sqlite", "postgres", "mysql", "redis"} {
-		t.Run(name, func(t *testing.T) {
+	counting := []string{"sqlite", "postgres", "mysql", "redis", "kafka"}
+	for _, on := range drilled {
+		if !slices.Contains(counting, on.name) {
+			continue
+		}
+		t.Run(on.name, func(t *testing.T) {
 			t.Parallel()
-			url, topic := urls()[name](t, ""), "t-"+uuid.NewString()
+			topic := "t-" + uuid.NewString()
+			url := on.url(t, topic)
 			b, err := openAs(t.Context(), url, "")
 			if err != nil {
 				t.Fatal(err)

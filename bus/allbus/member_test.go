@@ -59,7 +59,7 @@ func openAs(ctx context.Context, url, holder string) (*bus.Bus, error) {
 		Postgres: pgbus.Config{Holder: holder, LeaseTTL: ttl, Logger: log},
 		MySQL:    mysqlbus.Config{Holder: holder, LeaseTTL: ttl, Logger: log},
 		Redis:    redisbus.Config{LeaseTTL: ttl, Logger: log},
-		Kafka:    kafkabus.Config{SessionTimeout: 2 * ttl, Logger: log},
+		Kafka:    kafkabus.Config{Instance: holder, SessionTimeout: 2 * ttl, Logger: log},
 		SQS:      sqsbus.Config{Visibility: ttl, Logger: log},
 	}).Open(ctx, url)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -27,24 +28,33 @@ type claim struct {
 	paused  bool                  // fetching is
 	prefix  prefix.Tracker[int64] // of offsets
 	done    map[int64]struct{}    // that an earlier owner finished; not yet met
+	found   counts                // of the commit that it goes on from
 	again   []*flight             // given back by the engine, in order
 	out     int                   // handed over and not settled
 	stopped bool                  // nothing is handed over any more
 	over    bool                  // nothing is settled any more
-	written int64                 // what was committed last, here
+	written int64                 // what was committed last, -1 for nothing
+	wrote   string                // the note beside it
+
+	counted bool         // its start is; nothing is handed over before
+	base    int64        // where the offset stands until something is done; -1 before its start is counted
+	counts  counts       // for the next commit
+	working bool         // one message is being handled alone
+	careful atomic.Int64 // so many messages are to be handled alone
 }
 
 // flight is a record that was handed over; it implements [busdriver.Delivery].
 type flight struct {
 	claim   *claim
 	record  *kgo.Record // until it is decoded
+	offset  int64
 	seq     int64
 	message busdriver.Message
 	out     bool // guarded by the source's mu: handed over and not settled
 }
 
 func newClaim(s *source, partition int32) *claim {
-	c := &claim{source: s, partition: partition, idle: make(chan struct{})}
+	c := &claim{source: s, partition: partition, idle: make(chan struct{}), written: -1, base: -1}
 	c.ctx, c.revoke = context.WithCancelCause(s.base)
 	s.window.Join(c)
 	return c
@@ -63,7 +73,7 @@ func (c *claim) ended() bool  { return !c.more && !c.fed() }
 // hand hands over what the window has room for. What was given back comes before
 // everything that was never handed over.
 func (c *claim) hand(all []busdriver.Delivery, most int) []busdriver.Delivery {
-	if c.stopped {
+	if c.stopped || !c.counted {
 		return all
 	}
 	n := min(len(c.again), most-len(all))
@@ -75,7 +85,7 @@ func (c *claim) hand(all []busdriver.Delivery, most int) []busdriver.Delivery {
 	n = c.source.window.Take(c, max(0, min(len(c.ahead), most-len(all), c.source.span-c.prefix.Span())))
 	for ; n > 0 && len(c.ahead) > 0; n-- {
 		r := c.pop()
-		all = c.give(all, &flight{claim: c, record: r, seq: c.prefix.Add(r.Offset)})
+		all = c.give(all, &flight{claim: c, record: r, offset: r.Offset, seq: c.prefix.Add(r.Offset)})
 		c.skip()
 	}
 	for ; n > 0; n-- {
@@ -144,6 +154,9 @@ func (f *flight) settle(done bool) {
 	case done:
 		c.source.window.Give(c)
 		c.prefix.Done(f.seq)
+		if n := c.careful.Load(); n > 0 {
+			c.careful.Store(n - 1)
+		}
 	case !c.stopped:
 		i, _ := slices.BinarySearchFunc(c.again, f, func(a, b *flight) int { return cmp.Compare(a.seq, b.seq) })
 		c.again = slices.Insert(c.again, i, f)
@@ -176,20 +189,42 @@ func (c *claim) end() int {
 	return c.out
 }
 
-// next is what is to be committed, and the note of what is done behind it; ok is whether
-// there is anything.
-func (c *claim) next(noted bool) (offset int64, note string, ok bool) {
+// reason is what a commit is for.
+type reason int
+
+const (
+	progress reason = iota // how far a claim has come
+	counting               // what is to survive a crash, too
+	leaving                // the end in order, which is no crash
+)
+
+// next is what is to be committed; ok is whether it is news. What is done behind a gap is
+// noted when a claim ends, and while messages are handled alone.
+func (c *claim) next(why reason) (offset int64, text string, ok bool) {
 	last, moved := c.prefix.Prefix()
-	if noted {
-		at, known := c.prefix.Gap()
-		if !known { // everything that was handed over is done
-			at, known = last+1, moved
-		}
-		numbers := append(slices.Collect(maps.Keys(c.done)), c.prefix.Behind()...)
-		numbers = slices.DeleteFunc(numbers, func(n int64) bool { return n < at }) // records that are gone
-		if known && len(numbers) > 0 {
-			return at, noteOf(at, numbers), true
-		}
+	at, gap := c.prefix.Gap()
+	switch {
+	case why == progress && !moved:
+		return 0, "", false
+	case why == progress && c.counts.times == 0:
+		return last + 1, "", last+1 != c.written
+	case gap:
+	case moved: // everything that was handed over is done
+		at = last + 1
+	case c.base >= 0:
+		at = c.base
+	default:
+		return 0, "", false
 	}
-	return last + 1, "", moved && last+1 != c.written
+	left := c.counts
+	if moved || why == leaving {
+		left.starts = 0
+	}
+	if why == leaving && c.working {
+		left.times--
+	}
+	done := append(slices.Collect(maps.Keys(c.done)), c.prefix.Behind()...)
+	done = slices.DeleteFunc(done, func(n int64) bool { return n < at }) // records that are gone
+	text = noteOf(at, left, done)
+	return at, text, at != c.written || text != c.wrote
 }

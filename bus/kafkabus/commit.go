@@ -12,24 +12,29 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
-// commitRegularly commits what was acknowledged each CommitInterval, until ctx is done.
+// commitRegularly commits what was acknowledged each CommitInterval, and starts when their
+// first messages have come, until ctx is done.
 func (s *source) commitRegularly(ctx context.Context) {
 	tick := time.NewTicker(s.driver.set.CommitInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
+		case <-s.started:
+			s.countSoon(ctx)
+			continue
 		case <-ctx.Done():
 			return
 		}
 		s.commits.Lock()
-		err := s.commit(ctx, s.ours(), false)
+		err := s.commit(ctx, s.ours(), progress)
 		s.commits.Unlock()
 		if err != nil && ctx.Err() == nil {
-			s.commitFailed(err)
+			s.commitFailed(err, "acknowledgements could not be written; they are with the next ones, and after a crash their messages are delivered again")
 		}
 	}
 }
@@ -40,14 +45,13 @@ func (s *source) ours() []*claim {
 	return slices.Clone(s.claims)
 }
 
-// commit writes how far the claims have come, with what is done behind gaps if noted.
-// s.commits is held, so that an older commit cannot follow a newer one, nor one of a
-// partition that another member has.
-func (s *source) commit(ctx context.Context, claims []*claim, noted bool) error {
+// commit writes what the claims have to say. s.commits is held, so that an older commit
+// cannot follow a newer one, nor one of a partition that another member has.
+func (s *source) commit(ctx context.Context, claims []*claim, why reason) error {
 	offsets, notes := map[int32]kgo.EpochOffset{}, map[int32]string{}
 	s.mu.Lock()
 	for _, c := range claims {
-		if offset, note, ok := c.next(noted); ok {
+		if offset, note, ok := c.next(why); ok {
 			offsets[c.partition], notes[c.partition] = kgo.EpochOffset{Epoch: -1, Offset: offset}, note
 		}
 	}
@@ -58,6 +62,12 @@ func (s *source) commit(ctx context.Context, claims []*claim, noted bool) error 
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	ctx = kgo.PreCommitFnContext(ctx, func(r *kmsg.OffsetCommitRequest) error {
+		// The request has its generation: if a claim is lost from here on, brokers refuse it.
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if slices.ContainsFunc(claims, func(c *claim) bool { return c.over }) {
+			return busdriver.ErrRevoked
+		}
 		for t := range r.Topics {
 			for p := range r.Topics[t].Partitions {
 				at := &r.Topics[t].Partitions[p]
@@ -79,7 +89,7 @@ func (s *source) commit(ctx context.Context, claims []*claim, noted bool) error 
 					if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
 						failed = fmt.Errorf("partition %d: %w", p.Partition, err)
 					} else if c := s.claim(p.Partition); c != nil {
-						c.written = offsets[p.Partition].Offset
+						c.written, c.wrote = offsets[p.Partition].Offset, notes[p.Partition]
 					}
 				}
 			}
@@ -87,19 +97,29 @@ func (s *source) commit(ctx context.Context, claims []*claim, noted bool) error 
 	return failed
 }
 
-// commitFailed tells of a commit that is repeated with the next one.
-func (s *source) commitFailed(err error) {
+// commitSoon is commit, tried again while that is of use.
+func (s *source) commitSoon(ctx context.Context, claims []*claim, why reason) error {
+	for attempt := 1; ; attempt++ {
+		err := s.commit(ctx, claims, why)
+		if err == nil || !retriable(err) || backoff.Sleep(ctx, again.Delay(attempt)) != nil {
+			return err
+		}
+	}
+}
+
+// commitFailed tells of a commit that is repeated, unless that is to be expected.
+func (s *source) commitFailed(err error, what string) {
 	if sharedOut(err) || errors.Is(err, context.DeadlineExceeded) { // the latter while members join, or without a broker
 		return
 	}
-	s.log.Warn("kafkabus: acknowledgements could not be written; they are with the next ones, and after a crash their messages are delivered again",
-		slog.Any("error", err))
+	s.log.Warn("kafkabus: "+what, slog.Any("error", err))
 }
 
 // sharedOut is whether the partitions are being assigned anew, or were without this member.
 func sharedOut(err error) bool {
 	return errors.Is(err, kerr.IllegalGeneration) || errors.Is(err, kerr.UnknownMemberID) ||
-		errors.Is(err, kerr.RebalanceInProgress) || errors.Is(err, kerr.FencedInstanceID) || errors.Is(err, kerr.StaleMemberEpoch)
+		errors.Is(err, kerr.RebalanceInProgress) || errors.Is(err, kerr.FencedInstanceID) || errors.Is(err, kerr.StaleMemberEpoch) ||
+		errors.Is(err, busdriver.ErrRevoked)
 }
 
 // leaveTimeout bounds how long leaving tries to commit.
@@ -112,13 +132,7 @@ func (s *source) leave() error {
 	s.trouble.end()
 	s.commits.Lock()
 	claims := s.ours()
-	var err error
-	for attempt := 1; ; attempt++ {
-		err = s.commit(ctx, claims, true)
-		if err == nil || !retriable(err) || backoff.Sleep(ctx, again.Delay(attempt)) != nil {
-			break
-		}
-	}
+	err := s.commitSoon(ctx, claims, leaving)
 	s.mu.Lock()
 	for _, c := range claims {
 		c.end()
@@ -143,4 +157,10 @@ func (s *source) leave() error {
 // retriable is whether a commit may work soon.
 func retriable(err error) bool {
 	return kerr.IsRetriable(err) && !sharedOut(err)
+}
+
+// refusedCommit is whether the brokers do not take it, now or later.
+func refusedCommit(err error) bool {
+	k, ok := errors.AsType[*kerr.Error](err)
+	return ok && !k.Retriable && !sharedOut(err)
 }

@@ -16,6 +16,7 @@
 //	                     none may begin with the whole of another's
 //	client_id=millrace   what the brokers call this program
 //	instance=pod-1       a name kept over restarts (static membership)
+//	protocol=classic     how groups share out partitions; consumer has the brokers do it, see Consuming
 //	window=1024          cap of what a subscription has unacknowledged
 //	lag=own              groups that Lag reports: of this process, or all
 //	sasl=scram-sha-512   how the URL's user signs in; also scram-sha-256, plain,
@@ -49,14 +50,25 @@
 //	orderly stop notes what is acknowledged behind a gap            TestConformance, TestNotes
 //	a stuck partition leaves room for the others                    TestStuckPartitionLeavesRoom
 //	what a crash repeats is bounded                                 TestSpan
+//	starts of a partition without progress are counted over crashes;
+//	from the third on messages are handled one alone at a time, and
+//	the commit says which was at work                               TestStartsWithoutProgress, TestSuspectsStayNoted,
+//	                                                                TestProgressEndsTheCount
+//	orderly stops, hand-overs, lost partitions of a process that
+//	lives and idle starts are no crashes                            TestOrderlyStopsAreNoCrashes, TestHandOversAreNoCrashes,
+//	                                                                TestLostPartitionsAreNoCrashes, TestIdleStartsDoNotCount
+//	without the right to count, messages are handled uncounted      TestStartsThatAreNotCounted
 //	memory of what is fetched is bounded, compressed or not         TestMemoryOfABacklog
 //	a partition with more than that leaves room, and goes on        TestFullPartitionLeavesRoom
 //	members come and go without loss, in order, one at a time on
 //	a key; nothing is repeated when they come                       TestRebalanceWhileBusy
 //	a partition waits for what is out, but not for ever             TestHandOverTimeout
 //	contexts end with the partition                                 TestLostPartition, TestCloseHandsOverAtOnce
+//	nothing is committed of a partition that was lost               TestNoCommitOfALostPartition
 //	a restarted instance gets its partitions back                   TestStaticInstance
 //	members of the release before are replaced one by one           TestReleaseBefore
+//	groups consume, and members come and go, as above where the
+//	brokers share out partitions                                    TestConsumingByBrokers, TestRebalanceByBrokers
 //	members that share out partitions in another way are named      TestOtherStrategy
 //	a prefix keeps two environments apart                           TestPrefixKeepsApart
 //	broken connections, moved leaders and coordinators lose nothing TestConsumeUnderFaults
@@ -100,9 +112,24 @@
 // Watermill's own subscriber, cannot share a group with ours: consumers wait until the
 // last of them is gone, and the log says so.
 //
+// With ?protocol=consumer the brokers share out partitions (KIP-848, Kafka 4.0 and newer), and
+// members do not wait for each other. A partition that moves still waits for what is out of it,
+// commits carry the member's epoch, and their notes stay. It is not the default, because
+// settings of the brokers take the place of SessionTimeout and of our heartbeats: a killed
+// process keeps its partitions for 45 s (group.consumer.session.timeout.ms), and a partition
+// moves in some 10 s instead of 2 (group.consumer.heartbeat.interval.ms). It does not go with
+// ?instance=, because brokers refuse the name of a killed process for as long. Before Kafka
+// 4.3 a commit can be refused as stale while partitions move; if it was the last of a member
+// that leaves, the messages that were acknowledged last are delivered again. Members of both
+// protocols can share a group while its processes are replaced. On brokers without KIP-848 the
+// members share out partitions.
+//
 // A consumer has some 8 MB of messages in memory beside those in its window, and those of
 // one or two fetches, which are sized to bring 4 MB. A partition that is not handled fast
-// enough is fetched no more until it has little left, and the others go on.
+// enough is fetched no more until it has little left, and the others go on. Each consumer
+// has a client of its own, also beside others of its group in a process. With the engine these
+// are 13 goroutines, and once the start is over a connection to the group's coordinator and one
+// to each broker that leads its partitions.
 //
 // With ?instance= a group waits SessionTimeout for a process that was closed or
 // killed, instead of sharing out its partitions at once. Subscriptions of one
@@ -144,12 +171,19 @@
 // metadata says what is done behind the first message that is not, as far as 4,000
 // bytes hold it (some 1,300 gaps); the next owner passes over that.
 //
+// The first message of a partition waits for a commit, which counts the start in the same
+// metadata. Progress, an orderly stop and a hand-over take the count back. A partition with
+// two starts before that took nothing back has its next messages, a window or at most 256,
+// handled alone: each costs two commits. A release that does not know the counts ignores
+// them, and after a crash delivers again what was noted beside them. A member that loses its
+// partitions to another member, and lives, leaves a count as a crash does.
+//
 // A handler that is at work when its partition is lost sees its message's
 // context end; it cannot be stopped, so for a moment two instances can be at
 // work on one key.
 //
-// While the group shares out partitions anew, fetching from the broker that
-// coordinates it can stall until all members have answered: a second usually, up
+// While the group shares out partitions anew, commits and fetching from the broker
+// that coordinates it can stall until all members have answered: a second usually, up
 // to HandOverTimeout when one of them waits for its handlers.
 //
 // When a broker loses what it knew of a producer between an attempt and its

@@ -2,6 +2,7 @@ package kafkabus
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,6 +63,33 @@ func FuzzRecord(f *testing.F) {
 		again := messages([]*kgo.Record{&r})[0]
 		if again.UUID != id || again.Metadata[name] != text || r.Value == nil {
 			t.Fatalf("%+v comes back as %+v", m, again)
+		}
+	})
+}
+
+// A note of anybody's is refused, or is read as it is written again.
+func FuzzNote(f *testing.F) {
+	f.Add(int64(100), "millrace/1:AQIRAQ")
+	f.Add(int64(1), "millrace/2:3,7,1:AQIRAQ")
+	f.Add(int64(0), "millrace/2:-1,0,99999999999999999999:")
+	f.Add(int64(7), "consumer-1@host")
+	f.Fuzz(func(t *testing.T, at int64, text string) {
+		n, err := noteIn(commit{at, text})
+		if err != nil || len(text) > maxNote {
+			return
+		}
+		if n.starts < 0 || n.times < 0 {
+			t.Fatalf("%q has the counts %+v", text, n.counts)
+		}
+		written := noteOf(at, n.counts, slices.Collect(maps.Keys(n.done)))
+		again, err := noteIn(commit{at, written})
+		if err != nil || again.starts != n.starts || again.times != n.times || n.times > 0 && again.alone != n.alone {
+			t.Fatalf("%q is %+v, and %q again: %+v, %v", text, n, written, again, err)
+		}
+		for offset := range again.done {
+			if _, ok := n.done[offset]; !ok {
+				t.Fatalf("%q says %d, and %q did not", written, offset, text)
+			}
 		}
 	})
 }

@@ -180,47 +180,51 @@ func (l *ledger) publish(to *bus.Bus, topic string, keys int) (stop func() int) 
 // time. While members only come, nothing is handled twice; one that goes gives
 // back at most its window.
 func TestRebalanceWhileBusy(t *testing.T) {
-	both(t, func(t *testing.T, url string) {
-		const keys, window = 24, 64
-		topic, group := name("topic"), name("group")
-		cfg := kafkabus.Config{Partitions: 6, SessionTimeout: 6 * time.Second}
-		source := openBus(t, cfg, url)
-		if err := source.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
-			t.Fatal(err)
-		}
-		l := newLedger(t)
-		stopped := l.publish(source, topic, keys)
-		var members []*member
-		join := func() {
-			members = append(members, l.consume(openBus(t, cfg, url), group, topic, window))
-			l.share(members)
-		}
-		for range 3 {
-			join()
-		}
-		l.mu.Lock()
-		if l.repeats > 0 {
-			t.Errorf("%d messages were handled twice while members only came", l.repeats)
-		}
-		l.mu.Unlock()
-		leaves := 0
-		for range 2 {
-			members[0].stop()
-			members = members[1:]
-			leaves++
-			l.share(members)
-			join()
-		}
-		published := stopped()
-		repeats := l.await(published)
-		for _, m := range members {
-			m.stop()
-		}
-		if repeats > leaves*window {
-			t.Errorf("%d messages were handled twice over %d departures, want at most %d each", repeats, leaves, window)
-		}
-		t.Logf("%d messages, %d handled twice", published, repeats)
-	})
+	both(t, func(t *testing.T, url string) { rebalances(t, url) })
+}
+
+func rebalances(t *testing.T, url string) (group string) {
+	const keys, window = 24, 64
+	topic := name("topic")
+	group = name("group")
+	cfg := kafkabus.Config{Partitions: 6, SessionTimeout: 6 * time.Second}
+	source := openBus(t, cfg, url)
+	if err := source.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
+		t.Fatal(err)
+	}
+	l := newLedger(t)
+	stopped := l.publish(source, topic, keys)
+	var members []*member
+	join := func() {
+		members = append(members, l.consume(openBus(t, cfg, url), group, topic, window))
+		l.share(members)
+	}
+	for range 3 {
+		join()
+	}
+	l.mu.Lock()
+	if l.repeats > 0 {
+		t.Errorf("%d messages were handled twice while members only came", l.repeats)
+	}
+	l.mu.Unlock()
+	leaves := 0
+	for range 2 {
+		members[0].stop()
+		members = members[1:]
+		leaves++
+		l.share(members)
+		join()
+	}
+	published := stopped()
+	repeats := l.await(published)
+	for _, m := range members {
+		m.stop()
+	}
+	if repeats > leaves*window {
+		t.Errorf("%d messages were handled twice over %d departures, want at most %d each", repeats, leaves, window)
+	}
+	t.Logf("%d messages, %d handled twice", published, repeats)
+	return group
 }
 
 // A message that is not acknowledged holds its partition for HandOverTimeout;

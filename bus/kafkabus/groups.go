@@ -81,7 +81,7 @@ func (d *driver) begin(ctx context.Context, topic, group string) error {
 // commit is what a group has committed of a partition.
 type commit struct {
 	offset int64
-	note   string // what we wrote beside it; see noteOf
+	note   string // what we wrote beside it; see note
 }
 
 // committed returns the commits of a group by topic and partition.

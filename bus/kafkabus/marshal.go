@@ -2,6 +2,7 @@ package kafkabus
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -63,11 +64,23 @@ const (
 // and without our metadata, keeps its key.
 func messageOf(r *kgo.Record) busdriver.Message {
 	m := busdriver.Message{Metadata: make(map[string]string, len(r.Headers)), Payload: r.Value}
+	size := 0
 	for _, h := range r.Headers {
+		size += len(h.Value)
+	}
+	var values strings.Builder // with one allocation for all of them
+	values.Grow(size)
+	for _, h := range r.Headers {
+		values.Write(h.Value)
+	}
+	rest := values.String()
+	for _, h := range r.Headers {
+		value := rest[:len(h.Value)]
+		rest = rest[len(h.Value):]
 		if h.Key == idHeader {
-			m.ID = string(h.Value)
+			m.ID = value
 		} else {
-			m.Metadata[h.Key] = string(h.Value)
+			m.Metadata[h.Key] = value
 		}
 	}
 	if len(r.Key) > 0 && event.Key(&message.Message{Metadata: m.Metadata}) == "" {

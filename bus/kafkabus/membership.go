@@ -32,6 +32,11 @@ func (s *source) membership(group, instance string) []kgo.Opt {
 		kgo.FetchMaxWait(250 * time.Millisecond),
 		kgo.WithHooks(&s.trouble),
 	}
+	if set.brokerside {
+		// The client wants the first balancer for it. The second is what members have in common
+		// where brokers cannot.
+		all = append(all, kgo.ServerSideBalancer(), kgo.Balancers(kgo.StickyBalancer(), kgo.CooperativeStickyBalancer()))
+	}
 	all = append(all, new(fetchSize).options()...)
 	if instance != "" {
 		all = append(all, kgo.InstanceID(instance))
@@ -61,7 +66,8 @@ func (s *source) found(_ context.Context, _ *kgo.Client, answer *kmsg.OffsetFetc
 		if topic != "" && topic != s.topic || metadata == nil {
 			return
 		}
-		done, err := doneIn(commit{offset: offset, note: *metadata})
+		at := commit{offset: offset, note: *metadata}
+		n, err := noteIn(at)
 		if err != nil {
 			s.log.Warn("kafkabus: what was done behind a committed offset cannot be read; it is delivered again",
 				slog.Int("partition", int(partition)), slog.Any("error", err))
@@ -69,7 +75,7 @@ func (s *source) found(_ context.Context, _ *kgo.Client, answer *kmsg.OffsetFetc
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if c := s.claim(partition); c != nil {
-			c.done, c.written = done, offset
+			c.take(at, n)
 		}
 	}
 	for _, t := range answer.Topics {
@@ -107,8 +113,8 @@ func (s *source) revoked(ctx context.Context, _ *kgo.Client, gone map[string][]i
 	}
 	s.commits.Lock()
 	defer s.commits.Unlock()
-	if err := s.commit(ctx, claims, true); err != nil {
-		s.commitFailed(err)
+	if err := s.commit(ctx, claims, leaving); err != nil {
+		s.commitFailed(err, "acknowledgements of partitions that are let go could not be written; their messages are delivered again")
 	}
 	s.drop(claims, true)
 }
@@ -142,6 +148,9 @@ func (s *source) drop(claims []*claim, told bool) {
 		if n := c.end(); n > 0 && told {
 			s.log.Warn("kafkabus: a partition was let go with unacknowledged messages; another instance gets them, too",
 				slog.Int("partition", int(c.partition)), slog.Int("messages", n))
+		}
+		if !told {
+			s.lostClaims[c.partition] = c
 		}
 		c.revoke(busdriver.ErrRevoked)
 	}

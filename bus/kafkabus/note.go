@@ -1,28 +1,65 @@
 package kafkabus
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/millrace-go/millrace/internal/prefix"
 )
 
-// A commit has a note of what is done behind its offset, where there is anything: notePrefix
-// and the offsets as package prefix writes them. Kafka keeps 4,096 bytes
+// counts are what crashes have left of a partition.
+type counts struct {
+	starts int   // since the offset moved last
+	alone  int64 // the message that is, or was, handled alone
+	times  int   // how often it was; 0: none is
+}
+
+// note is what a commit says beside its offset, where there is anything to say: in the
+// form donePrefix and the offsets as package prefix writes them, or with counts in the form
+// countedPrefix starts,alone,times:offsets. A release that does not know the second form
+// ignores it, and delivers again what is done. Kafka keeps 4,096 bytes
 // (offset.metadata.max.bytes).
+type note struct {
+	counts
+	done map[int64]struct{} // behind the offset
+}
+
 const (
-	notePrefix = "millrace/1:"
-	maxNote    = 4000
+	donePrefix    = "millrace/1:"
+	countedPrefix = "millrace/2:"
+	maxNote       = 4000
 )
 
-func noteOf(at int64, done []int64) string {
-	return notePrefix + prefix.Encode(at, done, maxNote-len(notePrefix))
+// noteOf writes a note beside an offset.
+func noteOf(at int64, c counts, done []int64) string {
+	head := donePrefix
+	switch {
+	case c.starts > 0 || c.times > 0:
+		head = fmt.Sprintf("%s%d,%d,%d:", countedPrefix, c.starts, c.alone, c.times)
+	case len(done) == 0:
+		return ""
+	}
+	return head + prefix.Encode(at, slices.Clone(done), maxNote-len(head))
 }
 
-// doneIn reads the note of a commit, which may be another program's.
-func doneIn(c commit) (map[int64]struct{}, error) {
-	text, ours := strings.CutPrefix(c.note, notePrefix)
-	if !ours {
-		return nil, nil
+// noteIn reads the note of a commit, which may be another program's.
+func noteIn(c commit) (n note, err error) {
+	list, ours := strings.CutPrefix(c.note, donePrefix)
+	if rest, counted := strings.CutPrefix(c.note, countedPrefix); counted {
+		var head string
+		head, list, ours = strings.Cut(rest, ":")
+		var is counts
+		if _, err := fmt.Sscanf(head, "%d,%d,%d", &is.starts, &is.alone, &is.times); err != nil || !ours || is.starts < 0 || is.times < 0 {
+			return n, errNote
+		}
+		n.counts = is
 	}
-	return prefix.Decode(c.offset, text)
+	if ours {
+		n.done, err = prefix.Decode(c.offset, list)
+	}
+	return n, err
 }
+
+var errNote = errors.New("kafkabus: not a note of a commit")

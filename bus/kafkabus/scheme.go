@@ -48,7 +48,8 @@ type Config struct {
 
 	// SessionTimeout is how long a killed process keeps its partitions; 10 s by
 	// default, and brokers take 6 s to 30 min unless configured. A process that
-	// is paused for longer loses its partitions.
+	// is paused for longer loses its partitions. With ?protocol=consumer it is the
+	// brokers' group.consumer.session.timeout.ms, 45 s unless configured.
 	SessionTimeout time.Duration
 	// HandOverTimeout is how long a partition that goes to another instance
 	// waits for the acknowledgement of what is out; 30 s by default. After that
@@ -163,6 +164,7 @@ type settings struct {
 	partition partitioner
 
 	prefix     string
+	brokerside bool // the brokers share out partitions (KIP-848)
 	autocreate bool // topics are made when they are used
 	allGroups  bool // Lag looks at every group of the cluster
 }
@@ -184,6 +186,7 @@ func parse(u *url.URL, cfg Config) (settings, error) {
 	set.autocreate = p.Bool("autocreate", true)
 	hash := p.String("partitioner", "fnv")
 	lag := p.String("lag", "own")
+	protocol := p.String("protocol", "classic")
 	set.security = security{
 		user: u.User, mechanism: p.String("sasl", ""),
 		tls: p.Bool("tls", false), ca: p.String("ca", ""), cert: p.String("cert", ""), key: p.String("key", ""),
@@ -201,6 +204,13 @@ func parse(u *url.URL, cfg Config) (settings, error) {
 	if lag != "own" && lag != "all" {
 		return set, fmt.Errorf("parameter \"lag\" is %q; give own (the groups of this process) or all (every group of the cluster)", lag)
 	}
+	switch {
+	case protocol != "classic" && protocol != "consumer":
+		return set, fmt.Errorf("parameter \"protocol\" is %q; give classic (members share out partitions) or consumer (brokers do, from Kafka 4.0 on)", protocol)
+	case protocol == "consumer" && cfg.Instance != "":
+		return set, fmt.Errorf("parameter \"protocol\" is consumer with the instance %q, whose partitions the brokers would not give back after a crash; leave out one of them", cfg.Instance)
+	}
+	set.brokerside = protocol == "consumer"
 	if err := set.security.validate(); err != nil {
 		return set, err
 	}

@@ -30,13 +30,16 @@ type source struct {
 	ready  chan struct{} // capacity 1: a partition has something to hand over
 
 	polling turn
-	commits sync.Mutex // held for a commit, and by what takes partitions away
+	commits sync.Mutex    // held for a commit, and by what takes partitions away
+	started chan struct{} // capacity 1: the first message of a partition has come
 
 	mu     sync.Mutex
 	claims []*claim      // of the partitions that are ours
 	ahead  int           // bytes of what they have ahead
 	first  int           // the claim that Fetch begins with
 	hungry chan struct{} // capacity 1: poll is to look again
+
+	lostClaims map[int32]*claim // the last of each partition that was lost
 
 	trouble   trouble
 	closing   chan struct{}
@@ -83,9 +86,10 @@ func (d *driver) newSource(ctx context.Context, topic, group string, size int) (
 	}
 	s := &source{
 		driver: d, topic: topic, base: context.WithoutCancel(ctx), span: max(maxSpan, size),
-		window: window.New(size, (*claim).kick), ready: make(chan struct{}, 1), hungry: make(chan struct{}, 1),
-		log:     d.set.Logger.With(slog.String("topic", topic), slog.String("group", group)),
-		closing: make(chan struct{}), ended: make(chan struct{}),
+		window: window.New(size, (*claim).kick), ready: make(chan struct{}, 1), hungry: make(chan struct{}, 1), started: make(chan struct{}, 1),
+		lostClaims: map[int32]*claim{},
+		log:        d.set.Logger.With(slog.String("topic", topic), slog.String("group", group)),
+		closing:    make(chan struct{}), ended: make(chan struct{}),
 	}
 	s.trouble.log = s.log
 	instance, free := d.instance(group)
@@ -275,6 +279,12 @@ func (s *source) add(fetched kgo.Fetches) {
 	if some {
 		s.trouble.over(ofFetching)
 		s.tell()
+		if len(s.uncounted()) > 0 {
+			select {
+			case s.started <- struct{}{}:
+			default:
+			}
+		}
 	}
 }
 

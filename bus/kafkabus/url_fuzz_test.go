@@ -16,7 +16,7 @@ func FuzzURL(f *testing.F) {
 	f.Add("/x", "h?retention=soon")
 	f.Add("", "h:1,i/?replication=0")
 	f.Add("", "h/?lag=all&partitioner=murmur2&window=7&sasl=scram-sha-256&tls=true")
-	f.Add("", "h/?sasl=oauthbearer&autocreate=false")
+	f.Add("", "h/?sasl=oauthbearer&autocreate=false&protocol=consumer")
 	f.Add("", "h/?sasl=aws-msk-iam&tls=true&session_token=s3cret")
 	f.Fuzz(func(t *testing.T, password, rest string) {
 		const mark = "s3cr3t-9q"

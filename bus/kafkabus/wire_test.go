@@ -8,6 +8,7 @@ import (
 
 	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/event"
@@ -90,26 +91,33 @@ func TestPartitioners(t *testing.T) {
 }
 
 // A commit's note is read with the offset that it was written with; other programs have
-// notes of their own.
+// notes of their own. Without counts it is what the release before reads and writes.
 func TestNotes(t *testing.T) {
-	note := noteOf(100, []int64{120, 101, 102})
-	want := map[int64]struct{}{101: {}, 102: {}, 120: {}}
-	if got, err := doneIn(commit{100, note}); err != nil || !maps.Equal(got, want) {
-		t.Errorf("%q: %v, %v; want %v", note, got, err, want)
+	done := map[int64]struct{}{101: {}, 102: {}, 120: {}}
+	for text, want := range map[string]note{
+		noteOf(100, counts{}, []int64{120, 101, 102}):          {done: done},
+		"millrace/1:AQIRAQ":                                    {done: done},
+		noteOf(100, counts{starts: 3}, []int64{120, 101, 102}): {counts{starts: 3}, done},
+		noteOf(1<<40, counts{0, 1 << 41, 2}, nil):              {counts{0, 1 << 41, 2}, map[int64]struct{}{}},
+		noteOf(100, counts{}, nil):                             {},
+		"consumer-1@host":                                      {},
+		"AAAA":                                                 {},
+	} {
+		got, err := noteIn(commit{100, text})
+		require.NoError(t, err, text)
+		require.Equal(t, want, got, text)
 	}
-	for _, foreign := range []string{"", "consumer-1@host", "AAAA"} {
-		if got, err := doneIn(commit{100, foreign}); err != nil || got != nil {
-			t.Errorf("%q: %v, %v; want nothing", foreign, got, err)
+	require.Equal(t, "millrace/1:AQIRAQ", noteOf(100, counts{}, []int64{120, 101, 102}))
+	for _, text := range []string{donePrefix + "%", countedPrefix, countedPrefix + "1,2,3", countedPrefix + "1,2:", countedPrefix + "-1,2,3:", countedPrefix + "1,2,3:%"} {
+		if got, err := noteIn(commit{100, text}); err == nil {
+			t.Errorf("a note that cannot be read gave %v", got)
 		}
-	}
-	if got, err := doneIn(commit{100, notePrefix + "%"}); err == nil {
-		t.Errorf("a note that cannot be read gave %v", got)
 	}
 	var many []int64
 	for n := range int64(10_000) {
 		many = append(many, 101+2*n)
 	}
-	if n := len(noteOf(100, many)); n > 4096 {
+	if n := len(noteOf(100, counts{1 << 30, 1 << 60, 1 << 30}, many)); n > 4096 {
 		t.Errorf("a note has %d bytes; Kafka keeps 4,096", n)
 	}
 }
@@ -132,8 +140,8 @@ func TestNotesOfAnEarlierOwner(t *testing.T) {
 				c.prefix.Add(101)
 				c.prefix.Done(c.prefix.Add(102))
 			}
-			at, note, ok := c.next(true)
-			if got, err := doneIn(commit{at, note}); !ok || err != nil || at != tc.at || !maps.Equal(got, tc.want) {
+			at, text, ok := c.next(leaving)
+			if got, err := noteIn(commit{at, text}); !ok || err != nil || at != tc.at || !maps.Equal(got.done, tc.want) {
 				t.Errorf("%d %v, %v, %v; want %d %v", at, got, ok, err, tc.at, tc.want)
 			}
 		})

@@ -78,7 +78,7 @@ var poisonPlaces = []poisonPlace{
 			eventually(t, "the topics are gone", func() bool { return place.SweepKafka(brokers, topic) == nil })
 		})
 		return "kafka://" + brokers + "/"
-	}, "payload", false},
+	}, "payload", true},
 	{"sqs", servers, func(t *testing.T, _ string) string { return transporttest.SQS(t) }, "payload", false},
 }
 
@@ -93,7 +93,7 @@ func openPlace(ctx context.Context, url, holder string) (*bus.Bus, error) {
 		Postgres: pgbus.Config{Holder: holder, LeaseTTL: ttl, Logger: quiet},
 		MySQL:    mysqlbus.Config{Holder: holder, LeaseTTL: ttl, Logger: quiet},
 		Redis:    redisbus.Config{LeaseTTL: ttl, Logger: quiet},
-		Kafka:    kafkabus.Config{Logger: quiet},
+		Kafka:    kafkabus.Config{Instance: holder, Logger: quiet},
 		SQS:      sqsbus.Config{Logger: quiet},
 	}).Open(ctx, url)
 }

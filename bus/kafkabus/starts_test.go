@@ -1,0 +1,242 @@
+package kafkabus_test
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/kafkabus"
+)
+
+// A partition that is started for the third time without progress has its messages handled
+// alone, and knows which was at work when its processes died. A window of them without a
+// death ends the suspicion, and with the progress nothing is left of it.
+func TestStartsWithoutProgress(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		g := newCrashing(t, url, 20)
+		for n, want := range []struct {
+			alone  bool
+			deaths int
+		}{{}, {}, {true, 0}, {true, 1}, {true, 2}} {
+			s, die := g.start(t, kafkabus.Config{})
+			d := next(t, s).(driver.Suspected)
+			deaths := 0
+			alone := d.Alone()
+			if alone {
+				var err error
+				deaths, err = d.Begin(t.Context())
+				require.NoError(t, err)
+			}
+			die()
+			if alone != want.alone || deaths != want.deaths {
+				t.Fatalf("start %d: alone %t after %d deaths, want %t after %d", n+1, alone, deaths, want.alone, want.deaths)
+			}
+		}
+		s, _ := g.start(t, kafkabus.Config{CommitInterval: 10 * time.Millisecond})
+		for n := range 8 {
+			d := next(t, s)
+			suspect := d.(driver.Suspected)
+			require.True(t, suspect.Alone(), "message %d", n)
+			deaths, err := suspect.Begin(t.Context())
+			require.NoError(t, err)
+			if n > 0 {
+				require.Zero(t, deaths, "message %d", n)
+			}
+			require.NoError(t, suspect.End(t.Context()))
+			d.Done()
+		}
+		d := next(t, s)
+		require.False(t, d.(driver.Suspected).Alone(), "the suspicion has no end")
+		d.Done()
+		require.Eventually(t, func() bool {
+			at := g.commit(t, 0)
+			return at.At == 9 && at.Metadata == ""
+		}, 20*time.Second, 20*time.Millisecond)
+	})
+}
+
+// Which message was at work stays noted while messages before it are done without a handler,
+// because they are obsolete, say.
+func TestSuspectsStayNoted(t *testing.T) {
+	t.Parallel()
+	g := newCrashing(t, urlOf(fake(t)), 3)
+	for range 3 {
+		s, die := g.start(t, kafkabus.Config{})
+		next(t, s)
+		if d := next(t, s).(driver.Suspected); d.Alone() {
+			_, err := d.Begin(t.Context())
+			require.NoError(t, err)
+		}
+		die()
+	}
+	s, _ := g.start(t, kafkabus.Config{CommitInterval: 10 * time.Millisecond})
+	next(t, s).Done()
+	require.Eventually(t, func() bool { return g.commit(t, 0).At == 1 }, 20*time.Second, 10*time.Millisecond)
+	require.Equal(t, "millrace/2:0,1,1:", g.commit(t, 0).Metadata)
+	deaths, err := next(t, s).(driver.Suspected).Begin(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, deaths)
+}
+
+// A death behind progress is a first start again, and what was done behind a gap is known
+// after it while nothing has been committed since.
+func TestProgressEndsTheCount(t *testing.T) {
+	t.Parallel()
+	g := newCrashing(t, urlOf(fake(t)), 20)
+	for round := range 4 {
+		s, die := g.start(t, kafkabus.Config{CommitInterval: 10 * time.Millisecond})
+		d := next(t, s)
+		require.False(t, d.(driver.Suspected).Alone(), "round %d", round)
+		d.Done()
+		require.Eventually(t, func() bool { return g.commit(t, 0).At == int64(round)+1 }, 20*time.Second, 10*time.Millisecond)
+		die()
+	}
+	s, _ := g.start(t, kafkabus.Config{})
+	next(t, s)
+	next(t, s).Done() // 5, behind the gap at 4
+	require.NoError(t, s.Close())
+	for range 2 {
+		s, die := g.start(t, kafkabus.Config{})
+		require.Equal(t, "4", string(next(t, s).Message().Payload))
+		require.Equal(t, "6", string(next(t, s).Message().Payload))
+		die()
+	}
+}
+
+// Orderly stops are no crashes, with progress or without, and also while a message is
+// handled alone.
+func TestOrderlyStopsAreNoCrashes(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		g := newCrashing(t, url, 3)
+		for range 4 {
+			s, _ := g.start(t, kafkabus.Config{})
+			require.False(t, next(t, s).(driver.Suspected).Alone())
+			require.NoError(t, s.Close())
+		}
+		for range 3 {
+			s, die := g.start(t, kafkabus.Config{})
+			next(t, s)
+			die()
+		}
+		for range 3 {
+			s, _ := g.start(t, kafkabus.Config{})
+			d := next(t, s).(driver.Suspected)
+			if d.Alone() {
+				deaths, err := d.Begin(t.Context())
+				require.NoError(t, err)
+				require.Zero(t, deaths)
+			}
+			require.NoError(t, s.Close())
+		}
+		require.Empty(t, g.commit(t, 0).Metadata)
+	})
+}
+
+// A process that dies while it has nothing to do says nothing about what comes later, in a
+// partition beside a busy one, too.
+func TestIdleStartsDoNotCount(t *testing.T) {
+	t.Parallel()
+	g := crashing{urlOf(fake(t)), name("topic"), name("group")}
+	b := openBus(t, kafkabus.Config{}, g.url)
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: g.topic, Partitions: 2, Groups: []string{g.group}}))
+	publish(t, b, g.topic, keyed("k", "busy"))
+	for range 2 {
+		s, die := g.start(t, kafkabus.Config{})
+		next(t, s)
+		die()
+	}
+	require.ElementsMatch(t, []string{"millrace/2:2,0,0:", ""}, []string{g.commit(t, 0).Metadata, g.commit(t, 1).Metadata})
+}
+
+// A member that the group has thrown out lives on: what it was at is no suspect when it is
+// back. It writes no notes of a partition that it has lost.
+func TestLostPartitionsAreNoCrashes(t *testing.T) {
+	t.Parallel()
+	c := fake(t)
+	b := openBus(t, kafkabus.Config{SessionTimeout: 6 * time.Second}, urlOf(c))
+	g := newCrashing(t, urlOf(c), 1)
+	s, err := b.Driver().Source(context.WithoutCancel(t.Context()), g.topic, g.group, 8)
+	require.NoError(t, err)
+	for range 4 {
+		d := next(t, s)
+		require.False(t, d.(driver.Suspected).Alone())
+		throwOut(c, g.group)
+		select {
+		case <-d.Context().Done():
+		case <-time.After(20 * time.Second):
+			t.Fatal("the partition was not lost")
+		}
+		before := g.commit(t, 0)
+		_, err := d.(driver.Suspected).Begin(t.Context())
+		require.ErrorIs(t, err, driver.ErrRevoked)
+		require.NoError(t, d.(driver.Suspected).End(t.Context()))
+		require.Equal(t, before, g.commit(t, 0))
+	}
+	require.NoError(t, s.Close())
+}
+
+// Members that come and go are no crashes for the partitions that change hands, though
+// nothing of them is ever done.
+func TestHandOversAreNoCrashes(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		b := openBus(t, kafkabus.Config{HandOverTimeout: 100 * time.Millisecond}, url)
+		topic, group := name("topic"), name("group")
+		require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 2}))
+		for k := range 20 { // on both partitions
+			publish(t, b, topic, keyed(strconv.Itoa(k), "out"))
+		}
+		join := func() driver.Source {
+			s, err := b.Driver().Source(context.WithoutCancel(t.Context()), topic, group, 40)
+			require.NoError(t, err)
+			return s
+		}
+		took := func(s driver.Source, n int) {
+			for range n {
+				require.False(t, next(t, s).(driver.Suspected).Alone())
+			}
+		}
+		last := join()
+		took(last, 20)
+		for range 4 {
+			s := join()
+			took(s, 1) // a partition has moved
+			require.NoError(t, last.Close())
+			took(s, 19)
+			last = s
+		}
+		require.NoError(t, last.Close())
+	})
+}
+
+// A start that cannot be counted now is counted later, before the first message. Where
+// brokers take no notes at all, messages are handled without counts.
+func TestStartsThatAreNotCounted(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		err  *kerr.Error
+		want string
+	}{
+		"loading":  {kerr.CoordinatorLoadInProgress, "millrace/2:1,0,0:"},
+		"joining":  {kerr.RebalanceInProgress, "millrace/2:1,0,0:"},
+		"too long": {kerr.OffsetMetadataTooLarge, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := fake(t)
+			g := newCrashing(t, urlOf(c), 1)
+			c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Err: tc.err, Count: 2})
+			s, die := g.start(t, kafkabus.Config{})
+			require.Equal(t, "0", string(next(t, s).Message().Payload))
+			require.Equal(t, tc.want, g.commit(t, 0).Metadata)
+			die()
+		})
+	}
+}
