@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
-
 	"github.com/millrace-go/millrace/bus"
 )
 
@@ -16,26 +14,32 @@ import (
 // or subscribed, on the topics it did so for; with ?lag=all, every group of the
 // cluster on every topic it has offsets of.
 func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
-	all, err := d.lag(ctx)
-	return all, wrap(err, "lag")
-}
-
-func (d *driver) lag(ctx context.Context) (out []bus.Lag, err error) {
 	groups, err := d.asked(ctx)
 	if err != nil {
-		return nil, err
+		return nil, wrap(err, "lag")
 	}
+	all, err := d.behind(ctx, groups, d.set.allGroups)
+	out := make([]bus.Lag, len(all))
+	for i, g := range all {
+		out[i] = g.Lag
+	}
+	return out, wrap(err, "lag")
+}
+
+// behind says where groups stand on their topics; with every, on all topics that they
+// have offsets of, and on those partitions only.
+func (d *driver) behind(ctx context.Context, groups map[string][]string, every bool) (out []bus.Group, err error) {
 	done := map[string]map[string]map[int32]commit{} // by group
 	names := map[string]struct{}{}                   // of topics
 	for group, topics := range groups {
 		if done[group], err = d.committed(ctx, group); err != nil {
 			return nil, err
 		}
-		if d.set.allGroups {
+		if every {
 			topics = slices.Collect(maps.Keys(done[group]))
 		}
 		for _, topic := range topics {
-			out = append(out, bus.Lag{Topic: topic, Group: group})
+			out = append(out, bus.Group{Lag: bus.Lag{Topic: topic, Group: group}})
 			names[topic] = struct{}{}
 		}
 	}
@@ -50,12 +54,16 @@ func (d *driver) lag(ctx context.Context) (out []bus.Lag, err error) {
 	if err != nil {
 		return nil, err
 	}
-	out = slices.DeleteFunc(out, func(l bus.Lag) bool { return !slices.Contains(there, l.Topic) })
+	out = slices.DeleteFunc(out, func(l bus.Group) bool { return !slices.Contains(there, l.Topic) })
 	for i := range out {
 		l := &out[i]
+		l.Positions = slices.Repeat([]int64{-1}, len(end[l.Topic]))
 		for p, last := range end[l.Topic] {
 			at, ok := done[l.Group][l.Topic][p]
-			if !ok && d.set.allGroups {
+			if ok && int(p) < len(l.Positions) {
+				l.Positions[p] = at.offset
+			}
+			if !ok && every {
 				continue // the group may read some partitions only
 			}
 			// Without an offset a group begins at the earliest message, as it does when
@@ -74,7 +82,7 @@ func (d *driver) lag(ctx context.Context) (out []bus.Lag, err error) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b bus.Lag) int { return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Group, b.Group)) })
+	slices.SortFunc(out, func(a, b bus.Group) int { return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Group, b.Group)) })
 	return out, nil
 }
 
@@ -82,7 +90,7 @@ func (d *driver) lag(ctx context.Context) (out []bus.Lag, err error) {
 func (d *driver) asked(ctx context.Context) (map[string][]string, error) {
 	groups := map[string][]string{}
 	if d.set.allGroups {
-		all, err := request(ctx, d, func(ctx context.Context) (kadm.ListedGroups, error) { return d.admin.ListGroups(ctx) })
+		all, err := d.listed(ctx)
 		for group := range all {
 			groups[group] = nil
 		}
