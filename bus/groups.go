@@ -31,7 +31,7 @@ type Group struct {
 }
 
 // Place is where reading begins in a topic. The zero Place is before the earliest
-// retained message; at most one field is set.
+// retained message; at most one of Latest, Since and Positions is set.
 type Place struct {
 	// Latest is behind the newest message.
 	Latest bool
@@ -41,6 +41,9 @@ type Place struct {
 	// Positions is before the first message at or behind the position of each
 	// partition. Partitions that are left out stay where they are.
 	Positions map[int]int64
+	// OnlyBack is for a reset: partitions that stand before the place stay where they are,
+	// so that nothing is skipped.
+	OnlyBack bool
 }
 
 // checked is the place as drivers get it: the times of some transports are milliseconds.

@@ -243,6 +243,12 @@ func resetToPlaces(ctx context.Context, env Env) error {
 	if err := b.Publisher().Publish(topic, msg("k", 11)); err != nil {
 		return err
 	}
+	if moved, err := b.ResetGroup(ctx, topic, group, bus.Place{Latest: true, OnlyBack: true}, false); err != nil || moved != (bus.Moved{}) {
+		return fmt.Errorf("a reset ahead that is OnlyBack says %+v: %w", moved, err)
+	}
+	if g, _, err := listed(ctx, b, topic, group); err != nil || g.Messages != 1 {
+		return fmt.Errorf("a reset ahead that is OnlyBack left the group %d messages behind, not 1: %w", g.Messages, err)
+	}
 	moved, err := b.ResetGroup(ctx, topic, group, bus.Place{Latest: true}, false)
 	if err != nil {
 		return err

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+
 	"github.com/millrace-go/millrace/bus"
 )
 
@@ -50,11 +52,15 @@ func (d *driver) behind(ctx context.Context, groups map[string][]string, every b
 	if err != nil || len(there) == 0 {
 		return nil, err
 	}
-	start, end, err := d.bounds(ctx, d.admin.ListEndOffsets, there...)
+	start, err := d.offsets(ctx, d.admin.ListStartOffsets, there...)
 	if err != nil {
 		return nil, err
 	}
-	out = slices.DeleteFunc(out, func(l bus.Group) bool { return !slices.Contains(there, l.Topic) })
+	end, err := d.offsets(ctx, d.admin.ListEndOffsets, there...)
+	if err != nil {
+		return nil, err
+	}
+	out = slices.DeleteFunc(out, func(l bus.Group) bool { return start[l.Topic] == nil || end[l.Topic] == nil })
 	for i := range out {
 		l := &out[i]
 		l.Positions = slices.Repeat([]int64{-1}, len(end[l.Topic]))
@@ -84,6 +90,18 @@ func (d *driver) behind(ctx context.Context, groups map[string][]string, every b
 	}
 	slices.SortFunc(out, func(a, b bus.Group) int { return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Group, b.Group)) })
 	return out, nil
+}
+
+// offsets lists offsets of topics, without those that are deleted at this moment.
+func (d *driver) offsets(ctx context.Context, by lister, topics ...string) (kadm.ListedOffsets, error) {
+	return request(ctx, d, func(ctx context.Context) (kadm.ListedOffsets, error) {
+		all, err := by(ctx, topics...)
+		maps.DeleteFunc(all, func(_ string, of map[int32]kadm.ListedOffset) bool {
+			_, gone := of[-1] // what kadm says of a topic that is not there
+			return gone
+		})
+		return complete(all, err)
+	})
 }
 
 // asked returns the groups to look at, each with its topics; without them for all groups.

@@ -86,12 +86,15 @@ func (d *driver) reset(ctx context.Context, topic, group string, to bus.Place, d
 	}
 	offsets := kadm.Offsets{}
 	for p, offset := range at {
-		offsets.AddOffset(topic, p, offset, -1)
 		was := min(max(done[p].offset, start[topic][p].Offset), end[topic][p].Offset)
+		if to.OnlyBack && offset >= was {
+			continue
+		}
+		offsets.AddOffset(topic, p, offset, -1)
 		moved.Again += max(0, was-offset)
 		moved.Skipped += max(0, offset-was)
 	}
-	if dryRun {
+	if dryRun || len(offsets) == 0 {
 		return moved, nil
 	}
 	_, err = request(ctx, d, func(ctx context.Context) (none struct{}, err error) {

@@ -48,6 +48,9 @@ func (d *transport) ResetGroup(_ context.Context, topic, name string, to bus.Pla
 	if err != nil {
 		return bus.Moved{}, err
 	}
+	if to.OnlyBack && at >= g.cursor {
+		return bus.Moved{}, nil
+	}
 	moved := bus.Moved{Again: max(0, g.cursor-at), Skipped: max(0, at-g.cursor)}
 	for done := range g.done {
 		if done >= at {

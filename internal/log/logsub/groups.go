@@ -118,7 +118,7 @@ func (h *Hub) Reset(ctx context.Context, name, group string, to bus.Place, dryRu
 		if err != nil {
 			return moved, err
 		}
-		if !ok {
+		if !ok || to.OnlyBack && found.behind <= waiting {
 			continue
 		}
 		targets[c.Lane] = found.at
