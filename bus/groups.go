@@ -83,9 +83,10 @@ type Moved struct {
 
 // GroupAdmin is implemented by drivers whose groups can be listed and deleted.
 type GroupAdmin interface {
-	// Groups lists all groups, or those that this process knows where the transport
-	// cannot list them, by topic and name.
-	Groups(ctx context.Context) ([]Group, error)
+	// Groups lists the groups of the topics, of all topics when none is named, by topic
+	// and name. Where the transport cannot list them it returns those that this process
+	// knows.
+	Groups(ctx context.Context, topics ...string) ([]Group, error)
 	// DeleteGroup removes a group that has no members from a topic.
 	DeleteGroup(ctx context.Context, topic, group string) error
 }
@@ -106,15 +107,15 @@ type Reader interface {
 	Read(ctx context.Context, topic string, from Place, fn func(*message.Message) error) error
 }
 
-// Groups lists the consumer groups with their lag. RabbitMQ knows only those that this
+// Groups lists the consumer groups of some topics, or of all, with their lag. RabbitMQ knows only those that this
 // process declared or subscribed. The error is errors.ErrUnsupported where the transport
 // cannot tell.
-func (b *Bus) Groups(ctx context.Context) ([]Group, error) {
+func (b *Bus) Groups(ctx context.Context, topics ...string) ([]Group, error) {
 	a, ok := b.driver.(GroupAdmin)
 	if err := b.can("groups", ok); err != nil {
 		return nil, err
 	}
-	return a.Groups(ctx)
+	return a.Groups(ctx, topics...)
 }
 
 // ResetGroup moves a group to a place, so that it gets messages again, or skips some. It

@@ -11,7 +11,7 @@ import (
 
 // Groups implements bus.GroupAdmin for the groups that [driver.Lag] knows: AMQP has no way
 // to list queues. A queue has no positions.
-func (d *driver) Groups(ctx context.Context) ([]bus.Group, error) {
+func (d *driver) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
 	lags, err := d.Lag(ctx)
 	if err != nil {
 		return nil, err
@@ -20,6 +20,9 @@ func (d *driver) Groups(ctx context.Context) ([]bus.Group, error) {
 	defer a.close()
 	var all []bus.Group
 	for _, lag := range lags {
+		if len(topics) > 0 && !slices.Contains(topics, lag.Topic) {
+			continue
+		}
 		g, err := d.topology.find(a, lag.Topic, lag.Group)
 		if errors.Is(err, bus.ErrNoGroup) {
 			continue // deleted elsewhere

@@ -150,8 +150,8 @@ func (b broken) Topics(ctx context.Context) ([]string, error) {
 	return b.Driver.(bus.TopicFinder).Topics(ctx)
 }
 
-func (b broken) Groups(ctx context.Context) ([]bus.Group, error) {
-	all, err := b.Driver.(bus.GroupAdmin).Groups(ctx)
+func (b broken) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
+	all, err := b.Driver.(bus.GroupAdmin).Groups(ctx, topics...)
 	if b.groups != nil {
 		all = b.groups(all)
 	}

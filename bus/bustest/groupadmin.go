@@ -49,7 +49,7 @@ func getsAll(ctx context.Context, b *bus.Bus, topic, group string, want ...strin
 
 // listed finds a group of a topic; ok is false when it is not listed.
 func listed(ctx context.Context, b *bus.Bus, topic, group string) (g bus.Group, ok bool, err error) {
-	all, err := b.Groups(ctx)
+	all, err := b.Groups(ctx, topic)
 	if err != nil {
 		return g, false, err
 	}
@@ -98,6 +98,16 @@ func groupsAreListed(ctx context.Context, env Env) (err error) {
 		if err := until(ctx, b, topic, group, fmt.Sprintf("stopped and %d behind", n), func(g bus.Group) bool { return !g.Live && g.Messages == n }); err != nil {
 			return err
 		}
+	}
+	every, err := b.Groups(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(every, func(g bus.Group) bool { return g.Topic == topic && g.Group == other }) {
+		return fmt.Errorf("the groups of all topics are %+v, without %s", every, other)
+	}
+	if none, err := b.Groups(ctx, name("topic")); err != nil || len(none) > 0 {
+		return fmt.Errorf("a topic that is not there has the groups %+v: %w", none, err)
 	}
 	sub, err := subscribe(ctx, b, group, topic)
 	if err != nil {

@@ -20,7 +20,16 @@ func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 	if err != nil {
 		return nil, wrap(err, "lag")
 	}
-	all, err := d.behind(ctx, groups, d.set.allGroups)
+	done, err := d.committedAll(ctx, slices.Collect(maps.Keys(groups)))
+	if err != nil {
+		return nil, wrap(err, "lag")
+	}
+	if d.set.allGroups {
+		for group := range groups {
+			groups[group] = slices.Collect(maps.Keys(done[group]))
+		}
+	}
+	all, err := d.behind(ctx, groups, done, d.set.allGroups)
 	out := make([]bus.Lag, len(all))
 	for i, g := range all {
 		out[i] = g.Lag
@@ -28,18 +37,11 @@ func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 	return out, wrap(err, "lag")
 }
 
-// behind says where groups stand on their topics; with every, on all topics that they
-// have offsets of, and on those partitions only.
-func (d *driver) behind(ctx context.Context, groups map[string][]string, every bool) (out []bus.Group, err error) {
-	done := map[string]map[string]map[int32]commit{} // by group
-	names := map[string]struct{}{}                   // of topics
+// behind says where groups stand on their topics, by their commits; with known, on
+// partitions that they have offsets of only.
+func (d *driver) behind(ctx context.Context, groups map[string][]string, done map[string]commits, known bool) (out []bus.Group, err error) {
+	names := map[string]struct{}{} // of topics
 	for group, topics := range groups {
-		if done[group], err = d.committed(ctx, group); err != nil {
-			return nil, err
-		}
-		if every {
-			topics = slices.Collect(maps.Keys(done[group]))
-		}
 		for _, topic := range topics {
 			out = append(out, bus.Group{Lag: bus.Lag{Topic: topic, Group: group}})
 			names[topic] = struct{}{}
@@ -69,7 +71,7 @@ func (d *driver) behind(ctx context.Context, groups map[string][]string, every b
 			if ok && int(p) < len(l.Positions) {
 				l.Positions[p] = at.offset
 			}
-			if !ok && every {
+			if !ok && known {
 				continue // the group may read some partitions only
 			}
 			// Without an offset a group begins at the earliest message, as it does when

@@ -111,8 +111,19 @@ func (d *prefixed) Pending(ctx context.Context, topic, group string, limit int) 
 }
 
 // Groups implements bus.GroupAdmin: those with the prefix.
-func (d *prefixed) Groups(ctx context.Context) ([]bus.Group, error) {
-	all, err := d.driver.Groups(ctx)
+func (d *prefixed) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
+	if len(topics) == 0 { // and not those of all environments
+		own, err := d.Topics(ctx)
+		if err != nil || len(own) == 0 {
+			return nil, err
+		}
+		topics = own
+	}
+	topics = slices.Clone(topics)
+	for i, t := range topics {
+		topics[i] = d.prefix + t
+	}
+	all, err := d.driver.Groups(ctx, topics...)
 	var out []bus.Group
 	for _, g := range all {
 		topic, ok := strings.CutPrefix(g.Topic, d.prefix)

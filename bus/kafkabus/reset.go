@@ -2,6 +2,7 @@ package kafkabus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,18 +14,26 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Groups implements bus.GroupAdmin: every group of the cluster, on every topic it has
-// offsets of. Positions are offsets; a partition that the group has no offset of has -1.
-func (d *driver) Groups(ctx context.Context) ([]bus.Group, error) {
+// Groups implements bus.GroupAdmin: every group of the cluster that has offsets of the
+// topics. Positions are offsets; a partition that the group has no offset of has -1.
+func (d *driver) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
 	all, err := d.listed(ctx)
 	if err != nil {
 		return nil, wrap(err, "groups")
 	}
-	topics := map[string][]string{}
-	for group := range all {
-		topics[group] = nil
+	done, err := d.committedAll(ctx, all.Groups())
+	if err != nil {
+		return nil, wrap(err, "groups")
 	}
-	out, err := d.behind(ctx, topics, true)
+	of := map[string][]string{}
+	for group, on := range done {
+		for topic := range on {
+			if len(topics) == 0 || slices.Contains(topics, topic) {
+				of[group] = append(of[group], topic)
+			}
+		}
+	}
+	out, err := d.behind(ctx, of, done, true)
 	for i := range out {
 		out[i].Live = live(all[out[i].Group])
 	}
@@ -73,7 +82,7 @@ func (d *driver) ResetGroup(ctx context.Context, topic, group string, to bus.Pla
 
 func (d *driver) reset(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (moved bus.Moved, err error) {
 	done, err := d.group(ctx, topic, group)
-	if err != nil && !(dryRun && err == bus.ErrGroupLive) {
+	if err != nil && !(dryRun && errors.Is(err, bus.ErrGroupLive)) {
 		return moved, err
 	}
 	start, end, err := d.bounds(ctx, d.admin.ListEndOffsets, topic)

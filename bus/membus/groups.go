@@ -14,9 +14,12 @@ import (
 
 // Groups implements bus.GroupAdmin. A position is how many messages the topic has had
 // before it.
-func (d *transport) Groups(context.Context) ([]bus.Group, error) {
+func (d *transport) Groups(_ context.Context, topics ...string) ([]bus.Group, error) {
 	var all []bus.Group
 	for _, t := range d.store.all() {
+		if len(topics) > 0 && !slices.Contains(topics, t.name) {
+			continue
+		}
 		t.mu.Lock()
 		for name, g := range t.groups {
 			all = append(all, bus.Group{Lag: t.lag(name, g), Positions: []int64{g.cursor}, Live: g.holder != nil})

@@ -12,11 +12,11 @@ import (
 )
 
 // Groups implements bus.GroupAdmin.
-func (d *driver) Groups(ctx context.Context) ([]bus.Group, error) {
+func (d *driver) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
 	if err := d.ready(ctx); err != nil {
 		return nil, err
 	}
-	all, err := d.hub.Groups(ctx)
+	all, err := d.hub.Groups(ctx, topics...)
 	return all, translate(err)
 }
 

@@ -15,11 +15,11 @@ import (
 )
 
 // Groups implements bus.GroupAdmin.
-func (d *Driver) Groups(ctx context.Context) ([]bus.Group, error) {
+func (d *Driver) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
 	if err := d.Ready(ctx); err != nil {
 		return nil, err
 	}
-	all, err := d.hub.Groups(ctx)
+	all, err := d.hub.Groups(ctx, topics...)
 	return all, d.translate(err)
 }
 

@@ -37,13 +37,13 @@ func (h *Hub) places() (Places, error) {
 	return p, nil
 }
 
-// Groups lists all groups on all topics.
-func (h *Hub) Groups(ctx context.Context) ([]bus.Group, error) {
+// Groups lists the groups of the topics, or of all.
+func (h *Hub) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
 	places, err := h.places()
 	if err != nil {
 		return nil, err
 	}
-	lags, err := h.Lag(ctx)
+	lags, err := h.lag(ctx, topics)
 	if err != nil {
 		return nil, err
 	}

@@ -80,15 +80,12 @@ func (a *app) withBus(ctx context.Context, flag, topic string, do func(*bus.Bus)
 
 // find returns the group that the flags name, or an error with the nearest that is there.
 func (g *groupFlags) find(ctx context.Context, b *bus.Bus) (bus.Group, error) {
-	all, err := groupsOf(ctx, b)
+	all, err := groupsOf(ctx, b, g.topic)
 	if err != nil {
 		return bus.Group{}, err
 	}
 	var groups []string
 	for _, found := range all {
-		if found.Topic != g.topic {
-			continue
-		}
 		if found.Group == g.group {
 			return found, nil
 		}
@@ -102,8 +99,8 @@ func (g *groupFlags) find(ctx context.Context, b *bus.Bus) (bus.Group, error) {
 
 // groupsOf lists the groups of a transport that can list them: this process knows none by
 // itself.
-func groupsOf(ctx context.Context, b *bus.Bus) ([]bus.Group, error) {
-	all, err := b.Groups(ctx)
+func groupsOf(ctx context.Context, b *bus.Bus, topics ...string) ([]bus.Group, error) {
+	all, err := b.Groups(ctx, topics...)
 	if err == nil {
 		_, err = b.Topics(ctx)
 	}
@@ -166,13 +163,15 @@ type groupReport struct {
 }
 
 func (a *app) groupList(ctx context.Context, b *bus.Bus, g groupFlags) error {
-	all, err := groupsOf(ctx, b)
+	var topics []string
+	if g.topic != "" {
+		topics = []string{g.topic}
+	}
+	all, err := groupsOf(ctx, b, topics...)
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(found bus.Group) bool {
-		return g.topic != "" && found.Topic != g.topic || g.group != "" && found.Group != g.group
-	})
+	all = slices.DeleteFunc(all, func(found bus.Group) bool { return g.group != "" && found.Group != g.group })
 	if len(all) == 0 && g.topic != "" {
 		if err := hasTopic(ctx, b, g.topic); err != nil {
 			return err

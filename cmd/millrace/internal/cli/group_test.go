@@ -73,6 +73,9 @@ func TestGroups(t *testing.T) {
 			on(line).want(t, 1, "the group has live members; stop its consumers on this topic")
 		}
 		stop()
+		for live := true; live; { // a broker may take a moment to notice
+			live = groupsOf(t, rawURL, topic)[0].Live
+		}
 		on("group delete --yes").want(t, 0, "deleted")
 		if got := groupsOf(t, rawURL, topic); len(got) != 0 {
 			t.Errorf("deleted, it is listed: %+v", got)

@@ -156,11 +156,11 @@ func (r *replayFlags) target(ctx context.Context, b *bus.Bus) (there bool, err e
 		return false, err
 	}
 	if there = true; r.as != "" {
-		all, err := b.Groups(ctx)
+		all, err := b.Groups(ctx, r.topic)
 		if err != nil {
 			return false, err
 		}
-		i := slices.IndexFunc(all, func(g bus.Group) bool { return g.Topic == r.topic && g.Group == r.as })
+		i := slices.IndexFunc(all, func(g bus.Group) bool { return g.Group == r.as })
 		if there = i >= 0; there {
 			found = all[i]
 		} else {

@@ -138,6 +138,13 @@ func (h *history) through(t *testing.T, r *bus.Runner, group string) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
+	for live := true; live; { // a broker may take a moment to notice
+		all, err := h.bus.Groups(t.Context(), h.topic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		live = slices.ContainsFunc(all, func(g bus.Group) bool { return g.Group == group && g.Live })
+	}
 }
 
 func (h *history) replay(ctx context.Context, s cli.Streams, args ...string) run {
