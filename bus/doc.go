@@ -100,6 +100,13 @@
 //	… one that the runner cannot see pauses its consumer          TestAHiddenGuardOfAnotherGroupPauses
 //	a guarded handler gets its transaction as an argument         TestGuardedConsumersGetTheTransaction
 //	lag is at hand without asking anybody                         TestLagMonitorRefreshesAndKeepsTheLastAnswer
+//	a group gets messages again, from the beginning, a time or a
+//	position, and nothing is remembered of its old position
+//	(mem, SQL, Redis, Kafka)                                      bustest AResetGroupGetsEverythingAgain,
+//	                                                              AResetGroupBeginsAtAPlace
+//	groups are listed and deleted, there and on RabbitMQ          bustest GroupsAreListed, ADeletedGroupBeginsAnew
+//	a group with members is not moved and not deleted             bustest ALiveGroupIsLeftAlone
+//	retained messages can be read without a group                 bustest ReadConsumesNothing
 //	each run of a handler, each pause and each publish is told    TestEachRunOfAHandlerIsTold, TestHooksOfTheRunner,
 //	                                                              TestPublishingIsCounted
 //
@@ -167,6 +174,21 @@
 // the types of [HandleBatch] acknowledge events of other types: they are no business
 // of the group, or a name is misspelt here. Hence they are counted as Ignored, not as
 // Handled, and each type stands in the log once.
+//
+// # Groups and replay
+//
+// A topic with the capability Replay keeps what its groups have acknowledged, until its
+// retention is over. [Bus.ResetGroup] moves a group that has no members, so that it gets
+// messages again:
+//
+//	moved, err := b.ResetGroup(ctx, "payment.events", "stats", bus.Place{Since: noon}, false)
+//
+// Handlers with a guard of package idempotency skip what they have handled before: the
+// command millrace replay says how many that are, and can forget their keys. A new group
+// starts at the earliest message by itself, or where ResetGroup puts it after
+// [Bus.Declare]. The transport decides whether a group has members, by leases or by
+// Kafka's group state, and refuses in the same step: a member that starts meanwhile gets the group
+// before the reset or after it.
 //
 // # Traces and logs
 //

@@ -48,6 +48,7 @@
 //	is added, or pauses the consumer                     yes   yes      yes     TestAGuardOfAnotherGroupIsRefused,
 //	                                                                           TestAHiddenGuardOfAnotherGroupPauses (package bus)
 //	pruning keeps what is newer                          yes   yes      TTL     prune-keeps-newer, prune-in-chunks
+//	a forgotten key is new, other keys stay              yes   yes      yes     forgotten-keys-are-new, forget-many
 //
 // # Which store
 //

@@ -29,11 +29,12 @@ type driver struct {
 }
 
 var (
-	_ bus.Driver    = (*driver)(nil)
-	_ bus.Pinger    = (*driver)(nil)
-	_ bus.Lagger    = (*driver)(nil)
-	_ bus.Inspector = (*driver)(nil)
-	_ bus.Pender    = (*driver)(nil)
+	_ bus.Driver     = (*driver)(nil)
+	_ bus.Pinger     = (*driver)(nil)
+	_ bus.Lagger     = (*driver)(nil)
+	_ bus.Inspector  = (*driver)(nil)
+	_ bus.Pender     = (*driver)(nil)
+	_ bus.GroupAdmin = (*driver)(nil)
 )
 
 // open makes a driver. Its links connect at the first use.

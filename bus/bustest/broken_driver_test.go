@@ -30,6 +30,10 @@ type broken struct {
 	finds   func(bool) bool
 	closed  func() error
 	absent  func(error) error // the error of an absent server
+	groups  func([]bus.Group) []bus.Group
+	reset   func(next bus.GroupResetter, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error)
+	delete  func(next bus.GroupAdmin, topic, group string) error
+	read    func(fn func(*message.Message) error) func(*message.Message) error
 
 	unordered bool // says that it keeps no order
 }
@@ -144,6 +148,37 @@ func (b broken) HasTopic(ctx context.Context, name string) (bool, error) {
 
 func (b broken) Topics(ctx context.Context) ([]string, error) {
 	return b.Driver.(bus.TopicFinder).Topics(ctx)
+}
+
+func (b broken) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
+	all, err := b.Driver.(bus.GroupAdmin).Groups(ctx, topics...)
+	if b.groups != nil {
+		all = b.groups(all)
+	}
+	return all, err
+}
+
+func (b broken) ResetGroup(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error) {
+	next := b.Driver.(bus.GroupResetter)
+	if b.reset != nil {
+		return b.reset(next, topic, group, to, dryRun)
+	}
+	return next.ResetGroup(ctx, topic, group, to, dryRun)
+}
+
+func (b broken) DeleteGroup(ctx context.Context, topic, group string) error {
+	next := b.Driver.(bus.GroupAdmin)
+	if b.delete != nil {
+		return b.delete(next, topic, group)
+	}
+	return next.DeleteGroup(ctx, topic, group)
+}
+
+func (b broken) Read(ctx context.Context, topic string, from bus.Place, fn func(*message.Message) error) error {
+	if b.read != nil {
+		fn = b.read(fn)
+	}
+	return b.Driver.(bus.Reader).Read(ctx, topic, from, fn)
 }
 
 type brokenPublisher struct {
@@ -287,6 +322,26 @@ func changes(change func(*message.Message)) func(message.Publisher, string, []*m
 		}
 		return nil
 	}
+}
+
+// movesToTheEnd takes every place for the end.
+func movesToTheEnd(next bus.GroupResetter, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error) {
+	moved, err := next.ResetGroup(context.Background(), topic, group, to, dryRun)
+	if err != nil || dryRun || to.Latest {
+		return moved, err
+	}
+	_, err = next.ResetGroup(context.Background(), topic, group, bus.Place{Latest: true}, false)
+	return moved, err
+}
+
+// movesAlways also moves in a dry run.
+func movesAlways(next bus.GroupResetter, topic, group string, to bus.Place, _ bool) (bus.Moved, error) {
+	return next.ResetGroup(context.Background(), topic, group, to, false)
+}
+
+// movesToTheBeginning takes every place for the beginning.
+func movesToTheBeginning(next bus.GroupResetter, topic, group string, _ bus.Place, dryRun bool) (bus.Moved, error) {
+	return next.ResetGroup(context.Background(), topic, group, bus.Place{}, dryRun)
 }
 
 func ownGroups() func(string) string {

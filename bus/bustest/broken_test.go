@@ -53,7 +53,24 @@ func faults() map[string]struct {
 			}
 			return all
 		}}, []string{"LagKnowsTheOldest"}},
-		"shows too much":          {broken{browse: func(all []*message.Message) []*message.Message { return append(all, all...) }}, []string{"BrowseConsumesNothing"}},
+		"shows too much":                      {broken{browse: func(all []*message.Message) []*message.Message { return append(all, all...) }}, []string{"BrowseConsumesNothing"}},
+		"takes every place for the end":       {broken{reset: movesToTheEnd}, []string{"AResetGroupGetsEverythingAgain"}},
+		"moves in a dry run":                  {broken{reset: movesAlways}, []string{"AResetGroupGetsEverythingAgain"}},
+		"takes every place for the beginning": {broken{reset: movesToTheBeginning}, []string{"AResetGroupBeginsAtAPlace"}},
+		"says that it has reset any group": {broken{
+			reset: func(bus.GroupResetter, string, string, bus.Place, bool) (bus.Moved, error) { return bus.Moved{}, nil },
+		}, []string{"ALiveGroupIsLeftAlone", "AGroupThatIsNotThereIsNotMade"}},
+		"deletes nothing": {broken{delete: func(bus.GroupAdmin, string, string) error { return nil }},
+			[]string{"ADeletedGroupBeginsAnew", "ALiveGroupIsLeftAlone", "AGroupThatIsNotThereIsNotMade"}},
+		"sees no members": {broken{groups: func(all []bus.Group) []bus.Group {
+			for i := range all {
+				all[i].Live = false
+			}
+			return all
+		}}, []string{"GroupsAreListed"}},
+		"reads each message twice": {broken{read: func(fn func(*message.Message) error) func(*message.Message) error {
+			return func(m *message.Message) error { return errors.Join(fn(m), fn(m)) }
+		}}, []string{"ReadConsumesNothing"}},
 		"finds every topic":       {broken{finds: func(bool) bool { return true }}, []string{"TopicsAreFound"}},
 		"cannot declare":          {broken{declare: func(context.Context, ...bus.Topic) error { return errors.New("no") }}, []string{"DeclaredGroupGetsEverything"}},
 		"waits for nobody":        {broken{absent: func(error) error { return errors.New("no such host") }}, []string{"AnAbsentServerIsWaitedFor"}},
@@ -204,7 +221,7 @@ func TestEveryRuleNamesACaseAndAFlag(t *testing.T) {
 		}
 		cases[c.Name] = true
 	}
-	flags := map[string]bool{bustest.FlagRestart: true, bustest.FlagServer: true, bustest.FlagParallel: true, bustest.FlagLagger: true, bustest.FlagInspector: true, bustest.FlagFinder: true, bustest.FlagUnlocked: true,
+	flags := map[string]bool{bustest.FlagRestart: true, bustest.FlagServer: true, bustest.FlagParallel: true, bustest.FlagLagger: true, bustest.FlagInspector: true, bustest.FlagFinder: true, bustest.FlagGroups: true, bustest.FlagResetter: true, bustest.FlagReader: true, bustest.FlagUnlocked: true,
 		"Durable": true, "OrderedPerKey": true, "ConsumerGroups": true, "Replay": true, "Broadcast": true, "DelayedRedelivery": true, "NativeDeadLetter": true, "IndividualAcks": true}
 	for _, r := range bustest.RuledOut() {
 		if !cases[r.Case] && !strings.HasPrefix(r.Case, "Test") {

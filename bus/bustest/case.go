@@ -43,6 +43,7 @@ func Cases() []Case {
 	var all []Case
 	all = append(all, orderCases()...)
 	all = append(all, groupCases()...)
+	all = append(all, groupAdminCases()...)
 	all = append(all, transportCases()...)
 	all = append(all, absentCases()...)
 	all = append(all, consumerCases()...)

@@ -11,13 +11,16 @@ type Rule struct {
 
 // Flags beside the capabilities.
 const (
-	FlagRestart   = "RestartCommand"  // the option of that name was given
-	FlagServer    = "Absent"          // the option of that name was given
-	FlagLagger    = "bus.Lagger"      // the driver implements it
-	FlagInspector = "bus.Inspector"   // the driver implements it
-	FlagFinder    = "bus.TopicFinder" // the driver implements it
-	FlagParallel  = "parallel keys"   // its capabilities have no SerialGroups
-	FlagUnlocked  = "unlocked keys"   // its capabilities have no LocksKeys
+	FlagRestart   = "RestartCommand"    // the option of that name was given
+	FlagServer    = "Absent"            // the option of that name was given
+	FlagLagger    = "bus.Lagger"        // the driver implements it
+	FlagInspector = "bus.Inspector"     // the driver implements it
+	FlagFinder    = "bus.TopicFinder"   // the driver implements it
+	FlagGroups    = "bus.GroupAdmin"    // the driver implements it
+	FlagResetter  = "bus.GroupResetter" // the driver implements it
+	FlagReader    = "bus.Reader"        // the driver implements it
+	FlagParallel  = "parallel keys"     // its capabilities have no SerialGroups
+	FlagUnlocked  = "unlocked keys"     // its capabilities have no LocksKeys
 )
 
 // RuledOut returns every case that may print n/a, and why.
@@ -51,6 +54,13 @@ func RuledOut() []Rule {
 		{"LagCountsDown", FlagLagger, "the transport cannot tell how far a group is behind"},
 		{"LagKnowsTheOldest", FlagLagger, "the transport cannot tell how far a group is behind"},
 		{"LagKnowsTheOldest", "Replay", "what waits in a queue cannot be looked at without taking it"},
+		{"GroupsAreListed", FlagGroups, "the transport cannot tell its groups"},
+		{"AResetGroupGetsEverythingAgain", FlagResetter, "a queue keeps nothing that was acknowledged"},
+		{"AResetGroupBeginsAtAPlace", FlagResetter, "a queue keeps nothing that was acknowledged"},
+		{"ADeletedGroupBeginsAnew", FlagGroups, "the transport cannot tell its groups"},
+		{"ALiveGroupIsLeftAlone", FlagGroups, "the transport cannot tell its groups"},
+		{"AGroupThatIsNotThereIsNotMade", FlagGroups, "the transport cannot tell its groups"},
+		{"ReadConsumesNothing", FlagReader, "the transport cannot read messages without consuming them"},
 		{"TopicsAreFound", FlagFinder, "the transport cannot tell whether a topic exists"},
 		{"AnAbsentServerIsWaitedFor", FlagServer, "the transport has no server that could be absent"},
 		{"BrowseConsumesNothing", FlagInspector, "the transport cannot show messages without consuming them"},
@@ -63,6 +73,9 @@ func flags(b *bus.Bus, o options) map[string]bool {
 	_, lagger := b.Driver().(bus.Lagger)
 	_, inspector := b.Driver().(bus.Inspector)
 	_, finder := b.Driver().(bus.TopicFinder)
+	_, groups := b.Driver().(bus.GroupAdmin)
+	_, resetter := b.Driver().(bus.GroupResetter)
+	_, reader := b.Driver().(bus.Reader)
 	return map[string]bool{
 		"Durable":           c.Durable,
 		"OrderedPerKey":     c.OrderedPerKey,
@@ -77,6 +90,9 @@ func flags(b *bus.Bus, o options) map[string]bool {
 		FlagLagger:          lagger,
 		FlagInspector:       inspector,
 		FlagFinder:          finder,
+		FlagGroups:          groups,
+		FlagResetter:        resetter,
+		FlagReader:          reader,
 		FlagParallel:        !c.SerialGroups,
 		FlagUnlocked:        !c.LocksKeys,
 	}

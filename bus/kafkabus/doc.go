@@ -78,6 +78,8 @@
 //	topics are made as declared, and not changed behind one's back  TestDeclare, TestDeclareErrors
 //	with autocreate=false only Declare makes topics                 TestAutocreate
 //	declaring a group keeps its offsets                             TestDeclareKeepsOffsets
+//	groups are reset and deleted by the coordinator, which refuses
+//	while they have members                                         TestConformance
 //	what is wrong with a URL is said, without its secrets           TestURLErrors, TestSignIn, TestToken, TestMSKIAM
 //	tokens and keys are asked for again for each connection         TestToken, TestMSKIAM
 //	connections are encrypted and both sides checked                TestTLS

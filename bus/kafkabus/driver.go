@@ -36,11 +36,14 @@ type driver struct {
 }
 
 var (
-	_ bus.Driver    = (*driver)(nil)
-	_ bus.Pinger    = (*driver)(nil)
-	_ bus.Lagger    = (*driver)(nil)
-	_ bus.Inspector = (*driver)(nil)
-	_ bus.Pender    = (*driver)(nil)
+	_ bus.Driver        = (*driver)(nil)
+	_ bus.Pinger        = (*driver)(nil)
+	_ bus.Lagger        = (*driver)(nil)
+	_ bus.Inspector     = (*driver)(nil)
+	_ bus.Pender        = (*driver)(nil)
+	_ bus.GroupAdmin    = (*driver)(nil)
+	_ bus.GroupResetter = (*driver)(nil)
+	_ bus.Reader        = (*driver)(nil)
 )
 
 // open makes a driver. Its clients connect at the first use.

@@ -3,6 +3,8 @@ package kafkabus
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -84,28 +86,53 @@ type commit struct {
 	note   string // what we wrote beside it; see note
 }
 
-// committed returns the commits of a group by topic and partition.
-func (d *driver) committed(ctx context.Context, group string) (map[string]map[int32]commit, error) {
-	return request(ctx, d, func(ctx context.Context) (map[string]map[int32]commit, error) {
-		all, err := d.admin.FetchOffsets(ctx, group)
-		switch {
-		case isKerror(err, kerr.GroupIDNotFound): // some coordinators say so, others name no offset
-			return nil, nil
-		case err != nil:
+// commits are those of a group by topic and partition.
+type commits = map[string]map[int32]commit
+
+// committed returns the commits of a group.
+func (d *driver) committed(ctx context.Context, group string) (commits, error) {
+	all, err := d.committedAll(ctx, []string{group})
+	return all[group], err
+}
+
+// askedAtOnce is how many groups one question about their commits names.
+const askedAtOnce = 200
+
+// committedAll returns the commits of groups, by group.
+func (d *driver) committedAll(ctx context.Context, groups []string) (map[string]commits, error) {
+	out := map[string]commits{}
+	for some := range slices.Chunk(groups, askedAtOnce) {
+		found, err := request(ctx, d, func(ctx context.Context) (kadm.FetchOffsetsResponses, error) {
+			found := d.admin.FetchManyOffsets(ctx, some...)
+			maps.DeleteFunc(found, func(_ string, of kadm.FetchOffsetsResponse) bool {
+				return isKerror(of.Err, kerr.GroupIDNotFound) // some coordinators say so, others name no offset
+			})
+			return found, found.Error()
+		})
+		if err != nil {
 			return nil, err
 		}
-		out := map[string]map[int32]commit{}
-		for topic, of := range all {
-			out[topic] = map[int32]commit{}
-			for p, at := range of {
-				if at.Err != nil {
-					return nil, fmt.Errorf("partition %d of %s: %w", p, topic, at.Err)
-				}
-				if at.At >= 0 {
-					out[topic][p] = commit{at.At, at.Metadata}
-				}
+		for group, of := range found {
+			if out[group], err = commitsIn(of.Fetched); err != nil {
+				return nil, err
 			}
 		}
-		return out, nil
-	})
+	}
+	return out, nil
+}
+
+func commitsIn(all kadm.OffsetResponses) (commits, error) {
+	out := commits{}
+	for topic, of := range all {
+		out[topic] = map[int32]commit{}
+		for p, at := range of {
+			if at.Err != nil {
+				return nil, fmt.Errorf("partition %d of %s: %w", p, topic, at.Err)
+			}
+			if at.At >= 0 {
+				out[topic][p] = commit{at.At, at.Metadata}
+			}
+		}
+	}
+	return out, nil
 }

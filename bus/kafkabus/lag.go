@@ -16,26 +16,34 @@ import (
 // or subscribed, on the topics it did so for; with ?lag=all, every group of the
 // cluster on every topic it has offsets of.
 func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
-	all, err := d.lag(ctx)
-	return all, wrap(err, "lag")
-}
-
-func (d *driver) lag(ctx context.Context) (out []bus.Lag, err error) {
 	groups, err := d.asked(ctx)
 	if err != nil {
-		return nil, err
+		return nil, wrap(err, "lag")
 	}
-	done := map[string]map[string]map[int32]commit{} // by group
-	names := map[string]struct{}{}                   // of topics
+	done, err := d.committedAll(ctx, slices.Collect(maps.Keys(groups)))
+	if err != nil {
+		return nil, wrap(err, "lag")
+	}
+	if d.set.allGroups {
+		for group := range groups {
+			groups[group] = slices.Collect(maps.Keys(done[group]))
+		}
+	}
+	all, err := d.behind(ctx, groups, done, d.set.allGroups)
+	out := make([]bus.Lag, len(all))
+	for i, g := range all {
+		out[i] = g.Lag
+	}
+	return out, wrap(err, "lag")
+}
+
+// behind says where groups stand on their topics, by their commits; with known, on
+// partitions that they have offsets of only.
+func (d *driver) behind(ctx context.Context, groups map[string][]string, done map[string]commits, known bool) (out []bus.Group, err error) {
+	names := map[string]struct{}{} // of topics
 	for group, topics := range groups {
-		if done[group], err = d.committed(ctx, group); err != nil {
-			return nil, err
-		}
-		if d.set.allGroups {
-			topics = slices.Collect(maps.Keys(done[group]))
-		}
 		for _, topic := range topics {
-			out = append(out, bus.Lag{Topic: topic, Group: group})
+			out = append(out, bus.Group{Lag: bus.Lag{Topic: topic, Group: group}})
 			names[topic] = struct{}{}
 		}
 	}
@@ -46,16 +54,24 @@ func (d *driver) lag(ctx context.Context) (out []bus.Lag, err error) {
 	if err != nil || len(there) == 0 {
 		return nil, err
 	}
-	start, end, err := d.bounds(ctx, d.admin.ListEndOffsets, there...)
+	start, err := d.offsets(ctx, d.admin.ListStartOffsets, there...)
 	if err != nil {
 		return nil, err
 	}
-	out = slices.DeleteFunc(out, func(l bus.Lag) bool { return !slices.Contains(there, l.Topic) })
+	end, err := d.offsets(ctx, d.admin.ListEndOffsets, there...)
+	if err != nil {
+		return nil, err
+	}
+	out = slices.DeleteFunc(out, func(l bus.Group) bool { return start[l.Topic] == nil || end[l.Topic] == nil })
 	for i := range out {
 		l := &out[i]
+		l.Positions = slices.Repeat([]int64{-1}, len(end[l.Topic]))
 		for p, last := range end[l.Topic] {
 			at, ok := done[l.Group][l.Topic][p]
-			if !ok && d.set.allGroups {
+			if ok && int(p) < len(l.Positions) {
+				l.Positions[p] = at.offset
+			}
+			if !ok && known {
 				continue // the group may read some partitions only
 			}
 			// Without an offset a group begins at the earliest message, as it does when
@@ -74,15 +90,27 @@ func (d *driver) lag(ctx context.Context) (out []bus.Lag, err error) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b bus.Lag) int { return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Group, b.Group)) })
+	slices.SortFunc(out, func(a, b bus.Group) int { return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Group, b.Group)) })
 	return out, nil
+}
+
+// offsets lists offsets of topics, without those that are deleted at this moment.
+func (d *driver) offsets(ctx context.Context, by lister, topics ...string) (kadm.ListedOffsets, error) {
+	return request(ctx, d, func(ctx context.Context) (kadm.ListedOffsets, error) {
+		all, err := by(ctx, topics...)
+		maps.DeleteFunc(all, func(_ string, of map[int32]kadm.ListedOffset) bool {
+			_, gone := of[-1] // what kadm says of a topic that is not there
+			return gone
+		})
+		return complete(all, err)
+	})
 }
 
 // asked returns the groups to look at, each with its topics; without them for all groups.
 func (d *driver) asked(ctx context.Context) (map[string][]string, error) {
 	groups := map[string][]string{}
 	if d.set.allGroups {
-		all, err := request(ctx, d, func(ctx context.Context) (kadm.ListedGroups, error) { return d.admin.ListGroups(ctx) })
+		all, err := d.listed(ctx)
 		for group := range all {
 			groups[group] = nil
 		}

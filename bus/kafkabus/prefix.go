@@ -109,3 +109,44 @@ func (d *prefixed) Browse(ctx context.Context, topic string, limit int) ([]*mess
 func (d *prefixed) Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error) {
 	return d.driver.Pending(ctx, d.prefix+topic, d.prefix+group, limit)
 }
+
+// Groups implements bus.GroupAdmin: those with the prefix.
+func (d *prefixed) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
+	if len(topics) == 0 { // and not those of all environments
+		own, err := d.Topics(ctx)
+		if err != nil || len(own) == 0 {
+			return nil, err
+		}
+		topics = own
+	}
+	topics = slices.Clone(topics)
+	for i, t := range topics {
+		topics[i] = d.prefix + t
+	}
+	all, err := d.driver.Groups(ctx, topics...)
+	var out []bus.Group
+	for _, g := range all {
+		topic, ok := strings.CutPrefix(g.Topic, d.prefix)
+		group, too := strings.CutPrefix(g.Group, d.prefix)
+		if ok && too {
+			g.Topic, g.Group = topic, group
+			out = append(out, g)
+		}
+	}
+	return out, err
+}
+
+// ResetGroup implements bus.GroupResetter.
+func (d *prefixed) ResetGroup(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error) {
+	return d.driver.ResetGroup(ctx, d.prefix+topic, d.prefix+group, to, dryRun)
+}
+
+// DeleteGroup implements bus.GroupAdmin.
+func (d *prefixed) DeleteGroup(ctx context.Context, topic, group string) error {
+	return d.driver.DeleteGroup(ctx, d.prefix+topic, d.prefix+group)
+}
+
+// Read implements bus.Reader.
+func (d *prefixed) Read(ctx context.Context, topic string, from bus.Place, fn func(*message.Message) error) error {
+	return d.driver.Read(ctx, d.prefix+topic, from, fn)
+}

@@ -41,8 +41,14 @@ func TestPrefixKeepsApart(t *testing.T) {
 				t.Errorf("staging shows %v (%v), want its own message", seen, err)
 			}
 		}
-		expect(t, subscribe(t, subscriber(t, staging, group, 1), topic), "of staging")
-		expect(t, subscribe(t, subscriber(t, prod, group, 1), topic), "of prod")
+		for of, b := range map[string]*bus.Bus{"staging": staging, "prod": prod} {
+			sub := subscriber(t, b, group, 1)
+			expect(t, subscribe(t, sub, topic), "of "+of)
+			if err := sub.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		keepsGroupsApart(t, prod, staging, topic, group)
 		for _, b := range []*bus.Bus{prod, staging} {
 			if all, err := b.Topics(t.Context()); err != nil || !slices.Equal(all, []string{topic}) {
 				t.Errorf("the topics are %v (%v), want %s alone", all, err, topic)
@@ -55,4 +61,40 @@ func TestPrefixKeepsApart(t *testing.T) {
 			}
 		}
 	})
+}
+
+// keepsGroupsApart resets, reads and deletes in staging, and nothing of it in prod.
+func keepsGroupsApart(t *testing.T, prod, staging *bus.Bus, topic, group string) {
+	t.Helper()
+	ended := func(b *bus.Bus) bus.Group {
+		t.Helper()
+		all, err := b.Groups(t.Context())
+		if err != nil || len(all) != 1 || all[0].Topic != topic || all[0].Group != group {
+			t.Fatalf("the groups are %v (%v), want %s of %s alone", all, err, group, topic)
+		}
+		return all[0]
+	}
+	ended(staging)
+	if _, err := staging.ResetGroup(t.Context(), topic, group, bus.Place{}, false); err != nil {
+		t.Fatal(err)
+	}
+	if s, p := ended(staging).Messages, ended(prod).Messages; s != 1 || p != 0 {
+		t.Errorf("after a reset of staging it is %d messages behind, prod %d", s, p)
+	}
+	err := staging.Read(t.Context(), topic, bus.Place{}, func(m *message.Message) error {
+		if string(m.Payload) != "of staging" {
+			t.Errorf("staging reads %s", m.Payload)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := staging.DeleteGroup(t.Context(), topic, group); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := staging.Groups(t.Context()); err != nil || len(all) != 0 {
+		t.Errorf("staging has %v (%v), and its group is deleted", all, err)
+	}
+	ended(prod)
 }

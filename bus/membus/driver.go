@@ -119,9 +119,7 @@ func (d *transport) Lag(context.Context) ([]bus.Lag, error) {
 
 // HasTopic implements bus.TopicFinder.
 func (d *transport) HasTopic(_ context.Context, name string) (bool, error) {
-	d.store.mu.Lock()
-	defer d.store.mu.Unlock()
-	return d.store.topics[name] != nil, nil
+	return d.store.find(name) != nil, nil
 }
 
 // Topics implements bus.TopicFinder.
@@ -133,9 +131,7 @@ func (d *transport) Topics(context.Context) ([]string, error) {
 
 // Browse implements bus.Inspector.
 func (d *transport) Browse(_ context.Context, topic string, limit int) ([]*message.Message, error) {
-	d.store.mu.Lock()
-	t := d.store.topics[topic]
-	d.store.mu.Unlock()
+	t := d.store.find(topic)
 	if t == nil {
 		return nil, nil
 	}
@@ -144,9 +140,7 @@ func (d *transport) Browse(_ context.Context, topic string, limit int) ([]*messa
 
 // Pending implements bus.Pender.
 func (d *transport) Pending(_ context.Context, topic, group string, limit int) ([]*message.Message, error) {
-	d.store.mu.Lock()
-	t := d.store.topics[topic]
-	d.store.mu.Unlock()
+	t := d.store.find(topic)
 	if t == nil {
 		return nil, nil
 	}

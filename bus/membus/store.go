@@ -41,6 +41,13 @@ func (s *store) topic(name string) *topic {
 	return t
 }
 
+// find returns the topic of that name, or nil.
+func (s *store) find(name string) *topic {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.topics[name]
+}
+
 func (s *store) all() []*topic {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,13 +142,18 @@ func (t *topic) lags() []bus.Lag {
 	defer t.mu.Unlock()
 	var lags []bus.Lag
 	for name, g := range t.groups {
-		l := bus.Lag{Topic: t.name, Group: name, Messages: int(t.end() - g.cursor)}
-		if l.Messages > 0 {
-			l.Oldest = t.at(g.cursor).at
-		}
-		lags = append(lags, l)
+		lags = append(lags, t.lag(name, g))
 	}
 	return lags
+}
+
+// lag is how far a group is behind. The caller holds t.mu.
+func (t *topic) lag(name string, g *group) bus.Lag {
+	l := bus.Lag{Topic: t.name, Group: name, Messages: int(t.end() - g.cursor)}
+	if l.Messages > 0 {
+		l.Oldest = t.at(g.cursor).at
+	}
+	return l
 }
 
 func (t *topic) newest(limit int) []*message.Message {

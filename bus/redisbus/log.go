@@ -59,7 +59,7 @@ func (l *streamLog) Lease(ctx context.Context, c log.Cursor, holder string, ttl 
 func (l *streamLog) Renew(ctx context.Context, ttl time.Duration, leases ...log.Lease) error {
 	calls := make([]*call, len(leases))
 	for i, lease := range leases {
-		calls[i] = l.advance(lease, log.Position{}, ttl)
+		calls[i] = l.extend(lease, "", -1, ttl)
 	}
 	return l.moveIn(ctx, calls...)
 }
@@ -96,11 +96,19 @@ func (l *streamLog) moveIn(ctx context.Context, calls ...*call) error {
 }
 
 func (l *streamLog) advance(lease log.Lease, p log.Position, ttl time.Duration) *call {
+	if p.From == "" {
+		return l.extend(lease, "0-0", -1, ttl)
+	}
+	return l.extend(lease, p.From, p.ID, ttl)
+}
+
+// extend extends the lease, and moves the cursor unless id is "".
+func (l *streamLog) extend(lease log.Lease, id string, count int64, ttl time.Duration) *call {
 	part := l.registry.partition(lease.Lane)
 	return &call{
 		script: l.scripts.advance,
 		keys:   []string{part.stream, l.keys.lease(part.stream, lease.Consumer)},
-		args:   []any{lease.Holder, lease.Token, lease.Consumer, p.From, p.ID, ttl.Milliseconds()},
+		args:   []any{lease.Holder, lease.Token, lease.Consumer, id, count, ttl.Milliseconds()},
 	}
 }
 
@@ -178,8 +186,12 @@ type backlog struct {
 	oldest  string // the first that is not; "" when there is none
 }
 
-func (l *streamLog) behind(ctx context.Context, stream, group string) (b backlog, err error) {
-	answer, err := l.scripts.backlog.Run(ctx, l.client, []string{stream}, group).Slice()
+func (l *streamLog) behind(ctx context.Context, stream, group string) (backlog, error) {
+	return behind(ctx, l.client, l.scripts, stream, group)
+}
+
+func behind(ctx context.Context, client redis.UniversalClient, s scripts, stream, group string) (b backlog, err error) {
+	answer, err := s.backlog.Run(ctx, client, []string{stream}, group).Slice()
 	if err != nil {
 		return b, err
 	}

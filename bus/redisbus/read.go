@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill-redisstream/pkg/redisstream"
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -27,6 +28,9 @@ func (l *streamLog) Read(ctx context.Context, lane int, after log.Position, max 
 	if err != nil {
 		return nil, after, err
 	}
+	if after.From == "" {
+		after.ID = -1 // how many were removed from the beginning is not known
+	}
 	entries := make([]log.Entry, len(found))
 	for i, m := range found {
 		after.From = m.ID
@@ -35,6 +39,7 @@ func (l *streamLog) Read(ctx context.Context, lane int, after log.Position, max 
 		}
 		entries[i] = entryOf(m)
 		entries[i].ID, entries[i].Lane, entries[i].Position = number(m.ID), lane, after
+		entries[i].CreatedAt = time.UnixMilli(millis(m.ID))
 	}
 	return entries, after, nil
 }

@@ -13,13 +13,14 @@ var files embed.FS
 
 // scripts is the lua folder.
 type scripts struct {
-	append, lease, advance, release, prune, backlog, beat, members, leave *redis.Script
+	append, lease, advance, release, prune, backlog, beat, members, leave, forget *redis.Script
 }
 
 func loadScripts() (s scripts, err error) {
 	for name, into := range map[string]**redis.Script{
 		"append": &s.append, "lease": &s.lease, "advance": &s.advance, "release": &s.release,
 		"prune": &s.prune, "backlog": &s.backlog, "beat": &s.beat, "members": &s.members, "leave": &s.leave,
+		"forget": &s.forget,
 	} {
 		text, err := files.ReadFile("lua/" + name + ".lua")
 		if err != nil {

@@ -6,6 +6,8 @@
 //	millrace migrate print|up|status    the tables of outbox, bus, idempotency, leases and counters
 //	millrace outbox status|failing|failed|retry|adopt|rebase|debezium
 //	millrace dlq list|show|edit|redrive|drop TOPIC
+//	millrace group list|reset|delete    consumer groups on any transport
+//	millrace replay                     have a group get the events since a time again
 //	millrace queue status [EVENT…]      how waiting rooms and front gates stand
 //	millrace queue threshold EVENT [N]  how many may be inside
 //	millrace doctor [URL…]              what is wrong with these servers, and what to do
@@ -40,6 +42,13 @@
 //	an interrupted redrive loses nothing, says how far it came,
 //	and ends with 130                                             TestInterrupted, TestCtrlC
 //	nothing is dropped without --yes or an answer                 TestDropAsks
+//	group works alike on every transport, and says what one
+//	cannot do                                                     TestGroups, TestGroupUsage
+//	a replay has no effect twice, and one of each event again
+//	with --again, also after interruptions at each of its steps   TestReplay, TestReplayForgetsInRedis
+//	a replay that is killed has not moved its group before all
+//	keys are forgotten; the same command completes it             TestKilledReplay
+//	a replay skips nothing that was not handled                   TestReplaySkipsNothing
 //	migrations: print equals up, status makes nothing             TestMigrate, TestMigratePrint, TestMigrateCounters
 //	the outbox is found with its own number of shards             TestOutbox
 //	doctor tells what is wrong, and the fix                       TestUnreachable, TestRefused, TestSettings
@@ -62,7 +71,7 @@
 //	no credential is ever shown                                   TestNoCredentials, package redact
 //	what a letter holds cannot command the terminal               TestPlain
 //	every command has an example that parses                      TestTree
-//	JSON and tables stay as they are, and lists are never null    TestGolden, TestGoldenLetters, TestQueue, TestBenchShown
+//	JSON and tables stay as they are, and lists are never null    TestGolden, TestGoldenLetters, TestGoldenGroups, TestQueue, TestBenchShown
 //	docs/cli.md names every command, flag and field               TestPageNamesEverything, TestPageShowsTheShapes
 //
 // # Failure modes

@@ -32,6 +32,15 @@ type backend struct {
 	prune func(ctx context.Context, before time.Time, limit int) (int, error)
 	batch func(ctx context.Context, rs []idempotency.Record, fn batchHandler) ([]int, error)
 	fresh func(ctx context.Context, rs []idempotency.Record) ([]int, error)
+
+	forget func(ctx context.Context, keys []string) (int, error)
+}
+
+func (b backend) Forget(ctx context.Context, keys []string) (int, error) {
+	if b.forget == nil {
+		return b.Store.Forget(ctx, keys)
+	}
+	return b.forget(ctx, keys)
 }
 
 type batchHandler = func(context.Context, []int) error
@@ -236,6 +245,29 @@ var defects = []defect{
 		func(s *sqlidempotency.Store, _ *sql.DB) backend {
 			return backend{prune: func(ctx context.Context, before time.Time, _ int) (int, error) {
 				return s.Prune(ctx, before, 1000)
+			}}
+		},
+	},
+	{
+		"forgets nothing",
+		[]string{"forgotten-keys-are-new", "forget-many"},
+		func(s *sqlidempotency.Store, _ *sql.DB) backend { return backend{forget: s.Recorded} },
+	},
+	{
+		"forgets a thousand keys at most",
+		[]string{"forget-many"},
+		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+			return backend{forget: func(ctx context.Context, keys []string) (int, error) {
+				return s.Forget(ctx, keys[:min(len(keys), 1000)])
+			}}
+		},
+	},
+	{
+		"leaves out empty keys",
+		[]string{"forget-no-empty-key"},
+		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+			return backend{forget: func(ctx context.Context, keys []string) (int, error) {
+				return s.Forget(ctx, slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == "" }))
 			}}
 		},
 	},

@@ -43,10 +43,11 @@ type Need string
 
 // The needs, as their n/a lines print them.
 const (
-	NeedDB       Need = "the store has no transactions (Harness.DB is nil)"
-	NeedBackdate Need = "a key's age cannot be changed (Harness.Backdate is nil)"
-	NeedBatch    Need = "the store claims one key at a time (it is no idempotency.BatchStore)"
-	NeedPrune    Need = "keys expire by themselves (Harness.Expires is set)"
+	NeedDB        Need = "the store has no transactions (Harness.DB is nil)"
+	NeedBackdate  Need = "a key's age cannot be changed (Harness.Backdate is nil)"
+	NeedBatch     Need = "the store claims one key at a time (it is no idempotency.BatchStore)"
+	NeedForgetter Need = "keys cannot be forgotten (the store is no idempotency.Forgetter)"
+	NeedPrune     Need = "keys expire by themselves (Harness.Expires is set)"
 )
 
 // Case is one promise of a store.
@@ -62,9 +63,10 @@ type Case struct {
 // meets all.
 func (c Case) Missing(h Harness) Need {
 	_, batch := h.Store.(idempotency.BatchStore)
+	_, forgetter := h.Store.(idempotency.Forgetter)
 	for _, n := range c.Needs {
 		if n == NeedDB && h.DB == nil || n == NeedBackdate && h.Backdate == nil ||
-			n == NeedBatch && !batch || n == NeedPrune && h.Expires {
+			n == NeedBatch && !batch || n == NeedForgetter && !forgetter || n == NeedPrune && h.Expires {
 			return n
 		}
 	}
@@ -115,6 +117,7 @@ func Cases() []Case {
 	all = append(all, transactionCases()...)
 	all = append(all, concurrentCases()...)
 	all = append(all, batchCases()...)
+	all = append(all, forgetCases()...)
 	return append(all, pruneCases()...)
 }
 

@@ -19,6 +19,7 @@ type Store struct {
 var (
 	_ idempotency.BatchStore = (*Store)(nil)
 	_ idempotency.Precheck   = (*Store)(nil)
+	_ idempotency.Forgetter  = (*Store)(nil)
 )
 
 // New returns an empty store.

@@ -27,8 +27,9 @@ type Store struct {
 }
 
 var (
-	_ idempotency.Store    = (*Store)(nil)
-	_ idempotency.Precheck = (*Store)(nil)
+	_ idempotency.Store     = (*Store)(nil)
+	_ idempotency.Precheck  = (*Store)(nil)
+	_ idempotency.Forgetter = (*Store)(nil)
 )
 
 // New makes a store on a client, which stays the caller's to close.

@@ -17,12 +17,14 @@ type Store struct {
 	cfg Config
 
 	insert, insertMany, seen, prune string
+	recorded, forget                string
 	picked                          string // MySQL only
 }
 
 var (
 	_ idempotency.BatchStore       = (*Store)(nil)
 	_ idempotency.TxStore[*sql.Tx] = (*Store)(nil)
+	_ idempotency.Forgetter        = (*Store)(nil)
 )
 
 // New makes a store on db, which stays the caller's to close. It does not
@@ -37,7 +39,9 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{db: db, cfg: cfg}
-	statements := map[string]*string{"insert": &s.insert, "insert_many": &s.insertMany, "seen": &s.seen, "prune": &s.prune}
+	statements := map[string]*string{
+		"insert": &s.insert, "insert_many": &s.insertMany, "seen": &s.seen, "prune": &s.prune, "recorded": &s.recorded, "forget": &s.forget,
+	}
 	if cfg.Dialect == MySQL {
 		statements["picked"] = &s.picked
 	}

@@ -21,6 +21,7 @@ func seams() map[string]string {
 	return map[string]string{
 		"internal/log/logbus":            "bus",
 		"internal/log/logbus/logbustest": "bus",
+		"internal/log/logsub":            "bus",
 		"internal/sourcetest":            "bus",
 		"internal/txbus":                 "bus",
 		"internal/txbus/txbustest":       "bus",

@@ -66,6 +66,15 @@ type Entry struct {
 	CreatedAt time.Time // set by the database's clock when appended
 }
 
+// Number is the entry's number for operators, which grows in the order of reading: that of
+// its place where the log gives places, and else of its row.
+func (e Entry) Number() int64 {
+	if e.Position.Row != 0 {
+		return e.Position.ID
+	}
+	return e.ID
+}
+
 // Position is a place in the reading order of one lane. The zero Position is
 // before everything. Only the backend that made a Position can read it.
 type Position struct {
@@ -131,7 +140,9 @@ type Log interface {
 	// transaction with further work it comes first, so that a new holder waits for all of
 	// it. It fails with ErrLeaseLost: when the token is not the current one, when the server
 	// is not that of p, when the cursor stands neither at l.Position nor at p (an
-	// Advance may be repeated), or when the row at p is not the one that was read.
+	// Advance may be repeated), or when the row at p is not the one that was read. Members
+	// of a group only move forward; p may also lie before l.Position, or be the zero
+	// Position.
 	Advance(ctx context.Context, l Lease, p Position, ttl time.Duration) error
 
 	// Rebase sets a cursor that came from another database system, and with it

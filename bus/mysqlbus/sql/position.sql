@@ -1,2 +1,2 @@
 -- Where a cursor stands. ? group, ? lane.
-SELECT '', '', 0, last_seq FROM bus_cursors WHERE consumer = ? AND lane = ?
+SELECT '', '', 0, 0, last_seq FROM bus_cursors WHERE consumer = ? AND lane = ?

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/logsub"
+	"github.com/millrace-go/millrace/internal/log/sqllog"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -18,6 +19,7 @@ type statements struct {
 	beat, bury, members, leave                     string
 	start, started, alone, progress, stopped       string
 	position, browse, browseNew                    string
+	forget, forgetStarts                           string
 }
 
 func loadStatements(files fs.FS) (s statements, err error) {
@@ -26,6 +28,7 @@ func loadStatements(files fs.FS) (s statements, err error) {
 		"beat": &s.beat, "bury": &s.bury, "members": &s.members, "leave": &s.leave,
 		"start": &s.start, "started": &s.started, "alone": &s.alone, "progress": &s.progress, "stopped": &s.stopped, "browse": &s.browse,
 		"position": &s.position, "lock_topics": &s.lockTopics, "browse_new": &s.browseNew,
+		"forget": &s.forget, "forget_starts": &s.forgetStarts,
 	} {
 		text, err := fs.ReadFile(files, name+".sql")
 		if errors.Is(err, fs.ErrNotExist) && (into == &s.lockTopics || into == &s.browseNew) {
@@ -156,7 +159,7 @@ func (d *directory) Started(ctx context.Context, cursors []log.Cursor) (starts [
 }
 
 func (d *directory) Alone(ctx context.Context, c log.Cursor, message string, times int) error {
-	_, err := d.db.ExecContext(ctx, d.sql.alone, message, times, c.Consumer, c.Lane)
+	_, err := sqllog.Joined(ctx, d.db).ExecContext(ctx, d.sql.alone, message, times, c.Consumer, c.Lane)
 	return err
 }
 

@@ -16,6 +16,8 @@
 //	members.sql       live members in the order they joined: topic, group
 //	leave.sql         topic, group, member
 //	position.sql      of a cursor, as log.Position has it: group, lane
+//	forget.sql        removes a cursor whose lease is held: group, lane, token
+//	forget_starts.sql removes what is kept of its starts: group, lane
 //	browse.sql        newest of a lane: lane, rows
 //	browse_new.sql    the same of what has no place in it yet; optional
 //

@@ -73,11 +73,14 @@ type Driver struct {
 }
 
 var (
-	_ bus.Driver    = (*Driver)(nil)
-	_ bus.Pinger    = (*Driver)(nil)
-	_ bus.Lagger    = (*Driver)(nil)
-	_ bus.Inspector = (*Driver)(nil)
-	_ bus.Pender    = (*Driver)(nil)
+	_ bus.Driver        = (*Driver)(nil)
+	_ bus.Pinger        = (*Driver)(nil)
+	_ bus.Lagger        = (*Driver)(nil)
+	_ bus.Inspector     = (*Driver)(nil)
+	_ bus.Pender        = (*Driver)(nil)
+	_ bus.GroupAdmin    = (*Driver)(nil)
+	_ bus.GroupResetter = (*Driver)(nil)
+	_ bus.Reader        = (*Driver)(nil)
 )
 
 // Open makes a Driver. It asks the database nothing: the first use brings the tables up

@@ -2,8 +2,6 @@ package logbus
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -46,7 +44,7 @@ func (d *Driver) Pending(ctx context.Context, name, group string, limit int) ([]
 
 // ahead reads up to limit entries after a cursor, or from the beginning.
 func (d *Driver) ahead(ctx context.Context, c log.Cursor, limit int) ([]log.Entry, error) {
-	at, err := d.dir.position(ctx, c)
+	at, _, err := d.dir.Place(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -63,13 +61,4 @@ func (d *Driver) ahead(ctx context.Context, c log.Cursor, limit int) ([]log.Entr
 		all, at = append(all, entries...), next
 	}
 	return all, nil
-}
-
-// position is where a cursor stands; the zero position for one that does not exist.
-func (d *directory) position(ctx context.Context, c log.Cursor) (p log.Position, err error) {
-	err = d.reader.QueryRowContext(ctx, d.sql.position, c.Consumer, c.Lane).Scan(&p.From, &p.To, &p.End, &p.ID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return log.Position{}, nil
-	}
-	return p, err
 }

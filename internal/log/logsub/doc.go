@@ -50,6 +50,14 @@
 //	a message that was not                                          TestAnOrderlyStopRepeatsNothing
 //	a new group starts at the earliest retained message             TestGroupsAreIndependent
 //	old messages go when every group has passed them                TestDeclareAndPrune
+//	a group is moved under all of its leases: a member that starts
+//	meanwhile waits, and one that is there or has crashed just now
+//	refuses the move                                                TestAMemberThatStartsDuringAResetWaitsForIt,
+//	                                                                TestMembersAndLeasesAreLive,
+//	                                                                TestACrashedMembersGroupIsLive
+//	in SQL all partitions move or none; a move that was cut short
+//	can be made again at once                                       TestAResetCutAnywhereCanBeMadeAgain
+//	what was known of crashes and gaps is forgotten with it         TestAResetForgetsCrashes
 //
 // # Parts
 //
@@ -60,6 +68,7 @@
 //	starts         what crashes and orderly stops leave for the next holder
 //	committer      writes all cursors of the process and extends their leases
 //	heartbeat      says that the process's members live; pruning
+//	groups         lists, moves and deletes groups; places finds where to
 //
 // # Failure modes
 //

@@ -388,3 +388,27 @@ func (d directory) note(ctx context.Context, cursors []log.Cursor, change func(*
 	}
 	return nil
 }
+
+// Place and Forget make the memory's groups movable.
+func (d directory) Place(ctx context.Context, c log.Cursor) (log.Position, int64, error) {
+	leave, err := d.enter(ctx, "place")
+	if err != nil {
+		return log.Position{}, 0, err
+	}
+	defer leave()
+	last := d.cursors[c].last
+	return log.Position{ID: last}, last, nil
+}
+
+func (d directory) Forget(ctx context.Context, _ logsub.Topic, leases []log.Lease) error {
+	return d.begin(ctx, func(ctx context.Context) error {
+		for _, l := range leases {
+			if err := d.change(ctx, "forget", l, func(*cursorRow) {}); err != nil {
+				return err
+			}
+			delete(d.cursors, l.Cursor)
+			delete(d.starts, l.Cursor)
+		}
+		return nil
+	})
+}

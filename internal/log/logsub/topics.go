@@ -139,13 +139,19 @@ type Lag struct {
 const lagLimit = 10_000
 
 // Lag returns the lag of every group on every topic.
-func (h *Hub) Lag(ctx context.Context) ([]Lag, error) {
+func (h *Hub) Lag(ctx context.Context) ([]Lag, error) { return h.lag(ctx, nil) }
+
+// lag is Lag of some topics, or of all.
+func (h *Hub) lag(ctx context.Context, of []string) ([]Lag, error) {
 	all, err := h.b.Directory.Topics(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("logsub: lag: %w", err)
 	}
 	var out []Lag
 	for _, topic := range all {
+		if len(of) > 0 && !slices.Contains(of, topic.Name) {
+			continue
+		}
 		groups, err := h.b.Directory.Groups(ctx, topic)
 		if err != nil {
 			return nil, fmt.Errorf("logsub: lag of %s: %w", topic.Name, err)

@@ -106,14 +106,14 @@ func (l *Log) Advance(ctx context.Context, lease log.Lease, p log.Position, ttl 
 	if p.Server != "" && p.Server != at.Server {
 		return fmt.Errorf("mysqllog: advance: %w", elsewhere(p.Server, at.Server))
 	}
-	if p.Row == 0 && p.ID != at.ID { // kept by a release that did not know the row
+	if p.Row == 0 && p.ID != 0 && p.ID != at.ID { // kept by a release that did not know the row
 		err := l.db.QueryRowContext(ctx, l.sql.rowAt, lease.Lane, p.ID).Scan(&p.Row)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return fmt.Errorf("mysqllog: advance: %w", err)
 		}
 	}
 	res, err := sqllog.Joined(ctx, l.db).ExecContext(ctx, l.sql.advance, p.ID, ttl.Microseconds(),
-		lease.Consumer, lease.Lane, lease.Token, lease.Holder, at.Server, p.ID, at.ID, p.Row, p.ID)
+		lease.Consumer, lease.Lane, lease.Token, lease.Holder, at.Server, p.ID, at.ID, p.ID, p.Row, p.ID)
 	if err := sqllog.Held(res, err, 1); err != nil {
 		return fmt.Errorf("mysqllog: advance: %w", err)
 	}

@@ -56,27 +56,14 @@ func topicAnd(n int, what string) cobra.PositionalArgs {
 }
 
 // withLetters opens the transport and its dead letter topic, and calls do with it.
-func (a *app) withLetters(ctx context.Context, flag, topic string, do func(letters) error) (err error) {
-	raw, err := a.url("bus", flag, busVariable)
-	if err != nil {
-		return err
-	}
-	if err := transportOf(raw); err != nil {
-		return err
-	}
-	if err := withoutTables(ctx, raw, topic); err != nil {
-		return err
-	}
-	b, err := a.openBus(ctx, raw)
-	if err != nil {
-		return err
-	}
-	defer closing(b.Close, &err)
-	l, err := openLetters(ctx, b, topic)
-	if err != nil {
-		return err
-	}
-	return do(l)
+func (a *app) withLetters(ctx context.Context, flag, topic string, do func(letters) error) error {
+	return a.withBus(ctx, flag, topic, func(b *bus.Bus) error {
+		l, err := openLetters(ctx, b, topic)
+		if err != nil {
+			return err
+		}
+		return do(l)
+	})
 }
 
 // transportOf refuses the URL of a transport that another program cannot open, and that
@@ -103,7 +90,7 @@ func (a *app) openBus(ctx context.Context, raw string) (*bus.Bus, error) {
 	log := a.logger()
 	b, err := allbus.NewOpener(allbus.Config{
 		SQLite: sqlitebus.Config{Logger: log}, Postgres: pgbus.Config{Logger: log}, MySQL: mysqlbus.Config{Logger: log},
-		Redis: redisbus.Config{Logger: log}, Kafka: kafkabus.Config{Logger: log, ClientID: "millrace-dlq"},
+		Redis: redisbus.Config{Logger: log}, Kafka: kafkabus.Config{Logger: log, ClientID: "millrace-tool"},
 		AMQP: amqpbus.Config{Logger: log}, SQS: sqsbus.Config{Logger: log},
 	}).Open(ctx, raw)
 	if errors.Is(err, bus.ErrUnknownScheme) {

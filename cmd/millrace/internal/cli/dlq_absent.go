@@ -23,15 +23,20 @@ func openLetters(ctx context.Context, b *bus.Bus, topic string) (letters, error)
 	if err != nil {
 		return letters{}, usageError{err}
 	}
+	return letters{l, b}, hasTopic(ctx, b, topic)
+}
+
+// hasTopic is the error about a topic that is not there, with the nearest that is.
+func hasTopic(ctx context.Context, b *bus.Bus, topic string) error {
 	there, err := b.HasTopic(ctx, topic)
 	if err == nil && !there {
 		names, lerr := b.Topics(ctx)
 		if lerr != nil && !errors.Is(lerr, errors.ErrUnsupported) {
-			return letters{}, lerr
+			return lerr
 		}
 		err = absent("topic", topic, onTransport, names)
 	}
-	return letters{l, b}, err
+	return err
 }
 
 const onTransport = "on the transport"
@@ -47,7 +52,9 @@ func withoutTables(ctx context.Context, rawURL, topic string) (err error) {
 		return nil
 	}
 	state, err := busState(ctx, rawURL)
-	if err == nil && state.Missing() {
+	if err == nil && state.Missing() && topic == "" {
+		err = errors.New("the transport has no tables in this database")
+	} else if err == nil && state.Missing() {
 		err = absent("topic", topic, onTransport+", which has no tables in this database", nil)
 	}
 	return err

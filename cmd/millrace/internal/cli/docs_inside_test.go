@@ -97,7 +97,8 @@ func TestPageShowsTheShapes(t *testing.T) {
 		"migrate up": "migrate-up.json", "migrate status": "migrate-status.json", "outbox status": "outbox-status.json", "outbox failed": "outbox-failed.json",
 		"outbox failing": "outbox-failing.json", "outbox adopt": "outbox-adopt.json",
 		"outbox retry": "outbox-retry.json", "outbox rebase": "outbox-rebase.json", "dlq list": "dlq-list.json", "dlq edit": "dlq-edit.json", "dlq redrive": "dlq-redrive.json",
-		"queue status": "queue-status.json", "doctor": "doctor.json", "bench": "bench.json",
+		"queue status": "queue-status.json", "group list": "group-list.json", "group reset": "group-reset.json", "group delete": "group-delete.json", "replay": "replay.json",
+		"doctor": "doctor.json", "bench": "bench.json",
 	} {
 		found := blocks.FindStringSubmatch(parts[heading])
 		if found == nil {

@@ -50,3 +50,20 @@ func TestGoldenLetters(t *testing.T) {
 		"dlq", "edit", "orders.DLT", ids[0], "--payload", "-", "--json", "--bus", rawURL).want(t, 0)
 	cli.Golden(t, "dlq-edit.json", edited.out)
 }
+
+func TestGoldenGroups(t *testing.T) {
+	t.Parallel()
+	h := written(t, transports["sqlite"](t, "orders"), "orders", 3)
+	golden := func(name, line string) {
+		t.Helper()
+		cli.Golden(t, name, tool(t, append(strings.Fields(line), "--bus", h.rawURL)...).want(t, 0).out)
+	}
+	golden("group-list.txt", "group list")
+	golden("group-list.json", "group list --json")
+	golden("group-reset.json", "group reset --topic orders --group billing --to latest --yes --json")
+	golden("group-reset.txt", "group reset --topic orders --group billing --to earliest --dry-run")
+	golden("replay.json", "replay --topic orders --group billing --since 1h --yes --again --json --keys "+h.keys)
+	golden("replay.txt", "replay --topic orders --group billing --since 1h --dry-run --keys "+h.keys)
+	golden("group-delete.json", "group delete --topic orders --group billing --yes --json")
+	golden("group-list-none.json", "group list --json")
+}

@@ -125,12 +125,12 @@ func (a *app) root() *cobra.Command {
 	root := a.group(&cobra.Command{
 		Use:   "millrace",
 		Short: "The operator's tool of Millrace",
-		Long: "millrace makes tables, looks into the outbox and into waiting rooms, looks after dead letters, says what is wrong with a server, and measures how fast it is.\n\n" +
+		Long: "millrace makes tables, looks into the outbox and into waiting rooms, looks after dead letters and consumer groups, says what is wrong with a server, and measures how fast it is.\n\n" +
 			"URLs come by --db, --bus and --redis, or from MILLRACE_DB_URL, MILLRACE_BUS_URL and MILLRACE_REDIS_URL, where the process list does not show them.\n\n" +
 			"Exit codes: 0 done, 1 something is wrong, 2 wrong usage, 130 interrupted.",
 		Example:       "  export MILLRACE_DB_URL=postgres://app:secret@db/shop MILLRACE_BUS_URL=kafka://k1,k2,k3/\n  millrace doctor\n  millrace dlq list dlq.payment",
 		SilenceErrors: true, SilenceUsage: true, Version: version(),
-	}, a.migrateCommand(), a.outboxCommand(), a.dlqCommand(), a.queueCommand(), a.doctorCommand(), a.benchCommand())
+	}, a.migrateCommand(), a.outboxCommand(), a.dlqCommand(), a.groupCommand(), a.replayCommand(), a.queueCommand(), a.doctorCommand(), a.benchCommand())
 	root.AddCommand(a.completionCommand(root))
 	root.InitDefaultHelpCmd()
 	for _, cmd := range root.Commands() {

@@ -43,11 +43,13 @@ func eachTransport(t *testing.T, test func(t *testing.T, rawURL, topic string)) 
 	for name, fresh := range transports {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			topic := "orders-" + uuid.NewString()[:8]
+			topic := uniqueTopic()
 			test(t, fresh(t, topic), topic)
 		})
 	}
 }
+
+func uniqueTopic() string { return "orders-" + uuid.NewString()[:8] }
 
 // openBus opens a transport as an application does.
 func openBus(t *testing.T, rawURL string) *bus.Bus {

@@ -53,6 +53,10 @@ type Operator interface {
 	EditDeadLetter(ctx context.Context, topic, id string, payload []byte) error
 	RedriveDeadLetters(ctx context.Context, topic string, s ops.Selection) (any, error)
 	DropDeadLetters(ctx context.Context, topic string, s ops.Selection) (any, error)
+
+	// The consumer groups, and where one of them begins.
+	Groups(ctx context.Context) (any, error)
+	ResetGroup(ctx context.Context, topic, group string, r ops.Reset) (any, error)
 }
 
 // Artists answers at once what the mirror has of an artist, and takes wishes to have
@@ -215,6 +219,8 @@ func (a *API) routes() {
 	admin("PUT /api/admin/dead-letters/{topic}/{id}", a.editDeadLetter)
 	admin("POST /api/admin/dead-letters/{topic}/redrive", a.redriveDeadLetters)
 	admin("POST /api/admin/dead-letters/{topic}/drop", a.dropDeadLetters)
+	admin("GET /api/admin/groups", a.groups)
+	admin("POST /api/admin/groups/{topic}/{group}/reset", a.resetGroup)
 }
 
 // Routes are the patterns of all routes.

@@ -30,6 +30,7 @@ const (
 // operator stands in for package ops.
 type operator struct {
 	deadLetters
+	groups
 	err error
 }
 

@@ -175,6 +175,8 @@ func TestWhoMay(t *testing.T) {
 			{method: "GET", path: "/api/admin/dead-letters/dlq.payment"}, {method: "GET", path: "/api/admin/dead-letters/dlq.payment/1"},
 			{method: "POST", path: "/api/admin/dead-letters/dlq.payment/redrive", body: `{"all":true}`},
 			{method: "POST", path: "/api/admin/dead-letters/dlq.payment/drop", body: `{"all":true}`},
+			{method: "GET", path: "/api/admin/groups"},
+			{method: "POST", path: "/api/admin/groups/payment.events/stats/reset", body: `{"to":"earliest"}`},
 		} {
 			c.token = token
 			if r := o.do(c); r.status != status {

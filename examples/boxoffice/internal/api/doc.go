@@ -104,7 +104,10 @@
 //	POST|DELETE /api/rooms/{id}/join
 //	GET  /api/rooms/{id}/ws?after=                    a WebSocket, with the sign-in or ?ticket=
 //
-// An operator looks after dead letters:
+// An operator looks after consumer groups that have stopped, and after dead letters:
+//
+//	GET  /api/admin/groups                        {groups: [{topic, group, lag, live}]}
+//	POST /api/admin/groups/{topic}/{group}/reset  {to: "earliest"|"latest" or since, dryRun}: {again, skipped}
 //
 //	GET  /api/admin/dead-letters/{topic}          the letters, oldest first (?limit=100)
 //	GET  /api/admin/dead-letters/{topic}/{id}     one, with its payload
@@ -141,6 +144,7 @@
 //	artists: bad ids, and no mirror, have their answers             TestArtistBadInput, TestArtistsOff (package app)
 //	an artist's refresh, history and refusals                       TestArtistRefreshAndHistory (package app)
 //	dead letters: every bad request has its own answer              TestDeadLetterErrors
+//	groups: what is asked for, and every refusal                    TestGroups, TestGroupErrors
 //	comments: length, pages, one's own only                         TestCommentRoutes
 //	likes, follows and votes have clear answers, and may be repeated
 //	                                                                TestLikeAndFollowRoutes, TestVoteRoutes

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/redrive"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
@@ -108,6 +109,12 @@ func problemOf(err error, classify fault.Classifier) *problem {
 		return newProblem(http.StatusNotFound, "dead-letter-topic-not-found", "No such dead letter topic", "no consumer has this dead letter topic; GET /api/admin/ops lists them")
 	case errors.Is(err, ops.ErrPass):
 		return newProblem(http.StatusConflict, "dead-letters-busy", "Dead letters are being changed", "somebody redrives, drops or edits letters of this topic; repeat it when that is over").withHeader("Retry-After", "2")
+	case errors.Is(err, ops.ErrNoGroup):
+		return newProblem(http.StatusNotFound, "group-not-found", "No such consumer group", "no consumer has this topic and group; GET /api/admin/groups lists them")
+	case errors.Is(err, bus.ErrGroupLive):
+		return newProblem(http.StatusConflict, "group-live", "The group has members", "stop the group's consumers, and repeat it; a member that has crashed counts for some seconds more")
+	case errors.Is(err, errors.ErrUnsupported):
+		return newProblem(http.StatusConflict, "groups-unsupported", "The transport cannot do that", "groups of this transport cannot be looked at or reset")
 	case errors.Is(err, redrive.ErrNotFound):
 		return newProblem(http.StatusNotFound, "dead-letter-not-found", "No such dead letter", "the topic has no dead letter with this id, or none any more")
 	case errors.Is(err, redrive.ErrPayload):

@@ -49,6 +49,7 @@ type fake struct {
 	looks        int
 	admissions   any // what the operator is told of them
 	letters      fakeLetters
+	groups       fakeGroups
 	artists      fakeArtists
 	rooms        fakeRooms // as an operator sees them
 	social       fakeSocial
@@ -261,6 +262,7 @@ func (f *fake) routes(pages http.Handler) http.Handler {
 	mux.HandleFunc("GET /api/admin/invariants", admin(func(_, b any) any { return b }, 0))
 	mux.HandleFunc("GET /api/admin/admissions", admin(func(_, _ any) any { return f.admissions }, 0))
 	f.letterRoutes(mux)
+	f.groupRoutes(mux)
 	f.roomRoutes(mux)
 	return mux
 }

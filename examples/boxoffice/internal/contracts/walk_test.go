@@ -34,6 +34,7 @@ func TestWalk(t *testing.T) {
 	t.Run("streams", func(t *testing.T) { walkStreams(t, w) })
 	t.Run("artists", func(t *testing.T) { walkArtists(t, w) })
 	t.Run("operator", func(t *testing.T) { walkOperator(t, w, admin) })
+	t.Run("groups", func(t *testing.T) { walkGroups(t, w, admin) })
 	t.Run("letters", func(t *testing.T) { walkLetters(t, w, o, admin) })
 	t.Run("sold out", func(t *testing.T) { walkSoldOut(t, w) })
 	t.Run("who may", func(t *testing.T) { walkWhoMay(t, w) })
@@ -104,6 +105,8 @@ func uncaused() []excuse {
 		{"transfer 409 refund-in-progress", "it is over too soon here: TestTransferRefusals in payment"},
 		{"acceptTransfer 409 refund-in-progress", "it is over too soon here: TestAcceptTooLate in payment"},
 		{"acceptTransfer 409 not-confirmed", "the ticket is refunded by then: TestAcceptAfterRefund in payment"},
+		{"listGroups 409 groups-unsupported", "the office's transport can: TestGroupErrors in api"},
+		{"resetGroup 409 groups-unsupported", "the office's transport can: TestGroupErrors in api"},
 		{"pageScan 503", "the database is away: TestBackendFails in site"},
 		{"gateCheck 410 position-lost", "the gate's store has lost it: TestHTTP in ../../../queue/frontgate"},
 		{"stream 503 about:blank", "Redis is away: TestRedisAway in live"},

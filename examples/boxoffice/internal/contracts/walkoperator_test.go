@@ -21,6 +21,23 @@ func walkOperator(t *testing.T, w *walker, admin string) {
 	}
 }
 
+// walkGroups looks at the consumer groups, which are all at work.
+func walkGroups(t *testing.T, w *walker, admin string) {
+	w.do(t, call{method: "GET", path: "/api/admin/groups", token: admin, status: 200})
+	at := "/api/admin/groups/" + events.Payments + "/" + events.GroupSold + "/reset"
+	for _, c := range []call{
+		{path: at, body: map[string]any{"to": "earliest", "dryRun": true}, status: 200},
+		{path: at, body: map[string]any{"since": "2026-03-01T19:00:00Z", "dryRun": true}, status: 200},
+		{path: at, body: map[string]any{"to": "latest"}, status: 409, problem: "group-live"},
+		{path: at, body: `{"to":"oldest"}`, status: 400, problem: "invalid-request", broken: true},
+		{path: at, body: `{}`, status: 400, problem: "invalid-request", broken: true},
+		{path: "/api/admin/groups/" + events.Payments + "/nobody/reset", body: map[string]any{"to": "earliest"}, status: 404, problem: "group-not-found"},
+	} {
+		c.method, c.token = "POST", admin
+		w.do(t, c)
+	}
+}
+
 // transport opens one of the office's files, as a second process would.
 func (o *office) transport(t *testing.T, file string) *bus.Bus {
 	t.Helper()

@@ -80,6 +80,7 @@
 //	what is kept of a room is bounded                             TestAdmissionsAreBounded
 //	rooms that do not answer delay no report                      TestNobodyWaitsForTheRooms
 //	the live streams and the chat are told                        TestStreams, TestChat
+//	consumers' groups are told, and reset while they are stopped  TestGroups
 //	what was redriven or dropped counts no more                   TestDeadLetters
 //	a dry run changes nothing                                     TestDeadLetters
 //	an edit keeps the event's id and key                          TestEditDeadLetter

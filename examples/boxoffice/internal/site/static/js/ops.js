@@ -7,6 +7,7 @@ import { BudgetPanel } from './budget.js';
 import { DeadLetters } from './deadletters.js';
 import { $, h, setText, show, tell } from './dom.js';
 import { facts } from './facts.js';
+import { GroupsPanel } from './groups.js';
 import { number, t, time } from './i18n.js';
 import { ChatPanel, StreamsPanel } from './livepanels.js';
 import { poll } from './poll.js';
@@ -25,6 +26,7 @@ let paused = false;
 let last = null; // the sample before, for rates
 const desk = { token: () => token, changed: () => { if (!paused) polling?.now(); } };
 const dead = new DeadLetters(desk);
+new GroupsPanel(desk); // it asks when its button is pressed
 const rooms = new RoomsPanel(desk);
 const admissions = new AdmissionsPanel(desk);
 

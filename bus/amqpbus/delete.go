@@ -1,0 +1,118 @@
+package amqpbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+// Groups implements bus.GroupAdmin for the groups that [driver.Lag] knows: AMQP has no way
+// to list queues. A queue has no positions.
+func (d *driver) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
+	lags, err := d.Lag(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := &admin{ctx: ctx, link: d.consuming}
+	defer a.close()
+	var all []bus.Group
+	for _, lag := range lags {
+		if len(topics) > 0 && !slices.Contains(topics, lag.Topic) {
+			continue
+		}
+		g, err := d.topology.find(a, lag.Topic, lag.Group)
+		if errors.Is(err, bus.ErrNoGroup) {
+			continue // deleted elsewhere
+		}
+		if err != nil {
+			return nil, translate("groups", err)
+		}
+		live, err := g.live(a)
+		if err != nil {
+			return nil, translate("groups", err)
+		}
+		all = append(all, bus.Group{Lag: lag, Live: live})
+	}
+	return all, nil
+}
+
+// DeleteGroup implements bus.GroupAdmin: it deletes the group's queues, with the messages
+// that wait in them. The broker has no way to refuse that for a consumer that starts at
+// the same moment; such a consumer is cancelled, and makes its queue anew.
+func (d *driver) DeleteGroup(ctx context.Context, topic, group string) error {
+	if d.isClosed() {
+		return errClosed
+	}
+	a := &admin{ctx: ctx, link: d.consuming}
+	defer a.close()
+	return translate("delete group", d.topology.remove(a, topic, group))
+}
+
+// find is where a group reads that exists; it makes nothing.
+func (t *topology) find(a *admin, topic, name string) (*group, error) {
+	if err := checkTopic(topic); err != nil {
+		return nil, err
+	}
+	n, err := t.existing(a, topic, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case n == 0:
+		return nil, bus.ErrNoGroup
+	case name == bus.RedriveGroup:
+		return t.single(topic), nil
+	}
+	g := &group{topic: topic, name: name, base: t.names.base(topic, name)}
+	if _, one, err := a.inspect(g.base); err != nil || one {
+		g.queues = []string{g.base}
+		return g, err
+	}
+	for p := range n {
+		g.queues = append(g.queues, partition(g.base, p))
+	}
+	return g, nil
+}
+
+// live reports whether a queue of the group has a consumer, or an instance waits for one.
+func (g *group) live(a *admin) (bool, error) {
+	for _, q := range append(slices.Clone(g.queues), members(g.base)) {
+		if info, exists, err := a.inspect(q); err != nil || exists && info.Consumers > 0 {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// remove deletes a group's queues, the last one first: the group exists until the first
+// is gone, so that a deletion that was cut short can be made again.
+func (t *topology) remove(a *admin, topic, name string) error {
+	t.declaring.Lock()
+	defer t.declaring.Unlock()
+	g, err := t.find(a, topic, name)
+	if err != nil {
+		return err
+	}
+	live, err := g.live(a)
+	if err == nil && live {
+		err = bus.ErrGroupLive
+	}
+	if err != nil {
+		return err
+	}
+	for _, q := range slices.Backward(g.queues) {
+		ch, err := a.channel()
+		if err != nil {
+			return err
+		}
+		if _, err := ch.QueueDelete(q, false, false, false); err != nil {
+			return fmt.Errorf("queue %s: %w", q, err)
+		}
+	}
+	t.mu.Lock()
+	delete(t.groups, groupID{topic, name})
+	t.mu.Unlock()
+	return nil
+}

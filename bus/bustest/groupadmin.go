@@ -1,0 +1,400 @@
+package bustest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/event"
+)
+
+func groupAdminCases() []Case {
+	return []Case{
+		{"GroupsAreListed", groupsAreListed},
+		{"AResetGroupGetsEverythingAgain", resetGroup},
+		{"AResetGroupBeginsAtAPlace", resetToPlaces},
+		{"ADeletedGroupBeginsAnew", deletedGroup},
+		{"ALiveGroupIsLeftAlone", liveGroup},
+		{"AGroupThatIsNotThereIsNotMade", absentGroup},
+		{"ReadConsumesNothing", readConsumesNothing},
+	}
+}
+
+// handled makes a group and lets it acknowledge messages of a key.
+func handled(ctx context.Context, b *bus.Bus, topic, group, key string, from, to int) (err error) {
+	if err := declare(ctx, b, topic, group); err != nil {
+		return err
+	}
+	if err := b.Publisher().Publish(topic, series(key, from, to)...); err != nil {
+		return err
+	}
+	return getsAll(ctx, b, topic, group, payloads(key, from, to)...)
+}
+
+// getsAll is a subscription that gets exactly these payloads and acknowledges them.
+func getsAll(ctx context.Context, b *bus.Bus, topic, group string, want ...string) error {
+	sub, err := subscribe(ctx, b, group, topic)
+	if err != nil {
+		return err
+	}
+	err = sub.expectAll(ctx, want...)
+	sub.closing(&err)
+	return err
+}
+
+// listed finds a group of a topic; ok is false when it is not listed.
+func listed(ctx context.Context, b *bus.Bus, topic, group string) (g bus.Group, ok bool, err error) {
+	all, err := b.Groups(ctx, topic)
+	if err != nil {
+		return g, false, err
+	}
+	i := slices.IndexFunc(all, func(g bus.Group) bool { return g.Topic == topic && g.Group == group })
+	if i < 0 {
+		return g, false, nil
+	}
+	return all[i], true, nil
+}
+
+// until asks again and again until a listed group is as it has to be: a broker may take a
+// moment to count its members.
+func until(ctx context.Context, b *bus.Bus, topic, group, what string, is func(bus.Group) bool) error {
+	for {
+		g, ok, err := listed(ctx, b, topic, group)
+		if err != nil || ok && is(g) {
+			return err
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("the group is listed as %+v (%t), not %s: %w", g, ok, what, ctx.Err())
+		}
+	}
+}
+
+func live(g bus.Group) bool    { return g.Live }
+func stopped(g bus.Group) bool { return !g.Live }
+
+func groupsAreListed(ctx context.Context, env Env) (err error) {
+	b, topic, group, other := env.Bus, name("topic"), name("group"), name("group")
+	if err := handled(ctx, b, topic, group, "k", 1, 3); err != nil {
+		return err
+	}
+	if err := declare(ctx, b, topic, other); err != nil {
+		return err
+	}
+	if err := b.Publisher().Publish(topic, series("k", 4, 5)...); err != nil {
+		return err
+	}
+	behind := 5
+	if !b.Capabilities().Replay {
+		behind = 2
+	}
+	for group, n := range map[string]int{group: 2, other: behind} {
+		if err := until(ctx, b, topic, group, fmt.Sprintf("stopped and %d behind", n), func(g bus.Group) bool { return !g.Live && g.Messages == n }); err != nil {
+			return err
+		}
+	}
+	every, err := b.Groups(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(every, func(g bus.Group) bool { return g.Topic == topic && g.Group == other }) {
+		return fmt.Errorf("the groups of all topics are %+v, without %s", every, other)
+	}
+	if none, err := b.Groups(ctx, name("topic")); err != nil || len(none) > 0 {
+		return fmt.Errorf("a topic that is not there has the groups %+v: %w", none, err)
+	}
+	sub, err := subscribe(ctx, b, group, topic)
+	if err != nil {
+		return err
+	}
+	defer sub.closing(&err)
+	if err := sub.expectAll(ctx, payloads("k", 4, 5)...); err != nil {
+		return err
+	}
+	if err := until(ctx, b, topic, group, "live", live); err != nil {
+		return err
+	}
+	return until(ctx, b, topic, other, "stopped", stopped)
+}
+
+// resetGroup leaves a gap behind, so that the transport has acknowledgements to forget.
+func resetGroup(ctx context.Context, env Env) error {
+	b, topic, group := env.Bus, name("topic"), name("group")
+	if err := declare(ctx, b, topic, group); err != nil {
+		return err
+	}
+	if err := b.Publisher().Publish(topic, append([]*message.Message{msg("a", 1)}, series("b", 1, 9)...)...); err != nil {
+		return err
+	}
+	sub, err := subscribe(ctx, b, group, topic)
+	if err != nil {
+		return err
+	}
+	for seen := 0; err == nil && seen < 10; seen++ {
+		var m *message.Message
+		if m, err = sub.next(ctx); err == nil && event.Key(m) != "a" {
+			m.Ack()
+		}
+	}
+	if sub.closing(&err); err != nil {
+		return err
+	}
+	if err := until(ctx, b, topic, group, "stopped", stopped); err != nil {
+		return err
+	}
+	if _, err := b.ResetGroup(ctx, topic, group, bus.Place{}, false); err != nil {
+		return err
+	}
+	if err := getsByKey(ctx, b, topic, group, map[string][]string{"a": payloads("a", 1, 1), "b": payloads("b", 1, 9)}); err != nil {
+		return err
+	}
+	if err := until(ctx, b, topic, group, "stopped and done", func(g bus.Group) bool { return !g.Live && g.Messages == 0 }); err != nil {
+		return err
+	}
+	// A rehearsal counts, and changes nothing.
+	moved, err := b.ResetGroup(ctx, topic, group, bus.Place{}, true)
+	if err != nil {
+		return err
+	}
+	if moved != (bus.Moved{Again: 10}) {
+		return fmt.Errorf("a dry run of a group that has done 10 messages says %+v", moved)
+	}
+	if g, _, err := listed(ctx, b, topic, group); err != nil || g.Messages != 0 {
+		return fmt.Errorf("a dry run left the group %d messages behind: %w", g.Messages, err)
+	}
+	return nil
+}
+
+// getsByKey is getsAll for messages of several keys.
+func getsByKey(ctx context.Context, b *bus.Bus, topic, group string, want map[string][]string) error {
+	n := 0
+	for _, all := range want {
+		n += len(all)
+	}
+	sub, err := subscribe(ctx, b, group, topic)
+	if err != nil {
+		return err
+	}
+	got := map[string][]string{}
+	for range n {
+		var m *message.Message
+		if m, err = sub.next(ctx); err != nil {
+			err = fmt.Errorf("after %v: %w", got, err)
+			break
+		}
+		got[event.Key(m)] = append(got[event.Key(m)], string(m.Payload))
+		m.Ack()
+	}
+	if sub.closing(&err); err != nil {
+		return err
+	}
+	for key, all := range want {
+		if err := same(b, key, got[key], all); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resetToPlaces moves a group to a time, to positions, and behind the newest message.
+func resetToPlaces(ctx context.Context, env Env) error {
+	b, topic, group := env.Bus, name("topic"), name("group")
+	if err := handled(ctx, b, topic, group, "k", 1, 5); err != nil {
+		return err
+	}
+	if err := until(ctx, b, topic, group, "stopped and done", func(g bus.Group) bool { return !g.Live && g.Messages == 0 }); err != nil {
+		return err
+	}
+	before, _, err := listed(ctx, b, topic, group)
+	if err != nil {
+		return err
+	}
+	// Times are of milliseconds on some transports: what comes now is of a later one.
+	select {
+	case <-time.After(5 * time.Millisecond):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := b.Publisher().Publish(topic, series("k", 6, 10)...); err != nil {
+		return err
+	}
+	behind, _, err := listed(ctx, b, topic, group)
+	if err != nil {
+		return err
+	}
+	positions := map[int]int64{}
+	for n, at := range before.Positions {
+		positions[n] = at
+	}
+	for what, to := range map[string]struct {
+		place bus.Place
+		from  int
+	}{
+		"the time of the 6th message": {bus.Place{Since: behind.Oldest}, 6},
+		"its position":                {bus.Place{Positions: positions}, 6},
+		"the beginning":               {bus.Place{}, 1},
+	} {
+		if _, err := b.ResetGroup(ctx, topic, group, to.place, false); err != nil {
+			return fmt.Errorf("reset to %s: %w", what, err)
+		}
+		if err := getsAll(ctx, b, topic, group, payloads("k", to.from, 10)...); err != nil {
+			return fmt.Errorf("after a reset to %s: %w", what, err)
+		}
+		if err := until(ctx, b, topic, group, "stopped and done", func(g bus.Group) bool { return !g.Live && g.Messages == 0 }); err != nil {
+			return err
+		}
+	}
+	if err := b.Publisher().Publish(topic, msg("k", 11)); err != nil {
+		return err
+	}
+	if moved, err := b.ResetGroup(ctx, topic, group, bus.Place{Latest: true, OnlyBack: true}, false); err != nil || moved != (bus.Moved{}) {
+		return fmt.Errorf("a reset ahead that is OnlyBack says %+v: %w", moved, err)
+	}
+	if g, _, err := listed(ctx, b, topic, group); err != nil || g.Messages != 1 {
+		return fmt.Errorf("a reset ahead that is OnlyBack left the group %d messages behind, not 1: %w", g.Messages, err)
+	}
+	moved, err := b.ResetGroup(ctx, topic, group, bus.Place{Latest: true}, false)
+	if err != nil {
+		return err
+	}
+	if moved != (bus.Moved{Skipped: 1}) {
+		return fmt.Errorf("a reset behind one message that waits says %+v", moved)
+	}
+	if err := b.Publisher().Publish(topic, msg("k", 12)); err != nil {
+		return err
+	}
+	return getsAll(ctx, b, topic, group, "k#12")
+}
+
+func deletedGroup(ctx context.Context, env Env) error {
+	b, topic, group, other := env.Bus, name("topic"), name("group"), name("group")
+	for _, g := range []string{group, other} {
+		if err := declare(ctx, b, topic, g); err != nil {
+			return err
+		}
+	}
+	if err := handled(ctx, b, topic, group, "k", 1, 3); err != nil {
+		return err
+	}
+	if err := until(ctx, b, topic, group, "stopped", stopped); err != nil {
+		return err
+	}
+	if err := b.DeleteGroup(ctx, topic, group); err != nil {
+		return err
+	}
+	if _, ok, err := listed(ctx, b, topic, group); err != nil || ok {
+		return fmt.Errorf("a deleted group is listed (%t): %w", ok, err)
+	}
+	again := payloads("k", 1, 3)
+	if b.Capabilities().Replay {
+		if err := getsAll(ctx, b, topic, group, again...); err != nil {
+			return fmt.Errorf("made anew: %w", err)
+		}
+	}
+	if err := getsAll(ctx, b, topic, other, again...); err != nil {
+		return fmt.Errorf("another group of the topic: %w", err)
+	}
+	return nil
+}
+
+func liveGroup(ctx context.Context, env Env) (err error) {
+	b, topic, group := env.Bus, name("topic"), name("group")
+	if err := handled(ctx, b, topic, group, "k", 1, 3); err != nil {
+		return err
+	}
+	sub, err := subscribe(ctx, b, group, topic)
+	if err != nil {
+		return err
+	}
+	defer sub.closing(&err)
+	if err := b.Publisher().Publish(topic, msg("k", 4)); err != nil {
+		return err
+	}
+	m, err := sub.next(ctx)
+	if err != nil {
+		return err
+	}
+	if resets(b) {
+		if _, err := b.ResetGroup(ctx, topic, group, bus.Place{}, false); !errors.Is(err, bus.ErrGroupLive) {
+			return fmt.Errorf("a reset of a group with a member says: %w", orNothing(err))
+		}
+	}
+	if err := b.DeleteGroup(ctx, topic, group); !errors.Is(err, bus.ErrGroupLive) {
+		return fmt.Errorf("a deletion of a group with a member says: %w", orNothing(err))
+	}
+	m.Ack()
+	if err := b.Publisher().Publish(topic, msg("k", 5)); err != nil {
+		return err
+	}
+	return sub.expectAll(ctx, "k#5")
+}
+
+func absentGroup(ctx context.Context, env Env) error {
+	b, topic, group := env.Bus, name("topic"), name("group")
+	if err := handled(ctx, b, topic, name("group"), "k", 1, 1); err != nil {
+		return err
+	}
+	for _, t := range []string{topic, name("topic")} {
+		if resets(b) {
+			if _, err := b.ResetGroup(ctx, t, group, bus.Place{}, false); !errors.Is(err, bus.ErrNoGroup) {
+				return fmt.Errorf("a reset of a group that is not there says: %w", orNothing(err))
+			}
+		}
+		if err := b.DeleteGroup(ctx, t, group); !errors.Is(err, bus.ErrNoGroup) {
+			return fmt.Errorf("a deletion of a group that is not there says: %w", orNothing(err))
+		}
+		if _, ok, err := listed(ctx, b, t, group); err != nil || ok {
+			return fmt.Errorf("the group is listed (%t): %w", ok, err)
+		}
+	}
+	return nil
+}
+
+func readConsumesNothing(ctx context.Context, env Env) error {
+	b, topic, group := env.Bus, name("topic"), name("group")
+	if err := handled(ctx, b, topic, group, "k", 1, 3); err != nil {
+		return err
+	}
+	if err := b.Publisher().Publish(topic, series("k", 4, 5)...); err != nil {
+		return err
+	}
+	var read []string
+	if err := b.Read(ctx, topic, bus.Place{}, func(m *message.Message) error {
+		read = append(read, string(m.Payload))
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := same(b, "k", read, payloads("k", 1, 5)); err != nil {
+		return fmt.Errorf("reading from the beginning: %w", err)
+	}
+	if err := b.Read(ctx, topic, bus.Place{Latest: true}, func(m *message.Message) error {
+		return fmt.Errorf("reading from behind the newest message gives %s", m.Payload)
+	}); err != nil {
+		return err
+	}
+	enough := errors.New("enough")
+	if err := b.Read(ctx, topic, bus.Place{}, func(*message.Message) error { return enough }); !errors.Is(err, enough) {
+		return fmt.Errorf("reading ends with its function's error, and says: %w", orNothing(err))
+	}
+	return getsAll(ctx, b, topic, group, payloads("k", 4, 5)...)
+}
+
+func resets(b *bus.Bus) bool {
+	_, ok := b.Driver().(bus.GroupResetter)
+	return ok
+}
+
+// orNothing is an error for the message about a missing one.
+func orNothing(err error) error {
+	if err == nil {
+		return errors.New("(no error)")
+	}
+	return err
+}

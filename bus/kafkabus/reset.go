@@ -1,0 +1,230 @@
+package kafkabus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+// Groups implements bus.GroupAdmin: every group of the cluster that has offsets of the
+// topics. Positions are offsets; a partition that the group has no offset of has -1.
+func (d *driver) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
+	all, err := d.listed(ctx)
+	if err != nil {
+		return nil, wrap(err, "groups")
+	}
+	done, err := d.committedAll(ctx, all.Groups())
+	if err != nil {
+		return nil, wrap(err, "groups")
+	}
+	of := map[string][]string{}
+	for group, on := range done {
+		for topic := range on {
+			if len(topics) == 0 || slices.Contains(topics, topic) {
+				of[group] = append(of[group], topic)
+			}
+		}
+	}
+	out, err := d.behind(ctx, of, done, true)
+	for i := range out {
+		out[i].Live = live(all[out[i].Group])
+	}
+	return out, wrap(err, "groups")
+}
+
+// listed asks the brokers for all groups, of either protocol, and their states.
+func (d *driver) listed(ctx context.Context) (kadm.ListedGroups, error) {
+	return request(ctx, d, func(ctx context.Context) (kadm.ListedGroups, error) { return d.admin.ListGroups(ctx) })
+}
+
+// live reports whether a group has members. The state of an old broker's group is not
+// known; the coordinator refuses to change one that has members in any case.
+func live(g kadm.ListedGroup) bool { return g.State != "" && g.State != "Empty" && g.State != "Dead" }
+
+// group returns the commits of a group on a topic; there is none where it has no members
+// and no offset.
+func (d *driver) group(ctx context.Context, topic, group string) (map[int32]commit, error) {
+	all, err := d.listed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, ok := all[group]
+	if !ok {
+		return nil, bus.ErrNoGroup
+	}
+	committed, err := d.committed(ctx, group)
+	switch {
+	case err != nil:
+		return nil, err
+	case committed[topic] == nil:
+		return nil, bus.ErrNoGroup
+	case live(found):
+		return committed[topic], bus.ErrGroupLive
+	}
+	return committed[topic], nil
+}
+
+// ResetGroup implements bus.GroupResetter. It commits all offsets in one request, without
+// notes: what was done behind the old ones is forgotten. The coordinator takes them only
+// while the group has no members.
+func (d *driver) ResetGroup(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error) {
+	moved, err := d.reset(ctx, topic, group, to, dryRun)
+	return moved, refusal(err, "reset group")
+}
+
+func (d *driver) reset(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (moved bus.Moved, err error) {
+	done, err := d.group(ctx, topic, group)
+	if err != nil && !(dryRun && errors.Is(err, bus.ErrGroupLive)) {
+		return moved, err
+	}
+	start, end, err := d.bounds(ctx, d.admin.ListEndOffsets, topic)
+	if err != nil {
+		return moved, err
+	}
+	at, err := d.find(ctx, topic, to, start[topic], end[topic])
+	if err != nil {
+		return moved, err
+	}
+	offsets := kadm.Offsets{}
+	for p, offset := range at {
+		was := min(max(done[p].offset, start[topic][p].Offset), end[topic][p].Offset)
+		if to.OnlyBack && offset >= was {
+			continue
+		}
+		offsets.AddOffset(topic, p, offset, -1)
+		moved.Again += max(0, was-offset)
+		moved.Skipped += max(0, offset-was)
+	}
+	if dryRun || len(offsets) == 0 {
+		return moved, nil
+	}
+	_, err = request(ctx, d, func(ctx context.Context) (none struct{}, err error) {
+		answer, err := d.admin.CommitOffsets(ctx, group, offsets)
+		if err != nil {
+			return none, err
+		}
+		return none, answer.Error()
+	})
+	return moved, err
+}
+
+// find returns the offsets of a place by partition; those that it leaves out are not in it.
+func (d *driver) find(ctx context.Context, topic string, p bus.Place, start, end map[int32]kadm.ListedOffset) (map[int32]int64, error) {
+	at := map[int32]int64{}
+	switch {
+	case p.Positions != nil:
+		for n, offset := range p.Positions {
+			partition := int32(n)
+			last, ok := end[partition]
+			if !ok || n != int(partition) {
+				return nil, fmt.Errorf("Place.Positions names partition %d; %s has the partitions 0 to %d", n, topic, len(end)-1)
+			}
+			at[partition] = min(max(offset, start[partition].Offset), last.Offset)
+		}
+		return at, nil
+	case !p.Since.IsZero():
+		since, err := request(ctx, d, func(ctx context.Context) (kadm.ListedOffsets, error) {
+			return complete(d.admin.ListOffsetsAfterMilli(ctx, p.Since.UnixMilli(), topic))
+		})
+		if err != nil {
+			return nil, err
+		}
+		start = since[topic]
+	case p.Latest:
+		start = end
+	}
+	for partition, of := range start {
+		at[partition] = of.Offset
+	}
+	return at, nil
+}
+
+// DeleteGroup implements bus.GroupAdmin: it removes the group's offsets of the topic, and
+// the group with its last topic.
+func (d *driver) DeleteGroup(ctx context.Context, topic, group string) error {
+	return refusal(d.remove(ctx, topic, group), "delete group")
+}
+
+func (d *driver) remove(ctx context.Context, topic, group string) error {
+	done, err := d.group(ctx, topic, group)
+	if err != nil {
+		return err
+	}
+	committed, err := d.committed(ctx, group)
+	if err != nil {
+		return err
+	}
+	_, err = request(ctx, d, func(ctx context.Context) (none struct{}, err error) {
+		if len(committed) == 1 {
+			_, err = d.admin.DeleteGroup(ctx, group)
+			return none, err
+		}
+		var set kadm.TopicsSet
+		set.Add(topic, slices.Collect(maps.Keys(done))...)
+		answer, err := d.admin.DeleteOffsets(ctx, group, set)
+		if err != nil {
+			return none, err
+		}
+		return none, answer.Error()
+	})
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	delete(d.groups[topic], group)
+	d.mu.Unlock()
+	return nil
+}
+
+// refusal is the error of a change that a coordinator refuses while a group has members.
+func refusal(err error, format string, args ...any) error {
+	if isKerror(err, kerr.UnknownMemberID, kerr.IllegalGeneration, kerr.StaleMemberEpoch, kerr.RebalanceInProgress, kerr.NonEmptyGroup, kerr.GroupSubscribedToTopic) {
+		err = fmt.Errorf("%w (%w)", bus.ErrGroupLive, err)
+	}
+	return wrap(err, format, args...)
+}
+
+// Read implements bus.Reader: the committed messages.
+func (d *driver) Read(ctx context.Context, topic string, from bus.Place, fn func(*message.Message) error) error {
+	if err := checkTopic(topic); err != nil {
+		return wrap(err, "read")
+	}
+	have, err := d.topics.describe(ctx, topic)
+	if err != nil || have == nil {
+		return wrap(err, "read %s", topic)
+	}
+	start, end, err := d.bounds(ctx, d.admin.ListCommittedOffsets, topic)
+	if err != nil {
+		return wrap(err, "read %s", topic)
+	}
+	begin, err := d.find(ctx, topic, from, start[topic], end[topic])
+	if err != nil {
+		return wrap(err, "read %s", topic)
+	}
+	for _, p := range slices.Sorted(maps.Keys(begin)) {
+		for at, last := begin[p], end[topic][p].Offset; at < last; {
+			some, err := d.fetch(ctx, topic, p, at, browseBytes)
+			if err != nil {
+				return wrap(err, "read %s", topic)
+			}
+			if some.next == at {
+				break // what follows is not readable yet
+			}
+			at = some.next
+			for _, m := range messages(some.records) {
+				if err := fn(m); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}

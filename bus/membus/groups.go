@@ -1,0 +1,131 @@
+package membus
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+// Groups implements bus.GroupAdmin. A position is how many messages the topic has had
+// before it.
+func (d *transport) Groups(_ context.Context, topics ...string) ([]bus.Group, error) {
+	var all []bus.Group
+	for _, t := range d.store.all() {
+		if len(topics) > 0 && !slices.Contains(topics, t.name) {
+			continue
+		}
+		t.mu.Lock()
+		for name, g := range t.groups {
+			all = append(all, bus.Group{Lag: t.lag(name, g), Positions: []int64{g.cursor}, Live: g.holder != nil})
+		}
+		t.mu.Unlock()
+	}
+	slices.SortFunc(all, func(a, b bus.Group) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Group, b.Group))
+	})
+	return all, nil
+}
+
+// ResetGroup implements bus.GroupResetter.
+func (d *transport) ResetGroup(_ context.Context, topic, name string, to bus.Place, dryRun bool) (bus.Moved, error) {
+	t := d.store.find(topic)
+	if t == nil {
+		return bus.Moved{}, bus.ErrNoGroup
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	g := t.groups[name]
+	switch {
+	case g == nil:
+		return bus.Moved{}, bus.ErrNoGroup
+	case g.holder != nil && !dryRun:
+		return bus.Moved{}, bus.ErrGroupLive
+	}
+	at, err := t.place(to)
+	if err != nil {
+		return bus.Moved{}, err
+	}
+	if to.OnlyBack && at >= g.cursor {
+		return bus.Moved{}, nil
+	}
+	moved := bus.Moved{Again: max(0, g.cursor-at), Skipped: max(0, at-g.cursor)}
+	for done := range g.done {
+		if done >= at {
+			moved.Again++
+		} else {
+			moved.Skipped--
+		}
+	}
+	if !dryRun {
+		g.cursor, g.done = at, map[int64]bool{}
+	}
+	return moved, nil
+}
+
+// DeleteGroup implements bus.GroupAdmin.
+func (d *transport) DeleteGroup(_ context.Context, topic, name string) error {
+	t := d.store.find(topic)
+	if t == nil {
+		return bus.ErrNoGroup
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch g := t.groups[name]; {
+	case g == nil:
+		return bus.ErrNoGroup
+	case g.holder != nil:
+		return bus.ErrGroupLive
+	}
+	delete(t.groups, name)
+	return nil
+}
+
+// Read implements bus.Reader.
+func (d *transport) Read(ctx context.Context, topic string, from bus.Place, fn func(*message.Message) error) error {
+	t := d.store.find(topic)
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	at, err := t.place(from)
+	if err != nil {
+		t.mu.Unlock()
+		return err
+	}
+	entries := slices.Clone(t.entries[at-t.first:])
+	t.mu.Unlock()
+	for _, e := range entries {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := fn(e.message()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place is the position of a place, among those that are retained. The caller holds t.mu.
+func (t *topic) place(p bus.Place) (int64, error) {
+	switch {
+	case p.Latest:
+		return t.end(), nil
+	case !p.Since.IsZero():
+		i := sort.Search(len(t.entries), func(i int) bool { return !t.entries[i].at.Before(p.Since) })
+		return t.first + int64(i), nil
+	case p.Positions != nil:
+		for n := range p.Positions {
+			if n != 0 {
+				return 0, fmt.Errorf("membus: Place.Positions names partition %d; %s has the partition 0 alone", n, t.name)
+			}
+		}
+		return min(max(p.Positions[0], t.first), t.end()), nil
+	}
+	return t.first, nil
+}

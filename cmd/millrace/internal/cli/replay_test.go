@@ -1,0 +1,301 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
+	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/redisidempotency"
+	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+// history is a topic with events, and the store of its consumers' keys.
+type history struct {
+	bus                 *bus.Bus
+	rawURL, topic, keys string
+	store               *sqlidempotency.Store
+	began               string // before the first event, as --since takes it
+}
+
+// keysIn makes a store of keys in the database of a URL.
+func keysIn(t *testing.T, rawURL string) *sqlidempotency.Store {
+	t.Helper()
+	d, err := database.Open(rawURL, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s, err := sqlidempotency.New(d.DB, sqlidempotency.Config{Dialect: sqlidempotency.Dialect(d.Dialect)})
+	if err == nil {
+		err = s.Migrate(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// written makes a history of n events. Keys are in the transport's own database, or else in
+// a file.
+func written(t *testing.T, rawURL, topic string, n int) *history {
+	t.Helper()
+	keys := rawURL
+	if _, err := database.DialectOf(rawURL); err != nil {
+		keys = "sqlite://" + filepath.Join(t.TempDir(), "keys.db")
+	}
+	h := &history{
+		bus: openBus(t, rawURL), rawURL: rawURL, topic: topic, keys: keys, store: keysIn(t, keys),
+		began: time.Now().Add(-time.Hour).Format(time.RFC3339Nano),
+	}
+	if err := h.bus.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
+		t.Fatal(err)
+	}
+	all := make([]*message.Message, n)
+	for i := range all {
+		e, err := event.New("OrderPlaced", "/shop", map[string]int{"n": i})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.AggregateID = fmt.Sprint("order-", i%100)
+		if all[i], err = (event.Structured{}).Encode(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for some := range slices.Chunk(all, 1000) {
+		if err := h.bus.Publisher().Publish(topic, some...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return h
+}
+
+// effects runs a group's consumer until it is through, and counts its effects.
+func (h *history) effects(t *testing.T, group string) int {
+	t.Helper()
+	guard, err := idempotency.New[*sql.Tx](h.store, idempotency.Config{Group: group})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := bus.NewRunner(h.bus, bus.RunnerConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n atomic.Int64
+	if err := r.Add(bus.BatchConsumer{
+		Topic: h.topic, Group: group, Size: 500, Concurrency: 2, Window: 2000,
+		Guarded: guard.HandleBatch(func(_ context.Context, _ *sql.Tx, fresh []event.Event) error {
+			n.Add(int64(len(fresh)))
+			return nil
+		}),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	h.through(t, r, group)
+	return int(n.Load())
+}
+
+// through runs a runner until its group has nothing left.
+func (h *history) through(t *testing.T, r *bus.Runner, group string) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	for left := true; left; {
+		select {
+		case err := <-ended:
+			t.Fatalf("the runner ended: %v", err)
+		case <-t.Context().Done():
+			t.Fatal("the test is over")
+		case <-time.After(20 * time.Millisecond):
+		}
+		lags, err := h.bus.Lag(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		left = slices.ContainsFunc(lags, func(l bus.Lag) bool { return l.Topic == h.topic && l.Group == group && l.Messages > 0 })
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	for live := true; live; { // a broker may take a moment to notice
+		all, err := h.bus.Groups(t.Context(), h.topic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		live = slices.ContainsFunc(all, func(g bus.Group) bool { return g.Group == group && g.Live })
+	}
+}
+
+func (h *history) replay(ctx context.Context, s cli.Streams, args ...string) run {
+	return toolWith(ctx, s, append([]string{
+		"replay", "--topic", h.topic, "--group", group, "--since", h.began, "--keys", h.keys, "--bus", h.rawURL, "--yes",
+	}, args...)...)
+}
+
+// cutAt is an error stream that cancels a context when something is said on it.
+type cutAt struct {
+	words  string
+	cancel context.CancelFunc
+}
+
+func (c cutAt) Write(text []byte) (int, error) {
+	if bytes.Contains(text, []byte(c.words)) {
+		c.cancel()
+	}
+	return len(text), nil
+}
+
+// 10,000 events have one effect each. A replay has none more, a replay with --again one
+// more of each, also when it is interrupted at any of its steps and made again; and a new
+// group beside has one of each.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	const n = 10_000
+	for _, name := range []string{"sqlite", "postgres", "mariadb", "mysql", "redis", "kafka"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			topic := uniqueTopic()
+			h := written(t, transports[name](t, topic), topic, n)
+			has := func(what, group string, want int) {
+				t.Helper()
+				if got := h.effects(t, group); got != want {
+					t.Fatalf("%s: %d effects, want %d", what, got, want)
+				}
+			}
+			has("the first time", group, n)
+
+			h.replay(t.Context(), cli.Streams{}, "--dry-run").want(t, 0, "10000 events since", "10000 of them have a key of group "+group+": its guard skips them", "the group would get 10000 messages again")
+			h.replay(t.Context(), cli.Streams{}).want(t, 0, "the group gets 10000 messages again; start its consumers")
+			has("replayed", group, 0)
+
+			for _, words := range []string{"reading the events", "forgetting the keys", "moving group"} {
+				ctx, cancel := context.WithCancel(t.Context())
+				streams := cli.Streams{Err: cutAt{words, cancel}}
+				if words == "reading the events" { // with --yes nothing is read beforehand
+					h.replay(ctx, streams, "--again", "--dry-run").want(t, 130, "interrupted")
+				} else {
+					h.replay(ctx, streams, "--again").want(t, 130, "the same command forgets the keys that are left and moves it")
+				}
+				cancel()
+				if got := groupsOf(t, h.rawURL, topic); len(got) != 1 || got[0].Lag != 0 {
+					t.Errorf("interrupted at %q, the group is moved before all keys are forgotten: %+v", words, got)
+				}
+			}
+			has("after interruptions", group, 0)
+			got := read[struct{ Events, Forgotten, Again int }](t, h.replay(t.Context(), cli.Streams{}, "--again", "--json").want(t, 0))
+			if got.Events != n || got.Again != n {
+				t.Errorf("it says %+v", got)
+			}
+			has("replayed with --again", group, n)
+
+			h.replay(t.Context(), cli.Streams{}, "--as", "audit").want(t, 0, "0 of them have a key of group audit", "the new group audit begins there")
+			has("beside", "audit", n)
+		})
+	}
+}
+
+// A replay moves no group ahead: what it has not handled yet is not skipped.
+func TestReplaySkipsNothing(t *testing.T) {
+	t.Parallel()
+	topic := uniqueTopic()
+	h := written(t, transports["sqlite"](t, topic), topic, 10)
+	h.began = time.Now().Add(time.Hour).Format(time.RFC3339Nano)
+	h.replay(t.Context(), cli.Streams{}).want(t, 0, "0 events since", "the group gets 0 messages again")
+	if got := h.effects(t, group); got != 10 {
+		t.Errorf("%d effects, want 10", got)
+	}
+}
+
+// Keys in Redis alone, and in Redis before a database, are forgotten as well.
+func TestReplayForgetsInRedis(t *testing.T) {
+	t.Parallel()
+	topic := uniqueTopic()
+	h := written(t, transports["sqlite"](t, topic), topic, 100)
+	raw := servicetest.Redis(t)
+	client, err := redisdb.Open(raw, redisdb.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	prefix := topic + ":"
+	fast, err := redisidempotency.New(client, redisidempotency.Config{Prefix: prefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	layered, err := idempotency.NewLayered(fast, h.store, idempotency.LayeredConfig{Timeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, store := range map[string]idempotency.Store{"alone": fast, "layered": layered} {
+		group := group
+		guard, err := idempotency.New[idempotency.NoTx](store, idempotency.Config{Group: group})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var n atomic.Int64
+		effects := func() int64 {
+			n.Store(0)
+			r, err := bus.NewRunner(h.bus, bus.RunnerConfig{})
+			if err == nil {
+				err = r.Add(bus.Consumer{Topic: topic, Group: group, Concurrency: 8, Guarded: guard.Handle(func(context.Context, idempotency.NoTx, event.Event) error {
+					n.Add(1)
+					return nil
+				})})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.through(t, r, group)
+			return n.Load()
+		}
+		both := []string{"--keys", raw, "--keys-prefix", prefix}
+		for i, want := range []int64{100, 0, 100} {
+			if got := effects(); got != want {
+				t.Errorf("%s, run %d: %d effects, want %d", name, i+1, got, want)
+			}
+			if i < 2 {
+				h.replay(t.Context(), cli.Streams{}, append(both, []string{"--json", "--again"}[i])...).want(t, 0)
+			}
+		}
+		h.replay(t.Context(), cli.Streams{}, append(both, "--again")...).want(t, 0, "100 keys of group "+group+" forgotten")
+	}
+}
+
+// Messages that are no events are told apart: they have no keys.
+func TestReplayOfOtherMessages(t *testing.T) {
+	t.Parallel()
+	topic := uniqueTopic()
+	h := written(t, transports["sqlite"](t, topic), topic, 2)
+	if err := h.bus.Publisher().Publish(topic, message.NewMessage("1", []byte("no event"))); err != nil {
+		t.Fatal(err)
+	}
+	h.replay(t.Context(), cli.Streams{}, "--dry-run").want(t, 0, "2 events since", "and 1 message that are no events")
+	asked := toolWith(t.Context(), cli.Streams{Asks: true, In: strings.NewReader("n\n")},
+		"replay", "--topic", topic, "--group", group, "--since", "1h", "--again", "--keys", h.keys, "--bus", h.rawURL)
+	asked.want(t, 1, "so that it gets 0 messages again, and forget 0 keys? [y/N]", "nothing was done")
+	bare := tool(t, "replay", "--topic", topic, "--group", group, "--since", "1h", "--dry-run", "--bus", h.rawURL).want(t, 0)
+	if !strings.Contains(bare.out, "name the store of its idempotency keys with --keys") {
+		t.Errorf("without --keys it says %s", bare.out)
+	}
+}

@@ -1,0 +1,83 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+// ErrNoGroup is returned for a group that no consumer of the box office has, or that the
+// transport does not know yet.
+var ErrNoGroup = errors.New("ops: no consumer has this topic and group")
+
+type groupList struct {
+	Groups []group `json:"groups"`
+}
+
+// group is how a consumer group stands, as the transport says at this moment.
+type group struct {
+	Topic string `json:"topic"`
+	Group string `json:"group"`
+	Lag   int    `json:"lag"`
+	Live  bool   `json:"live"` // it has members, and cannot be reset
+}
+
+// Groups asks the transport for the groups of the consumers. The error is
+// errors.ErrUnsupported where it cannot tell.
+func (o *Ops) Groups(ctx context.Context) (any, error) {
+	var topics []string
+	for _, c := range o.cfg.Consumers {
+		topics = append(topics, c.Topic)
+	}
+	all, err := o.cfg.Bus.Groups(ctx, topics...)
+	if err != nil {
+		return nil, fmt.Errorf("ops: %w", err)
+	}
+	out := groupList{[]group{}}
+	for _, g := range all {
+		if o.consumes(g.Topic, g.Group) {
+			out.Groups = append(out.Groups, group{g.Topic, g.Group, g.Messages, g.Live})
+		}
+	}
+	return out, nil
+}
+
+// Reset is where a group is to begin: Since, or when that is zero the newest message
+// (Latest) or the earliest.
+type Reset struct {
+	Latest bool
+	Since  time.Time
+	DryRun bool
+}
+
+type resetReport struct {
+	Topic   string `json:"topic"`
+	Group   string `json:"group"`
+	DryRun  bool   `json:"dryRun"`
+	Again   int64  `json:"again"`   // messages that the group gets again
+	Skipped int64  `json:"skipped"` // messages that it does not get any more
+}
+
+// ResetGroup moves a consumer's group that has no members; bus.ErrGroupLive says that it
+// has. What the group has handled it skips by its idempotency keys.
+func (o *Ops) ResetGroup(ctx context.Context, topic, name string, r Reset) (any, error) {
+	if !o.consumes(topic, name) {
+		return nil, ErrNoGroup
+	}
+	moved, err := o.cfg.Bus.ResetGroup(ctx, topic, name, bus.Place{Latest: r.Latest, Since: r.Since}, r.DryRun)
+	if errors.Is(err, bus.ErrNoGroup) {
+		return nil, ErrNoGroup
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ops: %w", err)
+	}
+	return resetReport{topic, name, r.DryRun, moved.Again, moved.Skipped}, nil
+}
+
+func (o *Ops) consumes(topic, name string) bool {
+	return slices.ContainsFunc(o.cfg.Consumers, func(c Consumer) bool { return c.Topic == topic && c.Group == name })
+}

@@ -1,0 +1,39 @@
+package memidempotency
+
+import (
+	"context"
+	"slices"
+
+	"github.com/millrace-go/millrace/idempotency"
+)
+
+// Recorded counts the keys that are recorded; see [idempotency.Forgetter].
+func (s *Store) Recorded(ctx context.Context, keys []string) (int, error) {
+	return s.each(ctx, keys, func(string) {})
+}
+
+// Forget removes keys; see [idempotency.Forgetter].
+func (s *Store) Forget(ctx context.Context, keys []string) (int, error) {
+	return s.each(ctx, keys, func(key string) { delete(s.handled, key) })
+}
+
+// each calls do for those of the keys that are recorded, each once, and counts them.
+func (s *Store) each(ctx context.Context, keys []string, do func(key string)) (n int, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if slices.Contains(keys, "") {
+		return 0, idempotency.ErrEmptyKey
+	}
+	keys = slices.Clone(keys)
+	slices.Sort(keys)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, key := range slices.Compact(keys) {
+		if _, ok := s.handled[key]; ok {
+			n++
+			do(key)
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,3 @@
+-- ?1 a JSON array of [event id, consumer].
+DELETE FROM {{table}}
+WHERE (event_id, consumer_service) IN (SELECT value->>0, value->>1 FROM json_each(?1))
