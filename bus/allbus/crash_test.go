@@ -16,7 +16,7 @@ import (
 // A message that kills its process becomes a dead letter after a few deaths, and the others
 // are handled in order.
 func TestAMessageThatKillsItsProcess(t *testing.T) {
-	for _, name := range []string{"sqlite", "postgres", "mysql", "redis"} {
+	for _, name := range []string{"sqlite", "postgres", "mysql", "redis", "nats"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url, topic := urls()[name](t, ""), "t-"+uuid.NewString()

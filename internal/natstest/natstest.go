@@ -15,13 +15,25 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/millrace-go/millrace/internal/servicetest"
 )
+
+const variable = "MILLRACE_NATS_URL"
+
+// Server returns the URL of a NATS server in a process of its own.
+func Server(t testing.TB) string {
+	t.Helper()
+	return servicetest.Env(t, variable, "NATS", "nats://127.0.0.1:4222")
+}
 
 // URL returns a nats:// URL with a prefix of its own. What is made there goes with the test.
 func URL(t testing.TB) string {
 	t.Helper()
-	address := os.Getenv("MILLRACE_NATS_URL")
-	if address == "" {
+	address := ""
+	if os.Getenv(variable) != "" || os.Getenv("MILLRACE_SERVERS_ONLY") == "1" {
+		address = Server(t)
+	} else {
 		address = Start(t, &server.Options{}).ClientURL()
 	}
 	prefix := "t-" + uuid.NewString()

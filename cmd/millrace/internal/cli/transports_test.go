@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-go/millrace/bus/amqpbus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/bus/mysqlbus"
+	"github.com/millrace-go/millrace/bus/natsbus"
 	"github.com/millrace-go/millrace/bus/pgbus"
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
@@ -56,7 +57,7 @@ func openBus(t *testing.T, rawURL string) *bus.Bus {
 	b, err := allbus.NewOpener(allbus.Config{
 		SQLite: sqlitebus.Config{Logger: quiet}, Postgres: pgbus.Config{Logger: quiet}, MySQL: mysqlbus.Config{Logger: quiet},
 		Redis: redisbus.Config{Logger: quiet}, Kafka: kafkabus.Config{Logger: quiet}, AMQP: amqpbus.Config{Logger: quiet},
-		SQS: sqsbus.Config{Logger: quiet},
+		SQS: sqsbus.Config{Logger: quiet}, NATS: natsbus.Config{Logger: quiet},
 	}).Open(t.Context(), rawURL)
 	if err != nil {
 		t.Fatal(err)
