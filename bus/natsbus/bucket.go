@@ -43,28 +43,40 @@ func (l *link) makeBucket(ctx context.Context, replicas int) error {
 // now is the time of the server that leads the bucket, which also notes when its keys
 // were written.
 func (l *link) now(ctx context.Context) (now time.Time, err error) {
-	s, err := l.info(ctx, l.bucket())
+	s, err := l.info(ctx, l.bucket(), "")
 	return s.TimeStamp, err
 }
 
-// info is what the server says of a stream.
-func (l *link) info(ctx context.Context, stream string, opts ...jetstream.StreamInfoOpt) (s jetstream.StreamInfo, err error) {
-	err = l.do(ctx, func(ctx context.Context) error {
-		handle, err := l.js.Stream(ctx, stream)
+// info is what the server says of a stream; of the subjects in the filter it counts the
+// messages.
+func (l *link) info(ctx context.Context, stream, filter string) (s jetstream.StreamInfo, err error) {
+	err = l.api(ctx, "STREAM.INFO."+stream, map[string]string{"subjects_filter": filter}, &s)
+	if isAPI(err, jetstream.JSErrCodeStreamNotFound) {
+		err = jetstream.ErrStreamNotFound
+	}
+	return s, err
+}
+
+// api makes a request to JetStream and reads the answer into result.
+func (l *link) api(ctx context.Context, subject string, request, result any) error {
+	text, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	return l.do(ctx, func(ctx context.Context) error {
+		m, err := l.conn.RequestWithContext(ctx, "$JS.API."+subject, text)
 		if err != nil {
 			return err
 		}
-		s = *handle.CachedInfo()
-		if len(opts) == 0 {
-			return nil
+		var trouble stored
+		if err := errors.Join(json.Unmarshal(m.Data, &trouble), json.Unmarshal(m.Data, result)); err != nil {
+			return fmt.Errorf("the server answered %.200q to a request for %s: %w", m.Data, subject, err)
 		}
-		more, err := handle.Info(ctx, opts...)
-		if err == nil {
-			s = *more
+		if trouble.Error != nil {
+			return trouble.Error
 		}
-		return err
+		return nil
 	})
-	return s, err
 }
 
 // read reads a key; a zero value and revision when there is none.
@@ -134,25 +146,11 @@ func change[T any](ctx context.Context, l *link, key string, set func(have *T, w
 
 // purge removes a subject's messages before a sequence; all of them for 0.
 func (l *link) purge(ctx context.Context, stream, subject string, keep int64) (int, error) {
-	request, err := json.Marshal(map[string]any{"filter": subject, "seq": keep})
-	if err != nil {
-		return 0, err
-	}
-	var answer struct {
+	var done struct {
 		Purged int `json:"purged"`
-		stored
 	}
-	err = l.do(ctx, func(ctx context.Context) error {
-		m, err := l.conn.RequestWithContext(ctx, "$JS.API.STREAM.PURGE."+stream, request)
-		if err != nil {
-			return err
-		}
-		if err := json.Unmarshal(m.Data, &answer); err != nil || answer.Error == nil {
-			return err
-		}
-		return answer.Error
-	})
-	return answer.Purged, err
+	err := l.api(ctx, "STREAM.PURGE."+stream, map[string]any{"filter": subject, "seq": keep}, &done)
+	return done.Purged, err
 }
 
 // isAPI reports whether JetStream refused a request for that reason.

@@ -68,23 +68,23 @@ func (d *directory) topicOf(s jetstream.StreamInfo) (logsub.Topic, error) {
 		d.stream(t.Name) != s.Config.Name || !s.Config.AllowBatchPublish || !s.Config.AllowDirect {
 		return t, fault.MarkPermanent(fmt.Errorf("the stream %q is no topic of Millrace: its metadata or settings were changed; make it anew, or use another prefix", s.Config.Name))
 	}
-	return d.registry.number(t), nil
+	return d.registry.number(t, s.Created), nil
 }
 
 // find is the stream of a topic.
 func (d *directory) find(ctx context.Context, topic string) (jetstream.StreamInfo, error) {
-	return d.info(ctx, d.stream(topic))
+	return d.info(ctx, d.stream(topic), "")
 }
 
 // make is find of a topic that this process knows, whose stream is made anew where it was
 // lost.
-func (d *directory) make(ctx context.Context, topic string) (jetstream.StreamInfo, error) {
-	s, err := d.find(ctx, topic)
-	if known, ok := d.registry.topic(topic); ok && errors.Is(err, jetstream.ErrStreamNotFound) {
+func (d *directory) make(ctx context.Context, topic string) (s jetstream.StreamInfo, err error) {
+	s, err = d.find(ctx, topic)
+	if known, _, ok := d.registry.topic(topic); ok && errors.Is(err, jetstream.ErrStreamNotFound) {
 		if _, err := d.Ensure(ctx, known); err != nil {
 			return s, err
 		}
-		return d.find(ctx, topic)
+		s, err = d.find(ctx, topic)
 	}
 	return s, err
 }
@@ -116,7 +116,7 @@ func (d *directory) Ensure(ctx context.Context, want logsub.Topic) (logsub.Topic
 		_, err := d.js.UpdateStream(ctx, s.Config)
 		return err
 	})
-	return d.registry.number(t), refused(err)
+	return d.registry.number(t, s.Created), refused(err)
 }
 
 // Topics implements logsub.Directory.
@@ -142,7 +142,7 @@ func (d *directory) Topics(ctx context.Context) (out []logsub.Topic, err error) 
 
 // Groups implements logsub.Directory.
 func (d *directory) Groups(ctx context.Context, t logsub.Topic) ([]string, error) {
-	s, err := d.info(ctx, d.bucket(), jetstream.WithSubjectFilter(d.stored("cursor."+token(t.Name)+".*.*")))
+	s, err := d.info(ctx, d.bucket(), d.stored("cursor."+token(t.Name)+".*.*"))
 	if err != nil {
 		return nil, err
 	}

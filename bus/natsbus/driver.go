@@ -58,7 +58,7 @@ func open(servers string, cfg Config) (*driver, error) {
 		cfg.Replicas = 1
 	}
 	l := &link{names: names(cfg.Prefix)}
-	r := &registry{topics: make(map[string]logsub.Topic)}
+	r := newRegistry()
 	dir := &directory{link: l, registry: r, replicas: cfg.Replicas}
 	d := &driver{
 		cfg: cfg, servers: servers, followed: make(map[string]bool),

@@ -5,6 +5,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -31,8 +32,8 @@ func FuzzMetadata(f *testing.F) {
 			}
 			return
 		}
-		l := &streamLog{link: &link{names: "p"}, registry: &registry{topics: make(map[string]logsub.Topic)}}
-		l.registry.number(logsub.Topic{Name: "t", Partitions: 1})
+		l := &streamLog{link: &link{names: "p"}, registry: newRegistry()}
+		l.registry.number(logsub.Topic{Name: "t", Partitions: 1}, time.Time{})
 		wire := "NATS/1.0\r\n"
 		for name, values := range l.message(log.Entry{Topic: "t", MessageID: "id", Headers: encoded}).Header {
 			wire += name + ": " + values[0] + "\r\n"

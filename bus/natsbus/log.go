@@ -199,10 +199,7 @@ func (l *streamLog) Rebase(context.Context, log.Cursor, time.Time) error {
 // position is where a group stands; 0 is before everything.
 func (l *streamLog) position(ctx context.Context, c log.Cursor) (int64, error) {
 	p := l.registry.partition(c.Lane)
-	s, err := l.directory.find(ctx, p.topic)
-	if err != nil {
-		return 0, err
-	}
+	_, created, _ := l.registry.topic(p.topic)
 	have, _, err := read[cursor](ctx, l.link, cursorKey(p, c.Consumer))
-	return have.place(s.Created), err
+	return have.place(created), err
 }

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
@@ -79,13 +80,19 @@ func (p partition) key(kind, group string) string {
 // registry numbers the partitions that this process has met. The numbers are its own:
 // processes share the names of streams and subjects.
 type registry struct {
-	mu     sync.Mutex
-	topics map[string]logsub.Topic
-	lanes  []partition
+	mu      sync.Mutex
+	topics  map[string]logsub.Topic
+	created map[string]time.Time // of their streams, as far as is known here
+	lanes   []partition
 }
 
-// number returns the topic with its lanes in this process.
-func (r *registry) number(t logsub.Topic) logsub.Topic {
+func newRegistry() *registry {
+	return &registry{topics: make(map[string]logsub.Topic), created: make(map[string]time.Time)}
+}
+
+// number returns the topic with its lanes in this process, and notes when its stream was
+// created.
+func (r *registry) number(t logsub.Topic, created time.Time) logsub.Topic {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known, ok := r.topics[t.Name]
@@ -96,16 +103,16 @@ func (r *registry) number(t logsub.Topic) logsub.Topic {
 		}
 	}
 	known.Retention = t.Retention
-	r.topics[t.Name] = known
+	r.topics[t.Name], r.created[t.Name] = known, created
 	return known
 }
 
-// topic returns a topic that was numbered.
-func (r *registry) topic(name string) (logsub.Topic, bool) {
+// topic returns a topic that was numbered, and when its stream was created.
+func (r *registry) topic(name string) (t logsub.Topic, created time.Time, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t, ok := r.topics[name]
-	return t, ok
+	t, ok = r.topics[name]
+	return t, r.created[name], ok
 }
 
 // partition returns the partition with that number.

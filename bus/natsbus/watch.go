@@ -46,7 +46,7 @@ func (d *driver) follow(topic string) error {
 		return nil
 	}
 	_, err := d.log.conn.Subscribe(d.log.wake(topic, "*"), func(m *nats.Msg) {
-		t, ok := d.log.registry.topic(topic)
+		t, _, ok := d.log.registry.topic(topic)
 		n, err := strconv.Atoi(m.Subject[strings.LastIndexByte(m.Subject, '.')+1:])
 		if ok && err == nil && n >= 0 && n < t.Partitions {
 			d.hub.Wake(t.FirstLane + n)
