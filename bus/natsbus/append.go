@@ -81,7 +81,8 @@ type stored struct {
 func (l *streamLog) store(ctx context.Context, batch []*nats.Msg) error {
 	const start, more, commit = 0, 1, 2
 	var trouble error
-	return l.exchange(ctx, func(inbox string) error {
+	// The server answers to each message at most once, and twice to the first and the last.
+	return l.exchange(ctx, len(batch)+2, func(inbox string) error {
 		for i, m := range batch {
 			op := more
 			switch i {

@@ -17,9 +17,6 @@ import (
 // errOvertaken says that a key had been written since the revision that was named.
 var errOvertaken = errors.New("the key was written by another")
 
-// manyKeys is the most keys that a server lists in one answer.
-const manyKeys = 1000
-
 // again is how long a change waits that was overtaken: a replica may show old values for
 // a moment.
 var again = backoff.Policy{Initial: 2 * time.Millisecond, Max: 100 * time.Millisecond, Jitter: 0.5}
@@ -98,7 +95,7 @@ func decode[T any](f found) (value T, err error) {
 
 // list reads all keys of a pattern.
 func (l *link) list(ctx context.Context, pattern string) ([]found, error) {
-	return l.get(ctx, l.bucket(), query{Last: []string{l.stored(pattern)}, Batch: manyKeys})
+	return l.get(ctx, l.bucket(), query{Last: []string{l.stored(pattern)}, Batch: mostRead})
 }
 
 // update writes a key whose last revision is known; 0 where there is none.
@@ -123,8 +120,7 @@ func update[T any](ctx context.Context, l *link, key string, value T, revision i
 }
 
 // change reads a key, changes it and writes it, and once more when it was written
-// meanwhile. set is told what is there, and
-// when it was written.
+// meanwhile. set is told what is there, and when it was written.
 func change[T any](ctx context.Context, l *link, key string, set func(have *T, was found) error) (value T, revision int64, err error) {
 	for attempt := 1; ; attempt++ {
 		value, was, err := read[T](ctx, l, key)

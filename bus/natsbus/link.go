@@ -113,12 +113,12 @@ func (l *link) do(ctx context.Context, request func(ctx context.Context) error) 
 	return err
 }
 
-// exchange sends requests whose answers come to an inbox, and hands the answers over
-// until one is the last.
-func (l *link) exchange(ctx context.Context, send func(inbox string) error, answer func(*nats.Msg) (last bool, err error)) error {
+// exchange sends requests whose answers, so many at most, come to an inbox, and hands the
+// answers over until one is the last.
+func (l *link) exchange(ctx context.Context, most int, send func(inbox string) error, answer func(*nats.Msg) (last bool, err error)) error {
 	return l.do(ctx, func(ctx context.Context) error {
-		inbox := l.conn.NewInbox()
-		sub, err := l.conn.SubscribeSync(inbox + ".>")
+		inbox, answers := l.conn.NewInbox(), make(chan *nats.Msg, most)
+		sub, err := l.conn.ChanSubscribe(inbox+".>", answers)
 		if err != nil {
 			return err
 		}
@@ -127,15 +127,16 @@ func (l *link) exchange(ctx context.Context, send func(inbox string) error, answ
 			return err
 		}
 		for {
-			m, err := sub.NextMsgWithContext(ctx)
-			if err != nil {
-				return err
-			}
-			if status(m) == "503" {
-				return nats.ErrNoResponders
-			}
-			if last, err := answer(m); last || err != nil {
-				return err
+			select {
+			case m := <-answers:
+				if status(m) == "503" {
+					return nats.ErrNoResponders
+				}
+				if last, err := answer(m); last || err != nil {
+					return err
+				}
+			case <-ctx.Done():
+				return ctx.Err()
 			}
 		}
 	})

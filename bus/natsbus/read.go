@@ -15,8 +15,12 @@ import (
 	"github.com/millrace-go/millrace/internal/log"
 )
 
-// readBytes bounds what one request reads, beyond its first message.
-const readBytes = 4 << 20
+// One request reads at most this much, beyond its first message. Of keys a server lists
+// no more either: it fails instead.
+const (
+	mostRead  = 1024
+	readBytes = 4 << 20
+)
 
 // query is a request of JetStream's Direct Get: messages of subjects from a sequence or a
 // time on, or the last message of each subject.
@@ -40,12 +44,13 @@ type found struct {
 // asked again, and each says which one was sent before it. What follows a message that
 // was lost on the way is left out.
 func (l *link) get(ctx context.Context, stream string, q query) (all []found, err error) {
+	q.Batch = min(q.Batch, mostRead)
 	request, err := json.Marshal(q)
 	if err != nil {
 		return nil, err
 	}
 	last, broken := int64(0), false
-	err = l.exchange(ctx, func(inbox string) error {
+	err = l.exchange(ctx, q.Batch+2, func(inbox string) error {
 		return l.conn.PublishRequest("$JS.API.DIRECT.GET."+stream, inbox+".r", request)
 	}, func(m *nats.Msg) (bool, error) {
 		switch status := status(m); status {
@@ -134,7 +139,7 @@ func (l *streamLog) Prune(ctx context.Context, lane int, before time.Time, _ int
 	if len(young) > 0 {
 		keep = min(keep, young[0].seq)
 	}
-	cursors, err := l.get(ctx, l.bucket(), query{Last: []string{l.stored(cursorKey(p, "*"))}, Batch: manyKeys})
+	cursors, err := l.list(ctx, cursorKey(p, "*"))
 	if err != nil {
 		return 0, err
 	}
