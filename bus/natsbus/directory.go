@@ -167,44 +167,40 @@ type member struct {
 
 // Beat implements logsub.Directory.
 func (d *directory) Beat(ctx context.Context, ttl time.Duration, members []logsub.Member) error {
-	for _, m := range members {
-		beat := func() error {
+	calls := make([]func(context.Context) error, len(members))
+	for i, m := range members {
+		calls[i] = func(ctx context.Context) error {
 			_, _, err := change(ctx, d.link, memberKey(m), func(have *member, was found) error {
 				*have = member{ID: m.ID, Joined: cmp.Or(have.Joined, was.seq), TTL: ttl}
 				return nil
 			})
 			return err
 		}
-		err := beat()
-		if isGone(err) { // a server that has lost its disk
-			if err = d.makeBucket(ctx, d.replicas); err == nil {
-				err = beat()
-			}
-		}
-		if err != nil {
-			return err
+	}
+	err := atOnce(ctx, calls)
+	if isGone(err) { // a server that has lost its disk
+		if err = d.makeBucket(ctx, d.replicas); err == nil {
+			err = atOnce(ctx, calls)
 		}
 	}
-	return nil
+	return err
 }
 
-// Members implements logsub.Directory. It removes those that have died.
+// Members implements logsub.Directory. A member has died when another one has said that it
+// lives after its time had run out, by the server's clock. Those that have died are removed.
 func (d *directory) Members(ctx context.Context, topic, group string) (ids []string, err error) {
 	all, err := d.list(ctx, "member."+token(topic)+"."+token(group)+".*")
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	now, err := d.now(ctx)
-	if err != nil {
-		return nil, err
-	}
+	newest := slices.MaxFunc(all, func(a, b found) int { return a.at.Compare(b.at) }).at
 	joined := make(map[string]int64)
 	for _, f := range all {
 		m, err := decode[member](f)
 		switch {
 		case err != nil:
 			return nil, err
-		case now.Before(f.at.Add(m.TTL)):
+		case newest.Before(f.at.Add(m.TTL)):
 			ids = append(ids, m.ID)
 			joined[m.ID] = cmp.Or(m.Joined, f.seq)
 		default:

@@ -63,7 +63,8 @@
 // that it replaces, so that a holder whose lease was taken by another can write nothing:
 // the revision is the fence. A lease runs out by the clock of the server that leads the
 // bucket: JetStream notes when the key was written, and that server's time is asked when
-// another member wants the lease. Clocks of clients do not matter. The clocks of a cluster's
+// another member wants the lease. A member of a group counts as dead when another one has
+// written its key after the first one's time was over. Clocks of clients do not matter. The clocks of a cluster's
 // servers must not differ by more than a part of LeaseTTL.
 //
 // The duplicate window of JetStream is not used: a dead letter that is published again

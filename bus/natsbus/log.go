@@ -52,10 +52,6 @@ type heldCursor struct {
 // servers' clock alone: they note when a key was written, and say what time it is.
 func (l *streamLog) Lease(ctx context.Context, c log.Cursor, holder string, ttl time.Duration) (log.Lease, error) {
 	p := l.registry.partition(c.Lane)
-	s, err := l.directory.make(ctx, p.topic)
-	if err != nil {
-		return log.Lease{}, err
-	}
 	mine, revision, err := change(ctx, l.link, cursorKey(p, c.Consumer), func(have *cursor, was found) error {
 		if have.Holder != "" && have.Holder != holder {
 			now, err := l.now(ctx)
@@ -65,6 +61,10 @@ func (l *streamLog) Lease(ctx context.Context, c log.Cursor, holder string, ttl 
 			if now.Before(was.at.Add(have.TTL)) {
 				return log.ErrLeaseHeld
 			}
+		}
+		s, err := l.directory.make(ctx, p.topic)
+		if err != nil {
+			return err
 		}
 		*have = cursor{Place: have.place(s.Created), Created: s.Created, Holder: holder, Token: have.Token + 1, TTL: ttl}
 		return nil
