@@ -38,7 +38,7 @@
 //	metadata are headers; other writers' messages are delivered   TestWire, FuzzMetadata
 //	any name of a topic or group is possible                      FuzzToken, TestDeclare
 //	what is pending and what is newest can be looked at           TestPendingAndBrowse
-//	after the loss of a disk, processes at work go on             TestDiskLost
+//	after the loss of a disk, processes at work go on             TestDiskLost, TestNewStreamIsReadFromItsBeginning
 //	users, tokens, credentials and TLS                            TestSignIn, TestCredentials, TestTLS
 //	what is wrong with a URL is said, no secret is                TestURLErrors, FuzzURL
 //

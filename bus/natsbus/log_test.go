@@ -115,6 +115,19 @@ func TestLostAnswerLosesNoLease(t *testing.T) {
 	require.Equal(t, entries[2].Position, l.take(t, "group", "me", time.Minute).Position)
 }
 
+// A stream that was deleted and made anew counts from 1 again: a cursor of the old one is
+// before everything.
+func TestNewStreamIsReadFromItsBeginning(t *testing.T) {
+	l := newLog(t)
+	l.put(t, 0, 5)
+	lease := l.take(t, "group", "me", time.Minute)
+	require.NoError(t, l.Advance(t.Context(), lease, l.all(t, 0)[4].Position, time.Minute))
+	require.NoError(t, l.js.DeleteStream(t.Context(), l.stream("topic")))
+	l.put(t, 0, 2) // makes it
+	require.Zero(t, l.take(t, "group", "me", time.Minute).Position)
+	require.Len(t, l.all(t, 0), 2)
+}
+
 // Of many who want a free lease, one gets it.
 func TestLeaseRush(t *testing.T) {
 	l := newLog(t)
