@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
 	"github.com/millrace-go/millrace/bus/sqsbus"
+	"github.com/millrace-go/millrace/internal/natstest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/transporttest"
 )
@@ -35,8 +36,9 @@ var transports = map[string]func(t *testing.T, topic string) (rawURL string){
 	"amqp": func(t *testing.T, topic string) string {
 		return transporttest.RabbitMQ(t, topic+":"+group+":0", topic+".DLT") + "&partitions=1"
 	},
-	"sqs": func(t *testing.T, topic string) string { return transporttest.SQS(t) },
-	"sns": func(t *testing.T, topic string) string { return transporttest.SNS(t) },
+	"nats": func(t *testing.T, topic string) string { return natstest.URL(t) },
+	"sqs":  func(t *testing.T, topic string) string { return transporttest.SQS(t) },
+	"sns":  func(t *testing.T, topic string) string { return transporttest.SNS(t) },
 }
 
 // eachTransport runs a test on each transport.
