@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/bus/membus"
 	"github.com/millrace-go/millrace/bus/mysqlbus"
+	"github.com/millrace-go/millrace/bus/natsbus"
 	"github.com/millrace-go/millrace/bus/pgbus"
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/event"
@@ -218,6 +219,7 @@ func TestTransportsTellNoPasswords(t *testing.T) {
 		"postgres": "postgres://user:" + secret + "@127.0.0.1:1/db",
 		"mysql":    "mysql://user:" + secret + "@127.0.0.1:1/db",
 		"redis":    "redis://user:" + secret + "@127.0.0.1:1/0",
+		"nats":     "nats://user:" + secret + "@127.0.0.1:1",
 		"amqp":     "amqp://user:" + secret + "@127.0.0.1:1/",
 		"kafka":    "kafka://user:" + secret + "@127.0.0.1:1/",
 	} {
@@ -229,7 +231,7 @@ func TestTransportsTellNoPasswords(t *testing.T) {
 			log := out.logger()
 			b, err := allbus.NewOpener(allbus.Config{
 				Postgres: pgbus.Config{Logger: log}, MySQL: mysqlbus.Config{Logger: log}, Redis: redisbus.Config{Logger: log},
-				Kafka: kafkabus.Config{Logger: log}, AMQP: amqpbus.Config{Logger: log},
+				Kafka: kafkabus.Config{Logger: log}, AMQP: amqpbus.Config{Logger: log}, NATS: natsbus.Config{Logger: log},
 			}).Open(ctx, url)
 			if err == nil {
 				err = errors.Join(b.Declare(ctx, bus.Topic{Name: "t", Groups: []string{"g"}}), b.Publisher().Publish("t", within(ctx)), b.Close())

@@ -11,13 +11,13 @@
 #   services.sh upgrade      install two versions of PostgreSQL in one folder and print where
 #   services.sh inside SUITE COMMAND… run a program of another Debian suite (services/roots.sh)
 #
-# Without a NAME: postgres mariadb mysql redis rediscluster rabbitmq kafka elasticmq dynamodb.
+# Without a NAME: postgres mariadb mysql redis rediscluster rabbitmq kafka nats elasticmq dynamodb.
 # On request: kafka3 (three brokers), connect (Kafka Connect with Debezium).
 #
 # Where a Docker daemon answers, compose.yaml serves them. Elsewhere they are
 # Debian packages (installed by apt-get where it may; those of another Debian suite in a
-# folder of its own) and, for Kafka, ElasticMQ and DynamoDB Local, jars from Maven
-# Central. MILLRACE_SERVICES=compose or =native decides it. Both use the same ports and credentials.
+# folder of its own), jars from Maven Central for Kafka, ElasticMQ and DynamoDB Local,
+# and a Go module for NATS. MILLRACE_SERVICES=compose or =native decides it. Both use the same ports and credentials.
 #
 # Data and logs live in $MILLRACE_SERVICES_DIR (default /var/tmp/millrace-services);
 # `up` starts a server that does not run with empty data, `restart` kills it and keeps them;
@@ -26,7 +26,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 dir=${MILLRACE_SERVICES_DIR:-/var/tmp/millrace-services}
-everything=(postgres mariadb mysql redis rediscluster rabbitmq kafka elasticmq dynamodb)
+everything=(postgres mariadb mysql redis rediscluster rabbitmq kafka nats elasticmq dynamodb)
 on_request=(kafka3 connect)
 
 say() { printf '%s\n' "$*" >&2; }

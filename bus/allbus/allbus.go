@@ -10,6 +10,7 @@
 //	mysql://                      mysqlbus     yes       yes      anywhere
 //	redis://, rediss://           redisbus     yes       yes      anywhere
 //	kafka://                      kafkabus     yes       yes      anywhere
+//	nats://, tls://               natsbus      yes       yes      anywhere
 //	amqp://, amqps://             amqpbus      yes       queues   anywhere
 //	sqs://                        sqsbus       yes       no       anywhere
 //	sns://                        sqsbus       yes       queues   anywhere
@@ -27,6 +28,7 @@ import (
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/bus/membus"
 	"github.com/millrace-go/millrace/bus/mysqlbus"
+	"github.com/millrace-go/millrace/bus/natsbus"
 	"github.com/millrace-go/millrace/bus/pgbus"
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
@@ -41,6 +43,7 @@ type Config struct {
 	MySQL    mysqlbus.Config  // for mysql://
 	Redis    redisbus.Config  // for redis:// and rediss://
 	Kafka    kafkabus.Config  // for kafka://
+	NATS     natsbus.Config   // for nats:// and tls://
 	AMQP     amqpbus.Config   // for amqp:// and amqps://
 	SQS      sqsbus.Config    // for sqs:// and sns://
 }
@@ -59,5 +62,6 @@ func NewOpener(cfg Config) *bus.Opener {
 		pgbus.Schemes(cfg.Postgres),
 		redisbus.Schemes(cfg.Redis),
 		amqpbus.Schemes(cfg.AMQP),
+		natsbus.Schemes(cfg.NATS),
 	)...)
 }

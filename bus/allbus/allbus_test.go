@@ -17,6 +17,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
+	"github.com/millrace-go/millrace/internal/natstest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/transporttest"
 )
@@ -58,17 +59,19 @@ func urls() map[string]func(t *testing.T, topic string) string {
 		"amqp": func(t *testing.T, topic string) string {
 			return transporttest.RabbitMQ(t, topic+":"+group+":0") + "&partitions=1"
 		},
-		"sqs": func(t *testing.T, _ string) string { return transporttest.SQS(t) },
-		"sns": func(t *testing.T, _ string) string { return transporttest.SNS(t) },
+		"nats": func(t *testing.T, _ string) string { return natstest.URL(t) },
+		"sqs":  func(t *testing.T, _ string) string { return transporttest.SQS(t) },
+		"sns":  func(t *testing.T, _ string) string { return transporttest.SNS(t) },
 		// The same packages over TLS; their own tests have servers with certificates.
 		"rediss": nil,
+		"tls":    nil,
 		"amqps":  nil,
 	}
 }
 
 func TestSchemes(t *testing.T) {
 	o := allbus.NewOpener(allbus.Config{})
-	want := []string{"amqp", "amqps", "kafka", "mem", "mysql", "postgres", "postgresql", "redis", "rediss", "sns", "sqlite", "sqs"}
+	want := []string{"amqp", "amqps", "kafka", "mem", "mysql", "nats", "postgres", "postgresql", "redis", "rediss", "sns", "sqlite", "sqs", "tls"}
 	if got := o.Schemes(); !slices.Equal(got, want) {
 		t.Errorf("schemes %v", got)
 	}
@@ -138,6 +141,6 @@ func ExampleNewOpener() {
 	defer b.Close()
 	fmt.Println(b.Name())
 	// Output:
-	// [amqp amqps kafka mem mysql postgres postgresql redis rediss sns sqlite sqs]
+	// [amqp amqps kafka mem mysql nats postgres postgresql redis rediss sns sqlite sqs tls]
 	// mem
 }

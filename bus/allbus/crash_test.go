@@ -17,7 +17,7 @@ import (
 // A message that kills its process becomes a dead letter after a few deaths, and the others
 // are handled in order.
 func TestAMessageThatKillsItsProcess(t *testing.T) {
-	counting := []string{"sqlite", "postgres", "mysql", "redis", "kafka"}
+	counting := []string{"sqlite", "postgres", "mysql", "redis", "kafka", "nats"}
 	for _, on := range drilled {
 		if !slices.Contains(counting, on.name) {
 			continue

@@ -38,6 +38,7 @@ var drilled = []struct {
 		}
 		return transporttest.RabbitMQ(t, queues...)
 	}},
+	{"nats", urls()["nats"]},
 	{"sqs", urls()["sqs"]},
 }
 

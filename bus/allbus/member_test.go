@@ -25,6 +25,7 @@ import (
 	"github.com/millrace-go/millrace/bus/allbus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/bus/mysqlbus"
+	"github.com/millrace-go/millrace/bus/natsbus"
 	"github.com/millrace-go/millrace/bus/pgbus"
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
@@ -60,6 +61,7 @@ func openAs(ctx context.Context, url, holder string) (*bus.Bus, error) {
 		MySQL:    mysqlbus.Config{Holder: holder, LeaseTTL: ttl, Logger: log},
 		Redis:    redisbus.Config{LeaseTTL: ttl, Logger: log},
 		Kafka:    kafkabus.Config{Instance: holder, SessionTimeout: 2 * ttl, Logger: log},
+		NATS:     natsbus.Config{Holder: holder, LeaseTTL: ttl, Logger: log},
 		SQS:      sqsbus.Config{Visibility: ttl, Logger: log},
 	}).Open(ctx, url)
 }

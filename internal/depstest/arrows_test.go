@@ -32,7 +32,7 @@ func seams() map[string]string {
 func beside() map[string][]string {
 	return map[string][]string{
 		"bus/allbus": {
-			"bus/amqpbus", "bus/kafkabus", "bus/membus", "bus/mysqlbus", "bus/pgbus", "bus/redisbus", "bus/sqlitebus", "bus/sqsbus",
+			"bus/amqpbus", "bus/kafkabus", "bus/membus", "bus/mysqlbus", "bus/natsbus", "bus/pgbus", "bus/redisbus", "bus/sqlitebus", "bus/sqsbus",
 		},
 		"bus/bustest":     {"bus/redrive"}, // redriving is part of what a transport is tested for
 		"queue":           {"queue/token"},

@@ -20,8 +20,10 @@ import (
 	"github.com/millrace-go/millrace/bus/amqpbus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/bus/mysqlbus"
+	"github.com/millrace-go/millrace/bus/natsbus"
 	"github.com/millrace-go/millrace/bus/pgbus"
 	"github.com/millrace-go/millrace/bus/redisbus"
+	"github.com/millrace-go/millrace/internal/natstest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
@@ -47,6 +49,7 @@ func transports() []transport {
 		{"kafka", func(t testing.TB) string { return "kafka://" + servicetest.Kafka(t) + "/" }, postgres},
 		{"rabbitmq", servicetest.RabbitMQ, postgres},
 		{"redis", servicetest.Redis, postgres},
+		{"nats", natstest.Server, postgres},
 		{"postgres", servicetest.PostgresURL, mariadb},
 		{"mariadb", servicetest.MariaDBURL, postgres},
 		{"mysql", servicetest.MySQLURL, postgres},
@@ -67,6 +70,7 @@ func opener(dial func(ctx context.Context, network, addr string) (string, string
 		kafkabus.Scheme(kafka),
 		amqpbus.Scheme(amqpbus.Config{Logger: logger()}),
 		redisbus.Scheme(redisbus.Config{LeaseTTL: quick, Logger: logger()}),
+		natsbus.Schemes(natsbus.Config{LeaseTTL: quick, Logger: logger()})[0],
 		pgbus.Scheme(pgbus.Config{LeaseTTL: quick, Logger: logger()}),
 		mysqlbus.Scheme(mysqlbus.Config{LeaseTTL: quick, Logger: logger()}),
 	)

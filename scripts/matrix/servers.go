@@ -9,7 +9,7 @@ import (
 // serverOf names the server of a column as SERVERS and scripts/services.sh do.
 var serverOf = map[string]string{
 	"memory": "memory", "SQLite": "sqlite", "PostgreSQL": "postgres", "MariaDB": "mariadb", "MySQL": "mysql",
-	"Redis": "redis", "Redis Cluster": "rediscluster", "RabbitMQ": "rabbitmq", "Kafka": "kafka", "SQS": "elasticmq", "DynamoDB": "dynamodb",
+	"Redis": "redis", "Redis Cluster": "rediscluster", "RabbitMQ": "rabbitmq", "Kafka": "kafka", "NATS": "nats", "SQS": "elasticmq", "DynamoDB": "dynamodb",
 }
 
 // embedded are those that nothing starts. make test runs their suites, so that they are

@@ -43,7 +43,7 @@ func offersURLs(cmd *cobra.Command, flag string, schemes ...string) {
 func dbSchemes() []string    { return []string{"postgres", "mysql", "sqlite"} }
 func redisSchemes() []string { return []string{"redis", "rediss"} }
 func busSchemes() []string {
-	return []string{"postgres", "mysql", "sqlite", "kafka", "amqp", "amqps", "redis", "rediss", "sqs", "sns"}
+	return []string{"postgres", "mysql", "sqlite", "kafka", "amqp", "amqps", "redis", "rediss", "nats", "sqs", "sns"}
 }
 
 // lookUp asks a server for the values of an argument, for a second at most, and

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/bus/amqpbus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/bus/mysqlbus"
+	"github.com/millrace-go/millrace/bus/natsbus"
 	"github.com/millrace-go/millrace/bus/pgbus"
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/bus/redrive"
@@ -90,7 +91,7 @@ func (a *app) openBus(ctx context.Context, raw string) (*bus.Bus, error) {
 	log := a.logger()
 	b, err := allbus.NewOpener(allbus.Config{
 		SQLite: sqlitebus.Config{Logger: log}, Postgres: pgbus.Config{Logger: log}, MySQL: mysqlbus.Config{Logger: log},
-		Redis: redisbus.Config{Logger: log}, Kafka: kafkabus.Config{Logger: log, ClientID: "millrace-tool"},
+		Redis: redisbus.Config{Logger: log}, Kafka: kafkabus.Config{Logger: log, ClientID: "millrace-tool"}, NATS: natsbus.Config{Logger: log},
 		AMQP: amqpbus.Config{Logger: log}, SQS: sqsbus.Config{Logger: log},
 	}).Open(ctx, raw)
 	if errors.Is(err, bus.ErrUnknownScheme) {

@@ -12,10 +12,12 @@ import (
 	"github.com/millrace-go/millrace/bus/amqpbus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/bus/mysqlbus"
+	"github.com/millrace-go/millrace/bus/natsbus"
 	"github.com/millrace-go/millrace/bus/pgbus"
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
 	"github.com/millrace-go/millrace/bus/sqsbus"
+	"github.com/millrace-go/millrace/internal/natstest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/transporttest"
 )
@@ -34,8 +36,9 @@ var transports = map[string]func(t *testing.T, topic string) (rawURL string){
 	"amqp": func(t *testing.T, topic string) string {
 		return transporttest.RabbitMQ(t, topic+":"+group+":0", topic+".DLT") + "&partitions=1"
 	},
-	"sqs": func(t *testing.T, topic string) string { return transporttest.SQS(t) },
-	"sns": func(t *testing.T, topic string) string { return transporttest.SNS(t) },
+	"nats": func(t *testing.T, topic string) string { return natstest.URL(t) },
+	"sqs":  func(t *testing.T, topic string) string { return transporttest.SQS(t) },
+	"sns":  func(t *testing.T, topic string) string { return transporttest.SNS(t) },
 }
 
 // eachTransport runs a test on each transport.
@@ -58,7 +61,7 @@ func openBus(t *testing.T, rawURL string) *bus.Bus {
 	b, err := allbus.NewOpener(allbus.Config{
 		SQLite: sqlitebus.Config{Logger: quiet}, Postgres: pgbus.Config{Logger: quiet}, MySQL: mysqlbus.Config{Logger: quiet},
 		Redis: redisbus.Config{Logger: quiet}, Kafka: kafkabus.Config{Logger: quiet}, AMQP: amqpbus.Config{Logger: quiet},
-		SQS: sqsbus.Config{Logger: quiet},
+		SQS: sqsbus.Config{Logger: quiet}, NATS: natsbus.Config{Logger: quiet},
 	}).Open(t.Context(), rawURL)
 	if err != nil {
 		t.Fatal(err)

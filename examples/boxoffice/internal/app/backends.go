@@ -9,6 +9,7 @@ import (
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/bus/membus"
 	"github.com/millrace-go/millrace/bus/mysqlbus"
+	"github.com/millrace-go/millrace/bus/natsbus"
 	"github.com/millrace-go/millrace/bus/pgbus"
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
@@ -65,6 +66,7 @@ func transportSchemes(t transport) []bus.Scheme {
 		pgbus.Schemes(pg),
 		amqpbus.Schemes(amqpbus.Config{Bindings: bindings(), Logger: t.log}),
 		redisbus.Schemes(redisbus.Config{Logger: t.log}),
+		natsbus.Schemes(natsbus.Config{Logger: t.log}),
 	)
 }
 

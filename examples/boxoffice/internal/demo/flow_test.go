@@ -8,6 +8,7 @@ import (
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/built"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/screen"
+	"github.com/millrace-go/millrace/internal/natstest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
@@ -33,6 +34,7 @@ func TestBookingFlow(t *testing.T) {
 		{"Kafka", servicetest.PostgresURL, func(t testing.TB) string { return "kafka://" + servicetest.Kafka(t) + "/" }, own},
 		{"RabbitMQ", servicetest.MariaDBURL, servicetest.RabbitMQ, own},
 		{"Redis", servicetest.PostgresURL, servicetest.Redis, servicetest.Redis},
+		{"NATS", servicetest.PostgresURL, natstest.Server, own},
 		{"RedisCluster", servicetest.MariaDBURL, cluster, cluster},
 		{"RabbitMQ and SQLite", own, servicetest.RabbitMQ, servicetest.Redis},
 	} {

@@ -23,6 +23,7 @@ import (
 	"github.com/millrace-go/millrace/bus/allbus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/bus/mysqlbus"
+	"github.com/millrace-go/millrace/bus/natsbus"
 	"github.com/millrace-go/millrace/bus/pgbus"
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
@@ -30,6 +31,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/launch"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/natstest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/transporttest"
 )
@@ -79,6 +81,7 @@ var poisonPlaces = []poisonPlace{
 		})
 		return "kafka://" + brokers + "/"
 	}, "payload", true},
+	{"nats", servers, func(t *testing.T, _ string) string { return natstest.URL(t) }, "", true},
 	{"sqs", servers, func(t *testing.T, _ string) string { return transporttest.SQS(t) }, "payload", false},
 }
 
@@ -94,6 +97,7 @@ func openPlace(ctx context.Context, url, holder string) (*bus.Bus, error) {
 		MySQL:    mysqlbus.Config{Holder: holder, LeaseTTL: ttl, Logger: quiet},
 		Redis:    redisbus.Config{LeaseTTL: ttl, Logger: quiet},
 		Kafka:    kafkabus.Config{Instance: holder, Logger: quiet},
+		NATS:     natsbus.Config{Holder: holder, LeaseTTL: ttl, Logger: quiet},
 		SQS:      sqsbus.Config{Logger: quiet},
 	}).Open(ctx, url)
 }

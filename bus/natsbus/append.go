@@ -1,0 +1,126 @@
+package natsbus
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/log"
+)
+
+// One batch takes at most this much, beyond its first message: a server drops what
+// comes faster than it can store.
+const (
+	batchEntries = 1000
+	batchBytes   = 4 << 20
+)
+
+// append is logsub.Backend.Append. The entries of a topic go in one batch of JetStream,
+// so that the server stores them in their order and nothing behind one that it does not
+// store; more than fits goes in several, one after the other.
+func (l *streamLog) append(ctx context.Context, entries []log.Entry) error {
+	var topics []string // in the order of their first entries
+	byTopic := make(map[string][]*nats.Msg)
+	for _, e := range entries {
+		m := l.message(e)
+		if e.MessageID != "" && !fits(e.MessageID) {
+			return fault.MarkPermanent(fmt.Errorf("the message's id %.80q is no header of NATS; give one without control characters, and without spaces at its ends", e.MessageID))
+		}
+		if m.Size() > int(l.conn.MaxPayload()) {
+			return fault.MarkPermanent(fmt.Errorf("message %s has %d bytes with its metadata: %w, which is %d; raise max_payload on the server, or publish less",
+				e.MessageID, m.Size(), nats.ErrMaxPayload, l.conn.MaxPayload()))
+		}
+		if _, ok := byTopic[e.Topic]; !ok {
+			topics = append(topics, e.Topic)
+		}
+		byTopic[e.Topic] = append(byTopic[e.Topic], m)
+	}
+	for _, topic := range topics {
+		for rest := byTopic[topic]; len(rest) > 0; {
+			n := batchOf(rest)
+			err := l.store(ctx, rest[:n])
+			if isGone(err) {
+				if _, lost := l.directory.make(ctx, topic); lost == nil {
+					err = l.store(ctx, rest[:n]) // nothing was there that could have stored it
+				}
+			}
+			if err != nil {
+				return err
+			}
+			rest = rest[n:]
+		}
+	}
+	return nil
+}
+
+// batchOf returns how many of the messages one batch takes.
+func batchOf(messages []*nats.Msg) int {
+	bytes := 0
+	for i, m := range messages {
+		if bytes += m.Size(); i > 0 && (i == batchEntries || bytes > batchBytes) {
+			return i
+		}
+	}
+	return len(messages)
+}
+
+// stored is what a server answers to a batch: while Type is set, how it comes on.
+type stored struct {
+	Type  string              `json:"type"`
+	Count int                 `json:"count"`
+	Error *jetstream.APIError `json:"error"`
+}
+
+// store sends a batch and waits until the server has stored it. Each message's reply
+// subject says where it stands in the batch.
+func (l *streamLog) store(ctx context.Context, batch []*nats.Msg) error {
+	const start, more, commit = 0, 1, 2
+	var trouble error
+	// The server answers to each message at most once, and twice to the first and the last.
+	return l.exchange(ctx, len(batch)+2, func(inbox string) error {
+		for i, m := range batch {
+			op := more
+			switch i {
+			case len(batch) - 1:
+				op = commit
+			case 0:
+				op = start
+			}
+			m.Reply = fmt.Sprintf("%s.b.%d.fail.%d.%d.$FI", inbox, batchEntries, i+1, op)
+			if err := l.conn.PublishMsg(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, func(m *nats.Msg) (last bool, err error) {
+		var answer stored
+		if err := json.Unmarshal(m.Data, &answer); err != nil {
+			return false, fmt.Errorf("the server answered %.200q to a batch: %w", m.Data, err)
+		}
+		if answer.Error != nil {
+			trouble = answer.Error
+		}
+		switch {
+		case answer.Type != "":
+			return false, nil
+		case trouble == nil && answer.Count < len(batch):
+			trouble = fault.MarkInfrastructure(fmt.Errorf("the server stored %d of %d messages; the rest did not reach it", answer.Count, len(batch)))
+		}
+		return true, trouble
+	})
+}
+
+// message is what an entry is on the wire: Watermill's form for NATS.
+func (l *streamLog) message(e log.Entry) *nats.Msg {
+	m := &nats.Msg{Subject: l.subject(e.Topic, l.registry.partition(e.Lane).number), Data: e.Payload, Header: nats.Header{idHeader: {e.MessageID}}}
+	for line := range strings.Lines(e.Headers) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		m.Header[name] = []string{value}
+	}
+	return m
+}

@@ -1,0 +1,34 @@
+package natsbus_test
+
+import (
+	"testing"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/bustest"
+	"github.com/millrace-go/millrace/bus/natsbus"
+	"github.com/millrace-go/millrace/internal/natstest"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+// Every case has a prefix of its own. Every bus has a connection of its own, so that two of
+// them on one prefix are to each other as two processes.
+func TestConformance(t *testing.T) {
+	o := bus.NewOpener(natsbus.Schemes(natsbus.Config{})...)
+	places := map[*bus.Bus]string{}
+	openAt := func(t *testing.T, url string) *bus.Bus {
+		b, err := o.Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		places[b] = url
+		return b
+	}
+	bustest.Run(t, func(t *testing.T) *bus.Bus { return openAt(t, natstest.URL(t)) },
+		bustest.Again(func(t *testing.T, b *bus.Bus) *bus.Bus { return openAt(t, places[b]) }),
+		bustest.URL(o, "nats://127.0.0.1:1/"), // parameters are checked before anything is opened
+		bustest.Absent(func(t *testing.T, address string) (*bus.Bus, string) {
+			url, server := servicetest.Elsewhere(t, natstest.URL(t), address)
+			return openAt(t, url), server
+		}),
+	)
+}

@@ -1,0 +1,106 @@
+// Package natsbus is the transport nats://: topics and consumer groups in NATS JetStream,
+// on one server or on a cluster.
+//
+//	o := bus.NewOpener(natsbus.Schemes(natsbus.Config{})...)
+//	b, err := o.Open(ctx, "nats://user:password@h1:4222,h2:4222/?replicas=3")
+//
+// NATS 2.14 or later is needed, with JetStream. tls:// is the same over TLS. Parameters:
+//
+//	prefix=millrace  of all names in NATS, to share a server with others
+//	partitions=3     of a topic that is used before it is declared
+//	replicas=1       servers that keep a new topic's messages, and the cursors
+//	retention=72h    how long messages are kept that every group has acknowledged
+//	token=           signs in by a token; so does nats://token@host
+//	creds=           signs in by a file of credentials
+//	tls=true         TLS, with the system's authorities unless ca= names others
+//	ca=, cert=, key= files in PEM: the authority to trust, and a client certificate
+//
+// Config.Options takes any other option of the client.
+//
+// # Guarantees
+//
+//	property                                                      proven by
+//	the conformance suites, Watermill's and bustest's             TestConformance
+//	a killed server loses nothing it accepted, order holds        TestServerKilled
+//	with three replicas, a server that dies for good neither      TestClusterLosesAServer
+//	broken connections lose nothing, order holds                  TestConnectionsCut
+//	Publish ends with its context and says what is known          TestStalledServer
+//	of one call, nothing overtakes a message that was refused     TestNothingOvertakesARefusedMessage
+//	batches of any size are stored and read whole                 TestLargeBatches
+//	a holder that lost its lease moves nothing                    TestFencing
+//	a lost answer loses no lease                                  TestLostAnswerLosesNoLease
+//	one of many gets a free lease                                 TestLeaseRush
+//	cursors move at once, each by itself                          TestCursorsMoveTogether
+//	a request ends when its connection breaks                     TestRequestEndsWithItsConnection
+//	another process's messages arrive without polling             TestOtherProcessWakes
+//	retention takes only what every group has acknowledged        TestPrune
+//	members are known while they live                             TestMembers
+//	metadata are headers; other writers' messages are delivered   TestWire, FuzzMetadata
+//	any name of a topic or group is possible                      FuzzToken, TestDeclare
+//	what is pending and what is newest can be looked at           TestPendingAndBrowse
+//	after the loss of a disk, processes at work go on             TestDiskLost, TestNewStreamIsReadFromItsBeginning
+//	users, tokens, credentials and TLS                            TestSignIn, TestCredentials, TestTLS
+//	what is wrong with a URL is said, no secret is                TestURLErrors, FuzzURL
+//
+// Durable, ordered per key, consumer groups, broadcast. No delayed redelivery and no dead
+// letters of its own: package bus does both.
+//
+// # Order, and how it is kept
+//
+// A topic is a stream, and each partition is a subject of the stream; the key of a message
+// (FNV-1a) chooses the partition. What one call publishes goes to the server as an ordered
+// batch (JetStream's fast batches in the mode "fail"): the server stores the messages in
+// their order, and nothing behind one that is missing or that it refuses. So a batch may be
+// sent without waiting in between, and a caller that publishes a failed call again keeps
+// the order of keys.
+//
+// A partition has one reader of a group at a time: the holder of a lease. There are no
+// consumers of JetStream, because they deliver a message again behind newer ones. The
+// holder reads the partition's messages by sequence (Direct Get), hands out up to a window of
+// them, and writes down the longest prefix that is acknowledged.
+//
+// Cursor and lease are one key of a KV bucket. Each write of the key names the revision
+// that it replaces, so that a holder whose lease was taken by another can write nothing:
+// the revision is the fence. A lease runs out by the clock of the server that leads the
+// bucket: JetStream notes when the key was written, and that server's time is asked when
+// another member wants the lease. A member of a group counts as dead when another one has
+// written its key after the first one's time was over. Clocks of clients do not matter. The clocks of a cluster's
+// servers must not differ by more than a part of LeaseTTL.
+//
+// The duplicate window of JetStream is not used: a dead letter that is published again
+// keeps its id, and the window would swallow it. A message whose outcome is unknown may
+// be stored twice if it is published again; idempotent handlers do it once.
+//
+// # Names in NATS
+//
+//	millrace+topic                    the stream of a topic; its metadata say partitions and retention
+//	millrace.topic.0 …                the subjects of its partitions
+//	KV_millrace                       the bucket: cursor.topic.0.group (cursor and lease),
+//	                                  starts.topic.0.group (crashes), member.topic.group.id
+//	millrace-wake, millrace-wake.…    core messages: a message, or a change in a group
+//
+// Bytes other than letters, digits, - and _ are written as =2E is for a dot. A message has
+// its metadata as headers, its id as _watermill_message_uuid, as Watermill's marshaler for
+// NATS has it; metadata that no header can carry are JSON in Millrace-Metadata. Programs
+// that publish to a partition's subject by themselves wake nobody: their messages
+// arrive with the next poll (Config.PollInterval).
+//
+// # Failure modes
+//
+// Streams and the bucket are files. A server that is killed loses nothing: it has handed
+// each message to its operating system before it confirms it. A machine that loses its power may
+// lose what the server had not synced, by default up to two minutes (sync_interval in the
+// server's configuration; "always" syncs before each answer). With replicas=3 a message is
+// confirmed when two servers have it.
+//
+// Open does not connect. The first use refuses a server before 2.14 or without JetStream.
+// While no server answers, or a stream elects a leader, Publish fails with an infrastructure
+// error and consumers wait. A message larger than the server's max_payload (1 MiB by
+// default) is refused as permanent.
+//
+// The cursor of a group that no longer exists keeps its messages: remove the group's keys
+// from the bucket. If you delete a topic's stream while processes work on it, restart them.
+// A server that has lost streams and bucket together needs no restart of processes.
+// A process that is killed keeps its partitions for LeaseTTL (10 s), unless it has a name
+// (Config.Holder); what it had not confirmed comes again.
+package natsbus

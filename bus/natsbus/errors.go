@@ -1,0 +1,90 @@
+package natsbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/log/logsub"
+)
+
+// classify implements fault.Classifier for the errors of the client and of JetStream.
+func classify(err error) fault.Class {
+	var answer *jetstream.APIError
+	var network net.Error
+	switch {
+	case errors.Is(err, nats.ErrMaxPayload), isAPI(err, messageTooLarge):
+		return fault.Permanent
+	case errors.As(err, &answer) && answer.Code >= 404, // a stream that is gone, no leader, no disk
+		errors.As(err, &network), isGone(err), errors.Is(err, context.DeadlineExceeded):
+		return fault.Infrastructure
+	}
+	for _, known := range []error{
+		nats.ErrTimeout, nats.ErrNoServers, nats.ErrConnectionClosed, nats.ErrConnectionReconnecting, nats.ErrReconnectBufExceeded,
+		nats.ErrDisconnected, nats.ErrStaleConnection, nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrBadSubscription,
+		nats.ErrSecureConnRequired, nats.ErrSecureConnWanted, nats.ErrPermissionViolation, nats.ErrSlowConsumer,
+	} {
+		if errors.Is(err, known) {
+			return fault.Infrastructure
+		}
+	}
+	return fault.Unclassified
+}
+
+// messageTooLarge is JetStream's code for a message beyond the stream's own limit.
+const messageTooLarge = 10054
+
+// refused marks what JetStream finds wrong with a stream as a mistake that does not pass.
+func refused(err error) error {
+	var answer *jetstream.APIError
+	if errors.As(err, &answer) && answer.Code == 400 {
+		return fault.MarkPermanent(err)
+	}
+	return err
+}
+
+// translate gives an error its class, and the sentinels of package bus.
+func translate(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, logsub.ErrClosed):
+		return fmt.Errorf("natsbus: %w", bus.ErrClosed)
+	}
+	err = fmt.Errorf("natsbus: %w", err)
+	switch fault.Of(err, classify) {
+	case fault.Infrastructure:
+		return fault.MarkInfrastructure(err)
+	case fault.Permanent:
+		return fault.MarkPermanent(err)
+	}
+	return err
+}
+
+type publisher struct {
+	*logsub.Publisher
+	driver *driver
+}
+
+func (p publisher) Publish(topic string, messages ...*message.Message) error {
+	if _, done := p.driver.started.Made(); !done && len(messages) > 0 {
+		ctx, cancel := context.WithTimeout(messages[0].Context(), prepareTimeout)
+		defer cancel()
+		if err := p.driver.ready(ctx); err != nil {
+			return busdriver.Failed(topic, len(messages), messages[0].UUID, busdriver.NotSent, err)
+		}
+	}
+	return translate(p.Publisher.Publish(topic, messages...))
+}
+
+type source struct{ *logsub.Source }
+
+func (s source) Close() error { return translate(s.Source.Close()) }

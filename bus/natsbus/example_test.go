@@ -1,0 +1,27 @@
+package natsbus_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/natsbus"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// A bus opens without its server; the first use finds out.
+func ExampleSchemes() {
+	ctx := context.Background()
+	o := bus.NewOpener(natsbus.Schemes(natsbus.Config{})...)
+	b, err := o.Open(ctx, "nats://user:password@127.0.0.1:1/?partitions=6&replicas=3")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer b.Close() //nolint:errcheck // it published nothing
+	err = b.Publisher().Publish("payment.events", message.NewMessage("1", []byte("paid")))
+	fmt.Println(fault.Of(err))
+	// Output: infrastructure
+}

@@ -1,0 +1,181 @@
+package natsbus_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/natsbus"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/natstest"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/tcpproxy/proxytest"
+)
+
+// The server is killed and comes back, three times: nothing that was accepted is lost, and
+// order holds.
+func TestServerKilled(t *testing.T) {
+	p := startProcess(t)
+	at := "nats://" + p.address()
+	x := startTraffic(t, open(t, natsbus.Config{}, at), open(t, natsbus.Config{}, at))
+	for range 3 {
+		x.handled(20)
+		p.kill()
+		p.start()
+	}
+	x.handled(20)
+	x.finish()
+}
+
+// A server that comes back with an empty disk has lost what it had. Processes that are at
+// work make topics and groups again, and go on.
+func TestDiskLost(t *testing.T) {
+	p := startProcess(t)
+	cfg := natsbus.Config{LeaseTTL: time.Second}
+	b := open(t, cfg, "nats://"+p.address())
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"group"}}))
+	ch := subscribe(t, b, "group", "topic")
+	for n := range 10 {
+		publish(t, b, "topic", keyed("k", fmt.Sprint(n)))
+		receive(t, ch).Ack()
+	}
+	p.kill()
+	p.dir = t.TempDir()
+	p.start()
+	for n := range 5 { // fewer than there were: the new stream counts from 1
+		until(t, "a message is accepted", func() bool { return b.Publisher().Publish("topic", keyed("k", fmt.Sprint("new ", n))) == nil })
+	}
+	for n := range 5 {
+		m := receive(t, ch)
+		require.Equal(t, fmt.Sprint("new ", n), string(m.Payload))
+		m.Ack()
+	}
+}
+
+func TestConnectionsCut(t *testing.T) {
+	raw := natstest.URL(t)
+	u, err := url.Parse(raw)
+	require.NoError(t, err)
+	p := proxytest.Start(t, u.Host)
+	through, _ := servicetest.Elsewhere(t, raw, p.Addr())
+	x := startTraffic(t, open(t, natsbus.Config{}, through), open(t, natsbus.Config{}, through))
+	for range 8 {
+		x.handled(10)
+		until(t, "a connection to cut", func() bool { return p.Cut() > 0 })
+	}
+	x.handled(10)
+	x.finish()
+}
+
+// A server that is there and does not answer: Publish ends with its context, and says that
+// the message may be published.
+func TestStalledServer(t *testing.T) {
+	p := startProcess(t)
+	b := open(t, natsbus.Config{}, "nats://"+p.address())
+	publish(t, b, "topic", keyed("k", "1"))
+	p.signal(syscall.SIGSTOP)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	m := keyed("k", "2")
+	m.SetContext(ctx)
+	err := b.Publisher().Publish("topic", m)
+	var failed *bus.PublishError
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, []bus.Outcome{bus.Unknown}, failed.Outcomes)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	p.signal(syscall.SIGCONT)
+	publish(t, b, "topic", keyed("k", "3"))
+	ch := subscribe(t, b, "group", "topic")
+	for _, want := range []string{"1", "2", "3"} { // it was sent, once
+		m := receive(t, ch)
+		require.Equal(t, want, string(m.Payload))
+		m.Ack()
+	}
+}
+
+// Of one call, nothing is stored behind a message that the server does not store.
+func TestNothingOvertakesARefusedMessage(t *testing.T) {
+	s := natstest.Start(t, &server.Options{})
+	b := open(t, natsbus.Config{Partitions: 1}, s.ClientURL())
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "topic"}))
+	conn, err := nats.Connect(s.ClientURL())
+	require.NoError(t, err)
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	require.NoError(t, err)
+	stream, err := js.Stream(t.Context(), "millrace+topic")
+	require.NoError(t, err)
+	tight := stream.CachedInfo().Config
+	tight.MaxMsgSize = 1000
+	_, err = js.UpdateStream(t.Context(), tight)
+	require.NoError(t, err)
+
+	big := keyed("k", fmt.Sprintf("2%02000d", 0))
+	err = b.Publisher().Publish("topic", keyed("k", "1"), big, keyed("k", "3"), keyed("k", "4"))
+	var failed *bus.PublishError
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, fault.Permanent, fault.Of(err), "%v", err)
+	for i := range failed.Outcomes {
+		require.False(t, failed.Published(i))
+	}
+	all, err := b.Browse(t.Context(), "topic", 10)
+	require.NoError(t, err)
+	for _, m := range all {
+		require.Equal(t, "1", string(m.Payload))
+	}
+	// What the server cannot take is refused before anything is sent.
+	var large *bus.PublishError
+	err = b.Publisher().Publish("topic", keyed("k", "5"), keyed("k", string(make([]byte, 9<<20))))
+	require.ErrorAs(t, err, &large)
+	require.ErrorIs(t, err, nats.ErrMaxPayload)
+	require.Equal(t, []bus.Outcome{bus.Refused, bus.Refused}, large.Outcomes)
+}
+
+// Three servers with three replicas of each stream: one that is killed, whatever it led,
+// loses nothing that was accepted, and order holds.
+func TestClusterLosesAServer(t *testing.T) {
+	const size = 3
+	var routes []*url.URL
+	var ports []int
+	for range size {
+		port := natstest.FreePort(t)
+		ports = append(ports, port)
+		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprint("127.0.0.1:", port)})
+	}
+	var all []*server.Server
+	hosts := "nats://"
+	for n := range size {
+		o := &server.Options{
+			ServerName: fmt.Sprint("n", n), Routes: routes,
+			Cluster: server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: ports[n]},
+		}
+		s := natstest.Start(t, o)
+		all = append(all, s)
+		hosts += s.Addr().String() + ","
+	}
+	until(t, "the cluster has a leader", func() bool {
+		return slices.ContainsFunc(all, func(s *server.Server) bool { return s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == size })
+	})
+	at := hosts[:len(hosts)-1] + "/?replicas=3"
+	from, to := open(t, natsbus.Config{LeaseTTL: 2 * time.Second}, at), open(t, natsbus.Config{LeaseTTL: 2 * time.Second}, at)
+	x := startTraffic(t, from, to)
+	x.handled(20)
+	leader := slices.IndexFunc(all, func(s *server.Server) bool { return s.JetStreamIsStreamLeader("$G", "millrace+topic") })
+	if leader < 0 {
+		t.Fatal(errors.New("the topic's stream has no leader"))
+	}
+	all[leader].Shutdown()
+	x.handled(20)
+	x.finish()
+}

@@ -1,0 +1,258 @@
+package natsbus_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/google/uuid"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/natsbus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/natstest"
+	"github.com/millrace-go/millrace/internal/sourcetest"
+)
+
+func open(t testing.TB, cfg natsbus.Config, url string) *bus.Bus {
+	t.Helper()
+	b, err := tryOpen(cfg, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return b
+}
+
+func tryOpen(cfg natsbus.Config, url string) (*bus.Bus, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return bus.NewOpener(natsbus.Schemes(cfg)...).Open(context.Background(), url)
+}
+
+func keyed(key, payload string) *message.Message {
+	m := message.NewMessage(uuid.NewString(), []byte(payload))
+	m.Metadata.Set(event.KeyHeader, key)
+	return m
+}
+
+func publish(t testing.TB, b *bus.Bus, topic string, messages ...*message.Message) {
+	t.Helper()
+	if err := b.Publisher().Publish(topic, messages...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func subscribe(t testing.TB, b *bus.Bus, group, topic string) <-chan *message.Message {
+	t.Helper()
+	sub := sourcetest.Subscriber(b.Driver(), group, 64)
+	t.Cleanup(func() { sub.Close() }) //nolint:errcheck // a second Close does nothing
+	ch, err := sub.Subscribe(context.WithoutCancel(t.Context()), topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ch
+}
+
+func receive(t testing.TB, ch <-chan *message.Message) *message.Message {
+	t.Helper()
+	select {
+	case m, ok := <-ch:
+		if !ok {
+			t.Fatal("the channel is closed")
+		}
+		return m
+	case <-time.After(30 * time.Second):
+		t.Fatal("no message within 30s")
+		return nil
+	}
+}
+
+// until waits for a condition.
+func until(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(time.Minute); !done(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}
+
+// process is a NATS server in a process of its own.
+type process struct {
+	t         *testing.T
+	dir, port string
+	cmd       *exec.Cmd
+}
+
+func startProcess(t *testing.T) *process {
+	t.Helper()
+	p := &process{t: t, dir: t.TempDir(), port: strconv.Itoa(natstest.FreePort(t))}
+	p.start()
+	t.Cleanup(p.kill)
+	return p
+}
+
+func (p *process) address() string { return "127.0.0.1:" + p.port }
+
+func (p *process) start() {
+	p.t.Helper()
+	p.cmd = exec.Command(os.Args[0])
+	p.cmd.Env = append(os.Environ(), envServer+"="+p.dir, envPort+"="+p.port)
+	p.cmd.Stderr = os.Stderr
+	if err := p.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	until(p.t, "the server answers", func() bool {
+		c, err := net.Dial("tcp", p.address())
+		if err != nil {
+			return false
+		}
+		return c.Close() == nil
+	})
+}
+
+func (p *process) signal(s os.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// kill ends the server as kill -9 does.
+func (p *process) kill() {
+	p.cmd.Process.Signal(syscall.SIGKILL) //nolint:errcheck // it may have ended
+	p.cmd.Wait()                          //nolint:errcheck // it was killed
+}
+
+// traffic publishes numbered messages of several keys in pairs, each until it is accepted,
+// and notes what a group handles.
+type traffic struct {
+	t    *testing.T
+	stop context.CancelFunc
+	work sync.WaitGroup
+
+	mu       sync.Mutex
+	sent     map[string]int // the last number that was accepted
+	got      map[string][]int
+	failures int
+}
+
+const trafficKeys = 4
+
+func startTraffic(t *testing.T, from, to *bus.Bus) *traffic {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	x := &traffic{t: t, stop: stop, sent: map[string]int{}, got: map[string][]int{}}
+	t.Cleanup(stop)
+	if err := to.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"group"}}); err != nil {
+		t.Fatal(err)
+	}
+	for k := range trafficKeys {
+		x.work.Go(func() { x.publish(ctx, from, fmt.Sprint("key", k)) })
+	}
+	ch := subscribe(t, to, "group", "topic")
+	go func() {
+		for m := range ch {
+			x.note(m)
+			m.Ack()
+		}
+	}()
+	return x
+}
+
+func (x *traffic) publish(ctx context.Context, b *bus.Bus, key string) {
+	for n := 1; ctx.Err() == nil; n += 2 {
+		pair := []*message.Message{keyed(key, fmt.Sprint(n)), keyed(key, fmt.Sprint(n+1))}
+		for {
+			err := b.Publisher().Publish("topic", pair...)
+			if err == nil {
+				break
+			}
+			if fault.Of(err) != fault.Infrastructure {
+				x.t.Errorf("publish: %v is %v, want infrastructure", err, fault.Of(err))
+				return
+			}
+			x.mu.Lock()
+			x.failures++
+			x.mu.Unlock()
+			select {
+			case <-time.After(5 * time.Millisecond):
+			case <-x.t.Context().Done():
+				return
+			}
+		}
+		x.mu.Lock()
+		x.sent[key] = n + 1
+		x.mu.Unlock()
+	}
+}
+
+func (x *traffic) note(m *message.Message) {
+	key, n := event.Key(m), 0
+	fmt.Sscan(string(m.Payload), &n)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !slices.Contains(x.got[key], n) {
+		x.got[key] = append(x.got[key], n)
+	}
+}
+
+// handled waits until so many more messages of each key, published from now on, are handled.
+func (x *traffic) handled(more int) {
+	x.t.Helper()
+	x.mu.Lock()
+	want := map[string]int{}
+	for k := range trafficKeys {
+		key := fmt.Sprint("key", k)
+		want[key] = x.sent[key] + more
+	}
+	x.mu.Unlock()
+	until(x.t, "new messages of each key are handled", func() bool {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		for key, n := range want {
+			if len(x.got[key]) < n {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// finish stops publishing and checks that all that was accepted is handled, the first time
+// in order.
+func (x *traffic) finish() {
+	x.t.Helper()
+	x.stop()
+	x.work.Wait()
+	x.handled(0)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for key, all := range x.got {
+		for i, n := range all {
+			if n != i+1 {
+				x.t.Fatalf("%s: message %d was handled as the %dth", key, n, i+1)
+			}
+		}
+	}
+	x.t.Logf("%v published, %d failed publishes", x.sent, x.failures)
+}

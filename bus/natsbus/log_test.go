@@ -1,0 +1,284 @@
+package natsbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/log/logsub"
+	"github.com/millrace-go/millrace/internal/natstest"
+)
+
+// newLog returns a log with one topic of two partitions: lanes 0 and 1.
+func newLog(t *testing.T) *streamLog {
+	t.Helper()
+	u, err := url.Parse(natstest.URL(t))
+	require.NoError(t, err)
+	made, err := scheme{"nats", Config{}}.Open(t.Context(), u)
+	require.NoError(t, err)
+	d, ok := made.(*driver)
+	require.True(t, ok)
+	t.Cleanup(func() { require.NoError(t, d.Close()) })
+	require.NoError(t, d.ready(t.Context()))
+	_, err = d.log.directory.Ensure(t.Context(), logsub.Topic{Name: "topic", Partitions: 2})
+	require.NoError(t, err)
+	return d.log
+}
+
+func (l *streamLog) put(t *testing.T, lane, n int) {
+	t.Helper()
+	var entries []log.Entry
+	for i := range n {
+		entries = append(entries, log.Entry{Lane: lane, Topic: "topic", MessageID: fmt.Sprint(i), Payload: []byte("x")})
+	}
+	require.NoError(t, l.append(t.Context(), entries))
+}
+
+func (l *streamLog) all(t *testing.T, lane int) []log.Entry {
+	t.Helper()
+	entries, _, err := l.Read(t.Context(), lane, log.Position{}, 5000)
+	require.NoError(t, err)
+	return entries
+}
+
+func (l *streamLog) take(t *testing.T, group, holder string, ttl time.Duration) log.Lease {
+	t.Helper()
+	lease, err := l.Lease(t.Context(), log.Cursor{Consumer: group}, holder, ttl)
+	require.NoError(t, err)
+	return lease
+}
+
+// lapsed waits until another holder gets the lease, by the server's clock.
+func (l *streamLog) lapsed(t *testing.T, c log.Cursor, holder string) log.Lease {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		lease, err := l.Lease(t.Context(), c, holder, time.Minute)
+		if err == nil {
+			return lease
+		}
+		require.ErrorIs(t, err, log.ErrLeaseHeld)
+		<-tick.C
+	}
+}
+
+// A holder that has slept through its lease moves nothing and ends nothing, also when the
+// next holder has gone again, or bears the same name. What it wrote last does not matter.
+func TestFencing(t *testing.T) {
+	l := newLog(t)
+	l.put(t, 0, 10)
+	entries := l.all(t, 0)
+	old := l.take(t, "group", "a", 30*time.Millisecond)
+	for n, next := range []string{"b", "b", "a"} {
+		var lease log.Lease
+		if next == old.Holder {
+			lease = l.take(t, "group", next, time.Minute)
+		} else {
+			lease = l.lapsed(t, old.Cursor, next)
+		}
+		require.Greater(t, lease.Token, old.Token)
+		_, err := l.Lease(t.Context(), old.Cursor, "c", time.Minute)
+		require.ErrorIs(t, err, log.ErrLeaseHeld)
+		place := entries[n+1].Position
+		require.NoError(t, l.Advance(t.Context(), lease, place, time.Minute))
+		require.ErrorIs(t, l.Advance(t.Context(), old, entries[0].Position, time.Minute), log.ErrLeaseLost)
+		require.ErrorIs(t, l.Renew(t.Context(), time.Minute, old), log.ErrLeaseLost)
+		require.NoError(t, l.Release(t.Context(), old))
+		require.NoError(t, l.Advance(t.Context(), lease, place, time.Minute), "an Advance may be repeated")
+		// It ends by itself, unless the next holder has the same name.
+		require.NoError(t, l.Renew(t.Context(), 30*time.Millisecond, lease))
+		old = lease
+	}
+	require.NoError(t, l.Release(t.Context(), old))
+	require.ErrorIs(t, l.Renew(t.Context(), time.Minute, old), log.ErrLeaseLost)
+	require.Equal(t, entries[3].Position, l.take(t, "group", "d", time.Minute).Position)
+}
+
+// A write whose answer was lost has been made: its holder goes on under the revision that
+// it made, and is not taken for another.
+func TestLostAnswerLosesNoLease(t *testing.T) {
+	l := newLog(t)
+	l.put(t, 0, 5)
+	entries := l.all(t, 0)
+	lease := l.take(t, "group", "me", time.Minute)
+	before := l.held[lease.Cursor]
+	require.NoError(t, l.Advance(t.Context(), lease, entries[1].Position, time.Minute))
+	l.held[lease.Cursor] = before // as if the answer had not come
+	require.NoError(t, l.Advance(t.Context(), lease, entries[2].Position, time.Minute))
+	require.Equal(t, entries[2].Position, l.take(t, "group", "me", time.Minute).Position)
+}
+
+// A stream that was deleted and made anew counts from 1 again: a cursor of the old one is
+// before everything.
+func TestNewStreamIsReadFromItsBeginning(t *testing.T) {
+	l := newLog(t)
+	l.put(t, 0, 5)
+	lease := l.take(t, "group", "me", time.Minute)
+	require.NoError(t, l.Advance(t.Context(), lease, l.all(t, 0)[4].Position, time.Minute))
+	require.NoError(t, l.js.DeleteStream(t.Context(), l.stream("topic")))
+	l.put(t, 0, 2) // makes it
+	require.Zero(t, l.take(t, "group", "me", time.Minute).Position)
+	require.Len(t, l.all(t, 0), 2)
+}
+
+// Of many who want a free lease, one gets it.
+func TestLeaseRush(t *testing.T) {
+	l := newLog(t)
+	const rivals = 16
+	got := make(chan error, rivals)
+	for n := range rivals {
+		go func() {
+			_, err := l.Lease(context.WithoutCancel(t.Context()), log.Cursor{Consumer: "group"}, fmt.Sprint(n), time.Minute)
+			got <- err
+		}()
+	}
+	holders := 0
+	for range rivals {
+		if err := <-got; err == nil {
+			holders++
+		} else {
+			require.ErrorIs(t, err, log.ErrLeaseHeld)
+		}
+	}
+	require.Equal(t, 1, holders)
+}
+
+// Cursors that move together move each by itself: a lost lease holds up none of the others.
+func TestCursorsMoveTogether(t *testing.T) {
+	l := newLog(t)
+	l.put(t, 0, 5)
+	entries := l.all(t, 0)
+	var leases []log.Lease
+	for _, group := range []string{"a", "b", "c"} {
+		leases = append(leases, l.take(t, group, "me", time.Minute))
+	}
+	move := func(p log.Position) error {
+		return l.begin(t.Context(), func(ctx context.Context) error {
+			for _, lease := range leases {
+				if err := l.Advance(ctx, lease, p, time.Minute); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	require.NoError(t, move(entries[1].Position))
+	require.NoError(t, l.Release(t.Context(), leases[1]))
+	require.ErrorIs(t, move(entries[3].Position), log.ErrLeaseLost)
+	for group, want := range map[string]int{"a": 1, "b": 3, "c": 1, "new": 5} {
+		n, oldest, err := l.Backlog(t.Context(), log.Cursor{Consumer: group}, 2, 100)
+		require.NoError(t, err)
+		require.Equal(t, want, n, group)
+		require.WithinDuration(t, time.Now(), oldest, time.Minute)
+	}
+}
+
+// Only what is old and done by every group goes, and nothing of other partitions.
+func TestPrune(t *testing.T) {
+	l := newLog(t)
+	l.put(t, 0, 20)
+	l.put(t, 1, 5)
+	l.put(t, 0, 20)
+	later := time.Now().Add(time.Hour)
+	prune := func(before time.Time, want int) {
+		t.Helper()
+		n, err := l.Prune(t.Context(), 0, before, 500)
+		require.NoError(t, err)
+		require.Equal(t, want, n)
+	}
+	entries := l.all(t, 0)
+	a, b := l.take(t, "a", "me", time.Minute), l.take(t, "b", "me", time.Minute)
+	prune(later, 0) // nobody has done anything
+	require.NoError(t, l.Advance(t.Context(), a, entries[39].Position, time.Minute))
+	prune(later, 0) // b has not
+	require.NoError(t, l.Advance(t.Context(), b, entries[29].Position, time.Minute))
+	prune(time.Now().Add(-time.Hour), 0) // too young
+	prune(entries[10].CreatedAt, 10)
+	prune(later, 20)
+	prune(later, 0)
+	require.Len(t, l.all(t, 0), 10)
+	require.Len(t, l.all(t, 1), 5)
+	n, err := l.Prune(t.Context(), 1, later, 500) // no group reads it: age alone decides
+	require.NoError(t, err)
+	require.Equal(t, 5, n)
+}
+
+// Members are listed in the order they joined, the dead are not, and nothing is left of them.
+func TestMembers(t *testing.T) {
+	l := newLog(t)
+	d := l.directory
+	member := func(id string) logsub.Member { return logsub.Member{Topic: "topic", Group: "g.*", ID: id} }
+	beat := func(ttl time.Duration, ids ...string) {
+		t.Helper()
+		for _, id := range ids {
+			require.NoError(t, d.Beat(t.Context(), ttl, []logsub.Member{member(id)}))
+		}
+	}
+	members := func() []string {
+		t.Helper()
+		all, err := d.Members(t.Context(), "topic", "g.*")
+		require.NoError(t, err)
+		return all
+	}
+	require.Empty(t, members())
+	beat(time.Minute, "z", "y", "x", "w")
+	beat(time.Minute, "w", "z")
+	require.Equal(t, []string{"z", "y", "x", "w"}, members())
+	beat(time.Millisecond, "y")
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for len(members()) == 4 {
+		<-tick.C
+		beat(time.Minute, "z") // the others' beats are the clock
+	}
+	require.NoError(t, d.Leave(t.Context(), member("x")))
+	beat(time.Minute, "y") // it is back, as the newest
+	require.Equal(t, []string{"z", "w", "y"}, members())
+	kept, err := l.list(t.Context(), "member.>")
+	require.NoError(t, err)
+	require.Len(t, kept, 3)
+}
+
+// A batch of any size is read back whole and in order, whatever one request takes.
+func TestLargeBatches(t *testing.T) {
+	l := newLog(t)
+	var entries []log.Entry
+	for i := range 2500 {
+		entries = append(entries, log.Entry{Lane: i % 2, Topic: "topic", MessageID: fmt.Sprint(i), Payload: make([]byte, 8<<10)})
+	}
+	require.NoError(t, l.append(t.Context(), entries))
+	for lane := range 2 {
+		all, err := l.collect(t.Context(), "topic", l.subject("topic", lane), 0, 5000)
+		require.NoError(t, err)
+		require.Len(t, all, 1250)
+		for i, f := range all {
+			require.Equal(t, fmt.Sprint(2*i+lane), f.Header.Get(idHeader))
+		}
+	}
+	newest, err := l.newest(t.Context(), "topic", 3)
+	require.NoError(t, err)
+	require.Equal(t, "2499", newest[2].Header.Get(idHeader))
+	require.Len(t, newest, 3)
+}
+
+// A request ends with its connection, and the cause is not the caller's.
+func TestRequestEndsWithItsConnection(t *testing.T) {
+	l := newLog(t)
+	err := l.do(t.Context(), func(ctx context.Context) error {
+		l.mu.Lock()
+		broke := l.broke
+		l.mu.Unlock()
+		broke()
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	require.ErrorIs(t, err, errDisconnected)
+	require.False(t, errors.Is(err, context.Canceled))
+}

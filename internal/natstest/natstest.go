@@ -1,0 +1,115 @@
+// Package natstest gives a test its own place on a NATS server with JetStream: a prefix on
+// the server that MILLRACE_NATS_URL names, or a server in the test's own process.
+package natstest
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+const variable = "MILLRACE_NATS_URL"
+
+// Server returns the URL of a NATS server in a process of its own.
+func Server(t testing.TB) string {
+	t.Helper()
+	return servicetest.Env(t, variable, "NATS", "nats://127.0.0.1:4222")
+}
+
+// URL returns a nats:// URL with a prefix of its own. What is made there goes with the test.
+func URL(t testing.TB) string {
+	t.Helper()
+	address := ""
+	if os.Getenv(variable) != "" || os.Getenv("MILLRACE_SERVERS_ONLY") == "1" {
+		address = Server(t)
+	} else {
+		address = Start(t, &server.Options{}).ClientURL()
+	}
+	prefix := "t-" + uuid.NewString()
+	t.Cleanup(func() {
+		if err := sweep(address, prefix); err != nil {
+			t.Errorf("remove the test's streams: %v", err)
+		}
+	})
+	return strings.TrimSuffix(address, "/") + "/?" + url.Values{"prefix": {prefix}}.Encode()
+}
+
+// Start starts a server with JetStream in this process, on a free port of 127.0.0.1 where
+// the options name none. It ends with the test.
+func Start(t testing.TB, o *server.Options) *server.Server {
+	t.Helper()
+	o.Host, o.JetStream, o.NoSigs, o.NoLog = "127.0.0.1", true, true, true
+	o.MaxPayload = 8 << 20 // the suites publish more than the 1 MiB that is the default
+	if o.Port == 0 {
+		o.Port = server.RANDOM_PORT
+	}
+	if o.StoreDir == "" {
+		o.StoreDir = t.TempDir()
+	}
+	s, err := server.NewServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	if !s.ReadyForConnections(10 * time.Second) {
+		t.Fatal("the NATS server in this process does not answer")
+	}
+	return s
+}
+
+// FreePort is a port of 127.0.0.1 on which nothing listened a moment ago.
+func FreePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // nothing was written
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// sweep deletes the streams whose names begin with the prefix, or with that of its bucket.
+func sweep(address, prefix string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	conn, err := nats.Connect(address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return err
+	}
+	names := js.StreamNames(ctx)
+	var ours []string
+	for name := range names.Name() {
+		if strings.HasPrefix(strings.TrimPrefix(name, "KV_"), prefix) {
+			ours = append(ours, name)
+		}
+	}
+	if err := names.Err(); err != nil {
+		return err
+	}
+	for _, name := range ours {
+		if err := js.DeleteStream(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
