@@ -434,6 +434,10 @@ func TestURLErrors(t *testing.T) {
 		"sqs://key:hunter2@r?prefix=a.b":    "the prefix",
 		"sqs://key:hunter2@r?endpoint=host": "the endpoint",
 
+		"sqs://key:hunter2@r?cacertfile=ca.pem":                               "endpoint=https://",
+		"sqs://key:hunter2@r?endpoint=https://host&cacertfile=/nowhere.pem":   `"cacertfile"`,
+		"sqs://key:hunter2@r?endpoint=https://host&cacertfile=sqsbus_test.go": "holds no certificate",
+
 		"sqs://r?session_token=hunter2":                                                    `"session_token" needs the keys in the URL`,
 		"sqs://key:hunter2@r?session_token=hunter2&role=notices":                           `"role" is "notices"; give the ARN`,
 		"sqs://r?role=arn:aws:iam::123456789012:user/notices":                              `"role"`,

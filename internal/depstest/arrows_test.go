@@ -22,6 +22,7 @@ func seams() map[string]string {
 		"internal/log/logbus":            "bus",
 		"internal/log/logbus/logbustest": "bus",
 		"internal/sourcetest":            "bus",
+		"internal/tlstest":               "bus",
 		"internal/txbus":                 "bus",
 		"internal/txbus/txbustest":       "bus",
 	}
