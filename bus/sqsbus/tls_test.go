@@ -17,6 +17,7 @@ import (
 
 // The endpoint is one with TLS and an authority of its own, as inside a company.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	behind, err := url.Parse(p.endpoint)
 	if err != nil {
