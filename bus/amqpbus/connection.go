@@ -12,6 +12,8 @@ import (
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/millrace-go/millrace/internal/tlshint"
 )
 
 // link is a connection that is made again when it was lost, by whoever needs a
@@ -135,6 +137,12 @@ func (l *link) dial(ctx context.Context, host string) (*amqp.Connection, net.Con
 			return raw, nil
 		},
 	})
+	switch {
+	case err != nil && secure != nil:
+		err = tlshint.Untrusted(err, host, "?cacertfile=")
+	case is(err, amqp.FrameError): // what answers speaks something else
+		err = tlshint.Plain(err, host, "amqps://")
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect to %s: %w", host, err)
 	}

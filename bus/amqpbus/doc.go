@@ -29,7 +29,8 @@
 //	a deleted queue is made again                                   TestDeletedQueueIsMadeAgain
 //	a queue with other properties is not used                       TestForeignQueue
 //	Watermill AMQP reads and writes the same messages               TestWatermillReadsAndWrites
-//	TLS, and several hosts                                          TestTLS, TestHosts
+//	TLS works, and what is wrong with it is said                    TestTLS
+//	several hosts                                                   TestHosts
 //	errors say what is wrong and repeat no credential               TestURLErrors, TestRefusedByTheBroker
 //
 // Durable, ordered per key, consumer groups, broadcast, individual

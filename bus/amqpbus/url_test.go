@@ -13,6 +13,8 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/certtest"
+	"github.com/millrace-go/millrace/internal/tlstest"
 )
 
 const waitLong = 20 * time.Second
@@ -161,38 +163,19 @@ func TestPingEndsWithItsContext(t *testing.T) {
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	b := rabbit(t)
-	cert, ca := certificate(t)
-	secure, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
+	cert, other := certtest.New(t, "rabbit.test"), certtest.New(t, "rabbit.test")
+	secure, err := tls.Listen("tcp", "127.0.0.1:0", cert.Server())
 	if err != nil {
 		t.Fatal(err)
 	}
 	startProxy(t, b, secure)
-	o := bus.NewOpener(amqpbus.Schemes(amqpbus.Config{Logger: slog.New(slog.DiscardHandler)})...)
-	raw := strings.Replace(b.rawURL(t, secure.Addr().String(), ""), "amqp://", "amqps://", 1)
-	untrusted, err := o.Open(t.Context(), raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := untrusted.Ping(t.Context()); err == nil {
-		t.Error("a certificate of an unknown authority was trusted")
-	}
-	if err := untrusted.Close(); err != nil {
-		t.Error(err)
-	}
-	opened, err := o.Open(t.Context(), raw+"&cacertfile="+ca+"&server_name_indication=rabbit.test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	topic := unique("topic")
-	declare(t, opened, bus.Topic{Name: topic})
-	publish(t, opened, topic, keyed("k", 1))
-	found, err := opened.Browse(t.Context(), topic, 5)
-	if err != nil || len(found) != 1 {
-		t.Errorf("browse: %v, %v", found, err)
-	}
-	queues := amqpbus.Queues(opened.Driver())
-	if err := opened.Close(); err != nil {
-		t.Error(err)
-	}
-	b.drop(t, queues...)
+	at := secure.Addr().String()
+	sealed := strings.Replace(b.rawURL(t, at, ""), "amqp://", "amqps://", 1) + "&server_name_indication=rabbit.test"
+	tlstest.Run(t, tlstest.Server{
+		Schemes: amqpbus.Schemes(amqpbus.Config{Logger: slog.New(slog.DiscardHandler)}), Address: at,
+		Trusted: sealed + "&cacertfile=" + cert.Cert,
+		Other:   sealed + "&cacertfile=" + other.Cert, Fix: "?cacertfile=",
+		Plain: b.rawURL(t, at, ""), FixPlain: "amqps://",
+		Done: func(d bus.Driver) { b.drop(t, amqpbus.Queues(d)...) },
+	})
 }

@@ -82,7 +82,7 @@
 //	while they have members                                         TestConformance
 //	what is wrong with a URL is said, without its secrets           TestURLErrors, TestSignIn, TestToken, TestMSKIAM
 //	tokens and keys are asked for again for each connection         TestToken, TestMSKIAM
-//	connections are encrypted and both sides checked                TestTLS
+//	TLS checks both sides, and what is wrong with it is said        TestTLS
 //
 // Durable, ordered per key, consumer groups, replay, broadcast. No delayed
 // redelivery and no dead letters of its own: package bus does both.

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/internal/tlshint"
 )
 
 // request asks the cluster something, for requestTimeout at most, and returns when ctx or
@@ -52,8 +54,9 @@ func request[T any](ctx context.Context, d *driver, ask func(context.Context) (T
 	case errors.Is(r.err, context.DeadlineExceeded) && ctx.Err() == nil:
 		r.err = fmt.Errorf("no answer within %v: %w", requestTimeout, r.err)
 	case errors.Is(r.err, io.EOF):
-		r.err = fmt.Errorf("a broker closed the connection, as it does when it refuses a password or expects TLS: %w", r.err)
+		r.err = fmt.Errorf("a broker closed the connection, as it does when it refuses a password or expects tls=true: %w", r.err)
 	}
+	r.err = tlshint.Untrusted(r.err, strings.Join(d.set.brokers, ","), "?ca=")
 	return r.answer, r.err
 }
 

@@ -1,27 +1,18 @@
 package kafkabus_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"log/slog"
-	"math/big"
-	"net"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
+	"github.com/millrace-go/millrace/internal/certtest"
+	"github.com/millrace-go/millrace/internal/tlstest"
 )
 
 // roundTrip publishes and consumes one message.
@@ -61,54 +52,21 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
-// certificate makes a self-signed one, and the files of it and its key.
-func certificate(t *testing.T, dir string) (pair tls.Certificate, cert, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: pkcs8}} {
-		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if pair, err = tls.LoadX509KeyPair(cert, key); err != nil {
-		t.Fatal(err)
-	}
-	return pair, cert, key
-}
-
 // Connections are encrypted, the broker's certificate is checked, and ours is shown.
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	pair, cert, key := certificate(t, t.TempDir())
-	pool := x509.NewCertPool()
-	pool.AddCert(pair.Leaf)
-	c := fake(t, kfake.TLS(&tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}))
-	roundTrip(t, openBus(t, kafkabus.Config{}, urlOf(c)+"?tls=true&ca="+cert+"&cert="+cert+"&key="+key))
-	for what, query := range map[string]string{
-		"an unknown certificate":       "?tls=true&cert=" + cert + "&key=" + key,
-		"no certificate of the client": "?tls=true&ca=" + cert,
-		"no TLS":                       "",
-	} {
-		if err := openBus(t, kafkabus.Config{}, urlOf(c)+query).Ping(t.Context()); err == nil {
-			t.Errorf("%s was taken", what)
-		}
+	cert, other := certtest.New(t, "127.0.0.1"), certtest.New(t, "127.0.0.1")
+	server := cert.Server()
+	server.ClientAuth, server.ClientCAs = tls.RequireAndVerifyClientCert, cert.Pool
+	c := fake(t, kfake.TLS(server))
+	ours := "&cert=" + cert.Cert + "&key=" + cert.Key
+	tlstest.Run(t, tlstest.Server{
+		Schemes: []bus.Scheme{kafkabus.Scheme(kafkabus.Config{})}, Address: c.ListenAddrs()[0],
+		Trusted: urlOf(c) + "?tls=true&ca=" + cert.Cert + ours,
+		Other:   urlOf(c) + "?tls=true&ca=" + other.Cert + ours, Fix: "?ca=",
+		Plain: urlOf(c), FixPlain: "tls=true",
+	})
+	if err := openBus(t, kafkabus.Config{}, urlOf(c)+"?tls=true&ca="+cert.Cert).Ping(t.Context()); err == nil {
+		t.Error("a client without a certificate was accepted")
 	}
 }

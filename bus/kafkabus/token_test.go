@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"crypto/tls"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
+	"github.com/millrace-go/millrace/internal/certtest"
 )
 
 // look makes a topic and finds it, which takes a connection that has signed in.
@@ -148,8 +148,8 @@ func signature(secret, host string, said map[string]string) string {
 func TestMSKIAM(t *testing.T) {
 	t.Setenv("AWS_REGION", "eu-central-1") // else it is in the brokers' names
 	const id, secret, session = "AKIATICKETS", "s3cret/k+y=", "s3ssion/t+ken=="
-	pair, cert, _ := certificate(t, t.TempDir())
-	gate := &signIn{mechanism: "AWS_MSK_IAM", tls: &tls.Config{Certificates: []tls.Certificate{pair}}, check: func(first []byte) ([]byte, error) {
+	cert := certtest.New(t, "127.0.0.1")
+	gate := &signIn{mechanism: "AWS_MSK_IAM", tls: cert.Server(), check: func(first []byte) ([]byte, error) {
 		said := map[string]string{}
 		if err := json.Unmarshal(first, &said); err != nil {
 			return nil, err
@@ -167,7 +167,7 @@ func TestMSKIAM(t *testing.T) {
 	}}
 	address := guarded(t, gate).ListenAddrs()[0]
 	at := func(user, query string) string {
-		return "kafka://" + user + address + "/?tls=true&ca=" + cert + "&sasl=aws-msk-iam" + query
+		return "kafka://" + user + address + "/?tls=true&ca=" + cert.Cert + "&sasl=aws-msk-iam" + query
 	}
 	keys := func(secret string) string { return url.UserPassword(id, secret).String() + "@" }
 	token := "&session_token=" + url.QueryEscape(session)

@@ -76,6 +76,7 @@
 //	mode=tx: Watermill SQL reads and writes the same tables       TestTxWatermill, TestTxTakesOverWatermillsTable
 //	mode=tx: names that make no table are refused                 TestTxNames
 //	what is wrong with a URL is said, without its password        TestURLErrors
+//	TLS works, and what is wrong with it is said                  TestTLS
 //	what is pending is shown without taking it                    TestPending
 //	errors have a class and a sentinel                            TestErrorClasses
 //	the schema can be printed                                     TestPrintMigrations

@@ -51,7 +51,8 @@
 //	                                                              TestForgottenScripts, TestDestroyedGroup
 //	… in the order of each key                                    TestFlushAll, TestNewStreamBeginsBehindTheOld
 //	errors have a class and a sentinel                            TestErrorClasses
-//	what is wrong with a URL is said, no secret is                TestURLErrors, TestTLSAndPassword
+//	what is wrong with a URL is said, no secret is                TestURLErrors
+//	TLS works, and what is wrong with it is said                  TestTLSAndPassword
 //
 // Durable, ordered per key, consumer groups, broadcast. No delayed redelivery
 // and no dead letters of its own: package bus does both.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/url"
 	"strconv"
@@ -19,6 +20,7 @@ import (
 	"github.com/millrace-go/millrace/internal/lazy"
 	"github.com/millrace-go/millrace/internal/log/logsub"
 	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/internal/tlshint"
 )
 
 // driver is the bus on one Redis, which Sentinels may name, or on one Cluster.
@@ -32,6 +34,7 @@ type driver struct {
 	watcher *watcher
 	bell    *logsub.Bell
 
+	plain   string                          // the hosts, where the URL is one without TLS
 	started *lazy.Value[context.CancelFunc] // ends what runs in the background
 	running sync.WaitGroup
 
@@ -61,6 +64,9 @@ func open(u *url.URL, cfg Config) (_ *driver, err error) {
 			return nil, err
 		}
 		d.owned = true
+		if u.Scheme == "redis" {
+			d.plain = u.Host
+		}
 	}
 	defer func() {
 		if err != nil {
@@ -108,11 +114,21 @@ func (d *driver) start(ctx context.Context) (context.CancelFunc, error) {
 
 func (d *driver) ready(ctx context.Context) error {
 	_, err := d.started.Get(ctx)
-	return translate(err)
+	return translate(d.hinted(err))
 }
 
 // Ping implements bus.Pinger. A Cluster is asked at any of its nodes.
-func (d *driver) Ping(ctx context.Context) error { return translate(d.client.Ping(ctx).Err()) }
+func (d *driver) Ping(ctx context.Context) error {
+	return translate(d.hinted(d.client.Ping(ctx).Err()))
+}
+
+// hinted says what may be wrong where the server ended the connection without an answer.
+func (d *driver) hinted(err error) error {
+	if d.plain == "" || !errors.Is(err, io.EOF) {
+		return err
+	}
+	return tlshint.Plain(err, d.plain, "rediss://")
+}
 
 // checkVersion refuses a Redis whose streams do not count what they took in.
 func checkVersion(ctx context.Context, client redis.UniversalClient) error {

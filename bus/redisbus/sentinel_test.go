@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/certtest"
 	"github.com/millrace-go/millrace/internal/redistest"
 )
 
@@ -59,18 +59,9 @@ func (s *server) replication() map[string]string {
 
 // Master and Sentinel each have a user with a password, and both speak TLS.
 func TestSentinelTLSAndPasswords(t *testing.T) {
-	dir := t.TempDir()
-	pool := certificate(t, dir)
-	secure := func() (address string, options []string) {
-		port := fmt.Sprint(freePort(t))
-		return net.JoinHostPort("127.0.0.1", port), []string{
-			"--tls-port", port, "--tls-auth-clients", "no", "--tls-ca-cert-file", filepath.Join(dir, "cert.pem"),
-			"--tls-cert-file", filepath.Join(dir, "cert.pem"), "--tls-key-file", filepath.Join(dir, "key.pem"),
-		}
-	}
-	address, options := secure()
-	master := startServer(t, options...)
-	asked, options := secure()
+	cert := certtest.New(t, "127.0.0.1")
+	master, address := secureServer(t, cert)
+	asked, options := sealed(t, cert)
 	sentinel := redistest.StartSentinel(t, options...)
 
 	host, port, err := net.SplitHostPort(address)
@@ -84,7 +75,7 @@ func TestSentinelTLSAndPasswords(t *testing.T) {
 	} {
 		require.NoError(t, err)
 	}
-	cfg := redisbus.Config{TLS: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}
+	cfg := redisbus.Config{TLS: &tls.Config{RootCAs: cert.Pool, MinVersion: tls.VersionTLS12}}
 	url := "rediss://app:%s@" + asked + "/0?master=mymaster&sentinel_user=watch&sentinel_password=%s"
 	b := open(t, cfg, fmt.Sprintf(url, "p%40ss%2Fw0rd", "s3nt%2Finel"))
 	ch := subscribe(t, b, "group", "topic", 10)

@@ -2,24 +2,16 @@ package redisbus_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/certtest"
+	"github.com/millrace-go/millrace/internal/tlstest"
 )
 
 func TestURLErrors(t *testing.T) {
@@ -67,63 +59,39 @@ func TestURLErrors(t *testing.T) {
 
 // A user with a password, over TLS; a wrong password is said and not repeated.
 func TestTLSAndPassword(t *testing.T) {
-	dir := t.TempDir()
-	pool := certificate(t, dir)
-	file := func(name string) string { return filepath.Join(dir, name) }
-	port := freePort(t)
-	s := startServer(t, "--tls-port", fmt.Sprint(port), "--tls-auth-clients", "no",
-		"--tls-cert-file", file("cert.pem"), "--tls-key-file", file("key.pem"), "--tls-ca-cert-file", file("cert.pem"))
+	cert := certtest.New(t, "127.0.0.1")
+	s, at := secureServer(t, cert)
 	if err := s.client.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">p@ss/w0rd", "~*", "&*", "+@all").Err(); err != nil {
 		t.Fatal(err)
 	}
-	cfg := redisbus.Config{TLS: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}
-	url := fmt.Sprintf("rediss://app:%%s@127.0.0.1:%d/0", port)
-	b := open(t, cfg, fmt.Sprintf(url, "p%40ss%2Fw0rd"))
-	ch := subscribe(t, b, "group", "topic", 10)
-	publish(t, b, "topic", keyed("k", "1"))
-	receive(t, ch).Ack()
-
-	err := open(t, cfg, fmt.Sprintf(url, "hunter2")).Ping(t.Context())
+	trusting := redisbus.Config{TLS: &tls.Config{RootCAs: cert.Pool, MinVersion: tls.VersionTLS12}}
+	url := "rediss://app:%s@" + at + "/0"
+	tlstest.Run(t, tlstest.Server{
+		Schemes: redisbus.Schemes(trusting), Others: redisbus.Schemes(redisbus.Config{}), Address: at,
+		Trusted: fmt.Sprintf(url, "p%40ss%2Fw0rd"),
+		Other:   fmt.Sprintf(url, "p%40ss%2Fw0rd"), Fix: "SSL_CERT_FILE",
+		Plain: "redis://" + at + "/0", FixPlain: "rediss://",
+	})
+	err := open(t, trusting, fmt.Sprintf(url, "hunter2")).Ping(t.Context())
 	if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "WRONGPASS") {
 		t.Errorf("a wrong password: %v", err)
 	}
-	err = open(t, redisbus.Config{}, fmt.Sprintf(url, "p%40ss%2Fw0rd")).Ping(t.Context())
-	if err == nil || strings.Contains(err.Error(), "w0rd") {
-		t.Errorf("a certificate that nobody knows: %v", err)
-	}
 }
 
-// certificate writes a key and a certificate for 127.0.0.1, and returns whom to trust.
-func certificate(t *testing.T, dir string) *x509.CertPool {
+// secureServer starts a server that speaks TLS at an address of its own.
+func secureServer(t *testing.T, c certtest.Certificate) (s *server, address string) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
+	address, options := sealed(t, c)
+	return startServer(t, options...), address
+}
+
+// sealed returns an address, and the options of a server that speaks TLS there.
+func sealed(t *testing.T, c certtest.Certificate) (address string, options []string) {
+	t.Helper()
+	port := fmt.Sprint(freePort(t))
+	return net.JoinHostPort("127.0.0.1", port), []string{
+		"--tls-port", port, "--tls-auth-clients", "no", "--tls-ca-cert-file", c.Cert, "--tls-cert-file", c.Cert, "--tls-key-file", c.Key,
 	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "redis"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})
-	for name, data := range map[string][]byte{
-		"cert.pem": certPEM, "key.pem": pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret}),
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(certPEM)
-	return pool
 }
 
 // A program's own client serves, and stays open.

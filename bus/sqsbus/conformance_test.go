@@ -12,18 +12,22 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	conformance(t, "sqs://region/", func(t *testing.T) place { return newPlace(t) })
 }
 
 func TestStandardConformance(t *testing.T) {
+	t.Parallel()
 	conformance(t, "sqs://region/", func(t *testing.T) place { return newPlace(t).standard() })
 }
 
 func TestSNSConformance(t *testing.T) {
+	t.Parallel()
 	conformance(t, "sns://region/", func(t *testing.T) place { return newSNSPlace(t) })
 }
 
 func TestSNSStandardConformance(t *testing.T) {
+	t.Parallel()
 	conformance(t, "sns://region/", func(t *testing.T) place { return newSNSPlace(t).standard() })
 }
 

@@ -14,6 +14,7 @@
 //	role=              a role to assume with the credentials: arn:aws:iam::123456789012:role/name
 //	external_id=       what the role's trust policy asks for
 //	endpoint=          another server, e.g. http://127.0.0.1:9324; on sns:// it has both
+//	cacertfile=        a PEM file: an authority to trust beside the system's, for an https:// endpoint
 //	fifo=true          with false, topics and queues are standard ones: see below
 //	prefix=            of the names of all queues and topics
 //	visibility=30s     how long a killed process keeps what it has received
@@ -44,6 +45,7 @@
 //	FIFO and standard queues of one prefix are apart              TestKindsAreApart
 //	a session token goes with each request, a role is assumed
 //	and assumed again before its keys end                         TestSessionToken, TestRole
+//	TLS works, and what is wrong with it is said                  TestTLS
 //	what is wrong with a URL is said, no secret is                TestURLErrors, TestCredentialErrors
 //	sns:// passes the conformance suites                          TestSNSConformance, TestSNSStandardConformance
 //	a group's queue gets what was published, and as it was        TestSNSWireFormat

@@ -40,10 +40,17 @@ func (p place) standard() place {
 	return p
 }
 
-// eachKind runs a test on a place with FIFO queues and on one with standard queues.
+// eachKind runs a test on a place with FIFO queues and on one with standard queues, at
+// the same time: such a test waits for the server rather than works.
 func eachKind(t *testing.T, run func(t *testing.T, p place)) {
-	t.Run("fifo", func(t *testing.T) { run(t, newPlace(t)) })
-	t.Run("standard", func(t *testing.T) { run(t, newPlace(t).standard()) })
+	t.Run("fifo", func(t *testing.T) {
+		t.Parallel()
+		run(t, newPlace(t))
+	})
+	t.Run("standard", func(t *testing.T) {
+		t.Parallel()
+		run(t, newPlace(t).standard())
+	})
 }
 
 // newSNSPlace makes a place with a stand-in for SNS, which serves SQS too.

@@ -87,6 +87,7 @@ func (l *loser) through(t *testing.T, p place) string {
 // A request whose answer is lost, for the client too, is asked again, and brings
 // its messages.
 func TestLostAnswer(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	l := startLoser(t, attempts+1)
 	b := open(t, sqsbus.Config{}, l.through(t, p))
@@ -107,6 +108,7 @@ func TestLostAnswer(t *testing.T) {
 // A server that does not answer holds Publish up until the message's context ends, and
 // no longer.
 func TestDeadlineEndsPublish(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	l := startLoser(t, 0)
 	b := open(t, sqsbus.Config{}, l.through(t, p))
@@ -123,6 +125,7 @@ func TestDeadlineEndsPublish(t *testing.T) {
 
 // Close hands back what an answer held that never came.
 func TestLostAnswerIsHandedBack(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	l := startLoser(t, attempts)
 	mine := open(t, sqsbus.Config{}, l.through(t, p))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sns"
@@ -115,7 +116,8 @@ func (c Config) validate(notify bool) error {
 //	sqs://eu-central-1/?fifo=false                        standard queues, without order
 //	sqs://key:secret@elasticmq/?endpoint=http://host:9324 another server that speaks SQS
 //
-// Parameters: session_token, role, external_id, endpoint, fifo (true), prefix (none),
+// Parameters: session_token, role, external_id, endpoint, cacertfile (the PEM file of an
+// authority to trust beside the system's, for an endpoint with TLS), fifo (true), prefix (none),
 // visibility (30s), wait (2s), retention (336h), maxbytes (262144).
 func Scheme(cfg Config) bus.Scheme { return scheme{cfg, false} }
 
@@ -144,6 +146,7 @@ func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
 	params := bus.NewParams(u)
 	endpoint, token := params.String("endpoint", ""), params.String("session_token", "")
 	role, externalID := params.String("role", ""), params.String("external_id", "")
+	ca := params.String("cacertfile", "")
 	cfg.Standard = !params.Bool("fifo", !cfg.Standard)
 	cfg.Prefix = params.String("prefix", cfg.Prefix)
 	cfg.Visibility = params.Duration("visibility", cfg.Visibility)
@@ -157,7 +160,7 @@ func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
 	if err := cfg.validate(s.notify); err != nil {
 		return nil, err
 	}
-	at, err := addressOf(u, endpoint, token, role, externalID)
+	at, err := addressOf(u, endpoint, ca, token, role, externalID)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +173,7 @@ type address struct {
 	endpoint string
 }
 
-func addressOf(u *url.URL, endpoint, sessionToken, role, externalID string) (a address, err error) {
+func addressOf(u *url.URL, endpoint, ca, sessionToken, role, externalID string) (a address, err error) {
 	if u.Path != "" && u.Path != "/" {
 		return a, errors.New("the URL has a path, and needs none; topics name the queues, and ?prefix= goes before all of them")
 	}
@@ -180,9 +183,13 @@ func addressOf(u *url.URL, endpoint, sessionToken, role, externalID string) (a a
 			return a, errors.New("the endpoint is no URL of a server; write ?endpoint=http://host:port")
 		}
 	}
+	if ca != "" && !strings.HasPrefix(endpoint, "https://") {
+		return a, errors.New("parameter \"cacertfile\" needs a server with TLS; write endpoint=https://host:port")
+	}
 	account, err := awsaccount.Of(u, sessionToken, role, externalID)
 	if err != nil {
 		return a, err
 	}
+	account.CA = ca
 	return address{Account: account, endpoint: endpoint}, nil
 }

@@ -77,6 +77,7 @@ func TestSNSWireFormat(t *testing.T) {
 // A group that one process has declared gets what another publishes, and so does one that
 // subscribes without a word. A group that comes later gets what is published from then on.
 func TestSNSBroadcast(t *testing.T) {
+	t.Parallel()
 	eachSNSKind(t, func(t *testing.T, p place) {
 		declaring, publishing, late := open(t, sqsbus.Config{}, p.url), open(t, sqsbus.Config{}, p.url), open(t, sqsbus.Config{}, p.url)
 		if err := declaring.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"declared"}}); err != nil {
@@ -109,6 +110,7 @@ func TestSNSBroadcast(t *testing.T) {
 // A topic, a queue and a subscription that were made by other means are used, with what they
 // need and with what they have.
 func TestSNSTakesWhatIsThere(t *testing.T) {
+	t.Parallel()
 	eachSNSKind(t, func(t *testing.T, p place) {
 		ctx, notifier := t.Context(), p.notifier(t)
 		topic := &sns.CreateTopicInput{Name: aws.String(p.prefix + "topic" + p.suffix)}
@@ -176,6 +178,7 @@ func TestSNSPublishOnly(t *testing.T) {
 
 // A topic that was deleted is made again by the next call; Declare gives it its groups.
 func TestSNSTopicIsDeleted(t *testing.T) {
+	t.Parallel()
 	p := newSNSPlace(t)
 	b := open(t, sqsbus.Config{}, p.url)
 	groups := bus.Topic{Name: "topic", Groups: []string{"group"}}
@@ -210,6 +213,7 @@ func TestSNSTopicIsDeleted(t *testing.T) {
 
 // Topics, and groups of topics, never share a topic of SNS or a queue unnoticed.
 func TestSNSNames(t *testing.T) {
+	t.Parallel()
 	p := newSNSPlace(t)
 	b := open(t, sqsbus.Config{}, p.url)
 	declare := func(topic string, groups ...string) error {

@@ -92,6 +92,7 @@ func TestWireFormat(t *testing.T) {
 // A message that is published twice within five minutes is there once; redriven
 // it is another, and so is an edited dead letter.
 func TestDeduplication(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	b := open(t, sqsbus.Config{}, p.url)
 	with := func(name, value string) *message.Message {
@@ -125,6 +126,7 @@ func TestDeduplication(t *testing.T) {
 // Any bytes pass; what is too large is compressed, and refused by its size when
 // that is not enough.
 func TestPayloads(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	b := open(t, sqsbus.Config{}, p.url)
 	random := make([]byte, 150_000)
@@ -175,7 +177,10 @@ func TestPayloads(t *testing.T) {
 
 // While a handler works the message stays ours, far beyond the time that SQS
 // leaves it at first, and on a FIFO queue so does its key.
-func TestVisibilityIsExtended(t *testing.T) { eachKind(t, testVisibilityIsExtended) }
+func TestVisibilityIsExtended(t *testing.T) {
+	t.Parallel()
+	eachKind(t, testVisibilityIsExtended)
+}
 
 func testVisibilityIsExtended(t *testing.T, p place) {
 	way := startGate(t)
@@ -202,7 +207,10 @@ func testVisibilityIsExtended(t *testing.T, p place) {
 }
 
 // Who is cut off finds its message's context ended, and another goes on.
-func TestTakenBack(t *testing.T) { eachKind(t, testTakenBack) }
+func TestTakenBack(t *testing.T) {
+	t.Parallel()
+	eachKind(t, testTakenBack)
+}
 
 func testTakenBack(t *testing.T, p place) {
 	way := startGate(t)
@@ -279,7 +287,10 @@ func (g *gate) through(t *testing.T, p place) string {
 
 // While the server is away Publish fails as infrastructure, and consumers go on
 // when it is back.
-func TestServerAway(t *testing.T) { eachKind(t, testServerAway) }
+func TestServerAway(t *testing.T) {
+	t.Parallel()
+	eachKind(t, testServerAway)
+}
 
 func testServerAway(t *testing.T, p place) {
 	way := startGate(t)
@@ -303,6 +314,7 @@ func testServerAway(t *testing.T, p place) {
 // Order per key over two instances that come and go, with several messages of a
 // key in one call.
 func TestOrderOverInstances(t *testing.T) {
+	t.Parallel()
 	const keys, each = 5, 20
 	p := newPlace(t)
 	b := open(t, sqsbus.Config{}, p.url)
@@ -333,7 +345,10 @@ func TestOrderOverInstances(t *testing.T) {
 
 // A queue has one group: a second is refused where it is declared, and where it
 // subscribes at the same time.
-func TestSecondGroup(t *testing.T) { eachKind(t, testSecondGroup) }
+func TestSecondGroup(t *testing.T) {
+	t.Parallel()
+	eachKind(t, testSecondGroup)
+}
 
 func testSecondGroup(t *testing.T, p place) {
 	b := open(t, sqsbus.Config{}, p.url)
@@ -378,6 +393,7 @@ func TestTopicNames(t *testing.T) {
 
 // Odd keys and ids go by their hash; order and content stay.
 func TestOddKeys(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	b := open(t, sqsbus.Config{}, p.url)
 	var want []*message.Message
@@ -403,7 +419,10 @@ func TestOddKeys(t *testing.T) {
 	}
 }
 
-func TestDeclareSetsRetention(t *testing.T) { eachKind(t, testDeclareSetsRetention) }
+func TestDeclareSetsRetention(t *testing.T) {
+	t.Parallel()
+	eachKind(t, testDeclareSetsRetention)
+}
 
 func testDeclareSetsRetention(t *testing.T, p place) {
 	b := open(t, sqsbus.Config{}, p.url)
@@ -434,6 +453,10 @@ func TestURLErrors(t *testing.T) {
 		"sqs://key:hunter2@r?prefix=a.b":    "the prefix",
 		"sqs://key:hunter2@r?endpoint=host": "the endpoint",
 
+		"sqs://key:hunter2@r?cacertfile=ca.pem":                               "endpoint=https://",
+		"sqs://key:hunter2@r?endpoint=https://host&cacertfile=/nowhere.pem":   `"cacertfile"`,
+		"sqs://key:hunter2@r?endpoint=https://host&cacertfile=sqsbus_test.go": "holds no certificate",
+
 		"sqs://r?session_token=hunter2":                                                    `"session_token" needs the keys in the URL`,
 		"sqs://key:hunter2@r?session_token=hunter2&role=notices":                           `"role" is "notices"; give the ARN`,
 		"sqs://r?role=arn:aws:iam::123456789012:user/notices":                              `"role"`,
@@ -453,6 +476,7 @@ func TestURLErrors(t *testing.T) {
 }
 
 func TestUnreachable(t *testing.T) {
+	t.Parallel()
 	err := open(t, sqsbus.Config{}, "sqs://key:hunter2@r?endpoint=http://127.0.0.1:1").Ping(t.Context())
 	if fault.Of(err) != fault.Infrastructure || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("a server that is away: %v (%v)", err, fault.Of(err))

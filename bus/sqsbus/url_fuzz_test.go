@@ -23,7 +23,7 @@ func FuzzAddress(f *testing.F) {
 			return
 		}
 		q := u.Query()
-		a, err := addressOf(u, endpoint, mark+secret, q.Get("role"), q.Get("external_id"))
+		a, err := addressOf(u, endpoint, "", mark+secret, q.Get("role"), q.Get("external_id"))
 		if err != nil {
 			if strings.Contains(fmt.Sprintf("%v %+v", err, err), mark) {
 				t.Fatal(err)

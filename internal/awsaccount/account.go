@@ -23,6 +23,7 @@ type Account struct {
 	SessionToken string // of keys that expire
 	Role         string // the ARN of a role to assume
 	ExternalID   string // what the role's trust policy asks for
+	CA           string // the PEM file of an authority to trust beside the system's
 }
 
 // Of reads scheme://key:secret@region and the parameters session_token, role and

@@ -2,9 +2,11 @@ package awsaccount
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -45,6 +47,9 @@ func (a Account) Load(ctx context.Context, wrap func(http.RoundTripper) http.Rou
 		client = awshttp.NewBuildableClient()
 	}
 	transport := client.GetTransport()
+	if err := a.trust(transport); err != nil {
+		return aws.Config{}, nil, err
+	}
 	cfg.HTTPClient = &http.Client{Transport: transport}
 	if wrap != nil {
 		cfg.HTTPClient = &http.Client{Transport: wrap(transport)}
@@ -54,6 +59,29 @@ func (a Account) Load(ctx context.Context, wrap func(http.RoundTripper) http.Rou
 		cfg.Credentials = aws.NewCredentialsCache(a.assumed(cfg), func(o *aws.CredentialsCacheOptions) { o.ExpiryWindow = early })
 	}
 	return cfg, transport, nil
+}
+
+// trust adds the account's authority to those that the transport trusts. STS, which the
+// transport reaches too, is AWS's own.
+func (a Account) trust(transport *http.Transport) error {
+	if a.CA == "" {
+		return nil
+	}
+	pem, err := os.ReadFile(a.CA)
+	if err != nil {
+		return fmt.Errorf("parameter \"cacertfile\": %w", err)
+	}
+	pool := transport.TLSClientConfig.RootCAs // of AWS_CA_BUNDLE
+	if pool == nil {
+		if pool, err = x509.SystemCertPool(); err != nil {
+			return err
+		}
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return fmt.Errorf("parameter \"cacertfile\": %s holds no certificate in PEM", a.CA)
+	}
+	transport.TLSClientConfig.RootCAs = pool
+	return nil
 }
 
 // role is a provider of the credentials of a role.

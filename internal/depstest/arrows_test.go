@@ -23,6 +23,7 @@ func seams() map[string]string {
 		"internal/log/logbus/logbustest": "bus",
 		"internal/log/logsub":            "bus",
 		"internal/sourcetest":            "bus",
+		"internal/tlstest":               "bus",
 		"internal/txbus":                 "bus",
 		"internal/txbus/txbustest":       "bus",
 	}

@@ -1,6 +1,7 @@
 package mysqldb
 
 import (
+	"crypto/tls"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -42,7 +43,8 @@ func Classify(err error) fault.Class {
 	// party's, not the database's.
 	var web *url.Error
 	var network *net.OpError
-	if !errors.As(err, &web) && (errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF)) {
+	var stranger *tls.CertificateVerificationError
+	if !errors.As(err, &web) && (errors.As(err, &network) || errors.As(err, &stranger) || errors.Is(err, io.ErrUnexpectedEOF)) {
 		return fault.Infrastructure
 	}
 	return fault.Unclassified
@@ -58,7 +60,7 @@ func classifyNumber(err *mysql.MySQLError) fault.Class {
 		3024: // the statement took too long (MySQL)
 		return fault.Transient
 	case 1040, 1203, 1226, // too many connections, of all, of this user, per hour
-		1042, 1043, 1129, 1130, 1044, 1045, 1049, 1698, // refused at the door
+		1042, 1043, 1129, 1130, 1044, 1045, 1049, 1698, 3159, // refused at the door
 		1820, 1862, 3118, 3955, // an account that is locked, or whose password has expired (MySQL)
 		1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 3169, 4031, // shut down, cut, killed
 		3032, 3168, // in offline mode, not available (MySQL)

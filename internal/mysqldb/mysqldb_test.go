@@ -2,20 +2,13 @@ package mysqldb_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
+	"crypto/tls"
 	"database/sql"
 	"database/sql/driver"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/certtest"
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
@@ -49,35 +43,17 @@ func TestOpenErrors(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
-	dir := t.TempDir()
-	ca, cert, key := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der8, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, block := range map[string]*pem.Block{ca: {Type: "CERTIFICATE", Bytes: der}, cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: der8}} {
-		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	c := certtest.New(t, "127.0.0.1")
+	ca, cert, key := c.Cert, c.Cert, c.Key
 	for params, want := range map[string]string{
-		"tls=true":                                    "",
-		"tls-ca=" + ca:                                "",
-		"tls=skip-verify&tls-ca=" + ca:                "",
-		"tls-cert=" + cert + "&tls-key=" + key:        "",
-		"tls-ca=" + key:                               "holds no certificate",
-		"tls-cert=" + cert:                            "tls-cert and tls-key",
-		"tls=preferred&tls-ca=" + ca:                  "does not go with",
-		"tls-cert=" + cert + "&tls-key=" + dir + "/x": "tls-cert and tls-key",
+		"tls=true":                                       "",
+		"tls-ca=" + ca:                                   "",
+		"tls=skip-verify&tls-ca=" + ca:                   "",
+		"tls-cert=" + cert + "&tls-key=" + key:           "",
+		"tls-ca=" + key:                                  "holds no certificate",
+		"tls-cert=" + cert:                               "tls-cert and tls-key",
+		"tls=preferred&tls-ca=" + ca:                     "does not go with",
+		"tls-cert=" + cert + "&tls-key=/nowhere/key.pem": "tls-cert and tls-key",
 	} {
 		db, err := mysqldb.Open("mysql://u@127.0.0.1:1/db?" + params)
 		if err == nil {
@@ -123,6 +99,8 @@ func TestClassify(t *testing.T) {
 		{"offline mode of MySQL", number(3032, "HY000"), fault.Infrastructure},
 		{"a locked account of MySQL", number(3118, "HY000"), fault.Infrastructure},
 		{"gone away", number(2006, "HY000"), fault.Infrastructure},
+		{"no TLS where the server wants it", number(3159, "HY000"), fault.Infrastructure},
+		{"a certificate that is not trusted", &tls.CertificateVerificationError{Err: errors.New("expired")}, fault.Infrastructure},
 		{"another connection error", number(1999, "08S01"), fault.Infrastructure},
 		{"deadlock", number(1213, "40001"), fault.Transient},
 		{"lock wait", number(1205, "HY000"), fault.Transient},

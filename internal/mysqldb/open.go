@@ -14,6 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/millrace-go/millrace/internal/rawurl"
+	"github.com/millrace-go/millrace/internal/tlshint"
 )
 
 // dialTimeout bounds a connect whose context has no deadline.
@@ -56,7 +57,7 @@ func Connector(rawURL string) (driver.Connector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mysqldb: %w", err)
 	}
-	return connector{inner}, nil
+	return connector{inner, cfg.Addr, cfg.TLS == nil}, nil
 }
 
 // Pool returns the pool that Open describes.
@@ -127,13 +128,21 @@ func parse(rawURL string) (*mysql.Config, error) {
 }
 
 // connector sets the isolation level of new connections. It has no variable of
-// one name on MySQL 8 and MariaDB 10, so the driver cannot be told to set it.
-type connector struct{ driver.Connector }
+// one name on MySQL 8 and MariaDB 10, so the driver cannot be told to set it. It also
+// says what to correct in the URL when the server refuses its TLS.
+type connector struct {
+	driver.Connector
+	server string
+	plain  bool // without TLS
+}
 
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
-	if err != nil {
-		return nil, err
+	switch {
+	case c.plain && (is(err, 1045) || is(err, 3159)): // MariaDB says of both that access is denied
+		return nil, tlshint.Plain(err, c.server, "tls=true")
+	case err != nil:
+		return nil, tlshint.Untrusted(err, c.server, "tls-ca=")
 	}
 	const level = `SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED`
 	if _, err := conn.(driver.ExecerContext).ExecContext(ctx, level, nil); err != nil {

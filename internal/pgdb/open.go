@@ -3,16 +3,21 @@ package pgdb
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"net"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/millrace-go/millrace/internal/rawurl"
+	"github.com/millrace-go/millrace/internal/tlshint"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -34,11 +39,27 @@ func Open(url string) (*sql.DB, error) {
 		// The fields of this error keep the password, and so it is not wrapped.
 		return nil, fmt.Errorf("pgdb: %s", rawurl.Hide(err, url).Error()) //nolint:errorlint // on purpose: do not hand the raw URL on
 	}
-	db := stdlib.OpenDB(*cfg)
+	db := sql.OpenDB(connector{stdlib.GetConnector(*cfg), net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port))), cfg.TLSConfig == nil})
 	db.SetMaxOpenConns(16)
 	db.SetMaxIdleConns(16)
 	db.SetConnMaxIdleTime(5 * time.Minute)
 	return db, nil
+}
+
+// connector says what to correct in the URL when the server refuses its TLS.
+type connector struct {
+	driver.Connector
+	server string
+	plain  bool // without TLS
+}
+
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	var refused *pgconn.PgError
+	if c.plain && errors.As(err, &refused) && refused.Code == "28000" { // pg_hba.conf has no entry
+		return nil, tlshint.Plain(err, c.server, "sslmode=verify-full")
+	}
+	return conn, tlshint.Untrusted(err, c.server, "sslrootcert=")
 }
 
 // Tx lets a native pgx transaction take part where a *sql.Tx is expected. A nil

@@ -2,6 +2,7 @@ package redisdb
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -44,8 +45,9 @@ func Classify(err error) fault.Class {
 		return classifyAnswer(answer.Error())
 	}
 	var network net.Error
+	var stranger *tls.CertificateVerificationError
 	switch {
-	case errors.As(err, &network),
+	case errors.As(err, &network), errors.As(err, &stranger),
 		errors.Is(err, context.DeadlineExceeded),
 		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
 		errors.Is(err, net.ErrClosed),

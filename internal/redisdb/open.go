@@ -2,9 +2,11 @@ package redisdb
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"slices"
 	"strconv"
@@ -15,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/millrace-go/millrace/internal/rawurl"
+	"github.com/millrace-go/millrace/internal/tlshint"
 )
 
 // Config of a client. The zero value works.
@@ -111,6 +114,7 @@ func Client(u *url.URL, cfg Config) (redis.UniversalClient, error) {
 		if opts.TLSConfig == nil {
 			opts.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 		}
+		opts.Dialer = dialer(opts.DialTimeout, opts.TLSConfig)
 	}
 	switch {
 	case p.master != "":
@@ -123,6 +127,16 @@ func Client(u *url.URL, cfg Config) (redis.UniversalClient, error) {
 		return redis.NewClusterClient(nodes), nil
 	}
 	return redis.NewClient(opts.Simple()), nil
+}
+
+// dialer connects, over TLS where there is a configuration of it, and says what to correct
+// where a server is not trusted.
+func dialer(timeout time.Duration, cfg *tls.Config) func(context.Context, string, string) (net.Conn, error) {
+	dial := redis.NewDialer(&redis.Options{DialTimeout: timeout, TLSConfig: cfg})
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		return conn, tlshint.Untrusted(err, address, "SSL_CERT_FILE, or by Config.TLS")
+	}
 }
 
 // Addresses returns host:port of every host in the URL. A port that is not given is

@@ -2,6 +2,7 @@ package redisdb_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -163,6 +164,7 @@ func TestClassify(t *testing.T) {
 		{wrapped(context.DeadlineExceeded), fault.Infrastructure},
 		{wrapped(io.EOF), fault.Infrastructure},
 		{wrapped(&net.OpError{Op: "dial", Err: errors.New("refused")}), fault.Infrastructure},
+		{wrapped(&tls.CertificateVerificationError{Err: errors.New("expired")}), fault.Infrastructure},
 		{wrapped(redis.ErrClosed), fault.Infrastructure},
 		{wrapped(redis.ErrPoolTimeout), fault.Infrastructure},
 		{wrapped(answer("LOADING Redis is loading the dataset in memory")), fault.Infrastructure},

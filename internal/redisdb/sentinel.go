@@ -24,7 +24,7 @@ func behindSentinels(universal *redis.UniversalOptions) *redis.Client {
 	// more, and then asks all. A silent Sentinel costs two timeouts, and the third is for
 	// the others. With one timeout for all, the client would come to the silent Sentinel
 	// again and again.
-	opts.Dialer = redis.NewDialer(&redis.Options{DialTimeout: opts.DialTimeout, TLSConfig: opts.TLSConfig})
+	opts.Dialer = dialer(opts.DialTimeout, opts.TLSConfig)
 	opts.DialTimeout *= 3
 	client := redis.NewFailoverClient(opts)
 	client.AddHook(explainer{opts.MasterName})

@@ -39,6 +39,7 @@ func load(ctx context.Context, u *url.URL) (account aws.Config, endpoint *string
 	if err != nil {
 		return account, nil, nil, err
 	}
+	at.CA = q.Get("cacertfile")
 	account, transport, err := at.Load(ctx, nil)
 	if err != nil {
 		return account, nil, nil, err
