@@ -107,7 +107,7 @@ func orderlyStop(ctx context.Context, env Env) (err error) {
 	pub := env.Bus.Publisher()
 	others := append(series("b", 1, 5), series("c", 1, 5)...)
 	all := append([]*message.Message{msg("a", 1)}, others...)
-	if env.Bus.Capabilities().SerialGroups {
+	if c := env.Bus.Capabilities(); c.SerialGroups || c.OneAtATime {
 		all = append(others, all[0])
 	}
 	if err := pub.Publish(topic, all...); err != nil {

@@ -16,7 +16,7 @@ const (
 	FlagLagger    = "bus.Lagger"      // the driver implements it
 	FlagInspector = "bus.Inspector"   // the driver implements it
 	FlagFinder    = "bus.TopicFinder" // the driver implements it
-	FlagParallel  = "parallel keys"   // its capabilities have no SerialGroups
+	FlagParallel  = "parallel keys"   // its capabilities have neither SerialGroups nor OneAtATime
 	FlagUnlocked  = "unlocked keys"   // its capabilities have no LocksKeys
 )
 
@@ -36,7 +36,7 @@ func RuledOut() []Rule {
 		{"InstancesShareAGroup", "OrderedPerKey", "the order over two instances is what the case checks"},
 		{"GroupSurvivesReopening", "Durable", "the transport ends with the process"},
 		{"PoisonMessageIsDeadLettered", "OrderedPerKey", "the order around the dead letter is what the case checks"},
-		{"OrderPerKeyWithKeysInParallel", FlagParallel, "a group handles one message at a time"},
+		{"OrderPerKeyWithKeysInParallel", FlagParallel, "one message is out at a time"},
 		{"OneUnacknowledgedPerKey", FlagParallel, "other keys wait for an unacknowledged message as well"},
 		{"KeylessIsOneKey", FlagParallel, "other keys wait for an unacknowledged message as well"},
 		{"OutOfOrderAcksNeverSkip", FlagParallel, "only one message is out, so acks have an order"},
@@ -77,7 +77,7 @@ func flags(b *bus.Bus, o options) map[string]bool {
 		FlagLagger:          lagger,
 		FlagInspector:       inspector,
 		FlagFinder:          finder,
-		FlagParallel:        !c.SerialGroups,
+		FlagParallel:        !c.SerialGroups && !c.OneAtATime,
 		FlagUnlocked:        !c.LocksKeys,
 	}
 }

@@ -191,7 +191,7 @@ func (p *pass) fail(m *message.Message, err error) {
 // it for the window; full means that the pass has to end.
 func (p *pass) makeRoom(ctx context.Context) (full bool, err error) {
 	room := p.cfg.Window / 2
-	if p.bus.Capabilities().SerialGroups {
+	if c := p.bus.Capabilities(); c.SerialGroups || c.OneAtATime {
 		room = 1 // nothing comes behind an unacknowledged one
 	}
 	if len(p.held)+len(p.ours) < room {
