@@ -4,6 +4,7 @@
 //	property                                                     proven by
 //	nothing is acknowledged before its delivery is done          TestNothingIsAcknowledgedEarly
 //	Fetch takes what is in hand and waits for the first only     TestFetchTakesWhatIsInHand
+//	a Beginner takes no message before the first Fetch           TestBeginner
 //	Close waits for acknowledgements that the adapter has not
 //	carried out yet, for at most a moment                        TestCloseWaitsForAcknowledgements,
 //	                                                             TestCloseWaitsForAMoment

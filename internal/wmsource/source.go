@@ -3,12 +3,17 @@ package wmsource
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus/driver"
 )
+
+// Beginner is implemented by subscribers that take no message from the broker before they
+// are told to, so that what waits can be counted before the first Fetch.
+type Beginner interface{ Begin() }
 
 // source is a topic of a Watermill subscriber.
 type source struct {
@@ -17,6 +22,7 @@ type source struct {
 	in         <-chan *message.Message
 	ctx        context.Context // of the subscription
 	cancel     context.CancelFunc
+	begin      func() // of a Beginner; the first Fetch calls it
 	closing    atomic.Bool
 	acks       acknowledgements
 }
@@ -36,6 +42,9 @@ func open(ctx context.Context, subscriber message.Subscriber, topic string, shar
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	in, err := subscriber.Subscribe(ctx, topic)
 	s := &source{subscriber: subscriber, shared: shared, in: in, ctx: ctx, cancel: cancel}
+	if b, ok := subscriber.(Beginner); ok {
+		s.begin = sync.OnceFunc(b.Begin)
+	}
 	if err != nil {
 		cancel()
 		s.closeSubscriber() //nolint:errcheck // the first error says more
@@ -46,6 +55,9 @@ func open(ctx context.Context, subscriber message.Subscriber, topic string, shar
 
 // Fetch is that of [driver.Source].
 func (s *source) Fetch(ctx context.Context, most int) ([]driver.Delivery, error) {
+	if s.begin != nil {
+		s.begin()
+	}
 	var all []driver.Delivery
 	select {
 	case m, ok := <-s.in:

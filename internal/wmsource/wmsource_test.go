@@ -228,6 +228,32 @@ func TestRevocation(t *testing.T) {
 	})
 }
 
+// beginner counts how often it is told to begin.
+type beginner struct {
+	*adapter
+	begun int
+}
+
+func (b *beginner) Begin() { b.begun++ }
+
+func TestBeginner(t *testing.T) {
+	b := &beginner{adapter: newAdapter(2)}
+	s, err := wmsource.Own(t.Context(), b, "topic")
+	if err != nil || b.begun != 0 {
+		t.Fatalf("%v; it began %d times before the first Fetch", err, b.begun)
+	}
+	for n := range 2 {
+		_, end := b.put(n)
+		defer end()
+		if fetch(t, s, 1); b.begun != 1 {
+			t.Errorf("it began %d times", b.begun)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // broken cannot subscribe.
 type broken struct {
 	message.Subscriber
