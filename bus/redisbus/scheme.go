@@ -85,10 +85,13 @@ func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	cfg.Retention = params.Duration("retention", cfg.Retention)
 	cfg.MaxLen = params.Int("maxlen", cfg.MaxLen, 1)
 	cfg.Wait = params.Int("wait", cfg.Wait, 1)
+	mode := params.String("mode", "")
 	if err := params.Err(); err != nil {
 		return nil, err
 	}
 	switch {
+	case mode != "":
+		return nil, errors.New("parameter \"mode\" needs the schemes of package bus/redisbus/rediswatermill; import it for mode=watermill, or leave the parameter out")
 	case strings.ContainsAny(cfg.Prefix, "{}"):
 		return nil, errors.New("the prefix has a brace, which Redis Cluster reads as a hash tag; use another")
 	case cfg.MaxLen < 0:

@@ -66,13 +66,16 @@ func (s *server) Lag(ctx context.Context) ([]bus.Lag, error) {
 	s.mu.Unlock()
 	var lags []bus.Lag
 	for _, g := range all {
-		ids, err := s.pending(ctx, g, lagLimit)
+		delivered, behind, err := s.pending(ctx, g, lagLimit)
 		if err != nil {
 			return nil, s.failed("lag of "+g.topic, err)
 		}
-		lag := bus.Lag{Topic: g.topic, Group: g.name, Messages: len(ids)}
-		if len(ids) > 0 {
-			lag.Oldest = published(ids[0].ID)
+		lag := bus.Lag{Topic: g.topic, Group: g.name, Messages: len(delivered) + len(behind)}
+		switch {
+		case len(delivered) > 0:
+			lag.Oldest = published(delivered[0])
+		case len(behind) > 0:
+			lag.Oldest = published(behind[0].ID)
 		}
 		lags = append(lags, lag)
 	}
@@ -81,40 +84,38 @@ func (s *server) Lag(ctx context.Context) ([]bus.Lag, error) {
 
 const lagLimit = 10_000
 
-// pending returns what a group has not acknowledged, the oldest first, at most limit: what
-// was delivered, and what comes behind that.
-func (s *server) pending(ctx context.Context, g group, limit int) ([]redis.XMessage, error) {
-	groups, err := s.client.XInfoGroups(ctx, g.topic).Result()
-	if err != nil {
+// pending returns what a group has not acknowledged, at most limit: the ids of what was
+// delivered, and what comes behind that. A message that is just being delivered is one of
+// the two: both questions are one transaction.
+func (s *server) pending(ctx context.Context, g group, limit int) (delivered []string, behind []redis.XMessage, err error) {
+	var groups *redis.XInfoGroupsCmd
+	var pending *redis.XPendingExtCmd
+	//nolint:errcheck // every command's error is looked at
+	s.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		groups = p.XInfoGroups(ctx, g.topic)
+		pending = p.XPendingExt(ctx, &redis.XPendingExtArgs{Stream: g.topic, Group: g.name, Start: "-", End: "+", Count: int64(limit)})
+		return nil
+	})
+	if err := groups.Err(); err != nil {
 		if absent(err) {
-			return nil, nil
+			return nil, nil, nil
 		}
-		return nil, err
+		return nil, nil, err
 	}
-	var all []redis.XMessage
 	after := "-"
-	if i := slices.IndexFunc(groups, func(have redis.XInfoGroup) bool { return have.Name == g.name }); i >= 0 {
-		after = "(" + groups[i].LastDeliveredID
-		delivered, err := s.client.XPendingExt(ctx, &redis.XPendingExtArgs{Stream: g.topic, Group: g.name, Start: "-", End: "+", Count: int64(limit)}).Result()
-		if err != nil {
-			return nil, err
+	if i := slices.IndexFunc(groups.Val(), func(have redis.XInfoGroup) bool { return have.Name == g.name }); i >= 0 {
+		if err := pending.Err(); err != nil {
+			return nil, nil, err
 		}
-		for _, p := range delivered {
-			found, err := s.client.XRangeN(ctx, g.topic, p.ID, p.ID, 1).Result()
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, found...)
-		}
+		after = "(" + groups.Val()[i].LastDeliveredID
 	}
-	if len(all) < limit {
-		more, err := s.client.XRangeN(ctx, g.topic, after, "+", int64(limit-len(all))).Result()
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, more...)
+	for _, p := range pending.Val() {
+		delivered = append(delivered, p.ID)
 	}
-	return all, nil
+	if room := limit - len(delivered); room > 0 {
+		behind, err = s.client.XRangeN(ctx, g.topic, after, "+", int64(room)).Result()
+	}
+	return delivered, behind, err
 }
 
 // Pending implements bus.Pender.
@@ -122,11 +123,20 @@ func (s *server) Pending(ctx context.Context, topic, name string, limit int) ([]
 	if limit <= 0 {
 		return nil, nil
 	}
-	found, err := s.pending(ctx, group{topic, name}, limit)
+	delivered, behind, err := s.pending(ctx, group{topic, name}, limit)
+	var all []redis.XMessage
+	for _, id := range delivered {
+		if err != nil {
+			break
+		}
+		var found []redis.XMessage
+		found, err = s.client.XRangeN(ctx, topic, id, id, 1).Result()
+		all = append(all, found...)
+	}
 	if err != nil {
 		return nil, s.failed("pending of "+topic, err)
 	}
-	return s.messages(found)
+	return s.messages(append(all, behind...))
 }
 
 // Browse implements bus.Inspector.

@@ -84,7 +84,7 @@ func (s *subscriber) idle(ctx context.Context, since time.Duration) error {
 	if err != nil || len(pending) == 0 {
 		return err
 	}
-	// Only what is still this consumer's: MINIDLE is 0, and another may have taken it since.
+	// What was acknowledged since is not pending, and so is not claimed.
 	args := []any{"XCLAIM", s.topic, s.group, s.consumer, 0}
 	for _, p := range pending {
 		args = append(args, p.ID)
@@ -121,21 +121,34 @@ type reads struct {
 	calls sync.WaitGroup
 }
 
-// XReadGroup reads, unless reads were ended.
-func (r *reads) XReadGroup(ctx context.Context, a *redis.XReadGroupArgs) *redis.XStreamSliceCmd {
+// begin reports whether a read may begin.
+func (r *reads) begin() bool {
 	r.mu.Lock()
-	ended := r.ended
-	if !ended {
+	defer r.mu.Unlock()
+	if !r.ended {
 		r.calls.Add(1)
 	}
-	r.mu.Unlock()
-	if ended {
+	return !r.ended
+}
+
+// XReadGroup takes the next message, unless reads were ended.
+func (r *reads) XReadGroup(ctx context.Context, a *redis.XReadGroupArgs) *redis.XStreamSliceCmd {
+	if !r.begin() {
 		cmd := redis.NewXStreamSliceCmd(ctx)
 		cmd.SetErr(redis.Nil)
 		return cmd
 	}
 	defer r.calls.Done()
 	return r.UniversalClient.XReadGroup(ctx, a)
+}
+
+// XClaim takes messages over, unless reads were ended.
+func (r *reads) XClaim(ctx context.Context, a *redis.XClaimArgs) *redis.XMessageSliceCmd {
+	if !r.begin() {
+		return redis.NewXMessageSliceCmd(ctx) // none
+	}
+	defer r.calls.Done()
+	return r.UniversalClient.XClaim(ctx, a)
 }
 
 // end waits for the read under way, and has later ones find nothing.
