@@ -33,11 +33,16 @@ func beside() map[string][]string {
 	return map[string][]string{
 		"bus/allbus": {
 			"bus/amqpbus", "bus/kafkabus", "bus/membus", "bus/mysqlbus", "bus/pgbus", "bus/redisbus", "bus/sqlitebus", "bus/sqsbus",
+			"bus/amqpbus/amqpwatermill", "bus/kafkabus/kafkawatermill", "bus/redisbus/rediswatermill",
 		},
-		"bus/bustest":     {"bus/redrive"}, // redriving is part of what a transport is tested for
-		"queue":           {"queue/token"},
-		"queue/frontgate": {"queue/token"},
-		"queue/queuehttp": {"queue/token"},
+		// ?mode=watermill stands on the transport that it is a mode of, and on the adapter.
+		"bus/amqpbus/amqpwatermill":   {"bus/watermillbus"},
+		"bus/kafkabus/kafkawatermill": {"bus/watermillbus"},
+		"bus/redisbus/rediswatermill": {"bus/watermillbus"},
+		"bus/bustest":                 {"bus/redrive"}, // redriving is part of what a transport is tested for
+		"queue":                       {"queue/token"},
+		"queue/frontgate":             {"queue/token"},
+		"queue/queuehttp":             {"queue/token"},
 	}
 }
 

@@ -154,4 +154,3 @@ func TestTooLarge(t *testing.T) {
 		t.Errorf("one of them is too large: %v, %v", failed.Outcomes, err)
 	}
 }
-

@@ -17,7 +17,10 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// The reader of Watermill's own subscriber sleeps after its client was closed.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/ThreeDotsLabs/watermill-redisstream/pkg/redisstream.(*Subscriber).read"))
+}
 
 var quiet = slog.New(slog.DiscardHandler)
 
