@@ -24,7 +24,7 @@ import (
 //
 // Parameters: prefix (none), exchange (domain_events), partitions (3), queue_type (quorum or
 // classic), prefetch (512), heartbeat (10s), connect_timeout (10s),
-// confirm_timeout (30s).
+// confirm_timeout (30s); mode=watermill needs the schemes of package amqpwatermill.
 //
 // amqps:// is the same over TLS, port 5671 by default. It has more parameters,
 // named as RabbitMQ's own URIs name them: cacertfile, certfile and keyfile (paths

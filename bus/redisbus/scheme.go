@@ -59,7 +59,7 @@ type Config struct {
 // Parameters: cluster (true for a Redis Cluster named by one host; several hosts
 // are one anyway), master (what the hosts, then Sentinels, call their master),
 // sentinel_user and sentinel_password (none), prefix (none), partitions (3), retention (72h), maxlen (none),
-// wait (0).
+// wait (0); mode=watermill needs the schemes of package rediswatermill.
 func Schemes(cfg Config) []bus.Scheme {
 	return []bus.Scheme{scheme{"redis", cfg}, scheme{"rediss", cfg}}
 }
