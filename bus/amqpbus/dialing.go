@@ -16,7 +16,8 @@ import (
 
 // Dialing returns what to give amqp.DialConfig, for other uses of a broker such as
 // administration: connections lead to the hosts of an amqp:// or amqps:// URL in turn, and
-// sign in and encrypt as the URL and cfg say. It connects to nothing.
+// sign in and encrypt as the URL and cfg say. It connects to nothing. Connections that are
+// made at the same time need copies of the Properties, which DialConfig adds to.
 func Dialing(rawURL string, cfg Config) (uri string, _ amqp.Config, err error) {
 	u, err := rawurl.Parse(rawURL)
 	if err != nil {

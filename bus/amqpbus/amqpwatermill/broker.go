@@ -43,12 +43,19 @@ func (b *broker) hold(g group, n int) {
 	b.groups[g] += n
 }
 
+// dialing are the settings of one connection: the client adds to the properties.
+func (b *broker) dialing() amqp.Config {
+	c := b.connection
+	c.Properties = maps.Clone(c.Properties)
+	return c
+}
+
 // goodbye bounds the end of a connection to a broker that does not answer.
 const goodbye = 5 * time.Second
 
 // ask opens a connection. The end of ctx closes it.
 func (b *broker) ask(ctx context.Context, question func(*amqp.Connection) error) error {
-	c := b.connection
+	c := b.dialing()
 	var end func() bool
 	c.Dial = func(network, addr string) (net.Conn, error) {
 		conn, err := b.connection.Dial(network, addr)

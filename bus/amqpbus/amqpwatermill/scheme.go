@@ -94,7 +94,8 @@ type driver struct {
 // settings are Watermill's, for a group.
 func (b *broker) settings(name string) wmamqp.Config {
 	c := wmamqp.NewDurablePubSubConfig(b.uri, func(topic string) string { return b.cfg.QueueName(topic, name) })
-	c.Connection.AmqpConfig = &b.connection
+	connection := b.dialing()
+	c.Connection.AmqpConfig = &connection
 	c.Connection.Reconnect = &wmamqp.ReconnectConfig{
 		BackoffInitialInterval: 500 * time.Millisecond, BackoffRandomizationFactor: 0.5, BackoffMultiplier: 1.5, BackoffMaxInterval: 10 * time.Second,
 	}
