@@ -2,6 +2,7 @@ package amqpwatermill
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	wmamqp "github.com/ThreeDotsLabs/watermill-amqp/v2/pkg/amqp"
@@ -18,6 +19,7 @@ type subscriber struct {
 	broker *broker
 	group  string
 	begin  chan struct{}
+	mu     sync.Mutex // held by consume and Close: Watermill's Subscribe and Close race
 }
 
 // Begin implements wmsource.Beginner.
@@ -56,15 +58,33 @@ func (s *subscriber) Subscribe(ctx context.Context, topic string) (<-chan *messa
 func (s *subscriber) consume(ctx context.Context, topic string) <-chan *message.Message {
 	again := backoff.Policy{Initial: 100 * time.Millisecond, Max: 10 * time.Second, Jitter: 0.2}
 	for attempt := 1; ; attempt++ {
-		in, err := s.Subscriber.Subscribe(ctx, topic)
+		in, err := s.tryConsume(ctx, topic)
 		if err == nil {
 			return in
 		}
-		s.broker.logger.Error("Cannot consume, trying again", err, nil)
+		if ctx.Err() == nil {
+			s.broker.logger.Error("Cannot consume, trying again", err, nil)
+		}
 		if backoff.Sleep(ctx, again.Delay(attempt)) != nil {
 			ended := make(chan *message.Message)
 			close(ended)
 			return ended
 		}
 	}
+}
+
+func (s *subscriber) tryConsume(ctx context.Context, topic string) (<-chan *message.Message, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ctx.Err() != nil { // it may be closed
+		return nil, ctx.Err()
+	}
+	return s.Subscriber.Subscribe(ctx, topic)
+}
+
+// Close implements message.Subscriber. The context of the subscription has ended.
+func (s *subscriber) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Subscriber.Close()
 }
