@@ -11,6 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/internal/wmsource"
 )
 
 // SubscriberConfig configures a [Dispatcher]. The zero value works.
@@ -118,7 +119,7 @@ func NewDispatcher(source message.Subscriber, cfg SubscriberConfig) (*Dispatcher
 		return nil, fmt.Errorf("bus: NewDispatcher: %w", err)
 	}
 	d := newDispatcher(func(ctx context.Context, topic string) (driver.Source, error) {
-		return subscribe(ctx, source, topic, true)
+		return wmsource.Share(ctx, source, topic)
 	}, cfg.withDefaults(), observer{})
 	d.shared = source
 	if init, ok := source.(message.SubscribeInitializer); ok {

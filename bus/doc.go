@@ -159,11 +159,10 @@
 // few of a key together, and no more of that key until they are settled.
 //
 // Batches fill from the window: the transports of this module hand over up to
-// Window messages unacknowledged, also of one key and one partition. A subscriber
-// that hands over one unacknowledged message per partition, as Watermill's Kafka
-// subscriber does, makes batches of at most one message per partition, each after
-// its Wait; one with the capability SerialGroups makes batches of one, and one
-// with LocksKeys has only a few messages of a key in each.
+// Window messages unacknowledged, also of one key and one partition. With the
+// capability OneAtATime, which Watermill's own subscribers have (package watermillbus),
+// a batch holds at most one message per partition, and departs after its Wait; with
+// SerialGroups it holds one message, and with LocksKeys only a few of a key.
 //
 // A [Pair] holds the low of two consumers back while the high one is behind. The
 // lag comes from a [LagMonitor], which asks the transport in the background and

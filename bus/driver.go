@@ -35,6 +35,10 @@ type Capabilities struct {
 	// instances, however many keys there are. That costs parallelism and gives
 	// the offset a place in the handler's own transaction.
 	SerialGroups bool
+	// OneAtATime: a member of a group has one unacknowledged message of each partition;
+	// of a queue, or a stream without partitions, one. The keys of a partition wait for
+	// each other, and a batch holds one message of each partition.
+	OneAtATime bool
 	// LocksKeys: a few unacknowledged messages of a key (ten on SQS) keep all
 	// later ones of it away, however large a window is.
 	LocksKeys bool
@@ -73,8 +77,8 @@ type Driver interface {
 	// Source makes this process a member of a group on a topic. It hands over messages
 	// in order per key, at most window of them unsettled, settled in any order. A crash
 	// may repeat what is done behind a message that is not, an orderly Close does not. The
-	// values of ctx go to the handlers.
-	// [Subscribed] makes one of a Watermill subscriber.
+	// values of ctx go to the handlers. Package watermillbus makes one of a Watermill
+	// subscriber.
 	Source(ctx context.Context, topic, group string, window int) (driver.Source, error)
 
 	// Declare makes topics and groups. It is idempotent.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/watermillbus"
 )
 
 // feedDriver is a driver whose subscriber the test feeds by hand.
@@ -21,7 +22,7 @@ type feedDriver struct {
 }
 
 func (d feedDriver) Source(ctx context.Context, topic, _ string, _ int) (driver.Source, error) {
-	return bus.Subscribed(ctx, d.source, topic)
+	return watermillbus.Source(ctx, d.source, topic)
 }
 
 // A probe that the transport takes back has shown nothing: the pause goes on,

@@ -15,8 +15,12 @@
 //	sqs://                        sqsbus       yes       no       anywhere
 //	sns://                        sqsbus       yes       queues   anywhere
 //
+// kafka://, amqp:// and redis:// with ?mode=watermill, and postgres:// and mysql:// with
+// ?mode=tx, are Watermill's own adapters.
+//
 //	property                                   proven by
 //	it knows these schemes and no others       TestSchemes
+//	it knows their modes                       TestModes
 //	every one of them opens and delivers       TestEachSchemeDelivers
 package allbus
 
@@ -25,12 +29,15 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
+	"github.com/millrace-go/millrace/bus/amqpbus/amqpwatermill"
 	"github.com/millrace-go/millrace/bus/kafkabus"
+	"github.com/millrace-go/millrace/bus/kafkabus/kafkawatermill"
 	"github.com/millrace-go/millrace/bus/membus"
 	"github.com/millrace-go/millrace/bus/mysqlbus"
 	"github.com/millrace-go/millrace/bus/natsbus"
 	"github.com/millrace-go/millrace/bus/pgbus"
 	"github.com/millrace-go/millrace/bus/redisbus"
+	"github.com/millrace-go/millrace/bus/redisbus/rediswatermill"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
 	"github.com/millrace-go/millrace/bus/sqsbus"
 )
@@ -55,13 +62,13 @@ func NewOpener(cfg Config) *bus.Opener {
 			membus.Scheme(),
 			sqlitebus.Scheme(cfg.SQLite),
 			mysqlbus.Scheme(cfg.MySQL),
-			kafkabus.Scheme(cfg.Kafka),
+			kafkawatermill.Scheme(cfg.Kafka, kafkawatermill.Config{}),
 			sqsbus.Scheme(cfg.SQS),
 			sqsbus.SNSScheme(cfg.SQS),
 		},
 		pgbus.Schemes(cfg.Postgres),
-		redisbus.Schemes(cfg.Redis),
-		amqpbus.Schemes(cfg.AMQP),
+		rediswatermill.Schemes(cfg.Redis, rediswatermill.Config{}),
+		amqpwatermill.Schemes(cfg.AMQP, amqpwatermill.Config{}),
 		natsbus.Schemes(cfg.NATS),
 	)...)
 }

@@ -144,3 +144,21 @@ func ExampleNewOpener() {
 	// [amqp amqps kafka mem mysql nats postgres postgresql redis rediss sns sqlite sqs tls]
 	// mem
 }
+
+// Each mode is opened by its URL, and says by its capabilities that it is Watermill's
+// adapter.
+func TestModes(t *testing.T) {
+	for _, url := range []string{"kafka://h/?mode=watermill", "amqp://h/?mode=watermill", "amqps://h/?mode=watermill", "redis://h/?mode=watermill", "rediss://h/?mode=watermill"} {
+		b, err := allbus.NewOpener(allbus.Config{}).Open(t.Context(), url)
+		if err != nil {
+			t.Errorf("%s: %v", url, err)
+			continue
+		}
+		if !b.Capabilities().OneAtATime {
+			t.Errorf("%s is not Watermill's adapter", url)
+		}
+		if err := b.Close(); err != nil {
+			t.Errorf("%s: close: %v", url, err)
+		}
+	}
+}

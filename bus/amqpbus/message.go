@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	wamqp "github.com/ThreeDotsLabs/watermill-amqp/v2/pkg/amqp"
 	"github.com/ThreeDotsLabs/watermill/message"
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -15,13 +14,18 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
+// idHeader is the header in which Watermill AMQP keeps a message's UUID. Metadata are the
+// other headers.
+const idHeader = "_watermill_message_uuid"
+
 // encode makes what Watermill AMQP would send, and sets the properties that
 // RabbitMQ's tools show beside it.
 func encode(m *message.Message) (amqp.Publishing, error) {
-	p, err := wamqp.DefaultMarshaler{}.Marshal(m)
-	if err != nil {
-		return p, fault.MarkPermanent(err)
+	p := amqp.Publishing{Body: m.Payload, DeliveryMode: amqp.Persistent, Headers: make(amqp.Table, len(m.Metadata)+1)}
+	for name, value := range m.Metadata {
+		p.Headers[name] = value
 	}
+	p.Headers[idHeader] = m.UUID
 	if err := p.Headers.Validate(); err != nil {
 		return p, fault.MarkPermanent(fmt.Errorf("message %s: %w", m.UUID, err))
 	}
@@ -83,9 +87,9 @@ func messageOf(d amqp.Delivery) busdriver.Message {
 			}
 		}
 	}
-	if id, ok := m.Metadata[wamqp.DefaultMessageUUIDHeaderKey]; ok {
+	if id, ok := m.Metadata[idHeader]; ok {
 		m.ID = id
-		delete(m.Metadata, wamqp.DefaultMessageUUIDHeaderKey)
+		delete(m.Metadata, idHeader)
 	}
 	if m.Metadata[event.ContentTypeHeader] == "" && d.ContentType != "" {
 		m.Metadata[event.ContentTypeHeader] = d.ContentType

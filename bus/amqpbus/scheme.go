@@ -24,7 +24,7 @@ import (
 //
 // Parameters: prefix (none), exchange (domain_events), partitions (3), queue_type (quorum or
 // classic), prefetch (512), heartbeat (10s), connect_timeout (10s),
-// confirm_timeout (30s).
+// confirm_timeout (30s); mode=watermill needs the schemes of package amqpwatermill.
 //
 // amqps:// is the same over TLS, port 5671 by default. It has more parameters,
 // named as RabbitMQ's own URIs name them: cacertfile, certfile and keyfile (paths
@@ -47,8 +47,21 @@ type scheme struct {
 func (s scheme) Name() string { return s.name }
 
 func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
-	cfg := s.cfg
+	to, cfg, mode, err := parse(u, s.cfg)
+	switch {
+	case err != nil:
+		return nil, err
+	case mode != "":
+		return nil, errors.New("parameter \"mode\" needs the scheme of package bus/amqpbus/amqpwatermill; import it for mode=watermill, or leave the parameter out")
+	}
+	return open(to, cfg), nil
+}
+
+// parse reads a URL. The mode is empty for this package.
+func parse(u *url.URL, cfg Config) (to endpoint, _ Config, mode string, err error) {
+	secure := u.Scheme == "amqps"
 	params := bus.NewParams(u)
+	mode = params.String("mode", "")
 	cfg.Prefix = params.String("prefix", cfg.Prefix)
 	cfg.Exchange = params.String("exchange", cfg.Exchange)
 	cfg.Partitions = params.Int("partitions", cfg.Partitions, 1)
@@ -58,32 +71,31 @@ func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	cfg.ConnectTimeout = params.Duration("connect_timeout", cfg.ConnectTimeout)
 	cfg.ConfirmTimeout = params.Duration("confirm_timeout", cfg.ConfirmTimeout)
 	var files tlsFiles
-	if s.name == "amqps" {
+	if secure {
 		files = tlsFiles{
 			ca: params.String("cacertfile", ""), cert: params.String("certfile", ""),
 			key: params.String("keyfile", ""), serverName: params.String("server_name_indication", ""),
 		}
 	}
 	if err := params.Err(); err != nil {
-		return nil, err
+		return to, cfg, mode, err
 	}
 	if err := cfg.validate(); err != nil {
-		return nil, fmt.Errorf("amqpbus: %w", err)
+		return to, cfg, mode, fmt.Errorf("amqpbus: %w", err)
 	}
 	cfg = cfg.withDefaults()
-	to, err := endpointOf(u, s.name == "amqps")
-	if err != nil {
-		return nil, fmt.Errorf("amqpbus: %w", err)
+	if to, err = endpointOf(u, secure); err != nil {
+		return to, cfg, mode, fmt.Errorf("amqpbus: %w", err)
 	}
-	if s.name == "amqps" {
+	if secure {
 		if to.tls, err = files.config(cfg.TLS); err != nil {
-			return nil, fmt.Errorf("amqpbus: %w", err)
+			return to, cfg, mode, fmt.Errorf("amqpbus: %w", err)
 		}
 		if u.User == nil && len(to.tls.Certificates) > 0 {
 			to.sasl = []amqp.Authentication{&amqp.ExternalAuth{}}
 		}
 	}
-	return open(to, cfg), nil
+	return to, cfg, mode, nil
 }
 
 // endpoint is where and as whom to connect.

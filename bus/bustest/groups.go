@@ -105,19 +105,21 @@ func orderlyStop(ctx context.Context, env Env) (err error) {
 		return err
 	}
 	pub := env.Bus.Publisher()
-	others := append(series("b", 1, 5), series("c", 1, 5)...)
-	all := append([]*message.Message{msg("a", 1)}, others...)
-	if env.Bus.Capabilities().SerialGroups {
-		all = append(others, all[0])
+	others, unacked := append(series("b", 1, 5), series("c", 1, 5)...), []*message.Message{msg("a", 1)}
+	calls := [][]*message.Message{unacked, others}
+	if c := env.Bus.Capabilities(); c.SerialGroups || c.OneAtATime {
+		slices.Reverse(calls)
 	}
-	if err := pub.Publish(topic, all...); err != nil {
-		return err
+	for _, messages := range calls {
+		if err := pub.Publish(topic, messages...); err != nil {
+			return err
+		}
 	}
 	sub, err := subscribe(ctx, env.Bus, group, topic)
 	if err != nil {
 		return err
 	}
-	for range all {
+	for range len(unacked) + len(others) {
 		var m *message.Message
 		if m, err = sub.next(ctx); err != nil {
 			break

@@ -19,7 +19,7 @@ const (
 	FlagGroups    = "bus.GroupAdmin"    // the driver implements it
 	FlagResetter  = "bus.GroupResetter" // the driver implements it
 	FlagReader    = "bus.Reader"        // the driver implements it
-	FlagParallel  = "parallel keys"     // its capabilities have no SerialGroups
+	FlagParallel  = "parallel keys"     // its capabilities have neither SerialGroups nor OneAtATime
 	FlagUnlocked  = "unlocked keys"     // its capabilities have no LocksKeys
 )
 
@@ -39,7 +39,7 @@ func RuledOut() []Rule {
 		{"InstancesShareAGroup", "OrderedPerKey", "the order over two instances is what the case checks"},
 		{"GroupSurvivesReopening", "Durable", "the transport ends with the process"},
 		{"PoisonMessageIsDeadLettered", "OrderedPerKey", "the order around the dead letter is what the case checks"},
-		{"OrderPerKeyWithKeysInParallel", FlagParallel, "a group handles one message at a time"},
+		{"OrderPerKeyWithKeysInParallel", FlagParallel, "one message is out at a time"},
 		{"OneUnacknowledgedPerKey", FlagParallel, "other keys wait for an unacknowledged message as well"},
 		{"KeylessIsOneKey", FlagParallel, "other keys wait for an unacknowledged message as well"},
 		{"OutOfOrderAcksNeverSkip", FlagParallel, "only one message is out, so acks have an order"},
@@ -93,7 +93,7 @@ func flags(b *bus.Bus, o options) map[string]bool {
 		FlagGroups:          groups,
 		FlagResetter:        resetter,
 		FlagReader:          reader,
-		FlagParallel:        !c.SerialGroups,
+		FlagParallel:        !c.SerialGroups && !c.OneAtATime,
 		FlagUnlocked:        !c.LocksKeys,
 	}
 }

@@ -12,6 +12,7 @@
 //	retention=72h        of such a topic; the brokers' own when absent
 //	autocreate=false     a topic that was not declared is an error; true by default
 //	partitioner=fnv      as Sarama's and Watermill's producers; murmur2 as Java's
+//	mode=watermill       Watermill's own adapter, with the scheme of package kafkawatermill
 //	prefix=staging.      before the names of all topics and groups, to keep environments apart;
 //	                     none may begin with the whole of another's
 //	client_id=millrace   what the brokers call this program

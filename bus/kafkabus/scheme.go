@@ -146,8 +146,11 @@ func (scheme) Name() string { return "kafka" }
 
 func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	set, err := parse(u, s.cfg)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case set.mode != "":
+		return nil, errors.New("parameter \"mode\" needs the scheme of package bus/kafkabus/kafkawatermill; import it for mode=watermill, or leave the parameter out")
 	}
 	d, err := open(set)
 	if err != nil || set.prefix == "" {
@@ -164,9 +167,10 @@ type settings struct {
 	partition partitioner
 
 	prefix     string
-	brokerside bool // the brokers share out partitions (KIP-848)
-	autocreate bool // topics are made when they are used
-	allGroups  bool // Lag looks at every group of the cluster
+	mode       string // empty for this package
+	brokerside bool   // the brokers share out partitions (KIP-848)
+	autocreate bool   // topics are made when they are used
+	allGroups  bool   // Lag looks at every group of the cluster
 }
 
 func parse(u *url.URL, cfg Config) (settings, error) {
@@ -183,6 +187,7 @@ func parse(u *url.URL, cfg Config) (settings, error) {
 	cfg.ClientID = p.String("client_id", cfg.ClientID)
 	cfg.Instance = p.String("instance", cfg.Instance)
 	set.prefix = p.String("prefix", "")
+	set.mode = p.String("mode", "")
 	set.autocreate = p.Bool("autocreate", true)
 	hash := p.String("partitioner", "fnv")
 	lag := p.String("lag", "own")

@@ -8,16 +8,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill-redisstream/pkg/redisstream"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/redis/go-redis/v9"
+	"github.com/vmihailenco/msgpack"
 
 	"github.com/millrace-go/millrace/internal/log"
 )
 
 // The fields of a stream's entry, as Watermill's marshaler writes them.
 const (
-	idField       = redisstream.UUIDHeaderKey
+	idField       = "_watermill_message_uuid"
 	metadataField = "metadata"
 	payloadField  = "payload"
 )
@@ -78,27 +78,30 @@ func entryOf(m redis.XMessage) log.Entry {
 	return e
 }
 
-// headers is metadata as Watermill's marshaler writes it.
-type headers struct {
-	redisstream.DefaultMarshallerUnmarshaller
-}
+// headers is metadata as Watermill's marshaler writes it: none is an empty text.
+type headers struct{}
 
-func (h headers) Encode(metadata message.Metadata) (string, error) {
-	values, err := h.Marshal("", &message.Message{Metadata: metadata})
-	if err != nil {
-		return "", err
+func (headers) Encode(metadata message.Metadata) (string, error) {
+	if _, ok := metadata[idField]; ok {
+		return "", fmt.Errorf("metadata %s is reserved for the UUID; rename it", idField)
 	}
-	encoded, ok := values[metadataField].([]byte)
-	if !ok {
-		return "", fmt.Errorf("redisbus: Watermill's marshaler made a %T of metadata", values[metadataField])
+	if len(metadata) == 0 {
+		return "", nil
+	}
+	encoded, err := msgpack.Marshal(metadata)
+	if err != nil {
+		return "", fmt.Errorf("encode metadata: %w", err)
 	}
 	return string(encoded), nil
 }
 
-func (h headers) Decode(encoded string) (message.Metadata, error) {
-	msg, err := h.Unmarshal(map[string]any{idField: "", metadataField: encoded})
-	if err != nil {
-		return nil, err
+func (headers) Decode(encoded string) (message.Metadata, error) {
+	metadata := message.Metadata{}
+	if encoded == "" {
+		return metadata, nil
 	}
-	return msg.Metadata, nil
+	if err := msgpack.Unmarshal([]byte(encoded), &metadata); err != nil {
+		return nil, fmt.Errorf("decode metadata: %w", err)
+	}
+	return metadata, nil
 }

@@ -59,7 +59,7 @@ type Config struct {
 // Parameters: cluster (true for a Redis Cluster named by one host; several hosts
 // are one anyway), master (what the hosts, then Sentinels, call their master),
 // sentinel_user and sentinel_password (none), prefix (none), partitions (3), retention (72h), maxlen (none),
-// wait (0).
+// wait (0); mode=watermill needs the schemes of package rediswatermill.
 func Schemes(cfg Config) []bus.Scheme {
 	return []bus.Scheme{scheme{"redis", cfg}, scheme{"rediss", cfg}}
 }
@@ -85,10 +85,13 @@ func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	cfg.Retention = params.Duration("retention", cfg.Retention)
 	cfg.MaxLen = params.Int("maxlen", cfg.MaxLen, 1)
 	cfg.Wait = params.Int("wait", cfg.Wait, 1)
+	mode := params.String("mode", "")
 	if err := params.Err(); err != nil {
 		return nil, err
 	}
 	switch {
+	case mode != "":
+		return nil, errors.New("parameter \"mode\" needs the schemes of package bus/redisbus/rediswatermill; import it for mode=watermill, or leave the parameter out")
 	case strings.ContainsAny(cfg.Prefix, "{}"):
 		return nil, errors.New("the prefix has a brace, which Redis Cluster reads as a hash tag; use another")
 	case cfg.MaxLen < 0:

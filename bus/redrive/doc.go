@@ -77,7 +77,7 @@
 //     back, which takes a consumer group's joining time, counts as a delivery
 //     where a transport counts, and sees nothing of what another pass holds.
 //   - With the capability LocksKeys a List sees the first few letters of a key,
-//     and with SerialGroups and no bus.Pender the first letter; a Redrive or Drop
+//     and with SerialGroups or OneAtATime and no bus.Pender the first letter; a Redrive or Drop
 //     gets at all of them. A selection is slow there: it moves what stands before
 //     it after waiting for more.
 package redrive

@@ -96,7 +96,7 @@ func (l *Letters) lookByReading(ctx context.Context, out *Listing, add func(*mes
 		return err
 	}
 	defer r.close(&err)
-	if c := l.bus.Capabilities(); c.LocksKeys || c.SerialGroups {
+	if c := l.bus.Capabilities(); c.LocksKeys || c.SerialGroups || c.OneAtATime {
 		r.wait = min(r.wait, time.Second) // more than a few are not to be had
 	}
 	defer func() { out.Pending = max(r.pending, r.seen) }()

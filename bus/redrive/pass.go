@@ -190,12 +190,16 @@ func (p *pass) fail(m *message.Message, err error) {
 // makeRoom puts what is held to the end of the topic when there is too much of
 // it for the window; full means that the pass has to end.
 func (p *pass) makeRoom(ctx context.Context) (full bool, err error) {
+	c := p.bus.Capabilities()
 	room := p.cfg.Window / 2
-	if p.bus.Capabilities().SerialGroups {
+	if c.SerialGroups || c.OneAtATime {
 		room = 1 // nothing comes behind an unacknowledged one
 	}
-	if len(p.held)+len(p.ours) < room {
+	switch {
+	case len(p.held)+len(p.ours) < room:
 		return false, nil
+	case c.OneAtATime && len(p.held) == 0:
+		return false, nil // round once in one partition; letters of others may come
 	}
 	if len(p.held) == 0 || p.complete() || p.filter.IDs != nil && len(p.missing) == 0 {
 		p.result.Complete = p.complete()

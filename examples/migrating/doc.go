@@ -10,6 +10,8 @@
 //	the order                                                   TestRelayTooEarlyBreaksTheOrder
 //	a side that is read outside of the transaction loses events TestSideReadTooEarlyLosesEvents
 //	a switch waits for the transactions that go to the old side TestTurnWaits
+//	a group of Watermill alone moves to package bus by way of
+//	?mode=watermill, one process at a time                      TestFleet
 //
 // Take what you need of it: [Switch] is for the days of the move, and [Wire] keeps
 // the messages as they were.

@@ -8,7 +8,7 @@ import (
 )
 
 // driver is a family of modules, and who may link them: public packages whose last
-// part begins or ends so. It is no part of the table of links, so that -update
+// part is, begins or ends so. It is no part of the table of links, so that -update
 // cannot allow it.
 type driver struct {
 	modules []string // each and what is below it
@@ -22,9 +22,13 @@ func drivers() []driver {
 		{[]string{"github.com/jackc/pgx"}, []string{"pg…", "postgres", "bus/allbus", "counter/sqlcounter"}},
 		{[]string{"github.com/go-sql-driver/mysql"}, []string{"mysql…", "bus/allbus"}},
 		{[]string{"modernc.org/sqlite"}, []string{"sqlite…", "bus/allbus"}},
-		{[]string{"github.com/redis/go-redis", "github.com/ThreeDotsLabs/watermill-redisstream"}, []string{"redis…", "bus/allbus"}},
-		{[]string{"github.com/IBM/sarama", "github.com/twmb/franz-go", "github.com/ThreeDotsLabs/watermill-kafka"}, []string{"kafka…", "bus/allbus"}},
-		{[]string{"github.com/rabbitmq/amqp091-go", "github.com/ThreeDotsLabs/watermill-amqp"}, []string{"amqp…", "bus/allbus"}},
+		{[]string{"github.com/redis/go-redis"}, []string{"redis…", "bus/allbus"}},
+		{[]string{"github.com/twmb/franz-go"}, []string{"kafka…", "bus/allbus"}},
+		{[]string{"github.com/rabbitmq/amqp091-go"}, []string{"amqp…", "bus/allbus"}},
+		// Watermill's own adapters come with ?mode=watermill alone.
+		{[]string{"github.com/IBM/sarama", "github.com/ThreeDotsLabs/watermill-kafka"}, []string{"kafkawatermill", "bus/allbus"}},
+		{[]string{"github.com/ThreeDotsLabs/watermill-amqp"}, []string{"amqpwatermill", "bus/allbus"}},
+		{[]string{"github.com/ThreeDotsLabs/watermill-redisstream"}, []string{"rediswatermill", "bus/allbus"}},
 		{[]string{"github.com/nats-io/nats.go"}, []string{"nats…", "bus/allbus"}},
 		{[]string{"github.com/ThreeDotsLabs/watermill-sql"}, []string{"pg…", "postgres", "mysql…", "bus/allbus"}},
 		{[]string{"github.com/aws", "github.com/ThreeDotsLabs/watermill-aws"}, []string{"sqs…", "dynamo…", "bus/allbus"}},
@@ -42,7 +46,7 @@ func (d driver) allows(path string) bool {
 		if end, ok := strings.CutPrefix(name, "…"); ok {
 			return strings.HasSuffix(last, end)
 		}
-		return name == path
+		return name == path || name == last
 	})
 }
 

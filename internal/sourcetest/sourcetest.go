@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/watermillbus"
 )
 
 // Subscriber returns a subscriber of a group, each of whose subscriptions is a source; of
@@ -40,7 +41,7 @@ func (r refusing) Close() error { return nil }
 
 // Source returns a source of a driver whose messages go through another subscriber.
 func Source(ctx context.Context, d bus.Driver, topic, group string, window int, through func(message.Subscriber) message.Subscriber) (driver.Source, error) {
-	return bus.Subscribed(ctx, through(Subscriber(d, group, window)), topic)
+	return watermillbus.Source(ctx, through(Subscriber(d, group, window)), topic)
 }
 
 type subscriber struct {

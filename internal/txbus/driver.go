@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/watermillbus"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/lazy"
 	"github.com/millrace-go/millrace/internal/onedb"
@@ -118,7 +119,7 @@ func (d *Driver) Source(ctx context.Context, topic, group string, window int) (b
 	if err != nil {
 		return nil, err
 	}
-	return bus.Subscribed(ctx, s, topic)
+	return watermillbus.Source(ctx, s, topic)
 }
 
 // Subscriber implements bus.Driver. The window has no meaning: a group handles

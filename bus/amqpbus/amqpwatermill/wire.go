@@ -1,0 +1,55 @@
+package amqpwatermill
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	wmamqp "github.com/ThreeDotsLabs/watermill-amqp/v2/pkg/amqp"
+	"github.com/ThreeDotsLabs/watermill/message"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/millrace-go/millrace/fault"
+)
+
+// wire is a marshaler for what brokers and other publishers really send.
+type wire struct{ wmamqp.Marshaler }
+
+// Marshal implements Watermill's Marshaler.
+func (w wire) Marshal(m *message.Message) (amqp.Publishing, error) {
+	p, err := w.Marshaler.Marshal(m)
+	if err == nil {
+		err = p.Headers.Validate()
+	}
+	if err != nil {
+		return p, fault.MarkPermanent(err)
+	}
+	return p, nil
+}
+
+// Unmarshal makes text of headers that are none: Watermill's marshaler fails at them, and
+// the message would come again at once, for ever. RabbitMQ adds such headers to what it
+// delivers again.
+func (w wire) Unmarshal(d amqp.Delivery) (*message.Message, error) {
+	if d.Acknowledger == nil {
+		return nil, errors.New("no message: the connection was lost") // Watermill reads from a closed channel
+	}
+	headers := make(amqp.Table, len(d.Headers))
+	for name, value := range d.Headers {
+		switch v := value.(type) {
+		case string:
+			headers[name] = v
+		case []byte:
+			headers[name] = string(v)
+		case time.Time:
+			headers[name] = v.UTC().Format(time.RFC3339Nano)
+		default:
+			if !strings.HasPrefix(name, "x-") {
+				headers[name] = fmt.Sprint(v)
+			}
+		}
+	}
+	d.Headers = headers
+	return w.Marshaler.Unmarshal(d)
+}

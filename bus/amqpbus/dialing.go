@@ -1,0 +1,73 @@
+package amqpbus
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/millrace-go/millrace/internal/rawurl"
+)
+
+// Dialing returns what to give amqp.DialConfig, for other uses of a broker such as
+// administration: connections lead to the hosts of an amqp:// or amqps:// URL in turn, and
+// sign in and encrypt as the URL and cfg say. It connects to nothing. Connections that are
+// made at the same time need copies of the Properties, which DialConfig adds to.
+func Dialing(rawURL string, cfg Config) (uri string, _ amqp.Config, err error) {
+	u, err := rawurl.Parse(rawURL)
+	if err != nil {
+		return "", amqp.Config{}, fmt.Errorf("amqpbus: %w", err)
+	}
+	to, cfg, _, err := parse(u, cfg)
+	if err != nil {
+		return "", amqp.Config{}, rawurl.Hide(err, rawURL)
+	}
+	properties := amqp.NewConnectionProperties()
+	properties.SetClientConnectionName("millrace")
+	var next atomic.Uint32
+	return "amqp://" + to.hosts[0], amqp.Config{
+		SASL: to.sasl, Vhost: to.vhost, Heartbeat: cfg.Heartbeat, Locale: "en_US", Properties: properties,
+		Dial: func(network, _ string) (net.Conn, error) {
+			var errs []error
+			for range to.hosts {
+				conn, err := to.dial(network, to.hosts[int(next.Load())%len(to.hosts)], cfg.ConnectTimeout)
+				if err == nil {
+					return conn, nil
+				}
+				next.Add(1)
+				errs = append(errs, err)
+			}
+			return nil, errors.Join(errs...)
+		},
+	}, nil
+}
+
+// dial connects to a host, with TLS where the URL asks for it. The deadline is for the
+// handshake; the library lifts it.
+func (e endpoint) dial(network, host string, timeout time.Duration) (net.Conn, error) {
+	dialer := &net.Dialer{Deadline: time.Now().Add(timeout)}
+	dial := dialer.Dial
+	if e.tls != nil {
+		secure := e.tls.Clone()
+		if secure.ServerName == "" {
+			secure.ServerName, _, _ = strings.Cut(host, ":")
+			if h, _, err := net.SplitHostPort(host); err == nil {
+				secure.ServerName = h
+			}
+		}
+		dial = func(network, host string) (net.Conn, error) { return tls.DialWithDialer(dialer, network, host, secure) }
+	}
+	conn, err := dial(network, host)
+	if err != nil {
+		return nil, err
+	}
+	if err := conn.SetDeadline(dialer.Deadline); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}

@@ -1,0 +1,52 @@
+package kafkawatermill_test
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/IBM/sarama"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/bustest"
+	"github.com/millrace-go/millrace/bus/kafkabus"
+	"github.com/millrace-go/millrace/bus/kafkabus/kafkawatermill"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+func TestMain(m *testing.M) {
+	// Sarama counts fetches by topic in a registry of the process, which has one
+	// goroutine for all; there is no way to have none.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
+}
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// Members come and go sooner with it.
+var soon = kafkawatermill.Config{Sarama: func(c *sarama.Config) { c.Consumer.MaxWaitTime = 50 * time.Millisecond }}
+
+func opener() *bus.Opener {
+	return bus.NewOpener(kafkawatermill.Scheme(kafkabus.Config{Logger: quiet}, soon))
+}
+
+func openBus(t *testing.T, url string) *bus.Bus {
+	t.Helper()
+	b, err := opener().Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestConformance(t *testing.T) {
+	url := "kafka://" + servicetest.Kafka(t) + "/"
+	open := func(t *testing.T) *bus.Bus { return openBus(t, url+"?mode=watermill") }
+	bustest.Run(t, open, bustest.Quick(),
+		bustest.Again(func(t *testing.T, _ *bus.Bus) *bus.Bus { return open(t) }),
+		bustest.URL(opener(), url+"?mode=watermill&"), // a query is appended
+		bustest.Absent(func(t *testing.T, address string) (*bus.Bus, string) {
+			moved, server := servicetest.Elsewhere(t, url, address)
+			return openBus(t, moved+"?mode=watermill"), server
+		}))
+}

@@ -1,0 +1,101 @@
+package kafkawatermill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strconv"
+
+	"github.com/IBM/sarama"
+	"github.com/ThreeDotsLabs/watermill"
+	wmkafka "github.com/ThreeDotsLabs/watermill-kafka/v3/pkg/kafka"
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/kafkabus"
+	"github.com/millrace-go/millrace/bus/watermillbus"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// driver publishes and consumes by Watermill's adapter. The native transport makes topics
+// and shows what is there: that is the same for both.
+type driver struct {
+	*watermillbus.Driver
+	shows
+}
+
+// shows is what the native transport can do beside publishing and consuming.
+type shows interface {
+	bus.Lagger
+	bus.TopicFinder
+	bus.Inspector
+	bus.Pender
+}
+
+func newDriver(native bus.Driver, u *url.URL, to address, settings kafkabus.Config, cfg Config) (*driver, error) {
+	change := cfg.Sarama
+	if change == nil {
+		change = func(*sarama.Config) {}
+	}
+	producer, consumer := publishing(to), consuming(to, settings)
+	change(producer)
+	change(consumer)
+	if err := errors.Join(producer.Validate(), consumer.Validate()); err != nil {
+		return nil, fmt.Errorf("Config.Sarama: %w", err)
+	}
+	marshaler := cfg.Marshaler
+	if marshaler == nil {
+		marshaler = wire()
+	}
+	topics := &topics{native: native, make: true}
+	if v := u.Query().Get("autocreate"); v != "" {
+		topics.make, _ = strconv.ParseBool(v) //nolint:errcheck // the native transport has read it
+	}
+	ping := native.(bus.Pinger).Ping
+	logger := watermill.NewSlogLoggerWithLevelMapping(settings.Logger, map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug})
+	d, err := watermillbus.New(watermillbus.Config{
+		Publisher: func(ctx context.Context) (message.Publisher, error) {
+			// Sarama leaves a client behind when brokers are absent, or refuse the password.
+			if err := ping(ctx); err != nil {
+				return nil, err
+			}
+			p, err := wmkafka.NewPublisher(wmkafka.PublisherConfig{Brokers: to.brokers, Marshaler: permanent{marshaler}, OverwriteSaramaConfig: producer}, logger)
+			if err != nil {
+				return nil, err
+			}
+			return &publisher{next: p, topics: topics}, nil
+		},
+		Subscriber: func(_ context.Context, group string) (message.Subscriber, error) {
+			s, err := wmkafka.NewSubscriber(wmkafka.SubscriberConfig{
+				Brokers: to.brokers, Unmarshaler: marshaler, OverwriteSaramaConfig: consumer, ConsumerGroup: group,
+			}, logger)
+			if err != nil {
+				return nil, err
+			}
+			return &subscriber{Subscriber: s, topics: topics, group: group}, nil
+		},
+		Capabilities: bus.Capabilities{
+			Durable: true, OrderedPerKey: true, ConsumerGroups: true, Replay: true, Broadcast: true, OneAtATime: true,
+		},
+		Declare:  func(ctx context.Context, t bus.Topic) error { return native.Declare(ctx, t) },
+		Ping:     ping,
+		Classify: classify,
+		Close:    native.Close,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &driver{d, native.(shows)}, nil
+}
+
+// classify knows what another attempt cannot change.
+func classify(err error) fault.Class {
+	for _, e := range []error{sarama.ErrMessageSizeTooLarge, sarama.ErrInvalidMessage, sarama.ErrInvalidTopic, sarama.ErrInvalidRecord} {
+		if errors.Is(err, e) {
+			return fault.Permanent
+		}
+	}
+	return fault.Unclassified
+}

@@ -1,0 +1,109 @@
+package kafkawatermill
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/IBM/sarama"
+	wmkafka "github.com/ThreeDotsLabs/watermill-kafka/v3/pkg/kafka"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/kafkabus"
+	"github.com/millrace-go/millrace/internal/wmmode"
+)
+
+// Config of the mode. The zero value works.
+type Config struct {
+	// Marshaler is that of the fleet; by default Watermill's DefaultMarshaler, with event.Key
+	// as the record's key.
+	Marshaler wmkafka.MarshalerUnmarshaler
+	// Sarama changes the settings of Sarama's clients, such as Version. It comes last, so
+	// it can break the mode's promises: all acknowledgements, one request in flight, the
+	// earliest initial offset.
+	Sarama func(*sarama.Config)
+}
+
+// Scheme returns kafka:// with ?mode=watermill beside the native transport. Of native the
+// mode takes Partitions, Replication, Retention, ClientID, SessionTimeout, CommitInterval,
+// Token and Logger.
+func Scheme(native kafkabus.Config, cfg Config) bus.Scheme {
+	return wmmode.WithMode(kafkabus.Scheme(native), func(ctx context.Context, u *url.URL) (bus.Driver, error) {
+		return open(ctx, u, native, cfg)
+	})
+}
+
+// without are the parameters of kafka:// that mean nothing here.
+var without = map[string]string{
+	"prefix":        "Watermill's names have none",
+	"instance":      "Watermill's members have no static name",
+	"window":        "a partition has one message in hand",
+	"partitioner":   "Watermill's publisher hashes keys with FNV-1a",
+	"session_token": "Sarama cannot sign in with sasl=aws-msk-iam",
+}
+
+func open(ctx context.Context, u *url.URL, native kafkabus.Config, cfg Config) (bus.Driver, error) {
+	if err := wmmode.Refuse(u, without); err != nil {
+		return nil, err
+	}
+	if native.Logger == nil {
+		native.Logger = slog.Default()
+	}
+	to, err := addressOf(u, native)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := kafkabus.Scheme(native).Open(ctx, u) // says what is wrong with the rest
+	if err != nil {
+		return nil, err
+	}
+	d, err := newDriver(opened, u, to, native, cfg)
+	if err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	return d, nil
+}
+
+// client are the settings that Watermill's publisher and subscriber share.
+func client(to address) *sarama.Config {
+	c := sarama.NewConfig()
+	c.Version = sarama.V2_1_0_0 // the oldest that Kafka 4 speaks; the least for zstd, which native members write
+	c.ClientID = to.clientID
+	c.Metadata.AllowAutoTopicCreation = false // topics are made as declared
+	c.Metadata.Full = false
+	c.Net.DialTimeout, c.Net.ReadTimeout, c.Net.WriteTimeout = 10*time.Second, 10*time.Second, 10*time.Second
+	c.Net.TLS.Enable, c.Net.TLS.Config = to.tls != nil, to.tls
+	to.signIn(c)
+	return c
+}
+
+// publishing are the settings of the publisher.
+func publishing(to address) *sarama.Config {
+	c := client(to)
+	c.Producer.RequiredAcks, c.Producer.Idempotent, c.Net.MaxOpenRequests = sarama.WaitForAll, true, 1
+	c.Producer.Retry.Max, c.Producer.Return.Successes = 10, true
+	// LZ4, because Watermill's default protocol, 1.0, has no zstd.
+	c.Producer.Compression = sarama.CompressionLZ4
+	c.Producer.MaxMessageBytes = 64 << 20 // the broker's limit decides; see alone
+	return c
+}
+
+// consuming are the settings of subscribers.
+func consuming(to address, native kafkabus.Config) *sarama.Config {
+	c := client(to)
+	c.Consumer.Return.Errors = true // Watermill reads them
+	c.Consumer.Offsets.Initial = sarama.OffsetOldest
+	c.Consumer.IsolationLevel = sarama.ReadCommitted
+	c.Consumer.Offsets.AutoCommit.Interval = 500 * time.Millisecond
+	if native.CommitInterval > 0 {
+		c.Consumer.Offsets.AutoCommit.Interval = native.CommitInterval
+	}
+	if native.SessionTimeout > 0 {
+		c.Consumer.Group.Session.Timeout = native.SessionTimeout
+	}
+	c.Consumer.Group.Rebalance.Retry.Backoff, c.Consumer.Group.Rebalance.Retry.Max = 250*time.Millisecond, 30
+	c.Consumer.Group.Heartbeat.Interval = c.Consumer.Group.Session.Timeout / 10
+	return c
+}

@@ -1,0 +1,93 @@
+package rediswatermill_test
+
+import (
+	"context"
+	"log/slog"
+	"net/url"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/bustest"
+	"github.com/millrace-go/millrace/bus/redisbus"
+	"github.com/millrace-go/millrace/bus/redisbus/rediswatermill"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+func TestMain(m *testing.M) {
+	// The reader of Watermill's own subscriber sleeps after its client was closed.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/ThreeDotsLabs/watermill-redisstream/pkg/redisstream.(*Subscriber).read"))
+}
+
+var quiet = slog.New(slog.DiscardHandler)
+
+func opener(cfg rediswatermill.Config) *bus.Opener {
+	return bus.NewOpener(rediswatermill.Schemes(redisbus.Config{Logger: quiet}, cfg)...)
+}
+
+func openBus(t *testing.T, raw string) *bus.Bus {
+	t.Helper()
+	b, err := opener(rediswatermill.Config{}).Open(t.Context(), raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// inMode adds the mode to a URL.
+func inMode(t *testing.T, raw string) string {
+	t.Helper()
+	u, err := url.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set("mode", "watermill")
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// server connects to the shared server. What the test makes there has names of its own, and
+// is deleted at its end.
+func server(t *testing.T) (raw string, client *redis.Client) {
+	t.Helper()
+	raw = servicetest.Redis(t)
+	options, err := redis.ParseURL(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client = redis.NewClient(options)
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return raw, client
+}
+
+// topic makes a name that is deleted with the test.
+func topic(t *testing.T, client *redis.Client) string {
+	t.Helper()
+	name := "topic-" + uuid.NewString()
+	t.Cleanup(func() {
+		if err := client.Unlink(context.Background(), name).Err(); err != nil {
+			t.Error(err)
+		}
+	})
+	return name
+}
+
+func TestConformance(t *testing.T) {
+	raw := servicetest.Redis(t)
+	open := func(t *testing.T) *bus.Bus { return openBus(t, inMode(t, raw)) }
+	bustest.Run(t, open, bustest.Quick(),
+		bustest.Again(func(t *testing.T, _ *bus.Bus) *bus.Bus { return open(t) }),
+		bustest.URL(opener(rediswatermill.Config{}), "redis://127.0.0.1:1/?mode=watermill&"), // parameters are checked before anything is opened
+		bustest.Absent(func(t *testing.T, address string) (*bus.Bus, string) {
+			moved, server := servicetest.Elsewhere(t, raw, address)
+			return openBus(t, inMode(t, moved)), server
+		}))
+}

@@ -1,0 +1,44 @@
+// Package rediswatermill is ?mode=watermill of redis:// and rediss://: Watermill's own Redis
+// Streams adapter (watermill-redisstream) as a transport. Its members share consumer groups
+// with programs that use Watermill alone, so that a fleet moves to package bus one process
+// at a time.
+//
+//	o := bus.NewOpener(rediswatermill.Schemes(redisbus.Config{}, rediswatermill.Config{})...)
+//	b, err := o.Open(ctx, "redis://user:password@host/0?mode=watermill")
+//
+// Without ?mode= the same schemes open the native transport, package redisbus, which keeps
+// the order of keys, trims streams, and works on many keys at once. docs/migrating.md has
+// the way from one to the other.
+//
+// A topic is a stream of its name, a group is a consumer group of it, and entries are
+// Watermill's. New groups start at the oldest entry. Entries that no publisher of Watermill
+// wrote are delivered as far as they are messages; Watermill's subscriber ends at them.
+//
+// The URL is that of package redisbus: hosts, user, database, TLS, Sentinels and Cluster
+// work. Refused are prefix, partitions, retention, maxlen and wait.
+//
+//	property                                                     proven by
+//	the conformance suites, Watermill's and bustest's            TestConformance
+//	a member shares a group with Watermill's own subscriber,
+//	takes over and leaves without loss; what it had in hand is
+//	taken over at once and not after a minute                    TestSharesAGroupWithWatermill
+//	no member takes what another one is handling                 TestWhatIsInHandIsKept
+//	Open connects to nothing and names what it refuses           TestURLs
+//	entries of other writers do not end a subscription           TestForeignEntries
+//
+// Durable as that Redis is, groups, replay, broadcast; each acknowledgement counts by
+// itself. A member has one message in hand (bus.Capabilities.OneAtATime), so parallelism
+// comes from more members, and then the order of a key is lost. A single member keeps the
+// stream's order.
+//
+// # Failure modes
+//
+// What a killed member had in hand is taken over after MaxIdle and up to a second, by then
+// behind newer messages. Members of the fleet with Watermill's default of a minute take it
+// from each other, also from a handler that is merely slow; members of this package tell
+// Redis each third of MaxIdle that they still have it.
+//
+// Streams grow until somebody trims them: nothing here knows which groups other programs
+// have. Lag counts what the groups have not acknowledged, of topics that were declared or
+// used here.
+package rediswatermill

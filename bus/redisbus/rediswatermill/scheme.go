@@ -1,0 +1,110 @@
+package rediswatermill
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill-redisstream/pkg/redisstream"
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/redisbus"
+	"github.com/millrace-go/millrace/bus/watermillbus"
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/internal/wmmode"
+)
+
+// Config of the mode. The zero value works.
+type Config struct {
+	// MaxIdle is how long a member may keep silent about a message in hand before this one
+	// takes it over; 1 min by default, as Watermill's. Give all of a fleet the same.
+	MaxIdle time.Duration
+	// Marshaller is that of the fleet; by default Watermill's DefaultMarshallerUnmarshaller.
+	Marshaller redisstream.MarshallerUnmarshaller
+}
+
+// Schemes returns redis:// and rediss:// with ?mode=watermill beside the native transport.
+// Of native the mode takes Client, TLS and Logger.
+func Schemes(native redisbus.Config, cfg Config) []bus.Scheme {
+	var all []bus.Scheme
+	for _, s := range redisbus.Schemes(native) {
+		all = append(all, wmmode.WithMode(s, func(_ context.Context, u *url.URL) (bus.Driver, error) { return open(u, native, cfg) }))
+	}
+	return all
+}
+
+// without are the parameters of redis:// that mean nothing here.
+var without = map[string]string{
+	"prefix":     "Watermill's names have none",
+	"partitions": "a topic is one stream",
+	"retention":  "Watermill keeps all, and does not know what other groups have read",
+	"maxlen":     "Watermill would drop what groups have not read",
+	"wait":       "Watermill's publisher does not wait for replicas",
+}
+
+func open(u *url.URL, native redisbus.Config, cfg Config) (bus.Driver, error) {
+	if err := wmmode.Refuse(u, without); err != nil {
+		return nil, err
+	}
+	params := bus.NewParams(u)
+	for _, name := range redisdb.Parameters() {
+		params.String(name, "") // read where the client is made
+	}
+	if err := params.Err(); err != nil {
+		return nil, err
+	}
+	if cfg.MaxIdle < 0 {
+		return nil, errors.New("Config.MaxIdle is negative; give a positive duration, or 0 for a minute")
+	}
+	if cfg.MaxIdle == 0 {
+		cfg.MaxIdle = redisstream.DefaultMaxIdleTime
+	}
+	if cfg.Marshaller == nil {
+		cfg.Marshaller = lenient{}
+	}
+	if native.Logger == nil {
+		native.Logger = slog.Default()
+	}
+	s := &server{client: native.Client, log: native.Logger, cfg: cfg, groups: map[group]struct{}{}}
+	shut := func() error { return nil }
+	if s.client == nil {
+		client, err := redisdb.Client(u, redisdb.Config{TLS: native.TLS})
+		if err != nil {
+			return nil, err
+		}
+		s.client, shut = client, client.Close
+	}
+	s.logger = watermill.NewSlogLoggerWithLevelMapping(native.Logger, map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug})
+	d, err := watermillbus.New(watermillbus.Config{
+		Publisher: func(context.Context) (message.Publisher, error) {
+			return redisstream.NewPublisher(redisstream.PublisherConfig{Client: unclosed{s.client}, Marshaller: permanent{cfg.Marshaller}}, s.logger)
+		},
+		Subscriber:   func(_ context.Context, name string) (message.Subscriber, error) { return s.subscriber(name) },
+		Capabilities: bus.Capabilities{Durable: true, ConsumerGroups: true, Replay: true, Broadcast: true, IndividualAcks: true, OneAtATime: true},
+		Declare:      s.declare,
+		Ping:         func(ctx context.Context) error { return s.client.Ping(ctx).Err() },
+		Classify:     redisdb.Classify,
+		Close:        shut,
+	})
+	if err != nil {
+		return nil, errors.Join(err, shut())
+	}
+	return &driver{d, s}, nil
+}
+
+// driver publishes and consumes by Watermill's adapter, and asks the server itself for the
+// rest.
+type driver struct {
+	*watermillbus.Driver
+	*server
+}
+
+// unclosed is a client that its users do not close, as Watermill's do.
+type unclosed struct{ redis.UniversalClient }
+
+func (unclosed) Close() error { return nil }

@@ -1,0 +1,160 @@
+package rediswatermill
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill-redisstream/pkg/redisstream"
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+)
+
+// subscriber is Watermill's, for one subscription. It looks after what Redis has as
+// delivered to it: it says that a message is still in hand, and gives back at the end what
+// was not acknowledged.
+type subscriber struct {
+	message.Subscriber
+	server   *server
+	reads    *reads
+	group    string
+	consumer string
+
+	end   context.CancelFunc
+	done  chan struct{}
+	topic string
+}
+
+func (s *server) subscriber(name string) (message.Subscriber, error) {
+	consumer, reads := uuid.NewString(), &reads{UniversalClient: unclosed{s.client}}
+	inner, err := redisstream.NewSubscriber(redisstream.SubscriberConfig{
+		Client: reads, Unmarshaller: s.cfg.Marshaller, Consumer: consumer, ConsumerGroup: name, OldestId: "0",
+		MaxIdleTime: s.cfg.MaxIdle, ClaimInterval: min(time.Second, s.cfg.MaxIdle),
+		NackResendSleep: 100 * time.Millisecond, DisableIndefiniteInitialBlock: true,
+	}, s.logger)
+	if err != nil {
+		return nil, err
+	}
+	return &subscriber{Subscriber: inner, server: s, reads: reads, group: name, consumer: consumer, done: make(chan struct{})}, nil
+}
+
+// Subscribe implements message.Subscriber.
+func (s *subscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
+	if s.topic != "" {
+		return nil, errors.New("rediswatermill: a subscriber has one subscription")
+	}
+	out, err := s.Subscriber.Subscribe(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	s.topic = topic
+	s.server.know(topic, s.group)
+	keeping, end := context.WithCancel(context.WithoutCancel(ctx))
+	s.end = end
+	go s.keep(keeping)
+	return out, nil
+}
+
+// keep tells Redis, until ctx ends, that what was delivered is in hand: other members take
+// over what has been idle for long.
+func (s *subscriber) keep(ctx context.Context) {
+	defer close(s.done)
+	tick := time.NewTicker(max(s.server.cfg.MaxIdle/3, time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := s.idle(ctx, 0); err != nil && ctx.Err() == nil {
+			s.server.log.Warn("rediswatermill: cannot say that a message is still in hand", slog.String("topic", s.topic), slog.String("group", s.group), slog.Any("error", err))
+		}
+	}
+}
+
+// idle sets how long the messages in hand have been idle.
+func (s *subscriber) idle(ctx context.Context, since time.Duration) error {
+	pending, err := s.server.client.XPendingExt(ctx, &redis.XPendingExtArgs{
+		Stream: s.topic, Group: s.group, Consumer: s.consumer, Start: "-", End: "+", Count: 100,
+	}).Result()
+	if err != nil || len(pending) == 0 {
+		return err
+	}
+	// What was acknowledged since is not pending, and so is not claimed.
+	args := []any{"XCLAIM", s.topic, s.group, s.consumer, 0}
+	for _, p := range pending {
+		args = append(args, p.ID)
+	}
+	return s.server.client.Do(ctx, append(args, "IDLE", since.Milliseconds(), "JUSTID")...).Err()
+}
+
+// handBack bounds the goodbye to a server that does not answer.
+const handBack = 5 * time.Second
+
+// Close implements message.Subscriber.
+func (s *subscriber) Close() error {
+	err := s.Subscriber.Close()
+	if s.topic == "" {
+		return err
+	}
+	s.reads.end() // Watermill's reader may still be at it, and would take a message
+	s.end()
+	<-s.done
+	ctx, cancel := context.WithTimeout(context.Background(), handBack)
+	defer cancel()
+	if lost := s.idle(ctx, 24*time.Hour); lost != nil {
+		s.server.log.Warn("rediswatermill: cannot give back what was in hand; another member takes it over later",
+			slog.String("topic", s.topic), slog.String("group", s.group), slog.Any("error", lost))
+	}
+	return err
+}
+
+// reads is the client of a subscriber, whose reads can be ended.
+type reads struct {
+	redis.UniversalClient
+	mu    sync.Mutex
+	ended bool
+	calls sync.WaitGroup
+}
+
+// begin reports whether a read may begin.
+func (r *reads) begin() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.ended {
+		r.calls.Add(1)
+	}
+	return !r.ended
+}
+
+// XReadGroup takes the next message, unless reads were ended.
+func (r *reads) XReadGroup(ctx context.Context, a *redis.XReadGroupArgs) *redis.XStreamSliceCmd {
+	if !r.begin() {
+		cmd := redis.NewXStreamSliceCmd(ctx)
+		cmd.SetErr(redis.Nil)
+		return cmd
+	}
+	defer r.calls.Done()
+	return r.UniversalClient.XReadGroup(ctx, a)
+}
+
+// XClaim takes messages over, unless reads were ended.
+func (r *reads) XClaim(ctx context.Context, a *redis.XClaimArgs) *redis.XMessageSliceCmd {
+	if !r.begin() {
+		return redis.NewXMessageSliceCmd(ctx) // none
+	}
+	defer r.calls.Done()
+	return r.UniversalClient.XClaim(ctx, a)
+}
+
+// end waits for the read under way, and has later ones find nothing.
+func (r *reads) end() {
+	r.mu.Lock()
+	r.ended = true
+	r.mu.Unlock()
+	r.calls.Wait()
+}

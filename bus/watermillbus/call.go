@@ -1,0 +1,43 @@
+package watermillbus
+
+import "context"
+
+// call waits for do until the end of ctx, which many an adapter does not heed. What do
+// returns after that is discarded.
+func call[T any](ctx context.Context, d *Driver, do func(context.Context) (T, error), discard func(T)) (T, error) {
+	var none T
+	if ctx.Err() != nil {
+		return none, context.Cause(ctx)
+	}
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return none, errClosed
+	}
+	d.calls.Add(1)
+	d.mu.Unlock()
+
+	type result struct {
+		value T
+		err   error
+	}
+	returned, left := make(chan result), make(chan struct{})
+	go func() {
+		defer d.calls.Done()
+		value, err := do(ctx)
+		select {
+		case returned <- result{value, err}:
+		case <-left:
+			if err == nil && discard != nil {
+				discard(value)
+			}
+		}
+	}()
+	select {
+	case r := <-returned:
+		return r.value, r.err
+	case <-ctx.Done():
+		close(left)
+		return none, context.Cause(ctx)
+	}
+}

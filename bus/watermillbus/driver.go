@@ -1,0 +1,158 @@
+package watermillbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/lazy"
+)
+
+// Driver is a Watermill Pub/Sub behind a [bus.Bus]. A transport that can do more, such as
+// list its topics, embeds it.
+type Driver struct {
+	cfg       Config
+	publisher *lazy.Value[message.Publisher]
+
+	mu     sync.Mutex
+	closed bool
+	calls  sync.WaitGroup // of the Pub/Sub's functions, also those that nobody waits for
+	open   map[*owned]struct{}
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+var (
+	_ bus.Driver = (*Driver)(nil)
+	_ bus.Pinger = (*Driver)(nil)
+)
+
+var errClosed = fmt.Errorf("watermillbus: %w", bus.ErrClosed)
+
+// New makes a Driver. It calls none of the functions.
+func New(cfg Config) (*Driver, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("watermillbus: %w", err)
+	}
+	return &Driver{cfg: cfg, publisher: lazy.New(errClosed, cfg.Publisher), open: map[*owned]struct{}{}}, nil
+}
+
+// Capabilities implements bus.Driver.
+func (d *Driver) Capabilities() bus.Capabilities { return d.cfg.Capabilities }
+
+// Publisher implements bus.Driver.
+func (d *Driver) Publisher() message.Publisher { return publisher{d} }
+
+// Source implements bus.Driver. The window is the Pub/Sub's own.
+func (d *Driver) Source(ctx context.Context, topic, group string, _ int) (driver.Source, error) {
+	source, err := call(ctx, d, func(ctx context.Context) (driver.Source, error) {
+		subscriber, err := d.cfg.Subscriber(ctx, group)
+		if err != nil {
+			return nil, err
+		}
+		return Source(ctx, subscriber, topic)
+	}, func(s driver.Source) { s.Close() }) //nolint:errcheck // nobody waits for it any more
+	if err != nil {
+		return nil, d.judge(fmt.Errorf("subscribe to %s in %s: %w", topic, group, err))
+	}
+	return d.own(source)
+}
+
+// Declare implements bus.Driver.
+func (d *Driver) Declare(ctx context.Context, topics ...bus.Topic) error {
+	declare := d.cfg.Declare
+	if declare == nil {
+		declare = d.initialize
+	}
+	for _, t := range topics {
+		_, err := call(ctx, d, func(ctx context.Context) (none struct{}, err error) { return none, declare(ctx, t) }, nil)
+		if err != nil {
+			return d.judge(fmt.Errorf("declare %s: %w", t.Name, err))
+		}
+	}
+	return nil
+}
+
+// initialize is the default of Config.Declare.
+func (d *Driver) initialize(ctx context.Context, t bus.Topic) error {
+	for _, group := range t.Groups {
+		subscriber, err := d.cfg.Subscriber(ctx, group)
+		if err != nil {
+			return err
+		}
+		if i, ok := subscriber.(message.SubscribeInitializer); ok {
+			err = i.SubscribeInitialize(t.Name)
+		}
+		if err = errors.Join(err, subscriber.Close()); err != nil {
+			return fmt.Errorf("group %s: %w", group, err)
+		}
+	}
+	return nil
+}
+
+// Ping implements bus.Pinger. The error is errors.ErrUnsupported without Config.Ping.
+func (d *Driver) Ping(ctx context.Context) error {
+	if d.cfg.Ping == nil {
+		return errors.ErrUnsupported
+	}
+	_, err := call(ctx, d, func(ctx context.Context) (none struct{}, err error) { return none, d.cfg.Ping(ctx) }, nil)
+	return d.judge(err)
+}
+
+// Close ends subscriptions, waits for the calls under way, and closes the publisher and
+// what the functions share.
+func (d *Driver) Close() error {
+	d.closeOnce.Do(func() {
+		d.mu.Lock()
+		d.closed = true
+		var open []*owned
+		for s := range d.open {
+			open = append(open, s)
+		}
+		d.mu.Unlock()
+		errs := make([]error, len(open), len(open)+2)
+		var wg sync.WaitGroup
+		for i, s := range open {
+			wg.Go(func() { errs[i] = s.Close() })
+		}
+		wg.Wait()
+		d.calls.Wait()
+		if p, ok := d.publisher.Close(); ok {
+			errs = append(errs, p.Close())
+		}
+		if d.cfg.Close != nil {
+			errs = append(errs, d.cfg.Close())
+		}
+		d.closeErr = d.judge(errors.Join(errs...))
+	})
+	return d.closeErr
+}
+
+// judge gives an error of the Pub/Sub its class.
+func (d *Driver) judge(err error) error {
+	if err == nil || errors.Is(err, bus.ErrClosed) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	err = fmt.Errorf("watermillbus: %w", err)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fault.MarkInfrastructure(err)
+	}
+	classify := d.cfg.Classify
+	if classify == nil {
+		classify = func(error) fault.Class { return fault.Unclassified }
+	}
+	switch fault.Of(err, classify, func(error) fault.Class { return fault.Infrastructure }) {
+	case fault.Transient:
+		return fault.MarkTransient(err)
+	case fault.Permanent:
+		return fault.MarkPermanent(err)
+	}
+	return fault.MarkInfrastructure(err)
+}

@@ -1,0 +1,82 @@
+package watermillbus
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/log"
+)
+
+// lanes is how many messages of a call are on their way at once. Watermill's publishers
+// send one message and wait for its answer; messages of different keys need not wait for
+// each other.
+const lanes = 16
+
+// publisher publishes by the Pub/Sub's publisher, one message to a call of it: the error of
+// such a call does not say which of its messages are published.
+type publisher struct{ *Driver }
+
+// Publish implements message.Publisher.
+func (p publisher) Publish(topic string, messages ...*message.Message) error {
+	outcomes, errs := make([]bus.Outcome, len(messages)), make([]error, len(messages))
+	var wg sync.WaitGroup
+	for _, lane := range byKey(messages) {
+		wg.Go(func() {
+			for n, i := range lane {
+				if outcomes[i], errs[i] = p.one(topic, messages[i]); errs[i] != nil {
+					for _, later := range lane[n+1:] {
+						outcomes[later] = bus.NotSent
+					}
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if !slices.ContainsFunc(outcomes, func(o bus.Outcome) bool { return o != bus.Published }) {
+		return nil
+	}
+	first := driver.Culprit(outcomes)
+	return &bus.PublishError{Topic: topic, Outcomes: outcomes, First: first, ID: messages[first].UUID, Err: errs[first]}
+}
+
+// byKey shares out the messages, by index, such that those of a key are in one lane.
+func byKey(messages []*message.Message) [][]int {
+	all := make([][]int, lanes)
+	for i, m := range messages {
+		lane := log.LaneOf(event.Key(m), lanes)
+		all[lane] = append(all[lane], i)
+	}
+	return slices.DeleteFunc(all, func(lane []int) bool { return len(lane) == 0 })
+}
+
+// one publishes a message.
+func (p publisher) one(topic string, m *message.Message) (bus.Outcome, error) {
+	ctx := m.Context()
+	inner, err := p.publisher.Get(ctx)
+	if err != nil {
+		return bus.NotSent, p.judge(err)
+	}
+	if ctx.Done() != nil { // the adapter may read the message when the caller has it back
+		m = m.CopyWithContext()
+		m.Payload = slices.Clone(m.Payload)
+	}
+	_, err = call(ctx, p.Driver, func(context.Context) (none struct{}, err error) { return none, inner.Publish(topic, m) }, nil)
+	if err == nil {
+		return bus.Published, nil
+	}
+	if err = p.judge(err); fault.Of(err) == fault.Permanent {
+		return bus.Refused, err
+	}
+	return bus.Unknown, err
+}
+
+// Close does nothing: the publisher is the driver's.
+func (publisher) Close() error { return nil }

@@ -1,0 +1,29 @@
+package watermillbus
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+// Scheme returns a scheme whose URLs open a Watermill Pub/Sub. open reads the URL, with
+// [bus.NewParams] for its query, and connects to nothing.
+func Scheme(name string, open func(ctx context.Context, u *url.URL) (Config, error)) bus.Scheme {
+	return scheme{name, func(ctx context.Context, u *url.URL) (bus.Driver, error) {
+		cfg, err := open(ctx, u)
+		if err != nil {
+			return nil, err
+		}
+		return New(cfg)
+	}}
+}
+
+type scheme struct {
+	name string
+	open func(ctx context.Context, u *url.URL) (bus.Driver, error)
+}
+
+func (s scheme) Name() string { return s.name }
+
+func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) { return s.open(ctx, u) }

@@ -1,0 +1,79 @@
+package watermillbus_test
+
+import (
+	"context"
+	"net/url"
+	"testing"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/bustest"
+	"github.com/millrace-go/millrace/bus/membus"
+	"github.com/millrace-go/millrace/bus/watermillbus"
+	"github.com/millrace-go/millrace/internal/sourcetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// inMemory is a Watermill Pub/Sub with groups: that of package membus, without its engine.
+func inMemory(store bus.Driver) watermillbus.Config {
+	return watermillbus.Config{
+		Publisher: func(context.Context) (message.Publisher, error) { return unclosed{store.Publisher()}, nil },
+		Subscriber: func(_ context.Context, group string) (message.Subscriber, error) {
+			return sourcetest.Subscriber(store, group, 1024), nil
+		},
+		Declare:      func(ctx context.Context, t bus.Topic) error { return store.Declare(ctx, t) },
+		Capabilities: store.Capabilities(),
+	}
+}
+
+// unclosed is the publisher of a store that others use, too.
+type unclosed struct{ message.Publisher }
+
+func (unclosed) Close() error { return nil }
+
+// looking is a transport that shows what is there, as its broker's own tools can.
+type looking struct {
+	*watermillbus.Driver
+	bus.Lagger
+	bus.Inspector
+	bus.TopicFinder
+}
+
+func TestConformance(t *testing.T) {
+	stores := map[*bus.Bus]bus.Driver{}
+	over := func(t *testing.T, store bus.Driver) *bus.Bus {
+		d, err := watermillbus.New(inMemory(store))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := bus.New("in-memory", looking{d, store.(bus.Lagger), store.(bus.Inspector), store.(bus.TopicFinder)})
+		stores[b] = store
+		return b
+	}
+	scheme := watermillbus.Scheme("in-memory", func(_ context.Context, u *url.URL) (watermillbus.Config, error) {
+		p := bus.NewParams(u)
+		p.String("known", "")
+		return watermillbus.Config{}, p.Err()
+	})
+	bustest.Run(t, func(t *testing.T) *bus.Bus { return over(t, memory(t)) },
+		bustest.Again(func(t *testing.T, b *bus.Bus) *bus.Bus { return over(t, stores[b]) }),
+		bustest.URL(bus.NewOpener(scheme), "in-memory://"))
+}
+
+// memory is a store of its own, closed with the test.
+func memory(t *testing.T) bus.Driver {
+	t.Helper()
+	store, err := membus.Scheme().Open(t.Context(), &url.URL{Scheme: "mem"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Errorf("close the store: %v", err)
+		}
+	})
+	return store
+}

@@ -1,0 +1,277 @@
+package wmsource_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/internal/wmsource"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// adapter is a subscriber that the test feeds by hand.
+type adapter struct {
+	out    chan *message.Message
+	ended  context.Context // of the subscription
+	closed chan struct{}
+	events []string // what ended, in order
+}
+
+func newAdapter(buffer int) *adapter {
+	return &adapter{out: make(chan *message.Message, buffer), closed: make(chan struct{})}
+}
+
+func (a *adapter) Subscribe(ctx context.Context, _ string) (<-chan *message.Message, error) {
+	a.ended = ctx
+	go func() {
+		<-ctx.Done()
+		close(a.out)
+	}()
+	return a.out, nil
+}
+
+func (a *adapter) Close() error {
+	if a.ended.Err() != nil {
+		a.events = append(a.events, "subscription")
+	}
+	a.events = append(a.events, "subscriber")
+	close(a.closed)
+	return nil
+}
+
+// put hands a message over and returns it, with the function that ends its context.
+func (a *adapter) put(n int) (*message.Message, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	m := message.NewMessage(strconv.Itoa(n), nil)
+	m.SetContext(ctx)
+	a.out <- m
+	return m, cancel
+}
+
+func own(t *testing.T, a *adapter) driver.Source {
+	t.Helper()
+	s, err := wmsource.Own(t.Context(), a, "topic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func fetch(t *testing.T, s driver.Source, most int) []driver.Delivery {
+	t.Helper()
+	all, err := s.Fetch(t.Context(), most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func TestNothingIsAcknowledgedEarly(t *testing.T) {
+	a := newAdapter(2)
+	s := own(t, a)
+	first, end1 := a.put(1)
+	second, end2 := a.put(2)
+	all := fetch(t, s, 2)
+	for _, m := range []*message.Message{first, second} {
+		if isClosed(m.Acked()) || isClosed(m.Nacked()) {
+			t.Errorf("message %s was answered when it was fetched", m.UUID)
+		}
+	}
+	all[1].Back()
+	if isClosed(first.Acked()) || isClosed(second.Acked()) || !isClosed(second.Nacked()) {
+		t.Error("Back of the second message did something else than to hand it back")
+	}
+	all[0].Done()
+	all[0].Back() // only the first of them counts
+	if !isClosed(first.Acked()) || isClosed(first.Nacked()) {
+		t.Error("Done of the first message did not acknowledge it")
+	}
+	end1()
+	end2()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFetchTakesWhatIsInHand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAdapter(3)
+		s := own(t, a)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := s.Fetch(ctx, 10); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("fetching nothing: %v", err)
+		}
+		for n := range 3 {
+			_, end := a.put(n)
+			defer end()
+		}
+		began := time.Now()
+		if n := len(fetch(t, s, 2)); n != 2 {
+			t.Errorf("got %d messages, want 2", n)
+		}
+		if n := len(fetch(t, s, 10)); n != 1 {
+			t.Errorf("got %d messages, want the one in hand", n)
+		}
+		if time.Since(began) > 0 {
+			t.Errorf("it waited for %s", time.Since(began))
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := s.Fetch(t.Context(), 1); !errors.Is(err, driver.ErrEnded) {
+			t.Errorf("fetching from what has ended: %v", err)
+		}
+	})
+}
+
+func TestCloseWaitsForAcknowledgements(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAdapter(100)
+		s := own(t, a)
+		const n = 100
+		for i := range n {
+			m, end := a.put(i)
+			go func() { // the adapter is slow to carry it out
+				<-m.Acked()
+				time.Sleep(time.Second)
+				if isClosed(a.closed) || a.ended.Err() != nil {
+					t.Errorf("closed before message %d was acknowledged", i)
+				}
+				end()
+			}()
+		}
+		for _, d := range fetch(t, s, n) {
+			d.Done()
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestCloseWaitsForAMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAdapter(1)
+		s := own(t, a)
+		for i := range 5000 {
+			_, end := a.put(i)
+			defer end() // an adapter that never ends the context of a message
+			fetch(t, s, 1)[0].Done()
+		}
+		began := time.Now()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took != 2*time.Second {
+			t.Errorf("closing took %s, want 2 s", took)
+		}
+	})
+}
+
+func TestCloseEndsTheSubscriptionFirst(t *testing.T) {
+	a := newAdapter(1)
+	s := own(t, a)
+	left, end := a.put(1)
+	defer end()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if !slices.Equal(a.events, []string{"subscription", "subscriber"}) {
+		t.Errorf("ended: %v", a.events)
+	}
+	if !isClosed(left.Nacked()) {
+		t.Error("a message that was not fetched was not handed back")
+	}
+}
+
+func TestRevocation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAdapter(2)
+		s := own(t, a)
+		_, revoke := a.put(1)
+		_, end := a.put(2)
+		all := fetch(t, s, 2)
+		first, second := all[0].Context(), all[1].Context()
+		revoke()
+		synctest.Wait()
+		if err := context.Cause(first); !errors.Is(err, driver.ErrRevoked) {
+			t.Errorf("a message that was taken back: its context has %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		end()
+		synctest.Wait()
+		if err := second.Err(); err != nil {
+			t.Errorf("closing ended the context of a message in hand: %v", err)
+		}
+		all[1].Back()
+	})
+}
+
+// beginner counts how often it is told to begin.
+type beginner struct {
+	*adapter
+	begun int
+}
+
+func (b *beginner) Begin() { b.begun++ }
+
+func TestBeginner(t *testing.T) {
+	b := &beginner{adapter: newAdapter(2)}
+	s, err := wmsource.Own(t.Context(), b, "topic")
+	if err != nil || b.begun != 0 {
+		t.Fatalf("%v; it began %d times before the first Fetch", err, b.begun)
+	}
+	for n := range 2 {
+		_, end := b.put(n)
+		defer end()
+		if fetch(t, s, 1); b.begun != 1 {
+			t.Errorf("it began %d times", b.begun)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// broken cannot subscribe.
+type broken struct {
+	message.Subscriber
+	closed int
+}
+
+func (*broken) Subscribe(context.Context, string) (<-chan *message.Message, error) {
+	return nil, errors.New("no")
+}
+
+func (b *broken) Close() error { b.closed++; return nil }
+
+func TestAFailedSubscriptionClosesItsOwn(t *testing.T) {
+	var b broken
+	if _, err := wmsource.Share(t.Context(), &b, "topic"); err == nil || b.closed != 0 {
+		t.Errorf("shared: %v, closed %d times", err, b.closed)
+	}
+	if _, err := wmsource.Own(t.Context(), &b, "topic"); err == nil || b.closed != 1 {
+		t.Errorf("own: %v, closed %d times", err, b.closed)
+	}
+}
