@@ -34,7 +34,7 @@
 //	a request ends when its connection breaks                     TestRequestEndsWithItsConnection
 //	another process's messages arrive without polling             TestOtherProcessWakes
 //	retention takes only what every group has acknowledged        TestPrune
-//	members are known while they live                             TestMembers
+//	members are known while they live                             TestMembers, TestLastMemberDies
 //	metadata are headers; other writers' messages are delivered   TestWire, FuzzMetadata
 //	any name of a topic or group is possible                      FuzzToken, TestDeclare
 //	what is pending and what is newest can be looked at           TestPendingAndBrowse
@@ -64,7 +64,7 @@
 // the revision is the fence. A lease runs out by the clock of the server that leads the
 // bucket: JetStream notes when the key was written, and that server's time is asked when
 // another member wants the lease. A member of a group counts as dead when another one has
-// written its key after the first one's time was over. Clocks of clients do not matter. The clocks of a cluster's
+// written its key after the first one's time was over, and for operators by the server's time. Clocks of clients do not matter. The clocks of a cluster's
 // servers must not differ by more than a part of LeaseTTL.
 //
 // The duplicate window of JetStream is not used: a dead letter that is published again
@@ -98,8 +98,8 @@
 // error and consumers wait. A message larger than the server's max_payload (1 MiB by
 // default) is refused as permanent.
 //
-// The cursor of a group that no longer exists keeps its messages: remove the group's keys
-// from the bucket. If you delete a topic's stream while processes work on it, restart them.
+// The cursor of a group that no longer exists keeps its messages: delete the group
+// (millrace group delete). If you delete a topic's stream while processes work on it, restart them.
 // A server that has lost streams and bucket together needs no restart of processes.
 // A process that is killed keeps its partitions for LeaseTTL (10 s), unless it has a name
 // (Config.Holder); what it had not confirmed comes again.

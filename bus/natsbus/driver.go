@@ -24,6 +24,8 @@ const prepareTimeout = 30 * time.Second
 
 // driver is the bus on a NATS server or a cluster of them.
 type driver struct {
+	logsub.Admin
+
 	cfg     Config
 	servers string
 	log     *streamLog
@@ -75,6 +77,7 @@ func open(servers string, cfg Config) (*driver, error) {
 	if err != nil {
 		return nil, translate(err)
 	}
+	d.Admin = logsub.NewAdmin(d.hub, d.ready, translate)
 	d.started = lazy.New(logsub.ErrClosed, d.start)
 	return d, nil
 }
@@ -219,7 +222,7 @@ func (d *driver) Pending(ctx context.Context, name, group string, limit int) ([]
 	}
 	var all []found
 	for i := range topic.Partitions {
-		at, err := d.log.position(ctx, log.Cursor{Consumer: group, Lane: topic.FirstLane + i})
+		at, err := d.log.directory.position(ctx, log.Cursor{Consumer: group, Lane: topic.FirstLane + i})
 		if err == nil {
 			var some []found
 			some, err = d.log.collect(ctx, name, d.log.subject(name, i), at+1, limit)

@@ -195,11 +195,3 @@ func atOnce(ctx context.Context, calls []func(context.Context) error) error {
 func (l *streamLog) Rebase(context.Context, log.Cursor, time.Time) error {
 	return fmt.Errorf("rebase: %w", errors.ErrUnsupported)
 }
-
-// position is where a group stands; 0 is before everything.
-func (l *streamLog) position(ctx context.Context, c log.Cursor) (int64, error) {
-	p := l.registry.partition(c.Lane)
-	_, created, _ := l.registry.topic(p.topic)
-	have, _, err := read[cursor](ctx, l.link, cursorKey(p, c.Consumer))
-	return have.place(created), err
-}

@@ -246,6 +246,23 @@ func TestMembers(t *testing.T) {
 	require.Len(t, kept, 3)
 }
 
+// TestLastMemberDies: no other member's beat tells that the last one has died.
+func TestLastMemberDies(t *testing.T) {
+	d := newLog(t).directory
+	live := func() bool {
+		t.Helper()
+		is, err := d.Live(t.Context(), "topic", "g")
+		require.NoError(t, err)
+		return is
+	}
+	require.False(t, live())
+	m := logsub.Member{Topic: "topic", Group: "g", ID: "x"}
+	require.NoError(t, d.Beat(t.Context(), time.Minute, []logsub.Member{m}))
+	require.True(t, live())
+	require.NoError(t, d.Beat(t.Context(), time.Millisecond, []logsub.Member{m}))
+	require.Eventually(t, func() bool { return !live() }, time.Minute, time.Millisecond)
+}
+
 // A batch of any size is read back whole and in order, whatever one request takes.
 func TestLargeBatches(t *testing.T) {
 	l := newLog(t)

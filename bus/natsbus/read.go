@@ -109,7 +109,7 @@ func entryOf(f found) log.Entry {
 // Backlog implements log.Log. The server counts.
 func (l *streamLog) Backlog(ctx context.Context, c log.Cursor, lanes, limit int) (int, time.Time, error) {
 	return log.EachBacklog(c, lanes, func(c log.Cursor) (int, time.Time, error) {
-		at, err := l.position(ctx, c)
+		at, err := l.directory.position(ctx, c)
 		if err != nil {
 			return 0, time.Time{}, err
 		}

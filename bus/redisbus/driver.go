@@ -25,6 +25,8 @@ import (
 
 // driver is the bus on one Redis, which Sentinels may name, or on one Cluster.
 type driver struct {
+	logsub.Admin
+
 	client redis.UniversalClient
 	owned  bool // the client was opened here, and is closed here
 
@@ -43,14 +45,11 @@ type driver struct {
 }
 
 var (
-	_ bus.Driver        = (*driver)(nil)
-	_ bus.Pinger        = (*driver)(nil)
-	_ bus.Lagger        = (*driver)(nil)
-	_ bus.Inspector     = (*driver)(nil)
-	_ bus.Pender        = (*driver)(nil)
-	_ bus.GroupAdmin    = (*driver)(nil)
-	_ bus.GroupResetter = (*driver)(nil)
-	_ bus.Reader        = (*driver)(nil)
+	_ bus.Driver    = (*driver)(nil)
+	_ bus.Pinger    = (*driver)(nil)
+	_ bus.Lagger    = (*driver)(nil)
+	_ bus.Inspector = (*driver)(nil)
+	_ bus.Pender    = (*driver)(nil)
 )
 
 // open makes a driver and connects to nothing; see start.
@@ -94,6 +93,7 @@ func open(u *url.URL, cfg Config) (_ *driver, err error) {
 	if err != nil {
 		return nil, err
 	}
+	d.Admin = logsub.NewAdmin(d.hub, d.ready, translate)
 	d.watcher = newWatcher(context.Background(), d.client, registry, cfg.Logger)
 	d.started = lazy.New(logsub.ErrClosed, d.start)
 	return d, nil

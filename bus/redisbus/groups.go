@@ -3,55 +3,16 @@ package redisbus
 import (
 	"context"
 
-	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
-// Groups implements bus.GroupAdmin.
-func (d *driver) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
-	if err := d.ready(ctx); err != nil {
-		return nil, err
-	}
-	all, err := d.hub.Groups(ctx, topics...)
-	return all, translate(err)
-}
-
-// ResetGroup implements bus.GroupResetter. Each partition moves by itself: after a crash in
-// between, the same reset moves the rest.
-func (d *driver) ResetGroup(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error) {
-	if err := d.ready(ctx); err != nil {
-		return bus.Moved{}, err
-	}
-	moved, err := d.hub.Reset(ctx, topic, group, to, dryRun)
-	return moved, translate(err)
-}
-
-// DeleteGroup implements bus.GroupAdmin.
-func (d *driver) DeleteGroup(ctx context.Context, topic, group string) error {
-	if err := d.ready(ctx); err != nil {
-		return err
-	}
-	return translate(d.hub.Delete(ctx, topic, group))
-}
-
-// Read implements bus.Reader.
-func (d *driver) Read(ctx context.Context, topic string, from bus.Place, fn func(*message.Message) error) error {
-	if err := d.ready(ctx); err != nil {
-		return err
-	}
-	var own error
-	err := d.hub.Read(ctx, topic, from, func(m *message.Message) error {
-		own = fn(m)
-		return own
-	})
-	if own != nil {
-		return own
-	}
-	return translate(err)
+// Live implements logsub.Places.
+func (d *directory) Live(ctx context.Context, topic, group string) (bool, error) {
+	members, err := d.Members(ctx, topic, group)
+	return len(members) > 0, err
 }
 
 // Place implements logsub.Places.

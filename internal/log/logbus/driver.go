@@ -60,6 +60,8 @@ type Parts struct {
 
 // Driver is a transport on one database.
 type Driver struct {
+	logsub.Admin
+
 	parts Parts
 	hub   *logsub.Hub
 	dir   *directory
@@ -73,14 +75,11 @@ type Driver struct {
 }
 
 var (
-	_ bus.Driver        = (*Driver)(nil)
-	_ bus.Pinger        = (*Driver)(nil)
-	_ bus.Lagger        = (*Driver)(nil)
-	_ bus.Inspector     = (*Driver)(nil)
-	_ bus.Pender        = (*Driver)(nil)
-	_ bus.GroupAdmin    = (*Driver)(nil)
-	_ bus.GroupResetter = (*Driver)(nil)
-	_ bus.Reader        = (*Driver)(nil)
+	_ bus.Driver    = (*Driver)(nil)
+	_ bus.Pinger    = (*Driver)(nil)
+	_ bus.Lagger    = (*Driver)(nil)
+	_ bus.Inspector = (*Driver)(nil)
+	_ bus.Pender    = (*Driver)(nil)
 )
 
 // Open makes a Driver. It asks the database nothing: the first use brings the tables up
@@ -113,6 +112,7 @@ func Open(p Parts, cfg logsub.Config) (_ *Driver, err error) {
 	if err != nil {
 		return nil, err
 	}
+	d.Admin = logsub.NewAdmin(d.hub, d.Ready, d.translate)
 	d.started = lazy.New(logsub.ErrClosed, d.start)
 	return d, nil
 }

@@ -5,55 +5,16 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/ThreeDotsLabs/watermill/message"
-
-	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/logsub"
 	"github.com/millrace-go/millrace/internal/log/sqllog"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Groups implements bus.GroupAdmin.
-func (d *Driver) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
-	if err := d.Ready(ctx); err != nil {
-		return nil, err
-	}
-	all, err := d.hub.Groups(ctx, topics...)
-	return all, d.translate(err)
-}
-
-// ResetGroup implements bus.GroupResetter. All partitions move in one transaction.
-func (d *Driver) ResetGroup(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error) {
-	if err := d.Ready(ctx); err != nil {
-		return bus.Moved{}, err
-	}
-	moved, err := d.hub.Reset(ctx, topic, group, to, dryRun)
-	return moved, d.translate(err)
-}
-
-// DeleteGroup implements bus.GroupAdmin.
-func (d *Driver) DeleteGroup(ctx context.Context, topic, group string) error {
-	if err := d.Ready(ctx); err != nil {
-		return err
-	}
-	return d.translate(d.hub.Delete(ctx, topic, group))
-}
-
-// Read implements bus.Reader.
-func (d *Driver) Read(ctx context.Context, topic string, from bus.Place, fn func(*message.Message) error) error {
-	if err := d.Ready(ctx); err != nil {
-		return err
-	}
-	var own error
-	err := d.hub.Read(ctx, topic, from, func(m *message.Message) error {
-		own = fn(m)
-		return own
-	})
-	if own != nil {
-		return own
-	}
-	return d.translate(err)
+// Live implements logsub.Places.
+func (d *directory) Live(ctx context.Context, topic, group string) (bool, error) {
+	members, err := d.Members(ctx, topic, group)
+	return len(members) > 0, err
 }
 
 // Place implements logsub.Places.

@@ -15,6 +15,9 @@ type Places interface {
 	// before that, see log.Entry.Number: 0 for none, -1 when it is not known. A cursor
 	// that does not exist is at the zero Position.
 	Place(ctx context.Context, c log.Cursor) (p log.Position, number int64, err error)
+	// Live reports whether the group has members. A member that was killed counts until its
+	// time is over.
+	Live(ctx context.Context, topic, group string) (bool, error)
 	// Forget removes the cursors of the leases and all that the directory keeps of them.
 	// It fails with log.ErrLeaseLost when one of the leases is lost. In SQL all are
 	// removed or none.
@@ -65,11 +68,9 @@ func (h *Hub) Groups(ctx context.Context, topics ...string) ([]bus.Group, error)
 				g.Positions[n] = -1
 			}
 		}
-		members, err := h.b.Directory.Members(ctx, lag.Topic, lag.Group)
-		if err != nil {
+		if g.Live, err = places.Live(ctx, lag.Topic, lag.Group); err != nil {
 			return nil, fmt.Errorf("logsub: members of group %s of %s: %w", lag.Group, lag.Topic, err)
 		}
-		g.Live = len(members) > 0
 	}
 	return all, nil
 }
@@ -173,8 +174,12 @@ func (h *Hub) Delete(ctx context.Context, name, group string) error {
 
 // vacant fails when a group has members.
 func (h *Hub) vacant(ctx context.Context, topic Topic, group string) error {
-	members, err := h.b.Directory.Members(ctx, topic.Name, group)
-	if err == nil && len(members) > 0 {
+	places, err := h.places()
+	if err != nil {
+		return err
+	}
+	live, err := places.Live(ctx, topic.Name, group)
+	if err == nil && live {
 		err = bus.ErrGroupLive
 	}
 	return err

@@ -172,7 +172,7 @@ func (c cutAt) Write(text []byte) (int, error) {
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	const n = 10_000
-	for _, name := range []string{"sqlite", "postgres", "mariadb", "mysql", "redis", "kafka"} {
+	for _, name := range []string{"sqlite", "postgres", "mariadb", "mysql", "redis", "kafka", "nats"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			topic := uniqueTopic()

@@ -1,0 +1,71 @@
+package logsub
+
+import (
+	"context"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+)
+
+// Admin implements [bus.GroupAdmin], [bus.GroupResetter] and [bus.Reader] for the driver that
+// embeds it. A reset moves all partitions in one transaction where the backend has them;
+// else each by itself, and after a crash in between the same reset moves the rest.
+type Admin struct {
+	hub       *Hub
+	ready     func(context.Context) error // what the driver does before its first use
+	translate func(error) error           // makes the hub's errors the driver's
+}
+
+var (
+	_ bus.GroupAdmin    = Admin{}
+	_ bus.GroupResetter = Admin{}
+	_ bus.Reader        = Admin{}
+)
+
+// NewAdmin makes the Admin of a driver.
+func NewAdmin(h *Hub, ready func(context.Context) error, translate func(error) error) Admin {
+	return Admin{h, ready, translate}
+}
+
+// Groups implements [bus.GroupAdmin].
+func (a Admin) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
+	if err := a.ready(ctx); err != nil {
+		return nil, err
+	}
+	all, err := a.hub.Groups(ctx, topics...)
+	return all, a.translate(err)
+}
+
+// ResetGroup implements [bus.GroupResetter].
+func (a Admin) ResetGroup(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error) {
+	if err := a.ready(ctx); err != nil {
+		return bus.Moved{}, err
+	}
+	moved, err := a.hub.Reset(ctx, topic, group, to, dryRun)
+	return moved, a.translate(err)
+}
+
+// DeleteGroup implements [bus.GroupAdmin].
+func (a Admin) DeleteGroup(ctx context.Context, topic, group string) error {
+	if err := a.ready(ctx); err != nil {
+		return err
+	}
+	return a.translate(a.hub.Delete(ctx, topic, group))
+}
+
+// Read implements [bus.Reader]. An error of fn comes back as it is.
+func (a Admin) Read(ctx context.Context, topic string, from bus.Place, fn func(*message.Message) error) error {
+	if err := a.ready(ctx); err != nil {
+		return err
+	}
+	var own error
+	err := a.hub.Read(ctx, topic, from, func(m *message.Message) error {
+		own = fn(m)
+		return own
+	})
+	if own != nil {
+		return own
+	}
+	return a.translate(err)
+}
