@@ -28,26 +28,32 @@ import (
 // same topics and groups. A prefix keeps them apart: each finds its own events, all of
 // them, and its own dead letters.
 func TestTwoEnvironments(t *testing.T) {
-	t.Run("RabbitMQ", func(t *testing.T) {
-		url := servicetest.RabbitMQ(t)
-		program, err := built.Boxoffice(t.TempDir())
+	for name, broker := range map[string]func(t testing.TB) string{
+		"RabbitMQ": servicetest.RabbitMQ,
+		"Kafka":    func(t testing.TB) string { return "kafka://" + servicetest.Kafka(t) + "/" },
+	} {
+		t.Run(name, func(t *testing.T) { twoEnvironments(t, broker(t)) })
+	}
+}
+
+func twoEnvironments(t *testing.T, url string) {
+	program, err := built.Boxoffice(t.TempDir())
+	require.NoError(t, err)
+	east, west := url+"?prefix=east.", url+"?prefix=west."
+	var both sync.WaitGroup
+	for _, bus := range []string{east, west} {
+		cfg, err := parse([]string{"--plain", "--fans", "15", "--think", "20ms", "--hold", "3s", "--threshold", "3", "--bus-url", bus}, &bytes.Buffer{})
 		require.NoError(t, err)
-		east, west := url+"?prefix=east.", url+"?prefix=west."
-		var both sync.WaitGroup
-		for _, bus := range []string{east, west} {
-			cfg, err := parse([]string{"--plain", "--fans", "15", "--think", "20ms", "--hold", "3s", "--threshold", "3", "--bus-url", bus}, &bytes.Buffer{})
-			require.NoError(t, err)
-			cfg.program, cfg.temp = program, t.TempDir()
-			both.Go(func() {
-				var out, errs bytes.Buffer
-				if code := run(t.Context(), cfg, screen.New(&out, true), &errs); code != 0 || !strings.Contains(out.String(), "OK: all 37 checks hold") {
-					t.Errorf("exit %d\n%s\n%s", code, out.String(), errs.String())
-				}
-			})
-		}
-		both.Wait()
-		lettersStayApart(t, east, west)
-	})
+		cfg.program, cfg.temp = program, t.TempDir()
+		both.Go(func() {
+			var out, errs bytes.Buffer
+			if code := run(t.Context(), cfg, screen.New(&out, true), &errs); code != 0 || !strings.Contains(out.String(), "OK: all 37 checks hold") {
+				t.Errorf("exit %d\n%s\n%s", code, out.String(), errs.String())
+			}
+		})
+	}
+	both.Wait()
+	lettersStayApart(t, east, west)
 }
 
 // lettersStayApart has an event of east fail. The letter, its lag and the event that is
