@@ -6,12 +6,15 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
+	"github.com/millrace-go/millrace/bus/amqpbus/amqpwatermill"
 	"github.com/millrace-go/millrace/bus/kafkabus"
+	"github.com/millrace-go/millrace/bus/kafkabus/kafkawatermill"
 	"github.com/millrace-go/millrace/bus/membus"
 	"github.com/millrace-go/millrace/bus/mysqlbus"
 	"github.com/millrace-go/millrace/bus/natsbus"
 	"github.com/millrace-go/millrace/bus/pgbus"
 	"github.com/millrace-go/millrace/bus/redisbus"
+	"github.com/millrace-go/millrace/bus/redisbus/rediswatermill"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
@@ -61,11 +64,11 @@ func transportSchemes(t transport) []bus.Scheme {
 			membus.Scheme(),
 			sqlitebus.Scheme(lite),
 			mysqlbus.Scheme(my),
-			kafkabus.Scheme(kafkabus.Config{ClientID: "boxoffice", Logger: t.log}),
+			kafkawatermill.Scheme(kafkabus.Config{ClientID: "boxoffice", Logger: t.log}, kafkawatermill.Config{}),
 		},
 		pgbus.Schemes(pg),
-		amqpbus.Schemes(amqpbus.Config{Bindings: bindings(), Logger: t.log}),
-		redisbus.Schemes(redisbus.Config{Logger: t.log}),
+		amqpwatermill.Schemes(amqpbus.Config{Bindings: bindings(), Logger: t.log}, amqpwatermill.Config{}),
+		rediswatermill.Schemes(redisbus.Config{Logger: t.log}, rediswatermill.Config{}),
 		natsbus.Schemes(natsbus.Config{Logger: t.log}),
 	)
 }
