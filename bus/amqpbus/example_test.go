@@ -34,7 +34,7 @@ func ExampleScheme_misspelt() {
 	_, err := bus.NewOpener(amqpbus.Scheme(amqpbus.Config{})).Open(context.Background(), "amqp://localhost/?partition=8")
 	fmt.Println(err)
 	// Output:
-	// bus: open amqp: unknown parameter "partition"; known are: confirm_timeout, connect_timeout, exchange, heartbeat, partitions, prefetch, prefix, queue_type
+	// bus: open amqp: unknown parameter "partition"; known are: confirm_timeout, connect_timeout, exchange, heartbeat, mode, partitions, prefetch, prefix, queue_type
 }
 
 func ExampleSchemes() {

@@ -226,6 +226,15 @@ func (x *traffic) handled(more int) {
 		want[key] = x.sent[key] + more
 	}
 	x.mu.Unlock()
+	defer func() {
+		if x.t.Failed() {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			for key, n := range want {
+				x.t.Logf("%s: %d handled of %d, the last ones %v", key, len(x.got[key]), n, x.got[key][max(0, len(x.got[key])-5):])
+			}
+		}
+	}()
 	until(x.t, "new messages of each key are handled", func() bool {
 		x.mu.Lock()
 		defer x.mu.Unlock()

@@ -19,7 +19,7 @@ func ExampleSchemes() {
 	fmt.Println(err)
 	// Output:
 	// [redis rediss]
-	// bus: open redis: unknown parameter "partition"; known are: cluster, master, maxlen, partitions, prefix, retention, sentinel_password, sentinel_user, wait
+	// bus: open redis: unknown parameter "partition"; known are: cluster, master, maxlen, mode, partitions, prefix, retention, sentinel_password, sentinel_user, wait
 }
 
 func ExampleScheme() {
