@@ -38,23 +38,12 @@ type consumer[Tx any] struct {
 //
 // What is wrong with a registration is the error of Run.
 func Handle[Tx any, E Event](a *App[Tx], group string, fn func(ctx context.Context, tx Tx, e E) error, options ...Option) {
-	a.register(func() error {
-		spec, err := specOf[E](fn == nil)
-		if err != nil {
-			return err
-		}
+	handleEach(a, group, fn == nil, options, func() (handler[E], error) {
 		guard, err := a.guard(group)
-		if err != nil {
+		return func(ctx context.Context, e event.Event, data E) error {
+			_, err := guard.Do(ctx, e, func(ctx context.Context, tx Tx) error { return fn(ctx, tx, data) })
 			return err
-		}
-		return a.handle(group, spec, options, func(ctx context.Context, e event.Event) error {
-			data, err := decode[E](e)
-			if err != nil {
-				return err
-			}
-			_, err = guard.Do(ctx, e, func(ctx context.Context, tx Tx) error { return fn(ctx, tx, data) })
-			return err
-		})
+		}, err
 	})
 }
 
@@ -63,12 +52,26 @@ func Handle[Tx any, E Event](a *App[Tx], group string, fn func(ctx context.Conte
 // A crash between the effect and the note repeats the effect: hand the event's id
 // (Meta(ctx).ID) to the other side as its idempotency key.
 func HandleOutside[Tx any, E Event](a *App[Tx], group string, fn func(ctx context.Context, e E) error, options ...Option) {
+	handleEach(a, group, fn == nil, options, func() (handler[E], error) {
+		leases, err := a.leasesOf(group)
+		return func(ctx context.Context, e event.Event, data E) error {
+			_, _, err := leases.Do(ctx, e, func(ctx context.Context, _ idempotency.Claim) ([]byte, error) { return nil, fn(ctx, data) })
+			return err
+		}, err
+	})
+}
+
+// handler handles one event, whose data are E.
+type handler[E Event] func(ctx context.Context, e event.Event, data E) error
+
+// handleEach registers the handler that guarded makes.
+func handleEach[Tx any, E Event](a *App[Tx], group string, none bool, options []Option, guarded func() (handler[E], error)) {
 	a.register(func() error {
-		spec, err := specOf[E](fn == nil)
+		spec, err := specOf[E](none)
 		if err != nil {
 			return err
 		}
-		leases, err := a.leasesOf(group)
+		handle, err := guarded()
 		if err != nil {
 			return err
 		}
@@ -77,8 +80,7 @@ func HandleOutside[Tx any, E Event](a *App[Tx], group string, fn func(ctx contex
 			if err != nil {
 				return err
 			}
-			_, _, err = leases.Do(ctx, e, func(ctx context.Context, _ idempotency.Claim) ([]byte, error) { return nil, fn(ctx, data) })
-			return err
+			return handle(ctx, e, data)
 		})
 	})
 }
