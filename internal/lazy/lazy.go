@@ -3,6 +3,7 @@
 //
 //	property                                              proven by
 //	concurrent callers share one attempt                  TestShared
+//	what is made is made once                             TestOnce
 //	a failure is returned, and the next call tries again  TestRetried
 //	the end of a caller's context ends its wait alone     TestContext
 //	an attempt without callers is cancelled               TestAbandoned
@@ -56,6 +57,9 @@ func (v *Value[T]) Get(ctx context.Context) (T, error) {
 			var none T
 			return none, err
 		}
+		if a == nil {
+			continue // it was made meanwhile
+		}
 		select {
 		case <-a.done:
 			if a.err == nil || !v.left(a) {
@@ -70,11 +74,14 @@ func (v *Value[T]) Get(ctx context.Context) (T, error) {
 	}
 }
 
-// join returns the attempt under way, or begins one.
+// join returns the attempt under way, or begins one; nil where the last one has made the
+// value since the caller looked.
 func (v *Value[T]) join(ctx context.Context) (*attempt[T], error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	switch {
+	case v.made.Load() != nil:
+		return nil, nil
 	case v.ended:
 		return nil, v.closed
 	case ctx.Err() != nil:

@@ -55,6 +55,21 @@ func TestShared(t *testing.T) {
 	})
 }
 
+// TestOnce: a caller that looks just before the value is made does not make another one.
+func TestOnce(t *testing.T) {
+	for range 5000 {
+		var calls atomic.Int32
+		v := lazy.New(errClosed, func(context.Context) (int, error) { return int(calls.Add(1)), nil })
+		var all []chan got
+		for range 8 {
+			all = append(all, get(t.Context(), v))
+		}
+		for _, c := range all {
+			require.Equal(t, got{1, nil}, <-c)
+		}
+	}
+}
+
 func TestRetried(t *testing.T) {
 	bad, calls := errors.New("bad"), 0
 	v := lazy.New(errClosed, func(context.Context) (int, error) {
