@@ -39,18 +39,11 @@ const maxPartitions = 10_000
 // maxStream is the longest name that JetStream takes.
 const maxStream = 255
 
-// replicasKey is the context's number of replicas of a topic that is declared.
-type replicasKey struct{}
-
 // config is the stream of a topic.
-func (d *directory) config(ctx context.Context, t logsub.Topic) jetstream.StreamConfig {
-	replicas, asked := ctx.Value(replicasKey{}).(int)
-	if !asked {
-		replicas = d.replicas
-	}
+func (d *directory) config(t logsub.Topic) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: d.stream(t.Name), Subjects: []string{d.subjects(t.Name)}, Description: "Millrace topic " + t.Name,
-		Storage: jetstream.FileStorage, Replicas: replicas, AllowDirect: true, AllowBatchPublish: true,
+		Storage: jetstream.FileStorage, Replicas: d.replicas, AllowDirect: true, AllowBatchPublish: true,
 		Metadata: map[string]string{
 			topicName: t.Name, topicPartitions: strconv.Itoa(t.Partitions), topicRetention: t.Retention.String(),
 		},
@@ -97,7 +90,7 @@ func (d *directory) Ensure(ctx context.Context, want logsub.Topic) (logsub.Topic
 	s, err := d.find(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		err = d.do(ctx, func(ctx context.Context) error {
-			_, err := d.js.CreateStream(ctx, d.config(ctx, want))
+			_, err := d.js.CreateStream(ctx, d.config(want))
 			return err
 		})
 		if err == nil || errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // by another process

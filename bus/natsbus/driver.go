@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/lazy"
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/logsub"
@@ -142,11 +143,10 @@ func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 		return err
 	}
 	for _, t := range topics {
-		making := ctx
-		if t.Replication != 0 {
-			making = context.WithValue(ctx, replicasKey{}, t.Replication)
+		if t.Replication > maxReplicas {
+			return translate(fault.MarkPermanent(fmt.Errorf("declare %s: %w", t.Name, errReplicas(t.Replication))))
 		}
-		err := d.hub.Declare(making, logsub.Spec{Name: t.Name, Partitions: t.Partitions, Retention: t.Retention, Groups: t.Groups})
+		err := d.hub.Declare(ctx, logsub.Spec{Name: t.Name, Partitions: t.Partitions, Retention: t.Retention, Groups: t.Groups})
 		if err != nil {
 			return translate(err)
 		}

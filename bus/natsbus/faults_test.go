@@ -2,10 +2,8 @@ package natsbus_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -140,42 +138,4 @@ func TestNothingOvertakesARefusedMessage(t *testing.T) {
 	require.ErrorAs(t, err, &large)
 	require.ErrorIs(t, err, nats.ErrMaxPayload)
 	require.Equal(t, []bus.Outcome{bus.Refused, bus.Refused}, large.Outcomes)
-}
-
-// Three servers with three replicas of each stream: one that is killed, whatever it led,
-// loses nothing that was accepted, and order holds.
-func TestClusterLosesAServer(t *testing.T) {
-	const size = 3
-	var routes []*url.URL
-	var ports []int
-	for range size {
-		port := natstest.FreePort(t)
-		ports = append(ports, port)
-		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprint("127.0.0.1:", port)})
-	}
-	var all []*server.Server
-	hosts := "nats://"
-	for n := range size {
-		o := &server.Options{
-			ServerName: fmt.Sprint("n", n), Routes: routes,
-			Cluster: server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: ports[n]},
-		}
-		s := natstest.Start(t, o)
-		all = append(all, s)
-		hosts += s.Addr().String() + ","
-	}
-	until(t, "the cluster has a leader", func() bool {
-		return slices.ContainsFunc(all, func(s *server.Server) bool { return s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == size })
-	})
-	at := hosts[:len(hosts)-1] + "/?replicas=3"
-	from, to := open(t, natsbus.Config{LeaseTTL: 2 * time.Second}, at), open(t, natsbus.Config{LeaseTTL: 2 * time.Second}, at)
-	x := startTraffic(t, from, to)
-	x.handled(20)
-	leader := slices.IndexFunc(all, func(s *server.Server) bool { return s.JetStreamIsStreamLeader("$G", "millrace+topic") })
-	if leader < 0 {
-		t.Fatal(errors.New("the topic's stream has no leader"))
-	}
-	all[leader].Shutdown()
-	x.handled(20)
-	x.finish()
 }

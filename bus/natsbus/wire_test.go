@@ -114,8 +114,8 @@ func TestPendingAndBrowse(t *testing.T) {
 	require.Equal(t, "0 1 2 3", texts(b.Pending(t.Context(), "topic", "other", 4)))
 }
 
-// A topic is declared with replicas and a retention, which can be changed, and partitions,
-// which cannot.
+// A topic is declared with a retention, which can be changed, and partitions,
+// which cannot; more than one replica is refused.
 func TestDeclare(t *testing.T) {
 	place := natstest.URL(t)
 	b := open(t, natsbus.Config{Logger: slog.New(slog.DiscardHandler)}, place)
