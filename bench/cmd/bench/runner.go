@@ -23,7 +23,8 @@ func (o *options) runAll(ctx context.Context, chosen []section, out io.Writer) e
 			}
 		}
 	}
-	outputs := []string{"bench/results", "bench/plots", "bench/REPORT.md"}
+	// The pages take figures from each section, and are no change for the next one.
+	outputs := append([]string{"bench/results", "bench/plots", "bench/REPORT.md"}, figures.Pages()...)
 	where := environment.Of(ctx, o.root, outputs...)
 	if where.Dirty && o.results != "" && !o.dirty {
 		return fmt.Errorf("the tree has changes that no commit has, so nobody could repeat what is measured; commit them, or give -dirty to have the results marked")
