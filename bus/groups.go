@@ -107,9 +107,9 @@ type Reader interface {
 	Read(ctx context.Context, topic string, from Place, fn func(*message.Message) error) error
 }
 
-// Groups lists the consumer groups of some topics, or of all, with their lag. RabbitMQ knows only those that this
-// process declared or subscribed. The error is errors.ErrUnsupported where the transport
-// cannot tell.
+// Groups lists the consumer groups of the topics, or of all topics, with their lag. On
+// RabbitMQ they are those that this process declared or subscribed. The error is
+// errors.ErrUnsupported where the transport cannot list groups.
 func (b *Bus) Groups(ctx context.Context, topics ...string) ([]Group, error) {
 	a, ok := b.driver.(GroupAdmin)
 	if err := b.can("groups", ok); err != nil {

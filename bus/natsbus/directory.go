@@ -23,7 +23,6 @@ import (
 type directory struct {
 	*link
 	registry *registry
-	replicas int
 }
 
 // What a stream's metadata says of its topic.
@@ -43,7 +42,7 @@ const maxStream = 255
 func (d *directory) config(t logsub.Topic) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: d.stream(t.Name), Subjects: []string{d.subjects(t.Name)}, Description: "Millrace topic " + t.Name,
-		Storage: jetstream.FileStorage, Replicas: d.replicas, AllowDirect: true, AllowBatchPublish: true,
+		Storage: jetstream.FileStorage, Replicas: maxReplicas, AllowDirect: true, AllowBatchPublish: true,
 		Metadata: map[string]string{
 			topicName: t.Name, topicPartitions: strconv.Itoa(t.Partitions), topicRetention: t.Retention.String(),
 		},
@@ -172,7 +171,7 @@ func (d *directory) Beat(ctx context.Context, ttl time.Duration, members []logsu
 	}
 	err := atOnce(ctx, calls)
 	if isGone(err) { // a server that has lost its disk
-		if err = d.makeBucket(ctx, d.replicas); err == nil {
+		if err = d.makeBucket(ctx); err == nil {
 			err = atOnce(ctx, calls)
 		}
 	}

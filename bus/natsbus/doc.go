@@ -81,7 +81,7 @@
 // Bytes other than letters, digits, - and _ are written as =2E is for a dot. A message has
 // its metadata as headers, its id as _watermill_message_uuid, as Watermill's marshaler for
 // NATS has it; metadata that no header can carry are JSON in Millrace-Metadata. Programs
-// that publish to a partition's subject by themselves wake nobody: their messages
+// that publish to a partition's subject by themselves wake no reader: their messages
 // arrive with the next poll (Config.PollInterval).
 //
 // # Failure modes

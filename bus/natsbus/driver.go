@@ -57,12 +57,9 @@ func open(servers string, cfg Config) (*driver, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	if cfg.Replicas == 0 {
-		cfg.Replicas = 1
-	}
 	l := &link{names: names(cfg.Prefix)}
 	r := newRegistry()
-	dir := &directory{link: l, registry: r, replicas: cfg.Replicas}
+	dir := &directory{link: l, registry: r}
 	d := &driver{
 		cfg: cfg, servers: servers, followed: make(map[string]bool),
 		log: &streamLog{link: l, registry: r, directory: dir, held: make(map[log.Cursor]heldCursor)},
@@ -89,7 +86,7 @@ func (d *driver) start(ctx context.Context) (context.CancelFunc, error) {
 	if err := d.log.connect(ctx, d.servers, d.cfg.Options, d.cfg.Logger); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(d.log.makeBucket(ctx, d.cfg.Replicas), d.hear()); err != nil {
+	if err := errors.Join(d.log.makeBucket(ctx), d.hear()); err != nil {
 		d.log.close()
 		return nil, refused(err)
 	}

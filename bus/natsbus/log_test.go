@@ -128,7 +128,7 @@ func TestNewStreamIsReadFromItsBeginning(t *testing.T) {
 	require.Len(t, l.all(t, 0), 2)
 }
 
-// Of many who want a free lease, one gets it.
+// One of many that want a free lease gets it.
 func TestLeaseRush(t *testing.T) {
 	l := newLog(t)
 	const rivals = 16

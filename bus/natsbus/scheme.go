@@ -27,10 +27,6 @@ type Config struct {
 	// Partitions of a topic that was not declared; 3 by default. The URL's ?partitions=N
 	// comes first. More partitions let more instances share a group.
 	Partitions int
-	// Replicas of each stream; 1, and more are refused so far: of the messages that a
-	// replicated stream had accepted, some were not delivered after its leader was gone,
-	// about once in 100 failovers. The URL's ?replicas=N comes first.
-	Replicas int
 	// Retention of messages that every group has acknowledged; 72 h by default. The URL's
 	// ?retention=D comes first. A longer one costs disk space.
 	Retention time.Duration
@@ -72,7 +68,7 @@ func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	params := bus.NewParams(u)
 	cfg.Prefix = params.String("prefix", cfg.Prefix)
 	cfg.Partitions = params.Int("partitions", cfg.Partitions, 1)
-	cfg.Replicas = params.Int("replicas", cfg.Replicas, 1)
+	replicas := params.Int("replicas", maxReplicas, 1)
 	cfg.Retention = params.Duration("retention", cfg.Retention)
 	sign := signIn{
 		tls: params.Bool("tls", s.name == "tls"), ca: params.String("ca", ""), cert: params.String("cert", ""), key: params.String("key", ""),
@@ -87,8 +83,8 @@ func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	switch {
 	case len(cfg.Prefix) > maxPrefix || token(cfg.Prefix) != cfg.Prefix:
 		return nil, fmt.Errorf("the prefix is %.80q; give at most %d letters, digits, - and _", cfg.Prefix, maxPrefix)
-	case cfg.Replicas < 0 || cfg.Replicas > maxReplicas:
-		return nil, errReplicas(cfg.Replicas)
+	case replicas > maxReplicas:
+		return nil, errReplicas(replicas)
 	case u.Path != "" && u.Path != "/":
 		return nil, fmt.Errorf("the URL has the path %.80q; NATS has none, topics are named in the program", u.Path)
 	}
@@ -106,7 +102,7 @@ func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 
 const (
 	maxPrefix   = 64
-	maxReplicas = 1
+	maxReplicas = 1 // of a stream; the package's doc says why
 )
 
 // servers lists host:port of each server, as the client wants them.
@@ -175,5 +171,5 @@ func (s signIn) options(u *url.URL) (options []nats.Option, err error) {
 }
 
 func errReplicas(n int) error {
-	return fmt.Errorf("replicas is %d; give 1: a failover of replicated streams does not keep what was accepted yet", n)
+	return fmt.Errorf("replicas is %d; give 1: after the failover of a replicated stream an accepted message may be missing", n)
 }

@@ -15,7 +15,7 @@ import (
 const tick = time.Millisecond
 
 // wakeOthers tells the readers of the lanes, and members of groups, by NATS's own
-// messages, which nobody stores. One that is lost costs a poll's time and nothing else.
+// messages, which are not stored. A lost one costs at most the time of a poll.
 func (l *streamLog) wakeOthers(_ context.Context, c logsub.Change) error {
 	if c.Groups {
 		if err := l.conn.Publish(l.groups(), nil); err != nil {

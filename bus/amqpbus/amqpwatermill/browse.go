@@ -77,7 +77,7 @@ func (b *broker) look(ctx context.Context, topic string, limit int) (all []*mess
 func unknown(error) fault.Class { return fault.Infrastructure }
 
 // await waits until so many messages are in a queue: what was given back is there only a
-// moment later. It waits a second for nothing when somebody else has them by then.
+// moment later. If another consumer has taken them by then, await returns after a second.
 func await(ctx context.Context, conn *amqp.Connection, queue string, n int) error {
 	again := backoff.Policy{Initial: time.Millisecond, Max: 100 * time.Millisecond}
 	limited, cancel := context.WithTimeout(ctx, time.Second)

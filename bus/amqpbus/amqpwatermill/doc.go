@@ -43,5 +43,5 @@
 // Lag counts, for groups that were declared or used here, what waits in their queues and
 // what this process has in hand; other processes may have a message more each. Browse and
 // Pending show dead letters, by taking up to 2,000 of them and giving them back, and fail
-// while somebody consumes them. Partitions and retention of a bus.Topic have no meaning.
+// while they have a consumer. Partitions and retention of a bus.Topic have no meaning.
 package amqpwatermill

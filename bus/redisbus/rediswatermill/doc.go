@@ -38,7 +38,7 @@
 // from each other, also from a handler that is merely slow; members of this package tell
 // Redis each third of MaxIdle that they still have it.
 //
-// Streams grow until somebody trims them: nothing here knows which groups other programs
+// Streams grow until you trim them: this package does not know which groups other programs
 // have. Lag counts what the groups have not acknowledged, of topics that were declared or
 // used here.
 package rediswatermill
