@@ -130,10 +130,17 @@ func (p *process) start() {
 	})
 }
 
-func (p *process) signal(s os.Signal) {
+func (p *process) signal(s syscall.Signal) {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {
 		p.t.Fatal(err)
+	}
+	if s != syscall.SIGSTOP {
+		return
+	}
+	var status syscall.WaitStatus // it goes on for a moment after the signal
+	if _, err := syscall.Wait4(p.cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		p.t.Fatalf("the server does not stop: %v, %v", status, err)
 	}
 }
 
