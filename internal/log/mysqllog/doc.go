@@ -14,7 +14,8 @@
 //	         with a place: as many as are wanted, and up to 4,096 as the server is fast;
 //	         on MariaDB a second one takes them once more, and what both agree on goes on
 //	pass     one statement moves the counter, if it still is what was read, and
-//	         gives each row the place counter + leap + (id - first id), by primary key
+//	         gives each row the place counter + leap + (id - first id), by primary key:
+//	         by a list of ids or, on MySQL, by their range where no id is missing
 //	read     WHERE lane = ? AND seq > ? AND seq <= a place known to be given;
 //	         a cursor is one number. The last look returns the rows that the pass
 //	         gives places to, and the looks of the next pass are made during this one:
@@ -121,7 +122,8 @@
 //	passed over when another comes first
 //	what is left out of a look has a place TestUnread, TestManyLateRowsAreFound,
 //	                                       TestUndonePassesAreRepeated, TestLooksLeaveOutWhatWasRead
-//	nobody waits for anybody               TestPassAndAppendDoNotWait
+//	nobody waits for anybody               TestPassAndAppendDoNotWait, TestPassOverARangeDoesNotWait
+//	passes that deadlock look again        TestPassesThatDeadlock
 //	any pool will do                       TestPlainPool (REPEATABLE READ, other time zone, changed rows counted)
 //	one statement, limits with an error    TestAppendLimits
 //	a pruned lane, an unread lane          suite Prune, PruneAge, TestPruneGoesOn

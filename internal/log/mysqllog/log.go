@@ -39,7 +39,7 @@ var _ log.Log = (*Log)(nil)
 // condition renewed.
 type statements struct {
 	append, row, pending, pendingWhole, pendingAgain, pendingRows string
-	number, createLane                                            string
+	number, numberRange, createLane                               string
 	read, rowAt, backlog, behind, cursor                          string
 	leaseState, createCursor, lease, position, release, advance   string
 	renew, renewed                                                string
@@ -62,7 +62,7 @@ func on(db *sql.DB, tables sqllog.Tables, server, inOrder string) (*Log, error) 
 	s := &l.sql
 	whole := files(server, inOrder, rest, noRest).Statements(tables, map[string]*string{"pending": &s.pendingWhole})
 	err := files(server, inOrder, "", "").Statements(tables, map[string]*string{
-		"append": &s.append, "pending": &s.pending, "pending_again": &s.pendingAgain, "pending_rows": &s.pendingRows, "number": &s.number, "create_lane": &s.createLane,
+		"append": &s.append, "pending": &s.pending, "pending_again": &s.pendingAgain, "pending_rows": &s.pendingRows, "number": &s.number, "number_range": &s.numberRange, "create_lane": &s.createLane,
 		"read": &s.read, "row_at": &s.rowAt, "backlog": &s.backlog, "behind": &s.behind, "cursor": &s.cursor,
 		"lease_state": &s.leaseState, "create_cursor": &s.createCursor, "lease": &s.lease, "position": &s.position,
 		"renew": &s.renew, "release": &s.release, "advance": &s.advance,

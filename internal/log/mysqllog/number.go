@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/mysqldb"
 )
 
 const (
@@ -156,12 +157,8 @@ func (l *Log) give(ctx context.Context, lane int, p pass, limit, later int) (pas
 		ahead <- nil
 	}
 	start := time.Now()
-	res, err := l.db.ExecContext(ctx, l.sql.number, list(p.ids), row, p.message, done.end.place+1, add, lane, p.place, p.last.server)
+	n, err := l.place(ctx, lane, p, done.end.place+1, add)
 	took := time.Since(start)
-	var n int64
-	if err == nil {
-		n, err = res.RowsAffected()
-	}
 	if n <= int64(len(p.ids)) {
 		stop()
 		<-ahead
@@ -178,6 +175,29 @@ func (l *Log) give(ctx context.Context, lane int, p pass, limit, later int) (pas
 	}
 	done.entries = p.rows
 	return done, nil
+}
+
+// place sends the statement of a pass. It returns how many rows that changed: those of the
+// list and the lane's, or fewer.
+func (l *Log) place(ctx context.Context, lane int, p pass, next, add int64) (int64, error) {
+	query, args := l.placing(lane, p, next, add)
+	res, err := l.db.ExecContext(ctx, query, args...)
+	switch {
+	case mysqldb.IsDeadlock(err): // with the pass of another reader
+		return 0, nil
+	case err != nil:
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// placing is that statement.
+func (l *Log) placing(lane int, p pass, next, add int64) (query string, args []any) {
+	first, last := p.ids[0], p.ids[len(p.ids)-1]
+	if p.inOrder && last-first == int64(len(p.ids)-1) { // on MySQL, without gaps
+		return l.sql.numberRange, []any{next, add, first, last, last, p.message, lane, p.place, p.last.server}
+	}
+	return l.sql.number, []any{list(p.ids), last, p.message, next, add, lane, p.place, p.last.server}
 }
 
 // ahead is the pass behind one that is under way and ends at a row, nil where it cannot
@@ -241,7 +261,7 @@ func (l *Log) resize(rows int, took time.Duration) {
 	switch size := l.passSize(); {
 	case took > passSlow:
 		l.pass.Store(int64(max(size/2, passSize/8)))
-	case took < passQuick && rows >= size:
+	case took < passQuick && 2*rows > size: // a read of several passes has them of one size
 		l.pass.Store(int64(min(2*size, passMost)))
 	}
 }

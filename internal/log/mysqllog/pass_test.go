@@ -87,6 +87,9 @@ func testStalePassGivesNothing(t *testing.T, _ servicetest.MySQLServer) {
 	if n, err := res.RowsAffected(); n != 0 || err != nil {
 		t.Errorf("a stale pass wrote %d rows, %v", n, err)
 	}
+	if n, err := l.place(t.Context(), 1, pass{view: v}, v.place+4, v.place-v.ids[0]); n != 0 || err != nil {
+		t.Errorf("a stale pass over a range wrote %d rows, %v", n, err)
+	}
 	// One that is on its way keeps the second from the lane.
 	appendTo(t, l, db, 2)
 	v, err = l.look(t.Context(), 1, log.Position{}, l.unreadNow(), l.passSize())
@@ -110,7 +113,7 @@ func testStalePassGivesNothing(t *testing.T, _ servicetest.MySQLServer) {
 		ended <- err
 	}()
 	const waiting = `SELECT COUNT(*) FROM information_schema.processlist
-		WHERE id <> CONNECTION_ID() AND db = DATABASE() AND info LIKE '%STRAIGHT_JOIN JSON_TABLE%'`
+		WHERE id <> CONNECTION_ID() AND db = DATABASE() AND info LIKE '%STRAIGHT_JOIN%'`
 	for running := 0; running == 0; { // until the server has the second pass
 		if err := db.QueryRow(waiting).Scan(&running); err != nil {
 			t.Fatal(err)
@@ -195,6 +198,124 @@ func testPassAndAppendDoNotWait(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
+// The same of a pass over rows without gaps, which is another statement on MySQL: the rows
+// before them and behind them are those of open transactions, and the id before them is
+// inserted last.
+func TestPassOverARangeDoesNotWait(t *testing.T) {
+	servicetest.EachMySQL(t, testPassOverARangeDoesNotWait)
+}
+
+func testPassOverARangeDoesNotWait(t *testing.T, _ servicetest.MySQLServer) {
+	for _, level := range []sql.IsolationLevel{sql.LevelReadCommitted, sql.LevelRepeatableRead} {
+		t.Run(level.String(), func(t *testing.T) {
+			l, db := hasty(t)
+			before, behind := open(t, db), open(t, db)
+			appendTo(t, l, before, 2)
+			appendTo(t, l, db, 100)
+			appendTo(t, l, behind, 2)
+			v, err := l.look(t.Context(), 1, log.Position{}, l.unreadNow(), l.passSize())
+			if err != nil || len(v.ids) != 100 {
+				t.Fatalf("%d rows without a place, %v; want 100", len(v.ids), err)
+			}
+			late := v.ids[0] - 1
+			if _, err := before.Exec(`DELETE FROM log_messages WHERE id = ?`, late); err != nil {
+				t.Fatal(err)
+			}
+			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: level})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tx.Rollback() //nolint:errcheck // a test's end
+			query, args := l.placing(1, pass{view: v}, v.place+100, v.place-v.ids[0])
+			res, err := tx.Exec(query, args...)
+			if err != nil {
+				t.Fatalf("a pass between open transactions: %v", err)
+			}
+			if n, err := res.RowsAffected(); n != 101 || err != nil {
+				t.Errorf("the pass wrote %d rows, %v; want the lane's and 100", n, err)
+			}
+			// These fail in the end if they wait for the pass.
+			appendTo(t, l, db, 2)
+			appendTo(t, l, before, 1)
+			appendTo(t, l, behind, 1)
+			if _, err := before.Exec(`INSERT INTO log_messages (id, lane, topic, message_id, message_key, headers, payload)
+				VALUES (?, 1, 'topic', 'late', '', '', '')`, late); err != nil {
+				t.Errorf("an id before the range: %v", err)
+			}
+			for _, tx := range []*sql.Tx{tx, before, behind} {
+				if err := tx.Commit(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := l.number(t.Context(), 1, log.Position{}); err != nil {
+				t.Fatal(err)
+			}
+			var left int
+			if err := db.QueryRow(`SELECT COUNT(*) FROM log_messages WHERE seq = 0`).Scan(&left); err != nil || left != 0 {
+				t.Errorf("%d rows have no place, %v", left, err)
+			}
+		})
+	}
+}
+
+func open(t testing.TB, db *sql.DB) *sql.Tx {
+	t.Helper()
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tx.Rollback() }) //nolint:errcheck // a test's end
+	return tx
+}
+
+// A pass that ends in a deadlock with another reader's looks again.
+func TestPassesThatDeadlock(t *testing.T) { servicetest.EachMySQL(t, testPassesThatDeadlock) }
+
+func testPassesThatDeadlock(t *testing.T, _ servicetest.MySQLServer) {
+	l, db := hasty(t)
+	appendTo(t, l, db, 20)
+	// The other reader has a row of the list and then wants the lane, as one does whose
+	// list begins there. It has changed more, so that it is not the victim.
+	if _, err := db.Exec(`CREATE TABLE weight (n INT)`); err != nil {
+		t.Fatal(err)
+	}
+	other := open(t, db)
+	if _, err := other.Exec(`INSERT INTO weight SELECT 1 FROM log_messages AS a, log_messages AS b`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Exec(`UPDATE log_messages SET seq = 1000 ORDER BY id DESC LIMIT 1`); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { _, err := l.number(t.Context(), 1, log.Position{}); ended <- err }()
+	const waiting = `SELECT COUNT(*) FROM information_schema.innodb_trx AS t JOIN information_schema.processlist AS p
+		ON p.id = t.trx_mysql_thread_id WHERE t.trx_state = 'LOCK WAIT' AND p.db = DATABASE()`
+	// The server makes this table once in 100 ms, and not while it is asked more often.
+	for n := 0; n == 0; {
+		select {
+		case err := <-ended:
+			t.Fatalf("the pass did not wait: %v", err)
+		case <-time.After(150 * time.Millisecond):
+		}
+		if err := db.QueryRow(waiting).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := other.Exec(`UPDATE log_messages_lanes SET next_seq = 1001 WHERE lane = 1`); err != nil {
+		t.Fatalf("the other reader: %v", err)
+	}
+	if err := other.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("the pass: %v", err)
+	}
+	var places int
+	if err := db.QueryRow(`SELECT COUNT(DISTINCT seq) FROM log_messages WHERE seq > 0`).Scan(&places); err != nil || places != 20 {
+		t.Errorf("%d different places for 20 rows, %v", places, err)
+	}
+}
+
 func TestPlansUseTheIndexes(t *testing.T) { servicetest.EachMySQL(t, testPlansUseTheIndexes) }
 
 func testPlansUseTheIndexes(t *testing.T, _ servicetest.MySQLServer) {
@@ -214,6 +335,7 @@ func testPlansUseTheIndexes(t *testing.T, _ servicetest.MySQLServer) {
 	b, ids, here := made.end, v.ids, v.last.server
 	spans := unread{spans: []span{{3, 7}, {100, 200}, {300, math.MaxInt64}}}.args()
 	tail := unread{spans: []span{{0, 0}, {b.row + 1, math.MaxInt64}}}.args() // where nothing is missing
+	inRange, rangeArgs := l.placing(1, pass{view: v}, b.place, 1)
 	statements := map[string]struct {
 		text string
 		args []any
@@ -227,6 +349,7 @@ func testPlansUseTheIndexes(t *testing.T, _ servicetest.MySQLServer) {
 		"rows, tail":  {l.sql.pendingRows, append(append([]any{1}, tail...), ids[len(ids)-1], here), "log_messages_lane"},
 		"read":        {l.sql.read, []any{1, 500, b.place, here, b.row, b.place, 500, 500, 500, 500, 1, 1000}, "log_messages_lane"},
 		"number":      {l.sql.number, passArgs(v, "2047", 1), "PRIMARY"},
+		"range":       {inRange, rangeArgs, "PRIMARY"},
 		"delete":      {l.sql.delete, []any{list(ids)}, "PRIMARY"},
 		"old":         {l.sql.old, []any{0, 1, 1, 900, 100}, "log_messages_lane"},
 		"backlog":     {l.sql.backlog, []any{1, 500, 1000, 1, 1000, 1, 500, 1}, "log_messages_lane"},

@@ -202,6 +202,8 @@ func TestPassSize(t *testing.T) {
 	wants(passSize)
 	l.resize(passSize/2, 0) // there was no more
 	wants(passSize)
+	l.resize(1000, 0) // one of five passes of a read of 5,000
+	wants(2 * passSize)
 	for range 5 {
 		l.resize(passMost, 0)
 	}
