@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/log"
-	"github.com/millrace-go/millrace/internal/mysqldb"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 const (
@@ -183,7 +183,7 @@ func (l *Log) place(ctx context.Context, lane int, p pass, next, add int64) (int
 	query, args := l.placing(lane, p, next, add)
 	res, err := l.db.ExecContext(ctx, query, args...)
 	switch {
-	case mysqldb.IsDeadlock(err): // with the pass of another reader
+	case sqltx.IsConflict(err): // a deadlock with the pass of another reader
 		return 0, nil
 	case err != nil:
 		return 0, err
