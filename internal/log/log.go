@@ -180,9 +180,16 @@ func EachBacklog(c Cursor, lanes int, of func(c Cursor) (n int, oldest time.Time
 // ByLane returns the entries with those of a lane together, in their order: neighbours in
 // an index cost a database less one after the other.
 func ByLane(entries []Entry) []Entry {
-	entries = slices.Clone(entries)
-	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Lane, b.Lane) })
-	return entries
+	order := make([]int, len(entries))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(entries[a].Lane, entries[b].Lane), cmp.Compare(a, b)) })
+	sorted := make([]Entry, len(entries))
+	for i, at := range order {
+		sorted[i] = entries[at]
+	}
+	return sorted
 }
 
 // LaneOf spreads a key over lanes [0, lanes): FNV-1a, so that every process,

@@ -110,12 +110,8 @@ func (m *Memory) Append(_ context.Context, x sqltx.Execer, records []outbox.Reco
 		return err
 	}
 	for _, r := range records {
-		h, err := headers.Encode(r.Message.Metadata, r.Event.Key())
-		if err != nil {
-			return err
-		}
 		tx.items = append(tx.items, outbox.Item{
-			MessageID: r.Message.UUID, Topic: r.Topic, Key: r.Event.Key(), Headers: h,
+			MessageID: r.Message.UUID, Topic: r.Topic, Key: r.Event.Key(), Headers: headers.Encode(r.Message.Metadata, r.Event.Key()),
 			Payload: slices.Clone(r.Message.Payload),
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/jsonmap"
 	"github.com/millrace-go/millrace/internal/log"
 )
 
@@ -67,8 +68,7 @@ func (jsonHeaders) Encode(metadata message.Metadata) (string, error) {
 			return "", fmt.Errorf("%q is not UTF-8", name)
 		}
 	}
-	encoded, err := json.Marshal(metadata)
-	return string(encoded), err
+	return jsonmap.Encode(metadata), nil
 }
 
 func (jsonHeaders) Decode(headers string) (message.Metadata, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/log"
@@ -22,13 +21,9 @@ func (s *Store) Append(ctx context.Context, tx sqltx.Execer, records []outbox.Re
 	entries := make([]log.Entry, len(records))
 	for i, r := range records {
 		key := r.Event.Key()
-		h, err := headers.Encode(r.Message.Metadata, key)
-		if err != nil {
-			return fmt.Errorf("event %q: %w", r.Event.ID, err)
-		}
 		entries[i] = log.Entry{
 			Lane: log.LaneOf(key, s.shards), Topic: r.Topic, MessageID: r.Message.UUID,
-			Key: key, Headers: h, Payload: r.Message.Payload, Labels: labels(r.Event),
+			Key: key, Headers: headers.Encode(r.Message.Metadata, key), Payload: r.Message.Payload, Labels: labels(r.Event),
 		}
 	}
 	return s.log.Append(ctx, tx, entries)

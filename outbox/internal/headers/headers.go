@@ -10,32 +10,21 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/jsonmap"
 )
 
 // Encode returns the text of metadata whose partition key is key.
-func Encode(m message.Metadata, key string) (string, error) {
-	n := len(m)
-	omit := key != "" && m[event.KeyHeader] == key
-	if omit {
-		n--
-	}
-	if n == 0 {
-		return "", nil
-	}
-	if omit {
-		rest := make(message.Metadata, n)
-		for k, v := range m {
-			if k != event.KeyHeader {
-				rest[k] = v
-			}
+func Encode(m message.Metadata, key string) string {
+	switch {
+	case key == "" || m[event.KeyHeader] != key:
+		if len(m) == 0 {
+			return ""
 		}
-		m = rest
+		return jsonmap.Encode(m)
+	case len(m) == 1:
+		return ""
 	}
-	text, err := json.Marshal(m) // sorts the names, so equal metadata is equal text
-	if err != nil {
-		return "", fmt.Errorf("encode the headers: %w", err)
-	}
-	return string(text), nil
+	return jsonmap.Encode(m, event.KeyHeader)
 }
 
 // Decoder turns texts back into metadata and remembers the last one. The zero

@@ -32,13 +32,9 @@ func (s *Store) Append(ctx context.Context, tx sqltx.Execer, records []outbox.Re
 			return fault.MarkPermanent(fmt.Errorf("event %q: %w", r.Event.ID, err))
 		}
 		key := r.Event.Key()
-		h, err := headers.Encode(r.Message.Metadata, key)
-		if err != nil {
-			return fmt.Errorf("event %q: %w", r.Event.ID, err)
-		}
 		rows[i] = log.Entry{
 			Lane: log.LaneOf(key, s.shards), Topic: r.Topic, MessageID: r.Message.UUID,
-			Key: key, Headers: h, Payload: r.Message.Payload,
+			Key: key, Headers: headers.Encode(r.Message.Metadata, key), Payload: r.Message.Payload,
 			Labels: []string{r.Event.Type, r.Event.AggregateType, r.Event.AggregateID},
 		}
 	}
