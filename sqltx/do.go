@@ -25,6 +25,7 @@ const (
 type options struct {
 	tx       sql.TxOptions
 	attempts int
+	onConn   bool
 }
 
 // Option changes one call of [Do].
@@ -38,6 +39,12 @@ func WithOptions(o sql.TxOptions) Option { return func(all *options) { all.tx = 
 // is not given. 1 is for a function that must not run twice; the caller then
 // gets the first conflict as an error.
 func Attempts(n int) Option { return func(all *options) { all.attempts = max(n, 1) } }
+
+// OnConn begins the transaction on a connection that [Conn] hands out inside it, for
+// functions that use the driver's own transaction (package pgxtx). The end of ctx then
+// rolls back when fn has returned, and not while fn may use that connection. A Do that
+// joins an outer transaction ignores it.
+func OnConn() Option { return func(all *options) { all.onConn = true } }
 
 // Do runs fn in a transaction on db and commits it when fn returns nil. The
 // context given to fn carries the transaction, so that [From] finds it and
@@ -76,7 +83,7 @@ func Do(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx *sql.Tx
 		o.attempts = 1
 	}
 	for attempt := 1; ; attempt++ {
-		err := once(ctx, db, fn, outer, &o.tx)
+		err := once(ctx, db, fn, outer, &o)
 		if !IsConflict(err) || o.attempts == 1 {
 			return err
 		}
@@ -90,15 +97,25 @@ func Do(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx *sql.Tx
 }
 
 // once is one attempt, from BEGIN to COMMIT.
-func once(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx *sql.Tx) error, outer *frame, o *sql.TxOptions) error {
-	tx, err := db.BeginTx(ctx, o)
+func once(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx *sql.Tx) error, outer *frame, o *options) error {
+	t := &transaction{db: db}
+	begin, lasting := db.BeginTx, ctx
+	if o.onConn {
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			return fmt.Errorf("sqltx: begin: %w", err)
+		}
+		defer conn.Close() //nolint:errcheck // says only that the connection is gone
+		t.conn, begin, lasting = conn, conn.BeginTx, context.WithoutCancel(ctx)
+	}
+	tx, err := begin(lasting, &o.tx)
 	if err != nil {
 		return fmt.Errorf("sqltx: begin: %w", err)
 	}
+	t.tx = tx
 	// Rollback after Commit is a no-op, and it also covers a panic in fn.
 	defer tx.Rollback() //nolint:errcheck // the error that matters is returned below
 
-	t := &transaction{tx: tx, db: db}
 	defer t.end() //nolint:errcheck // on the way out of a failure or a panic, which says more
 	if err := fn(context.WithValue(ctx, contextKey{}, &frame{t, outer}), tx); err != nil {
 		return err
@@ -106,6 +123,9 @@ func once(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx *sql.
 	hooks, doomed := t.end()
 	if doomed != nil {
 		return fmt.Errorf("%w: %w", ErrDoomed, doomed)
+	}
+	if o.onConn && ctx.Err() != nil {
+		return fmt.Errorf("sqltx: commit: %w", ctx.Err())
 	}
 	if err := tx.Commit(); err != nil {
 		// database/sql may have rolled back already because ctx ended, and then

@@ -35,6 +35,8 @@
 //	is swallowed on the way                                       TestNestedErrorDooms
 //	a context that outlives its transaction is refused            TestEndedContext
 //	a transaction that the caller ends takes part as well         TestAdopt
+//	the driver's own transaction can be used as well: package
+//	pgxtx                                                         pgxtx.TestTwoFaces
 //
 // A transaction of [Adopt] is not repeated: its owner ends it.
 //

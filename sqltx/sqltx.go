@@ -25,8 +25,9 @@ type frame struct {
 }
 
 type transaction struct {
-	tx *sql.Tx
-	db *sql.DB
+	tx   *sql.Tx
+	db   *sql.DB
+	conn *sql.Conn // of OnConn
 
 	mu     sync.Mutex
 	hooks  []func()
@@ -122,6 +123,17 @@ func On(ctx context.Context, db *sql.DB) (*sql.Tx, bool) {
 		return nil, false
 	}
 	return t.tx, true
+}
+
+// Conn returns the connection of the transaction that ctx carries, the innermost, if
+// Do began it with [OnConn]. Its Raw method reaches the driver. The connection ends with
+// the transaction.
+func Conn(ctx context.Context) (*sql.Conn, bool) {
+	t := current(ctx)
+	if t == nil || t.conn == nil {
+		return nil, false
+	}
+	return t.conn, true
 }
 
 // AfterCommit registers hook to run once after the transaction that ctx

@@ -19,15 +19,20 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// TestOrders runs the program as a service: it takes orders while the broker is absent,
-// catches up when it is there, and ends in order.
+// TestOrders runs the programs as services: they take orders while the broker is absent,
+// catch up when it is there, and end in order.
 func TestOrders(t *testing.T) {
+	t.Run("sql", func(t *testing.T) { testOrders(t, ".") })
+	t.Run("pgx", func(t *testing.T) { testOrders(t, "./pgx") })
+}
+
+func testOrders(t *testing.T, folder string) {
 	url := servicetest.PostgresURL(t)
 	db, err := pgdb.Open(url)
 	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	program := filepath.Join(t.TempDir(), "orders")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, folder).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 
 	broker, server := port(t), port(t)

@@ -11,7 +11,8 @@ import (
 func leaves() map[string][]string {
 	return map[string][]string{
 		"fault": nil, "sqltx": nil, "event": {"fault"}, "eventlog": {"event", "internal/otelevent"},
-		"bus/driver": nil, // what a transport stands on
+		"sqltx/pgxtx": {"sqltx", "internal/pgdb"},
+		"bus/driver":  nil, // what a transport stands on
 	}
 }
 
@@ -42,6 +43,7 @@ func beside() map[string][]string {
 		"bus/kafkabus/kafkawatermill": {"bus/watermillbus"},
 		"bus/redisbus/rediswatermill": {"bus/watermillbus"},
 		"bus/bustest":                 {"bus/redrive"}, // redriving is part of what a transport is tested for
+		"idempotency/pgidempotency":   {"idempotency/sqlidempotency"},
 		"queue":                       {"queue/token"},
 		"queue/frontgate":             {"queue/token"},
 		"queue/queuehttp":             {"queue/token"},
@@ -54,7 +56,7 @@ func frontDoor() map[string][]string {
 	return map[string][]string{
 		module:     {"bus", "idempotency", "idempotency/sqlidempotency", "outbox"},
 		"sqlite":   {module, "bus", "bus/sqlitebus", "idempotency/sqlidempotency", "outbox/sqliteoutbox"},
-		"postgres": {module, "bus", "bus/pgbus", "idempotency/sqlidempotency", "outbox/pgoutbox"},
+		"postgres": {module, "bus", "bus/pgbus", "idempotency/pgidempotency", "idempotency/sqlidempotency", "outbox/pgoutbox", "sqltx/pgxtx"},
 		"mysql":    {module, "bus", "bus/mysqlbus", "idempotency/sqlidempotency", "outbox/mysqloutbox"},
 	}
 }

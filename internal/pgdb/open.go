@@ -63,8 +63,12 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 }
 
 // Tx lets a native pgx transaction take part where a *sql.Tx is expected. A nil
-// one, also inside the interface, becomes a nil Execer, which is refused there.
+// one, also inside the interface, becomes a nil Execer, which is refused there. One of
+// package pgxtx is the *sql.Tx that it is as well, so that its commit is seen.
 func Tx(tx pgx.Tx) sqltx.Execer {
+	if both, ok := tx.(interface{ Execer() sqltx.Execer }); ok {
+		return both.Execer()
+	}
 	if v := reflect.ValueOf(tx); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil
 	}

@@ -105,8 +105,8 @@ func (s *Store) RetryAll(ctx context.Context) (int, error) {
 // Adopt implements outbox.Adopter.
 func (s *Store) Adopt(ctx context.Context) error { return adopt(ctx, s.log) }
 
-// Tx lets Append write in a native pgx transaction. Its commit is not seen:
-// call Outbox.Wake after it.
+// Tx lets Append write in a native pgx transaction. Package pgxtx wakes the relays after
+// the commit of its own; that of another transaction is not seen: call Outbox.Wake after it.
 func Tx(tx pgx.Tx) sqltx.Execer { return pgdb.Tx(tx) }
 
 // Classify judges PostgreSQL's errors, for package fault.

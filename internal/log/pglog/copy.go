@@ -8,9 +8,8 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"github.com/jackc/pgx/v5/stdlib"
-
 	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/pgdb"
 )
 
 // copyRows is from how many entries on COPY is worth the round trip that it takes more
@@ -26,13 +25,12 @@ func (l *Log) copy(ctx context.Context, db *sql.DB, entries []log.Entry) (done b
 	}
 	defer conn.Close() //nolint:errcheck // it goes back to the pool
 	err = conn.Raw(func(driverConn any) error {
-		pc, ok := driverConn.(*stdlib.Conn)
+		c, ok := pgdb.Conn(driverConn)
 		if !ok {
 			return nil
 		}
 		done = true
-		c := pc.Conn().PgConn()
-		_, err := c.CopyFrom(ctx, bytes.NewReader(binaryRows(entries)), l.sql.copy)
+		_, err := c.PgConn().CopyFrom(ctx, bytes.NewReader(binaryRows(entries)), l.sql.copy)
 		if err != nil && c.IsClosed() {
 			return errors.Join(err, driver.ErrBadConn) // it must not go back to the pool
 		}

@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/internal/pgdb"
 )
 
 // ErrNoListen is returned by Listen when the pool is not pgx's own, so that a
@@ -89,11 +90,11 @@ func (l *Log) listen(ctx context.Context, wake func(text string)) error {
 	}
 	defer conn.Close() //nolint:errcheck // Raw has already condemned the connection
 	return conn.Raw(func(driverConn any) error {
-		pc, ok := driverConn.(*stdlib.Conn)
+		c, ok := pgdb.Conn(driverConn)
 		if !ok {
 			return ErrNoListen
 		}
-		c := pc.Conn()
+		defer hangUp(c) // it still listens, and must not go back to a pool
 		if _, err := c.Exec(ctx, "LISTEN "+l.Channel()); err != nil {
 			return errors.Join(driver.ErrBadConn, err)
 		}
@@ -101,10 +102,17 @@ func (l *Log) listen(ctx context.Context, wake func(text string)) error {
 			wake(text)
 			n, err := c.WaitForNotification(ctx)
 			if err != nil {
-				// A connection that still listens must not go back to the pool.
 				return errors.Join(driver.ErrBadConn, err)
 			}
 			text = n.Payload
 		}
 	})
+}
+
+// hangUp closes a connection, so that no pool takes it back: neither that of database/sql
+// nor a pgxpool below it.
+func hangUp(c *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	c.Close(ctx) //nolint:errcheck // it is gone in any case
 }

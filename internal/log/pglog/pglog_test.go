@@ -3,12 +3,16 @@ package pglog
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/sqllog"
+	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
@@ -254,6 +258,56 @@ func TestNotifyWakesAListener(t *testing.T) {
 	cancel()
 	if err := <-done; err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Over a pgxpool a connection that listened is not given back, and a pool of one connection
+// is refused.
+func TestListenOverAPool(t *testing.T) {
+	cfg, err := pgxpool.ParseConfig(servicetest.PostgresURL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, most := range []int32{4, 1} {
+		cfg.MaxConns = most
+		pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pool.Close()
+		db := pgdb.OverPool(pool)
+		defer db.Close()
+		l, err := New(db, tables)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		woken := make(chan struct{}, 16)
+		done := make(chan error, 1)
+		go func() { done <- l.Listen(ctx, func() { woken <- struct{}{} }) }()
+		if most == 1 {
+			if err := <-done; !errors.Is(err, ErrOneConnection) {
+				t.Errorf("on a pool of one: %v", err)
+			}
+			continue
+		}
+		select {
+		case <-woken:
+		case err := <-done:
+			t.Fatalf("it does not listen: %v", err)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		for _, c := range pool.AcquireAllIdle(t.Context()) {
+			var channels int
+			if err := c.QueryRow(t.Context(), `SELECT COUNT(*) FROM pg_listening_channels()`).Scan(&channels); err != nil || channels != 0 {
+				t.Errorf("a connection that listens to %d channels was given back, %v", channels, err)
+			}
+			c.Release()
+		}
 	}
 }
 

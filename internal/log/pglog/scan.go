@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/pgdb"
 )
 
 // scan runs query and reads its rows, and the text of the first row, which is about
@@ -26,14 +26,14 @@ func (l *Log) scan(ctx context.Context, lane, limit int, query string, args []an
 
 	native := true
 	err = conn.Raw(func(driverConn any) error {
-		pc, ok := driverConn.(*stdlib.Conn)
+		c, ok := pgdb.Conn(driverConn)
 		if !ok {
 			native = false
 			return nil
 		}
 		// Not as a prepared statement: after five executions the server may turn
 		// to a plan that fits no position in particular, and sort the backlog.
-		rows, err := pc.Conn().Query(ctx, query, append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
+		rows, err := c.Query(ctx, query, append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,80 @@
+// Package pgidempotency is an idempotency store for handlers that write with pgx.
+//
+//	store, err := pgidempotency.New(pgxtx.Open(pool), sqlidempotency.Config{})
+//	guard, err := idempotency.New[pgx.Tx](store, idempotency.Config{Group: "sales"})
+//	fresh, err := guard.Do(ctx, e, func(ctx context.Context, tx pgx.Tx) error { … })
+//
+// It is the store of package sqlidempotency, with the same tables and promises (TestStore
+// runs the same suite), in transactions of package pgxtx. Both may serve one table.
+// Failure modes are those of the two packages.
+package pgidempotency
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/sqltx"
+	"github.com/millrace-go/millrace/sqltx/pgxtx"
+)
+
+// Store is an [idempotency.Store] in a table of PostgreSQL, whose transactions are pgx's.
+type Store struct {
+	*sqlidempotency.Store
+	db *sql.DB
+}
+
+var (
+	_ idempotency.BatchStore      = (*Store)(nil)
+	_ idempotency.TxStore[pgx.Tx] = (*Store)(nil)
+	_ idempotency.Forgetter       = (*Store)(nil)
+)
+
+// New makes a store on db, a pool of pgxtx.Open, which stays the caller's to close. The
+// dialect is PostgreSQL's. It does not touch the database; Migrate makes the table.
+func New(db *sql.DB, cfg sqlidempotency.Config) (*Store, error) {
+	cfg.Dialect = sqlidempotency.Postgres
+	s, err := sqlidempotency.New(db, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{s, db}, nil
+}
+
+// Once records the key and runs fn in one transaction; see [idempotency.Store].
+func (s *Store) Once(ctx context.Context, r idempotency.Record, fn func(ctx context.Context) error) (fresh bool, err error) {
+	err = s.do(ctx, func(ctx context.Context) error {
+		fresh, err = s.Store.Once(ctx, r, fn)
+		return err
+	})
+	return fresh && err == nil, err
+}
+
+// OnceBatch records the new keys and runs fn in one transaction; see
+// [idempotency.BatchStore].
+func (s *Store) OnceBatch(ctx context.Context, records []idempotency.Record, fn func(ctx context.Context, fresh []int) error) (fresh []int, err error) {
+	err = s.do(ctx, func(ctx context.Context) error {
+		fresh, err = s.Store.OnceBatch(ctx, records, fn)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return fresh, nil
+}
+
+// do begins the transaction that the store below joins, so that it is one of pgx as well.
+func (s *Store) do(ctx context.Context, fn func(ctx context.Context) error) error {
+	err := sqltx.Do(ctx, s.db, func(ctx context.Context, _ *sql.Tx) error { return fn(ctx) }, sqltx.OnConn())
+	if sqltx.IsConflict(err) {
+		return fault.MarkTransient(err)
+	}
+	return err
+}
+
+// Tx returns the transaction that ctx carries; see [idempotency.TxStore].
+func (s *Store) Tx(ctx context.Context) (pgx.Tx, bool) { return pgxtx.From(ctx) }

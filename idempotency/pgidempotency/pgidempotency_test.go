@@ -1,0 +1,118 @@
+package pgidempotency_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/idempotencytest"
+	"github.com/millrace-go/millrace/idempotency/pgidempotency"
+	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/sqltx/pgxtx"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newPool(t *testing.T, url string) *pgxpool.Pool {
+	t.Helper()
+	pool, err := pgxpool.New(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+func newStore(t *testing.T, pool *pgxpool.Pool) *pgidempotency.Store {
+	t.Helper()
+	db := pgxtx.Open(pool)
+	t.Cleanup(func() { db.Close() })
+	s, err := pgidempotency.New(db, sqlidempotency.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestStore(t *testing.T) {
+	idempotencytest.Run(t, func(t *testing.T) idempotencytest.Harness {
+		url := servicetest.PostgresURL(t)
+		pool, peer := newPool(t, url), newPool(t, url)
+		db := pgxtx.Open(pool)
+		t.Cleanup(func() { db.Close() })
+		store, err := pgidempotency.New(db, sqlidempotency.Config{})
+		if err == nil {
+			err = store.Migrate(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return idempotencytest.Harness{
+			Store: store, Peer: newStore(t, peer), DB: db,
+			Backdate: func(ctx context.Context, key string, by time.Duration) error {
+				tag, err := pool.Exec(ctx, `UPDATE event_handled SET handled_at = handled_at - $2 * interval '1 second' WHERE idempotency_key = $1`,
+					key, by.Seconds())
+				if err == nil && tag.RowsAffected() != 1 {
+					err = fmt.Errorf("%d rows changed", tag.RowsAffected())
+				}
+				return err
+			},
+		}
+	})
+}
+
+// The handler's rows by pgx and its key commit together, or neither does.
+func TestEffectAndKey(t *testing.T) {
+	pool := newPool(t, servicetest.PostgresURL(t))
+	guard, err := idempotency.New[pgx.Tx](newStore(t, pool), idempotency.Config{Group: "sales"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pool.Exec(t.Context(), `CREATE TABLE effects (n INT)`); err != nil {
+		t.Fatal(err)
+	}
+	e, err := event.New("Sold", "shop", []byte(`{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	no := errors.New("no")
+	for i, outcome := range []error{no, nil, nil} {
+		fresh, err := guard.Do(t.Context(), e, func(ctx context.Context, tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, `INSERT INTO effects VALUES (1)`)
+			return errors.Join(err, outcome)
+		})
+		if fresh != (i == 1) || !errors.Is(err, outcome) {
+			t.Errorf("call %d: fresh %t, %v", i, fresh, err)
+		}
+	}
+	var n int
+	if err := pool.QueryRow(t.Context(), `SELECT COUNT(*) FROM effects`).Scan(&n); err != nil || n != 1 {
+		t.Errorf("%d effects, %v", n, err)
+	}
+}
+
+// A store of database/sql carries no transaction of pgx, and says so at once.
+func TestOtherStoreIsRefused(t *testing.T) {
+	db := servicetest.Postgres(t)
+	s, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqlidempotency.Postgres})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = idempotency.New[pgx.Tx](s, idempotency.Config{Group: "sales"})
+	if err == nil || !strings.Contains(err.Error(), "no transaction of type pgx.Tx") {
+		t.Errorf("New: %v", err)
+	}
+}

@@ -1,0 +1,62 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-go/millrace"
+	"github.com/millrace-go/millrace/idempotency/pgidempotency"
+	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/outbox/pgoutbox"
+	"github.com/millrace-go/millrace/sqltx/pgxtx"
+)
+
+// Pool is the database of the application's own pgxpool, for handlers that write with pgx:
+// their transactions are pgx.Tx. The pool stays open, and needs a connection for each
+// handler that works at once, and three more. Where it was made of a URL the database's own
+// log is the transport, on connections of its own, unless Config.Bus names another.
+func Pool(pool *pgxpool.Pool) millrace.Database[pgx.Tx] { return native{pool} }
+
+type native struct{ pool *pgxpool.Pool }
+
+// Stores is that of [millrace.Database].
+func (n native) Stores() (*millrace.Stores[pgx.Tx], error) {
+	if n.pool == nil {
+		return nil, errors.New("postgres: the pool is nil")
+	}
+	db := pgxtx.Open(n.pool)
+	s, err := n.stores(db)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return s, nil
+}
+
+// stores are those of database/sql on the same connections, but for the transactions.
+func (n native) stores(db *sql.DB) (*millrace.Stores[pgx.Tx], error) {
+	s, err := SQL(db).Stores()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := pgidempotency.New(db, sqlidempotency.Config{})
+	if err != nil {
+		return nil, err
+	}
+	url := n.pool.Config().ConnString()
+	if !strings.HasPrefix(url, "postgres") {
+		url = "" // key=value pairs, which name no transport
+	}
+	return &millrace.Stores[pgx.Tx]{
+		Do: func(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
+			return pgxtx.Do(ctx, db, fn)
+		},
+		Execer: pgoutbox.Tx,
+		Outbox: s.Outbox, Keys: keys, Leases: s.Leases, Scheme: s.Scheme, URL: url,
+		Migrate: s.Migrate, Ping: s.Ping, Classify: s.Classify, Close: db.Close,
+	}, nil
+}

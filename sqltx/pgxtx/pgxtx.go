@@ -1,0 +1,69 @@
+package pgxtx
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// ErrNotYours is returned by Commit and Rollback of a transaction of [Do], which ends it
+// when its function has returned.
+var ErrNotYours = errors.New("pgxtx: Do ends this transaction; return nil to commit it and an error to roll it back")
+
+// Open returns pool as a database/sql pool. It keeps no connections of its own, and
+// closing it leaves pool open.
+func Open(pool *pgxpool.Pool) *sql.DB { return pgdb.OverPool(pool) }
+
+// Do runs fn in a transaction on db, a pool of [Open], and commits it when fn returns nil:
+// see [sqltx.Do]. FN CAN RUN MORE THAN ONCE. The isolation level and the like are those of
+// [sqltx.WithOptions].
+func Do(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx pgx.Tx) error, opts ...sqltx.Option) error {
+	return sqltx.Do(ctx, db, func(ctx context.Context, _ *sql.Tx) error {
+		tx, ok := From(ctx)
+		if !ok {
+			return errors.New("pgxtx: the transaction is not of pgx; give Do the pool of pgxtx.Open, and begin the transaction around it with pgxtx.Do too")
+		}
+		return fn(ctx, tx)
+	}, append(opts, sqltx.OnConn())...)
+}
+
+// From returns the transaction that ctx carries, if [Do] began it.
+func From(ctx context.Context) (pgx.Tx, bool) {
+	conn, ok := sqltx.Conn(ctx)
+	if !ok {
+		return nil, false
+	}
+	other, _ := sqltx.From(ctx)
+	var native pgx.Tx
+	err := conn.Raw(func(driverConn any) error {
+		if c, ok := driverConn.(interface{ Tx() pgx.Tx }); ok {
+			native = c.Tx()
+		}
+		return nil
+	})
+	if err != nil || native == nil {
+		return nil, false
+	}
+	return tx{native, other}, true
+}
+
+// tx is one transaction with both faces.
+type tx struct {
+	pgx.Tx
+	other *sql.Tx
+}
+
+// Execer is how stores of this module see it; see pgoutbox.Tx.
+func (t tx) Execer() sqltx.Execer { return t.other }
+
+// Commit is refused: see [ErrNotYours].
+func (tx) Commit(context.Context) error { return ErrNotYours }
+
+// Rollback is refused: see [ErrNotYours].
+func (tx) Rollback(context.Context) error { return ErrNotYours }

@@ -1,0 +1,220 @@
+package pgxtx_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/sqltx"
+	"github.com/millrace-go/millrace/sqltx/pgxtx"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// opened is a pgxpool with a table, and the same pool for database/sql.
+func opened(t *testing.T) (*pgxpool.Pool, *sql.DB) {
+	t.Helper()
+	pool, err := pgxpool.New(t.Context(), servicetest.PostgresURL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	db := pgxtx.Open(pool)
+	t.Cleanup(func() { db.Close() })
+	if _, err := pool.Exec(t.Context(), `CREATE TABLE counters (id INT PRIMARY KEY, n INT NOT NULL)`); err != nil {
+		t.Fatal(err)
+	}
+	return pool, db
+}
+
+func count(t *testing.T, pool *pgxpool.Pool, want int) {
+	t.Helper()
+	var n int
+	if err := pool.QueryRow(t.Context(), `SELECT COUNT(*) FROM counters`).Scan(&n); err != nil || n != want {
+		t.Errorf("%d rows, %v; want %d", n, err, want)
+	}
+	// A broken one is closed in the background.
+	require.Eventually(t, func() bool { return pool.Stat().AcquiredConns() == 0 }, time.Minute, time.Millisecond, "connections did not come back")
+}
+
+func TestTwoFaces(t *testing.T) {
+	pool, db := opened(t)
+	no := errors.New("no")
+	for i, outcome := range []error{no, nil} {
+		err := pgxtx.Do(t.Context(), db, func(ctx context.Context, tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, `INSERT INTO counters VALUES (1, 0)`); err != nil {
+				return err
+			}
+			other, ok := sqltx.On(ctx, db)
+			if !ok {
+				return errors.New("database/sql finds no transaction")
+			}
+			var n int
+			if err := other.QueryRowContext(ctx, `SELECT COUNT(*) FROM counters`).Scan(&n); err != nil || n != 1 {
+				t.Errorf("the other face sees %d rows, %v", n, err)
+			}
+			_, err := other.ExecContext(ctx, `INSERT INTO counters VALUES (2, 0)`)
+			return errors.Join(err, outcome)
+		})
+		if !errors.Is(err, outcome) {
+			t.Errorf("Do: %v", err)
+		}
+		count(t, pool, 2*i)
+	}
+}
+
+func TestHooks(t *testing.T) {
+	_, db := opened(t)
+	ran := 0
+	for _, outcome := range []error{errors.New("no"), nil} {
+		err := pgxtx.Do(t.Context(), db, func(ctx context.Context, tx pgx.Tx) error {
+			return pgxtx.Do(ctx, db, func(ctx context.Context, inner pgx.Tx) error { // joins
+				if inner.Conn() != tx.Conn() {
+					t.Error("a nested Do has another connection")
+				}
+				sqltx.AfterCommit(ctx, func() { ran++ })
+				return outcome
+			})
+		})
+		if !errors.Is(err, outcome) {
+			t.Errorf("Do: %v", err)
+		}
+	}
+	if ran != 1 {
+		t.Errorf("the hook ran %d times", ran)
+	}
+}
+
+// Two writers at SERIALIZABLE read what the other writes: one of them is rolled back at
+// COMMIT, and begins again.
+func TestConflict(t *testing.T) {
+	pool, db := opened(t)
+	if _, err := pool.Exec(t.Context(), `INSERT INTO counters VALUES (1, 0), (2, 0)`); err != nil {
+		t.Fatal(err)
+	}
+	var runs atomic.Int32
+	var both, done sync.WaitGroup
+	both.Add(2)
+	for _, ids := range [][2]int{{1, 2}, {2, 1}} {
+		done.Go(func() {
+			meet := sync.OnceFunc(func() { both.Done(); both.Wait() })
+			err := pgxtx.Do(t.Context(), db, func(ctx context.Context, tx pgx.Tx) error {
+				runs.Add(1)
+				var n int
+				if err := tx.QueryRow(ctx, `SELECT n FROM counters WHERE id = $1`, ids[0]).Scan(&n); err != nil {
+					return err
+				}
+				meet()
+				_, err := tx.Exec(ctx, `UPDATE counters SET n = $2 WHERE id = $1`, ids[1], n+1)
+				return err
+			}, sqltx.WithOptions(sql.TxOptions{Isolation: sql.LevelSerializable}))
+			if err != nil {
+				t.Errorf("Do: %v", err)
+			}
+		})
+	}
+	done.Wait()
+	var sum int
+	if err := pool.QueryRow(t.Context(), `SELECT SUM(n) FROM counters`).Scan(&sum); err != nil || sum != 3 || runs.Load() < 3 {
+		t.Errorf("the sum is %d (%v) after %d runs; want 3, one after the other", sum, err, runs.Load())
+	}
+}
+
+func TestNativeMeans(t *testing.T) {
+	pool, db := opened(t)
+	err := pgxtx.Do(t.Context(), db, func(ctx context.Context, tx pgx.Tx) error {
+		if _, err := tx.CopyFrom(ctx, pgx.Identifier{"counters"}, []string{"id", "n"}, pgx.CopyFromRows([][]any{{1, 0}, {2, 0}})); err != nil {
+			return err
+		}
+		err := pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error { // a savepoint
+			_, err := tx.Exec(ctx, `INSERT INTO counters VALUES (1, 0)`)
+			return err
+		})
+		if err == nil {
+			t.Error("a key stands twice")
+		}
+		batch := &pgx.Batch{}
+		batch.Queue(`INSERT INTO counters VALUES (3, 0)`)
+		batch.Queue(`INSERT INTO counters VALUES (4, 0)`)
+		return tx.SendBatch(ctx, batch).Close()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count(t, pool, 4)
+}
+
+func TestEndIsNotTheirs(t *testing.T) {
+	pool, db := opened(t)
+	var kept pgx.Tx
+	err := pgxtx.Do(t.Context(), db, func(ctx context.Context, tx pgx.Tx) error {
+		kept = tx
+		if err := tx.Commit(ctx); !errors.Is(err, pgxtx.ErrNotYours) {
+			t.Errorf("Commit: %v", err)
+		}
+		if err := tx.Rollback(ctx); !errors.Is(err, pgxtx.ErrNotYours) {
+			t.Errorf("Rollback: %v", err)
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO counters VALUES (1, 0)`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kept.Exec(t.Context(), `INSERT INTO counters VALUES (2, 0)`); !errors.Is(err, pgx.ErrTxClosed) {
+		t.Errorf("after its end: %v", err)
+	}
+	count(t, pool, 1)
+}
+
+func TestCancelled(t *testing.T) {
+	pool, db := opened(t)
+	for name, in := range map[string]func(ctx context.Context, tx pgx.Tx, cancel func()) error{
+		"between statements": func(ctx context.Context, tx pgx.Tx, cancel func()) error {
+			_, err := tx.Exec(ctx, `INSERT INTO counters VALUES (1, 0)`)
+			cancel()
+			return err
+		},
+		"in a statement": func(ctx context.Context, tx pgx.Tx, cancel func()) error {
+			stop := make(chan struct{})
+			go func() { defer close(stop); cancel() }()
+			_, err := tx.Exec(ctx, `SELECT pg_sleep(60)`)
+			<-stop
+			return err
+		},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := pgxtx.Do(ctx, db, func(ctx context.Context, tx pgx.Tx) error { return in(ctx, tx, cancel) })
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+		count(t, pool, 0)
+	}
+}
+
+func TestFrom(t *testing.T) {
+	_, db := opened(t)
+	if _, ok := pgxtx.From(t.Context()); ok {
+		t.Error("a context without a transaction carries one")
+	}
+	err := sqltx.Do(t.Context(), db, func(ctx context.Context, _ *sql.Tx) error {
+		return pgxtx.Do(ctx, db, func(context.Context, pgx.Tx) error { t.Error("it ran"); return nil })
+	})
+	if err == nil {
+		t.Error("a transaction of sqltx.Do was taken for one of pgx")
+	}
+	other := servicetest.Postgres(t)
+	if err := pgxtx.Do(t.Context(), other, func(context.Context, pgx.Tx) error { t.Error("it ran"); return nil }); err == nil {
+		t.Error("a pool that is not pgxtx's was taken")
+	}
+}
