@@ -43,7 +43,8 @@
 //	Run lets handlers finish, and leaves no goroutine            TestRunDrains, TestMain
 //	a request's id becomes the correlation id of its events      TestWrap, TestWrapKeepsIDs
 //
-// The tests run on SQLite, PostgreSQL, MariaDB and MySQL.
+// The tests run on SQLite, PostgreSQL, MariaDB and MySQL. Package millracetest tests your
+// handlers.
 //
 // What lies beneath is promised by the packages themselves: order per key, retries, dead
 // letters and pauses by package bus, publishing by package outbox, keys by package

@@ -40,6 +40,30 @@ func (a *App[Tx]) Run(ctx context.Context) error {
 	return errors.Join(err, a.box.Close(waking), b.Close())
 }
 
+// Parts are what Run puts to work.
+type Parts[Tx any] struct {
+	Stores *Stores[Tx]
+	// Consumers of the handlers that were registered: each is a bus.Consumer or a
+	// bus.BatchConsumer.
+	Consumers []bus.AnyConsumer
+	Config    Config
+}
+
+// Parts is for programs that run the parts of the App in another way, as package
+// millracetest does. It takes the place of Run: it returns what is wrong with the
+// registrations, and neither is possible after the other.
+func (a *App[Tx]) Parts() (Parts[Tx], error) {
+	consumers, err := a.begin()
+	if err != nil {
+		return Parts[Tx]{}, err
+	}
+	parts := Parts[Tx]{Stores: a.stores, Config: a.cfg}
+	for _, c := range consumers {
+		parts.Consumers = append(parts.Consumers, c.part())
+	}
+	return parts, nil
+}
+
 // begin takes what was registered, or says what is wrong with it.
 func (a *App[Tx]) begin() ([]*consumer[Tx], error) {
 	a.mu.Lock()

@@ -10,9 +10,12 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
+// DefaultRetention is how long a [Pruner] keeps keys unless told otherwise.
+const DefaultRetention = 30 * 24 * time.Hour
+
 // PrunerConfig says what a [Pruner] keeps. The zero value keeps 30 days.
 type PrunerConfig struct {
-	// Retention is how long keys are kept; 30 days when zero. It must exceed
+	// Retention is how long keys are kept; DefaultRetention when zero. It must exceed
 	// the redelivery horizon that the package comment describes: an event that
 	// comes again later has its effect again.
 	Retention time.Duration
@@ -59,7 +62,7 @@ func NewPruner(store Prunable, cfg PrunerConfig) (*Pruner, error) {
 		return nil, err
 	}
 	if cfg.Retention == 0 {
-		cfg.Retention = 30 * 24 * time.Hour
+		cfg.Retention = DefaultRetention
 	}
 	if cfg.Interval == 0 {
 		cfg.Interval = time.Hour

@@ -54,10 +54,11 @@ func beside() map[string][]string {
 // what they wire.
 func frontDoor() map[string][]string {
 	return map[string][]string{
-		module:     {"bus", "idempotency", "idempotency/sqlidempotency", "outbox"},
-		"sqlite":   {module, "bus", "bus/sqlitebus", "idempotency/sqlidempotency", "outbox/sqliteoutbox"},
-		"postgres": {module, "bus", "bus/pgbus", "idempotency/pgidempotency", "idempotency/sqlidempotency", "outbox/pgoutbox", "sqltx/pgxtx"},
-		"mysql":    {module, "bus", "bus/mysqlbus", "idempotency/sqlidempotency", "outbox/mysqloutbox"},
+		module:         {"bus", "idempotency", "idempotency/sqlidempotency", "outbox"},
+		"millracetest": {module, "bus", "idempotency", "outbox"},
+		"sqlite":       {module, "bus", "bus/sqlitebus", "idempotency/sqlidempotency", "outbox/sqliteoutbox"},
+		"postgres":     {module, "bus", "bus/pgbus", "idempotency/pgidempotency", "idempotency/sqlidempotency", "outbox/pgoutbox", "sqltx/pgxtx"},
+		"mysql":        {module, "bus", "bus/mysqlbus", "idempotency/sqlidempotency", "outbox/mysqloutbox"},
 	}
 }
 

@@ -1,0 +1,217 @@
+package millracetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
+)
+
+// Failure is an attempt that failed.
+type Failure struct {
+	Group   string
+	Event   event.Event // the first one, of a batch
+	Err     error
+	Attempt int    // 1 for the first
+	Then    string // what becomes of the event, e.g. "the next attempt is due in 1s"
+}
+
+func (f Failure) String() string {
+	return fmt.Sprintf("group %s, %s %s, attempt %d: %v; %s", f.Group, f.Event.Type, f.Event.ID, f.Attempt, f.Err, f.Then)
+}
+
+// DeadLetter is an event that its group could not handle.
+type DeadLetter struct {
+	Group string
+	Topic string // the dead letter topic
+	Event event.Event
+	Err   error // of the last attempt
+}
+
+// group is a consumer and what it has before it.
+type group struct {
+	topic, name string
+	retry       bus.RetryPolicy
+	letters     bus.DeadLetterPolicy
+	classifiers []fault.Classifier
+	size        int // how many it takes at once
+	run         func(ctx context.Context, all []*delivery) error
+
+	queue   []*delivery
+	handled []*message.Message
+	paused  time.Duration // until then it handles nothing
+}
+
+// delivery is a message before a group.
+type delivery struct {
+	message  *message.Message
+	key      string
+	attempts int           // that failed for the message's own sake
+	pauses   int           // and those that failed for a dependency
+	due      time.Duration // by the kit's clock
+	alone    bool          // a batch with it failed
+}
+
+// event is the message's, as far as it is one.
+func (d *delivery) event() event.Event {
+	e, err := event.Decode(d.message)
+	if err != nil {
+		return event.Event{ID: d.message.UUID}
+	}
+	return e
+}
+
+// newGroup takes over what a consumer of the front door says.
+func newGroup(c bus.AnyConsumer) *group {
+	var g *group
+	switch c := c.(type) {
+	case bus.Consumer:
+		handle := message.HandlerFunc(func(m *message.Message) ([]*message.Message, error) { return nil, c.Handler(m) })
+		for _, wrap := range slices.Backward(c.Middleware) {
+			handle = wrap(handle)
+		}
+		g = &group{
+			topic: c.Topic, name: c.Group, retry: c.Retry, letters: c.DeadLetter, classifiers: c.Classifiers, size: 1,
+			run: bounded(c.Timeout, func(ctx context.Context, all []*delivery) error {
+				m := all[0].message.Copy()
+				m.SetContext(ctx)
+				_, err := handle(m)
+				return err
+			}),
+		}
+	case bus.BatchConsumer:
+		g = &group{
+			topic: c.Topic, name: c.Group, retry: c.Retry, letters: c.DeadLetter, classifiers: c.Classifiers, size: c.Size,
+			run: bounded(c.Timeout, func(ctx context.Context, all []*delivery) error {
+				var events []event.Event
+				for _, d := range all {
+					e, err := event.Decode(d.message)
+					if err != nil {
+						return fault.MarkPermanent(err)
+					}
+					if c.Guarded.Handles(e.Type) {
+						events = append(events, e)
+					}
+				}
+				if len(events) == 0 {
+					return nil
+				}
+				return c.Guarded.HandleEvents(ctx, events)
+			}),
+		}
+		if g.size == 0 {
+			g.size = 100 // the default of BatchConsumer.Size
+		}
+	default:
+		panic(fmt.Sprintf("millracetest: a %T", c)) // the front door makes no other
+	}
+	standard := bus.DefaultRetry()
+	if g.retry.MaxRetries == 0 {
+		g.retry.MaxRetries = standard.MaxRetries
+	}
+	if g.retry.Backoff == (bus.Backoff{}) {
+		g.retry.Backoff = standard.Backoff
+	}
+	if g.retry.Probe == (bus.Backoff{}) {
+		g.retry.Probe = standard.Probe
+	}
+	g.retry.Backoff.Jitter, g.retry.Probe.Jitter = 0, 0 // a test is the same each time
+	if g.letters == nil {
+		g.letters = bus.DLT()
+	}
+	return g
+}
+
+// bounded is a handler with its consumer's Timeout, whose panic is an error.
+func bounded(timeout time.Duration, run func(context.Context, []*delivery) error) func(context.Context, []*delivery) error {
+	return func(ctx context.Context, all []*delivery) (err error) {
+		if timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeoutCause(ctx, timeout, bus.ErrHandlerTimeout)
+			defer cancel()
+		}
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("the handler panicked: %v", p)
+			}
+		}()
+		return run(ctx, all)
+	}
+}
+
+func (g *group) add(m *message.Message) {
+	g.queue = append(g.queue, &delivery{message: m, key: event.Key(m)})
+}
+
+// ready returns what is to be handled now, in order: of each key nothing behind what
+// waits.
+func (g *group) ready(now time.Duration) (all []*delivery) {
+	if g.paused > now {
+		return nil
+	}
+	waiting := map[string]bool{}
+	for _, d := range g.queue {
+		switch {
+		case waiting[d.key]:
+		case d.due > now, d.alone && len(all) > 0:
+			waiting[d.key] = true
+		default:
+			if all = append(all, d); d.alone || len(all) == g.size {
+				return all
+			}
+		}
+	}
+	return all
+}
+
+// done takes deliveries out of the queue.
+func (g *group) done(all []*delivery) {
+	g.queue = slices.DeleteFunc(g.queue, func(d *delivery) bool { return slices.Contains(all, d) })
+}
+
+// settle notes what becomes of an attempt, as package bus decides it.
+func (k *Kit[Tx]) settle(g *group, all []*delivery, err error) []Failure {
+	d := all[0]
+	if err == nil {
+		g.done(all)
+		for _, d := range all {
+			g.handled = append(g.handled, d.message)
+		}
+		return nil
+	}
+	f := Failure{Group: g.name, Event: d.event(), Err: err, Attempt: d.attempts + d.pauses + 1}
+	class := fault.Of(err, g.classifiers...)
+	switch {
+	case class == fault.Infrastructure:
+		d.pauses++
+		wait := g.retry.Probe.Delay(d.pauses)
+		g.paused = k.now + wait
+		f.Then = fmt.Sprintf("the group pauses for %s", wait)
+	case len(all) > 1:
+		wait := time.Duration(0)
+		if class == fault.Transient {
+			wait = g.retry.Backoff.Delay(1)
+		}
+		for _, d := range all {
+			d.alone, d.due = true, k.now+wait
+		}
+		f.Then = fmt.Sprintf("the %d events of the batch are handled one by one, in %s", len(all), wait)
+	case class == fault.Transient && d.attempts < g.retry.MaxRetries:
+		d.attempts++
+		wait := g.retry.Backoff.Delay(d.attempts)
+		d.due = k.now + wait
+		f.Then = fmt.Sprintf("the next attempt is due in %s", wait)
+	default:
+		g.done(all)
+		letter := DeadLetter{Group: g.name, Topic: g.letters(g.topic, g.name), Event: d.event(), Err: err}
+		k.letters = append(k.letters, letter)
+		f.Then = "it is a dead letter of " + letter.Topic
+	}
+	return []Failure{f}
+}
