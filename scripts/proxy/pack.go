@@ -2,7 +2,6 @@ package main
 
 import (
 	"archive/zip"
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -22,8 +21,8 @@ var own = regexp.MustCompile(`(?m)^((?:require )?\s*github\.com/millrace-go/mill
 
 var versionForm = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
-// Pack writes the modules that scripts/modules of the tree at root names to a folder,
-// laid out as the go command asks a proxy for them.
+// Pack writes the modules of go.work in the tree at root to a folder, laid out as the
+// go command asks a proxy for them.
 func Pack(root, to, version string) error {
 	if !versionForm.MatchString(version) {
 		return fmt.Errorf("-version %q is no version; use one such as v0.1.0-mine", version)
@@ -36,41 +35,58 @@ func Pack(root, to, version string) error {
 	if err != nil {
 		return err
 	}
-	for _, folder := range folders {
-		if err := pack(root, folder, to, version, files); err != nil {
-			return fmt.Errorf("module %s: %w", folder, err)
+	for name, folder := range folders {
+		if err := pack(root, name, folder, to, version, files); err != nil {
+			return fmt.Errorf("module %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// modules reads the folders of the tree's modules.
-func modules(root string) ([]string, error) {
-	text, err := os.ReadFile(filepath.Join(root, "scripts", "modules"))
-	return strings.Fields(string(text)), err
-}
-
-// tracked is the files of the tree that git does not ignore, as they are now.
-func tracked(root string) ([]string, error) {
-	var out bytes.Buffer
-	cmd := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z")
-	cmd.Dir, cmd.Stdout, cmd.Stderr = root, &out, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%s: %w", cmd, err)
+// modules is the folders of the tree's modules, from its root, by their paths.
+func modules(root string) (map[string]string, error) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil, err
 	}
-	return strings.FieldsFunc(out.String(), func(r rune) bool { return r == 0 }), nil
+	out, err := output(root, "go", "list", "-m", "-f", "{{.Path}}\t{{.Dir}}")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for line := range strings.Lines(out) {
+		name, dir, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if all[name], err = filepath.Rel(root, dir); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
-func pack(root, folder, to, version string, files []string) error {
+// output is what a command prints in a folder.
+func output(dir, name string, args ...string) (string, error) {
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	cmd.Env = append(os.Environ(), "GOWORK="+filepath.Join(dir, "go.work"))
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", cmd, err)
+	}
+	return string(out), nil
+}
+
+// tracked is the files of the tree, from its root, that git does not ignore, as they are now.
+func tracked(root string) ([]string, error) {
+	out, err := output(root, "git", "ls-files", "--cached", "--others", "--exclude-standard", "-z")
+	return strings.FieldsFunc(out, func(r rune) bool { return r == 0 }), err
+}
+
+func pack(root, name, folder, to, version string, files []string) error {
 	mod, err := os.ReadFile(filepath.Join(root, folder, "go.mod"))
 	if err != nil {
 		return err
 	}
 	mod = own.ReplaceAll(mod, []byte("${1} "+version))
-	name := modulePath(mod)
-	if name == "" {
-		return errors.New("go.mod has no module line")
-	}
 	dir := filepath.Join(to, filepath.FromSlash(name), "@v")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -140,15 +156,4 @@ func within(folder string, files []string) []string {
 		}
 	}
 	return all
-}
-
-// modulePath is the path that a go.mod names, "" if it names none.
-func modulePath(mod []byte) string {
-	lines := bufio.NewScanner(bytes.NewReader(mod))
-	for lines.Scan() {
-		if name, ok := strings.CutPrefix(lines.Text(), "module "); ok {
-			return strings.TrimSpace(name)
-		}
-	}
-	return ""
 }

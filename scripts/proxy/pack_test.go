@@ -16,7 +16,7 @@ import (
 func TestPack(t *testing.T) {
 	root, to := t.TempDir(), t.TempDir()
 	for name, text := range map[string]string{
-		"scripts/modules":  ".\nbus\nbus/kafka\n",
+		"go.work":          "go 1.26\n\nuse (\n\t.\n\t./bus\n\t./bus/kafka\n)\n",
 		".gitignore":       "/build/\n",
 		"build/output":     "ignored",
 		"go.mod":           "module github.com/millrace-go/millrace\n\ngo 1.26\n",
@@ -44,7 +44,7 @@ func TestPack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for module, want := range map[string][]string{
-		"millrace":           {".gitignore", "a.go", "busy/c.go", "go.mod", "scripts/modules"},
+		"millrace":           {".gitignore", "a.go", "busy/c.go", "go.mod", "go.work"},
 		"millrace/bus":       {"b.go", "go.mod"},
 		"millrace/bus/kafka": {"go.mod", "k.go"},
 	} {

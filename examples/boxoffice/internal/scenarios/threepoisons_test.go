@@ -18,7 +18,6 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
 
-	"github.com/millrace-go/millrace/bench/place"
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
@@ -74,13 +73,7 @@ var poisonPlaces = []poisonPlace{
 		}
 		return transporttest.RabbitMQ(t, queues...)
 	}, "metadata", false},
-	{"kafka", servers, func(t *testing.T, topic string) string {
-		brokers := servicetest.Kafka(t)
-		t.Cleanup(func() {
-			eventually(t, "the topics are gone", func() bool { return place.SweepKafka(brokers, topic) == nil })
-		})
-		return "kafka://" + brokers + "/"
-	}, "payload", true},
+	{"kafka", servers, func(t *testing.T, topic string) string { return transporttest.Kafka(t, topic) }, "payload", true},
 	{"nats", servers, func(t *testing.T, _ string) string { return natstest.URL(t) }, "", true},
 	{"sqs", servers, func(t *testing.T, _ string) string { return transporttest.SQS(t) }, "payload", false},
 }

@@ -1,4 +1,4 @@
-package doctest
+package figures
 
 import (
 	"fmt"
@@ -7,20 +7,25 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millrace-go/millrace/bench/figures"
+	"github.com/millrace-go/millrace/internal/doctest"
 )
 
 // TestPagesHaveTheFigures holds the figures of README.md and docs against the results
 // that are saved.
 func TestPagesHaveTheFigures(t *testing.T) {
-	set, err := figures.Load(filepath.Join(rootOf(t), "bench", "results"))
+	const root = "../.."
+	set, err := Load(filepath.Join(root, "bench", "results"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := set.Differs(rootOf(t)); err != nil {
+	if err := set.Differs(root); err != nil {
 		t.Error(err)
 	}
-	for path, page := range read(t).Pages {
+	tree, err := doctest.Read(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, page := range tree.Pages {
 		if path != "README.md" && filepath.Dir(path) != "docs" {
 			continue
 		}
