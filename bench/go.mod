@@ -13,6 +13,9 @@ require (
 	github.com/google/uuid v1.6.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/millrace-go/millrace v0.1.0
+	github.com/millrace-go/millrace/bus/allbus v0.1.0
+	github.com/millrace-go/millrace/bus/amqpbus v0.1.0
+	github.com/millrace-go/millrace/bus/kafkabus v0.1.0
 	github.com/r3labs/sse/v2 v2.10.0
 	github.com/rabbitmq/amqp091-go v1.16.0
 	github.com/redis/go-redis/v9 v9.23.0
@@ -71,6 +74,8 @@ require (
 	github.com/klauspost/compress v1.20.4 // indirect
 	github.com/lithammer/shortuuid/v3 v3.0.7 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
+	github.com/millrace-go/millrace/bus/natsbus v0.1.0 // indirect
+	github.com/millrace-go/millrace/bus/sqsbus v0.1.0 // indirect
 	github.com/nats-io/nats.go v1.55.0 // indirect
 	github.com/nats-io/nkeys v0.4.17 // indirect
 	github.com/nats-io/nuid v1.0.1 // indirect

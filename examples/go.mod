@@ -20,6 +20,13 @@ require (
 	github.com/golang-jwt/jwt/v5 v5.3.1
 	github.com/google/uuid v1.6.0
 	github.com/millrace-go/millrace v0.1.0
+	github.com/millrace-go/millrace/bus/allbus v0.1.0
+	github.com/millrace-go/millrace/bus/amqpbus v0.1.0
+	github.com/millrace-go/millrace/bus/kafkabus v0.1.0
+	github.com/millrace-go/millrace/bus/natsbus v0.1.0
+	github.com/millrace-go/millrace/bus/sqsbus v0.1.0
+	github.com/millrace-go/millrace/internal/transporttest v0.1.0
+	github.com/millrace-go/millrace/queue/frontgate/dynamogate v0.1.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/prometheus/client_model v0.6.3
 	github.com/rabbitmq/amqp091-go v1.16.0

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/millrace-go/millrace/bus"
-	"github.com/millrace-go/millrace/internal/awsaccount"
+	"github.com/millrace-go/millrace/bus/sqsbus/internal/awsaccount"
 	"github.com/millrace-go/millrace/internal/rawurl"
 )
 

@@ -94,7 +94,7 @@ func never() map[string][]string {
 		"github.com/getkin/kin-openapi":                                 {},
 		"github.com/santhosh-tekuri/jsonschema":                         {},
 		"github.com/alicebob/miniredis":                                 {},
-		"github.com/nats-io/nats-server":                                {"internal/natstest"},
+		"github.com/nats-io/nats-server":                                {"internal/transporttest/natstest"},
 		"github.com/twmb/franz-go/pkg/kfake":                            {},
 		"github.com/riverqueue/river":                                   {"bench"},
 		"github.com/go-redis/redis_rate":                                {"bench"},

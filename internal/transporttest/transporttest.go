@@ -22,7 +22,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/internal/snstest"
+	"github.com/millrace-go/millrace/internal/transporttest/snstest"
 )
 
 // Redis returns a redis:// URL with a prefix of keys.

@@ -30,9 +30,9 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/launch"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/natstest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/transporttest"
+	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 )
 
 // The process that is killed by what it consumes.

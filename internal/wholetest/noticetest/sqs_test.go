@@ -1,4 +1,4 @@
-package queuenotice_test
+package noticetest
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -17,6 +18,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/sqsbus"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/queuenotice"
 )
 
@@ -53,12 +55,21 @@ func TestSQS(t *testing.T) {
 		}
 	}()
 
-	n := open(t, b.Publisher(), queuenotice.Config{})
+	n, err := queuenotice.New(b.Publisher(), queuenotice.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	notice := func(user string) queue.Notice {
+		return queue.Notice{Event: "show-1", User: user, Entry: queue.Entry{ID: "e-" + user}, Time: time.UnixMilli(1_700_000_000_123)}
+	}
 	n.Notify(notice("ada"))
 	n.Notify(notice("ada")) // again within five minutes
 	n.Notify(notice("bob"))
-	stop := run(t, n)
-	stop()
+	ended, cancel := context.WithCancel(ctx)
+	cancel() // Run publishes what it has before it returns
+	if err := n.Run(ended); err != nil {
+		t.Fatal(err)
+	}
 	if n.Published() != 3 || n.Dropped() != 0 {
 		t.Errorf("%d published, %d dropped", n.Published(), n.Dropped())
 	}

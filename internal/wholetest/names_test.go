@@ -1,4 +1,4 @@
-package hostiletest_test
+package wholetest
 
 import (
 	"database/sql"

@@ -1,4 +1,4 @@
-package debezium_test
+package debeziumtest
 
 import (
 	"bytes"

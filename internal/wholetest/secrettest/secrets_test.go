@@ -1,4 +1,4 @@
-package eventlog_test
+package secrettest
 
 import (
 	"bytes"

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/millrace-go/millrace/internal/awsaccount"
+	"github.com/millrace-go/millrace/bus/sqsbus/internal/awsaccount"
 )
 
 // Open makes a client of SQS of a transport's URL; done closes its connections.
