@@ -14,8 +14,8 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/lazy"
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
@@ -33,7 +33,7 @@ type driver struct {
 	hub     *logsub.Hub
 	bell    *logsub.Bell
 
-	started *lazy.Value[context.CancelFunc] // ends what runs in the background
+	started *kit.Lazy[context.CancelFunc] // ends what runs in the background
 	running sync.WaitGroup
 
 	mu       sync.Mutex
@@ -76,7 +76,7 @@ func open(servers string, cfg Config) (*driver, error) {
 		return nil, translate(err)
 	}
 	d.Admin = logsub.NewAdmin(d.hub, d.ready, translate)
-	d.started = lazy.New(logsub.ErrClosed, d.start)
+	d.started = kit.NewLazy(logsub.ErrClosed, d.start)
 	return d, nil
 }
 

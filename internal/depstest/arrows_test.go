@@ -11,7 +11,8 @@ import (
 func leaves() map[string][]string {
 	return map[string][]string{
 		"fault": nil, "sqltx": nil, "event": {"fault"}, "eventlog": {"event", "internal/otelevent"},
-		"bus/driver": nil, // what a transport stands on
+		// what a transport stands on
+		"bus/driver": nil, "bus/driver/kit": {"internal/backoff", "internal/lazy", "internal/log", "internal/rawurl", "internal/tlshint"},
 	}
 }
 
@@ -26,7 +27,6 @@ func seams() map[string][]string {
 		"internal/tlstest":               {"bus"},
 		"internal/txbus":                 {"bus", "bus/watermillbus"},
 		"internal/txbus/txbustest":       {"bus"},
-		"internal/wmmode":                {"bus"},
 	}
 }
 

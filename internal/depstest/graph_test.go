@@ -22,6 +22,7 @@ const module = "github.com/millrace-go/millrace"
 // module's path; Module is empty for ours and for the standard library.
 type pkg struct {
 	module  string
+	home    string // the folder of the module of ours that it belongs to, "" for the root's
 	ours    bool
 	command bool
 	imports []string
@@ -66,7 +67,9 @@ var built = sync.OnceValues(func() (graph, error) {
 			one.imports[i] = short(path)
 		}
 		if p.Module != nil {
-			if one.ours = p.Module.Main; !one.ours {
+			if one.ours = p.Module.Main; one.ours {
+				one.home = strings.TrimPrefix(strings.TrimPrefix(p.Module.Path, module), "/")
+			} else {
 				one.module = p.Module.Path
 			}
 		}

@@ -16,7 +16,6 @@ import (
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/bus/watermillbus"
 	"github.com/millrace-go/millrace/internal/redisdb"
-	"github.com/millrace-go/millrace/internal/wmmode"
 )
 
 // Config of the mode. The zero value works.
@@ -33,7 +32,7 @@ type Config struct {
 func Schemes(native redisbus.Config, cfg Config) []bus.Scheme {
 	var all []bus.Scheme
 	for _, s := range redisbus.Schemes(native) {
-		all = append(all, wmmode.WithMode(s, func(_ context.Context, u *url.URL) (bus.Driver, error) { return open(u, native, cfg) }))
+		all = append(all, watermillbus.WithMode(s, func(_ context.Context, u *url.URL) (bus.Driver, error) { return open(u, native, cfg) }))
 	}
 	return all
 }
@@ -48,7 +47,7 @@ var without = map[string]string{
 }
 
 func open(u *url.URL, native redisbus.Config, cfg Config) (bus.Driver, error) {
-	if err := wmmode.Refuse(u, without); err != nil {
+	if err := watermillbus.Refuse(u, without); err != nil {
 		return nil, err
 	}
 	params := bus.NewParams(u)

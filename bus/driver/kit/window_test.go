@@ -1,4 +1,4 @@
-package window_test
+package kit_test
 
 import (
 	"slices"
@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/millrace-go/millrace/internal/window"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // Whatever the partitions do, never more is out than the window, one that is alone may
@@ -14,7 +14,7 @@ import (
 func TestWindow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 64).Draw(t, "size")
-		w := window.New(size, func(int) {})
+		w := kit.NewWindow(size, func(int) {})
 		var here []int
 		taken := map[int]int{}
 		next, total, stopped := 0, 0, false
@@ -90,7 +90,7 @@ func TestWindow(t *testing.T) {
 
 func TestAStuckPartitionLeavesRoom(t *testing.T) {
 	kicked := map[string]int{}
-	w := window.New(16, func(p string) { kicked[p]++ })
+	w := kit.NewWindow(16, func(p string) { kicked[p]++ })
 	for _, p := range []string{"stuck", "other", "third"} {
 		w.Join(p)
 	}

@@ -1,7 +1,4 @@
-// Package prefix knows which messages of a partition are done, where only one position
-// can be kept for all of them: how far it may stand, and what is done behind the first
-// gap, for an orderly stop to keep as well.
-package prefix
+package kit
 
 import (
 	"encoding/base64"
@@ -83,10 +80,10 @@ func (t *Tracker[P]) Behind() (all []P) {
 	return all
 }
 
-// Encode writes numbers in at most so many bytes, as runs of them; the greatest are left
-// out where they do not fit. [Decode] reads them with the same base, which is below all
+// EncodeDone writes numbers in at most so many bytes, as runs of them; the greatest are left
+// out where they do not fit. [DecodeDone] reads them with the same base, which is below all
 // of them.
-func Encode(base int64, numbers []int64, most int) string {
+func EncodeDone(base int64, numbers []int64, most int) string {
 	slices.Sort(numbers)
 	numbers = slices.Compact(numbers)
 	most = base64.RawStdEncoding.DecodedLen(most)
@@ -106,13 +103,13 @@ func Encode(base int64, numbers []int64, most int) string {
 	return base64.RawStdEncoding.EncodeToString(out)
 }
 
-var errEncoding = errors.New("prefix: not a list of numbers as Encode writes it")
+var errEncoding = errors.New("kit: not a list of numbers as EncodeDone writes it")
 
-// maxDecoded bounds what Decode makes of a text that something else may have written.
+// maxDecoded bounds what DecodeDone makes of a text that something else may have written.
 const maxDecoded = 1 << 20
 
-// Decode reads what [Encode] has written.
-func Decode(base int64, text string) (map[int64]struct{}, error) {
+// DecodeDone reads what [EncodeDone] has written.
+func DecodeDone(base int64, text string) (map[int64]struct{}, error) {
 	data, err := base64.RawStdEncoding.DecodeString(text)
 	if err != nil {
 		return nil, errEncoding

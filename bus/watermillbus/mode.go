@@ -1,10 +1,4 @@
-// Package wmmode is ?mode=watermill of the transports kafka://, amqp:// and redis://: it
-// chooses between the native driver and the one on Watermill's adapter.
-//
-//	property                                                  proven by
-//	the mode is watermill or absent; other URLs are native's  TestWithMode
-//	a parameter without meaning is refused with the reason    TestRefuse
-package wmmode
+package watermillbus
 
 import (
 	"context"
@@ -20,15 +14,15 @@ import (
 // WithMode adds ?mode=watermill to a scheme: open opens URLs with it, and is given them
 // without it. Other URLs are native's.
 func WithMode(native bus.Scheme, open func(ctx context.Context, u *url.URL) (bus.Driver, error)) bus.Scheme {
-	return scheme{native, open}
+	return modeScheme{native, open}
 }
 
-type scheme struct {
+type modeScheme struct {
 	bus.Scheme // the native one
 	open       func(ctx context.Context, u *url.URL) (bus.Driver, error)
 }
 
-func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
+func (s modeScheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil || !query.Has("mode") {
 		return s.Scheme.Open(ctx, u)

@@ -1,6 +1,4 @@
-// Package window bounds how many messages of one subscription are unacknowledged, over
-// all its partitions.
-package window
+package kit
 
 import "sync"
 
@@ -19,9 +17,9 @@ type Window[P comparable] struct {
 	idle    chan struct{} // closed when stopped and nothing is taken
 }
 
-// New makes a window of so many messages. kick tells a partition that was refused that it
+// NewWindow makes a window of so many messages. kick tells a partition that was refused that it
 // may try again; it must not wait.
-func New[P comparable](size int, kick func(P)) *Window[P] {
+func NewWindow[P comparable](size int, kick func(P)) *Window[P] {
 	return &Window[P]{size: size, kick: kick, taken: map[P]int{}, waiting: map[P]struct{}{}, idle: make(chan struct{})}
 }
 

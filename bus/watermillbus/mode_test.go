@@ -1,4 +1,4 @@
-package wmmode_test
+package watermillbus_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/bus"
-	"github.com/millrace-go/millrace/internal/wmmode"
+	"github.com/millrace-go/millrace/bus/watermillbus"
 )
 
 var errNative, errMode = errors.New("native"), errors.New("the mode")
@@ -21,7 +21,7 @@ func (native) Open(context.Context, *url.URL) (bus.Driver, error) { return nil, 
 
 func TestWithMode(t *testing.T) {
 	var got *url.URL
-	s := wmmode.WithMode(native{}, func(_ context.Context, u *url.URL) (bus.Driver, error) {
+	s := watermillbus.WithMode(native{}, func(_ context.Context, u *url.URL) (bus.Driver, error) {
 		got = u
 		return nil, errMode
 	})
@@ -49,11 +49,11 @@ func TestWithMode(t *testing.T) {
 
 func TestRefuse(t *testing.T) {
 	u := &url.URL{RawQuery: "good=1&bad=s3cret"}
-	err := wmmode.Refuse(u, map[string]string{"bad": "it is not good"})
+	err := watermillbus.Refuse(u, map[string]string{"bad": "it is not good"})
 	if err == nil || !strings.Contains(err.Error(), `"bad"`) || !strings.Contains(err.Error(), "it is not good") || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("got %v", err)
 	}
-	if err := wmmode.Refuse(u, map[string]string{"other": "it is not good"}); err != nil {
+	if err := watermillbus.Refuse(u, map[string]string{"other": "it is not good"}); err != nil {
 		t.Error(err)
 	}
 }

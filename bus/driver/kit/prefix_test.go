@@ -1,4 +1,4 @@
-package prefix_test
+package kit_test
 
 import (
 	"maps"
@@ -6,14 +6,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/millrace-go/millrace/internal/prefix"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // Whatever the order in which messages are done, the prefix has no gap, and what is done
 // behind it is known.
 func TestTracker(t *testing.T) {
 	for range 200 {
-		var tr prefix.Tracker[int]
+		var tr kit.Tracker[int]
 		n := 1 + rand.IntN(300)
 		done := make([]bool, n)
 		for i := range n {
@@ -60,7 +60,7 @@ func TestTracker(t *testing.T) {
 
 // A tracker does not grow with what it has seen.
 func TestTrackerStaysSmall(t *testing.T) {
-	var tr prefix.Tracker[[4]int]
+	var tr kit.Tracker[[4]int]
 	tr.Done(tr.Add([4]int{}))
 	if n := testing.AllocsPerRun(10_000, func() {
 		a, b := tr.Add([4]int{}), tr.Add([4]int{})
@@ -79,15 +79,15 @@ func TestEncode(t *testing.T) {
 			want[base+rand.Int64N(600)] = struct{}{}
 		}
 		numbers := slices.Collect(maps.Keys(want))
-		text := prefix.Encode(base, numbers, 1<<20)
-		got, err := prefix.Decode(base, text)
+		text := kit.EncodeDone(base, numbers, 1<<20)
+		got, err := kit.DecodeDone(base, text)
 		if err != nil || !maps.Equal(got, want) {
 			t.Fatalf("%q is %v, %v; want %v", text, got, err, want)
 		}
 		// What does not fit is left out from the end.
 		most := rand.IntN(len(text) + 1)
-		text = prefix.Encode(base, numbers, most)
-		got, err = prefix.Decode(base, text)
+		text = kit.EncodeDone(base, numbers, most)
+		got, err = kit.DecodeDone(base, text)
 		if err != nil || len(text) > most {
 			t.Fatalf("%q in %d bytes: %v", text, most, err)
 		}
@@ -106,18 +106,18 @@ func TestEncodeFits(t *testing.T) {
 	for n := range int64(2000) {
 		numbers = append(numbers, 1000+2*n)
 	}
-	got, err := prefix.Decode(999, prefix.Encode(999, numbers, 4096))
+	got, err := kit.DecodeDone(999, kit.EncodeDone(999, numbers, 4096))
 	if err != nil || len(got) < 1400 {
 		t.Errorf("%d of %d numbers fit, %v", len(got), len(numbers), err)
 	}
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add(int64(0), prefix.Encode(0, []int64{1, 2, 3, 9}, 100))
+	f.Add(int64(0), kit.EncodeDone(0, []int64{1, 2, 3, 9}, 100))
 	f.Add(int64(7), "")
 	f.Add(int64(7), "/////////////w")
 	f.Fuzz(func(t *testing.T, base int64, text string) {
-		numbers, err := prefix.Decode(base, text)
+		numbers, err := kit.DecodeDone(base, text)
 		if err != nil {
 			return
 		}
