@@ -15,6 +15,7 @@
 //	a module that users require imports nothing internal of
 //	another one, since versions can be combined                 TestModulesImportNothingInternal
 //	the root's module requires no other module of the tree      TestRootStandsAlone
+//	how many modules the outbox brings, none of them heavy      TestGraphOfAUser
 //	every module of the tree is in go.work                      TestWorkIsComplete
 //	each of these checks finds what is planted                  TestPlanted…
 //
