@@ -41,6 +41,7 @@ func beside() map[string][]string {
 		"bus/amqpbus/amqpwatermill":   {"bus/watermillbus"},
 		"bus/kafkabus/kafkawatermill": {"bus/watermillbus"},
 		"bus/redisbus/rediswatermill": {"bus/watermillbus"},
+		"bus/natsbus":                 {"bus/driver/logdriver"},
 		"bus/bustest":                 {"bus/redrive"}, // redriving is part of what a transport is tested for
 		"queue":                       {"queue/token"},
 		"queue/frontgate":             {"queue/token"},

@@ -10,9 +10,6 @@ import (
 	"testing"
 )
 
-// pending are modules that still import what is internal to the root's.
-var pending = []string{"bus/natsbus"}
-
 // TestModulesImportNothingInternal: a user may require a transport and the library in
 // different versions, and nothing internal promises to fit.
 func TestModulesImportNothingInternal(t *testing.T) {
@@ -20,24 +17,17 @@ func TestModulesImportNothingInternal(t *testing.T) {
 	for _, wrong := range strayInternals(g) {
 		t.Error(wrong)
 	}
-	for _, home := range pending {
-		if !slices.ContainsFunc(g.ours(), func(p string) bool {
-			return g[p].home == home && slices.ContainsFunc(g[p].imports, func(i string) bool { return below(i, []string{"internal"}) })
-		}) {
-			t.Errorf("%s imports nothing internal any more: take it out of pending", home)
-		}
-	}
 }
 
 func strayInternals(g graph) (wrong []string) {
 	for _, p := range g.public() {
 		home := g[p].home
-		if home == "" || slices.Contains(pending, home) || isTest(p) {
+		if home == "" || isTest(p) {
 			continue
 		}
 		for _, imported := range g[p].imports {
 			if g[imported].home != home && slices.Contains(strings.Split(imported, "/"), "internal") && g[imported].ours {
-				wrong = append(wrong, fmt.Sprintf("%s imports %s, which is internal to another module; take what it needs from bus/driver/kit", p, imported))
+				wrong = append(wrong, fmt.Sprintf("%s imports %s, which is internal to another module; take what it needs from bus/driver", p, imported))
 			}
 		}
 	}
