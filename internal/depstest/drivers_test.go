@@ -103,7 +103,7 @@ func never() map[string][]string {
 		"github.com/tmaxmax/go-sse":                                     {"bench"},
 		"github.com/anishathalye/porcupine":                             {"coalesce/internal"},
 		"github.com/cloudevents/sdk-go":                                 {},
-		"pgregory.net/rapid":                                            {"idempotency/internal"},
+		"pgregory.net/rapid":                                            {"idempotency/internal", "internal/draw"},
 		"go.uber.org/goleak":                                            {"internal/log/logbus/logbustest", "examples/boxoffice/internal/boxtest"},
 		"go.opentelemetry.io/otel/sdk":                                  {"examples", "cmd", "bench"},
 		"go.opentelemetry.io/otel/exporters":                            {"examples", "cmd", "bench"},

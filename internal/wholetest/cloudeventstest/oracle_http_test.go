@@ -1,4 +1,4 @@
-package event
+package cloudeventstest
 
 import (
 	"bytes"
@@ -14,6 +14,9 @@ import (
 	sdkhttp "github.com/cloudevents/sdk-go/v2/protocol/http"
 	"github.com/cloudevents/sdk-go/v2/types"
 	"pgregory.net/rapid"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/draw"
 )
 
 // TestSDKReadsBinary sends Millrace's HTTP headers to the SDK. The SDK does not
@@ -21,7 +24,7 @@ import (
 func TestSDKReadsBinary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := anyEvent().Draw(t, "event")
-		msg, err := Binary{Binding: HTTPBinding}.Encode(e)
+		msg, err := event.Binary{Binding: event.HTTPBinding}.Encode(e)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +79,7 @@ func TestSDKReadsBinary(t *testing.T) {
 func TestReadsBinaryOfSDK(t *testing.T) {
 	// The SDK writes values as they are, so a percent sign or quotes around a
 	// value mean something else to a reader that follows the binding.
-	plain := text().Filter(func(s string) bool { return !strings.ContainsAny(s, `%"`) })
+	plain := draw.Text().Filter(func(s string) bool { return !strings.ContainsAny(s, `%"`) })
 	rapid.Check(t, func(t *rapid.T) {
 		want := anySDKEvent(plain).Draw(t, "event")
 		if want.Source() == "a%20b" {
@@ -99,7 +102,7 @@ func TestReadsBinaryOfSDK(t *testing.T) {
 		for k := range req.Header {
 			msg.Metadata[k] = req.Header.Get(k)
 		}
-		got, err := Decode(msg)
+		got, err := event.Decode(msg)
 		if err != nil {
 			t.Fatalf("%v\n%v", err, msg.Metadata)
 		}
