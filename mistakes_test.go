@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace"
-	"github.com/millrace-go/millrace/bus/redisbus"
+	"github.com/millrace-go/millrace/bus/mysqlbus"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/mysql"
 	"github.com/millrace-go/millrace/postgres"
@@ -23,7 +23,7 @@ func TestNewDoesNotDial(t *testing.T) {
 	for _, db := range []millrace.Database[*sql.Tx]{
 		postgres.Open("postgres://u:p@127.0.0.1:1/x"), mysql.Open("mysql://u:p@127.0.0.1:1/x"),
 	} {
-		app, err := millrace.New(db, millrace.Config{Service: "shop", Bus: "redis://127.0.0.1:1"}, redisbus.Scheme(redisbus.Config{}))
+		app, err := millrace.New(db, millrace.Config{Service: "shop", Bus: "mysql://u:p@127.0.0.1:1/x"}, mysqlbus.Scheme(mysqlbus.Config{}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ require (
 	github.com/millrace-go/millrace/bus/allbus v0.1.0
 	github.com/millrace-go/millrace/bus/amqpbus v0.1.0
 	github.com/millrace-go/millrace/bus/kafkabus v0.1.0
+	github.com/millrace-go/millrace/bus/redisbus v0.1.0
 	github.com/r3labs/sse/v2 v2.10.0
 	github.com/rabbitmq/amqp091-go v1.16.0
 	github.com/redis/go-redis/v9 v9.23.0

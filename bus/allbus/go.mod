@@ -9,6 +9,7 @@ require (
 	github.com/millrace-go/millrace/bus/amqpbus v0.1.0
 	github.com/millrace-go/millrace/bus/kafkabus v0.1.0
 	github.com/millrace-go/millrace/bus/natsbus v0.1.0
+	github.com/millrace-go/millrace/bus/redisbus v0.1.0
 	github.com/millrace-go/millrace/bus/sqsbus v0.1.0
 	github.com/millrace-go/millrace/internal/transporttest v0.1.0
 	go.uber.org/goleak v1.3.0

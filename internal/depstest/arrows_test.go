@@ -40,7 +40,8 @@ func beside() map[string][]string {
 		// ?mode=watermill stands on the transport that it is a mode of, and on the adapter.
 		"bus/amqpbus/amqpwatermill":   {"bus/watermillbus"},
 		"bus/kafkabus/kafkawatermill": {"bus/watermillbus"},
-		"bus/redisbus/rediswatermill": {"bus/watermillbus"},
+		"bus/redisbus/rediswatermill": {"bus/driver/rediskit", "bus/watermillbus"},
+		"bus/redisbus":                {"bus/driver/logdriver", "bus/driver/rediskit"},
 		"bus/natsbus":                 {"bus/driver/logdriver"},
 		"bus/bustest":                 {"bus/redrive"}, // redriving is part of what a transport is tested for
 		"queue":                       {"queue/token"},

@@ -13,9 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver/rediskit"
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/bus/watermillbus"
-	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
 // Config of the mode. The zero value works.
@@ -51,7 +51,7 @@ func open(u *url.URL, native redisbus.Config, cfg Config) (bus.Driver, error) {
 		return nil, err
 	}
 	params := bus.NewParams(u)
-	for _, name := range redisdb.Parameters() {
+	for _, name := range rediskit.Parameters() {
 		params.String(name, "") // read where the client is made
 	}
 	if err := params.Err(); err != nil {
@@ -72,7 +72,7 @@ func open(u *url.URL, native redisbus.Config, cfg Config) (bus.Driver, error) {
 	s := &server{client: native.Client, log: native.Logger, cfg: cfg, groups: map[group]struct{}{}}
 	shut := func() error { return nil }
 	if s.client == nil {
-		client, err := redisdb.Client(u, redisdb.Config{TLS: native.TLS})
+		client, err := rediskit.Client(u, rediskit.Config{TLS: native.TLS})
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +87,7 @@ func open(u *url.URL, native redisbus.Config, cfg Config) (bus.Driver, error) {
 		Capabilities: bus.Capabilities{Durable: true, ConsumerGroups: true, Replay: true, Broadcast: true, IndividualAcks: true, OneAtATime: true},
 		Declare:      s.declare,
 		Ping:         func(ctx context.Context) error { return s.client.Ping(ctx).Err() },
-		Classify:     redisdb.Classify,
+		Classify:     rediskit.Classify,
 		Close:        shut,
 	})
 	if err != nil {
