@@ -10,9 +10,11 @@ import (
 // leaves are what every package may stand on, and what they stand on themselves.
 func leaves() map[string][]string {
 	return map[string][]string{
+		// what transports share
+		"bus/driver/kit": {"internal/backoff", "internal/lazy", "internal/log", "internal/rawurl", "internal/tlshint"},
+
 		"fault": nil, "sqltx": nil, "event": {"fault"}, "eventlog": {"event", "internal/otelevent"},
-		// what a transport stands on
-		"bus/driver": nil, "bus/driver/kit": {"internal/backoff", "internal/lazy", "internal/log", "internal/rawurl", "internal/tlshint"},
+		"bus/driver": nil, // what a transport stands on
 	}
 }
 
