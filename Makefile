@@ -4,7 +4,7 @@ GO           ?= go
 FANS         ?= 200
 KILLS        ?= 100
 RELAY_KILLS  ?= 30
-PACKAGES     ?= ./...
+PACKAGES     ?= $(addsuffix /...,$(shell ./scripts/modules))
 GOLANGCI     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # The race detector needs cgo and a C compiler. It leaves SQLite alone, which is C that
@@ -20,7 +20,7 @@ export GORACE ?= atexit_sleep_ms=50
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check fmt services services-down matrix prove stress upgrade chaos limit-proof mirror bench retained onsale observe observe-down browser clients fuzz fuzz-nightly
+.PHONY: help run demo test check tidy fmt services services-down matrix prove stress upgrade chaos limit-proof mirror bench retained onsale observe observe-down browser clients fuzz fuzz-nightly
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -39,6 +39,9 @@ endif
 
 check: ## format, vet, lint, modules, links
 	./scripts/check.sh $(GOLANGCI)
+
+tidy: ## go mod tidy in every module
+	./scripts/tidy.sh -w
 
 fmt: ## format the code
 	gofmt -w .

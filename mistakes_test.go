@@ -5,17 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/twmb/franz-go/pkg/kfake"
-
 	"github.com/millrace-go/millrace"
-	"github.com/millrace-go/millrace/bus/kafkabus"
+	"github.com/millrace-go/millrace/bus/mysqlbus"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/mysql"
 	"github.com/millrace-go/millrace/postgres"
@@ -27,7 +23,7 @@ func TestNewDoesNotDial(t *testing.T) {
 	for _, db := range []millrace.Database[*sql.Tx]{
 		postgres.Open("postgres://u:p@127.0.0.1:1/x"), mysql.Open("mysql://u:p@127.0.0.1:1/x"),
 	} {
-		app, err := millrace.New(db, millrace.Config{Service: "shop", Bus: "kafka://127.0.0.1:1"}, kafkabus.Scheme(kafkabus.Config{}))
+		app, err := millrace.New(db, millrace.Config{Service: "shop", Bus: "mysql://u:p@127.0.0.1:1/x"}, mysqlbus.Scheme(mysqlbus.Config{}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,37 +181,4 @@ func (w lineWriter) Write(line []byte) (int, error) {
 	default:
 	}
 	return len(line), nil
-}
-
-// TestAbsentBroker takes an order while nothing listens at the broker's address.
-func TestAbsentBroker(t *testing.T) {
-	servicetest.Embedded(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().(*net.TCPAddr)
-	check(t, l.Close())
-	path := filepath.Join(t.TempDir(), "app.db")
-	app, err := millrace.New(sqlite.Open(path), millrace.Config{Service: "shop", Bus: "kafka://" + address.String() + "/"}, kafkabus.Scheme(kafkabus.Config{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { check(t, app.Close()) }()
-	check(t, app.Migrate(t.Context()))
-	k := &kit{t, app, nil}
-	got := make(chan string, 1)
-	millrace.Handle(app, "totals", func(_ context.Context, _ *sql.Tx, p Placed) error { got <- p.ID; return nil })
-	stop := k.run()
-	k.emit(Placed{"o-1", 1})
-	if len(got) > 0 {
-		t.Error("it is handled without a broker")
-	}
-	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.Ports(address.Port))
-	if err != nil {
-		t.Fatalf("a broker on port %s: %v", strconv.Itoa(address.Port), err)
-	}
-	defer broker.Close()
-	wait(k, "the order", got)
-	stop()
 }

@@ -1,14 +1,10 @@
 package event
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/cloudevents/sdk-go/v2/binding/format"
-	sdk "github.com/cloudevents/sdk-go/v2/event"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 )
@@ -74,36 +70,6 @@ func BenchmarkDecode(b *testing.B) {
 			})
 		}
 	}
-}
-
-// BenchmarkSDK is the same document by the CloudEvents SDK, for comparison.
-func BenchmarkSDK(b *testing.B) {
-	msg, err := Structured{}.Encode(benchEvent(b, 500))
-	if err != nil {
-		b.Fatal(err)
-	}
-	var e sdk.Event
-	if err := format.JSON.Unmarshal(msg.Payload, &e); err != nil {
-		b.Fatal(err)
-	}
-	b.Run("encode", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			var buf bytes.Buffer // not through json.Marshal, which would compact it again
-			if err := sdk.WriteJson(&e, &buf); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("decode", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			var e sdk.Event
-			if err := sdk.ReadJson(&e, bytes.NewReader(msg.Payload)); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }
 
 func BenchmarkKey(b *testing.B) {

@@ -11,8 +11,8 @@ import (
 )
 
 // roundTrip checks what every successful decoding promises: the event is valid,
-// both codecs can write it, reading that gives the same event, and the SDK
-// reads the document with the same meaning.
+// both codecs can write it, and reading that gives the same event. That the SDK reads
+// the document with the same meaning is FuzzSDK's.
 func roundTrip(t *testing.T, e Event) {
 	t.Helper()
 	if err := e.Validate(); err != nil {
@@ -29,9 +29,6 @@ func roundTrip(t *testing.T, e Event) {
 	}
 	want := canonical(e, true)
 	if err := diff(again, want); err != nil {
-		t.Fatal(err)
-	}
-	if err := readWithSDK(msg.Payload, want); err != nil {
 		t.Fatal(err)
 	}
 	for _, binding := range []Binding{KafkaBinding, HTTPBinding} {

@@ -6,90 +6,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/millrace-go/millrace/internal/draw"
 )
-
-// text draws what the String type of CloudEvents allows, with a liking for the
-// characters that some encoding has to escape.
-func text() *rapid.Generator[string] {
-	r := rapid.OneOf(
-		rapid.SampledFrom([]rune(`abcXYZ019 "\%/:;,=<>&'{}[]`+"é서울🎟\u2028\u2029\ufeff\ufffd")),
-		rapid.Rune().Filter(func(r rune) bool {
-			return !unicode.IsControl(r) && r&0xfffe != 0xfffe && (r < 0xfdd0 || r > 0xfdef) && utf8.ValidRune(r)
-		}),
-	)
-	return rapid.StringOfN(r, 0, 12, -1)
-}
-
-func notBlank(s string) bool { return !blank(s) }
-
-func maybe(g *rapid.Generator[string]) *rapid.Generator[string] {
-	return rapid.OneOf(rapid.Just(""), g)
-}
-
-// instant draws any time that RFC 3339 can write, in any zone.
-func instant() *rapid.Generator[time.Time] {
-	return rapid.Custom(func(t *rapid.T) time.Time {
-		if rapid.Bool().Draw(t, "no time") {
-			return time.Time{}
-		}
-		from, to := time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
-		sec := rapid.Int64Range(from.Unix(), to.Unix()).Draw(t, "sec")
-		nsec := rapid.SampledFrom([]int64{0, 1, 1000, 120_000_000, 999_999_999}).Draw(t, "nsec")
-		zone := time.FixedZone("", 60*rapid.IntRange(-14*60, 14*60).Draw(t, "zone"))
-		return time.Unix(sec, nsec).In(zone)
-	})
-}
-
-// jsonText draws any JSON, compact, indented or with white space around it.
-func jsonText() *rapid.Generator[[]byte] {
-	var value func(depth int) *rapid.Generator[any]
-	value = func(depth int) *rapid.Generator[any] {
-		scalar := rapid.OneOf(
-			rapid.Just[any](nil),
-			rapid.Map(rapid.Bool(), func(v bool) any { return v }),
-			rapid.Map(rapid.Int64(), func(v int64) any { return v }),
-			rapid.Map(rapid.Float64Range(-1e300, 1e300), func(v float64) any { return v }),
-			rapid.Map(rapid.String(), func(v string) any { return v }),
-		)
-		if depth == 0 {
-			return scalar
-		}
-		return rapid.OneOf(scalar,
-			rapid.Map(rapid.SliceOfN(value(depth-1), 0, 3), func(v []any) any { return v }),
-			rapid.Map(rapid.MapOfN(rapid.String(), value(depth-1), 0, 3), func(v map[string]any) any { return v }),
-		)
-	}
-	return rapid.Custom(func(t *rapid.T) []byte {
-		v := value(3).Draw(t, "value")
-		switch rapid.IntRange(0, 2).Draw(t, "form") {
-		case 0:
-			b, err := json.Marshal(v)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return b
-		case 1:
-			b, err := json.MarshalIndent(v, "", "\t")
-			if err != nil {
-				t.Fatal(err)
-			}
-			return b
-		default:
-			var b bytes.Buffer
-			enc := json.NewEncoder(&b)
-			enc.SetEscapeHTML(false)
-			if err := enc.Encode(v); err != nil {
-				t.Fatal(err)
-			}
-			return append([]byte(" \r\n"), b.Bytes()...)
-		}
-	})
-}
 
 var extensionNames = rapid.StringMatching(`[a-z0-9]{1,20}`).Filter(func(s string) bool {
 	return s != "data" && lookup(s) == attrExtension
@@ -99,30 +20,30 @@ var extensionNames = rapid.StringMatching(`[a-z0-9]{1,20}`).Filter(func(s string
 func anyEvent() *rapid.Generator[Event] {
 	return rapid.Custom(func(t *rapid.T) Event {
 		e := Event{
-			ID:            text().Filter(notBlank).Draw(t, "id"),
-			Type:          text().Filter(notBlank).Draw(t, "type"),
-			Source:        rapid.OneOf(text(), rapid.StringMatching(`(https?://[a-z.]{1,9}|urn:[a-z]{1,5}:|)[A-Za-z0-9/._~%?#&=-]{0,9}`)).Filter(notBlank).Filter(isURIReference).Draw(t, "source"),
-			Time:          instant().Draw(t, "time"),
-			AggregateType: text().Draw(t, "aggregatetype"),
-			AggregateID:   maybe(text().Filter(notBlank)).Draw(t, "subject"),
-			PartitionKey:  text().Draw(t, "partitionkey"),
-			Version:       text().Draw(t, "dataversion"),
+			ID:            draw.Text().Filter(draw.NotBlank).Draw(t, "id"),
+			Type:          draw.Text().Filter(draw.NotBlank).Draw(t, "type"),
+			Source:        rapid.OneOf(draw.Text(), rapid.StringMatching(`(https?://[a-z.]{1,9}|urn:[a-z]{1,5}:|)[A-Za-z0-9/._~%?#&=-]{0,9}`)).Filter(draw.NotBlank).Filter(isURIReference).Draw(t, "source"),
+			Time:          draw.Instant().Draw(t, "time"),
+			AggregateType: draw.Text().Draw(t, "aggregatetype"),
+			AggregateID:   draw.Maybe(draw.Text().Filter(draw.NotBlank)).Draw(t, "subject"),
+			PartitionKey:  draw.Text().Draw(t, "partitionkey"),
+			Version:       draw.Text().Draw(t, "dataversion"),
 			Sequence:      rapid.OneOf(rapid.Just(uint64(0)), rapid.Uint64()).Draw(t, "sequence"),
-			CorrelationID: text().Draw(t, "correlationid"),
-			CausationID:   text().Draw(t, "causationid"),
-			ActorID:       text().Draw(t, "actorid"),
-			TargetID:      text().Draw(t, "targetid"),
-			RefID:         text().Draw(t, "refid"),
+			CorrelationID: draw.Text().Draw(t, "correlationid"),
+			CausationID:   draw.Text().Draw(t, "causationid"),
+			ActorID:       draw.Text().Draw(t, "actorid"),
+			TargetID:      draw.Text().Draw(t, "targetid"),
+			RefID:         draw.Text().Draw(t, "refid"),
 			Priority:      rapid.SampledFrom([]Priority{"", High, Low}).Draw(t, "priority"),
-			TraceParent:   text().Draw(t, "traceparent"),
-			TraceState:    text().Draw(t, "tracestate"),
-			DataSchema:    maybe(rapid.StringMatching(`(https?://[a-z.]{1,9}/|urn:[a-z]{1,5}:)[A-Za-z0-9/._~?#&=-]{0,9}`)).Draw(t, "dataschema"),
-			Extensions:    rapid.MapOfN(extensionNames, text(), 0, 4).Draw(t, "extensions"),
+			TraceParent:   draw.Text().Draw(t, "traceparent"),
+			TraceState:    draw.Text().Draw(t, "tracestate"),
+			DataSchema:    draw.Maybe(rapid.StringMatching(`(https?://[a-z.]{1,9}/|urn:[a-z]{1,5}:)[A-Za-z0-9/._~?#&=-]{0,9}`)).Draw(t, "dataschema"),
+			Extensions:    rapid.MapOfN(extensionNames, draw.Text(), 0, 4).Draw(t, "extensions"),
 		}
 		e.DataContentType = rapid.SampledFrom([]string{"", JSON, "application/json; charset=utf-8", "text/json", "application/vnd.seat+json", "text/plain", "application/xml; a=b", octetStream}).Draw(t, "datacontenttype")
 		if rapid.Bool().Draw(t, "data") {
 			if isJSON(e.DataContentType) {
-				e.Data = jsonText().Draw(t, "json")
+				e.Data = draw.JSON().Draw(t, "json")
 			} else {
 				e.Data = rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")
 			}

@@ -6,7 +6,4 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The Kafka client's metrics have a goroutine for the process that never ends.
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

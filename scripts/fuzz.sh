@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the fuzz targets of the module. go test runs their seeds, and what a run has
+# Runs the fuzz targets of all modules. go test runs their seeds, and what a run has
 # kept under testdata/fuzz, with every other test.
 #
 #   scripts/fuzz.sh 10s             every target for ten seconds

@@ -10,7 +10,7 @@
 // goal is missed is bold; so is a ratio below 1 to a peer where no goal is set.
 //
 //	property                                                  proven by
-//	README.md and docs have the figures of bench/results       package internal/doctest
+//	README.md and docs have the figures of bench/results       TestPagesHaveTheFigures
 //	a claim, a figure or a proof that is not there is an error TestUnknownFigures
 //	a figure that is missed is bold                            TestMissesAreBold
 //	pages are written anew where they differ, and only there   TestWrite

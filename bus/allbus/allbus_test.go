@@ -17,9 +17,9 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
-	"github.com/millrace-go/millrace/internal/natstest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/transporttest"
+	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 )
 
 // The Kafka client's metrics have a goroutine for the process that never ends.

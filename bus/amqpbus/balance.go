@@ -5,7 +5,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // balance gives queues away that other instances of the group should have.
@@ -30,8 +30,8 @@ func (s *source) balance(ctx context.Context) {
 			s.stepBack((len(s.lanes) + n - 1) / n)
 		}
 		// Spread, so that two instances do not step back at the same time.
-		wait := backoff.Policy{Initial: s.driver.cfg.Rebalance, Max: 2 * s.driver.cfg.Rebalance, Jitter: 0.2}
-		if backoff.Sleep(ctx, wait.Delay(1)) != nil {
+		wait := kit.Backoff{Initial: s.driver.cfg.Rebalance, Max: 2 * s.driver.cfg.Rebalance, Jitter: 0.2}
+		if kit.Sleep(ctx, wait.Delay(1)) != nil {
 			return
 		}
 	}

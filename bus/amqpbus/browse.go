@@ -10,7 +10,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/millrace-go/millrace/bus"
-	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // Browse implements bus.Inspector for what a topic holds for the redrive group:
@@ -155,10 +155,10 @@ func (d *driver) awaitReturn(ctx context.Context, queue string, n int) {
 	defer a.close()
 	for attempt := 1; ; attempt++ {
 		info, _, err := a.inspect(queue)
-		if err != nil || info.Messages >= n || backoff.Sleep(ctx, restored.Delay(attempt)) != nil {
+		if err != nil || info.Messages >= n || kit.Sleep(ctx, restored.Delay(attempt)) != nil {
 			return
 		}
 	}
 }
 
-var restored = backoff.Policy{Initial: time.Millisecond, Max: 100 * time.Millisecond}
+var restored = kit.Backoff{Initial: time.Millisecond, Max: 100 * time.Millisecond}

@@ -13,7 +13,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/millrace-go/millrace/internal/tlshint"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // link is a connection that is made again when it was lost, by whoever needs a
@@ -139,9 +139,9 @@ func (l *link) dial(ctx context.Context, host string) (*amqp.Connection, net.Con
 	})
 	switch {
 	case err != nil && secure != nil:
-		err = tlshint.Untrusted(err, host, "?cacertfile=")
+		err = kit.UntrustedHint(err, host, "?cacertfile=")
 	case is(err, amqp.FrameError): // what answers speaks something else
-		err = tlshint.Plain(err, host, "amqps://")
+		err = kit.PlainHint(err, host, "amqps://")
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect to %s: %w", host, err)

@@ -11,7 +11,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/millrace-go/millrace/internal/rawurl"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // Dialing returns what to give amqp.DialConfig, for other uses of a broker such as
@@ -19,13 +19,13 @@ import (
 // sign in and encrypt as the URL and cfg say. It connects to nothing. Connections that are
 // made at the same time need copies of the Properties, which DialConfig adds to.
 func Dialing(rawURL string, cfg Config) (uri string, _ amqp.Config, err error) {
-	u, err := rawurl.Parse(rawURL)
+	u, err := kit.ParseURL(rawURL)
 	if err != nil {
 		return "", amqp.Config{}, fmt.Errorf("amqpbus: %w", err)
 	}
 	to, cfg, _, err := parse(u, cfg)
 	if err != nil {
-		return "", amqp.Config{}, rawurl.Hide(err, rawURL)
+		return "", amqp.Config{}, kit.HideURL(err, rawURL)
 	}
 	properties := amqp.NewConnectionProperties()
 	properties.SetClientConnectionName("millrace")

@@ -8,7 +8,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // lane consumes one queue of a group, session after session: the broker lets
@@ -49,7 +49,7 @@ func (l *lane) run(ctx context.Context) {
 		wait := retry.Delay(max(attempt, 1))
 		l.source.driver.cfg.Logger.Warn("amqpbus: a queue is not being consumed; trying again",
 			"queue", l.queue, "error", err, "wait", wait)
-		if backoff.Sleep(ctx, wait) != nil {
+		if kit.Sleep(ctx, wait) != nil {
 			return
 		}
 	}

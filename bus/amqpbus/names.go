@@ -11,9 +11,9 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/log"
 )
 
 // slots is how many parts a topic's keys are hashed to. The slot stands in the
@@ -57,7 +57,7 @@ func (n naming) key(topic string, m *message.Message) string {
 	if n.typed(topic) {
 		return kind
 	}
-	slot := strconv.Itoa(log.LaneOf(event.Key(m), slots))
+	slot := strconv.Itoa(kit.PartitionOf(event.Key(m), slots))
 	key := topic + "." + slot + "." + kind
 	return key[:min(len(key), 255)]
 }

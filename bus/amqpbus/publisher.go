@@ -13,8 +13,8 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/backoff"
 )
 
 const (
@@ -188,7 +188,7 @@ func (p *publisher) take(ctx context.Context) (*publishing, error) {
 		if errors.Is(err, errClosed) || p.ctx.Err() != nil {
 			return nil, errClosed
 		}
-		if serr := backoff.Sleep(ctx, retry.Delay(attempt)); serr != nil {
+		if serr := kit.Sleep(ctx, retry.Delay(attempt)); serr != nil {
 			return nil, err
 		}
 	}
@@ -197,7 +197,7 @@ func (p *publisher) take(ctx context.Context) (*publishing, error) {
 // retry is the wait before connecting again. It stays short: a broker that
 // restarts should be in use as soon as it answers, and all that wait share one
 // attempt.
-var retry = backoff.Policy{Initial: 25 * time.Millisecond, Max: 500 * time.Millisecond, Jitter: 0.2}
+var retry = kit.Backoff{Initial: 25 * time.Millisecond, Max: 500 * time.Millisecond, Jitter: 0.2}
 
 func (p *publisher) open(ctx context.Context) (*publishing, error) {
 	ch, err := p.link.channel(ctx)

@@ -13,7 +13,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/millrace-go/millrace/bus"
-	"github.com/millrace-go/millrace/internal/rawurl"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // Schemes returns amqp:// and amqps://: amqp://user:password@host:5672/vhost.
@@ -127,7 +127,7 @@ func endpointOf(u *url.URL, secure bool) (endpoint, error) {
 		if host == "" {
 			return endpoint{}, errors.New("the URL has an empty host; write amqp://host1,host2/vhost")
 		}
-		host, ok := rawurl.Address(host, port)
+		host, ok := kit.Address(host, port)
 		if !ok {
 			return endpoint{}, errors.New("the URL has a host that is none; write amqp://host1,host2/vhost, and version 6 in brackets")
 		}

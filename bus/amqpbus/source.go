@@ -9,7 +9,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
-	"github.com/millrace-go/millrace/internal/window"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // source is one member of a group on one topic: a lane for each queue of the group. Each
@@ -21,7 +21,7 @@ type source struct {
 	lanes    []*lane
 	prefetch int
 	base     context.Context // its values are the deliveries'
-	window   *window.Window[*session]
+	window   *kit.Window[*session]
 	ready    chan struct{} // capacity 1: a lane has something to hand over
 	turn     int           // the lane that Fetch begins with
 
@@ -70,7 +70,7 @@ func (d *driver) Source(ctx context.Context, topic, name string, size int) (busd
 func newSource(ctx context.Context, d *driver, g *group, size int) *source {
 	s := &source{
 		driver: d, group: g, prefetch: d.cfg.Prefetch, base: context.WithoutCancel(ctx),
-		window: window.New(size, (*session).kick), ready: make(chan struct{}, 1),
+		window: kit.NewWindow(size, (*session).kick), ready: make(chan struct{}, 1),
 		closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 	if g.held() {

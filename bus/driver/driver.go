@@ -18,7 +18,7 @@
 // is assigned partitions, renews leases and loses them is its own business; the engine
 // sees the end of a delivery's context. So is what a group has done of a partition: a
 // queue (RabbitMQ, SQS) settles each message by itself and needs none of it, and those
-// that keep one position share packages internal/prefix and internal/window.
+// that keep one position share the Tracker and the Window of package kit.
 //
 // The sketch's sink is Watermill's Publisher, whose errors are a [PublishError].
 package driver

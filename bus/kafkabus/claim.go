@@ -10,7 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	busdriver "github.com/millrace-go/millrace/bus/driver"
-	"github.com/millrace-go/millrace/internal/prefix"
+
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // claim is a partition while the group gives it to us. Its source's mu guards what
@@ -22,19 +23,19 @@ type claim struct {
 	revoke    context.CancelCauseFunc
 	idle      chan struct{} // closed when stopped and nothing is out
 
-	ahead   []*kgo.Record         // fetched and not handed over
-	bytes   int                   // of these
-	more    bool                  // there was behind the last of these
-	paused  bool                  // fetching is
-	prefix  prefix.Tracker[int64] // of offsets
-	done    map[int64]struct{}    // that an earlier owner finished; not yet met
-	found   counts                // of the commit that it goes on from
-	again   []*flight             // given back by the engine, in order
-	out     int                   // handed over and not settled
-	stopped bool                  // nothing is handed over any more
-	over    bool                  // nothing is settled any more
-	written int64                 // what was committed last, -1 for nothing
-	wrote   string                // the note beside it
+	ahead   []*kgo.Record      // fetched and not handed over
+	bytes   int                // of these
+	more    bool               // there was behind the last of these
+	paused  bool               // fetching is
+	prefix  kit.Tracker[int64] // of offsets
+	done    map[int64]struct{} // that an earlier owner finished; not yet met
+	found   counts             // of the commit that it goes on from
+	again   []*flight          // given back by the engine, in order
+	out     int                // handed over and not settled
+	stopped bool               // nothing is handed over any more
+	over    bool               // nothing is settled any more
+	written int64              // what was committed last, -1 for nothing
+	wrote   string             // the note beside it
 
 	counted bool         // its start is; nothing is handed over before
 	base    int64        // where the offset stands until something is done; -1 before its start is counted

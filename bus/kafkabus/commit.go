@@ -13,7 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	busdriver "github.com/millrace-go/millrace/bus/driver"
-	"github.com/millrace-go/millrace/internal/backoff"
+
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // commitRegularly commits what was acknowledged each CommitInterval, and starts when their
@@ -101,7 +102,7 @@ func (s *source) commit(ctx context.Context, claims []*claim, why reason) error 
 func (s *source) commitSoon(ctx context.Context, claims []*claim, why reason) error {
 	for attempt := 1; ; attempt++ {
 		err := s.commit(ctx, claims, why)
-		if err == nil || !retriable(err) || backoff.Sleep(ctx, again.Delay(attempt)) != nil {
+		if err == nil || !retriable(err) || kit.Sleep(ctx, again.Delay(attempt)) != nil {
 			return err
 		}
 	}

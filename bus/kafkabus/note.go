@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millrace-go/millrace/internal/prefix"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // counts are what crashes have left of a partition.
@@ -41,7 +41,7 @@ func noteOf(at int64, c counts, done []int64) string {
 	case len(done) == 0:
 		return ""
 	}
-	return head + prefix.Encode(at, slices.Clone(done), maxNote-len(head))
+	return head + kit.EncodeDone(at, slices.Clone(done), maxNote-len(head))
 }
 
 // noteIn reads the note of a commit, which may be another program's.
@@ -57,7 +57,7 @@ func noteIn(c commit) (n note, err error) {
 		n.counts = is
 	}
 	if ours {
-		n.done, err = prefix.Decode(c.offset, list)
+		n.done, err = kit.DecodeDone(c.offset, list)
 	}
 	return n, err
 }

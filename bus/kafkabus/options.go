@@ -5,7 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 )
 
 // again is how a client waits before it repeats a request.
-var again = backoff.Policy{Initial: 20 * time.Millisecond, Max: time.Second, Jitter: 0.2}
+var again = kit.Backoff{Initial: 20 * time.Millisecond, Max: time.Second, Jitter: 0.2}
 
 // options are those of every client. Making a client with them connects to no broker.
 func (s settings) options() ([]kgo.Opt, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 const (
@@ -123,7 +123,7 @@ func (p *publisher) retry(q *queue, sent time.Time, err error) {
 		} else {
 			p.revive(ctx)
 		}
-		_ = backoff.Sleep(p.life, again.Delay(attempt)) // if life ends, nothing is scheduled
+		_ = kit.Sleep(p.life, again.Delay(attempt)) // if life ends, nothing is scheduled
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		q.busy = false

@@ -10,8 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/millrace-go/millrace/bus"
-	"github.com/millrace-go/millrace/internal/backoff"
-	"github.com/millrace-go/millrace/internal/tlshint"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // request asks the cluster something, for requestTimeout at most, and returns when ctx or
@@ -56,14 +55,14 @@ func request[T any](ctx context.Context, d *driver, ask func(context.Context) (T
 	case errors.Is(r.err, io.EOF):
 		r.err = fmt.Errorf("a broker closed the connection, as it does when it refuses a password or expects tls=true: %w", r.err)
 	}
-	r.err = tlshint.Untrusted(r.err, strings.Join(d.set.brokers, ","), "?ca=")
+	r.err = kit.UntrustedHint(r.err, strings.Join(d.set.brokers, ","), "?ca=")
 	return r.answer, r.err
 }
 
 func repeated[T any](ctx context.Context, ask func(context.Context) (T, error)) (T, error) {
 	for attempt := 1; ; attempt++ {
 		answer, err := ask(ctx)
-		if !unsettled(err) || backoff.Sleep(ctx, again.Delay(attempt)) != nil {
+		if !unsettled(err) || kit.Sleep(ctx, again.Delay(attempt)) != nil {
 			return answer, err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/bus"
-	"github.com/millrace-go/millrace/internal/rawurl"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // Config of the scheme. The zero value works. What a URL says comes first.
@@ -236,17 +236,17 @@ func parse(u *url.URL, cfg Config) (settings, error) {
 // the brokers of a kafka:// URL, and signs in and encrypts as the URL and cfg say. Making it
 // connects to no broker. The caller closes it.
 func Client(rawURL string, cfg Config) (*kgo.Client, error) {
-	u, err := rawurl.Parse(rawURL)
+	u, err := kit.ParseURL(rawURL)
 	if err != nil {
 		return nil, fmt.Errorf("kafkabus: %w", err)
 	}
 	set, err := parse(u, cfg)
 	if err != nil {
-		return nil, fmt.Errorf("kafkabus: %w", rawurl.Hide(err, rawURL))
+		return nil, fmt.Errorf("kafkabus: %w", kit.HideURL(err, rawURL))
 	}
 	options, err := set.options()
 	if err != nil {
-		return nil, fmt.Errorf("kafkabus: %w", rawurl.Hide(err, rawURL))
+		return nil, fmt.Errorf("kafkabus: %w", kit.HideURL(err, rawURL))
 	}
 	return kgo.NewClient(options...)
 }

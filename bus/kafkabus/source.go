@@ -13,7 +13,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
-	"github.com/millrace-go/millrace/internal/window"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // source is one member of a group on one topic, with a client of its own. The client's
@@ -25,7 +25,7 @@ type source struct {
 	client *kgo.Client
 	base   context.Context // its values are the deliveries'
 	span   int
-	window *window.Window[*claim]
+	window *kit.Window[*claim]
 	log    *slog.Logger
 	ready  chan struct{} // capacity 1: a partition has something to hand over
 
@@ -86,7 +86,7 @@ func (d *driver) newSource(ctx context.Context, topic, group string, size int) (
 	}
 	s := &source{
 		driver: d, topic: topic, base: context.WithoutCancel(ctx), span: max(maxSpan, size),
-		window: window.New(size, (*claim).kick), ready: make(chan struct{}, 1), hungry: make(chan struct{}, 1), started: make(chan struct{}, 1),
+		window: kit.NewWindow(size, (*claim).kick), ready: make(chan struct{}, 1), hungry: make(chan struct{}, 1), started: make(chan struct{}, 1),
 		lostClaims: map[int32]*claim{},
 		log:        d.set.Logger.With(slog.String("topic", topic), slog.String("group", group)),
 		closing:    make(chan struct{}), ended: make(chan struct{}),

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	busdriver "github.com/millrace-go/millrace/bus/driver"
-	"github.com/millrace-go/millrace/internal/backoff"
+
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 const (
@@ -74,7 +75,7 @@ func (s *source) countSoon(ctx context.Context) {
 			return
 		}
 		s.commitFailed(err, "starts of partitions could not be counted; their messages wait for another try")
-		backoff.Sleep(ctx, again.Delay(attempt)) //nolint:errcheck // the loop asks
+		kit.Sleep(ctx, again.Delay(attempt)) //nolint:errcheck // the loop asks
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/backoff"
 )
 
 // topics makes topics and knows which exist.
@@ -168,7 +168,7 @@ func (t *topics) create(ctx context.Context, want bus.Topic) error {
 func (t *topics) await(ctx context.Context, name string) (*kmsg.MetadataResponseTopic, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	wait := backoff.Policy{Initial: 5 * time.Millisecond, Max: 250 * time.Millisecond}
+	wait := kit.Backoff{Initial: 5 * time.Millisecond, Max: 250 * time.Millisecond}
 	for attempt := 1; ; attempt++ {
 		have, err := t.describe(ctx, name)
 		if err != nil {
@@ -177,7 +177,7 @@ func (t *topics) await(ctx context.Context, name string) (*kmsg.MetadataResponse
 		if have != nil && led(have) {
 			return have, nil
 		}
-		if err := backoff.Sleep(ctx, wait.Delay(attempt)); err != nil {
+		if err := kit.Sleep(ctx, wait.Delay(attempt)); err != nil {
 			return nil, fmt.Errorf("topic %s was made, but its partitions have no leader yet: %w", name, err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/millrace-go/millrace/internal/tlshint"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // trouble is what a member's reading suffers from: it is told when it begins, and when
@@ -44,7 +44,7 @@ func (t *trouble) OnBrokerConnect(b kgo.BrokerMetadata, _ time.Duration, _ net.C
 		t.over(at)
 		return
 	}
-	t.begun(at, tlshint.Untrusted(err, at, "?ca="))
+	t.begun(at, kit.UntrustedHint(err, at, "?ca="))
 }
 
 // OnGroupManageError implements kgo.HookGroupManageError.

@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/millrace-go/millrace/bus/driver/logdriver"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/log"
 )
 
 // One batch takes at most this much, beyond its first message: a server drops what
@@ -20,10 +20,10 @@ const (
 	batchBytes   = 4 << 20
 )
 
-// append is logsub.Backend.Append. The entries of a topic go in one batch of JetStream,
+// append is logdriver.Backend.Append. The entries of a topic go in one batch of JetStream,
 // so that the server stores them in their order and nothing behind one that it does not
 // store; more than fits goes in several, one after the other.
-func (l *streamLog) append(ctx context.Context, entries []log.Entry) error {
+func (l *streamLog) append(ctx context.Context, entries []logdriver.Entry) error {
 	var topics []string // in the order of their first entries
 	byTopic := make(map[string][]*nats.Msg)
 	for _, e := range entries {
@@ -116,7 +116,7 @@ func (l *streamLog) store(ctx context.Context, batch []*nats.Msg) error {
 }
 
 // message is what an entry is on the wire: Watermill's form for NATS.
-func (l *streamLog) message(e log.Entry) *nats.Msg {
+func (l *streamLog) message(e logdriver.Entry) *nats.Msg {
 	m := &nats.Msg{Subject: l.subject(e.Topic, l.registry.partition(e.Lane).number), Data: e.Payload, Header: nats.Header{idHeader: {e.MessageID}}}
 	for line := range strings.Lines(e.Headers) {
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")

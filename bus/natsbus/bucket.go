@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // errOvertaken says that a key had been written since the revision that was named.
@@ -19,7 +19,7 @@ var errOvertaken = errors.New("the key was written by another")
 
 // again is how long a change waits that was overtaken: a replica may show old values for
 // a moment.
-var again = backoff.Policy{Initial: 2 * time.Millisecond, Max: 100 * time.Millisecond, Jitter: 0.5}
+var again = kit.Backoff{Initial: 2 * time.Millisecond, Max: 100 * time.Millisecond, Jitter: 0.5}
 
 // makeBucket makes the KV bucket, which is a stream, where there is none.
 func (l *link) makeBucket(ctx context.Context) error {
@@ -134,7 +134,7 @@ func change[T any](ctx context.Context, l *link, key string, set func(have *T, w
 		if !errors.Is(err, errOvertaken) {
 			return value, revision, err
 		}
-		if ended := backoff.Sleep(ctx, again.Delay(attempt)); ended != nil {
+		if ended := kit.Sleep(ctx, again.Delay(attempt)); ended != nil {
 			return value, 0, cmp.Or(ended, err)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/bustest"
 	"github.com/millrace-go/millrace/bus/natsbus"
-	"github.com/millrace-go/millrace/internal/natstest"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 )
 
 // Every case has a prefix of its own. Every bus has a connection of its own, so that two of

@@ -14,12 +14,11 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/millrace-go/millrace/bus/driver/logdriver"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/log"
-	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
-// directory is logsub.Directory in NATS: topics are streams, and all else is in the bucket.
+// directory is logdriver.Directory in NATS: topics are streams, and all else is in the bucket.
 type directory struct {
 	*link
 	registry *registry
@@ -39,7 +38,7 @@ const maxPartitions = 10_000
 const maxStream = 255
 
 // config is the stream of a topic.
-func (d *directory) config(t logsub.Topic) jetstream.StreamConfig {
+func (d *directory) config(t logdriver.Topic) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: d.stream(t.Name), Subjects: []string{d.subjects(t.Name)}, Description: "Millrace topic " + t.Name,
 		Storage: jetstream.FileStorage, Replicas: maxReplicas, AllowDirect: true, AllowBatchPublish: true,
@@ -50,9 +49,9 @@ func (d *directory) config(t logsub.Topic) jetstream.StreamConfig {
 }
 
 // topicOf is the topic of a stream.
-func (d *directory) topicOf(s jetstream.StreamInfo) (logsub.Topic, error) {
+func (d *directory) topicOf(s jetstream.StreamInfo) (logdriver.Topic, error) {
 	meta := s.Config.Metadata
-	t := logsub.Topic{Name: meta[topicName]}
+	t := logdriver.Topic{Name: meta[topicName]}
 	var err, err2 error
 	t.Partitions, err = strconv.Atoi(meta[topicPartitions])
 	t.Retention, err2 = time.ParseDuration(meta[topicRetention])
@@ -81,10 +80,10 @@ func (d *directory) make(ctx context.Context, topic string) (s jetstream.StreamI
 	return s, err
 }
 
-// Ensure implements logsub.Directory.
-func (d *directory) Ensure(ctx context.Context, want logsub.Topic) (logsub.Topic, error) {
+// Ensure implements logdriver.Directory.
+func (d *directory) Ensure(ctx context.Context, want logdriver.Topic) (logdriver.Topic, error) {
 	if n := len(d.stream(want.Name)); n > maxStream {
-		return logsub.Topic{}, fault.MarkPermanent(fmt.Errorf("its stream's name has %d characters and NATS takes %d; shorten the topic, or the prefix", n, maxStream))
+		return logdriver.Topic{}, fault.MarkPermanent(fmt.Errorf("its stream's name has %d characters and NATS takes %d; shorten the topic, or the prefix", n, maxStream))
 	}
 	s, err := d.find(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -97,7 +96,7 @@ func (d *directory) Ensure(ctx context.Context, want logsub.Topic) (logsub.Topic
 		}
 	}
 	if err != nil {
-		return logsub.Topic{}, refused(err)
+		return logdriver.Topic{}, refused(err)
 	}
 	t, err := d.topicOf(s)
 	if err != nil || want.Retention == 0 || want.Retention == t.Retention {
@@ -111,8 +110,8 @@ func (d *directory) Ensure(ctx context.Context, want logsub.Topic) (logsub.Topic
 	return d.registry.number(t, s.Created), refused(err)
 }
 
-// Topics implements logsub.Directory.
-func (d *directory) Topics(ctx context.Context) (out []logsub.Topic, err error) {
+// Topics implements logdriver.Directory.
+func (d *directory) Topics(ctx context.Context) (out []logdriver.Topic, err error) {
 	err = d.do(ctx, func(ctx context.Context) error {
 		out = nil
 		all := d.js.ListStreams(ctx, jetstream.WithStreamListSubject(string(d.names)+".>"))
@@ -128,12 +127,12 @@ func (d *directory) Topics(ctx context.Context) (out []logsub.Topic, err error) 
 		}
 		return all.Err()
 	})
-	slices.SortFunc(out, func(a, b logsub.Topic) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b logdriver.Topic) int { return strings.Compare(a.Name, b.Name) })
 	return out, err
 }
 
-// Groups implements logsub.Directory.
-func (d *directory) Groups(ctx context.Context, t logsub.Topic) ([]string, error) {
+// Groups implements logdriver.Directory.
+func (d *directory) Groups(ctx context.Context, t logdriver.Topic) ([]string, error) {
 	s, err := d.info(ctx, d.bucket(), d.stored("cursor."+token(t.Name)+".*.*"))
 	if err != nil {
 		return nil, err
@@ -157,8 +156,8 @@ type member struct {
 	TTL    time.Duration `json:"ttl"`              // in nanoseconds, since the key was written
 }
 
-// Beat implements logsub.Directory.
-func (d *directory) Beat(ctx context.Context, ttl time.Duration, members []logsub.Member) error {
+// Beat implements logdriver.Directory.
+func (d *directory) Beat(ctx context.Context, ttl time.Duration, members []logdriver.Member) error {
 	calls := make([]func(context.Context) error, len(members))
 	for i, m := range members {
 		calls[i] = func(ctx context.Context) error {
@@ -178,7 +177,7 @@ func (d *directory) Beat(ctx context.Context, ttl time.Duration, members []logsu
 	return err
 }
 
-// Members implements logsub.Directory. A member has died when another one has said that it
+// Members implements logdriver.Directory. A member has died when another one has said that it
 // lives after its time had run out, by the server's clock. Those that have died are removed.
 func (d *directory) Members(ctx context.Context, topic, group string) (ids []string, err error) {
 	all, err := d.list(ctx, "member."+token(topic)+"."+token(group)+".*")
@@ -205,25 +204,25 @@ func (d *directory) Members(ctx context.Context, topic, group string) (ids []str
 	return ids, nil
 }
 
-// Leave implements logsub.Directory.
-func (d *directory) Leave(ctx context.Context, m logsub.Member) error {
+// Leave implements logdriver.Directory.
+func (d *directory) Leave(ctx context.Context, m logdriver.Member) error {
 	_, err := d.purge(ctx, d.bucket(), d.stored(memberKey(m)), 0)
 	return err
 }
 
 // setStarts changes what crashes and orderly stops have left of a cursor.
-func (d *directory) setStarts(ctx context.Context, c log.Cursor, set func(*logsub.Start)) (logsub.Start, error) {
-	value, _, err := change(ctx, d.link, startsKey(d.registry.partition(c.Lane), c.Consumer), func(have *logsub.Start, _ found) error {
+func (d *directory) setStarts(ctx context.Context, c logdriver.Cursor, set func(*logdriver.Start)) (logdriver.Start, error) {
+	value, _, err := change(ctx, d.link, startsKey(d.registry.partition(c.Lane), c.Consumer), func(have *logdriver.Start, _ found) error {
 		set(have)
 		return nil
 	})
 	return value, err
 }
 
-// Started implements logsub.Directory.
-func (d *directory) Started(ctx context.Context, cursors []log.Cursor) (all []logsub.Start, err error) {
+// Started implements logdriver.Directory.
+func (d *directory) Started(ctx context.Context, cursors []logdriver.Cursor) (all []logdriver.Start, err error) {
 	for _, c := range cursors {
-		s, err := d.setStarts(ctx, c, func(s *logsub.Start) { s.Starts++ })
+		s, err := d.setStarts(ctx, c, func(s *logdriver.Start) { s.Starts++ })
 		if err != nil {
 			return nil, err
 		}
@@ -232,14 +231,14 @@ func (d *directory) Started(ctx context.Context, cursors []log.Cursor) (all []lo
 	return all, nil
 }
 
-// Alone implements logsub.Directory.
-func (d *directory) Alone(ctx context.Context, c log.Cursor, message string, times int) error {
-	_, err := d.setStarts(ctx, c, func(s *logsub.Start) { s.Message, s.Times = message, times })
+// Alone implements logdriver.Directory.
+func (d *directory) Alone(ctx context.Context, c logdriver.Cursor, message string, times int) error {
+	_, err := d.setStarts(ctx, c, func(s *logdriver.Start) { s.Message, s.Times = message, times })
 	return err
 }
 
-// Progress implements logsub.Directory.
-func (d *directory) Progress(ctx context.Context, cursors []log.Cursor) error {
+// Progress implements logdriver.Directory.
+func (d *directory) Progress(ctx context.Context, cursors []logdriver.Cursor) error {
 	for _, c := range cursors {
 		if err := d.Stopped(ctx, c, ""); err != nil {
 			return err
@@ -248,9 +247,9 @@ func (d *directory) Progress(ctx context.Context, cursors []log.Cursor) error {
 	return nil
 }
 
-// Stopped implements logsub.Directory.
-func (d *directory) Stopped(ctx context.Context, c log.Cursor, done string) error {
-	_, err := d.setStarts(ctx, c, func(s *logsub.Start) { s.Starts, s.Done = 0, done })
+// Stopped implements logdriver.Directory.
+func (d *directory) Stopped(ctx context.Context, c logdriver.Cursor, done string) error {
+	_, err := d.setStarts(ctx, c, func(s *logdriver.Start) { s.Starts, s.Done = 0, done })
 	return err
 }
 

@@ -14,10 +14,9 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/driver/kit"
+	"github.com/millrace-go/millrace/bus/driver/logdriver"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/lazy"
-	"github.com/millrace-go/millrace/internal/log"
-	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
 // prepareTimeout bounds what the first Publish does before it publishes.
@@ -25,15 +24,15 @@ const prepareTimeout = 30 * time.Second
 
 // driver is the bus on a NATS server or a cluster of them.
 type driver struct {
-	logsub.Admin
+	logdriver.Admin
 
 	cfg     Config
 	servers string
 	log     *streamLog
-	hub     *logsub.Hub
-	bell    *logsub.Bell
+	hub     *logdriver.Hub
+	bell    *logdriver.Bell
 
-	started *lazy.Value[context.CancelFunc] // ends what runs in the background
+	started *kit.Lazy[context.CancelFunc] // ends what runs in the background
 	running sync.WaitGroup
 
 	mu       sync.Mutex
@@ -62,21 +61,21 @@ func open(servers string, cfg Config) (*driver, error) {
 	dir := &directory{link: l, registry: r}
 	d := &driver{
 		cfg: cfg, servers: servers, followed: make(map[string]bool),
-		log: &streamLog{link: l, registry: r, directory: dir, held: make(map[log.Cursor]heldCursor)},
+		log: &streamLog{link: l, registry: r, directory: dir, held: make(map[logdriver.Cursor]heldCursor)},
 	}
-	d.bell = logsub.NewBell(tick, d.log.wakeOthers)
+	d.bell = logdriver.NewBell(tick, d.log.wakeOthers)
 	var err error
-	d.hub, err = logsub.New(logsub.Backend{
+	d.hub, err = logdriver.New(logdriver.Backend{
 		Log: d.log, Directory: dir, Append: d.log.append, Begin: d.log.begin, Announce: d.bell.Ring, Classify: classify, Headers: headers{},
-	}, logsub.Config{
+	}, logdriver.Config{
 		Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL, PollInterval: cfg.PollInterval,
 		Holder: cfg.Holder, Logger: cfg.Logger,
 	})
 	if err != nil {
 		return nil, translate(err)
 	}
-	d.Admin = logsub.NewAdmin(d.hub, d.ready, translate)
-	d.started = lazy.New(logsub.ErrClosed, d.start)
+	d.Admin = logdriver.NewAdmin(d.hub, d.ready, translate)
+	d.started = kit.NewLazy(logdriver.ErrClosed, d.start)
 	return d, nil
 }
 
@@ -143,7 +142,7 @@ func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 		if t.Replication > maxReplicas {
 			return translate(fault.MarkPermanent(fmt.Errorf("declare %s: %w", t.Name, errReplicas(t.Replication))))
 		}
-		err := d.hub.Declare(ctx, logsub.Spec{Name: t.Name, Partitions: t.Partitions, Retention: t.Retention, Groups: t.Groups})
+		err := d.hub.Declare(ctx, logdriver.Spec{Name: t.Name, Partitions: t.Partitions, Retention: t.Retention, Groups: t.Groups})
 		if err != nil {
 			return translate(err)
 		}
@@ -173,15 +172,15 @@ func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
 	return ok, err
 }
 
-func (d *driver) topic(ctx context.Context, name string) (logsub.Topic, bool, error) {
+func (d *driver) topic(ctx context.Context, name string) (logdriver.Topic, bool, error) {
 	if err := d.ready(ctx); err != nil {
-		return logsub.Topic{}, false, err
+		return logdriver.Topic{}, false, err
 	}
 	s, err := d.log.directory.find(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return logsub.Topic{}, false, nil
+		return logdriver.Topic{}, false, nil
 	}
-	t := logsub.Topic{}
+	t := logdriver.Topic{}
 	if err == nil {
 		t, err = d.log.directory.topicOf(s)
 	}
@@ -219,7 +218,7 @@ func (d *driver) Pending(ctx context.Context, name, group string, limit int) ([]
 	}
 	var all []found
 	for i := range topic.Partitions {
-		at, err := d.log.directory.position(ctx, log.Cursor{Consumer: group, Lane: topic.FirstLane + i})
+		at, err := d.log.directory.position(ctx, logdriver.Cursor{Consumer: group, Lane: topic.FirstLane + i})
 		if err == nil {
 			var some []found
 			some, err = d.log.collect(ctx, name, d.log.subject(name, i), at+1, limit)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/driver/logdriver"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
 // classify implements fault.Classifier for the errors of the client and of JetStream.
@@ -56,7 +56,7 @@ func translate(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, logsub.ErrClosed):
+	case errors.Is(err, logdriver.ErrClosed):
 		return fmt.Errorf("natsbus: %w", bus.ErrClosed)
 	}
 	err = fmt.Errorf("natsbus: %w", err)
@@ -70,7 +70,7 @@ func translate(err error) error {
 }
 
 type publisher struct {
-	*logsub.Publisher
+	*logdriver.Publisher
 	driver *driver
 }
 
@@ -85,6 +85,6 @@ func (p publisher) Publish(topic string, messages ...*message.Message) error {
 	return translate(p.Publisher.Publish(topic, messages...))
 }
 
-type source struct{ *logsub.Source }
+type source struct{ *logdriver.Source }
 
 func (s source) Close() error { return translate(s.Source.Close()) }

@@ -16,9 +16,9 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/natsbus"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/natstest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/tcpproxy/proxytest"
+	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 )
 
 // The server is killed and comes back, three times: nothing that was accepted is lost, and

@@ -21,8 +21,8 @@ import (
 	"github.com/millrace-go/millrace/bus/natsbus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/natstest"
 	"github.com/millrace-go/millrace/internal/sourcetest"
+	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 )
 
 func open(t testing.TB, cfg natsbus.Config, url string) *bus.Bus {

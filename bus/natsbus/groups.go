@@ -3,13 +3,12 @@ package natsbus
 import (
 	"context"
 
-	"github.com/millrace-go/millrace/internal/log"
-	"github.com/millrace-go/millrace/internal/log/logsub"
+	"github.com/millrace-go/millrace/bus/driver/logdriver"
 )
 
-var _ logsub.Places = (*directory)(nil)
+var _ logdriver.Places = (*directory)(nil)
 
-// Live implements logsub.Places. Members that have died are told by the server's time,
+// Live implements logdriver.Places. Members that have died are told by the server's time,
 // because there may be no other member whose writes would show it.
 func (d *directory) Live(ctx context.Context, topic, group string) (bool, error) {
 	all, err := d.list(ctx, "member."+token(topic)+"."+token(group)+".*")
@@ -29,28 +28,28 @@ func (d *directory) Live(ctx context.Context, topic, group string) (bool, error)
 	return false, nil
 }
 
-// Place implements logsub.Places. A partition's numbers are the sequences of its stream.
-func (d *directory) Place(ctx context.Context, c log.Cursor) (log.Position, int64, error) {
+// Place implements logdriver.Places. A partition's numbers are the sequences of its stream.
+func (d *directory) Place(ctx context.Context, c logdriver.Cursor) (logdriver.Position, int64, error) {
 	at, err := d.position(ctx, c)
-	return log.Position{ID: at}, at, err
+	return logdriver.Position{ID: at}, at, err
 }
 
 // position is where a group stands; 0 is before everything.
-func (d *directory) position(ctx context.Context, c log.Cursor) (int64, error) {
+func (d *directory) position(ctx context.Context, c logdriver.Cursor) (int64, error) {
 	p := d.registry.partition(c.Lane)
 	_, created, _ := d.registry.topic(p.topic)
 	have, _, err := read[cursor](ctx, d.link, cursorKey(p, c.Consumer))
 	return have.place(created), err
 }
 
-// Forget implements logsub.Places. Each cursor is written under its lease first: so the
+// Forget implements logdriver.Places. Each cursor is written under its lease first: so the
 // lease is still held when the cursor is removed.
-func (d *directory) Forget(ctx context.Context, topic logsub.Topic, leases []log.Lease) error {
+func (d *directory) Forget(ctx context.Context, topic logdriver.Topic, leases []logdriver.Lease) error {
 	for _, lease := range leases {
 		p := d.registry.partition(lease.Lane)
 		_, _, err := change(ctx, d.link, cursorKey(p, lease.Consumer), func(have *cursor, _ found) error {
 			if have.Token != lease.Token || have.Holder != lease.Holder {
-				return log.ErrLeaseLost
+				return logdriver.ErrLeaseLost
 			}
 			return nil
 		})

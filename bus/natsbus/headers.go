@@ -26,7 +26,7 @@ const (
 // headers is metadata as the headers of a NATS message: a line "name: value" for each.
 type headers struct{}
 
-// Encode implements logsub.Headers.
+// Encode implements logdriver.Headers.
 func (headers) Encode(metadata message.Metadata) (string, error) {
 	var b strings.Builder
 	rest := make(map[string]string)
@@ -51,7 +51,7 @@ func (headers) Encode(metadata message.Metadata) (string, error) {
 	return b.String(), nil
 }
 
-// Decode implements logsub.Headers.
+// Decode implements logdriver.Headers.
 func (headers) Decode(text string) (message.Metadata, error) {
 	metadata := make(message.Metadata)
 	for line := range strings.Lines(text) {

@@ -11,8 +11,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/millrace-go/millrace/bus/driver/logdriver"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
 // answerTimeout bounds how long a server has to answer one request. A stream elects a
@@ -77,7 +77,7 @@ func (l *link) connect(ctx context.Context, servers string, options []nats.Optio
 
 // watch notes when the connection breaks, and has everything looked at when there is
 // another one: wake-ups may have been missed.
-func (l *link) watch(ctx context.Context, hub *logsub.Hub) {
+func (l *link) watch(ctx context.Context, hub *logdriver.Hub) {
 	for {
 		select {
 		case now := <-l.changes:

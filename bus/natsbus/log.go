@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/bus/driver/logdriver"
 )
 
-// streamLog is log.Log on JetStream: a topic is a stream, its partitions are subjects, and
+// streamLog is logdriver.Log on JetStream: a topic is a stream, its partitions are subjects, and
 // a Position is a sequence of the stream. A group's cursor on a partition is a key of the
 // KV bucket, and each change of it names the revision that it replaces.
 type streamLog struct {
@@ -19,10 +19,10 @@ type streamLog struct {
 	directory *directory
 
 	mu   sync.Mutex
-	held map[log.Cursor]heldCursor
+	held map[logdriver.Cursor]heldCursor
 }
 
-var _ log.Log = (*streamLog)(nil)
+var _ logdriver.Log = (*streamLog)(nil)
 
 // cursor is what the bucket holds of a group's place in a partition.
 type cursor struct {
@@ -48,9 +48,9 @@ type heldCursor struct {
 	revision int64
 }
 
-// Lease implements log.Log. Whether another holder's lease has run out is judged by the
+// Lease implements logdriver.Log. Whether another holder's lease has run out is judged by the
 // servers' clock alone: they note when a key was written, and say what time it is.
-func (l *streamLog) Lease(ctx context.Context, c log.Cursor, holder string, ttl time.Duration) (log.Lease, error) {
+func (l *streamLog) Lease(ctx context.Context, c logdriver.Cursor, holder string, ttl time.Duration) (logdriver.Lease, error) {
 	p := l.registry.partition(c.Lane)
 	mine, revision, err := change(ctx, l.link, cursorKey(p, c.Consumer), func(have *cursor, was found) error {
 		if have.Holder != "" && have.Holder != holder {
@@ -59,7 +59,7 @@ func (l *streamLog) Lease(ctx context.Context, c log.Cursor, holder string, ttl 
 				return err
 			}
 			if now.Before(was.at.Add(have.TTL)) {
-				return log.ErrLeaseHeld
+				return logdriver.ErrLeaseHeld
 			}
 		}
 		s, err := l.directory.make(ctx, p.topic)
@@ -70,15 +70,15 @@ func (l *streamLog) Lease(ctx context.Context, c log.Cursor, holder string, ttl 
 		return nil
 	})
 	if err != nil {
-		return log.Lease{}, err
+		return logdriver.Lease{}, err
 	}
 	l.remember(c, heldCursor{mine, revision})
-	return log.Lease{Cursor: c, Holder: holder, Token: mine.Token, Position: log.Position{ID: mine.Place}}, nil
+	return logdriver.Lease{Cursor: c, Holder: holder, Token: mine.Token, Position: logdriver.Position{ID: mine.Place}}, nil
 }
 
 // write changes the cursor of a lease. It fails with ErrLeaseLost when the lease is
 // another's: then the revision is not the one that the holder wrote last.
-func (l *streamLog) write(ctx context.Context, lease log.Lease, set func(*cursor)) error {
+func (l *streamLog) write(ctx context.Context, lease logdriver.Lease, set func(*cursor)) error {
 	if b, ok := ctx.Value(batchKey{}).(*batch); ok {
 		b.writes = append(b.writes, func(ctx context.Context) error { return l.writeNow(ctx, lease, set) })
 		return nil
@@ -86,7 +86,7 @@ func (l *streamLog) write(ctx context.Context, lease log.Lease, set func(*cursor
 	return l.writeNow(ctx, lease, set)
 }
 
-func (l *streamLog) writeNow(ctx context.Context, lease log.Lease, set func(*cursor)) error {
+func (l *streamLog) writeNow(ctx context.Context, lease logdriver.Lease, set func(*cursor)) error {
 	key := cursorKey(l.registry.partition(lease.Lane), lease.Consumer)
 	l.mu.Lock()
 	mine, ok := l.held[lease.Cursor]
@@ -105,7 +105,7 @@ func (l *streamLog) writeNow(ctx context.Context, lease log.Lease, set func(*cur
 	// A write whose answer was lost has changed the revision too.
 	have, revision, err := change(ctx, l.link, key, func(have *cursor, _ found) error {
 		if have.Token != lease.Token || have.Holder != lease.Holder {
-			return log.ErrLeaseLost
+			return logdriver.ErrLeaseLost
 		}
 		set(have)
 		return nil
@@ -116,7 +116,7 @@ func (l *streamLog) writeNow(ctx context.Context, lease log.Lease, set func(*cur
 	return err
 }
 
-func (l *streamLog) remember(c log.Cursor, h heldCursor) {
+func (l *streamLog) remember(c logdriver.Cursor, h heldCursor) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if h.Holder == "" {
@@ -126,8 +126,8 @@ func (l *streamLog) remember(c log.Cursor, h heldCursor) {
 	l.held[c] = h
 }
 
-// Renew implements log.Log.
-func (l *streamLog) Renew(ctx context.Context, ttl time.Duration, leases ...log.Lease) error {
+// Renew implements logdriver.Log.
+func (l *streamLog) Renew(ctx context.Context, ttl time.Duration, leases ...logdriver.Lease) error {
 	return l.begin(ctx, func(ctx context.Context) error {
 		for _, lease := range leases {
 			if err := l.write(ctx, lease, func(c *cursor) { c.TTL = ttl }); err != nil {
@@ -138,16 +138,16 @@ func (l *streamLog) Renew(ctx context.Context, ttl time.Duration, leases ...log.
 	})
 }
 
-// Advance implements log.Log.
-func (l *streamLog) Advance(ctx context.Context, lease log.Lease, p log.Position, ttl time.Duration) error {
+// Advance implements logdriver.Log.
+func (l *streamLog) Advance(ctx context.Context, lease logdriver.Lease, p logdriver.Position, ttl time.Duration) error {
 	return l.write(ctx, lease, func(c *cursor) { c.Place, c.TTL = p.ID, ttl })
 }
 
-// Release implements log.Log. Within begin it comes after all that moves cursors.
-func (l *streamLog) Release(ctx context.Context, lease log.Lease) error {
+// Release implements logdriver.Log. Within begin it comes after all that moves cursors.
+func (l *streamLog) Release(ctx context.Context, lease logdriver.Lease) error {
 	release := func(ctx context.Context) error {
 		err := l.writeNow(ctx, lease, func(c *cursor) { c.Holder, c.TTL = "", 0 })
-		if errors.Is(err, log.ErrLeaseLost) {
+		if errors.Is(err, logdriver.ErrLeaseLost) {
 			return nil
 		}
 		return err
@@ -164,7 +164,7 @@ type batch struct{ writes, releases []func(context.Context) error }
 
 type batchKey struct{}
 
-// begin is logsub.Backend.Begin. There is no transaction: the cursors are written at the
+// begin is logdriver.Backend.Begin. There is no transaction: the cursors are written at the
 // same time, each by itself, and leases are given up after that.
 func (l *streamLog) begin(ctx context.Context, fn func(ctx context.Context) error) error {
 	if _, within := ctx.Value(batchKey{}).(*batch); within {
@@ -190,8 +190,8 @@ func atOnce(ctx context.Context, calls []func(context.Context) error) error {
 	return errors.Join(errs...)
 }
 
-// Rebase implements log.Log. A cursor names the stream that it is of, so that none is
+// Rebase implements logdriver.Log. A cursor names the stream that it is of, so that none is
 // ever taken for another's.
-func (l *streamLog) Rebase(context.Context, log.Cursor, time.Time) error {
+func (l *streamLog) Rebase(context.Context, logdriver.Cursor, time.Time) error {
 	return fmt.Errorf("rebase: %w", errors.ErrUnsupported)
 }

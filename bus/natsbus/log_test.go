@@ -12,7 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/logsub"
-	"github.com/millrace-go/millrace/internal/natstest"
+	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 )
 
 // newLog returns a log with one topic of two partitions: lanes 0 and 1.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/log/logsub"
+	"github.com/millrace-go/millrace/bus/driver/logdriver"
 )
 
 // names makes the names of everything in NATS. Its value is the prefix of all of them.
@@ -40,7 +40,7 @@ func (n names) stored(key string) string { return "$KV." + string(n) + "." + key
 func cursorKey(p partition, group string) string { return p.key("cursor", group) }
 func startsKey(p partition, group string) string { return p.key("starts", group) }
 
-func memberKey(m logsub.Member) string {
+func memberKey(m logdriver.Member) string {
 	return "member." + token(m.Topic) + "." + token(m.Group) + "." + token(m.ID)
 }
 
@@ -81,23 +81,23 @@ func (p partition) key(kind, group string) string {
 // processes share the names of streams and subjects.
 type registry struct {
 	mu      sync.Mutex
-	topics  map[string]logsub.Topic
+	topics  map[string]logdriver.Topic
 	created map[string]time.Time // of their streams, as far as is known here
 	lanes   []partition
 }
 
 func newRegistry() *registry {
-	return &registry{topics: make(map[string]logsub.Topic), created: make(map[string]time.Time)}
+	return &registry{topics: make(map[string]logdriver.Topic), created: make(map[string]time.Time)}
 }
 
 // number returns the topic with its lanes in this process, and notes when its stream was
 // created.
-func (r *registry) number(t logsub.Topic, created time.Time) logsub.Topic {
+func (r *registry) number(t logdriver.Topic, created time.Time) logdriver.Topic {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known, ok := r.topics[t.Name]
 	if !ok || known.Partitions != t.Partitions { // or it was deleted, and made with others
-		known = logsub.Topic{Name: t.Name, FirstLane: len(r.lanes), Partitions: t.Partitions}
+		known = logdriver.Topic{Name: t.Name, FirstLane: len(r.lanes), Partitions: t.Partitions}
 		for n := range t.Partitions {
 			r.lanes = append(r.lanes, partition{t.Name, n})
 		}
@@ -108,7 +108,7 @@ func (r *registry) number(t logsub.Topic, created time.Time) logsub.Topic {
 }
 
 // topic returns a topic that was numbered, and when its stream was created.
-func (r *registry) topic(name string) (t logsub.Topic, created time.Time, ok bool) {
+func (r *registry) topic(name string) (t logdriver.Topic, created time.Time, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t, ok = r.topics[name]

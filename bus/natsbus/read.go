@@ -11,8 +11,8 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/nats-io/nats.go"
 
+	"github.com/millrace-go/millrace/bus/driver/logdriver"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/log"
 )
 
 // One request reads at most this much, beyond its first message. Of keys a server lists
@@ -80,8 +80,8 @@ func (l *link) get(ctx context.Context, stream string, q query) (all []found, er
 	return all, err
 }
 
-// Read implements log.Log.
-func (l *streamLog) Read(ctx context.Context, lane int, after log.Position, max int) ([]log.Entry, log.Position, error) {
+// Read implements logdriver.Log.
+func (l *streamLog) Read(ctx context.Context, lane int, after logdriver.Position, max int) ([]logdriver.Entry, logdriver.Position, error) {
 	p := l.registry.partition(lane)
 	found, err := l.get(ctx, l.stream(p.topic), query{
 		Seq: after.ID + 1, Subject: l.subject(p.topic, p.number), Batch: max, MaxBytes: readBytes,
@@ -89,7 +89,7 @@ func (l *streamLog) Read(ctx context.Context, lane int, after log.Position, max 
 	if err != nil {
 		return nil, after, err
 	}
-	entries := make([]log.Entry, len(found))
+	entries := make([]logdriver.Entry, len(found))
 	for i, f := range found {
 		after.ID = f.seq
 		entries[i] = entryOf(f)
@@ -99,16 +99,16 @@ func (l *streamLog) Read(ctx context.Context, lane int, after log.Position, max 
 }
 
 // entryOf reads what any writer has left.
-func entryOf(f found) log.Entry {
-	return log.Entry{
+func entryOf(f found) logdriver.Entry {
+	return logdriver.Entry{
 		ID: f.seq, CreatedAt: f.at, Payload: f.Data, Headers: linesOf(f.Header),
 		MessageID: cmp.Or(f.Header.Get(idHeader), strconv.FormatInt(f.seq, 10)),
 	}
 }
 
-// Backlog implements log.Log. The server counts.
-func (l *streamLog) Backlog(ctx context.Context, c log.Cursor, lanes, limit int) (int, time.Time, error) {
-	return log.EachBacklog(c, lanes, func(c log.Cursor) (int, time.Time, error) {
+// Backlog implements logdriver.Log. The server counts.
+func (l *streamLog) Backlog(ctx context.Context, c logdriver.Cursor, lanes, limit int) (int, time.Time, error) {
+	return logdriver.EachBacklog(c, lanes, func(c logdriver.Cursor) (int, time.Time, error) {
 		at, err := l.directory.position(ctx, c)
 		if err != nil {
 			return 0, time.Time{}, err
@@ -122,7 +122,7 @@ func (l *streamLog) Backlog(ctx context.Context, c log.Cursor, lanes, limit int)
 	})
 }
 
-// Prune implements log.Log. The server removes what lies before a sequence in one step,
+// Prune implements logdriver.Log. The server removes what lies before a sequence in one step,
 // however much it is, so there is no need of the limit.
 func (l *streamLog) Prune(ctx context.Context, lane int, before time.Time, _ int) (int, error) {
 	p := l.registry.partition(lane)

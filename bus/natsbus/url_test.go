@@ -17,7 +17,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus/natsbus"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/natstest"
+	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 )
 
 func TestURLErrors(t *testing.T) {

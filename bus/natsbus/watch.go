@@ -8,7 +8,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/millrace-go/millrace/internal/log/logsub"
+	"github.com/millrace-go/millrace/bus/driver/logdriver"
 )
 
 // tick is the least time between two rounds of wake-ups by one process.
@@ -16,7 +16,7 @@ const tick = time.Millisecond
 
 // wakeOthers tells the readers of the lanes, and members of groups, by NATS's own
 // messages, which are not stored. A lost one costs at most the time of a poll.
-func (l *streamLog) wakeOthers(_ context.Context, c logsub.Change) error {
+func (l *streamLog) wakeOthers(_ context.Context, c logdriver.Change) error {
 	if c.Groups {
 		if err := l.conn.Publish(l.groups(), nil); err != nil {
 			return err

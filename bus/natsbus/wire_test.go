@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/natsbus"
 	"github.com/millrace-go/millrace/event"
-	"github.com/millrace-go/millrace/internal/natstest"
+	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 )
 
 // dial connects to the server of a place.

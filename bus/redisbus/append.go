@@ -8,8 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/millrace-go/millrace/bus/driver/logdriver"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/log"
 )
 
 var (
@@ -31,14 +31,14 @@ const (
 // append is logsub.Backend.Append. What goes to one partition is appended by one
 // script, so none of it can be overtaken by what follows; more than fits goes in
 // several, one after the other.
-func (l *streamLog) append(ctx context.Context, entries []log.Entry) error {
+func (l *streamLog) append(ctx context.Context, entries []logdriver.Entry) error {
 	if len(entries) == 1 && l.cfg.MaxLen == 0 && l.cfg.Wait == 0 {
 		if done, err := l.appendOne(ctx, entries[0]); done || err != nil {
 			return err
 		}
 	}
 	var lanes []int // in the order of their first entries
-	byLane := make(map[int][]log.Entry)
+	byLane := make(map[int][]logdriver.Entry)
 	for _, e := range entries {
 		if _, ok := byLane[e.Lane]; !ok {
 			lanes = append(lanes, e.Lane)
@@ -70,7 +70,7 @@ func (l *streamLog) append(ctx context.Context, entries []log.Entry) error {
 
 // appendOne appends to a stream that exists, by a plain command, which takes a server a
 // third of what the script takes. It reports whether there was one.
-func (l *streamLog) appendOne(ctx context.Context, e log.Entry) (done bool, err error) {
+func (l *streamLog) appendOne(ctx context.Context, e logdriver.Entry) (done bool, err error) {
 	err = l.client.XAdd(ctx, &redis.XAddArgs{
 		Stream: l.registry.partition(e.Lane).stream, NoMkStream: true,
 		Values: []any{idField, e.MessageID, metadataField, e.Headers, payloadField, e.Payload},
@@ -82,7 +82,7 @@ func (l *streamLog) appendOne(ctx context.Context, e log.Entry) (done bool, err 
 }
 
 // chunk returns how many of the entries one script takes.
-func (l *streamLog) chunk(entries []log.Entry) int {
+func (l *streamLog) chunk(entries []logdriver.Entry) int {
 	most := appendEntries
 	if l.cfg.MaxLen > 0 {
 		most = min(most, l.cfg.MaxLen)
@@ -97,7 +97,7 @@ func (l *streamLog) chunk(entries []log.Entry) int {
 	return len(entries)
 }
 
-func (l *streamLog) appending(p partition, entries []log.Entry) *call {
+func (l *streamLog) appending(p partition, entries []logdriver.Entry) *call {
 	args := make([]any, 1, 1+3*len(entries))
 	args[0] = l.cfg.MaxLen
 	for _, e := range entries {

@@ -12,11 +12,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/internal/log"
-	"github.com/millrace-go/millrace/internal/log/logsub"
+	"github.com/millrace-go/millrace/bus/driver/logdriver"
 )
 
-// directory is logsub.Directory in Redis.
+// directory is logdriver.Directory in Redis.
 type directory struct {
 	client   redis.UniversalClient
 	keys     keys
@@ -35,15 +34,15 @@ type stored struct {
 // one is read into memory for each.
 const maxPartitions = 10_000
 
-func (d *directory) topicOf(name, text string) (logsub.Topic, error) {
+func (d *directory) topicOf(name, text string) (logdriver.Topic, error) {
 	var s stored
 	if err := json.Unmarshal([]byte(text), &s); err != nil || s.Partitions < 1 || s.Partitions > maxPartitions {
-		return logsub.Topic{}, fmt.Errorf("field %q of %s is %.80q, which describes no topic", name, d.keys.topics(), text)
+		return logdriver.Topic{}, fmt.Errorf("field %q of %s is %.80q, which describes no topic", name, d.keys.topics(), text)
 	}
-	return d.registry.number(logsub.Topic{Name: name, Partitions: s.Partitions, Retention: s.Retention}), nil
+	return d.registry.number(logdriver.Topic{Name: name, Partitions: s.Partitions, Retention: s.Retention}), nil
 }
 
-func (d *directory) put(ctx context.Context, t logsub.Topic, replace bool) error {
+func (d *directory) put(ctx context.Context, t logdriver.Topic, replace bool) error {
 	text, err := json.Marshal(stored{t.Partitions, t.Retention})
 	if err != nil {
 		return err
@@ -54,19 +53,19 @@ func (d *directory) put(ctx context.Context, t logsub.Topic, replace bool) error
 	return d.client.HSetNX(ctx, d.keys.topics(), t.Name, text).Err()
 }
 
-func (d *directory) Ensure(ctx context.Context, want logsub.Topic) (logsub.Topic, error) {
+func (d *directory) Ensure(ctx context.Context, want logdriver.Topic) (logdriver.Topic, error) {
 	if err := checkTopic(want.Name); err != nil {
-		return logsub.Topic{}, err
+		return logdriver.Topic{}, err
 	}
 	text, err := d.client.HGet(ctx, d.keys.topics(), want.Name).Result()
 	if errors.Is(err, redis.Nil) {
 		if err := d.put(ctx, want, false); err != nil {
-			return logsub.Topic{}, err
+			return logdriver.Topic{}, err
 		}
 		text, err = d.client.HGet(ctx, d.keys.topics(), want.Name).Result()
 	}
 	if err != nil {
-		return logsub.Topic{}, err
+		return logdriver.Topic{}, err
 	}
 	t, err := d.topicOf(want.Name, text)
 	if err != nil || want.Retention == 0 || want.Retention == t.Retention {
@@ -74,7 +73,7 @@ func (d *directory) Ensure(ctx context.Context, want logsub.Topic) (logsub.Topic
 	}
 	t.Retention = want.Retention
 	if err := d.put(ctx, t, true); err != nil {
-		return logsub.Topic{}, err
+		return logdriver.Topic{}, err
 	}
 	return d.registry.number(t), nil
 }
@@ -101,12 +100,12 @@ func (d *directory) restore(ctx context.Context, name string) error {
 	return nil
 }
 
-func (d *directory) Topics(ctx context.Context) ([]logsub.Topic, error) {
+func (d *directory) Topics(ctx context.Context) ([]logdriver.Topic, error) {
 	all, err := d.client.HGetAll(ctx, d.keys.topics()).Result()
 	if err != nil {
 		return nil, err
 	}
-	out := make([]logsub.Topic, 0, len(all))
+	out := make([]logdriver.Topic, 0, len(all))
 	for name, text := range all {
 		t, err := d.topicOf(name, text)
 		if err != nil {
@@ -114,11 +113,11 @@ func (d *directory) Topics(ctx context.Context) ([]logsub.Topic, error) {
 		}
 		out = append(out, t)
 	}
-	slices.SortFunc(out, func(a, b logsub.Topic) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b logdriver.Topic) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
-func (d *directory) Groups(ctx context.Context, t logsub.Topic) ([]string, error) {
+func (d *directory) Groups(ctx context.Context, t logdriver.Topic) ([]string, error) {
 	results := make([]*redis.XInfoGroupsCmd, t.Partitions)
 	// A stream that does not exist yet is an error of its own, with no groups.
 	//nolint:errcheck // every command's error is looked at
@@ -148,7 +147,7 @@ func (d *directory) Groups(ctx context.Context, t logsub.Topic) ([]string, error
 	return out, nil
 }
 
-func (d *directory) Beat(ctx context.Context, ttl time.Duration, members []logsub.Member) error {
+func (d *directory) Beat(ctx context.Context, ttl time.Duration, members []logdriver.Member) error {
 	calls := make([]*call, len(members))
 	for i, m := range members {
 		calls[i] = &call{
@@ -167,7 +166,7 @@ func (d *directory) Members(ctx context.Context, topic, group string) ([]string,
 	return d.scripts.members.Run(ctx, d.client, []string{d.keys.members(topic, group)}).StringSlice()
 }
 
-func (d *directory) Leave(ctx context.Context, m logsub.Member) error {
+func (d *directory) Leave(ctx context.Context, m logdriver.Member) error {
 	return d.scripts.leave.Run(ctx, d.client, []string{d.keys.members(m.Topic, m.Group)}, m.ID, d.keys.channel(m.Topic)).Err()
 }
 
@@ -175,11 +174,11 @@ func (d *directory) Leave(ctx context.Context, m logsub.Member) error {
 // what was done behind its cursor when it was given up last.
 const startsKept = 7 * 24 * time.Hour
 
-func (d *directory) starts(c log.Cursor) string {
+func (d *directory) starts(c logdriver.Cursor) string {
 	return d.keys.starts(d.registry.partition(c.Lane).stream, c.Consumer)
 }
 
-func (d *directory) Started(ctx context.Context, cursors []log.Cursor) ([]logsub.Start, error) {
+func (d *directory) Started(ctx context.Context, cursors []logdriver.Cursor) ([]logdriver.Start, error) {
 	starts, messages := make([]*redis.IntCmd, len(cursors)), make([]*redis.SliceCmd, len(cursors))
 	_, err := d.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, c := range cursors {
@@ -192,7 +191,7 @@ func (d *directory) Started(ctx context.Context, cursors []log.Cursor) ([]logsub
 	if err != nil {
 		return nil, err
 	}
-	all := make([]logsub.Start, len(cursors))
+	all := make([]logdriver.Start, len(cursors))
 	for i := range cursors {
 		var known struct {
 			Message string `redis:"message"`
@@ -202,12 +201,12 @@ func (d *directory) Started(ctx context.Context, cursors []log.Cursor) ([]logsub
 		if err := messages[i].Scan(&known); err != nil {
 			return nil, err
 		}
-		all[i] = logsub.Start{Starts: int(starts[i].Val()), Message: known.Message, Times: known.Times, Done: known.Done}
+		all[i] = logdriver.Start{Starts: int(starts[i].Val()), Message: known.Message, Times: known.Times, Done: known.Done}
 	}
 	return all, nil
 }
 
-func (d *directory) Alone(ctx context.Context, c log.Cursor, message string, times int) error {
+func (d *directory) Alone(ctx context.Context, c logdriver.Cursor, message string, times int) error {
 	if message == "" {
 		return d.client.HDel(ctx, d.starts(c), "message", "times").Err()
 	}
@@ -215,7 +214,7 @@ func (d *directory) Alone(ctx context.Context, c log.Cursor, message string, tim
 }
 
 // Progress leaves no key behind where nothing else is known.
-func (d *directory) Progress(ctx context.Context, cursors []log.Cursor) error {
+func (d *directory) Progress(ctx context.Context, cursors []logdriver.Cursor) error {
 	_, err := d.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, c := range cursors {
 			p.HDel(ctx, d.starts(c), "starts", "done")
@@ -225,7 +224,7 @@ func (d *directory) Progress(ctx context.Context, cursors []log.Cursor) error {
 	return err
 }
 
-func (d *directory) Stopped(ctx context.Context, c log.Cursor, done string) error {
+func (d *directory) Stopped(ctx context.Context, c logdriver.Cursor, done string) error {
 	if done == "" {
 		return d.client.HDel(ctx, d.starts(c), "starts", "done").Err()
 	}

@@ -16,28 +16,27 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/driver/kit"
+	"github.com/millrace-go/millrace/bus/driver/logdriver"
+	"github.com/millrace-go/millrace/bus/driver/rediskit"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/lazy"
-	"github.com/millrace-go/millrace/internal/log/logsub"
-	"github.com/millrace-go/millrace/internal/redisdb"
-	"github.com/millrace-go/millrace/internal/tlshint"
 )
 
 // driver is the bus on one Redis, which Sentinels may name, or on one Cluster.
 type driver struct {
-	logsub.Admin
+	logdriver.Admin
 
 	client redis.UniversalClient
 	owned  bool // the client was opened here, and is closed here
 
 	keys    keys
-	hub     *logsub.Hub
+	hub     *logdriver.Hub
 	log     *streamLog
 	watcher *watcher
-	bell    *logsub.Bell
+	bell    *logdriver.Bell
 
-	plain   string                          // the hosts, where the URL is one without TLS
-	started *lazy.Value[context.CancelFunc] // ends what runs in the background
+	plain   string                        // the hosts, where the URL is one without TLS
+	started *kit.Lazy[context.CancelFunc] // ends what runs in the background
 	running sync.WaitGroup
 
 	closeOnce sync.Once
@@ -59,7 +58,7 @@ func open(u *url.URL, cfg Config) (_ *driver, err error) {
 	}
 	d := &driver{client: cfg.Client, keys: keys(cfg.Prefix)}
 	if d.client == nil {
-		if d.client, err = redisdb.Client(u, redisdb.Config{TLS: cfg.TLS}); err != nil {
+		if d.client, err = rediskit.Client(u, rediskit.Config{TLS: cfg.TLS}); err != nil {
 			return nil, err
 		}
 		d.owned = true
@@ -83,19 +82,19 @@ func open(u *url.URL, cfg Config) (_ *driver, err error) {
 	registry := newRegistry(d.keys)
 	dir := &directory{client: d.client, keys: d.keys, scripts: scripts, registry: registry, logger: cfg.Logger}
 	d.log = &streamLog{client: d.client, keys: d.keys, scripts: scripts, registry: registry, directory: dir, cfg: cfg, logger: cfg.Logger}
-	d.bell = logsub.NewBell(tick, d.log.wake)
-	d.hub, err = logsub.New(logsub.Backend{
-		Log: d.log, Directory: dir, Append: d.log.append, Begin: d.log.begin, Announce: d.bell.Ring, Classify: redisdb.Classify, Headers: headers{},
-	}, logsub.Config{
+	d.bell = logdriver.NewBell(tick, d.log.wake)
+	d.hub, err = logdriver.New(logdriver.Backend{
+		Log: d.log, Directory: dir, Append: d.log.append, Begin: d.log.begin, Announce: d.bell.Ring, Classify: rediskit.Classify, Headers: headers{},
+	}, logdriver.Config{
 		Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL,
 		PollInterval: cfg.PollInterval, Logger: cfg.Logger,
 	})
 	if err != nil {
 		return nil, err
 	}
-	d.Admin = logsub.NewAdmin(d.hub, d.ready, translate)
+	d.Admin = logdriver.NewAdmin(d.hub, d.ready, translate)
 	d.watcher = newWatcher(context.Background(), d.client, registry, cfg.Logger)
-	d.started = lazy.New(logsub.ErrClosed, d.start)
+	d.started = kit.NewLazy(logdriver.ErrClosed, d.start)
 	return d, nil
 }
 
@@ -127,7 +126,7 @@ func (d *driver) hinted(err error) error {
 	if d.plain == "" || !errors.Is(err, io.EOF) {
 		return err
 	}
-	return tlshint.Plain(err, d.plain, "rediss://")
+	return kit.PlainHint(err, d.plain, "rediss://")
 }
 
 // checkVersion refuses a Redis whose streams do not count what they took in.
@@ -176,7 +175,7 @@ func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 	}
 	for _, t := range topics {
 		// Replication is the server's business.
-		err := d.hub.Declare(ctx, logsub.Spec{Name: t.Name, Partitions: t.Partitions, Retention: t.Retention, Groups: t.Groups})
+		err := d.hub.Declare(ctx, logdriver.Spec{Name: t.Name, Partitions: t.Partitions, Retention: t.Retention, Groups: t.Groups})
 		if err != nil {
 			return translate(err)
 		}

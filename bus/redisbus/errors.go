@@ -10,9 +10,9 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/driver/logdriver"
+	"github.com/millrace-go/millrace/bus/driver/rediskit"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/log/logsub"
-	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
 // translate gives an error the class that redisdb knows, and the sentinels of
@@ -21,11 +21,11 @@ func translate(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, logsub.ErrClosed):
+	case errors.Is(err, logdriver.ErrClosed):
 		return fmt.Errorf("redisbus: %w", bus.ErrClosed)
 	}
 	err = fmt.Errorf("redisbus: %w", err)
-	switch fault.Of(err, redisdb.Classify) {
+	switch fault.Of(err, rediskit.Classify) {
 	case fault.Infrastructure:
 		return fault.MarkInfrastructure(err)
 	case fault.Permanent:
@@ -35,7 +35,7 @@ func translate(err error) error {
 }
 
 type publisher struct {
-	*logsub.Publisher
+	*logdriver.Publisher
 	driver *driver
 }
 
@@ -53,6 +53,6 @@ func (p publisher) Publish(topic string, messages ...*message.Message) error {
 	return translate(p.Publisher.Publish(topic, messages...))
 }
 
-type source struct{ *logsub.Source }
+type source struct{ *logdriver.Source }
 
 func (s source) Close() error { return translate(s.Source.Close()) }

@@ -5,37 +5,36 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/internal/log"
-	"github.com/millrace-go/millrace/internal/log/logsub"
+	"github.com/millrace-go/millrace/bus/driver/logdriver"
 )
 
-// Live implements logsub.Places.
+// Live implements logdriver.Places.
 func (d *directory) Live(ctx context.Context, topic, group string) (bool, error) {
 	members, err := d.Members(ctx, topic, group)
 	return len(members) > 0, err
 }
 
-// Place implements logsub.Places.
-func (d *directory) Place(ctx context.Context, c log.Cursor) (log.Position, int64, error) {
+// Place implements logdriver.Places.
+func (d *directory) Place(ctx context.Context, c logdriver.Cursor) (logdriver.Position, int64, error) {
 	b, err := behind(ctx, d.client, d.scripts, d.registry.partition(c.Lane).stream, c.Consumer)
 	if err != nil || !b.group {
-		return log.Position{}, 0, err
+		return logdriver.Position{}, 0, err
 	}
 	at := number(b.place)
 	if b.pending > 0 {
 		at = number(b.oldest) - 1
 	}
-	return log.Position{From: b.place, ID: -1}, at, nil
+	return logdriver.Position{From: b.place, ID: -1}, at, nil
 }
 
-// Forget implements logsub.Places.
-func (d *directory) Forget(ctx context.Context, topic logsub.Topic, leases []log.Lease) error {
+// Forget implements logdriver.Places.
+func (d *directory) Forget(ctx context.Context, topic logdriver.Topic, leases []logdriver.Lease) error {
 	for _, l := range leases {
 		stream := d.registry.partition(l.Lane).stream
 		there, err := d.scripts.forget.Run(ctx, d.client,
 			[]string{stream, d.keys.lease(stream, l.Consumer)}, l.Holder, l.Token, l.Consumer).Bool()
 		if err == nil && !there {
-			err = log.ErrLeaseLost
+			err = logdriver.ErrLeaseLost
 		}
 		if err != nil {
 			return err

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/millrace-go/millrace/bus/driver/logdriver"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
 // keys names everything in Redis. Its value is a prefix of all names.
@@ -70,21 +70,23 @@ type registry struct {
 	keys keys
 
 	mu     sync.Mutex
-	topics map[string]logsub.Topic
+	topics map[string]logdriver.Topic
 	lanes  []partition
 }
 
-func newRegistry(k keys) *registry { return &registry{keys: k, topics: make(map[string]logsub.Topic)} }
+func newRegistry(k keys) *registry {
+	return &registry{keys: k, topics: make(map[string]logdriver.Topic)}
+}
 
 // number returns the topic with its lanes in this process.
-func (r *registry) number(t logsub.Topic) logsub.Topic {
+func (r *registry) number(t logdriver.Topic) logdriver.Topic {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known, ok := r.topics[t.Name]
 	// Another number of partitions than before: the topic was deleted, and made
 	// anew.
 	if !ok || known.Partitions != t.Partitions {
-		known = logsub.Topic{Name: t.Name, FirstLane: len(r.lanes), Partitions: t.Partitions}
+		known = logdriver.Topic{Name: t.Name, FirstLane: len(r.lanes), Partitions: t.Partitions}
 		for n := range t.Partitions {
 			r.lanes = append(r.lanes, partition{t.Name, n, r.keys.stream(t.Name, n, t.Partitions)})
 		}
@@ -95,7 +97,7 @@ func (r *registry) number(t logsub.Topic) logsub.Topic {
 }
 
 // topic returns a topic that was numbered.
-func (r *registry) topic(name string) (logsub.Topic, bool) {
+func (r *registry) topic(name string) (logdriver.Topic, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t, ok := r.topics[name]

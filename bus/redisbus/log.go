@@ -9,10 +9,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/bus/driver/logdriver"
 )
 
-// streamLog is log.Log on streams. A group's cursor is the last-delivered-id of the
+// streamLog is logdriver.Log on streams. A group's cursor is the last-delivered-id of the
 // stream's consumer group of that name, so that XINFO GROUPS tells its lag and
 // whoever reads with XREADGROUP later goes on from there.
 //
@@ -28,35 +28,35 @@ type streamLog struct {
 	logger    *slog.Logger
 }
 
-var _ log.Log = (*streamLog)(nil)
+var _ logdriver.Log = (*streamLog)(nil)
 
-// Lease implements log.Log.
-func (l *streamLog) Lease(ctx context.Context, c log.Cursor, holder string, ttl time.Duration) (log.Lease, error) {
+// Lease implements logdriver.Log.
+func (l *streamLog) Lease(ctx context.Context, c logdriver.Cursor, holder string, ttl time.Duration) (logdriver.Lease, error) {
 	p := l.registry.partition(c.Lane)
 	answer, err := l.scripts.lease.Run(ctx, l.client,
 		[]string{p.stream, l.keys.lease(p.stream, c.Consumer)}, c.Consumer, holder, ttl.Milliseconds()).Slice()
 	if err != nil {
-		return log.Lease{}, err
+		return logdriver.Lease{}, err
 	}
 	if len(answer) == 1 {
-		return log.Lease{}, log.ErrLeaseHeld
+		return logdriver.Lease{}, logdriver.ErrLeaseHeld
 	}
 	got, err := leaseOf(answer)
 	if err != nil {
-		return log.Lease{}, err
+		return logdriver.Lease{}, err
 	}
 	if got.made {
 		// A new group, or one that Redis has lost, and then perhaps more than it.
 		l.logger.Debug("bus: a consumer group was made", slog.String("stream", p.stream), slog.String("group", c.Consumer))
 		if err := l.directory.restore(ctx, p.topic); err != nil {
-			return log.Lease{}, err
+			return logdriver.Lease{}, err
 		}
 	}
-	return log.Lease{Cursor: c, Holder: holder, Token: got.token, Position: log.Position{From: got.id, ID: got.count}}, nil
+	return logdriver.Lease{Cursor: c, Holder: holder, Token: got.token, Position: logdriver.Position{From: got.id, ID: got.count}}, nil
 }
 
-// Renew implements log.Log.
-func (l *streamLog) Renew(ctx context.Context, ttl time.Duration, leases ...log.Lease) error {
+// Renew implements logdriver.Log.
+func (l *streamLog) Renew(ctx context.Context, ttl time.Duration, leases ...logdriver.Lease) error {
 	calls := make([]*call, len(leases))
 	for i, lease := range leases {
 		calls[i] = l.extend(lease, "", -1, ttl)
@@ -64,9 +64,9 @@ func (l *streamLog) Renew(ctx context.Context, ttl time.Duration, leases ...log.
 	return l.moveIn(ctx, calls...)
 }
 
-// Release implements log.Log. Inside begin all leases are given up in one round
+// Release implements logdriver.Log. Inside begin all leases are given up in one round
 // trip, after the cursors have moved.
-func (l *streamLog) Release(ctx context.Context, lease log.Lease) error {
+func (l *streamLog) Release(ctx context.Context, lease logdriver.Lease) error {
 	p := l.registry.partition(lease.Lane)
 	c := &call{
 		script: l.scripts.release,
@@ -80,9 +80,9 @@ func (l *streamLog) Release(ctx context.Context, lease log.Lease) error {
 	return runAll(ctx, l.client, []*call{c})
 }
 
-// Advance implements log.Log. Inside begin the cursors of all calls move in one round trip, each
+// Advance implements logdriver.Log. Inside begin the cursors of all calls move in one round trip, each
 // by itself: one lost lease does not hold up the others.
-func (l *streamLog) Advance(ctx context.Context, lease log.Lease, p log.Position, ttl time.Duration) error {
+func (l *streamLog) Advance(ctx context.Context, lease logdriver.Lease, p logdriver.Position, ttl time.Duration) error {
 	return l.moveIn(ctx, l.advance(lease, p, ttl))
 }
 
@@ -95,7 +95,7 @@ func (l *streamLog) moveIn(ctx context.Context, calls ...*call) error {
 	return l.move(ctx, calls...)
 }
 
-func (l *streamLog) advance(lease log.Lease, p log.Position, ttl time.Duration) *call {
+func (l *streamLog) advance(lease logdriver.Lease, p logdriver.Position, ttl time.Duration) *call {
 	if p.From == "" {
 		return l.extend(lease, "0-0", -1, ttl)
 	}
@@ -103,7 +103,7 @@ func (l *streamLog) advance(lease log.Lease, p log.Position, ttl time.Duration) 
 }
 
 // extend extends the lease, and moves the cursor unless id is "".
-func (l *streamLog) extend(lease log.Lease, id string, count int64, ttl time.Duration) *call {
+func (l *streamLog) extend(lease logdriver.Lease, id string, count int64, ttl time.Duration) *call {
 	part := l.registry.partition(lease.Lane)
 	return &call{
 		script: l.scripts.advance,
@@ -123,7 +123,7 @@ func (l *streamLog) move(ctx context.Context, calls ...*call) error {
 		if moved, err := c.result.Int(); err != nil {
 			return err
 		} else if moved == 0 {
-			return log.ErrLeaseLost
+			return logdriver.ErrLeaseLost
 		}
 	}
 	return nil
@@ -147,23 +147,23 @@ func (l *streamLog) begin(ctx context.Context, fn func(ctx context.Context) erro
 	return runAll(ctx, l.client, b.releases)
 }
 
-// Rebase implements log.Log. Streams and groups are restored together or not
+// Rebase implements logdriver.Log. Streams and groups are restored together or not
 // at all, so no cursor ever comes from elsewhere.
-func (l *streamLog) Rebase(context.Context, log.Cursor, time.Time) error {
+func (l *streamLog) Rebase(context.Context, logdriver.Cursor, time.Time) error {
 	return fmt.Errorf("redisbus: rebase: %w", errors.ErrUnsupported)
 }
 
-// Prune implements log.Log.
+// Prune implements logdriver.Log.
 func (l *streamLog) Prune(ctx context.Context, lane int, before time.Time, limit int) (int, error) {
 	return l.scripts.prune.Run(ctx, l.client, []string{l.registry.partition(lane).stream}, before.UnixMilli(), limit).Int()
 }
 
-// Backlog implements log.Log.
-func (l *streamLog) Backlog(ctx context.Context, c log.Cursor, lanes, limit int) (int, time.Time, error) {
-	return log.EachBacklog(c, lanes, func(c log.Cursor) (int, time.Time, error) { return l.backlog(ctx, c, limit) })
+// Backlog implements logdriver.Log.
+func (l *streamLog) Backlog(ctx context.Context, c logdriver.Cursor, lanes, limit int) (int, time.Time, error) {
+	return logdriver.EachBacklog(c, lanes, func(c logdriver.Cursor) (int, time.Time, error) { return l.backlog(ctx, c, limit) })
 }
 
-func (l *streamLog) backlog(ctx context.Context, c log.Cursor, limit int) (int, time.Time, error) {
+func (l *streamLog) backlog(ctx context.Context, c logdriver.Cursor, limit int) (int, time.Time, error) {
 	stream := l.registry.partition(c.Lane).stream
 	b, err := l.behind(ctx, stream, c.Consumer)
 	if err != nil || b.oldest == "" {

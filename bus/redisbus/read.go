@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/vmihailenco/msgpack"
 
-	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/bus/driver/logdriver"
 )
 
 // The fields of a stream's entry, as Watermill's marshaler writes them.
@@ -22,8 +22,8 @@ const (
 	payloadField  = "payload"
 )
 
-// Read implements log.Log.
-func (l *streamLog) Read(ctx context.Context, lane int, after log.Position, max int) ([]log.Entry, log.Position, error) {
+// Read implements logdriver.Log.
+func (l *streamLog) Read(ctx context.Context, lane int, after logdriver.Position, max int) ([]logdriver.Entry, logdriver.Position, error) {
 	found, err := l.client.XRangeN(ctx, l.registry.partition(lane).stream, start(after), "+", int64(max)).Result()
 	if err != nil {
 		return nil, after, err
@@ -31,7 +31,7 @@ func (l *streamLog) Read(ctx context.Context, lane int, after log.Position, max 
 	if after.From == "" {
 		after.ID = -1 // how many were removed from the beginning is not known
 	}
-	entries := make([]log.Entry, len(found))
+	entries := make([]logdriver.Entry, len(found))
 	for i, m := range found {
 		after.From = m.ID
 		if after.ID >= 0 {
@@ -57,7 +57,7 @@ func number(id string) int64 {
 }
 
 // start is where reading after a position begins.
-func start(after log.Position) string {
+func start(after logdriver.Position) string {
 	if after.From == "" {
 		return "-"
 	}
@@ -66,12 +66,12 @@ func start(after log.Position) string {
 
 // entryOf reads what any writer has left: an entry that is no message of
 // Watermill's is delivered as far as it is one.
-func entryOf(m redis.XMessage) log.Entry {
+func entryOf(m redis.XMessage) logdriver.Entry {
 	text := func(field string) string {
 		s, _ := m.Values[field].(string) //nolint:errcheck // without it, it is empty
 		return s
 	}
-	e := log.Entry{MessageID: m.ID, Headers: text(metadataField), Payload: []byte(text(payloadField))}
+	e := logdriver.Entry{MessageID: m.ID, Headers: text(metadataField), Payload: []byte(text(payloadField))}
 	if _, ok := m.Values[idField]; ok {
 		e.MessageID = text(idField)
 	}

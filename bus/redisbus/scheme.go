@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/bus"
-	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/bus/driver/rediskit"
 )
 
 // Config of the scheme. The zero value works.
@@ -77,7 +77,7 @@ func (s scheme) Name() string { return s.name }
 func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	cfg := s.cfg
 	params := bus.NewParams(u)
-	for _, name := range redisdb.Parameters() {
+	for _, name := range rediskit.Parameters() {
 		params.String(name, "") // known here, and read where the client is made
 	}
 	cfg.Prefix = params.String("prefix", cfg.Prefix)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/internal/log/logsub"
+	"github.com/millrace-go/millrace/bus/driver/logdriver"
 )
 
 // tick is the least time between two rounds of wake-ups by one process: a PUBLISH costs
@@ -19,7 +19,7 @@ const tick = time.Millisecond
 
 // wake tells the readers of the lanes, by a round trip for all of them. Changes in a group
 // are told by the scripts that make them.
-func (l *streamLog) wake(ctx context.Context, c logsub.Change) error {
+func (l *streamLog) wake(ctx context.Context, c logdriver.Change) error {
 	if len(c.Lanes) == 0 {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (w *watcher) follow(ctx context.Context, topic string) {
 }
 
 // run passes signals on until the connection is closed.
-func (w *watcher) run(hub *logsub.Hub) {
+func (w *watcher) run(hub *logdriver.Hub) {
 	for heard := range w.pubsub.ChannelWithSubscriptions() {
 		switch heard := heard.(type) {
 		case *redis.Subscription:
@@ -79,7 +79,7 @@ func (w *watcher) run(hub *logsub.Hub) {
 	}
 }
 
-func (w *watcher) signal(hub *logsub.Hub, heard *redis.Message) {
+func (w *watcher) signal(hub *logdriver.Hub, heard *redis.Message) {
 	if heard.Payload == "group" {
 		hub.WakeGroups()
 		return

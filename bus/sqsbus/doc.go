@@ -57,7 +57,7 @@
 //	groups never share a queue unnoticed                          TestSNSNames, TestGroupQueueNames
 //
 // The tests of sqs:// run on ElasticMQ, and those of sns:// on a stand-in for SNS before
-// ElasticMQ (package internal/snstest). Neither has been tried on Amazon itself.
+// ElasticMQ (package internal/transporttest/snstest). Neither has been tried on Amazon itself.
 //
 // Durable, ordered per key, and every acknowledgement counts by itself. On sqs:// there are no
 // consumer groups, and no replay: a topic is one queue, {prefix}{topic}.fifo with

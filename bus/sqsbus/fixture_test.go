@@ -19,8 +19,8 @@ import (
 	"github.com/millrace-go/millrace/bus/sqsbus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/internal/snstest"
 	"github.com/millrace-go/millrace/internal/sourcetest"
+	"github.com/millrace-go/millrace/internal/transporttest/snstest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 const (
@@ -77,7 +77,7 @@ func (k *keeper) run(ctx context.Context) {
 	for {
 		select {
 		case <-k.kick:
-			if backoff.Sleep(ctx, gather) != nil {
+			if kit.Sleep(ctx, gather) != nil {
 				return
 			}
 		case <-extend.C:
@@ -114,7 +114,7 @@ func (k *keeper) finish(ctx context.Context) {
 		if err == nil {
 			return
 		}
-		if backoff.Sleep(ctx, retry.Delay(attempt)) != nil {
+		if kit.Sleep(ctx, retry.Delay(attempt)) != nil {
 			k.source.failed(fmt.Errorf("%s: not all that was acknowledged could be deleted: %w", k.source.queue.topic, err))
 			return
 		}

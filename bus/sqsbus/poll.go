@@ -11,12 +11,12 @@ import (
 	"github.com/google/uuid"
 
 	busdriver "github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/eventlog"
-	"github.com/millrace-go/millrace/internal/backoff"
 )
 
 // retry is how the background parts wait after an error.
-var retry = backoff.Policy{Initial: 50 * time.Millisecond, Max: 5 * time.Second, Jitter: 0.3}
+var retry = kit.Backoff{Initial: 50 * time.Millisecond, Max: 5 * time.Second, Jitter: 0.3}
 
 // maxRequests is how many requests for messages are open at a time at most.
 const maxRequests = 8
@@ -81,7 +81,7 @@ func (s *source) poll(intake context.Context) {
 				s.restore(s.base)
 				unanswered = nil
 			}
-			if backoff.Sleep(intake, retry.Delay(failures)) != nil {
+			if kit.Sleep(intake, retry.Delay(failures)) != nil {
 				s.lastRound(s.base, unanswered)
 				return
 			}
@@ -89,7 +89,7 @@ func (s *source) poll(intake context.Context) {
 			failures, requests = 0, min(2*requests, maxRequests)
 		default:
 			failures, requests = 0, 1
-			if pause := s.driver.cfg.Wait; got == 0 && pause < time.Second && backoff.Sleep(intake, pause) != nil {
+			if pause := s.driver.cfg.Wait; got == 0 && pause < time.Second && kit.Sleep(intake, pause) != nil {
 				return
 			}
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/millrace-go/millrace/bus"
-	"github.com/millrace-go/millrace/internal/awsaccount"
-	"github.com/millrace-go/millrace/internal/rawurl"
+	"github.com/millrace-go/millrace/bus/driver/kit"
+	"github.com/millrace-go/millrace/bus/sqsbus/internal/awsaccount"
 )
 
 // Config of the scheme. The zero value works.
@@ -178,7 +178,7 @@ func addressOf(u *url.URL, endpoint, ca, sessionToken, role, externalID string) 
 		return a, errors.New("the URL has a path, and needs none; topics name the queues, and ?prefix= goes before all of them")
 	}
 	if endpoint != "" {
-		e, err := rawurl.Parse(endpoint)
+		e, err := kit.ParseURL(endpoint)
 		if err != nil || (e.Scheme != "http" && e.Scheme != "https") || e.Host == "" || e.User != nil {
 			return a, errors.New("the endpoint is no URL of a server; write ?endpoint=http://host:port")
 		}

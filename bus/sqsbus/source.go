@@ -10,13 +10,13 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/backoff"
 )
 
 // nackDelay is how long a message that was given back waits for its next delivery. Retries
 // with longer pauses are the business of the engine.
-var nackDelay = backoff.Policy{Initial: 5 * time.Millisecond, Max: 100 * time.Millisecond}
+var nackDelay = kit.Backoff{Initial: 5 * time.Millisecond, Max: 100 * time.Millisecond}
 
 // source is one reader of a queue. Its parts:
 //

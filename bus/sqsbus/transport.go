@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/millrace-go/millrace/internal/tlshint"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // whole sends requests whose bodies are in memory. The AWS client closes the body
@@ -40,12 +40,12 @@ func (w whole) send(r *http.Request) (*http.Response, error) {
 	answer, err := w.next.RoundTrip(r)
 	switch {
 	case r.URL.Scheme != "http":
-		return answer, tlshint.Untrusted(err, r.URL.Host, "?cacertfile=")
+		return answer, kit.UntrustedHint(err, r.URL.Host, "?cacertfile=")
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
-		return nil, tlshint.Plain(err, r.URL.Host, "endpoint=https://")
+		return nil, kit.PlainHint(err, r.URL.Host, "endpoint=https://")
 	case err == nil && answer.StatusCode == http.StatusBadRequest && fromWebServer(answer):
 		answer.Body.Close() //nolint:errcheck // it is of no use
-		return nil, tlshint.Plain(fmt.Errorf("the endpoint answered %s", answer.Status), r.URL.Host, "endpoint=https://")
+		return nil, kit.PlainHint(fmt.Errorf("the endpoint answered %s", answer.Status), r.URL.Host, "endpoint=https://")
 	}
 	return answer, err
 }

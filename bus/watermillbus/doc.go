@@ -27,6 +27,8 @@
 //	the end of a context ends the wait for an adapter that does
 //	not heed it                                                  TestTheEndOfAContextEndsTheWait
 //	Close closes what was opened, also what came too late        TestCloseClosesWhatCameTooLate
+//	?mode= of a scheme is watermill or absent; parameters that
+//	have no meaning in that mode are refused                     TestWithMode, TestRefuse
 //
 // # How far it reaches
 //

@@ -10,6 +10,9 @@ import (
 // leaves are what every package may stand on, and what they stand on themselves.
 func leaves() map[string][]string {
 	return map[string][]string{
+		// what transports share
+		"bus/driver/kit": {"internal/backoff", "internal/lazy", "internal/log", "internal/rawurl", "internal/tlshint"},
+
 		"fault": nil, "sqltx": nil, "event": {"fault"}, "eventlog": {"event", "internal/otelevent"},
 		"sqltx/pgxtx": {"sqltx", "internal/pgdb"},
 		"bus/driver":  nil, // what a transport stands on
@@ -27,7 +30,6 @@ func seams() map[string][]string {
 		"internal/tlstest":               {"bus"},
 		"internal/txbus":                 {"bus", "bus/watermillbus"},
 		"internal/txbus/txbustest":       {"bus"},
-		"internal/wmmode":                {"bus"},
 	}
 }
 
@@ -41,7 +43,9 @@ func beside() map[string][]string {
 		// ?mode=watermill stands on the transport that it is a mode of, and on the adapter.
 		"bus/amqpbus/amqpwatermill":   {"bus/watermillbus"},
 		"bus/kafkabus/kafkawatermill": {"bus/watermillbus"},
-		"bus/redisbus/rediswatermill": {"bus/watermillbus"},
+		"bus/redisbus/rediswatermill": {"bus/driver/rediskit", "bus/watermillbus"},
+		"bus/redisbus":                {"bus/driver/logdriver", "bus/driver/rediskit"},
+		"bus/natsbus":                 {"bus/driver/logdriver"},
 		"bus/bustest":                 {"bus/redrive"}, // redriving is part of what a transport is tested for
 		"idempotency/pgidempotency":   {"idempotency/sqlidempotency"},
 		"queue":                       {"queue/token"},

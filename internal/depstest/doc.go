@@ -1,6 +1,6 @@
 // Package depstest proves what a user's binary links. It holds tests only.
 //
-// The tests look at `go list -deps` of the whole module, once, for linux/amd64
+// The tests look at `go list -deps` of all modules of the tree, once, for linux/amd64
 // without cgo, so that the answer is the same on every machine.
 //
 //	property                                                    proven by
@@ -12,6 +12,11 @@
 //	arrows run one way: examples and cmd, packages, leaves      TestArrows
 //	no package imports another's backend, or a sibling's        TestArrows
 //	test servers and fakes stay out of users' builds            TestArrows
+//	a module that users require imports nothing internal of
+//	another one, since versions can be combined                 TestModulesImportNothingInternal
+//	the root's module requires no other module of the tree      TestRootStandsAlone
+//	how many modules the outbox brings, none of them heavy      TestGraphOfAUser
+//	every module of the tree is in go.work                      TestWorkIsComplete
 //	each of these checks finds what is planted                  TestPlanted…
 //
 // A new public package, or a new dependency of one, fails TestLinks until

@@ -15,13 +15,14 @@ import (
 	"testing"
 )
 
-// module is this module's path.
+// module is the path that the modules of this tree begin with.
 const module = "github.com/millrace-go/millrace"
 
 // pkg is a package as the go command sees it. Imports of ours are without the
 // module's path; Module is empty for ours and for the standard library.
 type pkg struct {
 	module  string
+	home    string // the folder of the module of ours that it belongs to, "" for the root's
 	ours    bool
 	command bool
 	imports []string
@@ -30,12 +31,12 @@ type pkg struct {
 // graph is all packages by their import path, ours without the module's.
 type graph map[string]pkg
 
-// built is the graph of this module: the go command is asked once for all tests.
+// built is the graph of all modules of this tree: the go command is asked once for all tests.
 var built = sync.OnceValues(func() (graph, error) {
 	if err := lookAt("../.."); err != nil {
 		return nil, err
 	}
-	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Module,Name,Imports", "./...")
+	cmd := exec.Command("sh", "-c", `go list -deps -json=ImportPath,Module,Name,Imports $(./scripts/modules | sed 's#$#/...#')`)
 	cmd.Dir = "../.."
 	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0", "GOFLAGS=-mod=readonly")
 	out, err := cmd.Output()
@@ -66,7 +67,9 @@ var built = sync.OnceValues(func() (graph, error) {
 			one.imports[i] = short(path)
 		}
 		if p.Module != nil {
-			if one.ours = p.Module.Main; !one.ours {
+			if one.ours = p.Module.Main; one.ours {
+				one.home = strings.TrimPrefix(strings.TrimPrefix(p.Module.Path, module), "/")
+			} else {
 				one.module = p.Module.Path
 			}
 		}
@@ -135,7 +138,7 @@ func (g graph) public() []string {
 	return all
 }
 
-// ours is all packages of this module, sorted.
+// ours is all packages of this tree, sorted.
 func (g graph) ours() []string {
 	var all []string
 	for path, p := range g {

@@ -60,7 +60,7 @@ func TestPlantedNothing(t *testing.T) {
 		t.Errorf("the table is %s", got)
 	}
 	for name, wrong := range map[string][]string{
-		"links": toyLinks(t, g, toyTable), "drivers": strayDrivers(g), "tools": strayTools(g), "arrows": wrongArrows(g),
+		"links": toyLinks(t, g, toyTable), "drivers": strayDrivers(g), "tools": strayTools(g), "arrows": wrongArrows(g), "internals": strayInternals(g),
 	} {
 		if len(wrong) > 0 {
 			t.Errorf("%s: %q", name, wrong)
@@ -74,6 +74,7 @@ func TestPlanted(t *testing.T) {
 	drivers := func(_ *testing.T, g graph) []string { return strayDrivers(g) }
 	tools := func(_ *testing.T, g graph) []string { return strayTools(g) }
 	arrows := func(_ *testing.T, g graph) []string { return wrongArrows(g) }
+	internals := func(_ *testing.T, g graph) []string { return strayInternals(g) }
 	for _, c := range []struct {
 		name  string
 		plant func(graph)
@@ -97,6 +98,9 @@ func TestPlanted(t *testing.T) {
 		{"a core package its backend", imports("bus", "bus/membus"), arrows, "below it or beside it"},
 		{"internal imports a package", imports("internal/tcptest", "outbox"), arrows, "what is internal stands below"},
 		{"a leaf grows", imports("sqltx", "fault"), arrows, "it is a leaf"},
+		{"a module imports what is internal", func(g graph) {
+			g["bus/pgbus"] = pkg{ours: true, home: "bus/pgbus", imports: []string{"internal/txbus"}}
+		}, internals, "bus/pgbus imports internal/txbus, which is internal to another module"},
 		{"what is for tests", imports("internal/txbus", "internal/tcptest"), arrows, "bus/pgbus links internal/tcptest, which is for tests"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

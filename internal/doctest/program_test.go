@@ -13,21 +13,15 @@ import (
 	"testing"
 )
 
-// builder builds programs in a module of their own beside the tree, as users do.
+// builder builds programs that lie outside of the tree, as those of users do, with the
+// modules of go.work.
 func builder(t *testing.T, root string) func(string) error {
 	return func(program string) error {
-		dir := t.TempDir()
-		sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
-		if err != nil {
+		file := filepath.Join(t.TempDir(), "main.go")
+		if err := os.WriteFile(file, []byte(program), 0o600); err != nil {
 			return err
 		}
-		module := "module example.com/page\n\ngo 1.26\n\nrequire github.com/millrace-go/millrace v0.0.0\n\nreplace github.com/millrace-go/millrace => " + root + "\n"
-		for name, text := range map[string]string{"main.go": program, "go.sum": string(sums), "go.mod": module} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-				return err
-			}
-		}
-		return command(t.Context(), dir, "go", "build", "-mod=mod", "-o", os.DevNull, ".")
+		return command(t.Context(), root, "go", "build", "-o", os.DevNull, file)
 	}
 }
 

@@ -3,44 +3,28 @@ package migrate
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
+	"embed"
 	"errors"
 	"fmt"
-
-	"github.com/pressly/goose/v3/database"
+	"strings"
 )
 
-// errApplied means that another process recorded the version first.
-var errApplied = errors.New("another process applied it meanwhile")
+//go:embed sql/versions_*.sql
+var versionTables embed.FS
 
-// versions is goose's version table, made safe for several processes without
-// a lock: goose lists the pending migrations outside the transaction that runs
-// them, and its table would take a version twice.
-type versions struct {
-	database.Store
-	dialect       string
-	schema, table string // the name that the store has joined
+// createTable is the statement that makes the version table.
+func (s Set) createTable(table string) (string, error) {
+	text, err := versionTables.ReadFile("sql/versions_" + s.Dialect + ".sql")
+	return strings.Replace(strings.TrimSpace(string(text)), "millrace_version", table, 1), err
 }
 
-// TableExists looks in the schema, or where unqualified names are looked up. On PostgreSQL it
-// reads the catalog like any table: to_regclass would answer from a cache that
-// does not know yet what another session has just committed. On MySQL, where
-// making the table commits, one without its first row is not there yet.
-func (v *versions) TableExists(ctx context.Context, db database.DBTxConn) (bool, error) {
-	exists, err := v.named(ctx, db)
-	if err != nil || !exists || v.dialect != MySQL {
-		return exists, err
-	}
-	err = db.QueryRowContext(ctx, `SELECT count(*) > 0 FROM `+v.Tablename()+` WHERE version_id = 0`).Scan(&exists)
-	return exists, err
+type queryer interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// named is whether there is a table of that name.
-func (v *versions) named(ctx context.Context, db database.DBTxConn) (bool, error) {
-	return Exists(ctx, db, v.dialect, v.schema, v.table)
-}
-
-// Exists is whether a schema has a table; "" is where unqualified names are looked up.
+// Exists is whether a schema has a table; "" is where unqualified names are looked
+// up. On PostgreSQL it reads the catalog like any table: to_regclass would answer
+// from a cache that does not know yet what another session has just committed.
 func Exists(ctx context.Context, db queryer, dialect, schema, table string) (exists bool, err error) {
 	switch dialect {
 	case SQLite:
@@ -77,71 +61,66 @@ func (s Set) schemaIsThere(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// CreateVersionTable runs in a transaction, and goose looks for pending
-// migrations, which creates the table, before it takes the session lock. Under
-// this lock, and in SQLite's IMMEDIATE transaction, the second look is exact;
-// without it the loser would fail and sleep for a second.
-func (v *versions) CreateVersionTable(ctx context.Context, db database.DBTxConn) error {
-	if v.dialect == MySQL {
-		return v.createOnMySQL(ctx, db)
+// makeTable makes the version table if it is not there. Version 0 is goose's mark
+// of a table that is complete; older releases look for it.
+func (r runner) makeTable(ctx context.Context) error {
+	there, err := Exists(ctx, r.conn, r.Dialect, r.Schema, r.Table())
+	if err != nil {
+		return err
 	}
-	if v.dialect == Postgres {
-		if _, err := db.ExecContext(ctx, `SELECT pg_advisory_xact_lock(`+advisoryKey+`)`, v.Tablename()); err != nil {
-			return fmt.Errorf("wait for the migration lock: %w", err)
+	if !there {
+		text, err := r.createTable(r.table())
+		if err != nil {
+			return err
+		}
+		if _, err := r.conn.ExecContext(ctx, text); err != nil {
+			return err
 		}
 	}
-	exists, err := v.TableExists(ctx, db)
-	if err != nil || exists {
+	if is, err := r.recorded(ctx, 0); err != nil || is {
 		return err
 	}
-	return v.Store.CreateVersionTable(ctx, db)
+	return r.record(ctx, 0)
 }
 
-// Insert refuses a version that is there already, which rolls the migration
-// back. Version 0 marks a new table and is no migration.
-func (v *versions) Insert(ctx context.Context, db database.DBTxConn, req database.InsertRequest) error {
-	_, err := v.GetMigration(ctx, db, req.Version)
-	switch {
-	case errors.Is(err, database.ErrVersionNotFound):
-		return v.Store.Insert(ctx, db, req)
-	case err != nil:
-		return err
-	case req.Version == 0:
-		return nil
+// applied is the versions that are recorded.
+func (r runner) applied(ctx context.Context) (_ map[int64]bool, err error) {
+	there, err := Exists(ctx, r.conn, r.Dialect, r.Schema, r.Table())
+	if err != nil || !there {
+		return nil, err
 	}
-	return fmt.Errorf("version %d: %w", req.Version, errApplied)
-}
-
-// advisoryLock makes the processes that migrate one version table take turns.
-// goose's own locker polls once a second at best; this one waits in the server.
-type advisoryLock struct{ table string }
-
-const advisoryKey = `hashtextextended(coalesce(current_schema(), '') || '.' || $1, 0)`
-
-func (l advisoryLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
-	if _, err := conn.ExecContext(ctx, `SELECT pg_advisory_lock(`+advisoryKey+`)`, l.table); err != nil {
-		return fmt.Errorf("wait for the migration lock: %w", err)
+	rows, err := r.conn.QueryContext(ctx, `SELECT version_id FROM `+r.table())
+	if err != nil {
+		return nil, err
 	}
-	return nil
-}
-
-func (l advisoryLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
-	if _, err := conn.ExecContext(ctx, `SELECT pg_advisory_unlock(`+advisoryKey+`)`, l.table); err != nil {
-		// The lock lives as long as its session: drop that instead of handing
-		// it back to the pool.
-		return errors.Join(fmt.Errorf("release the migration lock: %w", err),
-			conn.Raw(func(any) error { return driver.ErrBadConn }))
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	versions := map[int64]bool{}
+	for rows.Next() {
+		var version int64
+		if err := rows.Scan(&version); err != nil {
+			return nil, err
+		}
+		versions[version] = true
 	}
-	return nil
+	return versions, rows.Err()
 }
 
-// recorder takes the statement that goose would run.
-type recorder struct {
-	database.DBTxConn
-	query string
+func (r runner) recorded(ctx context.Context, version int64) (is bool, err error) {
+	query := fmt.Sprintf(`SELECT count(*) > 0 FROM %s WHERE version_id = %d`, r.table(), version)
+	err = r.conn.QueryRowContext(ctx, query).Scan(&is)
+	return is, err
 }
 
-func (r *recorder) ExecContext(_ context.Context, query string, _ ...any) (sql.Result, error) {
-	r.query = query
-	return driver.RowsAffected(0), nil
+func (r runner) record(ctx context.Context, version int64) error {
+	_, err := r.conn.ExecContext(ctx, r.recording(r.table(), version))
+	return err
+}
+
+// recording is the statement that records a version.
+func (s Set) recording(table string, version int64) string {
+	applied := "true"
+	if s.Dialect == SQLite {
+		applied = "1"
+	}
+	return fmt.Sprintf("INSERT INTO %s (version_id, is_applied) VALUES (%d, %s)", table, version, applied)
 }

@@ -5,22 +5,24 @@ package transporttest
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/IBM/sarama"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/google/uuid"
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/internal/snstest"
+	"github.com/millrace-go/millrace/internal/transporttest/snstest"
 )
 
 // Redis returns a redis:// URL with a prefix of keys.
@@ -42,8 +44,8 @@ func prefixed(t testing.TB, raw string) string {
 	return with(raw, url.Values{"prefix": {prefix}})
 }
 
-// Kafka returns a kafka:// URL. The topics, whose names are the test's own, are
-// deleted at its end.
+// Kafka returns a kafka:// URL. The topics whose names begin with one of those, which
+// are the test's own, are deleted at its end.
 func Kafka(t testing.TB, topics ...string) string {
 	t.Helper()
 	brokers := servicetest.Kafka(t)
@@ -118,20 +120,22 @@ func clearRedis(raw, prefix string) error {
 	return sweep(ctx, client)
 }
 
-func clearKafka(brokers string, topics []string) error {
-	admin, err := sarama.NewClusterAdmin(strings.Split(brokers, ","), sarama.NewConfig())
+func clearKafka(brokers string, names []string) error {
+	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(brokers, ",")...))
 	if err != nil {
 		return err
 	}
-	defer admin.Close() //nolint:errcheck // a test's side connection
-	topics = slices.Clone(topics)
-	slices.Sort(topics)
-	for _, topic := range slices.Compact(topics) {
-		if err := admin.DeleteTopic(topic); err != nil {
-			return err
-		}
+	defer client.Close()
+	admin := kadm.NewClient(client)
+	topics, err := admin.ListTopics(context.Background())
+	if err != nil {
+		return err
 	}
-	return nil
+	mine := slices.DeleteFunc(topics.Names(), func(topic string) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(topic, name) })
+	})
+	deleted, err := admin.DeleteTopics(context.Background(), mine...)
+	return errors.Join(err, deleted.Error())
 }
 
 func clearRabbit(raw, exchange string, queues []string) error {

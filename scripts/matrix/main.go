@@ -43,7 +43,7 @@ var beside = []string{
 }
 
 // alone are packages that kill servers, or want a transport to themselves.
-var alone = []string{"./internal/faulttest", "./examples/boxoffice/internal/mirrorrun", "./bench/bookingbench"}
+var alone = []string{"./internal/wholetest/faulttest", "./examples/boxoffice/internal/mirrorrun", "./bench/bookingbench"}
 
 // business are packages that run once more on each database server.
 var business = []string{

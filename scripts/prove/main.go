@@ -5,7 +5,7 @@
 //
 //	go run ./scripts/prove [-only 5,9] [-column embedded|servers] [-json build/prove.json] [-within 30m]
 //
-// It is run from the root of the module. prove.sh starts the servers.
+// It is run from the root of the tree. prove.sh starts the servers.
 package main
 
 import (

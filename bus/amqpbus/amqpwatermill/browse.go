@@ -10,8 +10,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/backoff"
 )
 
 // looked is how many messages of a queue are looked at, at most.
@@ -79,12 +79,12 @@ func unknown(error) fault.Class { return fault.Infrastructure }
 // await waits until so many messages are in a queue: what was given back is there only a
 // moment later. If another consumer has taken them by then, await returns after a second.
 func await(ctx context.Context, conn *amqp.Connection, queue string, n int) error {
-	again := backoff.Policy{Initial: time.Millisecond, Max: 100 * time.Millisecond}
+	again := kit.Backoff{Initial: time.Millisecond, Max: 100 * time.Millisecond}
 	limited, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	for attempt := 1; ; attempt++ {
 		now, err := inspect(conn, queue)
-		if err != nil || now.Messages >= n || backoff.Sleep(limited, again.Delay(attempt)) != nil {
+		if err != nil || now.Messages >= n || kit.Sleep(limited, again.Delay(attempt)) != nil {
 			return err
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
 	"github.com/millrace-go/millrace/bus/watermillbus"
-	"github.com/millrace-go/millrace/internal/wmmode"
 )
 
 // Config of the mode. The zero value works.
@@ -31,7 +30,7 @@ type Config struct {
 func Schemes(native amqpbus.Config, cfg Config) []bus.Scheme {
 	var all []bus.Scheme
 	for _, s := range amqpbus.Schemes(native) {
-		all = append(all, wmmode.WithMode(s, func(_ context.Context, u *url.URL) (bus.Driver, error) { return open(u, native, cfg) }))
+		all = append(all, watermillbus.WithMode(s, func(_ context.Context, u *url.URL) (bus.Driver, error) { return open(u, native, cfg) }))
 	}
 	return all
 }
@@ -47,7 +46,7 @@ var without = map[string]string{
 }
 
 func open(u *url.URL, native amqpbus.Config, cfg Config) (bus.Driver, error) {
-	if err := wmmode.Refuse(u, without); err != nil {
+	if err := watermillbus.Refuse(u, without); err != nil {
 		return nil, err
 	}
 	uri, connection, err := amqpbus.Dialing(u.String(), native)

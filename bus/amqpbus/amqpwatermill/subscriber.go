@@ -8,7 +8,7 @@ import (
 	wmamqp "github.com/ThreeDotsLabs/watermill-amqp/v2/pkg/amqp"
 	"github.com/ThreeDotsLabs/watermill/message"
 
-	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // subscriber is Watermill's. What it has in hand counts into the lag of its group, as the
@@ -56,7 +56,7 @@ func (s *subscriber) Subscribe(ctx context.Context, topic string) (<-chan *messa
 
 // consume subscribes, as often as it takes: the connection may be lost just now.
 func (s *subscriber) consume(ctx context.Context, topic string) <-chan *message.Message {
-	again := backoff.Policy{Initial: 100 * time.Millisecond, Max: 10 * time.Second, Jitter: 0.2}
+	again := kit.Backoff{Initial: 100 * time.Millisecond, Max: 10 * time.Second, Jitter: 0.2}
 	for attempt := 1; ; attempt++ {
 		in, err := s.tryConsume(ctx, topic)
 		if err == nil {
@@ -65,7 +65,7 @@ func (s *subscriber) consume(ctx context.Context, topic string) <-chan *message.
 		if ctx.Err() == nil {
 			s.broker.logger.Error("Cannot consume, trying again", err, nil)
 		}
-		if backoff.Sleep(ctx, again.Delay(attempt)) != nil {
+		if kit.Sleep(ctx, again.Delay(attempt)) != nil {
 			ended := make(chan *message.Message)
 			close(ended)
 			return ended

@@ -12,7 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
-	"github.com/millrace-go/millrace/internal/wmmode"
+	"github.com/millrace-go/millrace/bus/watermillbus"
 )
 
 // Config of the mode. The zero value works.
@@ -30,7 +30,7 @@ type Config struct {
 // mode takes Partitions, Replication, Retention, ClientID, SessionTimeout, CommitInterval,
 // Token and Logger.
 func Scheme(native kafkabus.Config, cfg Config) bus.Scheme {
-	return wmmode.WithMode(kafkabus.Scheme(native), func(ctx context.Context, u *url.URL) (bus.Driver, error) {
+	return watermillbus.WithMode(kafkabus.Scheme(native), func(ctx context.Context, u *url.URL) (bus.Driver, error) {
 		return open(ctx, u, native, cfg)
 	})
 }
@@ -45,7 +45,7 @@ var without = map[string]string{
 }
 
 func open(ctx context.Context, u *url.URL, native kafkabus.Config, cfg Config) (bus.Driver, error) {
-	if err := wmmode.Refuse(u, without); err != nil {
+	if err := watermillbus.Refuse(u, without); err != nil {
 		return nil, err
 	}
 	if native.Logger == nil {

@@ -13,10 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver/rediskit"
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/bus/watermillbus"
-	"github.com/millrace-go/millrace/internal/redisdb"
-	"github.com/millrace-go/millrace/internal/wmmode"
 )
 
 // Config of the mode. The zero value works.
@@ -33,7 +32,7 @@ type Config struct {
 func Schemes(native redisbus.Config, cfg Config) []bus.Scheme {
 	var all []bus.Scheme
 	for _, s := range redisbus.Schemes(native) {
-		all = append(all, wmmode.WithMode(s, func(_ context.Context, u *url.URL) (bus.Driver, error) { return open(u, native, cfg) }))
+		all = append(all, watermillbus.WithMode(s, func(_ context.Context, u *url.URL) (bus.Driver, error) { return open(u, native, cfg) }))
 	}
 	return all
 }
@@ -48,11 +47,11 @@ var without = map[string]string{
 }
 
 func open(u *url.URL, native redisbus.Config, cfg Config) (bus.Driver, error) {
-	if err := wmmode.Refuse(u, without); err != nil {
+	if err := watermillbus.Refuse(u, without); err != nil {
 		return nil, err
 	}
 	params := bus.NewParams(u)
-	for _, name := range redisdb.Parameters() {
+	for _, name := range rediskit.Parameters() {
 		params.String(name, "") // read where the client is made
 	}
 	if err := params.Err(); err != nil {
@@ -73,7 +72,7 @@ func open(u *url.URL, native redisbus.Config, cfg Config) (bus.Driver, error) {
 	s := &server{client: native.Client, log: native.Logger, cfg: cfg, groups: map[group]struct{}{}}
 	shut := func() error { return nil }
 	if s.client == nil {
-		client, err := redisdb.Client(u, redisdb.Config{TLS: native.TLS})
+		client, err := rediskit.Client(u, rediskit.Config{TLS: native.TLS})
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +87,7 @@ func open(u *url.URL, native redisbus.Config, cfg Config) (bus.Driver, error) {
 		Capabilities: bus.Capabilities{Durable: true, ConsumerGroups: true, Replay: true, Broadcast: true, IndividualAcks: true, OneAtATime: true},
 		Declare:      s.declare,
 		Ping:         func(ctx context.Context) error { return s.client.Ping(ctx).Err() },
-		Classify:     redisdb.Classify,
+		Classify:     rediskit.Classify,
 		Close:        shut,
 	})
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/internal/lease"
 	"github.com/millrace-go/millrace/internal/log"
-	"github.com/millrace-go/millrace/internal/prefix"
 )
 
 // readBatch bounds how many entries are read at once.
@@ -42,7 +42,7 @@ type lane struct {
 	settled chan struct{}      // closed: the intake has ended and nothing is open
 
 	mu         sync.Mutex
-	tracker    prefix.Tracker[place]
+	tracker    kit.Tracker[place]
 	done       map[int64]struct{} // entries that an earlier holder finished, by id; not yet met
 	committed  log.Position       // where the cursor stands
 	ready      []*delivery        // read and not handed over, in log order

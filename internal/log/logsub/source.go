@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/backoff"
 	"github.com/millrace-go/millrace/internal/log"
-	"github.com/millrace-go/millrace/internal/window"
 )
 
 // closeTimeout bounds what Close waits for a database that is away, answerTimeout
@@ -37,7 +37,7 @@ type Source struct {
 	me     Member
 	log    *slog.Logger
 	base   context.Context // its values are the deliveries'
-	window *window.Window[*lane]
+	window *kit.Window[*lane]
 	nudge  chan struct{} // capacity 1: a lane has ended
 	ready  chan struct{} // capacity 1: a lane has something to hand over
 
@@ -85,7 +85,7 @@ func (h *Hub) Source(ctx context.Context, topic, group string, size int) (*Sourc
 	s := &Source{
 		hub: h, topic: t, me: h.names.take(t.Name, group), base: context.WithoutCancel(ctx),
 		log:    h.cfg.Logger.With(slog.String("topic", t.Name), slog.String("group", group)),
-		window: window.New(size, (*lane).kick),
+		window: kit.NewWindow(size, (*lane).kick),
 		nudge:  make(chan struct{}, 1), ready: make(chan struct{}, 1),
 		stop: make(chan struct{}), coordinated: make(chan struct{}), done: make(chan struct{}),
 		lanes: make(map[int]*lane),

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/internal/log"
-	"github.com/millrace-go/millrace/internal/prefix"
 )
 
 const (
@@ -68,7 +68,7 @@ func (l *lane) leftover() (done string, tell bool) {
 	if len(ids) == 0 {
 		return "", l.counted && !l.told
 	}
-	return mark(l.reached()) + " " + prefix.Encode(0, ids, mostDone), true
+	return mark(l.reached()) + " " + kit.EncodeDone(0, ids, mostDone), true
 }
 
 // mostDone bounds in bytes what one stop keeps: some 100,000 gaps.
@@ -84,7 +84,7 @@ func (l *lane) recall(kept string) map[int64]struct{} {
 	if !ok || at != mark(l.lease.Position) {
 		return nil
 	}
-	done, err := prefix.Decode(0, list)
+	done, err := kit.DecodeDone(0, list)
 	if err != nil {
 		l.sub.log.Warn("bus: what the last holder of a partition had done behind its cursor cannot be read; it is delivered again",
 			slog.Int("lane", l.lease.Lane), slog.Any("error", err))

@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go/logging"
 
-	"github.com/millrace-go/millrace/internal/rawurl"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // URL is where the tables are; made by [ParseURL].
@@ -47,7 +47,7 @@ func ParseURL(raw string) (URL, error) {
 }
 
 func parseURL(raw string) (a URL, err error) {
-	u, err := rawurl.Parse(raw)
+	u, err := kit.ParseURL(raw)
 	if err != nil {
 		return a, err
 	}
@@ -86,7 +86,7 @@ func (a *URL) parameters(u *url.URL) error {
 		}
 	}
 	if a.endpoint = query.Get("endpoint"); query.Has("endpoint") {
-		e, err := rawurl.Parse(a.endpoint)
+		e, err := kit.ParseURL(a.endpoint)
 		if err != nil || e.Scheme != "http" && e.Scheme != "https" || e.Host == "" || e.User != nil {
 			return errors.New("the endpoint is no URL of a server; write ?endpoint=http://host:port")
 		}

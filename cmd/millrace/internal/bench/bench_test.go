@@ -19,8 +19,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/bus/sqsbus/sqsclient"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
-	"github.com/millrace-go/millrace/cmd/millrace/internal/sqsclient"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )

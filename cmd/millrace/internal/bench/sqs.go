@@ -6,7 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/millrace-go/millrace/cmd/millrace/internal/sqsclient"
+	"github.com/millrace-go/millrace/bus/sqsbus/sqsclient"
 )
 
 // inSQS finds a queue that is not there; the transport makes it.

@@ -17,9 +17,9 @@ import (
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
 	"github.com/millrace-go/millrace/bus/sqsbus"
-	"github.com/millrace-go/millrace/internal/natstest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/transporttest"
+	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 )
 
 // transports make a place of the test's own on each transport, for one topic.

@@ -18,9 +18,9 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/doctor"
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/internal/snstest"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/internal/sqlname"
+	"github.com/millrace-go/millrace/internal/transporttest/snstest"
 )
 
 func TestGoodServers(t *testing.T) {

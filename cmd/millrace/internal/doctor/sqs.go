@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"github.com/millrace-go/millrace/cmd/millrace/internal/sqsclient"
+	"github.com/millrace-go/millrace/bus/sqsbus/sqsclient"
 )
 
 // probe is the name of a queue that nobody has: asking for it needs an address,

@@ -8,8 +8,8 @@ import (
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/built"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/screen"
-	"github.com/millrace-go/millrace/internal/natstest"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 )
 
 // TestBookingFlow sends a crowd through a box office of many processes, two of

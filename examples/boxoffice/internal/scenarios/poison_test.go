@@ -17,7 +17,6 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
-	"github.com/millrace-go/millrace/bench/place"
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/event"
@@ -26,6 +25,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/transporttest"
 )
 
 // The process that consumes beside another one.
@@ -255,10 +255,8 @@ func TestScenario20Poison(t *testing.T) {
 		start(t, "consumer", r.Run)
 		poisons(t, b, topic, j.read)
 	}, func(t *testing.T) {
-		url, topic := "kafka://"+servicetest.Kafka(t)+"/", unique()
-		t.Cleanup(func() {
-			eventually(t, "the topics are gone", func() bool { return place.SweepKafka(servicetest.Kafka(t), topic) == nil })
-		})
+		topic := unique()
+		url := transporttest.Kafka(t, topic)
 		b, err := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{Logger: quiet})).Open(t.Context(), url)
 		if err != nil {
 			t.Fatal(err)

@@ -18,7 +18,6 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
 
-	"github.com/millrace-go/millrace/bench/place"
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
@@ -31,9 +30,9 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/launch"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/natstest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/transporttest"
+	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 )
 
 // The process that is killed by what it consumes.
@@ -74,13 +73,7 @@ var poisonPlaces = []poisonPlace{
 		}
 		return transporttest.RabbitMQ(t, queues...)
 	}, "metadata", false},
-	{"kafka", servers, func(t *testing.T, topic string) string {
-		brokers := servicetest.Kafka(t)
-		t.Cleanup(func() {
-			eventually(t, "the topics are gone", func() bool { return place.SweepKafka(brokers, topic) == nil })
-		})
-		return "kafka://" + brokers + "/"
-	}, "payload", true},
+	{"kafka", servers, func(t *testing.T, topic string) string { return transporttest.Kafka(t, topic) }, "payload", true},
 	{"nats", servers, func(t *testing.T, _ string) string { return natstest.URL(t) }, "", true},
 	{"sqs", servers, func(t *testing.T, _ string) string { return transporttest.SQS(t) }, "payload", false},
 }

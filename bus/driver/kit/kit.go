@@ -1,0 +1,21 @@
+// Package kit has what transports have in common: backoff, URLs with secrets, hints for
+// TLS, a window of unacknowledged messages, the prefix of a partition that is done, and
+// connections that are made at first use.
+//
+// It is for authors of drivers; users of a transport need nothing of it. It follows the
+// same rules of compatibility as the packages that users call: a driver that was built
+// against one release builds against the later ones of its major version.
+//
+//	u, err := kit.ParseURL(raw) // no error shows a password
+//	w := kit.NewWindow(cfg.MaxInFlight, wake)
+//	err = kit.Sleep(ctx, kit.Backoff{Initial: time.Second}.Delay(attempt))
+//
+//	property                                                      proven by
+//	delays grow up to their limit, jitter included                TestDelayGrows, TestDelayJitter
+//	no error shows any of the URL; a host is one, with a port     TestParseErrors, TestHide, TestAddress
+//	a window is never exceeded, and each partition has its part   TestWindow
+//	a prefix ends before the first message that is not done       TestTracker
+//	a value is made once, and again after a failure               TestOnce, TestRetried
+//	transports that are modules import nothing internal of the
+//	root's module                                                 TestModulesImportNothingInternal
+package kit

@@ -1,0 +1,116 @@
+package kit
+
+import "sync"
+
+// Window is shared by partitions. A quarter of it is kept apart in equal parts, one for
+// each partition, so that one whose messages are not acknowledged for a while (a key being
+// retried) does not stop the others. It is safe for concurrent use.
+type Window[P comparable] struct {
+	size int
+	kick func(P)
+
+	mu      sync.Mutex
+	total   int
+	taken   map[P]int
+	waiting map[P]struct{}
+	stopped bool
+	idle    chan struct{} // closed when stopped and nothing is taken
+}
+
+// NewWindow makes a window of so many messages. kick tells a partition that was refused that it
+// may try again; it must not wait.
+func NewWindow[P comparable](size int, kick func(P)) *Window[P] {
+	return &Window[P]{size: size, kick: kick, taken: map[P]int{}, waiting: map[P]struct{}{}, idle: make(chan struct{})}
+}
+
+// Size is how many messages it holds.
+func (w *Window[P]) Size() int { return w.size }
+
+// Stop lets nobody take a place any more.
+func (w *Window[P]) Stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopped = true
+	w.check()
+}
+
+// Idle is closed once it was stopped and nothing is taken.
+func (w *Window[P]) Idle() <-chan struct{} { return w.idle }
+
+// Join gives a partition its part.
+func (w *Window[P]) Join(p P) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.taken[p] = 0
+}
+
+// Leave gives back all that the partition holds.
+func (w *Window[P]) Leave(p P) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.total -= w.taken[p]
+	delete(w.taken, p)
+	delete(w.waiting, p)
+	w.wake()
+}
+
+// Take takes up to so many places, and returns how many; if it takes none, it notes that
+// the partition wants a kick when it may try again.
+func (w *Window[P]) Take(p P, most int) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped {
+		return 0
+	}
+	n := min(most, w.free(p))
+	if n <= 0 {
+		w.waiting[p] = struct{}{}
+		return 0
+	}
+	w.taken[p] += n
+	w.total += n
+	return n
+}
+
+func (w *Window[P]) free(p P) int {
+	own := w.size / (4 * len(w.taken))
+	kept := 0
+	for other, n := range w.taken {
+		if other != p {
+			kept += max(0, own-n)
+		}
+	}
+	free := w.size - w.total
+	return min(free, max(own-w.taken[p], free-kept))
+}
+
+// Give returns one place, unless the partition has left.
+func (w *Window[P]) Give(p P) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, ok := w.taken[p]; !ok {
+		return
+	}
+	w.taken[p]--
+	w.total--
+	w.wake()
+}
+
+func (w *Window[P]) wake() {
+	for p := range w.waiting {
+		delete(w.waiting, p)
+		w.kick(p)
+	}
+	w.check()
+}
+
+func (w *Window[P]) check() {
+	if !w.stopped || w.total > 0 {
+		return
+	}
+	select {
+	case <-w.idle:
+	default:
+		close(w.idle)
+	}
+}

@@ -1,0 +1,51 @@
+// Package sqsclient opens what an sqs:// or sns:// URL names, for the operator's tool.
+package sqsclient
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/millrace-go/millrace/bus/sqsbus/internal/awsaccount"
+)
+
+// Open makes a client of SQS of a transport's URL; done closes its connections.
+func Open(ctx context.Context, u *url.URL, options ...func(*sqs.Options)) (_ *sqs.Client, done func(), err error) {
+	account, endpoint, done, err := load(ctx, u)
+	if err != nil {
+		return nil, nil, err
+	}
+	options = append(options, func(o *sqs.Options) { o.BaseEndpoint = cmp.Or(endpoint, o.BaseEndpoint) })
+	return sqs.NewFromConfig(account, options...), done, nil
+}
+
+// OpenSNS makes a client of SNS likewise.
+func OpenSNS(ctx context.Context, u *url.URL, options ...func(*sns.Options)) (_ *sns.Client, done func(), err error) {
+	account, endpoint, done, err := load(ctx, u)
+	if err != nil {
+		return nil, nil, err
+	}
+	options = append(options, func(o *sns.Options) { o.BaseEndpoint = cmp.Or(endpoint, o.BaseEndpoint) })
+	return sns.NewFromConfig(account, options...), done, nil
+}
+
+func load(ctx context.Context, u *url.URL) (account aws.Config, endpoint *string, done func(), err error) {
+	q := u.Query()
+	at, err := awsaccount.Of(u, q.Get("session_token"), q.Get("role"), q.Get("external_id"))
+	if err != nil {
+		return account, nil, nil, err
+	}
+	at.CA = q.Get("cacertfile")
+	account, transport, err := at.Load(ctx, nil)
+	if err != nil {
+		return account, nil, nil, err
+	}
+	if given := q.Get("endpoint"); given != "" {
+		endpoint = &given
+	}
+	return account, endpoint, transport.CloseIdleConnections, nil
+}

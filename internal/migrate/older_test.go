@@ -1,0 +1,137 @@
+package migrate_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+// testdata has what goose 3.29 wrote for an older release that applied two steps.
+func TestGooseTable(t *testing.T) {
+	eachDialect(t, func(t *testing.T, d database) {
+		db, ctx := d.open(), context.Background()
+		text, err := os.ReadFile("testdata/goose_" + d.dialect + ".sql")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for statement := range strings.SplitSeq(strings.TrimSpace(string(text)), ";\n") {
+			if _, err := db.Exec(statement); err != nil {
+				t.Fatalf("%v in %s", err, statement)
+			}
+		}
+		set := migrate.Set{Package: "demo", Dialect: d.dialect, FS: files(2)}
+		for _, want := range []string{"1 2", "1 2 3"} {
+			if err := set.Up(ctx, db); err != nil {
+				t.Fatal(err)
+			}
+			if got := steps(t, db); got != want {
+				t.Errorf("behind goose the steps are %q, want %q", got, want)
+			}
+			if got := recorded(t, db); got != "0 "+want {
+				t.Errorf("behind goose the versions are %q, want 0 %s", got, want)
+			}
+			set.FS = files(3)
+		}
+	})
+}
+
+// An older release holds its lock for its session, and has not applied a thing yet.
+func TestOlderRelease(t *testing.T) {
+	for name, c := range map[string]struct {
+		take, give, waits string
+	}{
+		migrate.Postgres: {
+			`SELECT pg_advisory_lock(hashtextextended(current_schema() || '.millrace_demo_version', 0))`,
+			`SELECT pg_advisory_unlock(hashtextextended(current_schema() || '.millrace_demo_version', 0))`,
+			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND wait_event = 'advisory'`,
+		},
+		migrate.MySQL: {
+			`SELECT GET_LOCK(CONCAT('millrace_', LEFT(SHA2(CONCAT(DATABASE(), '.millrace_demo_version'), 256), 40)), 0)`,
+			`SELECT RELEASE_LOCK(CONCAT('millrace_', LEFT(SHA2(CONCAT(DATABASE(), '.millrace_demo_version'), 256), 40)))`,
+			`SELECT count(*) FROM information_schema.processlist WHERE db = DATABASE() AND state LIKE 'User lock%'`,
+		},
+	} {
+		test := func(t *testing.T, db *sql.DB) {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			older, err := db.Conn(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer older.Close()
+			if _, err := older.ExecContext(ctx, c.take); err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan error, 1)
+			go func() {
+				done <- migrate.Set{Package: "demo", Dialect: name, FS: files(2)}.Up(ctx, db)
+			}()
+			for waiting := 0; waiting == 0; {
+				select {
+				case err := <-done:
+					t.Fatalf("Up = %v beside an older release that holds the lock, want it to wait", err)
+				default:
+				}
+				if err := db.QueryRowContext(ctx, c.waits).Scan(&waiting); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := older.ExecContext(ctx, c.give); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+			if got := steps(t, db); got != "1 2" {
+				t.Errorf("steps are %q, want 1 2", got)
+			}
+		}
+		if name == migrate.MySQL {
+			servicetest.EachMySQL(t, func(t *testing.T, server servicetest.MySQLServer) { test(t, server.DB(t)) })
+			continue
+		}
+		t.Run(name, func(t *testing.T) { test(t, servicetest.Postgres(t)) })
+	}
+}
+
+// A cancelled Up rolls its migration back and leaves the pool a session without a
+// transaction and without a lock.
+func TestCancelledUp(t *testing.T) {
+	eachDialect(t, func(t *testing.T, d database) {
+		db := d.open()
+		db.SetMaxOpenConns(1)
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		set := migrate.Set{Package: "demo", Dialect: d.dialect, FS: files(1)}
+		if err := set.Up(ctx, db); err != nil {
+			t.Fatal(err)
+		}
+		slow := map[string]string{
+			migrate.Postgres: `SELECT pg_sleep(3600);`,
+			migrate.MySQL:    `DO SLEEP(3600);`,
+			migrate.SQLite:   "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) INSERT INTO log SELECT max(i) FROM n;",
+		}[d.dialect]
+		fsys := files(1).(fstest.MapFS)
+		fsys["0002_slow.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nINSERT INTO log (step) VALUES (2);\n" + slow + "\n")}
+		set.FS = fsys
+		time.AfterFunc(100*time.Millisecond, cancel) // whenever it comes, nothing may be left
+		if err := set.Up(ctx, db); err == nil || !errors.Is(ctx.Err(), context.Canceled) {
+			t.Fatalf("Up = %v, want the end of its context", err)
+		}
+		set.FS = files(3)
+		if err := set.Up(context.Background(), db); err != nil {
+			t.Fatal(err)
+		}
+		if got := steps(t, db); got != "1 2 3" {
+			t.Errorf("steps are %q, want each once", got)
+		}
+	})
+}

@@ -1,0 +1,5 @@
+// Package wholetest and the folders below it have the tests that need several modules of
+// this tree, or a library that no user is to have in the module graph: events as the
+// CloudEvents SDK reads them, names that attack, secrets in logs, notices on SQS,
+// Debezium's connectors, a front door without its broker, and servers that are killed.
+package wholetest

@@ -1,0 +1,101 @@
+package noticetest
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/google/uuid"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/sqsbus"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/queuenotice"
+)
+
+func TestSQS(t *testing.T) {
+	endpoint, prefix := servicetest.SQS(t), "t"+uuid.NewString()[:8]+"-"
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	client := sqs.New(sqs.Options{
+		BaseEndpoint: &endpoint, Region: "elasticmq", HTTPClient: &http.Client{Transport: transport},
+		Credentials: credentials.NewStaticCredentialsProvider("key", "secret", ""),
+	})
+	ctx := context.Background()
+	address := "sqs://key:secret@elasticmq/?" + url.Values{"endpoint": {endpoint}, "prefix": {prefix}, "wait": {"50ms"}}.Encode()
+	b, err := bus.NewOpener(sqsbus.Scheme(sqsbus.Config{Logger: slog.New(slog.DiscardHandler)})).Open(ctx, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := b.Declare(ctx, bus.Topic{Name: queuenotice.DefaultTopic}); err != nil {
+		t.Fatal(err)
+	}
+	queues, err := client.ListQueues(ctx, &sqs.ListQueuesInput{QueueNamePrefix: &prefix})
+	if err != nil || len(queues.QueueUrls) != 1 {
+		t.Fatalf("%v, %v", queues, err)
+	}
+	queueURL := queues.QueueUrls[0]
+	defer func() {
+		if _, err := client.DeleteQueue(ctx, &sqs.DeleteQueueInput{QueueUrl: &queueURL}); err != nil {
+			t.Error(err)
+		}
+	}()
+
+	n, err := queuenotice.New(b.Publisher(), queuenotice.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	notice := func(user string) queue.Notice {
+		return queue.Notice{Event: "show-1", User: user, Entry: queue.Entry{ID: "e-" + user}, Time: time.UnixMilli(1_700_000_000_123)}
+	}
+	n.Notify(notice("ada"))
+	n.Notify(notice("ada")) // again within five minutes
+	n.Notify(notice("bob"))
+	ended, cancel := context.WithCancel(ctx)
+	cancel() // Run publishes what it has before it returns
+	if err := n.Run(ended); err != nil {
+		t.Fatal(err)
+	}
+	if n.Published() != 3 || n.Dropped() != 0 {
+		t.Errorf("%d published, %d dropped", n.Published(), n.Dropped())
+	}
+	var got []types.Message
+	for len(got) < 2 {
+		out, err := client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+			QueueUrl: &queueURL, MaxNumberOfMessages: 10, WaitTimeSeconds: 1,
+			MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(out.Messages) == 0 {
+			break
+		}
+		got = append(got, out.Messages...)
+	}
+	if len(got) != 2 {
+		t.Fatalf("%d messages, want those of ada and bob", len(got))
+	}
+	for i, want := range []string{"ada:show-1", "bob:show-1"} {
+		if group, id := got[i].Attributes["MessageGroupId"], got[i].Attributes["MessageDeduplicationId"]; group != "show-1" || id != want {
+			t.Errorf("group %q, deduplication %q; want show-1 and %q", group, id, want)
+		}
+		if body := aws.ToString(got[i].Body); !strings.HasPrefix(body, `{"action":"admitted","eventId":"show-1"`) {
+			t.Errorf("body %s", body)
+		}
+	}
+}
