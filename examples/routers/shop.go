@@ -1,0 +1,65 @@
+// Package routers shows an HTTP handler that emits an event in its transaction, behind the
+// waiting room's guard, on net/http, chi, gin and echo: a file each.
+//
+// Everything but the router is the same: the waiting room's own routes are those of an
+// http.ServeMux, the guard is a middleware of net/http, and the request's id comes in and
+// goes out by millrace.Wrap.
+package routers
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"net/http"
+
+	"github.com/millrace-go/millrace"
+	"github.com/millrace-go/millrace/queue/queuehttp"
+)
+
+// Ordered is emitted for each order.
+type Ordered struct{ Show, Seat string }
+
+// Spec is that of millrace.Event.
+func (o Ordered) Spec() millrace.Spec { return millrace.On("orders", "Ordered", o.Show) }
+
+// Shop is what the handlers of all routers need.
+type Shop struct {
+	App  *millrace.App[*sql.Tx]
+	Room *queuehttp.Handlers
+}
+
+// Order takes an order: the row and the event commit together.
+func (s Shop) Order(ctx context.Context, o Ordered) error {
+	return s.App.Do(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO orders (show, seat) VALUES (?, ?)`, o.Show, o.Seat); err != nil {
+			return err
+		}
+		return s.App.Emit(ctx, tx, o)
+	})
+}
+
+// order is the handler of net/http and chi. Both fill the path's values.
+func (s Shop) order(w http.ResponseWriter, r *http.Request) {
+	o := Ordered{Show: r.PathValue("eventId")}
+	if err := json.NewDecoder(r.Body).Decode(&o); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if err := s.Order(r.Context(), o); err != nil {
+		http.Error(w, "the order was not taken", http.StatusInternalServerError)
+		return
+	}
+	w.WriteHeader(http.StatusCreated)
+}
+
+// guard lets only those through that the waiting room has let in.
+func (s Shop) guard() func(http.Handler) http.Handler {
+	return s.Room.Guard(queuehttp.GuardConfig{Writes: true})
+}
+
+// room has the waiting room's routes.
+func (s Shop) room() http.Handler {
+	mux := http.NewServeMux()
+	s.Room.Mount(mux, "/api/queue", nil)
+	return mux
+}
