@@ -3,7 +3,6 @@ package routers
 import (
 	"context"
 	"database/sql"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -65,7 +64,7 @@ func TestRouters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			shop, kit, handled := newShop(t)
 			h := router(shop)
-			call := func(path, user, body string, cookies ...*http.Cookie) *http.Response {
+			call := func(path, user, body string, cookies ...*http.Cookie) *httptest.ResponseRecorder {
 				r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
 				r.Header.Set("X-User", user)
 				r.Header.Set("Content-Type", "application/json")
@@ -75,29 +74,29 @@ func TestRouters(t *testing.T) {
 				}
 				w := httptest.NewRecorder()
 				h.ServeHTTP(w, r)
-				return w.Result()
+				return w
 			}
-			body := func(r *http.Response) string {
-				text, err := io.ReadAll(r.Body)
-				require.NoError(t, err)
-				return string(text)
+			cookies := func(of *httptest.ResponseRecorder) []*http.Cookie {
+				r := of.Result()
+				require.NoError(t, r.Body.Close())
+				return r.Cookies()
 			}
 			refused := call("/orders/show-1", "ada", `{"Seat": "A1"}`)
-			require.Equal(t, http.StatusForbidden, refused.StatusCode)
-			require.JSONEq(t, `{"error": "Queue entry token required", "redirectTo": "/queue"}`, body(refused))
+			require.Equal(t, http.StatusForbidden, refused.Code)
+			require.JSONEq(t, `{"error": "Queue entry token required", "redirectTo": "/queue"}`, refused.Body.String())
 
 			in := call("/api/queue/check/show-1", "ada", "")
-			require.Equal(t, http.StatusOK, in.StatusCode)
+			require.Equal(t, http.StatusOK, in.Code)
 			queued := call("/api/queue/check/show-1", "bob", "")
-			require.Contains(t, body(queued), `"status":"queued"`)
-			require.Equal(t, http.StatusForbidden, call("/orders/show-1", "bob", `{"Seat": "A2"}`, queued.Cookies()...).StatusCode)
+			require.Contains(t, queued.Body.String(), `"status":"queued"`)
+			require.Equal(t, http.StatusForbidden, call("/orders/show-1", "bob", `{"Seat": "A2"}`, cookies(queued)...).Code)
 
-			bad := call("/orders/show-1", "ada", `{`, in.Cookies()...)
-			require.Equal(t, http.StatusBadRequest, bad.StatusCode)
-			ordered := call("/orders/show-1", "ada", `{"Seat": "A1"}`, in.Cookies()...)
-			require.Equal(t, http.StatusCreated, ordered.StatusCode, body(ordered))
-			require.Equal(t, "request-1", ordered.Header.Get("X-Request-Id"))
-			require.Equal(t, http.StatusInternalServerError, call("/orders/show-1", "ada", `{"Seat": "A1"}`, in.Cookies()...).StatusCode)
+			bad := call("/orders/show-1", "ada", `{`, cookies(in)...)
+			require.Equal(t, http.StatusBadRequest, bad.Code)
+			ordered := call("/orders/show-1", "ada", `{"Seat": "A1"}`, cookies(in)...)
+			require.Equal(t, http.StatusCreated, ordered.Code, ordered.Body.String())
+			require.Equal(t, "request-1", ordered.Header().Get("X-Request-Id"))
+			require.Equal(t, http.StatusInternalServerError, call("/orders/show-1", "ada", `{"Seat": "A1"}`, cookies(in)...).Code)
 
 			require.Equal(t, []Ordered{{"show-1", "A1"}}, millracetest.Emitted[Ordered](kit))
 			require.Empty(t, kit.Deliver())
