@@ -32,7 +32,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"hash/fnv"
 	"slices"
 	"time"
 )
@@ -198,7 +197,9 @@ func LaneOf(key string, lanes int) int {
 	if lanes <= 1 || key == "" {
 		return 0
 	}
-	h := fnv.New32a()
-	h.Write([]byte(key)) //nolint:errcheck // never fails
-	return int(h.Sum32() % uint32(lanes))
+	h := uint32(2166136261) // hash/fnv's New32a, which allocates
+	for i := range len(key) {
+		h = (h ^ uint32(key[i])) * 16777619
+	}
+	return int(h % uint32(lanes))
 }
