@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/bench/batchbench"
 	"github.com/millrace-go/millrace/bench/busbench"
+	"github.com/millrace-go/millrace/bench/doorbench"
 	"github.com/millrace-go/millrace/bench/kafkabench"
 	"github.com/millrace-go/millrace/bench/limitbench"
 	"github.com/millrace-go/millrace/bench/outboxbench"
@@ -116,6 +117,13 @@ func peers() []section {
 					Postgres: servers[postgres], MariaDB: servers[mariadb], Redis: servers[redis], RabbitMQ: servers[rabbitmq], Brokers: servers[kafka],
 					Size: s.size, Rounds: s.of(s.rounds, 1), Backlog: s.of(20_000, 200), Window: s.span(time.Second, 20*time.Millisecond),
 				}, out)
+			},
+		},
+		{
+			"frontdoor", "the front door beside its packages by hand",
+			"The same program written on package millrace, and on the packages that it wires: a row and its event in a transaction, by one caller, and events relayed in memory and handled in a transaction each.",
+			1, []string{postgres}, func(ctx context.Context, servers map[string]string, s sizes, out *report.Recorder) error {
+				return doorbench.Run(ctx, doorbench.Config{URL: servers[postgres], Rounds: s.of(s.rounds, 1), Emits: s.of(2000, 40), Events: s.of(5000, 100)}, out)
 			},
 		},
 		{
