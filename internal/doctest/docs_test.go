@@ -1,9 +1,12 @@
 package doctest
 
 import (
+	"bytes"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -120,5 +123,36 @@ func TestEveryPageIsInTheIndex(t *testing.T) {
 	lines := tree.Pages["README.md"].Text
 	if last := lines[len(lines)-1].Line; last > 300 {
 		t.Errorf("README.md has %d lines; move what only some readers need to docs", last)
+	}
+}
+
+// TestEnvironment has docs/environment.md list each variable that a public package names.
+func TestEnvironment(t *testing.T) {
+	tree := read(t)
+	page, err := os.ReadFile(filepath.Join(tree.Root, "docs", "environment.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	constant := regexp.MustCompile(`const Env\w+ += "(\w+)"`)
+	found := 0
+	err = filepath.WalkDir(tree.Root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains([]string{"internal", "build", ".git", "examples", "bench", "cmd"}, d.Name()):
+			return fs.SkipDir
+		case filepath.Ext(path) != ".go":
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range constant.FindAllSubmatch(text, -1) {
+			if found++; !bytes.Contains(page, append([]byte("| `"), append(m[1], "` |"...)...)) {
+				t.Errorf("%s: docs/environment.md does not list %s", path, m[1])
+			}
+		}
+		return err
+	})
+	if err != nil || found < 3 {
+		t.Errorf("%d variables were found, %v", found, err)
 	}
 }

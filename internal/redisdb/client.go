@@ -33,5 +33,5 @@ func CheckClient(client redis.UniversalClient) error {
 	if wrong == nil {
 		return nil
 	}
-	return fmt.Errorf("the Redis client's options do not fit: %s; make the client with %s", strings.Join(wrong, "; "), strings.Join(right, ", "))
+	return fmt.Errorf("the Redis client's options do not fit: %s; make the client by redisclient.Open, or with %s", strings.Join(wrong, "; "), strings.Join(right, ", "))
 }

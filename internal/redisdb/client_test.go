@@ -29,9 +29,9 @@ func TestCheckClient(t *testing.T) {
 		}
 	}
 	for want, opts := range map[string]redis.UniversalOptions{
-		waits + "; make the client with ContextTimeoutEnabled: true": {MaxRetries: -1},
-		repeats + "; make the client with MaxRetries: -1":            {ContextTimeoutEnabled: true},
-		waits + "; " + repeats + "; make the client with ContextTimeoutEnabled: true, MaxRetries: -1": {
+		waits + "; make the client by redisclient.Open, or with ContextTimeoutEnabled: true": {MaxRetries: -1},
+		repeats + "; make the client by redisclient.Open, or with MaxRetries: -1":            {ContextTimeoutEnabled: true},
+		waits + "; " + repeats + "; make the client by redisclient.Open, or with ContextTimeoutEnabled: true, MaxRetries: -1": {
 			MaxRetries: 3, // the default of a Cluster is -1
 		},
 	} {

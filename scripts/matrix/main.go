@@ -30,7 +30,7 @@ var list string
 // beside are packages that meet real servers and have no cell of their own.
 var beside = []string{
 	".", "./examples/orders", "./bus", "./bus/allbus", "./bus/redrive", "./outbox", "./outbox/internal/...", "./idempotency", "./idempotency/idempotencytest",
-	"./sqltx", "./cmd/millrace/...",
+	"./sqltx", "./sqltx/pgxtx", "./idempotency/pgidempotency", "./postgres", "./millracetest", "./cmd/millrace/...",
 	"./internal/migrate", "./internal/pgdb", "./internal/mysqldb", "./internal/redisdb", "./internal/servicetest",
 	"./internal/log/logbus", "./internal/log/logtest", "./internal/txbus",
 	"./examples/boxoffice/internal/ops", "./examples/boxoffice/internal/store",
@@ -38,7 +38,7 @@ var beside = []string{
 	"./examples/boxoffice/internal/limitproof", "./examples/boxoffice/internal/meter",
 	"./examples/boxoffice/internal/admissions", "./examples/boxoffice/internal/catalog/rediscopy", "./examples/boxoffice/internal/heldseats",
 	"./deploy/...", "./examples/migrating",
-	"./bench/batchbench", "./bench/busbench", "./bench/kafkabench", "./bench/limitbench",
+	"./bench/batchbench", "./bench/busbench", "./bench/doorbench", "./bench/kafkabench", "./bench/limitbench",
 	"./bench/environment", "./bench/onsale", "./bench/outboxbench", "./bench/place", "./bench/queuebench", "./bench/redisserver",
 }
 

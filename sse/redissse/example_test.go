@@ -42,7 +42,7 @@ func ExampleNewCap() {
 	_, err := redissse.NewCap(client, redissse.CapConfig{})
 	fmt.Println(err)
 	// Output:
-	// redissse: the Redis client's options do not fit: ContextTimeoutEnabled is false, so a call outlasts the deadline of its context; make the client with ContextTimeoutEnabled: true
+	// redissse: the Redis client's options do not fit: ContextTimeoutEnabled is false, so a call outlasts the deadline of its context; make the client by redisclient.Open, or with ContextTimeoutEnabled: true
 }
 
 func ExampleNewBroker() {

@@ -1,0 +1,76 @@
+package redisclient_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
+	"github.com/millrace-go/millrace/counter/rediscounter"
+	"github.com/millrace-go/millrace/queue/frontgate/redisgate"
+	"github.com/millrace-go/millrace/queue/redisqueue"
+	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
+	"github.com/millrace-go/millrace/redisclient"
+	"github.com/millrace-go/millrace/sse/redissse"
+)
+
+func TestOpen(t *testing.T) {
+	server := miniredis.RunT(t)
+	for _, c := range []struct{ url, variable, want string }{
+		{"", "", "$MILLRACE_REDIS_URL is empty"},
+		{"http://127.0.0.1", "", "neither redis nor rediss"},
+		{"", "redis://" + server.Addr() + "/0?pool=3", `unknown parameter "pool"`},
+		{"", "redis://" + server.Addr() + "/0", ""},
+		{"redis://" + server.Addr() + "/0", "redis://nowhere.invalid:1/0", ""},
+	} {
+		t.Setenv(redisclient.EnvRedis, c.variable)
+		client, err := redisclient.Open(c.url, redisclient.Config{})
+		if err == nil {
+			err = client.Ping(t.Context()).Err()
+			client.Close()
+		}
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("Open(%q) with %q: %v, want %q", c.url, c.variable, err, c.want)
+		}
+	}
+}
+
+func TestEveryPackageTakesIt(t *testing.T) {
+	client, err := redisclient.Open("redis://127.0.0.1:6379/0", redisclient.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for name, take := range map[string]func(redis.UniversalClient) error{
+		"redisratelimit": func(c redis.UniversalClient) error {
+			_, err := redisratelimit.New(c, redisratelimit.Config{})
+			return err
+		},
+		"rediscoalesce": func(c redis.UniversalClient) error {
+			_, err := rediscoalesce.New(c, rediscoalesce.Config{})
+			return err
+		},
+		"redisqueue":   func(c redis.UniversalClient) error { _, err := redisqueue.New(c, redisqueue.Config{}); return err },
+		"redisgate":    func(c redis.UniversalClient) error { _, err := redisgate.New(c, redisgate.Config{}); return err },
+		"redissse":     func(c redis.UniversalClient) error { _, err := redissse.NewCap(c, redissse.CapConfig{}); return err },
+		"rediscounter": func(c redis.UniversalClient) error { _, err := rediscounter.New(c, rediscounter.Config{}); return err },
+	} {
+		if err := take(client); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func ExampleOpen() {
+	client, err := redisclient.Open("redis://127.0.0.1:6379/0", redisclient.Config{})
+	if err != nil {
+		panic(err)
+	}
+	defer client.Close()
+	store, err := redisqueue.New(client, redisqueue.Config{})
+	fmt.Println(store != nil, err)
+	// Output: true <nil>
+}
