@@ -17,8 +17,8 @@ import (
 
 var chromium chromiumtest.Browser
 
-// A buyer with a phone's width is let in, takes a seat and pays with the keyboard alone, and
-// is told each step.
+// A buyer with a phone's width is let in, takes a seat and pays with the keyboard alone, is
+// told each step, and hears that another card is declined.
 func TestBrowser(t *testing.T) {
 	browser := chromium.Context(t)
 	p := start(t, "")
@@ -62,8 +62,16 @@ func TestBrowser(t *testing.T) {
 	press("\t", "\r")
 	shows(`document.querySelector("#said").textContent`, "Seat A1 is yours.")
 	shows(`document.querySelector("#seat-A1").textContent`, "yours")
-	require.Equal(t, "said", eval(`document.activeElement.id`))
+	shows(`document.activeElement.id`, "said")
 	picture(t, ctx, "sold")
+
+	eval(`document.querySelector("#seat-A2").focus()`)
+	press("\r")
+	shows(`document.activeElement.id`, "card")
+	eval(`document.querySelector("#card").value = "declined"`)
+	press("\t", "\r")
+	shows(`document.querySelector("#said").textContent`, "The card was declined.")
+	shows(`document.querySelector("#seat-A2").textContent`, "free")
 }
 
 // picture keeps a screenshot where $MILLRACE_SCREENSHOTS says.
