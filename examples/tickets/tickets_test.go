@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -180,7 +181,7 @@ func testKilled(t *testing.T, p *program, db *sql.DB) {
 	paid := make(chan bool, 50)
 	for i := range 50 {
 		crowd.Go(func() {
-			if b, err := p.buyer(); err == nil && b.buy(append(seats[i%len(seats):], seats[:i%len(seats)]...), "good") == nil {
+			if b, err := p.buyer(); err == nil && b.buy(slices.Concat(seats[i%len(seats):], seats[:i%len(seats)]), "good") == nil {
 				paid <- true
 			}
 		})
