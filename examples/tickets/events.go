@@ -15,7 +15,7 @@ type Held struct {
 // Spec is that of millrace.Event.
 func (e Held) Spec() millrace.Spec { return millrace.On(topic, "Held", e.Seat) }
 
-// Freed is emitted when nobody has a seat any more.
+// Freed is emitted when a seat is free again.
 type Freed struct{ Seat string }
 
 // Spec is that of millrace.Event.
