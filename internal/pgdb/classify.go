@@ -17,7 +17,8 @@ import (
 //
 //	infrastructure  08 connection, 57P0x shutdown, 53 resources (disk full, too
 //	                many connections), 58 system, 25006 read-only (a failover),
-//	                28 and 3D000 when connecting; network errors
+//	                28 and 3D000 when connecting; network errors; 26000 and 42P05
+//	                prepared statements lost or met twice (PgBouncer)
 //	transient       40001 serialization, 40P01 deadlock, 55P03 lock timeout,
 //	                57014 statement timeout
 //	permanent       22 data, 23 constraint
@@ -53,7 +54,7 @@ func classifyState(code string) fault.Class {
 	switch code {
 	case "40001", "40P01", "55P03", "57014":
 		return fault.Transient
-	case "25006":
+	case "25006", "26000", "42P05": // the last two: behind a pooler in transaction mode, docs/pgbouncer.md
 		return fault.Infrastructure
 	}
 	if len(code) < 2 {

@@ -59,6 +59,7 @@ func TestClassify(t *testing.T) {
 		{"deadlock", state("40P01"), fault.Transient},
 		{"lock timeout", state("55P03"), fault.Transient},
 		{"statement timeout", state("57014"), fault.Transient},
+		{"prepared statement lost by a pooler", state("26000"), fault.Infrastructure},
 		{"data", state("22001"), fault.Permanent},
 		{"constraint", state("23505"), fault.Permanent},
 		{"syntax", state("42601"), fault.Unclassified},

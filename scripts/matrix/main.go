@@ -29,7 +29,7 @@ var list string
 
 // beside are packages that meet real servers and have no cell of their own.
 var beside = []string{
-	".", "./examples/orders", "./bus", "./bus/allbus", "./bus/redrive", "./outbox", "./outbox/internal/...", "./idempotency", "./idempotency/idempotencytest",
+	".", "./examples/orders", "./examples/tickets", "./bus", "./bus/allbus", "./bus/redrive", "./outbox", "./outbox/internal/...", "./idempotency", "./idempotency/idempotencytest",
 	"./sqltx", "./sqltx/pgxtx", "./idempotency/pgidempotency", "./postgres", "./millracetest", "./cmd/millrace/...",
 	"./internal/migrate", "./internal/pgdb", "./internal/mysqldb", "./internal/redisdb", "./internal/servicetest",
 	"./internal/log/logbus", "./internal/log/logtest", "./internal/txbus",
