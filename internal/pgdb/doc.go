@@ -9,5 +9,6 @@
 //	a nil pgx.Tx is no transaction                          TestTxOfNothing
 //
 // Failure modes: Open does not connect, so an unreachable server shows at the
-// first statement, as an infrastructure error.
+// first statement, as an infrastructure error. Behind a pooler in transaction mode
+// pgx's prepared statements are lost: the URL needs default_query_exec_mode=exec.
 package pgdb
