@@ -77,7 +77,8 @@ type stored struct {
 }
 
 // store sends a batch and waits until the server has stored it. Each message's reply
-// subject says where it stands in the batch.
+// subject says where it stands in the batch. The token before that is the batch's id, by
+// which the server tells batches of a stream apart: the inbox's own, which no other has.
 func (l *streamLog) store(ctx context.Context, batch []*nats.Msg) error {
 	const start, more, commit = 0, 1, 2
 	var trouble error
@@ -91,7 +92,7 @@ func (l *streamLog) store(ctx context.Context, batch []*nats.Msg) error {
 			case 0:
 				op = start
 			}
-			m.Reply = fmt.Sprintf("%s.b.%d.fail.%d.%d.$FI", inbox, batchEntries, i+1, op)
+			m.Reply = fmt.Sprintf("%s.%d.fail.%d.%d.$FI", inbox, batchEntries, i+1, op)
 			if err := l.conn.PublishMsg(m); err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,7 +19,12 @@ import (
 // newLog returns a log with one topic of two partitions: lanes 0 and 1.
 func newLog(t *testing.T) *streamLog {
 	t.Helper()
-	u, err := url.Parse(natstest.URL(t))
+	return logAt(t, natstest.URL(t))
+}
+
+func logAt(t *testing.T, at string) *streamLog {
+	t.Helper()
+	u, err := url.Parse(at)
 	require.NoError(t, err)
 	made, err := scheme{"nats", Config{}}.Open(t.Context(), u)
 	require.NoError(t, err)
@@ -67,6 +73,50 @@ func (l *streamLog) lapsed(t *testing.T, c log.Cursor, holder string) log.Lease 
 		require.ErrorIs(t, err, log.ErrLeaseHeld)
 		<-tick.C
 	}
+}
+
+// Batches of several processes that are under way at once do not take each other's
+// messages for their own: what was accepted is stored, once, each batch in its order.
+func TestBatchesAtOnce(t *testing.T) {
+	const processes, batches = 4, 60
+	at := natstest.URL(t)
+	var publishers sync.WaitGroup
+	want := make([][]string, processes)
+	var last *streamLog
+	for p := range processes {
+		l := logAt(t, at)
+		last = l
+		publishers.Go(func() {
+			for b := range batches {
+				var entries []log.Entry
+				for i := range 1 + (b+p)%7 {
+					entries = append(entries, log.Entry{Topic: "topic", MessageID: fmt.Sprintf("%d-%d-%d", p, b, i), Payload: make([]byte, 1000)})
+				}
+				if err := l.append(t.Context(), entries); err != nil {
+					t.Errorf("process %d, batch %d: %v", p, b, err)
+					return
+				}
+				for _, e := range entries {
+					want[p] = append(want[p], e.MessageID)
+				}
+			}
+		})
+	}
+	publishers.Wait()
+	got := make([][]string, processes)
+	for after := (log.Position{}); ; {
+		entries, next, err := last.Read(t.Context(), 0, after, 500)
+		require.NoError(t, err)
+		if len(entries) == 0 {
+			break
+		}
+		for _, e := range entries {
+			p := int(e.MessageID[0] - '0')
+			got[p] = append(got[p], e.MessageID)
+		}
+		after = next
+	}
+	require.Equal(t, want, got)
 }
 
 // A holder that has slept through its lease moves nothing and ends nothing, also when the
