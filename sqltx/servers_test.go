@@ -134,8 +134,8 @@ func TestDeadlock(t *testing.T) {
 				}
 				continue
 			}
-			if conflicts.Load() != 0 || runs.Load() != 3 {
-				t.Errorf("%d conflicts after %d runs, want none after 3", conflicts.Load(), runs.Load())
+			if conflicts.Load() != 0 || runs.Load() < 3 {
+				t.Errorf("%d conflicts after %d runs, want none after 3 or more", conflicts.Load(), runs.Load())
 			}
 			expectCounters(t, db, 2, 2)
 		}
