@@ -198,7 +198,7 @@ func testKilled(t *testing.T, p *program, db *sql.DB) {
 	crowd.Wait()
 
 	p.start()
-	// Seats that were held by buyers who are gone are free when their time is over; here at once.
+	// Seats that requests held when the process was killed become free when their hold ends: here at once.
 	_, err := db.Exec(`UPDATE seats SET until = 1 WHERE state = 'held'`)
 	require.NoError(t, err)
 	for _, seat := range seats {

@@ -122,7 +122,7 @@
 //	passed over when another comes first
 //	what is left out of a look has a place TestUnread, TestManyLateRowsAreFound,
 //	                                       TestUndonePassesAreRepeated, TestLooksLeaveOutWhatWasRead
-//	nobody waits for anybody               TestPassAndAppendDoNotWait, TestPassOverARangeDoesNotWait
+//	a pass and a writer do not wait        TestPassAndAppendDoNotWait, TestPassOverARangeDoesNotWait
 //	passes that deadlock look again        TestPassesThatDeadlock
 //	any pool will do                       TestPlainPool (REPEATABLE READ, other time zone, changed rows counted)
 //	one statement, limits with an error    TestAppendLimits

@@ -1,0 +1,143 @@
+package mysqllog
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/millrace-go/millrace/internal/log"
+)
+
+// view is what one look shows of a lane.
+type view struct {
+	place   int64       // the next place; 0: the lane has no row yet
+	stands  bool        // the position is in the log
+	whole   bool        // nothing was left out that may have no place
+	unread  unread      // the ids that it was asked for
+	checked bound       // the last row of the others
+	last    bound       // the last row that has a place, if that is after the position; its server always
+	inOrder bool        // a commit is seen only with what had to come before it
+	ids     []int64     // committed rows without a place, ascending
+	more    bool        // there are as many as were asked for
+	message string      // of the last of them
+	rows    []log.Entry // these rows, without places, where they were asked for
+}
+
+// look asks for as many committed rows without a place as a pass may take, the first
+// ones, of which so many are wanted: the rows themselves where that may be all that is
+// needed.
+func (l *Log) look(ctx context.Context, lane int, after log.Position, u unread, wanted int) (v view, err error) {
+	v.unread, v.checked = u, u.last[lane]
+	most := l.passFor(wanted)
+	whole, query := most <= wanted && l.inOrder.Load(), l.sql.pending
+	if whole {
+		query = l.sql.pendingWhole
+	}
+	args := append([]any{lane, after.Row, after.Row, after.ID, after.ID, lane, v.checked.row, v.checked.row, v.checked.place,
+		lane, after.ID, lane}, u.args()...)
+	rows, err := l.db.QueryContext(ctx, query, append(args, most)...)
+	if err != nil {
+		return view{}, err
+	}
+	defer rows.Close() //nolint:errcheck // Err is checked below
+	var kind int
+	var place, id, last, created int64
+	var text string // a message id, or the server
+	var e log.Entry
+	into := []any{&kind, &place, &id, &text}
+	if whole {
+		into = append(into, &e.Topic, &e.Key, &e.Headers, &e.Payload, &created)
+	}
+	for rows.Next() {
+		e = log.Entry{Lane: lane}
+		if err := rows.Scan(into...); err != nil {
+			return view{}, err
+		}
+		switch kind {
+		case 0:
+			v.place, v.stands, v.inOrder, v.last.server = place, id&1 != 0, id&4 != 0, text
+			v.whole = id&2 != 0 && (v.checked.row == 0 || v.checked.server == text)
+		case 1:
+			v.last.place, v.last.row = place, id
+		default:
+			if last = max(last, id); last == id {
+				v.message = text
+			}
+			v.ids = append(v.ids, id)
+			if whole {
+				e.ID, e.MessageID, e.CreatedAt, e.Position.Row = id, text, time.UnixMicro(created).UTC(), id
+				v.rows = append(v.rows, e)
+			}
+		}
+	}
+	// A union promises no order.
+	slices.Sort(v.ids)
+	slices.SortFunc(v.rows, func(a, b log.Entry) int { return cmp.Compare(a.ID, b.ID) })
+	for i := range v.rows {
+		v.rows[i].Position.Server = v.last.server
+	}
+	v.more = len(v.ids) == most
+	l.inOrder.Store(v.inOrder)
+	return v, rows.Err()
+}
+
+// seen is a row without a place.
+type seen struct {
+	id      int64
+	message string
+}
+
+// lookAgain is all rows up to the last, by a view of the data made later, ascending.
+func (l *Log) lookAgain(ctx context.Context, lane int, v view) ([]seen, error) {
+	rows, err := l.db.QueryContext(ctx, l.sql.pendingAgain, againArgs(lane, v)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // Err is checked below
+	again := make([]seen, 0, len(v.ids))
+	for rows.Next() {
+		var s seen
+		if err := rows.Scan(&s.id, &s.message); err != nil {
+			return nil, err
+		}
+		again = append(again, s)
+	}
+	slices.SortFunc(again, func(a, b seen) int { return cmp.Compare(a.id, b.id) })
+	return again, rows.Err()
+}
+
+// lookAtRows is lookAgain with the whole rows.
+func (l *Log) lookAtRows(ctx context.Context, lane int, v view) ([]log.Entry, error) {
+	rows, err := l.db.QueryContext(ctx, l.sql.pendingRows, againArgs(lane, v)...)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := collect(rows, len(v.ids), lane, v.last.server)
+	slices.SortFunc(entries, func(a, b log.Entry) int { return cmp.Compare(a.ID, b.ID) })
+	return entries, err
+}
+
+func againArgs(lane int, v view) []any {
+	return append(append([]any{lane}, v.unread.args()...), v.ids[len(v.ids)-1], v.last.server)
+}
+
+// sure is what two looks one after the other agree on: the ids that both saw,
+// below the first that only the second saw, for it may be of a transaction that
+// has to come before any of those above. What remains has its turn in the next
+// pass. Both are ascending.
+func sure(first []int64, second []seen) []int64 {
+	out := make([]int64, 0, len(first))
+	i := 0
+	for _, s := range second {
+		id := s.id
+		for i < len(first) && first[i] < id {
+			i++ // it has a place by now, or was deleted
+		}
+		if i == len(first) || first[i] != id {
+			break
+		}
+		out = append(out, id)
+	}
+	return out
+}
