@@ -63,7 +63,7 @@ func (c *consumer) failed(ctx context.Context, d *delivery, err error) {
 	d.failing(err, class)
 	switch v := c.judge(d, err, class, d.held()); v {
 	case retryLater:
-		c.retrying(ctx, d, err)
+		c.retrying(ctx, d, err, class)
 		c.end(d, v, outcomeOf(v), err)
 	case done:
 		d.letter, d.letterInfo = c.deadLetter(d, err, class)
@@ -83,6 +83,9 @@ func (c *consumer) classOf(d *delivery, err error) fault.Class {
 	return class
 }
 
+// leastWait is the least that a message waits for another worker.
+const leastWait = 10 * time.Millisecond
+
 // judge notes a failure of one message and says what becomes of it; done means
 // a dead letter.
 func (c *consumer) judge(d *delivery, err error, class fault.Class, held bool) verdict {
@@ -101,6 +104,13 @@ func (c *consumer) judge(d *delivery, err error, class fault.Class, held bool) v
 		// A dependency went down while this handler ran. Whether its failure is
 		// its own shows when everything works again.
 		return afterPause
+	case class == fault.Busy:
+		d.pauses++
+		d.delay = c.retry.Probe.Delay(d.pauses)
+		if wait := fault.Wait(err); wait > 0 {
+			d.delay = min(d.delay, max(wait, leastWait))
+		}
+		return retryLater
 	case class == fault.Transient && d.attempts < c.retry.MaxRetries:
 		d.attempts++
 		d.delay = c.retry.Backoff.Delay(d.attempts)
@@ -112,14 +122,18 @@ func (c *consumer) judge(d *delivery, err error, class fault.Class, held bool) v
 }
 
 // retrying tells of a failed attempt that will be followed by another.
-func (c *consumer) retrying(ctx context.Context, d *delivery, err error) {
+func (c *consumer) retrying(ctx context.Context, d *delivery, err error, class fault.Class) {
 	c.retried.Add(1)
-	c.log.WarnContext(ctx, "message failed, will be retried",
-		eventlog.Message(d.source), "attempt", d.attempts, "delay", d.delay, "error", err)
+	if class == fault.Busy {
+		c.log.InfoContext(ctx, "message waits, another worker is at it", eventlog.Message(d.source), "next_in", d.delay, "error", err)
+	} else {
+		c.log.WarnContext(ctx, "message failed, will be retried",
+			eventlog.Message(d.source), "attempt", d.attempts, "delay", d.delay, "error", err)
+	}
 	if f := c.Hooks.OnRetry; f != nil {
 		f(Retry{
 			Topic: c.Topic, Group: c.Group, Message: d.shown(ctx),
-			Err: err, Class: fault.Transient, Attempt: d.attempts, Delay: d.delay,
+			Err: err, Class: class, Attempt: d.attempts, Delay: d.delay,
 		})
 	}
 }

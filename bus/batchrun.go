@@ -167,7 +167,7 @@ func (c *consumer) settled(b *batch, messages []*message.Message, err error) {
 				d.letter, d.letterInfo = c.deadLetter(d, one, class)
 				letters = append(letters, d)
 			} else if d.verdict == retryLater && d.delay > 0 {
-				c.retrying(messages[i].Context(), d, one)
+				c.retrying(messages[i].Context(), d, one, class)
 			}
 		}
 	}

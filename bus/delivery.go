@@ -66,7 +66,7 @@ type delivery struct {
 
 	// The consumer's notes, kept across attempts.
 	attempts     int // handler runs that failed and counted
-	pauses       int // handler runs that ended in a pause
+	pauses       int // handler runs that ended in a pause, or in a wait for another worker
 	firstFailure time.Time
 	lastFailure  time.Time
 	letter       *message.Message // the dead letter that is still to be published

@@ -77,8 +77,8 @@ type Retry struct {
 	Topic, Group string
 	Message      *message.Message
 	Err          error
-	Class        fault.Class   // Transient, or Infrastructure for a failed probe
-	Attempt      int           // the attempt that failed, from 1; a probe does not count
+	Class        fault.Class   // Transient, Infrastructure for a failed probe, or Busy
+	Attempt      int           // the attempt that failed, from 1; a probe does not count, nor one that was Busy
 	Delay        time.Duration // until the next attempt
 }
 

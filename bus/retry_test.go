@@ -3,6 +3,7 @@ package bus_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -71,6 +72,61 @@ func TestTransientRetriesOneTwoFourSecondsThenDeadLetter(t *testing.T) {
 			t.Errorf("failures from %s to %s, want 7s apart", first, last)
 		}
 	})
+}
+
+// A process that was killed holds the keys of what it had at hand until their deadline,
+// and one that lives holds them for as long as its work takes. Neither costs a retry.
+func TestABusyMessageWaits(t *testing.T) {
+	busy := []string{
+		"0s try k#1", "0s retry k#1 attempt 0 in 1s busy: taken",
+		"1s try k#1", "1s retry k#1 attempt 0 in 2s busy: taken",
+		"3s try k#1", "3s retry k#1 attempt 0 in 4s busy: taken",
+		"7s try k#1", "7s retry k#1 attempt 0 in 8s busy: taken",
+	}
+	for name, c := range map[string]struct {
+		known bool
+		then  []string
+	}{
+		"known": {true, []string{
+			"15s try k#1", "15s retry k#1 attempt 0 in 5s busy: taken",
+			"20s try k#1", "20s retry k#1 attempt 1 in 1s transient: timeout",
+			"21s try k#1", "21s recovered k#1 after 7", "21s try k#2",
+		}},
+		"unknown": {false, []string{
+			"15s try k#1", "15s retry k#1 attempt 0 in 16s busy: taken",
+			"31s try k#1", "31s retry k#1 attempt 1 in 1s transient: timeout",
+			"32s try k#1", "32s recovered k#1 after 7", "32s try k#2",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, j := memBus(t), newJournal()
+				end := time.Now().Add(20 * time.Second) // of the other's work
+				failed := false
+				r := start(t, b, bus.RunnerConfig{}, journaled(j, bus.Consumer{
+					Topic: "orders", Group: "g", Retry: bus.RetryPolicy{MaxRetries: 1, Backoff: exact, Probe: exact},
+					Handler: func(m *message.Message) error {
+						left := time.Until(end)
+						switch {
+						case left > 0 && c.known:
+							return fault.MarkBusy(errors.New("taken"), left)
+						case left > 0:
+							return fault.MarkBusy(errors.New("taken"), 0)
+						case !failed:
+							failed = true
+							return errors.New("timeout")
+						}
+						return nil
+					},
+				}))
+				publish(t, b, "orders", keyed("k", 1), keyed("k", 2))
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				r.stop(t)
+				j.expect(t, slices.Concat(busy, c.then)...)
+			})
+		})
+	}
 }
 
 func TestDefaultRetryHasJitterAndACap(t *testing.T) {

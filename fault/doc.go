@@ -1,10 +1,11 @@
 // Package fault names what an error asks of whoever retries: try again, give
-// up, or wait until a dependency of ours is back.
+// up, or wait until a dependency of ours is back or another worker is done.
 //
 //	class            meaning                                          a consumer's reaction
 //	Transient        may work next time; anything unclassified        retry with backoff, then dead letter
 //	Permanent        never works with this input                      dead letter at once
 //	Infrastructure   our database, Redis or broker is away or slow    pause; never a dead letter
+//	Busy             another worker has what this one needs           its key waits; never a dead letter
 //
 // Wrap an error where its cause is known and ask with [Of] where the reaction
 // is chosen. Wrapping keeps [errors.Is] and [errors.As] working and does not

@@ -3,6 +3,7 @@ package fault_test
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/millrace-go/millrace/fault"
 )
@@ -24,6 +25,12 @@ func ExampleMarkTransient() {
 func ExampleMarkInfrastructure() {
 	fmt.Println(fault.Of(fault.MarkInfrastructure(errors.New("redis: connection refused"))))
 	// Output: infrastructure
+}
+
+func ExampleMarkBusy() {
+	err := fmt.Errorf("charge: %w", fault.MarkBusy(errors.New("pod 7 charges this order"), 20*time.Second))
+	fmt.Println(fault.Of(err), fault.Wait(err))
+	// Output: busy 20s
 }
 
 func ExampleOf() {

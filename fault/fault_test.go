@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -25,6 +26,7 @@ func TestOf(t *testing.T) {
 		{"transient", fault.MarkTransient(errBase), fault.Transient},
 		{"permanent", fault.MarkPermanent(errBase), fault.Permanent},
 		{"infrastructure", fault.MarkInfrastructure(errBase), fault.Infrastructure},
+		{"busy", fault.MarkBusy(errBase, time.Second), fault.Busy},
 		{"wrapped later", fmt.Errorf("a: %w", fmt.Errorf("b: %w", fault.MarkPermanent(errBase))), fault.Permanent},
 		{"marked twice: the outer one", fault.MarkPermanent(fmt.Errorf("a: %w", fault.MarkInfrastructure(errBase))), fault.Permanent},
 		{"marked twice, wrapped between and after", fmt.Errorf("c: %w", fault.MarkTransient(fault.MarkPermanent(errBase))), fault.Transient},

@@ -23,7 +23,8 @@ var ErrInTransaction = errors.New("idempotency: a lease is claimed inside a tran
 // fingerprint differs. It is permanent.
 var ErrMismatch = fault.MarkPermanent(errors.New("idempotency: the key stands for another request; use a new key for a new request"))
 
-// TakenError is returned for a key that another worker holds. It is transient.
+// TakenError is returned for a key that another worker holds. It is [fault.Busy]: a
+// consumer lets the event wait until the key is done or free, however long that takes.
 type TakenError struct {
 	Key string
 	// Wait is how long the holder's lease runs on unless it is extended.

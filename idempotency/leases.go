@@ -110,7 +110,7 @@ func (l *Leases) Once(ctx context.Context, r Record, fn func(ctx context.Context
 	case Mismatch:
 		return nil, false, ErrMismatch
 	default:
-		return nil, false, &TakenError{Key: r.Key, Wait: c.Wait}
+		return nil, false, fault.MarkBusy(&TakenError{Key: r.Key, Wait: c.Wait}, c.Wait)
 	}
 }
 

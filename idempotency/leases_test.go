@@ -98,8 +98,8 @@ func TestLeasesTakenAndMismatch(t *testing.T) {
 	_, _, err := l.Once(t.Context(), r, func(ctx context.Context, _ idempotency.Claim) ([]byte, error) {
 		_, _, err := l.Once(ctx, r, never)
 		var taken *idempotency.TakenError
-		if !errors.As(err, &taken) || taken.Key != "k" || taken.Wait <= 0 || taken.Wait > 30*time.Second || fault.Of(err) != fault.Transient {
-			t.Errorf("a key that is held: %v (%v), want a transient TakenError", err, fault.Of(err))
+		if !errors.As(err, &taken) || taken.Key != "k" || taken.Wait <= 0 || taken.Wait > 30*time.Second || fault.Of(err) != fault.Busy || fault.Wait(err) != taken.Wait {
+			t.Errorf("a key that is held: %v (%v), want a busy TakenError", err, fault.Of(err))
 		}
 		other := r
 		other.Fingerprint = "b"

@@ -202,6 +202,14 @@ func (k *Kit[Tx]) settle(g *group, all []*delivery, err error) []Failure {
 			d.alone, d.due = true, k.now+wait
 		}
 		f.Then = fmt.Sprintf("the %d events of the batch are handled one by one, in %s", len(all), wait)
+	case class == fault.Busy:
+		d.pauses++
+		wait := g.retry.Probe.Delay(d.pauses)
+		if w := fault.Wait(err); w > 0 {
+			wait = min(wait, w)
+		}
+		d.due = k.now + wait
+		f.Then = fmt.Sprintf("another worker is at it; the next attempt is due in %s", wait)
 	case class == fault.Transient && d.attempts < g.retry.MaxRetries:
 		d.attempts++
 		wait := g.retry.Backoff.Delay(d.attempts)

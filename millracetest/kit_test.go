@@ -216,6 +216,7 @@ var (
 	errTransient = errors.New("not yet")
 	errPermanent = fault.MarkPermanent(errors.New("never"))
 	errAbsent    = fault.MarkInfrastructure(errors.New("the server is absent"))
+	errBusy      = fault.MarkBusy(errors.New("another has it"), 0)
 	errPanic     = errors.New("panic")
 )
 
@@ -245,6 +246,8 @@ func TestSameAsBus(t *testing.T) {
 		"panic":                {errPanic, errPanic, errPanic, errPanic, errPanic},
 		"absent":               {errAbsent, errAbsent, errAbsent},
 		"absent, then bad":     {errAbsent, errTransient, errPermanent},
+		"busy":                 {errBusy, errBusy, errBusy, errBusy},
+		"bad, busy, bad":       {errTransient, errBusy, errTransient, errTransient, errTransient},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var real, kits []time.Duration
