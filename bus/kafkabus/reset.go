@@ -45,6 +45,9 @@ func (d *driver) listed(ctx context.Context) (kadm.ListedGroups, error) {
 	return request(ctx, d, func(ctx context.Context) (kadm.ListedGroups, error) { return d.admin.ListGroups(ctx) })
 }
 
+// errLive says what a coordinator asks for: no members at all.
+var errLive = fmt.Errorf("%w; Kafka changes a group only while it has no consumers on any topic", bus.ErrGroupLive)
+
 // live reports whether a group has members. The state of an old broker's group is not
 // known; the coordinator refuses to change one that has members in any case.
 func live(g kadm.ListedGroup) bool { return g.State != "" && g.State != "Empty" && g.State != "Dead" }
@@ -67,7 +70,7 @@ func (d *driver) group(ctx context.Context, topic, group string) (map[int32]comm
 	case committed[topic] == nil:
 		return nil, bus.ErrNoGroup
 	case live(found):
-		return committed[topic], bus.ErrGroupLive
+		return committed[topic], errLive
 	}
 	return committed[topic], nil
 }
@@ -187,7 +190,7 @@ func (d *driver) remove(ctx context.Context, topic, group string) error {
 // refusal is the error of a change that a coordinator refuses while a group has members.
 func refusal(err error, format string, args ...any) error {
 	if isKerror(err, kerr.UnknownMemberID, kerr.IllegalGeneration, kerr.StaleMemberEpoch, kerr.RebalanceInProgress, kerr.NonEmptyGroup, kerr.GroupSubscribedToTopic) {
-		err = fmt.Errorf("%w (%w)", bus.ErrGroupLive, err)
+		err = fmt.Errorf("%w (%w)", errLive, err)
 	}
 	return wrap(err, format, args...)
 }

@@ -53,7 +53,7 @@ func TestGoldenLetters(t *testing.T) {
 
 func TestGoldenGroups(t *testing.T) {
 	t.Parallel()
-	h := written(t, transports["sqlite"](t, "orders"), "orders", 3)
+	h := written(t, transports["sqlite"](t, "orders"), "orders", group, 3)
 	golden := func(name, line string) {
 		t.Helper()
 		cli.Golden(t, name, tool(t, append(strings.Fields(line), "--bus", h.rawURL)...).want(t, 0).out)

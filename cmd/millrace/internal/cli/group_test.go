@@ -30,7 +30,7 @@ func TestGroups(t *testing.T) {
 	t.Parallel()
 	eachTransport(t, func(t *testing.T, rawURL, topic string) {
 		b := openBus(t, rawURL)
-		group := group // of billing, which the places of the transports know
+		group := ownGroup(topic)
 		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
 			t.Fatal(err)
 		}

@@ -27,10 +27,10 @@ import (
 
 // history is a topic with events, and the store of its consumers' keys.
 type history struct {
-	bus                 *bus.Bus
-	rawURL, topic, keys string
-	store               *sqlidempotency.Store
-	began               string // before the first event, as --since takes it
+	bus                        *bus.Bus
+	rawURL, topic, group, keys string
+	store                      *sqlidempotency.Store
+	began                      string // before the first event, as --since takes it
 }
 
 // keysIn makes a store of keys in the database of a URL.
@@ -57,14 +57,14 @@ func keysIn(t *testing.T, rawURL string) *sqlidempotency.Store {
 
 // written makes a history of n events. Keys are in the transport's own database, or else in
 // a file.
-func written(t *testing.T, rawURL, topic string, n int) *history {
+func written(t *testing.T, rawURL, topic, group string, n int) *history {
 	t.Helper()
 	keys := rawURL
 	if _, err := database.DialectOf(rawURL); err != nil {
 		keys = "sqlite://" + filepath.Join(t.TempDir(), "keys.db")
 	}
 	h := &history{
-		bus: openBus(t, rawURL), rawURL: rawURL, topic: topic, keys: keys, store: keysIn(t, keys),
+		bus: openBus(t, rawURL), rawURL: rawURL, topic: topic, group: group, keys: keys, store: keysIn(t, keys),
 		began: time.Now().Add(-time.Hour).Format(time.RFC3339Nano),
 	}
 	if err := h.bus.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
@@ -150,7 +150,7 @@ func (h *history) through(t *testing.T, r *bus.Runner, group string) {
 
 func (h *history) replay(ctx context.Context, s cli.Streams, args ...string) run {
 	return toolWith(ctx, s, append([]string{
-		"replay", "--topic", h.topic, "--group", group, "--since", h.began, "--keys", h.keys, "--bus", h.rawURL, "--yes",
+		"replay", "--topic", h.topic, "--group", h.group, "--since", h.began, "--keys", h.keys, "--bus", h.rawURL, "--yes",
 	}, args...)...)
 }
 
@@ -177,7 +177,8 @@ func TestReplay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			topic := uniqueTopic()
-			h := written(t, transports[name](t, topic), topic, n)
+			group := ownGroup(topic)
+			h := written(t, transports[name](t, topic), topic, group, n)
 			has := func(what, group string, want int) {
 				t.Helper()
 				if got := h.effects(t, group); got != want {
@@ -220,7 +221,7 @@ func TestReplay(t *testing.T) {
 func TestReplaySkipsNothing(t *testing.T) {
 	t.Parallel()
 	topic := uniqueTopic()
-	h := written(t, transports["sqlite"](t, topic), topic, 10)
+	h := written(t, transports["sqlite"](t, topic), topic, group, 10)
 	h.began = time.Now().Add(time.Hour).Format(time.RFC3339Nano)
 	h.replay(t.Context(), cli.Streams{}).want(t, 0, "0 events since", "the group gets 0 messages again")
 	if got := h.effects(t, group); got != 10 {
@@ -232,7 +233,7 @@ func TestReplaySkipsNothing(t *testing.T) {
 func TestReplayForgetsInRedis(t *testing.T) {
 	t.Parallel()
 	topic := uniqueTopic()
-	h := written(t, transports["sqlite"](t, topic), topic, 100)
+	h := written(t, transports["sqlite"](t, topic), topic, group, 100)
 	raw := servicetest.Redis(t)
 	client, err := redisdb.Open(raw, redisdb.Config{})
 	if err != nil {
@@ -287,7 +288,7 @@ func TestReplayForgetsInRedis(t *testing.T) {
 func TestReplayOfOtherMessages(t *testing.T) {
 	t.Parallel()
 	topic := uniqueTopic()
-	h := written(t, transports["sqlite"](t, topic), topic, 2)
+	h := written(t, transports["sqlite"](t, topic), topic, group, 2)
 	if err := h.bus.Publisher().Publish(topic, message.NewMessage("1", []byte("no event"))); err != nil {
 		t.Fatal(err)
 	}

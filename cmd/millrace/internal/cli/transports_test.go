@@ -34,7 +34,7 @@ var transports = map[string]func(t *testing.T, topic string) (rawURL string){
 		return transporttest.Kafka(t, topic, topic+".DLT") + "?partitions=2"
 	},
 	"amqp": func(t *testing.T, topic string) string {
-		return transporttest.RabbitMQ(t, topic+":"+group+":0", topic+".DLT") + "&partitions=1"
+		return transporttest.RabbitMQ(t, topic+":"+group+":0", topic+":"+ownGroup(topic)+":0", topic+".DLT") + "&partitions=1"
 	},
 	"nats": func(t *testing.T, topic string) string { return natstest.URL(t) },
 	"sqs":  func(t *testing.T, topic string) string { return transporttest.SQS(t) },
@@ -51,6 +51,10 @@ func eachTransport(t *testing.T, test func(t *testing.T, rawURL, topic string)) 
 		})
 	}
 }
+
+// ownGroup is a group of one test. On Kafka a group has members as long as it has some on
+// any topic, and billing is the group of many tests.
+func ownGroup(topic string) string { return topic + "-billing" }
 
 func uniqueTopic() string { return "orders-" + uuid.NewString()[:8] }
 
