@@ -42,7 +42,7 @@
 //	                                                              TestAPauseTriesWhatComes,
 //	                                                              TestAnOutageSparesSuspects
 //	a message that another worker has waits with its key, however
-//	long that takes, and is no dead letter                        TestABusyMessageWaits
+//	long that takes, and is no dead letter                        TestABusyMessageWaits, TestLeasesOfADeadProcess
 //	nothing is dead-lettered while paused                         TestFailuresDuringAPauseAreNotCounted
 //	a dead letter fits: its stack goes first, then its error is
 //	cut, and transports with a bound keep room for the rest       TestADeadLetterIsMadeToFit,

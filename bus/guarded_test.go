@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ThreeDotsLabs/watermill/message"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
@@ -26,6 +28,43 @@ func guardOf(t *testing.T, store idempotency.Store, group string) *idempotency.G
 		t.Fatal(err)
 	}
 	return g
+}
+
+// A process that was killed holds the leases of what it had at work; the next one waits for
+// their deadline, however many retries that would be.
+func TestLeasesOfADeadProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, b := memidempotency.NewLeases(), memBus(t)
+		leases, err := idempotency.NewLeases(store, idempotency.LeaseConfig{Group: "mail"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := store.Claim(t.Context(), idempotency.Record{Key: "mail:k#1"}, 30*time.Second); err != nil || c.State != idempotency.Claimed {
+			t.Fatal(c.State, err)
+		}
+		began, done := time.Now(), make(chan time.Duration, 1)
+		r := start(t, b, bus.RunnerConfig{}, bus.Consumer{
+			Topic: "orders", Group: "mail", Retry: bus.FixedRetry(time.Second, 1),
+			Handler: func(m *message.Message) error {
+				_, _, err := leases.Once(m.Context(), idempotency.Record{Key: "mail:" + m.UUID}, func(context.Context, idempotency.Claim) ([]byte, error) {
+					done <- time.Since(began)
+					return nil, nil
+				})
+				return err
+			},
+		})
+		publish(t, b, "orders", keyed("k", 1))
+		time.Sleep(time.Minute)
+		if len(done) != 1 {
+			t.Error("it was not handled")
+		} else if at := <-done; at < 30*time.Second || at > 31*time.Second {
+			t.Errorf("handled after %v, want when the dead process's lease of 30 s has ended", at)
+		}
+		r.stop(t)
+		if dead := browse(t, b, "orders.DLT"); len(dead) > 0 {
+			t.Errorf("dead letters: %v", dead)
+		}
+	})
 }
 
 func noEffect(context.Context, idempotency.NoTx, event.Event) error { return nil }

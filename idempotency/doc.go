@@ -82,6 +82,7 @@
 //	property                                              proven by (package idempotencytest)
 //	one holder at a time, by the store's clock            one-winner, deadline-by-the-clock
 //	a crash lets another take over after the deadline     takeover-after-deadline
+//	… which gets the event then, however few its retries  TestLeasesOfADeadProcess of bus
 //	… and nothing the first one does counts any more      takeover-after-deadline, ends-once
 //	tokens grow, also over releases and pruning           tokens-grow
 //	an end whose answer was lost can be repeated          repeated-end

@@ -210,7 +210,7 @@ func testKilled(t *testing.T, p *program, db *sql.DB) {
 		var sold, tickets int
 		err := db.QueryRow(`SELECT (SELECT COUNT(*) FROM seats WHERE state = 'sold'), (SELECT COUNT(*) FROM tickets)`).Scan(&sold, &tickets)
 		return err == nil && sold == len(seats) && tickets == len(seats)
-	}, time.Minute, 50*time.Millisecond, &p.said)
+	}, 5*time.Minute, 50*time.Millisecond, &p.said) // leases of the killed process end after 30 s
 	p.end()
 
 	var orders, paidOrders, mixed int
