@@ -20,7 +20,7 @@ export GORACE ?= atexit_sleep_ms=50
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check tidy fmt services services-down matrix prove stress upgrade chaos limit-proof mirror bench retained onsale observe observe-down browser clients fuzz fuzz-nightly
+.PHONY: help run demo test check tidy fmt services services-down matrix prove stress upgrade rolling chaos limit-proof mirror bench retained onsale observe observe-down browser clients fuzz fuzz-nightly
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -63,6 +63,9 @@ stress: ## the out-of-order stress on every database, with the naive reader as c
 
 upgrade: ## pg_upgrade with a backlog, and a restored dump, from this machine's PostgreSQL to that of Debian sid (needs root on Debian)
 	eval "$$(./scripts/services.sh upgrade)" && $(GO) test -count=1 -v ./internal/upgradetest
+
+rolling: ## upgrade a working service from an older release (FROM=636e1c5) and back, on each outbox and transport that release had
+	MILLRACE_ROLLING_FROM=$(or $(FROM),636e1c5) ./scripts/with-services.sh postgres mariadb redis kafka rabbitmq -- $(GO) test -count=1 -v ./internal/wholetest/rollingtest
 
 chaos: ## kill -9 the box office at random moments (KILLS=100) and its relay (RELAY_KILLS=30), check the invariants
 	$(GO) run ./examples/boxoffice chaos --kills $(KILLS) --relay-kills $(RELAY_KILLS)

@@ -65,6 +65,7 @@
 //	killed consumers lose nothing and skip nothing                TestKilledConsumers
 //	a restarted process with a Holder goes on at once             TestHolder
 //	two live processes with one Holder lose nothing               TestSharedHolder
+//	a process of an older release holds no partition up           TestMembersOfTheReleaseBefore, TestRollingUpgrade
 //	another process's messages arrive within about 10 ms          TestOtherProcessWakes
 //	one notification a tick and process, not one a message        TestNotificationsAreFew, TestNotices
 //	mode=tx: an effect exactly once, whatever fails               TestTxExactlyOnce, TestTxCloseRollsBack, TestTxPoison

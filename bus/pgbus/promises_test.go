@@ -11,6 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/sqltx"
@@ -195,5 +196,31 @@ func TestNotificationsAreFew(t *testing.T) {
 	t.Logf("%d messages in %v: %d notifications", n, took, got)
 	if got == 0 || got > most {
 		t.Errorf("%d notifications for %d messages in %v, want 1 to %d", got, n, took, most)
+	}
+}
+
+// A process of the release before still says that it lives, but cannot take a partition
+// any more: it gets none.
+func TestMembersOfTheReleaseBefore(t *testing.T) {
+	url := servicetest.PostgresURL(t)
+	b := transport.Open(t, url, logbustest.Settings{})
+	if err := b.Declare(t.Context(), bus.Topic{Name: "orders", Partitions: 3, Groups: []string{"group"}}); err != nil {
+		t.Fatal(err)
+	}
+	const older = `INSERT INTO bus_members (topic, consumer, member, live_until) VALUES ('orders', 'group', 'older', now() + interval '1 hour')`
+	if _, err := transport.App(t, url, 1).Exec(older); err != nil {
+		t.Fatal(err)
+	}
+	messages := make([]*message.Message, 30)
+	for i := range messages {
+		messages[i] = message.NewMessage(fmt.Sprint(i), nil)
+		messages[i].Metadata.Set(event.KeyHeader, fmt.Sprint("key", i))
+	}
+	if err := b.Publisher().Publish("orders", messages...); err != nil {
+		t.Fatal(err)
+	}
+	ch := logbustest.Subscribe(t, b, "group", "orders", 64)
+	for range messages {
+		logbustest.Receive(t, ch).Ack()
 	}
 }

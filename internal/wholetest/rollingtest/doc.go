@@ -1,0 +1,13 @@
+// Package rollingtest upgrades a service while it works: processes of an older release and
+// of this tree run side by side on the same outbox, transport and group, first with the
+// old ones alone, at the end with the new ones alone, and back. make rolling runs it.
+//
+//	property                                                     proven by
+//	nothing is lost, and each key keeps its order                TestRollingUpgrade
+//	the way back works, too, where the tables allow it           TestRollingUpgrade
+//	on PostgreSQL the first new process takes the outbox and the
+//	transport over: older ones append, and publish and handle
+//	nothing any more                                             TestRollingUpgrade
+//
+// The program in testdata is built with both releases, so it keeps to what both have.
+package rollingtest

@@ -1,0 +1,184 @@
+// Command program is a service with an outbox and a consumer, or a producer of events, as
+// its flags say. It is built with an older release as well.
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/allbus"
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/mysqldb"
+	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/mysqloutbox"
+	"github.com/millrace-go/millrace/outbox/pgoutbox"
+	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
+	"github.com/millrace-go/millrace/sqltx"
+)
+
+// step is an event of a key.
+type step struct {
+	Key string
+	N   int
+}
+
+var (
+	dbURL   = flag.String("db", "", "URL of the outbox's database")
+	busURL  = flag.String("bus", "", "URL of the transport")
+	topic   = flag.String("topic", "", "topic of the events")
+	journal = flag.String("journal", "", "file to which handled events are appended")
+	name    = flag.String("name", "", "name in the journal")
+	status  = flag.Bool("status", false, "use the outbox with status rows")
+	first   = flag.Int("first", 0, "append events from this number of each key on, and end; 0: relay and consume until SIGTERM")
+	rounds  = flag.Int("rounds", 0, "how many events of each key to append")
+	keys    = flag.Int("keys", 10, "how many keys there are")
+)
+
+func main() {
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	err := run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// store is an outbox's, of either kind.
+type store interface {
+	outbox.Store
+	Migrate(ctx context.Context) error
+}
+
+func run(ctx context.Context) error {
+	db, s, err := open()
+	if err != nil {
+		return err
+	}
+	defer db.Close() //nolint:errcheck // the process ends
+	if err := s.Migrate(ctx); err != nil && *first == 0 {
+		return err
+	}
+	box, err := outbox.New(s, outbox.Config{Topic: *topic})
+	if err != nil {
+		return err
+	}
+	if *first > 0 {
+		return produce(ctx, db, box)
+	}
+	return work(ctx, s)
+}
+
+func open() (db *sql.DB, s store, err error) {
+	kind, path, _ := strings.Cut(*dbURL, "://")
+	switch kind {
+	case "postgres":
+		if db, err = pgdb.Open(*dbURL); err != nil {
+			return nil, nil, err
+		}
+		if *status {
+			s, err = pgoutbox.NewStatus(db, pgoutbox.StatusConfig{})
+		} else {
+			s, err = pgoutbox.New(db, pgoutbox.Config{})
+		}
+	case "mysql":
+		if db, err = mysqldb.Open(*dbURL); err != nil {
+			return nil, nil, err
+		}
+		if *status {
+			s, err = mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{})
+		} else {
+			s, err = mysqloutbox.New(db, mysqloutbox.Config{})
+		}
+	default:
+		if db, err = sqliteoutbox.Open(path); err != nil {
+			return nil, nil, err
+		}
+		if *status {
+			s, err = sqliteoutbox.NewStatus(db, sqliteoutbox.StatusConfig{})
+		} else {
+			s, err = sqliteoutbox.New(db, sqliteoutbox.Config{})
+		}
+	}
+	return db, s, err
+}
+
+// produce appends each key's events in their order, each in a transaction of its own.
+func produce(ctx context.Context, db *sql.DB, box *outbox.Outbox) error {
+	ended := make(chan error)
+	for k := range *keys {
+		go func() {
+			key := fmt.Sprint("k", k)
+			for n := *first; n < *first+*rounds; n++ {
+				e, err := event.New("Placed", "shop", step{key, n})
+				if err == nil {
+					e.AggregateType, e.AggregateID = "order", key
+					err = sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error { return box.Append(ctx, tx, e) })
+				}
+				if err != nil {
+					ended <- err
+					return
+				}
+			}
+			ended <- nil
+		}()
+	}
+	var errs error
+	for range *keys {
+		errs = errors.Join(errs, <-ended)
+	}
+	return errs
+}
+
+// work relays and consumes until ctx ends.
+func work(ctx context.Context, s store) error {
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	b, err := allbus.NewOpener(allbus.Config{}).Open(ctx, *busURL)
+	if err != nil {
+		return err
+	}
+	if err := b.Declare(ctx, bus.Topic{Name: *topic, Partitions: 3, Groups: []string{*topic + "-group"}}); err != nil {
+		return err
+	}
+	relay, err := outbox.NewRelay(s, b.Publisher(), outbox.RelayConfig{Logger: log})
+	if err != nil {
+		return err
+	}
+	r, err := bus.NewRunner(b, bus.RunnerConfig{Logger: log})
+	if err != nil {
+		return err
+	}
+	if err := r.Add(bus.Consumer{Topic: *topic, Group: *topic + "-group", Handler: bus.Handle(note)}); err != nil {
+		return err
+	}
+	relayed := make(chan error, 1)
+	go func() { relayed <- relay.Run(ctx) }()
+	return errors.Join(r.Run(ctx), <-relayed, b.Close())
+}
+
+// note appends an event to the journal.
+func note(_ context.Context, e event.Event) error {
+	var s step
+	if err := e.UnmarshalData(&s); err != nil {
+		return err
+	}
+	time.Sleep(2 * time.Millisecond) // so that a stop finds messages at work
+	f, err := os.OpenFile(*journal, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(f, s.Key, s.N, *name)
+	return errors.Join(err, f.Close())
+}
