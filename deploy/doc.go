@@ -1,6 +1,7 @@
 // Package deploy holds what a service on Millrace is watched with: alert rules for
 // Prometheus and a dashboard for Grafana, of the library's own series for any service, and
-// of the box office beside them. There is no code in it but the tests of these files.
+// of the box office beside them; and how the box office runs in Kubernetes. There is no
+// code in it but the tests of these files.
 //
 //	file                                    what it is
 //	prometheus/millrace.yml                 the alerts of the library, for any service
@@ -9,6 +10,8 @@
 //	prometheus/prometheus.yml               scrapes a box office on this machine
 //	grafana/millrace.json                   the dashboard of the library; choose services in it
 //	grafana/boxoffice.json                  the dashboard of the box office
+//	kubernetes                              the box office by roles, for kubectl apply -k; the
+//	                                        image is that of the Dockerfile
 //	grafana/provisioning                    the data source and the dashboards, for compose.yaml
 //
 // To watch a service of your own, register the collectors of the packages whose names end
@@ -26,6 +29,8 @@
 //	box office, with that label, and a rate is one of a counter
 //	the dashboards are sound                                       TestDashboard
 //	they show all that they should                                 TestDashboardShows
+//	the manifests name roles, variables and paths that are there,  TestKubernetes
+//	and give each role the time to drain
 //	compose.yaml starts them on these files, for this machine      TestCompose
 //
 // The list of what the box office serves is checked in beside the app that serves it,
