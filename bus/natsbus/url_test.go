@@ -29,7 +29,7 @@ func TestURLErrors(t *testing.T) {
 		"nats://127.0.0.1:1/?partitions=0":              `"partitions"`,
 		"nats://127.0.0.1:1/?partitions=99999":          "Partitions",
 		"nats://127.0.0.1:1/?replicas=0":                `"replicas"`,
-		"nats://127.0.0.1:1/?replicas=3":                "replicas is 3; give 1",
+		"nats://127.0.0.1:1/?replicas=6":                "replicas is 6; give 1, 3 or 5",
 		"nats://127.0.0.1:1/?retention=-1h":             `"retention"`,
 		"nats://127.0.0.1:1/?prefix=a.b":                `prefix is "a.b"`,
 		"nats://127.0.0.1:1/?tls=maybe":                 `"tls"`,
