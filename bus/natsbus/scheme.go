@@ -14,6 +14,8 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver/kit"
+	"github.com/millrace-go/millrace/fault"
 )
 
 // Config of the scheme. The zero value works.
@@ -72,6 +74,25 @@ func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 		return nil, err
 	}
 	return open(servers, cfg)
+}
+
+// Connect connects for other uses, such as administration: to the servers of a nats:// or
+// tls:// URL, signed in and encrypted as the URL and cfg.Options say. The caller closes
+// the connection.
+func Connect(rawURL string, cfg Config) (*nats.Conn, error) {
+	u, err := kit.ParseURL(rawURL)
+	if err != nil {
+		return nil, fmt.Errorf("natsbus: %w", err)
+	}
+	servers, cfg, err := parse(u, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("natsbus: %w", kit.HideURL(err, rawURL))
+	}
+	conn, err := nats.Connect(servers, cfg.Options...)
+	if err != nil {
+		return nil, fmt.Errorf("natsbus: %w", fault.MarkInfrastructure(err))
+	}
+	return conn, nil
 }
 
 // parse returns the servers of a URL, and the configuration with what the URL says.

@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +72,35 @@ func Start(t testing.TB, o *server.Options) *server.Server {
 		t.Fatal("the NATS server in this process does not answer")
 	}
 	return s
+}
+
+// StartCluster starts servers that are a cluster, as Start does each, and waits until they
+// have elected a leader.
+func StartCluster(t testing.TB, size int) []*server.Server {
+	t.Helper()
+	var routes []*url.URL
+	for range size {
+		routes = append(routes, &url.URL{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(FreePort(t)))})
+	}
+	var all []*server.Server
+	for n, r := range routes {
+		port, err := strconv.Atoi(r.Port())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, Start(t, &server.Options{
+			ServerName: "n" + strconv.Itoa(n), Routes: routes, Cluster: server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: port},
+		}))
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	led := func(s *server.Server) bool { return s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == size }
+	for deadline := time.Now().Add(time.Minute); !slices.ContainsFunc(all, led); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatal("the cluster of NATS servers has no leader within a minute")
+		}
+	}
+	return all
 }
 
 // FreePort is a port of 127.0.0.1 on which nothing listened a moment ago.
