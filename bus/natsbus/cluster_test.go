@@ -13,7 +13,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/natsbus"
+	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 )
 
@@ -112,4 +114,13 @@ func TestClusterFailover(t *testing.T) {
 	require.NoError(t, err)
 	x.handled(20)
 	x.finish()
+}
+
+// A cluster that has too few servers for a topic's replicas is an outage: the server that
+// is absent, or was never seen, may come.
+func TestTooFewServers(t *testing.T) {
+	b := open(t, natsbus.Config{}, natstest.StartCluster(t, 2)[0].ClientURL())
+	err := b.Declare(t.Context(), bus.Topic{Name: "topic", Replication: 3})
+	require.ErrorContains(t, err, "start the cluster's servers that are absent")
+	require.Equal(t, fault.Infrastructure, fault.Of(err), "%v", err)
 }

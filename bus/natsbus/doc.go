@@ -23,6 +23,7 @@
 //	the conformance suites, Watermill's and bustest's             TestConformance
 //	a killed server loses nothing it accepted, order holds        TestServerKilled
 //	with three replicas, a lost leader loses nothing either       TestClusterFailover
+//	too few servers for the replicas are an outage                TestTooFewServers
 //	broken connections lose nothing, order holds                  TestConnectionsCut
 //	batches of several processes at once are stored whole, once   TestBatchesAtOnce
 //	an unfinished batch takes nothing of the next one             TestUnfinishedBatch
@@ -95,7 +96,7 @@
 // server's configuration; "always" syncs before each answer).
 //
 // With replicas=3 a message is confirmed when two of three servers have it, and the loss of
-// one server stops the topic for as long as the others elect a leader: 5 to 12 s. In 510
+// one server stops the topic for as long as the others elect a leader: 5 to 20 s. In 510
 // failovers under load (140 leaders killed, 270 shut down, 100 stepped down) every message
 // that was accepted was delivered, in order. A server that hangs and is not dead takes longer:
 // the others send requests to it until they drop their connections to it, and consumers stood
@@ -105,7 +106,8 @@
 //
 // Open does not connect. The first use refuses a server before 2.14 or without JetStream.
 // While no server answers, or a stream elects a leader, Publish fails with an infrastructure
-// error and consumers wait. A message larger than the server's max_payload (1 MiB by
+// error and consumers wait; so it is where a cluster has too few servers for the replicas of
+// a new topic. A message larger than the server's max_payload (1 MiB by
 // default) is refused as permanent.
 //
 // The cursor of a group that no longer exists keeps its messages: delete the group
