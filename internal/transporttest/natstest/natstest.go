@@ -4,6 +4,7 @@ package natstest
 
 import (
 	"context"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
@@ -103,15 +104,25 @@ func StartCluster(t testing.TB, size int) []*server.Server {
 	return all
 }
 
-// FreePort is a port of 127.0.0.1 on which nothing listened a moment ago.
+// FreePort is a port of 127.0.0.1 on which nothing listened a moment ago. It is below those
+// that systems give to outgoing connections, one of which could have it by the time that
+// a server listens there, or while a server that was killed is absent.
 func FreePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const first, count, tries = 10_000, 20_000, 100
+	for range tries {
+		port := first + rand.IntN(count)
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			continue // it is taken
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return port
 	}
-	defer l.Close() //nolint:errcheck // nothing was written
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatal("no free port of 127.0.0.1 from 10000 on")
+	return 0
 }
 
 // sweep deletes the streams whose names begin with the prefix, or with that of its bucket.
