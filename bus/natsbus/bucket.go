@@ -22,12 +22,12 @@ var errOvertaken = errors.New("the key was written by another")
 var again = kit.Backoff{Initial: 2 * time.Millisecond, Max: 100 * time.Millisecond, Jitter: 0.5}
 
 // makeBucket makes the KV bucket, which is a stream, where there is none.
-func (l *link) makeBucket(ctx context.Context) error {
+func (l *link) makeBucket(ctx context.Context, replicas int) error {
 	return l.do(ctx, func(ctx context.Context) error {
 		_, err := l.js.KeyValue(ctx, string(l.names))
 		if errors.Is(err, jetstream.ErrBucketNotFound) {
 			_, err = l.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-				Bucket: string(l.names), Description: "Millrace: cursors, leases and members", Storage: jetstream.FileStorage, Replicas: maxReplicas,
+				Bucket: string(l.names), Description: "Millrace: cursors, leases and members", Storage: jetstream.FileStorage, Replicas: replicas,
 			})
 		}
 		if errors.Is(err, jetstream.ErrBucketExists) { // with other settings, by another process

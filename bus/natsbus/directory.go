@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -22,6 +23,8 @@ import (
 type directory struct {
 	*link
 	registry *registry
+	replicas int
+	declared sync.Map // replicas (int) of the topics for which Declare named a number
 }
 
 // What a stream's metadata says of its topic.
@@ -39,9 +42,13 @@ const maxStream = 255
 
 // config is the stream of a topic.
 func (d *directory) config(t logdriver.Topic) jetstream.StreamConfig {
+	replicas := d.replicas
+	if n, ok := d.declared.Load(t.Name); ok {
+		replicas = n.(int)
+	}
 	return jetstream.StreamConfig{
 		Name: d.stream(t.Name), Subjects: []string{d.subjects(t.Name)}, Description: "Millrace topic " + t.Name,
-		Storage: jetstream.FileStorage, Replicas: maxReplicas, AllowDirect: true, AllowBatchPublish: true,
+		Storage: jetstream.FileStorage, Replicas: replicas, AllowDirect: true, AllowBatchPublish: true,
 		Metadata: map[string]string{
 			topicName: t.Name, topicPartitions: strconv.Itoa(t.Partitions), topicRetention: t.Retention.String(),
 		},
@@ -170,7 +177,7 @@ func (d *directory) Beat(ctx context.Context, ttl time.Duration, members []logdr
 	}
 	err := atOnce(ctx, calls)
 	if isGone(err) { // a server that has lost its disk
-		if err = d.makeBucket(ctx); err == nil {
+		if err = d.makeBucket(ctx, d.replicas); err == nil {
 			err = atOnce(ctx, calls)
 		}
 	}

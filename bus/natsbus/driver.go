@@ -16,7 +16,6 @@ import (
 	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/bus/driver/logdriver"
-	"github.com/millrace-go/millrace/fault"
 )
 
 // prepareTimeout bounds what the first Publish does before it publishes.
@@ -56,9 +55,12 @@ func open(servers string, cfg Config) (*driver, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
+	if cfg.Replicas == 0 {
+		cfg.Replicas = 1
+	}
 	l := &link{names: names(cfg.Prefix)}
 	r := newRegistry()
-	dir := &directory{link: l, registry: r}
+	dir := &directory{link: l, registry: r, replicas: cfg.Replicas}
 	d := &driver{
 		cfg: cfg, servers: servers, followed: make(map[string]bool),
 		log: &streamLog{link: l, registry: r, directory: dir, held: make(map[logdriver.Cursor]heldCursor)},
@@ -85,7 +87,7 @@ func (d *driver) start(ctx context.Context) (context.CancelFunc, error) {
 	if err := d.log.connect(ctx, d.servers, d.cfg.Options, d.cfg.Logger); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(d.log.makeBucket(ctx), d.hear()); err != nil {
+	if err := errors.Join(d.log.makeBucket(ctx, d.cfg.Replicas), d.hear()); err != nil {
 		d.log.close()
 		return nil, refused(err)
 	}
@@ -139,8 +141,8 @@ func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 		return err
 	}
 	for _, t := range topics {
-		if t.Replication > maxReplicas {
-			return translate(fault.MarkPermanent(fmt.Errorf("declare %s: %w", t.Name, errReplicas(t.Replication))))
+		if t.Replication != 0 {
+			d.log.directory.declared.Store(t.Name, t.Replication)
 		}
 		err := d.hub.Declare(ctx, logdriver.Spec{Name: t.Name, Partitions: t.Partitions, Retention: t.Retention, Groups: t.Groups})
 		if err != nil {

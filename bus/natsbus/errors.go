@@ -39,13 +39,22 @@ func classify(err error) fault.Class {
 	return fault.Unclassified
 }
 
-// messageTooLarge is JetStream's code for a message beyond the stream's own limit.
-const messageTooLarge = 10054
+// JetStream's codes that the client has no name for.
+const (
+	messageTooLarge = 10054 // beyond the stream's own limit
+	tooFewServers   = 10005 // for the replicas of a stream
+	noCluster       = 10074 // and more than one replica
+)
 
 // refused marks what JetStream finds wrong with a stream as a mistake that does not pass.
 func refused(err error) error {
 	var answer *jetstream.APIError
-	if errors.As(err, &answer) && answer.Code == 400 {
+	switch {
+	case isAPI(err, tooFewServers): // a server that is absent comes back
+		return fault.MarkInfrastructure(fmt.Errorf("%w; start the cluster's servers that are absent, or ask for fewer replicas", err))
+	case isAPI(err, noCluster):
+		return fault.MarkPermanent(fmt.Errorf("%w; ask for one replica, or make the server part of a cluster", err))
+	case errors.As(err, &answer) && answer.Code == 400:
 		return fault.MarkPermanent(err)
 	}
 	return err

@@ -15,7 +15,7 @@ import (
 func ExampleSchemes() {
 	ctx := context.Background()
 	o := bus.NewOpener(natsbus.Schemes(natsbus.Config{})...)
-	b, err := o.Open(ctx, "nats://user:password@127.0.0.1:1/?partitions=6")
+	b, err := o.Open(ctx, "nats://user:password@127.0.0.1:1/?partitions=6&replicas=3")
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -100,13 +99,21 @@ func until(t testing.TB, what string, done func() bool) {
 type process struct {
 	t         *testing.T
 	dir, port string
+	env       []string // beyond what a server that is alone needs
 	cmd       *exec.Cmd
 }
 
 func startProcess(t *testing.T) *process {
 	t.Helper()
-	p := &process{t: t, dir: t.TempDir(), port: strconv.Itoa(natstest.FreePort(t))}
+	p := newProcess(t)
 	p.start()
+	return p
+}
+
+// newProcess is a server that has not started.
+func newProcess(t *testing.T, env ...string) *process {
+	t.Helper()
+	p := &process{t: t, dir: t.TempDir(), port: strconv.Itoa(natstest.FreePort(t)), env: env}
 	t.Cleanup(p.kill)
 	return p
 }
@@ -117,6 +124,7 @@ func (p *process) start() {
 	p.t.Helper()
 	p.cmd = exec.Command(os.Args[0])
 	p.cmd.Env = append(os.Environ(), envServer+"="+p.dir, envPort+"="+p.port)
+	p.cmd.Env = append(p.cmd.Env, p.env...)
 	p.cmd.Stderr = os.Stderr
 	if err := p.cmd.Start(); err != nil {
 		p.t.Fatal(err)
@@ -146,12 +154,15 @@ func (p *process) signal(s syscall.Signal) {
 
 // kill ends the server as kill -9 does.
 func (p *process) kill() {
+	if p.cmd == nil {
+		return
+	}
 	p.cmd.Process.Signal(syscall.SIGKILL) //nolint:errcheck // it may have ended
 	p.cmd.Wait()                          //nolint:errcheck // it was killed
 }
 
-// traffic publishes numbered messages of several keys in pairs, each until it is accepted,
-// and notes what a group handles.
+// traffic publishes numbered messages of several keys, one or a few in a call, each call
+// until it is accepted, and notes what a group handles.
 type traffic struct {
 	t    *testing.T
 	stop context.CancelFunc
@@ -160,21 +171,34 @@ type traffic struct {
 	mu       sync.Mutex
 	sent     map[string]int // the last number that was accepted
 	got      map[string][]int
-	failures int
+	seen     map[string]bool // key and number
+	failures int             // of Publish
+	repeated int             // deliveries beyond the first
 }
 
+// trafficKeys is how many keys each publisher has. The nth one publishes n messages in a call.
 const trafficKeys = 4
 
-func startTraffic(t *testing.T, from, to *bus.Bus) *traffic {
+func startTraffic(t *testing.T, to *bus.Bus, from ...*bus.Bus) *traffic {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	x := &traffic{t: t, stop: stop, sent: map[string]int{}, got: map[string][]int{}}
+	x := &traffic{t: t, stop: stop, sent: map[string]int{}, got: map[string][]int{}, seen: map[string]bool{}}
 	t.Cleanup(stop)
-	if err := to.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"group"}}); err != nil {
-		t.Fatal(err)
-	}
-	for k := range trafficKeys {
-		x.work.Go(func() { x.publish(ctx, from, fmt.Sprint("key", k)) })
+	until(t, "the topic is declared", func() bool { // a server of a cluster may be absent yet
+		err := to.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"group"}})
+		if err != nil && fault.Of(err) != fault.Infrastructure {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
+	for p, b := range from {
+		for k := range trafficKeys {
+			key := fmt.Sprintf("key%d-%d", p, k)
+			x.mu.Lock()
+			x.sent[key] = 0
+			x.mu.Unlock()
+			x.work.Go(func() { x.publish(ctx, b, key, k+1) })
+		}
 	}
 	ch := subscribe(t, to, "group", "topic")
 	go func() {
@@ -186,11 +210,14 @@ func startTraffic(t *testing.T, from, to *bus.Bus) *traffic {
 	return x
 }
 
-func (x *traffic) publish(ctx context.Context, b *bus.Bus, key string) {
-	for n := 1; ctx.Err() == nil; n += 2 {
-		pair := []*message.Message{keyed(key, fmt.Sprint(n)), keyed(key, fmt.Sprint(n+1))}
+func (x *traffic) publish(ctx context.Context, b *bus.Bus, key string, size int) {
+	for n := size; ctx.Err() == nil; n += size {
+		var call []*message.Message
+		for i := n - size + 1; i <= n; i++ {
+			call = append(call, keyed(key, fmt.Sprint(i)))
+		}
 		for {
-			err := b.Publisher().Publish("topic", pair...)
+			err := b.Publisher().Publish("topic", call...)
 			if err == nil {
 				break
 			}
@@ -208,7 +235,7 @@ func (x *traffic) publish(ctx context.Context, b *bus.Bus, key string) {
 			}
 		}
 		x.mu.Lock()
-		x.sent[key] = n + 1
+		x.sent[key] = n
 		x.mu.Unlock()
 	}
 }
@@ -218,9 +245,13 @@ func (x *traffic) note(m *message.Message) {
 	fmt.Sscan(string(m.Payload), &n)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if !slices.Contains(x.got[key], n) {
-		x.got[key] = append(x.got[key], n)
+	one := fmt.Sprint(key, " ", n)
+	if x.seen[one] {
+		x.repeated++
+		return
 	}
+	x.seen[one] = true
+	x.got[key] = append(x.got[key], n)
 }
 
 // handled waits until so many more messages of each key, published from now on, are handled.
@@ -228,9 +259,8 @@ func (x *traffic) handled(more int) {
 	x.t.Helper()
 	x.mu.Lock()
 	want := map[string]int{}
-	for k := range trafficKeys {
-		key := fmt.Sprint("key", k)
-		want[key] = x.sent[key] + more
+	for key, n := range x.sent {
+		want[key] = n + more
 	}
 	x.mu.Unlock()
 	defer func() {
@@ -270,5 +300,5 @@ func (x *traffic) finish() {
 			}
 		}
 	}
-	x.t.Logf("%v published, %d failed publishes", x.sent, x.failures)
+	x.t.Logf("%v published, %d failed publishes, %d repeated deliveries", x.sent, x.failures, x.repeated)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/log"
@@ -117,6 +118,20 @@ func TestBatchesAtOnce(t *testing.T) {
 		after = next
 	}
 	require.Equal(t, want, got)
+}
+
+// A batch whose rest never comes, as after a failover, is remembered by the server for some
+// seconds. The next batch is not taken for its rest: what is accepted is stored.
+func TestUnfinishedBatch(t *testing.T) {
+	l := newLog(t)
+	entry := func(id string) log.Entry { return log.Entry{Topic: "topic", MessageID: id} }
+	require.ErrorIs(t, l.store(t.Context(), []*nats.Msg{l.message(entry("first")), {}}), nats.ErrBadSubject)
+	require.NoError(t, l.append(t.Context(), []log.Entry{entry("next")}))
+	var got []string
+	for _, e := range l.all(t, 0) {
+		got = append(got, e.MessageID)
+	}
+	require.Equal(t, []string{"first", "next"}, got)
 }
 
 // A holder that has slept through its lease moves nothing and ends nothing, also when the

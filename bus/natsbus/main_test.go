@@ -2,9 +2,12 @@ package natsbus_test
 
 import (
 	"fmt"
+	"net"
+	"net/url"
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -28,6 +31,8 @@ func TestMain(m *testing.M) {
 const (
 	envServer = "NATSBUS_SERVER" // the folder of its streams
 	envPort   = "NATSBUS_PORT"
+	envName   = "NATSBUS_NAME"   // in a cluster
+	envRoutes = "NATSBUS_ROUTES" // the ports of the cluster's servers, its own first
 )
 
 // serve is a NATS server until the process is told to end.
@@ -36,7 +41,18 @@ func serve(dir, port string) error {
 	if err != nil {
 		return err
 	}
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: n, JetStream: true, StoreDir: dir, NoLog: true, NoSigs: true})
+	o := &server.Options{Host: "127.0.0.1", Port: n, JetStream: true, StoreDir: dir, NoLog: true, NoSigs: true, ServerName: os.Getenv(envName)}
+	for i, port := range strings.Fields(os.Getenv(envRoutes)) {
+		n, err := strconv.Atoi(port)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			o.Cluster = server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: n}
+		}
+		o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", port)})
+	}
+	s, err := server.NewServer(o)
 	if err != nil {
 		return err
 	}

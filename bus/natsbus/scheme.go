@@ -14,6 +14,8 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver/kit"
+	"github.com/millrace-go/millrace/fault"
 )
 
 // Config of the scheme. The zero value works.
@@ -27,6 +29,9 @@ type Config struct {
 	// Partitions of a topic that was not declared; 3 by default. The URL's ?partitions=N
 	// comes first. More partitions let more instances share a group.
 	Partitions int
+	// Replicas of each stream in a cluster, 1 to 5; 1 by default. The URL's ?replicas=N
+	// comes first. It is used where a topic is made, and costs a round trip between servers.
+	Replicas int
 	// Retention of messages that every group has acknowledged; 72 h by default. The URL's
 	// ?retention=D comes first. A longer one costs disk space.
 	Retention time.Duration
@@ -64,45 +69,72 @@ type scheme struct {
 func (s scheme) Name() string { return s.name }
 
 func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
-	cfg := s.cfg
+	servers, cfg, err := parse(u, s.cfg)
+	if err != nil {
+		return nil, err
+	}
+	return open(servers, cfg)
+}
+
+// Connect connects for other uses, such as administration: to the servers of a nats:// or
+// tls:// URL, signed in and encrypted as the URL and cfg.Options say. The caller closes
+// the connection.
+func Connect(rawURL string, cfg Config) (*nats.Conn, error) {
+	u, err := kit.ParseURL(rawURL)
+	if err != nil {
+		return nil, fmt.Errorf("natsbus: %w", err)
+	}
+	servers, cfg, err := parse(u, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("natsbus: %w", kit.HideURL(err, rawURL))
+	}
+	conn, err := nats.Connect(servers, cfg.Options...)
+	if err != nil {
+		return nil, fmt.Errorf("natsbus: %w", fault.MarkInfrastructure(err))
+	}
+	return conn, nil
+}
+
+// parse returns the servers of a URL, and the configuration with what the URL says.
+func parse(u *url.URL, cfg Config) (string, Config, error) {
 	params := bus.NewParams(u)
 	cfg.Prefix = params.String("prefix", cfg.Prefix)
 	cfg.Partitions = params.Int("partitions", cfg.Partitions, 1)
-	replicas := params.Int("replicas", maxReplicas, 1)
+	cfg.Replicas = params.Int("replicas", cfg.Replicas, 1)
 	cfg.Retention = params.Duration("retention", cfg.Retention)
 	sign := signIn{
-		tls: params.Bool("tls", s.name == "tls"), ca: params.String("ca", ""), cert: params.String("cert", ""), key: params.String("key", ""),
+		tls: params.Bool("tls", u.Scheme == "tls"), ca: params.String("ca", ""), cert: params.String("cert", ""), key: params.String("key", ""),
 		token: params.String("token", ""), creds: params.String("creds", ""),
 	}
 	if err := params.Err(); err != nil {
-		return nil, err
+		return "", cfg, err
 	}
 	if cfg.Prefix == "" {
 		cfg.Prefix = "millrace"
 	}
 	switch {
 	case len(cfg.Prefix) > maxPrefix || token(cfg.Prefix) != cfg.Prefix:
-		return nil, fmt.Errorf("the prefix is %.80q; give at most %d letters, digits, - and _", cfg.Prefix, maxPrefix)
-	case replicas > maxReplicas:
-		return nil, errReplicas(replicas)
+		return "", cfg, fmt.Errorf("the prefix is %.80q; give at most %d letters, digits, - and _", cfg.Prefix, maxPrefix)
+	case cfg.Replicas < 0 || cfg.Replicas > maxReplicas:
+		return "", cfg, fmt.Errorf("replicas is %d; give 1, 3 or 5", cfg.Replicas)
 	case u.Path != "" && u.Path != "/":
-		return nil, fmt.Errorf("the URL has the path %.80q; NATS has none, topics are named in the program", u.Path)
+		return "", cfg, fmt.Errorf("the URL has the path %.80q; NATS has none, topics are named in the program", u.Path)
 	}
 	servers, err := servers(u)
 	if err != nil {
-		return nil, err
+		return "", cfg, err
 	}
 	options, err := sign.options(u)
 	if err != nil {
-		return nil, err
+		return "", cfg, err
 	}
 	cfg.Options = append(cfg.Options[:len(cfg.Options):len(cfg.Options)], options...)
-	return open(servers, cfg)
+	return servers, cfg, nil
 }
 
 const (
 	maxPrefix   = 64
-	maxReplicas = 1 // of a stream; the package's doc says why
+	maxReplicas = 5 // that JetStream takes
 )
 
 // servers lists host:port of each server, as the client wants them.
@@ -168,8 +200,4 @@ func (s signIn) options(u *url.URL) (options []nats.Option, err error) {
 		options = append(options, nats.UserCredentials(s.creds))
 	}
 	return options, nil
-}
-
-func errReplicas(n int) error {
-	return fmt.Errorf("replicas is %d; give 1: after the failover of a replicated stream an accepted message may be missing", n)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/require"
 
@@ -29,7 +30,7 @@ func TestURLErrors(t *testing.T) {
 		"nats://127.0.0.1:1/?partitions=0":              `"partitions"`,
 		"nats://127.0.0.1:1/?partitions=99999":          "Partitions",
 		"nats://127.0.0.1:1/?replicas=0":                `"replicas"`,
-		"nats://127.0.0.1:1/?replicas=3":                "replicas is 3; give 1",
+		"nats://127.0.0.1:1/?replicas=6":                "replicas is 6; give 1, 3 or 5",
 		"nats://127.0.0.1:1/?retention=-1h":             `"retention"`,
 		"nats://127.0.0.1:1/?prefix=a.b":                `prefix is "a.b"`,
 		"nats://127.0.0.1:1/?tls=maybe":                 `"tls"`,
@@ -47,6 +48,14 @@ func TestURLErrors(t *testing.T) {
 		}
 		if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v; want it to say %s", url, err, want)
+		}
+		conn, err := natsbus.Connect(url, natsbus.Config{})
+		if err == nil {
+			conn.Close()
+		}
+		// How many partitions a topic may have is checked where topics are used.
+		if want != "Partitions" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret")) {
+			t.Errorf("connect to %s: %v; want it to say %s", url, err, want)
 		}
 	}
 	err := open(t, natsbus.Config{}, "nats://user:secret@127.0.0.1:1").Ping(t.Context())
@@ -77,6 +86,11 @@ func TestSignIn(t *testing.T) {
 	s := natstest.Start(t, &server.Options{Username: "app", Password: "p@ss/secret"}).Addr().String()
 	delivers(t, "nats://app:p%40ss%2Fsecret@"+s)
 	refuses(t, "nats://app:secret@"+s, "Authorization Violation")
+	conn, err := natsbus.Connect("nats://app:p%40ss%2Fsecret@"+s, natsbus.Config{})
+	require.NoError(t, err)
+	conn.Close()
+	_, err = natsbus.Connect("nats://app:secret@"+s, natsbus.Config{})
+	require.ErrorIs(t, err, nats.ErrAuthorization)
 	refuses(t, "nats://"+s, "Authorization Violation")
 
 	s = natstest.Start(t, &server.Options{Authorization: "t0ken"}).Addr().String()

@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/natsbus"
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 )
 
@@ -115,7 +116,7 @@ func TestPendingAndBrowse(t *testing.T) {
 }
 
 // A topic is declared with a retention, which can be changed, and partitions,
-// which cannot; more than one replica is refused.
+// which cannot. A server that is alone refuses more than one replica.
 func TestDeclare(t *testing.T) {
 	place := natstest.URL(t)
 	b := open(t, natsbus.Config{Logger: slog.New(slog.DiscardHandler)}, place)
@@ -123,7 +124,11 @@ func TestDeclare(t *testing.T) {
 	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "topic", Retention: 2 * time.Hour}))
 	require.ErrorContains(t, b.Declare(t.Context(), bus.Topic{Name: "topic", Partitions: 4}), "has 5, not 4")
 	err := b.Declare(t.Context(), bus.Topic{Name: "many", Replication: 3})
-	require.ErrorContains(t, err, "replicas")
+	require.ErrorContains(t, err, "ask for one replica")
+	require.Equal(t, fault.Permanent, fault.Of(err))
+	err = open(t, natsbus.Config{}, place+"2&replicas=3").Ping(t.Context())
+	require.ErrorContains(t, err, "ask for one replica")
+	require.Equal(t, fault.Permanent, fault.Of(err))
 	require.ErrorContains(t, b.Declare(t.Context(), bus.Topic{Name: strings.Repeat(".", 200)}), "shorten the topic")
 	lags, err := b.Lag(t.Context())
 	require.NoError(t, err)

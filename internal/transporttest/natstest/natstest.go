@@ -4,9 +4,12 @@ package natstest
 
 import (
 	"context"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -72,15 +75,54 @@ func Start(t testing.TB, o *server.Options) *server.Server {
 	return s
 }
 
-// FreePort is a port of 127.0.0.1 on which nothing listened a moment ago.
+// StartCluster starts servers that are a cluster, as Start does each, and waits until they
+// have elected a leader.
+func StartCluster(t testing.TB, size int) []*server.Server {
+	t.Helper()
+	var routes []*url.URL
+	for range size {
+		routes = append(routes, &url.URL{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(FreePort(t)))})
+	}
+	var all []*server.Server
+	for n, r := range routes {
+		port, err := strconv.Atoi(r.Port())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, Start(t, &server.Options{
+			ServerName: "n" + strconv.Itoa(n), Routes: routes, Cluster: server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: port},
+		}))
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	led := func(s *server.Server) bool { return s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == size }
+	for deadline := time.Now().Add(time.Minute); !slices.ContainsFunc(all, led); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatal("the cluster of NATS servers has no leader within a minute")
+		}
+	}
+	return all
+}
+
+// FreePort is a port of 127.0.0.1 on which nothing listened a moment ago. It is below those
+// that systems give to outgoing connections, one of which could have it by the time that
+// a server listens there, or while a server that was killed is absent.
 func FreePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const first, count, tries = 10_000, 20_000, 100
+	for range tries {
+		port := first + rand.IntN(count)
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			continue // it is taken
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return port
 	}
-	defer l.Close() //nolint:errcheck // nothing was written
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatal("no free port of 127.0.0.1 from 10000 on")
+	return 0
 }
 
 // sweep deletes the streams whose names begin with the prefix, or with that of its bucket.

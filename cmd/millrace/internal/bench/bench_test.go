@@ -16,6 +16,7 @@ import (
 	"github.com/IBM/sarama"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 )
 
 func TestMain(m *testing.M) {
@@ -155,6 +157,7 @@ func brokers(t *testing.T) map[string]func(t *testing.T) server {
 		"cluster": func(t *testing.T) server { return redisServer("redis://"+servicetest.RedisCluster(t)+"/", topics) },
 		"kafka":   kafkaServer,
 		"amqp":    rabbitServer,
+		"nats":    natsServer,
 		"sqs":     sqsServer,
 	}
 }
@@ -225,6 +228,38 @@ func rabbitServer(t *testing.T) server {
 				return []string{name}
 			}
 			return nil
+		},
+	}
+}
+
+func natsServer(t *testing.T) server {
+	raw := natstest.Server(t)
+	with := func(t *testing.T, do func(js jetstream.JetStream) error) {
+		t.Helper()
+		must(t, Config{}.askNATS(raw, do))
+	}
+	return server{
+		url: raw,
+		make: func(t *testing.T, name string) func() {
+			with(t, func(js jetstream.JetStream) error {
+				_, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: name + "+" + name})
+				return err
+			})
+			return func() {
+				with(t, func(js jetstream.JetStream) error { return js.DeleteStream(t.Context(), name+"+"+name) })
+			}
+		},
+		found: func(t *testing.T, name string) (found []string) {
+			with(t, func(js jetstream.JetStream) error {
+				all := js.StreamNames(t.Context())
+				for stream := range all.Name() {
+					if strings.Contains(stream, name) {
+						found = append(found, stream)
+					}
+				}
+				return all.Err()
+			})
+			return found
 		},
 	}
 }

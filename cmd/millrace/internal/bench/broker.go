@@ -28,6 +28,8 @@ func (c Config) inBroker(rawURL string) (func(context.Context) (*place, error), 
 		return c.inKafka(rawURL, u), nil
 	case "amqp", "amqps":
 		return c.inRabbit(rawURL, u), nil
+	case "nats", "tls":
+		return c.inNATS(rawURL, u), nil
 	case "sqs":
 		return c.inSQS(rawURL, u), nil
 	case "sns":

@@ -59,6 +59,9 @@ func (c Config) Plan(rawURL string) string {
 		return fmt.Sprintf("the topic %s and its consumer group", c.Name)
 	case "amqp", "amqps":
 		return fmt.Sprintf("the exchange %s and its queues", c.Name)
+	case "nats", "tls":
+		bucket, topic := c.natsStreams()
+		return fmt.Sprintf("the streams %s and %s", bucket, topic)
 	case "sqs":
 		return fmt.Sprintf("the queue %s-%s.fifo", c.Name, c.Name)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/millrace-go/millrace/bus/amqpbus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/bus/mysqlbus"
+	"github.com/millrace-go/millrace/bus/natsbus"
 	"github.com/millrace-go/millrace/bus/pgbus"
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
@@ -60,7 +61,7 @@ func opener(log *slog.Logger) *bus.Opener {
 	return allbus.NewOpener(allbus.Config{
 		SQLite: sqlitebus.Config{Logger: log}, Postgres: pgbus.Config{Logger: log}, MySQL: mysqlbus.Config{Logger: log},
 		Redis: redisbus.Config{Logger: log}, Kafka: kafkabus.Config{Logger: log, ClientID: "millrace-bench"},
-		AMQP: amqpbus.Config{Logger: log}, SQS: sqsbus.Config{Logger: log},
+		AMQP: amqpbus.Config{Logger: log}, SQS: sqsbus.Config{Logger: log}, NATS: natsbus.Config{Logger: log},
 	})
 }
 

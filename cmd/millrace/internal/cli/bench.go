@@ -27,7 +27,7 @@ func (a *app) benchCommand() *cobra.Command {
 		Long: "bench measures how fast an outbox is in the database of --db (append, drain, from commit to publish), how fast the transport of --bus carries messages (round trip, publish, handle), " +
 			"and how fast the Redis of --redis decides about a limit. Without a URL those of the environment are measured.\n\n" +
 			"It writes to each server, and puts load on it: up to 200,000 rows or messages of --size bytes within --seconds for each part. " +
-			"It works in a place of its own, which it makes first and removes at the end, also after Ctrl-C: the schema (PostgreSQL), database (MySQL) or file (SQLite) of --name; the topic, exchange or queue of that name; Redis keys that begin with it. " +
+			"It works in a place of its own, which it makes first and removes at the end, also after Ctrl-C: the schema (PostgreSQL), database (MySQL) or file (SQLite) of --name; the topic, exchange, streams or queue of that name; Redis keys that begin with it. " +
 			"Where any of them is there already it refuses to run. Of a killed run it says what to remove.",
 		Example: "  millrace bench --db postgres://app:secret@db/shop\n  millrace bench --bus kafka://k1,k2,k3/ --redis redis://cache/0 --seconds 10 --json > bench.json",
 		Args:    cobra.NoArgs,

@@ -116,24 +116,25 @@ func (e *examination) quoted(text string) string { return redact.Text(text, e.ta
 func (e *examination) examine(ctx context.Context) {
 	scheme, _, ok := strings.Cut(e.target.URL, "://")
 	if !ok {
-		e.add(Error, "url", "the URL has no scheme", "write it as postgres://…, mysql://…, sqlite://path, redis://…, kafka://…, amqp://…, sqs://region or sns://region")
+		e.add(Error, "url", "the URL has no scheme", "write it as postgres://…, mysql://…, sqlite://path, redis://…, kafka://…, amqp://…, nats://…, sqs://region or sns://region")
 		return
 	}
 	scheme = strings.ToLower(scheme)
 	look, ok := map[string]func(context.Context, *url.URL){
 		"postgres": e.postgres, "postgresql": e.postgres, "mysql": e.mysql, "mariadb": e.mysql, "sqlite": e.sqlite,
-		"redis": e.redis, "rediss": e.redis, "kafka": e.kafka, "amqp": e.amqp, "amqps": e.amqp, "sqs": e.sqs, "sns": e.sqs,
+		"redis": e.redis, "rediss": e.redis, "kafka": e.kafka, "amqp": e.amqp, "amqps": e.amqp,
+		"nats": e.nats, "tls": e.nats, "sqs": e.sqs, "sns": e.sqs,
 		"mem": func(context.Context, *url.URL) {
 			e.add(Warning, "durable", "mem:// is gone with its process", "use it in tests; sqlite:// is as simple and keeps what it was given")
 		},
 	}[scheme]
 	if !ok {
-		e.add(Error, "url", fmt.Sprintf("there is no %q here", scheme), "use postgres, mysql, sqlite, redis, rediss, kafka, amqp, amqps, sqs or sns")
+		e.add(Error, "url", fmt.Sprintf("there is no %q here", scheme), "use postgres, mysql, sqlite, redis, rediss, kafka, amqp, amqps, nats, tls, sqs or sns")
 		return
 	}
 	wrong := map[Purpose][]string{
-		Database: {"redis", "rediss", "kafka", "amqp", "amqps", "sqs", "sns", "mem"},
-		Redis:    {"postgres", "postgresql", "mysql", "mariadb", "sqlite", "kafka", "amqp", "amqps", "sqs", "sns", "mem"},
+		Database: {"redis", "rediss", "kafka", "amqp", "amqps", "nats", "tls", "sqs", "sns", "mem"},
+		Redis:    {"postgres", "postgresql", "mysql", "mariadb", "sqlite", "kafka", "amqp", "amqps", "nats", "tls", "sqs", "sns", "mem"},
 	}[e.target.Purpose]
 	for _, s := range wrong {
 		if s == scheme {

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 	"github.com/millrace-go/millrace/outbox"
 )
@@ -73,6 +75,65 @@ func TestMySQLSettings(t *testing.T) {
 		c.change(&s)
 		if got := found(func(e *examination) { e.judgeMySQL(s) }); got != c.want {
 			t.Errorf("found %q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestNATSStreams(t *testing.T) {
+	topic := func(change func(*natsStream)) natsStream {
+		s := natsStream{Config: jetstream.StreamConfig{Name: "millrace+orders", Replicas: 3, AllowBatchPublish: true, AllowDirect: true}}
+		change(&s)
+		return s
+	}
+	for _, c := range []struct {
+		want   string
+		change func(*natsStream)
+	}{
+		{"", func(*natsStream) {}},
+		{"error storage", func(s *natsStream) { s.Config.Storage = jetstream.MemoryStorage }},
+		{"error replication", func(s *natsStream) { s.Config.Replicas = 1 }},
+		{"error retention", func(s *natsStream) { s.Config.MaxAge = time.Hour }},
+		{"error retention", func(s *natsStream) { s.Config.MaxMsgs = 1 }},
+		{"error retention", func(s *natsStream) { s.Config.MaxBytes = 1 }},
+		{"error retention", func(s *natsStream) { s.Config.MaxMsgsPerSubject = 1 }},
+		{"error retention", func(s *natsStream) { s.Config.Retention = jetstream.InterestPolicy }},
+		{"error settings", func(s *natsStream) { s.Config.AllowDirect = false }},
+		{"error settings", func(s *natsStream) { s.Config.AllowBatchPublish = false }},
+		{"warning partitions", func(s *natsStream) {
+			s.Cluster = &jetstream.ClusterInfo{Replicas: []*jetstream.PeerInfo{{Current: true}, {Current: true, Offline: true}}}
+		}},
+		{"warning partitions", func(s *natsStream) {
+			s.Cluster = &jetstream.ClusterInfo{Replicas: []*jetstream.PeerInfo{{Current: true}, {}}}
+		}},
+		// The bucket keeps the newest value of each key, and has no batches.
+		{"", func(s *natsStream) {
+			s.Config = jetstream.StreamConfig{Name: "KV_millrace", Replicas: 3, MaxMsgsPerSubject: 1, AllowDirect: true}
+		}},
+	} {
+		if got := found(func(e *examination) { e.judgeStreams([]natsStream{topic(c.change)}, nil, true) }); got != c.want {
+			t.Errorf("found %q, want %q", got, c.want)
+		}
+	}
+	alone := topic(func(s *natsStream) { s.Config.Replicas = 1 })
+	if got := found(func(e *examination) { e.judgeStreams([]natsStream{alone}, nil, false) }); got != "" {
+		t.Errorf("of the one copy on a single server: %q", got)
+	}
+	if got := found(func(e *examination) { e.judgeStreams(nil, []string{"millrace+orders"}, true) }); got != "error partitions" {
+		t.Errorf("of a stream without a leader: %q", got)
+	}
+}
+
+func TestNATSLimits(t *testing.T) {
+	for want, change := range map[string]func(*jetstream.Tier){
+		"":                               func(*jetstream.Tier) {},
+		"error limits":                   func(r *jetstream.Tier) { r.Limits.MaxStore = 0 },
+		"warning limits":                 func(r *jetstream.Tier) { r.Limits.MaxStore, r.Store = 100, 90 },
+		"warning limits, warning limits": func(r *jetstream.Tier) { r.Limits.MaxStore, r.Store, r.Limits.MaxStreams, r.Streams = 100, 100, 10, 9 },
+	} {
+		room := jetstream.Tier{Limits: jetstream.AccountLimits{MaxStore: -1, MaxStreams: -1}}
+		change(&room)
+		if got := found(func(e *examination) { e.natsRoom("", room) }); got != want {
+			t.Errorf("found %q, want %q", got, want)
 		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/internal/sqlname"
+	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 	"github.com/millrace-go/millrace/internal/transporttest/snstest"
 )
 
@@ -28,6 +29,7 @@ func TestGoodServers(t *testing.T) {
 		"postgres": servicetest.PostgresURL, "mariadb": servicetest.MariaDBURL, "mysql": servicetest.MySQLURL, "redis": servicetest.Redis, "rabbitmq": servicetest.RabbitMQ,
 		"cluster": func(t testing.TB) string { return "redis://" + servicetest.RedisCluster(t) + "/" },
 		"kafka":   func(t testing.TB) string { return "kafka://" + servicetest.Kafka(t) + "/" },
+		"nats":    natstest.Server,
 		"sqs":     func(t testing.TB) string { return "sqs://key:s3cret@elasticmq/?endpoint=" + servicetest.SQS(t) },
 		"sns": func(t testing.TB) string {
 			_, endpoint := snstest.Start(t, servicetest.SQS(t))

@@ -17,6 +17,7 @@ import (
 var remote = []string{
 	"postgres://app:gehe1m@%s/shop", "mysql://app:gehe1m@%s/shop", "redis://app:gehe1m@%s/0", "rediss://app:gehe1m@%s/0",
 	"amqp://app:gehe1m@%s/", "amqps://app:gehe1m@%s/", "kafka://%s/", "kafka://app:gehe1m@%s/?sasl=plain",
+	"nats://app:gehe1m@%s/", "tls://app:gehe1m@%s/",
 	"sqs://key:gehe1m@region/?endpoint=http://%s", "sns://key:gehe1m@region/?endpoint=http://%s",
 }
 
@@ -62,6 +63,7 @@ func TestURLs(t *testing.T) {
 		{doctor.Any, "oracle://app:gehe1m@db/shop", `no "oracle" here`},
 		{doctor.Any, "postgres://app:gehe1m/x@[::1/shop", "malformed"},
 		{doctor.Database, "kafka://h", "kafka:// is no database"},
+		{doctor.Database, "nats://h", "nats:// is no database"},
 		{doctor.Redis, "postgres://h/d", "postgres:// is no redis"},
 		{doctor.Any, "postgres://app:gehe1m@127.0.0.1/shop?sslmode=perhaps", "cannot be used"},
 		{doctor.Any, "mysql://app:gehe1m@127.0.0.1", "one database"},

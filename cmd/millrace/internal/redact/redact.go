@@ -81,6 +81,8 @@ func secretsOf(raw string) (secrets []string) {
 			}
 		case strings.HasPrefix(scheme, "redis"):
 			add(user) // redis://password@host is a common slip for redis://:password@host
+		case scheme == "nats", scheme == "tls":
+			add(user) // a user alone is a token
 		}
 	}
 	if _, query, ok := strings.Cut(rest, "?"); ok {

@@ -61,6 +61,8 @@ func TestWhatErrorsQuote(t *testing.T) {
 	for _, c := range []struct{ raw, text, want string }{
 		{"redis://:geheim@h/0", `dial geheim: "geheim"`, `dial xxxxx: "xxxxx"`},
 		{"redis://geheim@h/0", "user geheim is unknown", "user xxxxx is unknown"},
+		{"nats://t0ken1@h", "token t0ken1 is unknown", "token xxxxx is unknown"},
+		{"tls://app:geheim@h", "user app, geheim", "user app, xxxxx"},
 		{"postgres://app@h/0", "user app is unknown", "user app is unknown"},
 		{"postgres://app:gehe1m/w0rt@h/x", `invalid port ":gehe1m" after host, path /w0rt@h`, `invalid port ":xxxxx" after host, path /xxxxx@h`},
 		{"postgres://app:ge\"he\\im@h/x", `parse "postgres://app:ge\"he\\im@h/x"`, `parse "postgres://app:xxxxx@h/x"`},
