@@ -10,9 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
-	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/coalescetest"
-	"github.com/millrace-go/millrace/coalesce/internal/coalescemodel"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -108,19 +106,6 @@ func TestConformance(t *testing.T) {
 			return coalescetest.Harness{
 				Store: newStore(t, client, p), Peer: newStore(t, peer, p), Backdate: backdate(client, p), Lose: lose(client, p),
 			}
-		})
-	})
-}
-
-func TestLinearizable(t *testing.T) {
-	eachServer(t, func(t *testing.T, url string) {
-		coalescemodel.Check(t, func(t testing.TB, n int) []coalesce.Store {
-			p := redistest.Prefix(t, open(t, url))
-			var all []coalesce.Store
-			for range n {
-				all = append(all, newStore(t, open(t, url), p))
-			}
-			return all
 		})
 	})
 }
