@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
@@ -21,21 +20,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // servers names each kind of Redis, by URL.
 var servers = map[string]func(t testing.TB) string{
-	"miniredis": func(t testing.TB) string { t.Helper(); return "redis://" + miniature(t).Addr() },
-	"redis":     servicetest.Redis,
-	"cluster":   func(t testing.TB) string { t.Helper(); return "redis://" + servicetest.RedisCluster(t) },
-}
-
-// miniature starts a Redis in this process, whose keys expire by the clock.
-func miniature(t testing.TB) *miniredis.Miniredis {
-	t.Helper()
-	m := miniredis.NewMiniRedis()
-	m.ClockTTL(true)
-	if err := m.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(m.Close)
-	return m
+	"redis":   servicetest.Redis,
+	"cluster": func(t testing.TB) string { t.Helper(); return "redis://" + servicetest.RedisCluster(t) },
 }
 
 func open(t testing.TB, url string) redis.UniversalClient {
