@@ -2,6 +2,7 @@ package sse_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,13 +40,13 @@ func openChromium(t *testing.T, base string, watchers *http.ServeMux) *chromium 
 	t.Helper()
 	program := programtest.Chromium(t)
 	c := &chromium{t: t, orders: make(chan []byte), read: make(chan [][]told, 1)}
-	over := make(chan struct{})
+	ctx, end := context.WithCancel(context.Background())
 	watchers.HandleFunc("GET /orders", func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case o := <-c.orders:
 			_, _ = w.Write(o) // a page that is gone has no more to say
 		case <-r.Context().Done():
-		case <-over:
+		case <-ctx.Done():
 		}
 	})
 	watchers.HandleFunc("POST /read", func(_ http.ResponseWriter, r *http.Request) {
@@ -65,18 +66,18 @@ func openChromium(t *testing.T, base string, watchers *http.ServeMux) *chromium 
 	must(t, err)
 	answers, answer, err := os.Pipe()
 	must(t, err)
-	cmd := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+	cmd := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-pipe",
 		"--user-data-dir="+t.TempDir(), base+"/#"+url.QueryEscape(server.URL))
 	cmd.ExtraFiles = []*os.File{drive, answer}
 	var said bytes.Buffer
 	cmd.Stderr = &said // and so Wait waits for all its processes
-	cmd.WaitDelay = patience
+	cmd.Cancel = func() error { return errors.Join(driver.Close(), answers.Close()) }
+	cmd.WaitDelay = patience // then it is killed
 	must(t, cmd.Start())
 	must(t, errors.Join(drive.Close(), answer.Close()))
 	t.Cleanup(func() {
-		close(over)
-		must(t, errors.Join(driver.Close(), answers.Close()))
+		end()
 		_ = cmd.Wait() // how it ends does not matter
 		if t.Failed() {
 			t.Logf("chromium says: %.2000s", said.String())
