@@ -93,7 +93,7 @@ observe-down: ## stop what make observe started
 	docker compose --profile observe rm -sfv prometheus grafana
 
 browser: ## book, decline, cancel and wait in line in a headless Chromium
-	MILLRACE_REQUIRE_BROWSER=1 MILLRACE_GALLERY=all MILLRACE_SCREENSHOTS=$(CURDIR)/build/screenshots $(GO) test -count=1 -v ./examples/boxoffice/internal/browsertest ./queue/queuepage
+	MILLRACE_REQUIRE_BROWSER=1 MILLRACE_GALLERY=all MILLRACE_SCREENSHOTS=$(CURDIR)/build/screenshots $(GO) test -count=1 -v ./examples/boxoffice/internal/browsertest ./internal/wholetest/queuepagetest
 
 clients: ## live streams as Chromium, the npm package eventsource and curl read them (needs npm)
 	eventsource=$$(./scripts/clients.sh) && MILLRACE_REQUIRE_BROWSER=1 MILLRACE_NPM_EVENTSOURCE=$$eventsource $(GO) test -count=1 -v -run '^TestPrograms' ./sse

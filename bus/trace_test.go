@@ -15,23 +15,16 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"go.opentelemetry.io/otel/codes"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/eventlog"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/spantest"
 )
 
 const foreign = "00-11111111111111111111111111111111-2222222222222222-01"
-
-// recorded is a provider that keeps its spans.
-func recorded() (*tracetest.SpanRecorder, *sdktrace.TracerProvider) {
-	spans := tracetest.NewSpanRecorder()
-	return spans, sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
-}
 
 // tracedMessage is an event as a message.
 func tracedMessage(t *testing.T, typ, traceparent string) *message.Message {
@@ -48,7 +41,7 @@ func tracedMessage(t *testing.T, typ, traceparent string) *message.Message {
 	return m
 }
 
-func attributes(s sdktrace.ReadOnlySpan) (all []string) {
+func attributes(s *spantest.Span) (all []string) {
 	for _, a := range s.Attributes() {
 		all = append(all, string(a.Key)+"="+a.Value.String())
 	}
@@ -57,7 +50,7 @@ func attributes(s sdktrace.ReadOnlySpan) (all []string) {
 }
 
 // has wants some of the attributes.
-func has(t *testing.T, s sdktrace.ReadOnlySpan, want ...string) {
+func has(t *testing.T, s *spantest.Span, want ...string) {
 	t.Helper()
 	got := attributes(s)
 	for _, w := range want {
@@ -87,9 +80,9 @@ func settled(t *testing.T, b *bus.Bus, topic, group string) {
 
 func TestADeliveryIsAChildOfItsMessage(t *testing.T) {
 	b := memBus(t)
-	spans, provider := recorded()
+	spans := new(spantest.Recorder)
 	inside := make(chan trace.SpanContext, 1)
-	r := start(t, b, bus.RunnerConfig{TracerProvider: provider}, bus.Consumer{Topic: "t", Group: "g", Handler: bus.Handle(func(ctx context.Context, _ event.Event) error {
+	r := start(t, b, bus.RunnerConfig{TracerProvider: spans}, bus.Consumer{Topic: "t", Group: "g", Handler: bus.Handle(func(ctx context.Context, _ event.Event) error {
 		inside <- trace.SpanContextFromContext(ctx)
 		return nil
 	})})
@@ -127,9 +120,9 @@ func (refused) FailureReason() string { return "API_4XX" }
 
 func TestEveryAttemptIsASpanAndADeadLetterKeepsItsTrace(t *testing.T) {
 	b := memBus(t)
-	spans, provider := recorded()
+	spans := new(spantest.Recorder)
 	run := 0
-	r := start(t, b, bus.RunnerConfig{TracerProvider: provider}, bus.Consumer{
+	r := start(t, b, bus.RunnerConfig{TracerProvider: spans}, bus.Consumer{
 		Topic: "t", Group: "g", Retry: bus.FixedRetry(time.Millisecond, 3),
 		Handler: bus.Handle(func(context.Context, event.Event) error {
 			switch run++; run {
@@ -146,8 +139,8 @@ func TestEveryAttemptIsASpanAndADeadLetterKeepsItsTrace(t *testing.T) {
 	settled(t, b, "t", "g")
 	r.stop(t)
 
-	var attempts []sdktrace.ReadOnlySpan
-	var send sdktrace.ReadOnlySpan
+	var attempts []*spantest.Span
+	var send *spantest.Span
 	for _, s := range spans.Ended() {
 		if s.Name() == "process t" {
 			attempts = append(attempts, s)
@@ -183,8 +176,8 @@ func TestEveryAttemptIsASpanAndADeadLetterKeepsItsTrace(t *testing.T) {
 
 func TestADeadLetterWithoutATraceGetsOne(t *testing.T) {
 	b := memBus(t)
-	spans, provider := recorded()
-	r := start(t, b, bus.RunnerConfig{TracerProvider: provider}, bus.Consumer{
+	spans := new(spantest.Recorder)
+	r := start(t, b, bus.RunnerConfig{TracerProvider: spans}, bus.Consumer{
 		Topic: "t", Group: "g", Handler: bus.Handle(func(context.Context, event.Event) error { return nil }),
 	})
 	publish(t, b, "t", keyed("no event", 1))
@@ -198,9 +191,9 @@ func TestADeadLetterWithoutATraceGetsOne(t *testing.T) {
 
 func TestSpansTellPausesAndWhatIsObsolete(t *testing.T) {
 	b := memBus(t)
-	spans, provider := recorded()
+	spans := new(spantest.Recorder)
 	down := true
-	r := start(t, b, bus.RunnerConfig{TracerProvider: provider}, bus.Consumer{
+	r := start(t, b, bus.RunnerConfig{TracerProvider: spans}, bus.Consumer{
 		Topic: "t", Group: "g", Retry: bus.RetryPolicy{Probe: bus.Backoff{Initial: time.Millisecond, Max: time.Millisecond, Multiplier: 1}},
 		Handler: bus.Handle(func(context.Context, event.Event) error {
 			if down {
@@ -239,9 +232,9 @@ func TestSpansTellPausesAndWhatIsObsolete(t *testing.T) {
 
 func TestABatchLinksToItsMessages(t *testing.T) {
 	b := memBus(t)
-	spans, provider := recorded()
+	spans := new(spantest.Recorder)
 	var inside, own trace.SpanContext
-	r := start(t, b, bus.RunnerConfig{TracerProvider: provider}, bus.BatchConsumer{
+	r := start(t, b, bus.RunnerConfig{TracerProvider: spans}, bus.BatchConsumer{
 		Topic: "t", Group: "g", Size: 3, Wait: time.Minute,
 		Handler: func(ctx context.Context, messages []*message.Message) error {
 			inside, own = trace.SpanContextFromContext(ctx), trace.SpanContextFromContext(messages[0].Context())
@@ -316,14 +309,14 @@ func (p *collecting) Publish(_ string, messages ...*message.Message) error {
 func (*collecting) Close() error { return nil }
 
 func TestATracedPublisherInjectsAndOverwritesNothing(t *testing.T) {
-	spans, provider := recorded()
+	spans := new(spantest.Recorder)
 	next := &collecting{}
-	p, err := bus.NewTracedPublisher(next, bus.TraceConfig{TracerProvider: provider, System: "kafka"})
+	p, err := bus.NewTracedPublisher(next, bus.TraceConfig{TracerProvider: spans, System: "kafka"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, request := provider.Tracer("test").Start(t.Context(), "request")
-	another, _ := provider.Tracer("test").Start(t.Context(), "another")
+	ctx, request := spans.Tracer("test").Start(t.Context(), "request")
+	another, _ := spans.Tracer("test").Start(t.Context(), "another")
 	plain, with, apart := tracedMessage(t, "A", ""), tracedMessage(t, "B", foreign), tracedMessage(t, "C", "")
 	plain.SetContext(ctx)
 	apart.SetContext(another)
@@ -402,7 +395,6 @@ func (l *lines) all(t *testing.T) (all []map[string]any) {
 func TestLogLinesAboutAnEventHaveItsIDs(t *testing.T) {
 	for _, ids := range []bool{false, true} { // of the lines themselves, and of the context
 		b := memBus(t)
-		_, provider := recorded()
 		out := &lines{}
 		var handler slog.Handler = slog.NewJSONHandler(out, &slog.HandlerOptions{Level: slog.LevelWarn})
 		if ids {
@@ -410,7 +402,7 @@ func TestLogLinesAboutAnEventHaveItsIDs(t *testing.T) {
 		}
 		log := slog.New(handler)
 		down := 2
-		r := start(t, b, bus.RunnerConfig{TracerProvider: provider, Logger: log}, bus.Consumer{
+		r := start(t, b, bus.RunnerConfig{TracerProvider: new(spantest.Recorder), Logger: log}, bus.Consumer{
 			Topic: "t", Group: "g", Retry: bus.RetryPolicy{MaxRetries: 1, Backoff: exact, Probe: bus.Backoff{Initial: time.Millisecond, Max: time.Millisecond, Multiplier: 1}},
 			Handler: bus.Handle(func(ctx context.Context, _ event.Event) error {
 				if down--; down >= 0 {

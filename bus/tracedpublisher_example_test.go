@@ -5,16 +5,14 @@ import (
 	"fmt"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/membus"
+	"github.com/millrace-go/millrace/internal/spantest"
 )
 
 func ExampleNewTracedPublisher() {
-	spans := tracetest.NewSpanRecorder() // an exporter in a program
-	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
+	provider := new(spantest.Recorder) // in a program, the SDK's provider and its exporter
 
 	b, err := bus.NewOpener(membus.Scheme()).Open(context.Background(), "mem://")
 	if err != nil {
@@ -32,7 +30,7 @@ func ExampleNewTracedPublisher() {
 	if err := pub.Publish("update-priority-high", m); err != nil {
 		panic(err)
 	}
-	sent := spans.Ended()[0]
+	sent := provider.Ended()[0]
 	fmt.Println(sent.Name(), sent.Parent().SpanID() == request.SpanContext().SpanID(), len(m.Metadata["traceparent"]))
 	// Output: send update-priority-high true 55
 }

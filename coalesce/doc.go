@@ -24,7 +24,7 @@
 //	exactly one of many releases succeeds, and nobody
 //	deletes another's lock                                TestConcurrentRelease, release-compares
 //	concurrent calls are linearizable; a lock's expiry
-//	may come at any moment                                TestLinearizable of each store
+//	may come at any moment                                TestLinearizable
 //	a publish that fails frees the key at once            TestFailedPublishReleases
 //	one more run, once, for all who ask                   TestAgain, again-once, concurrent-done
 //	callers share calls without an answer of the past     TestSharing, TestModelRefuses

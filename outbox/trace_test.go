@@ -11,12 +11,11 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/spantest"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/sqltx"
@@ -24,25 +23,23 @@ import (
 
 const foreign = "00-11111111111111111111111111111111-2222222222222222-01"
 
-// traced is an outbox and a provider that keeps its spans.
+// traced is an outbox whose spans are recorded.
 type traced struct {
 	*bench
-	spans    *tracetest.SpanRecorder
-	provider *sdktrace.TracerProvider
+	spans *spantest.Recorder
 }
 
 func newTraced(t *testing.T) *traced {
 	t.Helper()
-	b := &traced{bench: newBench(t, 1), spans: tracetest.NewSpanRecorder()}
-	b.provider = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(b.spans))
+	b := &traced{bench: newBench(t, 1), spans: new(spantest.Recorder)}
 	var err error
-	if b.box, err = outbox.New(b.store, outbox.Config{Topic: "t", TracerProvider: b.provider}); err != nil {
+	if b.box, err = outbox.New(b.store, outbox.Config{Topic: "t", TracerProvider: b.spans}); err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
-// appendAll appends in one call, under a span when the provider is there.
+// appendAll appends in one call, under a span when there is one.
 func (b *traced) appendAll(ctx context.Context, events ...event.Event) error {
 	b.t.Helper()
 	return b.store.Do(ctx, func(ctx context.Context, tx sqltx.Execer) error { return b.box.Append(ctx, tx, events...) })
@@ -77,7 +74,7 @@ func newEvents(t *testing.T, n int) []event.Event {
 }
 
 // attributes of a span as name=value, sorted.
-func attributes(s sdktrace.ReadOnlySpan) (all []string) {
+func attributes(s *spantest.Span) (all []string) {
 	for _, a := range s.Attributes() {
 		all = append(all, string(a.Key)+"="+a.Value.String())
 	}
@@ -92,7 +89,7 @@ func headerOf(sc trace.SpanContext) string {
 func TestAppendMakesACreateSpanPerEvent(t *testing.T) {
 	b := newTraced(t)
 	events := newEvents(t, 2)
-	ctx, request := b.provider.Tracer("test").Start(t.Context(), "request")
+	ctx, request := b.spans.Tracer("test").Start(t.Context(), "request")
 	if err := b.appendAll(ctx, events...); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +140,7 @@ func TestAppendCarriesTheContextWithoutAProvider(t *testing.T) {
 	if b.box, err = outbox.New(b.store, outbox.Config{Topic: "t"}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, request := b.provider.Tracer("test").Start(t.Context(), "request")
+	ctx, request := b.spans.Tracer("test").Start(t.Context(), "request")
 	if err := b.appendAll(ctx, newEvents(t, 1)...); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +216,7 @@ func TestRelayLinksAndOverwritesNothing(t *testing.T) {
 	}
 	created := b.spans.Ended()
 	b.spans.Reset()
-	got := b.drain(outbox.RelayConfig{TracerProvider: b.provider, System: "kafka", Lanes: 1, Chunk: 10})
+	got := b.drain(outbox.RelayConfig{TracerProvider: b.spans, System: "kafka", Lanes: 1, Chunk: 10})
 	sent := b.spans.Ended()
 	if len(sent) != 1 {
 		t.Fatalf("%d spans for one Publish call", len(sent))
@@ -272,7 +269,7 @@ func TestRelayThatFailsSaysSoInItsSpan(t *testing.T) {
 	}
 	pub := &refusing{err: fault.MarkPermanent(errors.New("payload-text is refused"))}
 	r, err := outbox.NewRelay(b.store, pub, outbox.RelayConfig{
-		TracerProvider: b.provider, MaxRetries: 1, Retry: outbox.Backoff{Initial: 1, Max: 1, Jitter: -1},
+		TracerProvider: b.spans, MaxRetries: 1, Retry: outbox.Backoff{Initial: 1, Max: 1, Jitter: -1},
 		DeadLetter: func(topic string) string { return topic + ".DLT" },
 	})
 	if err != nil {

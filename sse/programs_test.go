@@ -16,12 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
-
-	"github.com/millrace-go/millrace/internal/chromiumtest"
+	"github.com/millrace-go/millrace/internal/programtest"
 )
-
-var chromium chromiumtest.Browser
 
 // report is what a client of another author says about its stream.
 type report struct {
@@ -62,8 +58,7 @@ func programs(t *testing.T, run func(t *testing.T, p program)) {
 
 // watcher collects what one stream's client says.
 type watcher struct {
-	t    *testing.T
-	poll func(have int) []report // nil where they come by themselves
+	t *testing.T
 
 	mu   sync.Mutex
 	seen []report
@@ -76,12 +71,6 @@ func (w *watcher) add(r ...report) {
 }
 
 func (w *watcher) reports() []report {
-	w.mu.Lock()
-	have := len(w.seen)
-	w.mu.Unlock()
-	if w.poll != nil {
-		w.add(w.poll(have)...)
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.seen[:len(w.seen):len(w.seen)]
@@ -125,81 +114,13 @@ func errorsOf(seen []report, state int) (n int) {
 	return n
 }
 
-// page opens the door's page in a profile of its own.
-func page(t *testing.T, base string) context.Context {
-	t.Helper()
-	ctx, cancel := chromedp.NewContext(chromium.Context(t), chromedp.WithNewBrowserContext())
-	t.Cleanup(func() {
-		_ = chromedp.Cancel(ctx) // a tab that is gone already is as good
-		cancel()
-	})
-	must(t, chromedp.Do(ctx)) // opens the tab, which would end with a limit of this call
-	limited, stop := context.WithTimeout(ctx, patience)
-	defer stop()
-	must(t, chromedp.Do(limited, chromedp.Navigate(base+"/")))
-	eventually(t, "the page is ready", func() bool { return eval[bool](t, ctx, "globalThis.ready === true") })
-	return ctx
-}
-
-func eval[T any](t *testing.T, ctx context.Context, expression string) T {
-	t.Helper()
-	limited, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	value, err := chromedp.Run(limited, chromedp.Evaluate[T](expression))
-	if err != nil {
-		t.Fatalf("%.200s: %v", expression, err)
-	}
-	return value
-}
-
-func startChromium(t *testing.T, base string) func(string, ...string) *watcher {
-	t.Helper()
-	ctx := page(t, base)
-	return func(path string, names ...string) *watcher {
-		t.Helper()
-		n := eval[int](t, ctx, fmt.Sprintf("watch(%s, %s)", inJSON(path), inJSON(names)))
-		return &watcher{t: t, poll: func(have int) (more []report) {
-			t.Helper()
-			fromJSON(t, []byte(eval[string](t, ctx, fmt.Sprintf("JSON.stringify(watched[%d].reports.slice(%d))", n, have))), &more)
-			return more
-		}}
-	}
-}
-
-func readByChromium(t *testing.T, base string, paths, names []string) (all [][]told) {
-	t.Helper()
-	ctx := page(t, base)
-	eval[bool](t, ctx, fmt.Sprintf("readAll(%s, %s), true", inJSON(paths), inJSON(names)))
-	eventually(t, "all is read", func() bool { return eval[bool](t, ctx, "typeof readings === 'string'") })
-	fromJSON(t, []byte(eval[string](t, ctx, "readings")), &all)
-	return all
-}
-
-// requireProgram finds a program, or skips the test where browsers may be missing.
-func requireProgram(t *testing.T, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		missing(t, err.Error())
-	}
-	return path
-}
-
-func missing(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("MILLRACE_REQUIRE_BROWSER") == "1" {
-		t.Fatal(what)
-	}
-	t.Skip(what)
-}
-
 // node starts the npm package, and returns what it prints. It ends with the test.
 func node(t *testing.T, what string, urls, names []string) io.Reader {
 	t.Helper()
-	program := requireProgram(t, "node")
+	program := programtest.Find(t, "node")
 	module := os.Getenv("MILLRACE_NPM_EVENTSOURCE")
 	if module == "" {
-		missing(t, "set MILLRACE_NPM_EVENTSOURCE to the folder of the npm package eventsource (scripts/clients.sh installs it)")
+		programtest.Missing(t, "set MILLRACE_NPM_EVENTSOURCE to the folder of the npm package eventsource (scripts/clients.sh installs it)")
 	}
 	module, err := filepath.Abs(module)
 	must(t, err)
@@ -255,7 +176,7 @@ func ticketFor(path string) string { return strings.Replace(path, "?tab=", "?tic
 // server says that nothing comes.
 func startCurl(t *testing.T, base string) func(string, ...string) *watcher {
 	t.Helper()
-	program := requireProgram(t, "curl")
+	program := programtest.Find(t, "curl")
 	return func(path string, _ ...string) *watcher {
 		t.Helper()
 		w := &watcher{t: t}
@@ -315,11 +236,4 @@ func inJSON(v any) string {
 		panic(err) // strings always marshal
 	}
 	return string(b)
-}
-
-func fromJSON(t *testing.T, b []byte, v any) {
-	t.Helper()
-	if err := json.Unmarshal(b, v); err != nil {
-		t.Fatalf("%.200q: %v", b, err)
-	}
 }

@@ -3,11 +3,9 @@ package sse_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"testing"
 	"time"
 
@@ -17,17 +15,7 @@ import (
 	"github.com/millrace-go/millrace/sse/memsse"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	chromium.Close()
-	if code == 0 {
-		if err := goleak.Find(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is for what has to come; nothing is asserted about when it does.
 const patience = 30 * time.Second

@@ -10,14 +10,13 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/codes"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/millrace-go/millrace/internal/spantest"
 	"github.com/millrace-go/millrace/sse"
 )
 
-func attributes(s sdktrace.ReadOnlySpan) (all []string) {
+func attributes(s *spantest.Span) (all []string) {
 	for _, a := range s.Attributes() {
 		all = append(all, string(a.Key)+"="+a.Value.String())
 	}
@@ -25,14 +24,8 @@ func attributes(s sdktrace.ReadOnlySpan) (all []string) {
 	return all
 }
 
-// recorded is a provider that keeps its spans.
-func recorded() (*tracetest.SpanRecorder, *sdktrace.TracerProvider) {
-	spans := tracetest.NewSpanRecorder()
-	return spans, sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
-}
-
 // ended waits for the next span.
-func ended(t *testing.T, spans *tracetest.SpanRecorder, n int) []sdktrace.ReadOnlySpan {
+func ended(t *testing.T, spans *spantest.Recorder, n int) []*spantest.Span {
 	t.Helper()
 	eventually(t, fmt.Sprint(n, " spans"), func() bool { return len(spans.Ended()) >= n })
 	if all := spans.Ended(); len(all) > n {
@@ -47,10 +40,10 @@ func TestADeliveryIsTracedOverProcesses(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		c, b := newCap(t), newBroker(t)
 		worker := start(t, c, b, sse.Config{})
-		spans, provider := recorded()
-		api := start(t, c, b, sse.Config{Lean: lean, TracerProvider: provider})
-		idle, none := recorded()
-		start(t, c, b, sse.Config{Lean: lean, TracerProvider: none})
+		spans := new(spantest.Recorder)
+		api := start(t, c, b, sse.Config{Lean: lean, TracerProvider: spans})
+		idle := new(spantest.Recorder)
+		start(t, c, b, sse.Config{Lean: lean, TracerProvider: idle})
 		two := []*client{dial(t, api.url+"?member=ann&token=1"), dial(t, api.url+"?member=ann&token=2")}
 		for _, c := range two {
 			must(t, api.ToMember(t.Context(), "ann", sse.Event{Name: "probe"})) // until it hears
@@ -59,7 +52,7 @@ func TestADeliveryIsTracedOverProcesses(t *testing.T) {
 		eventually(t, "the probes", func() bool { return len(spans.Ended()) == 2 })
 		spans.Reset()
 
-		_, tracer := recorded()
+		tracer := new(spantest.Recorder)
 		ctx, handling := tracer.Tracer("test").Start(t.Context(), "process domain_events")
 		must(t, worker.ToMember(ctx, "ann", sse.Event{Name: "notification", ID: "7", Data: []byte("payload-text")}))
 		s := ended(t, spans, 1)[0]
@@ -82,9 +75,9 @@ func TestADeliveryIsTracedOverProcesses(t *testing.T) {
 
 func TestADeliveryEndsWhenItIsWritten(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
-		spans, provider := recorded()
+		spans := new(spantest.Recorder)
 		release := make(chan struct{})
-		s := begin(t, newCap(t), newBroker(t), sse.Config{Lean: lean, TracerProvider: provider})
+		s := begin(t, newCap(t), newBroker(t), sse.Config{Lean: lean, TracerProvider: spans})
 		s.replay = sse.ReplayFunc(func(context.Context, sse.Cursors) (sse.Missed, error) {
 			<-release
 			return sse.Missed{Events: []sse.Event{{Name: "notification", ID: "1", Data: []byte("one")}}}, nil
@@ -108,9 +101,9 @@ func TestADeliveryEndsWhenItIsWritten(t *testing.T) {
 
 func TestADeliveryThatIsDroppedSaysSo(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
-		spans, provider := recorded()
+		spans := new(spantest.Recorder)
 		release := make(chan struct{})
-		s := begin(t, newCap(t), newBroker(t), sse.Config{Lean: lean, MaxFrames: 2, TracerProvider: provider})
+		s := begin(t, newCap(t), newBroker(t), sse.Config{Lean: lean, MaxFrames: 2, TracerProvider: spans})
 		s.replay = sse.ReplayFunc(func(context.Context, sse.Cursors) (sse.Missed, error) { <-release; return sse.Missed{}, nil })
 		must(t, s.Ready(t.Context()))
 		ann := dial(t, s.url+"?member=ann")
@@ -130,8 +123,8 @@ func TestADeliveryThatIsDroppedSaysSo(t *testing.T) {
 // What the kernel does not take from a client that stalls is not written.
 func TestADeliveryThatStallsIsNotWritten(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
-		spans, provider := recorded()
-		s := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean, WriteTimeout: 200 * time.Millisecond, MaxBytes: 8 << 20, TracerProvider: provider}, smallBuffers)
+		spans := new(spantest.Recorder)
+		s := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean, WriteTimeout: 200 * time.Millisecond, MaxBytes: 8 << 20, TracerProvider: spans}, smallBuffers)
 		stall(t, s, "?member=slow")
 		must(t, s.ToMember(t.Context(), "slow", sse.Event{Data: bytes.Repeat([]byte("x"), 1_000_000)}))
 		eventually(t, "it is cut", func() bool { return s.Stats().Ended[sse.Slow] == 1 })
@@ -154,8 +147,8 @@ func (b *taps) Publish(ctx context.Context, m sse.Message) error {
 
 func TestOldAndNewInstancesUnderstandEachOther(t *testing.T) {
 	broker := &taps{Broker: newBroker(t)}
-	spans, provider := recorded()
-	s := start(t, newCap(t), broker, sse.Config{TracerProvider: provider})
+	spans := new(spantest.Recorder)
+	s := start(t, newCap(t), broker, sse.Config{TracerProvider: spans})
 	ann := dial(t, s.url+"?member=ann")
 	// As instances wrote it that knew of no traces.
 	old, err := sse.ParseMessage([]byte("\x01\x01\x03ann\x00\x03old\x00event: old\ndata: one\n\n"))
@@ -166,7 +159,7 @@ func TestOldAndNewInstancesUnderstandEachOther(t *testing.T) {
 		t.Errorf("%s under %v", d.Name(), d.Parent())
 	}
 	// What those do not know of is in a field that they do not look at for a frame.
-	ctx, sending := provider.Tracer("test").Start(t.Context(), "sending")
+	ctx, sending := spans.Tracer("test").Start(t.Context(), "sending")
 	must(t, s.ToMember(ctx, "ann", sse.Event{Name: "new", Data: []byte("two")}))
 	m := broker.got[len(broker.got)-1]
 	want := fmt.Sprintf("00-%s-%s-01", sending.SpanContext().TraceID(), sending.SpanContext().SpanID())

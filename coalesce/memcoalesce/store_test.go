@@ -3,7 +3,6 @@ package memcoalesce_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/coalescetest"
-	"github.com/millrace-go/millrace/coalesce/internal/coalescemodel"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 )
 
@@ -22,13 +20,6 @@ func TestConformance(t *testing.T) {
 	coalescetest.Run(t, func(*testing.T) coalescetest.Harness {
 		s := memcoalesce.New()
 		return coalescetest.Harness{Store: s, Backdate: s.Backdate, Lose: s.Lose}
-	})
-}
-
-func TestLinearizable(t *testing.T) {
-	coalescemodel.Check(t, func(_ testing.TB, n int) []coalesce.Store {
-		s := memcoalesce.New()
-		return slices.Repeat([]coalesce.Store{s}, n)
 	})
 }
 

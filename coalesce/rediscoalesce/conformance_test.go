@@ -6,13 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
-	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/coalescetest"
-	"github.com/millrace-go/millrace/coalesce/internal/coalescemodel"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -23,21 +20,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // servers names each kind of Redis, by URL.
 var servers = map[string]func(t testing.TB) string{
-	"miniredis": func(t testing.TB) string { t.Helper(); return "redis://" + miniature(t).Addr() },
-	"redis":     servicetest.Redis,
-	"cluster":   func(t testing.TB) string { t.Helper(); return "redis://" + servicetest.RedisCluster(t) },
-}
-
-// miniature starts a Redis in this process, whose keys expire by the clock.
-func miniature(t testing.TB) *miniredis.Miniredis {
-	t.Helper()
-	m := miniredis.NewMiniRedis()
-	m.ClockTTL(true)
-	if err := m.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(m.Close)
-	return m
+	"redis":   servicetest.Redis,
+	"cluster": func(t testing.TB) string { t.Helper(); return "redis://" + servicetest.RedisCluster(t) },
 }
 
 func open(t testing.TB, url string) redis.UniversalClient {
@@ -108,19 +92,6 @@ func TestConformance(t *testing.T) {
 			return coalescetest.Harness{
 				Store: newStore(t, client, p), Peer: newStore(t, peer, p), Backdate: backdate(client, p), Lose: lose(client, p),
 			}
-		})
-	})
-}
-
-func TestLinearizable(t *testing.T) {
-	eachServer(t, func(t *testing.T, url string) {
-		coalescemodel.Check(t, func(t testing.TB, n int) []coalesce.Store {
-			p := redistest.Prefix(t, open(t, url))
-			var all []coalesce.Store
-			for range n {
-				all = append(all, newStore(t, open(t, url), p))
-			}
-			return all
 		})
 	})
 }

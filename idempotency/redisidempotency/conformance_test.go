@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
@@ -28,27 +27,11 @@ func TestMain(m *testing.M) {
 
 // servers opens a client of each kind of Redis.
 var servers = map[string]func(t testing.TB) redis.UniversalClient{
-	"miniredis": func(t testing.TB) redis.UniversalClient {
-		t.Helper()
-		return open(t, "redis://"+miniature(t).Addr())
-	},
 	"redis": func(t testing.TB) redis.UniversalClient { t.Helper(); return open(t, servicetest.Redis(t)) },
 	"cluster": func(t testing.TB) redis.UniversalClient {
 		t.Helper()
 		return open(t, "redis://"+servicetest.RedisCluster(t))
 	},
-}
-
-// miniature starts a Redis in this process, whose keys expire by the clock.
-func miniature(t testing.TB) *miniredis.Miniredis {
-	t.Helper()
-	m := miniredis.NewMiniRedis()
-	m.ClockTTL(true)
-	if err := m.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(m.Close)
-	return m
 }
 
 func open(t testing.TB, url string) redis.UniversalClient {
@@ -106,7 +89,7 @@ var notApplicable = map[idempotencytest.Need][]string{
 }
 
 func TestNotApplicable(t *testing.T) {
-	h := harness(t, open(t, "redis://"+miniature(t).Addr()))
+	h := harness(t, open(t, servicetest.Redis(t)))
 	got := map[idempotencytest.Need][]string{}
 	for _, c := range idempotencytest.Cases() {
 		if missing := c.Missing(h); missing != "" {

@@ -18,7 +18,8 @@
 //	an infrastructure error alone                         TestRedisDown
 //	a restarted server gets the scripts again             TestScriptsAreLoadedAgain
 //
-// All of it is proven on Redis, on a Redis Cluster and on miniredis. Each script
+// All of it is proven on Redis and on a Redis Cluster. The suites of stores and
+// leases pass on miniredis as well (package internal/wholetest/miniredistest). Each script
 // works on one key, and pipelines are split over a Cluster's nodes, so no hash
 // tags are needed. Redis' own clock decides on leases. The scripts are the files
 // in lua/.

@@ -132,8 +132,8 @@ func renewed(ctx context.Context, client redis.UniversalClient, key string) erro
 // Without an answer nothing is known: alone the store refuses, and as a
 // pre-check it is skipped.
 func TestRedisDown(t *testing.T) {
-	m := miniature(t)
-	client := open(t, "redis://"+m.Addr())
+	server := redistest.StartServer(t)
+	client := open(t, server.URL())
 	s := newStore(t, client, redisidempotency.Config{Lease: 100 * time.Millisecond})
 	l := newLeases(t, client, redisidempotency.LeaseConfig{})
 	_, db := servicetest.SQLite(t)
@@ -157,7 +157,7 @@ func TestRedisDown(t *testing.T) {
 	if fresh, err := layered.Once(t.Context(), record("g:1"), nothing); !fresh || err != nil {
 		t.Fatalf("with Redis: %v, %v", fresh, err)
 	}
-	m.Close()
+	server.Kill()
 	never := func(context.Context) error {
 		t.Error("the handler ran")
 		return nil
@@ -189,7 +189,7 @@ func TestRedisDown(t *testing.T) {
 // Redis going away while a handler works: the effect was had and no key says
 // so. That is an error, and the reason not to use Redis alone for money.
 func TestRedisDiesInHandler(t *testing.T) {
-	server := proxytest.Start(t, miniature(t).Addr())
+	server := proxytest.Start(t, redistest.StartServer(t).Address)
 	client := open(t, "redis://"+server.Addr())
 	s := newStore(t, client, redisidempotency.Config{Lease: 100 * time.Millisecond})
 	fresh, err := s.Once(t.Context(), record("g:1"), func(context.Context) error {
@@ -240,8 +240,7 @@ func TestLayeredConformance(t *testing.T) {
 
 // A server that lost its scripts, after a restart say, gets them again.
 func TestScriptsAreLoadedAgain(t *testing.T) {
-	m := miniature(t)
-	client := open(t, "redis://"+m.Addr())
+	client := open(t, redistest.StartServer(t).URL())
 	l := newLeases(t, client, redisidempotency.LeaseConfig{})
 	for _, key := range []string{"a", "b"} {
 		if err := client.ScriptFlush(t.Context()).Err(); err != nil {

@@ -4,18 +4,14 @@ package chromiumtest
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
-	"os/exec"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
-)
 
-var errNone = errors.New("no browser: set CHROMIUM, or put chromium, chromium-browser, google-chrome or chrome in PATH")
+	"github.com/millrace-go/millrace/internal/programtest"
+)
 
 // Browser is the one Chromium process of a package's tests. The zero value is
 // ready: the first test that wants it starts it.
@@ -31,13 +27,7 @@ type Browser struct {
 // MILLRACE_REQUIRE_BROWSER is 1.
 func (b *Browser) Context(t testing.TB) context.Context {
 	t.Helper()
-	path, err := find()
-	if err != nil {
-		if os.Getenv("MILLRACE_REQUIRE_BROWSER") == "1" || !errors.Is(err, errNone) {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	path := programtest.Chromium(t)
 	b.once.Do(func() { b.start(path) })
 	if b.err != nil {
 		t.Fatalf("start %s: %v", path, b.err)
@@ -74,22 +64,4 @@ func (b *Browser) start(path string) {
 		cancel()
 		release()
 	}
-}
-
-func find() (string, error) {
-	if path := os.Getenv("CHROMIUM"); path != "" {
-		found, err := exec.LookPath(path)
-		if err != nil {
-			return "", fmt.Errorf("CHROMIUM: %w", err)
-		}
-		return found, nil
-	}
-	// The headless shell is Chromium without windows and what fills them: pages take half
-	// the time.
-	for _, name := range []string{"chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path, nil
-		}
-	}
-	return "", errNone
 }

@@ -101,7 +101,7 @@ func never() map[string][]string {
 		"github.com/ulule/limiter":                                      {"bench"},
 		"github.com/r3labs/sse":                                         {"bench"},
 		"github.com/tmaxmax/go-sse":                                     {"bench"},
-		"github.com/anishathalye/porcupine":                             {"coalesce/internal"},
+		"github.com/anishathalye/porcupine":                             {},
 		"github.com/cloudevents/sdk-go":                                 {},
 		"pgregory.net/rapid":                                            {"idempotency/internal", "internal/draw"},
 		"go.uber.org/goleak":                                            {"internal/log/logbus/logbustest", "examples/boxoffice/internal/boxtest"},

@@ -10,7 +10,7 @@ import (
 
 func TestConfigErrorsNameTheFieldAndTheFix(t *testing.T) {
 	brand := func(change func(*queuepage.Brand)) queuepage.Config {
-		b := office()
+		b := office(t)
 		change(&b)
 		return queuepage.Config{Brand: b}
 	}
@@ -58,7 +58,7 @@ func TestConfigErrorsNameTheFieldAndTheFix(t *testing.T) {
 // TestBrandIsText shows that what a brand says is never markup, and what it draws
 // is as it was given.
 func TestBrandIsText(t *testing.T) {
-	brand := office()
+	brand := office(t)
 	brand.Title = `</title><script>alert(1)</script>"'&`
 	brand.HeadingsFile = "/static/1a2b/font/fraunces.woff2"
 	document, header := get(t, queuepage.Config{Brand: brand, Bearer: queuepage.Bearer{Key: `</script><b>"`}})

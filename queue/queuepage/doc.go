@@ -84,10 +84,6 @@
 //
 // # Tests
 //
-// The tests named TestBrowser… drive headless Chromium, of CHROMIUM or in PATH.
-// MILLRACE_REQUIRE_BROWSER=1 fails where there is none, instead of skipping.
-// MILLRACE_SCREENSHOTS names a folder for pictures of all states, and
-// MILLRACE_GALLERY=all takes them on six devices each. testdata/axe is axe-core
-// 4.14.1 as npm pack axe-core@4.14.1 gives it, under the Mozilla Public License
-// 2.0; it is part of the tests only.
+// The tests named TestBrowser… are in internal/wholetest/queuepagetest, so that no user
+// has a browser's driver in the module graph.
 package queuepage

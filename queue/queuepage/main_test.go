@@ -1,26 +1,26 @@
 package queuepage_test
 
 import (
-	"fmt"
+	"encoding/json"
 	"os"
 	"testing"
 
 	"go.uber.org/goleak"
 
-	"github.com/millrace-go/millrace/internal/chromiumtest"
+	"github.com/millrace-go/millrace/queue/queuepage"
 )
 
-// chromium is the browser of all tests; each tab has a profile of its own inside it.
-var chromium chromiumtest.Browser
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	chromium.Close()
-	if code == 0 {
-		if err := goleak.Find(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
+// office is the box office's look. The tests in a browser have it as well.
+func office(t *testing.T) (b queuepage.Brand) {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/office.json")
+	if err == nil {
+		err = json.Unmarshal(raw, &b)
 	}
-	os.Exit(code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }

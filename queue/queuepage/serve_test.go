@@ -135,7 +135,7 @@ func TestGzip(t *testing.T) {
 // TestPolicyMatches compares the hashes of the policy with what is in the
 // document, of every kind and brand.
 func TestPolicyMatches(t *testing.T) {
-	for _, cfg := range []queuepage.Config{{}, {Kind: queuepage.Gate}, {Brand: office()}} {
+	for _, cfg := range []queuepage.Config{{}, {Kind: queuepage.Gate}, {Brand: office(t)}} {
 		document, header := get(t, cfg)
 		policy := header.Get("Content-Security-Policy")
 		for directive, tag := range map[string]string{"script-src": "script", "style-src": "style"} {
@@ -163,7 +163,7 @@ func TestPolicyMatches(t *testing.T) {
 }
 
 func TestFootprint(t *testing.T) {
-	p := newPage(t, queuepage.Config{Brand: office(), Show: "/api/shows/{eventId}"})
+	p := newPage(t, queuepage.Config{Brand: office(t), Show: "/api/shows/{eventId}"})
 	plain, packed := serve(p, "GET", "/").Body.Len(), serve(p, "GET", "/", "Accept-Encoding", "gzip").Body.Len()
 	t.Logf("%d bytes, %d packed", plain, packed)
 	if plain > 40<<10 || packed > 14<<10 {

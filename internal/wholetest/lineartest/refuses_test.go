@@ -1,4 +1,4 @@
-package coalescemodel
+package lineartest
 
 import (
 	"context"

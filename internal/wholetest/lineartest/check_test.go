@@ -1,4 +1,4 @@
-package coalescemodel
+package lineartest
 
 import (
 	"context"
@@ -21,10 +21,10 @@ const (
 	histories = 3
 )
 
-// Check runs random histories of ten instances on one key each, once with locks
+// check runs random histories of ten instances on one key each, once with locks
 // that stand and once with locks that expire all the time. open returns ten
 // stores as ten processes would have them, over one state.
-func Check(t *testing.T, open func(t testing.TB, n int) []coalesce.Store) {
+func check(t *testing.T, open func(t testing.TB, n int) []coalesce.Store) {
 	t.Helper()
 	for _, mode := range []struct {
 		name      string

@@ -1,7 +1,8 @@
-package queuepage_test
+package queuepagetest
 
 import (
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -14,23 +15,16 @@ import (
 var axeScript string
 
 // office is the box office's look: the wheel of a mill, ink on paper beside water.
-func office() queuepage.Brand {
-	return queuepage.Brand{
-		Title: "Millrace Box Office",
-		Home:  "/",
-		Mark: "M16 6.5a9.5 9.5 0 1 0 .01 0zM16 2v28M2 16h28M6.1 6.1l19.8 19.8M25.9 6.1 6.1 25.9" +
-			"M13.2 2h5.6M13.2 30h5.6M2 13.2v5.6M30 13.2v5.6M4.1 8.1l4-4M23.9 27.9l4-4M23.9 4.1l4 4M4.1 23.9l4 4",
-		Headings: []string{"Fraunces", "Iowan Old Style", "Nanum Myeongjo", "NanumMyeongjo", "Noto Serif KR", "Georgia", "serif"},
-		Body:     []string{"system-ui", "-apple-system", "Segoe UI", "Roboto", "Apple SD Gothic Neo", "Malgun Gothic", "Nanum Gothic", "sans-serif"},
-		Light: queuepage.Palette{
-			Paper: "#f6f2e9", Sheet: "#fffdf8", Ink: "#1b2a2b", Soft: "#515e5b", Rule: "#dcd4c3",
-			Edge: "#7d827a", Accent: "#125355", OnAccent: "#fffdf8", Wash: "#e3ece5",
-		},
-		Dark: queuepage.Palette{
-			Paper: "#101819", Sheet: "#182324", Ink: "#ece7db", Soft: "#a5b3af", Rule: "#2e3d3e",
-			Edge: "#6f807d", Accent: "#86d3c7", OnAccent: "#0b1a1b", Wash: "#1b3031",
-		},
+func office(t *testing.T) (b queuepage.Brand) {
+	t.Helper()
+	raw, err := os.ReadFile("../../../queue/queuepage/testdata/office.json")
+	if err == nil {
+		err = json.Unmarshal(raw, &b)
 	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // states are all that a visitor can see, and how to get there.
@@ -105,7 +99,7 @@ var states = []struct {
 // nothing is cut off or needs scrolling sideways, and each has a picture.
 func TestBrowserGallery(t *testing.T) {
 	all := os.Getenv("MILLRACE_GALLERY") == "all"
-	f := start(t, queuepage.Config{Brand: office(), SignIn: "/login?next={here}", Show: "/api/shows/{eventId}"}, queuepage.Config{Brand: office()})
+	f := start(t, queuepage.Config{Brand: office(t), SignIn: "/login?next={here}", Show: "/api/shows/{eventId}"}, queuepage.Config{Brand: office(t)})
 	devices := []struct {
 		name string
 		device

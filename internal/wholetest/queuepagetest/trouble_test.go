@@ -1,4 +1,4 @@
-package queuepage_test
+package queuepagetest
 
 import (
 	"fmt"
