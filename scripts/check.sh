@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Format, vet, modules, lint, and the links of the documentation.
+# Format, vet, modules, generated scripts, lint, and the links of the documentation.
 # The argument names the linter with its version.
 set -euo pipefail
 linter=$1
@@ -10,6 +10,7 @@ if [ -n "$unformatted" ]; then
 	exit 1
 fi
 ./scripts/tidy.sh
+go run ./scripts/glue -check
 go mod verify >/dev/null
 # shellcheck disable=SC2046 # words
 go run "$linter" run $(./scripts/modules | sed 's#$#/...#') # vets too: govet

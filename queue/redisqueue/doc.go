@@ -28,8 +28,8 @@
 //	a client that repeats calls or waits is refused      TestNew
 //
 // One script makes each transition, by Redis' own clock, with declared keys of one
-// slot. A script is its file in lua/ after room.lua, bits.lua, line.lua and inside.lua, which
-// all have in common. They are proven on Redis 7.0; what is told and answered is
+// slot. The scripts lie in lua/ as they run, made of parts that they share (scripts/glue).
+// They are proven on Redis 7.0; what is told and answered is
 // packed binary, which miniredis does not have.
 //
 // # Keys

@@ -22,12 +22,8 @@
 //	no key stays for ever, and none goes within 47 h     TestExpiry
 //	a client that repeats calls or waits is refused      TestNew
 //
-// One script decides a whole Ask, by Redis' own clock. A script is its file in lua/
-// after moment.lua, plan.lua, day.lua and share.lua, which all have in common:
-//
-//	cat moment.lua plan.lua day.lua share.lua acquire.lua > whole.lua && redis-cli --eval whole.lua …
-//
-// They are proven on Redis 7.0, and their values are packed binary, which miniredis
+// One script decides a whole Ask, by Redis' own clock. The scripts lie in lua/ as they run,
+// also with redis-cli --eval, made of parts that they share (scripts/glue). They are proven on Redis 7.0, and their values are packed binary, which miniredis
 // does not have.
 //
 // # Keys

@@ -15,7 +15,6 @@ var (
 // the arguments instead of the server. Nothing else in them changes.
 func Clocked(s *Store, moment func() (server string, now int64)) {
 	clocked := func(text string) *redis.Script {
-		text = whole(text)
 		if len(timeCall.FindAllString(text, -1)) != 1 || len(infoCall.FindAllString(text, -1)) != 1 {
 			panic("a script does not ask for the time and the server's id once each")
 		}

@@ -12,14 +12,6 @@ import (
 )
 
 var (
-	//go:embed lua/moment.lua
-	momentText string
-	//go:embed lua/plan.lua
-	planText string
-	//go:embed lua/day.lua
-	dayText string
-	//go:embed lua/share.lua
-	shareText string
 	//go:embed lua/acquire.lua
 	acquireText string
 	//go:embed lua/return.lua
@@ -34,16 +26,12 @@ var (
 type scripts struct{ acquire, giveBack *redis.Script }
 
 func bucketScripts() scripts {
-	return scripts{redis.NewScript(whole(acquireText)), redis.NewScript(whole(returnText))}
+	return scripts{redis.NewScript(acquireText), redis.NewScript(returnText)}
 }
 
 func windowScripts() scripts {
-	return scripts{redis.NewScript(whole(acquireWindowText)), redis.NewScript(whole(returnWindowText))}
+	return scripts{redis.NewScript(acquireWindowText), redis.NewScript(returnWindowText)}
 }
-
-// whole puts before a script what all have in common. Functions of Redis would have
-// to be loaded on every node before, and again when they are lost.
-func whole(text string) string { return momentText + planText + dayText + shareText + text }
 
 // doubles are the numbers that scripts are told and answer, packed. Lua has no other
 // numbers, and one string of them costs the script less than each in its own.

@@ -51,8 +51,7 @@
 //	a client that repeats calls or waits is refused      TestNew
 //
 // One script makes each change of a member, by Redis' own clock, with declared keys of
-// one slot; open and sweep are their files in lua/ after ghosts.lua. They are proven
-// on Redis 7.0. A call for many members is a pipeline, with a script for each of them.
+// one slot. The scripts lie in lua/ as they run. They are proven on Redis 7.0. A call for many members is a pipeline, with a script for each of them.
 //
 // # Keys
 //

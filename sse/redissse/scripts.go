@@ -9,8 +9,6 @@ import (
 )
 
 var (
-	//go:embed lua/ghosts.lua
-	ghostsText string
 	//go:embed lua/open.lua
 	openText string
 	//go:embed lua/gone.lua
@@ -23,13 +21,13 @@ var (
 	renewText string
 )
 
-// scripts of a cap. Each is its file, open and sweep after ghosts.lua.
+// scripts of a cap.
 type scripts struct{ open, gone, close, sweep, renew *redis.Script }
 
 func newScripts(text func(string) string) scripts {
 	script := func(s string) *redis.Script { return redis.NewScript(text(s)) }
 	return scripts{
-		open: script(ghostsText + openText), sweep: script(ghostsText + sweepText),
+		open: script(openText), sweep: script(sweepText),
 		gone: script(goneText), close: script(closeText), renew: script(renewText),
 	}
 }

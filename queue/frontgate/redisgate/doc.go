@@ -14,8 +14,8 @@
 //	infrastructure                                       TestAway
 //	a client that repeats calls or waits is refused      TestNew
 //
-// Each call is one script, by Redis' own clock. A script is its file in lua/ after
-// gate.lua.
+// Each call is one script, by Redis' own clock. The scripts lie in lua/ as they run, made
+// of parts that they share (scripts/glue).
 //
 // # Keys
 //

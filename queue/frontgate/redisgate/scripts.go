@@ -12,8 +12,6 @@ import (
 )
 
 var (
-	//go:embed lua/gate.lua
-	gateText string
 	//go:embed lua/assign.lua
 	assignText string
 	//go:embed lua/state.lua
@@ -27,7 +25,7 @@ var (
 type scripts struct{ assign, state, advance, turn *redis.Script }
 
 func newScripts(edit func(text string) string) scripts {
-	script := func(text string) *redis.Script { return redis.NewScript(edit(gateText + text)) }
+	script := func(text string) *redis.Script { return redis.NewScript(edit(text)) }
 	return scripts{script(assignText), script(stateText), script(advanceText), script(switchText)}
 }
 

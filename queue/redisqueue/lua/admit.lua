@@ -1,3 +1,443 @@
+-- Made by go run ./scripts/glue of room, bits, line, inside, admit in parts. Edit those.
+-- Begins every script: whose clock decides, the rules, and the room. Nothing is
+-- read or written before open() is called.
+-- KEYS[1] room      STRING  40 packed doubles, as numbered below
+-- KEYS[2] threshold STRING  what the operator has set; decimal
+-- KEYS[3] queue     ZSET    order -> user: all who wait
+-- KEYS[4] waiting   STRING  bitmap: which orders wait; see line.lua
+-- KEYS[5] versions  ZSET    version of the last change -> block of 1,024 orders
+-- KEYS[6] slots     HASH    where the bits of a segment of 65,536 orders are; see line.lua
+-- KEYS[7] used      STRING  bitmap: which orders from outside were taken
+-- KEYS[8] runs      ZSET    last -> first order of what the room itself has given out
+-- KEYS[9] active    ZSET    expiry in ms -> user: inside or admitted
+-- KEYS[10] active-seen ZSET last sign of life in ms -> user: inside
+-- KEYS[11] reserved ZSET    expiry in ms -> user: admitted and not seen yet
+-- KEYS[12] entry    HASH    user -> packed: order, and when the time inside ends in ms
+--                           (reserved and missed: when they were admitted)
+-- KEYS[13] missed   ZSET    until when in ms -> user: no-shows who may have their order back
+-- ARGV[1] packed doubles: an epoch in case a new one begins, threshold, then in ms
+--   active, seen, no-show, then tick in µs, batch, then in ms sweep-every, settle,
+--   and how many minutes a key seen:<minute> is for
+-- Cost: one MGET, a ZCARD and two ZCOUNT; at the end one SET where something changed.
+local call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, unpack
+local floor, min, max, rep = math.floor, math.min, math.max, string.rep
+-- ROOM, THRESHOLD, QUEUE, WAITING, VERSIONS, SLOTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+-- USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
+
+-- EPOCH, STARTED, FLOOR, HIGHEST, SOLID, VERSION, OLDEST = 1, 2, 3, 4, 5, 6, 7
+-- SETTLED, PAUSED, GATE, GATEBASE, NEXT, BASE = 8, 9, 10, 11, 12, 13
+-- JOINED, ENTERED, NOSHOWS, EXPIRED, DEPARTED, SWEPT = 14, 15, 16, 17, 18, 19
+-- TICK, TAKEN, SWEPT_AT, EMPTY_AT, RENEWED, RATE_SINCE, RATE_LAST, RATES = 20, 21, 22, 23, 24, 25, 26, 27
+-- HELD, SERVER = 39, 40
+-- EPOCH random; STARTED ms. FLOOR: tickets up to this order are worth nothing.
+-- HIGHEST order given out or taken; the room gave out all from SOLID to HIGHEST.
+-- VERSION of the last change; a look from below OLDEST starts again.
+-- SETTLED: ms, until when nobody enters. GATE: 0 never on, 1 on, 2 was on.
+-- NEXT slot to give out, BASE the first in the bitmap of the waiting. Then the
+-- counts of queue.State. TICK: its start in µs, with TAKEN admissions. SWEPT_AT: ms,
+-- the last beginning. EMPTY_AT: ms, since when a sweep has found nobody, or 0.
+-- RENEWED: ms, when all keys' expiry was. RATES: admissions of the last 12 periods
+-- of 5 s, RATE_LAST the newest of them, RATE_SINCE in ms when they began. HELD: ms,
+-- until when no sweep removes anybody. SERVER: the first 48 bits of the replication id
+-- of the server that the last look was at.
+-- FIELDS = 40
+-- PERIOD, PERIODS = 5000, 12
+-- RENEWAL = 3600000
+local shape = '<' .. rep('d', 40)
+
+local time = call('TIME')
+local clock = time[1] * 1000000 + time[2]
+local now = floor(clock / 1000)
+local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, rest = unpack('<dddddddddd', ARGV[1])
+local span = minutes * 60000
+
+local room, threshold, waiting, active, reserved
+local changed, fresh, woke = false, false, 0
+
+-- begin makes a new room. What an earlier one left behind belongs to nobody.
+local function begin()
+  call('UNLINK', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13])
+  room = {}
+  for i = 1, 40 do room[i] = 0 end
+  room[1], room[2], room[4], room[5] = new_epoch, now, clock - 1, clock
+  room[6], room[7] = 1, 1
+  changed, fresh = true, true
+end
+
+-- count makes waiting, active and reserved what they are. Whose time is over does
+-- not count, cleaned or not.
+local function count()
+  waiting = call('ZCARD', KEYS[3])
+  active = call('ZCOUNT', KEYS[9], '(' .. now, '+inf')
+  reserved = 0
+  if active > 0 then reserved = call('ZCOUNT', KEYS[11], '(' .. now, '+inf') end
+end
+
+local function open()
+  local stored = call('MGET', KEYS[1], KEYS[2])
+  if stored[1] and #stored[1] == 40 * 8 then
+    room = {unpack(shape, stored[1])}
+  else
+    begin()
+  end
+  threshold = tonumber(stored[2]) or usual
+  count()
+end
+
+local function add(field, n)
+  room[field] = room[field] + n
+  changed = true
+end
+
+-- admitted counts n admissions from the line for the rate.
+local function admitted(n)
+  local period, last = floor(now / 5000), room[26]
+  if period < last or period >= last + 12 then
+    for i = 0, 12 - 1 do room[27 + i] = 0 end
+    room[25] = now
+  else
+    for i = last + 1, period do room[27 + i % 12] = 0 end
+  end
+  room[26] = period
+  add(27 + period % 12, n)
+end
+
+-- rate returns how many were admitted within the last minute, and over how many ms:
+-- a tick for the first, and never more than those periods that lie in the minute.
+local function rate()
+  local period, last, sum = floor(now / 5000), room[26], 0
+  for i = max(period, last) - 12 + 1, min(period, last) do sum = sum + room[27 + i % 12] end
+  if sum == 0 then return 0, 0 end
+  return sum, min(now - room[25] + floor(tick / 1000), now - (period - 12 + 1) * 5000)
+end
+
+-- settling is for how many ms nobody enters: not longer after a step of the clock.
+local function settling()
+  local left = room[8] - now
+  if left > 0 and left <= settle then return left end
+  return 0
+end
+
+local function state()
+  local sum, over = rate()
+  return pack('<ddddddddddddddddd', woke, room[1], clock, threshold, room[9], room[10] == 1 and 1 or 0,
+    settling(), waiting, active, reserved, sum, over,
+    room[14], room[15], room[16], room[17], room[18]) .. pack('<d', room[19])
+end
+
+-- close writes the room back. All keys expire when nobody asks for a day, but for
+-- what an operator has set, which may be for a day to come.
+local function close()
+  local renew = fresh or now - room[24] > 3600000 or now < room[24]
+  if renew then room[24] = now end
+  if changed or renew then call('SET', KEYS[1], pack(shape, spread(room)), 'KEEPTTL') end
+  if not renew then return end
+  local kept = 24 * 3600000 + max(grace, 3600000)
+  for i = 3, 13 do call('PEXPIRE', KEYS[i], kept) end
+  if room[9] == 1 or room[10] == 1 then
+    call('PERSIST', KEYS[1])
+  else
+    call('PEXPIRE', KEYS[1], kept)
+  end
+end
+-- Follows room.lua: the bits of the line.
+-- Orders are sparse: those of an epoch are dense, but a ticket of an earlier epoch
+-- is millions of millions below. So a segment of 65,536 orders gets a slot when its
+-- first order lines up, and in all bitmaps a slot has 65,536 bits. Slots only go up,
+-- so a bit never tells of another segment. The hash slots has
+--   segment    -> slot of the bitmaps waiting (from slot BASE on) and seen
+--   m<minute>  -> the first slot in the bitmap of seen:<minute>
+--   u<segment> -> slot of the bitmap used
+-- A bit of an order has the same offset in its slot everywhere, first bit highest.
+-- SEGMENT, BLOCK, MOST = 65536, 1024, (2 ^ 53 - 2 ^ 32)
+local cached = {}
+
+-- slot_of returns the slot of an order, or false; it makes one when asked.
+local function slot_of(order, make)
+  local segment = floor(order / 65536)
+  local slot = cached[segment]
+  if slot == nil then
+    slot = tonumber(call('HGET', KEYS[6], segment))
+    if not slot or slot < room[13] then slot = false end
+  end
+  if not slot and make then
+    slot = room[12]
+    add(12, 1)
+    call('HSET', KEYS[6], segment, slot)
+  end
+  cached[segment] = slot
+  return slot
+end
+
+-- fill sets (1) or clears (0) the bits of the orders in a bitmap that begins with
+-- slot base. Bits of 48 are the most that a number of Lua holds in whole bytes.
+local function fill(key, base, from, to, bit)
+  while from <= to do
+    local upto = min(to, (floor(from / 65536) + 1) * 65536 - 1)
+    local offset = (slot_of(from, true) - base) * 65536 + from % 65536
+    local left = upto - from + 1
+    if left == 1 then
+      call('SETBIT', key, offset, bit)
+    else
+      local steps = {}
+      while left > 0 do
+        local n, at = min(left, 48), #steps
+        steps[at + 1], steps[at + 2], steps[at + 3], steps[at + 4] = 'SET', 'u' .. n, offset, bit * (2 ^ n - 1)
+        offset, left = offset + n, left - n
+      end
+      call('BITFIELD', key, spread(steps))
+    end
+    from = upto + 1
+  end
+end
+
+-- this_period opens the bitmap of the time that it is; KEYS[14] is that of the period
+-- first. Who comes first in a period makes it, for longer than it is looked at.
+local seen, seen_base
+local function this_period(first)
+  if seen then return end
+  local period = floor(now / span)
+  local field = 'm' .. period * minutes
+  seen = KEYS[14 + period - first]
+  seen_base = tonumber(call('HGET', KEYS[6], field))
+  if seen_base then return end
+  seen_base = room[13]
+  call('HSET', KEYS[6], field, seen_base)
+  call('UNLINK', seen)
+  call('SETBIT', seen, 0, 0)
+  call('PEXPIRE', seen, grace + 3 * span)
+end
+
+-- alive marks orders of a segment as heard of, which is nothing for one that waits
+-- nowhere.
+local function alive(from, to, first)
+  this_period(first)
+  local slot = slot_of(from)
+  if slot and slot >= seen_base then fill(seen, seen_base, from, to, 1) end
+end
+
+-- all_alive does it for many orders.
+local function all_alive(orders, n, first)
+  this_period(first)
+  local shift, segment, delta = 1 / 65536, nil, nil
+  for i = 1, n do
+    local order = orders[i]
+    local its = floor(order * shift)
+    if its ~= segment then
+      segment, delta = its, nil
+      local slot = slot_of(order)
+      if slot and slot >= seen_base then delta = (slot - seen_base - segment) * 65536 end
+    end
+    if delta then call('SETBIT', seen, order + delta, 1) end
+  end
+end
+
+-- Blocks that have changed get a version each, so that a look can stop after any.
+local stamped = {}
+local function stamp(from, to)
+  for block = floor(from / 1024), floor(to / 1024) do stamped[block] = true end
+end
+
+local function stamp_all()
+  local pairs_, n = {}, 0
+  for block in pairs(stamped) do
+    add(6, 1)
+    pairs_[n + 1], pairs_[n + 2] = room[6], block
+    n = n + 2
+    if n == 1000 then
+      call('ZADD', KEYS[5], spread(pairs_))
+      pairs_, n = {}, 0
+    end
+  end
+  if n > 0 then call('ZADD', KEYS[5], spread(pairs_)) end
+  stamped = {}
+end
+
+-- How many wait in each segment is counted when many are asked for their place.
+local numbers, segments
+
+-- mark says that orders of a segment wait (1), or no longer do (0).
+local function mark(from, to, bit)
+  fill(KEYS[4], room[13], from, to, bit)
+  stamp(from, to)
+  if not numbers then return end
+  local segment, n = floor(from / 65536), to - from + 1
+  if not numbers[segment] then
+    numbers = nil
+  elseif bit == 1 then
+    numbers[segment] = numbers[segment] + n
+  else
+    numbers[segment] = numbers[segment] - n
+  end
+end
+-- Follows bits.lua: orders, and places in the line.
+-- taken says whether an order was given out or taken.
+local function taken(order)
+  if order > room[4] then return false end
+  if order >= room[5] then return true end
+  local run = call('ZRANGEBYSCORE', KEYS[8], order, '+inf', 'LIMIT', 0, 1)
+  if run[1] and tonumber(run[1]) <= order then return true end
+  local slot = call('HGET', KEYS[6], 'u' .. floor(order / 65536))
+  return slot and call('GETBIT', KEYS[7], slot * 65536 + order % 65536) == 1
+end
+
+-- raise has the room go on above an order, which it did not give out itself.
+local function raise(order)
+  if order <= room[4] then return end
+  if room[5] <= room[4] then
+    call('ZADD', KEYS[8], room[4], room[5])
+    fresh = true
+  end
+  room[4], room[5], changed = order, order + 1, true
+end
+
+-- take takes an order from outside, if it is one that nobody has taken.
+local function take(order)
+  if order < 1 or order > (2 ^ 53 - 2 ^ 32) or taken(order) then return nil end
+  local field = 'u' .. floor(order / 65536)
+  local slot = call('HGET', KEYS[6], field)
+  if not slot then
+    slot = tonumber(call('HGET', KEYS[6], 'used') or 0)
+    call('HSET', KEYS[6], field, slot, 'used', slot + 1)
+    fresh = true
+  end
+  call('SETBIT', KEYS[7], slot * 65536 + order % 65536, 1)
+  raise(order)
+  return order
+end
+
+-- drop takes who waits out of the line.
+local function drop(user, order)
+  waiting = waiting - call('ZREM', KEYS[3], user)
+  mark(order, order, 0)
+end
+
+local function number_all()
+  numbers, segments = {}, {}
+  local all = call('HGETALL', KEYS[6])
+  for i = 1, #all, 2 do
+    local segment, slot = tonumber(all[i]), tonumber(all[i + 1])
+    if segment and slot >= room[13] then
+      local from = (slot - room[13]) * 65536 / 8
+      segments[#segments + 1] = segment
+      numbers[segment] = call('BITCOUNT', KEYS[4], from, from + 65536 / 8 - 1)
+    end
+  end
+  table.sort(segments)
+end
+
+-- rank returns how many are ahead. Counting bits is ten times as fast as a ZRANK in
+-- a long line, once they are counted for each segment.
+local asked = 0
+local function rank(user, order)
+  asked = asked + 1
+  if asked <= 16 or room[12] - room[13] > 64 then return call('ZRANK', KEYS[3], user) end
+  if not numbers then number_all() end
+  local segment, before = floor(order / 65536), 0
+  for i = 1, #segments do
+    if segments[i] >= segment then break end
+    before = before + numbers[segments[i]]
+  end
+  local at = order % 65536
+  if at == 0 then return before end
+  local from = (slot_of(order) - room[13]) * 65536
+  return before + call('BITCOUNT', KEYS[4], from, from + at - 1, 'BIT')
+end
+
+-- bits_of returns the bits of n blocks of a segment, 128 bytes each.
+local function bits_of(block, n)
+  local slot, bits = slot_of(block * 1024), ''
+  if slot then
+    local from = ((slot - room[13]) * 65536 + block * 1024 % 65536) / 8
+    bits = call('GETRANGE', KEYS[4], from, from + n * 128 - 1)
+  end
+  return bits .. rep('\0', n * 128 - #bits)
+end
+-- Follows line.lua: those who are active.
+
+-- entry_of returns the order and the time of an entry. One that was evicted, as of
+-- Redis without room, fails no script.
+local function entry_of(user)
+  local entry = call('HGET', KEYS[12], user)
+  if not entry then return 1, now end
+  return unpack('<dd', entry)
+end
+
+-- let_in admits a user who is here, without a line.
+local function let_in(user, order)
+  if active == 0 or call('ZCARD', KEYS[10]) == 0 then fresh = true end
+  call('ZADD', KEYS[9], now + min(stay, grace), user)
+  call('ZADD', KEYS[10], now, user)
+  call('HSET', KEYS[12], user, pack('<dd', order, now + stay))
+  active = active + 1
+  add(15, 1)
+end
+
+-- sight is a sign of life of an active user, whose place ends at score. It returns
+-- the order, how long is left, and whether it is the first.
+local function sight(user, score)
+  local order, ends = entry_of(user)
+  local first = call('ZREM', KEYS[11], user) == 1
+  if first then
+    if call('ZCARD', KEYS[10]) == 0 then fresh = true end
+    ends, reserved = now + stay, reserved - 1
+    call('HSET', KEYS[12], user, pack('<dd', order, ends))
+  end
+  -- Who is not heard of for as long as the grace is out before.
+  local until_ = min(ends, now + grace)
+  if until_ ~= score then call('ZADD', KEYS[9], until_, user) end
+  call('ZADD', KEYS[10], now, user)
+  return order, ends - now, first, until_
+end
+
+-- put_out gives the place of an active user back.
+local function put_out(user)
+  call('ZREM', KEYS[9], user)
+  call('ZREM', KEYS[10], user)
+  reserved = reserved - call('ZREM', KEYS[11], user)
+  call('HDEL', KEYS[12], user)
+  active = active - 1
+end
+
+-- expire takes a user out whose time is over. A no-show may come back to the old
+-- order until the time that it returns.
+local function expire(user)
+  call('ZREM', KEYS[9], user)
+  call('ZREM', KEYS[10], user)
+  if call('ZREM', KEYS[11], user) == 0 then
+    call('HDEL', KEYS[12], user)
+    add(17, 1)
+    return nil
+  end
+  add(16, 1)
+  local _, at = entry_of(user)
+  if at + grace <= now then
+    call('HDEL', KEYS[12], user)
+    return nil
+  end
+  call('ZADD', KEYS[13], at + grace, user)
+  fresh = true
+  return at + grace
+end
+
+-- clean does what is over, at most n, and returns how many it was.
+local function clean(n)
+  local over = call('ZRANGEBYSCORE', KEYS[9], '-inf', now, 'LIMIT', 0, n)
+  for _, user in ipairs(over) do expire(user) end
+  local left = n - #over
+  if left == 0 then return n end
+  local late = call('ZRANGEBYSCORE', KEYS[13], '-inf', now, 'LIMIT', 0, left)
+  if #late > 0 then
+    call('HDEL', KEYS[12], spread(late))
+    call('ZREM', KEYS[13], spread(late))
+  end
+  return #over + #late
+end
+
+-- clean_some is for calls that have something else to do.
+local function clean_some()
+  if call('ZCARD', KEYS[9]) > active then clean(50) end
+end
 -- Takes those whose time is over out, and lets in who is first.
 -- KEYS as in room.lua
 -- ARGV[1] as in room.lua, then packed: most to do in this call, a double
@@ -8,20 +448,20 @@
 local most = unpack('<d', ARGV[1], rest)
 open()
 local left = max(most / 5, most - clean(most))
-if clock < room[TICK] or clock - room[TICK] >= tick then
-  room[TICK], room[TAKEN], changed = clock, 0, true
+if clock < room[20] or clock - room[20] >= tick then
+  room[20], room[21], changed = clock, 0, true
 end
 
 local function may()
-  if room[PAUSED] == 1 or settling() > 0 then return 0 end
-  return max(0, min(threshold - active, batch - room[TAKEN], waiting))
+  if room[9] == 1 or settling() > 0 then return 0 end
+  return max(0, min(threshold - active, batch - room[21], waiting))
 end
 
 local n = min(may(), left)
 local answers = {}
 if n > 0 then
   if reserved == 0 then fresh = true end
-  local popped, ends = call('ZPOPMIN', QUEUE, n), now + no_show
+  local popped, ends = call('ZPOPMIN', KEYS[3], n), now + no_show
   n = #popped / 2
   local scores, entries, from, to = {}, {}, nil, nil
   for i = 1, n do
@@ -29,7 +469,7 @@ if n > 0 then
     scores[2 * i - 1], scores[2 * i] = ends, user
     entries[2 * i - 1], entries[2 * i] = user, pack('<dd', order, now)
     answers[i] = pack('<dHc0', order, #user, user)
-    if to and to + 1 == order and order % SEGMENT > 0 then
+    if to and to + 1 == order and order % 65536 > 0 then
       to = order
     else
       if from then mark(from, to, 0) end
@@ -37,16 +477,16 @@ if n > 0 then
     end
   end
   mark(from, to, 0)
-  call('ZADD', ACTIVE, spread(scores))
-  call('ZADD', RESERVED, spread(scores))
-  call('HSET', ENTRY, spread(entries))
+  call('ZADD', KEYS[9], spread(scores))
+  call('ZADD', KEYS[11], spread(scores))
+  call('HSET', KEYS[12], spread(entries))
   waiting, active, reserved = waiting - n, active + n, reserved + n
-  add(ENTERED, n)
-  add(TAKEN, n)
+  add(15, n)
+  add(21, n)
   admitted(n)
   stamp_all()
 end
 local more = may() > 0 and 1 or 0
-local answer = state() .. pack('<dd', more, room[TICK] + tick - clock)
+local answer = state() .. pack('<dd', more, room[20] + tick - clock)
 close()
 return answer .. table.concat(answers)

@@ -1,9 +1,27 @@
+-- Made by go run ./scripts/glue of gate, advance in parts. Edit those.
+-- Begins every script: how the gate stands, by the server's clock.
+-- KEYS[1] {event}:vwr, a hash: epoch, on, assigned, serving, opened, advanced
+-- Times are µs since 1970.
+local call, key = redis.call, KEYS[1]
+local time = call('TIME')
+local now = time[1] * 1000000 + time[2]
+local stored = call('HMGET', key, 'epoch', 'on', 'assigned', 'serving', 'opened', 'advanced')
+local epoch, on = tonumber(stored[1] or 0), stored[2] == '1'
+local assigned, serving, opened = tonumber(stored[3] or 0), tonumber(stored[4] or 0), tonumber(stored[5] or 0)
+local advanced = tonumber(stored[6] or 0)
+
+-- state is what every script returns, and what it adds.
+local function state(moved, following)
+  return struct.pack('<dddddddd', epoch, on and 1 or 0, assigned, serving, opened, now, moved or 0, following or 0)
+end
+
+-- number writes one as Redis counts, which %g would round.
+local function number(n) return string.format('%.0f', n) end
 -- Makes a round when it is time for one.
 -- KEYS[1] as in gate.lua
 -- ARGV[1] by how much at most  ARGV[2] µs from a round to the next, 0 for an operator's
 -- returns packed doubles: epoch, on, assigned, serving, opened, now, by how much
 --   the serving counter was raised, µs until the next round
--- Stands after gate.lua.
 if not on then return state() end
 local by, every = tonumber(ARGV[1]), tonumber(ARGV[2])
 -- A round of the future is from before the clock was set back.

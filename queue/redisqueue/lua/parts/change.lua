@@ -1,0 +1,37 @@
+-- Carries out what an operator wants.
+-- KEYS as in room.lua
+-- ARGV[1] as in room.lua, then packed doubles: threshold and paused (-1 changes
+--   nothing), clear (1 or 0), gate (-1 changes nothing, 0 off, 1 on), positions
+-- returns packed doubles as in state() of room.lua
+-- Cost: nothing that grows; what is cleared is freed beside.
+local new_threshold, paused, clear, gate, positions = unpack('<ddddd', ARGV[1], rest)
+open()
+clean(50)
+if clear == 1 then
+  call('UNLINK', QUEUE, WAITING, VERSIONS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED)
+  room[EPOCH], room[STARTED], room[SETTLED], room[FLOOR] = new_epoch, now, 0, room[HIGHEST]
+  raise(clock - 1)
+  -- The bitmap begins anew, and with a slot that has none of its bits in those of
+  -- the minutes.
+  room[BASE] = room[NEXT]
+  room[VERSION] = room[VERSION] + 1
+  room[OLDEST] = room[VERSION]
+  for i = JOINED, SWEPT do room[i] = 0 end
+  room[TICK], room[TAKEN], room[RATE_LAST] = 0, 0, 0
+  changed = true
+  count()
+end
+if new_threshold >= 0 then
+  threshold = new_threshold
+  call('SET', THRESHOLD, string.format('%.0f', threshold))
+end
+if paused >= 0 then room[PAUSED], fresh, changed = paused, true, true end
+if gate == 1 and room[GATE] ~= 1 then
+  room[GATE], room[GATEBASE], fresh, changed = 1, room[HIGHEST] - positions, true, true
+elseif gate == 0 and room[GATE] == 1 then
+  raise(room[GATEBASE] + positions)
+  room[GATE], fresh, changed = 2, true, true
+end
+local answer = state()
+close()
+return answer

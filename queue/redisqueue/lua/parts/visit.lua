@@ -1,0 +1,165 @@
+-- Goes on where arrive.lua has not answered.
+clean_some()
+
+-- What the visits are, and where each user is: read once for all, and kept up to
+-- date here.
+local kinds, users, positions, epochs, tickets, entries = {}, {}, {}, {}, {}, {}
+local n = plain
+for i = 1, n do kinds[i], users[i] = 0, ARGV[i + 2] end
+if n == 0 then
+  local at, text, last = 1, ARGV[3], #ARGV[3]
+  while at <= last do
+    n = n + 1
+    local brings
+    kinds[n], brings, users[n], at = unpack('<BBHc0', text, at)
+    if brings > 0 then
+      if brings % 2 == 1 then positions[n], at = unpack('<d', text, at) end
+      if brings % 4 >= 2 then epochs[n], tickets[n], at = unpack('<dd', text, at) end
+      if brings >= 4 then entries[n], at = unpack('<d', text, at) end
+    end
+  end
+end
+local function scores(key)
+  local found = {}
+  if n == 0 or call('EXISTS', key) == 0 then return found end
+  local all = call('ZMSCORE', key, spread(users))
+  for i = 1, n do
+    if all[i] then found[users[i]] = tonumber(all[i]) end
+  end
+  return found
+end
+local lined, inside, missing = scores(QUEUE), scores(ACTIVE), scores(MISSED)
+
+-- Who joins at the end is written with all others who do, at the end or when
+-- somebody asks for what they would change.
+local joining, joins, is_joining, run_from, run_to = {}, 0, {}, nil, nil
+local function write()
+  if joins == 0 then return end
+  call('ZADD', QUEUE, spread(joining))
+  mark(run_from, run_to, 1)
+  alive(run_from, run_to, first)
+  joining, joins, is_joining, run_from, run_to = {}, 0, {}, nil, nil
+end
+
+-- line_up returns how many are ahead.
+local function line_up(user, order, at_end)
+  if waiting == 0 then fresh = true end
+  waiting = waiting + 1
+  lined[user] = order
+  if at_end then
+    if run_to and (run_to + 1 ~= order or order % SEGMENT == 0) then write() end
+    if not run_from then
+      slot_of(order, true)
+      run_from = order
+    end
+    run_to = order
+    joining[joins + 1], joining[joins + 2] = order, user
+    joins = joins + 2
+    is_joining[user] = true
+    return waiting - 1
+  end
+  write()
+  slot_of(order, true)
+  call('ZADD', QUEUE, order, user)
+  mark(order, order, 1)
+  alive(order, order, first)
+  return rank(user, order)
+end
+
+local function forget(user)
+  call('ZREM', MISSED, user)
+  call('HDEL', ENTRY, user)
+  missing[user] = nil
+end
+
+-- old_order is that of a no-show who comes back, or of a ticket of a lost epoch,
+-- which a young room waits for.
+local function old_order(user, epoch, order)
+  if missing[user] then
+    local old = entry_of(user)
+    local late = missing[user] <= now
+    forget(user)
+    if not late then return old end
+  end
+  if epoch and epoch ~= room[EPOCH] and order > room[FLOOR] then
+    if now < room[STARTED] + settle and room[SETTLED] == 0 then
+      room[SETTLED], changed = room[STARTED] + settle, true
+    end
+    return take(order)
+  end
+end
+
+-- arrive lets in or lines up who is neither inside nor in line.
+local function arrive(user, position, epoch, ticket)
+  local order = old_order(user, epoch, ticket)
+  if not order and room[GATE] == 1 and not position then return 3, 0, 0, 0, 0 end
+  if not order and position and room[GATE] > 0 then
+    local given = room[GATEBASE] + position
+    if room[GATE] == 1 or given <= room[HIGHEST] then order = take(given) end
+  end
+  local at_end = not order
+  if at_end then
+    order = room[HIGHEST] + 1
+    room[HIGHEST] = order
+  end
+  add(JOINED, 1)
+  if waiting == 0 and active < threshold and room[PAUSED] == 0 and settling() == 0 then
+    let_in(user, order)
+    inside[user] = now + min(stay, grace)
+    return 2, order, 0, stay, 2
+  end
+  return 1, order, line_up(user, order, at_end), 0, 1
+end
+
+local function visit(kind, user, position, epoch, ticket, entry)
+  local place = inside[user]
+  if place and place <= now then
+    missing[user] = expire(user)
+    inside[user], place = nil, nil
+  end
+  if place then
+    if kind == 2 or kind == 3 then
+      put_out(user)
+      inside[user] = nil
+      add(DEPARTED, 1)
+      return 0, 0, 0, 0, 1
+    end
+    if kind == 4 and entry_of(user) ~= entry then return 0, 0, 0, 0, 0 end
+    local order, left, is_first, ends = sight(user, place)
+    inside[user] = ends
+    return 2, order, 0, left, is_first and 1 or 0
+  end
+  local order = lined[user]
+  if order then
+    if is_joining[user] then write() end
+    if kind == 2 then
+      drop(user, order)
+      lined[user] = nil
+      add(DEPARTED, 1)
+      return 0, 0, 0, 0, 1
+    end
+    if kind == 4 then return 0, 0, 0, 0, 0 end
+    local ahead = rank(user, order)
+    if kind ~= 3 then alive(order, order, first) end
+    return 1, order, ahead, 0, 0
+  end
+  if kind == 0 then return arrive(user, position, epoch, ticket) end
+  if kind == 2 and missing[user] then forget(user) end
+  return 0, 0, 0, 0, 0
+end
+
+local nobody = waiting + active == 0
+local answers = {}
+for i = 1, n do
+  local status, order, ahead, left, new = visit(kinds[i], users[i], positions[i], epochs[i], tickets[i], entries[i])
+  answers[i] = pack('<BBddd', status, new, order, ahead, left)
+end
+write()
+stamp_all()
+if waiting + active > 0 then
+  if nobody then woke = 1 end
+  if room[EMPTY_AT] ~= 0 then woke, room[EMPTY_AT], changed = 1, 0, true end
+end
+local answer = state()
+close()
+return answer .. table.concat(answers)
