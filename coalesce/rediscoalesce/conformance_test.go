@@ -16,7 +16,10 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// A client whose server is down dials once more for up to a second after its Close.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
+}
 
 // servers names each kind of Redis, by URL.
 var servers = map[string]func(t testing.TB) string{
