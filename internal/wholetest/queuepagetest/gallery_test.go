@@ -1,18 +1,15 @@
 package queuepagetest
 
 import (
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/millrace-go/millrace/internal/chromiumtest"
 	"github.com/millrace-go/millrace/queue/queuepage"
 )
-
-//go:embed testdata/axe/axe.min.js
-var axeScript string
 
 // office is the box office's look: the wheel of a mill, ink on paper beside water.
 func office(t *testing.T) (b queuepage.Brand) {
@@ -158,7 +155,7 @@ func (tb *tab) sound(name string) {
 		tb.Errorf("%s: texts that are none: %q", name, raw)
 	}
 	if !eval[bool](tb, "globalThis.axe !== undefined") {
-		eval[bool](tb, axeScript+"; true")
+		eval[bool](tb, chromiumtest.Axe+"; true")
 	}
 	eval[bool](tb, `(clock.thaw(), globalThis.found = null, axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
 		.then((r) => { globalThis.found = r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.html + " " + n.failureSummary).join(" | ")); globalThis.passed = r.passes.length; }, (e) => { globalThis.found = ["axe failed: " + e]; }), true)`)
@@ -194,7 +191,7 @@ func TestBrowserAxeFinds(t *testing.T) {
 	tb.visit("/queue/e")
 	tb.in("waiting")
 	eval[bool](tb, "(document.getElementById('leave').textContent = '', true)")
-	eval[bool](tb, axeScript+"; true")
+	eval[bool](tb, chromiumtest.Axe+"; true")
 	eval[bool](tb, "(clock.thaw(), axe.run().then((r) => { globalThis.found = r.violations.map((v) => v.id).join(); }), true)")
 	tb.until("globalThis.found !== undefined")
 	if found := eval[string](tb, "globalThis.found"); !strings.Contains(found, "button-name") {

@@ -2,12 +2,13 @@ package browsertest
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/millrace-go/millrace/internal/chromiumtest"
 )
 
 // inRoom is a selector: a part of a show's waiting room on the operator's page.
@@ -256,12 +257,8 @@ func (tb *tab) roomPlot(f *fake) {
 // axe asks the accessibility engine about a part of the page.
 func (tb *tab) axe(selector string) {
 	tb.Helper()
-	script, err := os.ReadFile("../../../../queue/queuepage/testdata/axe/axe.min.js")
-	if err != nil {
-		tb.Fatal(err)
-	}
 	if !eval[bool](tb, "globalThis.axe !== undefined") {
-		eval[bool](tb, string(script)+"; true")
+		eval[bool](tb, chromiumtest.Axe+"; true")
 	}
 	eval[bool](tb, fmt.Sprintf(`(globalThis.found = null, axe.run(document.querySelector(%q), { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
 		.then((r) => { globalThis.passed = r.passes.length; globalThis.found = r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.html + " " + n.failureSummary).join(" | ")); }, (e) => { globalThis.found = ["axe failed: " + e]; }), true)`, selector))
