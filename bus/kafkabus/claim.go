@@ -14,8 +14,8 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
-// claim is a partition while the group gives it to us. Its source's mu guards what
-// changes.
+// claim is a partition while the group assigns it to this member. Its source's mu guards
+// the fields that change.
 type claim struct {
 	source    *source
 	partition int32
@@ -25,10 +25,10 @@ type claim struct {
 
 	ahead   []*kgo.Record      // fetched and not handed over
 	bytes   int                // of these
-	more    bool               // there was behind the last of these
+	more    bool               // the last fetch showed records behind these
 	paused  bool               // fetching is
 	prefix  kit.Tracker[int64] // of offsets
-	done    map[int64]struct{} // that an earlier owner finished; not yet met
+	done    map[int64]struct{} // that an earlier owner finished; not fetched yet
 	found   counts             // of the commit that it goes on from
 	again   []*flight          // given back by the engine, in order
 	out     int                // handed over and not settled
@@ -38,7 +38,7 @@ type claim struct {
 	wrote   string             // the note beside it
 
 	counted bool         // its start is; nothing is handed over before
-	base    int64        // where the offset stands until something is done; -1 before its start is counted
+	base    int64        // the offset until progress is made; -1 before its start is counted
 	counts  counts       // for the next commit
 	working bool         // one message is being handled alone
 	careful atomic.Int64 // so many messages are to be handled alone
@@ -61,18 +61,17 @@ func newClaim(s *source, partition int32) *claim {
 	return c
 }
 
-// kick has Fetch look again: the window may have room.
+// kick makes Fetch look again: the window may have room.
 func (c *claim) kick() { c.source.tell() }
 
-// fed is whether enough is ahead, hungry whether there is more to fetch and it is not, and
-// ended whether there is nothing more, as far as is known. The source's mu is held, here
-// and below.
+// fed reports whether enough is ahead, hungry whether more can be fetched and is needed,
+// and ended whether no more records are known. The source's mu is held, here and below.
 func (c *claim) fed() bool    { return len(c.ahead) >= enoughAhead || c.bytes >= enoughBytes }
 func (c *claim) hungry() bool { return c.more && !c.stopped && !c.fed() }
 func (c *claim) ended() bool  { return !c.more && !c.fed() }
 
-// hand hands over what the window has room for. What was given back comes before
-// everything that was never handed over.
+// hand hands over as many messages as the window has room for. Returned messages come
+// before new ones.
 func (c *claim) hand(all []busdriver.Delivery, most int) []busdriver.Delivery {
 	if c.stopped || !c.counted {
 		return all
@@ -101,7 +100,7 @@ func (c *claim) give(all []busdriver.Delivery, f *flight) []busdriver.Delivery {
 	return append(all, f)
 }
 
-// skip passes over what an earlier owner has finished.
+// skip skips the messages that an earlier owner has finished.
 func (c *claim) skip() {
 	for len(c.done) > 0 && len(c.ahead) > 0 {
 		offset := c.ahead[0].Offset
@@ -168,7 +167,7 @@ func (f *flight) settle(done bool) {
 	}
 }
 
-// stop lets nothing more be handed over. idle is closed once nothing is out.
+// stop ends handing over. idle is closed once no message is in flight.
 func (c *claim) stop() {
 	if c.stopped {
 		return
@@ -182,7 +181,7 @@ func (c *claim) stop() {
 	}
 }
 
-// end lets nothing more be settled, and returns how many messages are out.
+// end ends settling, and returns how many messages are in flight.
 func (c *claim) end() int {
 	c.stop()
 	c.over = true
@@ -190,7 +189,7 @@ func (c *claim) end() int {
 	return c.out
 }
 
-// reason is what a commit is for.
+// reason is the purpose of a commit.
 type reason int
 
 const (
@@ -199,8 +198,8 @@ const (
 	leaving                // the end in order, which is no crash
 )
 
-// next is what is to be committed; ok is whether it is news. What is done behind a gap is
-// noted when a claim ends, and while messages are handled alone.
+// next returns the next commit; ok is whether it differs from the last. Messages done
+// behind a gap are noted when a claim ends, and while messages are handled alone.
 func (c *claim) next(why reason) (offset int64, text string, ok bool) {
 	last, moved := c.prefix.Prefix()
 	at, gap := c.prefix.Gap()
