@@ -46,7 +46,7 @@ const (
 	noCluster       = 10074 // and more than one replica
 )
 
-// refused marks what JetStream finds wrong with a stream as a mistake that does not pass.
+// refused marks JetStream's refusals of a stream as errors that a retry cannot repair.
 func refused(err error) error {
 	var answer *jetstream.APIError
 	switch {
@@ -60,7 +60,7 @@ func refused(err error) error {
 	return err
 }
 
-// translate gives an error its class, and the sentinels of package bus.
+// translate adds to an error its class, and the sentinels of package bus.
 func translate(err error) error {
 	switch {
 	case err == nil:

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain makes the binary a NATS server where a test asks for one that it can kill.
+// TestMain runs the binary as a NATS server when a test asks for one that it can kill.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(envServer); dir != "" {
 		if err := serve(dir, os.Getenv(envPort)); err != nil {
