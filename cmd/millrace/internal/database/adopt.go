@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/outbox"
 )
 
-// ErrNoLogs is returned where the database has no tables that are read by position.
+// ErrNoLogs is returned if the database has no tables that are read by position.
 var ErrNoLogs = errors.New("the database has no outbox, no transport and no log of counters; `migrate up` makes their tables")
 
 // Log is a table of events or changes whose readers keep positions.
@@ -19,8 +19,8 @@ type Log struct {
 	Adopter outbox.Adopter // nil where positions travel with the data
 }
 
-// Logs returns the outboxes of the given kinds, all of them for none, and then the
-// transport and the log of counters, too, as far as the database has them.
+// Logs returns the outboxes of the given kinds. Without kinds it returns all outboxes, and
+// also the transport and the log of counters, as far as the database has them.
 func (d *Database) Logs(ctx context.Context, kinds ...Kind) ([]Log, error) {
 	all := len(kinds) == 0
 	if all {

@@ -86,7 +86,7 @@ func (e *examination) redisRefused(where string, err error) {
 	}
 }
 
-// redisCluster looks at the cluster as a whole and at each of its masters.
+// redisCluster checks the cluster as a whole and each of its masters.
 func (e *examination) redisCluster(ctx context.Context, client *redis.ClusterClient) {
 	asking, cancel := e.within(ctx)
 	defer cancel()
