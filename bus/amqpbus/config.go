@@ -52,8 +52,7 @@ type Config struct {
 	// a row depends on it.
 	Prefetch int
 	// QueueName names a group's queue, before ":0", ":1", … if the group has several. By
-	// default the name is "topic:group", and "group" for the topic that is named like the
-	// exchange.
+	// default the name is "topic:group", and "group" for the topic that is named like the exchange.
 	QueueName func(topic, group string) string
 	// Bindings lists the event types of queues, by group, for the topic that is named like
 	// the exchange; all types by default.
@@ -69,8 +68,7 @@ type Config struct {
 	// ConfirmTimeout bounds the wait for the broker's confirms; 30 s by default.
 	ConfirmTimeout time.Duration
 	// Rebalance is how often the instances of a group check whether each has its share of
-	// the queues; 3 s by default. Each check costs one request to the broker per
-	// subscription.
+	// the queues; 3 s by default. Each check costs one request to the broker per subscription.
 	Rebalance time.Duration
 	// Logger logs lost connections; slog.Default() by default.
 	Logger *slog.Logger

@@ -16,8 +16,7 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
-// link is a connection. If it was lost, the next caller that needs a channel connects
-// again.
+// link is a connection. If it was lost, the next caller that needs a channel connects again.
 type link struct {
 	name string // shown by RabbitMQ
 	to   endpoint
@@ -190,7 +189,7 @@ func (l *link) close() error {
 	}
 	err := conn.CloseDeadline(time.Now().Add(closeTimeout))
 	if errors.Is(err, amqp.ErrClosed) {
-		return nil // it was lost just now
+		return nil // it was lost at this moment
 	}
 	return err
 }

@@ -159,8 +159,7 @@ func (c *consuming) stop(t testing.TB) {
 	<-c.done
 }
 
-// producer publishes rounds of all keys, again if the broker did not confirm, as an outbox
-// does.
+// producer publishes rounds of all keys, again if the broker did not confirm, as an outbox does.
 type producer struct {
 	bus    *bus.Bus
 	topic  string

@@ -70,8 +70,7 @@
 // Dead letters are in plain queues too: bus.RedriveGroup, the group of every dead letter
 // topic, has one queue of the topic's name. A topic that is declared without groups gets
 // that queue unbound: it holds the messages that no group accepts. Only this queue has a
-// retention, and only it can be browsed, while it has no consumer, up to its 2,000 oldest
-// messages.
+// retention, and only it can be browsed, while it has no consumer, up to its 2,000 oldest messages.
 //
 // # Order
 //
@@ -111,8 +110,7 @@
 // flight returns ErrUnconfirmed: the messages may have arrived, so publish them again.
 // Later calls try to connect for the connect timeout. A broker that is short of memory or
 // disk blocks publishers, which is an error after the confirm timeout at the latest. All of
-// these errors are infrastructure in the sense of package fault; ErrUnroutable is
-// transient.
+// these errors are infrastructure in the sense of package fault; ErrUnroutable is transient.
 //
 // The broker takes back a message that is not acknowledged within its consumer_timeout, 30
 // minutes by default, by closing the channel: a handler that takes longer, or a paused one,

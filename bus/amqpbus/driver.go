@@ -12,8 +12,7 @@ import (
 )
 
 // driver is a bus on one vhost. It publishes on one connection and does everything else on
-// another, because the broker slows down a whole connection when its publishers are too
-// fast.
+// another, because the broker slows down a whole connection when its publishers are too fast.
 type driver struct {
 	cfg       Config
 	consuming *link

@@ -36,7 +36,7 @@ func translate(what string, err error) error {
 	}
 	err = fmt.Errorf("amqpbus: %s: %w", what, err)
 	if errors.Is(err, context.Canceled) {
-		return err // the caller's own doing
+		return err // the caller cancelled
 	}
 	if fault.Of(err, func(error) fault.Class { return fault.Infrastructure }) == fault.Infrastructure {
 		return fault.MarkInfrastructure(err)

@@ -141,7 +141,7 @@ func (n *node) run(action string) error {
 	return nil
 }
 
-// restarted runs an action and returns how long it took.
+// do runs an action and returns how long it took.
 func (n *node) do(t testing.TB, action string) time.Duration {
 	t.Helper()
 	start := time.Now()

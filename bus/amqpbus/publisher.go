@@ -31,7 +31,7 @@ type publisher struct {
 	cfg   Config
 	names naming
 
-	slots chan struct{} // capacity maxChannels: held by calls under way
+	slots chan struct{} // capacity maxChannels: held by calls in flight
 
 	mu     sync.Mutex
 	closed bool
@@ -162,8 +162,7 @@ func became(all []outgoing, o bus.Outcome) {
 	}
 }
 
-// take returns an idle channel or opens one, and retries for as long as a connection may
-// take.
+// take returns an idle channel or opens one, and retries for as long as a connection may take.
 func (p *publisher) take(ctx context.Context) (*publishing, error) {
 	p.mu.Lock()
 	for len(p.idle) > 0 {

@@ -22,12 +22,12 @@ type session struct {
 	ctx     context.Context // of its deliveries: ends when the session is lost
 	revoke  context.CancelCauseFunc
 	changed chan struct{} // capacity 1: run has something to do
-	due     *time.Timer   // of run: when to tell the broker what was acknowledged
+	due     *time.Timer   // of run: when to send acknowledgements to the broker
 
 	mu        sync.Mutex
 	flights   []*flight // taken and not acknowledged, or not all before them, in order
 	next      int       // index in flights of the first that was never handed over
-	again     []*flight // given back by the engine, in order
+	again     []*flight // returned by the engine, in order
 	out       int       // handed over and not settled
 	left      int       // of flights, not acknowledged
 	fresh     []*flight // acknowledged and not yet sent to the broker

@@ -52,8 +52,7 @@ func (s *session) settle(f *flight, done bool) {
 	}
 }
 
-// many reports whether to acknowledge at once, because the broker then has room to send
-// more.
+// many reports whether to acknowledge at once, because the broker then has room to send more.
 func (s *session) many() bool { return s.news >= max(1, s.lane.source.prefetch/4) }
 
 // work acknowledges at once when acknowledgements are many, and otherwise after a delay.
@@ -108,8 +107,7 @@ func (s *session) toTell(every bool) (last uint64, alone []uint64) {
 	n := 0
 	for n < len(s.flights) && s.flights[n].acked {
 		if f := s.flights[n]; !f.told {
-			// A tag that was sent before must not end a prefix: it would acknowledge
-			// everything.
+			// A tag that was sent before must not end a prefix: it would acknowledge everything.
 			f.told, last = true, f.delivery.DeliveryTag
 		}
 		n++
@@ -143,8 +141,7 @@ func (s *session) report() {
 	}
 }
 
-// giveBack sends the acknowledgements and closes the channel: the broker takes the rest
-// back.
+// giveBack sends the acknowledgements and closes the channel: the broker takes the rest back.
 func (s *session) giveBack() error {
 	left := s.stop()
 	err := s.tell(true)

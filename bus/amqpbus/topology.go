@@ -19,7 +19,7 @@ import (
 type group struct {
 	topic, name string
 	base        string   // of the queues' names
-	queues      []string // one each partition
+	queues      []string // one for each partition
 	bound       bool     // to the exchange, as far as this process knows
 }
 

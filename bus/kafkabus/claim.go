@@ -21,27 +21,27 @@ type claim struct {
 	partition int32
 	ctx       context.Context // of its deliveries: ends when the partition is lost
 	revoke    context.CancelCauseFunc
-	idle      chan struct{} // closed when stopped and nothing is out
+	idle      chan struct{} // closed when stopped and no message is in flight
 
 	ahead   []*kgo.Record      // fetched and not handed over
 	bytes   int                // of these
 	more    bool               // the last fetch showed records behind these
-	paused  bool               // fetching is
+	paused  bool               // fetching is paused
 	prefix  kit.Tracker[int64] // of offsets
 	done    map[int64]struct{} // that an earlier owner finished; not fetched yet
-	found   counts             // of the commit that it goes on from
-	again   []*flight          // given back by the engine, in order
+	found   counts             // of the commit that the claim continues from
+	again   []*flight          // returned by the engine, in order
 	out     int                // handed over and not settled
 	stopped bool               // nothing is handed over any more
 	over    bool               // nothing is settled any more
-	written int64              // what was committed last, -1 for nothing
+	written int64              // the offset committed last, -1 for none
 	wrote   string             // the note beside it
 
-	counted bool         // its start is; nothing is handed over before
+	counted bool         // its start is counted; nothing is handed over before
 	base    int64        // the offset until progress is made; -1 before its start is counted
 	counts  counts       // for the next commit
 	working bool         // one message is being handled alone
-	careful atomic.Int64 // so many messages are to be handled alone
+	careful atomic.Int64 // this many messages are handled alone
 }
 
 // flight is a record that was handed over; it implements [busdriver.Delivery].
@@ -89,7 +89,7 @@ func (c *claim) hand(all []busdriver.Delivery, most int) []busdriver.Delivery {
 		c.skip()
 	}
 	for ; n > 0; n-- {
-		c.source.window.Give(c) // the place of one that was skipped
+		c.source.window.Give(c) // the place of a skipped message
 	}
 	return all
 }
@@ -193,8 +193,8 @@ func (c *claim) end() int {
 type reason int
 
 const (
-	progress reason = iota // how far a claim has come
-	counting               // what is to survive a crash, too
+	progress reason = iota // the progress of a claim
+	counting               // also the state that must survive a crash
 	leaving                // the end in order, which is no crash
 )
 
@@ -224,7 +224,7 @@ func (c *claim) next(why reason) (offset int64, text string, ok bool) {
 		left.times--
 	}
 	done := append(slices.Collect(maps.Keys(c.done)), c.prefix.Behind()...)
-	done = slices.DeleteFunc(done, func(n int64) bool { return n < at }) // records that are gone
+	done = slices.DeleteFunc(done, func(n int64) bool { return n < at }) // records that no longer exist
 	text = noteOf(at, left, done)
 	return at, text, at != c.written || text != c.wrote
 }

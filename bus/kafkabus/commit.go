@@ -116,8 +116,7 @@ func (s *source) commitFailed(err error, what string) {
 	s.log.Warn("kafkabus: "+what, slog.Any("error", err))
 }
 
-// sharedOut reports whether the partitions are being reassigned, or were without this
-// member.
+// sharedOut reports whether the partitions are being reassigned, or were without this member.
 func sharedOut(err error) bool {
 	return errors.Is(err, kerr.IllegalGeneration) || errors.Is(err, kerr.UnknownMemberID) ||
 		errors.Is(err, kerr.RebalanceInProgress) || errors.Is(err, kerr.FencedInstanceID) || errors.Is(err, kerr.StaleMemberEpoch) ||
@@ -143,8 +142,9 @@ func (s *source) leave() error {
 	s.mu.Unlock()
 	s.commits.Unlock()
 	if sharedOut(err) {
-		// Another member came or left at the same time and has the partitions already. It
-		// receives the messages acknowledged last again, as after any rebalance.
+		// Another member came or left at the same time, so the partitions are reassigned
+		// already. Their next owner receives the messages acknowledged last again, as after
+		// any rebalance.
 		s.log.Info("kafkabus: the group was shared out anew while leaving; what was acknowledged last may be delivered again", slog.Any("error", err))
 		err = nil
 	}

@@ -62,7 +62,7 @@
 //	memory of fetched messages is bounded, compressed or not        TestMemoryOfABacklog
 //	a partition above that limit does not stop the others           TestFullPartitionLeavesRoom
 //	members come and go without loss, in order, one at a time on
-//	a key; nothing is repeated when they come                       TestRebalanceWhileBusy
+//	a key; nothing is repeated when they join                       TestRebalanceWhileBusy
 //	a moving partition waits for messages in flight, with a timeout TestHandOverTimeout
 //	contexts end with the partition                                 TestLostPartition, TestCloseHandsOverAtOnce
 //	nothing is committed of a partition that was lost               TestNoCommitOfALostPartition
@@ -177,8 +177,7 @@
 // this one were not reset, the next messages of the partition, a window or at most 256, are
 // handled one at a time: each costs two commits. A release that does not know the counts
 // ignores them, and after a crash delivers again the messages that were noted beside them.
-// A live member that loses its partitions to another member leaves a count, as a crash
-// does.
+// A live member that loses its partitions to another member leaves a count, as a crash does.
 //
 // When a partition is lost, the contexts of its messages end. A handler at work cannot be
 // stopped, so for a moment two instances can work on one key.
@@ -203,8 +202,7 @@
 // aborted messages. So do messages of an open transaction, which are not readable yet: a
 // hanging transaction shows as lag. Lag costs a request per group, one about the topics,
 // two per broker, and one to three per partition that is behind. Oldest is the time at
-// which the first of the messages was published; it is zero while that message is not
-// readable.
+// which the first of the messages was published; it is zero while that message is not readable.
 //
 // Browse looks for the newest messages before the long holes that compaction and aborted
 // transactions leave. It reads back at most 1,000 times as many offsets as messages were

@@ -18,7 +18,7 @@ import (
 // driver is the bus on one cluster.
 type driver struct {
 	set       settings
-	client    *kgo.Client  // topics, offsets, lag, browsing; inside of request only
+	client    *kgo.Client  // topics, offsets, lag, browsing; only inside request
 	admin     *kadm.Client // of client
 	topics    *topics
 	publisher *publisher

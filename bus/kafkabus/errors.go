@@ -43,7 +43,7 @@ func unknownTopic(err error) bool {
 // judged marks an error with the class that callers act on.
 func judged(err error) error {
 	switch {
-	case err == nil, errors.Is(err, context.Canceled): // the caller's own doing says nothing about the cluster
+	case err == nil, errors.Is(err, context.Canceled): // a cancelled caller says nothing about the cluster
 		return err
 	case permanent(err), errors.Is(err, ErrTopic), fault.Of(err) == fault.Permanent:
 		return fault.MarkPermanent(err)

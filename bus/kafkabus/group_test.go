@@ -146,8 +146,7 @@ func (l *ledger) share(members []*member) {
 	}
 }
 
-// publish publishes messages of so many keys until it is stopped; stop returns their
-// number.
+// publish publishes messages of so many keys until it is stopped; stop returns their number.
 func (l *ledger) publish(to *bus.Bus, topic string, keys int) (stop func() int) {
 	published, over := 0, make(chan struct{})
 	var producing sync.WaitGroup
@@ -291,8 +290,7 @@ func TestLostPartition(t *testing.T) {
 	expect(t, ch, "3")
 }
 
-// Close commits acknowledged messages, hands over at once, and ends the contexts of the
-// rest.
+// Close commits acknowledged messages, hands over at once, and ends the contexts of the rest.
 func TestCloseHandsOverAtOnce(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		cfg := kafkabus.Config{Partitions: 1, CommitInterval: time.Hour}

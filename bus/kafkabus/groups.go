@@ -83,7 +83,7 @@ func (d *driver) begin(ctx context.Context, topic, group string) error {
 // commit is a group's committed offset of a partition.
 type commit struct {
 	offset int64
-	note   string // what we wrote beside it; see note
+	note   string // our metadata beside it; see note
 }
 
 // commits are those of a group by topic and partition.

@@ -106,8 +106,7 @@ func (d *driver) offsets(ctx context.Context, by lister, topics ...string) (kadm
 	})
 }
 
-// asked returns the groups to look at, each with its topics; for all groups, without
-// topics.
+// asked returns the groups to look at, each with its topics; for all groups, without topics.
 func (d *driver) asked(ctx context.Context) (map[string][]string, error) {
 	groups := map[string][]string{}
 	if d.set.allGroups {
@@ -132,8 +131,7 @@ const markerBytes = 64 << 10
 
 // first returns the offset of the first message of a partition between two offsets, and
 // when it was published. Transaction markers and aborted messages before that message are
-// skipped, as far as three small fetches show them: the rest of a partition may consist of
-// them.
+// skipped, as far as three small fetches show them: the rest of a partition may consist of them.
 func (d *driver) first(ctx context.Context, topic string, partition int32, from, to int64) (int64, time.Time, error) {
 	for _, bytes := range []int32{1, markerBytes, markerBytes} {
 		some, err := d.fetch(ctx, topic, partition, from, bytes)

@@ -89,7 +89,7 @@ func (p *publisher) partitions(ctx context.Context, topic string) (int32, error)
 	if n == 0 {
 		have, err := p.topics.await(ctx, topic)
 		if err != nil {
-			p.topics.forget(topic) // it was deleted; the next call makes it again
+			p.topics.forget(topic) // it was deleted; the next call creates it again
 			return 0, err
 		}
 		n = int32(len(have.Partitions))
@@ -133,8 +133,7 @@ func (p *publisher) retry(q *queue, sent time.Time, err error) {
 }
 
 // renew creates a topic that was deleted. The client does not accept a recreated topic
-// until the old one is purged. Purging ends everything that the client has for the old
-// topic.
+// until the old one is purged. Purging ends everything that the client has for the old topic.
 func (p *publisher) renew(ctx context.Context, topic string, sent time.Time, err error) {
 	p.mu.Lock()
 	client := p.client

@@ -455,8 +455,7 @@ func TestProducerIDRefused(t *testing.T) {
 	}
 }
 
-// While a partition has no leader, its messages are not sent, and the error gives the
-// reason.
+// While a partition has no leader, its messages are not sent, and the error gives the reason.
 func TestNoLeader(t *testing.T) {
 	t.Parallel()
 	c := fake(t)

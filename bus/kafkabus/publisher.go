@@ -34,7 +34,7 @@ type publisher struct {
 	purged  map[string]time.Time // when the client was made to forget a topic
 	queues  map[partition]*queue
 	ready   []*queue // have messages, and no batch in flight
-	sending bool     // a goroutine looks after ready
+	sending bool     // a goroutine is sending
 
 	closeOnce sync.Once
 }
@@ -65,7 +65,7 @@ type item struct {
 	size   int    // on the wire, before compression
 	queue  *queue // of its partition
 	batch  *batch // that it was handed to the client in; nil while it waits
-	sent   bool   // it may have left
+	sent   bool   // it may have been sent
 	err    error  // of the batch
 }
 
@@ -82,7 +82,7 @@ type call struct {
 	over     bool                // Publish has returned, or is about to
 	failed   map[string]struct{} // keys of which a message failed
 	first    int                 // index of the first failure
-	err      error               // its cause; nil while all goes well
+	err      error               // its cause; nil without failures
 }
 
 // Publish returns when all messages are acknowledged by every in-sync replica, or with a
@@ -163,7 +163,7 @@ func (p *publisher) submit(ctx context.Context, c *call, messages []*message.Mes
 	p.sending = true
 	p.mu.Unlock()
 	if first {
-		p.send() // here, so that a lone message waits for no other goroutine
+		p.send() // here, so that a lone message does not wait for another goroutine
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ type queue struct {
 	ready   bool   // it is in the publisher's list
 	busy    bool   // the client has a batch, or a backoff runs
 	batch   *batch // that the client has
-	most    int    // messages of the next batch while a refused one is searched; else 0
+	most    int    // limit of the next batch while a refused message is searched; else 0
 	attempt int    // failures in a row
 }
 

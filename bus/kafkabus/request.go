@@ -18,8 +18,7 @@ import (
 // leaders move, and while the coordinator of a group loads its state.
 //
 // The goroutine is for a broker that accepts connections and stays silent: until a
-// connection is made, franz-go waits for it without the context. The goroutine ends soon
-// after.
+// connection is made, franz-go waits for it without the context. The goroutine ends soon after.
 func request[T any](ctx context.Context, d *driver, ask func(context.Context) (T, error)) (answer T, err error) {
 	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -28,8 +28,7 @@ type Config struct {
 	// configured). A longer one costs disk space.
 	Retention time.Duration
 
-	// ClientID is the name of this program in the brokers' logs and quotas; "millrace" by
-	// default.
+	// ClientID is the name of this program in the brokers' logs and quotas; "millrace" by default.
 	ClientID string
 	// Instance is a name that this process keeps over restarts and shares with no other
 	// process. With it the group waits SessionTimeout for a process that went away, and
@@ -58,16 +57,14 @@ type Config struct {
 	// repeats that much. Each write costs a request per subscription.
 	CommitInterval time.Duration
 	// Window limits the unacknowledged messages of a subscription, regardless of its
-	// consumer's settings; no limit by default. It bounds memory and the repetitions after
-	// a crash.
+	// consumer's settings; no limit by default. It bounds memory and the repetitions after a crash.
 	Window int
 
 	// Token returns the token of sasl=oauthbearer, if the URL has none. It is called for
 	// each connection, and again before the end of a session that the broker limits. It has
 	// 10 s, and a request that needs the connection waits for it.
 	Token func(context.Context) (string, error)
-	// AWS returns the keys of sasl=aws-msk-iam, if the URL has none. It is called as Token
-	// is.
+	// AWS returns the keys of sasl=aws-msk-iam, if the URL has none. It is called as Token is.
 	AWS AWSCredentials
 
 	// Options may change the clients, for settings that have no parameter here. They come
@@ -167,8 +164,8 @@ type settings struct {
 
 	prefix     string
 	mode       string // empty for this package
-	brokerside bool   // the brokers share out partitions (KIP-848)
-	autocreate bool   // topics are made when they are used
+	brokerside bool   // the brokers assign partitions (KIP-848)
+	autocreate bool   // topics are created when they are used
 	allGroups  bool   // Lag looks at every group of the cluster
 }
 

@@ -31,13 +31,13 @@ type source struct {
 
 	polling turn
 	commits sync.Mutex    // held for a commit, and while partitions are taken away
-	started chan struct{} // capacity 1: the first message of a partition has come
+	started chan struct{} // capacity 1: the first message of a partition has arrived
 
 	mu     sync.Mutex
-	claims []*claim      // of the partitions that are ours
-	ahead  int           // bytes of what they have ahead
+	claims []*claim      // of the partitions assigned to this member
+	ahead  int           // bytes of their records ahead
 	first  int           // the claim that Fetch begins with
-	hungry chan struct{} // capacity 1: poll is to look again
+	hungry chan struct{} // capacity 1: poll should look again
 
 	lostClaims map[int32]*claim // the last of each partition that was lost
 
@@ -125,8 +125,7 @@ func (s *source) Fetch(ctx context.Context, most int) ([]busdriver.Delivery, err
 	return busdriver.Fetch(ctx, s.ready, s.closing, bus.ErrClosed, func() []busdriver.Delivery { return s.collect(most) })
 }
 
-// collect takes the ready messages of the partitions, and begins with another one each
-// time.
+// collect takes the ready messages of the partitions, and begins with another one each time.
 func (s *source) collect(most int) []busdriver.Delivery {
 	s.mu.Lock()
 	var all []busdriver.Delivery

@@ -90,8 +90,7 @@ func (s security) tokenOfFile() (string, error) {
 }
 
 // bearer is franz-go's OAUTHBEARER with a token that is looked up for each connection. The
-// URL's user, if there is one, is sent as the identity: the broker compares it with the
-// token's.
+// URL's user, if there is one, is sent as the identity: the broker compares it with the token's.
 type bearer struct{ security }
 
 func (b bearer) Name() string { return "OAUTHBEARER" }

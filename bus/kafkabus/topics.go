@@ -118,7 +118,7 @@ func (t *topics) describe(ctx context.Context, name string) (*kmsg.MetadataRespo
 		}
 		found := &answer.Topics[0]
 		switch err := kerr.ErrorForCode(found.ErrorCode); {
-		case err == nil, isKerror(err, kerr.LeaderNotAvailable): // the latter of one that is coming up
+		case err == nil, isKerror(err, kerr.LeaderNotAvailable): // the latter for a topic that is being created
 			return found, nil
 		case isKerror(err, kerr.UnknownTopicOrPartition):
 			return nil, nil

@@ -46,7 +46,7 @@ func (l *streamLog) append(ctx context.Context, entries []logdriver.Entry) error
 			err := l.store(ctx, rest[:n])
 			if isGone(err) {
 				if _, lost := l.directory.make(ctx, topic); lost == nil {
-					err = l.store(ctx, rest[:n]) // nothing was there that could have stored it
+					err = l.store(ctx, rest[:n]) // no stream existed that could have stored it
 				}
 			}
 			if err != nil {

@@ -184,8 +184,7 @@ func (d *directory) Beat(ctx context.Context, ttl time.Duration, members []logdr
 }
 
 // Members implements logdriver.Directory. A member has died when another one has written
-// its key after the first one's time was over, by the server's clock. Dead members are
-// removed.
+// its key after the first one's time was over, by the server's clock. Dead members are removed.
 func (d *directory) Members(ctx context.Context, topic, group string) (ids []string, err error) {
 	all, err := d.list(ctx, "member."+token(topic)+"."+token(group)+".*")
 	if err != nil || len(all) == 0 {

@@ -15,7 +15,7 @@
 //	tls=true         TLS, with the system's authorities unless ca= names others
 //	ca=, cert=, key= files in PEM: the authority to trust, and a client certificate
 //
-// Config.Options takes any other option of the client.
+// Config.Options accepts any other option of the client.
 //
 // # Guarantees
 //
@@ -26,13 +26,13 @@
 //	too few servers for the replicas are an outage                TestTooFewServers
 //	broken connections lose nothing, order holds                  TestConnectionsCut
 //	batches of several processes at once are stored whole, once   TestBatchesAtOnce
-//	an unfinished batch takes nothing of the next one             TestUnfinishedBatch
+//	an unfinished batch takes no messages of the next one         TestUnfinishedBatch
 //	Publish ends with its context and reports known outcomes      TestStalledServer
 //	of one call, nothing overtakes a message that was refused     TestNothingOvertakesARefusedMessage
 //	batches of any size are stored and read whole                 TestLargeBatches
 //	a holder that lost its lease moves nothing                    TestFencing
 //	a lost answer loses no lease                                  TestLostAnswerLosesNoLease
-//	one of many gets a free lease                                 TestLeaseRush
+//	one of many members gets a free lease                         TestLeaseRush
 //	cursors move in parallel and independently                    TestCursorsMoveTogether
 //	a request ends when its connection breaks                     TestRequestEndsWithItsConnection
 //	another process's messages arrive without polling             TestOtherProcessWakes

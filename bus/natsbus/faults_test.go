@@ -21,8 +21,7 @@ import (
 	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 )
 
-// The server is killed and restarted, three times: no accepted message is lost, and order
-// holds.
+// The server is killed and restarted, three times: no accepted message is lost, and order holds.
 func TestServerKilled(t *testing.T) {
 	p := startProcess(t)
 	at := "nats://" + p.address()

@@ -41,8 +41,7 @@ type found struct {
 }
 
 // get reads the messages of a query. Servers send them without further requests, and each
-// names the message sent before it. Messages behind one that was lost on the way are left
-// out.
+// names the message sent before it. Messages behind one that was lost on the way are left out.
 func (l *link) get(ctx context.Context, stream string, q query) (all []found, err error) {
 	q.Batch = min(q.Batch, mostRead)
 	request, err := json.Marshal(q)

@@ -42,8 +42,7 @@ type Config struct {
 	// default. Messages of foreign writers arrive at most that late.
 	PollInterval time.Duration
 	// Holder names this process over restarts; a random name by default. With a name, a
-	// killed process gets its partitions back at once. Two live processes must not have one
-	// name.
+	// killed process gets its partitions back at once. Two live processes must not have one name.
 	Holder string
 	// Logger logs problems in the background; slog.Default() by default.
 	Logger *slog.Logger

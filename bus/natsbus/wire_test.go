@@ -31,8 +31,7 @@ func dial(t *testing.T, place string) (conn *nats.Conn, prefix string) {
 	return conn, u.Query().Get("prefix")
 }
 
-// Another process's messages arrive at once: without a wake-up the next poll is an hour
-// off.
+// Another process's messages arrive at once: without a wake-up the next poll is an hour off.
 func TestOtherProcessWakes(t *testing.T) {
 	place := natstest.URL(t)
 	cfg := natsbus.Config{PollInterval: time.Hour}

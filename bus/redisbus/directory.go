@@ -30,8 +30,7 @@ type stored struct {
 	Retention  time.Duration `json:"retention,omitempty"` // nanoseconds
 }
 
-// maxPartitions is the limit of a declared topic: each partition that the hash names costs
-// memory.
+// maxPartitions is the limit of a declared topic: each partition that the hash names costs memory.
 const maxPartitions = 10_000
 
 func (d *directory) topicOf(name, text string) (logdriver.Topic, error) {

@@ -1,7 +1,6 @@
 // Package redisbus is the transport redis://: topics and consumer groups in Redis Streams,
 // on one server, on the master behind Sentinels or on a Redis Cluster. It is for the time
-// before Kafka: it needs only a Redis that you run already, and is as durable as that
-// Redis.
+// before Kafka: it needs only a Redis that you run already, and is as durable as that Redis.
 //
 //	o := bus.NewOpener(redisbus.Schemes(redisbus.Config{})...)
 //	b, err := o.Open(ctx, "redis://user:password@host:6379/0")
@@ -48,7 +47,7 @@
 //	a URL's Sentinels are asked over TLS, with their own sign-in  TestSentinelTLSAndPasswords
 //	without a master Publish fails, and names the correction      TestSentinelWithoutMaster
 //	after FLUSHALL, SCRIPT FLUSH or XGROUP DESTROY work goes on   TestFlushAll, TestFlushAllBeforeOneMessage,
-//	                                                              TestForgottenScripts, TestDestroyedGroup
+//	after FLUSHALL, SCRIPT FLUSH or XGROUP DESTROY work continues TestForgottenScripts, TestDestroyedGroup
 //	… in the order of each key                                    TestFlushAll, TestNewStreamBeginsBehindTheOld
 //	errors have a class and a sentinel                            TestErrorClasses
 //	errors in a URL are reported without its secrets              TestURLErrors

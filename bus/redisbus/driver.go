@@ -208,8 +208,7 @@ func (d *driver) Topics(ctx context.Context) ([]string, error) {
 	return names, translate(err)
 }
 
-// Close ends subscribers and publisher, the background work, and the client that Open
-// opened.
+// Close ends subscribers and publisher, the background work, and the client that Open opened.
 func (d *driver) Close() error {
 	d.closeOnce.Do(func() {
 		err := d.hub.Close()

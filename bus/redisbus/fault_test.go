@@ -182,8 +182,7 @@ func (x *traffic) finish(buses ...*bus.Bus) {
 	x.t.Logf("%d messages handled, %d repeats, %d failed publishes", x.handled(), x.repeats, x.failures)
 }
 
-// The server is killed and restarted, three times: no accepted message is lost, and order
-// holds.
+// The server is killed and restarted, three times: no accepted message is lost, and order holds.
 func TestServerKilled(t *testing.T) {
 	s := startServer(t)
 	from, to := open(t, redisbus.Config{}, s.URL()), open(t, redisbus.Config{}, s.URL())

@@ -198,8 +198,7 @@ func behind(ctx context.Context, client redis.UniversalClient, s scripts, stream
 	return backlogOf(answer)
 }
 
-// countChunk bounds one read while counting: Redis cannot count messages without sending
-// them.
+// countChunk bounds one read while counting: Redis cannot count messages without sending them.
 const countChunk = 500
 
 // count counts the messages after id, up to limit.

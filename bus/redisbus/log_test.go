@@ -175,8 +175,7 @@ func lapsed(t *testing.T, l *streamLog, stream string) {
 	}
 }
 
-// Cursors of several groups move in one round trip, and one lost lease does not stop the
-// others.
+// Cursors of several groups move in one round trip, and one lost lease does not stop the others.
 func TestCursorsMoveTogether(t *testing.T) {
 	l, _ := newLog(t)
 	l.put(t, 5)
@@ -214,8 +213,7 @@ func TestCursorsMoveTogether(t *testing.T) {
 	}
 }
 
-// Prune deletes only old messages that every group has done, consumers of XREADGROUP
-// included.
+// Prune deletes only old messages that every group has done, consumers of XREADGROUP included.
 func TestPrune(t *testing.T) {
 	l, stream := newLog(t)
 	l.put(t, 1000)

@@ -59,8 +59,7 @@ type Config struct {
 // Parameters: cluster (true for a Redis Cluster named by one host; several hosts always are
 // a Cluster), master (the Sentinels' name for their master; the hosts then are Sentinels),
 // sentinel_user and sentinel_password (none), prefix (none), partitions (3), retention
-// (72h), maxlen (none), wait (0); mode=watermill needs the schemes of package
-// rediswatermill.
+// (72h), maxlen (none), wait (0); mode=watermill needs the schemes of package rediswatermill.
 func Schemes(cfg Config) []bus.Scheme {
 	return []bus.Scheme{scheme{"redis", cfg}, scheme{"rediss", cfg}}
 }
@@ -79,7 +78,7 @@ func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	cfg := s.cfg
 	params := bus.NewParams(u)
 	for _, name := range rediskit.Parameters() {
-		params.String(name, "") // known here, and read where the client is made
+		params.String(name, "") // known here, and read when the client is made
 	}
 	cfg.Prefix = params.String("prefix", cfg.Prefix)
 	cfg.Partitions = params.Int("partitions", cfg.Partitions, 1)

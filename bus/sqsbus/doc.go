@@ -70,8 +70,7 @@
 // While a reader has messages of a key, SQS delivers no others of that key. It delivers ten
 // at most, so ten is also the limit of one key's messages in a batch. Publish puts one
 // message of a key into a request, because SQS may accept a later entry of a request and
-// refuse an earlier one: ten keys share a request, and a key's messages go one after the
-// other.
+// refuse an earlier one: ten keys share a request, and a key's messages go one after the other.
 //
 // # SNS
 //
@@ -83,8 +82,7 @@
 // sqs://, and bus.RedriveGroup is a group like any other. One publish reaches every
 // existing group, in any process. A later group receives the messages published from then
 // on; a message that is published without a group is lost. Runners declare their groups
-// before they publish. Start a program that only publishes after its consumers have run
-// once.
+// before they publish. Start a program that only publishes after its consumers have run once.
 //
 // # Standard queues
 //

@@ -62,8 +62,7 @@ func open(ctx context.Context, at address, cfg Config, notify bool) (*driver, er
 	return d, nil
 }
 
-// Ping implements bus.Pinger by a request that finds no queue. It also checks the
-// credentials.
+// Ping implements bus.Pinger by a request that finds no queue. It also checks the credentials.
 func (d *driver) Ping(ctx context.Context) error {
 	probe := d.cfg.Prefix + "millrace"
 	_, err := d.client.ListQueues(ctx, &sqs.ListQueuesInput{QueueNamePrefix: &probe})

@@ -27,7 +27,7 @@ import (
 const (
 	uuidAttribute     = "_watermill_message_uuid"
 	metadataAttribute = "_millrace_metadata" // all metadata as a JSON object, in binary
-	encodingAttribute = "_millrace_encoding" // how the body holds the payload, when it is not the payload
+	encodingAttribute = "_millrace_encoding" // how the body encodes the payload, if it is not the payload
 )
 
 const (

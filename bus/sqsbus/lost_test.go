@@ -84,8 +84,7 @@ func (l *loser) through(t *testing.T, p place) string {
 	return strings.Replace(p.url, url.QueryEscape(servicetest.SQS(t)), url.QueryEscape(l.URL), 1) + "&visibility=10m"
 }
 
-// A request whose answer is lost, for the client too, is sent again, and returns its
-// messages.
+// A request whose answer is lost, for the client too, is sent again, and returns its messages.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -105,8 +104,7 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// A server that does not answer blocks Publish until the message's context ends, and no
-// longer.
+// A server that does not answer blocks Publish until the message's context ends, and no longer.
 func TestDeadlineEndsPublish(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

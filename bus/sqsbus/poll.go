@@ -26,8 +26,7 @@ const askLife = 5 * time.Minute
 
 // ask is a request for messages. A FIFO queue answers its repetition under the same id with
 // the messages of the first answer: without that, the messages of a lost answer would block
-// their keys until the visibility ended. A standard queue has no such id, and gives other
-// messages.
+// their keys until the visibility ended. A standard queue has no such id, and gives other messages.
 type ask struct {
 	id    string
 	until time.Time // when a repetition could return messages that another consumer has

@@ -22,7 +22,7 @@ const (
 	maxQueueName = 80
 	fifoSuffix   = ".fifo" // ends the name of every FIFO queue, and of no other
 	topicTag     = "millrace-topic"
-	groupTag     = "millrace-group" // only where each group has a queue
+	groupTag     = "millrace-group" // only if each group has a queue
 )
 
 // queue is a topic's queue, or one of its groups'.
@@ -38,7 +38,7 @@ type owner struct{ topic, group string }
 type queues struct {
 	client *sqs.Client
 	cfg    Config
-	topics *topics // of SNS, where each group has a queue; nil where each topic has one
+	topics *topics // of SNS, if each group has a queue; nil if each topic has one
 
 	mu    sync.Mutex
 	known map[owner]queue

@@ -27,8 +27,7 @@ type Config struct {
 	// Standard makes topics standard queues: more throughput, no order of keys, no
 	// deduplication. FIFO queues by default. The URL's ?fifo=false wins.
 	Standard bool
-	// Prefix of the names of all queues and topics; none by default. The URL's ?prefix=P
-	// wins.
+	// Prefix of the names of all queues and topics; none by default. The URL's ?prefix=P wins.
 	Prefix string
 	// Visibility is how long a killed process keeps the messages that it has received; 30 s
 	// by default, whole seconds. The URL's ?visibility=D wins. It is extended each third of
@@ -36,8 +35,7 @@ type Config struct {
 	Visibility time.Duration
 	// Wait is how long a request for messages stays open on an empty queue; 2 s by default,
 	// whole seconds up to 20. The URL's ?wait=D wins. A longer one costs fewer requests,
-	// and Close waits for it. Below a second it is the pause between requests that do not
-	// wait.
+	// and Close waits for it. Below a second it is the pause between requests that do not wait.
 	Wait time.Duration
 	// Retention of a queue that was not declared; 336 h (14 days, the most) by default. The
 	// URL's ?retention=D wins. SQS deletes older messages whether they were read or not.

@@ -45,7 +45,7 @@ type source struct {
 	mu       sync.Mutex
 	ended    bool                // the intake has ended
 	waiting  []*taken            // received, to be handed over in this order
-	returned []*taken            // given back, to be handed over again before those
+	returned []*taken            // returned, to be handed over again before those
 	out      map[*taken]struct{} // handed over and not settled
 	open     int                 // received and not settled
 	err      error

@@ -193,8 +193,7 @@ func testVisibilityIsExtended(t *testing.T, p place) {
 	ch, _ := subscribe(t, b, "group", "topic", 10)
 	m := receive(t, ch)
 	second, _ := subscribe(t, other, "group", "topic", 10)
-	// The first visibility timeout, and time for the other source to receive the message
-	// then.
+	// The first visibility timeout, and time for the other source to receive the message then.
 	for end := time.Now().Add(7 * time.Second); time.Now().Before(end); {
 		select {
 		case m := <-second:

@@ -159,8 +159,7 @@ func (t *topics) each(ctx context.Context, do func(arn, name string) bool) error
 	return nil
 }
 
-// list returns the topics by their tags, which are read for the first hundred of the
-// prefix.
+// list returns the topics by their tags, which are read for the first hundred of the prefix.
 func (t *topics) list(ctx context.Context) (names []string, err error) {
 	var arns []string
 	err = t.each(ctx, func(arn, name string) bool {

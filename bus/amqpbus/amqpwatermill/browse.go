@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// looked is the limit of messages that are looked at in a queue.
+// looked is the limit of messages that Browse reads from a queue.
 const looked = 2000
 
 // Browse implements bus.Inspector for messages of the redrive group.

@@ -44,6 +44,5 @@
 // Lag counts, for groups that were declared or used here, the messages in their queues and
 // those in flight in this process; other processes may have one message more each. Browse
 // and Pending show dead letters by consuming up to 2,000 of them and returning them, and
-// fail while the letters have a consumer. Partitions and retention of a bus.Topic have no
-// meaning.
+// fail while the letters have a consumer. Partitions and retention of a bus.Topic have no meaning.
 package amqpwatermill

@@ -83,8 +83,7 @@ func open(u *url.URL, native amqpbus.Config, cfg Config) (bus.Driver, error) {
 	return &driver{d, b}, nil
 }
 
-// driver publishes and consumes with Watermill's adapter, and uses the broker itself for
-// the rest.
+// driver publishes and consumes with Watermill's adapter, and uses the broker itself for the rest.
 type driver struct {
 	*watermillbus.Driver
 	*broker

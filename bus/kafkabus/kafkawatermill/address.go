@@ -23,7 +23,7 @@ type address struct {
 	signIn   func(*sarama.Config)
 }
 
-// addressOf reads them from a client that the native transport makes of the URL.
+// addressOf reads the address from a client that the native transport makes of the URL.
 func addressOf(u *url.URL, native kafkabus.Config) (address, error) {
 	c, err := kafkabus.Client(u.String(), native)
 	if err != nil {

@@ -69,9 +69,9 @@ func open(ctx context.Context, u *url.URL, native kafkabus.Config, cfg Config) (
 // client are the settings that Watermill's publisher and subscriber share.
 func client(to address) *sarama.Config {
 	c := sarama.NewConfig()
-	c.Version = sarama.V2_1_0_0 // the oldest that Kafka 4 speaks; the least for zstd, which native members write
+	c.Version = sarama.V2_1_0_0 // the oldest version for Kafka 4; the first with zstd, which native members write
 	c.ClientID = to.clientID
-	c.Metadata.AllowAutoTopicCreation = false // topics are made as declared
+	c.Metadata.AllowAutoTopicCreation = false // topics are created as declared
 	c.Metadata.Full = false
 	c.Net.DialTimeout, c.Net.ReadTimeout, c.Net.WriteTimeout = 10*time.Second, 10*time.Second, 10*time.Second
 	c.Net.TLS.Enable, c.Net.TLS.Config = to.tls != nil, to.tls

@@ -33,8 +33,7 @@ func (t *topics) ensure(ctx context.Context, name string, groups ...string) erro
 			return fmt.Errorf("topic %s does not exist, and autocreate=false: declare it, or create it with kafka-topics --create --topic %[1]s", name)
 		}
 	}
-	// The group of an existing topic continues where it stopped, or at the earliest
-	// message.
+	// The group of an existing topic continues where it stopped, or at the earliest message.
 	if err := t.native.Declare(ctx, bus.Topic{Name: name, Groups: groups}); err != nil {
 		return err
 	}
@@ -60,8 +59,7 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	if !errors.Is(err, sarama.ErrMessageSizeTooLarge) {
 		return err
 	}
-	// Brokers refuse whole batches; messages of other calls may have made this one too
-	// large.
+	// Brokers refuse whole batches; messages of other calls may have made this one too large.
 	p.alone.Lock()
 	defer p.alone.Unlock()
 	return p.next.Publish(topic, messages...)

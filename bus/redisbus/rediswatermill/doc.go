@@ -28,8 +28,7 @@
 //
 // Durable as that Redis is, groups, replay, broadcast, individual acknowledgements. A
 // member has one message in flight (bus.Capabilities.OneAtATime), so parallelism comes from
-// more members, and then the order of a key is lost. A single member keeps the stream's
-// order.
+// more members, and then the order of a key is lost. A single member keeps the stream's order.
 //
 // # Failure modes
 //

@@ -53,7 +53,7 @@ func open(u *url.URL, native redisbus.Config, cfg Config) (bus.Driver, error) {
 	}
 	params := bus.NewParams(u)
 	for _, name := range rediskit.Parameters() {
-		params.String(name, "") // read where the client is made
+		params.String(name, "") // read when the client is made
 	}
 	if err := params.Err(); err != nil {
 		return nil, err
@@ -97,8 +97,7 @@ func open(u *url.URL, native redisbus.Config, cfg Config) (bus.Driver, error) {
 	return &driver{d, s}, nil
 }
 
-// driver publishes and consumes with Watermill's adapter, and uses the server itself for
-// the rest.
+// driver publishes and consumes with Watermill's adapter, and uses the server itself for the rest.
 type driver struct {
 	*watermillbus.Driver
 	*server

@@ -29,8 +29,7 @@ const (
 )
 
 // Load returns a configuration for clients of AWS. It does not connect. The clients share
-// the transport, whose connections the caller closes; wrap, which may be nil, is put around
-// it.
+// the transport, whose connections the caller closes; wrap, which may be nil, is put around it.
 func (a Account) Load(ctx context.Context, wrap func(http.RoundTripper) http.RoundTripper) (aws.Config, *http.Transport, error) {
 	options := []func(*config.LoadOptions) error{config.WithRegion(a.Region)}
 	if a.Key != "" {

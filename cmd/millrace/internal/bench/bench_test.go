@@ -38,8 +38,7 @@ func TestMain(m *testing.M) {
 }
 
 // server is a server under measurement: its URL, a function that creates something of a
-// name there, as another program would, and one that lists the existing things of that
-// name.
+// name there, as another program would, and one that lists the existing things of that name.
 type server struct {
 	url   string
 	make  func(t *testing.T, name string) (remove func())
@@ -61,7 +60,7 @@ func query(t *testing.T, raw string, ask func(db *sql.DB) error) {
 	must(t, ask(d.DB))
 }
 
-// onServer is a SQL server on which a place is created by a statement.
+// sqlServer is a SQL server on which a place is created by a statement.
 func sqlServer(raw, create, drop, list string) server {
 	return server{
 		url: raw,

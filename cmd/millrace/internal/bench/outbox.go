@@ -128,8 +128,7 @@ func (b *box) fill(ctx context.Context) (int64, error) {
 	return n.Load(), cause(errs)
 }
 
-// append appends events in a transaction of their own. It wakes no relay, because none
-// runs.
+// append appends events in a transaction of their own. It wakes no relay, because none runs.
 func (b *box) append(ctx context.Context, n int) error {
 	tx, err := b.db.BeginTx(ctx, nil)
 	if err != nil {

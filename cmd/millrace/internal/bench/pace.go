@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// steadily calls do at the pace of latency measurements for the window, and returns how
-// often.
+// steadily calls do at the pace of latency measurements for the window, and returns how often.
 func (c Config) steadily(ctx context.Context, do func(context.Context) error) (n int, err error) {
 	tick := time.NewTicker(time.Second / paced)
 	defer tick.Stop()

@@ -15,12 +15,11 @@ var ErrTaken = errors.New("it is there already, and may be somebody's")
 // place is where a measurement works. It is removed at the end.
 type place struct {
 	url    string // to work there
-	what   string // is created and removed
+	what   string // the things that are created and removed
 	remove func(context.Context) error
 }
 
-// taken refuses a place that is not free; by is the command with which its owner may remove
-// it.
+// taken refuses a place that is not free; by is the command that removes the place.
 func taken(what, by string) error {
 	return fmt.Errorf("%s: %w; use another --name, or, if a run was killed, remove it: %s", what, ErrTaken, by)
 }

@@ -40,7 +40,7 @@ func (c Config) inRabbit(rawURL string, u *url.URL) func(context.Context) (*plac
 			return nil, err
 		}
 		refuse := func(err error) (*place, error) {
-			_ = conn.Close() // the first error says it
+			_ = conn.Close() // the first error is returned
 			return nil, err
 		}
 		ch, err := conn.Channel()
@@ -67,7 +67,7 @@ func (c Config) inRabbit(rawURL string, u *url.URL) func(context.Context) (*plac
 			if err != nil {
 				return err
 			}
-			_ = closeErr // a connection that was lost meanwhile is no fault of the removal
+			_ = closeErr // losing this connection does not matter to the removal
 			return errors.Join(removeRabbit(fresh, c.Name, c.queues()), fresh.Close())
 		}}, nil
 	}

@@ -27,8 +27,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// TransportResult is how fast a transport was. Values that were not measured are 0, or
-// null.
+// TransportResult is how fast a transport was. Values that were not measured are 0, or null.
 type TransportResult struct {
 	RoundTrip *Latency `json:"roundTrip"` // from before Publish to the handler, one at a time
 	Published int64    `json:"published"`

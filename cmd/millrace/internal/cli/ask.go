@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// confirm asks before an action that cannot be undone. Without a terminal, --yes is
-// required.
+// confirm asks before an action that cannot be undone. Without a terminal, --yes is required.
 func (a *app) confirm(ctx context.Context, yes bool, question string) error {
 	if yes {
 		return nil

@@ -59,7 +59,7 @@ func noFlag(cmd *cobra.Command, err error) error {
 		names = append(names, flag[1])
 	}
 	if slices.Contains(names, "--"+unknown.GetSpecifiedName()) {
-		return err // the flag is there, and its value is missing or wrong
+		return err // the flag exists, and its value is missing or wrong
 	}
 	return fmt.Errorf("%w%s", err, nearestText("--"+unknown.GetSpecifiedName(), names))
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/waiting"
 )
 
-// lookUpFor is how long a completion may ask a server: at the Tab key nobody waits for
-// more.
+// lookUpFor bounds how long a completion may ask a server, because a user waits for it.
 const lookUpFor = time.Second
 
 // offers gives a flag its known values, none for a flag of any other value, so that the

@@ -97,8 +97,7 @@ func (g *groupFlags) find(ctx context.Context, b *bus.Bus) (bus.Group, error) {
 	return bus.Group{}, absent("group", g.group, "of topic "+plain(g.topic), groups)
 }
 
-// groupsOf lists the groups of a transport that can list them: this process itself knows
-// none.
+// groupsOf lists the groups of a transport that can list them: this process itself knows none.
 func groupsOf(ctx context.Context, b *bus.Bus, topics ...string) ([]bus.Group, error) {
 	all, err := b.Groups(ctx, topics...)
 	if err == nil {

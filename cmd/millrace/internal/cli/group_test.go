@@ -25,8 +25,7 @@ func groupsOf(t *testing.T, rawURL, topic string) []listedGroup {
 	return read[struct{ Groups []listedGroup }](t, tool(t, "group", "list", "--topic", topic, "--json", "--bus", rawURL).want(t, 0)).Groups
 }
 
-// The group commands work alike on every transport that supports them, and report it
-// otherwise.
+// The group commands work alike on every transport that supports them, and report it otherwise.
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	eachTransport(t, func(t *testing.T, rawURL, topic string) {

@@ -8,8 +8,7 @@ import (
 	"github.com/millrace-go/millrace/outbox"
 )
 
-// sick is an outbox whose events are parked again as soon as they are retried, behind all
-// others.
+// sick is an outbox whose events are parked again as soon as they are retried, behind all others.
 type sick struct {
 	parked []int64
 	calls  []int // how many ids each call of Retry had

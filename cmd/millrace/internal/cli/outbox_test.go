@@ -206,8 +206,7 @@ func TestOutbox(t *testing.T) {
 			}
 			tool(t, append([]string{"outbox", "retry", "--all"}, at...)...).want(t, 0, "no events were given up")
 		}
-		// If both kinds exist, status shows both, and commands that change one require
-		// --kind.
+		// If both kinds exist, status shows both, and commands that change one require --kind.
 		if _, _, n := sum(t, tool(t, "outbox", "status", "--json", "--db", p.url).want(t, 0)); n != 2*shards {
 			t.Errorf("status shows %d shards of both kinds", n)
 		}

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Without a terminal, progress is a line every five seconds, and never on the standard
-// output.
+// Without a terminal, progress is a line every five seconds, and never on the standard output.
 func TestProgressLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, errs bytes.Buffer

@@ -29,8 +29,7 @@ const (
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Asks: In and Err are a terminal, so the tool can ask questions and draw progress over
-	// itself.
+	// Asks: In and Err are a terminal, so the tool can ask questions and draw progress over itself.
 	Asks bool
 	Env  func(name string) string
 	// Edit lets a person change a file, for dlq edit without a payload; nil runs $VISUAL or

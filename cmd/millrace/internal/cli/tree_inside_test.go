@@ -38,8 +38,7 @@ func flagsOf(cmd *cobra.Command) map[string]bool {
 	return flags
 }
 
-// Each command has a description, an example that a shell could run, and completions of its
-// flags.
+// Each command has a description, an example that a shell could run, and completions of its flags.
 func TestTree(t *testing.T) {
 	n := 0
 	walk(tree(), func(path string, cmd *cobra.Command) {

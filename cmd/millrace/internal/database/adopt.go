@@ -15,8 +15,8 @@ var ErrNoLogs = errors.New("the database has no outbox, no transport and no log 
 
 // Log is a table of events or changes whose readers keep positions.
 type Log struct {
-	Name    string         // what the tool calls it
-	Adopter outbox.Adopter // nil where positions travel with the data
+	Name    string         // its name in the tool
+	Adopter outbox.Adopter // nil if positions move with the data
 }
 
 // Logs returns the outboxes of the given kinds. Without kinds it returns all outboxes, and

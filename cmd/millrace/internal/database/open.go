@@ -66,8 +66,7 @@ func DialectOf(rawURL string) (Dialect, error) {
 	return d, nil
 }
 
-// Open opens the database of a URL. It connects only to a file, and creates one only with
-// create.
+// Open opens the database of a URL. It connects only to a file, and creates one only with create.
 func Open(rawURL string, create bool) (*Database, error) {
 	dialect, err := DialectOf(rawURL)
 	if err != nil {

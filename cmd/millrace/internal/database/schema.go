@@ -19,7 +19,7 @@ import (
 
 // Part is a group of tables that are created together.
 type Part struct {
-	Name string // what the tool calls it
+	Name string // its name in the tool
 	Sets []migrate.Set
 }
 
@@ -59,7 +59,7 @@ func Parts(d Dialect, layout string, box sqlname.Names, names ...string) ([]Part
 }
 
 func sets(d Dialect, part, layout string, box sqlname.Names) ([]migrate.Set, error) {
-	none := new(sql.DB) // only the text is asked for
+	none := new(sql.DB) // only the SQL text is read
 	switch part {
 	case PartOutbox, PartStatus:
 		kind := Cursor

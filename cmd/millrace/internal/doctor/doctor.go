@@ -21,7 +21,7 @@ type Level string
 const (
 	OK      Level = "ok"
 	Warning Level = "warning" // it works, and may not for ever
-	Error   Level = "error"   // it does not work, or breaks a promise
+	Error   Level = "error"   // it does not work, or breaks a guarantee
 )
 
 // Finding is one result of an examination.

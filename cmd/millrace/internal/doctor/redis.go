@@ -24,7 +24,7 @@ func (e *examination) redis(ctx context.Context, u *url.URL) {
 	defer client.Close() //nolint:errcheck // everything it had to say was said
 	addresses, err := redisdb.Addresses(u)
 	if err != nil {
-		return // as the client would have said
+		return // as the client would have reported
 	}
 	where := strings.Join(addresses, ", ")
 	if name := u.Query().Get("master"); name != "" {

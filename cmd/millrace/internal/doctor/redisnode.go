@@ -101,7 +101,7 @@ func (e *examination) redisSync(which, fsync string) {
 	case "no":
 		e.add(Warning, "appendfsync", which+"appendfsync is no: a crash of the machine loses half a minute of waiting rooms, leases and messages",
 			"CONFIG SET appendfsync everysec, or always where nothing may be lost, and in redis.conf")
-	default: // everysec, or not to be asked
+	default: // everysec, or unknown
 		e.ok("appendonly", "%swhat was written survives a restart; the last second may not survive a crash of the machine, unless appendfsync is always", which)
 	}
 }

@@ -53,10 +53,9 @@ type Event struct {
 	// Set: an operator has set the threshold. Otherwise it is the application's own, which
 	// the store does not know, and Threshold has no meaning.
 	Set bool
-	// Listed: a visitor waits or is active, or may be; an id that was never used is not
-	// listed.
+	// Listed: a visitor waits or is active, or may be; an id that was never used is not listed.
 	Listed bool
-	Gate   frontgate.State // Epoch 0 where there is none
+	Gate   frontgate.State // Epoch 0 if there is none
 }
 
 // unset is the threshold that this tool passes for the application: if the store returns
@@ -72,8 +71,7 @@ func rules() queue.Rules {
 	}
 }
 
-// Events lists by name the events with a visitor that may wait or be active, or with a
-// front gate.
+// Events lists by name the events with a visitor that may wait or be active, or with a front gate.
 func (r *Rooms) Events(ctx context.Context) ([]string, error) {
 	events, err := r.lines.Events(ctx)
 	if err != nil {
@@ -180,8 +178,7 @@ func (r *Rooms) look(ctx context.Context, id string) (Event, error) {
 	return Event{ID: id, State: state, Set: state.Threshold != unset, Gate: gate}, err
 }
 
-// SetThreshold sets how many may be active in an event, and returns its state before and
-// after.
+// SetThreshold sets how many may be active in an event, and returns its state before and after.
 func (r *Rooms) SetThreshold(ctx context.Context, id string, n int) (before, after Event, err error) {
 	if n < 0 || n >= unset {
 		return before, after, fmt.Errorf("threshold is %d; give 0 to %d", n, unset-1)
