@@ -125,7 +125,7 @@ func (l *link) dial(ctx context.Context, host string) (*amqp.Connection, net.Con
 			if err != nil {
 				return nil, err
 			}
-			// For the handshake; the library lifts it afterwards.
+			// For the handshake; the library removes it afterwards.
 			if deadline, ok := ctx.Deadline(); ok {
 				if err := c.SetDeadline(deadline); err != nil {
 					return nil, errors.Join(err, c.Close())

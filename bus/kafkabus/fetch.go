@@ -85,7 +85,7 @@ func (d *driver) bounds(ctx context.Context, last lister, topics ...string) (sta
 	return start, end, err
 }
 
-// complete fails where an offset is missing.
+// complete fails if an offset is missing.
 func complete(all kadm.ListedOffsets, err error) (kadm.ListedOffsets, error) {
 	if err != nil {
 		return nil, err

@@ -372,7 +372,7 @@ func TestStaticInstance(t *testing.T) {
 			t.Fatalf("%d of %d messages came", n, keys)
 		}
 		m.Ack()
-		if string(m.Payload) == "before" { // the first time, not repeated after a rebalance
+		if string(m.Payload) == "before" { // not a message repeated since the rebalance
 			n++
 			mine += own
 		}

@@ -19,7 +19,7 @@ const (
 	batchBytes = 960 << 10
 )
 
-// again is how a client waits before it repeats a request.
+// again is the client's backoff before it repeats a request.
 var again = kit.Backoff{Initial: 20 * time.Millisecond, Max: time.Second, Jitter: 0.2}
 
 // options are those of every client. A new client connects to no broker.

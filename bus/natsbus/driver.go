@@ -50,7 +50,7 @@ var (
 	_ bus.Pender      = (*driver)(nil)
 )
 
-// open makes a driver and connects to nothing; see start.
+// open makes a driver and does not connect; see start.
 func open(servers string, cfg Config) (*driver, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()

@@ -51,7 +51,7 @@ var (
 	_ bus.Pender    = (*driver)(nil)
 )
 
-// open makes a driver and connects to nothing; see start.
+// open makes a driver and does not connect; see start.
 func open(u *url.URL, cfg Config) (_ *driver, err error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()

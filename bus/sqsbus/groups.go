@@ -67,7 +67,7 @@ func (g *groups) declare(topic, group string) error {
 	return nil
 }
 
-// join notes a subscription, which leave ends.
+// join notes a subscription until leave is called.
 func (g *groups) join(topic, group string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -181,7 +181,7 @@ func (s *source) handBack(t *taken) {
 	s.keeper.release(t)
 }
 
-// settle is the end of a message here; s.mu is held.
+// settle ends the handling of a message in this source; s.mu is held.
 func (s *source) settle() {
 	s.open--
 	signal(s.room)

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/outbox/debezium"
 )
 
-// debeziumCommand prints settings; it connects to nothing.
+// debeziumCommand prints settings; it does not connect.
 func (a *app) debeziumCommand() *cobra.Command {
 	var db, kind, connector, format string
 	var o debezium.Options

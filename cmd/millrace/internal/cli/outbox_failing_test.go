@@ -113,7 +113,7 @@ func TestGoldenFailing(t *testing.T) {
 	golden("outbox-adopt.json", "outbox adopt --json")
 }
 
-// Where positions travel with the data there is nothing to adopt, and no question.
+// If positions move with the data there is nothing to adopt, and no question.
 func TestOutboxAdoptWhereNothingIsTo(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, p place) {
 		if p.name == "postgres" {

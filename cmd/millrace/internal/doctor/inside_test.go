@@ -226,7 +226,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// Servers whose clocks are each near enough to ours may be too far from each other.
+// Servers whose clocks are each near enough to ours may differ too much from each other.
 func TestClocksOfServers(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {
