@@ -67,7 +67,7 @@
 //	contexts end with the partition                                 TestLostPartition, TestCloseHandsOverAtOnce
 //	nothing is committed of a partition that was lost               TestNoCommitOfALostPartition
 //	a restarted instance gets its partitions back                   TestStaticInstance
-//	members of the release before are replaced one by one           TestReleaseBefore
+//	members of the previous release are replaced one by one         TestReleaseBefore
 //	with partitions assigned by the brokers, groups consume, and
 //	members come and go, as above                                   TestConsumingByBrokers, TestRebalanceByBrokers
 //	members with another assignment strategy are reported           TestOtherStrategy

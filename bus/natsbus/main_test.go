@@ -35,7 +35,7 @@ const (
 	envRoutes = "NATSBUS_ROUTES" // the ports of the cluster's servers, its own first
 )
 
-// serve is a NATS server until the process is told to end.
+// serve runs a NATS server until the process receives SIGTERM.
 func serve(dir, port string) error {
 	n, err := strconv.Atoi(port)
 	if err != nil {

@@ -46,8 +46,8 @@
 //	the master confirmed (wait=), order holds                     TestSentinelFailover
 //	a URL's Sentinels are asked over TLS, with their own sign-in  TestSentinelTLSAndPasswords
 //	without a master Publish fails, and names the correction      TestSentinelWithoutMaster
-//	after FLUSHALL, SCRIPT FLUSH or XGROUP DESTROY work goes on   TestFlushAll, TestFlushAllBeforeOneMessage,
-//	after FLUSHALL, SCRIPT FLUSH or XGROUP DESTROY work continues TestForgottenScripts, TestDestroyedGroup
+//	after FLUSHALL, SCRIPT FLUSH or XGROUP DESTROY work continues TestFlushAll, TestFlushAllBeforeOneMessage,
+//	                                                              TestForgottenScripts, TestDestroyedGroup
 //	… in the order of each key                                    TestFlushAll, TestNewStreamBeginsBehindTheOld
 //	errors have a class and a sentinel                            TestErrorClasses
 //	errors in a URL are reported without its secrets              TestURLErrors

@@ -58,8 +58,8 @@ func (s *server) declare(ctx context.Context, t bus.Topic) error {
 	return nil
 }
 
-// Lag implements bus.Lagger. It counts up to 10,000 messages in flight, and up to 10,000
-// that are not delivered.
+// Lag implements bus.Lagger. It counts up to 10,000 messages: those in flight, and then
+// those that are not delivered.
 func (s *server) Lag(ctx context.Context) ([]bus.Lag, error) {
 	s.mu.Lock()
 	all := slices.Collect(maps.Keys(s.groups))
