@@ -6,8 +6,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// admin is a channel for questions and declarations. The broker closes a channel
-// by way of saying no, so the next question opens another one.
+// admin is a channel for requests and declarations. The broker answers no by closing the
+// channel, so the next request opens another one.
 type admin struct {
 	ctx  context.Context
 	link *link
@@ -28,8 +28,8 @@ func (a *admin) channel() (*amqp.Channel, error) {
 	return a.ch, nil
 }
 
-// inspect says whether a queue exists, how many messages wait in it, and how
-// many consumers it has; of a quorum queue, whether it has any.
+// inspect returns whether a queue exists, how many messages wait in it, and how many
+// consumers it has; for a quorum queue, whether it has any.
 func (a *admin) inspect(name string) (q amqp.Queue, exists bool, err error) {
 	ch, err := a.channel()
 	if err != nil {
@@ -51,8 +51,7 @@ func (a *admin) declare(name string, args amqp.Table) error {
 	return err
 }
 
-// bind binds all keys in one round trip: the last one is answered after the
-// others.
+// bind binds all keys in one round trip: the last one is answered after the others.
 func (a *admin) bind(queue, exchange string, keys []string) error {
 	ch, err := a.channel()
 	if err != nil {

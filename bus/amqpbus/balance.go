@@ -8,12 +8,11 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
-// balance gives queues away that other instances of the group should have.
+// balance releases queues that other instances of the group should have.
 //
-// The broker gives all queues to the instance that came first, and those that
-// come later stand by. So instances count themselves, as consumers of a queue
-// that nobody publishes to, and one with more than its share of the busy queues
-// steps back to the end of the line for one of them.
+// The broker gives all queues to the instance that came first, and later instances stand
+// by. So instances count themselves, as consumers of a queue without messages. An instance
+// with more than its share of the busy queues releases one of them and lines up again.
 func (s *source) balance(ctx context.Context) {
 	var ch *amqp.Channel
 	defer func() {
@@ -29,7 +28,7 @@ func (s *source) balance(ctx context.Context) {
 		} else if n, err := count(ch, members(s.group.base)); err == nil && n > 0 {
 			s.stepBack((len(s.lanes) + n - 1) / n)
 		}
-		// Spread, so that two instances do not step back at the same time.
+		// With jitter, so that two instances do not step back at the same time.
 		wait := kit.Backoff{Initial: s.driver.cfg.Rebalance, Max: 2 * s.driver.cfg.Rebalance, Jitter: 0.2}
 		if kit.Sleep(ctx, wait.Delay(1)) != nil {
 			return
@@ -37,8 +36,7 @@ func (s *source) balance(ctx context.Context) {
 	}
 }
 
-// join makes this source a member of its group for as long as the channel
-// is open.
+// join makes this source a member of its group for as long as the channel is open.
 func (s *source) join(ctx context.Context) (*amqp.Channel, error) {
 	ch, err := s.driver.consuming.channel(ctx)
 	if err != nil {
@@ -64,8 +62,8 @@ func count(ch *amqp.Channel, queue string) (int, error) {
 	return q.Consumers, err
 }
 
-// stepBack gives up one queue when more than share of them are ours: the one
-// with the least to finish first.
+// stepBack releases one queue when this instance has more than share: the one with the
+// fewest unacknowledged messages.
 func (s *source) stepBack(share int) {
 	ours, least := 0, (*lane)(nil)
 	for _, l := range s.lanes {
@@ -82,6 +80,6 @@ func (s *source) stepBack(share int) {
 	}
 	select {
 	case least.yield <- struct{}{}:
-	default: // it is about to
+	default: // it is about to yield
 	}
 }

@@ -61,8 +61,8 @@ func BenchmarkPublish(b *testing.B) {
 	}
 }
 
-// BenchmarkConsume takes what waits in three queues through the dispatcher, with
-// 1,000 keys, and acknowledges at once.
+// BenchmarkConsume consumes the messages in three queues through the dispatcher, with 1,000
+// keys, and acknowledges at once.
 func BenchmarkConsume(b *testing.B) {
 	for _, kind := range []string{amqpbus.Quorum, amqpbus.Classic} {
 		b.Run(kind, func(b *testing.B) {

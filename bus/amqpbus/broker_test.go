@@ -23,7 +23,7 @@ type broker struct {
 	exchange string
 }
 
-// rabbit returns the shared server. What the test made is deleted at its end.
+// rabbit returns the shared server. The test's exchange and queues are deleted at its end.
 func rabbit(t testing.TB) *broker {
 	t.Helper()
 	return onBroker(t, servicetest.RabbitMQ(t))

@@ -13,14 +13,13 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
-// Browse implements bus.Inspector for what a topic holds for the redrive group:
-// dead letters, and what no group takes. A queue can only be looked at by taking
-// its messages and giving them back, which is done in one go, and refused with
-// ErrBusy while somebody consumes them. Messages in the queues of other groups
-// are not shown.
+// Browse implements bus.Inspector for the messages that a topic holds for the redrive
+// group: dead letters, and messages that no group accepts. The only way to see a queue is
+// to consume its messages and return them. Browse does so in one go, and fails with ErrBusy
+// if the queue has a consumer. It does not show messages in the queues of other groups.
 //
-// Of a queue no more than the 2,000 oldest messages are looked at, because a
-// quorum queue hands out no more without an acknowledgement.
+// Browse sees at most the 2,000 oldest messages of a queue, because a quorum queue delivers
+// no more without an acknowledgement.
 func (d *driver) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
 	var newest []amqp.Delivery
 	err := d.look(ctx, topic, maxPrefetch, func(m amqp.Delivery) {
@@ -34,7 +33,7 @@ func (d *driver) Browse(ctx context.Context, topic string, limit int) ([]*messag
 	return decoded(newest), nil
 }
 
-// Pending implements bus.Pender for the redrive group, in the way of Browse.
+// Pending implements bus.Pender for the redrive group, in the same way as Browse.
 func (d *driver) Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error) {
 	if group != bus.RedriveGroup {
 		return nil, fmt.Errorf("amqpbus: pending: a queue that is consumed cannot be looked at: %w", errors.ErrUnsupported)
@@ -58,7 +57,7 @@ func decoded(all []amqp.Delivery) []*message.Message {
 // quiet is how long a queue may take to hand over the next message.
 const quiet = time.Second
 
-// look shows the oldest messages of a topic's holding queue, at most limit.
+// look shows at most limit messages of a topic's holding queue, the oldest first.
 func (d *driver) look(ctx context.Context, topic string, limit int, show func(amqp.Delivery)) error {
 	if d.isClosed() {
 		return errClosed
@@ -85,7 +84,7 @@ func (d *driver) look(ctx context.Context, topic string, limit int, show func(am
 	return nil
 }
 
-// borrow takes up to n messages and gives all of them back.
+// borrow consumes up to n messages and returns all of them.
 func (d *driver) borrow(ctx context.Context, queue string, n int, show func(amqp.Delivery)) (err error) {
 	ch, err := d.consuming.channel(ctx)
 	if err != nil {
@@ -110,7 +109,7 @@ func (d *driver) borrow(ctx context.Context, queue string, n int, show func(amqp
 			show(m)
 			timer.Reset(quiet)
 		case <-timer.C:
-			return nil // somebody was faster
+			return nil // another consumer was faster
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -118,8 +117,8 @@ func (d *driver) borrow(ctx context.Context, queue string, n int, show func(amqp
 	return nil
 }
 
-// leave gives everything back and closes the channel. It cancels the consumer
-// first, so that nobody is taken for busy who has left.
+// leave returns all messages and closes the channel. It cancels the consumer first, so that
+// the queue does not seem busy because of it.
 func leave(ch *amqp.Channel) error {
 	err := ch.Cancel(consumerTag, false)
 	if err == nil {
@@ -145,9 +144,8 @@ func (d *driver) handBack(ctx context.Context, ch *amqp.Channel, queue string, n
 	return nil
 }
 
-// awaitReturn waits until so many messages are in the queue, since what was
-// given back is there only a moment later. It waits a second for nothing when
-// somebody else has them by then.
+// awaitReturn waits until n messages are in the queue: returned messages are there only a
+// moment later. If another consumer has them by then, it waits a second in vain.
 func (d *driver) awaitReturn(ctx context.Context, queue string, n int) {
 	ctx, cancel := context.WithTimeout(ctx, quiet)
 	defer cancel()

@@ -19,8 +19,8 @@ const (
 	DefaultRebalance      = 3 * time.Second
 )
 
-// MaxPartitions is how many queues a group may have: keys are hashed to so many
-// slots, and a queue takes some of them.
+// MaxPartitions is the limit of queues of a group: keys are hashed to this many slots, and
+// each queue has some of them.
 const MaxPartitions = slots
 
 // Queue types of [Config.QueueType].
@@ -29,49 +29,48 @@ const (
 	Classic = "classic"
 )
 
-// Config of the scheme. The zero value works. Where a URL has a parameter of
-// the same meaning, the parameter comes first.
+// Config is the configuration of the scheme. The zero value works. A URL's parameter wins
+// over the field of the same meaning.
 type Config struct {
-	// Prefix goes before the names of the exchange and of all queues: it keeps two
-	// environments of one vhost apart. None by default.
+	// Prefix goes before the names of the exchange and of all queues: it separates two
+	// environments on one vhost. None by default.
 	Prefix string
-	// Exchange is the durable topic exchange that everything is published to;
-	// "domain_events" by default. It is made when it does not exist.
+	// Exchange is the durable topic exchange for all messages; "domain_events" by default.
+	// It is created if it does not exist.
 	Exchange string
-	// Partitions is how many queues a group gets that is made without saying
-	// how many; 3 by default, [MaxPartitions] at most. Each is consumed by one
-	// instance at a time, so it is also how many instances can share a group.
-	// Each costs a channel per instance, and a Raft log where it is a quorum queue.
+	// Partitions is the number of queues of a group that is declared without a number; 3 by
+	// default, [MaxPartitions] at most. Each queue is consumed by one instance at a time,
+	// so Partitions also limits how many instances can share a group. Each costs a channel
+	// per instance, and a Raft log if it is a quorum queue.
 	Partitions int
-	// QueueType is [Quorum] (the default: replicated where the broker is a
-	// cluster) or [Classic] (on one node only).
+	// QueueType is [Quorum] (the default: replicated if the broker is a cluster) or
+	// [Classic] (on one node only).
 	QueueType string
-	// Prefetch is how many unacknowledged messages a queue hands to its
-	// consumer; 512 by default. They are held in memory and are what comes
-	// again after a crash. Give it the same value in every instance of a group:
-	// the order of a quorum queue after two crashes in a row depends on it.
+	// Prefetch is how many unacknowledged messages a queue sends to its consumer; 512 by
+	// default. They are held in memory and are delivered again after a crash. Use the same
+	// value in every instance of a group: the order of a quorum queue after two crashes in
+	// a row depends on it.
 	Prefetch int
-	// QueueName names a group's queue, before ":0", ":1", … where it has
-	// several. By default it is "topic:group", and "group" for the topic that
-	// is named like the exchange.
+	// QueueName names a group's queue, before ":0", ":1", … if the group has several. By
+	// default the name is "topic:group", and "group" for the topic that is named like the exchange.
 	QueueName func(topic, group string) string
-	// Bindings says, for the groups of the topic that is named like the
-	// exchange, which event types their queues take; all of them by default.
+	// Bindings lists the event types of queues, by group, for the topic that is named like
+	// the exchange; all types by default.
 	Bindings map[string][]string
 	// TLS is used for amqps:// URLs; the system's certificates by default.
 	TLS *tls.Config
-	// Heartbeat finds dead connections within three of it; 10 s by default.
+	// Heartbeat is the interval of heartbeats; a dead connection is found within three. 10
+	// s by default.
 	Heartbeat time.Duration
-	// ConnectTimeout bounds one attempt to connect, and how long a Publish
-	// goes on trying to; 10 s by default.
+	// ConnectTimeout bounds one attempt to connect, and how long a Publish keeps trying to
+	// connect; 10 s by default.
 	ConnectTimeout time.Duration
 	// ConfirmTimeout bounds the wait for the broker's confirms; 30 s by default.
 	ConfirmTimeout time.Duration
-	// Rebalance is how often the instances of a group see whether each has its
-	// share of the queues; 3 s by default. Each time costs one question to the
-	// broker per subscription.
+	// Rebalance is how often the instances of a group check whether each has its share of
+	// the queues; 3 s by default. Each check costs one request to the broker per subscription.
 	Rebalance time.Duration
-	// Logger hears of lost connections; slog.Default() by default.
+	// Logger logs lost connections; slog.Default() by default.
 	Logger *slog.Logger
 }
 

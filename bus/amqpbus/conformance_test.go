@@ -9,9 +9,9 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// Every bus opens connections of its own, so two of them are to each other what
-// two processes are. Watermill's TestReconnect reads what it has published while
-// it is still being written, so TestRestartedBroker stands in for it.
+// Every bus opens connections of its own, so two of them are like two processes.
+// Watermill's TestReconnect reads messages while it still publishes them, so
+// TestRestartedBroker replaces it.
 func TestConformance(t *testing.T) {
 	for _, kind := range []string{amqpbus.Quorum, amqpbus.Classic} {
 		t.Run(kind, func(t *testing.T) {

@@ -16,17 +16,16 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
-// link is a connection that is made again when it was lost, by whoever needs a
-// channel next.
+// link is a connection. If it was lost, the next caller that needs a channel connects again.
 type link struct {
 	name string // shown by RabbitMQ
 	to   endpoint
 	cfg  Config
-	// made prepares every new connection before anybody else uses it.
+	// made prepares every new connection before its first use.
 	made func(*amqp.Connection) error
 
-	dialing chan struct{} // capacity 1: held by who dials
-	blocked atomic.Bool   // the broker takes nothing: memory or disk is short
+	dialing chan struct{} // capacity 1: held while dialing
+	blocked atomic.Bool   // the broker accepts nothing: memory or disk is short
 
 	mu       sync.Mutex
 	conn     *amqp.Connection
@@ -69,7 +68,7 @@ func (l *link) connection(ctx context.Context) (*amqp.Connection, error) {
 	case conn != nil && !conn.IsClosed():
 		return conn, nil
 	case failed > failures:
-		// Somebody tried while this caller waited for his turn.
+		// Another caller tried while this one waited for its turn.
 		return nil, failure
 	}
 	var errs []error
@@ -95,14 +94,14 @@ func (l *link) connection(ctx context.Context) (*amqp.Connection, error) {
 	return nil, l.failure
 }
 
-// closeTimeout bounds the goodbye to a broker that does not answer.
+// closeTimeout bounds closing a connection to a broker that does not answer.
 const closeTimeout = 5 * time.Second
 
 func (l *link) dial(ctx context.Context, host string) (*amqp.Connection, net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.ConnectTimeout)
 	defer cancel() // after abort
 	var raw net.Conn
-	abort := func() bool { return true } // of what ends the handshake with ctx
+	abort := func() bool { return true } // of the function that ends the handshake with ctx
 	defer func() { abort() }()
 	secure := l.to.tls
 	uri := "amqp://" + host // the library takes host, and TLS or not, from a URI
@@ -126,7 +125,7 @@ func (l *link) dial(ctx context.Context, host string) (*amqp.Connection, net.Con
 			if err != nil {
 				return nil, err
 			}
-			// For the handshake; the library lifts it afterwards.
+			// For the handshake; the library removes it afterwards.
 			if deadline, ok := ctx.Deadline(); ok {
 				if err := c.SetDeadline(deadline); err != nil {
 					return nil, errors.Join(err, c.Close())
@@ -140,7 +139,7 @@ func (l *link) dial(ctx context.Context, host string) (*amqp.Connection, net.Con
 	switch {
 	case err != nil && secure != nil:
 		err = kit.UntrustedHint(err, host, "?cacertfile=")
-	case is(err, amqp.FrameError): // what answers speaks something else
+	case is(err, amqp.FrameError): // the server speaks another protocol
 		err = kit.PlainHint(err, host, "amqps://")
 	}
 	if err != nil {
@@ -159,7 +158,7 @@ func (l *link) dial(ctx context.Context, host string) (*amqp.Connection, net.Con
 	return conn, raw, nil
 }
 
-// cut ends the connection without a goodbye, where the broker does not answer.
+// cut ends the connection without closing it properly, because the broker does not answer.
 func (l *link) cut() {
 	l.mu.Lock()
 	raw := l.raw
@@ -169,7 +168,7 @@ func (l *link) cut() {
 	}
 }
 
-// version is the major version of the broker, 0 when it is unknown.
+// version is the major version of the broker, 0 if unknown.
 func version(conn *amqp.Connection) int {
 	text, _ := conn.Properties["version"].(string)
 	major, _, _ := strings.Cut(text, ".")
@@ -190,12 +189,12 @@ func (l *link) close() error {
 	}
 	err := conn.CloseDeadline(time.Now().Add(closeTimeout))
 	if errors.Is(err, amqp.ErrClosed) {
-		return nil // it was lost just now
+		return nil // it was lost at this moment
 	}
 	return err
 }
 
-// boundedConn fails a write that the broker does not take: it stops reading
+// boundedConn fails a write that the broker does not accept in time: a broker stops reading
 // from publishers when its memory or disk is short.
 type boundedConn struct {
 	net.Conn

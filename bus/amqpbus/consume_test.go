@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// history is what the instances of a group have handled, by key.
+// history records the messages that the instances of a group have handled, by key.
 type history struct {
 	mu       sync.Mutex
 	byKey    map[string][]int
@@ -43,7 +43,7 @@ func (h *history) add(instance string, m *message.Message) {
 	h.more = make(chan struct{})
 }
 
-// until waits for a condition on what was handled.
+// until waits for a condition on the handled messages.
 func (h *history) until(t testing.TB, within time.Duration, what string, done func(distinct int, by map[string]int) bool) {
 	t.Helper()
 	deadline := time.After(within)
@@ -77,9 +77,9 @@ func (h *history) instances() map[string]int {
 	return by
 }
 
-// check wants every message of every key, each at least once and first in
-// order: what came again may only be what had come before, and a repetition
-// goes on from where it began, so that nothing is ever overtaken.
+// check wants every message of every key, each at least once and first in order: only
+// messages that were delivered before may be repeated, and a repetition continues in order
+// from its beginning, so that no message is ever overtaken.
 func (h *history) check(t testing.TB, keys, each int) {
 	t.Helper()
 	h.mu.Lock()
@@ -99,7 +99,7 @@ func (h *history) check(t testing.TB, keys, each int) {
 	}
 }
 
-// repeats says how many messages were handled more than once.
+// repeats returns how many messages were handled more than once.
 func (h *history) repeats() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -116,7 +116,7 @@ type consuming struct {
 	done chan struct{}
 }
 
-// consume lets a bus handle a topic, one message per key at a time.
+// consume makes a bus handle a topic, one message per key at a time.
 func consume(t testing.TB, b *bus.Bus, h *history, instance, topic, group string, work time.Duration) *consuming {
 	t.Helper()
 	sub, err := b.Subscriber(group, bus.SubscriberConfig{Concurrency: 16, DrainTimeout: 10 * time.Second})
@@ -137,7 +137,7 @@ func consume(t testing.TB, b *bus.Bus, h *history, instance, topic, group string
 					select {
 					case <-time.After(work):
 					case <-m.Context().Done():
-						m.Nack() // it was taken away
+						m.Nack() // its queue was lost
 						return
 					}
 				}
@@ -159,8 +159,7 @@ func (c *consuming) stop(t testing.TB) {
 	<-c.done
 }
 
-// producer publishes rounds of all keys, again when the broker did not confirm,
-// as an outbox does.
+// producer publishes rounds of all keys, again if the broker did not confirm, as an outbox does.
 type producer struct {
 	bus    *bus.Bus
 	topic  string

@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Groups implements bus.GroupAdmin for the groups that [driver.Lag] knows: AMQP has no way
-// to list queues. A queue has no positions.
+// Groups implements bus.GroupAdmin for the groups that [driver.Lag] knows: AMQP cannot list
+// queues. A queue has no positions.
 func (d *driver) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
 	lags, err := d.Lag(ctx)
 	if err != nil {
@@ -40,8 +40,8 @@ func (d *driver) Groups(ctx context.Context, topics ...string) ([]bus.Group, err
 }
 
 // DeleteGroup implements bus.GroupAdmin: it deletes the group's queues, with the messages
-// that wait in them. The broker has no way to refuse that for a consumer that starts at
-// the same moment; such a consumer is cancelled, and makes its queue anew.
+// in them. The broker cannot refuse this for a consumer that starts at the same moment;
+// such a consumer is cancelled, and creates its queue again.
 func (d *driver) DeleteGroup(ctx context.Context, topic, group string) error {
 	if d.isClosed() {
 		return errClosed
@@ -51,7 +51,7 @@ func (d *driver) DeleteGroup(ctx context.Context, topic, group string) error {
 	return translate("delete group", d.topology.remove(a, topic, group))
 }
 
-// find is where a group reads that exists; it makes nothing.
+// find returns the queues of an existing group; it creates nothing.
 func (t *topology) find(a *admin, topic, name string) (*group, error) {
 	if err := checkTopic(topic); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (g *group) live(a *admin) (bool, error) {
 }
 
 // remove deletes a group's queues, the last one first: the group exists until the first
-// is gone, so that a deletion that was cut short can be made again.
+// queue is deleted, so that an interrupted deletion can be repeated.
 func (t *topology) remove(a *admin, topic, name string) error {
 	t.declaring.Lock()
 	defer t.declaring.Unlock()

@@ -14,10 +14,10 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
-// Dialing returns what to give amqp.DialConfig, for other uses of a broker such as
-// administration: connections lead to the hosts of an amqp:// or amqps:// URL in turn, and
-// sign in and encrypt as the URL and cfg say. It connects to nothing. Connections that are
-// made at the same time need copies of the Properties, which DialConfig adds to.
+// Dialing returns the arguments of amqp.DialConfig, for other uses of a broker such as
+// administration: connections go to the hosts of an amqp:// or amqps:// URL in turn, and
+// sign in and encrypt as the URL and cfg define. Dialing does not connect. Concurrent
+// connections need copies of the Properties, which DialConfig adds to.
 func Dialing(rawURL string, cfg Config) (uri string, _ amqp.Config, err error) {
 	u, err := kit.ParseURL(rawURL)
 	if err != nil {
@@ -47,8 +47,8 @@ func Dialing(rawURL string, cfg Config) (uri string, _ amqp.Config, err error) {
 	}, nil
 }
 
-// dial connects to a host, with TLS where the URL asks for it. The deadline is for the
-// handshake; the library lifts it.
+// dial connects to a host, with TLS if the URL asks for it. The deadline is for the
+// handshake; the library removes it.
 func (e endpoint) dial(network, host string, timeout time.Duration) (net.Conn, error) {
 	dialer := &net.Dialer{Deadline: time.Now().Add(timeout)}
 	dial := dialer.Dial

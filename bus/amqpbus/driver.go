@@ -11,9 +11,8 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// driver is a bus on one vhost. It publishes on one connection and does
-// everything else on another, because the broker holds up a whole connection
-// when its publishers are too fast.
+// driver is a bus on one vhost. It publishes on one connection and does everything else on
+// another, because the broker slows down a whole connection when its publishers are too fast.
 type driver struct {
 	cfg       Config
 	consuming *link
@@ -61,16 +60,15 @@ func (d *driver) Capabilities() bus.Capabilities {
 
 func (d *driver) Publisher() message.Publisher { return shared{d.publisher} }
 
-// shared is the publisher for users: its Close closes nothing of others.
+// shared is the publisher for users: its Close does not close the shared publisher.
 type shared struct{ *publisher }
 
 func (shared) Close() error { return nil }
 
-// Declare makes the queues of the topics' groups and binds them. A topic without
-// groups gets a queue that holds what no group takes, for bus.RedriveGroup.
-// Retention counts for that group's queue only, which drops what is older; the
-// others keep their messages until they are consumed. Replication is the
-// cluster's business.
+// Declare creates the queues of the topics' groups and binds them. A topic without groups
+// gets a queue for bus.RedriveGroup, which holds the messages that no group accepts.
+// Retention applies to that queue only, which drops older messages; the other queues keep
+// their messages until they are consumed. Replication is set by the cluster.
 func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 	if d.isClosed() {
 		return errClosed

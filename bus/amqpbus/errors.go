@@ -12,31 +12,31 @@ import (
 )
 
 var (
-	// ErrUnroutable is returned by Publish when no queue took a message. It is
-	// transient: declaring the topic's groups mends it.
+	// ErrUnroutable is returned by Publish when no queue accepted a message. It is
+	// transient: declare the topic's groups to repair it.
 	ErrUnroutable = errors.New("amqpbus: no queue takes the message")
 	// ErrPartitions is returned by Declare for a group that exists with another
 	// number of queues.
 	ErrPartitions = errors.New("amqpbus: the group has another number of partitions")
-	// ErrBusy is returned by Browse when somebody consumes the topic.
+	// ErrBusy is returned by Browse when the topic has a consumer.
 	ErrBusy = errors.New("amqpbus: the topic is being consumed")
-	// ErrUnconfirmed is returned by Publish when the broker did not confirm:
-	// the connection was lost, the wait was too long, or it refused. The
-	// messages may have arrived or not; publish them again.
+	// ErrUnconfirmed is returned by Publish when the broker did not confirm: the connection
+	// was lost, the wait was too long, or the broker refused. The messages may have arrived
+	// or not; publish them again.
 	ErrUnconfirmed = errors.New("amqpbus: the broker did not confirm")
 )
 
 var errClosed = fmt.Errorf("amqpbus: %w", bus.ErrClosed)
 
-// translate wraps an error and gives it its class. What the broker or the
-// network does is infrastructure, unless the broker refuses the message itself.
+// translate wraps an error and marks its class. Errors of the broker or the network are
+// infrastructure, unless the broker refuses the message itself.
 func translate(what string, err error) error {
 	if err == nil {
 		return nil
 	}
 	err = fmt.Errorf("amqpbus: %s: %w", what, err)
 	if errors.Is(err, context.Canceled) {
-		return err // the caller's own doing
+		return err // the caller cancelled
 	}
 	if fault.Of(err, func(error) fault.Class { return fault.Infrastructure }) == fault.Infrastructure {
 		return fault.MarkInfrastructure(err)

@@ -2,8 +2,7 @@ package amqpbus
 
 import "github.com/millrace-go/millrace/bus"
 
-// Queues names every queue that a driver made or found, so that a test can
-// delete them.
+// Queues names every queue that a driver created or found, so that a test can delete them.
 func Queues(d bus.Driver) []string {
 	var all []string
 	for _, g := range d.(*driver).topology.known() {

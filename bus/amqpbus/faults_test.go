@@ -15,9 +15,9 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// The broker is stopped in order, and killed, while two instances consume and a
-// publisher publishes: nothing that Publish confirmed is lost, and order per key
-// holds. It logs how long after the broker's return the first message came.
+// The broker is stopped in order, and killed, while two instances consume and a publisher
+// publishes: no confirmed message is lost, and order per key holds. The test logs how long
+// after the broker's return the first message arrived.
 func TestRestartedBroker(t *testing.T) {
 	t.Parallel()
 	n := ownNode(t)
@@ -94,8 +94,8 @@ func TestCutConnections(t *testing.T) {
 	t.Logf("%d publishes failed and were repeated, %d messages were handled again", source.failed, h.repeats())
 }
 
-// A broker that takes messages and does not answer must not hold a caller for
-// ever, nor be believed to have taken them.
+// A broker that accepts messages and does not answer must not block a caller for ever, and
+// its silence is no confirmation.
 func TestConfirmTimeout(t *testing.T) {
 	t.Parallel()
 	b := rabbit(t)
@@ -142,8 +142,8 @@ func TestUnreachableBroker(t *testing.T) {
 	}
 }
 
-// The broker closes the channel for a message that it finds too large. Other calls succeed.
-// It is not run beside the tests that restart this node.
+// The broker closes the channel for a message that is too large. Other calls succeed. The
+// test does not run beside the tests that restart this node.
 func TestTooLargeFailsAlone(t *testing.T) {
 	b := onBroker(t, ownNode(t).url)
 	opened := b.open(t, amqpbus.Config{}, "")
@@ -177,8 +177,8 @@ func TestTooLargeFailsAlone(t *testing.T) {
 	t.Logf("%d messages came twice", h.repeats())
 }
 
-// Somebody deletes a queue that is being consumed: it is made again, and gets
-// what is published from then on.
+// A queue that is deleted while it is consumed is created again, and receives the messages
+// that are published from then on.
 func TestDeletedQueueIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	b := rabbit(t)

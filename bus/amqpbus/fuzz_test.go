@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// Whatever a foreign publisher puts into the headers, the message is delivered
-// with its bytes, its id and text alone for metadata.
+// Whichever headers a foreign publisher sets, the message is delivered with its bytes, its
+// id and text alone for metadata.
 func FuzzDecode(f *testing.F) {
 	f.Add("_watermill_message_uuid\tid\nce_type\tPaid", "id", "application/json", []byte("{}"), int64(7))
 	f.Add("x-death\tn\nx-first-death-queue\tn", "", "", []byte(nil), int64(-1))

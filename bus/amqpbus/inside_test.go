@@ -74,8 +74,7 @@ func FuzzStructuredType(f *testing.F) {
 	})
 }
 
-// However odd the type, a routing key is one word more than topic and slot, and
-// fits.
+// However odd the type, a routing key has one word more than topic and slot, and fits.
 func FuzzKey(f *testing.F) {
 	f.Add("payment.events", "user-1", "com.example.Paid")
 	f.Add("t", "", strings.Repeat("é", 200))
@@ -98,7 +97,7 @@ func FuzzKey(f *testing.F) {
 	})
 }
 
-// Every slot is taken by exactly one queue of a group.
+// Every slot belongs to exactly one queue of a group.
 func TestSlotsArePartitioned(t *testing.T) {
 	n := naming{exchange: "domain_events"}
 	for partitions := 1; partitions <= MaxPartitions; partitions++ {

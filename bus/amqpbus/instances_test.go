@@ -11,9 +11,9 @@ import (
 	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
-// Three instances come one after the other, share the queues, and go again
-// while messages flow: order per key holds over every hand-over, and nothing is
-// handled twice, because whoever gives a queue up finishes what it has out.
+// Three instances come one after the other, share the queues, and leave again while
+// messages flow. Order per key holds over every hand-over, and nothing is handled twice,
+// because an instance finishes its messages in flight before it releases a queue.
 func TestInstancesShareAndHandOver(t *testing.T) {
 	for _, kind := range []string{amqpbus.Quorum, amqpbus.Classic} {
 		t.Run(kind, func(t *testing.T) {
@@ -60,9 +60,9 @@ func TestInstancesShareAndHandOver(t *testing.T) {
 	}
 }
 
-// What a crashed consumer had goes to the next one before everything else, in
-// order, also when that one crashes too. With quorum queues this holds because
-// all have the same prefetch.
+// Unacknowledged messages of a crashed consumer go to the next one before all others, in
+// order, also when that consumer crashes too. With quorum queues this holds because all
+// have the same prefetch.
 func TestOrderAfterCrashesInARow(t *testing.T) {
 	for _, kind := range []string{amqpbus.Quorum, amqpbus.Classic} {
 		t.Run(kind, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestOrderAfterCrashesInARow(t *testing.T) {
 				publish(t, publisher, topic, keyed(keyName(0), n))
 			}
 			h := newHistory()
-			// Each is given a part, acknowledges less of it, and is cut off.
+			// Each consumer receives a part, acknowledges less of it, and is cut off.
 			for i, part := range []int{16, 5, 1, 16} {
 				p := startProxy(t, b)
 				crashing := b.openAt(t, amqpbus.Config{}, p.Addr(), query)
@@ -141,7 +141,7 @@ func TestManyRedeliveries(t *testing.T) {
 	}
 }
 
-// next takes a message within reason.
+// next receives a message within a timeout.
 func next(t testing.TB, ch <-chan *message.Message) *message.Message {
 	t.Helper()
 	select {

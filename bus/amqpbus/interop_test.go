@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/bus/amqpbus"
 )
 
-// Watermill AMQP reads what this package writes, and the other way round: its
-// publisher needs to know the exchange and the topic, its subscriber the queue.
+// Watermill AMQP reads the messages of this package, and the other way round: its publisher
+// needs the exchange and the topic, its subscriber the queue.
 func TestWatermillReadsAndWrites(t *testing.T) {
 	t.Parallel()
 	b := rabbit(t)

@@ -11,12 +11,11 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Lag implements bus.Lagger for the groups that were declared or subscribed
-// here; what a topic holds counts for the redrive group. It counts what waits in the
-// queues and what this process has taken and not acknowledged; the broker does
-// not tell what other processes have taken, so the figure may be low by the
-// prefetch of each queue they consume. Oldest is known for what this process
-// has taken, and zero otherwise.
+// Lag implements bus.Lagger for the groups that were declared or subscribed here; messages
+// in a topic's holding queue count for the redrive group. It counts the messages in the
+// queues and this process's unacknowledged ones. The broker does not report the messages
+// that other processes hold, so the count may be low by the prefetch of each queue they
+// consume. Oldest is known for messages of this process, and zero otherwise.
 func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 	if d.isClosed() {
 		return nil, errClosed
@@ -46,10 +45,10 @@ func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 	return lags, nil
 }
 
-// HasTopic implements bus.TopicFinder: a topic exists when its holding queue does, or a
+// HasTopic implements bus.TopicFinder: a topic exists when its holding queue exists, or a
 // queue of a group that this process knows. Every topic of dead letters has a holding
-// queue, because a bus.Runner declares it for the redrive group. Another topic has one
-// when it was declared without groups, or a message found no group.
+// queue, because a bus.Runner declares it for the redrive group. Another topic has one if
+// it was declared without groups.
 func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
 	if d.isClosed() {
 		return false, errClosed
@@ -71,7 +70,7 @@ func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
 	return exists, nil
 }
 
-// Topics implements bus.TopicFinder: AMQP has no way to list queues.
+// Topics implements bus.TopicFinder: AMQP cannot list queues.
 func (d *driver) Topics(context.Context) ([]string, error) {
 	return nil, fmt.Errorf("amqpbus: topics: %w", errors.ErrUnsupported)
 }
@@ -81,7 +80,7 @@ type taken struct {
 	oldest   time.Time
 }
 
-// taken says what this process holds of each queue.
+// taken returns the messages that this process holds, by queue.
 func (d *driver) taken() map[string]taken {
 	all := map[string]taken{}
 	d.mu.Lock()

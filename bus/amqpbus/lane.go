@@ -11,18 +11,18 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
-// lane consumes one queue of a group, session after session: the broker lets
-// one consumer of a queue have its messages, and another one when that is gone.
+// lane consumes one queue of a group, session after session. The broker delivers a queue's
+// messages to one consumer, and to another one when that consumer is gone.
 type lane struct {
 	source  *source
 	queue   string
-	yield   chan struct{}           // capacity 1: let another instance have the queue
+	yield   chan struct{}           // capacity 1: release the queue to another instance
 	session atomic.Pointer[session] // nil: none is open
 
-	expected int           // how many messages the first session finds
-	arrived  chan struct{} // closed when so many have come
+	expected int           // how many messages the first session receives
+	arrived  chan struct{} // closed when they have arrived
 
-	active atomic.Bool  // this session was given messages
+	active atomic.Bool  // this session has received messages
 	held   atomic.Int64 // taken from the broker and not acknowledged
 	oldest atomic.Int64 // when the first of them was published, in Unix seconds
 }
@@ -40,7 +40,7 @@ func (l *lane) run(ctx context.Context) {
 			}
 			l.held.Store(0)
 			if err == nil {
-				continue // it gave the queue up, or was closed
+				continue // it released the queue, or was closed
 			}
 		}
 		if ctx.Err() != nil || errors.Is(err, errClosed) {
@@ -55,8 +55,8 @@ func (l *lane) run(ctx context.Context) {
 	}
 }
 
-// open starts to consume on a channel of its own, since closing a channel is
-// what gives its messages back all at once and in order.
+// open starts to consume on a channel of its own, because closing a channel returns its
+// messages all at once and in order.
 func (l *lane) open(ctx context.Context) (_ *session, err error) {
 	driver := l.source.driver
 	ch, err := driver.consuming.channel(ctx)
@@ -69,8 +69,8 @@ func (l *lane) open(ctx context.Context) (_ *session, err error) {
 	closed := ch.NotifyClose(make(chan *amqp.Error, 1))
 	deliveries, err := ch.Consume(l.queue, consumerTag, false, false, false, false, nil)
 	if is(err, amqp.NotFound) {
-		// The queue was deleted: what it held is gone, but what is
-		// published from now on is not.
+		// The queue was deleted with its messages. A new queue receives the messages that
+		// are published from now on.
 		return nil, errors.Join(fmt.Errorf("the queue was deleted: %w", err), driver.topology.restore(ctx, l.source.group))
 	}
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// idHeader is the header in which Watermill AMQP keeps a message's UUID. Metadata are the
-// other headers.
+// idHeader is the header in which Watermill AMQP keeps a message's UUID. The other headers
+// are metadata.
 const idHeader = "_watermill_message_uuid"
 
-// encode makes what Watermill AMQP would send, and sets the properties that
+// encode makes the same publishing as Watermill AMQP, and sets the properties that
 // RabbitMQ's tools show beside it.
 func encode(m *message.Message) (amqp.Publishing, error) {
 	p := amqp.Publishing{Body: m.Payload, DeliveryMode: amqp.Persistent, Headers: make(amqp.Table, len(m.Metadata)+1)}
@@ -43,9 +43,9 @@ func encode(m *message.Message) (amqp.Publishing, error) {
 	return p, nil
 }
 
-// maxProperties is what fits into the one frame that a message's properties have:
-// RabbitMQ's default of frame_max without the frame's own bytes. The broker ends the
-// connection at a larger one.
+// maxProperties is the size of the one frame that holds a message's properties: RabbitMQ's
+// default of frame_max without the frame's own bytes. The broker closes the connection at a
+// larger one.
 const maxProperties = 128<<10 - 64
 
 // propertiesSize is how many bytes the properties of a message have on the wire.
@@ -60,7 +60,7 @@ func propertiesSize(p amqp.Publishing) int {
 	return n
 }
 
-// short leaves out what does not fit into a property.
+// short leaves out a value that is too long for a property.
 func short(s string) string {
 	if len(s) > 255 {
 		return ""
@@ -68,9 +68,9 @@ func short(s string) string {
 	return s
 }
 
-// messageOf is the message of a delivery, as Watermill AMQP reads it. The headers that the
-// broker adds to what it delivers again are no metadata; other types than text, of foreign
-// publishers, become text.
+// messageOf returns the message of a delivery, as Watermill AMQP reads it. Headers that the
+// broker adds to redelivered messages are not metadata. Values that are not text, of
+// foreign publishers, become text.
 func messageOf(d amqp.Delivery) busdriver.Message {
 	m := busdriver.Message{ID: d.MessageId, Metadata: make(map[string]string, len(d.Headers)), Payload: d.Body}
 	for k, v := range d.Headers {
@@ -105,7 +105,7 @@ func decode(d amqp.Delivery) *message.Message {
 	return out
 }
 
-// brokers says whether RabbitMQ itself sets a header.
+// brokers reports whether RabbitMQ itself sets a header.
 func brokers(name string) bool {
 	switch name {
 	case "x-delivery-count", "x-acquired-count", "x-death", "x-received-from":

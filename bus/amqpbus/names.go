@@ -16,17 +16,16 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// slots is how many parts a topic's keys are hashed to. The slot stands in the
-// routing key, so a publisher need not know how many queues a group has, and
-// groups of one topic may differ. 48 divides by 1, 2, 3, 4, 6, 8, 12, 16, 24
-// and 48; other numbers of queues get shares that differ by one slot.
+// slots is how many parts a topic's keys are hashed to. The slot is part of the routing
+// key, so a publisher need not know how many queues a group has, and groups of one topic
+// may differ. 48 divides by 1, 2, 3, 4, 6, 8, 12, 16, 24 and 48; other numbers of queues
+// get shares that differ by one slot.
 const slots = 48
 
-// maxName leaves room in RabbitMQ's 255 bytes of a name or routing key for the
-// rest of it.
+// maxName leaves room in RabbitMQ's 255 bytes of a name or routing key for the rest of it.
 const maxName = 180
 
-// checkTopic refuses what cannot be a part of a routing key and a queue's name.
+// checkTopic refuses names that cannot be part of a routing key and a queue's name.
 func checkTopic(topic string) error {
 	switch {
 	case topic == "":
@@ -47,8 +46,8 @@ type naming struct {
 	bindings map[string][]string
 }
 
-// typed says whether the topic is the exchange itself: its messages are routed
-// by their event type alone, and its groups are plain queues.
+// typed reports whether the topic is the exchange itself: its messages are routed by their
+// event type alone, and its groups are plain queues.
 func (n naming) typed(topic string) bool { return topic == n.exchange }
 
 // key is the routing key of a message.
@@ -62,7 +61,7 @@ func (n naming) key(topic string, m *message.Message) string {
 	return key[:min(len(key), 255)]
 }
 
-// patterns are the binding keys of queue p of a group with so many.
+// patterns are the binding keys of queue p of a group with that many partitions.
 func (n naming) patterns(topic, group string, p, partitions int) []string {
 	var keys []string
 	switch {
@@ -101,20 +100,20 @@ func (n naming) base(topic, group string) string {
 
 func partition(base string, p int) string { return base + ":" + strconv.Itoa(p) }
 
-// single says whether a group has one queue, whatever is asked for.
+// single reports whether a group always has one queue.
 func (n naming) single(topic, group string) bool {
 	return n.typed(topic) || group == bus.RedriveGroup
 }
 
-// holding is the queue of the redrive group, and the one that keeps what no
-// group takes: both are letters that somebody has to look at. No other queue has
-// such a name, since those have a colon.
+// holding is the queue of the redrive group, which also keeps the messages that no group
+// accepts: both are letters for an operator. No other queue has such a name, because the
+// others have a colon.
 func (n naming) holding(topic string) string { return n.prefix + escape(topic) }
 
 // members is the queue on which the instances of a group count themselves.
 func members(base string) string { return base + ":members" }
 
-// escape keeps names apart that differ in where a colon stands.
+// escape makes names differ that differ only in the position of a colon.
 func escape(s string) string {
 	return strings.NewReplacer("%", "%25", ":", "%3A").Replace(s)
 }
@@ -147,8 +146,8 @@ func typeOf(m *message.Message) string {
 	return ""
 }
 
-// structuredType reads the member "type" of a JSON object and as little else as
-// it can: the data may be long.
+// structuredType reads the member "type" of a JSON object and as little else as possible:
+// the data may be long.
 func structuredType(payload []byte) string {
 	d := json.NewDecoder(bytes.NewReader(payload))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {

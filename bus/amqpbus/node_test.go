@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// node is a RabbitMQ of this test binary, which may be restarted and killed.
+// node is a RabbitMQ of this test binary, which tests may restart and kill.
 type node struct {
 	script, url, host string
 }
@@ -49,8 +49,7 @@ func canStart() bool {
 }
 
 func startNode() (_ *node, dir string, err error) {
-	// Not t.TempDir: the folder outlives the test, and RabbitMQ's user has to
-	// get into it.
+	// Not t.TempDir: the folder outlives the test, and RabbitMQ's user needs access to it.
 	if dir, err = os.MkdirTemp("", "amqpbus"); err != nil {
 		return nil, "", err
 	}
@@ -91,7 +90,7 @@ func startNode() (_ *node, dir string, err error) {
 	return n, dir, n.run("start")
 }
 
-// nodeScript starts, stops and kills the node; restart is what TestReconnect runs.
+// nodeScript starts, stops and kills the node; TestReconnect runs its restart.
 const nodeScript = `#!/usr/bin/env bash
 set -eu
 exec 9>>$DIR/lock
@@ -142,7 +141,7 @@ func (n *node) run(action string) error {
 	return nil
 }
 
-// restarted runs an action and says how long it took.
+// do runs an action and returns how long it took.
 func (n *node) do(t testing.TB, action string) time.Duration {
 	t.Helper()
 	start := time.Now()

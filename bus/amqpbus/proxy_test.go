@@ -8,8 +8,7 @@ import (
 	"github.com/millrace-go/millrace/internal/tcpproxy"
 )
 
-// startProxy puts a proxy before the broker, on a free port unless a listener is
-// given.
+// startProxy puts a proxy before the broker, on a free port unless a listener is given.
 func startProxy(t testing.TB, b *broker, listeners ...net.Listener) *tcpproxy.Proxy {
 	t.Helper()
 	u, err := url.Parse(b.url)

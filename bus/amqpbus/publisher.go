@@ -18,21 +18,20 @@ import (
 )
 
 const (
-	// maxChannels is how many calls of Publish are under way at once; others
-	// wait. A channel carries one call at a time, so what goes wrong with one
-	// call is no other's trouble.
+	// maxChannels is the limit of concurrent calls of Publish; others wait. A channel
+	// carries one call at a time, so an error of one call does not affect another.
 	maxChannels = 64
 	// maxUnconfirmed is how many messages a call sends ahead of the confirms.
 	maxUnconfirmed = 1024
 )
 
-// publisher publishes with confirms. It keeps channels that are idle.
+// publisher publishes with confirms. It keeps idle channels.
 type publisher struct {
 	link  *link
 	cfg   Config
 	names naming
 
-	slots chan struct{} // capacity maxChannels: held by calls under way
+	slots chan struct{} // capacity maxChannels: held by calls in flight
 
 	mu     sync.Mutex
 	closed bool
@@ -55,13 +54,12 @@ type outgoing struct {
 	outcome *bus.Outcome
 }
 
-// Publish returns when the broker has confirmed every message: each is in all
-// the queues that take it, written to disk there. Messages are sent in the
-// given order on one channel, all before the first confirm is awaited, so per
-// key they arrive in order.
+// Publish returns when the broker has confirmed every message: each is in all the queues
+// that accept it, written to disk there. Messages are sent in the given order on one
+// channel, all before the first confirm is awaited, so per key they arrive in order.
 //
-// On an error some of the messages may have arrived, as a [bus.PublishError] says:
-// those of earlier rounds of 1,024 have, and what is unknown is of one round.
+// On an error some of the messages may have arrived, as the [bus.PublishError] reports:
+// those of earlier rounds of 1,024 have, and unknown outcomes are all in one round.
 func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	outcomes := slices.Repeat([]bus.Outcome{bus.NotSent}, len(messages))
 	err := p.publish(topic, messages, outcomes)
@@ -72,7 +70,7 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	return &bus.PublishError{Topic: topic, Outcomes: outcomes, First: first, ID: messages[first].UUID, Err: err}
 }
 
-// publish fills in what becomes of each message.
+// publish fills in the outcome of each message.
 func (p *publisher) publish(topic string, messages []*message.Message, outcomes []bus.Outcome) error {
 	if err := checkTopic(topic); err != nil {
 		return fmt.Errorf("amqpbus: publish: %w", err)
@@ -128,7 +126,7 @@ func (p *publisher) publish(topic string, messages []*message.Message, outcomes 
 	return translate("publish", err)
 }
 
-// send publishes what fits into one round of confirms.
+// send publishes the messages of one round of confirms.
 func (p *publisher) send(ctx context.Context, ch *publishing, topic string, all []outgoing) error {
 	became(all, bus.Unknown)
 	returned, err := ch.publish(ctx, p.cfg.Prefix+p.cfg.Exchange, all, p.cfg.ConfirmTimeout)
@@ -140,8 +138,8 @@ func (p *publisher) send(ctx context.Context, ch *publishing, topic string, all 
 		return nil
 	}
 	became(returned, bus.Unknown)
-	// No group takes these. The topic may have a holding queue: the default
-	// exchange routes to a queue by its name.
+	// No group accepts these. The topic may have a holding queue: the default exchange
+	// routes to a queue by its name.
 	for i := range returned {
 		returned[i].key = p.names.holding(topic)
 	}
@@ -164,8 +162,7 @@ func became(all []outgoing, o bus.Outcome) {
 	}
 }
 
-// take returns an idle channel or opens one, and goes on trying for as long as
-// a connection may take.
+// take returns an idle channel or opens one, and retries for as long as a connection may take.
 func (p *publisher) take(ctx context.Context) (*publishing, error) {
 	p.mu.Lock()
 	for len(p.idle) > 0 {
@@ -194,9 +191,8 @@ func (p *publisher) take(ctx context.Context) (*publishing, error) {
 	}
 }
 
-// retry is the wait before connecting again. It stays short: a broker that
-// restarts should be in use as soon as it answers, and all that wait share one
-// attempt.
+// retry is the wait before connecting again. It stays short: a broker that restarts should
+// be in use as soon as it answers, and all waiting callers share one attempt.
 var retry = kit.Backoff{Initial: 25 * time.Millisecond, Max: 500 * time.Millisecond, Jitter: 0.2}
 
 func (p *publisher) open(ctx context.Context) (*publishing, error) {
@@ -215,7 +211,7 @@ func (p *publisher) open(ctx context.Context) (*publishing, error) {
 	}, nil
 }
 
-// put gives a channel back. After an error its state is unknown.
+// put returns a channel. After an error its state is unknown.
 func (p *publisher) put(ch *publishing, err error) {
 	if err != nil && !errors.Is(err, ErrUnroutable) {
 		// The caller has waited long enough.
@@ -227,7 +223,7 @@ func (p *publisher) put(ch *publishing, err error) {
 	p.mu.Unlock()
 }
 
-// Close refuses new calls and waits for those under way.
+// Close refuses new calls and waits for those in flight.
 func (p *publisher) Close() error {
 	p.mu.Lock()
 	p.closed = true

@@ -16,8 +16,8 @@ type publishing struct {
 	closed  <-chan *amqp.Error
 }
 
-// publish sends all and waits for their confirms. It returns the messages that
-// no queue took, in order.
+// publish sends all and waits for their confirms. It returns the messages that no queue
+// accepted, in order.
 func (c *publishing) publish(ctx context.Context, exchange string, all []outgoing, limit time.Duration) ([]outgoing, error) {
 	confirms := make([]*amqp.DeferredConfirmation, len(all))
 	for i, o := range all {
@@ -48,7 +48,7 @@ func (c *publishing) publish(ctx context.Context, exchange string, all []outgoin
 	return c.unroutable(all), nil
 }
 
-// unroutable takes what the broker returned. It returns a message before it
+// unroutable collects the returned messages. The broker returns a message before it
 // confirms it, so with the last confirm all returns are here.
 func (c *publishing) unroutable(all []outgoing) []outgoing {
 	keys := map[string]bool{}
@@ -75,7 +75,7 @@ func (c *publishing) unroutable(all []outgoing) []outgoing {
 	return out
 }
 
-// lost says why the channel ended.
+// lost returns the reason why the channel ended.
 func (c *publishing) lost(err error) error {
 	select {
 	case reason := <-c.closed:
@@ -87,8 +87,8 @@ func (c *publishing) lost(err error) error {
 	return fmt.Errorf("%w: the connection was lost: %w", ErrUnconfirmed, err)
 }
 
-// discard gives the channel up. A broker that does not answer is cut off, or
-// closing would wait for it.
+// discard closes the channel. A broker that does not answer is cut off, because closing
+// would wait for it.
 func (c *publishing) discard() {
 	if c.channel.IsClosed() {
 		return

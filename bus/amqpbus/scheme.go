@@ -98,7 +98,7 @@ func parse(u *url.URL, cfg Config) (to endpoint, _ Config, mode string, err erro
 	return to, cfg, mode, nil
 }
 
-// endpoint is where and as whom to connect.
+// endpoint is the address and the credentials of connections.
 type endpoint struct {
 	hosts []string // host:port
 	vhost string

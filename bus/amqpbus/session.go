@@ -11,8 +11,8 @@ import (
 	busdriver "github.com/millrace-go/millrace/bus/driver"
 )
 
-// session is one consumer on one channel. Its goroutine, run, takes what the broker sends
-// and tells it what was acknowledged; Fetch and the deliveries work on it meanwhile.
+// session is one consumer on one channel. Its goroutine, run, receives messages and sends
+// acknowledgements to the broker; Fetch and the deliveries use it concurrently.
 type session struct {
 	lane       *lane
 	channel    *amqp.Channel
@@ -22,19 +22,19 @@ type session struct {
 	ctx     context.Context // of its deliveries: ends when the session is lost
 	revoke  context.CancelCauseFunc
 	changed chan struct{} // capacity 1: run has something to do
-	due     *time.Timer   // of run: when to tell the broker what was acknowledged
+	due     *time.Timer   // of run: when to send acknowledgements to the broker
 
 	mu        sync.Mutex
 	flights   []*flight // taken and not acknowledged, or not all before them, in order
 	next      int       // index in flights of the first that was never handed over
-	again     []*flight // given back by the engine, in order
+	again     []*flight // returned by the engine, in order
 	out       int       // handed over and not settled
 	left      int       // of flights, not acknowledged
-	fresh     []*flight // acknowledged and not yet told to the broker
-	news      int       // acknowledged since it was told last
-	round     int       // how often it was told
-	gathering bool      // due will come
-	paused    bool      // nothing is handed over: the queue is to be given up
+	fresh     []*flight // acknowledged and not yet sent to the broker
+	news      int       // acknowledgements since the last were sent
+	round     int       // how often they were sent
+	gathering bool      // due is running
+	paused    bool      // nothing is handed over: the queue is to be released
 	over      bool      // nothing is handed over or settled any more
 }
 
@@ -42,7 +42,7 @@ type session struct {
 type flight struct {
 	session  *session
 	delivery amqp.Delivery
-	message  busdriver.Message // once it was handed over
+	message  busdriver.Message // set when it is handed over
 
 	// Guarded by the session's mu.
 	out   bool // handed over and not settled
@@ -62,12 +62,12 @@ func newSession(l *lane, ch *amqp.Channel, deliveries <-chan amqp.Delivery, clos
 	return s
 }
 
-// yieldTimeout is how long a lane waits for what is out before it keeps its queue after all.
+// yieldTimeout is how long a lane waits for messages in flight before it keeps its queue.
 const yieldTimeout = 30 * time.Second
 
-// run takes what comes. It returns nil when the session was ended here, and
-// an error when the broker or the network did. Either way the broker delivers
-// again, to some consumer, what was not acknowledged.
+// run receives messages. It returns nil when the session was ended here, and an error when
+// the broker or the network ended it. Either way the broker redelivers unacknowledged
+// messages to a consumer.
 func (s *session) run() error {
 	defer s.end()
 	var yielding <-chan time.Time
@@ -80,8 +80,8 @@ func (s *session) run() error {
 			s.take(d)
 		case <-s.changed:
 			if s.idle() {
-				// Nothing of ours is being worked on, so the next consumer
-				// starts with the oldest that was not.
+				// No message of ours is being handled, so the next consumer starts with the
+				// oldest message that is not done.
 				return s.giveBack()
 			}
 			if err := s.work(); err != nil {
@@ -103,15 +103,14 @@ func (s *session) run() error {
 	}
 }
 
-// lost ends what is out, whose messages come again.
+// lost ends the contexts of messages in flight, which are redelivered.
 func (s *session) lost(err error) error {
 	s.stop()
 	s.revoke(busdriver.ErrRevoked)
 	return err
 }
 
-// stop lets nothing more be handed over or settled, and returns how many messages are not
-// acknowledged.
+// stop ends handing over and settling, and returns how many messages are not acknowledged.
 func (s *session) stop() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,10 +118,10 @@ func (s *session) stop() int {
 	return s.left
 }
 
-// kick has Fetch look again.
+// kick makes Fetch look again.
 func (s *session) kick() { s.lane.source.tell() }
 
-// wake has run look again.
+// wake makes run look again.
 func (s *session) wake() {
 	select {
 	case s.changed <- struct{}{}:
@@ -130,7 +129,7 @@ func (s *session) wake() {
 	}
 }
 
-// pause lets nothing more be handed over, or lets it again.
+// pause stops handing over, or resumes it.
 func (s *session) pause(on bool) {
 	s.mu.Lock()
 	s.paused = on
@@ -139,7 +138,7 @@ func (s *session) pause(on bool) {
 	s.lane.source.tell()
 }
 
-// idle is whether the queue can be given up, as it is to be.
+// idle reports whether the queue is to be released and no message is in flight.
 func (s *session) idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,8 +161,7 @@ func (s *session) take(d amqp.Delivery) {
 	s.lane.source.tell()
 }
 
-// hand hands over what the window has room for: what was given back comes before
-// everything that was never handed over.
+// hand hands over messages up to the window's room: returned messages come before new ones.
 func (s *session) hand(all []busdriver.Delivery, most int) []busdriver.Delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,7 +200,7 @@ func (f *flight) Done() { f.session.settle(f, true) }
 // Back is that of [busdriver.Delivery].
 func (f *flight) Back() { f.session.settle(f, false) }
 
-// end frees the places of what is out.
+// end frees the window's places of messages in flight.
 func (s *session) end() {
 	s.stop()
 	s.due.Stop()
@@ -212,7 +210,7 @@ func (s *session) end() {
 	}
 }
 
-// reason says why the broker or the network ended the channel.
+// reason returns why the broker or the network ended the channel.
 func (s *session) reason() error {
 	select {
 	case err := <-s.closed:

@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// tellEvery is how long acknowledgements are gathered. A quorum queue writes
-	// each frame of them to its log, and keeps those that are too many waiting in
-	// the channel's process, where closing the channel loses them.
+	// tellEvery is how long acknowledgements are batched. A quorum queue writes each frame
+	// of them to its log. If there are too many, they wait in the channel's process, and
+	// closing the channel loses them.
 	tellEvery = 5 * time.Millisecond
-	// tellAlone is how many times an acknowledgement waits for those before it,
-	// to go with them in one frame: 100 ms.
+	// tellAlone is how many times an acknowledgement waits for those before it, to be sent
+	// with them in one frame: 100 ms.
 	tellAlone = 20
-	// tellAtOnce is how many single acknowledgements are told at once before a channel is
-	// closed: a quorum queue takes 32 commands of a channel before it keeps them waiting
+	// tellAtOnce is how many single acknowledgements are sent at once before a channel is
+	// closed: a quorum queue accepts 32 commands of a channel before it makes them wait
 	// (quorum_commands_soft_limit).
 	tellAtOnce = 16
 )
 
-// settle notes what became of a message.
+// settle notes the outcome of a message.
 func (s *session) settle(f *flight, done bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,7 +34,7 @@ func (s *session) settle(f *flight, done bool) {
 	f.out = false
 	s.out--
 	if !done {
-		// By age, among the others of its kind.
+		// By age, among the other returned messages.
 		i, _ := slices.BinarySearchFunc(s.again, f, func(a, b *flight) int {
 			return cmp.Compare(a.delivery.DeliveryTag, b.delivery.DeliveryTag)
 		})
@@ -52,10 +52,10 @@ func (s *session) settle(f *flight, done bool) {
 	}
 }
 
-// many is whether the broker is to be told at once, because it has room for more to send.
+// many reports whether to acknowledge at once, because the broker then has room to send more.
 func (s *session) many() bool { return s.news >= max(1, s.lane.source.prefetch/4) }
 
-// work tells the broker of acknowledgements that are many, and of others in a moment.
+// work acknowledges at once when acknowledgements are many, and otherwise after a delay.
 func (s *session) work() error {
 	s.mu.Lock()
 	many := s.many()
@@ -69,7 +69,7 @@ func (s *session) work() error {
 	return nil
 }
 
-// gather lets the broker be told in a moment; s.mu is held.
+// gather schedules acknowledging after tellEvery; s.mu is held.
 func (s *session) gather() {
 	if !s.gathering && len(s.fresh) > 0 {
 		s.gathering = true
@@ -77,9 +77,9 @@ func (s *session) gather() {
 	}
 }
 
-// tell acknowledges to the broker: the longest prefix in one frame, and by itself
-// each message beyond it that has waited long enough for the prefix, or every one,
-// so that what was acknowledged does not come again after a crash.
+// tell sends acknowledgements to the broker: the longest prefix in one frame, and singly
+// each message beyond it that has waited long enough for the prefix, or with every each of
+// them, so that acknowledged messages are not redelivered after a crash.
 func (s *session) tell(every bool) error {
 	prefix, alone := s.toTell(every)
 	if prefix > 0 {
@@ -98,7 +98,7 @@ func (s *session) tell(every bool) error {
 	return nil
 }
 
-// toTell is what tell acknowledges: all up to a tag (0: none), and single tags.
+// toTell returns the acknowledgements to send: all up to a tag (0: none), and single tags.
 func (s *session) toTell(every bool) (last uint64, alone []uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,14 +107,13 @@ func (s *session) toTell(every bool) (last uint64, alone []uint64) {
 	n := 0
 	for n < len(s.flights) && s.flights[n].acked {
 		if f := s.flights[n]; !f.told {
-			// A tag that the broker was told before must not end a prefix: it
-			// would acknowledge everything.
+			// A tag that was sent before must not end a prefix: it would acknowledge everything.
 			f.told, last = true, f.delivery.DeliveryTag
 		}
 		n++
 	}
 	if n > 0 {
-		// Copied down, or the array would grow at its end and keep what is done.
+		// Copied down, or the array would grow at its end and keep finished messages.
 		rest := copy(s.flights, s.flights[n:])
 		clear(s.flights[rest:])
 		s.flights = s.flights[:rest]
@@ -132,7 +131,7 @@ func (s *session) toTell(every bool) (last uint64, alone []uint64) {
 	return last, alone
 }
 
-// report tells what Lag wants to know; s.mu is held.
+// report updates the values for Lag; s.mu is held.
 func (s *session) report() {
 	s.lane.held.Store(int64(s.left))
 	if s.left > 0 && !s.flights[0].delivery.Timestamp.IsZero() {
@@ -142,8 +141,7 @@ func (s *session) report() {
 	}
 }
 
-// giveBack acknowledges what was acknowledged and closes the channel: the
-// broker takes the rest back.
+// giveBack sends the acknowledgements and closes the channel: the broker takes the rest back.
 func (s *session) giveBack() error {
 	left := s.stop()
 	err := s.tell(true)
@@ -151,8 +149,8 @@ func (s *session) giveBack() error {
 	case err != nil:
 		err = errors.Join(err, closeChannel(s.channel))
 	case s.lane.source.group.held():
-		// Letters have no order that the next consumer could break by coming too
-		// early; but its count of them should be complete.
+		// Letters have no order that an early next consumer could break; but its count of
+		// them should be complete.
 		err = s.lane.source.driver.handBack(context.WithoutCancel(s.ctx), s.channel, s.lane.queue, left)
 	default:
 		// The broker reads the acknowledgements before this.

@@ -13,14 +13,14 @@ import (
 )
 
 // source is one member of a group on one topic: a lane for each queue of the group. Each
-// lane takes what the broker sends, up to the prefetch; Fetch hands it over, up to the
-// window.
+// lane receives messages from the broker, up to the prefetch; Fetch hands them over, up to
+// the window.
 type source struct {
 	driver   *driver
 	group    *group
 	lanes    []*lane
 	prefetch int
-	base     context.Context // its values are the deliveries'
+	base     context.Context // its values are passed to the deliveries
 	window   *kit.Window[*session]
 	ready    chan struct{} // capacity 1: a lane has something to hand over
 	turn     int           // the lane that Fetch begins with
@@ -30,8 +30,8 @@ type source struct {
 	ended     chan struct{} // closed when everything has ended
 }
 
-// Source implements bus.Driver. The queues of a group that was not declared are made now,
-// and it gets what is published from now on.
+// Source implements bus.Driver. If the group was not declared, its queues are created now,
+// and receive the messages that are published from now on.
 func (d *driver) Source(ctx context.Context, topic, name string, size int) (busdriver.Source, error) {
 	if name == "" {
 		return nil, errors.New("amqpbus: subscribe: the group has no name")
@@ -74,8 +74,8 @@ func newSource(ctx context.Context, d *driver, g *group, size int) *source {
 		closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 	if g.held() {
-		// The consumer of dead letters holds as many as it can. They have
-		// no order that another prefetch could break.
+		// The consumer of dead letters holds as many as it can. They have no order that
+		// another prefetch could break.
 		s.prefetch = min(size, maxPrefetch)
 	}
 	for _, q := range g.queues {
@@ -89,7 +89,7 @@ func (s *source) Fetch(ctx context.Context, most int) ([]busdriver.Delivery, err
 	return busdriver.Fetch(ctx, s.ready, s.closing, bus.ErrClosed, func() []busdriver.Delivery { return s.collect(most) })
 }
 
-// collect takes what the lanes have ready, beginning with another lane each time.
+// collect takes the ready messages of the lanes, and begins with another lane each time.
 func (s *source) collect(most int) (all []busdriver.Delivery) {
 	s.turn++
 	for i := range s.lanes {
@@ -100,7 +100,7 @@ func (s *source) collect(most int) (all []busdriver.Delivery) {
 	return all
 }
 
-// tell says that a lane has something to hand over.
+// tell signals that a lane has something to hand over.
 func (s *source) tell() {
 	select {
 	case s.ready <- struct{}{}:
@@ -108,7 +108,7 @@ func (s *source) tell() {
 	}
 }
 
-// run lives until Close.
+// run lasts until Close.
 func (s *source) run() {
 	defer close(s.ended)
 	// Opening channels and waiting end with Close.
@@ -131,8 +131,8 @@ func (s *source) run() {
 	running.Wait()
 }
 
-// Close is that of [busdriver.Source]: it tells the broker what is done and gives the rest
-// back to the queues. Further calls wait for the first.
+// Close is that of [busdriver.Source]: it acknowledges finished messages and returns the
+// rest to the queues. Further calls wait for the first.
 func (s *source) Close() error {
 	s.closeOnce.Do(func() { close(s.closing) })
 	<-s.ended
@@ -142,7 +142,7 @@ func (s *source) Close() error {
 	return nil
 }
 
-// expect says how many messages the only queue will hand over at once.
+// expect returns how many messages the only queue will deliver at once.
 func (s *source) expect(ctx context.Context) (int, error) {
 	a := &admin{ctx: ctx, link: s.driver.consuming}
 	defer a.close()
@@ -154,8 +154,8 @@ func (s *source) expect(ctx context.Context) (int, error) {
 	return s.lanes[0].expected, nil
 }
 
-// arrival waits until the expected messages are here. On their way from the broker they
-// are in no count, and a program that goes through dead letters would see none.
+// arrival waits until the expected messages are here. On their way from the broker they are
+// in no count, and a program that reads all dead letters would see none.
 func (s *source) arrival(ctx context.Context) {
 	t := time.NewTimer(quiet)
 	defer t.Stop()

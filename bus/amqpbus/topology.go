@@ -15,20 +15,20 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// group is where a consumer group of a topic reads.
+// group is the queues of a consumer group of a topic.
 type group struct {
 	topic, name string
 	base        string   // of the queues' names
-	queues      []string // one each partition
-	bound       bool     // to the exchange, as far as is known here
+	queues      []string // one for each partition
+	bound       bool     // to the exchange, as far as this process knows
 }
 
-// held says whether the group reads the topic's holding queue.
+// held reports whether the group reads the topic's holding queue.
 func (g *group) held() bool { return g.name == bus.RedriveGroup }
 
 type groupID struct{ topic, group string }
 
-// topology makes queues and bindings, and remembers what it made or found.
+// topology creates queues and bindings, and remembers those that it created or found.
 type topology struct {
 	link  *link
 	cfg   Config
@@ -47,8 +47,8 @@ func newTopology(l *link, cfg Config) *topology {
 	}
 }
 
-// exchange makes the exchange on a new connection. One that exists is taken as
-// it is, whatever its arguments: other programs publish to it as well.
+// exchange creates the exchange on a new connection. An existing one is used with any
+// arguments: other programs publish to it as well.
 func exchange(conn *amqp.Connection, name string) error {
 	ch, err := conn.Channel()
 	if err != nil {
@@ -67,7 +67,7 @@ func exchange(conn *amqp.Connection, name string) error {
 	return ch.Close()
 }
 
-// declare makes what bus.Topic asks for.
+// declare creates the queues of a bus.Topic.
 func (t *topology) declare(ctx context.Context, want bus.Topic) error {
 	if err := checkTopic(want.Name); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (t *topology) declare(ctx context.Context, want bus.Topic) error {
 	return nil
 }
 
-// resolve returns where a group reads, and makes its queues if there are none.
+// resolve returns the queues of a group, and creates them if there are none.
 func (t *topology) resolve(ctx context.Context, topic, name string) (*group, error) {
 	if err := checkTopic(topic); err != nil {
 		return nil, err
@@ -122,13 +122,13 @@ func (t *topology) resolve(ctx context.Context, topic, name string) (*group, err
 		return nil, err
 	}
 	if n > 0 && name == bus.RedriveGroup {
-		// Whoever made it decided what it takes.
+		// The queue exists: its creator chose its bindings.
 		return t.remember(t.single(topic)), nil
 	}
 	return t.make(a, topic, name, n, 0)
 }
 
-// restore makes a group's queues again, where somebody has deleted them.
+// restore creates a group's deleted queues again.
 func (t *topology) restore(ctx context.Context, g *group) error {
 	t.declaring.Lock()
 	defer t.declaring.Unlock()
@@ -142,8 +142,8 @@ func (t *topology) restore(ctx context.Context, g *group) error {
 	return err
 }
 
-// existing counts the queues that a group has. The last one is made first, so
-// when the first is there all are.
+// existing counts the queues of a group. The last one is created first, so if the first
+// exists, all do.
 func (t *topology) existing(a *admin, topic, name string) (int, error) {
 	base := t.names.base(topic, name)
 	if _, exists, err := a.inspect(base); err != nil || exists {
@@ -159,8 +159,8 @@ func (t *topology) existing(a *admin, topic, name string) (int, error) {
 	}
 }
 
-// make makes n queues of a group and binds them; 0 means as many as is usual.
-// Only the redrive group's queue drops what is older than the retention.
+// make creates n queues of a group and binds them; 0 means the default number. Only the
+// redrive group's queue drops messages older than the retention.
 func (t *topology) make(a *admin, topic, name string, n int, retention time.Duration) (*group, error) {
 	if name != bus.RedriveGroup {
 		retention = 0
@@ -203,8 +203,8 @@ func checkQueue(name string) error {
 	return nil
 }
 
-// hold makes the holding queue of a topic and binds it to nothing: it is given
-// what no group takes.
+// hold creates the holding queue of a topic without bindings: it receives the messages that
+// no group accepts.
 func (t *topology) hold(a *admin, topic string, retention time.Duration) (*group, error) {
 	g := t.single(topic)
 	if err := checkQueue(g.base); err != nil {
@@ -228,7 +228,7 @@ func (t *topology) single(topic string) *group {
 	return &group{topic: topic, name: bus.RedriveGroup, base: name, queues: []string{name}}
 }
 
-// queue makes a queue as all of ours are made.
+// queue creates a queue with this package's arguments.
 func (t *topology) queue(a *admin, name string, retention time.Duration) error {
 	conn, err := t.link.connection(a.ctx)
 	if err != nil {
@@ -239,14 +239,14 @@ func (t *topology) queue(a *admin, name string, retention time.Duration) error {
 		args["x-message-ttl"] = retention.Milliseconds()
 	}
 	if t.cfg.QueueType == Quorum && version(conn) >= 4 {
-		// From 4.0 on a quorum queue drops what was delivered 20 times. Older
-		// brokers have no limit, and take -1 for "drop at the first redelivery".
+		// From 4.0 on a quorum queue drops a message after 20 deliveries. Older brokers
+		// have no limit, and take -1 for "drop at the first redelivery".
 		args[deliveryLimit] = -1
 	}
 	err = a.declare(name, args)
 	switch {
 	case is(err, amqp.PreconditionFailed) && differsIn(err, deliveryLimit) && args[deliveryLimit] != nil:
-		// Made by an older broker. Everything else has to be as it should.
+		// Created by an older broker. Its other arguments must match.
 		delete(args, deliveryLimit)
 		if err = a.declare(name, args); err == nil {
 			t.cfg.Logger.Warn("amqpbus: the queue was made without x-delivery-limit=-1, so the broker drops what is delivered too often; set a policy with delivery-limit -1", "queue", name)
@@ -256,7 +256,7 @@ func (t *topology) queue(a *admin, name string, retention time.Duration) error {
 			t.cfg.Logger.Warn("amqpbus: the holding queue keeps the retention it was made with", "queue", name)
 		}
 	case is(err, amqp.AccessRefused):
-		// A user who may only publish and consume takes what is there.
+		// A user that may only publish and consume uses the existing queue.
 		if _, exists, perr := a.inspect(name); perr == nil && exists {
 			err = nil
 		}
@@ -266,7 +266,7 @@ func (t *topology) queue(a *admin, name string, retention time.Duration) error {
 
 const deliveryLimit = "x-delivery-limit"
 
-// differsIn says whether the broker's complaint is about this argument.
+// differsIn reports whether the broker's complaint is about this argument.
 func differsIn(err error, argument string) bool {
 	var e *amqp.Error
 	return errors.As(err, &e) && strings.Contains(e.Reason, "'"+argument+"'")

@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
-// waiting counts what waits in queues.
+// waiting counts the messages in queues.
 func (b *broker) waiting(t testing.TB, queues ...string) map[string]int {
 	t.Helper()
 	all := map[string]int{}
@@ -40,7 +40,7 @@ func typed(kind, key string, n int) *message.Message {
 	return m
 }
 
-// A topic that nobody declared is a mistake that Publish reports.
+// An undeclared topic is a mistake that Publish reports.
 func TestUnroutable(t *testing.T) {
 	t.Parallel()
 	b := rabbit(t)
@@ -60,8 +60,8 @@ func TestUnroutable(t *testing.T) {
 	publish(t, opened, topic, keyed("k", 1), keyed("j", 1))
 }
 
-// A topic that is declared without groups holds what nobody takes, in a queue of
-// its name, until somebody does.
+// A topic that is declared without groups holds its messages in a queue of its name, until
+// a group is declared.
 func TestHeldTopic(t *testing.T) {
 	t.Parallel()
 	b := rabbit(t)
@@ -72,7 +72,7 @@ func TestHeldTopic(t *testing.T) {
 	if got := b.waiting(t, topic); got[topic] != 2 {
 		t.Fatalf("the queue %s holds %d messages, want 2", topic, got[topic])
 	}
-	// With a group, the group gets them; nobody's queue fills up unread.
+	// With a group, the group receives them; no unread queue fills up.
 	declare(t, opened, bus.Topic{Name: topic, Groups: []string{"g"}})
 	publish(t, opened, topic, keyed("k", 2))
 	if got := b.waiting(t, topic); got[topic] != 2 {
@@ -137,14 +137,14 @@ func TestPlainQueues(t *testing.T) {
 	if got := b.waiting(t, chat, notify, dead); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Fatalf("the queues hold %v, want %v", got, want)
 	}
-	// A type that no queue takes is an error until one does.
+	// A type that no queue accepts is an error until one does.
 	if err := opened.Publisher().Publish(b.exchange, typed("VoteClosed", "m", 3)); !errors.Is(err, amqpbus.ErrUnroutable) ||
 		!strings.Contains(err.Error(), "VoteClosed") {
 		t.Fatalf("got %v, want ErrUnroutable that names the type", err)
 	}
 	declare(t, opened, bus.Topic{Name: b.exchange, Groups: []string{all}})
 	publish(t, opened, b.exchange, typed("VoteClosed", "m", 3))
-	// Another service publishes by type and knows nothing of us.
+	// Another service publishes by type, without our routing keys.
 	b.do(t, func(ch *amqp.Channel) error {
 		return ch.Publish(b.exchange, "ChatMessageSent", true, false, amqp.Publishing{MessageId: "foreign", Body: []byte("hello")})
 	})
@@ -168,8 +168,8 @@ func TestPlainQueues(t *testing.T) {
 	second.Ack()
 }
 
-// Groups of one topic may have different numbers of queues, and a process that
-// only publishes need not know them; but a group cannot change its own.
+// Groups of one topic may have different numbers of queues, and a process that only
+// publishes need not know them; but a group cannot change its own number.
 func TestPartitions(t *testing.T) {
 	t.Parallel()
 	const keys = 50
@@ -201,7 +201,7 @@ func TestPartitions(t *testing.T) {
 			t.Errorf("group %s got %d messages, want %d", group, n, keys)
 		}
 	}
-	// What exists counts, whatever a process would have made.
+	// Existing queues decide, not the number of a process.
 	declare(t, publisher, bus.Topic{Name: topic, Groups: []string{"one", "five", "default"}})
 	if got := amqpbus.Queues(publisher.Driver()); len(got) != len(queues) {
 		t.Errorf("another process found %v, want %v", got, queues)
@@ -233,7 +233,7 @@ func TestNames(t *testing.T) {
 	if err == nil || fault.Of(err) != fault.Permanent {
 		t.Errorf("a long group: %v", err)
 	}
-	// Names with colons do not meet.
+	// Names with colons do not collide.
 	declare(t, opened,
 		bus.Topic{Name: b.exchange + ".a:b", Groups: []string{"c"}, Partitions: 1},
 		bus.Topic{Name: b.exchange + ".a", Groups: []string{"b:c"}, Partitions: 1})
@@ -247,7 +247,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// A queue that exists with other properties is not consumed as if it had ours.
+// A queue that exists with other properties is refused.
 func TestForeignQueue(t *testing.T) {
 	t.Parallel()
 	b := rabbit(t)
@@ -266,8 +266,7 @@ func TestForeignQueue(t *testing.T) {
 	}
 }
 
-// Two environments on one vhost share neither messages nor dead letters, whatever the name
-// of the exchange is.
+// Two environments on one vhost share neither messages nor dead letters, with any exchange.
 func TestPrefixKeepsApart(t *testing.T) {
 	t.Parallel()
 	b := rabbit(t)

@@ -55,7 +55,7 @@ func TestURLErrors(t *testing.T) {
 	}
 }
 
-// A broker that is absent is found by asking it.
+// Ping reports an absent broker.
 func TestAbsentBroker(t *testing.T) {
 	t.Parallel()
 	o := bus.NewOpener(amqpbus.Scheme(amqpbus.Config{}))
@@ -91,7 +91,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// A wrong password, a vhost that is not there, and nothing of it repeated.
+// A wrong password or a missing vhost is reported, without repeating a credential.
 func TestRefusedByTheBroker(t *testing.T) {
 	t.Parallel()
 	b := rabbit(t)
@@ -121,7 +121,7 @@ func TestRefusedByTheBroker(t *testing.T) {
 	}
 }
 
-// Of several hosts the first that answers is taken.
+// The first of several hosts that answers is used.
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	b := rabbit(t)
@@ -159,7 +159,7 @@ func TestPingEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// amqps:// is the same behind TLS, which a listener of the test speaks.
+// amqps:// is the same over TLS, which a listener of the test terminates.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	b := rabbit(t)

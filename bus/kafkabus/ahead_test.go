@@ -32,8 +32,8 @@ func keysOf(t *testing.T, c *kfake.Cluster, b *bus.Bus, topic string) (keys [2]s
 	return keys
 }
 
-// A partition that is not handled, with more in memory than may be, does not keep others
-// from their news, and goes on when it can.
+// A partition that is not handled, with more records in memory than the limit, does not
+// keep the others from new messages, and continues when it can.
 func TestFullPartitionLeavesRoom(t *testing.T) {
 	t.Parallel()
 	c := fake(t)
@@ -67,8 +67,7 @@ func TestFullPartitionLeavesRoom(t *testing.T) {
 	}
 }
 
-// However well a backlog is compressed, a consumer that is slow has little of it in
-// memory.
+// However well a backlog is compressed, a slow consumer has little of it in memory.
 func TestMemoryOfABacklog(t *testing.T) {
 	c := fake(t)
 	b := openBus(t, kafkabus.Config{Partitions: 3}, urlOf(c))

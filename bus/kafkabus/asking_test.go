@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/bus/kafkabus"
 )
 
-// mute returns the URL of a broker that takes connections and never answers.
+// mute returns the URL of a broker that accepts connections and never answers.
 func mute(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -40,7 +40,7 @@ func mute(t *testing.T) string {
 	return "kafka://" + l.Addr().String() + "/"
 }
 
-// Whatever the cluster is asked ends with its context, and with Close.
+// Requests to the cluster end with their context, and with Close.
 func TestQuestionsEnd(t *testing.T) {
 	t.Parallel()
 	url := mute(t)

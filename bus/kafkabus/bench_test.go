@@ -66,7 +66,7 @@ func flatOut(b *testing.B, producer *kgo.Client, topic string, messages []*messa
 	}
 }
 
-// publishing publishes with so many callers, each so many messages per call.
+// publishing publishes with so many callers, and chunk messages per call.
 func publishing(b *testing.B, bs *bus.Bus, topic string, messages []*message.Message, callers, chunk int) {
 	b.Helper()
 	var wg sync.WaitGroup
@@ -84,8 +84,8 @@ func publishing(b *testing.B, bs *bus.Bus, topic string, messages []*message.Mes
 	wg.Wait()
 }
 
-// BenchmarkPublish runs our publisher beside a bare client of franz-go, taking
-// turns, so that both meet the same machine.
+// BenchmarkPublish alternates between our publisher and a bare client of franz-go, so that
+// both meet the same conditions.
 func BenchmarkPublish(b *testing.B) {
 	url := real(b)
 	bs := openBus(b, kafkabus.Config{}, url)
@@ -119,9 +119,9 @@ func BenchmarkPublish(b *testing.B) {
 	}
 }
 
-// BenchmarkConsume drains a backlog by a consumer whose handler does nothing, with order
-// per key, retries and dead letters on, and by a bare client of franz-go in a group,
-// taking turns, and reports what a message costs of this process's CPU.
+// BenchmarkConsume drains a backlog with a consumer whose handler does nothing, with order
+// per key, retries and dead letters on, and with a bare client of franz-go in a group, in
+// turn. It reports the CPU time of this process per message.
 func BenchmarkConsume(b *testing.B) {
 	bs := openBus(b, kafkabus.Config{}, real(b))
 	topic := benchTopic(b, bs)
@@ -141,13 +141,13 @@ func BenchmarkConsume(b *testing.B) {
 	}
 }
 
-// drained is what it took to consume a backlog.
+// drained is the time to consume a backlog.
 type drained struct{ took, cpu time.Duration }
 
 func (d *drained) add(other drained) { d.took, d.cpu = d.took+other.took, d.cpu+other.cpu }
 
 // drain measures a consumer of the whole backlog: its time from the first message on, and
-// all that it uses, because a client reads ahead before it hands over anything.
+// all its CPU time, because a client reads ahead before it delivers the first message.
 func drain(b *testing.B, start func(handled func()) (stop func())) drained {
 	b.Helper()
 	var handled atomic.Int64
@@ -167,7 +167,7 @@ func drain(b *testing.B, start func(handled func()) (stop func())) drained {
 	return d
 }
 
-// used is what this process has used of the processors.
+// used returns the CPU time of this process.
 func used(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

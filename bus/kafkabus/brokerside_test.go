@@ -17,10 +17,10 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// brokerside is the parameter with which brokers share out partitions.
+// brokerside is the parameter that makes brokers assign partitions.
 const brokerside = "?protocol=consumer"
 
-// Groups whose partitions the brokers share out consume as others do.
+// Groups whose partitions the brokers assign consume as others do.
 func TestConsumingByBrokers(t *testing.T) {
 	t.Parallel()
 	url := real(t) + brokerside
@@ -49,7 +49,7 @@ func TestConsumingByBrokers(t *testing.T) {
 	}
 }
 
-// Members come and go where the brokers share out partitions, too.
+// Members come and go also while the brokers assign partitions.
 func TestRebalanceByBrokers(t *testing.T) {
 	t.Parallel()
 	group := rebalances(t, real(t)+brokerside)

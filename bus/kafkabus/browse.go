@@ -11,14 +11,14 @@ import (
 const (
 	// browseBytes is how much one fetch for browsing asks for.
 	browseBytes = 4 << 20
-	// browseSteps is how often Browse looks further back for what holes have hidden, four
-	// times as far each time.
+	// browseSteps is how often Browse extends its search past holes, to four times the
+	// distance each time.
 	browseSteps = 6
 )
 
 // Browse implements bus.Inspector: the newest committed messages of all partitions, by the
 // millisecond in which they were published. Compaction and aborted transactions leave
-// holes; behind long ones Browse shows fewer.
+// holes; behind long holes Browse shows fewer messages.
 func (d *driver) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
 	found, err := d.browse(ctx, topic, limit, func(p span) ([]*kgo.Record, error) { return d.newest(ctx, p, limit) })
 	return messages(found[max(0, len(found)-limit):]), wrap(err, "browse %s", topic)
@@ -47,8 +47,8 @@ type span struct {
 	from, to  int64
 }
 
-// browse looks at each partition of a topic, and returns what it has found by time. A topic
-// that does not exist is empty.
+// browse looks at each partition of a topic, and returns the records found, sorted by time.
+// A topic that does not exist is empty.
 func (d *driver) browse(ctx context.Context, topic string, limit int, look func(span) ([]*kgo.Record, error)) ([]*kgo.Record, error) {
 	if limit <= 0 {
 		return nil, nil
@@ -92,7 +92,7 @@ func (d *driver) newest(ctx context.Context, s span, limit int) (all []*kgo.Reco
 				return nil, err
 			}
 			if some.next == at {
-				break // what follows is not readable yet
+				break // later records are not readable yet
 			}
 			at = some.next
 			found = append(found, slices.DeleteFunc(some.records, func(r *kgo.Record) bool { return r.Offset >= s.to })...)
@@ -111,7 +111,7 @@ func (d *driver) oldest(ctx context.Context, s span, limit int) (all []*kgo.Reco
 			return nil, err
 		}
 		if some.next == at {
-			break // what follows is not readable yet
+			break // later records are not readable yet
 		}
 		at, all = some.next, append(all, some.records...)
 	}

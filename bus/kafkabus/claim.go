@@ -14,34 +14,34 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
-// claim is a partition while the group gives it to us. Its source's mu guards what
-// changes.
+// claim is a partition while the group assigns it to this member. Its source's mu guards
+// the fields that change.
 type claim struct {
 	source    *source
 	partition int32
 	ctx       context.Context // of its deliveries: ends when the partition is lost
 	revoke    context.CancelCauseFunc
-	idle      chan struct{} // closed when stopped and nothing is out
+	idle      chan struct{} // closed when stopped and no message is in flight
 
 	ahead   []*kgo.Record      // fetched and not handed over
 	bytes   int                // of these
-	more    bool               // there was behind the last of these
-	paused  bool               // fetching is
+	more    bool               // the last fetch showed records behind these
+	paused  bool               // fetching is paused
 	prefix  kit.Tracker[int64] // of offsets
-	done    map[int64]struct{} // that an earlier owner finished; not yet met
-	found   counts             // of the commit that it goes on from
-	again   []*flight          // given back by the engine, in order
+	done    map[int64]struct{} // that an earlier owner finished; not fetched yet
+	found   counts             // of the commit that the claim continues from
+	again   []*flight          // returned by the engine, in order
 	out     int                // handed over and not settled
 	stopped bool               // nothing is handed over any more
 	over    bool               // nothing is settled any more
-	written int64              // what was committed last, -1 for nothing
+	written int64              // the offset committed last, -1 for none
 	wrote   string             // the note beside it
 
-	counted bool         // its start is; nothing is handed over before
-	base    int64        // where the offset stands until something is done; -1 before its start is counted
+	counted bool         // its start is counted; nothing is handed over before
+	base    int64        // the offset until progress is made; -1 before its start is counted
 	counts  counts       // for the next commit
 	working bool         // one message is being handled alone
-	careful atomic.Int64 // so many messages are to be handled alone
+	careful atomic.Int64 // this many messages are handled alone
 }
 
 // flight is a record that was handed over; it implements [busdriver.Delivery].
@@ -61,18 +61,17 @@ func newClaim(s *source, partition int32) *claim {
 	return c
 }
 
-// kick has Fetch look again: the window may have room.
+// kick makes Fetch look again: the window may have room.
 func (c *claim) kick() { c.source.tell() }
 
-// fed is whether enough is ahead, hungry whether there is more to fetch and it is not, and
-// ended whether there is nothing more, as far as is known. The source's mu is held, here
-// and below.
+// fed reports whether enough is ahead, hungry whether more can be fetched and is needed,
+// and ended whether no more records are known. The source's mu is held, here and below.
 func (c *claim) fed() bool    { return len(c.ahead) >= enoughAhead || c.bytes >= enoughBytes }
 func (c *claim) hungry() bool { return c.more && !c.stopped && !c.fed() }
 func (c *claim) ended() bool  { return !c.more && !c.fed() }
 
-// hand hands over what the window has room for. What was given back comes before
-// everything that was never handed over.
+// hand hands over as many messages as the window has room for. Returned messages come
+// before new ones.
 func (c *claim) hand(all []busdriver.Delivery, most int) []busdriver.Delivery {
 	if c.stopped || !c.counted {
 		return all
@@ -90,7 +89,7 @@ func (c *claim) hand(all []busdriver.Delivery, most int) []busdriver.Delivery {
 		c.skip()
 	}
 	for ; n > 0; n-- {
-		c.source.window.Give(c) // the place of one that was skipped
+		c.source.window.Give(c) // the place of a skipped message
 	}
 	return all
 }
@@ -101,7 +100,7 @@ func (c *claim) give(all []busdriver.Delivery, f *flight) []busdriver.Delivery {
 	return append(all, f)
 }
 
-// skip passes over what an earlier owner has finished.
+// skip skips the messages that an earlier owner has finished.
 func (c *claim) skip() {
 	for len(c.done) > 0 && len(c.ahead) > 0 {
 		offset := c.ahead[0].Offset
@@ -168,7 +167,7 @@ func (f *flight) settle(done bool) {
 	}
 }
 
-// stop lets nothing more be handed over. idle is closed once nothing is out.
+// stop ends handing over. idle is closed once no message is in flight.
 func (c *claim) stop() {
 	if c.stopped {
 		return
@@ -182,7 +181,7 @@ func (c *claim) stop() {
 	}
 }
 
-// end lets nothing more be settled, and returns how many messages are out.
+// end ends settling, and returns how many messages are in flight.
 func (c *claim) end() int {
 	c.stop()
 	c.over = true
@@ -190,17 +189,17 @@ func (c *claim) end() int {
 	return c.out
 }
 
-// reason is what a commit is for.
+// reason is the purpose of a commit.
 type reason int
 
 const (
-	progress reason = iota // how far a claim has come
-	counting               // what is to survive a crash, too
+	progress reason = iota // the progress of a claim
+	counting               // also the state that must survive a crash
 	leaving                // the end in order, which is no crash
 )
 
-// next is what is to be committed; ok is whether it is news. What is done behind a gap is
-// noted when a claim ends, and while messages are handled alone.
+// next returns the next commit; ok is whether it differs from the last. Messages done
+// behind a gap are noted when a claim ends, and while messages are handled alone.
 func (c *claim) next(why reason) (offset int64, text string, ok bool) {
 	last, moved := c.prefix.Prefix()
 	at, gap := c.prefix.Gap()
@@ -225,7 +224,7 @@ func (c *claim) next(why reason) (offset int64, text string, ok bool) {
 		left.times--
 	}
 	done := append(slices.Collect(maps.Keys(c.done)), c.prefix.Behind()...)
-	done = slices.DeleteFunc(done, func(n int64) bool { return n < at }) // records that are gone
+	done = slices.DeleteFunc(done, func(n int64) bool { return n < at }) // records that no longer exist
 	text = noteOf(at, left, done)
 	return at, text, at != c.written || text != c.wrote
 }

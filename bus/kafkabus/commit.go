@@ -17,8 +17,8 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
-// commitRegularly commits what was acknowledged each CommitInterval, and starts when their
-// first messages have come, until ctx is done.
+// commitRegularly commits acknowledgements each CommitInterval, and starts when their first
+// messages have arrived, until ctx is done.
 func (s *source) commitRegularly(ctx context.Context) {
 	tick := time.NewTicker(s.driver.set.CommitInterval)
 	defer tick.Stop()
@@ -46,8 +46,8 @@ func (s *source) ours() []*claim {
 	return slices.Clone(s.claims)
 }
 
-// commit writes what the claims have to say. s.commits is held, so that an older commit
-// cannot follow a newer one, nor one of a partition that another member has.
+// commit writes the commits of the claims. s.commits is held, so that an older commit
+// cannot follow a newer one, nor cover a partition that another member has.
 func (s *source) commit(ctx context.Context, claims []*claim, why reason) error {
 	offsets, notes := map[int32]kgo.EpochOffset{}, map[int32]string{}
 	s.mu.Lock()
@@ -98,7 +98,7 @@ func (s *source) commit(ctx context.Context, claims []*claim, why reason) error 
 	return failed
 }
 
-// commitSoon is commit, tried again while that is of use.
+// commitSoon is commit, retried while that can help.
 func (s *source) commitSoon(ctx context.Context, claims []*claim, why reason) error {
 	for attempt := 1; ; attempt++ {
 		err := s.commit(ctx, claims, why)
@@ -108,7 +108,7 @@ func (s *source) commitSoon(ctx context.Context, claims []*claim, why reason) er
 	}
 }
 
-// commitFailed tells of a commit that is repeated, unless that is to be expected.
+// commitFailed logs a commit that is repeated, unless the failure is expected.
 func (s *source) commitFailed(err error, what string) {
 	if sharedOut(err) || errors.Is(err, context.DeadlineExceeded) { // the latter while members join, or without a broker
 		return
@@ -116,7 +116,7 @@ func (s *source) commitFailed(err error, what string) {
 	s.log.Warn("kafkabus: "+what, slog.Any("error", err))
 }
 
-// sharedOut is whether the partitions are being assigned anew, or were without this member.
+// sharedOut reports whether the partitions are being reassigned, or were without this member.
 func sharedOut(err error) bool {
 	return errors.Is(err, kerr.IllegalGeneration) || errors.Is(err, kerr.UnknownMemberID) ||
 		errors.Is(err, kerr.RebalanceInProgress) || errors.Is(err, kerr.FencedInstanceID) || errors.Is(err, kerr.StaleMemberEpoch) ||
@@ -126,7 +126,7 @@ func sharedOut(err error) bool {
 // leaveTimeout bounds how long leaving tries to commit.
 const leaveTimeout = 5 * time.Second
 
-// leave commits what is done, also behind gaps, and leaves the group.
+// leave commits finished messages, also behind gaps, and leaves the group.
 func (s *source) leave() error {
 	ctx, cancel := context.WithTimeout(s.base, leaveTimeout)
 	defer cancel()
@@ -142,8 +142,9 @@ func (s *source) leave() error {
 	s.mu.Unlock()
 	s.commits.Unlock()
 	if sharedOut(err) {
-		// Another member came or left at the same time, so the partitions are another's
-		// already, which gets what was acknowledged last once more, as after any rebalance.
+		// Another member came or left at the same time, so the partitions are reassigned
+		// already. Their next owner receives the messages acknowledged last again, as after
+		// any rebalance.
 		s.log.Info("kafkabus: the group was shared out anew while leaving; what was acknowledged last may be delivered again", slog.Any("error", err))
 		err = nil
 	}
@@ -155,12 +156,12 @@ func (s *source) leave() error {
 	return err
 }
 
-// retriable is whether a commit may work soon.
+// retriable reports whether a commit may work soon.
 func retriable(err error) bool {
 	return kerr.IsRetriable(err) && !sharedOut(err)
 }
 
-// refusedCommit is whether the brokers do not take it, now or later.
+// refusedCommit reports whether the brokers will not accept a commit, now or later.
 func refusedCommit(err error) bool {
 	k, ok := errors.AsType[*kerr.Error](err)
 	return ok && !k.Retriable && !sharedOut(err)

@@ -47,8 +47,8 @@ func finish(t *testing.T, theirs *kgo.Client, end kgo.TransactionEndTry) {
 	}
 }
 
-// What is shown of a topic is what a consumer gets: no record of a transaction that was
-// aborted or is open, and no marker, also where few messages lie behind many of these.
+// Browse and Pending show the messages that a consumer receives: no records of aborted or
+// open transactions, and no markers, even if few messages lie behind many of these.
 func TestCommittedMessagesAreShown(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		b, topic, group := openBus(t, kafkabus.Config{}, url), name("topic"), name("group")
@@ -104,8 +104,8 @@ func TestCommittedMessagesAreShown(t *testing.T) {
 	})
 }
 
-// A group that has done everything has no lag, whatever transactions have left at the end of
-// the partition. A transaction that is open counts, because it holds back what follows.
+// A group that has handled all messages has no lag, also if transactions have left markers
+// at the end of the partition. An open transaction counts, because it blocks later records.
 func TestLagPassesOverMarkers(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		b, topic, group := openBus(t, kafkabus.Config{}, url), name("topic"), name("group")

@@ -12,10 +12,10 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// On one cluster for all cases, as in production; names keep them apart.
+// All cases use one cluster, as in production; names keep them apart.
 func TestConformance(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
-		// Members come and go sooner with it.
+		// With a short wait, members come and go sooner.
 		cfg := kafkabus.Config{Logger: quiet, Options: []kgo.Opt{kgo.FetchMaxWait(100 * time.Millisecond)}}
 		o := bus.NewOpener(kafkabus.Scheme(cfg))
 		open := func(t *testing.T) *bus.Bus {

@@ -19,8 +19,8 @@ import (
 	"github.com/millrace-go/millrace/bus/kafkabus"
 )
 
-// wire is what connects a process to its brokers, until it is cut: for them the process
-// has died then.
+// wire connects a process to its brokers until it is cut. For the brokers the process dies
+// at that moment.
 type wire struct {
 	mu    sync.Mutex
 	ended bool
@@ -51,8 +51,8 @@ func (w *wire) cut() {
 	}
 }
 
-// crashing is a group on a topic of one partition, whose processes die one after the other,
-// and come back under the same name.
+// crashing is a group on a topic of one partition. Its processes die one after the other,
+// and restart under the same name.
 type crashing struct{ url, topic, group string }
 
 func newCrashing(t *testing.T, url string, messages int) crashing {
@@ -81,7 +81,7 @@ func (g crashing) start(t *testing.T, cfg kafkabus.Config) (s driver.Source, die
 	return s, func() { w.cut(); end() }
 }
 
-// next is the next message of a source.
+// next returns the next message of a source.
 func next(t *testing.T, s driver.Source) driver.Delivery {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -91,7 +91,7 @@ func next(t *testing.T, s driver.Source) driver.Delivery {
 	return all[0]
 }
 
-// commit is what the group has committed of a partition.
+// commit returns the group's commit of a partition.
 func (g crashing) commit(t *testing.T, partition int32) kadm.Offset {
 	t.Helper()
 	c, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(strings.Trim(strings.TrimPrefix(g.url, "kafka://"), "/"), ",")...))

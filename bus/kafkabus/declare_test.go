@@ -52,7 +52,7 @@ func TestDeclare(t *testing.T) {
 			t.Errorf("%s of %s is %q, want %q", tc.key, tc.topic, got, tc.want)
 		}
 	}
-	// Another retention is set, no retention leaves it alone.
+	// Another retention is set; no retention leaves it unchanged.
 	if err := b.Declare(t.Context(), bus.Topic{Name: "full", Retention: 2 * time.Hour}, bus.Topic{Name: "plain"}); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestDeclare(t *testing.T) {
 	if got := setting(c, "plain", "retention.ms"); got != "86400000" {
 		t.Errorf("the retention of plain is %s, want 86400000", got)
 	}
-	// Used before it is declared.
+	// A topic that is used before it is declared.
 	publish(t, b, "used", keyed("k", "1"))
 	if n := len(c.PartitionInfos("used")); n != 4 {
 		t.Errorf("used has %d partitions, want 4", n)
@@ -108,7 +108,7 @@ func TestDeclareErrors(t *testing.T) {
 	})
 }
 
-// Declaring a group that is at work changes nothing of its offsets.
+// Declaring a group at work does not change its offsets.
 func TestDeclareKeepsOffsets(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		cfg := kafkabus.Config{Partitions: 1, CommitInterval: 10 * time.Millisecond}
@@ -159,7 +159,7 @@ func TestDeclareWhileCoordinatorsLoad(t *testing.T) {
 	}
 }
 
-// Lag asks for the groups of this process, or for all.
+// Lag reports the groups of this process, or all.
 func TestLagOfGroups(t *testing.T) {
 	t.Parallel()
 	c := fake(t)
@@ -203,7 +203,7 @@ func different(all []*message.Message) int {
 	return len(seen)
 }
 
-// Looking at a topic rides out a leader that moves.
+// Browsing and listing survive a leader that moves.
 func TestLookingWhileLeadersMove(t *testing.T) {
 	t.Parallel()
 	c := fake(t, kfake.NumBrokers(3))
@@ -235,7 +235,7 @@ func TestLookingWhileLeadersMove(t *testing.T) {
 	}
 }
 
-// A topic that is not there is not made by the question, also where brokers make topics.
+// Looking for a missing topic does not create it, also if brokers create topics.
 func TestTopicsAreFound(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		b, topic, absent := openBus(t, kafkabus.Config{}, url), name("topic"), name("topic")
@@ -256,8 +256,8 @@ func TestTopicsAreFound(t *testing.T) {
 	})
 }
 
-// With autocreate=false only Declare makes topics. A topic that is missing is waited for:
-// an operator makes it.
+// With autocreate=false only Declare creates topics. Callers wait for a missing topic,
+// which an operator creates.
 func TestAutocreate(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		b, topic := openBus(t, kafkabus.Config{}, url+"?autocreate=false"), name("topic")
@@ -281,7 +281,7 @@ func TestAutocreate(t *testing.T) {
 		publish(t, b, topic, m)
 		expect(t, subscribe(t, subscriber(t, b, name("group"), 1), topic), "1")
 
-		// Made by another program.
+		// Created by another program.
 		topic = name("topic")
 		if err := openBus(t, kafkabus.Config{}, url).Declare(t.Context(), bus.Topic{Name: topic}); err != nil {
 			t.Fatal(err)

@@ -26,7 +26,7 @@ func throwOut(c *kfake.Cluster, group string) *kfake.FaultHandle {
 	return c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Heartbeat}, Group: group, TopLevel: true, Err: kerr.UnknownMemberID})
 }
 
-// silent checks that nothing comes for a while.
+// silent checks that no message arrives for a while.
 func silent(t *testing.T, ch <-chan *message.Message) {
 	t.Helper()
 	select {
@@ -59,7 +59,7 @@ func TestWindowBoundsWhatIsOut(t *testing.T) {
 	silent(t, ch)
 }
 
-// A nacked message comes again before what is behind it.
+// A nacked message is redelivered before the messages behind it.
 func TestNackIsRedelivered(t *testing.T) {
 	t.Parallel()
 	c := fake(t)
@@ -118,8 +118,8 @@ func TestStuckPartitionLeavesRoom(t *testing.T) {
 	}
 }
 
-// However fast the others are, a message that is not acknowledged stops its
-// partition after so many: a crash repeats no more than that.
+// However fast the others are, an unacknowledged message stops its partition after span
+// messages: a crash repeats no more than that.
 func TestSpan(t *testing.T) {
 	t.Parallel()
 	const span = 25_000
@@ -139,8 +139,8 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// Brokers restart, leaders and coordinators move, connections break, and the
-// coordinator throws members out: everything is handled, and order per key holds.
+// Brokers restart, leaders and coordinators move, connections break, and the coordinator
+// removes members: every message is handled, and order per key holds.
 func TestConsumeUnderFaults(t *testing.T) {
 	t.Parallel()
 	c := fake(t, kfake.NumBrokers(3))
@@ -217,8 +217,8 @@ func (e *events) await(t *testing.T, level slog.Level) {
 	}
 }
 
-// The only broker goes away for a while. Publisher and subscriber go on by
-// themselves when it is back, nothing is lost, and each change is logged once.
+// The only broker is down for a while. Publisher and subscriber continue on their own when
+// it is back, nothing is lost, and each change is logged once.
 func TestBrokerRestart(t *testing.T) {
 	t.Parallel()
 	dir, port := t.TempDir(), 0
@@ -278,7 +278,7 @@ type alwaysOn struct{ *events }
 func (alwaysOn) Enabled(context.Context, slog.Level) bool { return true }
 func (a alwaysOn) WithAttrs([]slog.Attr) slog.Handler     { return a }
 
-// Close does not wait for a cluster that is gone, and says what it could not write.
+// Close does not wait for a missing cluster, and reports the commits it could not write.
 func TestCloseWithoutBroker(t *testing.T) {
 	t.Parallel()
 	c := fake(t)

@@ -18,7 +18,7 @@ import (
 // driver is the bus on one cluster.
 type driver struct {
 	set       settings
-	client    *kgo.Client  // topics, offsets, lag, browsing; inside of request only
+	client    *kgo.Client  // topics, offsets, lag, browsing; only inside request
 	admin     *kadm.Client // of client
 	topics    *topics
 	publisher *publisher
@@ -103,8 +103,8 @@ func (d *driver) Publisher() message.Publisher { return d.publisher }
 
 var errClosed = fmt.Errorf("kafkabus: %w", bus.ErrClosed)
 
-// instance returns the static name of a new member, which must be unique in the
-// group and the same after a restart, and a function that gives it up.
+// instance returns the static name of a new member, which must be unique in the group and
+// the same after a restart, and a function that frees the name.
 func (d *driver) instance(group string) (name string, free func()) {
 	if d.set.Instance == "" {
 		return "", func() {}
@@ -124,7 +124,7 @@ func (d *driver) instance(group string) (name string, free func()) {
 	}
 }
 
-// Close ends sources, questions to the cluster, the publisher, and then the connections.
+// Close ends sources, requests to the cluster, the publisher, and then the connections.
 func (d *driver) Close() error {
 	d.closeOnce.Do(func() {
 		d.mu.Lock()

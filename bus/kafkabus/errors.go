@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// ErrTopic is wrapped by the error of Declare for a topic that exists with
-// another number of partitions, or that the cluster cannot hold as asked.
+// ErrTopic is wrapped by the error of Declare for a topic that exists with another number
+// of partitions, or that the cluster cannot hold as declared.
 var ErrTopic = errors.New("the topic cannot be as declared")
 
 // isKerror reports whether err is one of these errors of the brokers.
@@ -21,29 +21,29 @@ func isKerror(err error, these ...*kerr.Error) bool {
 	return ok && slices.Contains(these, k)
 }
 
-// permanent reports whether the message itself is what the brokers refuse. All
-// else, permissions included, is about the cluster: it concerns every message,
-// and waiting until it is mended is right.
+// permanent reports whether the brokers refuse the message itself. All other errors,
+// permissions included, are about the cluster: they concern every message, and retrying
+// until the cluster is repaired is right.
 func permanent(err error) bool {
 	return isKerror(err, kerr.MessageTooLarge, kerr.RecordListTooLarge, kerr.InvalidTimestamp,
 		kerr.InvalidRecord, kerr.UnsupportedForMessageFormat, kerr.InvalidTopicException)
 }
 
-// refused reports whether trying to publish again is of no use.
+// refused reports whether publishing again is useless.
 func refused(err error) bool {
 	return permanent(err) || isKerror(err, kerr.TopicAuthorizationFailed, kerr.ClusterAuthorizationFailed, kerr.SaslAuthenticationFailed,
 		kerr.UnsupportedSaslMechanism, kerr.InvalidRequiredAcks, kerr.PolicyViolation, kerr.UnsupportedVersion, kerr.SecurityDisabled)
 }
 
-// unknownTopic reports whether a topic is not there, or not the one that it was.
+// unknownTopic reports whether a topic does not exist, or was replaced by another.
 func unknownTopic(err error) bool {
 	return isKerror(err, kerr.UnknownTopicOrPartition, kerr.UnknownTopicID)
 }
 
-// judged gives an error the class that callers act on.
+// judged marks an error with the class that callers act on.
 func judged(err error) error {
 	switch {
-	case err == nil, errors.Is(err, context.Canceled): // the caller's own doing says nothing about the cluster
+	case err == nil, errors.Is(err, context.Canceled): // a cancelled caller says nothing about the cluster
 		return err
 	case permanent(err), errors.Is(err, ErrTopic), fault.Of(err) == fault.Permanent:
 		return fault.MarkPermanent(err)

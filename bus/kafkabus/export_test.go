@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Waiting is how many messages are in the publisher's memory.
+// Waiting returns how many messages are in the publisher's memory.
 func Waiting(d bus.Driver) (n int) {
 	p := d.(*driver).publisher
 	p.mu.Lock()
@@ -21,7 +21,7 @@ func Waiting(d bus.Driver) (n int) {
 	return n
 }
 
-// AwaitWaiting waits until at least so many messages are in the publisher's memory.
+// AwaitWaiting waits until at least n messages are in the publisher's memory.
 func AwaitWaiting(t testing.TB, d bus.Driver, n int) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); Waiting(d) < n; time.Sleep(time.Millisecond) {

@@ -13,8 +13,8 @@ import (
 	busdriver "github.com/millrace-go/millrace/bus/driver"
 )
 
-// A commit of a partition that was lost before the request had its generation does not
-// leave, though the member is in the group again and brokers would take it.
+// A commit of a partition that was lost before the request had its generation is not sent,
+// though the member is in the group again and brokers would accept it.
 func TestNoCommitOfALostPartition(t *testing.T) {
 	t.Parallel()
 	c, err := kfake.NewCluster(kfake.NumBrokers(1))

@@ -15,15 +15,15 @@ var (
 	decompressor  = kgo.DefaultDecompressor()
 )
 
-// chunk is what a fetch has found, and the offset to go on from.
+// chunk holds the records of a fetch, and the offset to continue from.
 type chunk struct {
 	records []*kgo.Record
 	next    int64
 }
 
-// fetch reads some records of a partition from an offset on. At least one batch comes when
-// there is any. Transaction markers and the records of aborted transactions are passed
-// over, and nothing comes of a transaction that is open.
+// fetch reads some records of a partition from an offset on: at least one batch, if there
+// is one. Transaction markers and the records of aborted transactions are skipped, and
+// records of an open transaction are not returned.
 func (d *driver) fetch(ctx context.Context, topic string, partition int32, from int64, bytes int32) (chunk, error) {
 	return request(ctx, d, func(ctx context.Context) (none chunk, err error) {
 		all, err := d.admin.ListTopics(ctx, topic) // of the last moment, see options
@@ -54,7 +54,7 @@ func (d *driver) fetch(ctx context.Context, topic string, partition int32, from 
 	})
 }
 
-// read returns what is in an answer about one partition.
+// read returns the records of an answer about one partition.
 func read(answer *kmsg.FetchResponse, topic string, from int64) (chunk, error) {
 	if err := kerr.ErrorForCode(answer.ErrorCode); err != nil {
 		return chunk{}, err
@@ -72,8 +72,8 @@ func read(answer *kmsg.FetchResponse, topic string, from int64) (chunk, error) {
 // lister is a method of kadm.Client that lists one offset of each partition.
 type lister = func(context.Context, ...string) (kadm.ListedOffsets, error)
 
-// bounds returns the earliest offsets of all partitions of topics, and their ends as last
-// lists them.
+// bounds returns the earliest offsets of all partitions of topics, and their ends as the
+// lister last returns them.
 func (d *driver) bounds(ctx context.Context, last lister, topics ...string) (start, end kadm.ListedOffsets, err error) {
 	list := func(by lister) (kadm.ListedOffsets, error) {
 		return request(ctx, d, func(ctx context.Context) (kadm.ListedOffsets, error) { return complete(by(ctx, topics...)) })
@@ -85,7 +85,7 @@ func (d *driver) bounds(ctx context.Context, last lister, topics ...string) (sta
 	return start, end, err
 }
 
-// complete fails where an offset is missing.
+// complete fails if an offset is missing.
 func complete(all kadm.ListedOffsets, err error) (kadm.ListedOffsets, error) {
 	if err != nil {
 		return nil, err

@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// fetchTarget is about how many bytes of records a fetch is to bring. Brokers count
+	// fetchTarget is about how many bytes of records a fetch should bring. Brokers count
 	// compressed bytes, and send between leastFetch and mostFetch of them, or one batch.
 	fetchTarget           = 4 << 20
 	leastFetch, mostFetch = 4 << 10, 1 << 20
 )
 
-// fetchSize keeps what a client has in memory bounded, however well its records are
-// compressed: it asks for as many bytes as become fetchTarget.
+// fetchSize bounds the memory of a client, however well its records are compressed: it asks
+// for as many compressed bytes as expand to fetchTarget.
 type fetchSize struct {
 	mu     sync.Mutex
 	client *kgo.Client
@@ -27,7 +27,7 @@ var (
 	_ kgo.HookFetchBatchRead = (*fetchSize)(nil)
 )
 
-// options are those of a client before it has read anything: it begins with little.
+// options are those of a client before it has read anything: it starts with small fetches.
 func (f *fetchSize) options() []kgo.Opt {
 	f.ratio, f.asked = fetchTarget/leastFetch, leastFetch
 	return []kgo.Opt{kgo.WithHooks(f), kgo.FetchMaxBytes(leastFetch), kgo.FetchMaxPartitionBytes(leastFetch / 2)}

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// A record of anybody's becomes a message, and that message comes back whole.
+// A record of any program becomes a message, and that message keeps all its data.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("user-1"), idHeader+"\tid\nce_type\tPaid", []byte("{}"))
 	f.Add([]byte(nil), "", []byte(nil))
@@ -44,7 +44,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// A message that says which record header it is takes no other's place.
+// A message whose metadata names a record header does not replace that header.
 func FuzzRecord(f *testing.F) {
 	f.Add("id", "ce_type", "Paid", "key", []byte("{}"))
 	f.Add("", idHeader, "forged", "", []byte(nil))
@@ -67,7 +67,7 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// A note of anybody's is refused, or is read as it is written again.
+// A note of any program is refused, or is read as it is written again.
 func FuzzNote(f *testing.F) {
 	f.Add(int64(100), "millrace/1:AQIRAQ")
 	f.Add(int64(1), "millrace/2:3,7,1:AQIRAQ")

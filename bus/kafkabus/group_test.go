@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// ledger is what the members of a group handled, all of them together.
+// ledger records the messages that all members of a group handled.
 type ledger struct {
 	t  *testing.T
 	mu sync.Mutex
@@ -36,7 +36,7 @@ func newLedger(t *testing.T) *ledger {
 	return &ledger{t: t, last: map[string]int{}, busy: map[string]bool{}, more: make(chan struct{}, 1)}
 }
 
-// begin notes that a message is handled from now on.
+// begin notes that handling of a message begins.
 func (l *ledger) begin(m *message.Message) {
 	key := event.Key(m)
 	n, err := strconv.Atoi(string(m.Payload))
@@ -71,7 +71,7 @@ func (l *ledger) end(m *message.Message) {
 	}
 }
 
-// await waits until so many different messages were handled.
+// await waits until n different messages were handled.
 func (l *ledger) await(n int) (repeats int) {
 	l.t.Helper()
 	deadline := time.After(60 * time.Second)
@@ -97,7 +97,7 @@ type member struct {
 	stop    func()
 }
 
-// consume is a member of the group that takes its time, until it is stopped.
+// consume runs a slow member of the group, until it is stopped.
 func (l *ledger) consume(b *bus.Bus, group, topic string, window int) *member {
 	l.t.Helper()
 	sub, err := b.Subscriber(group, bus.SubscriberConfig{Concurrency: 8, Window: window, DrainTimeout: 20 * time.Second})
@@ -146,8 +146,7 @@ func (l *ledger) share(members []*member) {
 	}
 }
 
-// publish publishes messages of so many keys until it is stopped; stop returns how many
-// there are.
+// publish publishes messages of so many keys until it is stopped; stop returns their number.
 func (l *ledger) publish(to *bus.Bus, topic string, keys int) (stop func() int) {
 	published, over := 0, make(chan struct{})
 	var producing sync.WaitGroup
@@ -175,10 +174,9 @@ func (l *ledger) publish(to *bus.Bus, topic string, keys int) (stop func() int) 
 	}
 }
 
-// Members of a group come and go while messages flow and handlers take their
-// time: nothing is lost, each key is handled in order and by one member at a
-// time. While members only come, nothing is handled twice; one that goes gives
-// back at most its window.
+// Members of a group come and go while messages flow and handlers take time: nothing is
+// lost, and each key is handled in order and by one member at a time. While members only
+// join, nothing is handled twice; a member that leaves repeats at most its window.
 func TestRebalanceWhileBusy(t *testing.T) {
 	both(t, func(t *testing.T, url string) { rebalances(t, url) })
 }
@@ -227,8 +225,8 @@ func rebalances(t *testing.T, url string) (group string) {
 	return group
 }
 
-// A message that is not acknowledged holds its partition for HandOverTimeout;
-// then its context ends, and the other instance gets it.
+// A message that is not acknowledged holds its partition for HandOverTimeout; then its
+// context ends, and the message goes to the other instance.
 func TestHandOverTimeout(t *testing.T) {
 	t.Parallel()
 	c := fake(t)
@@ -261,8 +259,8 @@ func TestHandOverTimeout(t *testing.T) {
 	}
 }
 
-// A member that the group has thrown out ends the contexts of what it handed
-// out, joins again, and goes on at the group's offset.
+// A member that the group has removed ends the contexts of its messages in flight, joins
+// again, and continues at the group's offset.
 func TestLostPartition(t *testing.T) {
 	t.Parallel()
 	c := fake(t)
@@ -292,8 +290,7 @@ func TestLostPartition(t *testing.T) {
 	expect(t, ch, "3")
 }
 
-// Close commits what was acknowledged, hands over at once, and ends the contexts
-// of the rest.
+// Close commits acknowledged messages, hands over at once, and ends the contexts of the rest.
 func TestCloseHandsOverAtOnce(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		cfg := kafkabus.Config{Partitions: 1, CommitInterval: time.Hour}
@@ -319,8 +316,8 @@ func TestCloseHandsOverAtOnce(t *testing.T) {
 	})
 }
 
-// A process that keeps its name over a restart gets its partitions back, and
-// nobody else gets them meanwhile.
+// A process that keeps its name over a restart gets its partitions back, and no other
+// process gets them meanwhile.
 func TestStaticInstance(t *testing.T) {
 	t.Parallel()
 	url := real(t)
@@ -330,7 +327,7 @@ func TestStaticInstance(t *testing.T) {
 	}
 	stays := openBus(t, cfg("a"), url)
 	staysCh := subscribe(t, subscriber(t, stays, group, 100), topic)
-	// Each waits until it has one of the two partitions.
+	// Each instance waits until it has one of the two partitions.
 	both := func(other <-chan *message.Message) {
 		t.Helper()
 		got := map[string]bool{}
@@ -375,7 +372,7 @@ func TestStaticInstance(t *testing.T) {
 			t.Fatalf("%d of %d messages came", n, keys)
 		}
 		m.Ack()
-		if string(m.Payload) == "before" { // and not again since the group was shared out
+		if string(m.Payload) == "before" { // not a message repeated since the rebalance
 			n++
 			mine += own
 		}
@@ -405,8 +402,8 @@ func TestStaticInstance(t *testing.T) {
 	}
 }
 
-// Who leaves while the group is shared out anew leaves without trouble: the one that
-// has the partition now gets the message again. Any other reason is told.
+// A member that leaves during a rebalance leaves without an error: the next owner of the
+// partition gets the message again. Any other failure is reported.
 func TestLeavingWhileTheGroupIsSharedOut(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -12,10 +12,10 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Declare makes topics and groups. A topic that exists must have as many partitions as
-// declared, if a number is; its retention is changed to what is declared, its replication
-// is left alone. A group that has never consumed begins at the earliest message of that
-// moment.
+// Declare creates topics and groups. If a topic exists, its number of partitions must be
+// the declared one, if one is declared; Declare changes its retention to the declared one
+// and leaves its replication unchanged. A group that has never consumed begins at the
+// earliest message of that moment.
 func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 	for _, t := range topics {
 		if err := d.topics.declare(ctx, t); err != nil {
@@ -48,7 +48,7 @@ func (d *driver) knowLocked(topic string, groups ...string) {
 	}
 }
 
-// begin commits the earliest offsets for a group where it has none.
+// begin commits the earliest offsets for partitions where a group has none.
 func (d *driver) begin(ctx context.Context, topic, group string) error {
 	committed, err := d.committed(ctx, group)
 	if err != nil {
@@ -80,10 +80,10 @@ func (d *driver) begin(ctx context.Context, topic, group string) error {
 	return err
 }
 
-// commit is what a group has committed of a partition.
+// commit is a group's committed offset of a partition.
 type commit struct {
 	offset int64
-	note   string // what we wrote beside it; see note
+	note   string // our metadata beside it; see note
 }
 
 // commits are those of a group by topic and partition.
@@ -95,7 +95,7 @@ func (d *driver) committed(ctx context.Context, group string) (commits, error) {
 	return all[group], err
 }
 
-// askedAtOnce is how many groups one question about their commits names.
+// askedAtOnce is how many groups one request for their commits names.
 const askedAtOnce = 200
 
 // committedAll returns the commits of groups, by group.

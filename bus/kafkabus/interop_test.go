@@ -17,8 +17,8 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// Watermill's own Kafka publisher and subscriber understand ours, and send a key
-// to the same partition.
+// Watermill's own Kafka publisher and subscriber understand ours, and map a key to the same
+// partition.
 func TestInteroperatesWithWatermillKafka(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		brokers := strings.Split(strings.Trim(strings.TrimPrefix(url, "kafka://"), "/"), ",")
@@ -84,7 +84,7 @@ func TestInteroperatesWithWatermillKafka(t *testing.T) {
 	})
 }
 
-// What another program has published in a transaction is delivered if that was committed.
+// Messages of another program's transaction are delivered if the transaction was committed.
 func TestAbortedTransactions(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		b := openBus(t, kafkabus.Config{}, url)

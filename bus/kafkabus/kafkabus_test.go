@@ -71,7 +71,7 @@ func openBus(t testing.TB, cfg kafkabus.Config, url string) *bus.Bus {
 	return b
 }
 
-// name returns a topic or group name that nothing else uses.
+// name returns a unique topic or group name.
 func name(prefix string) string { return prefix + "-" + uuid.NewString() }
 
 func keyed(key, payload string) *message.Message {

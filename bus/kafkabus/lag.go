@@ -12,9 +12,9 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Lag implements bus.Lagger. It reports the groups that this process declared
-// or subscribed, on the topics it did so for; with ?lag=all, every group of the
-// cluster on every topic it has offsets of.
+// Lag implements bus.Lagger. It reports the groups that this process declared or
+// subscribed, on those topics; with ?lag=all, every group of the cluster on every topic
+// that it has offsets of.
 func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 	groups, err := d.asked(ctx)
 	if err != nil {
@@ -37,8 +37,8 @@ func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 	return out, wrap(err, "lag")
 }
 
-// behind says where groups stand on their topics, by their commits; with known, on
-// partitions that they have offsets of only.
+// behind returns the groups' positions on their topics, from their commits; with known,
+// only for partitions that they have offsets of.
 func (d *driver) behind(ctx context.Context, groups map[string][]string, done map[string]commits, known bool) (out []bus.Group, err error) {
 	names := map[string]struct{}{} // of topics
 	for group, topics := range groups {
@@ -74,8 +74,8 @@ func (d *driver) behind(ctx context.Context, groups map[string][]string, done ma
 			if !ok && known {
 				continue // the group may read some partitions only
 			}
-			// Without an offset a group begins at the earliest message, as it does when
-			// retention has overtaken it.
+			// Without an offset a group begins at the earliest message, also when retention
+			// has deleted its next one.
 			from := max(at.offset, start[l.Topic][p].Offset)
 			if from >= last.Offset {
 				continue
@@ -94,19 +94,19 @@ func (d *driver) behind(ctx context.Context, groups map[string][]string, done ma
 	return out, nil
 }
 
-// offsets lists offsets of topics, without those that are deleted at this moment.
+// offsets lists offsets of topics, without topics that are being deleted.
 func (d *driver) offsets(ctx context.Context, by lister, topics ...string) (kadm.ListedOffsets, error) {
 	return request(ctx, d, func(ctx context.Context) (kadm.ListedOffsets, error) {
 		all, err := by(ctx, topics...)
 		maps.DeleteFunc(all, func(_ string, of map[int32]kadm.ListedOffset) bool {
-			_, gone := of[-1] // what kadm says of a topic that is not there
+			_, gone := of[-1] // kadm's mark of a topic that does not exist
 			return gone
 		})
 		return complete(all, err)
 	})
 }
 
-// asked returns the groups to look at, each with its topics; without them for all groups.
+// asked returns the groups to look at, each with its topics; for all groups, without topics.
 func (d *driver) asked(ctx context.Context) (map[string][]string, error) {
 	groups := map[string][]string{}
 	if d.set.allGroups {
@@ -126,13 +126,12 @@ func (d *driver) asked(ctx context.Context) (map[string][]string, error) {
 	return groups, nil
 }
 
-// markerBytes is how much first asks for where a first small batch held no message.
+// markerBytes is how much first requests when a first small batch held no message.
 const markerBytes = 64 << 10
 
 // first returns the offset of the first message of a partition between two offsets, and
-// when it was published. Transaction markers and aborted messages in front of it are passed
-// over, as far as three small fetches show them: at the end of a partition, nothing else
-// may be left.
+// when it was published. Transaction markers and aborted messages before that message are
+// skipped, as far as three small fetches show them: the rest of a partition may consist of them.
 func (d *driver) first(ctx context.Context, topic string, partition int32, from, to int64) (int64, time.Time, error) {
 	for _, bytes := range []int32{1, markerBytes, markerBytes} {
 		some, err := d.fetch(ctx, topic, partition, from, bytes)

@@ -10,8 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// lateness remembers why produce requests fail. The client repeats them by itself,
-// and tells why in its log only.
+// lateness remembers why produce requests fail. The client repeats them on its own, and
+// gives the reason only in its log.
 type lateness struct {
 	late atomic.Int64 // calls that have waited for long
 
@@ -22,8 +22,8 @@ type lateness struct {
 
 var _ kgo.Logger = (*lateness)(nil)
 
-// Level implements kgo.Logger. What the brokers answer costs the client some
-// microseconds a request to log, so that is only read when calls are late.
+// Level implements kgo.Logger. Logging the brokers' answers costs the client some
+// microseconds a request, so the level includes them only while calls are late.
 func (t *lateness) Level() kgo.LogLevel {
 	if t.late.Load() > 0 {
 		return kgo.LogLevelDebug
@@ -48,7 +48,7 @@ func (t *lateness) Log(_ kgo.LogLevel, message string, keyvals ...any) {
 // retrying finds the reason in answers such as "topic[0{retrying@-1,5(REQUEST_TIMED_OUT: The request timed out.)}]".
 var retrying = regexp.MustCompile(`\{retrying@[^(]*\(([^)]*)\)`)
 
-// expect says that a call begins to wait, and returns what says that it ends.
+// expect notes that a call begins to wait; the caller calls end when the wait is over.
 func (t *lateness) expect(within time.Duration) (end func()) {
 	timer := time.AfterFunc(within, func() { t.late.Add(1) })
 	return func() {
@@ -64,7 +64,7 @@ func (t *lateness) note(err error) {
 	t.err, t.at = err, time.Now()
 }
 
-// since returns what was noted since then, or else the error.
+// since returns the error noted after then, or else err.
 func (t *lateness) since(then time.Time, err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// idHeader is the record header in which Watermill's Kafka packages keep a
-// message's UUID. Metadata are the other headers, the payload is the value.
+// idHeader is the record header in which Watermill's Kafka packages keep a message's UUID.
+// Other headers are metadata, the value is the payload.
 const idHeader = "_watermill_message_uuid"
 
 // sizeOf returns the size that the record of a message takes before compression.
@@ -54,14 +54,14 @@ func encode(r *kgo.Record, m *message.Message, key string) {
 	}
 }
 
-// What lengths and flags may take beside the bytes themselves.
+// Sizes of lengths and flags, beside the bytes themselves.
 const (
 	recordOverhead = 36
 	headerOverhead = 10
 )
 
-// messageOf makes the message of a record. One that something else has written, with a key
-// and without our metadata, keeps its key.
+// messageOf makes the message of a record. A record of another program, with a key and
+// without our metadata, keeps its key.
 func messageOf(r *kgo.Record) busdriver.Message {
 	m := busdriver.Message{Metadata: make(map[string]string, len(r.Headers)), Payload: r.Value}
 	size := 0

@@ -33,8 +33,8 @@ func (s *source) membership(group, instance string) []kgo.Opt {
 		kgo.WithHooks(&s.trouble),
 	}
 	if set.brokerside {
-		// The client wants the first balancer for it. The second is what members have in common
-		// where brokers cannot.
+		// The client requires the first balancer for this. The second is the one that
+		// members share on brokers that cannot assign partitions.
 		all = append(all, kgo.ServerSideBalancer(), kgo.Balancers(kgo.StickyBalancer(), kgo.CooperativeStickyBalancer()))
 	}
 	all = append(all, new(fetchSize).options()...)
@@ -44,7 +44,7 @@ func (s *source) membership(group, instance string) []kgo.Opt {
 	return all
 }
 
-// assigned is called before anything of the partitions is fetched.
+// assigned is called before records of the partitions are fetched.
 func (s *source) assigned(_ context.Context, _ *kgo.Client, added map[string][]int32) {
 	s.trouble.over(ofGroup)
 	s.polling.between(func() {
@@ -53,14 +53,14 @@ func (s *source) assigned(_ context.Context, _ *kgo.Client, added map[string][]i
 		for _, p := range added[s.topic] {
 			s.claims = append(s.claims, newClaim(s, p))
 		}
-		// A pause outlives the assignment that it was made in.
+		// A pause outlives the assignment in which it was set.
 		s.client.ResumeFetchPartitions(map[string][]int32{s.topic: added[s.topic]})
 		s.feed()
 	})
 }
 
-// found is called when the group's offsets were read: it takes what an earlier owner has
-// done behind them.
+// found is called when the group's offsets were read. It takes over the messages that an
+// earlier owner finished behind these offsets.
 func (s *source) found(_ context.Context, _ *kgo.Client, answer *kmsg.OffsetFetchResponse) error {
 	note := func(topic string, partition int32, offset int64, metadata *string) {
 		if topic != "" && topic != s.topic || metadata == nil {
@@ -93,8 +93,8 @@ func (s *source) found(_ context.Context, _ *kgo.Client, answer *kmsg.OffsetFetc
 	return nil
 }
 
-// revoked hands partitions over to other members: it waits for what is out of them, for
-// HandOverTimeout at most, and commits.
+// revoked hands partitions over to other members: it waits for their messages in flight,
+// for HandOverTimeout at most, and commits.
 func (s *source) revoked(ctx context.Context, _ *kgo.Client, gone map[string][]int32) {
 	claims := s.stop(gone[s.topic])
 	if len(claims) == 0 {
@@ -119,12 +119,12 @@ func (s *source) revoked(ctx context.Context, _ *kgo.Client, gone map[string][]i
 	s.drop(claims, true)
 }
 
-// lost ends partitions that another member has already.
+// lost ends partitions that another member already has.
 func (s *source) lost(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
 	s.drop(s.stop(gone[s.topic]), false)
 }
 
-// stop lets nothing of the partitions be handed over any more, and returns their claims.
+// stop ends handing over from the partitions, and returns their claims.
 func (s *source) stop(partitions []int32) (claims []*claim) {
 	s.polling.between(func() {
 		s.mu.Lock()
@@ -139,7 +139,7 @@ func (s *source) stop(partitions []int32) (claims []*claim) {
 	return claims
 }
 
-// drop forgets claims, and ends the contexts of what is out of them.
+// drop forgets claims, and ends the contexts of their messages in flight.
 func (s *source) drop(claims []*claim, told bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// before is a member of a group as the release before made them: by Sarama.
+// before is a group member as in the previous release: with Sarama.
 type before struct {
 	l       *ledger
 	handled *member
@@ -78,8 +78,8 @@ func (l *ledger) consumeAsBefore(brokers []string, group, topic string) *member 
 	return self
 }
 
-// Members of the release before, which stand on Sarama, and ours share a group while they
-// are replaced one by one.
+// Members of the previous release, which uses Sarama, and ours share a group while they are
+// replaced one by one.
 func TestReleaseBefore(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		brokers := strings.Split(strings.Trim(strings.TrimPrefix(url, "kafka://"), "/"), ",")
@@ -109,8 +109,8 @@ func TestReleaseBefore(t *testing.T) {
 	})
 }
 
-// A group whose members share out partitions in another way is named, with what to do.
-// When they are gone, reading begins.
+// Members with another assignment strategy are reported, with advice. When they are gone,
+// reading begins.
 func TestOtherStrategy(t *testing.T) {
 	t.Parallel()
 	c := fake(t)
@@ -133,7 +133,7 @@ func TestOtherStrategy(t *testing.T) {
 	log.await(t, "reading works again")
 }
 
-// lines are what was logged.
+// lines holds the logged lines.
 type lines struct {
 	mu  sync.Mutex
 	all strings.Builder

@@ -9,18 +9,17 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
-// counts are what crashes have left of a partition.
+// counts are the traces of crashes in a partition's commit.
 type counts struct {
 	starts int   // since the offset moved last
 	alone  int64 // the message that is, or was, handled alone
-	times  int   // how often it was; 0: none is
+	times  int   // how often it was; 0: no message is
 }
 
-// note is what a commit says beside its offset, where there is anything to say: in the
-// form donePrefix and the offsets as package prefix writes them, or with counts in the form
-// countedPrefix starts,alone,times:offsets. A release that does not know the second form
-// ignores it, and delivers again what is done. Kafka keeps 4,096 bytes
-// (offset.metadata.max.bytes).
+// note is the metadata of a commit, if there is any: in the form donePrefix and the offsets
+// as package prefix writes them, or with counts in the form countedPrefix
+// starts,alone,times:offsets. A release that does not know the second form ignores it, and
+// delivers finished messages again. Kafka keeps 4,096 bytes (offset.metadata.max.bytes).
 type note struct {
 	counts
 	done map[int64]struct{} // behind the offset
@@ -44,7 +43,7 @@ func noteOf(at int64, c counts, done []int64) string {
 	return head + kit.EncodeDone(at, slices.Clone(done), maxNote-len(head))
 }
 
-// noteIn reads the note of a commit, which may be another program's.
+// noteIn reads the note of a commit, which another program may have written.
 func noteIn(c commit) (n note, err error) {
 	list, ours := strings.CutPrefix(c.note, donePrefix)
 	if rest, counted := strings.CutPrefix(c.note, countedPrefix); counted {

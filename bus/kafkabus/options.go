@@ -10,19 +10,19 @@ import (
 
 const (
 	dialTimeout = 5 * time.Second
-	// How long one request may take, beyond what the broker waits for itself.
+	// The limit of one request, beyond the time for which the broker itself waits.
 	requestTimeout = 10 * time.Second
 	// How long brokers wait for the in-sync replicas of one produce request.
 	replicaTimeout = 5 * time.Second
-	// A batch is cut when it holds this much before compression, so that even
-	// what does not compress stays below the brokers' message.max.bytes (1 MiB).
+	// A batch is cut at this size before compression, so that even incompressible messages
+	// stay below the brokers' message.max.bytes (1 MiB).
 	batchBytes = 960 << 10
 )
 
-// again is how a client waits before it repeats a request.
+// again is the client's backoff before it repeats a request.
 var again = kit.Backoff{Initial: 20 * time.Millisecond, Max: time.Second, Jitter: 0.2}
 
-// options are those of every client. Making a client with them connects to no broker.
+// options are those of every client. A new client connects to no broker.
 func (s settings) options() ([]kgo.Opt, error) {
 	security, err := s.security.options()
 	if err != nil {

@@ -68,7 +68,7 @@ func (d *prefixed) Declare(ctx context.Context, topics ...bus.Topic) error {
 	return d.driver.Declare(ctx, topics...)
 }
 
-// Lag implements bus.Lagger. With ?lag=all it reports those with the prefix.
+// Lag implements bus.Lagger. With ?lag=all it reports the groups with the prefix.
 func (d *prefixed) Lag(ctx context.Context) ([]bus.Lag, error) {
 	all, err := d.driver.Lag(ctx)
 	var out []bus.Lag

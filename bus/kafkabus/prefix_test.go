@@ -63,7 +63,7 @@ func TestPrefixKeepsApart(t *testing.T) {
 	})
 }
 
-// keepsGroupsApart resets, reads and deletes in staging, and nothing of it in prod.
+// keepsGroupsApart resets, reads and deletes in staging, and checks that prod is unchanged.
 func keepsGroupsApart(t *testing.T, prod, staging *bus.Bus, topic, group string) {
 	t.Helper()
 	ended := func(b *bus.Bus) bus.Group {

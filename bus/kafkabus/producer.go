@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// How long the client holds records back for more of their batch. Flush ends it
-	// at once; only a batch that is sent again can wait this long.
+	// How long the client holds records back for more of their batch. Flush ends it at
+	// once; only a batch that is sent again can wait this long.
 	linger = 5 * time.Millisecond
-	// How often in a row the cluster says that it does not know a topic before the
-	// client gives it up: some 100 ms each. A broker that has just started says so too.
+	// How often in a row the cluster may answer that a topic is unknown before the client
+	// fails: some 100 ms each. A broker that has just started gives this answer too.
 	unknownTopicRetries = 8
-	// A produce request, and so a message, has at most this many bytes before compression.
+	// The limit of a produce request, and so of a message, in bytes before compression.
 	requestBytes = 100 << 20
 )
 
@@ -36,22 +36,22 @@ func (p *publisher) dial() (*kgo.Client, error) {
 		kgo.RecordPartitioner(whole{}),
 		kgo.ProducerLinger(linger),
 		kgo.UnknownTopicRetries(unknownTopicRetries),
-		// The queues and the room bound what the client has.
+		// The queues and the room bound the records in the client.
 		kgo.MaxBufferedRecords(math.MaxInt32),
 		kgo.BrokerMaxWriteBytes(requestBytes),
 		kgo.ProducerBatchMaxBytes(requestBytes),
-		// A batch that no call waits for is given up, though it may be in the topic.
-		// What follows has a new epoch, so brokers neither take it for a repetition
-		// nor let the old batch in behind it.
+		// A batch that no call waits for is abandoned, though it may be in the topic. Later
+		// batches have a new epoch, so brokers neither take them for repetitions nor accept
+		// the old batch behind them.
 		kgo.AllowIdempotentProduceCancellation(),
 		kgo.WithLogger(&p.lateness),
 	)...)
 }
 
-// whole is a partitioner that takes the partition of the record, and lets only the
-// first record of our batch begin one of the client's. The others are either in that
-// one, or fail here with the partition -1 if it has left already: else it could fail,
-// and what came after be published.
+// whole is a partitioner that uses the partition of the record, and lets only the first
+// record of our batch begin a batch of the client's. The other records either join that
+// batch, or fail here with the partition -1 if it has left already. Otherwise that batch
+// could fail, and a later one be published.
 type whole struct{}
 
 // begins is the Offset of records that may begin a batch.
@@ -60,7 +60,7 @@ const begins = 1
 // ForTopic implements kgo.Partitioner.
 func (whole) ForTopic(string) kgo.TopicPartitioner { return &wholeTopic{} }
 
-type wholeTopic struct{ fresh bool } // the record that comes next begins a batch
+type wholeTopic struct{ fresh bool } // the next record begins a batch
 
 var _ kgo.TopicPartitionerOnNewBatch = (*wholeTopic)(nil)
 
@@ -79,8 +79,8 @@ func (t *wholeTopic) Partition(r *kgo.Record, _ int) int {
 	return int(r.Partition)
 }
 
-// partitions returns how many partitions a topic has. The cluster is asked once:
-// of topics that were published to, the client finds new partitions by itself.
+// partitions returns how many partitions a topic has. The cluster is asked once: after the
+// first publish to a topic, the client finds its new partitions on its own.
 func (p *publisher) partitions(ctx context.Context, topic string) (int32, error) {
 	p.mu.Lock()
 	client, n := p.client, p.sizes[topic]
@@ -89,13 +89,13 @@ func (p *publisher) partitions(ctx context.Context, topic string) (int32, error)
 	if n == 0 {
 		have, err := p.topics.await(ctx, topic)
 		if err != nil {
-			p.topics.forget(topic) // it was deleted; the next call makes it again
+			p.topics.forget(topic) // it was deleted; the next call creates it again
 			return 0, err
 		}
 		n = int32(len(have.Partitions))
 	}
 	for {
-		if leader, _, _ := client.PartitionLeader(topic, n); leader == -1 { // there is none of this number
+		if leader, _, _ := client.PartitionLeader(topic, n); leader == -1 { // no partition has this number
 			break
 		}
 		n++
@@ -108,8 +108,8 @@ func (p *publisher) partitions(ctx context.Context, topic string) (int32, error)
 	return n, nil
 }
 
-// retry lets the queue go on after a while, when what can be done about the
-// failure of a batch that was sent at that time has been done; p.mu is held.
+// retry schedules the queue again after a delay, and first tries to repair the cause of the
+// failure of a batch that was sent at the given time; p.mu is held.
 func (p *publisher) retry(q *queue, sent time.Time, err error) {
 	q.busy = true
 	q.attempt++
@@ -132,9 +132,8 @@ func (p *publisher) retry(q *queue, sent time.Time, err error) {
 	})
 }
 
-// renew makes a topic that was deleted. The client takes one that has been made
-// again for a stranger, until it is told to forget the old one; that ends all
-// that it has for the old one.
+// renew creates a topic that was deleted. The client does not accept a recreated topic
+// until the old one is purged. Purging ends everything that the client has for the old topic.
 func (p *publisher) renew(ctx context.Context, topic string, sent time.Time, err error) {
 	p.mu.Lock()
 	client := p.client
@@ -148,11 +147,11 @@ func (p *publisher) renew(ctx context.Context, topic string, sent time.Time, err
 		client.PurgeTopicsFromProducing(topic)
 	}
 	p.topics.forget(topic)
-	_ = p.topics.ensure(ctx, topic) // what fails is tried again with the batch
+	_ = p.topics.ensure(ctx, topic) // a failure is retried with the batch
 }
 
-// revive replaces a client that will never have a producer id: it takes the
-// first refusal as final, though permissions can be given later.
+// revive replaces a client that will never have a producer id: the client takes the first
+// refusal as final, though permissions can be granted later.
 func (p *publisher) revive(ctx context.Context) {
 	p.mu.Lock()
 	old := p.client
@@ -162,7 +161,7 @@ func (p *publisher) revive(ctx context.Context) {
 	}
 	fresh, err := p.dial()
 	if err != nil {
-		return // it is tried again with the next failure
+		return // retried with the next failure
 	}
 	p.mu.Lock()
 	if p.client != old || p.life.Err() != nil {

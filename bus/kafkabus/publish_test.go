@@ -23,7 +23,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// payloads returns what is in a topic, by key.
+// payloads returns the messages of a topic, by key.
 func payloads(t *testing.T, b *bus.Bus, topic string) map[string][]string {
 	t.Helper()
 	all, err := b.Browse(t.Context(), topic, 1_000_000)
@@ -37,8 +37,8 @@ func payloads(t *testing.T, b *bus.Bus, topic string) map[string][]string {
 	return out
 }
 
-// accepted publishes until the brokers take it, where PublishTimeout is short, and
-// returns how often they did not.
+// accepted publishes until the brokers accept the message, for a short PublishTimeout, and
+// returns how many calls failed.
 func accepted(t *testing.T, b *bus.Bus, topic string, m *message.Message) (failed int) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; failed++ {
@@ -55,9 +55,9 @@ func accepted(t *testing.T, b *bus.Bus, topic string, m *message.Message) (faile
 // onlyProduce are the keys of produce requests.
 var onlyProduce = []kmsg.Key{kmsg.Produce}
 
-// Brokers answer with all sorts of errors, also after they have stored a batch,
-// leaders move, connections break; callers publish concurrently, one message or
-// many per call. Everything is there once, in order.
+// Brokers answer with many kinds of errors, also after they have stored a batch, leaders
+// move, connections break; callers publish concurrently, one message or many per call.
+// Every message is in the topic once, in order.
 func TestPublishUnderFaults(t *testing.T) {
 	t.Parallel()
 	pass := []*kerr.Error{
@@ -85,7 +85,7 @@ func publishUnderFaults(t *testing.T, faults []*kerr.Error) {
 	ctx, stop := context.WithCancel(t.Context())
 	var chaos sync.WaitGroup
 	met := 0
-	through := make(chan struct{}, 1) // a call got through since
+	through := make(chan struct{}, 1) // a call succeeded since
 	chaos.Go(func() {
 		for ctx.Err() == nil {
 			switch n := rand.IntN(len(faults) + 2); n {
@@ -168,7 +168,7 @@ func publishUnderFaults(t *testing.T, faults []*kerr.Error) {
 	}
 }
 
-// Brokers that have lost what they knew of the producer do not stop it.
+// Brokers that have lost the state of the producer do not stop it.
 func TestLostProducerState(t *testing.T) {
 	t.Parallel()
 	c := fake(t)
@@ -192,8 +192,8 @@ func TestLostProducerState(t *testing.T) {
 	}
 }
 
-// A message that the brokers refuse fails alone, in a batch of many callers, and
-// later ones of its key and call are not published.
+// A message that the brokers refuse fails alone, in a batch of many callers, and later ones
+// of its key and call are not published.
 func TestRefusedMessageFailsAlone(t *testing.T) {
 	t.Parallel()
 	t.Run("in a batch of its own", func(t *testing.T) {
@@ -251,8 +251,8 @@ func refusedMessage(t *testing.T, url string, size int) {
 	}
 }
 
-// A batch of which nobody knows whether it arrived is reported as such, and does
-// not make the brokers take the next one for a repetition.
+// A batch with an unknown outcome is reported as such, and does not make the brokers take
+// the next batch for a repetition.
 func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	c := fake(t)
@@ -276,7 +276,7 @@ func TestUnknownOutcome(t *testing.T) {
 	repeated += accepted(t, b, topic, keyed("k", "3"))
 	repeated += accepted(t, b, topic, keyed("k", "4"))
 	got := payloads(t, b, topic)["k"]
-	if repeated > 0 { // what took too long may have been stored all the same
+	if repeated > 0 { // a batch that took too long may have been stored
 		got = slices.Compact(got)
 	}
 	if fmt.Sprint(got) != "[0 1 3 4]" {
@@ -284,8 +284,8 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
-// The end of a message's context ends the call; what was not sent is not sent
-// later.
+// The end of a message's context ends the call; messages that were not sent then are not
+// sent later.
 func TestContextEndsPublish(t *testing.T) {
 	t.Parallel()
 	c := fake(t)
@@ -293,7 +293,7 @@ func TestContextEndsPublish(t *testing.T) {
 	topic := name("topic")
 	publish(t, b, topic, keyed("k", "0"))
 
-	// The first call waits for its answer, the second one behind it.
+	// The first call waits for its answer, the second waits behind it.
 	reached := make(chan struct{})
 	var once sync.Once
 	c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
@@ -330,7 +330,7 @@ func TestContextEndsPublish(t *testing.T) {
 	c.DropControl()
 }
 
-// More than PublishBuffer does not wait in memory.
+// No more than PublishBuffer waits in memory.
 func TestPublishBuffer(t *testing.T) {
 	t.Parallel()
 	c := fake(t)
@@ -363,12 +363,12 @@ func TestPublishBuffer(t *testing.T) {
 		}
 	}
 	h.Remove()
-	// A call that is bigger than the buffer goes alone.
+	// A call that is bigger than the buffer is published alone.
 	accepted(t, b, topic, keyed("k", strings.Repeat("x", 40_000)))
 	accepted(t, b, topic, keyed("k", "1"))
 }
 
-// While a cluster does not answer, Close ends what is being published.
+// While a cluster does not answer, Close ends calls of Publish in flight.
 func TestCloseEndsPublishing(t *testing.T) {
 	t.Parallel()
 	c := fake(t)
@@ -393,7 +393,7 @@ func TestCloseEndsPublishing(t *testing.T) {
 	}
 }
 
-// A topic that was deleted is made again by the next message.
+// A topic that was deleted is created again by the next message.
 func TestDeletedTopicIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	c := fake(t)
@@ -409,8 +409,8 @@ func TestDeletedTopicIsMadeAgain(t *testing.T) {
 	}
 }
 
-// A topic that was deleted, and one that somebody has made again with another number
-// of partitions, is published to by the same call.
+// The same call publishes to a topic that was deleted, and to one that was recreated with
+// another number of partitions.
 func TestTopicChangesUnderPublisher(t *testing.T) {
 	t.Parallel()
 	c := fake(t, kfake.NumBrokers(3))
@@ -434,7 +434,7 @@ func TestTopicChangesUnderPublisher(t *testing.T) {
 	}
 }
 
-// The refusal of a producer id is not for ever: permissions can be given.
+// A refused producer id is requested again: permissions can be granted later.
 func TestProducerIDRefused(t *testing.T) {
 	t.Parallel()
 	c := fake(t)
@@ -455,7 +455,7 @@ func TestProducerIDRefused(t *testing.T) {
 	}
 }
 
-// While a partition has no leader, its messages do not leave, and the error says why.
+// While a partition has no leader, its messages are not sent, and the error gives the reason.
 func TestNoLeader(t *testing.T) {
 	t.Parallel()
 	c := fake(t)
@@ -464,7 +464,7 @@ func TestNoLeader(t *testing.T) {
 	if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 2}); err != nil {
 		t.Fatal(err)
 	}
-	// The leader of one partition refuses, and then the client hears that both have none.
+	// The leader of one partition refuses, and then the client learns that both have none.
 	refusing := c.Fault(kfake.Fault{Keys: onlyProduce, Topic: topic, Partitions: []int32{0}, Err: kerr.NotLeaderForPartition, Count: -1})
 	lost := c.Fault(kfake.Fault{
 		Keys: []kmsg.Key{kmsg.Metadata}, Topic: topic, Partitions: []int32{0, 1}, Err: kerr.LeaderNotAvailable, Count: -1,

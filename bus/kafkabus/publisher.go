@@ -15,17 +15,17 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// publisher puts what its callers publish into a queue for each partition, and
-// hands the queues to a producing client, batch by batch (queue.go).
+// publisher puts the messages of its callers into a queue for each partition, and hands the
+// queues to a producing client, batch by batch (queue.go).
 type publisher struct {
 	topics   *topics
 	set      settings
 	lateness lateness
 	room     *semaphore.Weighted // bytes of messages that are not settled
-	life     context.Context     // ends when Close waits no longer for calls
+	life     context.Context     // ends when Close stops waiting for calls
 	end      context.CancelFunc  // of life
 	pending  sync.WaitGroup      // calls of Publish
-	workers  sync.WaitGroup      // batches under way, and goroutines
+	workers  sync.WaitGroup      // batches in flight, and goroutines
 
 	mu      sync.Mutex
 	closed  bool
@@ -33,13 +33,13 @@ type publisher struct {
 	sizes   map[string]int32     // partitions by topic
 	purged  map[string]time.Time // when the client was made to forget a topic
 	queues  map[partition]*queue
-	ready   []*queue // have messages, and no batch under way
-	sending bool     // a goroutine looks after ready
+	ready   []*queue // have messages, and no batch in flight
+	sending bool     // a goroutine is sending
 
 	closeOnce sync.Once
 }
 
-// partition names one.
+// partition names a partition of a topic.
 type partition struct {
 	topic string
 	id    int32
@@ -65,11 +65,11 @@ type item struct {
 	size   int    // on the wire, before compression
 	queue  *queue // of its partition
 	batch  *batch // that it was handed to the client in; nil while it waits
-	sent   bool   // it may have left
+	sent   bool   // it may have been sent
 	err    error  // of the batch
 }
 
-// call is one call of Publish. The publisher's lock guards what changes.
+// call is one call of Publish. The publisher's lock guards the fields that change.
 type call struct {
 	topic string
 	at    time.Time
@@ -78,17 +78,17 @@ type call struct {
 
 	items    []item              // nil before there is room for them
 	outcomes []bus.Outcome       // 0 while a message is not settled
-	left     int                 // how many are not
+	left     int                 // how many messages are not settled
 	over     bool                // Publish has returned, or is about to
 	failed   map[string]struct{} // keys of which a message failed
 	first    int                 // index of the first failure
-	err      error               // its cause; nil while all goes well
+	err      error               // its cause; nil without failures
 }
 
-// Publish returns when all messages are acknowledged by every in-sync replica,
-// or with a [bus.PublishError] that says which are. It keeps the order of messages
-// of a key: behind one that failed, later ones of the same call and key are not
-// sent. It ends early when the first message's context does.
+// Publish returns when all messages are acknowledged by every in-sync replica, or with a
+// [bus.PublishError] that says which are. It keeps the order of a key's messages: after a
+// failed message, later messages of the same call and key are not sent. It ends early when
+// the context of the first message does.
 func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	if len(messages) == 0 {
 		return nil
@@ -163,16 +163,16 @@ func (p *publisher) submit(ctx context.Context, c *call, messages []*message.Mes
 	p.sending = true
 	p.mu.Unlock()
 	if first {
-		p.send() // here, so that a lone message waits for no other goroutine
+		p.send() // here, so that a lone message does not wait for another goroutine
 	}
 	return nil
 }
 
-// itemBytes is what a message takes in memory beside its bytes on the wire.
+// itemBytes is the memory of a message beside its bytes on the wire.
 const itemBytes = 500
 
-// outcome returns what Publish returns. err is why it does not wait any longer;
-// messages that the client does not have yet are not sent any more.
+// outcome returns the result of Publish. err is the reason to stop waiting; messages that
+// the client does not have yet are not sent.
 func (p *publisher) outcome(c *call, messages []*message.Message, err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -205,7 +205,7 @@ func (p *publisher) outcome(c *call, messages []*message.Message, err error) err
 	return judged(e)
 }
 
-// settle notes what became of an item; p.mu is held.
+// settle notes the outcome of an item; p.mu is held.
 func (p *publisher) settle(it *item, o bus.Outcome, err error) {
 	c := it.call
 	c.outcomes[it.index] = o
@@ -225,8 +225,7 @@ func (p *publisher) settle(it *item, o bus.Outcome, err error) {
 	}
 }
 
-// Close refuses further calls, lets those under way finish for a while, and
-// then ends them.
+// Close refuses further calls, lets calls in flight finish for a while, and then ends them.
 func (p *publisher) Close() error {
 	p.closeOnce.Do(func() {
 		p.mu.Lock()
@@ -254,5 +253,5 @@ func (p *publisher) Close() error {
 	return nil
 }
 
-// closeTimeout is how long Close lets messages that are under way go on.
+// closeTimeout is how long Close waits for messages in flight.
 const closeTimeout = 5 * time.Second

@@ -13,20 +13,19 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// queue holds the messages of a partition that the client does not have. The
-// client has one batch of each partition at a time, and the next takes whatever
-// has come meanwhile. So a lone message leaves at once, load makes batches by
-// itself, and nothing overtakes what is being retried.
+// queue holds the messages of a partition that the client does not have. The client has one
+// batch of each partition at a time, and the next batch takes all messages that have
+// arrived meanwhile. So a lone message is sent at once, load makes batches without delay,
+// and no message overtakes one that is being retried.
 //
-// The client alone cannot do this. Behind a record that fails it fails every
-// record of the partition, those of other callers too; and what it has, it
-// publishes, or fails with all that is behind it. With one batch in its hands
-// that is just right: if the batch was refused, it is handed over again in
-// smaller parts until the culprit is alone; the messages in the queue have not
-// left, and a caller that ends takes its own out. The client does what it does
-// well: it keeps sequence numbers and connections, and repeats what may pass. What
-// it holds for final and we do not (an error that the brokers do not explain, a
-// topic that is gone) is handed over again as something new.
+// The client alone cannot do this. Behind a failed record it fails every record of the
+// partition, those of other callers too; and each of its records is either published or
+// fails with all records behind it. With one batch in the client this is right: a refused
+// batch is handed over again in smaller parts until the refused message is alone. The
+// messages in the queue have not been sent, so a caller that ends removes its own. The
+// client keeps sequence numbers and connections, and repeats after transient errors. Errors
+// that the client takes for final and we do not (an error that the brokers do not explain,
+// a missing topic) are retried as a new batch.
 type queue struct {
 	publisher *publisher
 	of        partition
@@ -34,13 +33,13 @@ type queue struct {
 	// Guarded by the publisher's lock.
 	items   []*item
 	ready   bool   // it is in the publisher's list
-	busy    bool   // the client has a batch, or a failure is waited out
+	busy    bool   // the client has a batch, or a backoff runs
 	batch   *batch // that the client has
-	most    int    // messages of the next batch while a culprit is looked for; else 0
+	most    int    // limit of the next batch while a refused message is searched; else 0
 	attempt int    // failures in a row
 }
 
-// batch is what the client has of a partition.
+// batch is the batch of a partition that the client has.
 type batch struct {
 	queue     *queue
 	items     []*item
@@ -69,7 +68,7 @@ func (p *publisher) schedule(q *queue) {
 	p.ready = append(p.ready, q)
 }
 
-// wake sees to it that what is ready is sent; p.mu is held.
+// wake starts sending if a queue is ready; p.mu is held.
 func (p *publisher) wake() {
 	if !p.sending && len(p.ready) > 0 {
 		p.sending = true
@@ -77,16 +76,16 @@ func (p *publisher) wake() {
 	}
 }
 
-// send hands over a batch of every queue that is ready. One goroutine does so at a
-// time, which has set sending: what comes meanwhile shares batches and requests. What
-// the client did not get into one batch of its own comes back (see whole).
+// send hands over a batch of every queue that is ready. One goroutine at a time does so,
+// and has set sending: messages that arrive meanwhile share batches and requests. Records
+// that did not fit into one batch of the client's come back (see whole).
 func (p *publisher) send() {
 	runtime.Gosched() // callers that are about to publish come first
 	p.mu.Lock()
 	var batches []*batch
 	for _, q := range p.ready {
 		q.ready = false
-		// What has no leader does not leave.
+		// A batch waits until its partition has a leader.
 		if _, _, err := p.client.PartitionLeader(q.of.topic, q.of.id); kerr.IsRetriable(err) {
 			p.retry(q, time.Now(), err)
 		} else if b := q.cut(); b != nil {
@@ -110,8 +109,7 @@ func (p *publisher) send() {
 	p.wake()
 }
 
-// cut takes the next batch out of the queue; nil if there is nothing to send. p.mu
-// is held.
+// cut takes the next batch out of the queue; nil if there is nothing to send. p.mu is held.
 func (q *queue) cut() *batch {
 	p := q.publisher
 	b := &batch{queue: q, at: time.Now()}
@@ -160,8 +158,8 @@ func (it *item) answered(_ *kgo.Record, err error) {
 	}
 }
 
-// finish settles a batch of which the client knows all that it will ever know, or
-// puts back what may be tried again.
+// finish settles a batch whose outcome is final for the client, or puts its retriable
+// messages back.
 func (p *publisher) finish(b *batch) {
 	defer p.workers.Done()
 	b.cancel()
@@ -191,7 +189,7 @@ func (p *publisher) finish(b *batch) {
 	case b.abandoned, p.life.Err() != nil:
 		settleAll(failed, bus.Unknown, errClosed)
 	case permanent(err) && len(failed) > 1:
-		// One of them is at fault: let it fail alone.
+		// One of the messages is at fault: find it, so that it fails alone.
 		q.putBack(failed, false)
 		q.most = len(failed) / 2
 	case permanent(err):
@@ -223,8 +221,8 @@ func (q *queue) putBack(items []*item, sent bool) {
 	q.items = append(items, q.items...)
 }
 
-// withdraw takes a call's messages out of the queues, and gives up batches that
-// no call waits for; p.mu is held.
+// withdraw takes a call's messages out of the queues, and abandons batches that no call
+// waits for; p.mu is held.
 func (p *publisher) withdraw(c *call) {
 	seen := map[*queue]struct{}{}
 	for i := range c.items {
@@ -241,8 +239,8 @@ func (p *publisher) withdraw(c *call) {
 		})
 		if b := q.batch; b != nil && !b.abandoned && !slices.ContainsFunc(b.items, func(it *item) bool { return !it.call.over }) {
 			b.abandoned = true
-			// A request that is cancelled takes its connection, which others use, with
-			// it. By then it has its answer, or is being repeated.
+			// Cancelling a request closes its connection, which others use. By then it has
+			// its answer, or is being repeated.
 			time.AfterFunc(requestTimeout, b.cancel)
 		}
 	}

@@ -13,12 +13,12 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
-// request asks the cluster something, for requestTimeout at most, and returns when ctx or
-// the driver ends. It asks again while the brokers tell each other of a new topic, while
-// leaders move, and while the coordinator of a group loads what it knows.
+// request sends the cluster a request, for requestTimeout at most, and returns when ctx or
+// the driver ends. It retries while the brokers tell each other of a new topic, while
+// leaders move, and while the coordinator of a group loads its state.
 //
-// The goroutine is for a broker that takes connections and is silent: until a connection is
-// made, franz-go waits for it without the context. The goroutine ends soon after.
+// The goroutine is for a broker that accepts connections and stays silent: until a
+// connection is made, franz-go waits for it without the context. The goroutine ends soon after.
 func request[T any](ctx context.Context, d *driver, ask func(context.Context) (T, error)) (answer T, err error) {
 	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -68,7 +68,7 @@ func repeated[T any](ctx context.Context, ask func(context.Context) (T, error)) 
 	}
 }
 
-// unsettled reports whether the cluster is busy with itself, and asking again helps.
+// unsettled reports whether the cluster is changing, and asking again helps.
 func unsettled(err error) bool {
 	return isKerror(err, kerr.UnknownTopicOrPartition, kerr.UnknownTopicID, kerr.LeaderNotAvailable, kerr.NotLeaderForPartition,
 		kerr.ReplicaNotAvailable, kerr.FencedLeaderEpoch, kerr.UnknownLeaderEpoch, kerr.OffsetNotAvailable, kerr.KafkaStorageError,

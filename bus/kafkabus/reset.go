@@ -15,7 +15,7 @@ import (
 )
 
 // Groups implements bus.GroupAdmin: every group of the cluster that has offsets of the
-// topics. Positions are offsets; a partition that the group has no offset of has -1.
+// topics. Positions are offsets; -1 is a partition without an offset of the group.
 func (d *driver) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
 	all, err := d.listed(ctx)
 	if err != nil {
@@ -45,15 +45,15 @@ func (d *driver) listed(ctx context.Context) (kadm.ListedGroups, error) {
 	return request(ctx, d, func(ctx context.Context) (kadm.ListedGroups, error) { return d.admin.ListGroups(ctx) })
 }
 
-// errLive says what a coordinator asks for: no members at all.
+// errLive states the coordinator's condition: no members at all.
 var errLive = fmt.Errorf("%w; Kafka changes a group only while it has no consumers on any topic", bus.ErrGroupLive)
 
-// live reports whether a group has members. The state of an old broker's group is not
-// known; the coordinator refuses to change one that has members in any case.
+// live reports whether a group has members. An old broker does not report the state of a
+// group; the coordinator refuses to change one that has members in any case.
 func live(g kadm.ListedGroup) bool { return g.State != "" && g.State != "Empty" && g.State != "Dead" }
 
-// group returns the commits of a group on a topic; there is none where it has no members
-// and no offset.
+// group returns the commits of a group on a topic. A group without members and offsets does
+// not exist.
 func (d *driver) group(ctx context.Context, topic, group string) (map[int32]commit, error) {
 	all, err := d.listed(ctx)
 	if err != nil {
@@ -76,8 +76,8 @@ func (d *driver) group(ctx context.Context, topic, group string) (map[int32]comm
 }
 
 // ResetGroup implements bus.GroupResetter. It commits all offsets in one request, without
-// notes: what was done behind the old ones is forgotten. The coordinator takes them only
-// while the group has no members.
+// notes: messages finished behind the old offsets are forgotten. The coordinator accepts
+// them only while the group has no members.
 func (d *driver) ResetGroup(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error) {
 	moved, err := d.reset(ctx, topic, group, to, dryRun)
 	return moved, refusal(err, "reset group")
@@ -119,7 +119,7 @@ func (d *driver) reset(ctx context.Context, topic, group string, to bus.Place, d
 	return moved, err
 }
 
-// find returns the offsets of a place by partition; those that it leaves out are not in it.
+// find returns the offsets of a place by partition, without the partitions it leaves out.
 func (d *driver) find(ctx context.Context, topic string, p bus.Place, start, end map[int32]kadm.ListedOffset) (map[int32]int64, error) {
 	at := map[int32]int64{}
 	switch {
@@ -219,7 +219,7 @@ func (d *driver) Read(ctx context.Context, topic string, from bus.Place, fn func
 				return wrap(err, "read %s", topic)
 			}
 			if some.next == at {
-				break // what follows is not readable yet
+				break // later records are not readable yet
 			}
 			at = some.next
 			for _, m := range messages(some.records) {

@@ -14,69 +14,65 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
-// Config of the scheme. The zero value works. What a URL says comes first.
+// Config is the configuration of the scheme. The zero value works. A URL's parameters win.
 type Config struct {
-	// Partitions of a topic that is declared or used without a number; 3 by
-	// default. They are the most instances that can share a group, and each
-	// costs the brokers files and memory. They cannot be changed later without
-	// breaking the order of keys.
+	// Partitions of a topic that is declared or used without a number; 3 by default. They
+	// are the most instances that can share a group, and each costs the brokers files and
+	// memory. Changing their number later breaks the order of keys.
 	Partitions int
-	// Replication of such a topic; the brokers' own default.replication.factor by
-	// default. 1 loses messages with the disk of one broker. With 3 or more, an
-	// acknowledged message is on two.
+	// Replication of such a topic; the brokers' own default.replication.factor by default.
+	// 1 loses messages with the disk of one broker. With 3 or more, an acknowledged message
+	// is on two brokers.
 	Replication int
 	// Retention of such a topic; the brokers' own by default (7 days unless
 	// configured). A longer one costs disk space.
 	Retention time.Duration
 
-	// ClientID is what the brokers call this program in logs and quotas;
-	// "millrace" by default.
+	// ClientID is the name of this program in the brokers' logs and quotas; "millrace" by default.
 	ClientID string
-	// Instance is a name that this process keeps over restarts and shares with
-	// no other: with it the group waits SessionTimeout for a process that went
-	// away, and gives it the same partitions when it is back. Empty by default:
-	// whoever goes is replaced at once.
+	// Instance is a name that this process keeps over restarts and shares with no other
+	// process. With it the group waits SessionTimeout for a process that went away, and
+	// returns the same partitions to it. Empty by default: a process that leaves is
+	// replaced at once.
 	Instance string
 
-	// PublishTimeout is how long Publish tries before it gives up; 30 s by
-	// default. Messages wait in memory meanwhile.
+	// PublishTimeout is how long Publish tries before it fails; 30 s by default. Messages
+	// wait in memory meanwhile.
 	PublishTimeout time.Duration
-	// PublishBuffer is how many bytes of messages wait in memory for their
-	// acknowledgement at most; 32 MiB by default. Each counts 500 bytes more than
-	// it has. Publish blocks beyond it.
+	// PublishBuffer is the limit in bytes of messages that wait in memory for their
+	// acknowledgement; 32 MiB by default. Each message counts 500 bytes more than its size.
+	// Publish blocks beyond the limit.
 	PublishBuffer int
 
-	// SessionTimeout is how long a killed process keeps its partitions; 10 s by
-	// default, and brokers take 6 s to 30 min unless configured. A process that
-	// is paused for longer loses its partitions. With ?protocol=consumer it is the
-	// brokers' group.consumer.session.timeout.ms, 45 s unless configured.
+	// SessionTimeout is how long a killed process keeps its partitions; 10 s by default,
+	// and brokers accept 6 s to 30 min unless configured. A process that is paused for
+	// longer loses its partitions. With ?protocol=consumer the brokers'
+	// group.consumer.session.timeout.ms applies instead, 45 s unless configured.
 	SessionTimeout time.Duration
-	// HandOverTimeout is how long a partition that goes to another instance
-	// waits for the acknowledgement of what is out; 30 s by default. After that
-	// the contexts of these messages end, and the other instance gets them too.
+	// HandOverTimeout is how long a partition that moves to another instance waits for the
+	// acknowledgement of messages in flight; 30 s by default. After that the contexts of
+	// these messages end, and they are delivered to the other instance too.
 	HandOverTimeout time.Duration
-	// CommitInterval is how often acknowledgements are written; 500 ms by
-	// default. A crash repeats that much. Each costs a request per subscription.
+	// CommitInterval is how often acknowledgements are written; 500 ms by default. A crash
+	// repeats that much. Each write costs a request per subscription.
 	CommitInterval time.Duration
-	// Window caps what a subscription may have unacknowledged, whatever its
-	// consumer asks for; no cap by default. It bounds memory and what a crash
-	// repeats.
+	// Window limits the unacknowledged messages of a subscription, regardless of its
+	// consumer's settings; no limit by default. It bounds memory and the repetitions after a crash.
 	Window int
 
-	// Token returns the token of sasl=oauthbearer, where the URL has none. It is called for
-	// each connection, and again before a session ends that the broker limits. It has 10 s,
-	// and a request that needs the connection waits for it.
+	// Token returns the token of sasl=oauthbearer, if the URL has none. It is called for
+	// each connection, and again before the end of a session that the broker limits. It has
+	// 10 s, and a request that needs the connection waits for it.
 	Token func(context.Context) (string, error)
-	// AWS returns the keys of sasl=aws-msk-iam, where the URL has none. It is called as Token.
+	// AWS returns the keys of sasl=aws-msk-iam, if the URL has none. It is called as Token is.
 	AWS AWSCredentials
 
 	// Options may change the clients, for settings that have no parameter here. They come
-	// last, so they override those of this package. What keeps its promises must stay: full
-	// acknowledgement, the idempotent producer, the isolation of committed records, the
-	// earliest initial offset, commits of what is acknowledged.
+	// last, so they override those of this package. Do not change the options behind the
+	// guarantees: full acknowledgement, the idempotent producer, the isolation of committed
+	// records, the earliest initial offset, commits of acknowledged messages only.
 	Options []kgo.Opt
-	// Logger hears of trouble in the background, once per change;
-	// slog.Default() by default.
+	// Logger logs problems in the background, once per change; slog.Default() by default.
 	Logger *slog.Logger
 }
 
@@ -159,7 +155,7 @@ func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	return &prefixed{d, set.prefix}, nil
 }
 
-// settings is everything that a URL and a Config say.
+// settings combines a URL and a Config.
 type settings struct {
 	Config
 	brokers   []string
@@ -168,8 +164,8 @@ type settings struct {
 
 	prefix     string
 	mode       string // empty for this package
-	brokerside bool   // the brokers share out partitions (KIP-848)
-	autocreate bool   // topics are made when they are used
+	brokerside bool   // the brokers assign partitions (KIP-848)
+	autocreate bool   // topics are created when they are used
 	allGroups  bool   // Lag looks at every group of the cluster
 }
 
@@ -220,8 +216,8 @@ func parse(u *url.URL, cfg Config) (settings, error) {
 		return set, err
 	}
 	set.Config, set.brokers, set.allGroups = cfg.withDefaults(), brokers, lag == "all"
-	// What clients are made with is made once here, so that what is wrong with it is
-	// said by Open and not by the first use.
+	// The clients' options are made once here, so that Open and not the first use reports
+	// their errors.
 	options, err := set.options()
 	if err != nil {
 		return set, err
@@ -233,8 +229,8 @@ func parse(u *url.URL, cfg Config) (settings, error) {
 }
 
 // Client makes a client of franz-go for other uses, such as administration: it connects to
-// the brokers of a kafka:// URL, and signs in and encrypts as the URL and cfg say. Making it
-// connects to no broker. The caller closes it.
+// the brokers of a kafka:// URL, and signs in and encrypts as the URL and cfg define.
+// Making it connects to no broker. The caller closes it.
 func Client(rawURL string, cfg Config) (*kgo.Client, error) {
 	u, err := kit.ParseURL(rawURL)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 )
 
-// security is how connections are encrypted and who we are.
+// security holds the encryption of connections and the credentials of this program.
 type security struct {
 	user          *url.Userinfo
 	mechanism     string
@@ -69,7 +69,7 @@ func (s security) validate() error {
 	return fmt.Errorf("parameter \"sasl\" is %q; give one of %s", s.mechanism, mechanisms)
 }
 
-// namesUser fails for half a user.
+// namesUser fails if the user or the password is missing.
 func (s security) namesUser() error {
 	if s.user.Username() == "" || s.password() == "" {
 		return errors.New("the URL has a user without a name or a password; write kafka://user:password@host:9092/")
@@ -78,11 +78,11 @@ func (s security) namesUser() error {
 }
 
 func (s security) password() string {
-	password, _ := s.user.Password() // of none, too
+	password, _ := s.user.Password() // also without a user
 	return password
 }
 
-// exposed returns what travels readable by anybody between; empty when nothing does.
+// exposed names the secrets that travel unencrypted; empty when there are none.
 func (s security) exposed() string {
 	switch {
 	case s.tls:

@@ -52,7 +52,7 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
-// Connections are encrypted, the broker's certificate is checked, and ours is shown.
+// Connections are encrypted, and both sides verify certificates.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	cert, other := certtest.New(t, "127.0.0.1"), certtest.New(t, "127.0.0.1")

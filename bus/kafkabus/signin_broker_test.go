@@ -15,13 +15,13 @@ import (
 )
 
 // signIn guards a cluster in this process with a SASL mechanism that kfake does not know:
-// it answers SaslHandshake and SaslAuthenticate itself, and passes on what clients send
-// that have signed in.
+// it answers SaslHandshake and SaslAuthenticate itself, and forwards the requests of
+// clients that have signed in.
 type signIn struct {
 	mechanism string
 	tls       *tls.Config
-	// check judges what a client sends first. A refusal is an error, or for OAUTHBEARER
-	// an answer that says why.
+	// check judges a client's first message. A refusal is an error, or for OAUTHBEARER an
+	// answer with the reason.
 	check func(first []byte) (answer []byte, err error)
 
 	mu    sync.Mutex
@@ -41,7 +41,7 @@ func guarded(t *testing.T, s *signIn) *kfake.Cluster {
 	}))
 }
 
-// drop ends the connections of all clients.
+// drop closes the connections of all clients.
 func (s *signIn) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,7 @@ func (g gate) Accept() (net.Conn, error) {
 	return inner, nil
 }
 
-// serve reads the client's requests until one of both ends.
+// serve forwards the client's requests until either side ends.
 func (s *signIn) serve(client, cluster net.Conn) error {
 	signedIn := false
 	for {

@@ -17,27 +17,27 @@ import (
 )
 
 // source is one member of a group on one topic, with a client of its own. The client's
-// callbacks give it partitions and take them away; poll fills what they have ahead, and
-// Fetch hands that over, up to the window.
+// callbacks add and remove its partitions; poll fetches their records ahead, and Fetch
+// hands these over, up to the window.
 type source struct {
 	driver *driver
 	topic  string
 	client *kgo.Client
-	base   context.Context // its values are the deliveries'
+	base   context.Context // its values are passed to the deliveries
 	span   int
 	window *kit.Window[*claim]
 	log    *slog.Logger
 	ready  chan struct{} // capacity 1: a partition has something to hand over
 
 	polling turn
-	commits sync.Mutex    // held for a commit, and by what takes partitions away
-	started chan struct{} // capacity 1: the first message of a partition has come
+	commits sync.Mutex    // held for a commit, and while partitions are taken away
+	started chan struct{} // capacity 1: the first message of a partition has arrived
 
 	mu     sync.Mutex
-	claims []*claim      // of the partitions that are ours
-	ahead  int           // bytes of what they have ahead
+	claims []*claim      // of the partitions assigned to this member
+	ahead  int           // bytes of their records ahead
 	first  int           // the claim that Fetch begins with
-	hungry chan struct{} // capacity 1: poll is to look again
+	hungry chan struct{} // capacity 1: poll should look again
 
 	lostClaims map[int32]*claim // the last of each partition that was lost
 
@@ -55,10 +55,10 @@ const (
 	// How many records, or bytes, of a partition are enough to wait in memory.
 	enoughAhead, enoughBytes = 512, 1 << 20
 	// maxAhead is how many bytes of records wait in memory, beside those of the last fetch,
-	// before partitions that have enough are fetched no more.
+	// before fetching of partitions with enough records pauses.
 	maxAhead = 8 << 20
-	// patience is how long poll waits for partitions that have enough ahead, before it looks
-	// for news of the others alone.
+	// patience is how long poll waits for partitions that have enough ahead, before it
+	// fetches from the others alone.
 	patience = 100 * time.Millisecond
 )
 
@@ -125,7 +125,7 @@ func (s *source) Fetch(ctx context.Context, most int) ([]busdriver.Delivery, err
 	return busdriver.Fetch(ctx, s.ready, s.closing, bus.ErrClosed, func() []busdriver.Delivery { return s.collect(most) })
 }
 
-// collect takes what the partitions have ready, beginning with another one each time.
+// collect takes the ready messages of the partitions, and begins with another one each time.
 func (s *source) collect(most int) []busdriver.Delivery {
 	s.mu.Lock()
 	var all []busdriver.Delivery
@@ -143,7 +143,7 @@ func (s *source) collect(most int) []busdriver.Delivery {
 	return all
 }
 
-// tell says that a partition has something to hand over.
+// tell signals that a partition has something to hand over.
 func (s *source) tell() {
 	select {
 	case s.ready <- struct{}{}:
@@ -151,14 +151,14 @@ func (s *source) tell() {
 	}
 }
 
-// wants is whether poll is to go on at once: a partition has little ahead that has more
-// to fetch, or none would be fetched that has enough. s.mu is held, here and below.
+// wants reports whether poll should continue at once: a partition with little ahead has
+// more to fetch, or every partition with enough is paused. s.mu is held, here and below.
 func (s *source) wants() bool {
 	return slices.ContainsFunc(s.claims, (*claim).hungry) ||
 		!slices.ContainsFunc(s.claims, func(c *claim) bool { return c.fed() && !c.paused })
 }
 
-// feed has poll go on if it is time for it.
+// feed makes poll continue if records are wanted.
 func (s *source) feed() {
 	if !s.wants() {
 		return
@@ -170,7 +170,7 @@ func (s *source) feed() {
 	}
 }
 
-// Close is that of [busdriver.Source]: it commits what is done and leaves the group.
+// Close is that of [busdriver.Source]: it commits finished messages and leaves the group.
 // Further calls wait for the first.
 func (s *source) Close() error {
 	s.closeOnce.Do(func() { close(s.closing) })
@@ -181,7 +181,7 @@ func (s *source) Close() error {
 	return s.err
 }
 
-// run lives until Close.
+// run lasts until Close.
 func (s *source) run() {
 	ctx, stop := context.WithCancel(s.base)
 	var polls, commits sync.WaitGroup
@@ -231,9 +231,9 @@ func (s *source) await(ctx context.Context) {
 	}
 }
 
-// pace pauses partitions that have enough ahead when all have too much together, and
-// fetches them again once they have little. Pausing has a price: what the client has
-// fetched of a paused partition is fetched again.
+// pace pauses partitions that have enough ahead when all together have too much, and
+// resumes them once they have little. Pausing has a price: records that the client has
+// fetched of a paused partition are fetched again.
 func (s *source) pace() {
 	var pause, resume []int32
 	for _, c := range s.claims {
@@ -252,7 +252,7 @@ func (s *source) pace() {
 	}
 }
 
-// fetchFailed tells of what the client does not get over by itself.
+// fetchFailed reports errors that the client does not recover from on its own.
 func (s *source) fetchFailed(ctx context.Context, err error) {
 	if session := (*kgo.ErrGroupSession)(nil); ctx.Err() != nil || errors.As(err, &session) || errors.Is(err, kgo.ErrClientClosed) {
 		return
@@ -260,7 +260,8 @@ func (s *source) fetchFailed(ctx context.Context, err error) {
 	s.trouble.begun(ofFetching, err)
 }
 
-// add gives records to their partitions. What is not ours any more, its next owner reads.
+// add gives records to their partitions. Records of lost partitions are dropped: their next
+// owner reads them.
 func (s *source) add(fetched kgo.Fetches) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -288,10 +289,10 @@ func (s *source) add(fetched kgo.Fetches) {
 	}
 }
 
-// size is about what a record takes in memory.
+// size is the approximate memory of a record.
 func size(r *kgo.Record) int { return 100 + len(r.Key) + len(r.Value) }
 
-// claim returns the claim of a partition, nil if it is not ours; s.mu is held.
+// claim returns the claim of a partition, nil if this member has none; s.mu is held.
 func (s *source) claim(partition int32) *claim {
 	for _, c := range s.claims {
 		if c.partition == partition {
@@ -326,7 +327,7 @@ func (t *turn) take(ctx context.Context, poll func(context.Context)) {
 	}
 }
 
-// between runs fn while no poll does: what a poll has returned was added before.
+// between runs fn while no poll runs: the records of earlier polls are added already.
 func (t *turn) between(fn func()) {
 	t.waiting.Lock()
 	t.wanted++

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// carefulStarts is from which start without progress on messages are handled alone.
+	// carefulStarts is the start without progress from which messages are handled alone.
 	carefulStarts = 3
-	// mostCareful is how many of them at most.
+	// mostCareful is the limit of messages that are handled alone.
 	mostCareful = 256
 )
 
-// uncounted are the claims whose first message has come, and whose start is not counted.
-// s.mu is held.
+// uncounted returns the claims whose first message has arrived, and whose start is not
+// counted. s.mu is held.
 func (s *source) uncounted() (claims []*claim) {
 	for _, c := range s.claims {
 		if !c.counted && !c.stopped && len(c.ahead) > 0 {
@@ -29,8 +29,8 @@ func (s *source) uncounted() (claims []*claim) {
 }
 
 // count counts starts in the commits of their partitions, before the first message is
-// handed over: a process that dies while it has nothing to do says nothing about what
-// comes later. It fails where counting has to be tried again.
+// handed over: the death of an idle process is no evidence against later messages. It fails
+// when counting must be retried.
 func (s *source) count(ctx context.Context) error {
 	s.commits.Lock()
 	defer s.commits.Unlock()
@@ -67,7 +67,7 @@ func (s *source) count(ctx context.Context) error {
 	return nil
 }
 
-// countSoon counts starts, and tries again while that fails.
+// countSoon counts starts, and retries while that fails.
 func (s *source) countSoon(ctx context.Context) {
 	for attempt := 1; ctx.Err() == nil; attempt++ {
 		err := s.count(ctx)
@@ -90,8 +90,7 @@ func (f *flight) Begin(ctx context.Context) (deaths int, err error) {
 	return deaths, f.claim.note(ctx, f.offset, deaths+1)
 }
 
-// End is that of [busdriver.Suspected]. Of a partition that was let go there is nothing
-// left to say.
+// End is that of [busdriver.Suspected]. If the partition is lost, there is nothing to note.
 func (f *flight) End(ctx context.Context) error {
 	if err := f.claim.note(ctx, 0, 0); !sharedOut(err) {
 		return err
@@ -121,9 +120,9 @@ func (c *claim) note(ctx context.Context, alone int64, times int) error {
 // noteTimeout bounds how long a note of one message is tried.
 const noteTimeout = 5 * time.Second
 
-// take has a claim go on from what the commit of its partition says. If that is the last
-// commit of a claim that this process has lost, the process has not died: neither the start
-// nor what was at work counts. s.mu is held.
+// take continues a claim from the commit of its partition. If that commit is the last one
+// of a claim that this process has lost, the process has not died: neither the start nor
+// the message at work counts. s.mu is held.
 func (c *claim) take(at commit, n note) {
 	c.written, c.wrote, c.done, c.found = at.offset, at.note, n.done, n.counts
 	if old := c.source.lostClaims[c.partition]; old != nil && old.written == at.offset && old.wrote == at.note {

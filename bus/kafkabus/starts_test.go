@@ -16,9 +16,9 @@ import (
 	"github.com/millrace-go/millrace/bus/kafkabus"
 )
 
-// A partition that is started for the third time without progress has its messages handled
-// alone, and knows which was at work when its processes died. A window of them without a
-// death ends the suspicion, and with the progress nothing is left of it.
+// The messages of a partition that is started for the third time without progress are
+// handled alone, and the commit names the message at work when its processes died. A window
+// without a death ends the suspicion, and progress clears its traces.
 func TestStartsWithoutProgress(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		g := newCrashing(t, url, 20)
@@ -63,8 +63,8 @@ func TestStartsWithoutProgress(t *testing.T) {
 	})
 }
 
-// Which message was at work stays noted while messages before it are done without a handler,
-// because they are obsolete, say.
+// The message at work stays noted while messages before it are finished without a handler,
+// for example because they are obsolete.
 func TestSuspectsStayNoted(t *testing.T) {
 	t.Parallel()
 	g := newCrashing(t, urlOf(fake(t)), 3)
@@ -86,8 +86,8 @@ func TestSuspectsStayNoted(t *testing.T) {
 	require.Equal(t, 1, deaths)
 }
 
-// A death behind progress is a first start again, and what was done behind a gap is known
-// after it while nothing has been committed since.
+// A death behind progress is a first start again. After it, messages done behind a gap are
+// still noted while nothing has been committed since.
 func TestProgressEndsTheCount(t *testing.T) {
 	t.Parallel()
 	g := newCrashing(t, urlOf(fake(t)), 20)
@@ -140,8 +140,8 @@ func TestOrderlyStopsAreNoCrashes(t *testing.T) {
 	})
 }
 
-// A process that dies while it has nothing to do says nothing about what comes later, in a
-// partition beside a busy one, too.
+// The death of an idle process is no evidence against later messages, also in a partition
+// beside a busy one.
 func TestIdleStartsDoNotCount(t *testing.T) {
 	t.Parallel()
 	g := crashing{urlOf(fake(t)), name("topic"), name("group")}
@@ -156,8 +156,8 @@ func TestIdleStartsDoNotCount(t *testing.T) {
 	require.ElementsMatch(t, []string{"millrace/2:2,0,0:", ""}, []string{g.commit(t, 0).Metadata, g.commit(t, 1).Metadata})
 }
 
-// A member that the group has thrown out lives on: what it was at is no suspect when it is
-// back. It writes no notes of a partition that it has lost.
+// A member that the group has removed is alive: its messages in flight are no suspects when
+// it is back. It writes no notes for a partition that it has lost.
 func TestLostPartitionsAreNoCrashes(t *testing.T) {
 	t.Parallel()
 	c := fake(t)
@@ -183,8 +183,8 @@ func TestLostPartitionsAreNoCrashes(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// Members that come and go are no crashes for the partitions that change hands, though
-// nothing of them is ever done.
+// Members that come and go are no crashes for the partitions that change hands, though no
+// message of them is ever finished.
 func TestHandOversAreNoCrashes(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		b := openBus(t, kafkabus.Config{HandOverTimeout: 100 * time.Millisecond}, url)
@@ -216,8 +216,8 @@ func TestHandOversAreNoCrashes(t *testing.T) {
 	})
 }
 
-// A start that cannot be counted now is counted later, before the first message. Where
-// brokers take no notes at all, messages are handled without counts.
+// A start that cannot be counted now is counted later, before the first message. If brokers
+// accept no notes at all, messages are handled without counts.
 func TestStartsThatAreNotCounted(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/oauth"
 )
 
-// AWSCredentials returns the keys with which sasl=aws-msk-iam signs in; sessionToken is
-// empty for keys that last. The credentials of the AWS SDK, for example:
+// AWSCredentials returns the keys for sasl=aws-msk-iam; sessionToken is empty for permanent
+// keys. The credentials of the AWS SDK, for example:
 //
 //	func(ctx context.Context) (string, string, string, error) {
 //		c, err := awsConfig.Credentials.Retrieve(ctx)
@@ -47,7 +47,7 @@ func (s security) validateAWS() error {
 	return nil
 }
 
-// awsKeys returns what the next connection signs in with.
+// awsKeys returns the keys of the next connection.
 func (s security) awsKeys(ctx context.Context) (keys aws.Auth, err error) {
 	if s.user != nil {
 		keys.AccessKey, keys.SecretKey, keys.SessionToken = s.user.Username(), s.password(), s.sessionToken
@@ -61,7 +61,7 @@ func (s security) awsKeys(ctx context.Context) (keys aws.Auth, err error) {
 	return keys, nil
 }
 
-// currentToken returns what the next connection signs in with.
+// currentToken returns the token of the next connection.
 func (s security) currentToken(ctx context.Context) (string, error) {
 	switch {
 	case s.tokenFile != "":
@@ -105,7 +105,7 @@ func (b bearer) Authenticate(ctx context.Context, host string) (sasl.Session, []
 	return verdict{token}, first, err
 }
 
-// verdict is the broker's: nothing when it takes the token, and otherwise why it does not.
+// verdict is the broker's answer: nothing if it accepts the token, otherwise the reason.
 type verdict struct{ token string }
 
 func (v verdict) Challenge(answer []byte) (bool, []byte, error) {

@@ -22,7 +22,7 @@ import (
 	"github.com/millrace-go/millrace/internal/certtest"
 )
 
-// look makes a topic and finds it, which takes a connection that has signed in.
+// look creates a topic and finds it, which needs a connection that has signed in.
 func look(t *testing.T, b *bus.Bus) {
 	t.Helper()
 	topic := name("topic")
@@ -34,7 +34,7 @@ func look(t *testing.T, b *bus.Bus) {
 	}
 }
 
-// refused fails unless a ping fails, with an error that says something and repeats no secret.
+// refused fails unless a ping fails, with an error that contains say and no secret.
 func refused(t *testing.T, b *bus.Bus, say string, secrets ...string) {
 	t.Helper()
 	err := b.Ping(t.Context())
@@ -49,7 +49,7 @@ func refused(t *testing.T, b *bus.Bus, say string, secrets ...string) {
 	}
 }
 
-// tokens is a broker that takes one token.
+// tokens is a broker that accepts one token.
 func tokens(valid *atomic.Pointer[string]) *signIn {
 	return &signIn{mechanism: "OAUTHBEARER", check: func(first []byte) ([]byte, error) {
 		// RFC 7628: n,a=identity,^Aauth=Bearer token^A^A
@@ -125,7 +125,7 @@ func TestToken(t *testing.T) {
 	refused(t, read, "token_file")
 }
 
-// signature is what AWS documents for a signed query of version 4.
+// signature computes the signature that AWS documents for a signed query of version 4.
 func signature(secret, host string, said map[string]string) string {
 	query := url.Values{}
 	for _, name := range []string{"Action", "X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Date", "X-Amz-Expires", "X-Amz-Security-Token", "X-Amz-SignedHeaders"} {

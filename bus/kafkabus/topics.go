@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// topics makes topics and knows which exist.
+// topics creates topics and knows which exist.
 type topics struct {
 	d *driver
 
@@ -39,7 +39,7 @@ func checkTopic(name string) error {
 	return nil
 }
 
-// ensure makes a topic that is used before it is declared, where the URL allows that.
+// ensure creates a topic that is used before it is declared, if the URL allows that.
 func (t *topics) ensure(ctx context.Context, name string) error {
 	t.mu.Lock()
 	_, ok := t.known[name]
@@ -70,21 +70,21 @@ func (t *topics) know(name string) {
 	t.mu.Unlock()
 }
 
-// forget lets the topic be looked up, and made, again.
+// forget makes the next use look the topic up, and create it, again.
 func (t *topics) forget(name string) {
 	t.mu.Lock()
 	delete(t.known, name)
 	t.mu.Unlock()
 }
 
-// declare makes a topic, or checks the one that is there.
+// declare creates a topic, or checks an existing one.
 func (t *topics) declare(ctx context.Context, want bus.Topic) error {
 	if err := checkTopic(want.Name); err != nil {
 		return err
 	}
 	have, err := t.describe(ctx, want.Name)
 	if err == nil && have == nil {
-		// Another process may make it at the same moment.
+		// Another process may create it at the same moment.
 		if err = t.create(ctx, want); err == nil || isKerror(err, kerr.TopicAlreadyExists) {
 			have, err = t.await(ctx, want.Name)
 		}
@@ -106,7 +106,7 @@ func (t *topics) declare(ctx context.Context, want bus.Topic) error {
 // describe returns nil for a topic that does not exist.
 func (t *topics) describe(ctx context.Context, name string) (*kmsg.MetadataResponseTopic, error) {
 	return request(ctx, t.d, func(ctx context.Context) (*kmsg.MetadataResponseTopic, error) {
-		// kadm would answer from its cache, which may hold what was before create.
+		// kadm would answer from its cache, which may date from before create.
 		req := kmsg.NewPtrMetadataRequest()
 		req.Topics = []kmsg.MetadataRequestTopic{{Topic: &name}}
 		answer, err := req.RequestWith(ctx, t.d.client)
@@ -118,7 +118,7 @@ func (t *topics) describe(ctx context.Context, name string) (*kmsg.MetadataRespo
 		}
 		found := &answer.Topics[0]
 		switch err := kerr.ErrorForCode(found.ErrorCode); {
-		case err == nil, isKerror(err, kerr.LeaderNotAvailable): // the latter of one that is coming up
+		case err == nil, isKerror(err, kerr.LeaderNotAvailable): // the latter for a topic that is being created
 			return found, nil
 		case isKerror(err, kerr.UnknownTopicOrPartition):
 			return nil, nil
@@ -189,7 +189,7 @@ func led(t *kmsg.MetadataResponseTopic) bool {
 	})
 }
 
-// retain sets the retention of a topic that is there with another.
+// retain sets the retention of an existing topic that has another.
 func (t *topics) retain(ctx context.Context, want bus.Topic) error {
 	if want.Retention == 0 {
 		return nil
@@ -226,14 +226,13 @@ func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
 	return found != nil, wrap(err, "topic %s", name)
 }
 
-// Topics implements bus.TopicFinder. It leaves out what the brokers keep for themselves.
+// Topics implements bus.TopicFinder. It leaves out the brokers' internal topics.
 func (d *driver) Topics(ctx context.Context) ([]string, error) {
 	all, err := d.existing(ctx)
 	return slices.DeleteFunc(all, internal), wrap(err, "topics")
 }
 
-// existing returns those of the topics that are there; without names, all that are. They
-// are sorted.
+// existing returns the given topics that exist; without names, all topics. They are sorted.
 func (d *driver) existing(ctx context.Context, names ...string) ([]string, error) {
 	return request(ctx, d, func(ctx context.Context) ([]string, error) {
 		all, err := d.admin.ListTopics(ctx, names...)

@@ -16,17 +16,17 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
-// trouble is what a member's reading suffers from: it is told when it begins, and when
-// all of it is over. It hears of connections and of the group from the client.
+// trouble logs the problems of a member's reading: when they begin, and when all of them
+// are over. The client reports connections and the group to it.
 type trouble struct {
 	log *slog.Logger
 
 	mu    sync.Mutex
 	of    map[string]struct{} // brokers, group and fetching
-	ended bool                // we are leaving: nothing is told any more
+	ended bool                // the member leaves: nothing is logged any more
 }
 
-// What else than a broker can be in trouble.
+// Causes of trouble other than a broker.
 const (
 	ofGroup    = "group"
 	ofFetching = "fetching"
@@ -83,7 +83,7 @@ func (t *trouble) over(what string) {
 	}
 }
 
-// end has nothing told any more.
+// end stops all further logging.
 func (t *trouble) end() {
 	t.mu.Lock()
 	t.ended = true

@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/internal/rawurl"
 )
 
-// A URL of Kafka names brokers with ports and settings within their bounds, or is
-// refused without its password.
+// A URL of Kafka names brokers with ports and settings within their bounds, or is refused
+// in an error without its password.
 func FuzzURL(f *testing.F) {
 	f.Add("", "h1:9092,h2:9092/?partitions=3&sasl=plain")
 	f.Add("/x", "h?retention=soon")

@@ -126,7 +126,7 @@ func TestURLErrors(t *testing.T) {
 			t.Errorf("%s: %v; want it to say %s", raw, err, want)
 		}
 	}
-	// A list with a port for some, which net/url takes for a bad port.
+	// A list with ports for only some brokers, which net/url takes for a bad port.
 	_, err := bus.NewOpener(Scheme(Config{})).Open(t.Context(), "kafka://u:secret@h1:9092,h2/")
 	if err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("got %v", err)
@@ -146,7 +146,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// Every client signs in, encrypts and leaves making topics to us; Config.Options come last.
+// Every client signs in, encrypts and never creates topics; Config.Options come last.
 func TestClientOptions(t *testing.T) {
 	set, err := parseURL(t, "kafka://user:secret@h/?sasl=scram-sha-512&tls=true&client_id=tickets", Config{Options: []kgo.Opt{kgo.DialTimeout(time.Minute)}})
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// The record that Watermill's Kafka publisher makes of the same message, with
-// its partitioning marshaler and the key as partition key.
+// The record equals the one that Watermill's Kafka publisher makes of the same message,
+// with its partitioning marshaler and the key as partition key.
 func TestWireFormat(t *testing.T) {
 	m := message.NewMessage("id-1", []byte("payload"))
 	m.Metadata.Set(event.KeyHeader, "user-7")
@@ -49,7 +49,7 @@ func TestWireFormat(t *testing.T) {
 	if encode(&r, message.NewMessage("id-2", nil), ""); r.Key == nil || r.Value == nil || len(r.Key)+len(r.Value) > 0 {
 		t.Errorf("a keyless, empty message has key %v, value %v", r.Key, r.Value)
 	}
-	// Somebody else's record keeps its key, and gets no other.
+	// Another program's record keeps its key, and gets no other.
 	if m := messages([]*kgo.Record{{Key: []byte("k"), Value: []byte("x")}})[0]; event.Key(m) != "k" || m.UUID != "" {
 		t.Errorf("a foreign record has key %q and UUID %q", event.Key(m), m.UUID)
 	}
@@ -58,7 +58,7 @@ func TestWireFormat(t *testing.T) {
 	}
 }
 
-// Keys go where Sarama's and Java's producers send them.
+// Keys map to the same partitions as with Sarama's and Java's producers.
 func TestPartitioners(t *testing.T) {
 	reference := sarama.NewHashPartitioner("")
 	murmur := sarama.NewMurmur2Partitioner("")
@@ -91,7 +91,7 @@ func TestPartitioners(t *testing.T) {
 }
 
 // A commit's note is read with the offset that it was written with; other programs have
-// notes of their own. Without counts it is what the release before reads and writes.
+// notes of their own. Without counts the note is that of the previous release.
 func TestNotes(t *testing.T) {
 	done := map[int64]struct{}{101: {}, 102: {}, 120: {}}
 	for text, want := range map[string]note{
@@ -122,8 +122,8 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// What an earlier owner has done behind the offset stays noted when the partition is let
-// go again before that was met, whether or not anything is unacknowledged by then.
+// Messages that an earlier owner finished behind the offset stay noted when the partition
+// is handed over before they were fetched, with or without unacknowledged messages.
 func TestNotesOfAnEarlierOwner(t *testing.T) {
 	for name, tc := range map[string]struct {
 		open bool // a message is unacknowledged

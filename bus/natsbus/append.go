@@ -13,16 +13,16 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// One batch takes at most this much, beyond its first message: a server drops what
-// comes faster than it can store.
+// The limits of one batch, beyond its first message: a server drops messages that arrive
+// faster than it can store them.
 const (
 	batchEntries = 1000
 	batchBytes   = 4 << 20
 )
 
 // append is logdriver.Backend.Append. The entries of a topic go in one batch of JetStream,
-// so that the server stores them in their order and nothing behind one that it does not
-// store; more than fits goes in several, one after the other.
+// so that the server stores them in order, and nothing behind one that it does not store;
+// more than fit go in several, one after the other.
 func (l *streamLog) append(ctx context.Context, entries []logdriver.Entry) error {
 	var topics []string // in the order of their first entries
 	byTopic := make(map[string][]*nats.Msg)
@@ -46,7 +46,7 @@ func (l *streamLog) append(ctx context.Context, entries []logdriver.Entry) error
 			err := l.store(ctx, rest[:n])
 			if isGone(err) {
 				if _, lost := l.directory.make(ctx, topic); lost == nil {
-					err = l.store(ctx, rest[:n]) // nothing was there that could have stored it
+					err = l.store(ctx, rest[:n]) // no stream existed that could have stored it
 				}
 			}
 			if err != nil {
@@ -58,7 +58,7 @@ func (l *streamLog) append(ctx context.Context, entries []logdriver.Entry) error
 	return nil
 }
 
-// batchOf returns how many of the messages one batch takes.
+// batchOf returns how many of the messages fit in one batch.
 func batchOf(messages []*nats.Msg) int {
 	bytes := 0
 	for i, m := range messages {
@@ -69,7 +69,7 @@ func batchOf(messages []*nats.Msg) int {
 	return len(messages)
 }
 
-// stored is what a server answers to a batch: while Type is set, how it comes on.
+// stored is a server's answer to a batch; while Type is set, it reports progress only.
 type stored struct {
 	Type  string              `json:"type"`
 	Count int                 `json:"count"`
@@ -77,7 +77,7 @@ type stored struct {
 }
 
 // store sends a batch and waits until the server has stored it. Each message's reply
-// subject says where it stands in the batch. The token before that is the batch's id, by
+// subject contains its number in the batch. The token before that is the batch's id, by
 // which the server tells batches of a stream apart: the inbox's own, which no other has.
 func (l *streamLog) store(ctx context.Context, batch []*nats.Msg) error {
 	const start, more, commit = 0, 1, 2
@@ -116,7 +116,7 @@ func (l *streamLog) store(ctx context.Context, batch []*nats.Msg) error {
 	})
 }
 
-// message is what an entry is on the wire: Watermill's form for NATS.
+// message is an entry on the wire: Watermill's form for NATS.
 func (l *streamLog) message(e logdriver.Entry) *nats.Msg {
 	m := &nats.Msg{Subject: l.subject(e.Topic, l.registry.partition(e.Lane).number), Data: e.Payload, Header: nats.Header{idHeader: {e.MessageID}}}
 	for line := range strings.Lines(e.Headers) {

@@ -14,14 +14,14 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
-// errOvertaken says that a key had been written since the revision that was named.
+// errOvertaken reports that a key was written after the named revision.
 var errOvertaken = errors.New("the key was written by another")
 
-// again is how long a change waits that was overtaken: a replica may show old values for
-// a moment.
+// again is the delay before a change is retried after another write: a replica may show old
+// values for a moment.
 var again = kit.Backoff{Initial: 2 * time.Millisecond, Max: 100 * time.Millisecond, Jitter: 0.5}
 
-// makeBucket makes the KV bucket, which is a stream, where there is none.
+// makeBucket creates the KV bucket, which is a stream, if there is none.
 func (l *link) makeBucket(ctx context.Context, replicas int) error {
 	return l.do(ctx, func(ctx context.Context) error {
 		_, err := l.js.KeyValue(ctx, string(l.names))
@@ -44,8 +44,8 @@ func (l *link) now(ctx context.Context) (now time.Time, err error) {
 	return s.TimeStamp, err
 }
 
-// info is what the server says of a stream; of the subjects in the filter it counts the
-// messages.
+// info is the server's description of a stream; it counts the messages of the subjects in
+// the filter.
 func (l *link) info(ctx context.Context, stream, filter string) (s jetstream.StreamInfo, err error) {
 	err = l.api(ctx, "STREAM.INFO."+stream, map[string]string{"subjects_filter": filter}, &s)
 	if isAPI(err, jetstream.JSErrCodeStreamNotFound) {
@@ -98,7 +98,7 @@ func (l *link) list(ctx context.Context, pattern string) ([]found, error) {
 	return l.get(ctx, l.bucket(), query{Last: []string{l.stored(pattern)}, Batch: mostRead})
 }
 
-// update writes a key whose last revision is known; 0 where there is none.
+// update writes a key whose last revision is known; 0 if there is none.
 func update[T any](ctx context.Context, l *link, key string, value T, revision int64) (int64, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -119,8 +119,8 @@ func update[T any](ctx context.Context, l *link, key string, value T, revision i
 	return int64(ack.Sequence), nil
 }
 
-// change reads a key, changes it and writes it, and once more when it was written
-// meanwhile. set is told what is there, and when it was written.
+// change reads a key, changes it and writes it, and retries if it was written meanwhile.
+// set receives the current value and when it was written.
 func change[T any](ctx context.Context, l *link, key string, set func(have *T, was found) error) (value T, revision int64, err error) {
 	for attempt := 1; ; attempt++ {
 		value, was, err := read[T](ctx, l, key)

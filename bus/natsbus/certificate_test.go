@@ -17,8 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// certificate makes a certificate for localhost that vouches for itself, and the file to
-// trust it by.
+// certificate makes a self-signed certificate for localhost, and the file to trust it by.
 func certificate(t testing.TB) (tls.Certificate, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -61,7 +61,7 @@ func (c *cluster) url() string {
 	return "nats://" + strings.Join(hosts, ",") + "/"
 }
 
-// state is what the leader of a stream says of its replicas, nil while there is no leader.
+// state is the replicas of a stream as its leader reports them, nil while it has no leader.
 func (c *cluster) state(stream string) *jetstream.ClusterInfo {
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
 	defer cancel()
@@ -97,8 +97,8 @@ func (c *cluster) whole(stream string) {
 	})
 }
 
-// The server that leads the topic's stream is killed under two publishers, comes back, and
-// then another leader steps down: nothing that was accepted is lost, and order holds.
+// The server that leads the topic's stream is killed under two publishers, restarts, and
+// then another leader steps down: no accepted message is lost, and order holds.
 func TestClusterFailover(t *testing.T) {
 	const stream = "millrace+topic"
 	c := startCluster(t, 3)
@@ -116,8 +116,8 @@ func TestClusterFailover(t *testing.T) {
 	x.finish()
 }
 
-// A cluster that has too few servers for a topic's replicas is an outage: the server that
-// is absent, or was never seen, may come.
+// A cluster that has too few servers for a topic's replicas is an outage: an absent server,
+// or one that was never seen, may come.
 func TestTooFewServers(t *testing.T) {
 	b := open(t, natsbus.Config{}, natstest.StartCluster(t, 2)[0].ClientURL())
 	err := b.Declare(t.Context(), bus.Topic{Name: "topic", Replication: 3})

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 )
 
-// Every case has a prefix of its own. Every bus has a connection of its own, so that two of
-// them on one prefix are to each other as two processes.
+// Every case has a prefix of its own. Every bus has a connection of its own, so two buses
+// on one prefix are like two processes.
 func TestConformance(t *testing.T) {
 	o := bus.NewOpener(natsbus.Schemes(natsbus.Config{})...)
 	places := map[*bus.Bus]string{}

@@ -27,17 +27,17 @@ type directory struct {
 	declared sync.Map // replicas (int) of the topics for which Declare named a number
 }
 
-// What a stream's metadata says of its topic.
+// The keys of a topic in its stream's metadata.
 const (
 	topicName       = "millrace_topic"
 	topicPartitions = "millrace_partitions"
 	topicRetention  = "millrace_retention"
 )
 
-// maxPartitions is the most that a topic is declared with: each takes memory here.
+// maxPartitions is the limit of a declared topic: each partition takes memory here.
 const maxPartitions = 10_000
 
-// maxStream is the longest name that JetStream takes.
+// maxStream is the longest name that JetStream accepts.
 const maxStream = 255
 
 // config is the stream of a topic.
@@ -74,8 +74,7 @@ func (d *directory) find(ctx context.Context, topic string) (jetstream.StreamInf
 	return d.info(ctx, d.stream(topic), "")
 }
 
-// make is find of a topic that this process knows, whose stream is made anew where it was
-// lost.
+// make is find for a topic that this process knows: a lost stream is created again.
 func (d *directory) make(ctx context.Context, topic string) (s jetstream.StreamInfo, err error) {
 	s, err = d.find(ctx, topic)
 	if known, _, ok := d.registry.topic(topic); ok && errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -156,7 +155,7 @@ func (d *directory) Groups(ctx context.Context, t logdriver.Topic) ([]string, er
 	return slices.Sorted(maps.Keys(on)), nil
 }
 
-// member is what the bucket holds of a member.
+// member is a group's member in the bucket.
 type member struct {
 	ID     string        `json:"id"`
 	Joined int64         `json:"joined,omitempty"` // the first revision of the key; 0 in that one
@@ -184,8 +183,8 @@ func (d *directory) Beat(ctx context.Context, ttl time.Duration, members []logdr
 	return err
 }
 
-// Members implements logdriver.Directory. A member has died when another one has said that it
-// lives after its time had run out, by the server's clock. Those that have died are removed.
+// Members implements logdriver.Directory. A member has died when another one has written
+// its key after the first one's time was over, by the server's clock. Dead members are removed.
 func (d *directory) Members(ctx context.Context, topic, group string) (ids []string, err error) {
 	all, err := d.list(ctx, "member."+token(topic)+"."+token(group)+".*")
 	if err != nil || len(all) == 0 {
@@ -217,7 +216,7 @@ func (d *directory) Leave(ctx context.Context, m logdriver.Member) error {
 	return err
 }
 
-// setStarts changes what crashes and orderly stops have left of a cursor.
+// setStarts changes the traces of crashes and orderly stops of a cursor.
 func (d *directory) setStarts(ctx context.Context, c logdriver.Cursor, set func(*logdriver.Start)) (logdriver.Start, error) {
 	value, _, err := change(ctx, d.link, startsKey(d.registry.partition(c.Lane), c.Consumer), func(have *logdriver.Start, _ found) error {
 		set(have)
@@ -260,7 +259,7 @@ func (d *directory) Stopped(ctx context.Context, c logdriver.Cursor, done string
 	return err
 }
 
-// isGone reports whether the stream that was written to is not there.
+// isGone reports whether the stream that was written to does not exist.
 func isGone(err error) bool {
 	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, jetstream.ErrStreamNotFound)
 }

@@ -15,7 +15,7 @@
 //	tls=true         TLS, with the system's authorities unless ca= names others
 //	ca=, cert=, key= files in PEM: the authority to trust, and a client certificate
 //
-// Config.Options takes any other option of the client.
+// Config.Options accepts any other option of the client.
 //
 // # Guarantees
 //
@@ -26,24 +26,24 @@
 //	too few servers for the replicas are an outage                TestTooFewServers
 //	broken connections lose nothing, order holds                  TestConnectionsCut
 //	batches of several processes at once are stored whole, once   TestBatchesAtOnce
-//	an unfinished batch takes nothing of the next one             TestUnfinishedBatch
-//	Publish ends with its context and says what is known          TestStalledServer
+//	an unfinished batch takes no messages of the next one         TestUnfinishedBatch
+//	Publish ends with its context and reports known outcomes      TestStalledServer
 //	of one call, nothing overtakes a message that was refused     TestNothingOvertakesARefusedMessage
 //	batches of any size are stored and read whole                 TestLargeBatches
 //	a holder that lost its lease moves nothing                    TestFencing
 //	a lost answer loses no lease                                  TestLostAnswerLosesNoLease
-//	one of many gets a free lease                                 TestLeaseRush
-//	cursors move at once, each by itself                          TestCursorsMoveTogether
+//	one of many members gets a free lease                         TestLeaseRush
+//	cursors move in parallel and independently                    TestCursorsMoveTogether
 //	a request ends when its connection breaks                     TestRequestEndsWithItsConnection
 //	another process's messages arrive without polling             TestOtherProcessWakes
-//	retention takes only what every group has acknowledged        TestPrune
+//	retention deletes only messages that all groups acknowledged  TestPrune
 //	members are known while they live                             TestMembers, TestLastMemberDies
 //	metadata are headers; other writers' messages are delivered   TestWire, FuzzMetadata
 //	any name of a topic or group is possible                      FuzzToken, TestDeclare
-//	what is pending and what is newest can be looked at           TestPendingAndBrowse
-//	after the loss of a disk, processes at work go on             TestDiskLost, TestNewStreamIsReadFromItsBeginning
+//	pending and newest messages can be browsed                    TestPendingAndBrowse
+//	after the loss of a disk, running processes continue          TestDiskLost, TestNewStreamIsReadFromItsBeginning
 //	users, tokens, credentials and TLS                            TestSignIn, TestCredentials, TestTLS
-//	what is wrong with a URL is said, no secret is                TestURLErrors, FuzzURL
+//	errors in a URL are reported without its secrets              TestURLErrors, FuzzURL
 //
 // Durable, ordered per key, consumer groups, broadcast. No delayed redelivery and no dead
 // letters of its own: package bus does both.
@@ -51,28 +51,29 @@
 // # Order, and how it is kept
 //
 // A topic is a stream, and each partition is a subject of the stream; the key of a message
-// (FNV-1a) chooses the partition. What one call publishes goes to the server as an ordered
+// (FNV-1a) chooses the partition. The messages of one call go to the server as an ordered
 // batch (JetStream's fast batches in the mode "fail"): the server stores the messages in
-// their order, and nothing behind one that is missing or that it refuses. So a batch may be
-// sent without waiting in between, and a caller that publishes a failed call again keeps
-// the order of keys.
+// their order, and stores nothing behind a message that is missing or refused. So a batch
+// may be sent without waiting in between, and a caller that repeats a failed call keeps the
+// order of keys.
 //
 // A partition has one reader of a group at a time: the holder of a lease. There are no
 // consumers of JetStream, because they deliver a message again behind newer ones. The
-// holder reads the partition's messages by sequence (Direct Get), hands out up to a window of
-// them, and writes down the longest prefix that is acknowledged.
+// holder reads the partition's messages by sequence (Direct Get), hands out up to a window
+// of them, and writes the longest prefix that is acknowledged.
 //
 // Cursor and lease are one key of a KV bucket. Each write of the key names the revision
 // that it replaces, so that a holder whose lease was taken by another can write nothing:
-// the revision is the fence. A lease runs out by the clock of the server that leads the
-// bucket: JetStream notes when the key was written, and that server's time is asked when
-// another member wants the lease. A member of a group counts as dead when another one has
-// written its key after the first one's time was over, and for operators by the server's time. Clocks of clients do not matter. The clocks of a cluster's
-// servers must not differ by more than a part of LeaseTTL.
+// the revision is the fencing token. A lease expires by the clock of the server that leads
+// the bucket: JetStream notes when the key was written, and a member that wants the lease
+// asks that server for its time. A member of a group counts as dead when another one has
+// written its key after the first one's time was over, and for operators by the server's
+// time. Clocks of clients do not matter. The clocks of a cluster's servers must not differ
+// by more than a part of LeaseTTL.
 //
 // The duplicate window of JetStream is not used: a dead letter that is published again
-// keeps its id, and the window would swallow it. A message whose outcome is unknown may
-// be stored twice if it is published again; idempotent handlers do it once.
+// keeps its id, and the window would drop it. A message with an unknown outcome may be
+// stored twice if it is published again; idempotent handlers apply it once.
 //
 // # Names in NATS
 //
@@ -85,34 +86,34 @@
 // Bytes other than letters, digits, - and _ are written as =2E is for a dot. A message has
 // its metadata as headers, its id as _watermill_message_uuid, as Watermill's marshaler for
 // NATS has it; metadata that no header can carry are JSON in Millrace-Metadata. Programs
-// that publish to a partition's subject by themselves wake no reader: their messages
-// arrive with the next poll (Config.PollInterval).
+// that publish to a partition's subject by themselves wake no reader: their messages arrive
+// with the next poll (Config.PollInterval).
 //
 // # Failure modes
 //
-// Streams and the bucket are files. A server that is killed loses nothing: it has handed
-// each message to its operating system before it confirms it. A machine that loses its power may
-// lose what the server had not synced, by default up to two minutes (sync_interval in the
-// server's configuration; "always" syncs before each answer).
+// Streams and the bucket are files. A killed server loses nothing: it passes each message
+// to its operating system before it confirms it. A machine that loses its power may lose
+// messages that the server had not synced, by default up to two minutes (sync_interval in
+// the server's configuration; "always" syncs before each answer).
 //
-// With replicas=3 a message is confirmed when two of three servers have it, and the loss of
-// one server stops the topic for as long as the others elect a leader: 5 to 20 s. In 510
-// failovers under load (140 leaders killed, 270 shut down, 100 stepped down) every message
-// that was accepted was delivered, in order. A server that hangs and is not dead takes longer:
-// the others send requests to it until they drop their connections to it, and consumers stood
-// still for up to 100 s. The replicas of a stream that exists are changed with NATS's own tool
-// (nats stream edit). With replicas=1 a cluster keeps each stream on one server, and its topic
+// With replicas=3 a message is confirmed when two of three servers have it. The loss of one
+// server stops the topic until the others have elected a leader: 5 to 20 s. In 510
+// failovers under load (140 leaders killed, 270 shut down, 100 stepped down) every accepted
+// message was delivered, in order. A server that hangs takes longer than a dead one: the
+// others send requests to it until they drop their connections to it, and consumers stopped
+// for up to 100 s. Change the replicas of an existing stream with NATS's own tool (nats
+// stream edit). With replicas=1 a cluster keeps each stream on one server, and its topic
 // cannot be used while that server is absent.
 //
 // Open does not connect. The first use refuses a server before 2.14 or without JetStream.
-// While no server answers, or a stream elects a leader, Publish fails with an infrastructure
-// error and consumers wait; so it is where a cluster has too few servers for the replicas of
-// a new topic. A message larger than the server's max_payload (1 MiB by
+// While no server answers, or a stream elects a leader, Publish fails with an
+// infrastructure error and consumers wait. The same holds if a cluster has too few servers
+// for the replicas of a new topic. A message larger than the server's max_payload (1 MiB by
 // default) is refused as permanent.
 //
-// The cursor of a group that no longer exists keeps its messages: delete the group
-// (millrace group delete). If you delete a topic's stream while processes work on it, restart them.
-// A server that has lost streams and bucket together needs no restart of processes.
-// A process that is killed keeps its partitions for LeaseTTL (10 s), unless it has a name
-// (Config.Holder); what it had not confirmed comes again.
+// The cursor of a group that is no longer used keeps its messages: delete the group
+// (millrace group delete). If you delete a topic's stream while processes use it, restart
+// them. If a server has lost streams and bucket together, processes need no restart. A
+// process that is killed keeps its partitions for LeaseTTL (10 s), unless it has a name
+// (Config.Holder); messages that it had not confirmed are delivered again.
 package natsbus

@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/logdriver"
 )
 
-// prepareTimeout bounds what the first Publish does before it publishes.
+// prepareTimeout bounds the start before the first Publish.
 const prepareTimeout = 30 * time.Second
 
 // driver is the bus on a NATS server or a cluster of them.
@@ -31,7 +31,7 @@ type driver struct {
 	hub     *logdriver.Hub
 	bell    *logdriver.Bell
 
-	started *kit.Lazy[context.CancelFunc] // ends what runs in the background
+	started *kit.Lazy[context.CancelFunc] // ends the background work
 	running sync.WaitGroup
 
 	mu       sync.Mutex
@@ -50,7 +50,7 @@ var (
 	_ bus.Pender      = (*driver)(nil)
 )
 
-// open makes a driver and connects to nothing; see start.
+// open makes a driver and does not connect; see start.
 func open(servers string, cfg Config) (*driver, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
@@ -81,8 +81,8 @@ func open(servers string, cfg Config) (*driver, error) {
 	return d, nil
 }
 
-// start connects at the first use, makes what cursors and members are kept in, and begins
-// the work in the background. It returns what ends that work.
+// start connects at the first use, creates the bucket of cursors and members, and begins
+// the background work. It returns the function that ends that work.
 func (d *driver) start(ctx context.Context) (context.CancelFunc, error) {
 	if err := d.log.connect(ctx, d.servers, d.cfg.Options, d.cfg.Logger); err != nil {
 		return nil, err
@@ -198,8 +198,8 @@ func (d *driver) Topics(ctx context.Context) ([]string, error) {
 	return names, translate(err)
 }
 
-// Browse implements bus.Inspector. Partitions share the sequences of their stream, so
-// that all messages are in the order in which they were stored.
+// Browse implements bus.Inspector. Partitions share the sequences of their stream, so all
+// messages are in the order in which they were stored.
 func (d *driver) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
 	_, ok, err := d.topic(ctx, topic)
 	if err != nil || !ok || limit <= 0 {
@@ -234,8 +234,8 @@ func (d *driver) Pending(ctx context.Context, name, group string, limit int) ([]
 	return messagesOf(all[:min(limit, len(all))]), nil
 }
 
-// Close implements bus.Driver: it ends sources and publisher, the work in the background,
-// and the connection.
+// Close implements bus.Driver: it ends sources and publisher, the background work, and the
+// connection.
 func (d *driver) Close() error {
 	d.closeOnce.Do(func() {
 		d.closeErr = translate(d.hub.Close())

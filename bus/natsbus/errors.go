@@ -23,7 +23,7 @@ func classify(err error) fault.Class {
 	switch {
 	case errors.Is(err, nats.ErrMaxPayload), isAPI(err, messageTooLarge):
 		return fault.Permanent
-	case errors.As(err, &answer) && answer.Code >= 404, // a stream that is gone, no leader, no disk
+	case errors.As(err, &answer) && answer.Code >= 404, // a missing stream, no leader, no disk
 		errors.As(err, &network), isGone(err), errors.Is(err, context.DeadlineExceeded):
 		return fault.Infrastructure
 	}
@@ -46,11 +46,11 @@ const (
 	noCluster       = 10074 // and more than one replica
 )
 
-// refused marks what JetStream finds wrong with a stream as a mistake that does not pass.
+// refused marks JetStream's refusals of a stream as errors that a retry cannot repair.
 func refused(err error) error {
 	var answer *jetstream.APIError
 	switch {
-	case isAPI(err, tooFewServers): // a server that is absent comes back
+	case isAPI(err, tooFewServers): // absent servers may come back
 		return fault.MarkInfrastructure(fmt.Errorf("%w; start the cluster's servers that are absent, or ask for fewer replicas", err))
 	case isAPI(err, noCluster):
 		return fault.MarkPermanent(fmt.Errorf("%w; ask for one replica, or make the server part of a cluster", err))
@@ -60,7 +60,7 @@ func refused(err error) error {
 	return err
 }
 
-// translate gives an error its class, and the sentinels of package bus.
+// translate adds to an error its class, and the sentinels of package bus.
 func translate(err error) error {
 	switch {
 	case err == nil:

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// A bus opens without its server; the first use finds out.
+// A bus opens without its server; the first use fails.
 func ExampleSchemes() {
 	ctx := context.Background()
 	o := bus.NewOpener(natsbus.Schemes(natsbus.Config{})...)

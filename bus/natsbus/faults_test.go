@@ -21,8 +21,7 @@ import (
 	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 )
 
-// The server is killed and comes back, three times: nothing that was accepted is lost, and
-// order holds.
+// The server is killed and restarted, three times: no accepted message is lost, and order holds.
 func TestServerKilled(t *testing.T) {
 	p := startProcess(t)
 	at := "nats://" + p.address()
@@ -36,8 +35,8 @@ func TestServerKilled(t *testing.T) {
 	x.finish()
 }
 
-// A server that comes back with an empty disk has lost what it had. Processes that are at
-// work make topics and groups again, and go on.
+// A server that restarts with an empty disk has lost its messages. Running processes create
+// topics and groups again, and continue.
 func TestDiskLost(t *testing.T) {
 	p := startProcess(t)
 	cfg := natsbus.Config{LeaseTTL: time.Second}
@@ -76,8 +75,8 @@ func TestConnectionsCut(t *testing.T) {
 	x.finish()
 }
 
-// A server that is there and does not answer: Publish ends with its context, and says that
-// the message may be published.
+// A server that is connected and does not answer: Publish ends with its context, and
+// reports that the message may be published.
 func TestStalledServer(t *testing.T) {
 	p := startProcess(t)
 	b := open(t, natsbus.Config{}, "nats://"+p.address())
@@ -102,7 +101,7 @@ func TestStalledServer(t *testing.T) {
 	}
 }
 
-// Of one call, nothing is stored behind a message that the server does not store.
+// In one call, nothing is stored behind a message that the server does not store.
 func TestNothingOvertakesARefusedMessage(t *testing.T) {
 	s := natstest.Start(t, &server.Options{})
 	b := open(t, natsbus.Config{Partitions: 1}, s.ClientURL())
@@ -132,7 +131,7 @@ func TestNothingOvertakesARefusedMessage(t *testing.T) {
 	for _, m := range all {
 		require.Equal(t, "1", string(m.Payload))
 	}
-	// What the server cannot take is refused before anything is sent.
+	// A message that the server cannot accept is refused before any is sent.
 	var large *bus.PublishError
 	err = b.Publisher().Publish("topic", keyed("k", "5"), keyed("k", string(make([]byte, 9<<20))))
 	require.ErrorAs(t, err, &large)

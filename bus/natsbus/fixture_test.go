@@ -162,7 +162,7 @@ func (p *process) kill() {
 }
 
 // traffic publishes numbered messages of several keys, one or a few in a call, each call
-// until it is accepted, and notes what a group handles.
+// until it is accepted, and notes the messages that a group handles.
 type traffic struct {
 	t    *testing.T
 	stop context.CancelFunc
@@ -254,7 +254,7 @@ func (x *traffic) note(m *message.Message) {
 	x.got[key] = append(x.got[key], n)
 }
 
-// handled waits until so many more messages of each key, published from now on, are handled.
+// handled waits until more messages of each key, published from now on, are handled.
 func (x *traffic) handled(more int) {
 	x.t.Helper()
 	x.mu.Lock()
@@ -284,7 +284,7 @@ func (x *traffic) handled(more int) {
 	})
 }
 
-// finish stops publishing and checks that all that was accepted is handled, the first time
+// finish stops publishing and checks that all accepted messages are handled, the first time
 // in order.
 func (x *traffic) finish() {
 	x.t.Helper()

@@ -8,7 +8,7 @@ import (
 
 var _ logdriver.Places = (*directory)(nil)
 
-// Live implements logdriver.Places. Members that have died are told by the server's time,
+// Live implements logdriver.Places. The server's time decides which members have died,
 // because there may be no other member whose writes would show it.
 func (d *directory) Live(ctx context.Context, topic, group string) (bool, error) {
 	all, err := d.list(ctx, "member."+token(topic)+"."+token(group)+".*")
@@ -34,7 +34,7 @@ func (d *directory) Place(ctx context.Context, c logdriver.Cursor) (logdriver.Po
 	return logdriver.Position{ID: at}, at, err
 }
 
-// position is where a group stands; 0 is before everything.
+// position is a group's place; 0 is before the first message.
 func (d *directory) position(ctx context.Context, c logdriver.Cursor) (int64, error) {
 	p := d.registry.partition(c.Lane)
 	_, created, _ := d.registry.topic(p.topic)
@@ -42,7 +42,7 @@ func (d *directory) position(ctx context.Context, c logdriver.Cursor) (int64, er
 	return have.place(created), err
 }
 
-// Forget implements logdriver.Places. Each cursor is written under its lease first: so the
+// Forget implements logdriver.Places. Each cursor is written under its lease first, so the
 // lease is still held when the cursor is removed.
 func (d *directory) Forget(ctx context.Context, topic logdriver.Topic, leases []logdriver.Lease) error {
 	for _, lease := range leases {

@@ -17,9 +17,9 @@ const (
 	idHeader = "_watermill_message_uuid"
 	// restHeader carries as JSON the metadata that a header cannot.
 	restHeader = "Millrace-Metadata"
-	// statusHeader is a server's own answer, in a message that carries none.
+	// statusHeader is a server's own answer, in a message that is none of a stream.
 	statusHeader = "Status"
-	// placeHeader is where a message lies in its stream.
+	// placeHeader is a message's place in its stream.
 	placeHeader = "Nats-Sequence"
 )
 
@@ -67,7 +67,7 @@ func (headers) Decode(text string) (message.Metadata, error) {
 	return metadata, nil
 }
 
-// isJetStreams reports whether JetStream keeps the name for itself.
+// isJetStreams reports whether JetStream reserves the name.
 func isJetStreams(name string) bool { return len(name) >= 5 && strings.EqualFold(name[:5], "Nats-") }
 
 // status is a server's answer without a message, such as "404"; "" for a message.

@@ -15,8 +15,8 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// answerTimeout bounds how long a server has to answer one request. A stream elects a
-// new leader in a few seconds; the request is then made again.
+// answerTimeout bounds how long a server has to answer one request. A stream elects a new
+// leader in a few seconds; the request is then repeated.
 const answerTimeout = 5 * time.Second
 
 // fastBatches is the level of JetStream's API with batches in order: NATS 2.14.
@@ -27,8 +27,8 @@ var (
 	errNoAnswer     = fault.MarkInfrastructure(fmt.Errorf("no answer within %s", answerTimeout))
 )
 
-// link is the connection to NATS, once connect has made it. A request ends when the
-// connection that it was sent on breaks, because its answer cannot come any more.
+// link is the connection to NATS, once connect has made it. A request ends when its
+// connection breaks, because its answer cannot arrive then.
 type link struct {
 	names
 	conn    *nats.Conn
@@ -40,12 +40,13 @@ type link struct {
 	broke    context.CancelFunc
 }
 
-// connect connects, and checks that the server is one that this package can use.
+// connect connects, and checks that this package can use the server.
 func (l *link) connect(ctx context.Context, servers string, options []nats.Option, logger *slog.Logger) (err error) {
 	options = append(options[:len(options):len(options)],
 		nats.Name("millrace"), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond),
 		nats.PingInterval(5*time.Second),
-		// What cannot be sent now fails now, or it would arrive after its caller was told so.
+		// A message that cannot be sent now fails now, or it would arrive after its caller
+		// got an error.
 		nats.ReconnectBufSize(-1),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			logger.Warn("bus: the connection to NATS has trouble", slog.Any("error", err))
@@ -75,8 +76,8 @@ func (l *link) connect(ctx context.Context, servers string, options []nats.Optio
 	return err
 }
 
-// watch notes when the connection breaks, and has everything looked at when there is
-// another one: wake-ups may have been missed.
+// watch notes when the connection breaks, and wakes all readers when there is another one:
+// wake-ups may have been missed.
 func (l *link) watch(ctx context.Context, hub *logdriver.Hub) {
 	for {
 		select {
@@ -113,8 +114,8 @@ func (l *link) do(ctx context.Context, request func(ctx context.Context) error) 
 	return err
 }
 
-// exchange sends requests whose answers, so many at most, come to an inbox, and hands the
-// answers over until one is the last.
+// exchange sends requests and receives at most most answers in an inbox. It passes the
+// answers on until one is the last.
 func (l *link) exchange(ctx context.Context, most int, send func(inbox string) error, answer func(*nats.Msg) (last bool, err error)) error {
 	return l.do(ctx, func(ctx context.Context) error {
 		inbox, answers := l.conn.NewInbox(), make(chan *nats.Msg, most)

@@ -24,7 +24,7 @@ type streamLog struct {
 
 var _ logdriver.Log = (*streamLog)(nil)
 
-// cursor is what the bucket holds of a group's place in a partition.
+// cursor is a group's place in a partition, as the bucket holds it.
 type cursor struct {
 	Place   int64         `json:"place"`   // the sequence of the last message done
 	Created time.Time     `json:"created"` // of the stream that the place is in
@@ -33,8 +33,8 @@ type cursor struct {
 	TTL     time.Duration `json:"ttl,omitempty"` // of the lease, in nanoseconds, since the key was written
 }
 
-// place is where the cursor stands in the stream that was created then: a new stream
-// counts from 1 again.
+// place is the cursor's place in the stream that was created at the given time: a new
+// stream counts from 1 again.
 func (c cursor) place(created time.Time) int64 {
 	if !c.Created.Equal(created) {
 		return 0
@@ -48,8 +48,8 @@ type heldCursor struct {
 	revision int64
 }
 
-// Lease implements logdriver.Log. Whether another holder's lease has run out is judged by the
-// servers' clock alone: they note when a key was written, and say what time it is.
+// Lease implements logdriver.Log. Whether another holder's lease has expired is decided by
+// the servers' clock alone: servers note when a key was written, and return their time.
 func (l *streamLog) Lease(ctx context.Context, c logdriver.Cursor, holder string, ttl time.Duration) (logdriver.Lease, error) {
 	p := l.registry.partition(c.Lane)
 	mine, revision, err := change(ctx, l.link, cursorKey(p, c.Consumer), func(have *cursor, was found) error {
@@ -76,8 +76,8 @@ func (l *streamLog) Lease(ctx context.Context, c logdriver.Cursor, holder string
 	return logdriver.Lease{Cursor: c, Holder: holder, Token: mine.Token, Position: logdriver.Position{ID: mine.Place}}, nil
 }
 
-// write changes the cursor of a lease. It fails with ErrLeaseLost when the lease is
-// another's: then the revision is not the one that the holder wrote last.
+// write changes the cursor of a lease. It fails with ErrLeaseLost when another member has
+// the lease: then the revision is not the one that the holder wrote last.
 func (l *streamLog) write(ctx context.Context, lease logdriver.Lease, set func(*cursor)) error {
 	if b, ok := ctx.Value(batchKey{}).(*batch); ok {
 		b.writes = append(b.writes, func(ctx context.Context) error { return l.writeNow(ctx, lease, set) })
@@ -143,7 +143,7 @@ func (l *streamLog) Advance(ctx context.Context, lease logdriver.Lease, p logdri
 	return l.write(ctx, lease, func(c *cursor) { c.Place, c.TTL = p.ID, ttl })
 }
 
-// Release implements logdriver.Log. Within begin it comes after all that moves cursors.
+// Release implements logdriver.Log. Within begin it comes after all moves of cursors.
 func (l *streamLog) Release(ctx context.Context, lease logdriver.Lease) error {
 	release := func(ctx context.Context) error {
 		err := l.writeNow(ctx, lease, func(c *cursor) { c.Holder, c.TTL = "", 0 })
@@ -159,13 +159,13 @@ func (l *streamLog) Release(ctx context.Context, lease logdriver.Lease) error {
 	return release(ctx)
 }
 
-// batch gathers what is written within begin.
+// batch collects the writes within begin.
 type batch struct{ writes, releases []func(context.Context) error }
 
 type batchKey struct{}
 
-// begin is logdriver.Backend.Begin. There is no transaction: the cursors are written at the
-// same time, each by itself, and leases are given up after that.
+// begin is logdriver.Backend.Begin. There is no transaction: the cursors are written in
+// parallel and independently, and leases are released after that.
 func (l *streamLog) begin(ctx context.Context, fn func(ctx context.Context) error) error {
 	if _, within := ctx.Value(batchKey{}).(*batch); within {
 		return fn(ctx)
@@ -190,8 +190,8 @@ func atOnce(ctx context.Context, calls []func(context.Context) error) error {
 	return errors.Join(errs...)
 }
 
-// Rebase implements logdriver.Log. A cursor names the stream that it is of, so that none is
-// ever taken for another's.
+// Rebase implements logdriver.Log. A cursor names its stream, so it is never taken for
+// another stream's.
 func (l *streamLog) Rebase(context.Context, logdriver.Cursor, time.Time) error {
 	return fmt.Errorf("rebase: %w", errors.ErrUnsupported)
 }

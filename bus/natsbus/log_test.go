@@ -76,8 +76,8 @@ func (l *streamLog) lapsed(t *testing.T, c log.Cursor, holder string) log.Lease 
 	}
 }
 
-// Batches of several processes that are under way at once do not take each other's
-// messages for their own: what was accepted is stored, once, each batch in its order.
+// Batches of several processes in flight at once stay separate: accepted messages are
+// stored, once, each batch in its order.
 func TestBatchesAtOnce(t *testing.T) {
 	const processes, batches = 4, 60
 	at := natstest.URL(t)
@@ -120,8 +120,8 @@ func TestBatchesAtOnce(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// A batch whose rest never comes, as after a failover, is remembered by the server for some
-// seconds. The next batch is not taken for its rest: what is accepted is stored.
+// An unfinished batch, as after a failover, is remembered by the server for some seconds.
+// The next batch is not taken for its rest: accepted messages are stored.
 func TestUnfinishedBatch(t *testing.T) {
 	l := newLog(t)
 	entry := func(id string) log.Entry { return log.Entry{Topic: "topic", MessageID: id} }
@@ -134,8 +134,8 @@ func TestUnfinishedBatch(t *testing.T) {
 	require.Equal(t, []string{"first", "next"}, got)
 }
 
-// A holder that has slept through its lease moves nothing and ends nothing, also when the
-// next holder has gone again, or bears the same name. What it wrote last does not matter.
+// A holder whose lease ran out moves nothing and ends nothing, also when the next holder is
+// gone again, or has the same name. Its last write does not matter.
 func TestFencing(t *testing.T) {
 	l := newLog(t)
 	l.put(t, 0, 10)
@@ -157,7 +157,7 @@ func TestFencing(t *testing.T) {
 		require.ErrorIs(t, l.Renew(t.Context(), time.Minute, old), log.ErrLeaseLost)
 		require.NoError(t, l.Release(t.Context(), old))
 		require.NoError(t, l.Advance(t.Context(), lease, place, time.Minute), "an Advance may be repeated")
-		// It ends by itself, unless the next holder has the same name.
+		// The lease expires, unless the next holder has the same name.
 		require.NoError(t, l.Renew(t.Context(), 30*time.Millisecond, lease))
 		old = lease
 	}
@@ -166,8 +166,8 @@ func TestFencing(t *testing.T) {
 	require.Equal(t, entries[3].Position, l.take(t, "group", "d", time.Minute).Position)
 }
 
-// A write whose answer was lost has been made: its holder goes on under the revision that
-// it made, and is not taken for another.
+// A write whose answer was lost has taken effect: its holder continues under the revision
+// of that write, and is not taken for another.
 func TestLostAnswerLosesNoLease(t *testing.T) {
 	l := newLog(t)
 	l.put(t, 0, 5)
@@ -180,8 +180,8 @@ func TestLostAnswerLosesNoLease(t *testing.T) {
 	require.Equal(t, entries[2].Position, l.take(t, "group", "me", time.Minute).Position)
 }
 
-// A stream that was deleted and made anew counts from 1 again: a cursor of the old one is
-// before everything.
+// A stream that was deleted and created again counts from 1 again: a cursor of the old
+// stream is before the first message.
 func TestNewStreamIsReadFromItsBeginning(t *testing.T) {
 	l := newLog(t)
 	l.put(t, 0, 5)
@@ -193,7 +193,7 @@ func TestNewStreamIsReadFromItsBeginning(t *testing.T) {
 	require.Len(t, l.all(t, 0), 2)
 }
 
-// One of many that want a free lease gets it.
+// One of many members that want a free lease gets it.
 func TestLeaseRush(t *testing.T) {
 	l := newLog(t)
 	const rivals = 16
@@ -215,7 +215,7 @@ func TestLeaseRush(t *testing.T) {
 	require.Equal(t, 1, holders)
 }
 
-// Cursors that move together move each by itself: a lost lease holds up none of the others.
+// Cursors that move together are independent: a lost lease does not stop the others.
 func TestCursorsMoveTogether(t *testing.T) {
 	l := newLog(t)
 	l.put(t, 0, 5)
@@ -245,7 +245,7 @@ func TestCursorsMoveTogether(t *testing.T) {
 	}
 }
 
-// Only what is old and done by every group goes, and nothing of other partitions.
+// Prune deletes only old messages that every group has done, and none of other partitions.
 func TestPrune(t *testing.T) {
 	l := newLog(t)
 	l.put(t, 0, 20)
@@ -260,7 +260,7 @@ func TestPrune(t *testing.T) {
 	}
 	entries := l.all(t, 0)
 	a, b := l.take(t, "a", "me", time.Minute), l.take(t, "b", "me", time.Minute)
-	prune(later, 0) // nobody has done anything
+	prune(later, 0) // no group has done anything
 	require.NoError(t, l.Advance(t.Context(), a, entries[39].Position, time.Minute))
 	prune(later, 0) // b has not
 	require.NoError(t, l.Advance(t.Context(), b, entries[29].Position, time.Minute))
@@ -275,7 +275,7 @@ func TestPrune(t *testing.T) {
 	require.Equal(t, 5, n)
 }
 
-// Members are listed in the order they joined, the dead are not, and nothing is left of them.
+// Members are listed in the order they joined, without the dead, which leave no keys.
 func TestMembers(t *testing.T) {
 	l := newLog(t)
 	d := l.directory
@@ -311,7 +311,7 @@ func TestMembers(t *testing.T) {
 	require.Len(t, kept, 3)
 }
 
-// TestLastMemberDies: no other member's beat tells that the last one has died.
+// TestLastMemberDies: no other member's beat shows that the last one has died.
 func TestLastMemberDies(t *testing.T) {
 	d := newLog(t).directory
 	live := func() bool {
@@ -328,7 +328,7 @@ func TestLastMemberDies(t *testing.T) {
 	require.Eventually(t, func() bool { return !live() }, time.Minute, time.Millisecond)
 }
 
-// A batch of any size is read back whole and in order, whatever one request takes.
+// A batch of any size is read back whole and in order, beyond the limits of one request.
 func TestLargeBatches(t *testing.T) {
 	l := newLog(t)
 	var entries []log.Entry

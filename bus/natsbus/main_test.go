@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain makes the binary a NATS server where a test asks for one that it can kill.
+// TestMain runs the binary as a NATS server when a test asks for one that it can kill.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(envServer); dir != "" {
 		if err := serve(dir, os.Getenv(envPort)); err != nil {
@@ -35,7 +35,7 @@ const (
 	envRoutes = "NATSBUS_ROUTES" // the ports of the cluster's servers, its own first
 )
 
-// serve is a NATS server until the process is told to end.
+// serve runs a NATS server until the process receives SIGTERM.
 func serve(dir, port string) error {
 	n, err := strconv.Atoi(port)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/logdriver"
 )
 
-// names makes the names of everything in NATS. Its value is the prefix of all of them.
+// names makes the names of everything in NATS. Its value is the prefix of all names.
 type names string
 
-// stream is where a topic's messages lie. The plus is in no token.
+// stream is the stream of a topic's messages. The plus is in no token.
 func (n names) stream(topic string) string { return string(n) + "+" + token(topic) }
 
 // subjects are those of a topic: one for each partition.
@@ -23,8 +23,8 @@ func (n names) subject(topic string, partition int) string {
 	return fmt.Sprintf("%s.%s.%d", string(n), token(topic), partition)
 }
 
-// wake is where the readers of a partition hear of messages; groups is where everybody
-// hears that a member came or went.
+// wake is where the readers of a partition are notified of messages; groups is where all
+// readers are notified that a member came or left.
 func (n names) wake(topic, partition string) string {
 	return string(n) + "-wake." + token(topic) + "." + partition
 }
@@ -44,8 +44,8 @@ func memberKey(m logdriver.Member) string {
 	return "member." + token(m.Topic) + "." + token(m.Group) + "." + token(m.ID)
 }
 
-// token writes a name such that it is one token of a subject, and has nothing that a
-// stream's name or a key may not have.
+// token writes a name as one token of a subject, without characters that a stream's name or
+// a key may not have.
 func token(name string) string {
 	var b strings.Builder
 	for i := range len(name) {
@@ -59,7 +59,7 @@ func token(name string) string {
 	return b.String()
 }
 
-// untoken reads what token wrote.
+// untoken is the inverse of token.
 func untoken(text string) (string, error) {
 	return url.PathUnescape(strings.ReplaceAll(text, "=", "%"))
 }
@@ -77,12 +77,12 @@ func (p partition) key(kind, group string) string {
 	return fmt.Sprintf("%s.%s.%d.%s", kind, token(p.topic), p.number, group)
 }
 
-// registry numbers the partitions that this process has met. The numbers are its own:
-// processes share the names of streams and subjects.
+// registry numbers the partitions that this process uses. The numbers are its own:
+// processes share the names of streams and subjects only.
 type registry struct {
 	mu      sync.Mutex
 	topics  map[string]logdriver.Topic
-	created map[string]time.Time // of their streams, as far as is known here
+	created map[string]time.Time // of their streams, as far as this process knows
 	lanes   []partition
 }
 
@@ -96,7 +96,7 @@ func (r *registry) number(t logdriver.Topic, created time.Time) logdriver.Topic 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known, ok := r.topics[t.Name]
-	if !ok || known.Partitions != t.Partitions { // or it was deleted, and made with others
+	if !ok || known.Partitions != t.Partitions { // or it was deleted, and created with others
 		known = logdriver.Topic{Name: t.Name, FirstLane: len(r.lanes), Partitions: t.Partitions}
 		for n := range t.Partitions {
 			r.lanes = append(r.lanes, partition{t.Name, n})

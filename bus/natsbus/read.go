@@ -15,8 +15,8 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// One request reads at most this much, beyond its first message. Of keys a server lists
-// no more either: it fails instead.
+// The limits of one read, beyond its first message. A server also lists no more keys than
+// that: it fails instead.
 const (
 	mostRead  = 1024
 	readBytes = 4 << 20
@@ -40,9 +40,8 @@ type found struct {
 	at         time.Time
 }
 
-// get reads what a query asks for. Servers send the messages without waiting to be
-// asked again, and each says which one was sent before it. What follows a message that
-// was lost on the way is left out.
+// get reads the messages of a query. Servers send them without further requests, and each
+// names the message sent before it. Messages behind one that was lost on the way are left out.
 func (l *link) get(ctx context.Context, stream string, q query) (all []found, err error) {
 	q.Batch = min(q.Batch, mostRead)
 	request, err := json.Marshal(q)
@@ -98,7 +97,7 @@ func (l *streamLog) Read(ctx context.Context, lane int, after logdriver.Position
 	return entries, after, nil
 }
 
-// entryOf reads what any writer has left.
+// entryOf reads an entry of any writer.
 func entryOf(f found) logdriver.Entry {
 	return logdriver.Entry{
 		ID: f.seq, CreatedAt: f.at, Payload: f.Data, Headers: linesOf(f.Header),
@@ -122,8 +121,8 @@ func (l *streamLog) Backlog(ctx context.Context, c logdriver.Cursor, lanes, limi
 	})
 }
 
-// Prune implements logdriver.Log. The server removes what lies before a sequence in one step,
-// however much it is, so there is no need of the limit.
+// Prune implements logdriver.Log. The server removes all messages before a sequence in one
+// step, so the limit is not needed.
 func (l *streamLog) Prune(ctx context.Context, lane int, before time.Time, _ int) (int, error) {
 	p := l.registry.partition(lane)
 	stream, subject := l.stream(p.topic), l.subject(p.topic, p.number)
@@ -157,7 +156,7 @@ func (l *streamLog) Prune(ctx context.Context, lane int, before time.Time, _ int
 }
 
 // collect reads up to max messages of a topic from a sequence on, in as many requests as
-// that takes.
+// necessary.
 func (l *streamLog) collect(ctx context.Context, topic, subject string, from int64, max int) (all []found, err error) {
 	for len(all) < max {
 		some, err := l.get(ctx, l.stream(topic), query{Seq: from, Subject: subject, Batch: max - len(all), MaxBytes: readBytes})
@@ -177,7 +176,7 @@ func (l *streamLog) newest(ctx context.Context, topic string, limit int) ([]foun
 		return nil, err
 	}
 	first, last := int64(s.State.FirstSeq), int64(s.State.LastSeq)
-	// Some places are empty: it looks further back until it has enough.
+	// Some sequences are empty: the search goes back until it has enough.
 	for back := int64(limit); ; back *= 2 {
 		from := max(first, last-back+1)
 		all, err := l.collect(ctx, topic, l.subjects(topic), from, int(last-from)+1)
@@ -187,8 +186,8 @@ func (l *streamLog) newest(ctx context.Context, topic string, limit int) ([]foun
 	}
 }
 
-// messagesOf are the messages as they were published. Even without its metadata one is
-// worth showing.
+// messagesOf returns the messages as they were published. A message is worth showing even
+// without its metadata.
 func messagesOf(all []found) []*message.Message {
 	out := make([]*message.Message, len(all))
 	for i, f := range all {

@@ -18,33 +18,33 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Config of the scheme. The zero value works.
+// Config is the configuration of the scheme. The zero value works.
 type Config struct {
 	// Options are further options of the client, such as nats.Secure for TLS settings of
-	// your own or nats.Nkey. They come before those that the URL asks for.
+	// your own or nats.Nkey. They are applied before those of the URL.
 	Options []nats.Option
-	// Prefix of all names in NATS; "millrace" by default. The URL's ?prefix=P comes first.
+	// Prefix of all names in NATS; "millrace" by default. The URL's ?prefix=P wins.
 	// Programs with different prefixes share a server and nothing else.
 	Prefix string
 	// Partitions of a topic that was not declared; 3 by default. The URL's ?partitions=N
-	// comes first. More partitions let more instances share a group.
+	// wins. More partitions let more instances share a group.
 	Partitions int
 	// Replicas of each stream in a cluster, 1 to 5; 1 by default. The URL's ?replicas=N
-	// comes first. It is used where a topic is made, and costs a round trip between servers.
+	// wins. It is used when a topic is created, and costs a round trip between servers.
 	Replicas int
 	// Retention of messages that every group has acknowledged; 72 h by default. The URL's
-	// ?retention=D comes first. A longer one costs disk space.
+	// ?retention=D wins. A longer one costs disk space.
 	Retention time.Duration
 	// LeaseTTL is how long a killed process keeps its partitions; 10 s by default. Every
-	// process writes each third of it.
+	// process renews its leases each third of it.
 	LeaseTTL time.Duration
-	// PollInterval is how often an idle partition is looked at without a wake-up; 1 s by
-	// default. It is how late messages of foreign writers arrive.
+	// PollInterval is how often an idle partition is polled without a wake-up; 1 s by
+	// default. Messages of foreign writers arrive at most that late.
 	PollInterval time.Duration
-	// Holder names this process over restarts; a random name by default. A process that
-	// was killed then has its partitions back at once. Two live processes must not have one.
+	// Holder names this process over restarts; a random name by default. With a name, a
+	// killed process gets its partitions back at once. Two live processes must not have one name.
 	Holder string
-	// Logger hears of trouble in the background; slog.Default() by default.
+	// Logger logs problems in the background; slog.Default() by default.
 	Logger *slog.Logger
 }
 
@@ -77,7 +77,7 @@ func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 }
 
 // Connect connects for other uses, such as administration: to the servers of a nats:// or
-// tls:// URL, signed in and encrypted as the URL and cfg.Options say. The caller closes
+// tls:// URL, signed in and encrypted as the URL and cfg.Options define. The caller closes
 // the connection.
 func Connect(rawURL string, cfg Config) (*nats.Conn, error) {
 	u, err := kit.ParseURL(rawURL)
@@ -95,7 +95,7 @@ func Connect(rawURL string, cfg Config) (*nats.Conn, error) {
 	return conn, nil
 }
 
-// parse returns the servers of a URL, and the configuration with what the URL says.
+// parse returns the servers of a URL, and the configuration with the URL's parameters.
 func parse(u *url.URL, cfg Config) (string, Config, error) {
 	params := bus.NewParams(u)
 	cfg.Prefix = params.String("prefix", cfg.Prefix)
@@ -134,10 +134,10 @@ func parse(u *url.URL, cfg Config) (string, Config, error) {
 
 const (
 	maxPrefix   = 64
-	maxReplicas = 5 // that JetStream takes
+	maxReplicas = 5 // the limit of JetStream
 )
 
-// servers lists host:port of each server, as the client wants them.
+// servers lists host:port of each server, in the client's form.
 func servers(u *url.URL) (string, error) {
 	hosts := strings.Split(u.Host, ",")
 	for i, host := range hosts {
@@ -153,14 +153,14 @@ func servers(u *url.URL) (string, error) {
 	return strings.Join(hosts, ","), nil
 }
 
-// signIn is how the URL wants to be known to the server, and to know it.
+// signIn holds the credentials of the URL, and the authorities to trust.
 type signIn struct {
 	tls           bool
 	ca, cert, key string
 	token, creds  string
 }
 
-// options checks what can be checked without a server.
+// options checks the settings that can be checked without a server.
 func (s signIn) options(u *url.URL) (options []nats.Option, err error) {
 	if (s.cert == "") != (s.key == "") {
 		return nil, errors.New("parameters \"cert\" and \"key\" belong together; give the file of each")

@@ -53,7 +53,7 @@ func TestURLErrors(t *testing.T) {
 		if err == nil {
 			conn.Close()
 		}
-		// How many partitions a topic may have is checked where topics are used.
+		// The limit of a topic's partitions is checked when topics are used.
 		if want != "Partitions" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret")) {
 			t.Errorf("connect to %s: %v; want it to say %s", url, err, want)
 		}
@@ -73,7 +73,7 @@ func delivers(t *testing.T, url string) {
 	receive(t, subscribe(t, b, "group", topic)).Ack()
 }
 
-// refuses says that a server does not let the URL's user in, and why.
+// refuses checks that a server refuses the URL's user, with the reason.
 func refuses(t *testing.T, url, why string) {
 	t.Helper()
 	err := open(t, natsbus.Config{}, url).Ping(t.Context())
@@ -102,7 +102,7 @@ func TestSignIn(t *testing.T) {
 	delivers(t, "nats://127.0.0.1:1,"+s) // the first server is absent
 }
 
-// A credentials file signs in where an operator's keys decide.
+// A credentials file signs in at a server with operator keys.
 func TestCredentials(t *testing.T) {
 	operator, err := nkeys.CreateOperator()
 	require.NoError(t, err)
@@ -129,7 +129,7 @@ func TestCredentials(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "app.creds")
 	require.NoError(t, os.WriteFile(file, creds, 0o600))
 
-	// The system's account is another one, or JetStream would be off for this.
+	// The system's account is another one, or JetStream would be off for this one.
 	system, err := nkeys.CreateAccount()
 	require.NoError(t, err)
 	systemText, err := jwt.NewAccountClaims(name(system)).Encode(operator)

@@ -14,7 +14,7 @@ import (
 // tick is the least time between two rounds of wake-ups by one process.
 const tick = time.Millisecond
 
-// wakeOthers tells the readers of the lanes, and members of groups, by NATS's own
+// wakeOthers notifies the readers of the lanes, and members of groups, by NATS's own
 // messages, which are not stored. A lost one costs at most the time of a poll.
 func (l *streamLog) wakeOthers(_ context.Context, c logdriver.Change) error {
 	if c.Groups {
@@ -31,14 +31,14 @@ func (l *streamLog) wakeOthers(_ context.Context, c logdriver.Change) error {
 	return nil
 }
 
-// hear passes on what wakeOthers says in other processes: of groups, and of the messages
-// of a topic once it is followed. Subscriptions outlive a broken connection.
+// hear passes on the notifications of wakeOthers in other processes: of groups, and of the
+// messages of a topic once it is followed. Subscriptions outlive a broken connection.
 func (d *driver) hear() error {
 	_, err := d.log.conn.Subscribe(d.log.groups(), func(*nats.Msg) { d.hub.WakeGroups() })
 	return err
 }
 
-// follow listens to a topic from now on.
+// follow subscribes to a topic's notifications.
 func (d *driver) follow(topic string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -31,7 +31,7 @@ func dial(t *testing.T, place string) (conn *nats.Conn, prefix string) {
 	return conn, u.Query().Get("prefix")
 }
 
-// Another process's messages arrive at once: without a wake-up the next look is an hour off.
+// Another process's messages arrive at once: without a wake-up the next poll is an hour off.
 func TestOtherProcessWakes(t *testing.T) {
 	place := natstest.URL(t)
 	cfg := natsbus.Config{PollInterval: time.Hour}
@@ -45,8 +45,8 @@ func TestOtherProcessWakes(t *testing.T) {
 	}
 }
 
-// What is on the wire is what NATS's own tools show: metadata are headers. Messages of
-// other writers are delivered, with their headers.
+// NATS's own tools show metadata as headers. Messages of other writers are delivered, with
+// their headers.
 func TestWire(t *testing.T) {
 	place := natstest.URL(t)
 	b := open(t, natsbus.Config{Partitions: 1}, place)
@@ -89,7 +89,7 @@ func TestWire(t *testing.T) {
 	require.Empty(t, event.Key(got))
 }
 
-// What a group has not acknowledged can be looked at, in the order of publishing, and stays.
+// A group's unacknowledged messages can be browsed, in the order of publishing, and stay.
 func TestPendingAndBrowse(t *testing.T) {
 	b := open(t, natsbus.Config{Partitions: 3}, natstest.URL(t))
 	for n := range 30 {
@@ -115,8 +115,8 @@ func TestPendingAndBrowse(t *testing.T) {
 	require.Equal(t, "0 1 2 3", texts(b.Pending(t.Context(), "topic", "other", 4)))
 }
 
-// A topic is declared with a retention, which can be changed, and partitions,
-// which cannot. A server that is alone refuses more than one replica.
+// A topic is declared with a retention, which can be changed, and partitions, which cannot.
+// A single server refuses more than one replica.
 func TestDeclare(t *testing.T) {
 	place := natstest.URL(t)
 	b := open(t, natsbus.Config{Logger: slog.New(slog.DiscardHandler)}, place)

@@ -22,8 +22,8 @@ func leaseOf(answer []any) (g granted, err error) {
 	return g, fmt.Errorf("the lease's script returned %v", answer)
 }
 
-// backlogOf reads what backlog.lua answers; fewer than four values say that there
-// is no such group.
+// backlogOf reads the answer of backlog.lua; fewer than four values mean that the group
+// does not exist.
 func backlogOf(answer []any) (b backlog, err error) {
 	if len(answer) != 4 {
 		return b, nil

@@ -13,24 +13,23 @@ import (
 )
 
 var (
-	// ErrFull is wrapped by the error of Publish when a partition has as many
-	// messages as ?maxlen= allows, and groups that have not done them.
+	// ErrFull is wrapped by the error of Publish when a partition has as many messages as
+	// ?maxlen= allows, and groups have not acknowledged them.
 	ErrFull = errors.New("redisbus: the stream is full")
-	// ErrNotReplicated is wrapped by the error of Publish when fewer replicas
-	// than ?wait= asks for have confirmed in time. The messages are appended.
+	// ErrNotReplicated is wrapped by the error of Publish when fewer replicas than ?wait=
+	// requires have confirmed in time. The messages are appended.
 	ErrNotReplicated = errors.New("redisbus: too few replicas have confirmed")
 )
 
-// One script appends at most this much, beyond its first message: Redis does
-// nothing else meanwhile.
+// The most that one script appends, beyond its first message: it blocks Redis meanwhile.
 const (
 	appendEntries = 1000
 	appendBytes   = 4 << 20
 )
 
-// append is logsub.Backend.Append. What goes to one partition is appended by one
-// script, so none of it can be overtaken by what follows; more than fits goes in
-// several, one after the other.
+// append is logsub.Backend.Append. One script appends the messages of one partition, so no
+// later message can overtake any of them; more than fit are appended by several scripts,
+// one after the other.
 func (l *streamLog) append(ctx context.Context, entries []logdriver.Entry) error {
 	if len(entries) == 1 && l.cfg.MaxLen == 0 && l.cfg.Wait == 0 {
 		if done, err := l.appendOne(ctx, entries[0]); done || err != nil {
@@ -68,8 +67,8 @@ func (l *streamLog) append(ctx context.Context, entries []logdriver.Entry) error
 	return nil
 }
 
-// appendOne appends to a stream that exists, by a plain command, which takes a server a
-// third of what the script takes. It reports whether there was one.
+// appendOne appends to an existing stream by a plain command, which costs a server a third
+// of the script. It reports whether the stream existed.
 func (l *streamLog) appendOne(ctx context.Context, e logdriver.Entry) (done bool, err error) {
 	err = l.client.XAdd(ctx, &redis.XAddArgs{
 		Stream: l.registry.partition(e.Lane).stream, NoMkStream: true,
@@ -81,7 +80,7 @@ func (l *streamLog) appendOne(ctx context.Context, e logdriver.Entry) (done bool
 	return err == nil, err
 }
 
-// chunk returns how many of the entries one script takes.
+// chunk returns how many of the entries one script appends.
 func (l *streamLog) chunk(entries []logdriver.Entry) int {
 	most := appendEntries
 	if l.cfg.MaxLen > 0 {
@@ -120,7 +119,7 @@ func (l *streamLog) send(ctx context.Context, calls []*call, sizes []int, into [
 			return err
 		}
 		if length == sizes[i] {
-			// The stream is new, or was lost: so may be what is known of the topic.
+			// The stream is new, or was lost: the topic may be lost too.
 			if err := l.directory.restore(ctx, into[i].topic); err != nil {
 				return err
 			}
@@ -129,8 +128,8 @@ func (l *streamLog) send(ctx context.Context, calls []*call, sizes []int, into [
 	return nil
 }
 
-// makeRoom removes what every group has done before its retention is over, and
-// tries once more.
+// makeRoom removes messages that every group has acknowledged, before their retention is
+// over, and tries once more.
 func (l *streamLog) makeRoom(ctx context.Context, c *call, p partition) (length int, err error) {
 	if err := l.scripts.prune.Run(ctx, l.client, []string{p.stream}, time.Now().UnixMilli(), 0).Err(); err != nil {
 		return 0, err

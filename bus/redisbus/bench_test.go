@@ -73,8 +73,8 @@ func BenchmarkConsume(b *testing.B) {
 	}
 }
 
-// BenchmarkLatency publishes 500 messages a second one by one from another
-// process's client, and measures from the call of Publish to the handler.
+// BenchmarkLatency publishes 500 messages a second one by one from another process's
+// client, and measures from the call of Publish to the handler.
 func BenchmarkLatency(b *testing.B) {
 	p := single(b)
 	from, to := open(b, redisbus.Config{}, p.url), open(b, redisbus.Config{}, p.url)

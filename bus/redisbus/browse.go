@@ -45,8 +45,8 @@ func (d *driver) Pending(ctx context.Context, name, group string, limit int) ([]
 	return messagesOf(found[:min(limit, len(found))]), nil
 }
 
-// look gathers what read finds in each partition of a topic that exists. The
-// order within a partition stays, and times place the partitions.
+// look collects the messages that read finds in each partition of an existing topic. The
+// order within a partition stays; times interleave the partitions.
 func (d *driver) look(ctx context.Context, name string, limit int, read func(stream string) ([]redis.XMessage, error)) ([]redis.XMessage, error) {
 	topic, ok, err := d.hub.Topic(ctx, name)
 	if err != nil || !ok || limit <= 0 {
@@ -79,7 +79,7 @@ func messagesOf(found []redis.XMessage) []*message.Message {
 		if e.Headers == "" {
 			continue
 		}
-		// Even without its metadata the message is worth showing.
+		// The message is worth showing even without its metadata.
 		if metadata, err := (headers{}).Decode(e.Headers); err == nil {
 			out[i].Metadata = metadata
 		}

@@ -15,8 +15,8 @@ func TestConformance(t *testing.T) { conformance(t, single) }
 
 func TestConformanceOnCluster(t *testing.T) { conformance(t, cluster) }
 
-// conformance gives every case a place of its own. Every bus has a client of its
-// own, so two of them on one place are to each other what two processes are.
+// conformance gives every case a place of its own. Every bus has a client of its own, so
+// two buses on one place are like two processes.
 func conformance(t *testing.T, newPlace func(testing.TB) place) {
 	o := bus.NewOpener(redisbus.Schemes(redisbus.Config{})...)
 	places := map[*bus.Bus]string{}

@@ -22,8 +22,8 @@ import (
 
 const crashTTL = 600 * time.Millisecond
 
-// consume is the other process: it prints what it handles, and acknowledges it
-// after it is printed, until it is killed.
+// consume is the other process: it prints each message that it handles, and then
+// acknowledges it, until it is killed.
 func consume(url string) error {
 	b, err := tryOpen(redisbus.Config{LeaseTTL: crashTTL}, url)
 	if err != nil {
@@ -43,9 +43,9 @@ func consume(url string) error {
 	return nil
 }
 
-// Two consumer processes share a group while a third publishes; they are killed
-// at random moments and replaced. Every message is handled, the handling of each
-// key never skips ahead, and the repeats are at most what was out at a kill.
+// Two consumer processes share a group while a third publishes; they are killed at random
+// moments and replaced. Every message is handled, the handling of each key never skips
+// ahead, and the repeats are at most the messages in flight at a kill.
 func TestKilledConsumers(t *testing.T) {
 	t.Run("single", func(t *testing.T) { killedConsumers(t, single(t)) })
 	t.Run("cluster", func(t *testing.T) { killedConsumers(t, cluster(t)) })
@@ -150,7 +150,7 @@ func killedConsumers(t *testing.T, p place) {
 	if len(skipped) > 0 {
 		t.Errorf("messages were handled too early: %v", strings.Join(skipped, ", "))
 	}
-	// What was out, and what was acknowledged since the last write of cursors.
+	// Messages in flight, and those acknowledged since the last write of cursors.
 	if most := kills * 3 * window; repeats > most {
 		t.Errorf("%d repeats after %d kills, want at most %d", repeats, kills, most)
 	}

@@ -24,14 +24,13 @@ type directory struct {
 	logger   *slog.Logger
 }
 
-// stored is what the hash of topics holds of one.
+// stored is a topic in the hash of topics.
 type stored struct {
 	Partitions int           `json:"partitions"`
 	Retention  time.Duration `json:"retention,omitempty"` // nanoseconds
 }
 
-// maxPartitions is the most that a topic is declared with: what the hash says of
-// one is read into memory for each.
+// maxPartitions is the limit of a declared topic: each partition that the hash names costs memory.
 const maxPartitions = 10_000
 
 func (d *directory) topicOf(name, text string) (logdriver.Topic, error) {
@@ -78,8 +77,8 @@ func (d *directory) Ensure(ctx context.Context, want logdriver.Topic) (logdriver
 	return d.registry.number(t), nil
 }
 
-// restore writes a topic down again when Redis has lost it, for instance by
-// FLUSHALL, while this process works on it.
+// restore writes a topic again when Redis has lost it, for instance by FLUSHALL, while this
+// process uses it.
 func (d *directory) restore(ctx context.Context, name string) error {
 	t, ok := d.registry.topic(name)
 	if !ok {
@@ -119,7 +118,7 @@ func (d *directory) Topics(ctx context.Context) ([]logdriver.Topic, error) {
 
 func (d *directory) Groups(ctx context.Context, t logdriver.Topic) ([]string, error) {
 	results := make([]*redis.XInfoGroupsCmd, t.Partitions)
-	// A stream that does not exist yet is an error of its own, with no groups.
+	// The error of a stream that does not exist yet means no groups.
 	//nolint:errcheck // every command's error is looked at
 	d.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range results {
@@ -170,8 +169,8 @@ func (d *directory) Leave(ctx context.Context, m logdriver.Member) error {
 	return d.scripts.leave.Run(ctx, d.client, []string{d.keys.members(m.Topic, m.Group)}, m.ID, d.keys.channel(m.Topic)).Err()
 }
 
-// startsKept is how long it is known that a partition was started without progress, and
-// what was done behind its cursor when it was given up last.
+// startsKept is how long starts without progress of a partition are remembered, and
+// messages done behind its cursor at its last release.
 const startsKept = 7 * 24 * time.Hour
 
 func (d *directory) starts(c logdriver.Cursor) string {
@@ -213,7 +212,7 @@ func (d *directory) Alone(ctx context.Context, c logdriver.Cursor, message strin
 	return d.client.HSet(ctx, d.starts(c), "message", message, "times", times).Err()
 }
 
-// Progress leaves no key behind where nothing else is known.
+// Progress leaves no key if no other field is set.
 func (d *directory) Progress(ctx context.Context, cursors []logdriver.Cursor) error {
 	_, err := d.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, c := range cursors {

@@ -35,8 +35,8 @@ type driver struct {
 	watcher *watcher
 	bell    *logdriver.Bell
 
-	plain   string                        // the hosts, where the URL is one without TLS
-	started *kit.Lazy[context.CancelFunc] // ends what runs in the background
+	plain   string                        // the hosts, if the URL is one without TLS
+	started *kit.Lazy[context.CancelFunc] // ends the background work
 	running sync.WaitGroup
 
 	closeOnce sync.Once
@@ -51,7 +51,7 @@ var (
 	_ bus.Pender    = (*driver)(nil)
 )
 
-// open makes a driver and connects to nothing; see start.
+// open makes a driver and does not connect; see start.
 func open(u *url.URL, cfg Config) (_ *driver, err error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
@@ -98,8 +98,8 @@ func open(u *url.URL, cfg Config) (_ *driver, err error) {
 	return d, nil
 }
 
-// start checks, at the first use, that the server is one that this package can use, and
-// begins the work in the background. It returns what ends that work.
+// start checks, at the first use, that this package can use the server, and begins the
+// background work. It returns the function that ends that work.
 func (d *driver) start(ctx context.Context) (context.CancelFunc, error) {
 	if err := checkVersion(ctx, d.client); err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (d *driver) Ping(ctx context.Context) error {
 	return translate(d.hinted(d.client.Ping(ctx).Err()))
 }
 
-// hinted says what may be wrong where the server ended the connection without an answer.
+// hinted adds the likely cause when the server closed the connection without an answer.
 func (d *driver) hinted(err error) error {
 	if d.plain == "" || !errors.Is(err, io.EOF) {
 		return err
@@ -129,7 +129,7 @@ func (d *driver) hinted(err error) error {
 	return kit.PlainHint(err, d.plain, "rediss://")
 }
 
-// checkVersion refuses a Redis whose streams do not count what they took in.
+// checkVersion refuses a Redis whose streams do not count their entries.
 func checkVersion(ctx context.Context, client redis.UniversalClient) error {
 	info, err := client.Info(ctx, "server").Result()
 	if err != nil {
@@ -174,7 +174,7 @@ func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 		return err
 	}
 	for _, t := range topics {
-		// Replication is the server's business.
+		// Replication is configured on the server.
 		err := d.hub.Declare(ctx, logdriver.Spec{Name: t.Name, Partitions: t.Partitions, Retention: t.Retention, Groups: t.Groups})
 		if err != nil {
 			return translate(err)
@@ -208,8 +208,7 @@ func (d *driver) Topics(ctx context.Context) ([]string, error) {
 	return names, translate(err)
 }
 
-// Close ends subscribers and publisher, the work in the background, and the
-// client that Open opened.
+// Close ends subscribers and publisher, the background work, and the client that Open opened.
 func (d *driver) Close() error {
 	d.closeOnce.Do(func() {
 		err := d.hub.Close()

@@ -15,8 +15,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// translate gives an error the class that redisdb knows, and the sentinels of
-// package bus.
+// translate adds to an error its class by redisdb, and the sentinels of package bus.
 func translate(err error) error {
 	switch {
 	case err == nil:
@@ -39,7 +38,7 @@ type publisher struct {
 	driver *driver
 }
 
-// prepareTimeout bounds what the first Publish does before it publishes.
+// prepareTimeout bounds the start before the first Publish.
 const prepareTimeout = 30 * time.Second
 
 func (p publisher) Publish(topic string, messages ...*message.Message) error {

@@ -21,8 +21,8 @@ import (
 	"github.com/millrace-go/millrace/internal/tcpproxy/proxytest"
 )
 
-// traffic publishes numbered messages of several keys without an end, each until
-// it is accepted, and records what a group handles.
+// traffic publishes numbered messages of several keys without end, each until it is
+// accepted, and records the messages that a group handles.
 type traffic struct {
 	t      *testing.T
 	cancel context.CancelFunc
@@ -50,7 +50,7 @@ func startTraffic(t *testing.T, from, to *bus.Bus, keys int) *traffic {
 	return x
 }
 
-// publish ends between two messages: the one it has begun is accepted first.
+// publish ends between two messages: a message in flight is accepted first.
 func (x *traffic) publish(ctx context.Context, b *bus.Bus, key string) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -125,7 +125,7 @@ func (x *traffic) more(n int) {
 	redistest.Until(x.t, fmt.Sprint(n, " more messages"), func() bool { return x.handled() >= want })
 }
 
-// recovered waits until something published from now on is handled.
+// recovered waits until a message published from now on is handled.
 func (x *traffic) recovered() time.Duration {
 	x.t.Helper()
 	began := time.Now()
@@ -151,8 +151,8 @@ func (x *traffic) stop() {
 	})
 }
 
-// finish stops publishing and checks that all that was accepted is handled, the
-// first time in order.
+// finish stops publishing and checks that all accepted messages are handled, the first time
+// in order.
 func (x *traffic) finish(buses ...*bus.Bus) {
 	x.t.Helper()
 	x.stop()
@@ -182,8 +182,7 @@ func (x *traffic) finish(buses ...*bus.Bus) {
 	x.t.Logf("%d messages handled, %d repeats, %d failed publishes", x.handled(), x.repeats, x.failures)
 }
 
-// The server is killed and comes back, three times: nothing that was accepted is
-// lost, and order holds.
+// The server is killed and restarted, three times: no accepted message is lost, and order holds.
 func TestServerKilled(t *testing.T) {
 	s := startServer(t)
 	from, to := open(t, redisbus.Config{}, s.URL()), open(t, redisbus.Config{}, s.URL())
@@ -210,8 +209,7 @@ func TestConnectionsCut(t *testing.T) {
 	x.finish(from, to)
 }
 
-// An answer that does not come fails the call in time, and the call is not made
-// a second time behind its caller's back.
+// A missing answer fails the call in time, and the call is not silently repeated.
 func TestStalledServer(t *testing.T) {
 	s := startServer(t)
 	b := open(t, redisbus.Config{Partitions: 1}, s.URL())
@@ -224,15 +222,15 @@ func TestStalledServer(t *testing.T) {
 	if err == nil || fault.Of(err) != fault.Infrastructure || took > 10*time.Second {
 		t.Errorf("publishing to a stalled server: %v is %v after %s, want infrastructure", err, fault.Of(err), took)
 	}
-	// It answers when it has done what it had been sent before.
+	// After resuming, it executes the commands that it had received before.
 	publish(t, b, "topic", keyed("k", "3"))
 	if n := s.client.XLen(t.Context(), "topic").Val(); n != 3 {
 		t.Errorf("the stream has %d messages, want 3: each was sent once", n)
 	}
 }
 
-// A server that has forgotten the scripts gets them again, also in the middle of
-// a call for several partitions, and nothing is appended twice.
+// A server that has forgotten the scripts receives them again, also in the middle of a call
+// for several partitions, and nothing is appended twice.
 func TestForgottenScripts(t *testing.T) {
 	s := startServer(t)
 	b := open(t, redisbus.Config{Partitions: 3}, s.URL())
@@ -259,7 +257,7 @@ func TestForgottenScripts(t *testing.T) {
 	}
 }
 
-// FLUSHALL takes what is there; whoever is at work goes on with what comes.
+// FLUSHALL deletes all messages; running processes continue with new ones.
 func TestFlushAll(t *testing.T) {
 	s := startServer(t)
 	cfg := redisbus.Config{LeaseTTL: 600 * time.Millisecond}
@@ -272,7 +270,7 @@ func TestFlushAll(t *testing.T) {
 	t.Logf("back after %v", x.recovered().Round(time.Millisecond))
 	x.more(100)
 	x.stop()
-	// From another process, which knows nothing but what Redis does.
+	// From another process, which knows only the state in Redis.
 	other := open(t, cfg, s.URL())
 	redistest.Until(t, "the topic and its group are known again, and all is done", func() bool {
 		lags, err := other.Lag(t.Context())
@@ -291,8 +289,8 @@ func TestFlushAll(t *testing.T) {
 	}
 }
 
-// A single message is appended by plain commands, which must not make a stream that is
-// lost: with it is lost what is known of the topic.
+// A single message is appended by plain commands, which must not create a lost stream
+// again: the topic is lost with it.
 func TestFlushAllBeforeOneMessage(t *testing.T) {
 	s := startServer(t)
 	b := open(t, redisbus.Config{Partitions: 1}, s.URL())
@@ -309,7 +307,7 @@ func TestFlushAllBeforeOneMessage(t *testing.T) {
 	}
 }
 
-// Out of memory, a replica, a wrong password: trouble of ours, not of a message.
+// Out of memory, a replica, a wrong password: outages, not faults of a message.
 func TestErrorClasses(t *testing.T) {
 	s := startServer(t)
 	b := open(t, redisbus.Config{Partitions: 1}, s.URL())

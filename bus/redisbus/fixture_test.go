@@ -19,14 +19,14 @@ import (
 	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
-// place is a part of a server's keyspace that is the test's alone, by a prefix.
+// place is a part of a server's keyspace for one test, by a prefix.
 type place struct {
 	url    string
 	prefix string
 	client redis.UniversalClient
 }
 
-// newPlace makes a place on a server. What is in it is deleted at the test's end.
+// newPlace makes a place on a server. Its keys are deleted at the test's end.
 func newPlace(t testing.TB, rawURL string) place {
 	t.Helper()
 	client, err := redisdb.Open(rawURL, redisdb.Config{})

@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// An entry of anybody's is delivered as far as it is a message; metadata of ours
-// comes back whole.
+// An entry of any writer is delivered with the fields that it has; metadata of ours comes
+// back whole.
 func FuzzEntry(f *testing.F) {
 	f.Add("1-1", "id", "\x81\xa1a\xa1b", []byte("{}"), true)
 	f.Add("", "", "", []byte(nil), false)
@@ -56,7 +56,7 @@ func FuzzMetadata(f *testing.F) {
 	})
 }
 
-// What the hash of topics holds is a topic within its bounds, or an error.
+// The value in the hash of topics is a topic within its bounds, or an error.
 func FuzzTopic(f *testing.F) {
 	f.Add("orders", `{"partitions":3,"retention":259200000000000}`)
 	f.Add("orders", `{"partitions":1000000000}`)
@@ -77,7 +77,7 @@ func FuzzTopic(f *testing.F) {
 	})
 }
 
-// A script's answer is what it should be, or an error.
+// A script's answer is well-formed, or an error.
 func FuzzAnswers(f *testing.F) {
 	f.Add("isisi", int64(1), "1-1")
 	f.Add("issii", int64(-1), "")

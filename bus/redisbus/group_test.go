@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-go/millrace/internal/redistest"
 )
 
-// groupOf is what Redis's own tools show of a group.
+// groupOf returns a group as Redis's own tools show it.
 func groupOf(t *testing.T, p place, stream, group string) redis.XInfoGroup {
 	t.Helper()
 	all, err := p.client.XInfoGroups(t.Context(), stream).Result()
@@ -32,8 +32,8 @@ func groupOf(t *testing.T, p place, stream, group string) redis.XInfoGroup {
 	return all[i]
 }
 
-// The lag that XINFO GROUPS shows is what is not acknowledged, at every moment
-// and without counting.
+// The lag in XINFO GROUPS is the number of unacknowledged messages, at every moment and
+// without counting.
 func TestNativeLag(t *testing.T) {
 	p := single(t)
 	b := open(t, redisbus.Config{Partitions: 2}, p.url)
@@ -59,8 +59,8 @@ func TestNativeLag(t *testing.T) {
 	}
 }
 
-// Lag also works in the middle of a stream whose messages Redis cannot count by
-// itself: here somebody else's reader stood there before.
+// Lag also works in the middle of a stream, where Redis cannot count by itself: here
+// another program's reader stood before.
 func TestLagByCounting(t *testing.T) {
 	p := single(t)
 	b := open(t, redisbus.Config{Partitions: 1}, p.url)
@@ -91,8 +91,8 @@ func TestLagByCounting(t *testing.T) {
 	}
 }
 
-// What a consumer of XREADGROUP has taken and not acknowledged is reclaimed when
-// a group moves over: nothing is left behind in its pending list.
+// Messages that a consumer of XREADGROUP has taken and not acknowledged are reclaimed when
+// a group moves over: its pending list is empty afterwards.
 func TestPendingIsReclaimed(t *testing.T) {
 	p := single(t)
 	b := open(t, redisbus.Config{Partitions: 1}, p.url)
@@ -135,7 +135,7 @@ func TestPendingIsReclaimed(t *testing.T) {
 	})
 }
 
-// What a group has not acknowledged can be looked at, oldest first, and stays.
+// A group's unacknowledged messages can be browsed, oldest first, and stay.
 func TestPendingIsShown(t *testing.T) {
 	p := single(t)
 	b := open(t, redisbus.Config{Partitions: 2}, p.url)
@@ -160,8 +160,8 @@ func TestPendingIsShown(t *testing.T) {
 			m = keyed("b", fmt.Sprint(n)) // in the second
 		}
 		publish(t, b, "topic", m)
-		// Ids of different partitions are in the order of milliseconds only, and Redis makes
-		// them of the time at which it has last looked at its clock.
+		// Ids of different partitions are in the order of milliseconds only, and Redis
+		// makes them from the last reading of its clock.
 		published := p.client.Time(t.Context()).Val().UnixMilli()
 		redistest.Until(t, "a later millisecond", func() bool { return p.client.Time(t.Context()).Val().UnixMilli() > published+5 })
 	}
@@ -226,11 +226,11 @@ func TestWatermillReadsAndWrites(t *testing.T) {
 	for range got { //nolint:revive // until it is closed
 	}
 
-	// A group that was ours goes on with Watermill where it stood.
+	// A group that was ours continues with Watermill from its place.
 	redistest.Until(t, "our group has done all", func() bool { return groupOf(t, p, topic, "group").Lag == 0 })
 }
 
-// An entry that is no message of Watermill's arrives as far as it is one.
+// An entry that is not Watermill's arrives with the fields that it has.
 func TestForeignEntries(t *testing.T) {
 	p := single(t)
 	b := open(t, redisbus.Config{Partitions: 1, PollInterval: 20 * time.Millisecond}, p.url)
@@ -258,8 +258,7 @@ func TestForeignEntries(t *testing.T) {
 	}
 }
 
-// A group that an operator destroys under its reader is made again where the
-// reader stands.
+// A group that an operator destroys during reading is created again at the reader's place.
 func TestDestroyedGroup(t *testing.T) {
 	p := single(t)
 	b := open(t, redisbus.Config{Partitions: 1}, p.url)

@@ -12,13 +12,12 @@ import (
 // keys names everything in Redis. Its value is a prefix of all names.
 type keys string
 
-// topics is a hash of all topics: name to what is stored of it.
+// topics is a hash of all topics, from name to stored.
 func (k keys) topics() string { return string(k) + "millrace:topics" }
 
-// stream names a partition. The one stream of a topic with one partition is
-// called like the topic, as Watermill calls it. Several are spread over the
-// nodes of a Cluster: the braces make the lease, which has them too, lie beside
-// its stream.
+// stream names a partition. The one stream of a topic with one partition is named like the
+// topic, as Watermill names it. Several are spread over the nodes of a Cluster: the braces
+// are part of the lease's name too, and so place the lease beside its stream.
 func (k keys) stream(topic string, partition, partitions int) string {
 	if partitions == 1 {
 		return string(k) + topic
@@ -34,8 +33,8 @@ func (k keys) lease(stream, group string) string {
 	return string(k) + "millrace:lease:{" + stream + "}:" + group
 }
 
-// starts is a hash: how often a group's reading of a stream was started since it moved
-// last, and which message was handled alone then.
+// starts is a hash: how often a group started reading a stream since its last progress, and
+// which message was handled alone then.
 func (k keys) starts(stream, group string) string {
 	return string(k) + "millrace:starts:" + stream + ":" + group
 }
@@ -45,7 +44,7 @@ func (k keys) members(topic, group string) string {
 	return string(k) + "millrace:members:{" + topic + "}:" + group
 }
 
-// channel is where readers of a topic hear of messages and of each other.
+// channel is where readers of a topic are notified of messages and of each other.
 func (k keys) channel(topic string) string { return string(k) + "millrace:wake:" + topic }
 
 // checkTopic refuses names that would move keys which belong together into
@@ -64,8 +63,8 @@ type partition struct {
 	stream string
 }
 
-// registry numbers the partitions that this process has met. The numbers are
-// its own: what processes share are the names of the keys.
+// registry numbers the partitions that this process uses. The numbers are its own:
+// processes share the names of the keys only.
 type registry struct {
 	keys keys
 
@@ -83,8 +82,7 @@ func (r *registry) number(t logdriver.Topic) logdriver.Topic {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known, ok := r.topics[t.Name]
-	// Another number of partitions than before: the topic was deleted, and made
-	// anew.
+	// Another number of partitions than before: the topic was deleted, and created again.
 	if !ok || known.Partitions != t.Partitions {
 		known = logdriver.Topic{Name: t.Name, FirstLane: len(r.lanes), Partitions: t.Partitions}
 		for n := range t.Partitions {

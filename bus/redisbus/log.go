@@ -13,11 +13,11 @@ import (
 )
 
 // streamLog is logdriver.Log on streams. A group's cursor is the last-delivered-id of the
-// stream's consumer group of that name, so that XINFO GROUPS tells its lag and
-// whoever reads with XREADGROUP later goes on from there.
+// stream's consumer group of that name, so XINFO GROUPS shows its lag, and a later
+// XREADGROUP continues from there.
 //
-// In a Position, From is the id of a message and ID is how many messages of the
-// stream it makes, from the first ever on; -1 when unknown.
+// In a Position, From is the id of a message, and ID the number of the stream's messages up
+// to it, from the first ever on; -1 when unknown.
 type streamLog struct {
 	client    redis.UniversalClient
 	keys      keys
@@ -46,7 +46,7 @@ func (l *streamLog) Lease(ctx context.Context, c logdriver.Cursor, holder string
 		return logdriver.Lease{}, err
 	}
 	if got.made {
-		// A new group, or one that Redis has lost, and then perhaps more than it.
+		// A new group, or one that Redis has lost, perhaps with more.
 		l.logger.Debug("bus: a consumer group was made", slog.String("stream", p.stream), slog.String("group", c.Consumer))
 		if err := l.directory.restore(ctx, p.topic); err != nil {
 			return logdriver.Lease{}, err
@@ -64,8 +64,8 @@ func (l *streamLog) Renew(ctx context.Context, ttl time.Duration, leases ...logd
 	return l.moveIn(ctx, calls...)
 }
 
-// Release implements logdriver.Log. Inside begin all leases are given up in one round
-// trip, after the cursors have moved.
+// Release implements logdriver.Log. Inside begin all leases are released in one round trip,
+// after the cursors have moved.
 func (l *streamLog) Release(ctx context.Context, lease logdriver.Lease) error {
 	p := l.registry.partition(lease.Lane)
 	c := &call{
@@ -80,13 +80,13 @@ func (l *streamLog) Release(ctx context.Context, lease logdriver.Lease) error {
 	return runAll(ctx, l.client, []*call{c})
 }
 
-// Advance implements logdriver.Log. Inside begin the cursors of all calls move in one round trip, each
-// by itself: one lost lease does not hold up the others.
+// Advance implements logdriver.Log. Inside begin the cursors of all calls move in one round
+// trip, independently: one lost lease does not stop the others.
 func (l *streamLog) Advance(ctx context.Context, lease logdriver.Lease, p logdriver.Position, ttl time.Duration) error {
 	return l.moveIn(ctx, l.advance(lease, p, ttl))
 }
 
-// moveIn is move, at the end of begin where the context is of one.
+// moveIn is move, deferred to the end of begin when ctx is inside one.
 func (l *streamLog) moveIn(ctx context.Context, calls ...*call) error {
 	if b, ok := ctx.Value(batchKey{}).(*batch); ok {
 		b.moves = append(b.moves, calls...)
@@ -129,13 +129,13 @@ func (l *streamLog) move(ctx context.Context, calls ...*call) error {
 	return nil
 }
 
-// batch gathers the calls of Advance and Release inside begin.
+// batch collects the calls of Advance and Release inside begin.
 type batch struct{ moves, releases []*call }
 
 type batchKey struct{}
 
-// begin is logsub.Backend.Begin. There is no transaction: it is one round trip for
-// the cursors and one for the leases.
+// begin is logsub.Backend.Begin. There is no transaction: one round trip moves the cursors
+// and one releases the leases.
 func (l *streamLog) begin(ctx context.Context, fn func(ctx context.Context) error) error {
 	b := &batch{}
 	if err := fn(context.WithValue(ctx, batchKey{}, b)); err != nil {
@@ -180,10 +180,10 @@ func (l *streamLog) backlog(ctx context.Context, c logdriver.Cursor, limit int) 
 // backlog is how far a group is behind on a stream.
 type backlog struct {
 	group   bool   // it exists
-	lag     int    // messages after the place; -1 when Redis cannot tell without counting
+	lag     int    // messages after the place; -1 when only counting can tell
 	pending int    // messages that a consumer of XREADGROUP has not acknowledged
 	place   string // the last message done
-	oldest  string // the first that is not; "" when there is none
+	oldest  string // the first that is not done; "" when there is none
 }
 
 func (l *streamLog) behind(ctx context.Context, stream, group string) (backlog, error) {
@@ -198,8 +198,7 @@ func behind(ctx context.Context, client redis.UniversalClient, s scripts, stream
 	return backlogOf(answer)
 }
 
-// countChunk bounds what counting reads at once: Redis has no way to count
-// messages without sending them.
+// countChunk bounds one read while counting: Redis cannot count messages without sending them.
 const countChunk = 500
 
 // count counts the messages after id, up to limit.

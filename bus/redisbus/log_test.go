@@ -71,9 +71,9 @@ func (l *streamLog) take(t *testing.T, group, holder string, ttl time.Duration) 
 	return lease
 }
 
-// A stream that was lost, as by FLUSHALL, begins behind the last message of the one
-// before, also within the same millisecond: or who had read that one would pass over
-// the first messages of the new one, and meet them after later ones.
+// A stream that was lost, as by FLUSHALL, begins behind the last message of the previous
+// one, also within the same millisecond. Otherwise readers of the previous stream would
+// skip the first messages of the new one, and receive them after later ones.
 func TestNewStreamBeginsBehindTheOld(t *testing.T) {
 	l, stream := newLog(t)
 	id := func(all []redis.XMessage, err error) (ms, seq uint64) {
@@ -88,7 +88,7 @@ func TestNewStreamBeginsBehindTheOld(t *testing.T) {
 	}
 	for range 200 {
 		l.put(t, 1)
-		// One that has just begun has ids of the next millisecond itself.
+		// A stream that has just begun has ids of the next millisecond itself.
 		for begun := time.Now(); time.Since(begun) < 2*time.Millisecond; {
 			runtime.Gosched()
 		}
@@ -104,8 +104,8 @@ func TestNewStreamBeginsBehindTheOld(t *testing.T) {
 	}
 }
 
-// Whoever has slept through its lease moves nothing and ends nothing, also when
-// the next holder has gone again, or bears the same name.
+// A holder whose lease ran out moves nothing and ends nothing, also when the next holder is
+// gone again, or has the same name.
 func TestFencing(t *testing.T) {
 	l, stream := newLog(t)
 	l.put(t, 10)
@@ -153,7 +153,7 @@ func TestFencing(t *testing.T) {
 	if want := read(log.Position{}, 4); lease.Position.From != want.From || lease.Position.ID != 4 {
 		t.Errorf("the group stands at %+v, want %+v", lease.Position, want)
 	}
-	// Nobody has it: what the old ones say counts for nothing.
+	// The lease is free: writes of its old holders have no effect.
 	if err := l.Release(t.Context(), lease); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestFencing(t *testing.T) {
 	}
 }
 
-// lapsed shortens the group's lease, and waits until the server has let it go.
+// lapsed shortens the group's lease, and waits until it has expired.
 func lapsed(t *testing.T, l *streamLog, stream string) {
 	t.Helper()
 	if err := l.client.PExpire(t.Context(), l.keys.lease(stream, "group"), time.Millisecond).Err(); err != nil {
@@ -175,8 +175,7 @@ func lapsed(t *testing.T, l *streamLog, stream string) {
 	}
 }
 
-// Cursors of several groups move in one round trip, and one lost lease holds up
-// none of the others.
+// Cursors of several groups move in one round trip, and one lost lease does not stop the others.
 func TestCursorsMoveTogether(t *testing.T) {
 	l, _ := newLog(t)
 	l.put(t, 5)
@@ -214,7 +213,7 @@ func TestCursorsMoveTogether(t *testing.T) {
 	}
 }
 
-// Only what is old and done by every group goes, a consumer of XREADGROUP included.
+// Prune deletes only old messages that every group has done, consumers of XREADGROUP included.
 func TestPrune(t *testing.T) {
 	l, stream := newLog(t)
 	l.put(t, 1000)
@@ -238,7 +237,7 @@ func TestPrune(t *testing.T) {
 		}
 	}
 	later := time.Now().Add(time.Hour)
-	prune(later, 500, 0) // nobody has done anything
+	prune(later, 500, 0) // no group has done anything
 	advance(a, 1000)
 	prune(later, 500, 0) // b has not
 	advance(b, 650)
@@ -277,7 +276,7 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// Members are listed in the order they joined, and the dead are not.
+// Members are listed in the order they joined, without the dead.
 func TestMembers(t *testing.T) {
 	l, _ := newLog(t)
 	d := l.directory

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain turns the binary into a consumer process when a test asks for one.
+// TestMain runs the binary as a consumer process when a test asks for one.
 func TestMain(m *testing.M) {
 	redis.SetLogger(silence{})
 	if url := os.Getenv("REDISBUS_CONSUME"); url != "" {
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// silence is for the client's own words about servers that a test has killed.
+// silence discards the client's logs about servers that a test has killed.
 type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}

@@ -44,7 +44,7 @@ func (l *streamLog) Read(ctx context.Context, lane int, after logdriver.Position
 	return entries, after, nil
 }
 
-// number is a stream's id as one number; 0 for one that Redis has not made by its clock.
+// number is a stream's id as one number; 0 for an id that is not of Redis's clock.
 func number(id string) int64 {
 	const perMilli = 1 << 20
 	ms, seq, _ := strings.Cut(id, "-")
@@ -64,8 +64,7 @@ func start(after logdriver.Position) string {
 	return "(" + after.From
 }
 
-// entryOf reads what any writer has left: an entry that is no message of
-// Watermill's is delivered as far as it is one.
+// entryOf reads an entry of any writer: missing fields of Watermill's format are empty.
 func entryOf(m redis.XMessage) logdriver.Entry {
 	text := func(field string) string {
 		s, _ := m.Values[field].(string) //nolint:errcheck // without it, it is empty
@@ -78,7 +77,7 @@ func entryOf(m redis.XMessage) logdriver.Entry {
 	return e
 }
 
-// headers is metadata as Watermill's marshaler writes it: none is an empty text.
+// headers is metadata as Watermill's marshaler writes it: no metadata is an empty text.
 type headers struct{}
 
 func (headers) Encode(metadata message.Metadata) (string, error) {

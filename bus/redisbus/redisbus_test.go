@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/internal/redistest"
 )
 
-// What another process publishes arrives by a wake-up, long before the next poll.
+// Messages of another process arrive by a wake-up, long before the next poll.
 func TestOtherProcessWakes(t *testing.T) {
 	t.Run("single", func(t *testing.T) { otherProcessWakes(t, single(t)) })
 	t.Run("cluster", func(t *testing.T) { otherProcessWakes(t, cluster(t)) })
@@ -31,8 +31,8 @@ func otherProcessWakes(t *testing.T, p place) {
 	var sum time.Duration
 	const rounds = 50
 	for n := range rounds {
-		// Keys of every partition, hence of every node. Without the wake-up none
-		// would come before receive gives up.
+		// Keys of every partition, hence of every node. Without the wake-up no message
+		// would arrive before receive times out.
 		began := time.Now()
 		publish(t, from, "topic", keyed(fmt.Sprint("k", n), "x"))
 		receive(t, ch).Ack()
@@ -61,7 +61,7 @@ func TestPartitionsCannotChange(t *testing.T) {
 			t.Errorf("the error is %v (%v)", err, fault.Of(err))
 		}
 	}
-	// Another process with another default takes the topic as it is.
+	// Another process with another default uses the existing number of partitions.
 	other := open(t, redisbus.Config{Partitions: 2}, p.url)
 	publish(t, other, "made", keyed("k", "2"))
 	if got, err := b.Browse(t.Context(), "made", 10); err != nil || len(got) != 2 {
@@ -69,7 +69,7 @@ func TestPartitionsCannotChange(t *testing.T) {
 	}
 }
 
-// The partitions of a topic are on several nodes, and each with its lease on one.
+// The partitions of a topic are on several nodes, each together with its lease.
 func TestPartitionsSpreadOverCluster(t *testing.T) {
 	p := cluster(t)
 	b := open(t, redisbus.Config{Partitions: 12}, p.url)
@@ -107,8 +107,8 @@ func TestPartitionsSpreadOverCluster(t *testing.T) {
 	}
 }
 
-// A full stream refuses what no group has acknowledged room for, and drops only
-// what all of them have.
+// A full stream refuses messages while a group has not acknowledged, and drops only
+// messages that all groups have.
 func TestMaxLen(t *testing.T) {
 	p := single(t)
 	b := open(t, redisbus.Config{Partitions: 1}, p.url+"&maxlen=10")
@@ -152,7 +152,7 @@ func TestMaxLen(t *testing.T) {
 	}
 }
 
-// Publish returns when a replica has confirmed, and says when none has.
+// Publish returns when a replica has confirmed, and reports when none has.
 func TestWait(t *testing.T) {
 	s := startServer(t)
 	b := open(t, redisbus.Config{Partitions: 2}, s.URL()+"?wait=1")
@@ -188,7 +188,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// A large call is one round trip per megabytes, and keeps its order.
+// A large call is one round trip per some megabytes, and keeps its order.
 func TestLargeCall(t *testing.T) {
 	p := single(t)
 	b := open(t, redisbus.Config{Partitions: 1}, p.url)

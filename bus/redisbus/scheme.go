@@ -15,38 +15,38 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/rediskit"
 )
 
-// Config of the scheme. The zero value works.
+// Config is the configuration of the scheme. The zero value works.
 type Config struct {
-	// Client is the application's own client, used instead of the URL's server,
-	// whatever servers the URL names; one is opened when nil. Give it ContextTimeoutEnabled
-	// and MaxRetries -1, so that Publish is not sent twice. It is not closed.
+	// Client is the application's own client, used instead of the URL's servers; if nil,
+	// one is opened. Set ContextTimeoutEnabled and MaxRetries -1 in it, so that Publish is
+	// not sent twice. It is not closed.
 	Client redis.UniversalClient
 	// TLS is used for rediss:// URLs; the system's roots by default.
 	TLS *tls.Config
-	// Prefix of all names in Redis; none by default. The URL's ?prefix=P comes
-	// first. Programs with different prefixes share a server and nothing else.
+	// Prefix of all names in Redis; none by default. The URL's ?prefix=P wins. Programs
+	// with different prefixes share a server and nothing else.
 	Prefix string
-	// Partitions of a topic that was not declared; 3 by default. The URL's
-	// ?partitions=N comes first. More let more instances share a group; one is a
-	// plain stream of the topic's name, as Watermill's own subscriber reads it.
+	// Partitions of a topic that was not declared; 3 by default. The URL's ?partitions=N
+	// wins. With more partitions more instances can share a group; one is a plain stream of
+	// the topic's name, as Watermill's own subscriber reads it.
 	Partitions int
-	// Retention of messages that every group has acknowledged; 72 h by default.
-	// The URL's ?retention=D comes first. A longer one costs Redis's memory.
+	// Retention of messages that every group has acknowledged; 72 h by default. The URL's
+	// ?retention=D wins. A longer one costs Redis's memory.
 	Retention time.Duration
-	// MaxLen bounds the messages of a partition; no bound by default. The URL's
-	// ?maxlen=N comes first. At the bound, acknowledged messages go before their
-	// retention is over, and Publish fails with ErrFull when that is not enough.
+	// MaxLen bounds the messages of a partition; no bound by default. The URL's ?maxlen=N
+	// wins. At the bound, acknowledged messages are removed before their retention is over,
+	// and Publish fails with ErrFull when that is not enough.
 	MaxLen int
-	// Wait is how many replicas have to confirm before Publish returns; 0 by
-	// default. The URL's ?wait=N comes first. It costs a round trip to them.
+	// Wait is how many replicas have to confirm before Publish returns; 0 by default. The
+	// URL's ?wait=N wins. It costs a round trip to them.
 	Wait int
-	// LeaseTTL is how long a killed process keeps its partitions; 10 s by
-	// default. Every process writes each third of it.
+	// LeaseTTL is how long a killed process keeps its partitions; 10 s by default. Every
+	// process renews its leases each third of it.
 	LeaseTTL time.Duration
-	// PollInterval is how often an idle partition is looked at without a wake-up;
-	// 1 s by default. It is how late messages of foreign writers arrive.
+	// PollInterval is how often an idle partition is polled without a wake-up; 1 s by
+	// default. Messages of foreign writers arrive at most that late.
 	PollInterval time.Duration
-	// Logger hears of trouble in the background; slog.Default() by default.
+	// Logger logs problems in the background; slog.Default() by default.
 	Logger *slog.Logger
 }
 
@@ -56,10 +56,10 @@ type Config struct {
 //	redis://h1:7001,h2:7002,h3:7003/
 //	redis://user:password@s1:26379,s2:26379,s3:26379/0?master=NAME
 //
-// Parameters: cluster (true for a Redis Cluster named by one host; several hosts
-// are one anyway), master (what the hosts, then Sentinels, call their master),
-// sentinel_user and sentinel_password (none), prefix (none), partitions (3), retention (72h), maxlen (none),
-// wait (0); mode=watermill needs the schemes of package rediswatermill.
+// Parameters: cluster (true for a Redis Cluster named by one host; several hosts always are
+// a Cluster), master (the Sentinels' name for their master; the hosts then are Sentinels),
+// sentinel_user and sentinel_password (none), prefix (none), partitions (3), retention
+// (72h), maxlen (none), wait (0); mode=watermill needs the schemes of package rediswatermill.
 func Schemes(cfg Config) []bus.Scheme {
 	return []bus.Scheme{scheme{"redis", cfg}, scheme{"rediss", cfg}}
 }
@@ -78,7 +78,7 @@ func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	cfg := s.cfg
 	params := bus.NewParams(u)
 	for _, name := range rediskit.Parameters() {
-		params.String(name, "") // known here, and read where the client is made
+		params.String(name, "") // known here, and read when the client is made
 	}
 	cfg.Prefix = params.String("prefix", cfg.Prefix)
 	cfg.Partitions = params.Int("partitions", cfg.Partitions, 1)

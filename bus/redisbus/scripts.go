@@ -45,9 +45,9 @@ type sender interface {
 	Pipelined(ctx context.Context, fn func(redis.Pipeliner) error) ([]redis.Cmder, error)
 }
 
-// runAll runs the calls in one round trip, in order, and leaves their results.
-// A server that has forgotten a script has not run it, so it is sent again in
-// full. The error is the first of the calls; those after a failed one have run.
+// runAll runs the calls in one round trip, in order, and stores their results. A server
+// that has forgotten a script has not run it, so the script is sent again in full. The
+// error is the first of the calls; calls after a failed one have run.
 func runAll(ctx context.Context, client sender, calls []*call) error {
 	if len(calls) == 1 {
 		c := calls[0]

@@ -17,9 +17,9 @@ import (
 	"github.com/millrace-go/millrace/internal/redistest"
 )
 
-// The master is killed, and Sentinels promote its replica: nothing that was accepted is
-// lost, and order holds. WAIT speaks of any replica, so the master has only one, which
-// then has all that was accepted. That replica has one too, for the time after.
+// The master is killed, and Sentinels promote its replica: no accepted message is lost, and
+// order holds. WAIT counts any replica, so the master has only one, which then has every
+// accepted message. That replica has one too, for the time after.
 func TestSentinelFailover(t *testing.T) {
 	master := startServer(t)
 	next := startReplica(t, master)
@@ -38,8 +38,7 @@ func TestSentinelFailover(t *testing.T) {
 	require.Equal(t, "master", next.replication()["role"])
 }
 
-// startReplica starts a replica of a server, and returns when it has what the server
-// has.
+// startReplica starts a replica of a server, and returns when it has the server's data.
 func startReplica(t *testing.T, of *server) *server {
 	t.Helper()
 	host, port, err := net.SplitHostPort(of.Address)
@@ -92,7 +91,7 @@ func TestSentinelTLSAndPasswords(t *testing.T) {
 	}
 }
 
-// Without a master Publish fails as an outage that says what to correct.
+// Without a master Publish fails as an outage, with an error that names the correction.
 func TestSentinelWithoutMaster(t *testing.T) {
 	sentinel := redistest.StartSentinel(t)
 	for hosts, want := range map[string]string{

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/internal/redistest"
 )
 
-// server is a redis-server of the test's own, which it may kill.
+// server is a redis-server of one test, which the test may kill.
 type server struct {
 	*redistest.Server
 	t      testing.TB
@@ -35,7 +35,7 @@ func startServer(t testing.TB, args ...string) *server {
 	return s
 }
 
-// freePort returns one below the ports that connections get, so that it stays free.
+// freePort returns a port below those that connections get, so that it stays free.
 func freePort(t testing.TB) int {
 	t.Helper()
 	for range 50 {

@@ -57,7 +57,7 @@ func TestURLErrors(t *testing.T) {
 	}
 }
 
-// A user with a password, over TLS; a wrong password is said and not repeated.
+// A user with a password, over TLS; a wrong password is reported and not repeated.
 func TestTLSAndPassword(t *testing.T) {
 	cert := certtest.New(t, "127.0.0.1")
 	s, at := secureServer(t, cert)
@@ -94,7 +94,7 @@ func sealed(t *testing.T, c certtest.Certificate) (address string, options []str
 	}
 }
 
-// A program's own client serves, and stays open.
+// A program's own client is used, and stays open.
 func TestSharedClient(t *testing.T) {
 	p := single(t)
 	b := open(t, redisbus.Config{Client: p.client, Prefix: p.prefix}, "redis://127.0.0.1:1/")

@@ -13,12 +13,12 @@ import (
 // waitTimeout bounds how long replicas have to confirm.
 const waitTimeout = time.Second
 
-// replicated runs the calls and waits for as many replicas as ?wait= asks for.
+// replicated runs the calls and waits for as many replicas as ?wait= requires.
 func (l *streamLog) replicated(ctx context.Context, calls []*call) (err error) {
 	if l.cfg.Wait == 0 {
 		return runAll(ctx, l.client, calls)
 	}
-	// WAIT speaks of what its own connection has written.
+	// WAIT counts only writes of its own connection.
 	conn := l.client.(*redis.Client).Conn()
 	defer conn.Close() //nolint:errcheck // it goes back to the pool
 	if err := runAll(ctx, conn, calls); err != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/logdriver"
 )
 
-// tick is the least time between two rounds of wake-ups by one process: a PUBLISH costs
-// a server as much as an append.
+// tick is the least time between two rounds of wake-ups by one process: a PUBLISH costs a
+// server as much as an append.
 const tick = time.Millisecond
 
-// wake tells the readers of the lanes, by a round trip for all of them. Changes in a group
-// are told by the scripts that make them.
+// wake notifies the readers of the lanes, in one round trip for all of them. The scripts
+// that change a group notify its members themselves.
 func (l *streamLog) wake(ctx context.Context, c logdriver.Change) error {
 	if len(c.Lanes) == 0 {
 		return nil
@@ -33,10 +33,10 @@ func (l *streamLog) wake(ctx context.Context, c logdriver.Change) error {
 	return err
 }
 
-// watcher hears of new messages and of members by Pub/Sub: one connection for
-// all topics of the process, also on a Cluster, where blocking reads would need
-// one for every stream. What a broken connection does not bring is found by
-// polling, so a signal that is lost costs time and nothing else.
+// watcher is notified of new messages and of members by Pub/Sub: one connection for all
+// topics of the process, also on a Cluster, where blocking reads would need one for every
+// stream. Polling finds the messages of signals that a broken connection lost, so a lost
+// signal costs only time.
 type watcher struct {
 	pubsub   *redis.PubSub
 	registry *registry
@@ -50,7 +50,7 @@ func newWatcher(ctx context.Context, client redis.UniversalClient, registry *reg
 	return &watcher{pubsub: client.Subscribe(ctx), registry: registry, logger: logger, topics: make(map[string]struct{})}
 }
 
-// follow listens to a topic from now on.
+// follow subscribes to a topic's signals.
 func (w *watcher) follow(ctx context.Context, topic string) {
 	w.mu.Lock()
 	_, known := w.topics[topic]
@@ -65,12 +65,12 @@ func (w *watcher) follow(ctx context.Context, topic string) {
 	}
 }
 
-// run passes signals on until the connection is closed.
+// run forwards signals until the connection is closed.
 func (w *watcher) run(hub *logdriver.Hub) {
 	for heard := range w.pubsub.ChannelWithSubscriptions() {
 		switch heard := heard.(type) {
 		case *redis.Subscription:
-			// Subscribed, perhaps again: who knows what was missed.
+			// Subscribed, perhaps again: signals may have been missed.
 			hub.Wake()
 			hub.WakeGroups()
 		case *redis.Message:

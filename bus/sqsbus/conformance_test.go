@@ -32,7 +32,7 @@ func TestSNSStandardConformance(t *testing.T) {
 }
 
 // conformance runs the suite on a fresh place for each case. Every bus has a client of its
-// own, so two of them on one place are to each other what two processes are.
+// own, so two buses on one place are like two processes.
 func conformance(t *testing.T, anyURL string, fresh func(t *testing.T) place) {
 	o := bus.NewOpener(sqsbus.Scheme(sqsbus.Config{}), sqsbus.SNSScheme(sqsbus.Config{}))
 	places := map[*bus.Bus]string{}

@@ -27,8 +27,8 @@ type amazon struct {
 
 	mu      sync.Mutex
 	signed  []string     // by which key and token each request to SQS was
-	assumed []url.Values // what STS was asked for
-	asked   []string     // by which key and token it was
+	assumed []url.Values // the requests to STS
+	asked   []string     // by which key and token they were signed
 }
 
 func startAmazon(t *testing.T) *amazon {
@@ -40,7 +40,7 @@ func startAmazon(t *testing.T) *amazon {
 	return a
 }
 
-// signer is the key of the signature, the service that it is for, and the session token.
+// signer is the key of the signature, its service, and the session token.
 func signer(r *http.Request) string {
 	_, credential, _ := strings.Cut(r.Header.Get("Authorization"), "Credential=")
 	parts := strings.Split(credential, "/")
@@ -107,8 +107,8 @@ func TestSessionToken(t *testing.T) {
 	a.check(t, "STS is asked by", a.asked)
 }
 
-// STS is asked with the credentials that were found, in the URL or by the AWS tools, and SQS
-// with those of the role.
+// STS receives the credentials that were found, in the URL or by the AWS tools, and SQS
+// those of the role.
 func TestRole(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "found")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
@@ -147,7 +147,7 @@ func TestRoleIsAssumedAgain(t *testing.T) {
 	}
 }
 
-// What SQS or STS refuses is trouble of ours, and told without a secret.
+// A refusal of SQS or STS is infrastructure, and reported without a secret.
 func TestCredentialErrors(t *testing.T) {
 	a := startAmazon(t)
 	a.refusal = "refused for a reason\nThe canonical string should have been x-amz-security-token:hunter2"

@@ -43,7 +43,7 @@ var (
 	_ bus.Lagger = (*driver)(nil)
 )
 
-// open makes a driver; notify says whether topics are those of SNS.
+// open makes a driver; with notify, topics are those of SNS.
 func open(ctx context.Context, at address, cfg Config, notify bool) (*driver, error) {
 	d := &driver{client: cfg.Client, cfg: cfg, groups: newGroups(notify), open: make(map[*source]struct{})}
 	notifier := cfg.SNS
@@ -62,8 +62,7 @@ func open(ctx context.Context, at address, cfg Config, notify bool) (*driver, er
 	return d, nil
 }
 
-// Ping implements bus.Pinger by a request that finds no queue. It also says what is wrong
-// with the credentials.
+// Ping implements bus.Pinger by a request that finds no queue. It also checks the credentials.
 func (d *driver) Ping(ctx context.Context) error {
 	probe := d.cfg.Prefix + "millrace"
 	_, err := d.client.ListQueues(ctx, &sqs.ListQueuesInput{QueueNamePrefix: &probe})
@@ -73,7 +72,7 @@ func (d *driver) Ping(ctx context.Context) error {
 	return translate("ping", err)
 }
 
-// connect makes the clients; that of SNS is returned.
+// connect makes the clients, and returns that of SNS.
 func (d *driver) connect(ctx context.Context, at address) (*sns.Client, error) {
 	account, transport, err := at.Load(ctx, func(next http.RoundTripper) http.RoundTripper { return whole{next} })
 	if err != nil {
@@ -99,8 +98,8 @@ func (d *driver) Capabilities() bus.Capabilities {
 
 func (d *driver) Publisher() message.Publisher { return d.publisher }
 
-// Declare implements bus.Driver. On sqs:// a topic has one group at most; partitions and
-// replication are Amazon's business.
+// Declare implements bus.Driver. On sqs:// a topic has one group at most; Amazon decides
+// partitions and replication.
 func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 	for _, t := range topics {
 		if err := d.declare(ctx, t); err != nil {
@@ -135,16 +134,16 @@ func (d *driver) declare(ctx context.Context, t bus.Topic) error {
 	return nil
 }
 
-// counts are the attributes that sum up to what is not deleted.
+// counts are the attributes whose sum is the number of messages that are not deleted.
 var counts = []types.QueueAttributeName{
 	types.QueueAttributeNameApproximateNumberOfMessages,
 	types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
 	types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
 }
 
-// Lag implements bus.Lagger for the topics that this process has declared,
-// published to, or subscribed to. The figures are Amazon's approximations, and it
-// does not say how old the oldest message is.
+// Lag implements bus.Lagger for the topics that this process has declared, published to, or
+// subscribed to. The numbers are Amazon's approximations, and the age of the oldest message
+// is unknown.
 func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 	var out []bus.Lag
 	for _, q := range d.queues.all() {
@@ -204,7 +203,7 @@ func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
 }
 
 // Topics implements bus.TopicFinder. A queue, or a topic of SNS, has the name of its topic
-// with dots as dashes; its tag has the topic, and is read of the first hundred.
+// with dots as dashes. Its tag holds the topic; the tags of the first hundred are read.
 func (d *driver) Topics(ctx context.Context) ([]string, error) {
 	if d.topics != nil {
 		names, err := d.topics.list(ctx)

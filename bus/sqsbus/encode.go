@@ -27,7 +27,7 @@ import (
 const (
 	uuidAttribute     = "_watermill_message_uuid"
 	metadataAttribute = "_millrace_metadata" // all metadata as a JSON object, in binary
-	encodingAttribute = "_millrace_encoding" // how the body holds the payload, when it is not the payload
+	encodingAttribute = "_millrace_encoding" // how the body encodes the payload, if it is not the payload
 )
 
 const (
@@ -36,7 +36,7 @@ const (
 	isEmpty  = "empty" // SQS has no message without a body
 )
 
-// maxAttributes is how many SQS takes; two may be needed beside the metadata.
+// maxAttributes is the limit of SQS; two may be needed beside the metadata.
 const maxAttributes = 10
 
 // entry is a message on its way to SQS.
@@ -45,11 +45,11 @@ type entry struct {
 	uuid    string
 	key     string
 	size    int
-	outcome *bus.Outcome // set by whoever sends it
+	outcome *bus.Outcome // set by the sender
 }
 
-// encode makes the entry of a message. Metadata that fits into attributes and a
-// payload that is text are as Watermill writes them; the rest has a form of ours.
+// encode makes the entry of a message. Metadata that fits into attributes and a payload
+// that is text are as Watermill writes them; the rest has a form of ours.
 func encode(msg *message.Message, maxBytes int) (entry, error) {
 	attributes, err := attributesOf(msg)
 	if err != nil {
@@ -89,8 +89,8 @@ func encode(msg *message.Message, maxBytes int) (entry, error) {
 	}, nil
 }
 
-// deduplicationID is the message's id. A message that was redriven or edited has
-// the attempt with it, or SQS would swallow it within five minutes of the first.
+// deduplicationID is the message's id. A message that was redriven or edited has the
+// attempt appended, or SQS would drop it within five minutes of the first.
 func deduplicationID(msg *message.Message) string {
 	id := msg.UUID
 	if id == "" {
@@ -104,8 +104,8 @@ func deduplicationID(msg *message.Message) string {
 	return identifier(id, "")
 }
 
-// identifier makes what SQS takes as a group or a deduplication id: up to 128
-// characters of printable ASCII. Anything else goes by its hash.
+// identifier makes a valid group or deduplication id for SQS: up to 128 characters of
+// printable ASCII. Other texts are replaced by their hash.
 func identifier(s, empty string) string {
 	if s == "" {
 		return empty
@@ -132,7 +132,7 @@ func attributesOf(msg *message.Message) (map[string]types.MessageAttributeValue,
 		return attributes, nil
 	}
 	for name, value := range msg.Metadata {
-		// JSON would replace the bytes without a word.
+		// JSON would replace the bytes without an error.
 		if !utf8.ValidString(name) || !utf8.ValidString(value) {
 			return nil, fmt.Errorf("the metadata %q is not UTF-8", name)
 		}
@@ -145,7 +145,7 @@ func attributesOf(msg *message.Message) (map[string]types.MessageAttributeValue,
 	return attributes, nil
 }
 
-// fits is whether metadata can be attributes: few, with plain names and values.
+// fits reports whether metadata can be attributes: few, with plain names and values.
 func fits(metadata message.Metadata) bool {
 	if len(metadata) > maxAttributes-2 {
 		return false
@@ -163,8 +163,8 @@ func fits(metadata message.Metadata) bool {
 	return true
 }
 
-// isText is whether SQS takes the characters: those of XML 1.0. A carriage
-// return is left out, since XML turns it into a line feed.
+// isText reports whether SQS accepts the characters: those of XML 1.0. A carriage return is
+// excluded, because XML turns it into a line feed.
 func isText(s string) bool {
 	if !utf8.ValidString(s) {
 		return false
@@ -194,11 +194,11 @@ func compressed(payload []byte) (string, error) {
 	return out.String(), err
 }
 
-// maxPayload bounds what a compressed body may become.
+// maxPayload bounds the size of a decompressed body.
 const maxPayload = 64 << 20
 
-// decode reads what any writer has left. What is wrong with it is reported beside
-// as much of the message as there is.
+// decode reads a message of any writer. It returns errors together with the parts of the
+// message that it can read.
 func decode(m types.Message) (*message.Message, error) {
 	msg := message.NewMessage(aws.ToString(m.MessageId), []byte(aws.ToString(m.Body)))
 	var errs []error

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever goes in comes out, and what is sent is what SQS takes.
+// Every message comes back unchanged, and SQS accepts its encoded form.
 func TestEncodeDecode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		payload := rapid.OneOf(
@@ -48,7 +48,7 @@ func TestEncodeDecode(t *testing.T) {
 	})
 }
 
-// Whatever a foreign writer has left, reading it neither fails nor grows without bound.
+// Reading a message of any foreign writer neither fails nor grows without bound.
 func FuzzDecode(f *testing.F) {
 	f.Add("body", "gzip+base64", []byte(`{"a":"b"}`))
 	f.Add("", "base64", []byte(`[]`))

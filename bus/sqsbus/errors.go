@@ -20,12 +20,12 @@ var ErrTooLarge = errors.New("sqsbus: the message is too large")
 // queue belongs to another group.
 var ErrOtherGroup = errors.New("sqsbus: the queue belongs to another group")
 
-// ErrOtherTopic is wrapped by the error of whatever uses a topic, or a group, whose name in
-// SQS or SNS is taken by another.
+// ErrOtherTopic is wrapped by the errors of calls that use a topic or a group whose name in
+// SQS or SNS belongs to another.
 var ErrOtherTopic = errors.New("sqsbus: the queue belongs to another topic")
 
-// refused are the answers that say something about the message, and would be the
-// same the next time. Everything else is trouble with the server or our set-up.
+// refused are the answers that concern the message, and would be the same the next time.
+// All others are about the server or its configuration.
 var refused = []string{
 	"InvalidMessageContents", "InvalidParameter", "InvalidParameterValue", "ParameterValueInvalid", "InvalidAttributeValue", "MessageTooLong",
 	"BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong", "MissingParameter",
@@ -43,7 +43,7 @@ func classify(err error) fault.Class {
 	return fault.Infrastructure
 }
 
-// translate names the package and gives an error its class.
+// translate adds the package's name and the class to an error.
 func translate(what string, err error) error {
 	if err == nil {
 		return nil
@@ -61,7 +61,7 @@ func translate(what string, err error) error {
 	return err
 }
 
-// isCode is whether an answer has one of the codes.
+// isCode reports whether an answer has one of the codes.
 func isCode(err error, codes ...string) bool {
 	var api smithy.APIError
 	return errors.As(err, &api) && slices.Contains(codes, api.ErrorCode())

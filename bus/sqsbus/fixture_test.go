@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// place is a part of a server that is the test's alone, by a prefix of names.
+// place is a part of a server for one test, by a prefix of names.
 type place struct {
 	url, prefix string
 	endpoint    string
@@ -40,8 +40,8 @@ func (p place) standard() place {
 	return p
 }
 
-// eachKind runs a test on a place with FIFO queues and on one with standard queues, at
-// the same time: such a test waits for the server rather than works.
+// eachKind runs a test on a place with FIFO queues and on one with standard queues, at the
+// same time: such a test mostly waits for the server.
 func eachKind(t *testing.T, run func(t *testing.T, p place)) {
 	t.Run("fifo", func(t *testing.T) {
 		t.Parallel()

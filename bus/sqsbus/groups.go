@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// groups knows whose queue a topic's is, as far as this process can: a queue has
-// one group, and a second one would take messages from the first.
+// groups knows the group of each topic's queue, as far as this process can: a queue has one
+// group, and a second one would take messages from the first.
 type groups struct {
 	shared bool // each group has a queue, so there may be many
 
@@ -48,8 +48,8 @@ func (r *readers) note(group string) {
 	}
 }
 
-// declare makes the queue that of a group. The redrive group owns none: it reads
-// dead letters that nobody else reads.
+// declare assigns the queue to a group. The redrive group owns none: it reads dead letters
+// that no other group reads.
 func (g *groups) declare(topic, group string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -67,7 +67,7 @@ func (g *groups) declare(topic, group string) error {
 	return nil
 }
 
-// join notes a subscription, which leave ends.
+// join notes a subscription until leave is called.
 func (g *groups) join(topic, group string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

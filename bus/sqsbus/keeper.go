@@ -19,13 +19,13 @@ import (
 const (
 	// gather is how long answers wait for others to share a request with.
 	gather = 5 * time.Millisecond
-	// closeTimeout bounds what Close waits for a server that is away. What could
-	// not be deleted then is delivered again.
+	// closeTimeout bounds how long Close waits for an unavailable server. Messages that it
+	// could not delete by then are delivered again.
 	closeTimeout = 5 * time.Second
 )
 
-// keeper answers SQS about the messages that it has given us: deletes, hands
-// back, and extends the time until it would give them to another.
+// keeper sends SQS the outcomes of the messages that it has given us: it deletes them,
+// hands them back, and extends the time until SQS would give them to another consumer.
 type keeper struct {
 	source *source
 	kick   chan struct{} // capacity 1
@@ -67,7 +67,7 @@ func (k *keeper) release(t *taken) {
 	signal(k.kick)
 }
 
-// end lets run finish what it has.
+// end lets run finish its work.
 func (k *keeper) end() { close(k.over) }
 
 func (k *keeper) run(ctx context.Context) {
@@ -105,7 +105,7 @@ func (k *keeper) run(ctx context.Context) {
 	}
 }
 
-// finish answers what is left, within limits.
+// finish sends the remaining answers, within a time limit.
 func (k *keeper) finish(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
@@ -121,7 +121,7 @@ func (k *keeper) finish(ctx context.Context) {
 	}
 }
 
-// answer sends what is due. What fails by SQS's fault stays due.
+// answer sends the due answers. Answers that fail by SQS's fault stay due.
 func (k *keeper) answer(ctx context.Context) error {
 	k.mu.Lock()
 	deletes, releases := k.deletes, k.releases
@@ -137,11 +137,11 @@ func (k *keeper) answer(ctx context.Context) error {
 	return errors.Join(err, rerr)
 }
 
-// request sends one batch and returns which of it failed, and whether that is the
-// message's own fault: its receipt has run out.
+// request sends one batch and returns which entries failed, and for each whether the
+// message itself is at fault: its receipt has expired.
 type request func(ctx context.Context, batch []*taken) (failed map[int]bool, err error)
 
-// inBatches sends all, up to senders requests at a time, and returns what has to
+// inBatches sends all, up to senders requests at a time, and returns the messages that must
 // be sent again.
 func (k *keeper) inBatches(ctx context.Context, all []*taken, send request) (again []*taken, err error) {
 	var mu sync.Mutex
@@ -187,7 +187,7 @@ func (k *keeper) deleteBatch(ctx context.Context, batch []*taken) (map[int]bool,
 	return failures(out.Failed), nil
 }
 
-// visibility sets how long from now SQS keeps the messages from others.
+// visibility sets for how long from now SQS hides the messages from other consumers.
 func (k *keeper) visibility(ctx context.Context, batch []*taken, d time.Duration) (map[int]bool, error) {
 	in := &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &k.source.queue.url}
 	for i, t := range batch {
@@ -202,7 +202,7 @@ func (k *keeper) visibility(ctx context.Context, batch []*taken, d time.Duration
 	return failures(out.Failed), nil
 }
 
-// failures maps the index of each refused entry to whether that is final.
+// failures maps the index of each refused entry to whether the refusal is final.
 func failures(failed []types.BatchResultErrorEntry) map[int]bool {
 	out := make(map[int]bool, len(failed))
 	for _, f := range failed {
@@ -213,8 +213,8 @@ func failures(failed []types.BatchResultErrorEntry) map[int]bool {
 	return out
 }
 
-// extend asks for more time for all that is held. What SQS has given to another
-// meanwhile, or may have, is lost.
+// extend requests more time for all held messages. A message that SQS has given to another
+// consumer meanwhile, or may have, is lost.
 func (k *keeper) extend(ctx context.Context) {
 	visibility := k.source.driver.cfg.Visibility
 	k.mu.Lock()

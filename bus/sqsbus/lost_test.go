@@ -20,10 +20,10 @@ import (
 // attempts is how often the AWS client sends a request.
 const attempts = 3
 
-// loser is a way to the server on which answers that bring messages break off.
+// loser is a proxy that breaks off answers with messages.
 type loser struct {
 	*httptest.Server
-	left atomic.Int64  // how many are still to be lost
+	left atomic.Int64  // how many answers are still to be lost
 	hold atomic.Bool   // requests that publish get no answer
 	lost chan struct{} // closed when all are
 }
@@ -78,14 +78,13 @@ func startLoser(t *testing.T, answers int64) *loser {
 	return l
 }
 
-// through is the place's URL by way of the loser. What was given and not deleted
-// comes again after ten minutes at the earliest.
+// through is the place's URL by way of the loser. Messages that were given and not deleted
+// are delivered again after ten minutes at the earliest.
 func (l *loser) through(t *testing.T, p place) string {
 	return strings.Replace(p.url, url.QueryEscape(servicetest.SQS(t)), url.QueryEscape(l.URL), 1) + "&visibility=10m"
 }
 
-// A request whose answer is lost, for the client too, is asked again, and brings
-// its messages.
+// A request whose answer is lost, for the client too, is sent again, and returns its messages.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -105,8 +104,7 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// A server that does not answer holds Publish up until the message's context ends, and
-// no longer.
+// A server that does not answer blocks Publish until the message's context ends, and no longer.
 func TestDeadlineEndsPublish(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -123,7 +121,7 @@ func TestDeadlineEndsPublish(t *testing.T) {
 	}
 }
 
-// Close hands back what an answer held that never came.
+// Close hands back the messages of an answer that never arrived.
 func TestLostAnswerIsHandedBack(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// statement is one of a policy.
+// statement is a statement of a policy.
 type statement struct {
 	Effect    string
 	Principal map[string]string

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A policy gets one statement for each topic, and keeps those that it has.
+// A policy receives one statement for each topic, and keeps its other ones.
 func TestAllowing(t *testing.T) {
 	const queue, topic = "arn:aws:sqs:eu-central-1:1:orders-mail", "arn:aws:sns:eu-central-1:1:orders"
 	theirs := `{"Effect":"Deny","Principal":"*","Action":"sqs:*","Resource":"` + queue + `","Condition":{"ArnEquals":{"aws:SourceArn":"` + topic + `"}}}`
@@ -44,7 +44,7 @@ func TestAllowing(t *testing.T) {
 	}
 }
 
-// A group's queue has the names of topic and group, and a hash where that is too long.
+// A group's queue has the names of topic and group, and a hash if that is too long.
 func TestGroupQueueNames(t *testing.T) {
 	for _, standard := range []bool{false, true} {
 		q := &queues{cfg: Config{Prefix: "shop-", Standard: standard}, topics: &topics{}}

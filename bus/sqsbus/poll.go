@@ -15,22 +15,21 @@ import (
 	"github.com/millrace-go/millrace/eventlog"
 )
 
-// retry is how the background parts wait after an error.
+// retry is the backoff of the background parts after an error.
 var retry = kit.Backoff{Initial: 50 * time.Millisecond, Max: 5 * time.Second, Jitter: 0.3}
 
 // maxRequests is how many requests for messages are open at a time at most.
 const maxRequests = 8
 
-// askLife is how long SQS knows the id of a request for messages.
+// askLife is how long SQS remembers the id of a request for messages.
 const askLife = 5 * time.Minute
 
-// ask is a request for messages. A FIFO queue answers its repetition under the same id
-// with the messages that it gave the first time: without that, those of a lost answer would
-// block their keys until the visibility ran out. A standard queue has no such id, and gives
-// other messages.
+// ask is a request for messages. A FIFO queue answers its repetition under the same id with
+// the messages of the first answer: without that, the messages of a lost answer would block
+// their keys until the visibility ended. A standard queue has no such id, and gives other messages.
 type ask struct {
 	id    string
-	until time.Time // when a repetition could be given what another has meanwhile
+	until time.Time // when a repetition could return messages that another consumer has
 	most  int
 	wait  bool
 }
@@ -44,10 +43,10 @@ func (s *source) asks(room, requests int) []ask {
 	return out
 }
 
-// poll receives messages until the intake ends. While the queue is idle, one
-// request waits for messages; while every request comes back full, more of them
-// go out together. A request that is open when the intake ends is not broken off:
-// SQS may have given it messages, which then would be nobody's for a while.
+// poll receives messages until the intake ends. While the queue is idle, one request waits
+// for messages; while every request returns full, more of them are sent together. A request
+// that is open when the intake ends is not cancelled: SQS may have answered it with
+// messages, which then would block until their visibility ended.
 func (s *source) poll(intake context.Context) {
 	requests, failures := 1, 0
 	var unanswered []ask // go first: they may hold messages
@@ -96,8 +95,8 @@ func (s *source) poll(intake context.Context) {
 	}
 }
 
-// round sends requests together. It returns how many messages came, and the
-// requests without an answer.
+// round sends requests together. It returns how many messages arrived, and the requests
+// without an answer.
 func (s *source) round(ctx context.Context, asks []ask) (got int, again []ask, err error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -119,7 +118,7 @@ func (s *source) round(ctx context.Context, asks []ask) (got int, again []ask, e
 	return got, again, err
 }
 
-// lastRound fetches what requests without an answer may hold, to hand it back.
+// lastRound fetches the messages of requests without an answer, to hand them back.
 func (s *source) lastRound(ctx context.Context, unanswered []ask) {
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
@@ -138,7 +137,7 @@ func (s *source) free() int {
 	return s.size - s.open
 }
 
-// restore makes a queue that was deleted again.
+// restore creates a queue that was deleted again.
 func (s *source) restore(ctx context.Context) {
 	s.driver.queues.lose(s.queue.topic, s.group)
 	ctx, cancel := context.WithTimeout(ctx, opTimeout)
@@ -150,7 +149,7 @@ func (s *source) restore(ctx context.Context) {
 	}
 }
 
-// receive sends a request and returns how many messages came.
+// receive sends a request and returns how many messages arrived.
 func (s *source) receive(ctx context.Context, a ask) (int, error) {
 	cfg := s.driver.cfg
 	in := &sqs.ReceiveMessageInput{
@@ -173,7 +172,7 @@ func (s *source) receive(ctx context.Context, a ask) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	// Ours from when SQS picked them, which is as the answer was sent.
+	// They are ours from the moment at which SQS picked them, when it sent the answer.
 	until := time.Now().Add(cfg.Visibility - min(time.Second, cfg.Visibility/4))
 	var batch []*taken
 	for _, m := range out.Messages {

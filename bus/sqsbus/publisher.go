@@ -22,15 +22,15 @@ import (
 
 const (
 	opTimeout = 30 * time.Second
-	batchSize = 10 // what SQS takes in one request
+	batchSize = 10 // the limit of one request to SQS
 	senders   = 8  // requests of one call of Publish at a time
 )
 
-// sink is what the messages of topics are sent to: queues, or topics of SNS.
+// sink is the destination of topics' messages: queues, or topics of SNS.
 type sink interface {
-	// address is where a topic's messages go. It is made when it does not exist.
+	// address is the destination of a topic's messages. It is created if it does not exist.
 	address(ctx context.Context, topic string) (string, error)
-	// forget makes the next address look again.
+	// forget makes the next call of address look the destination up again.
 	forget(topic string)
 	// send sends a request and returns which of its entries were refused.
 	send(ctx context.Context, address string, batch []types.SendMessageBatchRequestEntry) (failed []types.BatchResultErrorEntry, err error)
@@ -47,10 +47,10 @@ type publisher struct {
 }
 
 // Publish returns when SQS has all the messages. A request to a FIFO queue holds at most
-// one message of a key, since SQS may take a later entry of a request and refuse an
-// earlier one; different keys go together and in parallel. The end of the first
-// message's context ends the call. A [bus.PublishError] says which of the messages may be
-// there: publishing them again within five minutes leaves one of each.
+// one message of a key, because SQS may accept a later entry of a request and refuse an
+// earlier one; different keys go together and in parallel. The end of the first message's
+// context ends the call. A [bus.PublishError] reports which of the messages may be there:
+// publishing them again within five minutes leaves one of each.
 func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	p.mu.Lock()
 	if p.closed {
@@ -75,7 +75,7 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	return translate("send", &bus.PublishError{Topic: topic, Outcomes: outcomes, First: first, ID: messages[first].UUID, Err: err})
 }
 
-// publish fills in what becomes of each message.
+// publish fills in the outcome of each message.
 func (p *publisher) publish(ctx context.Context, topic string, messages []*message.Message, outcomes []bus.Outcome) error {
 	all := make([]entry, len(messages))
 	for i, msg := range messages {
@@ -104,11 +104,11 @@ func (p *publisher) publish(ctx context.Context, topic string, messages []*messa
 	return nil
 }
 
-// target is where the messages of a call go.
+// target is the destination of a call's messages.
 type target struct{ topic, address string }
 
-// rounds are what may be under way together. The n-th message of each key goes in the
-// n-th round; without order there is one round, and no message says which key it has.
+// rounds groups the messages that may be in flight together. The n-th message of each key
+// is in the n-th round; without order there is one round, and messages have no group id.
 func (p *publisher) rounds(all []entry) (rounds [][]entry) {
 	if p.cfg.Standard {
 		for i := range all {
@@ -183,14 +183,14 @@ func (p *publisher) request(ctx context.Context, to target, batch []entry) error
 	return errors.Join(errs...)
 }
 
-// gone is whether the queue, or the topic of SNS, was deleted.
+// gone reports whether the queue, or the topic of SNS, was deleted.
 func gone(err error) bool {
 	var missing *types.QueueDoesNotExist
 	var absent *snstypes.NotFoundException
 	return errors.As(err, &missing) || errors.As(err, &absent) || isCode(err, "AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist")
 }
 
-// Close waits for the calls of Publish that are under way and refuses further ones.
+// Close waits for the calls of Publish in flight and refuses further ones.
 func (p *publisher) Close() error {
 	p.mu.Lock()
 	p.closed = true

@@ -22,7 +22,7 @@ const (
 	maxQueueName = 80
 	fifoSuffix   = ".fifo" // ends the name of every FIFO queue, and of no other
 	topicTag     = "millrace-topic"
-	groupTag     = "millrace-group" // only where each group has a queue
+	groupTag     = "millrace-group" // only if each group has a queue
 )
 
 // queue is a topic's queue, or one of its groups'.
@@ -31,20 +31,20 @@ type queue struct {
 	url string
 }
 
-// owner is whose a queue is: a topic's, which then has no group here, or a group's.
+// owner is the owner of a queue: a topic, which then has no group here, or a group.
 type owner struct{ topic, group string }
 
-// queues finds and makes queues. What it has found it remembers.
+// queues finds and creates queues, and remembers those it has found.
 type queues struct {
 	client *sqs.Client
 	cfg    Config
-	topics *topics // of SNS, where each group has a queue; nil where each topic has one
+	topics *topics // of SNS, if each group has a queue; nil if each topic has one
 
 	mu    sync.Mutex
 	known map[owner]queue
 }
 
-// owner is whose the queue is that a group of a topic reads.
+// owner is the owner of the queue that a group of a topic reads.
 func (q *queues) owner(topic, group string) owner {
 	if q.topics == nil {
 		group = ""
@@ -60,14 +60,14 @@ func (c Config) suffix() string {
 	return fifoSuffix
 }
 
-// plainName is whether all characters can be in the name of a queue.
+// plainName reports whether all characters can be in the name of a queue.
 func plainName(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
 	}) < 0
 }
 
-// dashes is a topic or a group in the name of a queue.
+// dashes is the form of a topic or a group in the name of a queue.
 func dashes(name string) string { return strings.ReplaceAll(name, ".", "-") }
 
 // name is the queue's name: dots become dashes. Two owners that would share a queue are
@@ -92,7 +92,7 @@ func (q *queues) name(of owner) (string, error) {
 	return base + suffix, nil
 }
 
-// get returns the queue of a topic, or of a group of it, which is made when it does not
+// get returns the queue of a topic, or of a group of it, and creates it if it does not
 // exist.
 func (q *queues) get(ctx context.Context, topic, group string) (queue, error) {
 	q.mu.Lock()
@@ -104,15 +104,15 @@ func (q *queues) get(ctx context.Context, topic, group string) (queue, error) {
 	return q.ensure(ctx, topic, group, 0)
 }
 
-// lose makes the next get look again.
+// lose makes the next get look the queue up again.
 func (q *queues) lose(topic, group string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.known, q.owner(topic, group))
 }
 
-// ensure makes a queue, or looks at the one that is there. A retention that is not zero
-// replaces that of an existing queue. A group's queue is subscribed to its topic.
+// ensure creates a queue, or checks an existing one. A retention that is not zero replaces
+// that of an existing queue. A group's queue is subscribed to its topic.
 func (q *queues) ensure(ctx context.Context, topic, group string, retention time.Duration) (queue, error) {
 	of := q.owner(topic, group)
 	name, err := q.name(of)
@@ -126,7 +126,7 @@ func (q *queues) ensure(ctx context.Context, topic, group string, retention time
 		url = aws.ToString(there.QueueUrl)
 	case gone(err):
 		url, err = q.create(ctx, name, of, cmp.Or(retention, q.cfg.Retention))
-		retention = 0 // it has it
+		retention = 0 // the new queue has it
 	}
 	if err != nil {
 		return queue{}, err
@@ -136,7 +136,7 @@ func (q *queues) ensure(ctx context.Context, topic, group string, retention time
 	if err != nil {
 		return queue{}, err
 	}
-	// A queue that was made by other means has no tag, and is taken.
+	// A queue that was created by other means has no tag, and is accepted.
 	if is := (owner{tags.Tags[topicTag], tags.Tags[groupTag]}); is.topic != "" && is != of {
 		return queue{}, fault.MarkPermanent(fmt.Errorf("%w: %s is that of %s; names that differ in dots and dashes only cannot be told apart", ErrOtherTopic, name, is))
 	}
@@ -171,7 +171,7 @@ func (q *queues) create(ctx context.Context, name string, of owner, retention ti
 	}
 	if !q.cfg.Standard {
 		attributes["FifoQueue"] = "true"
-		// Keys do not slow each other down.
+		// So that keys do not slow each other down.
 		attributes["DeduplicationScope"], attributes["FifoThroughputLimit"] = "messageGroup", "perMessageGroupId"
 	}
 	tags := map[string]string{topicTag: of.topic}
@@ -183,7 +183,7 @@ func (q *queues) create(ctx context.Context, name string, of owner, retention ti
 		}
 	}
 	made, err := q.client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name, Attributes: attributes, Tags: tags})
-	// Somebody else may have made it in between, with settings of its own.
+	// Another process may have created it meanwhile, with settings of its own.
 	if isCode(err, "QueueAlreadyExists", "QueueNameExists") {
 		there, err := q.client.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &name})
 		if err != nil {
@@ -222,7 +222,7 @@ func (q *queues) send(ctx context.Context, url string, batch []types.SendMessage
 
 func seconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
 
-// all returns the queues met so far.
+// all returns the queues found so far.
 func (q *queues) all() []queue {
 	q.mu.Lock()
 	defer q.mu.Unlock()

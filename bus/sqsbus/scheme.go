@@ -17,35 +17,33 @@ import (
 	"github.com/millrace-go/millrace/bus/sqsbus/internal/awsaccount"
 )
 
-// Config of the scheme. The zero value works.
+// Config is the configuration of the scheme. The zero value works.
 type Config struct {
-	// Client is the application's own client, used instead of one made of the
-	// URL, whatever the URL names. It is not closed.
+	// Client is the application's own client, used instead of one for the URL's server. It
+	// is not closed.
 	Client *sqs.Client
-	// SNS is the application's own client of SNS, on sns:// and beside Client only.
+	// SNS is the application's own client of SNS, only for sns:// and together with Client.
 	SNS *sns.Client
 	// Standard makes topics standard queues: more throughput, no order of keys, no
-	// deduplication. FIFO queues by default. The URL's ?fifo=false comes first.
+	// deduplication. FIFO queues by default. The URL's ?fifo=false wins.
 	Standard bool
-	// Prefix of the names of all queues and topics; none by default. The URL's ?prefix=P comes first.
+	// Prefix of the names of all queues and topics; none by default. The URL's ?prefix=P wins.
 	Prefix string
-	// Visibility is how long a killed process keeps what it has received; 30 s by
-	// default, whole seconds. The URL's ?visibility=D comes first. It is extended
-	// at a third of it while handlers work: a shorter one costs requests.
+	// Visibility is how long a killed process keeps the messages that it has received; 30 s
+	// by default, whole seconds. The URL's ?visibility=D wins. It is extended each third of
+	// it while handlers work: a shorter one costs requests.
 	Visibility time.Duration
-	// Wait is how long a request for messages stays open on an empty queue; 2 s by
-	// default, whole seconds up to 20. The URL's ?wait=D comes first. A longer one
-	// costs fewer requests, and Close waits for it. Below a second it is the pause
-	// between requests that do not wait.
+	// Wait is how long a request for messages stays open on an empty queue; 2 s by default,
+	// whole seconds up to 20. The URL's ?wait=D wins. A longer one costs fewer requests,
+	// and Close waits for it. Below a second it is the pause between requests that do not wait.
 	Wait time.Duration
-	// Retention of a queue that was not declared; 336 h (14 days, the most) by
-	// default. The URL's ?retention=D comes first. SQS deletes older messages
-	// whether they were read or not.
+	// Retention of a queue that was not declared; 336 h (14 days, the most) by default. The
+	// URL's ?retention=D wins. SQS deletes older messages whether they were read or not.
 	Retention time.Duration
 	// MaxBytes is the largest message, metadata included; 262,144 by default, which is also
-	// the most on sns://. The URL's ?maxbytes=N comes first. SQS takes up to 1,048,576.
+	// the most on sns://. The URL's ?maxbytes=N wins. SQS accepts up to 1,048,576.
 	MaxBytes int
-	// Logger hears of trouble in the background; slog.Default() by default.
+	// Logger logs problems in the background; slog.Default() by default.
 	Logger *slog.Logger
 }
 
@@ -73,8 +71,8 @@ const (
 )
 
 const (
-	maxQueued   = 1 << 20   // bytes of a message that SQS takes
-	maxNotified = 256 << 10 // bytes of a message that SNS takes
+	maxQueued   = 1 << 20   // the limit of a message in SQS, in bytes
+	maxNotified = 256 << 10 // the limit of a message in SNS, in bytes
 )
 
 func (c Config) validate(notify bool) error {
@@ -109,8 +107,8 @@ func (c Config) validate(notify bool) error {
 	return nil
 }
 
-// Scheme returns sqs://, Amazon SQS with FIFO or standard queues. Open asks SQS nothing; the
-// first request says what is wrong with the credentials, or [bus.Bus.Ping].
+// Scheme returns sqs://, Amazon SQS with FIFO or standard queues. Open sends SQS no
+// request; the first request, or [bus.Bus.Ping], reports wrong credentials.
 //
 //	sqs://eu-central-1                                    credentials as the AWS tools find them
 //	sqs://eu-central-1/?fifo=false                        standard queues, without order
@@ -121,9 +119,9 @@ func (c Config) validate(notify bool) error {
 // visibility (30s), wait (2s), retention (336h), maxbytes (262144).
 func Scheme(cfg Config) bus.Scheme { return scheme{cfg, false} }
 
-// SNSScheme returns sns://, topics of Amazon SNS with a queue of SQS for each consumer group.
-// Its URLs have the parameters of those of [Scheme], and the same endpoint for both. Open
-// asks neither.
+// SNSScheme returns sns://, topics of Amazon SNS with a queue of SQS for each consumer
+// group. Its URLs have the parameters of those of [Scheme], and the same endpoint for both.
+// Open sends no request to either.
 //
 //	sns://eu-central-1?prefix=shop-
 //	sns://key:secret@region/?endpoint=http://host:4566    another server that speaks SNS and SQS
@@ -167,7 +165,7 @@ func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
 	return open(ctx, at, cfg, s.notify)
 }
 
-// address is what the URL says about the server.
+// address is the account and the server of a URL.
 type address struct {
 	awsaccount.Account
 	endpoint string

@@ -28,7 +28,7 @@ func eachSNSKind(t *testing.T, run func(t *testing.T, p place)) {
 	t.Run("standard", func(t *testing.T) { run(t, newSNSPlace(t).standard()) })
 }
 
-// notifier is a client of SNS that is not the bus's.
+// notifier is a client of SNS separate from the bus's.
 func (p place) notifier(t *testing.T) *sns.Client {
 	t.Helper()
 	transport := &http.Transport{}
@@ -39,7 +39,7 @@ func (p place) notifier(t *testing.T) *sns.Client {
 	})
 }
 
-// What a group's queue gets is what was published, as on sqs://: SNS wraps nothing.
+// A group's queue receives the published messages, as on sqs://: SNS wraps nothing.
 func TestSNSWireFormat(t *testing.T) {
 	eachSNSKind(t, func(t *testing.T, p place) {
 		b := open(t, sqsbus.Config{}, p.url)
@@ -74,8 +74,8 @@ func TestSNSWireFormat(t *testing.T) {
 	})
 }
 
-// A group that one process has declared gets what another publishes, and so does one that
-// subscribes without a word. A group that comes later gets what is published from then on.
+// A group that one process has declared receives messages of another, and so does one that
+// subscribes undeclared. A later group receives the messages published from then on.
 func TestSNSBroadcast(t *testing.T) {
 	t.Parallel()
 	eachSNSKind(t, func(t *testing.T, p place) {
@@ -107,8 +107,8 @@ func TestSNSBroadcast(t *testing.T) {
 	})
 }
 
-// A topic, a queue and a subscription that were made by other means are used, with what they
-// need and with what they have.
+// A topic, a queue and a subscription that were created by other means are used: they
+// receive missing settings, and keep those they have.
 func TestSNSTakesWhatIsThere(t *testing.T) {
 	t.Parallel()
 	eachSNSKind(t, func(t *testing.T, p place) {
@@ -153,7 +153,7 @@ func TestSNSTakesWhatIsThere(t *testing.T) {
 	})
 }
 
-// Credentials that may not make topics publish to those that are there.
+// Credentials that may not create topics publish to existing ones.
 func TestSNSPublishOnly(t *testing.T) {
 	p := newSNSPlace(t)
 	b := open(t, sqsbus.Config{}, p.url)
@@ -176,7 +176,7 @@ func TestSNSPublishOnly(t *testing.T) {
 	}
 }
 
-// A topic that was deleted is made again by the next call; Declare gives it its groups.
+// A topic that was deleted is created again by the next call; Declare gives it its groups.
 func TestSNSTopicIsDeleted(t *testing.T) {
 	t.Parallel()
 	p := newSNSPlace(t)

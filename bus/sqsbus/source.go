@@ -14,26 +14,26 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// nackDelay is how long a message that was given back waits for its next delivery. Retries
-// with longer pauses are the business of the engine.
+// nackDelay is how long a returned message waits for its next delivery. The engine makes
+// retries with longer pauses.
 var nackDelay = kit.Backoff{Initial: 5 * time.Millisecond, Max: 100 * time.Millisecond}
 
 // source is one reader of a queue. Its parts:
 //
 //	poll      receives messages while there is room in the window
 //	Fetch     hands them over, in order
-//	keeper    deletes what is acknowledged, hands back the rest, extends the
-//	          time that SQS leaves them to us
+//	keeper    deletes acknowledged messages, hands back the rest, extends the
+//	          time for which SQS leaves them to this source
 //
-// A FIFO queue keeps the order: while this source has messages of a key, no consumer gets
-// others of that key.
+// A FIFO queue keeps the order: while this source has messages of a key, no consumer
+// receives others of that key.
 type source struct {
 	driver *driver
 	queue  queue
 	group  string
 	size   int // of the window
 	log    *slog.Logger
-	base   context.Context // its values are the deliveries'
+	base   context.Context // its values are passed to the deliveries
 	keeper *keeper
 
 	stop     chan struct{} // closed by Close: end the intake
@@ -45,7 +45,7 @@ type source struct {
 	mu       sync.Mutex
 	ended    bool                // the intake has ended
 	waiting  []*taken            // received, to be handed over in this order
-	returned []*taken            // given back, to be handed over again before those
+	returned []*taken            // returned, to be handed over again before those
 	out      map[*taken]struct{} // handed over and not settled
 	open     int                 // received and not settled
 	err      error
@@ -95,8 +95,8 @@ func (s *source) Fetch(ctx context.Context, most int) ([]busdriver.Delivery, err
 	return busdriver.Fetch(ctx, s.ready, s.stop, bus.ErrClosed, func() []busdriver.Delivery { return s.collect(most) })
 }
 
-// collect takes what is ready: what was given back comes first, when its time has come, and
-// everything else waits for it.
+// collect takes the ready messages: returned ones come first, once their delay is over, and
+// all others wait for them.
 func (s *source) collect(most int) (all []busdriver.Delivery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +113,7 @@ func (s *source) collect(most int) (all []busdriver.Delivery) {
 		default:
 			return all
 		}
-		if t.left() <= 0 { // SQS may have given it to another
+		if t.left() <= 0 { // SQS may have given it to another consumer
 			s.settle()
 			s.keeper.forget(t)
 			continue
@@ -124,8 +124,8 @@ func (s *source) collect(most int) (all []busdriver.Delivery) {
 	return all
 }
 
-// run lives until Close. A request for messages that is open then is waited for, so that
-// what it brings is handed back too.
+// run lasts until Close. It waits for a request for messages that is open then, so that the
+// messages of its answer are handed back too.
 func (s *source) run() {
 	defer close(s.done)
 	intake, cancel := context.WithCancel(s.base)
@@ -142,7 +142,7 @@ func (s *source) run() {
 	s.driver.groups.leave(s.queue.topic)
 }
 
-// endIntake hands everything back that is not settled.
+// endIntake hands back all messages that are not settled.
 func (s *source) endIntake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +157,7 @@ func (s *source) endIntake() {
 	clear(s.out)
 }
 
-// Close is that of [busdriver.Source]: it deletes what was acknowledged and hands the rest
+// Close is that of [busdriver.Source]: it deletes acknowledged messages and hands the rest
 // back. Further calls wait for the first.
 func (s *source) Close() error {
 	s.stopOnce.Do(func() { close(s.stop) })
@@ -168,7 +168,7 @@ func (s *source) Close() error {
 	return translate("close", s.err)
 }
 
-// failed notes what Close could not do.
+// failed notes an error of Close.
 func (s *source) failed(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,7 +181,7 @@ func (s *source) handBack(t *taken) {
 	s.keeper.release(t)
 }
 
-// settle is the end of a message here; s.mu is held.
+// settle ends the handling of a message in this source; s.mu is held.
 func (s *source) settle() {
 	s.open--
 	signal(s.room)

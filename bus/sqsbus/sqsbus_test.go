@@ -53,7 +53,7 @@ func (p place) queue(t *testing.T, topic string) *string {
 	return out.QueueUrl
 }
 
-// wantAttributes checks what the metadata of the tests of the wire format became.
+// wantAttributes checks the attributes of the metadata in the tests of the wire format.
 func wantAttributes(t *testing.T, m types.Message) {
 	t.Helper()
 	got := map[string]string{}
@@ -89,8 +89,8 @@ func TestWireFormat(t *testing.T) {
 	}
 }
 
-// A message that is published twice within five minutes is there once; redriven
-// it is another, and so is an edited dead letter.
+// A message that is published twice within five minutes is there once; redriven it is
+// another, and so is an edited dead letter.
 func TestDeduplication(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -123,8 +123,8 @@ func TestDeduplication(t *testing.T) {
 	}
 }
 
-// Any bytes pass; what is too large is compressed, and refused by its size when
-// that is not enough.
+// Any bytes pass. A message that is too large is compressed; if it still is too large, it
+// is refused with its size.
 func TestPayloads(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -175,8 +175,8 @@ func TestPayloads(t *testing.T) {
 	}
 }
 
-// While a handler works the message stays ours, far beyond the time that SQS
-// leaves it at first, and on a FIFO queue so does its key.
+// While a handler works, the message stays ours, far beyond its first visibility timeout,
+// and on a FIFO queue so does its key.
 func TestVisibilityIsExtended(t *testing.T) {
 	t.Parallel()
 	eachKind(t, testVisibilityIsExtended)
@@ -193,7 +193,7 @@ func testVisibilityIsExtended(t *testing.T, p place) {
 	ch, _ := subscribe(t, b, "group", "topic", 10)
 	m := receive(t, ch)
 	second, _ := subscribe(t, other, "group", "topic", 10)
-	// What SQS leaves it at first, and time for the other to get it then.
+	// The first visibility timeout, and time for the other source to receive the message then.
 	for end := time.Now().Add(7 * time.Second); time.Now().Before(end); {
 		select {
 		case m := <-second:
@@ -206,7 +206,7 @@ func testVisibilityIsExtended(t *testing.T, p place) {
 	m.Ack()
 }
 
-// Who is cut off finds its message's context ended, and another goes on.
+// When a source is cut off, its message's context ends, and another source continues.
 func TestTakenBack(t *testing.T) {
 	t.Parallel()
 	eachKind(t, testTakenBack)
@@ -241,7 +241,7 @@ func testTakenBack(t *testing.T, p place) {
 	way.shut.Store(false)
 }
 
-// gate is a way to the server that can be shut.
+// gate is a proxy to the server that can be shut.
 type gate struct {
 	*httptest.Server
 	shut     atomic.Bool
@@ -285,8 +285,8 @@ func (g *gate) through(t *testing.T, p place) string {
 	return strings.Replace(p.url, url.QueryEscape(servicetest.SQS(t)), url.QueryEscape(g.URL), 1)
 }
 
-// While the server is away Publish fails as infrastructure, and consumers go on
-// when it is back.
+// While the server is unavailable, Publish fails as infrastructure; consumers continue when
+// it is back.
 func TestServerAway(t *testing.T) {
 	t.Parallel()
 	eachKind(t, testServerAway)
@@ -343,8 +343,8 @@ func TestOrderOverInstances(t *testing.T) {
 	}
 }
 
-// A queue has one group: a second is refused where it is declared, and where it
-// subscribes at the same time.
+// A queue has one group: a second is refused when it is declared, and when it subscribes at
+// the same time.
 func TestSecondGroup(t *testing.T) {
 	t.Parallel()
 	eachKind(t, testSecondGroup)
@@ -375,7 +375,7 @@ func testSecondGroup(t *testing.T, p place) {
 	refused("redriving beside a subscribed group", join(bus.RedriveGroup, "free"))
 }
 
-// Names that SQS does not take, or that two topics would share, are refused.
+// Names that SQS does not accept, or that two topics would share, are refused.
 func TestTopicNames(t *testing.T) {
 	p := newPlace(t)
 	b := open(t, sqsbus.Config{}, p.url)
@@ -391,7 +391,7 @@ func TestTopicNames(t *testing.T) {
 	}
 }
 
-// Odd keys and ids go by their hash; order and content stay.
+// Odd keys and ids are replaced by their hash; order and content stay.
 func TestOddKeys(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// A standard queue is named without .fifo. Its messages have the key in an attribute, and no
-// group, and one that is published twice is there twice.
+// A standard queue is named without .fifo. Its messages have the key in an attribute, and
+// no group, and a message that is published twice is there twice.
 func TestStandardWireFormat(t *testing.T) {
 	p := newPlace(t).standard()
 	b := open(t, sqsbus.Config{}, p.url)

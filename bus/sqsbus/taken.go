@@ -9,7 +9,7 @@ import (
 	busdriver "github.com/millrace-go/millrace/bus/driver"
 )
 
-// taken is one message that SQS has given us for a while; it implements
+// taken is one message that SQS has given this source for a while; it implements
 // [busdriver.Delivery].
 type taken struct {
 	source  *source
@@ -21,8 +21,8 @@ type taken struct {
 	due   time.Time // after Back: when to hand it over again
 
 	mu     sync.Mutex
-	until  time.Time // how long SQS leaves it to us at least
-	lost   bool      // SQS has given it to another, or may have
+	until  time.Time // the least time for which SQS leaves it to us
+	lost   bool      // SQS has given it to another consumer, or may have
 	ctx    context.Context
 	revoke context.CancelCauseFunc
 }
@@ -62,7 +62,7 @@ func (t *taken) Back() {
 	})
 }
 
-// settled does something to a message that is handed over, with the source's mu held.
+// settled calls do for a message that is handed over, with the source's mu held.
 func (t *taken) settled(do func(*source)) {
 	s := t.source
 	s.mu.Lock()
@@ -74,7 +74,7 @@ func (t *taken) settled(do func(*source)) {
 	do(s)
 }
 
-// left is how long the message is ours for sure.
+// left is how long the message certainly belongs to this source.
 func (t *taken) left() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/internal/tlstest"
 )
 
-// The endpoint is one with TLS and an authority of its own, as inside a company.
+// The endpoint uses TLS with an authority of its own, as inside a company.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

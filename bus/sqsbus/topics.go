@@ -18,8 +18,8 @@ import (
 
 const maxTopicName = 256
 
-// topics finds and makes the topics of SNS, sends to them, and subscribes queues. What it
-// has found it remembers.
+// topics finds and creates the topics of SNS, sends to them, and subscribes queues. It
+// remembers the topics it has found.
 type topics struct {
 	client *sns.Client
 	queues *sqs.Client
@@ -41,7 +41,7 @@ func (t *topics) name(topic string) (string, error) {
 	return name, nil
 }
 
-// address implements sink: the topic's ARN. It is made when it does not exist.
+// address implements sink: the topic's ARN. It is created if it does not exist.
 func (t *topics) address(ctx context.Context, topic string) (string, error) {
 	t.mu.Lock()
 	arn, ok := t.known[topic]
@@ -52,7 +52,7 @@ func (t *topics) address(ctx context.Context, topic string) (string, error) {
 	return t.ensure(ctx, topic)
 }
 
-// ensure makes a topic, or finds the one that is there.
+// ensure creates a topic, or finds an existing one.
 func (t *topics) ensure(ctx context.Context, topic string) (string, error) {
 	name, err := t.name(topic)
 	if err != nil {
@@ -78,14 +78,14 @@ func (t *topics) forget(topic string) {
 func (t *topics) make(ctx context.Context, name, topic string) (string, error) {
 	in := &sns.CreateTopicInput{Name: &name, Tags: []snstypes.Tag{{Key: aws.String(topicTag), Value: &topic}}}
 	if !t.cfg.Standard {
-		// Keys do not slow each other down.
+		// So that keys do not slow each other down.
 		in.Attributes = map[string]string{"FifoTopic": "true", "FifoThroughputScope": "MessageGroup"}
 	}
 	made, err := t.client.CreateTopic(ctx, in)
 	switch {
 	case err == nil:
 		return aws.ToString(made.TopicArn), nil
-	case isCode(err, "AuthorizationError"): // it may be there all the same
+	case isCode(err, "AuthorizationError"): // it may exist nevertheless
 		arn, ferr := t.find(ctx, name)
 		if ferr != nil || arn == "" {
 			return "", err
@@ -94,7 +94,7 @@ func (t *topics) make(ctx context.Context, name, topic string) (string, error) {
 	case !isCode(err, "InvalidParameter"):
 		return "", err
 	}
-	// It is there, with other settings or tags than ours.
+	// The topic exists, with other settings or tags than ours.
 	in.Tags = nil
 	delete(in.Attributes, "FifoThroughputScope")
 	if made, err = t.client.CreateTopic(ctx, in); err != nil {
@@ -104,8 +104,8 @@ func (t *topics) make(ctx context.Context, name, topic string) (string, error) {
 	return arn, t.owned(ctx, arn, topic)
 }
 
-// owned looks whether a topic of SNS is another topic's. One that was made by other means
-// has no tag, and is taken.
+// owned checks that a topic of SNS is not another topic's. One that was created by other
+// means has no tag, and is accepted.
 func (t *topics) owned(ctx context.Context, arn, topic string) error {
 	owner, err := t.owner(ctx, arn)
 	if err != nil {
@@ -159,7 +159,7 @@ func (t *topics) each(ctx context.Context, do func(arn, name string) bool) error
 	return nil
 }
 
-// list returns the topics by their tags, which are read of the first hundred of the prefix.
+// list returns the topics by their tags, which are read for the first hundred of the prefix.
 func (t *topics) list(ctx context.Context) (names []string, err error) {
 	var arns []string
 	err = t.each(ctx, func(arn, name string) bool {
@@ -207,8 +207,8 @@ func (t *topics) send(ctx context.Context, arn string, batch []types.SendMessage
 	return failed, nil
 }
 
-// policy is that of a queue of this name that is to be made: it lets the topic send from the
-// first moment, while a change of it takes SQS a minute to heed.
+// policy is the policy of a new queue with this name: it lets the topic send from the first
+// moment, while a change takes effect in SQS after a minute.
 func (t *topics) policy(ctx context.Context, topic, queue string) (string, error) {
 	address, err := t.address(ctx, topic)
 	if err != nil {
@@ -222,7 +222,7 @@ func (t *topics) policy(ctx context.Context, topic, queue string) (string, error
 	return allowing("", beside.String(), address)
 }
 
-// feed lets a group's queue have what is published to its topic from now on.
+// feed makes a group's queue receive the messages published to its topic from now on.
 func (t *topics) feed(ctx context.Context, q queue) error {
 	topic, err := t.address(ctx, q.topic)
 	if err != nil {
@@ -251,7 +251,7 @@ func (t *topics) feed(ctx context.Context, q queue) error {
 	return err
 }
 
-// subscribe subscribes a queue, raw: what it gets is what was published.
+// subscribe subscribes a queue, raw: SNS does not wrap the messages.
 func (t *topics) subscribe(ctx context.Context, topic, queue string) error {
 	const raw = "RawMessageDelivery"
 	in := &sns.SubscribeInput{
@@ -262,7 +262,7 @@ func (t *topics) subscribe(ctx context.Context, topic, queue string) error {
 	if !isCode(err, "InvalidParameter") {
 		return err
 	}
-	// It is subscribed, with other settings.
+	// The queue is subscribed, with other settings.
 	in.Attributes = nil
 	there, err := t.client.Subscribe(ctx, in)
 	if err != nil {

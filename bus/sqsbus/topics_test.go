@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/bus/sqsbus"
 )
 
-// Topics have the names of their queues' tags; a question makes no queue.
+// Topics have the names of their queues' tags; a lookup creates no queue.
 func TestTopicsByTags(t *testing.T) {
 	tags := map[string]string{"dlq-payment.fifo": "dlq.payment", "orders.fifo": "orders", "another": ""}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -12,10 +12,10 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
-// whole sends requests whose bodies are in memory. The AWS client closes the body
-// of a request when the answer begins, and its body reports that as an error to a
-// connection that has sent all of it and has not seen its end yet. The connection
-// is then closed under the answer, whose messages are lost on the way.
+// whole sends requests whose bodies are in memory. The AWS client closes the body of a
+// request when the answer begins, and its body reports that as an error to a connection
+// that has sent all of it and has not reached its end yet. The connection is then closed
+// during the answer, whose messages are lost on the way.
 type whole struct{ next http.RoundTripper }
 
 func (w whole) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -35,7 +35,7 @@ func (w whole) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.send(r)
 }
 
-// send says what to correct where the endpoint is not trusted, or wants TLS.
+// send adds the correction to errors of an endpoint that is not trusted, or requires TLS.
 func (w whole) send(r *http.Request) (*http.Response, error) {
 	answer, err := w.next.RoundTrip(r)
 	switch {
@@ -51,8 +51,8 @@ func (w whole) send(r *http.Request) (*http.Response, error) {
 }
 
 // fromWebServer reports whether an answer is of a server that did not understand the
-// request, as web servers answer on a port for TLS: in HTML, or without a type. SQS, SNS and
-// STS answer in JSON or XML.
+// request, as web servers answer on a port for TLS: in HTML, or without a type. SQS, SNS
+// and STS answer in JSON or XML.
 func fromWebServer(answer *http.Response) bool {
 	kind := answer.Header.Get("Content-Type")
 	return kind == "" || strings.HasPrefix(kind, "text/html")

@@ -11,8 +11,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// What is under way to the server does not depend on the client's body, which is
-// closed as soon as the answer begins.
+// A request in flight does not depend on the client's body, which is closed as soon as the
+// answer begins.
 func TestRequestsAreWhole(t *testing.T) {
 	var sent *http.Request
 	client := http.Client{Transport: whole{roundTrip(func(r *http.Request) (*http.Response, error) {

@@ -18,10 +18,10 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// TestCtrlCBench interrupts a long benchmark in a process of its own: it ends with
-// 130, shows what it has measured, and leaves nothing behind.
+// TestCtrlCBench interrupts a long benchmark in a process of its own: it ends with 130,
+// shows its measurements so far, and leaves nothing behind.
 func TestCtrlCBench(t *testing.T) {
-	dir, place := t.TempDir(), "c"+strings.ReplaceAll(uuid.NewString()[:18], "-", "") // a name that nobody has
+	dir, place := t.TempDir(), "c"+strings.ReplaceAll(uuid.NewString()[:18], "-", "") // a unique name
 	for name, at := range map[string]struct {
 		flag string
 		url  func(testing.TB) string
@@ -75,7 +75,7 @@ func TestCtrlCBench(t *testing.T) {
 	}
 }
 
-// interruptAt presses Ctrl-C when a program says something on its standard error.
+// interruptAt sends Ctrl-C when a program prints words on its standard error.
 func interruptAt(t *testing.T, cmd *exec.Cmd, words string) (exit int, out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -87,7 +87,7 @@ func interruptAt(t *testing.T, cmd *exec.Cmd, words string) (exit int, out, errs
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// It is killed with the test, whatever it does with a signal.
+	// The program is killed with the test, even if it ignores signals.
 	stop := context.AfterFunc(t.Context(), func() { _ = cmd.Process.Kill() })
 	defer stop()
 	lines := bufio.NewScanner(io.TeeReader(says, &stderr))

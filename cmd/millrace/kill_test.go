@@ -20,7 +20,7 @@ import (
 )
 
 // A replay that is killed while it forgets keys has not moved its group; the same command
-// completes it.
+// completes the replay.
 func TestKilledReplay(t *testing.T) {
 	const n, topic, group = 10_000, "orders", "stats"
 	path := filepath.Join(t.TempDir(), "app.db")
@@ -59,7 +59,7 @@ func TestKilledReplay(t *testing.T) {
 		key := group + ":" + e.ID
 		messages, records, keys = append(messages, m), append(records, idempotency.Record{Key: key}), append(keys, key)
 	}
-	// The group has handled all of it.
+	// The group has handled all messages.
 	if err := b.Publisher().Publish(topic, messages...); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestKilledReplay(t *testing.T) {
 		t.Fatalf("at the beginning %d keys and a lag of %d", recorded, lag)
 	}
 
-	// The transaction that deletes the key in the middle takes for ever.
+	// The transaction that deletes the key in the middle never ends.
 	if _, err := db.ExecContext(t.Context(), `CREATE TRIGGER stuck BEFORE DELETE ON event_handled WHEN old.idempotency_key = '`+keys[n/2+500]+`'
 		BEGIN SELECT count(*) FROM (WITH RECURSIVE forever(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM forever) SELECT i FROM forever); END`); err != nil {
 		t.Fatal(err)

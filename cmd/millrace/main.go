@@ -12,9 +12,9 @@ import (
 )
 
 func main() {
-	redis.SetLogger(silence{}) // what goes wrong is in its errors as well
+	redis.SetLogger(silence{}) // its errors are returned as well
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The second one ends the program as if nobody listened.
+	// The second signal ends the program by default.
 	context.AfterFunc(ctx, stop)
 	os.Exit(cli.Main(ctx, os.Args[1:], cli.Standard()))
 }

@@ -36,7 +36,7 @@ func millrace(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// code is how a process ended.
+// code is the exit code of a process.
 func code(t *testing.T, err error) int {
 	t.Helper()
 	var ended *exec.ExitError
@@ -60,8 +60,8 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestCtrlC interrupts a slow redrive in a process of its own, then lets another
-// finish: nothing is lost, and nothing that was done is done again.
+// TestCtrlC interrupts a slow redrive in a process of its own, then lets another finish:
+// nothing is lost, and nothing is redriven twice.
 func TestCtrlC(t *testing.T) {
 	const n = 100
 	raw := "sqlite://" + filepath.Join(t.TempDir(), "bus.db") + "?synchronous=normal"

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// broker makes topics and shows what is there, by a connection for each question.
+// broker creates topics and inspects them, with a connection for each request.
 type broker struct {
 	uri        string
 	connection amqp.Config
@@ -24,7 +24,7 @@ type broker struct {
 	logger     watermill.LoggerAdapter
 
 	mu     sync.Mutex
-	groups map[group]int // that were declared or used here, and what they have in hand here
+	groups map[group]int // declared or used here, and their messages in flight here
 }
 
 type group struct{ topic, name string }
@@ -36,21 +36,21 @@ var (
 	_ bus.Pender      = (*broker)(nil)
 )
 
-// hold counts n messages more in hand of a group.
+// hold adds n to a group's messages in flight.
 func (b *broker) hold(g group, n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.groups[g] += n
 }
 
-// dialing are the settings of one connection: the client adds to the properties.
+// dialing returns the settings of one connection: the client adds to the properties.
 func (b *broker) dialing() amqp.Config {
 	c := b.connection
 	c.Properties = maps.Clone(c.Properties)
 	return c
 }
 
-// goodbye bounds the end of a connection to a broker that does not answer.
+// goodbye bounds closing a connection to a broker that does not answer.
 const goodbye = 5 * time.Second
 
 // ask opens a connection. The end of ctx closes it.
@@ -78,7 +78,7 @@ func (b *broker) ping(ctx context.Context) error {
 	return b.ask(ctx, func(*amqp.Connection) error { return nil })
 }
 
-// declare makes the exchange of a topic and the queues of its groups.
+// declare creates the exchange of a topic and the queues of its groups.
 func (b *broker) declare(ctx context.Context, t bus.Topic) error {
 	return b.ask(ctx, func(conn *amqp.Connection) error {
 		ch, err := conn.Channel()
@@ -104,8 +104,8 @@ func (b *broker) declare(ctx context.Context, t bus.Topic) error {
 	})
 }
 
-// Lag implements bus.Lagger: what waits in the queues of the groups that are known here,
-// and what this process has in hand of them.
+// Lag implements bus.Lagger: messages in the queues of the groups that are known here, and
+// this process's messages in flight.
 func (b *broker) Lag(ctx context.Context) ([]bus.Lag, error) {
 	b.mu.Lock()
 	all := maps.Clone(b.groups)
@@ -130,7 +130,7 @@ func (b *broker) Lag(ctx context.Context) ([]bus.Lag, error) {
 	return lags, nil
 }
 
-// inspect asks for a queue. The question about one that is absent closes the channel.
+// inspect asks for a queue. If the queue is absent, the broker closes the channel.
 func inspect(conn *amqp.Connection, queue string) (q amqp.Queue, err error) {
 	ch, err := conn.Channel()
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/millrace-go/millrace/bus/amqpbus/amqpwatermill"
 )
 
-// made remembers what is made on the shared broker, to delete it.
+// made remembers queues and exchanges on the shared broker, to delete them.
 type made struct {
 	mu                sync.Mutex
 	queues, exchanges map[string]struct{}
 }
 
-// clean deletes what was made with the config, at the end of the test.
+// clean deletes the queues and exchanges of the config at the end of the test.
 func clean(t *testing.T, url string) *made {
 	m := &made{queues: map[string]struct{}{}, exchanges: map[string]struct{}{}}
 	t.Cleanup(func() {

@@ -14,10 +14,10 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// looked is how many messages of a queue are looked at, at most.
+// looked is the limit of messages that Browse reads from a queue.
 const looked = 2000
 
-// Browse implements bus.Inspector for what waits for the redrive group.
+// Browse implements bus.Inspector for messages of the redrive group.
 func (b *broker) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
 	all, err := b.look(ctx, topic, looked)
 	return all[max(0, len(all)-max(limit, 0)):], err
@@ -31,7 +31,7 @@ func (b *broker) Pending(ctx context.Context, topic, name string, limit int) ([]
 	return b.look(ctx, topic, min(limit, looked))
 }
 
-// look takes the oldest messages of the redrive group, and gives them back.
+// look consumes the oldest messages of the redrive group, and returns them to the queue.
 func (b *broker) look(ctx context.Context, topic string, limit int) (all []*message.Message, err error) {
 	settings := b.settings(bus.RedriveGroup)
 	queue := settings.Queue.GenerateName(topic)
@@ -63,7 +63,7 @@ func (b *broker) look(ctx context.Context, topic string, limit int) (all []*mess
 			}
 			all = append(all, m)
 		}
-		if err := ch.Close(); err != nil { // which gives them back
+		if err := ch.Close(); err != nil { // which returns them
 			return err
 		}
 		return await(ctx, conn, queue, before.Messages)
@@ -76,8 +76,8 @@ func (b *broker) look(ctx context.Context, topic string, limit int) (all []*mess
 
 func unknown(error) fault.Class { return fault.Infrastructure }
 
-// await waits until so many messages are in a queue: what was given back is there only a
-// moment later. If another consumer has taken them by then, await returns after a second.
+// await waits until n messages are in a queue: returned messages are there only a moment
+// later. If another consumer has them by then, await returns after a second.
 func await(ctx context.Context, conn *amqp.Connection, queue string, n int) error {
 	again := kit.Backoff{Initial: time.Millisecond, Max: 100 * time.Millisecond}
 	limited, cancel := context.WithTimeout(ctx, time.Second)

@@ -62,7 +62,7 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-// expect takes and acknowledges messages n to m, each of which may come again.
+// expect receives and acknowledges messages n to m, each of which may be repeated.
 func expect(t *testing.T, ch <-chan *message.Message, n, to int) {
 	t.Helper()
 	for n <= to {
@@ -93,7 +93,7 @@ func send(t *testing.T, to message.Publisher, topic string, n, last int) {
 	}
 }
 
-// TestSharesAQueueWithWatermill has a fleet of Watermill alone, which our process joins,
+// TestSharesAQueueWithWatermill starts a fleet of Watermill alone. Our process joins it,
 // takes over, and leaves.
 func TestSharesAQueueWithWatermill(t *testing.T) {
 	url := servicetest.RabbitMQ(t)
@@ -146,7 +146,7 @@ func subscribed(t *testing.T, s message.Subscriber, err error, topic string) (me
 	return s, ch
 }
 
-// TestHeadersOfTheBroker consumes what Watermill's marshaler refuses for ever.
+// TestHeadersOfTheBroker consumes a message that Watermill's marshaler refuses each time.
 func TestHeadersOfTheBroker(t *testing.T) {
 	url := servicetest.RabbitMQ(t)
 	b := openBus(t, clean(t, url).config(), inMode(url))

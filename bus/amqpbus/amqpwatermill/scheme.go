@@ -15,18 +15,18 @@ import (
 	"github.com/millrace-go/millrace/bus/watermillbus"
 )
 
-// Config of the mode. The zero value works.
+// Config is the configuration of the mode. The zero value works.
 type Config struct {
 	// QueueName names the queue of a group; topic_group by default.
 	QueueName func(topic, group string) string
 	// Adapter changes the settings of Watermill's publisher and subscribers, such as the
-	// exchange, the arguments of queues or the marshaler. It comes last, so it can break the
-	// mode's promises: durable queues, persistent messages, confirmations.
+	// exchange, the arguments of queues or the marshaler. It comes last, so it can break
+	// the mode's guarantees: durable queues, persistent messages, confirmations.
 	Adapter func(*wmamqp.Config)
 }
 
-// Schemes returns amqp:// and amqps:// with ?mode=watermill beside the native transport. Of
-// native the mode takes TLS, Heartbeat, ConnectTimeout and Logger.
+// Schemes returns amqp:// and amqps:// with ?mode=watermill beside the native transport.
+// The mode uses these fields of native: TLS, Heartbeat, ConnectTimeout and Logger.
 func Schemes(native amqpbus.Config, cfg Config) []bus.Scheme {
 	var all []bus.Scheme
 	for _, s := range amqpbus.Schemes(native) {
@@ -35,7 +35,7 @@ func Schemes(native amqpbus.Config, cfg Config) []bus.Scheme {
 	return all
 }
 
-// without are the parameters of amqp:// that mean nothing here.
+// without lists the parameters of amqp:// that have no meaning in this mode.
 var without = map[string]string{
 	"prefix":          "Watermill's names have none",
 	"exchange":        "Watermill has an exchange for each topic; change it with Config.Adapter",
@@ -83,14 +83,13 @@ func open(u *url.URL, native amqpbus.Config, cfg Config) (bus.Driver, error) {
 	return &driver{d, b}, nil
 }
 
-// driver publishes and consumes by Watermill's adapter, and asks the broker itself for the
-// rest.
+// driver publishes and consumes with Watermill's adapter, and uses the broker itself for the rest.
 type driver struct {
 	*watermillbus.Driver
 	*broker
 }
 
-// settings are Watermill's, for a group.
+// settings returns Watermill's settings for a group.
 func (b *broker) settings(name string) wmamqp.Config {
 	c := wmamqp.NewDurablePubSubConfig(b.uri, func(topic string) string { return b.cfg.QueueName(topic, name) })
 	connection := b.dialing()

@@ -11,9 +11,9 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
-// subscriber is Watermill's. What it has in hand counts into the lag of its group, as the
-// broker counts only what waits; and it takes nothing before the first Fetch, so that the
-// count before that is exact. A redrive needs to know how many letters there are.
+// subscriber is Watermill's subscriber. Its messages in flight count into the lag of its
+// group, as the broker counts only waiting ones. It consumes nothing before the first
+// Fetch, so that the count before that is exact: a redrive needs the number of letters.
 type subscriber struct {
 	*wmamqp.Subscriber
 	broker *broker
@@ -25,7 +25,7 @@ type subscriber struct {
 // Begin implements wmsource.Beginner.
 func (s *subscriber) Begin() { close(s.begin) }
 
-// Subscribe implements message.Subscriber. It makes the queue.
+// Subscribe implements message.Subscriber. It creates the queue.
 func (s *subscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
 	if err := s.SubscribeInitialize(topic); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (s *subscriber) Subscribe(ctx context.Context, topic string) (<-chan *messa
 	return out, nil
 }
 
-// consume subscribes, as often as it takes: the connection may be lost just now.
+// consume subscribes, with retries: the connection may be lost at this moment.
 func (s *subscriber) consume(ctx context.Context, topic string) <-chan *message.Message {
 	again := kit.Backoff{Initial: 100 * time.Millisecond, Max: 10 * time.Second, Jitter: 0.2}
 	for attempt := 1; ; attempt++ {

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// wire is a marshaler for what brokers and other publishers really send.
+// wire is a marshaler that accepts the headers of brokers and other publishers.
 type wire struct{ wmamqp.Marshaler }
 
 // Marshal implements Watermill's Marshaler.
@@ -28,9 +28,9 @@ func (w wire) Marshal(m *message.Message) (amqp.Publishing, error) {
 	return p, nil
 }
 
-// Unmarshal makes text of headers that are none: Watermill's marshaler fails at them, and
-// the message would come again at once, for ever. RabbitMQ adds such headers to what it
-// delivers again.
+// Unmarshal converts headers that are not text: Watermill's marshaler fails at them, and
+// the message would be redelivered at once, again and again. RabbitMQ adds such headers to
+// redelivered messages.
 func (w wire) Unmarshal(d amqp.Delivery) (*message.Message, error) {
 	if d.Acknowledger == nil {
 		return nil, errors.New("no message: the connection was lost") // Watermill reads from a closed channel

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/bus/kafkabus"
 )
 
-// address is where a URL leads, and how to sign in there, in Sarama's terms.
+// address is the brokers of a URL, and the sign-in there, in Sarama's terms.
 type address struct {
 	brokers  []string
 	clientID string
@@ -23,7 +23,7 @@ type address struct {
 	signIn   func(*sarama.Config)
 }
 
-// addressOf asks a client that the native transport makes of the URL.
+// addressOf reads the address from a client that the native transport makes of the URL.
 func addressOf(u *url.URL, native kafkabus.Config) (address, error) {
 	c, err := kafkabus.Client(u.String(), native)
 	if err != nil {
@@ -95,7 +95,7 @@ func (x *exchange) Step(challenge string) (string, error) {
 // Done implements sarama.SCRAMClient.
 func (x *exchange) Done() bool { return x.done }
 
-// tokens takes the token out of the first message of the native mechanism.
+// tokens reads the token from the first message of the native mechanism.
 type tokens struct{ mechanism sasl.Mechanism }
 
 // Token implements sarama.AccessTokenProvider.

@@ -16,14 +16,14 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Sarama counts fetches by topic in a registry of the process, which has one
-	// goroutine for all; there is no way to have none.
+	// Sarama counts fetches by topic in a registry of the process, which has one goroutine
+	// for all topics and cannot be disabled.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
 }
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// Members come and go sooner with it.
+// With a short wait, members come and go sooner.
 var soon = kafkawatermill.Config{Sarama: func(c *sarama.Config) { c.Consumer.MaxWaitTime = 50 * time.Millisecond }}
 
 func opener() *bus.Opener {

@@ -19,14 +19,14 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// driver publishes and consumes by Watermill's adapter. The native transport makes topics
-// and shows what is there: that is the same for both.
+// driver publishes and consumes with Watermill's adapter. The native transport creates
+// topics and lists topics and messages, which are the same for both.
 type driver struct {
 	*watermillbus.Driver
 	shows
 }
 
-// shows is what the native transport can do beside publishing and consuming.
+// shows is the native transport's features beside publishing and consuming.
 type shows interface {
 	bus.Lagger
 	bus.TopicFinder
@@ -57,7 +57,7 @@ func newDriver(native bus.Driver, u *url.URL, to address, settings kafkabus.Conf
 	logger := watermill.NewSlogLoggerWithLevelMapping(settings.Logger, map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug})
 	d, err := watermillbus.New(watermillbus.Config{
 		Publisher: func(ctx context.Context) (message.Publisher, error) {
-			// Sarama leaves a client behind when brokers are absent, or refuse the password.
+			// Sarama leaks a client when brokers are absent, or refuse the password.
 			if err := ping(ctx); err != nil {
 				return nil, err
 			}
@@ -90,7 +90,7 @@ func newDriver(native bus.Driver, u *url.URL, to address, settings kafkabus.Conf
 	return &driver{d, native.(shows)}, nil
 }
 
-// classify knows what another attempt cannot change.
+// classify marks errors that another attempt cannot change.
 func classify(err error) fault.Class {
 	for _, e := range []error{sarama.ErrMessageSizeTooLarge, sarama.ErrInvalidMessage, sarama.ErrInvalidTopic, sarama.ErrInvalidRecord} {
 		if errors.Is(err, e) {

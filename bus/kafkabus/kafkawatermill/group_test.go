@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// TestSharesAGroupWithWatermill has a fleet of Watermill alone, which our process joins,
+// TestSharesAGroupWithWatermill starts a fleet of Watermill alone. Our process joins it,
 // takes over, and leaves.
 func TestSharesAGroupWithWatermill(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -101,8 +101,8 @@ func subscribed(t *testing.T, s message.Subscriber, err error, topic string) (me
 	return s, ch
 }
 
-// tally is what members have handled: the highest number of each key, and how many messages
-// each kind of member had.
+// tally counts the handled messages: the highest number of each key, and how many messages
+// each kind of member handled.
 type tally struct {
 	mu   sync.Mutex
 	at   map[string]int
@@ -111,7 +111,7 @@ type tally struct {
 	more chan struct{}
 }
 
-// take handles what comes. A message may come again, and none may be passed over.
+// take handles messages. A message may be repeated, and none may be skipped.
 func (s *tally) take(who string, ch <-chan *message.Message) {
 	for m := range ch {
 		n, _ := strconv.Atoi(string(m.Payload)) //nolint:errcheck // 0 is wrong below
@@ -138,7 +138,7 @@ func (s *tally) count(who string) int {
 	return s.by[who]
 }
 
-// until waits until a kind of member had so many messages.
+// until waits until a kind of member has handled n messages.
 func (s *tally) until(t *testing.T, ctx context.Context, who string, n int) {
 	t.Helper()
 	for s.count(who) < n {
@@ -146,7 +146,7 @@ func (s *tally) until(t *testing.T, ctx context.Context, who string, n int) {
 	}
 }
 
-// all waits until every key has come to n.
+// all waits until every key has reached n.
 func (s *tally) all(t *testing.T, ctx context.Context, n, keys int) {
 	t.Helper()
 	for {

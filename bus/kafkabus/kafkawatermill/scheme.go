@@ -15,27 +15,27 @@ import (
 	"github.com/millrace-go/millrace/bus/watermillbus"
 )
 
-// Config of the mode. The zero value works.
+// Config is the configuration of the mode. The zero value works.
 type Config struct {
 	// Marshaler is that of the fleet; by default Watermill's DefaultMarshaler, with event.Key
 	// as the record's key.
 	Marshaler wmkafka.MarshalerUnmarshaler
 	// Sarama changes the settings of Sarama's clients, such as Version. It comes last, so
-	// it can break the mode's promises: all acknowledgements, one request in flight, the
+	// it can break the mode's guarantees: all acknowledgements, one request in flight, the
 	// earliest initial offset.
 	Sarama func(*sarama.Config)
 }
 
-// Scheme returns kafka:// with ?mode=watermill beside the native transport. Of native the
-// mode takes Partitions, Replication, Retention, ClientID, SessionTimeout, CommitInterval,
-// Token and Logger.
+// Scheme returns kafka:// with ?mode=watermill beside the native transport. The mode uses
+// these fields of native: Partitions, Replication, Retention, ClientID, SessionTimeout,
+// CommitInterval, Token and Logger.
 func Scheme(native kafkabus.Config, cfg Config) bus.Scheme {
 	return watermillbus.WithMode(kafkabus.Scheme(native), func(ctx context.Context, u *url.URL) (bus.Driver, error) {
 		return open(ctx, u, native, cfg)
 	})
 }
 
-// without are the parameters of kafka:// that mean nothing here.
+// without lists the parameters of kafka:// that have no meaning in this mode.
 var without = map[string]string{
 	"prefix":        "Watermill's names have none",
 	"instance":      "Watermill's members have no static name",
@@ -55,7 +55,7 @@ func open(ctx context.Context, u *url.URL, native kafkabus.Config, cfg Config) (
 	if err != nil {
 		return nil, err
 	}
-	opened, err := kafkabus.Scheme(native).Open(ctx, u) // says what is wrong with the rest
+	opened, err := kafkabus.Scheme(native).Open(ctx, u) // reports errors in the rest
 	if err != nil {
 		return nil, err
 	}
@@ -69,9 +69,9 @@ func open(ctx context.Context, u *url.URL, native kafkabus.Config, cfg Config) (
 // client are the settings that Watermill's publisher and subscriber share.
 func client(to address) *sarama.Config {
 	c := sarama.NewConfig()
-	c.Version = sarama.V2_1_0_0 // the oldest that Kafka 4 speaks; the least for zstd, which native members write
+	c.Version = sarama.V2_1_0_0 // the oldest version for Kafka 4; the first with zstd, which native members write
 	c.ClientID = to.clientID
-	c.Metadata.AllowAutoTopicCreation = false // topics are made as declared
+	c.Metadata.AllowAutoTopicCreation = false // topics are created as declared
 	c.Metadata.Full = false
 	c.Net.DialTimeout, c.Net.ReadTimeout, c.Net.WriteTimeout = 10*time.Second, 10*time.Second, 10*time.Second
 	c.Net.TLS.Enable, c.Net.TLS.Config = to.tls != nil, to.tls

@@ -12,15 +12,15 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// topics makes topics that are used before they are declared, as the native transport
-// does: Watermill's subscriber joins a group of a topic that is absent, and hears nothing.
+// topics creates topics that are used before they are declared, as the native transport
+// does: Watermill's subscriber joins a group of an absent topic, and receives nothing.
 type topics struct {
 	native bus.Driver
 	make   bool // autocreate
 	known  sync.Map
 }
 
-// ensure makes a topic, or says that it is absent.
+// ensure creates a topic, or reports that it is absent.
 func (t *topics) ensure(ctx context.Context, name string, groups ...string) error {
 	if _, ok := t.known.Load(name); ok && len(groups) == 0 {
 		return nil
@@ -33,7 +33,7 @@ func (t *topics) ensure(ctx context.Context, name string, groups ...string) erro
 			return fmt.Errorf("topic %s does not exist, and autocreate=false: declare it, or create it with kafka-topics --create --topic %[1]s", name)
 		}
 	}
-	// The group of a topic that exists begins where it has stopped, or at the earliest message.
+	// The group of an existing topic continues where it stopped, or at the earliest message.
 	if err := t.native.Declare(ctx, bus.Topic{Name: name, Groups: groups}); err != nil {
 		return err
 	}
@@ -41,11 +41,11 @@ func (t *topics) ensure(ctx context.Context, name string, groups ...string) erro
 	return nil
 }
 
-// publisher is Watermill's, for topics that exist.
+// publisher is Watermill's publisher, for topics that exist.
 type publisher struct {
 	next   message.Publisher
 	topics *topics
-	alone  sync.RWMutex // held by calls under way; the whole of it for one that must be alone
+	alone  sync.RWMutex // read-locked by calls in flight, locked by a call that must be alone
 }
 
 // Publish implements message.Publisher for one message.
@@ -59,7 +59,7 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	if !errors.Is(err, sarama.ErrMessageSizeTooLarge) {
 		return err
 	}
-	// Brokers refuse a batch, which may have been too large by messages of others.
+	// Brokers refuse whole batches; messages of other calls may have made this one too large.
 	p.alone.Lock()
 	defer p.alone.Unlock()
 	return p.next.Publish(topic, messages...)
@@ -68,7 +68,7 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 // Close implements message.Publisher.
 func (p *publisher) Close() error { return p.next.Close() }
 
-// subscriber is Watermill's, for topics that exist.
+// subscriber is Watermill's subscriber, for topics that exist.
 type subscriber struct {
 	message.Subscriber
 	topics *topics

@@ -58,7 +58,7 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-// TestSignIn publishes and consumes on brokers that ask for TLS and a password.
+// TestSignIn publishes and consumes on brokers that require TLS and a password.
 func TestSignIn(t *testing.T) {
 	certificate, ca := selfSigned(t)
 	for _, mechanism := range []string{"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"} {
@@ -128,8 +128,8 @@ func selfSigned(t *testing.T) (tls.Certificate, string) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
 }
 
-// TestTooLarge publishes what the broker refuses beside what it takes: only together they
-// are too large for a batch.
+// TestTooLarge publishes messages that the broker refuses beside ones that it accepts: only
+// together these are too large for a batch.
 func TestTooLarge(t *testing.T) {
 	b := openBus(t, "kafka://"+servicetest.Kafka(t)+"/?mode=watermill&partitions=1")
 	defer b.Close() //nolint:errcheck // of a test

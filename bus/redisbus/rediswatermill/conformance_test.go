@@ -50,8 +50,8 @@ func inMode(t *testing.T, raw string) string {
 	return u.String()
 }
 
-// server connects to the shared server. What the test makes there has names of its own, and
-// is deleted at its end.
+// server connects to the shared server. The test's keys there have names of its own, and
+// are deleted at its end.
 func server(t *testing.T) (raw string, client *redis.Client) {
 	t.Helper()
 	raw = servicetest.Redis(t)
@@ -68,7 +68,7 @@ func server(t *testing.T) (raw string, client *redis.Client) {
 	return raw, client
 }
 
-// topic makes a name that is deleted with the test.
+// topic returns a name that is deleted with the test.
 func topic(t *testing.T, client *redis.Client) string {
 	t.Helper()
 	name := "topic-" + uuid.NewString()

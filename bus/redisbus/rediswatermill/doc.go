@@ -7,38 +7,37 @@
 //	b, err := o.Open(ctx, "redis://user:password@host/0?mode=watermill")
 //
 // Without ?mode= the same schemes open the native transport, package redisbus, which keeps
-// the order of keys, trims streams, and works on many keys at once. docs/migrating.md has
-// the way from one to the other.
+// the order of keys, trims streams, and handles many keys at once. docs/migrating.md
+// describes how to move from one to the other.
 //
 // A topic is a stream of its name, a group is a consumer group of it, and entries are
-// Watermill's. New groups start at the oldest entry. Entries that no publisher of Watermill
-// wrote are delivered as far as they are messages; Watermill's subscriber ends at them.
+// Watermill's. New groups start at the oldest entry. Entries of other writers are delivered
+// with the fields that they have; Watermill's own subscriber ends at them.
 //
 // The URL is that of package redisbus: hosts, user, database, TLS, Sentinels and Cluster
-// work. Refused are prefix, partitions, retention, maxlen and wait.
+// work. Open refuses prefix, partitions, retention, maxlen and wait.
 //
 //	property                                                     proven by
 //	the conformance suites, Watermill's and bustest's            TestConformance
 //	a member shares a group with Watermill's own subscriber,
-//	takes over and leaves without loss; what it had in hand is
+//	takes over and leaves without loss; its message in flight is
 //	taken over at once and not after a minute                    TestSharesAGroupWithWatermill
-//	no member takes what another one is handling                 TestWhatIsInHandIsKept
-//	Open connects to nothing and names what it refuses           TestURLs
+//	no member takes a message that another one is handling       TestWhatIsInHandIsKept
+//	Open does not connect, and names the parameters it refuses   TestURLs
 //	entries of other writers do not end a subscription           TestForeignEntries
 //
-// Durable as that Redis is, groups, replay, broadcast; each acknowledgement counts by
-// itself. A member has one message in hand (bus.Capabilities.OneAtATime), so parallelism
-// comes from more members, and then the order of a key is lost. A single member keeps the
-// stream's order.
+// Durable as that Redis is, groups, replay, broadcast, individual acknowledgements. A
+// member has one message in flight (bus.Capabilities.OneAtATime), so parallelism comes from
+// more members, and then the order of a key is lost. A single member keeps the stream's order.
 //
 // # Failure modes
 //
-// What a killed member had in hand is taken over after MaxIdle and up to a second, by then
-// behind newer messages. Members of the fleet with Watermill's default of a minute take it
-// from each other, also from a handler that is merely slow; members of this package tell
-// Redis each third of MaxIdle that they still have it.
+// The message in flight of a killed member is taken over after MaxIdle and up to a second,
+// by then behind newer messages. Members of the fleet with Watermill's default of a minute
+// take messages from each other, also from a handler that is merely slow; members of this
+// package tell Redis each third of MaxIdle that they still have their message.
 //
-// Streams grow until you trim them: this package does not know which groups other programs
-// have. Lag counts what the groups have not acknowledged, of topics that were declared or
-// used here.
+// Streams grow until you trim them: this package does not know the groups of other
+// programs. Lag counts the unacknowledged messages of groups, for topics that were declared
+// or used here.
 package rediswatermill

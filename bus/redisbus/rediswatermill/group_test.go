@@ -52,7 +52,7 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-// expect takes messages n to m, each of which may come again, and acknowledges them.
+// expect receives messages n to m, each of which may be repeated, and acknowledges them.
 func expect(t *testing.T, ch <-chan *message.Message, n, to int) {
 	t.Helper()
 	for n <= to {
@@ -107,7 +107,7 @@ func ours(t *testing.T, b *bus.Bus, topic string) (message.Subscriber, <-chan *m
 	return subscribed(t, s, err, topic)
 }
 
-// TestSharesAGroupWithWatermill has a fleet of Watermill alone, which our process joins,
+// TestSharesAGroupWithWatermill starts a fleet of Watermill alone. Our process joins it,
 // takes over, and leaves.
 func TestSharesAGroupWithWatermill(t *testing.T) {
 	raw, client := server(t)
@@ -130,14 +130,14 @@ func TestSharesAGroupWithWatermill(t *testing.T) {
 	send(t, b.Publisher(), topic, 1, 3)
 	expect(t, ch, 1, 3)
 	sub, in := ours(t, b, topic)          // joins
-	if err := first.Close(); err != nil { // with nothing in hand: Watermill's own gives nothing back
+	if err := first.Close(); err != nil { // with none in flight: Watermill's own returns nothing
 		t.Fatal(err)
 	}
 	send(t, b.Publisher(), topic, 4, 7)
 	expect(t, in, 4, 5) // it has taken over
 	began := time.Now()
 	next(t, in, 6)
-	if err := sub.Close(); err != nil { // and leaves, with a message in hand
+	if err := sub.Close(); err != nil { // and leaves, with a message in flight
 		t.Fatal(err)
 	}
 	second, ch := theirs()
@@ -150,7 +150,7 @@ func TestSharesAGroupWithWatermill(t *testing.T) {
 	}
 }
 
-// TestWhatIsInHandIsKept has a slow handler: another member would take its message over.
+// TestWhatIsInHandIsKept has a slow handler: another member could take its message over.
 func TestWhatIsInHandIsKept(t *testing.T) {
 	raw, client := server(t)
 	topic := topic(t, client)
@@ -182,7 +182,7 @@ func TestWhatIsInHandIsKept(t *testing.T) {
 	expect(t, stolen, 2, 2)
 }
 
-// TestForeignEntries consumes what no publisher of Watermill has written.
+// TestForeignEntries consumes entries that no publisher of Watermill has written.
 func TestForeignEntries(t *testing.T) {
 	raw, client := server(t)
 	topic := topic(t, client)

@@ -18,17 +18,18 @@ import (
 	"github.com/millrace-go/millrace/bus/watermillbus"
 )
 
-// Config of the mode. The zero value works.
+// Config is the configuration of the mode. The zero value works.
 type Config struct {
-	// MaxIdle is how long a member may keep silent about a message in hand before this one
-	// takes it over; 1 min by default, as Watermill's. Give all of a fleet the same.
+	// MaxIdle is how long another member may be silent about a message in flight before
+	// this member takes it over; 1 min by default, as Watermill's. Use one value in the
+	// whole fleet.
 	MaxIdle time.Duration
 	// Marshaller is that of the fleet; by default Watermill's DefaultMarshallerUnmarshaller.
 	Marshaller redisstream.MarshallerUnmarshaller
 }
 
 // Schemes returns redis:// and rediss:// with ?mode=watermill beside the native transport.
-// Of native the mode takes Client, TLS and Logger.
+// The mode uses these fields of native: Client, TLS and Logger.
 func Schemes(native redisbus.Config, cfg Config) []bus.Scheme {
 	var all []bus.Scheme
 	for _, s := range redisbus.Schemes(native) {
@@ -37,7 +38,7 @@ func Schemes(native redisbus.Config, cfg Config) []bus.Scheme {
 	return all
 }
 
-// without are the parameters of redis:// that mean nothing here.
+// without lists the parameters of redis:// that have no meaning in this mode.
 var without = map[string]string{
 	"prefix":     "Watermill's names have none",
 	"partitions": "a topic is one stream",
@@ -52,7 +53,7 @@ func open(u *url.URL, native redisbus.Config, cfg Config) (bus.Driver, error) {
 	}
 	params := bus.NewParams(u)
 	for _, name := range rediskit.Parameters() {
-		params.String(name, "") // read where the client is made
+		params.String(name, "") // read when the client is made
 	}
 	if err := params.Err(); err != nil {
 		return nil, err
@@ -96,8 +97,7 @@ func open(u *url.URL, native redisbus.Config, cfg Config) (bus.Driver, error) {
 	return &driver{d, s}, nil
 }
 
-// driver publishes and consumes by Watermill's adapter, and asks the server itself for the
-// rest.
+// driver publishes and consumes with Watermill's adapter, and uses the server itself for the rest.
 type driver struct {
 	*watermillbus.Driver
 	*server

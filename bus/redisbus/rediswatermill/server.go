@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// server makes topics and shows what is there.
+// server creates topics and inspects them.
 type server struct {
 	client redis.UniversalClient
 	log    *slog.Logger
@@ -46,7 +46,7 @@ func (s *server) know(topic, name string) {
 	s.groups[group{topic, name}] = struct{}{}
 }
 
-// declare makes the groups of a topic, and so its stream.
+// declare creates the groups of a topic, and so its stream.
 func (s *server) declare(ctx context.Context, t bus.Topic) error {
 	for _, name := range t.Groups {
 		err := s.client.XGroupCreateMkStream(ctx, t.Name, name, "0").Err()
@@ -58,8 +58,8 @@ func (s *server) declare(ctx context.Context, t bus.Topic) error {
 	return nil
 }
 
-// Lag implements bus.Lagger. Of what is in hand, and of what is not delivered, up to 10,000
-// messages are counted.
+// Lag implements bus.Lagger. It counts up to 10,000 messages: those in flight, and then
+// those that are not delivered.
 func (s *server) Lag(ctx context.Context) ([]bus.Lag, error) {
 	s.mu.Lock()
 	all := slices.Collect(maps.Keys(s.groups))
@@ -84,9 +84,9 @@ func (s *server) Lag(ctx context.Context) ([]bus.Lag, error) {
 
 const lagLimit = 10_000
 
-// pending returns what a group has not acknowledged, at most limit: the ids of what was
-// delivered, and what comes behind that. A message that is just being delivered is one of
-// the two: both questions are one transaction.
+// pending returns a group's unacknowledged messages, at most limit: the ids of delivered
+// messages, and the messages behind them. A message that is delivered at this moment is in
+// one of the two, because both requests are one transaction.
 func (s *server) pending(ctx context.Context, g group, limit int) (delivered []string, behind []redis.XMessage, err error) {
 	var groups *redis.XInfoGroupsCmd
 	var pending *redis.XPendingExtCmd
@@ -180,10 +180,10 @@ func (s *server) failed(what string, err error) error {
 	return fault.MarkInfrastructure(fmt.Errorf("rediswatermill: %s: %w", what, err))
 }
 
-// absent reports whether there is no such stream.
+// absent reports whether the stream does not exist.
 func absent(err error) bool { return strings.Contains(err.Error(), "no such key") }
 
-// published is when Redis has taken an entry.
+// published is when Redis appended an entry.
 func published(id string) time.Time {
 	text, _, _ := strings.Cut(id, "-")
 	ms, err := strconv.ParseInt(text, 10, 64)

@@ -13,9 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// subscriber is Watermill's, for one subscription. It looks after what Redis has as
-// delivered to it: it says that a message is still in hand, and gives back at the end what
-// was not acknowledged.
+// subscriber is Watermill's, for one subscription. It tells Redis that a delivered message
+// is still in flight, and at the end returns unacknowledged ones.
 type subscriber struct {
 	message.Subscriber
 	server   *server
@@ -58,8 +57,8 @@ func (s *subscriber) Subscribe(ctx context.Context, topic string) (<-chan *messa
 	return out, nil
 }
 
-// keep tells Redis, until ctx ends, that what was delivered is in hand: other members take
-// over what has been idle for long.
+// keep tells Redis, until ctx ends, that delivered messages are in flight: other members
+// take over messages that have been idle for long.
 func (s *subscriber) keep(ctx context.Context) {
 	defer close(s.done)
 	tick := time.NewTicker(max(s.server.cfg.MaxIdle/3, time.Millisecond))
@@ -76,7 +75,7 @@ func (s *subscriber) keep(ctx context.Context) {
 	}
 }
 
-// idle sets how long the messages in hand have been idle.
+// idle sets the idle time of the messages in flight.
 func (s *subscriber) idle(ctx context.Context, since time.Duration) error {
 	pending, err := s.server.client.XPendingExt(ctx, &redis.XPendingExtArgs{
 		Stream: s.topic, Group: s.group, Consumer: s.consumer, Start: "-", End: "+", Count: 100,
@@ -84,7 +83,7 @@ func (s *subscriber) idle(ctx context.Context, since time.Duration) error {
 	if err != nil || len(pending) == 0 {
 		return err
 	}
-	// What was acknowledged since is not pending, and so is not claimed.
+	// Messages acknowledged since are not pending, and so are not claimed.
 	args := []any{"XCLAIM", s.topic, s.group, s.consumer, 0}
 	for _, p := range pending {
 		args = append(args, p.ID)
@@ -92,7 +91,7 @@ func (s *subscriber) idle(ctx context.Context, since time.Duration) error {
 	return s.server.client.Do(ctx, append(args, "IDLE", since.Milliseconds(), "JUSTID")...).Err()
 }
 
-// handBack bounds the goodbye to a server that does not answer.
+// handBack bounds returning messages to a server that does not answer.
 const handBack = 5 * time.Second
 
 // Close implements message.Subscriber.
@@ -101,7 +100,7 @@ func (s *subscriber) Close() error {
 	if s.topic == "" {
 		return err
 	}
-	s.reads.end() // Watermill's reader may still be at it, and would take a message
+	s.reads.end() // Watermill's reader may still run, and would take a message
 	s.end()
 	<-s.done
 	ctx, cancel := context.WithTimeout(context.Background(), handBack)
@@ -131,7 +130,7 @@ func (r *reads) begin() bool {
 	return !r.ended
 }
 
-// XReadGroup takes the next message, unless reads were ended.
+// XReadGroup reads the next message, unless reads were ended.
 func (r *reads) XReadGroup(ctx context.Context, a *redis.XReadGroupArgs) *redis.XStreamSliceCmd {
 	if !r.begin() {
 		cmd := redis.NewXStreamSliceCmd(ctx)
@@ -151,7 +150,7 @@ func (r *reads) XClaim(ctx context.Context, a *redis.XClaimArgs) *redis.XMessage
 	return r.UniversalClient.XClaim(ctx, a)
 }
 
-// end waits for the read under way, and has later ones find nothing.
+// end waits for the current read, and makes later ones find nothing.
 func (r *reads) end() {
 	r.mu.Lock()
 	r.ended = true

@@ -7,8 +7,8 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// lenient is Watermill's marshaler, which takes an entry of another writer for a message as
-// far as it is one. Watermill's subscription ends at an error, and meets it again later.
+// lenient is Watermill's marshaler, which delivers entries of other writers with the fields
+// that they have. Watermill's subscription ends at an error, and meets it again later.
 type lenient struct {
 	redisstream.DefaultMarshallerUnmarshaller
 }
@@ -29,7 +29,7 @@ func (l lenient) Unmarshal(values map[string]any) (*message.Message, error) {
 	return read, nil
 }
 
-// permanent is a marshaler whose errors another attempt cannot change.
+// permanent is a marshaler that marks its errors as permanent.
 type permanent struct{ redisstream.Marshaller }
 
 // Marshal implements Watermill's Marshaller.

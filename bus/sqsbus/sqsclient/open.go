@@ -1,4 +1,4 @@
-// Package sqsclient opens what an sqs:// or sns:// URL names, for the operator's tool.
+// Package sqsclient opens clients for sqs:// and sns:// URLs, for the operator's tool.
 package sqsclient
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/bus/sqsbus/internal/awsaccount"
 )
 
-// Open makes a client of SQS of a transport's URL; done closes its connections.
+// Open makes a client of SQS for a transport's URL; done closes its connections.
 func Open(ctx context.Context, u *url.URL, options ...func(*sqs.Options)) (_ *sqs.Client, done func(), err error) {
 	account, endpoint, done, err := load(ctx, u)
 	if err != nil {
@@ -23,7 +23,7 @@ func Open(ctx context.Context, u *url.URL, options ...func(*sqs.Options)) (_ *sq
 	return sqs.NewFromConfig(account, options...), done, nil
 }
 
-// OpenSNS makes a client of SNS likewise.
+// OpenSNS makes a client of SNS in the same way.
 func OpenSNS(ctx context.Context, u *url.URL, options ...func(*sns.Options)) (_ *sns.Client, done func(), err error) {
 	account, endpoint, done, err := load(ctx, u)
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 )
 
-// Account is what a URL says. The zero value of a field leaves it to the AWS tools.
+// Account is the account of a URL. The zero value of a field leaves it to the AWS tools.
 type Account struct {
 	Region       string
 	Key, Secret  string // together, or neither
 	SessionToken string // of keys that expire
 	Role         string // the ARN of a role to assume
-	ExternalID   string // what the role's trust policy asks for
+	ExternalID   string // required by the role's trust policy
 	CA           string // the PEM file of an authority to trust beside the system's
 }
 

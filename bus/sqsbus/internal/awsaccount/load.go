@@ -21,16 +21,15 @@ import (
 )
 
 const (
-	// sessionName is what CloudTrail shows of a role that was assumed here.
+	// sessionName is the name that CloudTrail shows for a role that was assumed here.
 	sessionName = "millrace"
-	// early is how long before their end a role's keys are replaced, so that no request
-	// that is under way outlives them.
+	// early is how long before their end a role's keys are replaced, so that no request in
+	// flight outlives them.
 	early = time.Minute
 )
 
-// Load returns a configuration for clients of AWS. It connects to nothing. The clients
-// share the transport, whose connections are the caller's to close; wrap, which may be
-// nil, is put around it.
+// Load returns a configuration for clients of AWS. It does not connect. The clients share
+// the transport, whose connections the caller closes; wrap, which may be nil, is put around it.
 func (a Account) Load(ctx context.Context, wrap func(http.RoundTripper) http.RoundTripper) (aws.Config, *http.Transport, error) {
 	options := []func(*config.LoadOptions) error{config.WithRegion(a.Region)}
 	if a.Key != "" {
@@ -40,8 +39,8 @@ func (a Account) Load(ctx context.Context, wrap func(http.RoundTripper) http.Rou
 	if err != nil {
 		return aws.Config{}, nil, err
 	}
-	// What the environment says of certificates and proxies is in the transport by now;
-	// this is a copy, so that its connections end when the caller closes them.
+	// The transport has the environment's certificates and proxies by now; this is a copy,
+	// so that its connections end when the caller closes them.
 	client, ok := cfg.HTTPClient.(*awshttp.BuildableClient)
 	if !ok {
 		client = awshttp.NewBuildableClient()
@@ -90,7 +89,7 @@ type role struct {
 	arn string
 }
 
-// assumed asks STS for the role's credentials, with those that cfg has.
+// assumed requests the role's credentials from STS, with those of cfg.
 func (a Account) assumed(cfg aws.Config) aws.CredentialsProvider {
 	return role{stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), a.Role, func(o *stscreds.AssumeRoleOptions) {
 		o.RoleSessionName = sessionName
@@ -109,8 +108,8 @@ func (r role) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	return c, err
 }
 
-// hideRequests shortens what a server says of a signature that is not right: it repeats
-// the request, and so the session token.
+// hideRequests shortens a server's error about a wrong signature: the error repeats the
+// request, and so the session token.
 func hideRequests(stack *middleware.Stack) error {
 	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("HideRequests", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 		out, meta, err := next.HandleInitialize(ctx, in)

@@ -32,13 +32,13 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
-	// Sarama counts fetches by topic in a registry of the process, which has one
-	// goroutine for all; there is no way to have none.
+	// Sarama counts fetches by topic in a registry of the process, which has one goroutine
+	// for all topics and cannot be disabled.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
 }
 
-// server is a server under measurement: its URL, what makes something of a name
-// there, as somebody else would, and what of that name is there.
+// server is a server under measurement: its URL, a function that creates something of a
+// name there, as another program would, and one that lists the existing things of that name.
 type server struct {
 	url   string
 	make  func(t *testing.T, name string) (remove func())
@@ -60,7 +60,7 @@ func query(t *testing.T, raw string, ask func(db *sql.DB) error) {
 	must(t, ask(d.DB))
 }
 
-// onServer is a server of SQL where a place is made by a statement.
+// sqlServer is a SQL server on which a place is created by a statement.
 func sqlServer(raw, create, drop, list string) server {
 	return server{
 		url: raw,
@@ -86,7 +86,7 @@ func mysqlServer(raw string) server {
 	return sqlServer(raw, "CREATE DATABASE ", "DROP DATABASE ", "SELECT count(*) FROM information_schema.schemata WHERE schema_name = 'NAME'")
 }
 
-// databases are those that have an outbox.
+// databases are the servers that have an outbox.
 func databases(t *testing.T) map[string]func(t *testing.T) server {
 	return map[string]func(t *testing.T) server{
 		"postgres": func(t *testing.T) server {
@@ -149,7 +149,7 @@ func redisServer(raw string, key func(name string) string) server {
 	}
 }
 
-// brokers are those that carry messages and are no database.
+// brokers are the servers that carry messages and are not databases.
 func brokers(t *testing.T) map[string]func(t *testing.T) server {
 	topics := func(name string) string { return name + ":millrace:topics" }
 	return map[string]func(t *testing.T) server{
@@ -297,7 +297,7 @@ func sqsServer(t *testing.T) server {
 	}
 }
 
-// fresh is a name that nobody has.
+// fresh is a unique name.
 func fresh() string { return "b" + strings.ReplaceAll(uuid.NewString()[:18], "-", "") }
 
 // quick is a short measurement.
@@ -366,7 +366,7 @@ func TestTransport(t *testing.T) {
 	}
 }
 
-// limiters are where budgets are kept.
+// limiters are the servers that keep budgets.
 func limiters(t *testing.T) map[string]func(t *testing.T) server {
 	budget := func(name string) string { return "{" + name + "}:low_cap" }
 	return map[string]func(t *testing.T) server{
@@ -397,7 +397,7 @@ func TestLimiter(t *testing.T) {
 	}
 }
 
-// measurements are all there are.
+// measurements are all measurements.
 func measurements(t *testing.T) map[string]struct {
 	at  func(t *testing.T) server
 	run func(ctx context.Context, raw string, cfg Config) error
@@ -424,8 +424,8 @@ func measurements(t *testing.T) map[string]struct {
 	return all
 }
 
-// What has the name already is somebody's, and so is the place of a run that is
-// under way.
+// An existing thing of the name belongs to another program and is refused, and so is the
+// place of a run in progress.
 func TestTaken(t *testing.T) {
 	for kind, m := range measurements(t) {
 		t.Run(kind, func(t *testing.T) {

@@ -7,28 +7,27 @@ import (
 	"time"
 )
 
-// Config of a measurement. The zero value works.
+// Config is the configuration of a measurement. The zero value works.
 type Config struct {
-	// Window is how long each part of a measurement goes on: 3 s by default, 1 s to
-	// a minute. A longer one evens out what else the server does, and puts more
-	// load on it.
+	// Window is the length of each part of a measurement: 3 s by default, 1 s to a minute.
+	// A longer one evens out the server's other load, and puts more load on it.
 	Window time.Duration
 	// Size of a payload in bytes; 500 by default, up to 64 KiB.
 	Size int
-	// Callers at a time; 16 by default, up to 256. Of a limiter it is four times as
-	// many, since calls of one process share round trips.
+	// Callers at a time; 16 by default, up to 256. A limiter gets four times as many,
+	// because calls of one process share round trips.
 	Callers int
-	// Name of all that is made; millrace_bench by default. Lower-case letters,
-	// digits and _, so that it fits everywhere.
+	// Name of everything that is created; millrace_bench by default. Lower-case letters,
+	// digits and _, which are valid everywhere.
 	Name string
-	// Step is told what begins, and Progress how far it is; nil for nobody.
+	// Step is called when a step begins, and Progress with its progress; both may be nil.
 	Step     func(text string)
 	Progress func(text string)
 	// Logger of the transports; silent when nil.
 	Logger *slog.Logger
 }
 
-// The bounds of what is written, whatever the speed of the server.
+// The bounds of the rows and messages written, for servers of any speed.
 const (
 	maxRows     = 200_000
 	maxMessages = 200_000
@@ -62,7 +61,7 @@ func (c Config) withDefaults() Config {
 
 var plainName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
 
-// Validate says what is wrong with a configuration, by the names of the flags.
+// Validate reports errors in a configuration, by the names of the flags.
 func (c Config) Validate() error {
 	c = c.withDefaults()
 	switch {

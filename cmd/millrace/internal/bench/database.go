@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 )
 
-// inDatabase makes a schema, a database or a file.
+// inDatabase creates a schema, a database or a file.
 func (c Config) inDatabase(rawURL string) func(context.Context) (*place, error) {
 	return func(ctx context.Context) (*place, error) {
 		dialect, err := database.DialectOf(rawURL)
@@ -41,7 +41,7 @@ func (c Config) inDatabase(rawURL string) func(context.Context) (*place, error) 
 	}
 }
 
-// onServer makes a place by a statement, which fails when it is there.
+// onServer creates a place by a statement, which fails if the place exists.
 func (c Config) onServer(ctx context.Context, rawURL, inside, what, create, drop string) (*place, error) {
 	run := func(ctx context.Context, statement string) (err error) {
 		d, err := database.Open(rawURL, false)
@@ -66,7 +66,7 @@ func (c Config) onServer(ctx context.Context, rawURL, inside, what, create, drop
 	return &place{url: inside, what: "the " + what, remove: func(ctx context.Context) error { return run(ctx, drop) }}, nil
 }
 
-// inFile makes a file beside that of the URL, on the same disk.
+// inFile creates a file beside that of the URL, on the same disk.
 func (c Config) inFile(rawURL string) (*place, error) {
 	path, err := database.Path(rawURL)
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/millrace-go/millrace/bus/kafkabus"
 )
 
-// inKafka makes a topic on the brokers. The brokers refuse to make one twice,
-// which tells of two runs at once.
+// inKafka creates a topic on the brokers. The brokers refuse to create it twice, which
+// detects two runs at once.
 func (c Config) inKafka(rawURL string, u *url.URL) func(context.Context) (*place, error) {
 	return func(ctx context.Context) (*place, error) {
 		what := "the topic " + c.Name
 		by := "kafka-topics.sh --delete --topic " + c.Name + ", and kafka-consumer-groups.sh --delete --group " + c.Name
-		// The settings of the URL also say with how many copies topics are made.
+		// The settings of the URL include the number of copies of a topic.
 		set := bus.NewParams(u)
 		copies := int16(set.Int("replication", 1, 1))
 		err := c.askKafka(rawURL, func(admin *kadm.Client) error {
@@ -47,7 +47,7 @@ func (c Config) inKafka(rawURL string, u *url.URL) func(context.Context) (*place
 	}
 }
 
-// again is how often brokers are asked whether they know what another one did.
+// again is how often to check whether a broker knows the changes of another.
 const again = 200 * time.Millisecond
 
 // dropGroup deletes a group once the brokers know that its member has left.
@@ -55,7 +55,7 @@ func dropGroup(ctx context.Context, admin *kadm.Client, group string) error {
 	return until(ctx, func() (bool, error) {
 		_, err := admin.DeleteGroup(ctx, group)
 		switch {
-		case err == nil, errors.Is(err, kerr.GroupIDNotFound): // nobody has consumed yet
+		case err == nil, errors.Is(err, kerr.GroupIDNotFound): // no member has consumed yet
 			return true, nil
 		case errors.Is(err, kerr.NonEmptyGroup):
 			return false, nil
@@ -64,7 +64,7 @@ func dropGroup(ctx context.Context, admin *kadm.Client, group string) error {
 	})
 }
 
-// dropTopic deletes a topic, and waits until the brokers have done so: the next
+// dropTopic deletes a topic, and waits until the brokers have done so: otherwise the next
 // run would find it.
 func dropTopic(ctx context.Context, admin *kadm.Client, topic string) error {
 	if _, err := admin.DeleteTopic(ctx, topic); err != nil {
@@ -76,7 +76,7 @@ func dropTopic(ctx context.Context, admin *kadm.Client, topic string) error {
 	})
 }
 
-// until asks now and again until it is so.
+// until calls so at once and then repeatedly until it is true.
 func until(ctx context.Context, so func() (bool, error)) error {
 	tick := time.NewTicker(again)
 	defer tick.Stop()

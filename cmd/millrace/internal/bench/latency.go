@@ -44,7 +44,7 @@ func (l *latencies) add(d time.Duration) {
 	l.n++
 }
 
-// merge adds what another has counted.
+// merge adds the counts of another.
 func (l *latencies) merge(other *latencies) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,7 +54,7 @@ func (l *latencies) merge(other *latencies) {
 	l.n += other.n
 }
 
-// quantile is what a part of them, above 0 and up to 1, did not exceed.
+// quantile is the duration that a share q of them, above 0 and up to 1, did not exceed.
 func (l *latencies) quantile(q float64) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,7 +67,7 @@ func (l *latencies) quantile(q float64) time.Duration {
 	return 0
 }
 
-// Latency says how long something took.
+// Latency summarizes measured durations.
 type Latency struct {
 	Count int64   `json:"count"`
 	P50   float64 `json:"p50Ms"`

@@ -42,7 +42,7 @@ func TestLatencies(t *testing.T) {
 	if got := new(latencies).quantile(0.99); got != 0 {
 		t.Errorf("of nothing %s", got)
 	}
-	a.add(-time.Second) // no clock of ours goes back; it must not fail
+	a.add(-time.Second) // our clocks do not go back; it must not fail
 	if size := unsafe.Sizeof(a); size > 17<<10 {
 		t.Errorf("it takes %d bytes", size)
 	}

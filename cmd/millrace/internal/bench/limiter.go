@@ -15,12 +15,12 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
-// LimiterResult is how fast a Redis decided, by so many callers.
+// LimiterResult is how fast a Redis decided, by number of callers.
 type LimiterResult struct {
 	Runs []LimiterRun `json:"runs"`
 }
 
-// LimiterRun is that of one number of callers.
+// LimiterRun is the result for one number of callers.
 type LimiterRun struct {
 	Callers   int      `json:"callers"`
 	Granted   int64    `json:"granted"`
@@ -29,8 +29,8 @@ type LimiterRun struct {
 	Latency   *Latency `json:"latency"`
 }
 
-// Limiter measures decisions about a limit in the Redis of a URL. The result holds
-// what was measured before an error.
+// Limiter measures decisions about a limit in the Redis of a URL. With an error, the result
+// holds the measurements before it.
 func Limiter(ctx context.Context, rawURL string, cfg Config) (r LimiterResult, err error) {
 	r.Runs = []LimiterRun{}
 	if err := cfg.Validate(); err != nil {
@@ -48,7 +48,7 @@ func Limiter(ctx context.Context, rawURL string, cfg Config) (r LimiterResult, e
 		}
 		limiter, err := ratelimit.New(store, ratelimit.Config{
 			Limits: ratelimit.Limits{HardLimit: 1_000_000, Rate: 900_000},
-			// Longer than an application's: a server that pauses costs time here, and
+			// Longer than an application's: a pause of the server costs time here, and
 			// shows in the latency.
 			Timeout: 5 * time.Second, Logger: cfg.Logger,
 		})
@@ -70,7 +70,7 @@ func Limiter(ctx context.Context, rawURL string, cfg Config) (r LimiterResult, e
 	return r, errors.Join(err, client.Close())
 }
 
-// limiterKeys are the mark of a run, and those of package redisratelimit for a name.
+// limiterKeys are the mark of a run, and the keys of package redisratelimit for a name.
 func (c Config) limiterKeys() []string {
 	keys := []string{"{" + c.Name + "}:running"}
 	for _, name := range []string{"global", "low_cap", "day", "window", "low_window"} {
@@ -89,7 +89,7 @@ func (c Config) inKeys(client redis.UniversalClient) func(context.Context) (*pla
 	}
 }
 
-// ask has callers ask as fast as they are answered, for the window.
+// ask runs callers that ask as fast as they are answered, for the window.
 func (c Config) ask(ctx context.Context, l *ratelimit.Limiter, callers int) (LimiterRun, error) {
 	var granted, refused atomic.Int64
 	var all latencies

@@ -18,9 +18,9 @@ import (
 // cursors and members, and the topic's.
 func (c Config) natsStreams() (bucket, topic string) { return "KV_" + c.Name, c.Name + "+" + c.Name }
 
-// inNATS makes the bucket; the transport makes the topic's stream beside it. JetStream
-// makes a stream twice if its settings are the same, so a run puts the time into them:
-// of two runs at once one is refused.
+// inNATS creates the bucket; the transport creates the topic's stream beside it. JetStream
+// accepts creating a stream twice if its settings are the same, so a run puts the time into
+// them: of two runs at once one is refused.
 func (c Config) inNATS(rawURL string, u *url.URL) func(context.Context) (*place, error) {
 	return func(ctx context.Context) (*place, error) {
 		inside, err := with(rawURL, map[string]string{"prefix": c.Name, "partitions": strconv.Itoa(lanes)})
@@ -30,7 +30,7 @@ func (c Config) inNATS(rawURL string, u *url.URL) func(context.Context) (*place,
 		bucket, topic := c.natsStreams()
 		what := "the streams " + bucket + " and " + topic
 		refused := taken(what, "nats stream rm "+bucket+", and nats stream rm "+topic)
-		// The settings of the URL also say with how many copies streams are made.
+		// The settings of the URL include the number of copies of a stream.
 		replicas := bus.NewParams(u).Int("replicas", 1, 1)
 		err = c.askNATS(rawURL, func(js jetstream.JetStream) error {
 			if _, err := js.Stream(ctx, topic); !errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -55,7 +55,7 @@ func (c Config) inNATS(rawURL string, u *url.URL) func(context.Context) (*place,
 				if err := js.DeleteStream(ctx, topic); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 					return err
 				}
-				return js.DeleteStream(ctx, bucket) // the mark of a run, the last to go
+				return js.DeleteStream(ctx, bucket) // the mark of a run, removed last
 			})
 		}}, nil
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// OutboxResult is how fast an outbox was. What was not measured is 0, or null.
+// OutboxResult is how fast an outbox was. Values that were not measured are 0, or null.
 type OutboxResult struct {
 	Appended  int64    `json:"appended"` // rows
 	AppendPS  float64  `json:"appendPerSecond"`
@@ -32,8 +32,8 @@ type OutboxResult struct {
 	ToPublish *Latency `json:"commitToPublish"`
 }
 
-// Outbox measures the cursor outbox in the database of a URL. The result holds
-// what was measured before an error.
+// Outbox measures the cursor outbox in the database of a URL. With an error, the result
+// holds the measurements before it.
 func Outbox(ctx context.Context, rawURL string, cfg Config) (r OutboxResult, err error) {
 	if err := cfg.Validate(); err != nil {
 		return r, err
@@ -105,7 +105,7 @@ func (b *box) measure(ctx context.Context, r *OutboxResult) error {
 
 const perTransaction = 10
 
-// fill appends by several callers for the window.
+// fill appends with several callers for the window.
 func (b *box) fill(ctx context.Context) (int64, error) {
 	var n atomic.Int64
 	ctx, cancel := context.WithCancel(ctx)
@@ -128,7 +128,7 @@ func (b *box) fill(ctx context.Context) (int64, error) {
 	return n.Load(), cause(errs)
 }
 
-// append appends events in a transaction of their own. No relay is woken: none runs.
+// append appends events in a transaction of their own. It wakes no relay, because none runs.
 func (b *box) append(ctx context.Context, n int) error {
 	tx, err := b.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -147,7 +147,7 @@ func (b *box) append(ctx context.Context, n int) error {
 	return tx.Commit()
 }
 
-// keys is how many aggregates the events are of.
+// keys is the number of aggregates of the events.
 const keys = 1000
 
 func (b *box) event() (event.Event, error) {
@@ -164,13 +164,13 @@ func keyOf(id string) string {
 	return strconv.FormatUint(n%keys, 10)
 }
 
-// sink is a publisher that does nothing but tell.
+// sink is a publisher that only reports messages.
 type sink func(messages []*message.Message)
 
 func (s sink) Publish(_ string, messages ...*message.Message) error { s(messages); return nil }
 func (sink) Close() error                                           { return nil }
 
-// drain has a relay publish the backlog, for three windows at most.
+// drain makes a relay publish the backlog, for three windows at most.
 func (b *box) drain(ctx context.Context, r *OutboxResult) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*b.Window)
 	defer cancel()
@@ -185,13 +185,13 @@ func (b *box) drain(ctx context.Context, r *OutboxResult) error {
 	err = relay.Drain(ctx)
 	r.Drained, r.DrainPS = n.Load(), perSecond(n.Load(), time.Since(start))
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return nil // what was drained by then is the figure
+		return nil // the result is the part drained by then
 	}
 	return err
 }
 
-// pace appends at a steady pace beside a running relay. Both ends of a latency
-// are told by this machine's clock.
+// pace appends at a steady pace beside a running relay. This machine's clock measures both
+// ends of a latency.
 func (b *box) pace(ctx context.Context, r *OutboxResult) error {
 	var l latencies
 	var committed sync.Map

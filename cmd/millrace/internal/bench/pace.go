@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// steadily does something at the pace of latency measurements for the window, and
-// returns how often.
+// steadily calls do at the pace of latency measurements for the window, and returns how often.
 func (c Config) steadily(ctx context.Context, do func(context.Context) error) (n int, err error) {
 	tick := time.NewTicker(time.Second / paced)
 	defer tick.Stop()
@@ -30,7 +29,7 @@ func (c Config) steadily(ctx context.Context, do func(context.Context) error) (n
 	}
 }
 
-// receive waits for n arrivals, and for the last of them not for ever.
+// receive waits for n arrivals, and for the last of them only for a limited time.
 func receive(ctx context.Context, arrived <-chan struct{}, n int, patience time.Duration) error {
 	late := time.NewTimer(max(patience, 10*time.Second))
 	defer late.Stop()

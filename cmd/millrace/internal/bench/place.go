@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// ErrTaken says that something of the name is there already. Nothing was done.
+// ErrTaken reports that something of the name exists already. Nothing was done.
 var ErrTaken = errors.New("it is there already, and may be somebody's")
 
-// place is where a measurement does its work, and what it leaves nothing of.
+// place is where a measurement works. It is removed at the end.
 type place struct {
 	url    string // to work there
-	what   string // is made and removed
+	what   string // the things that are created and removed
 	remove func(context.Context) error
 }
 
-// taken refuses a place that is not free; by is how its owner may remove it.
+// taken refuses a place that is not free; by is the command that removes the place.
 func taken(what, by string) error {
 	return fmt.Errorf("%s: %w; use another --name, or, if a run was killed, remove it: %s", what, ErrTaken, by)
 }
 
-// removing bounds the removal, which goes on after an interruption.
+// removing bounds the removal, which continues after an interruption.
 const removing = 30 * time.Second
 
-// in makes a place, works there, and removes it whatever happened.
+// in creates a place, works there, and removes it in every case.
 func (c Config) in(ctx context.Context, make func(context.Context) (*place, error), work func(context.Context, *place) error) error {
 	p, err := make(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func (c Config) in(ctx context.Context, make func(context.Context) (*place, erro
 	return err
 }
 
-// Plan says what a measurement of a server makes and removes, in words.
+// Plan describes the things that a measurement of a server creates and removes.
 func (c Config) Plan(rawURL string) string {
 	c = c.withDefaults()
 	scheme, _, _ := strings.Cut(rawURL, "://")

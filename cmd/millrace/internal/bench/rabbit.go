@@ -23,14 +23,14 @@ func (c Config) queues() []string {
 	return queues
 }
 
-// inRabbit finds an exchange and queues that are not there; the transport makes
-// them. Of two runs at once the broker refuses nothing, so each looks for the
-// other's mark: a queue that only its connection may use, and that goes with it.
+// inRabbit finds an exchange and queues that do not exist; the transport creates them. The
+// broker does not refuse the second of two runs at once, so each looks for the other's
+// mark: a queue that only its connection may use, and that is deleted with the connection.
 func (c Config) inRabbit(rawURL string, u *url.URL) func(context.Context) (*place, error) {
 	return func(ctx context.Context) (*place, error) {
 		what := "the exchange " + c.Name + " and its queues"
 		by := fmt.Sprintf("rabbitmqctl delete_queue %s (and :0 to :%d), and delete the exchange %s", c.Name+":"+c.Name+":members", lanes-1, c.Name)
-		// name, partitions and exchange are set, what else the URL says stays.
+		// name, partitions and exchange are set, the other parameters of the URL stay.
 		inside, err := with(rawURL, map[string]string{"exchange": c.Name, "partitions": strconv.Itoa(lanes)})
 		if err != nil {
 			return nil, err
@@ -40,7 +40,7 @@ func (c Config) inRabbit(rawURL string, u *url.URL) func(context.Context) (*plac
 			return nil, err
 		}
 		refuse := func(err error) (*place, error) {
-			_ = conn.Close() // the first error says it
+			_ = conn.Close() // the first error is returned
 			return nil, err
 		}
 		ch, err := conn.Channel()
@@ -67,14 +67,14 @@ func (c Config) inRabbit(rawURL string, u *url.URL) func(context.Context) (*plac
 			if err != nil {
 				return err
 			}
-			_ = closeErr // a connection that was lost meanwhile is no fault of the removal
+			_ = closeErr // losing this connection does not matter to the removal
 			return errors.Join(removeRabbit(fresh, c.Name, c.queues()), fresh.Close())
 		}}, nil
 	}
 }
 
-// foundRabbit reports whether the exchange or one of the queues is there. The
-// broker closes the channel on which it is asked for what is not.
+// foundRabbit reports whether the exchange or one of the queues exists. The broker closes
+// the channel of a request for one that does not.
 func foundRabbit(conn *amqp.Connection, exchange string, queues []string) (bool, error) {
 	ask := func(do func(*amqp.Channel) error) (bool, error) {
 		ch, err := conn.Channel()
@@ -106,7 +106,7 @@ func foundRabbit(conn *amqp.Connection, exchange string, queues []string) (bool,
 	return there, err
 }
 
-// removeRabbit deletes what is there of the queues and the exchange.
+// removeRabbit deletes the queues and the exchange that exist.
 func removeRabbit(conn *amqp.Connection, exchange string, queues []string) error {
 	ch, err := conn.Channel()
 	if err != nil {
@@ -143,7 +143,7 @@ func dialRabbit(ctx context.Context, u *url.URL) (conn *amqp.Connection, err err
 			Dial: func(network, addr string) (net.Conn, error) {
 				c, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(ctx, network, addr)
 				if err == nil {
-					err = c.SetDeadline(time.Now().Add(10 * time.Second)) // for the handshake; the library lifts it
+					err = c.SetDeadline(time.Now().Add(10 * time.Second)) // for the handshake; the library removes it
 				}
 				return c, err
 			},

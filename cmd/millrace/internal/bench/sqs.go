@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/bus/sqsbus/sqsclient"
 )
 
-// inSQS finds a queue that is not there; the transport makes it.
+// inSQS finds a queue that does not exist; the transport creates it.
 func (c Config) inSQS(rawURL string, u *url.URL) func(context.Context) (*place, error) {
 	return func(ctx context.Context) (*place, error) {
 		prefix := c.Name + "-"

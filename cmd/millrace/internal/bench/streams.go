@@ -14,8 +14,8 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
-// claim takes keys in Redis when there is none of them: the first is a mark, which
-// goes by itself when a run is killed. On a Cluster the keys may have many slots.
+// claim reserves keys in Redis if none of them exists: the first is a mark, which expires
+// when a run is killed. On a Cluster the keys may have many slots.
 func (c Config) claim(ctx context.Context, client redis.UniversalClient, what string, keys []string) error {
 	free, err := client.SetNX(ctx, keys[0], "millrace bench", 10*c.Window+time.Minute).Result()
 	if err != nil {
@@ -59,7 +59,7 @@ func (c Config) streamKeys() []string {
 	return keys
 }
 
-// inStreams takes a topic's keys on a Redis.
+// inStreams reserves a topic's keys on a Redis.
 func (c Config) inStreams(rawURL string, u *url.URL) func(context.Context) (*place, error) {
 	// On a client of its own: the transport's is closed by then.
 	run := func(do func(redis.UniversalClient) error) error {

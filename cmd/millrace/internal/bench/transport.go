@@ -27,7 +27,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// TransportResult is how fast a transport was. What was not measured is 0, or null.
+// TransportResult is how fast a transport was. Values that were not measured are 0, or null.
 type TransportResult struct {
 	RoundTrip *Latency `json:"roundTrip"` // from before Publish to the handler, one at a time
 	Published int64    `json:"published"`
@@ -36,8 +36,8 @@ type TransportResult struct {
 	HandlePS  float64  `json:"handlePerSecond"`
 }
 
-// Transport measures the transport of a URL. The result holds what was measured
-// before an error.
+// Transport measures the transport of a URL. With an error, the result holds the
+// measurements before it.
 func Transport(ctx context.Context, rawURL string, cfg Config) (r TransportResult, err error) {
 	if err := cfg.Validate(); err != nil {
 		return r, err
@@ -65,8 +65,8 @@ func opener(log *slog.Logger) *bus.Opener {
 	})
 }
 
-// carry measures an opened transport with one group of handlers, which is there
-// from the beginning to the end.
+// carry measures an opened transport with one group of handlers, which runs from the
+// beginning to the end.
 func (c Config) carry(ctx context.Context, b *bus.Bus, inside string, r *TransportResult) error {
 	topic := bus.Topic{Name: c.Name, Groups: []string{c.Name}, Partitions: lanes}
 	if strings.Contains(inside, "mode=tx") {
@@ -75,7 +75,7 @@ func (c Config) carry(ctx context.Context, b *bus.Bus, inside string, r *Transpo
 	if err := b.Declare(ctx, topic); err != nil {
 		return err
 	}
-	// What is under way at an interruption is not waited for: the topic goes too.
+	// After an interruption it does not wait for messages in flight: the topic is deleted.
 	sub, err := b.Subscriber(c.Name, bus.SubscriberConfig{Concurrency: 4 * c.Callers, DrainTimeout: time.Second})
 	if err != nil {
 		return err
@@ -99,9 +99,9 @@ func (c Config) carry(ctx context.Context, b *bus.Bus, inside string, r *Transpo
 	return err
 }
 
-// handler acknowledges what comes, and tells of it.
+// handler acknowledges messages, and counts them.
 type handler struct {
-	published *sync.Map // id -> when, of what is sent one by one
+	published *sync.Map // id -> when, for messages sent one by one
 	latency   latencies
 	handled   atomic.Int64
 	arrived   chan struct{}
@@ -148,8 +148,8 @@ func (c Config) trip(ctx context.Context, pub message.Publisher, h *handler, r *
 
 const perCall = 100
 
-// flood publishes as fast as it goes for the window, and waits for as long again
-// and a half, three windows in all, until all of it is handled.
+// flood publishes as fast as possible for the window, and waits for as long again and a
+// half, three windows in all, until everything is handled.
 func (c Config) flood(ctx context.Context, pub message.Publisher, h *handler, r *TransportResult) error {
 	c.Step("publishing and handling as fast as it goes")
 	before, start := h.handled.Load(), time.Now()

@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
 )
 
-// A topic, a letter or a group that is not there is an error with the nearest that is, on
-// every transport and for every command of dead letters. Nothing is made by the question.
+// A topic, a letter or a group that does not exist is an error with the nearest that does,
+// on every transport and for every command of dead letters. Looking for it creates nothing.
 func TestAbsentLetters(t *testing.T) {
 	eachTransport(t, func(t *testing.T, rawURL, topic string) {
 		b := openBus(t, rawURL)
@@ -52,15 +52,15 @@ func TestAbsentLetters(t *testing.T) {
 				t.Errorf("%s: says %q of what is not there", line, got.out)
 			}
 		}
-		// Nothing was taken, and no topic was made.
+		// Nothing was taken, and no topic was created.
 		if got := read[listing](t, tool(t, "dlq", "list", dlt, "--json", "--bus", rawURL).want(t, 0)); got.Pending != 2 {
 			t.Errorf("%d letters are left, want 2", got.Pending)
 		}
 		if has, err := b.HasTopic(t.Context(), typo); err != nil || has {
 			t.Errorf("the mistyped topic was made: %t, %v", has, err)
 		}
-		// A group and a topic that are there and have no letters are no error; nor is a
-		// topic of dead letters that is empty.
+		// A group and a topic that exist and have no letters are no error; nor is an empty
+		// topic of dead letters.
 		for _, line := range []string{"list " + dlt + " --from " + dlt, "list " + dlt + " --reason NONE"} {
 			tool(t, append(append([]string{"dlq"}, strings.Fields(line)...), "--bus", rawURL)...).want(t, 0, "no dead letters of 2")
 		}
@@ -70,14 +70,14 @@ func TestAbsentLetters(t *testing.T) {
 	})
 }
 
-// payloadOf has an edit not look for an editor.
+// payloadOf keeps an edit from starting an editor.
 const payloadOf = " --payload -"
 
 // A database without the transport's tables has no topic, and gets no tables.
 func TestAbsentTables(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, p place) {
 		db := p.open(t)
-		if p.name == "sqlite" { // the file is made by the first connection
+		if p.name == "sqlite" { // the file is created by the first connection
 			if _, err := db.ExecContext(t.Context(), "CREATE TABLE orders (id INTEGER)"); err != nil {
 				t.Fatal(err)
 			}
@@ -114,7 +114,7 @@ func TestAbsentTopicInModeTx(t *testing.T) {
 	}
 }
 
-// What is told of names that are not there, and its exit code, as people read it.
+// The messages about names that do not exist, and the exit codes, as people read them.
 func TestGoldenAbsent(t *testing.T) {
 	t.Parallel()
 	var told strings.Builder
@@ -150,8 +150,8 @@ func TestGoldenAbsent(t *testing.T) {
 	cli.Golden(t, "absent.txt", told.String())
 }
 
-// An event that nobody has used is an error with the nearest that is in use, and gets no
-// room. The threshold of a sale that is still to open can be set all the same.
+// An unused event is an error with the nearest that is in use, and gets no room. The
+// threshold of a sale that has not opened yet can be set nevertheless.
 func TestAbsentEvents(t *testing.T) {
 	eachRedis(t, func(t *testing.T, r rooms) {
 		at := func(args ...string) []string {

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// confirm asks before something that cannot be taken back. Where nobody can be
-// asked, --yes must have said so.
+// confirm asks before an action that cannot be undone. Without a terminal, --yes is required.
 func (a *app) confirm(ctx context.Context, yes bool, question string) error {
 	if yes {
 		return nil
@@ -21,7 +20,7 @@ func (a *app) confirm(ctx context.Context, yes bool, question string) error {
 		return err
 	}
 	answers := make(chan string, 1)
-	go func() { // ends with the process when nobody answers
+	go func() { // without an answer it ends with the process
 		line, err := bufio.NewReader(a.In).ReadString('\n')
 		if err != nil && line == "" {
 			line = "no"

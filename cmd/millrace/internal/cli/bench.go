@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/redact"
 )
 
-// benchFlags say what to measure, and how.
+// benchFlags choose the measurements and their settings.
 type benchFlags struct {
 	db, bus, redis string
 	seconds        int
@@ -69,7 +69,7 @@ func (a *app) benchCommand() *cobra.Command {
 	return cmd
 }
 
-// benchReport is what was measured, for programs. What was not asked for is null.
+// benchReport is the result for programs. Parts that were not requested are null.
 type benchReport struct {
 	Name        string           `json:"name"`
 	Seconds     int              `json:"seconds"`

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/bench"
 )
 
-// What bench shows of given figures.
+// The output of bench for given results.
 func TestBenchShown(t *testing.T) {
 	full := benchReport{
 		Name: "millrace_bench", Seconds: 3, Size: 500, Callers: 16,
@@ -22,7 +22,7 @@ func TestBenchShown(t *testing.T) {
 			{Callers: 64, Granted: 1200000, Refused: 3, Decisions: 400000, Latency: &bench.Latency{Count: 1200003, P50: 0.119, P99: 0.786}},
 		}}},
 	}
-	// Interrupted before anything was measured, and never asked for the rest.
+	// Interrupted before the first measurement; the other parts were not requested.
 	little := benchReport{
 		Name: "millrace_bench", Seconds: 3, Size: 500, Callers: 16, Interrupted: true,
 		Limiter: &limiterReport{measured{URL: "redis://cache/0", Error: "context canceled"}, bench.LimiterResult{Runs: []bench.LimiterRun{}}},

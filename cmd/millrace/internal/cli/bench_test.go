@@ -42,7 +42,7 @@ func TestBench(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 
-	// Somebody's file is left alone; what else was asked for is measured.
+	// A file of another program is unchanged; the other requested parts are measured.
 	theirs := filepath.Join(dir, "bench_cli.db")
 	if err := os.WriteFile(theirs, []byte("theirs"), 0o600); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 )
 
 // noCommand is the error about a command that a group does not have, with the nearest
-// that it has: one of its own, or one further below whose name is nearer.
+// existing one: of the group itself, or one further below whose name is nearer.
 func noCommand(group *cobra.Command, name string) error {
 	near, least := "", -1
 	var look func(cmd *cobra.Command, path string)
@@ -45,11 +45,10 @@ func helpOf(root *cobra.Command, words []string) error {
 	return cmd.Help()
 }
 
-// flagLine begins the usage of a flag: "  -v, --verbose   say what …".
+// flagLine begins the usage of a flag, such as " -v, --verbose …".
 var flagLine = regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[a-z-]+)`)
 
-// noFlag adds to the error about a flag that a command does not have the nearest that it
-// has.
+// noFlag adds to the error about an unknown flag of a command the nearest one that it has.
 func noFlag(cmd *cobra.Command, err error) error {
 	var unknown interface{ GetSpecifiedName() string } // pflag's NotExistError, among others
 	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
@@ -60,7 +59,7 @@ func noFlag(cmd *cobra.Command, err error) error {
 		names = append(names, flag[1])
 	}
 	if slices.Contains(names, "--"+unknown.GetSpecifiedName()) {
-		return err // the flag is there, and its value is missing or wrong
+		return err // the flag exists, and its value is missing or wrong
 	}
 	return fmt.Errorf("%w%s", err, nearestText("--"+unknown.GetSpecifiedName(), names))
 }

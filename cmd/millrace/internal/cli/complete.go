@@ -14,12 +14,11 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/waiting"
 )
 
-// lookUpFor is how long a completion may ask a server; who waits for the Tab key
-// does not wait for more.
+// lookUpFor bounds how long a completion may ask a server, because a user waits for it.
 const lookUpFor = time.Second
 
-// offers gives a flag its known values, none for a flag of any other value: what
-// has nothing to offer must not offer file names.
+// offers gives a flag its known values, none for a flag of any other value, so that the
+// shell does not offer file names.
 func offers(cmd *cobra.Command, flag string, values ...string) {
 	complete := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
@@ -27,8 +26,8 @@ func offers(cmd *cobra.Command, flag string, values ...string) {
 	}
 }
 
-// offersURLs gives a flag the beginnings of URLs. Nobody completes a file after it,
-// and the word goes on.
+// offersURLs gives a flag the beginnings of URLs. The shell completes no file after it, and
+// adds no space.
 func offersURLs(cmd *cobra.Command, flag string, schemes ...string) {
 	for i, s := range schemes {
 		schemes[i] = s + "://"
@@ -46,13 +45,13 @@ func busSchemes() []string {
 	return []string{"postgres", "mysql", "sqlite", "kafka", "amqp", "amqps", "redis", "rediss", "nats", "sqs", "sns"}
 }
 
-// lookUp asks a server for the values of an argument, for a second at most, and
-// offers nothing when that fails: a completion has nowhere to say why.
+// lookUp asks a server for the values of an argument, for a second at most, and offers
+// nothing if that fails: a completion cannot show an error.
 func (a *app) lookUp(cmd *cobra.Command, find func(context.Context) ([]string, error)) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), lookUpFor)
 	defer cancel()
 	found := make(chan []string, 1)
-	go func() { // a driver that does not heed its context ends with the process
+	go func() { // a driver that ignores its context ends with the process
 		values, err := find(ctx)
 		if err != nil {
 			values = nil
@@ -89,8 +88,8 @@ func (a *app) events(f *queueFlags, most int) cobra.CompletionFunc {
 	}
 }
 
-// topics completes dead letter topics where the transport knows its groups
-// without more ado: those that the redrive group reads.
+// topics completes dead letter topics if the transport knows its groups from the start:
+// those that the redrive group reads.
 func (a *app) topics(raw *string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -102,7 +101,7 @@ func (a *app) topics(raw *string) cobra.CompletionFunc {
 				return nil, err
 			}
 			if there, err := hasTables(ctx, url); err != nil || !there {
-				return nil, err // opening the transport would make them
+				return nil, err // opening the transport would create them
 			}
 			b, err := a.openBus(ctx, url)
 			if err != nil {
@@ -122,7 +121,7 @@ func (a *app) topics(raw *string) cobra.CompletionFunc {
 	}
 }
 
-// hasTables reports whether a transport in a database has its tables. Others need
+// hasTables reports whether a transport in a database has its tables. Other transports need
 // none.
 func hasTables(ctx context.Context, rawURL string) (bool, error) {
 	if _, err := database.DialectOf(rawURL); err != nil {
@@ -162,7 +161,7 @@ func (a *app) withBox(cmd *cobra.Command, b *boxFlags, find func(context.Context
 	})
 }
 
-// offered is how many ids a completion offers at most.
+// offered is the limit of ids that a completion offers.
 const offered = 50
 
 // parkedIDs completes the ids of parked events, each with its topic.

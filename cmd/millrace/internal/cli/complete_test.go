@@ -15,8 +15,8 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// offered is what the Tab key offers at the end of a command line, which is not a
-// file unless it says so.
+// offered returns the completions of the Tab key at the end of a command line, and checks
+// that they are not files.
 func offered(t *testing.T, args ...string) []string {
 	t.Helper()
 	got := tool(t, append([]string{"__complete"}, args...)...).want(t, 0)
@@ -72,7 +72,7 @@ func TestCompletionOfTopics(t *testing.T) {
 	}
 }
 
-// A completion makes no tables.
+// A completion creates no tables.
 func TestCompletionMakesNothing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, p place) {
 		db := p.open(t)
@@ -114,7 +114,7 @@ func TestCompletionOfShardsAndIDs(t *testing.T) {
 	})
 }
 
-// Who waits for the Tab key waits for a second at most.
+// The Tab key waits for a second at most.
 func TestCompletionIsBounded(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

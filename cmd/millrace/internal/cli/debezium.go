@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/outbox/debezium"
 )
 
-// debeziumCommand prints settings; it connects to nothing.
+// debeziumCommand prints settings; it does not connect.
 func (a *app) debeziumCommand() *cobra.Command {
 	var db, kind, connector, format string
 	var o debezium.Options
@@ -62,7 +62,7 @@ func (a *app) debeziumCommand() *cobra.Command {
 	return cmd
 }
 
-// locate fills in what the database's URL says and no flag does.
+// locate fills in settings of the database's URL that no flag sets.
 func (a *app) locate(o *debezium.Options, db, connector string) error {
 	o.Database = debezium.Database(connector)
 	raw, err := a.url("db", db, dbVariable)

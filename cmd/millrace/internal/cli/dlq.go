@@ -41,7 +41,7 @@ func busFlag(cmd *cobra.Command, bus *string) *cobra.Command {
 	return cmd
 }
 
-// topicAnd wants a topic and then so many arguments, -1 for any number.
+// topicAnd requires a topic and then n arguments, -1 for any number.
 func topicAnd(n int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		switch {
@@ -67,8 +67,8 @@ func (a *app) withLetters(ctx context.Context, flag, topic string, do func(lette
 	})
 }
 
-// transportOf refuses the URL of a transport that another program cannot open, and that
-// of a file that is not there: opening it would make it.
+// transportOf refuses the URL of a transport that another program cannot open, and that of
+// a missing file: opening it would create it.
 func transportOf(raw string) error {
 	if scheme, _, _ := strings.Cut(raw, "://"); strings.EqualFold(scheme, "mem") {
 		return usage("mem:// ends with its process, and this is another one")
@@ -85,8 +85,8 @@ func transportOf(raw string) error {
 	return nil
 }
 
-// openBus opens a transport of another program's messages, and asks its server: an
-// operator does not wait for one that is absent.
+// openBus opens a transport of another program's messages, and asks its server, so that an
+// operator does not wait for an absent one.
 func (a *app) openBus(ctx context.Context, raw string) (*bus.Bus, error) {
 	log := a.logger()
 	b, err := allbus.NewOpener(allbus.Config{

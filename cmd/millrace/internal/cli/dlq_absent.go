@@ -17,7 +17,7 @@ type letters struct {
 	bus *bus.Bus
 }
 
-// openLetters finds the topic without making it: a subscription would.
+// openLetters finds the topic without creating it: a subscription would.
 func openLetters(ctx context.Context, b *bus.Bus, topic string) (letters, error) {
 	l, err := redrive.New(b, topic, redrive.Config{})
 	if err != nil {
@@ -26,7 +26,7 @@ func openLetters(ctx context.Context, b *bus.Bus, topic string) (letters, error)
 	return letters{l, b}, hasTopic(ctx, b, topic)
 }
 
-// hasTopic is the error about a topic that is not there, with the nearest that is.
+// hasTopic is the error about a topic that does not exist, with the nearest that does.
 func hasTopic(ctx context.Context, b *bus.Bus, topic string) error {
 	there, err := b.HasTopic(ctx, topic)
 	if err == nil && !there {
@@ -41,8 +41,8 @@ func hasTopic(ctx context.Context, b *bus.Bus, topic string) error {
 
 const onTransport = "on the transport"
 
-// withoutTables is the error where a transport is in a database and its tables are not
-// there: opening the transport would make them.
+// withoutTables is the error for a transport in a database without its tables: opening the
+// transport would create them.
 func withoutTables(ctx context.Context, rawURL, topic string) (err error) {
 	if _, err := database.DialectOf(rawURL); err != nil {
 		return nil // another transport
@@ -60,19 +60,19 @@ func withoutTables(ctx context.Context, rawURL, topic string) (err error) {
 	return err
 }
 
-// all are the letters of the topic, as far as they are seen.
+// all are the letters of the topic, as far as they can be read.
 func (l letters) all(ctx context.Context) (redrive.Listing, error) {
 	return l.List(ctx, redrive.Filter{}, 0)
 }
 
-// nearestID adds to the error about an id that no letter has the id that is nearest.
+// nearestID adds to the error about an id that no letter has the nearest id of a letter.
 func (l letters) nearestID(ctx context.Context, id string, err error) error {
 	if !errors.Is(err, redrive.ErrNotFound) {
 		return err
 	}
 	all, lerr := l.all(ctx)
 	if lerr != nil {
-		return err // the first error says more
+		return err // the first error is more useful
 	}
 	return fmt.Errorf("%w%s", err, nearestText(id, idsOf(all.Letters)))
 }
@@ -85,8 +85,8 @@ func idsOf(all []redrive.Letter) (ids []string) {
 }
 
 // chosenNone is the error of a filter that chose nothing because it names a group or a
-// topic that is not there. A topic without letters has no groups to compare with, and
-// letters that could not be seen may be of the group.
+// topic that does not exist. A topic without letters has no groups to compare with, and
+// letters that could not be read may be of the group.
 func (l letters) chosenNone(ctx context.Context, f redrive.Filter) error {
 	if f.Group == "" && f.OriginalTopic == "" {
 		return nil
@@ -99,7 +99,7 @@ func (l letters) chosenNone(ctx context.Context, f redrive.Filter) error {
 	for _, letter := range all.Letters {
 		groups[letter.Group], topics[letter.OriginalTopic] = true, true
 	}
-	// A group or topic may be there and have no letters.
+	// A group or topic may exist and have no letters.
 	lags, err := l.bus.Lag(ctx)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/bus/redrive"
 )
 
-// changeFlags are those of redrive and drop.
+// changeFlags are the flags of redrive and drop.
 type changeFlags struct {
 	filterFlags
 	bus              string
@@ -91,7 +91,7 @@ func (a *app) dlqDropCommand() *cobra.Command {
 			return a.withLetters(cmd.Context(), c.bus, args[0], func(l letters) error {
 				if !c.yes && !c.dryRun {
 					rehearsed, err := l.Drop(cmd.Context(), f, redrive.Options{Limit: c.limit, DryRun: true})
-					if err == nil && rehearsed.Matched == 0 { // nothing to ask about
+					if err == nil && rehearsed.Matched == 0 { // nothing to confirm
 						if err = l.chosenNone(cmd.Context(), f); err == nil && len(rehearsed.Missing) > 0 {
 							err = a.missing(cmd.Context(), l, rehearsed.Missing)
 						}
@@ -193,7 +193,7 @@ func (a *app) change(ctx context.Context, l letters, run pass, f redrive.Filter,
 	return nil
 }
 
-// missing says which ids no letter has, each with the nearest that one has.
+// missing lists the ids that no letter has, each with the nearest existing one.
 func (a *app) missing(ctx context.Context, l letters, ids []string) error {
 	all, err := l.all(ctx)
 	if err != nil {
@@ -205,7 +205,7 @@ func (a *app) missing(ctx context.Context, l letters, ids []string) error {
 	return errWrong
 }
 
-// rest says what else a pass has met.
+// rest describes the other results of a pass.
 func rest(r redrive.Result) string {
 	text := ""
 	if r.Duplicates > 0 {

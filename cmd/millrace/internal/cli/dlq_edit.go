@@ -64,7 +64,7 @@ func (a *app) dlqEditCommand() *cobra.Command {
 	return cmd
 }
 
-// edited says what became of an edit.
+// edited prints the outcome of an edit.
 func (a *app) edited(topic, id string, changed bool) error {
 	switch {
 	case a.json:
@@ -75,7 +75,7 @@ func (a *app) edited(topic, id string, changed bool) error {
 	return a.print("nothing was changed")
 }
 
-// keep saves what a person wrote and the topic did not take.
+// keep saves an edited payload that the topic did not accept.
 func (a *app) keep(payload []byte) {
 	f, err := os.CreateTemp("", "millrace-edit-*.json")
 	if err == nil {
@@ -104,9 +104,8 @@ func (a *app) editor() string {
 	return cmp.Or(a.Env("VISUAL"), a.Env("EDITOR"))
 }
 
-// edit has a person change a payload; nil means that it is as it was. JSON is
-// indented meanwhile. When the editor fails, its file stays, so that no work is
-// lost.
+// edit lets a person change a payload; nil means unchanged. JSON is indented meanwhile.
+// When the editor fails, its file stays, so that no work is lost.
 func (a *app) edit(ctx context.Context, payload []byte) (_ []byte, err error) {
 	dir, err := os.MkdirTemp("", "millrace-edit-*") // only this user may read it
 	if err != nil {
@@ -125,7 +124,7 @@ func (a *app) edit(ctx context.Context, payload []byte) (_ []byte, err error) {
 	if err != nil || bytes.Equal(bytes.TrimRight(after, "\n"), bytes.TrimRight(before, "\n")) {
 		return nil, err
 	}
-	// One that was on one line comes back on one line.
+	// A payload that was on one line comes back on one line.
 	var compact bytes.Buffer
 	if !bytes.Equal(before, payload) && json.Compact(&compact, after) == nil {
 		return compact.Bytes(), nil

@@ -18,8 +18,7 @@ import (
 	"github.com/millrace-go/millrace/bus/redrive"
 )
 
-// letterReport is a dead letter for programs. Metadata, Payload and Stack are
-// shown by show alone.
+// letterReport is a dead letter for programs. Only show prints Metadata, Payload and Stack.
 type letterReport struct {
 	ID            string            `json:"id"`
 	Type          string            `json:"type"`
@@ -100,7 +99,7 @@ func (a *app) dlqList(ctx context.Context, l letters, f redrive.Filter, limit in
 			return err
 		}
 	}
-	// Partitions come one beside the other; within each they are in order.
+	// Letters of partitions come interleaved; within each partition they are in order.
 	slices.SortStableFunc(found.Letters, func(a, b redrive.Letter) int { return a.LastFailure.Compare(b.LastFailure) })
 	if a.json {
 		out := struct {
@@ -131,7 +130,7 @@ func (a *app) dlqList(ctx context.Context, l letters, f redrive.Filter, limit in
 	return a.print("\n%s%s", counted(len(found.Letters), "dead letter"), among(found))
 }
 
-// among says of how many letters the found ones are.
+// among returns the number of letters from which the listed ones were chosen.
 func among(found redrive.Listing) string {
 	switch {
 	case found.Complete && found.Pending <= len(found.Letters):

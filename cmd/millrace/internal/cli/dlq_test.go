@@ -23,7 +23,7 @@ import (
 
 const group = "billing"
 
-// refusal says why in a word of its own, and a terminal to turn red.
+// refusal has a reason of its own, and escape sequences that would turn a terminal red.
 type refusal struct{ error }
 
 func (refusal) FailureReason() string { return "API_4XX" }
@@ -51,7 +51,7 @@ func consume(t *testing.T, b *bus.Bus, c bus.Consumer) (stop func()) {
 	return stop
 }
 
-// bury publishes n events that a consumer gives up, and returns their ids.
+// bury publishes n events that a consumer sends to dead letters, and returns their ids.
 func bury(t *testing.T, b *bus.Bus, topic string, n int) (ids []string) {
 	t.Helper()
 	buried := make(chan struct{}, n)
@@ -92,8 +92,8 @@ func bury(t *testing.T, b *bus.Bus, topic string, n int) (ids []string) {
 	return ids
 }
 
-// arrived runs a consumer until it has seen so many events and a last one, and
-// returns the payloads by id. An event that comes twice fails the test.
+// arrived runs a consumer until it has seen so many events and a last one, and returns the
+// payloads by id. An event that arrives twice fails the test.
 func arrived(t *testing.T, b *bus.Bus, topic string, n int) map[string]string {
 	t.Helper()
 	got := map[string]string{}
@@ -124,7 +124,7 @@ func arrived(t *testing.T, b *bus.Bus, topic string, n int) map[string]string {
 	for range n {
 		within(seen, "a redriven event")
 	}
-	// What would come too often comes before this, or beside it.
+	// Messages that arrive too often come before this one, or beside it.
 	if err := b.Publisher().Publish(topic, message.NewMessage("last", []byte("x"))); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ type outcome struct {
 
 func sorted(ids ...string) []string { return slices.Sorted(slices.Values(ids)) }
 
-// TestDeadLetters goes the operator's way on every transport.
+// TestDeadLetters runs the steps of an operator on every transport.
 func TestDeadLetters(t *testing.T) {
 	eachTransport(t, func(t *testing.T, rawURL, topic string) {
 		b := openBus(t, rawURL)
@@ -266,7 +266,7 @@ func TestInterrupted(t *testing.T) {
 	first := strings.NewReader("")
 	got := toolWith(ctx, cli.Streams{In: first, Asks: true, Err: writer(func(p []byte) {
 		if strings.Contains(string(p), "redriven") && !strings.Contains(string(p), " 0 redriven") {
-			cancel() // as soon as it says that it has done some
+			cancel() // as soon as some are redriven
 		}
 	})}, "dlq", "redrive", "orders.DLT", "--all", "--rate", "20", "--bus", rawURL)
 	got.want(t, 130, "interrupted", "the rest is pending")
@@ -352,7 +352,7 @@ func TestEditor(t *testing.T) {
 		t.Error(err)
 	}
 
-	// A real one, by the environment.
+	// A real editor, from the environment.
 	script := filepath.Join(t.TempDir(), "editor")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nsed -i 's/\"amount\": 7/\"amount\": 8/' \"$2\"\n"), 0o700); err != nil {
 		t.Fatal(err)
@@ -364,7 +364,7 @@ func TestEditor(t *testing.T) {
 	}
 }
 
-// A letter without its topic stays, and the tool says so.
+// A letter without its topic stays, and the tool reports it.
 func TestRedriveFails(t *testing.T) {
 	b, rawURL, _ := graves(t, 1)
 	if err := b.Publisher().Publish("orders.DLT", message.NewMessage("homeless", []byte{0xff, 0x00, 0x1b})); err != nil {

@@ -32,8 +32,8 @@ func sections(text string) map[string]string {
 	return out
 }
 
-// The page names every command, and in its section, or in that of its group, every
-// flag of it; it names no command or flag that is not there.
+// The page names every command, and in its section, or in that of its group, every flag of
+// the command; it names no command or flag that does not exist.
 func TestPageNamesEverything(t *testing.T) {
 	text := page(t)
 	parts := sections(text)
@@ -52,7 +52,7 @@ func TestPageNamesEverything(t *testing.T) {
 			return
 		}
 		if group != path {
-			body += parts[group] // what all of a group have in common
+			body += parts[group] // the common part of a group's commands
 		}
 		for name := range flagsOf(cmd) {
 			flags[name] = true
@@ -88,8 +88,7 @@ func TestPageNamesEverything(t *testing.T) {
 	}
 }
 
-// The shapes on the page are JSON, and have the fields that are printed: those of
-// the golden files.
+// The shapes on the page are JSON, and have the printed fields, those of the golden files.
 func TestPageShowsTheShapes(t *testing.T) {
 	parts := sections(page(t))
 	blocks := regexp.MustCompile("(?s)```json\n(.*?)```")

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/internal/sqlname"
 )
 
-// doctorFlags say what to look at.
+// doctorFlags choose the servers to examine.
 type doctorFlags struct {
 	dbs, buses, redises, packages []string
 	timeout                       time.Duration
@@ -98,7 +98,7 @@ func (a *app) targets(f doctorFlags, args []string) ([]doctor.Target, error) {
 	return out, nil
 }
 
-// diagnosis shows what was found.
+// diagnosis prints the findings.
 func (a *app) diagnosis(results []doctor.Result, strict bool) error {
 	counts := map[doctor.Level]int{}
 	for _, r := range results {

@@ -10,7 +10,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// what differs from run to run.
+// changing lists the parts that differ from run to run.
 var changing = []struct {
 	pattern *regexp.Regexp
 	instead string
@@ -23,8 +23,8 @@ var changing = []struct {
 	{regexp.MustCompile(`read with [0-9.]+`), "read with 3.0.0"},
 }
 
-// Golden compares what was printed with a file in testdata, but for times and ids.
-// go test -update writes the file.
+// Golden compares output with a file in testdata, except times and ids. go test -update
+// writes the file.
 func Golden(t *testing.T, name, got string) {
 	t.Helper()
 	for _, c := range changing {

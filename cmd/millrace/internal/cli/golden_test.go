@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
 )
 
-// What programs read stays as it is, and so do the tables.
+// Output for programs stays as it is, and so do the tables.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	p := place{name: "sqlite", url: "sqlite://" + filepath.Join(t.TempDir(), "app.db")}

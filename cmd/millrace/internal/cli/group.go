@@ -78,7 +78,7 @@ func (a *app) withBus(ctx context.Context, flag, topic string, do func(*bus.Bus)
 	return do(b)
 }
 
-// find returns the group that the flags name, or an error with the nearest that is there.
+// find returns the group that the flags name, or an error with the nearest existing one.
 func (g *groupFlags) find(ctx context.Context, b *bus.Bus) (bus.Group, error) {
 	all, err := groupsOf(ctx, b, g.topic)
 	if err != nil {
@@ -97,8 +97,7 @@ func (g *groupFlags) find(ctx context.Context, b *bus.Bus) (bus.Group, error) {
 	return bus.Group{}, absent("group", g.group, "of topic "+plain(g.topic), groups)
 }
 
-// groupsOf lists the groups of a transport that can list them: this process knows none by
-// itself.
+// groupsOf lists the groups of a transport that can list them: this process itself knows none.
 func groupsOf(ctx context.Context, b *bus.Bus, topics ...string) ([]bus.Group, error) {
 	all, err := b.Groups(ctx, topics...)
 	if err == nil {
@@ -119,7 +118,7 @@ func (a *app) groupNames(raw *string, of func(bus.Group) string) cobra.Completio
 				return nil, err
 			}
 			if there, err := hasTables(ctx, url); err != nil || !there {
-				return nil, err // opening the transport would make them
+				return nil, err // opening the transport would create them
 			}
 			b, err := a.openBus(ctx, url)
 			if err != nil {
@@ -200,7 +199,7 @@ func (a *app) groupList(ctx context.Context, b *bus.Bus, g groupFlags) error {
 	return a.table(rows)
 }
 
-// positionsText shows positions as --position takes them.
+// positionsText formats positions for --position.
 func positionsText(all []int64) string {
 	var parts []string
 	for n, at := range all {

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// placeFlags say where a group is to begin.
+// placeFlags set where a group begins.
 type placeFlags struct {
 	to        string
 	since     when
@@ -60,7 +60,7 @@ func (p *placeFlags) place() (to bus.Place, err error) {
 	return to, nil
 }
 
-// text says the place in words.
+// text describes the place in words.
 func (p *placeFlags) text() string {
 	switch {
 	case p.to == "earliest":
@@ -111,7 +111,7 @@ type resetReport struct {
 	Group   string `json:"group"`
 	DryRun  bool   `json:"dryRun"`
 	Again   int64  `json:"again"`   // messages that are delivered again
-	Skipped int64  `json:"skipped"` // messages that are not delivered any more
+	Skipped int64  `json:"skipped"` // messages that are no longer delivered
 }
 
 func (a *app) groupReset(ctx context.Context, b *bus.Bus, g groupFlags, to bus.Place, where string, dryRun, yes bool) error {
@@ -188,7 +188,7 @@ type deleteReport struct {
 
 func (a *app) groupDelete(ctx context.Context, b *bus.Bus, g groupFlags, yes bool) error {
 	what := fmt.Sprintf("Delete group %s of %s", plain(g.group), plain(g.topic))
-	// Where groups cannot be listed, the transport looks for the one by its name.
+	// If groups cannot be listed, the transport looks for the group by its name.
 	if _, err := b.Topics(ctx); !errors.Is(err, errors.ErrUnsupported) {
 		found, err := g.find(ctx, b)
 		if err != nil {

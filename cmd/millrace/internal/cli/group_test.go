@@ -25,7 +25,7 @@ func groupsOf(t *testing.T, rawURL, topic string) []listedGroup {
 	return read[struct{ Groups []listedGroup }](t, tool(t, "group", "list", "--topic", topic, "--json", "--bus", rawURL).want(t, 0)).Groups
 }
 
-// The group commands work alike on every transport that can, and say so on the others.
+// The group commands work alike on every transport that supports them, and report it otherwise.
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	eachTransport(t, func(t *testing.T, rawURL, topic string) {
@@ -84,8 +84,8 @@ func TestGroups(t *testing.T) {
 	})
 }
 
-// What the command line lacks or has too much is said with the flag; nothing is done
-// without an answer or --yes.
+// Missing and superfluous arguments are reported with the flag; nothing is done without an
+// answer or --yes.
 func TestGroupUsage(t *testing.T) {
 	t.Parallel()
 	raw := transports["sqlite"](t, "orders")

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What a letter holds is shown as text and commands nothing.
+// The content of a letter is shown as text and controls nothing.
 func TestPlain(t *testing.T) {
 	hostile := "a\x1b[2J\x07b\u202ec\u0085d\ne\tf\r\ng\xff좌석"
 	if got, want := plain(hostile), "a\uFFFD[2J\uFFFDb\uFFFDc\uFFFDd e f  g\uFFFD좌석"; got != want {

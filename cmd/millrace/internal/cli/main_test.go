@@ -20,19 +20,19 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// silence is a logger of go-redis: what goes wrong is in its errors as well.
+// silence is a logger of go-redis: its errors are returned as well.
 type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(silence{})
-	// The tests mostly wait for servers. The command line comes first.
+	// The tests mostly wait for servers. Flags of the command line come first.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
-	// Sarama counts fetches by topic in a registry of the process, which has one
-	// goroutine for all; there is no way to have none.
+	// Sarama counts fetches by topic in a registry of the process, which has one goroutine
+	// for all topics and cannot be disabled.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
 }
 
@@ -42,7 +42,7 @@ type run struct {
 	out, err string
 }
 
-// tool runs the tool as from a script: nobody is there to be asked.
+// tool runs the tool as a script does: it cannot ask questions.
 func tool(t *testing.T, args ...string) run {
 	t.Helper()
 	return toolWith(t.Context(), cli.Streams{}, args...)
@@ -84,7 +84,7 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// want fails the test unless the run ended as it should.
+// want fails the test unless the run ended as expected.
 func (r run) want(t *testing.T, code int, holds ...string) run {
 	t.Helper()
 	if r.code != code {
@@ -98,7 +98,7 @@ func (r run) want(t *testing.T, code int, holds ...string) run {
 	return r
 }
 
-// read decodes what a run has printed with --json.
+// read decodes the output of a run with --json.
 func read[T any](t *testing.T, r run) T {
 	t.Helper()
 	var v T
@@ -128,7 +128,7 @@ func eachDatabase(t *testing.T, test func(t *testing.T, p place)) {
 	}
 }
 
-// open opens the database beside the tool.
+// open opens the database independently of the tool.
 func (p place) open(t *testing.T) *sql.DB {
 	t.Helper()
 	raw := p.url

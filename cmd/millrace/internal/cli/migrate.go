@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/internal/sqlname"
 )
 
-// migration is what the migrate commands are told.
+// migration holds the flags of the migrate commands.
 type migration struct {
 	db, layout, dialect string
 	packages            []string
@@ -135,7 +135,7 @@ func (a *app) migrateUp(cmd *cobra.Command, m *migration) (err error) {
 	if err != nil {
 		return err
 	}
-	parts, err := m.parts(dialect) // before a file is made
+	parts, err := m.parts(dialect) // before a file is created
 	if err != nil {
 		return err
 	}
@@ -156,13 +156,13 @@ func (a *app) migrateUp(cmd *cobra.Command, m *migration) (err error) {
 	return err
 }
 
-// upReport is what up did to a part.
+// upReport is the result of up for a part.
 type upReport struct {
 	Package string `json:"package"`
 	Applied int    `json:"applied"` // migrations; 0 when it was up to date
 }
 
-// apply brings parts up to date, and returns those it has done.
+// apply brings parts up to date, and returns the completed ones.
 func (a *app) apply(ctx context.Context, d *database.Database, parts []database.Part) ([]upReport, error) {
 	all := []upReport{}
 	drawn := a.progress()
@@ -195,7 +195,7 @@ func (a *app) apply(ctx context.Context, d *database.Database, parts []database.
 	return all, nil
 }
 
-// partReport is what status says of a part.
+// partReport is the status of a part.
 type partReport struct {
 	Package string       `json:"package"`
 	State   string       `json:"state"` // current, behind, missing, ahead

@@ -16,7 +16,7 @@ type part struct {
 	}
 }
 
-// states are the packages and how far they are.
+// states are the packages and the state of each.
 func states(t *testing.T, r run) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -57,7 +57,7 @@ func TestMigrate(t *testing.T) {
 				}
 			}
 		}
-		// A version that is not there any more, and one that is not known yet.
+		// A version that no longer exists, and one that is not known yet.
 		exec := func(query string) {
 			t.Helper()
 			if _, err := db.Exec(query); err != nil {
@@ -72,8 +72,8 @@ func TestMigrate(t *testing.T) {
 	})
 }
 
-// The tool and the application keep the versions of a counter's tables in one place:
-// what either has made, the other finds up to date.
+// The tool and the application keep the versions of a counter's tables in one place: tables
+// that one has created are up to date for the other.
 func TestMigrateCounters(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, p place) {
 		db := p.open(t)
@@ -126,7 +126,7 @@ func truth(p place) string {
 	return "true"
 }
 
-// The printed script makes what up makes.
+// The printed script creates the same tables as up.
 func TestMigratePrint(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, p place) {
 		script := tool(t, "migrate", "print", "--db", p.url).want(t, 0).out
@@ -152,7 +152,7 @@ func TestMigratePrint(t *testing.T) {
 	})
 }
 
-// The tool finds an outbox under another prefix and, where there are such, in another
+// The tool finds an outbox under another prefix and, on servers with schemas, in another
 // schema.
 func TestNames(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, p place) {
@@ -181,7 +181,7 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// elsewhere makes a schema, or on MySQL a database, that is not the URL's.
+// elsewhere creates a schema, or on MySQL a database, that is not the URL's.
 func elsewhere(t *testing.T, p place) string {
 	t.Helper()
 	db := p.open(t)

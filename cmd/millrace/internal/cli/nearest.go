@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// absent is the error about a name that is not there, with the nearest that is. The place
-// says where it was looked for, as in "on the transport".
+// absent is the error about a name that does not exist, with the nearest that does. The
+// place is where it was looked for, as in "on the transport".
 func absent(what, name, place string, there []string) error {
 	return fmt.Errorf("there is no %s %q %s%s", what, plain(name), place, nearestText(name, there))
 }
 
-// nearestText ends an error with the nearest name that is there, if any is.
+// nearestText ends an error with the nearest existing name, if any.
 func nearestText(name string, there []string) string {
 	if near, ok := nearest(name, there); ok {
 		return fmt.Sprintf("; the nearest that is there is %q", plain(near))
@@ -21,8 +21,8 @@ func nearestText(name string, there []string) string {
 	return ""
 }
 
-// nearest is the name of those that are there that differs least, case aside; of several
-// the first in order. Numbers differ by their difference.
+// nearest is the existing name that differs least, case aside; of several the first in
+// order. Numbers differ by their difference.
 func nearest(name string, there []string) (string, bool) {
 	if len(there) == 0 {
 		return "", false
@@ -37,8 +37,8 @@ func nearest(name string, there []string) (string, bool) {
 	return slices.MinFunc(slices.Sorted(slices.Values(there)), func(a, b string) int { return of(a) - of(b) }), true
 }
 
-// distance is how many letters have to be changed, added, taken out, or exchanged with
-// their neighbour, to make one text of another (optimal string alignment).
+// distance is how many letters have to be changed, added, removed, or exchanged with their
+// neighbour, to turn one text into the other (optimal string alignment).
 func distance(from, to string) int {
 	a, b := []rune(from), []rune(to)
 	before, last, now := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)

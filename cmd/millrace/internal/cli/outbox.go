@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/outbox"
 )
 
-// boxFlags say which outbox.
+// boxFlags choose the outbox.
 type boxFlags struct {
 	db, kind string
 	names    sqlname.Names
@@ -27,7 +27,7 @@ func (b *boxFlags) of(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// nameFlags add those that say where the outbox's tables are.
+// nameFlags adds the flags for the names of the outbox's tables.
 func nameFlags(cmd *cobra.Command, names *sqlname.Names) {
 	cmd.Flags().StringVar(&names.Schema, "schema", "", "that holds the outbox's tables, on MySQL the database; that of the connection by default")
 	cmd.Flags().StringVar(&names.Prefix, "prefix", "", "of the outbox's tables (default "+sqlname.Default+")")

@@ -57,7 +57,7 @@ type adoptedLog struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// adopt asks, and adopts each log on its own: what one refuses does not hold up the
+// adopt asks, and adopts each log on its own: a refusal of one log does not stop the
 // others, and adopting again is harmless.
 func (a *app) adopt(ctx context.Context, logs []database.Log, yes bool) error {
 	var names []string

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 )
 
-// upgraded is a log that adopts, or says why it does not.
+// upgraded is a log that adopts, or returns an error.
 type upgraded struct {
 	err   error
 	calls int
@@ -22,8 +22,8 @@ func (u *upgraded) Adopt(context.Context) error {
 	return u.err
 }
 
-// What one log refuses does not hold up the others; the code, the reason and the next
-// step are told.
+// A refusal of one log does not stop the others; the code, the reason and the next step are
+// reported.
 func TestAdoptRefused(t *testing.T) {
 	good, bad := &upgraded{}, &upgraded{err: errors.New("rows hold transaction 900, and the server has yet to give it out")}
 	logs := []database.Log{{Name: "outbox (cursor)", Adopter: bad}, {Name: "transport", Adopter: good}, {Name: "counters"}}

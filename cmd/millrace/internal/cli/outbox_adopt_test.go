@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 )
 
-// A database whose positions name another system, as after pg_upgrade: relays are
-// refused, the error names adopt, and after it they publish what waits, once.
+// A database whose positions name another system, as after pg_upgrade: relays are refused,
+// the error names adopt, and after adopt they publish the backlog, once.
 func TestOutboxAdopt(t *testing.T) {
 	p := place{name: "postgres", url: servicetest.PostgresURL(t)}
 	db := p.open(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 )
 
-// pageFlags say which part of a list.
+// pageFlags choose a part of a list.
 type pageFlags struct {
 	boxFlags
 	after int64
@@ -54,7 +54,7 @@ func pageOf[T any](ctx context.Context, a *app, f pageFlags, list func(database.
 	return p, err
 }
 
-// listed shows a page: as JSON, or as a table, or as a line when there is nothing.
+// listed prints a page: as JSON, or as a table, or as a line when it is empty.
 func (a *app) listed(v any, rows [][]string, more bool, none string) error {
 	switch {
 	case a.json:
@@ -72,7 +72,7 @@ func (a *app) listed(v any, rows [][]string, more bool, none string) error {
 	return nil
 }
 
-// parkedReport is an event that was given up, as failed shows it.
+// parkedReport is a parked event, as failed shows it.
 type parkedReport struct {
 	ID          int64     `json:"id"`
 	Shard       int       `json:"shard"`
@@ -114,7 +114,7 @@ func (a *app) outboxFailed(ctx context.Context, f pageFlags) error {
 	return a.listed(shown, rows, shown.More, "no events were given up")
 }
 
-// failingReport is an event that fails and is tried again, as failing shows it.
+// failingReport is an event that fails and is retried, as failing shows it.
 type failingReport struct {
 	ID          int64     `json:"id"`
 	Shard       int       `json:"shard"`

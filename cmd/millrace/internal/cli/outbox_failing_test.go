@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/outbox"
 )
 
-// fail notes a failed attempt at everything that waits, as a relay does.
+// fail notes a failed attempt for every waiting event, as a relay does.
 func fail(t *testing.T, b box, state outbox.State) {
 	t.Helper()
 	for shard := range shards {
@@ -43,8 +43,8 @@ func fail(t *testing.T, b box, state outbox.State) {
 	}
 }
 
-// What fails and is not given up yet is listed in pages, with its error, and status
-// points to it.
+// Failing events that are still retried are listed in pages, with their errors, and status
+// points to the list.
 func TestOutboxFailing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, p place) {
 		db := p.open(t)
@@ -113,7 +113,7 @@ func TestGoldenFailing(t *testing.T) {
 	golden("outbox-adopt.json", "outbox adopt --json")
 }
 
-// Where positions travel with the data there is nothing to adopt, and no question.
+// If positions move with the data there is nothing to adopt, and no question.
 func TestOutboxAdoptWhereNothingIsTo(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, p place) {
 		if p.name == "postgres" {

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 )
 
-// retryFlags say which parked events are given back.
+// retryFlags choose the parked events to retry.
 type retryFlags struct {
 	boxFlags
 	all, yes bool
@@ -59,7 +59,7 @@ func numbers(args []string) ([]int64, error) {
 // retryReport is the outcome for programs.
 type retryReport struct {
 	Asked   int     `json:"asked"`   // how many ids were named, or were parked when --all began
-	Retried int     `json:"retried"` // how many were given back
+	Retried int     `json:"retried"` // how many are retried
 	Missing []int64 `json:"missing"` // named ids that are not parked
 	Error   string  `json:"error,omitempty"`
 }
@@ -100,7 +100,7 @@ func (a *app) outboxRetry(ctx context.Context, f retryFlags, ids []int64) (err e
 	return a.retried(ctx, r, err)
 }
 
-// notParked says of the first ids that are not parked which one is nearest.
+// notParked returns an error for the first ids that are not parked, with the nearest one.
 func (a *app) notParked(ctx context.Context, box database.Outbox, missing []int64) error {
 	if len(missing) == 0 {
 		return nil
@@ -119,7 +119,7 @@ func (a *app) notParked(ctx context.Context, box database.Outbox, missing []int6
 	return nil
 }
 
-// retried says what was done: what was before an error stays done.
+// retried prints the result, including the part completed before an error.
 func (a *app) retried(ctx context.Context, r retryReport, err error) error {
 	var perr error
 	switch {
@@ -151,8 +151,8 @@ func (a *app) retried(ctx context.Context, r retryReport, err error) error {
 // retryChunk bounds one transaction.
 const retryChunk = 500
 
-// retry gives events back in chunks: the named ones, or the first most. What
-// fails again meanwhile is parked behind those, and stays.
+// retry returns parked events to the outbox in chunks: the named ones, or the first most.
+// Events that fail again meanwhile are parked behind those, and stay.
 func retry(ctx context.Context, box database.Outbox, ids []int64, most int, progress func(done int)) (done int, missing []int64, err error) {
 	missing = []int64{}
 	if len(ids) == 0 {
@@ -195,7 +195,7 @@ func retry(ctx context.Context, box database.Outbox, ids []int64, most int, prog
 	return done, missing, nil
 }
 
-// parkedOf says which of the ids, in order, are parked.
+// parkedOf returns which of the ids, in order, are parked.
 func parkedOf(ctx context.Context, box database.Outbox, ids []int64) (map[int64]bool, error) {
 	there := map[int64]bool{}
 	for _, id := range ids {

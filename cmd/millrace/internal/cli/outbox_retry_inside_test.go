@@ -8,8 +8,7 @@ import (
 	"github.com/millrace-go/millrace/outbox"
 )
 
-// sick is an outbox whose events are parked again as soon as they are given back,
-// behind all others.
+// sick is an outbox whose events are parked again as soon as they are retried, behind all others.
 type sick struct {
 	parked []int64
 	calls  []int // how many ids each call of Retry had
@@ -43,7 +42,7 @@ func (s *sick) Failing(context.Context, int64, int) ([]outbox.FailingEvent, erro
 func (s *sick) RetryAll(context.Context) (int, error)              { panic("in one step") }
 func (s *sick) Stats(context.Context) ([]outbox.ShardStats, error) { panic("not asked") }
 
-// What is parked again while all are given back stays: else it would never end.
+// Events that are parked again during a retry of all stay parked: else it would never end.
 func TestRetryEnds(t *testing.T) {
 	s := &sick{}
 	for id := range int64(1203) {

@@ -23,7 +23,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// shards is not the default, as an application may have it.
+// shards is not the default, as an application may choose.
 const shards = 3
 
 type box interface {
@@ -61,7 +61,7 @@ func (p place) store(t *testing.T, db *sql.DB, kind string) box {
 	return b
 }
 
-// picky publishes nothing to the topic "poison", and counts the rest.
+// picky refuses messages of the topic "poison", and accepts the rest.
 type picky struct{}
 
 func (picky) Publish(topic string, _ ...*message.Message) error {
@@ -100,11 +100,11 @@ func appendTo(t *testing.T, db *sql.DB, b box, topic string, n int) {
 	}
 }
 
-// park has a relay give up n events and publish others, until none waits.
+// park runs a relay that parks n events and publishes others, until none waits.
 func park(t *testing.T, db *sql.DB, b box, n int) {
 	t.Helper()
 	appendTo(t, db, b, "poison", n)
-	appendTo(t, db, b, "orders", 4*n) // so that the relay sees that others get through
+	appendTo(t, db, b, "orders", 4*n) // so that the relay sees that others are published
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	counts := func(ctx context.Context) (waiting, parked int) {
@@ -206,7 +206,7 @@ func TestOutbox(t *testing.T) {
 			}
 			tool(t, append([]string{"outbox", "retry", "--all"}, at...)...).want(t, 0, "no events were given up")
 		}
-		// With both kinds there, status shows both, and what changes one must say which.
+		// If both kinds exist, status shows both, and commands that change one require --kind.
 		if _, _, n := sum(t, tool(t, "outbox", "status", "--json", "--db", p.url).want(t, 0)); n != 2*shards {
 			t.Errorf("status shows %d shards of both kinds", n)
 		}
@@ -215,8 +215,8 @@ func TestOutbox(t *testing.T) {
 	})
 }
 
-// Many are given back in transactions of 500, each told of, in their order; what
-// is parked meanwhile stays, and an interruption leaves the rest parked.
+// Many events are retried in transactions of 500, each reported, in their order. Events
+// that are parked meanwhile stay, and an interruption leaves the rest parked.
 func TestOutboxRetryOfMany(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, p place) {
 		const n = 1024
@@ -234,7 +234,7 @@ func TestOutboxRetryOfMany(t *testing.T) {
 			return parked
 		}
 
-		// Somebody at a terminal answers, sees the first step, and presses Ctrl-C.
+		// A person at a terminal answers, sees the first step, and presses Ctrl-C.
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		watch := writer(func(line []byte) {

@@ -46,8 +46,8 @@ func (a *app) print(format string, args ...any) error {
 	return err
 }
 
-// plain is a text on one line that a terminal takes for nothing but text: what
-// comes from a topic may hold escape sequences.
+// plain makes one line of text that a terminal does not interpret: text from a topic may
+// hold escape sequences.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -70,8 +70,8 @@ func plainLines(s string) string {
 	}, strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n"))
 }
 
-// harmful reports whether a character is one of control, or turns the direction
-// of what follows it.
+// harmful reports whether a character is a control character, or changes the direction of
+// the text after it.
 func harmful(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 }

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// How often progress is told: over itself on a terminal, as lines elsewhere.
+// How often progress is shown: over itself on a terminal, as lines elsewhere.
 const (
 	drawEvery = 100 * time.Millisecond
 	lineEvery = 5 * time.Second
 )
 
-// progress shows how far long work is: over itself on a terminal, else as a line
-// now and then. It goes to the standard error alone.
+// progress shows the progress of long work: over itself on a terminal, else as a line now
+// and then, and only on the standard error.
 type progress struct {
 	app   *app
 	every time.Duration
@@ -31,7 +31,7 @@ func (a *app) progress() *progress {
 	return p
 }
 
-// draw shows how far it is, unless it has just done so.
+// draw shows the progress, unless it has just done so.
 func (p *progress) draw(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -41,7 +41,7 @@ func (p *progress) draw(format string, args ...any) {
 	p.show(fmt.Sprintf(format, args...))
 }
 
-// step says what begins, always: there are few of them.
+// step always shows the step that begins: there are few of them.
 func (p *progress) step(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,10 +55,10 @@ func (p *progress) show(line string) {
 		return
 	}
 	p.drawn = true
-	_, _ = fmt.Fprintf(p.app.Err, "\r\x1b[K%s", line) // a terminal that is gone needs no progress
+	_, _ = fmt.Fprintf(p.app.Err, "\r\x1b[K%s", line) // a closed terminal needs no progress
 }
 
-// end takes the line away.
+// end removes the line.
 func (p *progress) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Elsewhere than on a terminal progress is a line every five seconds, and never on
-// the standard output.
+// Without a terminal, progress is a line every five seconds, and never on the standard output.
 func TestProgressLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, errs bytes.Buffer
@@ -31,7 +30,7 @@ func TestProgressLines(t *testing.T) {
 	})
 }
 
-// On a terminal it is drawn over itself, ten times a second, and taken away.
+// On a terminal progress is drawn over itself, ten times a second, and removed at the end.
 func TestProgressDrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, errs bytes.Buffer

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/waiting"
 )
 
-// queueFlags say whose waiting rooms.
+// queueFlags choose the waiting rooms.
 type queueFlags struct{ redis, prefix string }
 
 func (f *queueFlags) of(cmd *cobra.Command) *cobra.Command {
@@ -54,7 +54,7 @@ func (a *app) rooms(f queueFlags, do func(*waiting.Rooms) error) (err error) {
 // eventReport is an event as queue status and threshold show it.
 type eventReport struct {
 	Event     string      `json:"event"`
-	Listed    bool        `json:"listed"` // somebody waits or is active, or was a while ago
+	Listed    bool        `json:"listed"` // a visitor waits or is active, or was a while ago
 	Waiting   int         `json:"waiting"`
 	Active    int         `json:"active"`    // places taken, reserved ones included
 	Reserved  int         `json:"reserved"`  // let in and not seen yet
@@ -62,7 +62,7 @@ type eventReport struct {
 	Paused    bool        `json:"paused"`
 	Settling  int         `json:"settlingSeconds"` // until admission begins again after a loss of data
 	Rate      float64     `json:"admissionsPerMinute"`
-	Wait      *int        `json:"estimatedWaitSeconds"` // of who comes next; null: it cannot be said
+	Wait      *int        `json:"estimatedWaitSeconds"` // of the next visitor; null: unknown
 	Gate      *gateReport `json:"gate"`                 // null: it has none
 }
 
@@ -72,7 +72,7 @@ type gateReport struct {
 	Next    int64 `json:"nextPosition"` // the last position given out
 	Serving int64 `json:"servingCounter"`
 	Waiting int64 `json:"waiting"`
-	// Line: the room behind it knows that it is on, or off.
+	// Line: the room behind the gate knows that the gate is on, or off.
 	Line bool `json:"lineInStep"`
 }
 
@@ -90,7 +90,7 @@ func eventOf(e waiting.Event) eventReport {
 	if wait, known := e.Wait(e.Waiting + 1); known && (e.Waiting > 0 || e.Set) {
 		s := seconds(wait)
 		if e.Waiting == 0 && e.Active < e.Threshold {
-			s = 0 // who comes enters
+			s = 0 // the next visitor enters
 		}
 		r.Wait = &s
 	}
@@ -100,7 +100,7 @@ func eventOf(e waiting.Event) eventReport {
 	return r
 }
 
-// seconds rounds up: nobody is told 0 who has to wait.
+// seconds rounds up, so that a visitor that has to wait never sees 0.
 func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
 func (a *app) queueStatusCommand() *cobra.Command {
@@ -126,10 +126,10 @@ func (a *app) queueStatusCommand() *cobra.Command {
 	return cmd
 }
 
-// errNoEvent is part of the error about an event that nobody has used.
+// errNoEvent is part of the error about an unused event.
 var errNoEvent = errors.New("nobody has used it, and it has no threshold and no front gate")
 
-// used looks for events before they are asked for: a question makes a room.
+// used checks that events exist before they are read: reading creates a room.
 func used(ctx context.Context, rooms *waiting.Rooms, prefix string, events []string) error {
 	missing, there, err := rooms.Missing(ctx, events)
 	if err != nil || missing == "" {

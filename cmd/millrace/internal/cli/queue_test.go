@@ -70,7 +70,7 @@ func cmpError(first, other error) error {
 	return other
 }
 
-// come lets n visitors come to a room for 2, with the rules of an application.
+// come sends n visitors to a room for 2, with the rules of an application.
 func (r rooms) come(t *testing.T, event string, n int) {
 	t.Helper()
 	visits := make([]queue.Visit, n)
@@ -111,7 +111,7 @@ func TestQueue(t *testing.T) {
 		tool(t, at("status", "bad{event}")...).want(t, 1, `there is no event "bad{event}"`)
 		tool(t, at("threshold", "bad{event}", "5", "--new")...).want(t, 1, "brace")
 
-		// The Tab key offers what is in use, and not what was named.
+		// The Tab key offers events in use, without those already named.
 		for line, want := range map[string]string{"status": "show-1\nshow-2\n", "status show-2": "show-1\n", "threshold": "show-1\nshow-2\n", "threshold show-1": ""} {
 			args := append([]string{"__complete"}, at(strings.Fields(line)...)...)
 			if got := tool(t, append(args, "")...); got.code != 0 || got.out != want+":4\n" {

@@ -78,7 +78,7 @@ func threshold(text string) (int, error) {
 	return n, nil
 }
 
-// thresholdReport is the answer for programs: the event as it stands now.
+// thresholdReport is the answer for programs: the current state of the event.
 type thresholdReport struct {
 	eventReport
 	Changed  bool `json:"changed"`

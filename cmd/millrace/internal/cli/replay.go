@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// replayFlags say what is replayed, and for which group.
+// replayFlags choose the events to replay, and the group.
 type replayFlags struct {
 	groupFlags
 	keyFlags
@@ -77,7 +77,7 @@ type replayReport struct {
 	Since     time.Time `json:"since"`
 	DryRun    bool      `json:"dryRun"`
 	Events    int       `json:"events"`    // in the interval
-	Others    int       `json:"others"`    // messages in the interval that are no events, and have no keys
+	Others    int       `json:"others"`    // messages in the interval that are not events, and have no keys
 	Recorded  *int      `json:"recorded"`  // events with a key of the group; null when it was not counted
 	Forgotten int       `json:"forgotten"` // keys
 	Again     int64     `json:"again"`     // messages that are delivered again; 0 for a new group
@@ -101,7 +101,7 @@ func (a *app) replay(ctx context.Context, b *bus.Bus, r replayFlags) (err error)
 	to := bus.Place{Since: r.since.Time, OnlyBack: r.as == ""}
 	interval := interval{bus: b, topic: r.topic, group: out.Group, since: r.since.Time, progress: a.progress()}
 	defer interval.progress.end()
-	if !r.again || !r.yes || r.dryRun { // else nobody reads the answer before the keys are gone
+	if !r.again || !r.yes || r.dryRun { // else the answer is not read before the keys are deleted
 		interval.progress.step("reading the events since %s", moment(r.since.Time))
 		recorded, err := interval.each(ctx, stores.recorded)
 		if err != nil {
@@ -148,8 +148,8 @@ func (a *app) replay(ctx context.Context, b *bus.Bus, r replayFlags) (err error)
 	return a.replayed(out, r)
 }
 
-// target makes sure that the group which gets the events can be moved, and reports whether
-// it is there already: a new one may be, from an attempt before.
+// target checks that the group for the events can be moved, and reports whether it exists
+// already: a new one may, from an earlier attempt.
 func (r *replayFlags) target(ctx context.Context, b *bus.Bus) (there bool, err error) {
 	found, err := r.find(ctx, b)
 	if err != nil {
@@ -173,7 +173,7 @@ func (r *replayFlags) target(ctx context.Context, b *bus.Bus) (there bool, err e
 	return there, nil
 }
 
-// move puts the group back, or a new one to the time.
+// move moves the group back, or a new one to the time.
 func (r *replayFlags) move(ctx context.Context, b *bus.Bus, group string, to bus.Place) (again int64, err error) {
 	if r.as != "" {
 		if err := b.Declare(ctx, bus.Topic{Name: r.topic, Groups: []string{r.as}}); err != nil {
@@ -204,7 +204,7 @@ func (r *replayFlags) question(out replayReport) string {
 	return q + "?"
 }
 
-// replayed says what was done, or would be.
+// replayed prints the result, or that of a dry run.
 func (a *app) replayed(out replayReport, r replayFlags) error {
 	if a.json {
 		return a.printJSON(out)

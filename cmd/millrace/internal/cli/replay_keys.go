@@ -61,7 +61,7 @@ type keyStore struct {
 
 type keyStores []keyStore
 
-// openKeys opens the stores, and asks each of them once: what is wrong shows before
+// openKeys opens the stores, and asks each of them once, so that problems show before
 // anything is done.
 func (a *app) openKeys(ctx context.Context, k keyFlags) (all keyStores, err error) {
 	for _, raw := range k.urls {
@@ -110,7 +110,7 @@ func (s keyStores) close() (err error) {
 	return err
 }
 
-// recorded counts keys that a store has; where several stores do, the most.
+// recorded counts the keys that a store has; with several stores, the highest count.
 func (s keyStores) recorded(ctx context.Context, keys []string) (n int, err error) {
 	return s.most(func(store keyStore) (int, error) { return store.Recorded(ctx, keys) })
 }
@@ -131,7 +131,7 @@ func (s keyStores) most(of func(keyStore) (int, error)) (most int, err error) {
 	return most, nil
 }
 
-// keyChunk is how many keys are asked for at once.
+// keyChunk is the number of keys in one request.
 const keyChunk = 1000
 
 // interval is the messages of a topic since a time, for a group.
@@ -144,7 +144,7 @@ type interval struct {
 	events, others int // of the last reading
 }
 
-// each reads the interval, hands the keys of its events to do, and adds up what it returns.
+// each reads the interval, passes the keys of its events to do, and adds up its results.
 func (i *interval) each(ctx context.Context, do func(context.Context, []string) (int, error)) (sum int, err error) {
 	i.events, i.others = 0, 0
 	keys := make([]string, 0, keyChunk)

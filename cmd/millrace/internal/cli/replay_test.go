@@ -89,7 +89,7 @@ func written(t *testing.T, rawURL, topic, group string, n int) *history {
 	return h
 }
 
-// effects runs a group's consumer until it is through, and counts its effects.
+// effects runs a group's consumer until it has handled everything, and counts its effects.
 func (h *history) effects(t *testing.T, group string) int {
 	t.Helper()
 	guard, err := idempotency.New[*sql.Tx](h.store, idempotency.Config{Group: group})
@@ -114,7 +114,7 @@ func (h *history) effects(t *testing.T, group string) int {
 	return int(n.Load())
 }
 
-// through runs a runner until its group has nothing left.
+// through runs a runner until its group has no messages left.
 func (h *history) through(t *testing.T, r *bus.Runner, group string) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -132,7 +132,7 @@ func (h *history) through(t *testing.T, r *bus.Runner, group string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A broker may take a moment to know of a group that is new.
+		// A broker may take a moment to know a new group.
 		left = !slices.ContainsFunc(lags, func(l bus.Lag) bool { return l.Topic == h.topic && l.Group == group && l.Messages == 0 })
 	}
 	stop()
@@ -154,7 +154,7 @@ func (h *history) replay(ctx context.Context, s cli.Streams, args ...string) run
 	}, args...)...)
 }
 
-// cutAt is an error stream that cancels a context when something is said on it.
+// cutAt is an error stream that cancels a context when given words are written to it.
 type cutAt struct {
 	words  string
 	cancel context.CancelFunc
@@ -167,9 +167,9 @@ func (c cutAt) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// 10,000 events have one effect each. A replay has none more, a replay with --again one
-// more of each, also when it is interrupted at any of its steps and made again; and a new
-// group beside has one of each.
+// 10,000 events have one effect each. A replay adds none, a replay with --again one more of
+// each, also when it is interrupted at any of its steps and repeated; and a new group
+// beside has one of each.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	const n = 10_000
@@ -217,7 +217,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// A replay moves no group ahead: what it has not handled yet is not skipped.
+// A replay moves no group ahead: messages that it has not handled yet are not skipped.
 func TestReplaySkipsNothing(t *testing.T) {
 	t.Parallel()
 	topic := uniqueTopic()
@@ -284,7 +284,7 @@ func TestReplayForgetsInRedis(t *testing.T) {
 	}
 }
 
-// Messages that are no events are told apart: they have no keys.
+// Messages that are not events are counted separately: they have no keys.
 func TestReplayOfOtherMessages(t *testing.T) {
 	t.Parallel()
 	topic := uniqueTopic()

@@ -25,16 +25,15 @@ const (
 	ExitInterrupted = 130
 )
 
-// Streams are what a run talks through.
+// Streams are the inputs and outputs of a run.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Asks: somebody sits at In and Err, so questions can be asked and progress
-	// can be drawn over itself.
+	// Asks: In and Err are a terminal, so the tool can ask questions and draw progress over itself.
 	Asks bool
 	Env  func(name string) string
-	// Edit has a person change a file, for dlq edit without a payload; nil runs
-	// $VISUAL or $EDITOR.
+	// Edit lets a person change a file, for dlq edit without a payload; nil runs $VISUAL or
+	// $EDITOR.
 	Edit func(ctx context.Context, path string) error
 }
 
@@ -55,7 +54,7 @@ func isTerminal(f *os.File) bool {
 type app struct {
 	Streams
 	args    []string
-	urls    []string // every URL of this run: their secrets are kept out of all that is told
+	urls    []string // every URL of this run: their secrets are hidden in all output
 	running bool     // the command line was understood
 	verbose bool
 	json    bool
@@ -68,7 +67,7 @@ func (e usageError) Unwrap() error { return e.error }
 
 func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// errWrong ends a command that has said itself what is wrong.
+// errWrong ends a command that has printed its error itself.
 var errWrong = errors.New("something is wrong")
 
 // Main runs the tool and returns its exit code.
@@ -97,8 +96,8 @@ func Main(ctx context.Context, args []string, streams Streams) int {
 	return ExitWrong
 }
 
-// urlsIn are the URLs of a command line, wherever in it they stand, and of the
-// environment: an error may quote one that no command has taken for a URL.
+// urlsIn are the URLs of a command line, in any position, and of the environment: an error
+// may quote a URL that no command expected.
 func urlsIn(args []string, env func(string) string) (urls []string) {
 	for _, arg := range args {
 		if flag, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(flag, "-") {
@@ -112,8 +111,7 @@ func urlsIn(args []string, env func(string) string) (urls []string) {
 	return slices.DeleteFunc(urls, func(u string) bool { return !strings.ContainsAny(u, ":@") })
 }
 
-// say tells the person at the terminal something. It goes nowhere else, so an
-// error of writing it has nobody to go to.
+// say prints a message on the standard error. If that fails, the error cannot be reported.
 func (a *app) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.Err, format+"\n", args...)
 }
@@ -156,7 +154,7 @@ func finish(cmd *cobra.Command) {
 	}
 }
 
-// version is what the binary was built of.
+// version is the version of the binary's module.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
@@ -164,7 +162,7 @@ func version() string {
 	return "(unknown)"
 }
 
-// group makes a command that only has others.
+// group makes a command that only has subcommands.
 func (a *app) group(cmd *cobra.Command, under ...*cobra.Command) *cobra.Command {
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -192,7 +190,7 @@ func (a *app) url(flag, value, variable string) (string, error) {
 	return value, nil
 }
 
-// logger is what transports log to.
+// logger is the logger of the transports.
 func (a *app) logger() *slog.Logger {
 	if !a.verbose {
 		return slog.New(slog.DiscardHandler)
@@ -200,7 +198,7 @@ func (a *app) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(hiding{a}, nil))
 }
 
-// hiding writes what is logged without the secrets of the URLs.
+// hiding writes log lines without the secrets of the URLs.
 type hiding struct{ *app }
 
 func (h hiding) Write(line []byte) (int, error) {

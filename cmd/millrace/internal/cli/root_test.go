@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
 )
 
-// commands are all of them.
+// commands are all commands.
 var commands = []string{
 	"", "migrate", "migrate print", "migrate up", "migrate status",
 	"outbox", "outbox status", "outbox failing", "outbox failed", "outbox retry", "outbox adopt", "outbox rebase", "outbox debezium",
@@ -28,7 +28,7 @@ func TestHelp(t *testing.T) {
 		if n := len(strings.Fields(c)); n > 0 && !strings.Contains(got.out, "millrace "+c) {
 			t.Errorf("the help of %q does not show it:\n%s", c, got.out)
 		}
-		// A command that is not in the list above has no example that is checked.
+		// A command that is missing in the list above has no checked example.
 		if _, under, ok := strings.Cut(got.out, "Available Commands:\n"); ok {
 			under, _, _ = strings.Cut(under, "\n\n")
 			for line := range strings.Lines(under) {
@@ -113,8 +113,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// What a driver says of a URL must not show its password, whatever the command:
-// one that is refused, and one that makes the URL malformed.
+// A driver's error about a URL must not show its password, in any command: one that is
+// refused, and one that makes the URL malformed.
 func TestNoCredentials(t *testing.T) {
 	lines := map[string][]string{
 		"--db":    {"migrate up", "migrate status", "outbox status", "outbox retry 1", "doctor --timeout 1s --json", "bench --seconds 1 --json"},

@@ -22,8 +22,8 @@ import (
 	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 )
 
-// transports make a place of the test's own on each transport, for one topic.
-// What is in it goes with the test.
+// transports make a place for the test on each transport, for one topic. The place is
+// removed with the test.
 var transports = map[string]func(t *testing.T, topic string) (rawURL string){
 	"sqlite":   func(t *testing.T, topic string) string { return "sqlite://" + filepath.Join(t.TempDir(), "bus.db") },
 	"postgres": func(t *testing.T, topic string) string { return servicetest.PostgresURL(t) },
@@ -52,8 +52,8 @@ func eachTransport(t *testing.T, test func(t *testing.T, rawURL, topic string)) 
 	}
 }
 
-// ownGroup is a group of one test. On Kafka a group has members as long as it has some on
-// any topic, and billing is the group of many tests.
+// ownGroup is a group of one test. On Kafka a group is live while it has members on any
+// topic, and billing is the group of many tests.
 func ownGroup(topic string) string { return topic + "-billing" }
 
 func uniqueTopic() string { return "orders-" + uuid.NewString()[:8] }

@@ -27,8 +27,7 @@ func walk(cmd *cobra.Command, visit func(path string, cmd *cobra.Command)) {
 
 var flagName = regexp.MustCompile(`(?m)^\s+(?:-\w, )?--([a-z-]+)( \S+)?`)
 
-// flagsOf are the names of a command's own flags; those that take no value are
-// false.
+// flagsOf are the names of a command's own flags; those without a value are false.
 func flagsOf(cmd *cobra.Command) map[string]bool {
 	flags := map[string]bool{}
 	for _, found := range flagName.FindAllStringSubmatch(cmd.LocalFlags().FlagUsages(), -1) {
@@ -39,8 +38,7 @@ func flagsOf(cmd *cobra.Command) map[string]bool {
 	return flags
 }
 
-// Each command says what it does, shows an example that a shell could run, and
-// completes its flags.
+// Each command has a description, an example that a shell could run, and completions of its flags.
 func TestTree(t *testing.T) {
 	n := 0
 	walk(tree(), func(path string, cmd *cobra.Command) {
@@ -82,7 +80,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// Programs read every result. What is not in the table has --json.
+// Programs can read every result: each command outside the table has --json.
 func TestJSONEverywhere(t *testing.T) {
 	without := []string{"migrate print", "outbox debezium"} // print a script, and a configuration
 	walk(tree(), func(path string, cmd *cobra.Command) {

@@ -10,17 +10,17 @@ import (
 	"github.com/millrace-go/millrace/outbox"
 )
 
-// ErrNoLogs is returned where the database has no tables that are read by position.
+// ErrNoLogs is returned if the database has no tables that are read by position.
 var ErrNoLogs = errors.New("the database has no outbox, no transport and no log of counters; `migrate up` makes their tables")
 
 // Log is a table of events or changes whose readers keep positions.
 type Log struct {
-	Name    string         // what the tool calls it
-	Adopter outbox.Adopter // nil where positions travel with the data
+	Name    string         // its name in the tool
+	Adopter outbox.Adopter // nil if positions move with the data
 }
 
-// Logs returns the outboxes of the given kinds, all of them for none, and then the
-// transport and the log of counters, too, as far as the database has them.
+// Logs returns the outboxes of the given kinds. Without kinds it returns all outboxes, and
+// also the transport and the log of counters, as far as the database has them.
 func (d *Database) Logs(ctx context.Context, kinds ...Kind) ([]Log, error) {
 	all := len(kinds) == 0
 	if all {

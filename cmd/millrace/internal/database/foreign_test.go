@@ -20,7 +20,7 @@ var (
 	tableMade    = regexp.MustCompile(`CREATE TABLE IF NOT EXISTS (\w+)`)
 )
 
-// statements are those of a file of migrations, on the way up.
+// statements are the up statements of a file of migrations.
 func statements(t *testing.T, set migrate.Set, name string) []string {
 	t.Helper()
 	text, err := fs.ReadFile(set.FS, name)
@@ -38,8 +38,8 @@ func statements(t *testing.T, set migrate.Set, name string) []string {
 	return all
 }
 
-// eachFile runs a test for every file of migrations on MySQL, with those before
-// it: each part of the tool, and both layouts of the idempotency table.
+// eachFile runs a test for every file of migrations on MySQL, with the files before it:
+// each part of the tool, and both layouts of the idempotency table.
 func eachFile(t *testing.T, run func(t *testing.T, server servicetest.MySQLServer, before []migrate.Set, set migrate.Set, name string)) {
 	servicetest.EachMySQL(t, func(t *testing.T, server servicetest.MySQLServer) {
 		files(t, func(t *testing.T, before []migrate.Set, set migrate.Set, name string) {
@@ -76,7 +76,7 @@ func files(t *testing.T, run func(t *testing.T, before []migrate.Set, set migrat
 	}
 }
 
-// only is the named files of a file system.
+// only is a file system with only the named files.
 type only struct {
 	fs.FS
 	names []string
@@ -106,8 +106,8 @@ func upAll(t *testing.T, db *sql.DB, sets []migrate.Set) {
 	}
 }
 
-// A process that is killed between any two statements of a migration leaves
-// something behind that the next one completes.
+// If a process is killed between any two statements of a migration, the next one completes
+// its work.
 func TestCutMigrationsGoOn(t *testing.T) {
 	eachFile(t, func(t *testing.T, server servicetest.MySQLServer, before []migrate.Set, set migrate.Set, name string) {
 		all := statements(t, set, name)
@@ -135,8 +135,7 @@ func TestCutMigrationsGoOn(t *testing.T) {
 	})
 }
 
-// A table of another owner under the name of one of ours is refused by name, and
-// stays as it is.
+// A table of another owner under one of our names is refused by name, and stays unchanged.
 func TestForeignTablesAreRefused(t *testing.T) {
 	eachFile(t, func(t *testing.T, server servicetest.MySQLServer, before []migrate.Set, set migrate.Set, name string) {
 		text, err := fs.ReadFile(set.FS, name)

@@ -1,5 +1,5 @@
-// Package database opens the databases that the tool looks after by their URLs,
-// and knows what tables Millrace's packages have in them.
+// Package database opens the databases of the tool by their URLs, and knows the tables of
+// Millrace's packages.
 package database
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-go/millrace/internal/sqlname"
 )
 
-// Dialect is the SQL that a database speaks.
+// Dialect is the SQL dialect of a database.
 type Dialect string
 
 // The dialects.
@@ -33,11 +33,11 @@ const (
 type Database struct {
 	Dialect Dialect
 	DB      *sql.DB
-	// Names are those of the outbox's tables. Open leaves the default.
+	// Names are the names of the outbox's tables. Open leaves the default.
 	Names sqlname.Names
 }
 
-// Dialects are the names that ParseDialect takes.
+// Dialects are the names that ParseDialect accepts.
 func Dialects() []string { return []string{string(Postgres), string(MySQL), string(SQLite)} }
 
 // ParseDialect reads the name of a dialect.
@@ -53,7 +53,7 @@ func ParseDialect(name string) (Dialect, error) {
 	return "", fmt.Errorf("%q is no database; use %s", name, strings.Join(Dialects(), ", "))
 }
 
-// DialectOf returns what the database of a URL speaks.
+// DialectOf returns the dialect of a URL's database.
 func DialectOf(rawURL string) (Dialect, error) {
 	scheme, _, ok := strings.Cut(rawURL, "://")
 	if !ok {
@@ -66,8 +66,7 @@ func DialectOf(rawURL string) (Dialect, error) {
 	return d, nil
 }
 
-// Open opens the database of a URL. It connects to a file alone, and makes one
-// only when create says so.
+// Open opens the database of a URL. It connects only to a file, and creates one only with create.
 func Open(rawURL string, create bool) (*Database, error) {
 	dialect, err := DialectOf(rawURL)
 	if err != nil {
@@ -121,8 +120,8 @@ func Path(rawURL string) (string, error) {
 	return filepath.FromSlash(u.Host + u.Path), nil
 }
 
-// Plain takes the parameters out of a server's URL that only the transport of
-// that name understands, so that one URL serves for both.
+// Plain removes the parameters of a server's URL that only its transport understands, so
+// that one URL serves for both.
 func Plain(rawURL string) string {
 	base, query, ok := strings.Cut(rawURL, "?")
 	if !ok || strings.Contains(query, "@") {

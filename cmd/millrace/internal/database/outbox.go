@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 )
 
-// Kind is how an outbox remembers what it has published.
+// Kind is how an outbox records published events.
 type Kind string
 
 // The kinds.
@@ -24,17 +24,17 @@ const (
 	Status Kind = "status"
 )
 
-// ErrNoOutbox is returned where the tables of an outbox are not there.
+// ErrNoOutbox is returned if the tables of an outbox do not exist.
 var ErrNoOutbox = errors.New("the database has no outbox of this kind; `migrate up` makes its tables")
 
-// Outbox is what an operator does with an outbox.
+// Outbox holds the operations of an operator on an outbox.
 type Outbox interface {
 	outbox.Parking
 	outbox.Failing
 	outbox.Inspector
 }
 
-// store is what every store of package outbox is to this tool.
+// store is the part of every store of package outbox that this tool uses.
 type store interface {
 	Outbox
 	Migrations() []migrate.Set
@@ -65,8 +65,8 @@ func newStore(d Dialect, db *sql.DB, n sqlname.Names, kind Kind, shards int) (st
 	return nil, fmt.Errorf("there is no outbox for %q", d)
 }
 
-// Snapshotter tells the oldest snapshot of the server, nil where nothing does. It needs
-// no tables.
+// Snapshotter returns the reader of the server's oldest snapshot, nil if there is none. It
+// needs no tables.
 func (d *Database) Snapshotter() (outbox.Snapshotter, error) {
 	s, err := newStore(d.Dialect, d.DB, d.Names, Cursor, 1)
 	if err != nil {
@@ -76,7 +76,7 @@ func (d *Database) Snapshotter() (outbox.Snapshotter, error) {
 	return teller, nil
 }
 
-// settings is the table that says how many shards an outbox has.
+// settings is the table that holds the number of an outbox's shards.
 func (k Kind) settings() string {
 	if k == Status {
 		return "outbox_event_settings"
@@ -84,7 +84,7 @@ func (k Kind) settings() string {
 	return "outbox_settings"
 }
 
-// has reports whether the tables of an outbox are there.
+// has reports whether the tables of an outbox exist.
 func (d *Database) has(ctx context.Context, k Kind) (bool, error) {
 	return migrate.Exists(ctx, d.DB, d.Dialect.migrations(), d.Names.Schema, d.Names.Name(k.settings()))
 }
@@ -104,8 +104,8 @@ func (d *Database) Kinds(ctx context.Context) ([]Kind, error) {
 	return kinds, nil
 }
 
-// Outbox opens the outbox of a kind with the number of shards that it was made
-// with. It stores nothing: one that nobody has used yet is left to its first user.
+// Outbox opens the outbox of a kind with the number of shards that it was created with. It
+// stores nothing: an unused outbox is left to its first user.
 func (d *Database) Outbox(ctx context.Context, k Kind) (Outbox, error) {
 	there, err := d.has(ctx, k)
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/millrace-go/millrace/internal/sqlname"
 )
 
-// Part is a group of tables that are made together.
+// Part is a group of tables that are created together.
 type Part struct {
-	Name string // what the tool calls it
+	Name string // its name in the tool
 	Sets []migrate.Set
 }
 
@@ -44,8 +44,8 @@ func Layouts() []string {
 	return []string{string(sqlidempotency.EventHandled), string(sqlidempotency.ProcessedEvents)}
 }
 
-// Parts returns the named parts in a dialect. layout is that of the idempotency
-// table, the default one when empty, and box says where the outbox's tables are.
+// Parts returns the named parts in a dialect. layout is that of the idempotency table, the
+// default one when empty, and box names the outbox's tables.
 func Parts(d Dialect, layout string, box sqlname.Names, names ...string) ([]Part, error) {
 	var out []Part
 	for _, name := range names {
@@ -59,7 +59,7 @@ func Parts(d Dialect, layout string, box sqlname.Names, names ...string) ([]Part
 }
 
 func sets(d Dialect, part, layout string, box sqlname.Names) ([]migrate.Set, error) {
-	none := new(sql.DB) // only the text is asked for
+	none := new(sql.DB) // only the SQL text is read
 	switch part {
 	case PartOutbox, PartStatus:
 		kind := Cursor
@@ -129,14 +129,14 @@ type Step struct {
 	Applied bool
 }
 
-// State is how far the tables of a part are.
+// State is the state of a part's migrations.
 type State struct {
 	Part    string
 	Steps   []Step
 	Unknown []int64 // versions in the database that this program does not know
 }
 
-// Missing reports whether nothing of the part is there.
+// Missing reports whether the part does not exist at all.
 func (s State) Missing() bool {
 	return !slices.ContainsFunc(s.Steps, func(s Step) bool { return s.Applied }) && len(s.Unknown) == 0
 }
@@ -151,8 +151,8 @@ func (s State) Pending() (n int) {
 	return n
 }
 
-// StateOf looks how far a part is. Unlike the migrator it makes nothing, so
-// that a user who may only read can ask.
+// StateOf reads the state of a part. Unlike the migrator it creates nothing, so a user with
+// read access only can call it.
 func (d *Database) StateOf(ctx context.Context, p Part) (State, error) {
 	state := State{Part: p.Name}
 	for _, set := range p.Sets {
@@ -208,7 +208,7 @@ func (d *Database) applied(ctx context.Context, set migrate.Set) (_ map[int64]bo
 		if err := rows.Scan(&version, &is); err != nil {
 			return nil, err
 		}
-		applied[version] = is // the last word counts
+		applied[version] = is // the last entry decides
 	}
 	return applied, rows.Err()
 }

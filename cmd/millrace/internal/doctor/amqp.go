@@ -36,12 +36,12 @@ func (e *examination) amqp(ctx context.Context, u *url.URL) {
 	}
 }
 
-// amqpNode signs in to one node of a cluster and hangs up.
+// amqpNode signs in to one node of a cluster and disconnects.
 func (e *examination) amqpNode(ctx context.Context, u *url.URL, address string) {
 	at := *u
 	at.Host = address
-	at.Path, at.RawPath = "", "" // the vhost goes by the configuration
-	// Of the parameters those of TLS are the client library's own.
+	at.Path, at.RawPath = "", "" // the vhost is part of the configuration
+	// Of the parameters only those of TLS are the client library's own.
 	query := url.Values{}
 	for _, name := range []string{"cacertfile", "certfile", "keyfile", "server_name_indication"} {
 		if value := u.Query().Get(name); value != "" {

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// lap measures one question.
+// lap measures one request.
 type lap struct{ asked, answered time.Time }
 
 func (l lap) took() time.Duration { return l.answered.Sub(l.asked).Round(100 * time.Microsecond) }
 
-// reading is how far a server's clock is behind ours, give or take.
+// reading is how far a server's clock is behind ours, and the uncertainty.
 type reading struct {
 	who    string
 	behind time.Duration
 	give   time.Duration
 }
 
-// apart is from when on clocks count as different.
+// apart is the difference from which clocks count as different.
 const apart = time.Second
 
-// clock compares the clock of a server, or of one of its nodes, with ours. A
-// question has read it somewhere between its begin and its answer.
+// clock compares the clock of a server, or of one of its nodes, with ours. A request has
+// read it between its begin and its answer.
 func (e *examination) clock(which string, server time.Time, l lap) {
 	half := l.answered.Sub(l.asked) / 2
 	behind := l.asked.Add(half).Sub(server)
@@ -39,8 +39,8 @@ func (e *examination) clock(which string, server time.Time, l lap) {
 		"run NTP (chrony, systemd-timesyncd) on both machines: ages, retention and the end of tokens are off by as much")
 }
 
-// compareClocks warns of two servers whose clocks differ, although each is near
-// enough to ours: one decides about leases and places, the other about ages.
+// compareClocks warns of two servers whose clocks differ, although each is near enough to
+// ours: one decides about leases and places, the other about ages.
 func compareClocks(all []*examination) {
 	var first, last reading
 	var ahead *examination
@@ -48,7 +48,7 @@ func compareClocks(all []*examination) {
 	for _, e := range all {
 		for _, r := range e.clocks {
 			if r.behind.Abs()-r.give > apart {
-				continue // that was said
+				continue // reported already
 			}
 			if ahead == nil || r.behind < first.behind {
 				first, ahead = r, e

@@ -1,5 +1,5 @@
-// Package doctor connects to servers and says in words what is wrong with them,
-// and what to do about it. It changes nothing.
+// Package doctor connects to servers and reports their problems in words, with fixes. It
+// changes nothing.
 package doctor
 
 import (
@@ -14,17 +14,17 @@ import (
 	"github.com/millrace-go/millrace/internal/sqlname"
 )
 
-// Level says how bad a finding is.
+// Level is the severity of a finding.
 type Level string
 
 // The levels.
 const (
 	OK      Level = "ok"
 	Warning Level = "warning" // it works, and may not for ever
-	Error   Level = "error"   // it does not work, or breaks a promise
+	Error   Level = "error"   // it does not work, or breaks a guarantee
 )
 
-// Finding is one thing that was found out.
+// Finding is one result of an examination.
 type Finding struct {
 	Level Level  `json:"level"`
 	Check string `json:"check"` // a stable word for programs
@@ -32,7 +32,7 @@ type Finding struct {
 	Fix   string `json:"fix,omitempty"`
 }
 
-// Purpose is what a server is for, which decides what is expected of it.
+// Purpose is the use of a server, which decides the checks.
 type Purpose string
 
 // The purposes.
@@ -49,25 +49,25 @@ type Target struct {
 	Purpose Purpose
 }
 
-// Result is what was found about a target.
+// Result is the findings about a target.
 type Result struct {
 	URL      string    `json:"url"` // without credentials
 	Purpose  Purpose   `json:"purpose"`
 	Findings []Finding `json:"findings"`
 }
 
-// Config of an examination. The zero value works.
+// Config is the configuration of an examination. The zero value works.
 type Config struct {
-	// Timeout bounds each connect and each question; 5 s when zero.
+	// Timeout bounds each connect and each request; 5 s when zero.
 	Timeout time.Duration
-	// Packages are those whose tables must be there; none by default: what is
-	// missing altogether may not be needed.
+	// Packages are those whose tables must exist; none by default: tables that are missing
+	// altogether may not be needed.
 	Packages []string
-	// Names say where the outbox's tables are.
+	// Names are the names of the outbox's tables.
 	Names sqlname.Names
 }
 
-// Examine looks at all targets at once and returns what it found, in their order.
+// Examine examines all targets at once and returns its findings, in their order.
 func Examine(ctx context.Context, targets []Target, cfg Config) []Result {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 5 * time.Second
@@ -88,7 +88,7 @@ func Examine(ctx context.Context, targets []Target, cfg Config) []Result {
 	return results
 }
 
-// examination is the one of a target.
+// examination is the examination of one target.
 type examination struct {
 	Config
 	target   Target
@@ -96,7 +96,7 @@ type examination struct {
 	clocks   []reading
 }
 
-// shown is the target's URL without what opens doors.
+// shown is the target's URL without secrets.
 func (e *examination) shown() string { return redact.URL(e.target.URL) }
 
 func (e *examination) add(level Level, check, text, fix string) {
@@ -107,8 +107,8 @@ func (e *examination) ok(check, format string, args ...any) {
 	e.add(OK, check, fmt.Sprintf(format, args...), "")
 }
 
-// said is what an error says, without the URL's secrets. Every text that comes
-// from a driver or a server goes through it.
+// said is the text of an error, without the URL's secrets. Every text from a driver or a
+// server goes through it.
 func (e *examination) said(err error) string { return e.quoted(err.Error()) }
 
 func (e *examination) quoted(text string) string { return redact.Text(text, e.target.URL) }

@@ -21,7 +21,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// found lists level and check of what was found wrong.
+// found lists level and check of the findings.
 func found(judge func(*examination)) string {
 	e := &examination{Config: Config{Timeout: time.Second}}
 	judge(e)
@@ -175,7 +175,7 @@ func TestRedisSettings(t *testing.T) {
 		{"appendfsync", "always", ""},
 		{"appendfsync", "everysec", ""},
 		{"appendfsync", "no", "warning appendfsync"},
-		{"role", "slave", ""}, // said elsewhere
+		{"role", "slave", ""}, // reported elsewhere
 		{"connected_slaves", "2", "warning replicas"},
 		{"rdb_last_bgsave_status", "err", "warning save"},
 	} {
@@ -226,7 +226,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// Servers whose clocks are each near enough to ours may be too far from each other.
+// Servers whose clocks are each near enough to ours may differ too much from each other.
 func TestClocksOfServers(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {
@@ -235,7 +235,7 @@ func TestClocksOfServers(t *testing.T) {
 	}{
 		{[]time.Duration{0, 900 * time.Millisecond}, ""},
 		{[]time.Duration{-600 * time.Millisecond, 0, 700 * time.Millisecond}, "its clock is 1.3s ahead of that of redis://a"},
-		{[]time.Duration{-5 * time.Second, 900 * time.Millisecond}, ""}, // said of the first already
+		{[]time.Duration{-5 * time.Second, 900 * time.Millisecond}, ""}, // reported for the first already
 		{[]time.Duration{100 * time.Millisecond}, ""},
 	} {
 		var all []*examination
@@ -258,7 +258,7 @@ func TestClocksOfServers(t *testing.T) {
 	}
 }
 
-// Only what travels unencrypted over a network, and with a password.
+// Only connections that are unencrypted, over a network, and with a password.
 func TestExposed(t *testing.T) {
 	for host, want := range map[string]string{
 		"db.example": "warning tls", "10.0.0.7": "warning tls", "127.0.0.1": "", "::1": "", "localhost": "", "/var/run/postgresql": "",

@@ -74,8 +74,8 @@ func (e *examination) kafkaRefused(where string, err error) {
 	}
 }
 
-// advertised looks whether the addresses that brokers tell their clients can be
-// reached from here.
+// advertised checks whether the addresses that brokers advertise to clients can be reached
+// from here.
 func (e *examination) advertised(ctx context.Context, brokers kadm.BrokerDetails) bool {
 	var addresses []string
 	for _, b := range brokers {
@@ -92,7 +92,7 @@ func (e *examination) advertised(ctx context.Context, brokers kadm.BrokerDetails
 	return reached
 }
 
-// kafkaBrokers asks each broker for the settings that keep promises.
+// kafkaBrokers asks each broker for the settings behind Millrace's guarantees.
 func (e *examination) kafkaBrokers(ctx context.Context, admin *kadm.Client, brokers kadm.BrokerDetails) {
 	text := "a cluster of " + strconv.Itoa(len(brokers)) + " brokers"
 	if len(brokers) == 1 {
@@ -151,7 +151,7 @@ func settings(source kmsg.ConfigSource, all kadm.ResourceConfigs, err error) (ma
 	return of, nil
 }
 
-// kafkaTopics looks at the copies of each topic.
+// kafkaTopics checks the copies of each topic.
 func (e *examination) kafkaTopics(ctx context.Context, admin *kadm.Client, brokers int) {
 	asking, cancel := e.within(ctx)
 	defer cancel()
@@ -200,7 +200,7 @@ func (e *examination) kafkaTopics(ctx context.Context, admin *kadm.Client, broke
 	e.ok("topics", "topics looked at: %d", len(topics))
 }
 
-// several adds one finding for all that share a fault.
+// several adds one finding for all items that share a fault.
 func (e *examination) several(level Level, check string, which []string, text, fix string) {
 	if len(which) == 0 {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/doctor"
 )
 
-// A cluster that acknowledges before a second broker has a message.
+// A cluster that acknowledges a message before a second broker has it.
 func TestKafkaReplication(t *testing.T) {
 	c, err := kfake.NewCluster(kfake.NumBrokers(3), kfake.SeedTopics(2, "orders"))
 	if err != nil {

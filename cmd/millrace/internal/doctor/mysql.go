@@ -44,7 +44,7 @@ func (e *examination) mysql(ctx context.Context, u *url.URL) {
 	e.tables(ctx, d)
 }
 
-// mysqlRefused says why a server that listens lets nobody in.
+// mysqlRefused reports why a listening server refuses the sign-in.
 func (e *examination) mysqlRefused(where string, u *url.URL, err error) {
 	var server *mysql.MySQLError
 	if errors.As(err, &server) {
@@ -71,7 +71,7 @@ func (e *examination) mysqlRefused(where string, u *url.URL, err error) {
 	case errors.Is(err, mysql.ErrNoTLS):
 		e.add(Error, "tls", "the server does not speak TLS and the URL asks for it", "give the server a certificate (ssl_cert, ssl_key), or leave tls out on a trusted network")
 	case errors.Is(err, mysql.ErrInvalidConn):
-		e.silent(where) // the driver's word for a handshake that did not come
+		e.silent(where) // the driver's error for a handshake that did not arrive
 	case !e.connecting(where, "tls-ca=FILE", err):
 		e.add(Error, "answers", fmt.Sprintf("the connection fails: %s", e.said(err)), "the server's log says more")
 	}
@@ -93,7 +93,7 @@ func versionOf(text string) int {
 	return n
 }
 
-// mysqlState is what a server says of itself.
+// mysqlState is a server's description of itself.
 type mysqlState struct {
 	version, engine       string
 	flush, binlog, logs   int
@@ -167,7 +167,7 @@ func (e *examination) judgeMySQL(s mysqlState) {
 	e.crowded(s.used, s.most, "raise max_connections, or lower the pools of its clients")
 }
 
-// off reports whether a variable says no in any of the ways that servers do.
+// off reports whether a variable is off, in any of the spellings of servers.
 func off(value string) bool {
 	switch strings.ToUpper(value) {
 	case "0", "OFF", "FALSE":

@@ -28,7 +28,7 @@ func (e *examination) nats(ctx context.Context, u *url.URL) {
 	// The settings are those that the transport makes of the URL.
 	conn, err := natsbus.Connect(e.target.URL, natsbus.Config{Options: []nats.Option{
 		nats.Name("millrace-doctor"), nats.Timeout(e.Timeout), nats.NoReconnect(),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // LastError tells it
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // LastError reports it
 	}})
 	if err != nil {
 		e.natsRefused(strings.Join(addresses, ", "), err)

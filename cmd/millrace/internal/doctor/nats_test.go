@@ -51,7 +51,7 @@ func TestNATSRefuses(t *testing.T) {
 	want(t, examine(t, doctor.Transport, core.ClientURL()), doctor.Error, "jetstream", "off on the server")
 }
 
-// A server that is too old, as its greeting says.
+// A server that is too old, by its greeting.
 func TestNATSVersion(t *testing.T) {
 	s := listener(t, func(c net.Conn) {
 		defer c.Close()
@@ -69,7 +69,7 @@ func TestNATSVersion(t *testing.T) {
 	want(t, examine(t, doctor.Transport, "nats://"+s), doctor.Error, "version", "NATS 2.10.29 is too old")
 }
 
-// What a topic of the transport needs of a cluster: copies, all of them current.
+// A topic of the transport needs copies in a cluster, all of them current.
 func TestNATSCluster(t *testing.T) {
 	servers := natstest.StartCluster(t, 3)
 	var hosts []string
@@ -117,7 +117,7 @@ func TestNATSCluster(t *testing.T) {
 			s.WaitForShutdown()
 		}
 	}
-	// The others elect leaders, and see after a while that a server is absent.
+	// The others elect leaders, and notice after a while that a server is absent.
 	for {
 		r = examine(t, doctor.Transport, at)
 		if says(r, doctor.Error, "partitions", "millrace+mails: no leader") && says(r, doctor.Warning, "partitions", "millrace+orders") {

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// natsAccount looks whether the account may store streams, and how much room is left.
+// natsAccount checks whether the account may store streams, and how much room is left.
 func (e *examination) natsAccount(ctx context.Context, conn *nats.Conn, js jetstream.JetStream) bool {
 	asking, cancel := e.within(ctx)
 	defer cancel()
@@ -43,7 +43,7 @@ func (e *examination) natsAccount(ctx context.Context, conn *nats.Conn, js jetst
 	return true
 }
 
-// natsRoom looks at the limits of an account, or of one of its tiers.
+// natsRoom checks the limits of an account, or of one of its tiers.
 func (e *examination) natsRoom(tier string, t jetstream.Tier) {
 	whose := "the account"
 	if tier != "" {
@@ -61,14 +61,14 @@ func (e *examination) natsRoom(tier string, t jetstream.Tier) {
 	}
 }
 
-// natsStream is what is looked at of a stream.
+// natsStream is the part of a stream's description that is checked.
 type natsStream struct {
 	Config  jetstream.StreamConfig `json:"config"`
 	Cluster *jetstream.ClusterInfo `json:"cluster"`
 }
 
 // natsList reads the streams of a prefix: topics, and the bucket of cursors and members.
-// Those without a leader are missing. The client's own list does not tell of them.
+// missing are those without a leader, which the client's own list omits.
 func natsList(ctx context.Context, conn *nats.Conn, prefix string) (streams []natsStream, missing []string, err error) {
 	ours := func(name string) bool { return name == "KV_"+prefix || strings.HasPrefix(name, prefix+"+") }
 	for offset := 0; ; {
@@ -105,7 +105,7 @@ func natsList(ctx context.Context, conn *nats.Conn, prefix string) (streams []na
 	}
 }
 
-// natsStreams looks at the streams of the transport.
+// natsStreams checks the streams of the transport.
 func (e *examination) natsStreams(ctx context.Context, conn *nats.Conn, prefix string, cluster bool) {
 	asking, cancel := e.within(ctx)
 	defer cancel()

@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// reach connects to each address and hangs up. It reports whether one of them
-// took the connection; of the others it says why not.
+// reach connects to each address and disconnects. It reports whether one of them accepted
+// the connection, and adds findings for the others.
 func (e *examination) reach(ctx context.Context, addresses []string) bool {
 	type unreachable struct{ text, fix string }
 	var away []unreachable
@@ -22,13 +22,13 @@ func (e *examination) reach(ctx context.Context, addresses []string) bool {
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 		cancel()
 		if err == nil {
-			_ = conn.Close() // it was opened to see whether it opens
+			_ = conn.Close() // it was opened only as a check
 			continue
 		}
 		text, fix := e.network(address, err)
 		away = append(away, unreachable{text, fix})
 	}
-	level := Warning // the others serve
+	level := Warning // other addresses work
 	if len(away) == len(addresses) {
 		level = Error
 	}
@@ -38,7 +38,7 @@ func (e *examination) reach(ctx context.Context, addresses []string) bool {
 	return level == Warning
 }
 
-// network says why an address cannot be reached.
+// network returns why an address cannot be reached.
 func (e *examination) network(address string, err error) (text, fix string) {
 	host, _, splitErr := net.SplitHostPort(address)
 	if splitErr != nil {
@@ -60,7 +60,7 @@ func (e *examination) network(address string, err error) (text, fix string) {
 	return fmt.Sprintf("%s cannot be reached: %s", address, e.said(err)), "correct host and port in the URL"
 }
 
-// silent is a server that takes a connection and says nothing.
+// silent reports a server that accepts a connection and does not answer.
 func (e *examination) silent(where string) {
 	e.add(Error, "answers", fmt.Sprintf("%s takes connections and says nothing for %s", where, e.Timeout),
 		"something else listens there, a proxy whose server is away, or a server that is overloaded; or it does not speak TLS and the URL asks for it")
@@ -72,8 +72,8 @@ func isTimeout(err error) bool {
 		errors.As(err, &network) && network.Timeout()
 }
 
-// connecting says what every driver's connect may fail with; it reports whether
-// it knew the error. caParameter is how the URL names an authority to trust.
+// connecting reports errors that are common to every driver's connect; it returns whether
+// it knew the error. caParameter is the URL's parameter for an authority to trust.
 func (e *examination) connecting(where, caParameter string, err error) bool {
 	var authority x509.UnknownAuthorityError
 	var host x509.HostnameError
@@ -105,12 +105,12 @@ func (e *examination) connecting(where, caParameter string, err error) bool {
 	return true
 }
 
-// within bounds one question.
+// within bounds one request.
 func (e *examination) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, e.Timeout)
 }
 
-// exposed warns of a password that travels readable.
+// exposed warns of a password that travels unencrypted.
 func (e *examination) exposed(host string, password bool, fix string) {
 	if !password || isLocal(host) {
 		return
@@ -126,7 +126,7 @@ func isLocal(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// crowded warns of connections that will soon be used up.
+// crowded warns of connections that will soon be exhausted.
 func (e *examination) crowded(used, most int, fix string) {
 	if most > 0 && 10*used >= 9*most {
 		e.add(Warning, "connections", fmt.Sprintf("%d of %d connections are in use", used, most), fix)

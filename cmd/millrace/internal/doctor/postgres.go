@@ -53,7 +53,7 @@ func (e *examination) postgres(ctx context.Context, u *url.URL) {
 	e.tables(ctx, d)
 }
 
-// postgresRefused says why a server that listens lets nobody in.
+// postgresRefused reports why a listening server refuses the sign-in.
 func (e *examination) postgresRefused(where string, cfg *pgx.ConnConfig, err error) {
 	var server *pgconn.PgError
 	if errors.As(err, &server) {
@@ -85,7 +85,7 @@ func (e *examination) postgresRefused(where string, cfg *pgx.ConnConfig, err err
 	}
 }
 
-// postgresState is what a server says of itself.
+// postgresState is a server's description of itself.
 type postgresState struct {
 	version                      string
 	number                       int

@@ -24,7 +24,7 @@ func (e *examination) redis(ctx context.Context, u *url.URL) {
 	defer client.Close() //nolint:errcheck // everything it had to say was said
 	addresses, err := redisdb.Addresses(u)
 	if err != nil {
-		return // as the client would have said
+		return // as the client would have reported
 	}
 	where := strings.Join(addresses, ", ")
 	if name := u.Query().Get("master"); name != "" {
@@ -86,7 +86,7 @@ func (e *examination) redisRefused(where string, err error) {
 	}
 }
 
-// redisCluster looks at the cluster as a whole and at each of its masters.
+// redisCluster checks the cluster as a whole and each of its masters.
 func (e *examination) redisCluster(ctx context.Context, client *redis.ClusterClient) {
 	asking, cancel := e.within(ctx)
 	defer cancel()

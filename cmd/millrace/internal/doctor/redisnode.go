@@ -23,7 +23,7 @@ func (e *examination) redisNode(ctx context.Context, which, where string, node *
 		return false
 	}
 	info := fieldsOf(text)
-	// Many services do not let anybody ask for settings; then it is not known.
+	// Many services refuse requests for settings; then the setting is unknown.
 	if set, err := node.ConfigGet(asking, "appendfsync").Result(); err == nil {
 		info["appendfsync"] = set["appendfsync"]
 	}
@@ -51,7 +51,7 @@ func (e *examination) redisNode(ctx context.Context, which, where string, node *
 	return true
 }
 
-// redisMemory looks whether Redis throws away what nobody has deleted.
+// redisMemory checks whether Redis evicts keys.
 func (e *examination) redisMemory(which string, info map[string]string) {
 	policy := info["maxmemory_policy"]
 	switch {
@@ -75,7 +75,7 @@ func (e *examination) redisMemory(which string, info map[string]string) {
 	}
 }
 
-// redisDisk looks whether a restart loses anything.
+// redisDisk checks whether a restart loses data.
 func (e *examination) redisDisk(which string, info map[string]string) {
 	switch {
 	case info["aof_enabled"] == "1" && info["aof_last_write_status"] == "err":
@@ -93,7 +93,7 @@ func (e *examination) redisDisk(which string, info map[string]string) {
 	}
 }
 
-// redisSync says what a crash of the machine takes away.
+// redisSync reports the data that a crash of the machine loses.
 func (e *examination) redisSync(which, fsync string) {
 	switch fsync {
 	case "always":
@@ -101,16 +101,16 @@ func (e *examination) redisSync(which, fsync string) {
 	case "no":
 		e.add(Warning, "appendfsync", which+"appendfsync is no: a crash of the machine loses half a minute of waiting rooms, leases and messages",
 			"CONFIG SET appendfsync everysec, or always where nothing may be lost, and in redis.conf")
-	default: // everysec, or not to be asked
+	default: // everysec, or unknown
 		e.ok("appendonly", "%swhat was written survives a restart; the last second may not survive a crash of the machine, unless appendfsync is always", which)
 	}
 }
 
-// redisReplicas looks whether a master that was cut off goes on by itself: then two
-// masters give the same budget and the same places out.
+// redisReplicas checks whether a master that was cut off keeps accepting writes: then two
+// masters give out the same budget and the same places.
 func (e *examination) redisReplicas(which string, info map[string]string) {
 	n, _ := strconv.Atoi(info["connected_slaves"])
-	// The server tells of replicas that are good only where it wants some.
+	// The server reports good replicas only if it requires some.
 	if _, waits := info["min_slaves_good_slaves"]; info["role"] != "master" || n == 0 || waits {
 		return
 	}
@@ -118,8 +118,8 @@ func (e *examination) redisReplicas(which string, info map[string]string) {
 		"CONFIG SET min-replicas-to-write 1, and in redis.conf; it refuses writes when it is cut off")
 }
 
-// redisScripts looks whether this user may run scripts: limiter, waiting room,
-// leases and counters are made of them. This one reads the clock.
+// redisScripts checks whether this user may run scripts, which limiter, waiting room,
+// leases and counters use. This script reads the clock.
 func (e *examination) redisScripts(ctx context.Context, which string, node *redis.Client) {
 	err := node.Eval(ctx, "return redis.call('TIME')", nil).Err()
 	switch {

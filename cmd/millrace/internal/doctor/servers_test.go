@@ -172,8 +172,8 @@ func TestSettings(t *testing.T) {
 	})
 }
 
-// The age and the holder of the oldest snapshot are told, and of a server that does not
-// let this user see them, what to grant.
+// The age and the holder of the oldest snapshot are reported. If the server hides them from
+// this user, the missing grant is reported.
 func TestSnapshots(t *testing.T) {
 	for name, fresh := range map[string]func(testing.TB) string{"postgres": servicetest.PostgresURL, "mariadb": servicetest.MariaDBURL, "mysql": servicetest.MySQLURL} {
 		t.Run(name, func(t *testing.T) {
@@ -303,7 +303,7 @@ func execute(t *testing.T, db *sql.DB, query string) {
 	}
 }
 
-// TestDoctorChangesNothing looks at empty and at used databases.
+// TestDoctorChangesNothing examines empty and used databases.
 func TestDoctorChangesNothing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, raw string, db *sql.DB, dialect database.Dialect) {
 		tables := func() (n int) {

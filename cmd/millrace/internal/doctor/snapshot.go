@@ -9,12 +9,12 @@ import (
 	"github.com/millrace-go/millrace/outbox"
 )
 
-// oldSnapshot is from which age on a snapshot is worth a warning: as the alert
-// OutboxOldSnapshot rings.
+// oldSnapshot is the age from which a snapshot is worth a warning, as in the alert
+// OutboxOldSnapshot.
 const oldSnapshot = time.Hour
 
-// snapshot looks how long the server has been kept from clearing away dead rows, and by
-// what. Millrace's tables have many: each event is deleted in the end.
+// snapshot checks how long the server has been kept from removing dead rows, and the cause.
+// Millrace's tables have many: each event is deleted in the end.
 func (e *examination) snapshot(ctx context.Context, d *database.Database) {
 	ctx, cancel := e.within(ctx)
 	defer cancel()

@@ -23,7 +23,7 @@ func (e *examination) sqlite(ctx context.Context, u *url.URL) {
 	if !e.file(path) {
 		return
 	}
-	// One that writes would turn WAL on before it could be asked about.
+	// A writing connection would turn WAL on before its state could be read.
 	db, err := sqlitedb.OpenReader(path, sqlitedb.Config{BusyTimeout: e.Timeout, MaxOpenConns: 1})
 	if err != nil {
 		e.sqliteRefused(path, err)
@@ -54,7 +54,7 @@ func (e *examination) sqlite(ctx context.Context, u *url.URL) {
 	e.tables(ctx, &database.Database{Dialect: database.SQLite, DB: db})
 }
 
-// file looks at the file without opening it as a database.
+// file checks the file without opening it as a database.
 func (e *examination) file(path string) bool {
 	info, err := os.Stat(path)
 	switch {

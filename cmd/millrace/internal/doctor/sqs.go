@@ -15,8 +15,8 @@ import (
 	"github.com/millrace-go/millrace/bus/sqsbus/sqsclient"
 )
 
-// probe is the name of a queue that nobody has: asking for it needs an address,
-// a credential and a permission, and makes nothing.
+// probe is the name of a queue that does not exist: asking for it needs an address, a
+// credential and a permission, and creates nothing.
 const probe = "millrace-doctor-probe"
 
 func (e *examination) sqs(ctx context.Context, u *url.URL) {
@@ -70,7 +70,7 @@ func (e *examination) unusable(u *url.URL, err error) {
 	e.add(Error, "url", fmt.Sprintf("the URL cannot be used: %s", e.said(err)), fmt.Sprintf("write %s://eu-central-1, or %[1]s://key:secret@region/?endpoint=http://host:9324", u.Scheme))
 }
 
-// judge says what an answer of a service of AWS tells, and whether it is good.
+// judge reports the answer of a service of AWS, and returns whether it is good.
 func (e *examination) judge(u *url.URL, service string, err error) (good bool) {
 	switch text := fmt.Sprint(err); {
 	case err == nil:

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/doctor"
 )
 
-// A role that may not be assumed is told from credentials that may not use SQS.
+// A refused role is distinguished from credentials that may not use SQS.
 func TestRoleIsRefused(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusForbidden)

@@ -20,12 +20,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Sarama counts fetches by topic in a registry of the process, which has one
-	// goroutine for all; there is no way to have none.
+	// Sarama counts fetches by topic in a registry of the process, which has one goroutine
+	// for all topics and cannot be disabled.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
 }
 
-// examine looks at one server.
+// examine examines one server.
 func examine(t *testing.T, purpose doctor.Purpose, rawURL string, packages ...string) doctor.Result {
 	t.Helper()
 	// On a busy machine a server may need a while.
@@ -83,7 +83,7 @@ func healthy(t *testing.T, r doctor.Result) {
 	}
 }
 
-// freePort is a port that nobody listens on.
+// freePort is a port without a listener.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -94,7 +94,7 @@ func freePort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// listener takes connections and hands them to serve.
+// listener accepts connections and hands them to serve.
 func listener(t *testing.T, serve func(net.Conn)) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -131,7 +131,7 @@ func listener(t *testing.T, serve func(net.Conn)) (address string) {
 // silent reads and never answers.
 func silent(c net.Conn) { _, _ = io.Copy(io.Discard, c) } // until it is closed
 
-// redisServer starts a server of the test's own and returns its address.
+// redisServer starts a server for one test and returns its address.
 func redisServer(t *testing.T, options ...string) string {
 	t.Helper()
 	program, err := exec.LookPath("redis-server")

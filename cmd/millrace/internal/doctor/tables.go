@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 )
 
-// tables looks at the versions of Millrace's tables.
+// tables checks the versions of Millrace's tables.
 func (e *examination) tables(ctx context.Context, d *database.Database) {
 	d.Names = e.Names
 	names := []string{database.PartBus}
@@ -57,7 +57,7 @@ func (e *examination) tables(ctx context.Context, d *database.Database) {
 	}
 }
 
-// stateOf is that of a part; of the idempotency table in either layout.
+// stateOf is the state of a part; of the idempotency table in either layout.
 func (e *examination) stateOf(ctx context.Context, d *database.Database, name string) (state database.State, err error) {
 	layouts := []string{""}
 	if name == database.PartIdempotency {
@@ -78,7 +78,7 @@ func (e *examination) stateOf(ctx context.Context, d *database.Database, name st
 	return state, nil
 }
 
-// outboxes looks whether events get out.
+// outboxes checks whether events are published.
 func (e *examination) outboxes(ctx context.Context, d *database.Database) {
 	ctx, cancel := e.within(ctx)
 	defer cancel()

@@ -46,7 +46,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// One of several hosts that is away is a warning as long as another serves.
+// One unreachable host of several is a warning as long as another answers.
 func TestOneOfSeveralIsAway(t *testing.T) {
 	away, mute := freePort(t), listener(t, silent)
 	r := examineIn(t, 300*time.Millisecond, doctor.Transport, "kafka://"+away+","+mute+"/")

@@ -1,4 +1,4 @@
-// Package redact shows URLs and errors without what opens doors.
+// Package redact shows URLs and errors without their secrets.
 package redact
 
 import (
@@ -10,15 +10,15 @@ import (
 	"github.com/millrace-go/millrace/internal/rawurl"
 )
 
-// URL returns scheme, host and path of a URL. User, password and parameters are
-// left out; of what is no URL nothing is shown, since it may be anything.
+// URL returns scheme, host and path of a URL, without user, password and parameters. Of a
+// text that is not a URL nothing is shown, since it may be anything.
 func URL(raw string) string {
 	scheme, rest, ok := strings.Cut(raw, "://")
 	if !ok || scheme == "" || strings.ContainsFunc(scheme, notInScheme) {
 		return "a URL without a scheme"
 	}
-	// A password with an unescaped / or ? is exactly what makes a URL fail, so
-	// everything up to the last @ goes. In the path of a file it is only an @.
+	// An unescaped / or ? in a password is exactly the kind of error that makes a URL fail,
+	// so everything up to the last @ is removed. In the path of a file it is only an @.
 	if at := strings.LastIndex(rest, "@"); at >= 0 && !isFile(raw) {
 		rest = rest[at+1:]
 	}
@@ -28,13 +28,13 @@ func URL(raw string) string {
 	return scheme + "://" + rest
 }
 
-// Text hides what the URLs keep secret in a text that a driver wrote.
+// Text hides the secrets of the URLs in a text that a driver wrote.
 func Text(text string, urls ...string) string {
 	var secrets []string
 	for _, raw := range urls {
 		secrets = append(secrets, secretsOf(raw)...)
 	}
-	// Of one that contains another the longer goes first.
+	// If a secret contains another, the longer one is replaced first.
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
 	for _, s := range secrets {
 		text = rawurl.Mask(text, s, short)
@@ -42,11 +42,10 @@ func Text(text string, urls ...string) string {
 	return text
 }
 
-// A secret below this length is hidden where it stands alone, as drivers write it.
+// A secret below this length is hidden only as a separate word, as drivers write it.
 const short = 6
 
-// secretsOf returns the secrets of a URL, as they are written, as they mean, and
-// as an error quotes them.
+// secretsOf returns the secrets of a URL, as written, decoded, and as an error quotes them.
 func secretsOf(raw string) (secrets []string) {
 	add := func(s string) {
 		forms := []string{s}

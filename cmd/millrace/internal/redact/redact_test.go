@@ -46,7 +46,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// A short secret is hidden where it stands alone, and leaves words as they are.
+// A short secret is hidden only as a separate word, and leaves other words unchanged.
 func TestShortSecrets(t *testing.T) {
 	got := redact.Text(`dial a:b@db: "b", b; bus b refused by b`, "postgres://a:b@db/shop")
 	if want := `dial a:xxxxx@db: "xxxxx", xxxxx; bus xxxxx refused by xxxxx`; got != want {
@@ -54,9 +54,9 @@ func TestShortSecrets(t *testing.T) {
 	}
 }
 
-// What a parser or a driver makes of a URL is hidden too: a part of a password that
-// it takes for a port or a path, a quoted one, a user that was meant as a password,
-// and what stands in parameters.
+// The parts of a URL that a parser or a driver quotes are hidden too: a part of a password
+// that it takes for a port or a path, a quoted one, a user that was meant as a password,
+// and values of parameters.
 func TestWhatErrorsQuote(t *testing.T) {
 	for _, c := range []struct{ raw, text, want string }{
 		{"redis://:geheim@h/0", `dial geheim: "geheim"`, `dial xxxxx: "xxxxx"`},
@@ -76,7 +76,7 @@ func TestWhatErrorsQuote(t *testing.T) {
 	}
 }
 
-// No way of failing to parse a URL shows its password.
+// No parse error of a URL shows its password.
 func TestParseErrors(t *testing.T) {
 	for _, tail := range []string{"%zz", "/", "?", "#", "[", " ", ":", "\x7f", `"`, `\`, "@", "%2"} {
 		for _, secret := range []string{"gehe1m" + tail + "w0rt99", tail + "gehe1m", "gehe1m" + tail} {

@@ -46,25 +46,24 @@ func Open(rawURL, prefix string) (*Rooms, error) {
 // Close closes the connections.
 func (r *Rooms) Close() error { return r.client.Close() }
 
-// Event is how an event stands.
+// Event is the state of an event.
 type Event struct {
 	ID string
 	queue.State
-	// Set: an operator has set the threshold. Otherwise it is the application's
-	// own, which the store does not know, and Threshold means nothing.
+	// Set: an operator has set the threshold. Otherwise it is the application's own, which
+	// the store does not know, and Threshold has no meaning.
 	Set bool
-	// Listed: somebody waits or is active, or may be; an id that was never used is
-	// not listed.
+	// Listed: a visitor waits or is active, or may be; an id that was never used is not listed.
 	Listed bool
-	Gate   frontgate.State // Epoch 0 where there is none
+	Gate   frontgate.State // Epoch 0 if there is none
 }
 
-// unset is the threshold that the application has not set: what comes back from
-// the store was not set by an operator either. No room is as large.
+// unset is the threshold that this tool passes for the application: if the store returns
+// it, no operator has set one either. No room is as large.
 const unset = math.MaxInt32
 
-// rules are the defaults of package queue but for the threshold. Those of the
-// application matter to admissions and sweeps, and none is made here.
+// rules are the defaults of package queue except the threshold. The application's own rules
+// matter to admissions and sweeps, and this tool makes none.
 func rules() queue.Rules {
 	return queue.Rules{
 		Threshold: unset, Active: 10 * time.Minute, Seen: 10 * time.Minute, NoShow: 150 * time.Second,
@@ -72,8 +71,7 @@ func rules() queue.Rules {
 	}
 }
 
-// Events lists the events where somebody may wait or be active, or that have a
-// front gate, by name.
+// Events lists by name the events with a visitor that may wait or be active, or with a front gate.
 func (r *Rooms) Events(ctx context.Context) ([]string, error) {
 	events, err := r.lines.Events(ctx)
 	if err != nil {
@@ -88,9 +86,9 @@ func (r *Rooms) Events(ctx context.Context) ([]string, error) {
 	return slices.Compact(events), nil
 }
 
-// Missing returns the first of the named events that is not there, empty when all are, and
-// the events in use. An event is there when it is in use, or an operator has set its
-// threshold, or its room has not gone yet. It makes no room.
+// Missing returns the first of the named events that does not exist, empty when all do, and
+// the events in use. An event exists when it is in use, or an operator has set its
+// threshold, or its room has not expired yet. Missing creates no room.
 func (r *Rooms) Missing(ctx context.Context, named []string) (missing string, there []string, err error) {
 	if len(named) == 0 {
 		return "", nil, nil
@@ -114,11 +112,11 @@ func (r *Rooms) Missing(ctx context.Context, named []string) (missing string, th
 	return "", there, nil
 }
 
-// atOnce is how many events are asked for at a time.
+// atOnce is how many events are read at a time.
 const atOnce = 8
 
-// Look says how events stand, in their order, or how all do when none is named.
-// progress, where it is not nil, is told how many were asked.
+// Look returns the state of events, in their order, or of all events when none is named.
+// progress, if not nil, is called with the number of events read.
 func (r *Rooms) Look(ctx context.Context, named []string, progress func(done, of int)) ([]Event, error) {
 	listed, err := r.Events(ctx)
 	if err != nil {
@@ -141,7 +139,7 @@ func (r *Rooms) Look(ctx context.Context, named []string, progress func(done, of
 		all.Go(func() {
 			defer func() { <-places }()
 			if out[i], errs[i] = r.look(ctx, id); errs[i] != nil {
-				cancel() // the first failure is told, the others follow from it
+				cancel() // the first failure is reported, the others follow from it
 				return
 			}
 			out[i].Listed = slices.Contains(listed, id)
@@ -180,8 +178,7 @@ func (r *Rooms) look(ctx context.Context, id string) (Event, error) {
 	return Event{ID: id, State: state, Set: state.Threshold != unset, Gate: gate}, err
 }
 
-// SetThreshold sets how many may be active in an event, and returns how it stood
-// before and stands now.
+// SetThreshold sets how many may be active in an event, and returns its state before and after.
 func (r *Rooms) SetThreshold(ctx context.Context, id string, n int) (before, after Event, err error) {
 	if n < 0 || n >= unset {
 		return before, after, fmt.Errorf("threshold is %d; give 0 to %d", n, unset-1)

@@ -58,7 +58,7 @@ func open(t *testing.T, raw string) house {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		// Every key of an event has the tag in it; these are all that the tests use.
+		// Every key of an event has the tag in its name; these are all that the tests use.
 		events, err := h.Events(context.Background())
 		for _, e := range append(events, "unused") {
 			for _, key := range []string{"room", "threshold", "queue", "waiting", "versions", "slots", "used", "runs", "active", "active-seen", "reserved", "entry", "missed", "vwr"} {
@@ -156,8 +156,8 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-// An event that is not there is told with those that are in use, and gets no room. One with
-// a threshold that was set before its sale is there.
+// A missing event is reported with those that are in use, and gets no room. An event with a
+// threshold that was set before its sale exists.
 func TestMissing(t *testing.T) {
 	onEach(t, func(t *testing.T, h house) {
 		h.come(t, "show-1", 1)
@@ -201,7 +201,7 @@ func TestThreshold(t *testing.T) {
 	})
 }
 
-// The first failure is told, and not that the others were given up for it.
+// The first failure is reported, and not the cancellation of the others.
 func TestAway(t *testing.T) {
 	rooms, err := waiting.Open("redis://127.0.0.1:1/0", "")
 	if err != nil {
