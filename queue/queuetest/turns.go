@@ -18,7 +18,7 @@ func turnCases() []Case {
 	}
 }
 
-// reservedTakesAPlace: who was admitted and was not seen yet.
+// reservedTakesAPlace: an admitted user that was not seen yet.
 func reservedTakesAPlace(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	users := names("u", 6)

@@ -40,7 +40,7 @@ func (w *walker) come(one *process) error {
 	return w.follow(all, got)
 }
 
-// follow has the model follow the answers to visits.
+// follow makes the model follow the answers to visits.
 func (w *walker) follow(all []queue.Visit, got queue.Visited) error {
 	if err := w.m.pass(got.Now); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (w *walker) follow(all []queue.Visit, got queue.Visited) error {
 	for i, v := range all {
 		o := got.Outcomes[i]
 		if w.m.at(v.User) >= 0 && (v.Kind == queue.Done || v.Kind == queue.Verify) && (o.Status == queue.None || o.Status == queue.Waiting) && !o.New {
-			continue // what else it says of who waits is nobody's promise
+			continue // no promise covers the other fields for a waiting user
 		}
 		if err := w.m.visited(v, o, got.State); err != nil {
 			return fmt.Errorf("visit %+v, %d of %d: %w", v, i+1, len(all), err)
@@ -60,7 +60,7 @@ func (w *walker) follow(all []queue.Visit, got queue.Visited) error {
 	return w.m.state(got.State)
 }
 
-// poll is answered by the process itself: the beat is all that is left of it.
+// poll is answered by the process itself: only its beats reach the store.
 func (w *walker) poll(one *process) error {
 	if one.epoch != w.m.epoch {
 		one.epoch, one.beats = w.m.epoch, nil

@@ -65,7 +65,8 @@ func (r *room) sweep() (removed int) {
 	}
 }
 
-// TestPlacesWithinACall has many ask for their place in a call that changes the line.
+// TestPlacesWithinACall makes many users ask for their place in a call that changes
+// the line.
 func TestPlacesWithinACall(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)

@@ -31,9 +31,9 @@ var (
 	changeText string
 )
 
-// scripts of a store. Each is its file after the four that all have in common; a
-// visit begins before the last two of them. Functions of Redis would have to be
-// loaded on every node before, and again when they are lost.
+// scripts of a store. Each is its file after the four files that all share; a visit
+// begins before the last two of them. Functions of Redis would have to be loaded on
+// every node before, and again when they are lost.
 type scripts struct{ visit, look, admit, sweep, change *redis.Script }
 
 func newScripts(text func(string) string) scripts {
