@@ -139,8 +139,8 @@ func (line Line) classes() (stroke, fill string) {
 	return fmt.Sprintf("line c%d", max(0, line.Colour)%4), fmt.Sprintf("f%d", max(0, line.Colour)%4)
 }
 
-// shape tells lines apart for those who don't see the colours. A limit has none,
-// unless it is a single point and nothing else of it would be seen.
+// shape distinguishes lines for readers that don't see the colours. A limit has
+// none, unless it is a single point and would otherwise be invisible.
 func (line Line) shape() int {
 	if line.Role == Limit && len(line.Points) > 1 {
 		return -1
