@@ -17,7 +17,7 @@ type beats struct {
 // maxPending bounds the pending beats of an event. When half of it is full, a poll
 // first sends one call of them, so that a crowd polls no faster than the store
 // takes the beats. A beat that finds no room during an outage of the store is added
-// by the next poll.
+// by its user's next poll.
 const maxPending = 32 * MaxBeats
 
 // maxSending bounds the concurrent calls that send an event's beats.

@@ -32,10 +32,10 @@ type Store interface {
 	// line while there are places, at most MaxChunk. All instances that call it
 	// together admit at most Rules.Batch in each Rules.Tick.
 	Admit(ctx context.Context, event string, r Rules) (Admission, error)
-	// Sweep removes the waiting users that were not alive for Rules.Seen, of the
-	// blocks from the given number on; zero begins. A sweep that begins within
-	// SweepEvery of the last beginning, on any instance, is done at once. Sweep
-	// also forgets the event when no user has waited or been active for as long.
+	// Sweep removes the waiting users that were not alive for Rules.Seen, of the blocks
+	// from the given number on; zero begins. A sweep that begins within Rules.SweepEvery of
+	// the last beginning, on any instance, is done at once. Sweep also forgets the event
+	// when no user has waited or been active for as long.
 	Sweep(ctx context.Context, event string, r Rules, from int64) (Swept, error)
 	// Change carries out an operator's change, and returns the state of the room.
 	Change(ctx context.Context, event string, r Rules, c Change) (State, error)

@@ -20,7 +20,7 @@ type Stream struct {
 	// bytes. A tab that was evicted gets no stream by its token for a lifetime. One
 	// that comes back before its old connection was noticed to be dead takes its
 	// place. Without a token, each request counts as another tab, and the client
-	// has to heed the `evicted` event.
+	// has to act on the `evicted` event.
 	Token string
 	// Address is the key that Config.PerAddress counts by, such as the network of
 	// the client; at most 128 bytes. "" is not counted.
@@ -126,7 +126,7 @@ func (h *Hub) open(r *http.Request, st Stream) (*stream, error) {
 	}
 	h.stats.opened.Add(1)
 	// For a client that leaves now, the calls take no longer than their timeouts. The
-	// request's context would stay in memory as long as the stream lives.
+	// request's context would keep its cancellation data as long as the stream lives.
 	ctx := context.WithoutCancel(r.Context())
 	opened, err := h.register(ctx, held, s, st.OnlyIfFree)
 	if err != nil {

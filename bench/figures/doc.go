@@ -13,7 +13,7 @@
 //	README.md and docs have the figures of bench/results       TestPagesHaveTheFigures
 //	a claim, a figure or a proof that is not there is an error TestUnknownFigures
 //	a figure that is missed is bold                            TestMissesAreBold
-//	pages are written anew where they differ, and only there   TestWrite
+//	pages are written where they differ, and only there        TestWrite
 //	text outside the marks stays as it is                      TestFill
 //	a mark without its end, or of no block, is an error        TestFill
 package figures

@@ -99,9 +99,9 @@ func (k *known) learn(s State, began time.Time) {
 const blur = 2 * time.Second
 
 // look returns the state of a gate: at most Config.Refresh old, and up to
-// Config.Stale during a refresh or an outage of the store. A caller whose ticket
-// has a later epoch than the known one, begun since then by the store's clock or a
-// little before, refreshes the state first.
+// Config.Stale during a refresh or an outage of the store. A caller whose request
+// id or token has a later epoch than the known one, begun since then by the store's
+// clock or a little before, refreshes the state first.
 func (g *Gate) look(ctx context.Context, event string, epoch uint64, since time.Time) (*known, State, error) {
 	if err := CheckEvent(event); err != nil {
 		return nil, State{}, err

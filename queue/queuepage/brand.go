@@ -19,7 +19,7 @@ type Brand struct {
 	// generic ones, or the one of HeadingsFile. Default the system's own.
 	Headings, Body []string
 	// HeadingsFile is a local path of the first of Headings as woff2. The page works
-	// while it is away. Empty loads nothing.
+	// without it. Empty loads nothing.
 	HeadingsFile string
 	// Light and Dark are the colours by the visitor's theme.
 	Light, Dark Palette

@@ -36,7 +36,7 @@
 //	forgets a change, or shows it too late          look-is-exact, look-in-pages
 //	never says Full or More, or starts again        look-from-elsewhere, look-in-pages, look-after-a-long-time
 //	has an epoch that changes                       look-at-nothing
-//	leaves somebody or their tickets when cleared   clear-takes-everybody-out, cleared-tickets-are-worth-nothing
+//	leaves users or valid tickets when cleared      clear-takes-everybody-out, cleared-tickets-are-worth-nothing
 //	has a gate that leaks, or mixes up positions    gate-lets-positions-in, gate-switched-twice
 //	takes a position twice, or an order under it    position-counts-once, gate-switched-off
 //	keeps its epoch, or counts on, after a loss     loss-begins-an-epoch

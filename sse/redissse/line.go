@@ -46,8 +46,8 @@ func (l *line) keep(ctx context.Context) error {
 	}
 }
 
-// listen makes one connection, and returns when it breaks; up says whether it heard
-// messages. The client's own subscriptions reconnect unnoticed, so each has one
+// listen makes one connection, and returns when it breaks; up says whether it got
+// to listening. The client's own subscriptions reconnect unnoticed, so each has one
 // life here.
 func (l *line) listen(ctx context.Context) (up bool, err error) {
 	sub := l.subscriber(ctx)

@@ -28,7 +28,7 @@
 //	evicts the youngest, or by name                one-too-many-evicts-the-oldest, times-are-distinct
 //	names victims in another order                 a-lower-cap-evicts-several
 //	makes a stream young that opens again          opening-again-changes-nothing
-//	evicts though it is told not to                without-victims-nobody-goes
+//	evicts in spite of NoVictims                   without-victims-nobody-goes
 //	keeps the gone, or evicts them                 the-gone-take-no-place
 //	evicts the oldest while others are silent      the-silent-go-first
 //	mixes members, or cuts their names             members-are-apart, odd-names
@@ -42,7 +42,7 @@
 //	keeps ghosts, or names them as victims         too-old-is-a-ghost, of-a-dead-instance-is-a-ghost
 //	takes the young for ghosts                     newer-than-the-list-is-no-ghost
 //	sweeps nothing, or all entries                 sweep-removes-ghosts-only
-//	takes any call, or heeds no context            calls-that-cannot-be, ended-context
+//	takes any call, or ignores its context         calls-that-cannot-be, ended-context
 //
 //	broken Broker                                  caught by
 //	loses, doubles or mixes up messages            everybody-hears-everything
@@ -59,7 +59,7 @@
 //	keeps the oldest                               what-is-left-out-is-counted
 //	repeats events that were seen                  nothing-missed
 //	has the newest first                           all-after-the-cursor, a-new-client-sees-the-newest
-//	heeds no context                               replaying-heeds-its-context
+//	ignores its context                            replaying-heeds-its-context
 //
 // Rules come with each call, so that no wait is longer than some tens of
 // milliseconds, and no case depends on being fast.

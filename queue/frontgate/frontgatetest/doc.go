@@ -26,7 +26,7 @@
 //	an operator's is refused, or counts as a round  operators-rounds
 //	rounds stop when the clock is set back          clock-set-back
 //	leaves holders of positions behind when off     off-admits-holders
-//	begins anew when on again                       on-again-goes-on
+//	counts from 1 when on again                     on-again-goes-on
 //	forgets how many there were before              on-again-goes-on
 //	switching on twice changes something            switching-twice
 //	switchers begin counters over those of others   many-switch-on
