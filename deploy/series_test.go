@@ -58,7 +58,8 @@ var (
 	matcher = regexp.MustCompile(`([a-z_]+)(=~?)"([^"]*)"`)
 	// clause is a clause that names labels, and no metric.
 	clause = regexp.MustCompile(`\b(by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)`)
-	// selector is a name with its optional suffix: matchers, a range, an opening bracket.
+	// selector is a name with its optional suffix: matchers, a range, an opening
+	// bracket.
 	selector = regexp.MustCompile(`[a-zA-Z_:][a-zA-Z0-9_:]*(\s*\(|(\{[^}]*\})?(\[[^\]]*\])?)`)
 	words    = regexp.MustCompile(`^(and|or|unless|bool|offset|inf|nan)$`)
 )

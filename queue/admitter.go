@@ -16,9 +16,9 @@ type AdmitterConfig struct {
 	Concurrency int
 }
 
-// Admitter admits users from the lines of all events, and removes the users that
-// stopped polling. Run one in some process. Run several, and the store divides the
-// work: no admission is missed when one of them ends.
+// Admitter admits users from the lines of all events, and removes silent users. Run
+// one in some process. Run several, and the store divides the work: no admission is
+// missed when one of them ends.
 type Admitter struct {
 	room *Room
 	cfg  AdmitterConfig

@@ -44,8 +44,8 @@ func (r *register) note(n queue.Notice) {
 	r.notices = append(r.notices, n)
 }
 
-// users are those admitted since the last call, without the user that fill admits
-// at once.
+// users are those admitted since the last call, without the one whom fill admits at
+// once.
 func (r *register) users(event string) (users []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,7 +130,8 @@ func TestANotice(t *testing.T) {
 	})
 }
 
-// Users of one crowd that enter at once have a notice each, and no other user has one.
+// Users of one crowd that enter at once have a notice each, and no other user has
+// one.
 func TestNoticesOfACrowd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var let register

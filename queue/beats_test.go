@@ -185,7 +185,7 @@ func TestFlush(t *testing.T) {
 	})
 }
 
-// A user that polls stays in line, one that does not is swept.
+// Polls keep a place in line; a silent user is swept.
 func TestWhoPollsStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSpy(t)

@@ -17,19 +17,18 @@ type Config struct {
 	// Active is how long an admitted user has, from the first poll; 600 s by
 	// default.
 	Active time.Duration
-	// Seen is how long a user that does not poll keeps a place; 600 s by default.
-	// At least 150 s, since hidden tabs poll once a minute, and three times the
-	// longest interval.
+	// Seen is how long a silent user, without polls, keeps a place; 600 s by
+	// default. At least 150 s, since hidden tabs poll once a minute, and three
+	// times the longest interval.
 	Seen time.Duration
-	// NoShow is how long a place is reserved for an admitted user that does not
-	// come; 150 s by default.
+	// NoShow is how long a place is reserved for an admitted user until the first
+	// poll; 150 s by default.
 	NoShow time.Duration
 	// Tick and Batch bound the pace of admission from the line: Batch in each Tick
 	// and event, over all processes; 1 s and 100 by default.
 	Tick  time.Duration
 	Batch int
-	// SweepEvery is how often users that stopped polling are removed; 30 s by
-	// default.
+	// SweepEvery is the interval between removals of silent users; 30 s by default.
 	SweepEvery time.Duration
 	// Settle is how long a room whose store lost its data collects users with a
 	// ticket before it admits; 70 s by default, which is the longest interval with
@@ -54,10 +53,10 @@ type Config struct {
 	// again: attackers may make up event ids.
 	MaxEvents int
 	// Notify gets a Notice of each admission that this process made: by its admitter,
-	// in their order, and for users that entered at once. It runs in the goroutine
-	// that made the admission and delays that goroutine, so it should only store the
-	// notice. A panic in Notify is caught. Package queuenotice has one for
-	// publishers. There are no notices when nil, the default.
+	// in their order, and for direct entries. It runs in the goroutine that made the
+	// admission and delays that goroutine, so it should only store the notice. A
+	// panic in Notify is caught. Package queuenotice has one for publishers. There
+	// are no notices when nil, the default.
 	Notify func(Notice)
 	// Random is a random number in [0, 1) for the jitter; math/rand/v2's by default.
 	Random func() float64

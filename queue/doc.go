@@ -31,7 +31,7 @@
 //	a crowd asks for a snapshot once a second             TestOneOfACrowdRefreshesOnceASecond
 //	a crowd of newcomers shares calls, each in its order  TestACrowdSharesCalls
 //	a ticket is of one user and one event                 TestATicketThatIsNotTheVisitorsCountsAsNone
-//	a user that polls stays in line, others are removed   TestWhoPollsStays, sweep-removes-the-silent
+//	polls keep a place in line, silent users are removed  TestWhoPollsStays, sweep-removes-the-silent
 //	an outage that stops the polls removes no user        TestNobodyIsRemovedForAnOutage
 //	signs of life are sent once a minute, lost ones
 //	again, and the last by Flush                          TestBeatsAreToldOnceAMinute, TestLostBeatsAreToldAgain, TestFlush
@@ -58,34 +58,35 @@
 // have changed (BenchmarkRefresh); the others take the present snapshot.
 //
 // All other calls are visits to the store: users without a ticket, users whose bit
-// is not set (any more), users inside, and users that leave. Visits that arrive
-// while a call is in flight share the next, up to 500, in their order of arrival;
-// once 24 wait, the next call starts at once, and the two may overtake each other.
-// A user that has just lined up is a visit until a snapshot has the user's bit.
+// is not set (any more), users inside, and leaving users. Visits that arrive while
+// a call is in flight share the next, up to 500, in their order of arrival; once 24
+// wait, the next call starts at once, and the two may overtake each other. After
+// lining up, a user's polls are visits until a snapshot has the user's bit.
 //
-// The room has no goroutine. A visitor that refreshes a snapshot, or sends the
-// signs of life of 500 others, waits for that call. When 8,000 signs of life are
-// pending, all polls wait until the store has taken some.
+// The room has no goroutine. Snapshots are refreshed, and the signs of life of 500
+// others sent, by a visitor's poll, which waits for that call. When 8,000 signs of
+// life are pending, all polls wait until the store has taken some.
 //
 // # Poll intervals, signs of life and the grace
 //
-// Place.NextPoll grows with the position, from 1 s at the head of the line to 60 s, with up
-// to a tenth of random jitter. Each poll is a sign of life. A process collects them, one
-// for each visitor and minute, and sends them with the next visit, with the next refresh,
-// or as soon as there are 500. The store may therefore learn of a poll as late as at the
-// next poll of any user in that process. A user without a sign of life for Config.Seen is
-// removed from the line, or from inside. Config.Seen is at least three times the longest
-// interval, so that a poll may fail and a sign of life be lost without harm, and at least
-// 150 s, since a hidden tab polls once a minute. A user that comes back within it keeps the
-// place.
+// Place.NextPoll grows with the position, from 1 s at the head of the line to 60 s,
+// with up to a tenth of random jitter. Each poll is a sign of life. A process
+// collects them, one for each visitor and minute, and sends them with the next
+// visit, with the next refresh, or as soon as there are 500. The store may
+// therefore learn of a poll as late as at the next poll of any user in that
+// process. A user without a sign of life for Config.Seen is removed from the line,
+// or from inside. Config.Seen is at least three times the longest interval, so that
+// a poll may fail and a sign of life be lost without harm, and at least 150 s,
+// since a hidden tab polls once a minute. A user back within it keeps the place.
 //
 // # Places, no-shows and the threshold
 //
-// A user admitted from the line has a reserved place until the first poll after it. From
-// then on the user holds the place for Config.Active, which does not grow by polls, or
-// until the user is done, leaves, or stops polling. A user that does not come within
-// Config.NoShow is a no-show: the place goes to the next user. A no-show that comes later,
-// within Config.Seen of the admission, has the old position in line.
+// A user admitted from the line has a reserved place until the first poll after it.
+// From then on the user holds the place for Config.Active, which does not grow by
+// polls, or until the user is done, leaves, or stops polling. Without a poll within
+// Config.NoShow the user is a no-show: the place goes to the next user. A no-show
+// that comes later, within Config.Seen of the admission, has the old position in
+// line.
 //
 // A lowered threshold expels no one: no user is admitted until fewer are active. A
 // threshold of 0 admits no one, and neither does a pause; the users inside stay.
@@ -105,18 +106,18 @@
 // that an outage longer than Config.Seen costs no user the place.
 //
 // The store has lost its data: the room begins another epoch, whose numbers are
-// behind all numbers given before. A user that comes back with a ticket, from the
-// line or from inside, lines up by its number. The first of them starts a settling
-// time: no user enters until Config.Settle after its beginning, so that the order
-// is restored before the next admission. A user without a ticket is at the end of
-// the line. Users inside must line up again, their entry tokens are not of this
-// epoch any more ([Room.Verify]), and threshold, pause and gate are the defaults.
+// behind all numbers given before. A returning user with a ticket, from the line or
+// from inside, lines up by its number. The first of them starts a settling time: no
+// user enters until Config.Settle after its beginning, so that the order is
+// restored before the next admission. A user without a ticket is at the end of the
+// line. Users inside must line up again, their entry tokens are not of this epoch
+// any more ([Room.Verify]), and threshold, pause and gate are the defaults.
 //
 // The store has lost its last writes, as a failover of Redis may, or a restart with
-// appendfsync everysec: a user that lined up in them has a ticket with a number
+// appendfsync everysec: a user who lined up in them has a ticket with a number
 // that is not in line, and lines up at the end with the next Check. If the number
 // was given again since then, both users see its position until the turn of the
-// user that has it by name; the other then lines up at the end. No user gets in
+// user who has it by name; the other then lines up at the end. No user gets in
 // twice: admission is by name. A user admitted in those writes stands in line again
 // and is admitted again.
 //
@@ -131,9 +132,9 @@
 // shortens or prolongs the places of users inside by that much; it removes no user
 // from the line that polls within 150 s.
 //
-// A user that leaves, and comes back with the old ticket before the process has
-// refreshed its snapshot, is told the old position once more; the next poll lines
-// the user up at the end. Drop the ticket of a user for whom you call Leave.
+// After a Leave, a poll with the old ticket before the process has refreshed its
+// snapshot returns the old position once more; the next poll lines the user up at
+// the end. Drop the user's ticket when you call Leave.
 //
 // Any caller of Check makes events: the store keeps lines for all ids that users
 // make up. Let the ids of real events through only.

@@ -28,7 +28,7 @@ func TestALineFormsAgainAfterALoss(t *testing.T) {
 		if _, err := room.SetThreshold(context.Background(), "show-1", 1); err != nil {
 			t.Fatal(err)
 		}
-		// They come back in another order, after a user that was not there before.
+		// They come back in another order, after a newcomer.
 		late := check(t, room, "late", "")
 		for _, i := range []int{3, 0, 4, 2, 1} {
 			// A heartbeat lines no user up, and leaves the ticket as it is.

@@ -15,8 +15,8 @@ var (
 	// enters. Its class is [fault.Infrastructure], unless the store says that a
 	// retry cannot help. It wraps the cause.
 	ErrUnavailable = errors.New("queue: the store cannot be asked; nobody enters")
-	// ErrNotActive is the answer of [Room.Verify] for a user that is not, or no
-	// longer, inside by that admission.
+	// ErrNotActive is the answer of [Room.Verify] for a user not, or no longer,
+	// inside by that admission.
 	ErrNotActive = errors.New("queue: the user is not inside by this admission")
 	// ErrInvalid says that an event id, a user id or an operator's number is not
 	// valid. Its class is [fault.Permanent].

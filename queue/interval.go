@@ -13,8 +13,8 @@ type Interval struct {
 	Every time.Duration
 }
 
-// jitter is the random part of an interval, so that users that arrived together do
-// not poll together for ever.
+// jitter is the random part of an interval, so that users do not poll together for
+// ever because they arrived together.
 const jitter = 0.1
 
 // DefaultIntervals are those of a zero Config.

@@ -117,7 +117,8 @@ func (l *line) ask(call func() error) (err error) {
 	return call()
 }
 
-// learn keeps the state for the metrics, and replaces a snapshot of a lost epoch.
+// learn keeps the state for the metrics, and makes a snapshot of a lost epoch due for
+// a refresh.
 func (l *line) learn(state State) {
 	old := l.state.Load()
 	if old == nil || old.Epoch != state.Epoch || !old.Now.After(state.Now) {

@@ -10,8 +10,7 @@ type Notice struct {
 	Event string
 	User  string
 	// Entry is the admission. Its Left is how long the place lasts: from now for a
-	// user that entered at once, else from the user's first poll, within
-	// Config.NoShow.
+	// direct entry, else from the user's first poll, within Config.NoShow.
 	Entry Entry
 	Time  time.Time // of the admission, on the store's clock
 }

@@ -12,7 +12,7 @@ type Stats struct {
 	Threshold int
 	// Panics are those of stores and of Config.Notify that were caught.
 	Panics int64
-	// Admitted are the users that an Admitter of this process has admitted.
+	// Admitted are the users admitted by an Admitter of this process.
 	Admitted int64
 }
 
@@ -32,7 +32,7 @@ type Counts struct {
 	Calls     int64 // of the store
 	Failed    int64 // of these
 	Refreshes int64 // of the snapshot
-	Beats     int64 // signs of life that the store was told
+	Beats     int64 // signs of life that the store has got
 	BeatsLost int64 // that did not reach it; the next poll tells them again
 }
 

@@ -32,10 +32,11 @@ type Store interface {
 	// line while there are places, at most MaxChunk. All instances that call it
 	// together admit at most Rules.Batch in each Rules.Tick.
 	Admit(ctx context.Context, event string, r Rules) (Admission, error)
-	// Sweep removes the waiting users that were not alive for Rules.Seen, of the blocks
-	// from the given number on; zero begins. A sweep that begins within Rules.SweepEvery of
-	// the last beginning, on any instance, is done at once. Sweep also forgets the event
-	// when no user has waited or been active for as long.
+	// Sweep removes the waiting users without a sign of life for Rules.Seen, of the
+	// blocks from the given number on; zero begins. A sweep that begins within
+	// Rules.SweepEvery of the last beginning, on any instance, is done at once.
+	// Sweep also forgets the event when no user has waited or been active for as
+	// long.
 	Sweep(ctx context.Context, event string, r Rules, from int64) (Swept, error)
 	// Change carries out an operator's change, and returns the state of the room.
 	Change(ctx context.Context, event string, r Rules, c Change) (State, error)
@@ -57,7 +58,7 @@ type Rules struct {
 	Threshold  int           // how many may be active where the operator has set nothing
 	Active     time.Duration // how long an active user has, from when they were first seen
 	Seen       time.Duration // a user without a sign of life for longer is removed
-	NoShow     time.Duration // how long a place is reserved for an admitted user that was not seen yet
+	NoShow     time.Duration // how long a place is reserved for an admitted user who was not seen yet
 	Tick       time.Duration // Batch may enter from the line in each Tick
 	Batch      int
 	SweepEvery time.Duration
@@ -80,7 +81,8 @@ const (
 	Heartbeat
 	// Leave takes the user out, from the line or from inside.
 	Leave
-	// Done gives the place of an active user back. It does not change waiting users.
+	// Done gives the place of an active user back. It does not change waiting
+	// users.
 	Done
 	// Verify asks whether the user is active by the admission Visit.Entry.
 	Verify
@@ -151,7 +153,7 @@ type State struct {
 	Joined   int64 // lined up or let in at once
 	Entered  int64 // let in, from the line or at once
 	NoShows  int64 // were admitted and did not come in time
-	Expired  int64 // were inside until their time was over, or were not heard of
+	Expired  int64 // were inside until their time was over, or were silent
 	Departed int64 // left or were done, from the line or from inside
 	Swept    int64 // were removed from the line
 }
@@ -209,18 +211,18 @@ type Swept struct {
 
 // Change is an operator's change; nil and false change nothing.
 type Change struct {
-	Threshold *int  // 0 lets nobody in
-	Paused    *bool // while paused nobody enters; those inside stay
-	Clear     bool  // everybody out, from the line and from inside; their tickets are worth nothing
+	Threshold *int  // 0 admits no one
+	Paused    *bool // while paused no user enters; those inside stay
+	Clear     bool  // all users out, from the line and from inside; their tickets are worth nothing
 	Gate      *Gate
 }
 
 // Gate switches a front gate on or off. While it is on, a Check without a position
-// of a user that is not in the room is Gated, and a position is the order: all
-// positions above Positions at the moment of switching on are behind the users that
-// wait already. When it is switched off the orders go on above that of Positions,
-// the highest that was given out. Switching on a gate that is on changes nothing;
-// the same holds for off.
+// of a user outside the room is Gated, and a position is the order: all positions
+// above Positions at the moment of switching on are behind the users in line by
+// then. When it is switched off the orders go on above that of Positions, the
+// highest that was given out. Switching on a gate that is on changes nothing; the
+// same holds for off.
 type Gate struct {
 	On        bool
 	Positions int64

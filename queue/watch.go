@@ -10,7 +10,7 @@ import (
 // seldom.
 func patience(tick time.Duration) time.Duration { return max(30*time.Second, 3*tick) }
 
-// watch keeps an admitter from removing users that could not poll. After an outage
+// watch keeps an admitter from removing users who could not poll. After an outage
 // of the store or of everything, and after a forward step of its clock, all waiting
 // users look as if they were gone, until they had the time to poll.
 type watch struct {

@@ -14,7 +14,7 @@ type audience struct {
 	crowd      []*stream // all of conns
 	members    map[string][]*stream
 	rooms      map[string][]*stream
-	empty      chan struct{} // closed when closed and nobody is left
+	empty      chan struct{} // closed when closed and no stream is left
 
 	most, perAddress int
 	addresses        map[string]int // how many of conns have one

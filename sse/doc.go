@@ -84,7 +84,7 @@
 // instead, it is answered 204, which ends it; so is a stream with
 // [Stream.OnlyIfFree] where no place is free. The token is the page's own: for
 // EventSource, which cannot send custom headers, put it into a cookie on the
-// stream's path, or into the ticket in its address. A user that opens the page
+// stream's path, or into the ticket in its address. A user who opens the page
 // again gets a new token, and a stream.
 //
 // The id of an event of the first name in Config.Cursors is the event's own. Once
@@ -129,10 +129,11 @@
 //
 // # Traces
 //
-// ToMember, ToRoom and ToAll pass the trace context of their context's span on with the
-// event, through the broker. With Config.TracerProvider each process whose streams get the
-// event makes a span "deliver {name}", the child of that context, from when the first
-// stream has it until the last one's write. Events of a Replayer have no span.
+// ToMember, ToRoom and ToAll pass the trace context of their context's span on with
+// the event, through the broker. With Config.TracerProvider each process whose
+// streams get the event makes a span "deliver {name}", the child of that context,
+// from when the first stream has it until the last one's write. Events of a
+// Replayer have no span.
 //
 // # The delay of events
 //

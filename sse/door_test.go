@@ -96,7 +96,7 @@ func playCase(w http.ResponseWriter, stream string, bytewise bool) {
 			n = 1
 		}
 		_, _ = w.Write([]byte(stream[:n]))
-		_ = rc.Flush() // a client that is gone is told by its own errors
+		_ = rc.Flush() // the client's own errors show that it is gone
 		stream = stream[n:]
 	}
 }

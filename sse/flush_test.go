@@ -14,7 +14,8 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// recorder is a middleware's writer that remembers the status, as many middlewares have it.
+// recorder is a middleware's writer that remembers the status, as many middlewares
+// have it.
 type recorder struct {
 	http.ResponseWriter
 	status int

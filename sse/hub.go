@@ -134,7 +134,8 @@ func (h *Hub) drain(ctx context.Context) {
 	}
 }
 
-// Ready waits until the hub takes streams and hears the other processes, or ctx ends.
+// Ready waits until the hub takes streams and hears the other processes, or ctx
+// ends.
 func (h *Hub) Ready(ctx context.Context) error {
 	h.mu.Lock()
 	ready := h.ready

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// leanConn is a connection that was taken over from net/http. No goroutine waits on it.
+// leanConn is a connection that was taken over from net/http. No goroutine waits on
+// it.
 type leanConn struct {
 	net.Conn
 	raw   syscall.RawConn
@@ -120,7 +121,8 @@ func (f *flusher) round() {
 	writers.Wait()
 }
 
-// abandon closes the remaining streams when the hub ends. Handlers end by themselves.
+// abandon closes the remaining streams when the hub ends. Handlers end by
+// themselves.
 func (f *flusher) abandon() {
 	f.mu.Lock()
 	f.closed = true
@@ -217,7 +219,8 @@ func (f *flusher) stall(s *stream, rest []byte, ended Reason, traced *[]*deliver
 	f.mu.Unlock()
 }
 
-// finish closes a stream for good. Its sched stays set, so that it is not queued again.
+// finish closes a stream for good. Its sched stays set, so that it is not queued
+// again.
 func (f *flusher) finish(s *stream) {
 	s.mu.Lock()
 	s.sched = true
@@ -268,7 +271,7 @@ func (h *Hub) serveLean(w http.ResponseWriter, r *http.Request, s *stream) (take
 	if h.catchUp(r.Context(), s, true) == nil {
 		h.wheel.add(s, 1+int(h.cfg.Random()*wheelSlots))
 	}
-	if lean.raw == nil || conn.SetDeadline(time.Time{}) != nil { // wrapped: somebody has to wait at it
+	if lean.raw == nil || conn.SetDeadline(time.Time{}) != nil { // wrapped: a goroutine has to wait for it
 		s.follow(r.Context(), out)
 		return true, nil
 	}

@@ -86,7 +86,7 @@ func TestAfterACutNothingIsMissingAndNothingTwice(t *testing.T) {
 				}
 			}
 			for range many {
-				commit(true) // nobody is there
+				commit(true) // no stream is open
 			}
 			// During the replay some events are stored and sent, and others are only
 			// stored: those are sent when the stream is live.
@@ -189,7 +189,7 @@ func TestWhatTheBrokerLostIsReadFromTheTable(t *testing.T) {
 		b.set(true)
 		send(2)
 		send(3)
-		late := dial(t, s.url+"?member=ann", "Last-Event-ID", "2") // comes while the broker is away
+		late := dial(t, s.url+"?member=ann", "Last-Event-ID", "2") // comes during the outage of the broker
 		late.gets("notification3")
 		send(4)
 		b.set(false)
@@ -280,7 +280,7 @@ func TestAnEventPublishedAfterItsReplayDoesNotComeTwice(t *testing.T) {
 		s, table := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean}), &stored{}
 		s.replay = table
 		first, late := table.add("notification", 1), table.add("notification", 2)
-		must(t, s.ToAll(t.Context(), first)) // to nobody
+		must(t, s.ToAll(t.Context(), first)) // to no stream
 		c := dial(t, s.url+"?member=ann&token=t")
 		c.gets("notification1")
 		e := c.next()

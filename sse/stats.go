@@ -13,7 +13,7 @@ type counters struct {
 type Stats struct {
 	Streams int  // open
 	Members int  // with a stream
-	Rooms   int  // with somebody in
+	Rooms   int  // with a stream
 	Leased  bool // streams can be opened, as far as the Cap goes
 	Hearing bool // events of all processes are heard
 

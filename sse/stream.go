@@ -69,7 +69,7 @@ type stream struct {
 	muted    bool
 	checking bool // is on its way to the Cap
 	ended    Reason
-	awaited  bool     // somebody writes to it by signal
+	awaited  bool     // a writer waits for its signal
 	sched    bool     // a writer has it or will
 	cursors  []string // nil when nothing was seen
 	since    []string // cursors at the time when events may have been lost

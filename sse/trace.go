@@ -22,7 +22,8 @@ const moment = " @"
 // maxMoment is the most bytes that the time takes.
 const maxMoment = len(moment) + 14
 
-// originOf is the text for Arg: the context of ctx's span as far as it fits, and the time.
+// originOf is the text for Arg: the context of ctx's span as far as it fits, and
+// the time.
 func originOf(ctx context.Context, at time.Time) string {
 	origin := otelmsg.Pack(otelmsg.From(ctx), MaxMember-maxMoment)
 	if ms := at.UnixMilli(); !at.IsZero() && ms > 0 && ms < 1e14 {
@@ -51,7 +52,7 @@ func readOrigin(origin string) (trace.SpanContext, time.Time) {
 type delivered struct {
 	hub     *Hub
 	message Message
-	at      time.Time    // when it happened; zero when nobody wants to know
+	at      time.Time    // the event's time; zero when its delay is not measured
 	span    trace.Span   // nil where none are made
 	left    atomic.Int64 // streams that still have it, and the one handing it out
 	streams atomic.Int64
@@ -72,7 +73,8 @@ func (h *Hub) follows(m Message) *delivered {
 	return d
 }
 
-// took counts a stream that has the message. Only the goroutine that hands it out calls it.
+// took counts a stream that has the message. Only the goroutine that hands it out
+// calls it.
 func (d *delivered) took() {
 	if d == nil {
 		return
@@ -137,7 +139,8 @@ func (s *stream) tracks(d *delivered) {
 	}
 }
 
-// forgetHeld and forgetTraced count the held and the pending events of a stream as dropped.
+// forgetHeld and forgetTraced count the held and the pending events of a stream as
+// dropped.
 func (s *stream) forgetHeld() {
 	for i := range s.held {
 		s.held[i].trace.done(false)

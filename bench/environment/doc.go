@@ -7,6 +7,7 @@
 //	every server that is given has a version              TestServers
 //	a server that does not answer is named, no secret is  TestNoAnswer
 //
-// Failure modes: facts that cannot be found out are "unknown". Servers are asked once; one
-// that does not answer is an error, because nothing could be measured on it.
+// Failure modes: facts that cannot be found out are "unknown". Servers are asked
+// once; one that does not answer is an error, because nothing could be measured on
+// it.
 package environment

@@ -63,7 +63,7 @@ func (s *Set) functions() template.FuncMap {
 		"theirs": ofClaim(func(c report.Claim) string { return number(c.Beside) }),
 		"ratio":  ofClaim(func(c report.Claim) string { return bold(missed(c), number(c.Ratio)) }),
 		"goal":   ofClaim(func(c report.Claim) string { return number(c.Goal) }),
-		// times is the ratio of ours to theirs, for readers that want no bold type.
+		// times is the ratio of ours to theirs, for readers who want no bold type.
 		"times": ofClaim(func(c report.Claim) string { return number(c.Ratio) }),
 		// percent is of a claim about a part.
 		"percent": ofClaim(func(c report.Claim) string {

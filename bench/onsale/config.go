@@ -17,9 +17,9 @@ type Config struct {
 	Threshold int           // that may be inside at once; 1,000
 	Batch     int           // admissions in a tick of a second, over all instances; 500
 	Hold      time.Duration // how long people stay inside: from half to one and a half; 4 s
-	NoShow    time.Duration // how long a place is reserved for a person that does not come; 20 s
-	Crash     float64       // share of people that vanish; 0.02
-	Leave     float64       // share of people that leave the line; 0.01
+	NoShow    time.Duration // how long a place is reserved for a person who does not come; 20 s
+	Crash     float64       // share of people who vanish; 0.02
+	Leave     float64       // share of people who leave the line; 0.01
 	Workers   int           // calls at once; 1,024
 	Seed      uint64        // of the random choices; 1
 

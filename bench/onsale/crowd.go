@@ -26,12 +26,12 @@ type sale struct {
 
 	check, heartbeat, done, leaving action
 
-	checks, polls meter // how long the calls take that line somebody up, and the others
+	checks, polls meter // the times of the calls that line a person up, and of the others
 	arrived       atomic.Int64
-	entered       atomic.Int64 // people that know that they are inside
-	ended         atomic.Int64 // people that were inside
+	entered       atomic.Int64 // people who know that they are inside
+	ended         atomic.Int64 // people who were inside
 	failures      atomic.Int64 // calls without an answer
-	forgotten     atomic.Int64 // people that wait or are inside, and were told that they do not
+	forgotten     atomic.Int64 // people who wait or are inside, and were told that they do not
 	unsealed      atomic.Int64 // people inside without a token
 	waits         meter        // from the arrival until inside
 

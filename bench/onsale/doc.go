@@ -24,7 +24,7 @@
 //	not overlap, none is inverted (Kendall's tau is 1)
 //
 //	no person is admitted twice, unless the place was given up in between; no living
-//	person is lost or changes the place in line, and no person that has left is in
+//	person is lost or changes the place in line, and no person who has left is in
 //	the room: by a census at the end, which asks the store for each person by name
 //
 //	property                                             proven by
@@ -33,7 +33,7 @@
 //	a no-show's place may be another person's            TestNoShows
 //	the time of a store's step is told apart from that
 //	of its answer, and from lost answers                 TestInOrder, TestUnanswered
-//	a person that leaves may just have been admitted     TestLeftUnawares
+//	a leaving person may just have been admitted         TestLeftUnawares
 //	people act when they are due                         TestSchedule, TestLateness
 //	times are counted to 7 %                             TestMeter, TestBuckets
 //	a small on-sale holds, and one on a broken store

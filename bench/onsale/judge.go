@@ -96,9 +96,9 @@ func (e evidence) standing(status queue.Status) (n int) {
 	return n
 }
 
-// turns are those of people that came and stayed. People that leave the line take
-// no part in the order, nor do crashed ones, whose place may pass. A person whose
-// admission got lost on its way from the store cannot be compared.
+// turns are those of people who came and stayed. Leavers take no part in the order,
+// nor do crashed people, whose place may pass. A person whose admission got lost on
+// its way from the store cannot be compared.
 func (e evidence) turns() []turn {
 	ranks := map[int32]int64{}
 	for i, a := range e.entries {
@@ -143,7 +143,7 @@ func (e evidence) was(i int) bool {
 	return e.people[i].stay.from > 0 || e.last[i].status == queue.Active
 }
 
-// unheard counts people that were inside without an admission.
+// unheard counts people inside without an admission.
 func (e evidence) unheard() (n int) {
 	admitted := e.admitted()
 	for i := range e.people {
@@ -237,8 +237,8 @@ func crowded(spans []span) (most int) {
 	return most
 }
 
-// missing counts the living people that are absent, those that are present although
-// they have gone, and those that wait at another place than before.
+// missing counts the absent among the living, those present although they have
+// gone, and those waiting at another place than before.
 func (e evidence) missing() (lost, back, elsewhere int) {
 	admitted := e.admitted()
 	for i, p := range e.people {

@@ -119,7 +119,7 @@ func judgeFine(t *testing.T, e evidence) {
 	}
 }
 
-// A person that leaves the line may have been admitted a moment before.
+// A leaver may have been admitted from the line a moment before.
 func TestLeftUnawares(t *testing.T) {
 	e := fine()
 	e.people[1] = person{stage: left, first: span{3 * second, 4 * second}, stay: span{to: 10 * second}}

@@ -23,7 +23,7 @@ type monitor struct {
 	full  look // when the line was longest
 	heap  uint64
 	late  time.Duration
-	rates []float64 // admissions per second, of seconds in which somebody waited
+	rates []float64 // admissions per second, of seconds with a line
 }
 
 // look is a sample of the state.

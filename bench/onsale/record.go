@@ -21,8 +21,8 @@ type record struct {
 	lost    int           // calls that got none
 	over    int           // the most by which the places taken exceeded the threshold
 	last    queue.State   // the latest by the store's clock
-	lets    [][]admission // of each call that let somebody in, as it listed them
-	orders  []int64       // by person: the arrival number, 0 for a person that never waited
+	lets    [][]admission // of each call that admitted anyone, as it listed them
+	orders  []int64       // by person: the arrival number, 0 for a person who never waited
 	moved   int           // people whose arrival number has changed
 }
 
@@ -82,8 +82,7 @@ func (r recorded) Visit(ctx context.Context, event string, rules queue.Rules, b 
 			}
 			r.orders[who] = o.Order
 		case queue.Active:
-			// Admit admitted a person that comes from the line, under the order of the
-			// line.
+			// Admit admitted a person from the line, under the order of the line.
 			if o.New && visits[i].Kind == queue.Check && r.orders[who] == 0 {
 				entered = append(entered, admission{person: who, order: o.Order, began: began})
 				r.orders[who] = -1

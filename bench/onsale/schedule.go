@@ -13,7 +13,7 @@ type schedule struct {
 	start time.Time
 	mu    sync.Mutex
 	due   deeds
-	late  time.Duration // the longest that somebody waited for a worker
+	late  time.Duration // the longest wait of a person for a worker
 }
 
 // deed is due at a time since the start.
@@ -44,7 +44,7 @@ func (s *schedule) put(at time.Duration, person int32) {
 	heap.Push(&s.due, deed{at, person})
 }
 
-// take removes the first person that is due.
+// take removes the first person due.
 func (s *schedule) take() (deed, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

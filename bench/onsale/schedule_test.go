@@ -36,7 +36,7 @@ func TestSchedule(t *testing.T) {
 	})
 }
 
-// A person that waits for a worker is late.
+// A person who waits for a worker is late.
 func TestLateness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &schedule{start: time.Now()}

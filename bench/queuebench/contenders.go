@@ -33,7 +33,7 @@ type room interface {
 	// fill lines people up in batches, which is not measured.
 	fill(ctx context.Context, ids []string) ([]person, error)
 	poll(ctx context.Context, who person) error
-	// join lines a person up; learn reads the tickets of the people that joined.
+	// join lines a person up; learn reads the tickets of the people who joined.
 	learn(people []person) error
 	join(ctx context.Context, id string) (person, error)
 	// flush sends Redis the pending signs of life.
@@ -98,7 +98,8 @@ func (c *contender) load(ctx context.Context, s *redisserver.Server, cfg Config,
 			return result{}, false, err
 		}
 	}
-	// No person polls twice, as in a line whose people are told to poll once a minute.
+	// No person polls twice, as in a line whose people are told to poll once a
+	// minute.
 	crowd := shuffled(c.people, draw)
 	var next atomic.Int64
 	share := int64(max(1, min(64, len(crowd)/(4*callers)))) // so that a short line keeps all callers busy

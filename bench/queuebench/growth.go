@@ -51,8 +51,8 @@ func (g Growth) withDefaults() Growth {
 // grown is the result of one line in one round.
 type grown struct {
 	polls   result
-	pings   float64       // per second, in pipelines of as many as polls are told in a call
-	depth   float64       // polls that a call told
+	pings   float64       // per second, in pipelines of as many as signs of life in a call
+	depth   float64       // signs of life in a call
 	admit   time.Duration // of a tick
 	blocked time.Duration // for which the tick kept Redis
 	empty   time.Duration // of an empty script, median

@@ -19,7 +19,7 @@ type result struct {
 	redis    time.Duration // processor time of Redis, for each
 	process  time.Duration // of this process, for each
 	calls    float64       // of Redis, for each
-	told     float64       // share of polls, as signs of life, that Redis was told
+	told     float64       // share of polls, as signs of life, that Redis got
 	n        int64         // how many there were
 	passed   time.Duration // in all
 }

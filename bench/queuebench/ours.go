@@ -80,7 +80,7 @@ func (o *ours) poll(ctx context.Context, who person) error {
 	return err
 }
 
-// named polls as a person that has lost the ticket.
+// named polls as a person who has lost the ticket.
 func (o *ours) named(ctx context.Context, who person) error {
 	_, err := o.check(ctx, person{id: who.id})
 	return err

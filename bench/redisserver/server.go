@@ -15,7 +15,7 @@ import (
 // Server is the Redis that is measured. Make one with [Open].
 type Server struct {
 	URL string
-	Own bool // nobody else uses it
+	Own bool // no other program uses it
 
 	options *redis.Options // of the clients, without a pool size
 	admin   *redis.Client

@@ -91,7 +91,7 @@ func TestFigure(t *testing.T) {
 
 func TestRoundsAreTold(t *testing.T) {
 	r := To(&strings.Builder{})
-	r.Round(1, 2) // nobody listens
+	r.Round(1, 2) // no listener
 	var told []int
 	r.OnRound(func(round, of int) { told = append(told, round, of) })
 	r.Round(2, 2)

@@ -24,7 +24,7 @@ type Section struct {
 	Format      int         `json:"format"`
 	Name        string      `json:"name"`
 	Title       string      `json:"title"`
-	Quick       bool        `json:"quick"` // a run that shows that all works, whose figures nobody should read
+	Quick       bool        `json:"quick"` // a run that checks the harness, without figures worth reading
 	Seconds     float64     `json:"seconds"`
 	Settings    []string    `json:"settings"`
 	Charts      []Chart     `json:"charts"`
@@ -85,7 +85,8 @@ type Claim struct {
 	Verdict string `json:"verdict"`
 }
 
-// Measured is a figure, or a ratio of two. A value that was not measured is not a number.
+// Measured is a figure, or a ratio of two. A value that was not measured is not a
+// number.
 type Measured struct {
 	Value  Number `json:"value"`  // ours
 	Beside Number `json:"beside"` // the peer's or the engine's

@@ -139,7 +139,7 @@ func (line Line) classes() (stroke, fill string) {
 	return fmt.Sprintf("line c%d", max(0, line.Colour)%4), fmt.Sprintf("f%d", max(0, line.Colour)%4)
 }
 
-// shape distinguishes lines for readers that don't see the colours. A limit has
+// shape distinguishes lines for readers who don't see the colours. A limit has
 // none, unless it is a single point and would otherwise be invisible.
 func (line Line) shape() int {
 	if line.Role == Limit && len(line.Points) > 1 {

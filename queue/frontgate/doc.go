@@ -40,7 +40,7 @@
 //
 // A gate is off until [Gate.Activate]. Activate switches the store first and the line
 // second, with the positions given out until then: the line puts all later positions
-// behind the visitors that wait in it already, and refuses visitors without one.
+// behind the visitors who wait in it already, and refuses visitors without one.
 // Deactivate goes the same way: the store gives out no more positions, and the line
 // takes all visitors again, behind the last position. Visitors that hold a position
 // are then admitted, and continue into the line by the position in their token.

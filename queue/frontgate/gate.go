@@ -45,7 +45,7 @@ func New(store Store, ring *token.Ring, cfg Config) (*Gate, error) {
 	return &Gate{store: store, cfg: cfg, requests: token.NewRequests(ring), tokens: tokens, events: map[string]*known{}}, nil
 }
 
-// Place is the answer to a visitor that arrives at the gate.
+// Place is the answer to a visitor who arrives at the gate.
 type Place struct {
 	RequestID string // the argument of [Gate.Check]; fit for a path
 	Position  int64  // from 1
@@ -188,7 +188,8 @@ func (g *Gate) Position(ctx context.Context, event, text string) (int64, error) 
 	return position, err
 }
 
-// position is the position of verified claims when their counter still exists, else 0.
+// position is the position of verified claims when their counter still exists, else
+// 0.
 func (g *Gate) position(ctx context.Context, event string, claims token.GateClaims) (State, int64, error) {
 	epoch := epochOf(claims.ID)
 	_, state, err := g.look(ctx, event, epoch, claims.IssuedAt)

@@ -57,7 +57,7 @@ func TestJourney(t *testing.T) {
 		if _, err := g.Position(ctx, event, turn.Token); !errors.Is(err, frontgate.ErrToken) || !errors.Is(err, token.ErrExpired) {
 			t.Errorf("600 s later: %v", err)
 		}
-		// The request id gives another token to a visitor that comes back.
+		// The request id gives another token to a visitor who comes back.
 		if again := check(t, g, places[0].RequestID); !again.Admitted || again.Token == turn.Token {
 			t.Errorf("600 s later: %+v", again)
 		}

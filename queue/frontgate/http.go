@@ -174,5 +174,5 @@ func send(w http.ResponseWriter, status int, kind string, body []byte) {
 	to.Set("Cache-Control", "no-store")
 	to.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // the client may be gone; there is nobody to tell
+	_, _ = w.Write(append(body, '\n')) // the client may be gone
 }

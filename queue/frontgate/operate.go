@@ -97,7 +97,7 @@ func (g *Gate) tell(ctx context.Context, event string, state State) error {
 func (g *Gate) tellOnce(ctx context.Context, event string, state State) error {
 	positions := state.Assigned
 	if state.On {
-		// Positions above are behind the visitors that are in the line already, also
+		// Positions above are behind the visitors who are in the line already, also
 		// when the line is told late.
 		positions = state.Opened
 	}

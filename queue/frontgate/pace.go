@@ -13,7 +13,7 @@ const (
 
 // nextPoll is the time until the next poll at a distance from the serving counter:
 // from 2 s, growing with the distance, to 13.6 s at 20 rounds, and up to a tenth
-// more of random jitter, so that visitors that came together do not stay together.
+// more of random jitter, so that visitors who came together do not stay together.
 func (g *Gate) nextPoll(distance int64) time.Duration {
 	return pollAfter(distance, g.cfg.Step, rand.Float64())
 }

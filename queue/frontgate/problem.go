@@ -63,7 +63,8 @@ func (h *Handlers) fail(w http.ResponseWriter, r *http.Request, err error) {
 	send(w, p.Status, "application/problem+json", text)
 }
 
-// complaints limits the log entries of an outage of the store during which a crowd polls.
+// complaints limits the log entries of an outage of the store during which a crowd
+// polls.
 type complaints struct {
 	start time.Time
 	next  atomic.Int64

@@ -175,7 +175,7 @@ func TestCrashBetweenStoreAndLine(t *testing.T) {
 			if l.on() != on {
 				t.Errorf("a round later the line's gate is %t, want %t", l.on(), on)
 			}
-			// Position 1 is behind the visitors that waited before, also when the line
+			// Position 1 is behind the visitors who waited before, also when the line
 			// was told late.
 			if order, _ := l.join(1); order != 2 {
 				t.Errorf("position 1 has the order %d, want 2", order)
@@ -184,7 +184,7 @@ func TestCrashBetweenStoreAndLine(t *testing.T) {
 	}
 }
 
-// Two operators that switch at the same time leave the line in the state of the gate.
+// Two operators who switch at the same time leave the line in the state of the gate.
 func TestSwitchedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory(t)
@@ -202,8 +202,9 @@ func TestSwitchedMeanwhile(t *testing.T) {
 	})
 }
 
-// After a loss of the counters the rounds switch the gate on again, with new counters; an
-// old position does not pass, and the line's order begins above all positions given out.
+// After a loss of the counters the rounds switch the gate on again, with new
+// counters; an old position does not pass, and the line's order begins above all
+// positions given out.
 func TestLostCounters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &line{}

@@ -14,7 +14,7 @@ type known struct {
 
 	mu      sync.Mutex
 	state   State
-	at      time.Time // when the call began that told the state; zero when there is none
+	at      time.Time // the beginning of the call that returned the state; zero when there is none
 	tried   time.Time // when the last one began
 	err     error     // of the last one
 	refresh chan struct{}
@@ -147,7 +147,8 @@ func (k *known) answer(now time.Time, stale time.Duration) (*known, State, error
 	return nil, State{}, unavailable(errOld)
 }
 
-// renew asks the store on behalf of all callers: it does not end when its caller leaves.
+// renew asks the store on behalf of all callers: it does not end when its caller
+// leaves.
 func (g *Gate) renew(ctx context.Context, event string, k *known, began time.Time, done chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.cfg.Timeout)
 	defer cancel()

@@ -63,7 +63,7 @@ func BenchmarkPoll(b *testing.B) {
 	}
 }
 
-// BenchmarkSweep sweeps a million users that are all alive, a call at a time.
+// BenchmarkSweep sweeps a million users who are all alive, a call at a time.
 func BenchmarkSweep(b *testing.B) {
 	s, _ := million(b)
 	from := int64(0)

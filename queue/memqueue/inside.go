@@ -2,7 +2,7 @@ package memqueue
 
 import "container/heap"
 
-// inside holds the users that are active or have a place reserved, and the no-shows.
+// inside holds the active users, those with a place reserved, and the no-shows.
 type inside struct {
 	users    map[string]*guest
 	ends     byEnd
@@ -19,7 +19,7 @@ type guest struct {
 	admitted int64
 	expires  int64
 	seen     bool
-	end      int64 // the earlier of expires and of not being heard of
+	end      int64 // the earlier of expires and of the end of Rules.Seen
 	index    int   // in ends
 }
 

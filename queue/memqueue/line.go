@@ -10,8 +10,8 @@ import (
 // line holds the waiting users, in blocks of orders. Its cost is in the blocks: a
 // million users are a thousand blocks.
 type line struct {
-	ordered []entry          // blocks with somebody in them, by number
-	blocks  map[int64]*block // these, and empty ones whose change somebody may still ask for
+	ordered []entry          // blocks with waiting users, by number
+	blocks  map[int64]*block // these, and empty ones whose change a Look may still ask for
 	waiting int
 
 	version uint64  // of the last change
@@ -94,7 +94,7 @@ func (l *line) add(order int64, user string, now int64) {
 	l.stamp(b)
 }
 
-// remove takes out the user that waits at order.
+// remove takes out the user waiting at order.
 func (l *line) remove(order int64) {
 	number, bit := place(order)
 	i, _ := l.find(number)

@@ -120,7 +120,7 @@ func (s *Store) Admit(ctx context.Context, event string, r queue.Rules) (queue.A
 	return m.admit(now, r), nil
 }
 
-// Sweep removes users that were not alive; see [queue.Store].
+// Sweep removes users without signs of life; see [queue.Store].
 func (s *Store) Sweep(ctx context.Context, event string, r queue.Rules, from int64) (queue.Swept, error) {
 	if err := check(ctx, event, r); err != nil {
 		return queue.Swept{}, fmt.Errorf("memqueue: sweep: %w", err)

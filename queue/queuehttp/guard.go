@@ -34,7 +34,7 @@ type GuardConfig struct {
 	// Event returns the event of a request; Config.Event by default.
 	Event func(*http.Request) string
 	// Writes asks the room as well, at the cost of a call of the store: for
-	// operations that must not be done with the token of a user that has left. It
+	// operations that must not be done with the token of a user who has left. It
 	// does not accept passes of an edge.
 	Writes bool
 }

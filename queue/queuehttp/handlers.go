@@ -128,7 +128,7 @@ func (h *Handlers) poll(w http.ResponseWriter, r *http.Request, ask func(context
 	h.tell(w, r, event, v, place)
 }
 
-// position is that of the front gate; zero for a visitor that did not pass it.
+// position is that of the front gate; zero for a visitor who did not pass it.
 func (h *Handlers) position(r *http.Request, event string) (int64, error) {
 	position, err := h.cfg.Gate(r, event)
 	switch {
@@ -210,7 +210,7 @@ func (h *Handlers) user(r *http.Request) (string, *Problem) {
 	return user, nil
 }
 
-// known refuses an event that is not real; and, for users that would join, one that
+// known refuses an event that is not real; and, for users who would join, one that
 // is over.
 func (h *Handlers) known(r *http.Request, event string, joins bool) error {
 	err := h.catalog.check(r.Context(), event)

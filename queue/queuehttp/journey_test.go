@@ -206,7 +206,7 @@ func TestSignInIsRequired(t *testing.T) {
 	away.refused(away.check("show-1"), 503, "unavailable", "")
 }
 
-// A visitor that did not pass a front gate that is on is sent there; a verified
+// A visitor who did not pass a front gate that is on is sent there; a verified
 // position is the order in line.
 func TestGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -33,7 +33,7 @@ type Problem struct {
 	Title      string
 	Detail     string
 	Field      string        // of the request's body; empty when it is about none
-	RetryAfter time.Duration // zero: not told
+	RetryAfter time.Duration // zero: no header
 	Err        error         // the cause, which is not written
 }
 
@@ -65,7 +65,7 @@ func write(w http.ResponseWriter, status int, kind string, body []byte) {
 	to.Set("Cache-Control", "no-store")
 	to.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the client may be gone; there is nobody to tell
+	_, _ = w.Write(body) // the client may be gone
 }
 
 func (h *Handlers) problem(status int, name, title, detail string, err error) *Problem {
@@ -130,7 +130,8 @@ func (h *Handlers) complain(r *http.Request, what string, err error) {
 	}
 }
 
-// complaints limits the log entries of an outage of the store during which a crowd polls.
+// complaints limits the log entries of an outage of the store during which a crowd
+// polls.
 type complaints struct{ next, silent atomic.Int64 }
 
 // speak says whether a line may be logged, and how many were suppressed before it.

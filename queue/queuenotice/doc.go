@@ -1,6 +1,6 @@
 // Package queuenotice publishes the admissions of a waiting room to any publisher
 // of Watermill: for programs that send pushes or mails, or log. There is one notice
-// for each admission, of users from the line and of users that enter at once.
+// for each admission, of users from the line and of direct entries.
 //
 //	notices, err := queuenotice.New(publisher, queuenotice.Config{Token: issue})
 //	…
@@ -17,8 +17,8 @@
 // is the event and the deduplication id is user:event.
 //
 //	property                                           proven by
-//	one notice for each admission, also of users that
-//	enter at once                                      queue's TestANotice, TestNoticesOfACrowd
+//	one notice for each admission, also for direct
+//	entries                                            queue's TestANotice, TestNoticesOfACrowd
 //	the body, the key and the id                       TestMessage
 //	on SQS: group = event, deduplication = user:event  TestSQS
 //	order of admission                                 TestOrder
@@ -35,5 +35,5 @@
 // from returning.
 //
 // SQS takes a second notice for the same user and event within five minutes for the
-// first: a user that is admitted again so soon gets none.
+// first: a user admitted again so soon gets none.
 package queuenotice

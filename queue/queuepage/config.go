@@ -35,7 +35,7 @@ type Config struct {
 	// with {requestId} in it. Default /api/queue/check/{eventId}, of a gate
 	// /vwr/check/{eventId}/{requestId}.
 	Check string
-	// Heartbeat keeps the place of a visitor that may enter and has not; of a room
+	// Heartbeat keeps the place of a visitor who may enter and has not; of a room
 	// only. Default /api/queue/heartbeat/{eventId}.
 	Heartbeat string
 	// Leave gives the place back; of a room only. Default /api/queue/leave/{eventId}.
@@ -47,14 +47,14 @@ type Config struct {
 	// a local path in ?next=. Default /events/{eventId}, of a gate
 	// /queue/{eventId}.
 	Admitted string
-	// MoveOn is how long a visitor that has waited sees the turn before the page enters by
+	// MoveOn is how long a visitor who has waited sees the turn before the page enters by
 	// itself, in steps of 1 s; only while the page is visible. Negative: never. Default 5 s.
 	MoveOn time.Duration
 
 	// Bearer says where this site keeps a bearer token. The zero value sends cookies
 	// only, as the browser does by itself.
 	Bearer Bearer
-	// SignIn is the path where visitors that are not signed in sign in; {here} is
+	// SignIn is the path where visitors who are not signed in sign in; {here} is
 	// the address to come back to, escaped. Empty shows no link.
 	SignIn string
 	// EntryKey is the key of sessionStorage for the entry token, for a site that sends

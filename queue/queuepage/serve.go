@@ -39,7 +39,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	// A visitor that is gone before the end misses nothing.
+	// A visitor who is gone before the end misses nothing.
 	_, _ = w.Write(v.body)
 }
 

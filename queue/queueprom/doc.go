@@ -19,15 +19,15 @@
 //	series of an event                       meaning, over all processes
 //	millrace_queue_waiting{event}            users in line
 //	millrace_queue_active{event}             places taken: inside, or reserved
-//	millrace_queue_reserved{event}           places of admitted users that were not seen yet
+//	millrace_queue_reserved{event}           places of admitted users before their first poll
 //	millrace_queue_threshold{event}          how many may be active
 //	millrace_queue_paused{event}             1 while paused
 //	millrace_queue_settling_seconds{event}   how long a room that lost its data waits for its line before it admits
-//	millrace_queue_joined_total{event}       users that lined up or were admitted at once
-//	millrace_queue_entered_total{event}      users that were admitted
-//	millrace_queue_no_shows_total{event}     admitted users that did not come
-//	millrace_queue_expired_total{event}      users whose time inside was over
-//	millrace_queue_departed_total{event}     users that left
+//	millrace_queue_joined_total{event}       users lined up or admitted at once
+//	millrace_queue_entered_total{event}      users admitted
+//	millrace_queue_no_shows_total{event}     admitted users without a poll in time
+//	millrace_queue_expired_total{event}      users whose time inside ended
+//	millrace_queue_departed_total{event}     users gone by leaving
 //	millrace_queue_swept_total{event}        users removed from the line, without a sign of life
 //
 // The series of the process, and those of the events in Config.Events, exist from

@@ -99,7 +99,7 @@ func pauseAndResume(ctx context.Context, h Harness) error {
 	)
 }
 
-// nobodyIsNobody: calls of a user that is not in the room leave nothing behind.
+// nobodyIsNobody: calls of a user outside the room leave nothing behind.
 func nobodyIsNobody(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, limited(1))
 	for _, place := range []string{"an empty room", "a full one"} {

@@ -21,7 +21,7 @@ func (p *player) at(user string, position int64) (queue.Outcome, error) {
 	return p.one(queue.Visit{Kind: queue.Check, User: user, Position: position})
 }
 
-// lined expects a user that lines up with a position to have so many users ahead.
+// lined lines a user up with a position, and expects so many users ahead.
 func (p *player) lined(user string, position int64, ahead int) (int64, error) {
 	o, err := p.at(user, position)
 	if want := (queue.Outcome{Status: queue.Waiting, Order: o.Order, Ahead: ahead, New: true}); err == nil && o != want {
@@ -128,7 +128,7 @@ func positionCountsOnce(ctx context.Context, h Harness) error {
 }
 
 // gateSwitchedOff: the orders go on above the highest position that was given out,
-// and a user that comes late with one of these has its order.
+// and a late position of these gives its order.
 func gateSwitchedOff(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	var first, o int64

@@ -176,7 +176,7 @@ func (past *history) admission(a queue.Admission, begin, end int64) error {
 	return nil
 }
 
-// whole expects that the room holds the users that came and did not leave.
+// whole expects that the room holds the users who came and did not leave.
 func (past *history) whole(p *player, everybody []string) error {
 	if err := past.everybody(everybody); err != nil {
 		return err
@@ -194,7 +194,7 @@ func (past *history) whole(p *player, everybody []string) error {
 	return err
 }
 
-// everybody expects that each user that came entered, or left before that, and that
+// everybody expects that each user who came entered, or left before that, and that
 // each order admitted one user.
 func (past *history) everybody(all []string) error {
 	for _, user := range all {

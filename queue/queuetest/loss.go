@@ -188,7 +188,7 @@ func roomSettlesAfterALoss(ctx context.Context, h Harness) error {
 	if err := steps(
 		func() error { return p.admits("while it settles") },
 		func() error { _, err := p.one(queue.Visit{Kind: queue.Leave, User: "c"}); return err },
-		func() error { _, err := p.join("newcomer"); return err }, // nobody waits, and all places are free
+		func() error { _, err := p.join("newcomer"); return err }, // the line is empty, and all places are free
 		func() error { h.Advance(s.Settling / 2); return nil },
 		func() error { _, err := p.visit(tickets[1], tickets[0]); return err },
 		func() error { return p.admits("while it settles") },

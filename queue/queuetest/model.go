@@ -169,7 +169,7 @@ func (m *model) expect(v queue.Visit, o queue.Outcome, s queue.State) (queue.Out
 	return m.arrive(v, o, s)
 }
 
-// arrive follows a Check of a user that was not in the room.
+// arrive follows a Check of a user outside the room.
 func (m *model) arrive(v queue.Visit, o queue.Outcome, s queue.State) (queue.Outcome, error) {
 	order, ticket := int64(0), v.Epoch != 0 && v.Epoch != m.epoch && v.Order > m.floor
 	if t, ok := m.missed[v.User]; ok {

@@ -47,12 +47,13 @@ type process struct {
 	seen  snapshot
 }
 
-// Walk drives a new event of the store through random steps and compares each answer with a
-// simple model. The steps are users that come, ask, are silent and leave; processes that
-// crash with their pending beats or have a wrong clock; changed thresholds, pauses,
-// admissions, sweeps and losses; and time that passes. It returns the number of steps:
-// fewer than asked for, without an error, when the clock came too close to a deadline to
-// say which answer is right. The harness must have Advance.
+// Walk drives a new event of the store through random steps and compares each
+// answer with a simple model. The steps are users who come, ask, are silent and
+// leave; processes that crash with their pending beats or have a wrong clock;
+// changed thresholds, pauses, admissions, sweeps and losses; and time that passes.
+// It returns the number of steps: fewer than asked for, without an error, when the
+// clock came too close to a deadline to say which answer is right. The harness must
+// have Advance.
 func Walk(ctx context.Context, h Harness, src Source, steps int) (int, error) {
 	r := limited(3)
 	// Time moves in whole seconds, so that no deadline coincides with a call.

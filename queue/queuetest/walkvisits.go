@@ -11,7 +11,7 @@ import (
 func (w *walker) come(one *process) error {
 	var all []queue.Visit
 	for range 1 + w.src.IntN(4) {
-		user := w.users[min(w.src.IntN(len(w.users)), w.src.IntN(len(w.users)))] // some are seldom heard of
+		user := w.users[min(w.src.IntN(len(w.users)), w.src.IntN(len(w.users)))] // some poll seldom
 		v := queue.Visit{Kind: queue.Kind([]int{0, 0, 0, 0, 1, 1, 2, 3, 4}[w.src.IntN(9)]), User: user}
 		switch g := w.m.inside[user]; v.Kind {
 		case queue.Check:
@@ -23,7 +23,7 @@ func (w *walker) come(one *process) error {
 			case g != nil && (!g.seen || w.src.IntN(2) == 0):
 				v.Entry = g.order
 			case w.m.at(user) >= 0:
-				v.Kind = queue.Heartbeat // whether an entry that is none keeps a place in line is nobody's promise
+				v.Kind = queue.Heartbeat // no promise says whether an invalid entry keeps a place in line
 			}
 		}
 		all = append(all, v)

@@ -105,8 +105,9 @@ func (s *Store) sweep(ctx context.Context, event string, r queue.Rules, from int
 	return queue.Swept{}, false, err
 }
 
-// forget takes an event out of the registry, and puts it back when a user came before that.
-// A user that comes later finds the event unused, and that call puts it back.
+// forget takes an event out of the registry, and puts it back when a user came
+// before that. A user who comes later finds the event unused, and that call puts it
+// back.
 func (s *Store) forget(ctx context.Context, event string, r queue.Rules) error {
 	if err := s.client.SRem(ctx, s.registry, event).Err(); err != nil {
 		return fmt.Errorf("take out of the registry: %w", err)

@@ -26,7 +26,7 @@ type crowd struct {
 	most   int  // the highest threshold there is
 	away   bool // Redis may be away: calls without an answer are repeated
 
-	progress chan struct{} // one for each user that is through
+	progress chan struct{} // one for each user who is through
 
 	mu         sync.Mutex
 	arrivals   []arrival
@@ -93,7 +93,7 @@ func (c *crowd) live(user string, r *rand.Rand) {
 	if tries == 0 {
 		return
 	}
-	// A user that had to repeat the call may have been admitted by the unanswered one.
+	// A user who had to repeat the call may have been admitted by the unanswered one.
 	if tries == 1 && o.Status == queue.Active && s.Active > s.Threshold {
 		c.t.Errorf("%s enters as number %d of %d", user, s.Active, s.Threshold)
 	}
@@ -202,7 +202,7 @@ func (c *crowd) check() {
 	if v.Joined != people || v.Departed != people {
 		c.t.Errorf("%d came; %d joined, and %d departed", people, v.Joined, v.Departed)
 	}
-	// A user that came after another was answered is behind that one: tau is 1 for
+	// A user who came after another was answered is behind that one: tau is 1 for
 	// those pairs.
 	pairs := 0
 	for _, a := range c.arrivals {

@@ -83,7 +83,7 @@
 // lost gets no notice of it, and sees it with the next poll.
 //
 // Data that Redis loses is lost. appendfsync always keeps all answered calls.
-// everysec, or a replica that takes over, may lose a second: users that came in it
+// everysec, or a replica that takes over, may lose a second: users who came in it
 // are at the end when they come again, and an order may be given out again. Without
 // its data the room begins an epoch, and users with a ticket form the line again.
 // Thresholds and pauses are lost with it. Set maxmemory-policy noeviction: an

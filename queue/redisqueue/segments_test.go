@@ -52,7 +52,8 @@ func TestNewcomersOverSegments(t *testing.T) {
 				}
 				last = crowd5[4].Order
 			}
-			// All users have their told positions, also in the bits that processes look at.
+			// All users have their told positions, also in the bits that processes
+			// look at.
 			view, err := store.Look(ctx, "e", rules, 0, 0)
 			if err != nil {
 				t.Fatal(err)

@@ -1,6 +1,7 @@
-// Package token signs the tokens that a waiting room hands out, and checks them when they
-// come back: the place of a user in line, the right to be inside, the passage of the front
-// gate, and the requests that a trusted edge lets through. It asks no store.
+// Package token signs the tokens that a waiting room hands out, and checks them
+// when they come back: the place of a user in line, the right to be inside, the
+// passage of the front gate, and the requests that a trusted edge lets through. It
+// asks no store.
 //
 //	ring, err := token.NewRing(newSecret, oldSecret) // the first signs, all verify
 //	…

@@ -17,7 +17,7 @@ type EntryClaims struct {
 	ExpiresAt time.Time // zero in Issue: Config.Lasts later
 }
 
-// Entries issues and verifies the tokens of users that may be inside: JWTs by HS256
+// Entries issues and verifies the tokens of users who may be inside: JWTs by HS256
 // with the header typ "entry+jwt".
 type Entries struct{ signer *signer }
 

@@ -19,7 +19,8 @@ var _ sse.Broker = (*Broker)(nil)
 // NewBroker makes a Broker without listeners.
 func NewBroker() (*Broker, error) { return &Broker{}, nil }
 
-// Publish implements [sse.Broker]. All listeners have handled the message when it returns.
+// Publish implements [sse.Broker]. All listeners have handled the message when it
+// returns.
 func (b *Broker) Publish(ctx context.Context, m sse.Message) error {
 	if err := ctx.Err(); err != nil {
 		return unasked(err)

@@ -33,7 +33,7 @@ func Example() {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	stop() // an app runs it until it is told to end
+	stop() // an app runs it until the app ends
 	fmt.Println(hub.Run(ctx))
 }
 

@@ -139,7 +139,8 @@ func (r *remote) kill(t *testing.T) {
 	_ = r.cmd.Wait() // with the signal
 }
 
-// local is an instance in this process. Its messages pass a proxy that a test can cut.
+// local is an instance in this process. Its messages pass a proxy that a test can
+// cut.
 type local struct {
 	*process
 	lossy *lossy

@@ -99,7 +99,8 @@ func TestMovedSlot(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.loses(b, "its slot moved", func() {
-		// Otherwise the target believes the source's gossip, and gives the slot back.
+		// Otherwise the target believes the source's gossip, and gives the slot
+		// back.
 		if err := target.Do(t.Context(), "CLUSTER", "SETSLOT", strconv.FormatInt(slot, 10), "IMPORTING", idOf(source)).Err(); err != nil {
 			t.Fatal(err)
 		}

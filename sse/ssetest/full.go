@@ -7,7 +7,8 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// fullCases are about the known states of the member's connections when one more opens.
+// fullCases are about the known states of the member's connections when one more
+// opens.
 func fullCases() []CapCase {
 	return []CapCase{
 		capCase("without-victims-nobody-goes", func(p *player) error {

@@ -16,9 +16,10 @@ import (
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
-// A position that was read and not yet kept may name transactions as done that a crash
-// undoes, whose ids PostgreSQL then gives to others. A relay with such a position has to
-// begin again from the kept one, though none of its statements failed.
+// A position that was read and not yet kept may name transactions as done that a
+// crash undoes, whose ids PostgreSQL then gives to others. A relay with such a
+// position has to begin again from the kept one, though none of its statements
+// failed.
 func TestPositionsEndWithTheServer(t *testing.T) {
 	holders := map[string]holder{"log": holdLog(t), "status": holdStatus(t)}
 	for name, h := range holders {

@@ -64,7 +64,8 @@ func read(history []porcupine.Operation) hindsight {
 	return h
 }
 
-// mayEnd reports whether the lock of a state can end: all answers that saw it are in.
+// mayEnd reports whether the lock of a state can end: all answers that saw it are
+// in.
 func (h hindsight) mayEnd(s state) bool { return s.seen.holder == h.all[s.last].holder }
 
 // mayVanish reports whether the lock can end without an answer that says so.

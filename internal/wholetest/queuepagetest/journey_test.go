@@ -144,8 +144,9 @@ func (tb *tab) pollUntil(expression string) {
 	}
 }
 
-// TestBrowserTwoPeopleOnePlace goes through a real room: the second visitor waits at
-// position 1, keeps it during an outage of the store, and enters when the first leaves.
+// TestBrowserTwoPeopleOnePlace goes through a real room: the second visitor waits
+// at position 1, keeps it during an outage of the store, and enters when the first
+// leaves.
 func TestBrowserTwoPeopleOnePlace(t *testing.T) {
 	s := openSite(t)
 	first := s.visitor(t, "first")
@@ -185,7 +186,7 @@ func TestBrowserThroughTheGate(t *testing.T) {
 	if _, err := s.gate.Activate(t.Context(), "show-1"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.gate.Assign(t.Context(), "show-1"); err != nil { // somebody is before
+	if _, err := s.gate.Assign(t.Context(), "show-1"); err != nil { // one visitor is ahead
 		t.Fatal(err)
 	}
 	tb := s.visitor(t, "second")

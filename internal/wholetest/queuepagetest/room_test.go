@@ -16,8 +16,9 @@ func level(tb *tab) float64 {
 	return eval[float64](tb, "Number(document.getElementById('bar').style.getPropertyValue('--level'))")
 }
 
-// TestBrowserLine goes from the end of the line to the front. It checks the page, the polls
-// and their times, and the announcements to a screen reader, which are few.
+// TestBrowserLine goes from the end of the line to the front. It checks the page,
+// the polls and their times, and the announcements to a screen reader, which are
+// few.
 func TestBrowserLine(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
 	f.is("check", queued(5001))

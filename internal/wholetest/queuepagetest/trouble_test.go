@@ -88,7 +88,8 @@ func TestBrowserAnswersThatAreNone(t *testing.T) {
 	tb.says("position", "3")
 }
 
-// TestBrowserOffline notices an outage of the network, and goes on as soon as it is back.
+// TestBrowserOffline notices an outage of the network, and goes on as soon as it is
+// back.
 func TestBrowserOffline(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
 	f.is("check", queued(5))
@@ -161,7 +162,7 @@ func TestBrowserEnds(t *testing.T) {
 	if origin := eval[string](tb, "location.origin"); origin != f.URL {
 		t.Errorf("went to %s", origin)
 	}
-	// A visitor that tries again after a failure is in line.
+	// A visitor who tries again after a failure is in line.
 	f.is("check", problem(400, "bad"))
 	tb.visit("/queue?event=plain")
 	tb.in("failed")

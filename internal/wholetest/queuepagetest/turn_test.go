@@ -82,7 +82,7 @@ func TestBrowserTurnByHand(t *testing.T) {
 	if said := tb.said(); said[len(said)-1] != "It is your turn. Come in! The place is reserved for you until the time is over. One minute left to enter." {
 		t.Errorf("announced %q", said)
 	}
-	tb.reload() // a visitor that reloads is asked again, and does not enter by itself
+	tb.reload() // a visitor who reloads is asked again, and does not enter by itself
 	tb.in("turn")
 	tb.focus("enter-now")
 	tb.press("\r")
@@ -116,7 +116,7 @@ func TestBrowserTurnPassed(t *testing.T) {
 	}
 }
 
-// TestBrowserStraightIn does not hold up visitors that need not wait, nor follow an
+// TestBrowserStraightIn does not hold up visitors who need not wait, nor follow an
 // address to another site.
 func TestBrowserStraightIn(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
