@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// golden is the list of the box office's series, as its own tests compare it with the
-// running app.
+// golden lists the box office's series. Its own tests compare it with the app.
 const golden = "../examples/boxoffice/internal/app/testdata/series.txt"
 
 // family is a metric as it is served.
@@ -58,8 +57,7 @@ var (
 	matcher = regexp.MustCompile(`([a-z_]+)(=~?)"([^"]*)"`)
 	// clause is a clause that names labels, and no metric.
 	clause = regexp.MustCompile(`\b(by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)`)
-	// selector is a name with its optional suffix: matchers, a range, an opening
-	// bracket.
+	// selector is a name with its suffix: matchers, a range, an opening bracket.
 	selector = regexp.MustCompile(`[a-zA-Z_:][a-zA-Z0-9_:]*(\s*\(|(\{[^}]*\})?(\[[^\]]*\])?)`)
 	words    = regexp.MustCompile(`^(and|or|unless|bool|offset|inf|nan)$`)
 )

@@ -130,8 +130,7 @@ func TestANotice(t *testing.T) {
 	})
 }
 
-// Users of one crowd that enter at once have a notice each, and no other user has
-// one.
+// Users of one crowd who enter at once have a notice each, and no others have one.
 func TestNoticesOfACrowd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var let register

@@ -95,8 +95,7 @@ func TestStoreAway(t *testing.T) {
 				refused("pause", err)
 
 				time.Sleep(100 * time.Millisecond)
-				// A user with a ticket is answered from the snapshot while it is 3 s old at
-				// most.
+				// A ticket is answered from the snapshot until that is 3 s old.
 				for time.Since(asked) <= 3*time.Second {
 					place, err := room.Check(ctx, "show-1", queue.Visitor{User: "b", Ticket: tickets["b"]})
 					if err == nil && place.Position != 2 {

@@ -53,8 +53,7 @@ func newLine(r *Room, event string) *line {
 	return l
 }
 
-// touch records a use of the event, at most once a second, so that concurrent uses
-// need no write each.
+// touch records a use, at most once a second: concurrent uses need no write each.
 func (l *line) touch(now time.Duration) {
 	if last := l.used.Load(); int64(now)-last >= int64(time.Second) {
 		l.used.Store(int64(now))

@@ -107,8 +107,7 @@ func (r *Room) poll(ctx context.Context, event string, kind Kind, v Visitor) (Pl
 	return l.visit(ctx, visit, v.Ticket)
 }
 
-// Leave takes a user out, from the line or from inside. It is no error for other
-// users.
+// Leave takes a user out, from the line or from inside; others may leave as well.
 func (r *Room) Leave(ctx context.Context, event, user string) error {
 	_, err := r.once(ctx, event, Visit{Kind: Leave, User: user})
 	return err

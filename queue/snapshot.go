@@ -25,8 +25,7 @@ type block struct {
 
 const words = BlockSize / 64
 
-// find counts the orders that wait before an order; found is nil unless that order
-// waits too.
+// find counts the orders waiting before an order; found is nil unless it waits too.
 func (s *snapshot) find(order int64) (ahead int, found *block) {
 	b := s.block(order)
 	if b == nil {

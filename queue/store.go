@@ -81,8 +81,7 @@ const (
 	Heartbeat
 	// Leave takes the user out, from the line or from inside.
 	Leave
-	// Done gives the place of an active user back. It does not change waiting
-	// users.
+	// Done gives the place of an active user back. It ignores waiting users.
 	Done
 	// Verify asks whether the user is active by the admission Visit.Entry.
 	Verify

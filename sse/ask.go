@@ -34,10 +34,9 @@ func (h *Hub) openCap(ctx context.Context, r Rules, live Live, c Conn) (Opened, 
 	return h.cap.Open(ctx, r, live, c)
 }
 
-// look finds the member's connections that have lost their clients (gone), and those
-// for which no process answers (silent). Other instances are asked through the
-// broker, and have half of Config.Timeout to answer. If this process may have missed
-// an answer, silent is empty.
+// look finds the member's connections without a client (gone), and those for which
+// no process answers (silent). It asks other instances through the broker for at
+// most half of Config.Timeout. If it may have missed an answer, silent is empty.
 func (h *Hub) look(ctx context.Context, instance string, asks Conn, conns []Conn) (gone, silent []string) {
 	var others []string
 	for _, c := range conns {
@@ -152,8 +151,7 @@ func (qs *questions) answer(id string, frame []byte) {
 	}
 }
 
-// hear reads an answer. Answers for connections that were not asked about, or that
-// were answered before, have no effect.
+// hear reads an answer. Unasked and repeated answers have no effect.
 func (q *question) hear(frame []byte) {
 	said := map[string]bool{} // whether there is a client
 	for line := range strings.Lines(string(frame)) {

@@ -8,8 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// An audience answers like plain sets, under any sequence of streams that come and
-// go.
+// An audience answers like plain sets, whichever streams come and go.
 func TestAudienceIsSets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := newAudience(1<<30, 1<<30)

@@ -26,8 +26,7 @@ type chromium struct {
 	read   chan [][]told
 }
 
-// order is the next task of the page: it follows the first URL, or reads all to
-// their ends.
+// order is the page's next task: follow the first URL, or read all to their ends.
 type order struct {
 	Tell  string   `json:"tell"` // where it reports to
 	Read  bool     `json:"read"`

@@ -20,15 +20,13 @@ type Config struct {
 	// One more ends the oldest whose client is still there.
 	Max int
 	// Streams is how many streams a process serves at once; 100,000 by default.
-	// Beyond it a client gets the same answer as in an outage of the Cap, and comes
-	// back.
+	// Beyond it a client is answered as in an outage of the Cap, and comes back.
 	Streams int
 	// PerAddress is how many streams may have one [Stream.Address]; 1,000 by default.
 	PerAddress int
 	// Lifetime is how long a stream lives at most; 30 min by default. Each ends
 	// after nine tenths of it and a random part of the rest, and its client comes
-	// back: so load moves to new processes, and a locked-out member loses the
-	// stream.
+	// back. So load moves to new processes, and locked-out members are cut off.
 	Lifetime time.Duration
 	// Ping is how often each stream gets a `ping` event, and is looked up in the
 	// Cap; 20 s by default. It costs a write for each stream, and a call of the Cap

@@ -14,8 +14,7 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// recorder is a middleware's writer that remembers the status, as many middlewares
-// have it.
+// recorder is a typical middleware's writer, which remembers the status.
 type recorder struct {
 	http.ResponseWriter
 	status int

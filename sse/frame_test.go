@@ -116,8 +116,7 @@ func FuzzEncode(f *testing.F) {
 		if name == "" {
 			want[0].Name = "message"
 		}
-		// The first frame of a stream is retry, so that a byte order mark later on
-		// is data.
+		// A stream's first frame is retry: a byte order mark after it is data.
 		got, _ := parse("retry: 1\n\n" + string(b) + "event: after\ndata: x\n\n")
 		if !slices.Equal(got, want) {
 			t.Fatalf("%q is read as %q, want %q", b, got, want)

@@ -116,8 +116,7 @@ func (h *Hub) drain(ctx context.Context) {
 	for _, s := range h.audience.close() {
 		s.end(Drained, retryFrame(h.cfg.spread()))
 	}
-	// A handler is in a write at most, or in a replay; a longer wait is not caused
-	// by the hub.
+	// A handler is in a write or a replay at most; longer waits are not the hub's.
 	late := time.NewTimer(2*h.cfg.WriteTimeout + h.cfg.ReplayTimeout + h.cfg.Timeout)
 	defer late.Stop()
 	select {
@@ -134,8 +133,7 @@ func (h *Hub) drain(ctx context.Context) {
 	}
 }
 
-// Ready waits until the hub takes streams and hears the other processes, or ctx
-// ends.
+// Ready waits until the hub takes streams and hears other processes, or ctx ends.
 func (h *Hub) Ready(ctx context.Context) error {
 	h.mu.Lock()
 	ready := h.ready

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// leanConn is a connection that was taken over from net/http. No goroutine waits on
-// it.
+// leanConn is a connection taken over from net/http. No goroutine waits on it.
 type leanConn struct {
 	net.Conn
 	raw   syscall.RawConn
@@ -121,8 +120,7 @@ func (f *flusher) round() {
 	writers.Wait()
 }
 
-// abandon closes the remaining streams when the hub ends. Handlers end by
-// themselves.
+// abandon closes the remaining lean streams when the hub ends. Handlers end alone.
 func (f *flusher) abandon() {
 	f.mu.Lock()
 	f.closed = true
@@ -219,8 +217,7 @@ func (f *flusher) stall(s *stream, rest []byte, ended Reason, traced *[]*deliver
 	f.mu.Unlock()
 }
 
-// finish closes a stream for good. Its sched stays set, so that it is not queued
-// again.
+// finish closes a stream for good. Its sched stays set: it is not queued again.
 func (f *flusher) finish(s *stream) {
 	s.mu.Lock()
 	s.sched = true

@@ -59,9 +59,8 @@ func TestAStalledReaderIsCutAndTheOthersDoNotNotice(t *testing.T) {
 			all = append(all, dial(t, s.url+fmt.Sprintf("?member=m%d", i)))
 		}
 		ctx, data := t.Context(), bytes.Repeat([]byte("x"), 8000)
-		// Each event is awaited by all others, so that none of them ever has a
-		// backlog. If an event waited for the stalled reader this test would not
-		// end.
+		// All others await each event, so that none of them ever has a backlog. If
+		// an event waited for the stalled reader this would not end.
 		for i := range events {
 			must(t, s.ToAll(ctx, sse.Event{Data: append(fmt.Appendf(nil, "%d:", i), data...)}))
 			for _, c := range all {
@@ -79,8 +78,7 @@ func TestAStalledReaderIsCutAndTheOthersDoNotNotice(t *testing.T) {
 	})
 }
 
-// A client that reads nothing costs its backlog and one write, for any number of
-// events.
+// A client that reads nothing costs its backlog and one write, not more.
 func TestTheBacklogIsBounded(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		s := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean, WriteTimeout: time.Hour, MaxBytes: 64 << 10, MaxFrames: 1000}, smallBuffers)

@@ -22,8 +22,7 @@ const moment = " @"
 // maxMoment is the most bytes that the time takes.
 const maxMoment = len(moment) + 14
 
-// originOf is the text for Arg: the context of ctx's span as far as it fits, and
-// the time.
+// originOf is the text of Arg: the span's context as far as it fits, and the time.
 func originOf(ctx context.Context, at time.Time) string {
 	origin := otelmsg.Pack(otelmsg.From(ctx), MaxMember-maxMoment)
 	if ms := at.UnixMilli(); !at.IsZero() && ms > 0 && ms < 1e14 {
@@ -73,8 +72,7 @@ func (h *Hub) follows(m Message) *delivered {
 	return d
 }
 
-// took counts a stream that has the message. Only the goroutine that hands it out
-// calls it.
+// took counts a stream with the message, for the goroutine that hands it out.
 func (d *delivered) took() {
 	if d == nil {
 		return
@@ -139,8 +137,7 @@ func (s *stream) tracks(d *delivered) {
 	}
 }
 
-// forgetHeld and forgetTraced count the held and the pending events of a stream as
-// dropped.
+// forgetHeld and forgetTraced count a stream's held and pending events as dropped.
 func (s *stream) forgetHeld() {
 	for i := range s.held {
 		s.held[i].trace.done(false)

@@ -158,8 +158,7 @@ func TestOldAndNewInstancesUnderstandEachOther(t *testing.T) {
 	if d := ended(t, spans, 1)[0]; d.Name() != "deliver old" || d.Parent().IsValid() {
 		t.Errorf("%s under %v", d.Name(), d.Parent())
 	}
-	// The fields that those instances do not know are in one that they ignore for a
-	// frame.
+	// Those instances ignore the field with the new parts.
 	ctx, sending := spans.Tracer("test").Start(t.Context(), "sending")
 	must(t, s.ToMember(ctx, "ann", sse.Event{Name: "new", Data: []byte("two")}))
 	m := broker.got[len(broker.got)-1]

@@ -12,8 +12,7 @@ import (
 	"github.com/millrace-go/millrace/bench/report"
 )
 
-// proofs is the file of the figures that the proofs print: it has no rounds and no
-// peers.
+// proofs is the file of the proofs' figures: it has no rounds and no peers.
 const proofs = "proofs.json"
 
 // Set is the set of all measured figures.

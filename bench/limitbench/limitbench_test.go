@@ -66,8 +66,7 @@ func TestRunOnGivenServer(t *testing.T) {
 	}
 }
 
-// A limiter's local state costs no call of Redis: the test counts calls, which does
-// not depend on time.
+// A limiter's local state costs no call of Redis: counted, so independent of time.
 func TestRun(t *testing.T) {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		servicetest.Missing(t, "needs redis-server in PATH (Debian: redis-server)")

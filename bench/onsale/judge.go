@@ -245,8 +245,7 @@ func (e evidence) missing() (lost, back, elsewhere int) {
 		n, now := int32(i), e.last[i]
 		switch p.stage {
 		case waiting:
-			// An admitted person is inside, or missed the turn and may come back to
-			// the place.
+			// The admitted are inside, or missed the turn and may come back to it.
 			if now.status == queue.None && !admitted[n] {
 				lost++
 			}
@@ -255,8 +254,7 @@ func (e evidence) missing() (lost, back, elsewhere int) {
 				lost++
 			}
 		case done, left:
-			// A person whose call to leave was carried out without an answer is gone
-			// as well.
+			// A call to leave may have been carried out without an answer.
 			if now.status != queue.None {
 				back++
 			}

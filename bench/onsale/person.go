@@ -20,8 +20,7 @@ const (
 	crashed       // went away without a word
 )
 
-// person of the crowd. Only one goroutine at a time acts for a person and touches
-// it.
+// person of the crowd. Only one goroutine at a time acts for it and touches it.
 type person struct {
 	stage  stage
 	where  int // the instance of the next call

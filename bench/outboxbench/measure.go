@@ -82,8 +82,7 @@ type Latency struct {
 	Events        int
 }
 
-// latency relays in this process the events that a child process appends at the
-// given rate.
+// latency relays the events that a child process appends at the given rate.
 func latency(ctx context.Context, s system, key string, cfg Config) (Latency, error) {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()

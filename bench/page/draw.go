@@ -72,8 +72,7 @@ func cpu(f report.Figure) string {
 func drawLines(s report.Section, c report.Chart) ([]byte, error) {
 	plot := svgplot.Lines{Title: c.Title, Subtitle: note(s, c), X: c.X, Unit: c.Unit}
 	for _, f := range s.Figures {
-		// A logarithmic axis has no zero: figures that were not measured are left
-		// out.
+		// A logarithmic axis has no zero: unmeasured figures are left out.
 		if f.Chart != c.Name || !f.Median.Known() || f.Median <= 0 {
 			continue
 		}

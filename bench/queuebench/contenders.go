@@ -98,8 +98,7 @@ func (c *contender) load(ctx context.Context, s *redisserver.Server, cfg Config,
 			return result{}, false, err
 		}
 	}
-	// No person polls twice, as in a line whose people are told to poll once a
-	// minute.
+	// No person polls twice, as in a line that polls once a minute.
 	crowd := shuffled(c.people, draw)
 	var next atomic.Int64
 	share := int64(max(1, min(64, len(crowd)/(4*callers)))) // so that a short line keeps all callers busy

@@ -14,9 +14,8 @@ import (
 // Blocked is for how long a server served no other client.
 type Blocked struct {
 	// Command is the longest time the server worked on one command, by its own
-	// record: while a script runs, Redis does nothing else. Zero when no command
-	// took as long as the record's limit, and on a server that others use, whose
-	// settings stay.
+	// record: while a script runs, Redis does nothing else. Zero when the record is
+	// empty, and on a server that others use, whose settings stay.
 	Command time.Duration
 	// Waited is the longest wait of a prober for an answer. It exceeds Command by
 	// the delays of the network and of a busy machine's scheduler. It also shows

@@ -85,8 +85,7 @@ type Claim struct {
 	Verdict string `json:"verdict"`
 }
 
-// Measured is a figure, or a ratio of two. A value that was not measured is not a
-// number.
+// Measured is a figure, or a ratio of two. Not measured is not a number.
 type Measured struct {
 	Value  Number `json:"value"`  // ours
 	Beside Number `json:"beside"` // the peer's or the engine's

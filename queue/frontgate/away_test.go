@@ -108,8 +108,7 @@ func (p *panics) State(ctx context.Context, event string) (frontgate.State, erro
 	return p.Store.State(ctx, event)
 }
 
-// A caller that leaves while others wait for the same refresh does not end it for
-// them.
+// A caller that leaves a refresh with other waiters does not end it for them.
 func TestCallerLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &watched{Store: memory(t), hold: make(chan struct{})}

@@ -25,9 +25,8 @@ type Config struct {
 	Step int64
 	// Every is the time between two rounds, in whole milliseconds; 10 s by default.
 	Every time.Duration
-	// Refresh is the age up to which counters answer a poll without a refresh; 1 s
-	// by default. Each event in use costs a process one call of the store each
-	// time.
+	// Refresh is the age at which a poll refreshes the counters; 1 s by default.
+	// Each event in use costs a process one call of the store each time.
 	Refresh time.Duration
 	// Stale is the age from which the counters count as unknown, so that polls are
 	// answered ErrUnavailable; 3 s by default, and never below Refresh.

@@ -42,8 +42,7 @@ func unavailable(cause error) error {
 	return fault.MarkInfrastructure(err)
 }
 
-// refused classifies why a call has no answer: the caller left, or the store
-// failed.
+// refused classifies why a call has no answer: the caller left, or the store.
 func refused(ctx context.Context, cause error) error {
 	if ctx.Err() != nil && errors.Is(cause, context.Cause(ctx)) {
 		return fmt.Errorf("frontgate: the caller left before it was answered: %w", cause)

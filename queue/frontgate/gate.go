@@ -188,8 +188,7 @@ func (g *Gate) Position(ctx context.Context, event, text string) (int64, error) 
 	return position, err
 }
 
-// position is the position of verified claims when their counter still exists, else
-// 0.
+// position is that of verified claims when their counter still exists, else 0.
 func (g *Gate) position(ctx context.Context, event string, claims token.GateClaims) (State, int64, error) {
 	epoch := epochOf(claims.ID)
 	_, state, err := g.look(ctx, event, epoch, claims.IssuedAt)

@@ -34,8 +34,7 @@ type HTTPConfig struct {
 	// Secure; by default whether it has TLS. Behind a proxy that ends TLS let it
 	// return true.
 	Secure func(*http.Request) bool
-	// RetryAfter is the Retry-After of answers while the store is unreachable; 3 s
-	// by default.
+	// RetryAfter is the Retry-After during an outage of the store; 3 s by default.
 	RetryAfter time.Duration
 	// Problems is the prefix of the types of problems; "/problems/" by default.
 	Problems string

@@ -63,8 +63,7 @@ func (h *Handlers) fail(w http.ResponseWriter, r *http.Request, err error) {
 	send(w, p.Status, "application/problem+json", text)
 }
 
-// complaints limits the log entries of an outage of the store during which a crowd
-// polls.
+// complaints limits the log entries while a crowd polls during an outage.
 type complaints struct {
 	start time.Time
 	next  atomic.Int64

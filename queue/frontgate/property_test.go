@@ -164,8 +164,7 @@ func (w *world) assign(t *testing.T, g *frontgate.Gate) error {
 	return nil
 }
 
-// poll polls for all visitors with a position, by processes whose counters may be
-// old.
+// poll polls for all visitors with a position; a process may have old counters.
 func (w *world) poll(t *testing.T, g *frontgate.Gate) error {
 	state, err := w.store.State(t.Context(), event)
 	if err != nil {

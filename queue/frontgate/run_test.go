@@ -175,8 +175,7 @@ func TestCrashBetweenStoreAndLine(t *testing.T) {
 			if l.on() != on {
 				t.Errorf("a round later the line's gate is %t, want %t", l.on(), on)
 			}
-			// Position 1 is behind the visitors who waited before, also when the line
-			// was told late.
+			// Position 1 is behind those in line before, also after a late call.
 			if order, _ := l.join(1); order != 2 {
 				t.Errorf("position 1 has the order %d, want 2", order)
 			}
@@ -202,9 +201,8 @@ func TestSwitchedMeanwhile(t *testing.T) {
 	})
 }
 
-// After a loss of the counters the rounds switch the gate on again, with new
-// counters; an old position does not pass, and the line's order begins above all
-// positions given out.
+// After a loss of the counters the rounds switch the gate on again, with new ones;
+// old positions do not pass, and the line's order begins above all of them.
 func TestLostCounters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &line{}

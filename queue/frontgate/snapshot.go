@@ -147,8 +147,7 @@ func (k *known) answer(now time.Time, stale time.Duration) (*known, State, error
 	return nil, State{}, unavailable(errOld)
 }
 
-// renew asks the store on behalf of all callers: it does not end when its caller
-// leaves.
+// renew asks the store for all callers: it does not end when its caller leaves.
 func (g *Gate) renew(ctx context.Context, event string, k *known, began time.Time, done chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.cfg.Timeout)
 	defer cancel()

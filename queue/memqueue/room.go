@@ -68,8 +68,7 @@ func (m *room) take(order int64) bool {
 	return true
 }
 
-// expire takes out the users whose time is over, each once, by the first call after
-// it.
+// expire takes out the users whose time is over, once, by the first call after it.
 func (m *room) expire(now int64, r queue.Rules) {
 	for len(m.inside.ends) > 0 && m.inside.ends[0].end <= now {
 		g := m.inside.ends[0]

@@ -86,8 +86,7 @@ func (m *room) arrive(v queue.Visit, now int64, r queue.Rules) queue.Outcome {
 	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: m.line.ahead(order), New: true}
 }
 
-// order is the order at which the user lines up; zero when the gate is closed to
-// the user.
+// order is where the user lines up; zero when the gate is closed to the user.
 func (m *room) order(v queue.Visit, now int64, r queue.Rules) int64 {
 	if t, ok := m.inside.missed[v.User]; ok {
 		delete(m.inside.missed, v.User)

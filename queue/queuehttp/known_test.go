@@ -152,8 +152,7 @@ func TestEventTakenAway(t *testing.T) {
 	})
 }
 
-// A panic of Known fails the request that called it, and the next one calls it
-// again.
+// A panic of Known fails the request that called it; the next one calls it again.
 func TestKnownPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var broken atomic.Bool

@@ -70,8 +70,7 @@ func FuzzSafeNext(f *testing.F) {
 		http.Redirect(w, httptest.NewRequest("GET", "https://shop.test/queue/show-1", nil), next, http.StatusSeeOther)
 		for _, form := range []string{next, w.Header().Get("Location")} {
 			for again := range 4 {
-				// A browser takes a backslash for a slash, and drops invisible
-				// characters.
+				// A browser takes \ for /, and drops invisible characters.
 				seen := strings.Map(func(r rune) rune {
 					switch r {
 					case '\t', '\n', '\r':

@@ -130,8 +130,7 @@ func (h *Handlers) complain(r *http.Request, what string, err error) {
 	}
 }
 
-// complaints limits the log entries of an outage of the store during which a crowd
-// polls.
+// complaints limits the log entries while a crowd polls during an outage.
 type complaints struct{ next, silent atomic.Int64 }
 
 // speak says whether a line may be logged, and how many were suppressed before it.

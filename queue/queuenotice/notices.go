@@ -82,8 +82,7 @@ func (n *Notices) Notify(notice queue.Notice) {
 // Published is the number of notices that the publisher has taken.
 func (n *Notices) Published() int64 { return n.published.Load() }
 
-// Dropped is the number of lost notices: the buffer was full, or the publisher
-// refused.
+// Dropped is the number of lost notices: a full buffer, or the publisher refused.
 func (n *Notices) Dropped() int64 { return n.dropped.Load() }
 
 // Run publishes until the context ends, then the notices in the buffer, up to the
@@ -177,8 +176,7 @@ func (n *Notices) message(notice queue.Notice) *message.Message {
 	return msg
 }
 
-// token returns no token on a failure: a notice without one is better than no
-// notice.
+// token is empty on a failure: a notice without a token is better than none.
 func (n *Notices) token(notice queue.Notice) (token string) {
 	if n.cfg.Token == nil {
 		return ""

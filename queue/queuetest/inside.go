@@ -59,8 +59,7 @@ func leaveAndDone(ctx context.Context, h Harness) error {
 	)
 }
 
-// verifyByEntry: an entry is valid as long as its admission, and not for a later
-// one.
+// verifyByEntry: an entry is valid as long as its admission, not for a later one.
 func verifyByEntry(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, limited(1))
 	verify := func(when, user string, entry int64, want bool) error {

@@ -169,8 +169,7 @@ func lookInPages(ctx context.Context, h Harness) error {
 	return new(snapshot).shows(p, stay)
 }
 
-// lookFromElsewhere: from epochs and versions that never existed, the answer has
-// all blocks.
+// lookFromElsewhere: an epoch or version that never existed gets all blocks.
 func lookFromElsewhere(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	orders, err := p.join(names("u", 20)...)

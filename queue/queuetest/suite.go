@@ -39,8 +39,7 @@ const (
 // Case is one promise of a store.
 type Case struct {
 	Name string
-	// Needs lists the requirements on the harness; if one is missing the case is
-	// n/a.
+	// Needs lists the requirements on the harness; without one the case is n/a.
 	Needs []Need
 	// Run checks the promise on a fresh harness and returns how it was broken.
 	Run func(ctx context.Context, h Harness) error

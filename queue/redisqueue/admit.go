@@ -106,8 +106,7 @@ func (s *Store) sweep(ctx context.Context, event string, r queue.Rules, from int
 }
 
 // forget takes an event out of the registry, and puts it back when a user came
-// before that. A user who comes later finds the event unused, and that call puts it
-// back.
+// before that. A later visit finds the event unused, and puts it back itself.
 func (s *Store) forget(ctx context.Context, event string, r queue.Rules) error {
 	if err := s.client.SRem(ctx, s.registry, event).Err(); err != nil {
 		return fmt.Errorf("take out of the registry: %w", err)

@@ -202,8 +202,7 @@ func (c *crowd) check() {
 	if v.Joined != people || v.Departed != people {
 		c.t.Errorf("%d came; %d joined, and %d departed", people, v.Joined, v.Departed)
 	}
-	// A user who came after another was answered is behind that one: tau is 1 for
-	// those pairs.
+	// Arrivals after another user's answer are behind it: tau is 1 for those pairs.
 	pairs := 0
 	for _, a := range c.arrivals {
 		for _, b := range c.arrivals {

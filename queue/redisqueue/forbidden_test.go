@@ -12,8 +12,7 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// TestForbidden: a Redis user without the rights gets a list of them, and works
-// once it has them.
+// TestForbidden: a Redis user without the rights gets a list of them that suffices.
 func TestForbidden(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)

@@ -178,9 +178,8 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// TestOlderData restarts a server with data that is older than its last answers: a
-// process that has looked since sees all data of the server, and nothing that was
-// lost.
+// TestOlderData restarts a server with data older than its last answers: a process
+// that has looked since sees all of that data, and nothing that was lost.
 func TestOlderData(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)

@@ -39,8 +39,7 @@ func (s *Store) Visit(ctx context.Context, event string, r queue.Rules, b queue.
 	case woke:
 		// Another process that found the event unused may have taken it out
 		// meanwhile. It looks again after that, but perhaps before this visit. The
-		// visit is done, and if the event could not be added here, the next call
-		// adds it.
+		// visit is done; if the event cannot be added now, the next call adds it.
 		if err := s.register(ctx, event); err != nil {
 			s.added.forget(event)
 		}

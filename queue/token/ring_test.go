@@ -32,8 +32,7 @@ func TestShortSecrets(t *testing.T) {
 	}
 }
 
-// Values that hold keys can be printed, as a log of a configuration does, without
-// showing the keys.
+// Printing a value that holds keys, as a log of a configuration does, shows none.
 func TestPrintingTellsNoKey(t *testing.T) {
 	r := ring(t, newSecret)
 	secrets := map[string][]byte{"the secret": []byte(newSecret)}

@@ -153,8 +153,7 @@ func TestEmbeddedPackagesNeedNoServer(t *testing.T) {
 	}
 }
 
-// SERVERS gives the columns that it names, and reports the cells that it leaves out
-// of them.
+// SERVERS gives the columns that it names, and reports the cells left out of them.
 func TestChoose(t *testing.T) {
 	cells, err := parse("a | memory | ./a | ^A\na | Kafka | ./b | ^A/kafka\nb | Kafka + postgres redis | ./b | ^B|^C\nb | PostgreSQL | ./c | ^B\n")
 	if err != nil {

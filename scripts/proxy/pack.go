@@ -75,8 +75,7 @@ func output(dir, name string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// tracked are the files of the tree, from its root, that git does not ignore, in their
-// present state.
+// tracked are the tree's present files, from its root, that git does not ignore.
 func tracked(root string) ([]string, error) {
 	out, err := output(root, "git", "ls-files", "--cached", "--others", "--exclude-standard", "-z")
 	return strings.FieldsFunc(out, func(r rune) bool { return r == 0 }), err

@@ -19,8 +19,7 @@ var _ sse.Broker = (*Broker)(nil)
 // NewBroker makes a Broker without listeners.
 func NewBroker() (*Broker, error) { return &Broker{}, nil }
 
-// Publish implements [sse.Broker]. All listeners have handled the message when it
-// returns.
+// Publish implements [sse.Broker]. It returns when all listeners have the message.
 func (b *Broker) Publish(ctx context.Context, m sse.Message) error {
 	if err := ctx.Err(); err != nil {
 		return unasked(err)

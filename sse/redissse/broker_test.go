@@ -118,8 +118,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestDisconnectFormat checks the messages about victims that other programs send
-// and receive.
+// TestDisconnectFormat checks the eviction messages that other programs exchange.
 func TestDisconnectFormat(t *testing.T) {
 	for kind, connect := range servers {
 		t.Run(kind, func(t *testing.T) {

@@ -43,10 +43,9 @@ type BrokerConfig struct {
 	// node then passes each message on to all others, and may silently lose it on
 	// the way. All instances must agree. A single server always uses plain Pub/Sub.
 	Plain bool
-	// Silence is the time without data after which a connection is checked with a
-	// PING; 5 s by default. The connection is closed after as long again without
-	// data. Shorter finds a server that hangs sooner, and costs a PING per
-	// connection.
+	// Silence is the time without data after which a connection gets a PING; 5 s by
+	// default. It is closed after as long again without data. Shorter finds a
+	// server that hangs sooner, and costs a PING per connection.
 	Silence time.Duration
 }
 

@@ -10,8 +10,7 @@ import (
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
-// One client serves both: it makes no retries of its own, and its calls end with
-// their context.
+// One client serves both, without retries; its calls end with their context.
 func Example() {
 	client := redis.NewUniversalClient(&redis.UniversalOptions{
 		Addrs: []string{"127.0.0.1:6379"}, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,

@@ -204,9 +204,8 @@ func TestHubOutage(t *testing.T) {
 	}
 }
 
-// TestLiveBeforeDead opens streams at two processes. Those at the other process
-// lose their clients, without a ping to notice it: they make room, and the living
-// streams stay.
+// TestLiveBeforeDead opens streams at two processes. Those at the other one lose
+// their clients, without a ping to notice it: they make room, the living ones stay.
 func TestLiveBeforeDead(t *testing.T) {
 	for kind, connect := range servers {
 		t.Run(kind, func(t *testing.T) {

@@ -139,8 +139,7 @@ func (r *remote) kill(t *testing.T) {
 	_ = r.cmd.Wait() // with the signal
 }
 
-// local is an instance in this process. Its messages pass a proxy that a test can
-// cut.
+// local is an instance in this process, whose messages pass a proxy to cut.
 type local struct {
 	*process
 	lossy *lossy

@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// ledger reads all commands of a server that change the registered connections, in
-// the order in which they were carried out, and checks each of them against the
-// promise.
+// ledger reads a server's commands that change the registered connections, in the
+// order of their execution, and checks each of them against the promise.
 type ledger struct {
 	t    *testing.T
 	done chan struct{}

@@ -146,8 +146,7 @@ func callAll(ctx context.Context, c *redissse.Cap, b *redissse.Broker) map[strin
 	}
 }
 
-// TestForbidden: a Redis user without the rights gets a list of them, and works
-// once it has them.
+// TestForbidden: a Redis user without the rights gets a list of them that suffices.
 func TestForbidden(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)

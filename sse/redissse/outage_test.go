@@ -99,8 +99,7 @@ func TestMovedSlot(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.loses(b, "its slot moved", func() {
-		// Otherwise the target believes the source's gossip, and gives the slot
-		// back.
+		// Or the target believes the source's gossip, and returns the slot.
 		if err := target.Do(t.Context(), "CLUSTER", "SETSLOT", strconv.FormatInt(slot, 10), "IMPORTING", idOf(source)).Err(); err != nil {
 			t.Fatal(err)
 		}

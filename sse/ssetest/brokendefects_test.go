@@ -119,8 +119,7 @@ func TestEveryBrokerCaseCatchesADefect(t *testing.T) {
 				if w.Broker, err = memsse.NewBroker(); err != nil {
 					t.Fatal(err)
 				}
-				// A case waits for a missing message; this is long enough to see
-				// it.
+				// Long enough to see that a message is missing.
 				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 				err = ssetest.CheckBroker(ctx, c, ssetest.BrokerHarness{Broker: w, Cut: w.cut(d.cut[0], d.cut[1])})
 				cancel()

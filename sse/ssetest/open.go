@@ -30,8 +30,7 @@ func openCases() []CapCase {
 			return p.registered("8", "2", "3")
 		}),
 		capCase("times-are-distinct", func(p *player) error {
-			// Many within a millisecond, in an order other than that of their
-			// names.
+			// Many within a millisecond, in an order other than by name.
 			last := ""
 			for i := range 40 {
 				n := fmt.Sprint(1000 - 7*i%40)

@@ -17,9 +17,8 @@ import (
 )
 
 // A position that was read and not yet kept may name transactions as done that a
-// crash undoes, whose ids PostgreSQL then gives to others. A relay with such a
-// position has to begin again from the kept one, though none of its statements
-// failed.
+// crash undoes, whose ids PostgreSQL then gives to others. Its holder has to begin
+// again from the kept position, though no statement failed.
 func TestPositionsEndWithTheServer(t *testing.T) {
 	holders := map[string]holder{"log": holdLog(t), "status": holdStatus(t)}
 	for name, h := range holders {

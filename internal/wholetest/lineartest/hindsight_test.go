@@ -64,8 +64,7 @@ func read(history []porcupine.Operation) hindsight {
 	return h
 }
 
-// mayEnd reports whether the lock of a state can end: all answers that saw it are
-// in.
+// mayEnd reports whether the lock of a state can end: all that saw it have done so.
 func (h hindsight) mayEnd(s state) bool { return s.seen.holder == h.all[s.last].holder }
 
 // mayVanish reports whether the lock can end without an answer that says so.

@@ -119,8 +119,7 @@ func (s *broken) meet() {
 	<-s.both
 }
 
-// Request looks whether the key is free and then takes it, even if another caller
-// came between.
+// Request looks whether the key is free and then takes it, whatever came between.
 func (s *broken) Request(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error) {
 	if s.step != "request" {
 		return s.Store.Request(ctx, key, p, again, ttl)

@@ -144,9 +144,8 @@ func (tb *tab) pollUntil(expression string) {
 	}
 }
 
-// TestBrowserTwoPeopleOnePlace goes through a real room: the second visitor waits
-// at position 1, keeps it during an outage of the store, and enters when the first
-// leaves.
+// TestBrowserTwoPeopleOnePlace goes through a real room: the second waits at
+// position 1, keeps it during an outage, and enters when the first leaves.
 func TestBrowserTwoPeopleOnePlace(t *testing.T) {
 	s := openSite(t)
 	first := s.visitor(t, "first")

@@ -17,8 +17,7 @@ func level(tb *tab) float64 {
 }
 
 // TestBrowserLine goes from the end of the line to the front. It checks the page,
-// the polls and their times, and the announcements to a screen reader, which are
-// few.
+// the polls with their times, and the few announcements to a screen reader.
 func TestBrowserLine(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
 	f.is("check", queued(5001))

@@ -88,8 +88,7 @@ func TestBrowserAnswersThatAreNone(t *testing.T) {
 	tb.says("position", "3")
 }
 
-// TestBrowserOffline notices an outage of the network, and goes on as soon as it is
-// back.
+// TestBrowserOffline notices an outage, and goes on as soon as the network is back.
 func TestBrowserOffline(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
 	f.is("check", queued(5))

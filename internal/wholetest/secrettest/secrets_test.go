@@ -213,8 +213,7 @@ func TestStreamsTellNoSecrets(t *testing.T) {
 	out.tells(t)
 }
 
-// Transports that are unreachable hide the passwords of their URLs, in errors and
-// logs.
+// Unreachable transports hide the passwords of their URLs, in errors and logs.
 func TestTransportsTellNoPasswords(t *testing.T) {
 	for scheme, url := range map[string]string{
 		"postgres": "postgres://user:" + secret + "@127.0.0.1:1/db",

@@ -67,8 +67,7 @@ func (p player) assign(n int, last int64) error {
 	return p.expect("after assigning", s, func(now frontgate.State) bool { return now.Assigned == last })
 }
 
-// expect checks an answer, and compares it with the states of the store and its
-// peer.
+// expect checks an answer, and compares it with the store's state and its peer's.
 func (p player) expect(when string, answer frontgate.State, right func(frontgate.State) bool) error {
 	for _, q := range []player{p, p.peer()} {
 		now, err := q.state()
