@@ -12,7 +12,7 @@
 //
 // The store keeps the lines: package memqueue for one process, redisqueue for many.
 // Package token has the keys, the tickets and the entry tokens; queuehttp the
-// handlers, the guard and the cookies; frontgate takes the crowd before the sale;
+// handlers, the guard and the cookies; frontgate stands before the waiting room;
 // queuenotice publishes the admissions; queueprom has the metrics.
 //
 // # Guarantees

@@ -175,8 +175,8 @@ type Block struct {
 }
 
 // View is the answer of Look. Blocks are in order of their numbers within an
-// answer; forget a block without a bit. If Full, forget the blocks that are not in
-// this answer, and those that follow it.
+// answer; forget a block without a bit. If Full, forget the blocks that are neither
+// in this answer nor in those that follow it.
 type View struct {
 	State
 	Version uint64

@@ -120,7 +120,8 @@ func (f *flusher) round() {
 	writers.Wait()
 }
 
-// abandon closes the remaining lean streams when the hub ends. Handlers end alone.
+// abandon closes the remaining streams at the hub's end. Handlers end by
+// themselves.
 func (f *flusher) abandon() {
 	f.mu.Lock()
 	f.closed = true
@@ -226,7 +227,7 @@ func (f *flusher) finish(s *stream) {
 		doneAll(s.lean.left.traced, false)
 		s.lean.left.traced = nil
 	}
-	// A failure to close can be reported to no one.
+	// The writes are done; an error of Close changes nothing.
 	_ = s.lean.Close()
 	f.hub.close(s, true)
 }

@@ -12,9 +12,9 @@ import (
 // has a conformance suite for it.
 type Replayer interface {
 	// Replay returns the events after the cursors: for each name with a cursor the
-	// events behind it, and for the others the first events of a new client. It
-	// limits their number itself, for example to the newest 10. A client gets all
-	// returned events, and the counts of those left out.
+	// events behind it, and for the others the events that a new client should see.
+	// It limits their number itself, for example to the newest 10. A client gets
+	// all returned events, and the counts of those left out.
 	Replay(ctx context.Context, since Cursors) (Missed, error)
 }
 

@@ -72,7 +72,7 @@ func (h *Hub) follows(m Message) *delivered {
 	return d
 }
 
-// took counts a stream with the message, for the goroutine that hands it out.
+// took counts a stream with the message. Only the goroutine handing it out calls it.
 func (d *delivered) took() {
 	if d == nil {
 		return

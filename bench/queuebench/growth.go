@@ -157,8 +157,7 @@ func (w waiting) passes(ctx context.Context, s *redisserver.Server, cfg Growth, 
 		}
 		all.process = (all.process*time.Duration(all.n) + got.process*time.Duration(got.n)) / time.Duration(all.n+got.n)
 		all.redis = (all.redis*time.Duration(all.n) + got.redis*time.Duration(got.n)) / time.Duration(all.n+got.n)
-		// Each Room first got as many signs of life as there are callers, told
-		// once.
+		// Each Room first got a sign of life from each caller, told once.
 		got.told *= float64(got.n+callers) / float64(got.n)
 		calls, told = calls+got.calls*float64(got.n), told+got.told*float64(got.n)
 		all.n, all.passed = all.n+got.n, all.passed+got.passed

@@ -15,7 +15,7 @@ import (
 // with new counters. Run returns nil when the context ends.
 //
 // Several processes may call Run: the store lets only one of them make a round. A
-// gate that was switched on gets its first round within Config.Every.
+// gate that was switched on is found within Config.Every.
 func (g *Gate) Run(ctx context.Context) error {
 	a := advancer{gate: g, open: map[string]seen{}}
 	for ctx.Err() == nil {

@@ -43,8 +43,8 @@ type Config struct {
 	User func(*http.Request) (string, error)
 	// Event returns the event of a request; by default the path's {eventId}, as
 	// http.ServeMux and chi find it. A router that fills no path values (echo, gin)
-	// needs a function here, or a middleware that calls r.SetPathValue("eventId",
-	// …). A request without an event is answered with event-id-missing.
+	// needs a function here, or a middleware with r.SetPathValue("eventId", …). A
+	// request without an event is answered with event-id-missing.
 	Event func(*http.Request) string
 	// Known says whether an event exists: nil, [ErrUnknownEvent], [ErrEnded],
 	// [ErrSoldOut] or another error. Without it every signed-in user can open a room
