@@ -120,8 +120,7 @@ func (f *flusher) round() {
 	writers.Wait()
 }
 
-// abandon closes the remaining streams at the hub's end. Handlers end by
-// themselves.
+// abandon closes the remaining lean streams at the end. Handlers end by themselves.
 func (f *flusher) abandon() {
 	f.mu.Lock()
 	f.closed = true

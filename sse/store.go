@@ -179,7 +179,7 @@ const (
 type Message struct {
 	Kind  Kind
 	To    string
-	Arg   string // of a frame: the trace context of who sent it and when it happened, "" without
+	Arg   string // of a frame: the sender's trace context and the event's time, "" without
 	Event string // name of the event in Frame
 	ID    string // its id, "" without
 	Frame []byte

@@ -12,13 +12,13 @@ type Reason uint8
 // Reasons, with their names in metrics.
 const (
 	Gone     Reason = 1 + iota // "gone": the client left
-	Slow                       // "slow": the client did not read what was sent to it
+	Slow                       // "slow": the client did not read its frames
 	Evicted                    // "evicted": the member opened more than are allowed
 	Expired                    // "expired": its lifetime was over
 	Drained                    // "drained": the hub ended
 	Outage                     // "outage": the lease could not be renewed
 	Lost                       // "lost": the Cap did not know it any more
-	Unsynced                   // "unsynced": what it had missed could not be read
+	Unsynced                   // "unsynced": its missed events could not be read
 	Refused                    // "refused": it was never opened
 	reasons  = Refused
 )

@@ -23,7 +23,7 @@ type Config struct {
 	Workers   int           // calls at once; 1,024
 	Seed      uint64        // of the random choices; 1
 
-	Event  string // what all come for; "on-sale"
+	Event  string // the event on sale; "on-sale"
 	Memory bool   // keep the line in this process and not in Redis
 	URL    string // of Redis, when there is no redis-server to start
 

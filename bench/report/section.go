@@ -39,7 +39,7 @@ type Chart struct {
 	Title string `json:"title"`
 	Unit  string `json:"unit"`
 	Note  string `json:"note,omitempty"`
-	X     string `json:"x,omitempty"` // what grows; "" for bars
+	X     string `json:"x,omitempty"` // the growing quantity; "" for bars
 	Goals []Mark `json:"goals,omitempty"`
 }
 

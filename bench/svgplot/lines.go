@@ -11,7 +11,7 @@ import (
 type Lines struct {
 	Title    string
 	Subtitle string
-	X        string // what grows: "rows of backlog"
+	X        string // the growing quantity: "rows of backlog"
 	Unit     string // of the values: "events/s"
 	Lines    []Line
 }
